@@ -1,0 +1,64 @@
+# ADIT_PROBE_FLAG(VARIABLE, FLAG)
+# Appends FLAG to VARIABLE if the compiler and the linker take it without a word.
+AC_DEFUN([ADIT_PROBE_FLAG], [
+    AS_VAR_PUSHDEF([cache], [adit_cv_flag_$2])
+    AC_CACHE_CHECK([whether $CC takes $2], [cache], [
+        adit_saved_CFLAGS=$CFLAGS
+        CFLAGS="$CFLAGS -Werror $2"
+        AC_LINK_IFELSE([AC_LANG_PROGRAM([[]], [[]])],
+            [AS_VAR_SET([cache], [yes])], [AS_VAR_SET([cache], [no])])
+        CFLAGS=$adit_saved_CFLAGS])
+    AS_VAR_IF([cache], [yes], [$1="$$1 $2"])
+    AS_VAR_POPDEF([cache])
+])
+
+# ADIT_WARNINGS: the warnings that the code is kept free of, in WARN_CFLAGS.
+AC_DEFUN([ADIT_WARNINGS], [
+    WARN_CFLAGS=
+    m4_foreach_w([flag], [-Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
+        -Wformat=2 -Wvla -Wconversion -Wundef -Wpointer-arith -Wwrite-strings],
+        [ADIT_PROBE_FLAG([WARN_CFLAGS], flag)])
+    AC_ARG_ENABLE([werror],
+        [AS_HELP_STRING([--enable-werror], [treat warnings as errors])])
+    AS_VAR_IF([enable_werror], [yes], [WARN_CFLAGS="$WARN_CFLAGS -Werror"])
+    AC_SUBST([WARN_CFLAGS])
+])
+
+# ADIT_HARDENING: flags that make a mistake harder to use, in HARDEN_CFLAGS and HARDEN_LDFLAGS.
+AC_DEFUN([ADIT_HARDENING], [
+    AC_ARG_ENABLE([hardening],
+        [AS_HELP_STRING([--disable-hardening], [build without the hardening flags])],
+        [], [enable_hardening=yes])
+    HARDEN_CFLAGS=
+    HARDEN_LDFLAGS=
+    AS_VAR_IF([enable_hardening], [yes], [
+        m4_foreach_w([flag], [-fPIE -fstack-protector-strong -fstack-clash-protection
+            -fcf-protection], [ADIT_PROBE_FLAG([HARDEN_CFLAGS], flag)])
+        m4_foreach_w([flag], [-pie -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack],
+            [ADIT_PROBE_FLAG([HARDEN_LDFLAGS], flag)])
+        AS_CASE([" $CFLAGS $CPPFLAGS "], [*_FORTIFY_SOURCE*], [],
+            [*" -O0 "*], [],
+            [HARDEN_CFLAGS="$HARDEN_CFLAGS -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2"])
+    ])
+    AC_SUBST([HARDEN_CFLAGS])
+    AC_SUBST([HARDEN_LDFLAGS])
+])
+
+# ADIT_ENABLE_MODES: builds for tests, all off by default, in MODE_CFLAGS.
+AC_DEFUN([ADIT_ENABLE_MODES], [
+    AC_ARG_ENABLE([sanitizers],
+        [AS_HELP_STRING([--enable-sanitizers], [build with AddressSanitizer and UBSan])])
+    AC_ARG_ENABLE([coverage],
+        [AS_HELP_STRING([--enable-coverage], [build so that gcov can count lines])])
+    MODE_CFLAGS=
+    AS_VAR_IF([enable_sanitizers], [yes], [
+        MODE_CFLAGS="-fsanitize=address,undefined -fno-sanitize-recover=undefined dnl
+-fno-omit-frame-pointer"
+        HARDEN_CFLAGS=
+    ])
+    AS_VAR_IF([enable_coverage], [yes], [
+        MODE_CFLAGS="$MODE_CFLAGS --coverage -O0 -fprofile-update=atomic"
+        HARDEN_CFLAGS=
+    ])
+    AC_SUBST([MODE_CFLAGS])
+])

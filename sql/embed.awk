@@ -1,0 +1,45 @@
+# Turns SQL files into the C table of migrations (src/store/migrations.h).
+# Files named NNN_*.sql are migrations, in the order of the command line; the two others have names of
+# their own.
+function name_of(path) { sub(/.*\//, "", path); return path }
+function finish() { if (open) print "        \"\""; open = 0 }
+BEGIN {
+    print "/* Made from sql/ by sql/embed.awk. */"
+    print "#include \"store/migrations.h\"\n"
+    n = 0
+}
+FNR == 1 {
+    finish()
+    file = name_of(FILENAME)
+    variable = file
+    sub(/\.sql$/, "", variable)
+    if (file ~ /^[0-9]/) {
+        n++
+        versions[n] = file + 0
+        names[n] = file
+        variable = "migration_" versions[n]
+        printf "%s", (n > 1 || started) ? ";\n" : ""
+        print "static const char " variable "[] ="
+    } else {
+        printf "%s", started ? ";\n" : ""
+        print "const char migrations_" variable "_sql[] ="
+    }
+    started = 1
+    open = 1
+}
+{
+    line = $0
+    gsub(/\\/, "\\\\", line)
+    gsub(/"/, "\\\"", line)
+    print "        \"" line "\\n\""
+}
+END {
+    finish()
+    print ";\n"
+    print "const struct migration migrations[] = {"
+    for (i = 1; i <= n; i++)
+        printf "    {%d, \"%s\", migration_%d},\n", versions[i], names[i], versions[i]
+    print "};"
+    print "const int migrations_n = " n ";"
+    print "const int migrations_latest = " versions[n] ";"
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* The interface: from a request to its answer. */
+#ifndef ADIT_API_API_H
+#define ADIT_API_API_H
+
+#include "base/arena.h"
+#include "base/log.h"
+#include "base/request.h"
+#include "http/names.h"
+#include "http/route.h"
+#include "model/oauth_module.h"
+#include "store/store.h"
+
+/* What the interface depends on.  All of it must outlive the calls; none of it changes. */
+struct api_settings {
+    struct http_names names;
+    struct oauth_names oauth;
+    const char *base_url; /* without a trailing slash; NULL: derived from the request */
+    struct log log;
+};
+
+/* The routes, ended by a row whose method is NULL. */
+extern const struct route api_routes[];
+
+/* Answers one request.  Never fails: where nothing else can be said, the response says 500 or 503.
+ * The arena is emptied at the end.  Every request that is answered with a fault of the service is
+ * logged with its cause, every other at the level of debug. */
+void api_answer(const struct api_settings *settings, struct store *store, struct arena *arena,
+                const struct request *request, struct response *response);
+
+#endif

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/* The gates that a request passes, in their documented order, and the handler behind them. */
+#include <stdio.h>
+
+#include "api/call.h"
+#include "base/ident.h"
+#include "http/header.h"
+
+/* 413 is the one answer about a body that needs no key: the body was not even kept. */
+static bool gate_route(struct call *call, struct buf *allow, struct error *err)
+{
+    const struct request *request = call->request;
+
+    if (!route_find(api_routes, request->method, request->path, &call->match, allow, err))
+        return false;
+    call->response->omit_body = call->match.is_head;
+    if (request->body_state == BODY_TOO_LARGE)
+        return error_set(err, ERR_BODY_TOO_LARGE);
+    return true;
+}
+
+static bool gate_bearer(struct call *call, struct error *err)
+{
+    struct text key;
+
+    return header_bearer(call->request, &key, err) && store_bearer(key, &call->bearer, err);
+}
+
+/* Routes that are public answer without a version, and without a URI. */
+static bool gate_headers(struct call *call, struct buf *base_url, struct error *err)
+{
+    const struct api_settings *settings = call->settings;
+
+    if (call->match.route->is_public)
+        return true;
+    if (!header_version(call->request, settings->names.version_header, err))
+        return false;
+    if (settings->base_url)
+        buf_puts(base_url, settings->base_url);
+    else if (!header_base_url(call->request, base_url, err))
+        return false;
+    call->base_url = buf_text(base_url);
+    return !base_url->failed || error_set(err, ERR_OUT_OF_MEMORY);
+}
+
+static bool gate_body_size(const struct request *request, struct error *err)
+{
+    switch (request->body_state) {
+    case BODY_WHOLE:
+        return true;
+    case BODY_CUT:
+        return error_set(err, ERR_BODY_SHORT);
+    case BODY_OVERLONG:
+        return error_set(err, ERR_BODY_LONG);
+    case BODY_TOO_LARGE:
+        break;
+    }
+    return error_set(err, ERR_BODY_TOO_LARGE);
+}
+
+static bool gate_body(struct call *call, struct error *err)
+{
+    const struct request *request = call->request;
+
+    if (call->match.route->body == ROUTE_NO_BODY)
+        return request->body_state == BODY_WHOLE && request->body.len == 0
+                   ? true
+                   : error_set(err, ERR_BODY_NOT_EXPECTED);
+    if (!gate_body_size(request, err))
+        return false;
+    if (request->body.len == 0)
+        return error_set(err, ERR_BODY_MISSING);
+    return header_content_type(request, err) &&
+           json_parse(request->body.s, request->body.len, &call->body, err);
+}
+
+/* All that can be refused without the database. */
+static bool gate_input(struct call *call, struct buf *base_url, struct error *err)
+{
+    const struct route *route = call->match.route;
+
+    return gate_headers(call, base_url, err) &&
+           query_read(call->request->query, route->query, call->arena, call->query, err) &&
+           gate_body(call, err) && (!route->read || route->read(call, err));
+}
+
+/* A handler's statement checks the key itself.  Where there will be none, the key is checked here,
+ * so that nobody without one learns more than that. */
+static bool refuse_input(struct call *call, struct error *err)
+{
+    struct error refused;
+
+    if (!call->match.route->is_public &&
+        !store_authenticate(call->store, &call->bearer, false, &refused))
+        *err = refused;
+    return false;
+}
+
+static bool refuse_identifier(struct call *call, struct error *err)
+{
+    const struct route *route = call->match.route;
+
+    return store_authenticate(call->store, &call->bearer, !route->reads_only, err) &&
+           error_set(err, route->missing);
+}
+
+/* A request that the web server gave up on must not change anything later. */
+static bool gate_peer(const struct call *call, struct error *err)
+{
+    const struct request *request = call->request;
+
+    if (!call->match.route->reads_only && request->peer_gone && request->peer_gone(request->peer))
+        return error_set(err, ERR_CLIENT_GONE);
+    return true;
+}
+
+static bool handle(struct call *call, struct buf *allow, struct buf *base_url, struct error *err)
+{
+    if (!gate_route(call, allow, err))
+        return false;
+    if (call->match.is_options)
+        return call_answer(call, 204);
+    if (!call->match.route->is_public && !gate_bearer(call, err))
+        return false;
+    if (!gate_input(call, base_url, err))
+        return refuse_input(call, err);
+    if (!call->match.ids_valid)
+        return refuse_identifier(call, err);
+    return gate_peer(call, err) && call->match.route->run(call, err);
+}
+
+bool call_answer(struct call *call, int status)
+{
+    response_finish(call->response, status);
+    return true;
+}
+
+static void log_answer(const struct call *call, const char *operation_id, const struct error *err)
+{
+    const struct api_settings *settings = call->settings;
+    enum log_level level = call->response->status >= 500 ? LOG_LEVEL_ERROR : LOG_LEVEL_DEBUG;
+    char status[12];
+    struct log_pair pairs[] = {{"operation_id", operation_id},
+                               {"method", call->request->method},
+                               {"route", call->match.route ? call->match.route->path : ""},
+                               {"status", status},
+                               {"error", err->code ? error_row(err->code)->symbol : ""},
+                               {"cause", err->cause},
+                               {NULL, NULL}};
+
+    if (!log_wants(&settings->log, level))
+        return;
+    snprintf(status, sizeof status, "%d", call->response->status);
+    log_event(&settings->log, level, "request", pairs);
+}
+
+/* Where there is no memory for an answer, it is one that needs none. */
+static void answer_nothing(struct response *response)
+{
+    buf_free(&response->headers);
+    buf_free(&response->body);
+    response->status = 503;
+}
+
+void api_answer(const struct api_settings *settings, struct store *store, struct arena *arena,
+                const struct request *request, struct response *response)
+{
+    struct call call = {.settings = settings,
+                        .store = store,
+                        .arena = arena,
+                        .request = request,
+                        .response = response};
+    char operation_id[IDENT_SIZE] = "";
+    struct error err = {.code = ERR_INTERNAL};
+    struct buf allow = {0};
+    struct buf base_url = {0};
+    bool ok;
+
+    ident_make(operation_id, IDENT_OPERATION);
+    response_start(response, &settings->names, operation_id);
+    ok = handle(&call, &allow, &base_url, &err);
+    if (ok && (response->headers.failed || response->body.failed))
+        ok = error_set(&err, ERR_OUT_OF_MEMORY);
+    if (ok)
+        err.code = ERR_NONE;
+    else
+        ok = response_error(response, &settings->names, operation_id, &err);
+    if (call.match.is_options || err.code == ERR_METHOD_NOT_ALLOWED)
+        response_header(response, "Allow", buf_text(&allow).s);
+    if (!ok || response->headers.failed)
+        answer_nothing(response);
+    log_answer(&call, operation_id, &err);
+    json_free(&call.body);
+    buf_free(&allow);
+    buf_free(&base_url);
+    arena_reset(arena);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* The handlers of SSH credentials. */
+#include "store/ssh_credential.h"
+
+#include "api/call.h"
+#include "base/ident.h"
+#include "base/json_write.h"
+
+#define LIMIT_MAX 100
+
+enum query { QUERY_LIMIT, QUERY_BEFORE_ID };
+
+const struct query_param ssh_credentials_query[] = {
+    [QUERY_LIMIT] = {.name = "limit"},
+    [QUERY_BEFORE_ID] = {.name = "before_id", .alias = "beforeId"},
+    {.name = NULL},
+};
+
+/* Answers with the one credential of the list, and frees the list. */
+static bool answer_one(struct call *call, struct ssh_credential_list *list, int status)
+{
+    ssh_credential_write(&call->response->body, &list->items[0], call->base_url);
+    ssh_credential_list_free(list);
+    return call_answer(call, status);
+}
+
+bool ssh_credentials_read_create(struct call *call, struct error *err)
+{
+    return ssh_credential_read_create(&call->body, call->arena, &call->input.credential, err);
+}
+
+bool ssh_credentials_create(struct call *call, struct error *err)
+{
+    struct ssh_credential_list list = {0};
+    char id[IDENT_SIZE];
+
+    if (!ident_make(id, IDENT_CREDENTIAL))
+        return error_cause(err, ERR_INTERNAL, "the system has no random numbers");
+    if (store_ssh_credential_create(call->store, &call->bearer, id, &call->input.credential,
+                                    call->arena, &list, err))
+        return answer_one(call, &list, 201);
+    ssh_credential_list_free(&list);
+    return false;
+}
+
+static bool read_limit(struct text value, struct page *page, struct error *err)
+{
+    char quote[ERROR_QUOTE_SIZE];
+    int limit = 0;
+
+    for (size_t i = 0; i < value.len; i++) {
+        if (value.s[i] < '0' || value.s[i] > '9')
+            return error_say(err, ERR_LIMIT_NOT_NUMBER,
+                             "limit is '%s', which is not a whole number. Give 1 to %d.",
+                             error_quote(quote, value), LIMIT_MAX);
+        if (limit <= LIMIT_MAX)
+            limit = limit * 10 + (value.s[i] - '0');
+    }
+    if (value.len == 0)
+        return error_say(err, ERR_LIMIT_NOT_NUMBER, "limit is empty. Give 1 to %d.", LIMIT_MAX);
+    if (limit < 1 || limit > LIMIT_MAX)
+        return error_say(err, ERR_LIMIT_RANGE, "limit is %s; 1 to %d are accepted.",
+                         error_quote(quote, value), LIMIT_MAX);
+    page->limit = limit;
+    page->limit_given = true;
+    return true;
+}
+
+bool ssh_credentials_read_list(struct call *call, struct error *err)
+{
+    struct page *page = &call->input.page;
+    struct text before_id = call->query[QUERY_BEFORE_ID];
+    char quote[ERROR_QUOTE_SIZE];
+
+    *page = (struct page){.limit = LIMIT_MAX};
+    if (call->query[QUERY_LIMIT].s && !read_limit(call->query[QUERY_LIMIT], page, err))
+        return false;
+    if (!text_present(before_id))
+        return true;
+    if (!ident_valid(before_id))
+        return error_say(err, ERR_BEFORE_ID_MALFORMED,
+                         "before_id is '%s', which is not an identifier. Follow next_page_uri.",
+                         error_quote(quote, before_id));
+    page->before_id = before_id;
+    return true;
+}
+
+static void write_next_page(struct buf *out, const struct call *call,
+                            const struct ssh_credential_list *list)
+{
+    json_name(out, "next_page_uri");
+    if (!list->more) {
+        json_null(out);
+        return;
+    }
+    buf_puts(out, "\"");
+    ssh_credential_write_uri(out, call->base_url, (struct text){0});
+    buf_puts(out, "?before_id=");
+    query_encode(out, list->items[list->n - 1].id);
+    if (call->input.page.limit_given)
+        buf_printf(out, "&limit=%d", call->input.page.limit);
+    buf_puts(out, "\"");
+}
+
+static void write_list(struct call *call, const struct ssh_credential_list *list)
+{
+    struct buf *out = &call->response->body;
+
+    json_open(out, '{');
+    json_name(out, "ssh_credentials");
+    json_open(out, '[');
+    for (size_t i = 0; i < list->n; i++)
+        ssh_credential_write(out, &list->items[i], call->base_url);
+    json_close(out, ']');
+    json_name(out, "uri");
+    buf_puts(out, "\"");
+    ssh_credential_write_uri(out, call->base_url, (struct text){0});
+    buf_puts(out, "\"");
+    write_next_page(out, call, list);
+    json_close(out, '}');
+}
+
+bool ssh_credentials_list(struct call *call, struct error *err)
+{
+    struct ssh_credential_list list = {0};
+    const struct page *page = &call->input.page;
+    bool ok = store_ssh_credential_list(call->store, &call->bearer, page->before_id, page->limit,
+                                        call->arena, &list, err);
+
+    if (ok)
+        write_list(call, &list);
+    ssh_credential_list_free(&list);
+    return ok && call_answer(call, 200);
+}
+
+bool ssh_credentials_get(struct call *call, struct error *err)
+{
+    struct ssh_credential_list list = {0};
+
+    if (store_ssh_credential_get(call->store, &call->bearer, call->match.ids[0], call->arena, &list,
+                                 err))
+        return answer_one(call, &list, 200);
+    ssh_credential_list_free(&list);
+    return false;
+}
+
+bool ssh_credentials_read_update(struct call *call, struct error *err)
+{
+    return ssh_credential_read_update(&call->body, call->match.ids[0], call->arena,
+                                      &call->input.credential, err);
+}
+
+bool ssh_credentials_update(struct call *call, struct error *err)
+{
+    struct ssh_credential_list list = {0};
+
+    if (store_ssh_credential_update(call->store, &call->bearer, call->match.ids[0],
+                                    &call->input.credential, call->arena, &list, err))
+        return answer_one(call, &list, 200);
+    ssh_credential_list_free(&list);
+    return false;
+}
+
+bool ssh_credentials_delete(struct call *call, struct error *err)
+{
+    return store_ssh_credential_delete(call->store, &call->bearer, call->match.ids[0], err) &&
+           call_answer(call, 204);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* The growing string. */
+#include "base/buf.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The old bytes may be a secret, so growing is copy and wipe rather than realloc(). */
+char *buf_room(struct buf *buf, size_t extra)
+{
+    size_t need;
+    size_t cap;
+    char *data;
+
+    if (buf->failed)
+        return NULL;
+    if (extra > SIZE_MAX / 4 - buf->len) {
+        buf->failed = true;
+        return NULL;
+    }
+    need = buf->len + extra + 1;
+    if (need <= buf->cap)
+        return buf->data + buf->len;
+    cap = buf->cap * 2 > need ? buf->cap * 2 : need;
+    if (cap < 256)
+        cap = 256;
+    data = malloc(cap);
+    if (!data) {
+        buf->failed = true;
+        return NULL;
+    }
+    if (buf->data) {
+        memcpy(data, buf->data, buf->len);
+        explicit_bzero(buf->data, buf->len);
+        free(buf->data);
+    }
+    buf->data = data;
+    buf->cap = cap;
+    return data + buf->len;
+}
+
+void buf_add(struct buf *buf, const char *s, size_t len)
+{
+    char *room = buf_room(buf, len);
+
+    if (!room)
+        return;
+    if (len > 0)
+        memcpy(room, s, len);
+    room[len] = '\0';
+    buf->len += len;
+}
+
+void buf_puts(struct buf *buf, const char *s)
+{
+    buf_add(buf, s, strlen(s));
+}
+
+void buf_printf(struct buf *buf, const char *format, ...)
+{
+    va_list args;
+    va_list again;
+    char *room;
+    int len;
+
+    va_start(args, format);
+    va_copy(again, args);
+    len = vsnprintf(NULL, 0, format, args);
+    if (len < 0)
+        buf->failed = true;
+    room = buf->failed ? NULL : buf_room(buf, (size_t)len);
+    if (room) {
+        vsnprintf(room, (size_t)len + 1, format, again);
+        buf->len += (size_t)len;
+    }
+    va_end(again);
+    va_end(args);
+}
+
+void buf_clear(struct buf *buf)
+{
+    if (buf->data) {
+        explicit_bzero(buf->data, buf->len);
+        buf->data[0] = '\0';
+    }
+    buf->len = 0;
+    buf->failed = false;
+}
+
+void buf_free(struct buf *buf)
+{
+    buf_clear(buf);
+    free(buf->data);
+    *buf = (struct buf){0};
+}
+
+struct text buf_text(const struct buf *buf)
+{
+    return (struct text){.s = buf->data ? buf->data : "", .len = buf->len};
+}

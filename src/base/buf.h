@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* A growing string of bytes whose failures can be asked for once, at the end. */
+#ifndef ADIT_BASE_BUF_H
+#define ADIT_BASE_BUF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/text.h"
+
+/* All zero: empty.  Whoever declares it frees it. */
+struct buf {
+    char *data;  /* a NUL follows the bytes as soon as anything was appended */
+    size_t len;  /* bytes */
+    size_t cap;  /* bytes allocated */
+    bool failed; /* there was no memory: what was appended since then is missing */
+};
+
+/* Makes room for extra more bytes and a NUL.  Returns where to write them, or NULL after a failure,
+ * which *buf remembers.  The caller adds what it wrote to len. */
+char *buf_room(struct buf *buf, size_t extra);
+
+/* Append bytes, a C string, formatted text.  A failure is remembered in buf->failed. */
+void buf_add(struct buf *buf, const char *s, size_t len);
+void buf_puts(struct buf *buf, const char *s);
+void buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Empties it, and keeps its memory. */
+void buf_clear(struct buf *buf);
+
+/* Overwrites its bytes and frees it. */
+void buf_free(struct buf *buf);
+
+/* Returns the content as text that lives until the buffer changes; "" where nothing was added. */
+struct text buf_text(const struct buf *buf);
+
+#endif

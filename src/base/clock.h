@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* The two clocks, and times as text. */
+#ifndef ADIT_BASE_CLOCK_H
+#define ADIT_BASE_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Returns milliseconds since 1970-01-01T00:00:00Z. */
+int64_t clock_wall_ms(void);
+
+/* Returns milliseconds of a clock that only goes forward, for deadlines. */
+int64_t clock_steady_ms(void);
+
+/* Returns the milliseconds from now to a deadline of clock_steady_ms(), at least 0. */
+int clock_left_ms(int64_t deadline_ms);
+
+/* "2026-01-31T23:59:59Z" and its NUL. */
+#define CLOCK_RFC3339_SIZE 21
+
+/* Writes seconds since 1970 as RFC 3339 in UTC.  Returns false for a time outside the years 0 to
+ * 9999, which that format cannot hold. */
+bool clock_rfc3339(char out[CLOCK_RFC3339_SIZE], int64_t seconds);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* Identifiers and API keys. */
+#include "base/ident.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/base62.h"
+#include "base/clock.h"
+
+#define IDENT_DIGITS 27
+#define KEY_PREFIX "adit_"
+#define KEY_PREFIX_LEN 5
+#define KEY_DIGITS 43
+#define KEY_CHECK_DIGITS 6
+
+static bool random_bytes(unsigned char *out, size_t len)
+{
+    return getrandom(out, len, 0) == (ssize_t)len;
+}
+
+static void big_endian(unsigned char *out, size_t len, uint64_t value)
+{
+    while (len-- > 0) {
+        out[len] = (unsigned char)value;
+        value >>= 8;
+    }
+}
+
+bool ident_make(char out[IDENT_SIZE], const char *prefix)
+{
+    unsigned char number[20];
+    size_t prefix_len = strlen(prefix);
+
+    if (prefix_len + 1 + IDENT_DIGITS >= IDENT_SIZE || !random_bytes(number + 6, 14))
+        return false;
+    big_endian(number, 6, (uint64_t)clock_wall_ms());
+    memcpy(out, prefix, prefix_len);
+    out[prefix_len] = '_';
+    base62_write(out + prefix_len + 1, IDENT_DIGITS, number, sizeof number);
+    out[prefix_len + 1 + IDENT_DIGITS] = '\0';
+    return true;
+}
+
+bool ident_valid(struct text id)
+{
+    if (!id.s || id.len < 1 || id.len > IDENT_MAX)
+        return false;
+    for (size_t i = 0; i < id.len; i++) {
+        char c = id.s[i];
+
+        if (!base62_is_digit(c) && c != '.' && c != '_' && c != '~' && c != '-')
+            return false;
+    }
+    return !(id.s[0] == '.' && (id.len == 1 || (id.len == 2 && id.s[1] == '.')));
+}
+
+static void check_digits(char out[KEY_CHECK_DIGITS], const char *secret)
+{
+    unsigned char crc[4];
+
+    big_endian(crc, sizeof crc, crc32_of(secret, KEY_DIGITS));
+    base62_write(out, KEY_CHECK_DIGITS, crc, sizeof crc);
+}
+
+/* 43 digits hold a little more than 256 bits: none is lost, and all digits but the first are as
+ * good as uniform. */
+bool api_key_make(char out[API_KEY_SIZE])
+{
+    unsigned char number[32];
+    char *secret = out + KEY_PREFIX_LEN;
+
+    if (!random_bytes(number, sizeof number))
+        return false;
+    memcpy(out, KEY_PREFIX, KEY_PREFIX_LEN);
+    base62_write(secret, KEY_DIGITS, number, sizeof number);
+    check_digits(secret + KEY_DIGITS, secret);
+    out[API_KEY_SIZE - 1] = '\0';
+    explicit_bzero(number, sizeof number);
+    return true;
+}
+
+bool api_key_valid(struct text key)
+{
+    char check[KEY_CHECK_DIGITS];
+
+    if (!key.s || key.len != API_KEY_SIZE - 1 || memcmp(key.s, KEY_PREFIX, KEY_PREFIX_LEN) != 0)
+        return false;
+    for (size_t i = KEY_PREFIX_LEN; i < key.len; i++) {
+        if (!base62_is_digit(key.s[i]))
+            return false;
+    }
+    check_digits(check, key.s + KEY_PREFIX_LEN);
+    return memcmp(check, key.s + KEY_PREFIX_LEN + KEY_DIGITS, sizeof check) == 0;
+}

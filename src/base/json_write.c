@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* The JSON writer: escapes what RFC 8259 wants escaped and nothing else. */
+#include "base/json_write.h"
+
+#include <string.h>
+
+static void comma(struct buf *out)
+{
+    char last = out->len > 0 && !out->failed ? out->data[out->len - 1] : '[';
+
+    if (last != '[' && last != '{' && last != ':')
+        buf_add(out, ",", 1);
+}
+
+/* A backslash and a letter or 'u' for what may not stand raw in a string, 0 for all else. */
+static char escape_of(unsigned char c)
+{
+    switch (c) {
+    case '"':
+    case '\\':
+        return (char)c;
+    case '\b':
+        return 'b';
+    case '\f':
+        return 'f';
+    case '\n':
+        return 'n';
+    case '\r':
+        return 'r';
+    case '\t':
+        return 't';
+    default:
+        return c < 0x20 ? 'u' : 0;
+    }
+}
+
+static void quoted(struct buf *out, struct text value)
+{
+    static const char hex[] = "0123456789abcdef";
+    size_t start = 0;
+
+    buf_add(out, "\"", 1);
+    for (size_t i = 0; i < value.len; i++) {
+        unsigned char c = (unsigned char)value.s[i];
+        char escape = escape_of(c);
+
+        if (!escape)
+            continue;
+        buf_add(out, value.s + start, i - start);
+        start = i + 1;
+        if (escape == 'u') {
+            char code[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
+
+            buf_add(out, code, sizeof code);
+        } else {
+            buf_add(out, (char[]){'\\', escape}, 2);
+        }
+    }
+    buf_add(out, value.s + start, value.len - start);
+    buf_add(out, "\"", 1);
+}
+
+void json_open(struct buf *out, char bracket)
+{
+    comma(out);
+    buf_add(out, &bracket, 1);
+}
+
+void json_close(struct buf *out, char bracket)
+{
+    buf_add(out, &bracket, 1);
+}
+
+void json_name(struct buf *out, const char *name)
+{
+    json_text(out, text_of(name));
+    buf_add(out, ":", 1);
+}
+
+void json_text(struct buf *out, struct text value)
+{
+    comma(out);
+    if (value.s)
+        quoted(out, value);
+    else
+        buf_puts(out, "null");
+}
+
+void json_bool(struct buf *out, bool value)
+{
+    comma(out);
+    buf_puts(out, value ? "true" : "false");
+}
+
+void json_uint(struct buf *out, uint64_t value)
+{
+    char digits[20];
+    size_t at = sizeof digits;
+
+    comma(out);
+    do
+        digits[--at] = (char)('0' + value % 10);
+    while (value /= 10);
+    buf_add(out, digits + at, sizeof digits - at);
+}
+
+void json_null(struct buf *out)
+{
+    json_text(out, (struct text){0});
+}
+
+void json_texts(struct buf *out, struct text_list list)
+{
+    json_open(out, '[');
+    for (size_t i = 0; i < list.n; i++)
+        json_text(out, list.items[i]);
+    json_close(out, ']');
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* The log. */
+#include "base/log.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+/* A line goes out in one write() of at most this many bytes, so that lines of several processes do
+ * not mix on a pipe (PIPE_BUF). */
+#define LINE_SIZE 4096
+
+struct line {
+    char data[LINE_SIZE];
+    size_t len;
+};
+
+static const char *const level_names[] = {"error", "warning", "info", "debug"};
+static const int syslog_levels[] = {LOG_ERR, LOG_WARNING, LOG_INFO, LOG_DEBUG};
+
+/* What closes a value and the line ("\"}\n") always has its room.  The line may be one byte over
+ * the limit here: the quote that closed a value which was cut. */
+static bool add(struct line *line, const char *s, size_t len)
+{
+    if (line->len + len > sizeof line->data - 3)
+        return false;
+    memcpy(line->data + line->len, s, len);
+    line->len += len;
+    return true;
+}
+
+static void add_escaped(struct line *line, const char *s)
+{
+    for (; *s; s++) {
+        unsigned char c = (unsigned char)*s;
+        char code[8];
+        int len = snprintf(code, sizeof code,
+                           c == '"' || c == '\\'   ? "\\%c"
+                           : c < 0x20 || c >= 0x7F ? "\\u%04x"
+                                                   : "%c",
+                           c);
+
+        if (!add(line, code, (size_t)len))
+            return;
+    }
+}
+
+static void add_pair(struct line *line, const char *name, const char *value)
+{
+    size_t before = line->len;
+
+    if (!value || !value[0])
+        return;
+    if (before > 1)
+        add(line, ",", 1);
+    if (!add(line, "\"", 1) || !add(line, name, strlen(name)) || !add(line, "\":\"", 3)) {
+        line->len = before;
+        return;
+    }
+    add_escaped(line, value);
+    line->data[line->len++] = '"';
+}
+
+bool log_wants(const struct log *log, enum log_level level)
+{
+    return level <= log->level;
+}
+
+void log_event(const struct log *log, enum log_level level, const char *event,
+               const struct log_pair *pairs)
+{
+    struct line line = {.data = "{", .len = 1};
+    char time[CLOCK_RFC3339_SIZE] = "";
+
+    if (!log_wants(log, level))
+        return;
+    clock_rfc3339(time, clock_wall_ms() / 1000);
+    add_pair(&line, "time", time);
+    add_pair(&line, "level", level_names[level]);
+    add_pair(&line, "event", event);
+    for (; pairs && pairs->name; pairs++)
+        add_pair(&line, pairs->name, pairs->value);
+    line.data[line.len++] = '}';
+    if (log->target == LOG_TARGET_SYSLOG) {
+        syslog(syslog_levels[level], "%.*s", (int)line.len, line.data);
+        return;
+    }
+    line.data[line.len++] = '\n';
+    if (write(STDERR_FILENO, line.data, line.len) < 0)
+        return;
+}

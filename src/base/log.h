@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* The log: one JSON object a line, whatever is in it. */
+#ifndef ADIT_BASE_LOG_H
+#define ADIT_BASE_LOG_H
+
+#include <stdbool.h>
+
+enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
+
+enum log_target { LOG_TARGET_STDERR, LOG_TARGET_SYSLOG };
+
+struct log {
+    enum log_level level; /* what is less important is not written */
+    enum log_target target;
+};
+
+/* A name and its value in a line; the last pair of a line has the name NULL.  A pair whose value is
+ * NULL or "" is left out. */
+struct log_pair {
+    const char *name;
+    const char *value;
+};
+
+/* Writes one line with the time, the level, the event and the pairs.  Bytes that are not printable
+ * ASCII are escaped, so that nothing can forge a line.  Never give it a secret.  What cannot be
+ * written is lost. */
+void log_event(const struct log *log, enum log_level level, const char *event,
+               const struct log_pair *pairs);
+
+/* Returns whether a line of that level would be written. */
+bool log_wants(const struct log *log, enum log_level level);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* A request as a web server hands it over (RFC 3875), and the answer that goes back. */
+#ifndef ADIT_BASE_REQUEST_H
+#define ADIT_BASE_REQUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/text.h"
+
+/* Bytes of the largest body that is accepted. */
+#define REQUEST_BODY_MAX 65536
+
+enum body_state {
+    BODY_WHOLE,
+    BODY_CUT,      /* shorter than announced */
+    BODY_OVERLONG, /* longer than announced */
+    BODY_TOO_LARGE /* past REQUEST_BODY_MAX; it was not kept */
+};
+
+/* All strings are C strings and never NULL: "" stands for what was not sent.  They belong to
+ * whoever made the request. */
+struct request {
+    const char *method;
+    const char *path;  /* PATH_INFO: decoded by the server */
+    const char *query; /* QUERY_STRING: as the client sent it */
+    const char *script_name;
+    const char *scheme; /* "http" or "https" */
+    const char *host;   /* of the Host header */
+    const char *server_name;
+    const char *server_port;
+    const char *authorization;
+    const char *version; /* of the version header */
+    const char *content_type;
+    bool authorization_repeated;
+    bool version_repeated;
+    enum body_state body_state;
+    struct text body; /* may hold anything, NUL too */
+
+    /* Returns whether whoever asked has gone, so that nobody waits for the answer; NULL: unknown.
+     */
+    bool (*peer_gone)(void *peer);
+    void *peer;
+};
+
+/* All zero: empty.  Whoever declares it frees its buffers. */
+struct response {
+    int status;         /* HTTP status */
+    struct buf headers; /* lines that end in CR LF */
+    struct buf body;
+    bool omit_body; /* the answer to HEAD */
+};
+
+#endif

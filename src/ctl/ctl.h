@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* aditctl's commands: one function each, and what they share. */
+#ifndef ADIT_CTL_CTL_H
+#define ADIT_CTL_CTL_H
+
+#include "conf.h"
+#include "wrap/pg.h"
+
+/* Exit statuses. */
+enum { CTL_OK = 0, CTL_FAILED = 1, CTL_USAGE = 2 };
+
+/* What the options of a command line say; those that it does not have keep their zero. */
+struct ctl_options {
+    const char *account;
+    const char *name;
+    const char *holder; /* --for */
+    const char *expires;
+    const char *description;
+    bool is_admin;
+    bool read_only;
+    const char *argument; /* what follows the options, or NULL */
+};
+
+struct ctl {
+    const char *conf_path; /* -c, or NULL */
+    struct conf conf;
+    struct pg *pg; /* as the owner of the tables; connects when it is first used */
+    struct ctl_options options;
+};
+
+/* Print "aditctl: ..." on standard error.  Return CTL_FAILED and CTL_USAGE. */
+int ctl_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int ctl_misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The same for a fault of the database's. */
+int ctl_fail_error(const struct error *err);
+
+/* Returns whether the text is UTF-8 without control characters and at most 255 bytes long; if not,
+ * says so of the option.  NULL is fine. */
+bool ctl_text_valid(const char *option, const char *text);
+
+/* The commands.  Each returns the exit status. */
+int ctl_migrate(struct ctl *ctl);
+int ctl_account_create(struct ctl *ctl);
+int ctl_user_create(struct ctl *ctl);
+int ctl_bot_create(struct ctl *ctl);
+int ctl_key_issue(struct ctl *ctl);
+int ctl_key_list(struct ctl *ctl);
+int ctl_key_revoke(struct ctl *ctl);
+int ctl_secrets_init(struct ctl *ctl);
+int ctl_doctor(struct ctl *ctl);
+
+#endif

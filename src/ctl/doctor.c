@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* aditctl doctor: a line for each thing that has to be right. */
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "ctl/ctl.h"
+#include "store/keyring.h"
+#include "store/migrations.h"
+#include "store/schema.h"
+
+/* More than this between the two clocks, and the order of identifiers is not that of age. */
+#define CLOCK_TOLERANCE_MS 2000
+
+static int n_troubles;
+
+static void line(const char *state, const char *what, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void line(const char *state, const char *what, const char *format, ...)
+{
+    va_list args;
+
+    printf("%-8s %-9s ", state, what);
+    va_start(args, format);
+    vprintf(format, args);
+    va_end(args);
+    puts("");
+}
+
+static void ok(const char *what, const char *detail)
+{
+    line("ok", what, "%s", detail);
+}
+
+static void trouble(const char *what, const char *detail)
+{
+    n_troubles++;
+    line("trouble", what, "%s", detail);
+}
+
+static void trouble_error(const char *what, const struct error *err)
+{
+    trouble(what, err->cause[0] ? err->cause : error_row(err->code)->text);
+}
+
+static void check_secrets(const struct conf *conf)
+{
+    char reason[CONF_REASON_SIZE];
+    struct keyring *keyring = keyring_load(conf->key_file, reason, sizeof reason);
+
+    if (keyring)
+        ok("secrets", conf->key_file);
+    else
+        trouble("secrets", reason);
+    keyring_free(keyring);
+}
+
+static bool check_schema(struct pg *pg)
+{
+    struct error err;
+    int version;
+
+    if (!schema_version(pg, &version, &err)) {
+        trouble_error("database", &err);
+        return false;
+    }
+    ok("database", "answers, and takes writes");
+    if (version >= migrations_latest) {
+        line("ok", "schema", "version %d", version);
+        return true;
+    }
+    n_troubles++;
+    line("trouble", "schema", "version %d; this program needs %d: run 'aditctl migrate'", version,
+         migrations_latest);
+    return false;
+}
+
+static void missing_grant(const char *what)
+{
+    trouble("grants", what);
+}
+
+static void excess_grant(const char *what)
+{
+    line("note", "grants", "%s is more than the responder needs", what);
+}
+
+static void check_grants(struct pg *pg)
+{
+    int before = n_troubles;
+    struct error err;
+
+    if (!schema_check_grants(pg, missing_grant, excess_grant, &err))
+        trouble_error("grants", &err);
+    else if (n_troubles == before)
+        ok("grants", "the responder's role has all that it needs");
+}
+
+static void check_clock(struct pg *pg)
+{
+    struct error err;
+    int64_t before_ms = clock_wall_ms();
+    int64_t database_ms;
+    int64_t apart_ms;
+
+    if (!schema_clock(pg, &database_ms, &err)) {
+        trouble_error("clock", &err);
+        return;
+    }
+    apart_ms = llabs(database_ms - (before_ms + clock_wall_ms()) / 2);
+    if (apart_ms > CLOCK_TOLERANCE_MS)
+        n_troubles++;
+    line(apart_ms > CLOCK_TOLERANCE_MS ? "trouble" : "ok", "clock",
+         "%lld ms apart from the database's", (long long)apart_ms);
+}
+
+/* As the responder, not as the owner of the tables. */
+int ctl_doctor(struct ctl *ctl)
+{
+    struct pg *pg = pg_new(ctl->conf.conninfo, &ctl->conf.log);
+
+    if (!pg)
+        return ctl_fail("out of memory");
+    ok("settings", ctl->conf.path ? ctl->conf.path : "no file; all are the defaults");
+    check_secrets(&ctl->conf);
+    if (check_schema(pg))
+        check_grants(pg);
+    check_clock(pg);
+    pg_free(pg);
+    return n_troubles ? CTL_FAILED : CTL_OK;
+}

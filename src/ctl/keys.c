@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* aditctl key issue, key list, key revoke, secrets init. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctl/ctl.h"
+#include "store/account.h"
+#include "store/api_key.h"
+#include "store/keyring.h"
+
+/* Ten years, as the longest time that makes sense to write down. */
+#define EXPIRES_MAX_S (INT64_C(3660) * 24 * 3600)
+
+/* Reads a number and a unit as seconds. */
+static bool read_duration(const char *s, int64_t *seconds)
+{
+    static const char units[] = "smhdw";
+    static const int64_t unit_seconds[] = {1, 60, 3600, 86400, 604800};
+    const char *unit;
+    char *end;
+    long long number;
+
+    if (*s < '0' || *s > '9')
+        return false;
+    number = strtoll(s, &end, 10);
+    unit = *end ? strchr(units, *end) : NULL;
+    if (!unit || end[1] || number < 1 || number > EXPIRES_MAX_S)
+        return false;
+    *seconds = number * unit_seconds[unit - units];
+    return *seconds <= EXPIRES_MAX_S;
+}
+
+/* The User or Bot that is named, or the only one there is. */
+static int find_holder(struct ctl *ctl, char only[IDENT_SIZE], struct text *holder)
+{
+    struct error err = {.code = ERR_NONE};
+    int n = 0;
+
+    *holder = text_of(ctl->options.holder);
+    if (holder->s)
+        return CTL_OK;
+    if (principal_find_only(ctl->pg, only, &n, &err)) {
+        *holder = text_of(only);
+        return CTL_OK;
+    }
+    if (n > 1)
+        return ctl_misuse("there are several Users and Bots; name one with --for");
+    return err.code ? ctl_fail_error(&err)
+                    : ctl_fail("there is no User or Bot; make one with 'aditctl user create'");
+}
+
+int ctl_key_issue(struct ctl *ctl)
+{
+    struct api_key_order order = {.description = text_of(ctl->options.description),
+                                  .read_only = ctl->options.read_only};
+    char only[IDENT_SIZE];
+    char id[IDENT_SIZE];
+    char key[API_KEY_SIZE];
+    struct error err;
+    int status;
+
+    if (!ctl_text_valid("description", ctl->options.description))
+        return CTL_USAGE;
+    if (ctl->options.expires && !read_duration(ctl->options.expires, &order.expires_s))
+        return ctl_misuse("--expires takes a number and s, m, h, d or w, such as 90d; at most ten "
+                          "years");
+    status = find_holder(ctl, only, &order.principal_id);
+    if (status != CTL_OK)
+        return status;
+    if (!api_key_issue(ctl->pg, &order, id, key, &err))
+        return ctl_fail_error(&err);
+    if (!id[0])
+        return ctl_fail("there is no User or Bot '%s'", order.principal_id.s);
+    puts(key);
+    explicit_bzero(key, sizeof key);
+    fprintf(stderr, "aditctl: issued %s to %s; the key is shown this once\n", id,
+            order.principal_id.s);
+    return CTL_OK;
+}
+
+int ctl_key_list(struct ctl *ctl)
+{
+    struct pg_result *result;
+    struct error err;
+
+    if (!api_key_list(ctl->pg, &result, &err))
+        return ctl_fail_error(&err);
+    puts("ID\tACCOUNT\tHOLDER\tSTATE\tMODE\tCREATED\tEXPIRES\tDESCRIPTION");
+    for (int row = 0; row < pg_rows(result); row++) {
+        for (int column = 0; column < API_KEY_N_COLUMNS; column++) {
+            struct text value = pg_text(result, row, column);
+
+            printf("%s%s", column ? "\t" : "", value.s ? value.s : "-");
+        }
+        puts("");
+    }
+    pg_result_free(result);
+    return CTL_OK;
+}
+
+int ctl_key_revoke(struct ctl *ctl)
+{
+    struct text id = text_of(ctl->options.argument);
+    struct error err;
+    bool found;
+
+    if (!ident_valid(id))
+        return ctl_misuse("a key's id looks like ak_..., as 'aditctl key list' shows it");
+    if (!api_key_revoke(ctl->pg, id, &found, &err))
+        return ctl_fail_error(&err);
+    return found ? CTL_OK : ctl_fail("there is no API key '%s'", id.s);
+}
+
+int ctl_secrets_init(struct ctl *ctl)
+{
+    char reason[CONF_REASON_SIZE];
+
+    if (!keyring_create(ctl->conf.key_file, reason, sizeof reason))
+        return ctl_fail("%s", reason);
+    printf("%s\n", ctl->conf.key_file);
+    return CTL_OK;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* aditctl account create, user create, bot create. */
+#include "ctl/ctl.h"
+#include "store/account.h"
+
+int ctl_account_create(struct ctl *ctl)
+{
+    struct text name = text_of(ctl->options.name ? ctl->options.name : "");
+    char id[IDENT_SIZE];
+    struct error err;
+
+    if (!ctl_text_valid("name", ctl->options.name))
+        return CTL_USAGE;
+    if (!account_create(ctl->pg, name, id, &err))
+        return ctl_fail_error(&err);
+    puts(id);
+    return CTL_OK;
+}
+
+/* The account that is named, or the only one there is. */
+static int find_account(struct ctl *ctl, char only[IDENT_SIZE], struct text *account_id)
+{
+    struct error err = {.code = ERR_NONE};
+    int n = 0;
+
+    *account_id = text_of(ctl->options.account);
+    if (account_id->s)
+        return CTL_OK;
+    if (account_find_only(ctl->pg, only, &n, &err)) {
+        *account_id = text_of(only);
+        return CTL_OK;
+    }
+    if (n > 1)
+        return ctl_misuse("there are several accounts; name one with --account");
+    return err.code ? ctl_fail_error(&err)
+                    : ctl_fail("there is no account; make one with 'aditctl account create'");
+}
+
+static int create(struct ctl *ctl, const char *kind)
+{
+    struct text name = text_of(ctl->options.name ? ctl->options.name : "");
+    struct text account_id;
+    char only[IDENT_SIZE];
+    char id[IDENT_SIZE];
+    struct error err;
+    int status;
+
+    if (!ctl_text_valid("name", ctl->options.name))
+        return CTL_USAGE;
+    status = find_account(ctl, only, &account_id);
+    if (status != CTL_OK)
+        return status;
+    if (!principal_create(ctl->pg, account_id, kind, name, ctl->options.is_admin, id, &err))
+        return ctl_fail_error(&err);
+    if (!id[0])
+        return ctl_fail("there is no account '%s'", account_id.s);
+    puts(id);
+    return CTL_OK;
+}
+
+int ctl_user_create(struct ctl *ctl)
+{
+    return create(ctl, "user");
+}
+
+int ctl_bot_create(struct ctl *ctl)
+{
+    return create(ctl, "bot");
+}

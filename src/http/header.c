@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading headers. */
+#include "http/header.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/base62.h"
+#include "base/ident.h"
+#include "http/query.h"
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+bool header_bearer(const struct request *request, struct text *key, struct error *err)
+{
+    static const char scheme[] = "Bearer";
+    const size_t scheme_len = sizeof scheme - 1;
+    const char *at = request->authorization;
+
+    while (is_blank(*at))
+        at++;
+    if (!*at)
+        return error_set(err, ERR_AUTH_MISSING);
+    if (strncasecmp(at, scheme, scheme_len) != 0 || (at[scheme_len] && !is_blank(at[scheme_len])))
+        return error_set(err, ERR_AUTH_NOT_BEARER);
+    at += scheme_len;
+    while (is_blank(*at))
+        at++;
+    *key = text_of(at);
+    while (key->len > 0 && is_blank(at[key->len - 1]))
+        key->len--;
+    if (request->authorization_repeated || !api_key_valid(*key))
+        return error_set(err, ERR_KEY_MALFORMED);
+    return true;
+}
+
+bool header_version(const struct request *request, const char *header, struct error *err)
+{
+    if (!request->version[0] && !request->version_repeated)
+        return error_say(err, ERR_VERSION_MISSING,
+                         "The header %s is missing. Send it with the value 2.", header);
+    if (strcmp(request->version, "2") != 0 || request->version_repeated)
+        return error_say(err, ERR_VERSION_UNSUPPORTED,
+                         "The header %s asks for a version that is not supported. Send it once, "
+                         "with the value 2.",
+                         header);
+    return true;
+}
+
+bool header_content_type(const struct request *request, struct error *err)
+{
+    static const char json[] = "application/json";
+    const char *at = request->content_type;
+
+    if (!*at)
+        return error_set(err, ERR_CONTENT_TYPE_MISSING);
+    if (strncasecmp(at, json, sizeof json - 1) == 0) {
+        at += sizeof json - 1;
+        while (is_blank(*at))
+            at++;
+        if (*at == '\0' || *at == ';')
+            return true;
+    }
+    return error_set(err, ERR_CONTENT_TYPE_UNSUPPORTED);
+}
+
+/* What may stand in a host and a port (RFC 3986, 3.2.2), names in letters, digits, '.' and '-'. */
+static bool host_valid(const char *host)
+{
+    size_t len = strlen(host);
+
+    if (len < 1 || len > 255)
+        return false;
+    for (size_t i = 0; i < len; i++) {
+        if (!base62_is_digit(host[i]) && !strchr(".-:[]", host[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool is_default_port(const struct request *request)
+{
+    return strcmp(request->server_port, strcmp(request->scheme, "https") == 0 ? "443" : "80") == 0;
+}
+
+/* The server has decoded the path that the program is mounted at. */
+static void write_path(struct buf *url, const char *path)
+{
+    while (*path) {
+        size_t len = strcspn(path, "/");
+
+        query_encode(url, (struct text){.s = path, .len = len});
+        path += len;
+        if (*path == '/')
+            buf_add(url, path++, 1);
+    }
+}
+
+/* HTTP/1.0 needs no Host header: the server's own name stands in. */
+bool header_base_url(const struct request *request, struct buf *url, struct error *err)
+{
+    bool has_host = request->host[0] != '\0';
+    const char *host = has_host ? request->host : request->server_name;
+
+    if (!host_valid(host) || (!has_host && !host_valid(request->server_port)))
+        return error_set(err, ERR_HOST_MALFORMED);
+    buf_puts(url, request->scheme);
+    buf_puts(url, "://");
+    buf_puts(url, host);
+    if (!has_host && !is_default_port(request)) {
+        buf_puts(url, ":");
+        buf_puts(url, request->server_port);
+    }
+    write_path(url, request->script_name);
+    return true;
+}

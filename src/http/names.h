@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* The names on the wire that the service's own name is part of. */
+#ifndef ADIT_HTTP_NAMES_H
+#define ADIT_HTTP_NAMES_H
+
+#include <stdbool.h>
+
+#include "base/text.h"
+
+#define NAMES_SERVICE_MAX 32
+
+struct http_names {
+    char version_header[NAMES_SERVICE_MAX + 16];   /* "Service-Version" */
+    char version_variable[NAMES_SERVICE_MAX + 16]; /* "HTTP_SERVICE_VERSION" (RFC 3875, 4.1.18) */
+    char operation_header[NAMES_SERVICE_MAX + 16]; /* "Service-Operation-Id" */
+    char error_prefix[NAMES_SERVICE_MAX + 16];     /* "ERR_SERVICE_" */
+    char cookie_prefix[NAMES_SERVICE_MAX + 2];     /* "service." */
+};
+
+/* Returns whether the name can be a service's: 1 to 32 lowercase letters and digits, a letter
+ * first.
+ */
+bool names_valid(struct text name);
+
+/* Fills in the names for a service's name that is valid. */
+void names_fill(struct http_names *names, const char *name);
+
+#endif

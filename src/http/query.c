@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* Query strings. */
+#include "http/query.h"
+
+#include <string.h>
+
+#include "base/base62.h"
+#include "base/json_check.h"
+
+static int hex_digit(char c)
+{
+    static const char digits[] = "0123456789abcdef";
+    const char *found = c ? strchr(digits, c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c) : NULL;
+
+    return found ? (int)(found - digits) : -1;
+}
+
+/* Decodes '+' and percent-encoding.  Returns a text that is not given where there is no memory, and
+ * one of length 0 and *bad where it is malformed. */
+static struct text decode(const char *s, size_t len, struct arena *arena, bool *bad)
+{
+    char *out = arena_alloc(arena, len + 1);
+    size_t n = 0;
+
+    *bad = false;
+    for (size_t i = 0; out && i < len; i++) {
+        if (s[i] == '%') {
+            int high = i + 2 < len ? hex_digit(s[i + 1]) : -1;
+            int low = i + 2 < len ? hex_digit(s[i + 2]) : -1;
+
+            if (high < 0 || low < 0) {
+                *bad = true;
+                break;
+            }
+            out[n++] = (char)(high << 4 | low);
+            i += 2;
+        } else {
+            out[n++] = s[i] == '+' ? ' ' : s[i];
+        }
+    }
+    if (out && !utf8_valid(out, n))
+        *bad = true;
+    return (struct text){.s = out, .len = *bad ? 0 : n};
+}
+
+static bool is_named(const struct query_param *param, struct text name)
+{
+    return text_eq(text_of(param->name), name) ||
+           (param->alias && text_eq(text_of(param->alias), name));
+}
+
+static const struct query_param *find(const struct query_param *params, struct text name)
+{
+    for (; params && params->name; params++) {
+        if (is_named(params, name))
+            return params;
+    }
+    return NULL;
+}
+
+static bool unknown(const struct query_param *params, struct text name, struct error *err)
+{
+    char quote[ERROR_QUOTE_SIZE];
+    struct buf names = {0};
+
+    for (const struct query_param *param = params; param && param->name; param++)
+        buf_printf(&names, "%s%s", param == params ? "" : ", ", param->name);
+    error_say(err, ERR_QUERY_UNKNOWN, "The query parameter '%s' is unknown. %s%s",
+              error_quote(quote, name),
+              names.len ? "This operation takes: " : "This operation takes none",
+              names.len ? names.data : ".");
+    buf_free(&names);
+    return false;
+}
+
+/* One "name=value" of len bytes. */
+static bool read_pair(const char *pair, size_t len, const struct query_param *params,
+                      struct arena *arena, struct text *values, struct error *err)
+{
+    const char *equals = memchr(pair, '=', len);
+    size_t name_len = equals ? (size_t)(equals - pair) : len;
+    const struct query_param *param;
+    struct text name;
+    struct text value = {.s = ""};
+    bool bad_name;
+    bool bad_value = false;
+
+    name = decode(pair, name_len, arena, &bad_name);
+    if (equals)
+        value = decode(equals + 1, len - name_len - 1, arena, &bad_value);
+    if (!name.s || !value.s)
+        return error_set(err, ERR_OUT_OF_MEMORY);
+    if (bad_name || bad_value)
+        return error_set(err, ERR_QUERY_MALFORMED);
+    param = find(params, name);
+    if (!param)
+        return unknown(params, name, err);
+    if (values[param - params].s)
+        return error_say(err, ERR_QUERY_REPEATED,
+                         "The query parameter '%s' is given more than once. Give it once.",
+                         param->name);
+    values[param - params] = value;
+    return true;
+}
+
+bool query_read(const char *query, const struct query_param *params, struct arena *arena,
+                struct text *values, struct error *err)
+{
+    while (*query) {
+        size_t len = strcspn(query, "&");
+
+        if (len > 0 && !read_pair(query, len, params, arena, values, err))
+            return false;
+        query += len + (query[len] == '&');
+    }
+    return true;
+}
+
+void query_encode(struct buf *out, struct text value)
+{
+    for (size_t i = 0; i < value.len; i++) {
+        char c = value.s[i];
+
+        if (base62_is_digit(c) || strchr("-._~", c))
+            buf_add(out, &c, 1);
+        else
+            buf_printf(out, "%%%02X", (unsigned char)c);
+    }
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* Answers: the common headers, and errors in their one shape. */
+#include "http/response.h"
+
+#include <stdio.h>
+
+#include "base/json_write.h"
+
+/* Seconds after which a client should try again where the service is unavailable. */
+#define RETRY_AFTER "1"
+
+void response_start(struct response *response, const struct http_names *names,
+                    const char *operation_id)
+{
+    response->status = 0;
+    response->omit_body = false;
+    buf_clear(&response->headers);
+    buf_clear(&response->body);
+    response_header(response, names->operation_header, operation_id);
+    response_header(response, "Cache-Control", "no-store");
+}
+
+void response_header(struct response *response, const char *name, const char *value)
+{
+    buf_puts(&response->headers, name);
+    buf_puts(&response->headers, ": ");
+    buf_puts(&response->headers, value);
+    buf_puts(&response->headers, "\r\n");
+}
+
+void response_finish(struct response *response, int status)
+{
+    response->status = status;
+    if (status != 204)
+        response_header(response, "Content-Type", "application/json");
+}
+
+static void write_details(struct buf *out, const char *operation_id, const struct error *err)
+{
+    json_name(out, "details");
+    json_open(out, '{');
+    json_name(out, "operation_id");
+    json_text(out, text_of(operation_id));
+    if (err->field[0]) {
+        json_name(out, "field");
+        json_text(out, text_of(err->field));
+    }
+    if (err->has_offset) {
+        char offset[24];
+
+        snprintf(offset, sizeof offset, "%zu", err->offset);
+        json_name(out, "offset");
+        json_text(out, text_of(offset));
+    }
+    json_close(out, '}');
+}
+
+static void write_error(struct buf *out, const struct http_names *names, const char *operation_id,
+                        const struct error *err)
+{
+    const struct error_row *row = error_row(err->code);
+    char code[sizeof names->error_prefix + 12];
+
+    snprintf(code, sizeof code, "%s%d", names->error_prefix, row->number);
+    json_open(out, '{');
+    json_name(out, "error_code");
+    json_text(out, text_of(code));
+    json_name(out, "status_code");
+    json_uint(out, (uint64_t)row->status);
+    json_name(out, "msg");
+    json_text(out, text_of(err->msg[0] ? err->msg : row->text));
+    write_details(out, operation_id, err);
+    json_close(out, '}');
+}
+
+static void add_error_headers(struct response *response, enum error_code code, int status)
+{
+    if (status == 401)
+        response_header(response, "WWW-Authenticate",
+                        code == ERR_KEY_MALFORMED || code == ERR_KEY_UNKNOWN
+                            ? "Bearer error=\"invalid_token\""
+                            : "Bearer");
+    if (status == 503)
+        response_header(response, "Retry-After", RETRY_AFTER);
+}
+
+bool response_error(struct response *response, const struct http_names *names,
+                    const char *operation_id, const struct error *err)
+{
+    int status = error_row(err->code)->status;
+    bool omit_body = response->omit_body;
+
+    response_start(response, names, operation_id);
+    response->omit_body = omit_body;
+    write_error(&response->body, names, operation_id, err);
+    add_error_headers(response, err->code, status);
+    response_finish(response, status);
+    return !response->headers.failed && !response->body.failed;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* Filling in an answer. */
+#ifndef ADIT_HTTP_RESPONSE_H
+#define ADIT_HTTP_RESPONSE_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "base/request.h"
+#include "http/names.h"
+
+/* Empties the response and gives it the headers that every answer has. */
+void response_start(struct response *response, const struct http_names *names,
+                    const char *operation_id);
+
+/* Appends a header.  The value must not hold control characters. */
+void response_header(struct response *response, const char *name, const char *value);
+
+/* Completes an answer whose body is JSON and has been written already; status 204 has none. */
+void response_finish(struct response *response, int status);
+
+/* Turns what is there into the answer that the error stands for.  Returns false where there is no
+ * memory even for that. */
+bool response_error(struct response *response, const struct http_names *names,
+                    const char *operation_id, const struct error *err);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* Matching paths against templates. */
+#include "http/route.h"
+
+#include <string.h>
+
+#include "base/ident.h"
+
+/* Compares segment by segment; an identifier's segment takes any bytes but none at all. */
+static bool path_matches(const char *template, const char *path, struct text *ids)
+{
+    size_t n_ids = 0;
+
+    while (*template == '/' && *path == '/') {
+        size_t wanted_len = strcspn(++template, "/");
+        size_t len = strcspn(++path, "/");
+
+        if (template[0] == '{') {
+            if (len == 0)
+                return false;
+            ids[n_ids++] = (struct text){.s = path, .len = len};
+        } else if (len != wanted_len || memcmp(template, path, len) != 0) {
+            return false;
+        }
+        template += wanted_len;
+        path += len;
+    }
+    return *template == '\0' && *path == '\0';
+}
+
+static bool all_valid(const struct text *ids)
+{
+    for (size_t i = 0; i < ROUTE_MAX_IDS; i++) {
+        if (ids[i].s && !ident_valid(ids[i]))
+            return false;
+    }
+    return true;
+}
+
+static void add_method(struct buf *allow, const char *method)
+{
+    buf_printf(allow, "%s%s", allow->len ? ", " : "", method);
+    if (strcmp(method, "GET") == 0)
+        buf_puts(allow, ", HEAD");
+}
+
+bool route_find(const struct route *routes, const char *method, const char *path,
+                struct route_match *match, struct buf *allow, struct error *err)
+{
+    *match = (struct route_match){.is_options = strcmp(method, "OPTIONS") == 0,
+                                  .is_head = strcmp(method, "HEAD") == 0};
+    for (const struct route *route = routes; route->method; route++) {
+        struct text ids[ROUTE_MAX_IDS] = {{0}};
+
+        if (!path_matches(route->path, path, ids))
+            continue;
+        add_method(allow, route->method);
+        if (strcmp(match->is_head ? "GET" : method, route->method) == 0) {
+            match->route = route;
+            memcpy(match->ids, ids, sizeof ids);
+            match->ids_valid = all_valid(ids);
+        }
+    }
+    if (allow->len == 0 && !allow->failed)
+        return error_set(err, ERR_PATH_UNKNOWN);
+    add_method(allow, "OPTIONS");
+    if (match->route || match->is_options)
+        return true;
+    return error_say(err, ERR_METHOD_NOT_ALLOWED,
+                     "The path does not take this method. It takes: %s.",
+                     allow->failed ? "see Allow" : allow->data);
+}

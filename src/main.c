@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/* adit.fcgi: the program that answers requests. */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "api/api.h"
+#include "conf.h"
+#include "store/keyring.h"
+#include "workers.h"
+#include "wrap/fcgi.h"
+
+#define BACKLOG 1024
+#define DEFAULT_WORKERS 8
+
+/* A CGI program is one request's; it may not outlive it by much. */
+#define CGI_TIMEOUT_S 30
+
+enum { EXIT_USAGE = 2 };
+
+struct options {
+    const char *conf_path;
+    const char *socket_path; /* NULL: descriptor 0 */
+    int n_workers;           /* 0: the default */
+    mode_t socket_mode;
+};
+
+/* All that a worker needs, made before the workers are. */
+struct process {
+    struct conf conf;
+    struct api_settings settings;
+    struct keyring *keyring;
+    int listen_fd;
+};
+
+static volatile sig_atomic_t stop;
+
+static void on_stop(int signal)
+{
+    (void)signal;
+    stop = 1;
+}
+
+static const char usage[] =
+    "Usage: adit.fcgi [OPTION]...\n"
+    "Answers requests to Adit's interface: FastCGI on descriptor 0, where a web server, "
+    "spawn-fcgi\n"
+    "or systemd has put a listening socket, or on a socket of its own; plain CGI where descriptor "
+    "0\n"
+    "is no socket.\n"
+    "\n"
+    "  -c, --conf FILE         settings; else $ADIT_CONF, " ADIT_CONF_PATH ",\n"
+    "                          or adit.conf beside the program\n"
+    "  -l, --listen unix:PATH  listen on this socket\n"
+    "  -m, --mode MODE         mode of that socket (0660)\n"
+    "  -w, --workers N         worker processes (8 with --listen, else 1)\n"
+    "      --print-settings    print a settings file with all settings and their defaults\n"
+    "  -h, --help              print this\n"
+    "  -V, --version           print the version\n";
+
+static bool read_number(const char *s, int base, long most, long *out)
+{
+    char *end;
+
+    errno = 0;
+    *out = strtol(s, &end, base);
+    return errno == 0 && end != s && *end == '\0' && *out >= 0 && *out <= most;
+}
+
+/* Returns -1 to go on, or the status to exit with. */
+static int read_options(int argc, char **argv, struct options *options)
+{
+    static const struct option known[] = {
+        {"conf", required_argument, NULL, 'c'},     {"listen", required_argument, NULL, 'l'},
+        {"mode", required_argument, NULL, 'm'},     {"workers", required_argument, NULL, 'w'},
+        {"print-settings", no_argument, NULL, 'p'}, {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},        {NULL, 0, NULL, 0}};
+    int option;
+    long number;
+
+    while ((option = getopt_long(argc, argv, "c:l:m:w:hV", known, NULL)) != -1) {
+        switch (option) {
+        case 'c':
+            options->conf_path = optarg;
+            break;
+        case 'l':
+            if (strncmp(optarg, "unix:", 5) != 0 || !optarg[5]) {
+                fprintf(stderr, "adit.fcgi: --listen takes unix:PATH\n");
+                return EXIT_USAGE;
+            }
+            options->socket_path = optarg + 5;
+            break;
+        case 'm':
+            if (!read_number(optarg, 8, 0777, &number)) {
+                fprintf(stderr, "adit.fcgi: --mode takes an octal mode such as 0660\n");
+                return EXIT_USAGE;
+            }
+            options->socket_mode = (mode_t)number;
+            break;
+        case 'w':
+            if (!read_number(optarg, 10, WORKERS_MAX, &number) || number == 0) {
+                fprintf(stderr, "adit.fcgi: --workers takes 1 to %d\n", WORKERS_MAX);
+                return EXIT_USAGE;
+            }
+            options->n_workers = (int)number;
+            break;
+        case 'p':
+            conf_print_sample(stdout);
+            return EXIT_SUCCESS;
+        case 'h':
+            fputs(usage, stdout);
+            return EXIT_SUCCESS;
+        case 'V':
+            puts("adit.fcgi " PACKAGE_VERSION);
+            return EXIT_SUCCESS;
+        default:
+            fprintf(stderr, "Try 'adit.fcgi --help'.\n");
+            return EXIT_USAGE;
+        }
+    }
+    if (optind == argc)
+        return -1;
+    fprintf(stderr, "adit.fcgi: unexpected argument '%s'\n", argv[optind]);
+    return EXIT_USAGE;
+}
+
+/* ---- start ---- */
+
+/* Reports why the program cannot start, on the log's target as well as the terminal can show it. */
+static bool cannot_start(const struct log *log, const char *reason)
+{
+    struct log_pair pairs[] = {{"cause", reason}, {NULL, NULL}};
+
+    log_event(log, LOG_LEVEL_ERROR, "cannot start", pairs);
+    return false;
+}
+
+static void fill_settings(struct process *process)
+{
+    struct api_settings *settings = &process->settings;
+    const struct conf *conf = &process->conf;
+
+    names_fill(&settings->names, conf->service_name);
+    for (size_t i = 0; i < OAUTH_N_PROVIDERS; i++)
+        settings->oauth.providers[i] = conf->provider_names[i];
+    settings->oauth.cookie_prefix = settings->names.cookie_prefix;
+    settings->base_url = conf->base_url[0] ? conf->base_url : NULL;
+    settings->log = conf->log;
+}
+
+static bool prepare(struct process *process, const struct options *options)
+{
+    const struct log early = {.level = LOG_LEVEL_INFO, .target = LOG_TARGET_STDERR};
+    char reason[CONF_REASON_SIZE] = "";
+
+    if (!conf_read(&process->conf, options->conf_path, reason))
+        return cannot_start(&early, reason);
+    openlog("adit", LOG_PID, LOG_DAEMON);
+    fill_settings(process);
+    process->keyring = keyring_load(process->conf.key_file, reason, sizeof reason);
+    if (!process->keyring)
+        return cannot_start(&process->conf.log, reason);
+    return true;
+}
+
+/* A worker leaves at a signal once it has answered what it took on; nothing may interrupt it before
+ * (SA_RESTART, and blocked but where it waits), and libfcgi leaves handlers that are there alone.
+ */
+static void install_handlers(void)
+{
+    struct sigaction action = {.sa_handler = on_stop, .sa_flags = SA_RESTART};
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    sigset_t blocked;
+
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGPIPE, &ignore, NULL);
+    sigaction(SIGUSR1, &ignore, NULL);
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGTERM);
+    sigprocmask(SIG_BLOCK, &blocked, NULL);
+}
+
+/* ---- a worker ---- */
+
+struct worker {
+    struct pg *pg;
+    struct store *store;
+    struct arena arena;
+    struct response response;
+};
+
+static bool worker_open(struct worker *worker, const struct process *process)
+{
+    *worker = (struct worker){.pg = NULL};
+    worker->pg = pg_new(process->conf.conninfo, &process->conf.log);
+    worker->store = worker->pg ? store_new(worker->pg, process->keyring) : NULL;
+    return worker->store || cannot_start(&process->conf.log, "out of memory");
+}
+
+static void worker_close(struct worker *worker)
+{
+    store_free(worker->store);
+    pg_free(worker->pg);
+    arena_free(&worker->arena);
+    buf_free(&worker->response.headers);
+    buf_free(&worker->response.body);
+}
+
+static void answer(struct worker *worker, const struct process *process,
+                   const struct request *request)
+{
+    api_answer(&process->settings, worker->store, &worker->arena, request, &worker->response);
+}
+
+static int serve_fcgi(void *context)
+{
+    const struct process *process = context;
+    struct worker worker;
+    struct request request;
+    struct fcgi *fcgi =
+        fcgi_open(process->listen_fd, process->settings.names.version_variable, &stop);
+    bool ok = worker_open(&worker, process) &&
+              (fcgi || cannot_start(&process->conf.log, "the socket cannot be used"));
+
+    while (ok && fcgi_next(fcgi, &request)) {
+        answer(&worker, process, &request);
+        fcgi_answer(fcgi, &worker.response);
+    }
+    worker_close(&worker);
+    fcgi_close(fcgi);
+    return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static int serve_cgi(const struct process *process)
+{
+    struct worker worker;
+    struct request request;
+    struct buf body = {0};
+    bool ok = worker_open(&worker, process);
+
+    alarm(CGI_TIMEOUT_S);
+    if (ok && cgi_read(&request, &body, process->settings.names.version_variable)) {
+        answer(&worker, process, &request);
+        ok = cgi_answer(&worker.response);
+    } else if (ok) {
+        ok = cannot_start(&process->conf.log,
+                          "descriptor 0 is no listening socket, and there is no CGI request");
+    }
+    buf_free(&body);
+    worker_close(&worker);
+    return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/* ---- the socket ---- */
+
+static bool socket_fault(const struct log *log, const char *path, const char *what)
+{
+    char reason[256];
+
+    snprintf(reason, sizeof reason, "%s: %s: %s", path, what, strerror(errno));
+    return cannot_start(log, reason);
+}
+
+/* A socket file that nobody listens on is what an earlier run left behind. */
+static bool remove_stale(const struct sockaddr_un *address, const struct log *log)
+{
+    struct stat status;
+    int fd;
+    int connected;
+
+    if (lstat(address->sun_path, &status) != 0)
+        return true;
+    if (!S_ISSOCK(status.st_mode)) {
+        errno = EEXIST;
+        return socket_fault(log, address->sun_path, "cannot listen");
+    }
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    connected = connect(fd, (const struct sockaddr *)address, sizeof *address);
+    close(fd);
+    if (connected == 0) {
+        errno = EADDRINUSE;
+        return socket_fault(log, address->sun_path, "cannot listen");
+    }
+    return unlink(address->sun_path) == 0 ||
+           socket_fault(log, address->sun_path, "cannot remove the old socket");
+}
+
+static bool open_socket(struct process *process, const struct options *options)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const struct log *log = &process->conf.log;
+    mode_t old_mask;
+    int bound;
+
+    if (strlen(options->socket_path) >= sizeof address.sun_path) {
+        errno = ENAMETOOLONG;
+        return socket_fault(log, options->socket_path, "cannot listen");
+    }
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", options->socket_path);
+    if (!remove_stale(&address, log))
+        return false;
+    process->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    old_mask = umask(0777 & ~options->socket_mode);
+    bound = bind(process->listen_fd, (const struct sockaddr *)&address, sizeof address);
+    umask(old_mask);
+    if (bound != 0 || listen(process->listen_fd, BACKLOG) != 0)
+        return socket_fault(log, options->socket_path, "cannot listen");
+    return true;
+}
+
+static int run(struct process *process, const struct options *options)
+{
+    int n_workers = options->n_workers;
+    int status = EXIT_FAILURE;
+
+    if (!options->socket_path && fcgi_is_cgi())
+        return serve_cgi(process);
+    if (options->socket_path && !open_socket(process, options))
+        return EXIT_FAILURE;
+    if (n_workers == 0)
+        n_workers = options->socket_path ? DEFAULT_WORKERS : 1;
+    if (n_workers == 1 && !options->socket_path)
+        return serve_fcgi(process);
+    if (workers_run(n_workers, serve_fcgi, process, &process->conf.log, &status) &&
+        options->socket_path)
+        unlink(options->socket_path);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options = {.socket_mode = 0660};
+    struct process process = {.listen_fd = STDIN_FILENO};
+    int status = read_options(argc, argv, &options);
+
+    if (status >= 0)
+        return status;
+    install_handlers();
+    status = prepare(&process, &options) ? run(&process, &options) : EXIT_FAILURE;
+    keyring_free(process.keyring);
+    conf_free(&process.conf);
+    return status;
+}

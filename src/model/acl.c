@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/* Bind rules. */
+#include "model/acl.h"
+
+#include "model/domain.h"
+
+#define BIND "bind:"
+#define BIND_LEN 5
+
+#define LABEL_PART_MAX 255
+#define PORT_MAX 65535
+
+/* What every refusal ends with. */
+#define FORM                                                                                       \
+    " A rule is '*', 'bind:<domain>', 'bind:*.<domain>', 'bind:<host>:<port>' or "                 \
+    "'bind:<key>=<value>'."
+
+/* A target taken apart.  Its texts are parts of the target: no NUL follows them. */
+struct target {
+    enum acl_kind kind;
+    bool any_below;     /* domain: "*." stood in front of name */
+    struct text name;   /* domain without "*.", host without brackets, key */
+    struct text detail; /* port, value */
+    bool is_ipv6;
+    unsigned char ipv6[IPV6_SIZE];
+};
+
+static bool refuse(const char **why, const char *sentence)
+{
+    *why = sentence;
+    return false;
+}
+
+static struct text part(struct text whole, size_t from, size_t to)
+{
+    return (struct text){.s = whole.s + from, .len = to - from};
+}
+
+static bool is_text(struct text text, const char *wanted)
+{
+    return text_eq(text, text_of(wanted));
+}
+
+static bool has_byte(struct text text, char byte)
+{
+    return text.len > 0 && memchr(text.s, byte, text.len) != NULL;
+}
+
+/* ---- reading a target ---- */
+
+static bool check_domain(struct text domain, const char **why)
+{
+    const char *clause;
+
+    if (has_byte(domain, '*'))
+        return refuse(why, "A '*' stands in a domain only as '*.' in front." FORM);
+    return domain_valid(domain, &clause) ||
+           refuse(why, "The target is not a domain: that is labels of 1 to 63 letters, digits and "
+                       "inner hyphens, a leading underscore allowed, joined by dots and without "
+                       "one at the end." FORM);
+}
+
+static bool read_domain(struct text text, struct target *target, const char **why)
+{
+    target->kind = ACL_DOMAIN;
+    target->any_below = text.len >= 2 && text.s[0] == '*' && text.s[1] == '.';
+    target->name = part(text, target->any_below ? 2 : 0, text.len);
+    if (text.len > DOMAIN_MAX)
+        return refuse(why, "The domain is longer than 253 bytes, '*.' included." FORM);
+    return check_domain(target->name, why);
+}
+
+static bool check_port(struct text port, const char **why)
+{
+    unsigned value = 0;
+    bool ok = port.len >= 1 && port.len <= 5 && port.s[0] != '0';
+
+    for (size_t i = 0; ok && i < port.len; i++) {
+        ok = port.s[i] >= '0' && port.s[i] <= '9';
+        value = value * 10 + (unsigned)(port.s[i] - '0');
+    }
+    return (ok && value <= PORT_MAX) ||
+           refuse(why, "The port is not a number from 1 to 65535, without sign, space or leading "
+                       "zero." FORM);
+}
+
+static bool read_host(struct text host, struct target *target, const char **why)
+{
+    size_t len = host.len;
+
+    target->name = host;
+    target->is_ipv6 = len >= 2 && host.s[0] == '[' && host.s[len - 1] == ']';
+    if (target->is_ipv6) {
+        target->name = part(host, 1, len - 1);
+        return ipv6_read(target->name, target->ipv6) ||
+               refuse(why, "There is no IPv6 address without a zone between the brackets." FORM);
+    }
+    if (len == 0)
+        return refuse(why, "The host is missing in front of the port." FORM);
+    if (has_byte(host, ':'))
+        return refuse(why, "A host does not hold ':', save an IPv6 address in brackets." FORM);
+    if (domain_looks_like_ipv4(host))
+        return ipv4_valid(host) ||
+               refuse(why, "The host has digits and dots only, and is not an IPv4 address." FORM);
+    if (has_byte(host, '*'))
+        return refuse(why, "The host of an address takes no wildcard." FORM);
+    if (len > DOMAIN_MAX)
+        return refuse(why, "The host is longer than 253 bytes." FORM);
+    return check_domain(host, why);
+}
+
+/* At the colon that the port follows. */
+static bool read_address(struct text text, size_t colon, struct target *target, const char **why)
+{
+    target->kind = ACL_ADDRESS;
+    target->detail = part(text, colon + 1, text.len);
+    return check_port(target->detail, why) && read_host(part(text, 0, colon), target, why);
+}
+
+static bool check_label_part(struct text text, const char **why)
+{
+    if (text.len == 0)
+        return refuse(why, "A label needs both a key and a value." FORM);
+    if (text.len > LABEL_PART_MAX)
+        return refuse(why, "The key or the value of the label is longer than 255 bytes." FORM);
+    if (is_text(text, "*"))
+        return true;
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.s[i];
+
+        if (c == '*')
+            return refuse(why, "A '*' stands in a label only as the whole key or value." FORM);
+        if (c == '=')
+            return refuse(why, "A label holds one '='." FORM);
+        if (c <= ' ' || c > '~' || c == ',')
+            return refuse(why, "A label's key and value are printable ASCII without space, ',' "
+                               "and '='." FORM);
+    }
+    return true;
+}
+
+/* At the first '='. */
+static bool read_label(struct text text, size_t equals, struct target *target, const char **why)
+{
+    target->kind = ACL_LABEL;
+    target->name = part(text, 0, equals);
+    target->detail = part(text, equals + 1, text.len);
+    return check_label_part(target->name, why) && check_label_part(target->detail, why);
+}
+
+static bool read_target(struct text text, struct target *target, const char **why)
+{
+    const char *equals;
+
+    *target = (struct target){0};
+    if (!text_present(text))
+        return refuse(why, "The rule names no target." FORM);
+    equals = memchr(text.s, '=', text.len);
+    if (equals)
+        return read_label(text, (size_t)(equals - text.s), target, why);
+    for (size_t i = text.len; i-- > 0;) {
+        /* A colon within brackets ends no host: "[::1]" is an address that lacks its port. */
+        if (text.s[i] == ']' && i == text.len - 1)
+            return refuse(why, "The address in brackets lacks its ':<port>'." FORM);
+        if (text.s[i] == ':')
+            return read_address(text, i, target, why);
+    }
+    return read_domain(text, target, why);
+}
+
+/* ---- rules ---- */
+
+static bool is_bind_rule(struct text rule)
+{
+    return rule.s && rule.len >= BIND_LEN && memcmp(rule.s, BIND, BIND_LEN) == 0;
+}
+
+static bool permits_everything(struct text rule)
+{
+    return is_text(rule, "*") || is_text(rule, BIND "*");
+}
+
+bool acl_rule_valid(struct text rule, const char **why)
+{
+    struct target target;
+
+    if (permits_everything(rule))
+        return true;
+    if (!is_bind_rule(rule))
+        return refuse(why, "The rule does not begin with 'bind:', in small letters." FORM);
+    return read_target(part(rule, BIND_LEN, rule.len), &target, why);
+}
+
+/* ---- judging ---- */
+
+/* Locales have no say in it, as they would in strncasecmp(). */
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static bool same_name(struct text a, struct text b)
+{
+    if (a.len != b.len)
+        return false;
+    for (size_t i = 0; i < a.len; i++) {
+        if (lower(a.s[i]) != lower(b.s[i]))
+            return false;
+    }
+    return true;
+}
+
+/* Whether the name has one or more labels and a dot in front of the suffix.  Both are domains, so
+ * that what precedes the dot is not empty. */
+static bool is_below(struct text name, struct text suffix)
+{
+    size_t rest;
+
+    if (name.len <= suffix.len)
+        return false;
+    rest = name.len - suffix.len;
+    return name.s[rest - 1] == '.' && same_name(part(name, rest, name.len), suffix);
+}
+
+/* A wildcard that is asked for needs a rule with a wildcard that is as wide. */
+static bool domain_permits(const struct target *rule, const struct target *asked)
+{
+    if (!rule->any_below)
+        return !asked->any_below && same_name(rule->name, asked->name);
+    return is_below(asked->name, rule->name) ||
+           (asked->any_below && same_name(rule->name, asked->name));
+}
+
+static bool address_permits(const struct target *rule, const struct target *asked)
+{
+    if (rule->is_ipv6 != asked->is_ipv6 || !text_eq(rule->detail, asked->detail))
+        return false;
+    if (rule->is_ipv6)
+        return memcmp(rule->ipv6, asked->ipv6, sizeof rule->ipv6) == 0;
+    return same_name(rule->name, asked->name);
+}
+
+static bool label_part_permits(struct text rule, struct text asked)
+{
+    return is_text(rule, "*") || text_eq(rule, asked);
+}
+
+static bool target_permits(const struct target *rule, const struct target *asked)
+{
+    if (rule->kind != asked->kind)
+        return false;
+    switch (rule->kind) {
+    case ACL_DOMAIN:
+        return domain_permits(rule, asked);
+    case ACL_ADDRESS:
+        return address_permits(rule, asked);
+    case ACL_LABEL:
+        return label_part_permits(rule->name, asked->name) &&
+               label_part_permits(rule->detail, asked->detail);
+    }
+    return false;
+}
+
+/* A rule that is malformed permits nothing. */
+static bool rule_permits(struct text rule, const struct target *asked)
+{
+    struct target target;
+    const char *why;
+
+    return is_bind_rule(rule) && read_target(part(rule, BIND_LEN, rule.len), &target, &why) &&
+           target_permits(&target, asked);
+}
+
+bool acl_permits(struct text_list rules, struct text target)
+{
+    struct target asked;
+    const char *why;
+    bool well_formed = read_target(target, &asked, &why);
+
+    for (size_t i = 0; i < rules.n; i++) {
+        if (permits_everything(rules.items[i]))
+            return true;
+        if (well_formed && rule_permits(rules.items[i], &asked))
+            return true;
+    }
+    return rules.n == 0;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading JSON objects by a table of fields. */
+#include "model/field.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/json_write.h"
+
+/* A table under the name that a callback can take. */
+struct table {
+    const struct field *fields;
+    size_t n_fields;
+};
+
+static bool is_known(const void *context, struct text name)
+{
+    const struct table *table = context;
+
+    for (size_t i = 0; i < table->n_fields; i++) {
+        if (text_eq(text_of(table->fields[i].name), name))
+            return true;
+    }
+    return false;
+}
+
+static bool unknown_member(const struct json_node *object, struct text name,
+                           const struct table *table, struct error *err)
+{
+    char quote[ERROR_QUOTE_SIZE];
+    char path[JSON_PATH_SIZE];
+    char field[sizeof path + sizeof quote];
+    struct buf names = {0};
+
+    error_quote(quote, name);
+    json_path(path, object, -1);
+    snprintf(field, sizeof field, "%s%s%s", path, path[0] ? "." : "", quote);
+    for (size_t i = 0; i < table->n_fields; i++) {
+        if (table->fields[i].kind != FIELD_REFUSED)
+            buf_printf(&names, "%s%s", names.len ? ", " : "", table->fields[i].name);
+    }
+    error_field(err, ERR_UNKNOWN_MEMBER, field, "The member %s is unknown. Known here are: %s.",
+                field, names.failed ? "-" : buf_text(&names).s);
+    buf_free(&names);
+    return false;
+}
+
+bool fields_known(const struct json_node *object, const struct field *fields, size_t n_fields,
+                  struct error *err)
+{
+    struct table table = {.fields = fields, .n_fields = n_fields};
+    struct text unknown;
+
+    if (!json_is_object(object, err))
+        return false;
+    unknown = json_find_unknown(object, is_known, &table);
+    return !unknown.s || unknown_member(object, unknown, &table, err);
+}
+
+/* ---- one text or entry ---- */
+
+static bool too_long(const struct field *field, const char *path, struct text value,
+                     struct error *err)
+{
+    return error_field(err, field->too_long, path,
+                       "%s is %zu bytes long; at most %zu are accepted.", path, value.len,
+                       field->max);
+}
+
+static bool invalid(const struct field *field, const char *path, struct text value, const char *why,
+                    struct error *err)
+{
+    char quote[ERROR_QUOTE_SIZE];
+
+    if (field->is_secret)
+        return error_field(err, field->invalid, path, "%s is not valid: %s", path, why);
+    return error_field(err, field->invalid, path, "%s is '%s', which is not valid: %s", path,
+                       error_quote(quote, value), why);
+}
+
+/* index -1: the text of the field itself. */
+static bool check_text(const struct field *field, const struct json_node *node, int index,
+                       struct text value, struct error *err)
+{
+    char path[JSON_PATH_SIZE];
+    const char *why = "";
+
+    if (value.len == 0 && field->empty != ERR_NONE) {
+        json_path(path, node, index);
+        return error_field(err, field->empty, path, "%s is empty. Give a value or leave it out.",
+                           path);
+    }
+    if (field->too_long != ERR_NONE && value.len > field->max)
+        return too_long(field, json_path(path, node, index), value, err);
+    if (field->valid && !field->valid(value, &why))
+        return invalid(field, json_path(path, node, index), value, why, err);
+    return true;
+}
+
+/* ---- lists ---- */
+
+/* An entry with its place, for sorting. */
+struct entry {
+    struct text value;
+    size_t index;
+};
+
+static int entry_order(const void *a, const void *b)
+{
+    const struct entry *x = a;
+    const struct entry *y = b;
+    int order = text_cmp(x->value, y->value);
+
+    return order ? order : (x->index > y->index) - (x->index < y->index);
+}
+
+/* Finds the first place at which an entry stands again. */
+static bool find_repeated(struct text_list list, struct entry *entries, size_t *index)
+{
+    size_t found = list.n;
+
+    for (size_t i = 0; i < list.n; i++)
+        entries[i] = (struct entry){.value = list.items[i], .index = i};
+    qsort(entries, list.n, sizeof *entries, entry_order);
+    for (size_t i = 1; i < list.n; i++) {
+        if (text_eq(entries[i].value, entries[i - 1].value) && entries[i].index < found)
+            found = entries[i].index;
+    }
+    *index = found;
+    return found < list.n;
+}
+
+static bool check_repeated(const struct field *field, const struct json_node *node,
+                           struct text_list list, struct arena *arena, struct error *err)
+{
+    struct entry *entries;
+    size_t index;
+
+    if (field->repeated == ERR_NONE || list.n < 2)
+        return true;
+    entries = arena_array(arena, list.n, sizeof *entries);
+    if (!entries)
+        return error_set(err, ERR_OUT_OF_MEMORY);
+    if (find_repeated(list, entries, &index)) {
+        char path[JSON_PATH_SIZE];
+        char quote[ERROR_QUOTE_SIZE];
+
+        json_path(path, node, (int)index);
+        return error_field(err, field->repeated, path,
+                           "%s is '%s', which stands in the list before. Give it once.", path,
+                           error_quote(quote, list.items[index]));
+    }
+    return true;
+}
+
+static bool read_texts(const struct field *field, const struct json_node *node,
+                       struct text_list *out, struct arena *arena, struct error *err)
+{
+    struct text_list list = {0};
+
+    if (!json_get_texts(node, FIELD_MAX_ENTRIES, field->too_many, arena, &list, err))
+        return false;
+    if (!list.given)
+        return true;
+    for (size_t i = 0; i < list.n; i++) {
+        if (!check_text(field, node, (int)i, list.items[i], err))
+            return false;
+    }
+    if (!check_repeated(field, node, list, arena, err))
+        return false;
+    *out = list;
+    return true;
+}
+
+/* ---- objects ---- */
+
+static bool read_text(const struct field *field, const struct json_node *node, struct text *out,
+                      struct error *err)
+{
+    struct text value = {0};
+
+    if (!json_get_text(node, &value, err) || (value.s && !check_text(field, node, -1, value, err)))
+        return false;
+    if (value.s)
+        *out = value;
+    return true;
+}
+
+static bool refuse(const struct field *field, const struct json_node *node, struct error *err)
+{
+    char path[JSON_PATH_SIZE];
+
+    if (!json_given(node))
+        return true;
+    json_path(path, node, -1);
+    return error_field(err, field->invalid, path, "%s", error_row(field->invalid)->text);
+}
+
+static bool read_field(const struct field *field, const struct json_node *node, void *value,
+                       struct arena *arena, struct error *err)
+{
+    switch (field->kind) {
+    case FIELD_TEXT:
+        return read_text(field, node, value, err);
+    case FIELD_TEXTS:
+        return read_texts(field, node, value, arena, err);
+    case FIELD_BOOL:
+        return json_get_bool(node, value, err);
+    case FIELD_UINT32:
+        return json_get_uint32(node, value, err);
+    case FIELD_REFUSED:
+        return refuse(field, node, err);
+    case FIELD_OBJECT:
+        return true;
+    }
+    return error_set(err, ERR_INTERNAL);
+}
+
+bool fields_read(const struct json_node *object, const struct field *fields, size_t n_fields,
+                 void *target, struct arena *arena, struct error *err)
+{
+    for (size_t i = 0; i < n_fields; i++) {
+        struct json_node node = json_member(object, fields[i].name);
+
+        if (!read_field(&fields[i], &node, (char *)target + fields[i].offset, arena, err))
+            return false;
+    }
+    return true;
+}
+
+void field_write(struct buf *out, const struct field *field, const void *value)
+{
+    json_name(out, field->name);
+    switch (field->kind) {
+    case FIELD_TEXT:
+        json_text(out, *(const struct text *)value);
+        break;
+    case FIELD_TEXTS:
+        json_texts(out, *(const struct text_list *)value);
+        break;
+    case FIELD_BOOL:
+        json_bool(out, *(const bool *)value);
+        break;
+    case FIELD_UINT32:
+        json_uint(out, *(const uint32_t *)value);
+        break;
+    case FIELD_OBJECT:
+    case FIELD_REFUSED:
+        break;
+    }
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* Why a public key is refused: one sentence or two a condition, for the client. */
+#ifndef ADIT_MODEL_KEY_REASON_H
+#define ADIT_MODEL_KEY_REASON_H
+
+/* clang-format off */
+/* What was sent instead of a public key. */
+#define KEY_REASON_PRIVATE "public_key holds a private key. Send only the public half of a key pair, and of a new one: this private key has left its place."
+#define KEY_REASON_CERTIFICATE "public_key holds a certificate. Send the plain public key that it is for."
+#define KEY_REASON_DSA "public_key holds a DSA key, which is too weak to be accepted. Use Ed25519, ECDSA or RSA."
+#define KEY_REASON_SEVERAL "public_key holds several keys. Make one credential for each."
+#define KEY_REASON_FORM "public_key is not a public key in a form that is accepted: the line '<type> <base64> [comment]', PEM 'PUBLIC KEY' or 'RSA PUBLIC KEY', or RFC 4716 'SSH2 PUBLIC KEY'."
+#define KEY_REASON_TYPE "public_key holds a key of a type that is not accepted. Use Ed25519, ECDSA on P-256, P-384 or P-521, RSA, or a security key made by OpenSSH."
+/* The text around the key. */
+#define KEY_REASON_LONG "public_key is longer than 16384 bytes."
+#define KEY_REASON_EMPTY "public_key is empty. Give the public half of an SSH key pair."
+#define KEY_REASON_NUL "public_key holds a NUL byte."
+#define KEY_REASON_OPTIONS "public_key has options or other words in front of the key. Send the key alone: what it may bind is said by acl."
+#define KEY_REASON_BEFORE "public_key has other text in front of the key. Send the key alone."
+#define KEY_REASON_AFTER "public_key has other text behind the END line. Send the key alone."
+#define KEY_REASON_LINES "public_key goes on in another line, where this form is one line. Send the key without line breaks in it."
+#define KEY_REASON_NO_DATA "public_key names the type of a key but lacks the key's data. It may have been cut off."
+#define KEY_REASON_LABEL "public_key is PEM but not a public key: its first line has to be exactly '-----BEGIN PUBLIC KEY-----' or '-----BEGIN RSA PUBLIC KEY-----'."
+#define KEY_REASON_BEGIN_SSH2 "public_key is not a public key of RFC 4716: its first line has to be exactly '---- BEGIN SSH2 PUBLIC KEY ----'."
+#define KEY_REASON_NO_END "public_key lacks the END line that fits its BEGIN line. It may have been cut off."
+#define KEY_REASON_PEM_HEADER "public_key is PEM with header lines. Send it without them."
+#define KEY_REASON_SSH2_HEADER "public_key has a malformed header line. RFC 4716 writes '<tag>: <value>', with a backslash at the end of each line that is continued."
+#define KEY_REASON_BASE64 "public_key holds data that is not base64: characters outside its alphabet, wrong padding, or a part that is missing."
+/* The key's data. */
+#define KEY_REASON_DER "public_key holds data that is not a key in DER. It may be damaged or cut off."
+#define KEY_REASON_CUT "public_key holds data that ends too early. It may be damaged or cut off."
+#define KEY_REASON_TRAILING "public_key holds data that goes on behind the end of the key."
+#define KEY_REASON_TYPE_DIFFERS "public_key names a type that differs from the one in its data."
+#define KEY_REASON_CURVE_DIFFERS "public_key names a curve in its data that differs from that of its type."
+#define KEY_REASON_SECURITY_KEY "public_key holds a security key in RFC 4716, which has no place for it. Send it as the line '<type> <base64> [comment]'."
+#define KEY_REASON_APPLICATION "public_key holds a security key whose application string is malformed."
+#define KEY_REASON_ED25519 "public_key holds an Ed25519 key that is not 32 bytes long."
+#define KEY_REASON_NUMBER "public_key holds a number that is zero, negative or not in its shortest form."
+#define KEY_REASON_RSA_SHORT "public_key holds an RSA key of less than 2048 bits, which is too weak to be accepted."
+#define KEY_REASON_RSA_LONG "public_key holds an RSA key of more than 16384 bits."
+#define KEY_REASON_RSA_MODULUS "public_key holds an RSA key whose modulus is even, which none can be."
+#define KEY_REASON_RSA_EXPONENT "public_key holds an RSA key whose exponent is not an odd number of 3 or more and less than 2 to the power of 64."
+#define KEY_REASON_CURVE "public_key holds an elliptic curve key on a curve that is not accepted. Use P-256, P-384 or P-521."
+#define KEY_REASON_CURVE_EXPLICIT "public_key holds an elliptic curve key that spells its curve's parameters out. Write it with the curve's name."
+#define KEY_REASON_POINT_COMPRESSED "public_key holds an elliptic curve point in compressed form. Write it uncompressed."
+#define KEY_REASON_POINT_INFINITY "public_key holds the point at infinity, which is no key."
+#define KEY_REASON_POINT_SIZE "public_key holds an elliptic curve point that is not in uncompressed form, or not of its curve's size."
+#define KEY_REASON_POINT_OFF "public_key holds an elliptic curve point that is not on its curve."
+/* clang-format on */
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* Marks of keys in text. */
+#include "model/key_scan.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "model/ssh_wire.h"
+
+#define PEM_BEGIN "-----BEGIN "
+#define SSH2_BEGIN "---- BEGIN "
+
+bool key_scan_has(struct text text, const char *needle)
+{
+    return memmem(text.s, text.len, needle, strlen(needle)) != NULL;
+}
+
+static bool has_in_any_case(struct text text, const char *needle)
+{
+    size_t len = strlen(needle);
+
+    for (size_t i = 0; i + len <= text.len; i++) {
+        if (strncasecmp(text.s + i, needle, len) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A comment such as "my private key's other half" is no private key: only words as containers write
+ * them count, and those in capitals whatever is around them. */
+bool key_scan_private(struct text text)
+{
+    return key_scan_has(text, "PRIVATE KEY") || key_scan_has(text, "AGE-SECRET-KEY-") ||
+           has_in_any_case(text, "private key--") || has_in_any_case(text, "private key --") ||
+           has_in_any_case(text, "putty-user-key-file") ||
+           has_in_any_case(text, "private-lines:") ||
+           key_scan_has(text, "b3BlbnNzaC1rZXktdjE"); /* "openssh-key-v1" */
+}
+
+bool key_scan_certificate(struct text text)
+{
+    return key_scan_has(text, "CERTIFICATE-----") || key_scan_has(text, "CERTIFICATE REQUEST-----");
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* Returns whether a type's name begins at that byte and base64 as keys have it follows: the length
+ * of a string, which begins with zero bytes. */
+static bool key_begins(struct text text, size_t at)
+{
+    struct text rest = {.s = text.s + at, .len = text.len - at};
+    struct text name = key_scan_word(&rest);
+
+    return rest.len >= 4 && memcmp(rest.s, "AAAA", 4) == 0 &&
+           ssh_type_of(name.s, name.len)->kind != SSH_KIND_UNKNOWN;
+}
+
+static bool begins_with(struct text text, size_t at, const char *prefix)
+{
+    size_t len = strlen(prefix);
+
+    return text.len - at >= len && memcmp(text.s + at, prefix, len) == 0;
+}
+
+/* Each byte is looked at a few times at most: words do not overlap. */
+size_t key_scan_keys(struct text text, size_t *first)
+{
+    size_t n_keys = 0;
+
+    *first = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        bool word = !is_space(text.s[i]) && (i == 0 || is_space(text.s[i - 1]));
+
+        if (!begins_with(text, i, PEM_BEGIN) && !begins_with(text, i, SSH2_BEGIN) &&
+            !(word && key_begins(text, i)))
+            continue;
+        if (n_keys++ == 0)
+            *first = i;
+    }
+    return n_keys;
+}
+
+struct text key_scan_word(struct text *text)
+{
+    struct text word = {.s = text->s, .len = 0};
+
+    while (word.len < text->len && !is_space(word.s[word.len]))
+        word.len++;
+    text->s += word.len;
+    text->len -= word.len;
+    while (text->len > 0 && (*text->s == ' ' || *text->s == '\t')) {
+        text->s++;
+        text->len--;
+    }
+    return word;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* Unwrapping the bodies of modules. */
+#include "model/module.h"
+
+static bool check_id(const struct json_node *body, const char *name, struct text wanted,
+                     struct error *err)
+{
+    struct json_node node = json_member(body, name);
+    struct text id = {0};
+
+    if (!json_get_text(&node, &id, err))
+        return false;
+    if (id.s && !text_eq(id, wanted))
+        return error_field(err, ERR_ID_MISMATCH, name,
+                           "%s differs from the identifier in the path. Leave it out, or give the "
+                           "same.",
+                           name);
+    return true;
+}
+
+/* With a wrapped module, fields beside the wrapper would be silently ignored. */
+static bool check_flat_absent(const struct json_node *body, const struct field *fields,
+                              size_t n_fields, struct error *err)
+{
+    for (size_t i = MODULE_N_WRAPPER_ROWS; i < n_fields; i++) {
+        struct json_node node = json_member(body, fields[i].name);
+
+        if (json_given(&node))
+            return error_field(err, ERR_MODULE_TWICE, fields[i].name,
+                               "%s is given beside 'module'. Give the fields of the module in one "
+                               "place.",
+                               fields[i].name);
+    }
+    return true;
+}
+
+bool module_read(const struct json_node *body, const struct module_ids *ids,
+                 const struct field *fields, size_t n_fields, void *target, struct arena *arena,
+                 struct json_node *module, struct error *err)
+{
+    if (!fields_known(body, fields, n_fields, err) ||
+        !check_id(body, "edge_id", ids->edge_id, err) || !check_id(body, "id", ids->id, err))
+        return false;
+    *module = json_member(body, "module");
+    if (!json_given(module)) {
+        *module = *body;
+    } else if (!check_flat_absent(body, fields, n_fields, err) ||
+               !fields_known(module, fields + MODULE_N_WRAPPER_ROWS,
+                             n_fields - MODULE_N_WRAPPER_ROWS, err)) {
+        return false;
+    }
+    return fields_read(module, fields + MODULE_N_WRAPPER_ROWS, n_fields - MODULE_N_WRAPPER_ROWS,
+                       target, arena, err);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* Mutual TLS modules. */
+#include "model/mutual_tls_module.h"
+
+#include "base/ident.h"
+#include "base/json_write.h"
+#include "model/module.h"
+
+static bool authority_valid(struct text value, const char **why)
+{
+    *why = "an identifier has 1 to 255 characters out of A-Z a-z 0-9 . _ ~ -";
+    return ident_valid(value);
+}
+
+#define AT(member) .offset = offsetof(struct mutual_tls_module, member)
+
+const struct field mutual_tls_module_fields[] = {
+    MODULE_WRAPPER_ROWS,
+    {.name = "enabled", .kind = FIELD_BOOL, AT(enabled)},
+    {.name = "certificate_authority_ids",
+     .kind = FIELD_TEXTS,
+     AT(certificate_authority_ids),
+     .too_many = ERR_AUTHORITIES_TOO_MANY,
+     .repeated = ERR_AUTHORITY_REPEATED,
+     .valid = authority_valid,
+     .invalid = ERR_AUTHORITY_ID_MALFORMED},
+};
+
+const size_t mutual_tls_module_n_fields =
+    sizeof mutual_tls_module_fields / sizeof mutual_tls_module_fields[0];
+
+bool mutual_tls_module_read(const struct json_node *body, struct text edge_id, struct arena *arena,
+                            struct mutual_tls_module *module, struct error *err)
+{
+    struct module_ids ids = {.edge_id = edge_id, .id = edge_id};
+    struct json_node inner;
+
+    *module =
+        (struct mutual_tls_module){.enabled = true, .certificate_authority_ids = {.given = true}};
+    return module_read(body, &ids, mutual_tls_module_fields, mutual_tls_module_n_fields, module,
+                       arena, &inner, err);
+}
+
+/* Only characters that stand for themselves in JSON can be in a base URL and an identifier. */
+static void write_authority(struct buf *out, struct text base_url, struct text id)
+{
+    json_open(out, '{');
+    json_name(out, "id");
+    json_text(out, id);
+    json_name(out, "uri");
+    buf_puts(out, "\"");
+    buf_add(out, base_url.s, base_url.len);
+    buf_puts(out, "/certificate_authorities/");
+    buf_add(out, id.s, id.len);
+    buf_puts(out, "\"");
+    json_close(out, '}');
+}
+
+void mutual_tls_module_write(struct buf *out, const struct mutual_tls_module *module,
+                             struct text base_url)
+{
+    json_open(out, '{');
+    json_name(out, "enabled");
+    json_bool(out, module->enabled);
+    json_name(out, "certificate_authorities");
+    json_open(out, '[');
+    for (size_t i = 0; i < module->certificate_authority_ids.n; i++)
+        write_authority(out, base_url, module->certificate_authority_ids.items[i]);
+    json_close(out, ']');
+    json_close(out, '}');
+}

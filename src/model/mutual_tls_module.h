@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* The mutual TLS module of a TLS edge: its fields, and JSON in and out. */
+#ifndef ADIT_MODEL_MUTUAL_TLS_MODULE_H
+#define ADIT_MODEL_MUTUAL_TLS_MODULE_H
+
+#include "base/buf.h"
+#include "model/field.h"
+
+struct mutual_tls_module {
+    bool enabled;
+    struct text_list certificate_authority_ids;
+};
+
+/* The members of the body. */
+extern const struct field mutual_tls_module_fields[];
+extern const size_t mutual_tls_module_n_fields;
+
+/* Reads the body of a PUT to the edge of the path into *module, defaults included.  Text belongs to
+ * the tree, arrays to the arena. */
+bool mutual_tls_module_read(const struct json_node *body, struct text edge_id, struct arena *arena,
+                            struct mutual_tls_module *module, struct error *err);
+
+/* Writes the module as JSON.  base_url has no trailing slash. */
+void mutual_tls_module_write(struct buf *out, const struct mutual_tls_module *module,
+                             struct text base_url);
+
+#endif

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+/* OAuth modules. */
+#include "model/oauth_module.h"
+
+#include <string.h>
+
+#include "base/json_write.h"
+#include "model/domain.h"
+
+#define TEXT_MAX 1024
+#define COOKIE_PREFIX_MAX 100
+#define EMAIL_LOCAL_MAX 64
+
+/* ---- fields ---- */
+
+static bool is_printable(char c)
+{
+    return c > ' ' && c < 0x7F;
+}
+
+static bool all_printable(struct text value)
+{
+    for (size_t i = 0; i < value.len; i++) {
+        if (!is_printable(value.s[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool email_address_valid(struct text value, const char **why)
+{
+    const char *at = memchr(value.s, '@', value.len);
+    size_t local_len = at ? (size_t)(at - value.s) : 0;
+
+    *why = "an address is <local part>@<domain>, with one '@' and without spaces";
+    if (!at || !all_printable(value))
+        return false;
+    if (local_len < 1 || local_len > EMAIL_LOCAL_MAX) {
+        *why = "the part before '@' has 1 to 64 bytes";
+        return false;
+    }
+    return domain_valid((struct text){.s = at + 1, .len = value.len - local_len - 1}, why);
+}
+
+static bool team_valid(struct text value, const char **why)
+{
+    const char *slash = memchr(value.s, '/', value.len);
+
+    *why = "a team is <org>/<team>, two slugs without spaces";
+    if (!slash || slash == value.s || slash == value.s + value.len - 1 || !all_printable(value))
+        return false;
+    return !memchr(slash + 1, '/', value.len - (size_t)(slash + 1 - value.s));
+}
+
+/* A token of RFC 9110, 5.6.2, which RFC 6265 takes for the names of cookies. */
+static bool cookie_prefix_valid(struct text value, const char **why)
+{
+    *why = "letters, digits and !#$%&'*+-.^_`|~ may be in the name of a cookie";
+    for (size_t i = 0; i < value.len; i++) {
+        if (!is_printable(value.s[i]) || strchr("\"(),/:;<=>?@[\\]{}", value.s[i]))
+            return false;
+    }
+    return true;
+}
+
+#define AT_MODULE(member) .offset = offsetof(struct oauth_module, member)
+#define AT(member) .offset = offsetof(struct oauth_provider, member)
+
+const struct field oauth_module_fields[] = {
+    MODULE_WRAPPER_ROWS,
+    {.name = "enabled", .kind = FIELD_BOOL, AT_MODULE(enabled)},
+    {.name = "provider", .kind = FIELD_OBJECT},
+    {.name = "options_passthrough", .kind = FIELD_BOOL, AT_MODULE(options_passthrough)},
+    {.name = "cookie_prefix",
+     .kind = FIELD_TEXT,
+     AT_MODULE(cookie_prefix),
+     .max = COOKIE_PREFIX_MAX,
+     .too_long = ERR_COOKIE_PREFIX_MALFORMED,
+     .valid = cookie_prefix_valid,
+     .invalid = ERR_COOKIE_PREFIX_MALFORMED},
+    {.name = "inactivity_timeout", .kind = FIELD_UINT32, AT_MODULE(inactivity_timeout)},
+    {.name = "maximum_duration", .kind = FIELD_UINT32, AT_MODULE(maximum_duration)},
+    {.name = "auth_check_interval", .kind = FIELD_UINT32, AT_MODULE(auth_check_interval)},
+};
+
+const struct field oauth_provider_fields[] = {
+    {.name = "client_id",
+     .kind = FIELD_TEXT,
+     AT(client_id),
+     .max = TEXT_MAX,
+     .too_long = ERR_CLIENT_ID_TOO_LONG},
+    {.name = "client_secret",
+     .kind = FIELD_TEXT,
+     AT(client_secret),
+     .is_secret = true,
+     .max = TEXT_MAX,
+     .too_long = ERR_CLIENT_SECRET_TOO_LONG},
+    {.name = "scopes",
+     .kind = FIELD_TEXTS,
+     AT(scopes),
+     .max = TEXT_MAX,
+     .too_long = ERR_SCOPE_TOO_LONG,
+     .too_many = ERR_SCOPES_TOO_MANY,
+     .empty = ERR_SCOPE_EMPTY,
+     .repeated = ERR_SCOPE_REPEATED},
+    {.name = "email_addresses",
+     .kind = FIELD_TEXTS,
+     AT(email_addresses),
+     .too_many = ERR_EMAIL_ADDRESSES_TOO_MANY,
+     .empty = ERR_EMAIL_ADDRESS_EMPTY,
+     .repeated = ERR_EMAIL_ADDRESS_REPEATED,
+     .valid = email_address_valid,
+     .invalid = ERR_EMAIL_ADDRESS_MALFORMED},
+    {.name = "email_domains",
+     .kind = FIELD_TEXTS,
+     AT(email_domains),
+     .too_many = ERR_EMAIL_DOMAINS_TOO_MANY,
+     .empty = ERR_EMAIL_DOMAIN_EMPTY,
+     .repeated = ERR_EMAIL_DOMAIN_REPEATED,
+     .valid = domain_valid,
+     .invalid = ERR_EMAIL_DOMAIN_MALFORMED},
+    {.name = "teams",
+     .kind = FIELD_TEXTS,
+     AT(teams),
+     .max = TEXT_MAX,
+     .too_long = ERR_TEAM_MALFORMED,
+     .too_many = ERR_TEAMS_TOO_MANY,
+     .empty = ERR_TEAM_EMPTY,
+     .repeated = ERR_TEAM_REPEATED,
+     .valid = team_valid,
+     .invalid = ERR_TEAM_MALFORMED},
+    {.name = "organizations",
+     .kind = FIELD_TEXTS,
+     AT(organizations),
+     .max = TEXT_MAX,
+     .too_long = ERR_ORGANIZATION_TOO_LONG,
+     .too_many = ERR_ORGANIZATIONS_TOO_MANY,
+     .empty = ERR_ORGANIZATION_EMPTY,
+     .repeated = ERR_ORGANIZATION_REPEATED},
+};
+
+#define N_ROWS(table) (sizeof(table) / sizeof(table)[0])
+
+const size_t oauth_module_n_fields = N_ROWS(oauth_module_fields);
+const size_t oauth_provider_n_fields = N_ROWS(oauth_provider_fields);
+
+static size_t n_fields_of(int provider)
+{
+    return oauth_provider_n_fields - (provider == 1 ? 0 : OAUTH_N_HOSTING_FIELDS);
+}
+
+bool oauth_provider_name_valid(struct text name)
+{
+    if (!name.s || name.len < 1 || name.len > 32 || !(name.s[0] >= 'a' && name.s[0] <= 'z'))
+        return false;
+    for (size_t i = 1; i < name.len; i++) {
+        char c = name.s[i];
+
+        if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '_')
+            return false;
+    }
+    return true;
+}
+
+/* ---- reading ---- */
+
+static void drop_empty(struct text *value)
+{
+    if (value->len == 0)
+        *value = (struct text){0};
+}
+
+static bool has_content(const struct oauth_provider *config)
+{
+    return config->client_id.s || config->client_secret.s || config->scopes.n ||
+           config->email_addresses.n || config->email_domains.n || config->teams.n ||
+           config->organizations.n;
+}
+
+static bool read_config(const struct json_node *node, int provider, struct arena *arena,
+                        struct oauth_provider *config, struct error *err)
+{
+    size_t n_fields = n_fields_of(provider);
+
+    if (!fields_known(node, oauth_provider_fields, n_fields, err) ||
+        !fields_read(node, oauth_provider_fields, n_fields, config, arena, err))
+        return false;
+    drop_empty(&config->client_id);
+    drop_empty(&config->client_secret);
+    return true;
+}
+
+/* Both of the app's credentials or neither; scopes only with both. */
+static bool check_credentials(const struct json_node *node, const struct oauth_provider *config,
+                              struct error *err)
+{
+    enum error_code code = ERR_NONE;
+    struct json_node missing;
+    char path[JSON_PATH_SIZE];
+
+    if (config->client_id.s && !config->client_secret.s) {
+        code = ERR_CLIENT_SECRET_MISSING;
+        missing = json_member(node, "client_secret");
+    } else if (config->client_secret.s && !config->client_id.s) {
+        code = ERR_CLIENT_ID_MISSING;
+        missing = json_member(node, "client_id");
+    } else if (config->scopes.n > 0 && !config->client_id.s) {
+        code = ERR_SCOPES_MANAGED;
+        missing = json_member(node, "scopes");
+    } else {
+        return true;
+    }
+    return error_field(err, code, json_path(path, &missing, -1), "%s", error_row(code)->text);
+}
+
+/* The providers that a body names, each with what it gives for them. */
+struct candidates {
+    struct json_node nodes[OAUTH_N_PROVIDERS];
+    struct oauth_provider configs[OAUTH_N_PROVIDERS];
+    int n_given;
+    int n_with_content;
+    int given; /* the last of each kind, as a position */
+    int with_content;
+};
+
+static bool several(const struct candidates *candidates, const struct json_node *provider,
+                    const struct oauth_names *names, struct error *err)
+{
+    char path[JSON_PATH_SIZE];
+    char list[OAUTH_N_PROVIDERS * 36] = "";
+
+    for (int i = 0; i < OAUTH_N_PROVIDERS; i++) {
+        if (!has_content(&candidates->configs[i]))
+            continue;
+        if (list[0])
+            strncat(list, ", ", sizeof list - strlen(list) - 1);
+        strncat(list, names->providers[i], sizeof list - strlen(list) - 1);
+    }
+    return error_field(err, ERR_PROVIDERS_SEVERAL, json_path(path, provider, -1),
+                       "More than one identity provider is given: %s. Give one.", list);
+}
+
+/* A single member selects its provider even if nothing is given in it.  Of several, clients send
+ * those empty that they do not mean. */
+static bool select_provider(const struct candidates *candidates, const struct json_node *provider,
+                            const struct oauth_names *names, struct oauth_module *module,
+                            struct error *err)
+{
+    int chosen = candidates->n_given == 1 ? candidates->given : candidates->with_content;
+
+    if (candidates->n_with_content > 1)
+        return several(candidates, provider, names, err);
+    if (chosen == 0)
+        return true;
+    module->provider = chosen;
+    module->config = candidates->configs[chosen - 1];
+    return check_credentials(&candidates->nodes[chosen - 1], &module->config, err);
+}
+
+static bool check_provider_names(const struct json_node *provider, const struct oauth_names *names,
+                                 struct error *err)
+{
+    struct field rows[OAUTH_N_PROVIDERS];
+
+    for (int i = 0; i < OAUTH_N_PROVIDERS; i++)
+        rows[i] = (struct field){.name = names->providers[i], .kind = FIELD_OBJECT};
+    return fields_known(provider, rows, OAUTH_N_PROVIDERS, err);
+}
+
+static bool read_provider(const struct json_node *provider, const struct oauth_names *names,
+                          struct arena *arena, struct oauth_module *module, struct error *err)
+{
+    struct candidates candidates = {.n_given = 0};
+
+    if (!json_given(provider))
+        return true;
+    if (!check_provider_names(provider, names, err))
+        return false;
+    for (int i = 0; i < OAUTH_N_PROVIDERS; i++) {
+        struct json_node *node = &candidates.nodes[i];
+
+        *node = json_member(provider, names->providers[i]);
+        if (!json_given(node))
+            continue;
+        if (!read_config(node, i + 1, arena, &candidates.configs[i], err))
+            return false;
+        candidates.n_given++;
+        candidates.given = i + 1;
+        if (has_content(&candidates.configs[i])) {
+            candidates.n_with_content++;
+            candidates.with_content = i + 1;
+        }
+    }
+    return select_provider(&candidates, provider, names, module, err);
+}
+
+bool oauth_module_read(const struct json_node *body, const struct module_ids *ids,
+                       const struct oauth_names *names, struct arena *arena,
+                       struct oauth_module *module, struct error *err)
+{
+    struct json_node inner;
+    struct json_node provider;
+
+    *module = (struct oauth_module){.enabled = true};
+    if (!module_read(body, ids, oauth_module_fields, oauth_module_n_fields, module, arena, &inner,
+                     err))
+        return false;
+    provider = json_member(&inner, "provider");
+    if (!read_provider(&provider, names, arena, module, err))
+        return false;
+    if (text_eq(module->cookie_prefix, text_of(names->cookie_prefix)))
+        module->cookie_prefix = (struct text){0};
+    drop_empty(&module->cookie_prefix);
+    return true;
+}
+
+/* ---- writing ---- */
+
+static void write_config(struct buf *out, const struct oauth_provider *config, int provider)
+{
+    json_open(out, '{');
+    for (size_t i = 0; i < n_fields_of(provider); i++)
+        field_write(out, &oauth_provider_fields[i],
+                    (const char *)config + oauth_provider_fields[i].offset);
+    json_close(out, '}');
+}
+
+static void write_provider(struct buf *out, const struct oauth_module *module,
+                           const struct oauth_names *names)
+{
+    json_name(out, "provider");
+    json_open(out, '{');
+    for (int i = 0; i < OAUTH_N_PROVIDERS; i++) {
+        json_name(out, names->providers[i]);
+        if (module->provider == i + 1)
+            write_config(out, &module->config, i + 1);
+        else
+            json_null(out);
+    }
+    json_close(out, '}');
+}
+
+void oauth_module_write(struct buf *out, const struct oauth_module *module,
+                        const struct oauth_names *names)
+{
+    struct oauth_module shown = *module;
+
+    if (!shown.cookie_prefix.s)
+        shown.cookie_prefix = text_of(names->cookie_prefix);
+    json_open(out, '{');
+    for (size_t i = MODULE_N_WRAPPER_ROWS; i < oauth_module_n_fields; i++) {
+        const struct field *field = &oauth_module_fields[i];
+
+        if (field->kind == FIELD_OBJECT)
+            write_provider(out, &shown, names);
+        else
+            field_write(out, field, (const char *)&shown + field->offset);
+    }
+    json_close(out, '}');
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+/* The forms of public keys: what is taken off each until the wire blob is left, which is checked
+ * in one place for all. */
+#include "model/public_key.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/key_der.h"
+#include "model/key_reason.h"
+#include "model/key_scan.h"
+#include "model/ssh_wire.h"
+#include "wrap/crypt.h"
+#include "wrap/crypt_key.h"
+
+#define PEM_BEGIN "-----BEGIN "
+#define SSH2_BEGIN "---- BEGIN "
+#define SSH2_MAX_TAG 64 /* bytes; RFC 4716, section 3.3 */
+
+/* What a key is while it is read.  All of it is overwritten in the end: a private key may have been
+ * given the clothes of a public one. */
+struct reading {
+    struct text text; /* what is still to be read; not followed by a NUL */
+    size_t base64_len;
+    size_t der_len;
+    struct ssh_blob blob;
+    char base64[PUBLIC_KEY_MAX];
+    unsigned char der[CRYPT_KEY_DECODED_ROOM(PUBLIC_KEY_MAX)];
+    const struct ssh_type *type;
+    const char **reason;
+};
+
+_Static_assert(SSH_BLOB_MAX >= CRYPT_KEY_DECODED_ROOM(PUBLIC_KEY_MAX), "a decoded line fits");
+
+static bool refuse(struct reading *r, const char *reason)
+{
+    *r->reason = reason;
+    return false;
+}
+
+/* ---- text ---- */
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static struct text trim(struct text t)
+{
+    while (t.len > 0 && is_space(t.s[0])) {
+        t.s++;
+        t.len--;
+    }
+    while (t.len > 0 && is_space(t.s[t.len - 1]))
+        t.len--;
+    return t;
+}
+
+static bool begins_with(struct text t, const char *prefix)
+{
+    size_t len = strlen(prefix);
+
+    return t.len >= len && memcmp(t.s, prefix, len) == 0;
+}
+
+static bool ends_with(struct text t, char c)
+{
+    return t.len > 0 && t.s[t.len - 1] == c;
+}
+
+/* Takes a line without its end off the front.  Returns false where nothing is left. */
+static bool next_line(struct reading *r, struct text *line)
+{
+    const char *end = r->text.len > 0 ? memchr(r->text.s, '\n', r->text.len) : NULL;
+    size_t taken = end ? (size_t)(end - r->text.s) + 1 : r->text.len;
+
+    if (taken == 0)
+        return false;
+    *line = (struct text){.s = r->text.s, .len = end ? taken - 1 : taken};
+    if (end && ends_with(*line, '\r'))
+        line->len--;
+    r->text.s += taken;
+    r->text.len -= taken;
+    return true;
+}
+
+/* ---- what PEM and RFC 4716 share: lines of base64 between a BEGIN and an END line ---- */
+
+static void add_base64(struct reading *r, struct text line)
+{
+    memcpy(r->base64 + r->base64_len, line.s, line.len);
+    r->base64_len += line.len;
+}
+
+/* Takes lines up to the END line.  The first one is given, since the caller has looked at it. */
+static bool take_body(struct reading *r, struct text line, const char *end)
+{
+    while (!text_eq(line, text_of(end))) {
+        if (line.len == 0)
+            return refuse(r, KEY_REASON_BASE64);
+        add_base64(r, line);
+        if (!next_line(r, &line))
+            return refuse(r, KEY_REASON_NO_END);
+    }
+    return r->text.len == 0 || refuse(r, KEY_REASON_AFTER);
+}
+
+static bool decode(struct reading *r, const char *s, size_t len, unsigned char *out,
+                   size_t *out_len)
+{
+    return crypt_key_base64_decode(s, len, out, out_len) || refuse(r, KEY_REASON_BASE64);
+}
+
+/* ---- PEM (RFC 7468) ---- */
+
+struct pem {
+    const char *begin;
+    const char *end;
+    bool (*read)(const unsigned char *der, size_t len, struct ssh_blob *blob, const char **reason);
+};
+
+static const struct pem pems[] = {
+    {"-----BEGIN PUBLIC KEY-----", "-----END PUBLIC KEY-----", key_der_from_info},
+    {"-----BEGIN RSA PUBLIC KEY-----", "-----END RSA PUBLIC KEY-----", key_der_from_pkcs1},
+};
+
+static const struct pem *find_pem(struct reading *r, struct text begin)
+{
+    for (size_t i = 0; i < sizeof pems / sizeof pems[0]; i++) {
+        if (text_eq(begin, text_of(pems[i].begin)))
+            return &pems[i];
+    }
+    *r->reason = begins_with(begin, PEM_BEGIN "DSA ") ? KEY_REASON_DSA : KEY_REASON_LABEL;
+    return NULL;
+}
+
+static bool read_pem(struct reading *r)
+{
+    struct text line = {0};
+    const struct pem *pem = next_line(r, &line) ? find_pem(r, line) : NULL;
+
+    if (!pem)
+        return false;
+    if (!next_line(r, &line))
+        return refuse(r, KEY_REASON_NO_END);
+    if (memchr(line.s, ':', line.len))
+        return refuse(r, KEY_REASON_PEM_HEADER);
+    return take_body(r, line, pem->end) &&
+           decode(r, r->base64, r->base64_len, r->der, &r->der_len) &&
+           pem->read(r->der, r->der_len, &r->blob, r->reason) &&
+           ssh_blob_check(&r->blob, NULL, &r->type, r->reason);
+}
+
+/* ---- RFC 4716 ---- */
+
+/* Takes a header, which begins with that line, and the lines that continue it. */
+static bool take_header(struct reading *r, struct text line)
+{
+    const char *colon = memchr(line.s, ':', line.len);
+    size_t tag_len = (size_t)(colon - line.s);
+
+    if (tag_len < 1 || tag_len > SSH2_MAX_TAG || (tag_len + 1 < line.len && colon[1] != ' '))
+        return refuse(r, KEY_REASON_SSH2_HEADER);
+    for (size_t i = 0; i < tag_len; i++) {
+        if (line.s[i] <= ' ' || line.s[i] > '~')
+            return refuse(r, KEY_REASON_SSH2_HEADER);
+    }
+    while (ends_with(line, '\\')) {
+        if (!next_line(r, &line))
+            return refuse(r, KEY_REASON_NO_END);
+    }
+    return true;
+}
+
+/* Takes all headers, and returns the line that follows them: the only one without a colon. */
+static bool take_headers(struct reading *r, struct text *line)
+{
+    for (;;) {
+        if (!next_line(r, line))
+            return refuse(r, KEY_REASON_NO_END);
+        if (!memchr(line->s, ':', line->len))
+            return true;
+        if (!take_header(r, *line))
+            return false;
+    }
+}
+
+static bool read_ssh2(struct reading *r)
+{
+    struct text line = {0};
+
+    if (!next_line(r, &line) || !text_eq(line, text_of("---- BEGIN SSH2 PUBLIC KEY ----")))
+        return refuse(r, KEY_REASON_BEGIN_SSH2);
+    if (!take_headers(r, &line) || !take_body(r, line, "---- END SSH2 PUBLIC KEY ----") ||
+        !decode(r, r->base64, r->base64_len, r->blob.data, &r->blob.len) ||
+        !ssh_blob_check(&r->blob, NULL, &r->type, r->reason))
+        return false;
+    if (r->type->kind == SSH_KIND_SK_ECDSA || r->type->kind == SSH_KIND_SK_ED25519)
+        return refuse(r, KEY_REASON_SECURITY_KEY);
+    return true;
+}
+
+/* ---- OpenSSH's line ---- */
+
+static bool read_line(struct reading *r)
+{
+    struct text rest = r->text;
+    struct text name = key_scan_word(&rest);
+    struct text data = key_scan_word(&rest);
+    const struct ssh_type *type = ssh_type_of(name.s, name.len);
+    const char *refusal = ssh_type_refusal(type);
+
+    if (type->kind == SSH_KIND_UNKNOWN && !begins_with(data, "AAAA"))
+        return refuse(r, KEY_REASON_FORM);
+    if (refusal)
+        return refuse(r, refusal);
+    if (memchr(r->text.s, '\n', r->text.len) || memchr(r->text.s, '\r', r->text.len))
+        return refuse(r, KEY_REASON_LINES);
+    if (data.len == 0)
+        return refuse(r, KEY_REASON_NO_DATA);
+    return decode(r, data.s, data.len, r->blob.data, &r->blob.len) &&
+           ssh_blob_check(&r->blob, type, &r->type, r->reason);
+}
+
+/* ---- all of them ---- */
+
+/* Says why no key can be read from where the text begins, if there is a reason to be seen from
+ * afar. */
+static const char *look_over(struct text text)
+{
+    size_t first;
+    size_t n_keys;
+
+    if (memchr(text.s, '\0', text.len))
+        return KEY_REASON_NUL;
+    if (key_scan_private(text))
+        return KEY_REASON_PRIVATE;
+    if (key_scan_certificate(text))
+        return KEY_REASON_CERTIFICATE;
+    n_keys = key_scan_keys(text, &first);
+    if (n_keys > 1)
+        return KEY_REASON_SEVERAL;
+    if (first > 0) {
+        bool same_line = !memchr(text.s, '\n', first) && !memchr(text.s, '\r', first);
+
+        return same_line && text.s[first] != '-' ? KEY_REASON_OPTIONS : KEY_REASON_BEFORE;
+    }
+    return NULL;
+}
+
+static bool read_form(struct reading *r)
+{
+    if (begins_with(r->text, PEM_BEGIN))
+        return read_pem(r);
+    if (begins_with(r->text, SSH2_BEGIN))
+        return read_ssh2(r);
+    return read_line(r);
+}
+
+/* "SHA256:" and the digest in base64 without its padding. */
+static bool write_fingerprint(const struct ssh_blob *blob, char out[PUBLIC_KEY_FINGERPRINT_SIZE])
+{
+    static const char prefix[] = "SHA256:";
+    unsigned char digest[CRYPT_SHA256_LEN];
+    char base64[CRYPT_KEY_ENCODED_SIZE(sizeof digest)];
+
+    if (!crypt_sha256(blob->data, blob->len, digest))
+        return false;
+    crypt_key_base64_encode(digest, sizeof digest, base64);
+    memcpy(out, prefix, sizeof prefix - 1);
+    memcpy(out + sizeof prefix - 1, base64, PUBLIC_KEY_FINGERPRINT_SIZE - sizeof prefix);
+    out[PUBLIC_KEY_FINGERPRINT_SIZE - 1] = '\0';
+    return true;
+}
+
+bool public_key_read(struct text text, struct public_key *key, const char **reason)
+{
+    struct reading *r = NULL;
+    bool ok = false;
+
+    if (text.len > PUBLIC_KEY_MAX) {
+        *reason = KEY_REASON_LONG;
+        return false;
+    }
+    text = trim(text);
+    *reason = text.len > 0 ? look_over(text) : KEY_REASON_EMPTY;
+    if (*reason)
+        return false;
+    r = calloc(1, sizeof *r);
+    if (!r)
+        goto out;
+    r->text = text;
+    r->reason = reason;
+    if (!read_form(r))
+        goto out;
+    *reason = NULL;
+    if (!write_fingerprint(&r->blob, key->fingerprint))
+        goto out;
+    key->type = r->type->name;
+    ok = true;
+out:
+    if (r)
+        explicit_bzero(r, sizeof *r);
+    free(r);
+    return ok;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* SSH credentials. */
+#include "model/ssh_credential.h"
+
+#include "base/clock.h"
+#include "base/ident.h"
+#include "base/json_write.h"
+#include "model/acl.h"
+
+#define DESCRIPTION_MAX 255
+#define METADATA_MAX 4096
+
+static bool owner_valid(struct text value, const char **why)
+{
+    *why = "an identifier has 1 to 255 characters out of A-Z a-z 0-9 . _ ~ -";
+    return ident_valid(value);
+}
+
+#define AT(member) .offset = offsetof(struct ssh_credential_input, member)
+
+#define SHARED_FIELDS                                                                              \
+    {.name = "description",                                                                        \
+     .kind = FIELD_TEXT,                                                                           \
+     AT(description),                                                                              \
+     .max = DESCRIPTION_MAX,                                                                       \
+     .too_long = ERR_DESCRIPTION_TOO_LONG},                                                        \
+        {.name = "metadata",                                                                       \
+         .kind = FIELD_TEXT,                                                                       \
+         AT(metadata),                                                                             \
+         .max = METADATA_MAX,                                                                      \
+         .too_long = ERR_METADATA_TOO_LONG},                                                       \
+    {                                                                                              \
+        .name = "acl", .kind = FIELD_TEXTS, AT(acl), .too_many = ERR_ACL_TOO_MANY,                 \
+        .valid = acl_rule_valid, .invalid = ERR_ACL_RULE                                           \
+    }
+
+const struct field ssh_credential_create_fields[] = {
+    SHARED_FIELDS,
+    {.name = "public_key",
+     .kind = FIELD_TEXT,
+     AT(public_key),
+     .is_secret = true,
+     .max = PUBLIC_KEY_MAX,
+     .too_long = ERR_PUBLIC_KEY_TOO_LONG,
+     .empty = ERR_PUBLIC_KEY_MISSING},
+    {.name = "owner_id",
+     .kind = FIELD_TEXT,
+     AT(owner_id),
+     .valid = owner_valid,
+     .invalid = ERR_OWNER_ID_MALFORMED},
+};
+
+const struct field ssh_credential_update_fields[] = {
+    {.name = "id", .kind = FIELD_TEXT, AT(id)},
+    SHARED_FIELDS,
+    {.name = "public_key", .kind = FIELD_REFUSED, .invalid = ERR_PUBLIC_KEY_FIXED},
+    {.name = "owner_id", .kind = FIELD_REFUSED, .invalid = ERR_OWNER_FIXED},
+};
+
+#define N_ROWS(table) (sizeof(table) / sizeof(table)[0])
+
+const size_t ssh_credential_n_create_fields = N_ROWS(ssh_credential_create_fields);
+const size_t ssh_credential_n_update_fields = N_ROWS(ssh_credential_update_fields);
+
+static bool read_public_key(struct ssh_credential_input *input, struct error *err)
+{
+    const char *reason = NULL;
+
+    if (!input->public_key.s)
+        return error_field(err, ERR_PUBLIC_KEY_MISSING, "public_key", "%s",
+                           error_row(ERR_PUBLIC_KEY_MISSING)->text);
+    if (public_key_read(input->public_key, &input->parsed_key, &reason))
+        return true;
+    if (!reason)
+        return error_set(err, ERR_OUT_OF_MEMORY);
+    return error_field(err, ERR_PUBLIC_KEY_INVALID, "public_key", "public_key: %s", reason);
+}
+
+bool ssh_credential_read_create(const struct json_node *body, struct arena *arena,
+                                struct ssh_credential_input *input, struct error *err)
+{
+    return fields_known(body, ssh_credential_create_fields, ssh_credential_n_create_fields, err) &&
+           fields_read(body, ssh_credential_create_fields, ssh_credential_n_create_fields, input,
+                       arena, err) &&
+           read_public_key(input, err);
+}
+
+bool ssh_credential_read_update(const struct json_node *body, struct text path_id,
+                                struct arena *arena, struct ssh_credential_input *input,
+                                struct error *err)
+{
+    if (!fields_known(body, ssh_credential_update_fields, ssh_credential_n_update_fields, err) ||
+        !fields_read(body, ssh_credential_update_fields, ssh_credential_n_update_fields, input,
+                     arena, err))
+        return false;
+    if (input->id.s && !text_eq(input->id, path_id))
+        return error_field(err, ERR_ID_MISMATCH, "id",
+                           "id differs from the identifier in the path. Leave it out, or give the "
+                           "same.");
+    return true;
+}
+
+void ssh_credential_write_uri(struct buf *out, struct text base_url, struct text id)
+{
+    buf_add(out, base_url.s, base_url.len);
+    buf_puts(out, "/ssh_credentials");
+    if (id.s) {
+        buf_puts(out, "/");
+        buf_add(out, id.s, id.len);
+    }
+}
+
+/* Only characters that stand for themselves in JSON can be in a base URL and an identifier. */
+static void write_uri_member(struct buf *out, struct text base_url, struct text id)
+{
+    json_name(out, "uri");
+    buf_puts(out, "\"");
+    ssh_credential_write_uri(out, base_url, id);
+    buf_puts(out, "\"");
+}
+
+static void write_text_member(struct buf *out, const char *name, struct text value)
+{
+    json_name(out, name);
+    json_text(out, value);
+}
+
+void ssh_credential_write(struct buf *out, const struct ssh_credential *credential,
+                          struct text base_url)
+{
+    char created_at[CLOCK_RFC3339_SIZE] = "";
+
+    clock_rfc3339(created_at, credential->created_at);
+    json_open(out, '{');
+    write_text_member(out, "id", credential->id);
+    write_uri_member(out, base_url, credential->id);
+    write_text_member(out, "created_at", text_of(created_at));
+    write_text_member(out, "description", credential->description);
+    write_text_member(out, "metadata", credential->metadata);
+    write_text_member(out, "public_key", credential->public_key);
+    json_name(out, "acl");
+    json_texts(out, credential->acl);
+    write_text_member(out, "owner_id", credential->owner_id);
+    json_close(out, '}');
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* The SSH credential: its fields, and JSON in and out. */
+#ifndef ADIT_MODEL_SSH_CREDENTIAL_H
+#define ADIT_MODEL_SSH_CREDENTIAL_H
+
+#include <stdint.h>
+
+#include "base/buf.h"
+
+#include "model/field.h"
+#include "model/public_key.h"
+
+/* What a caller gives to create or to change one.  Members that are not given have s == NULL or
+ * given == false. */
+struct ssh_credential_input {
+    struct text id; /* PATCH only */
+    struct text description;
+    struct text metadata;
+    struct text_list acl;
+    struct text public_key;       /* POST only, as all below */
+    struct public_key parsed_key; /* what public_key was read as */
+    struct text owner_id;
+};
+
+/* A credential as it is stored. */
+struct ssh_credential {
+    struct text id;
+    int64_t created_at; /* seconds since 1970 */
+    struct text description;
+    struct text metadata;
+    struct text public_key;
+    struct text_list acl;
+    struct text owner_id;
+};
+
+/* The members of the two bodies. */
+extern const struct field ssh_credential_create_fields[];
+extern const size_t ssh_credential_n_create_fields;
+extern const struct field ssh_credential_update_fields[];
+extern const size_t ssh_credential_n_update_fields;
+
+/* Reads the body of a POST into *input.  Text belongs to the tree, arrays to the arena. */
+bool ssh_credential_read_create(const struct json_node *body, struct arena *arena,
+                                struct ssh_credential_input *input, struct error *err);
+
+/* Reads the body of a PATCH to the credential whose identifier stands in the path. */
+bool ssh_credential_read_update(const struct json_node *body, struct text path_id,
+                                struct arena *arena, struct ssh_credential_input *input,
+                                struct error *err);
+
+/* Writes the credential as JSON.  base_url has no trailing slash. */
+void ssh_credential_write(struct buf *out, const struct ssh_credential *credential,
+                          struct text base_url);
+
+/* Appends the URI of the list, and of a credential where id is given. */
+void ssh_credential_write_uri(struct buf *out, struct text base_url, struct text id);
+
+#endif

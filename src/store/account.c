@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* Accounts and principals. */
+#include "store/account.h"
+
+#include <string.h>
+
+static const struct pg_statement create_statement = {
+    .name = "account_create",
+    .writes = true,
+    .sql = "INSERT INTO adit.account (id, name) VALUES ($1::text, $2::text) RETURNING id",
+};
+
+static const struct pg_statement find_only_statement = {
+    .name = "account_find_only",
+    .sql = "SELECT id FROM adit.account ORDER BY id LIMIT 2",
+};
+
+static const struct pg_statement principal_create_statement = {
+    .name = "principal_create",
+    .writes = true,
+    .sql = "INSERT INTO adit.principal (account_id, id, kind, name, is_admin)"
+           " SELECT a.id, $2::text, $3::text, $4::text, $5::boolean FROM adit.account AS a"
+           " WHERE a.id = $1::text COLLATE \"C\" RETURNING id",
+};
+
+static const struct pg_statement principal_find_only_statement = {
+    .name = "principal_find_only",
+    .sql = "SELECT id FROM adit.principal ORDER BY id LIMIT 2",
+};
+
+static bool no_random(struct error *err)
+{
+    return error_cause(err, ERR_INTERNAL, "the system has no random numbers");
+}
+
+bool account_create(struct pg *pg, struct text name, char id[IDENT_SIZE], struct error *err)
+{
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+
+    if (!ident_make(id, IDENT_ACCOUNT))
+        return no_random(err);
+    pg_add_text(&params, text_of(id));
+    pg_add_text(&params, name);
+    if (!pg_run(pg, &create_statement, &params, &result, err))
+        return false;
+    pg_result_free(result);
+    return true;
+}
+
+static bool find_only(struct pg *pg, const struct pg_statement *statement, char id[IDENT_SIZE],
+                      int *n, struct error *err)
+{
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+
+    *n = 0;
+    if (!pg_run(pg, statement, &params, &result, err))
+        return false;
+    *n = pg_rows(result);
+    if (*n == 1) {
+        struct text found = pg_text(result, 0, 0);
+
+        memcpy(id, found.s, found.len < IDENT_SIZE ? found.len + 1 : 0);
+    }
+    pg_result_free(result);
+    return *n == 1;
+}
+
+bool account_find_only(struct pg *pg, char id[IDENT_SIZE], int *n, struct error *err)
+{
+    return find_only(pg, &find_only_statement, id, n, err);
+}
+
+bool principal_find_only(struct pg *pg, char id[IDENT_SIZE], int *n, struct error *err)
+{
+    return find_only(pg, &principal_find_only_statement, id, n, err);
+}
+
+bool principal_create(struct pg *pg, struct text account_id, const char *kind, struct text name,
+                      bool is_admin, char id[IDENT_SIZE], struct error *err)
+{
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+
+    if (!ident_make(id, strcmp(kind, "bot") == 0 ? IDENT_BOT : IDENT_USER))
+        return no_random(err);
+    pg_add_text(&params, account_id);
+    pg_add_text(&params, text_of(id));
+    pg_add_text(&params, text_of(kind));
+    pg_add_text(&params, name);
+    pg_add_bool(&params, is_admin);
+    if (!pg_run(pg, &principal_create_statement, &params, &result, err))
+        return false;
+    if (pg_rows(result) == 0)
+        id[0] = '\0';
+    pg_result_free(result);
+    return true;
+}

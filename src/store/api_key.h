@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* API keys: the operator's business. */
+#ifndef ADIT_STORE_API_KEY_H
+#define ADIT_STORE_API_KEY_H
+
+#include "base/error.h"
+#include "base/ident.h"
+#include "wrap/pg.h"
+
+struct api_key_order {
+    struct text principal_id;
+    struct text description;
+    bool read_only;
+    int64_t expires_s; /* seconds from now; 0: never */
+};
+
+/* Issues a key.  Returns true with its identifier, which is "" where there is no such User or Bot,
+ * and the key itself, which exists nowhere else. */
+bool api_key_issue(struct pg *pg, const struct api_key_order *order, char id[IDENT_SIZE],
+                   char key[API_KEY_SIZE], struct error *err);
+
+/* Revokes a key, if it is not revoked yet.  Returns true with whether there is such a key. */
+bool api_key_revoke(struct pg *pg, struct text id, bool *found, struct error *err);
+
+/* The columns of api_key_list(); times are RFC 3339 or not given. */
+enum api_key_column {
+    API_KEY_ID,
+    API_KEY_ACCOUNT_ID,
+    API_KEY_PRINCIPAL_ID,
+    API_KEY_STATE, /* "active", "expired" or "revoked" */
+    API_KEY_MODE,  /* "read-only" or "read-write" */
+    API_KEY_CREATED_AT,
+    API_KEY_EXPIRES_AT,
+    API_KEY_DESCRIPTION,
+    API_KEY_N_COLUMNS
+};
+
+/* Reads all keys, oldest first; every column is text.  The caller frees the result. */
+bool api_key_list(struct pg *pg, struct pg_result **result, struct error *err);
+
+#endif

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/* Key files, and secrets sealed for their place. */
+#include "store/keyring.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/base62.h"
+#include "base/buf.h"
+#include "wrap/crypt.h"
+
+#define MAX_KEYS 16
+
+struct sealing_key {
+    char id[KEYRING_ID_MAX + 1];
+    unsigned char key[CRYPT_KEY_LEN];
+};
+
+struct keyring {
+    struct sealing_key keys[MAX_KEYS];
+    size_t n;
+};
+
+/* ---- the key file ---- */
+
+static bool read_id(struct sealing_key *key, const char *at, size_t len)
+{
+    if (len < 1 || len > KEYRING_ID_MAX)
+        return false;
+    for (size_t i = 0; i < len; i++) {
+        if (!base62_is_digit(at[i]) && !strchr("._-", at[i]))
+            return false;
+    }
+    memcpy(key->id, at, len);
+    key->id[len] = '\0';
+    return true;
+}
+
+static bool read_hex(struct sealing_key *key, const char *at)
+{
+    for (size_t i = 0; i < CRYPT_KEY_LEN; i++) {
+        unsigned byte;
+        int used;
+
+        if (strspn(at, "0123456789abcdefABCDEF") < 2 || sscanf(at, "%2x%n", &byte, &used) != 1)
+            return false;
+        key->key[i] = (unsigned char)byte;
+        at += 2;
+    }
+    return *at == '\0';
+}
+
+/* Returns NULL, or what is wrong with the line. */
+static const char *read_line(struct keyring *keyring, char *line)
+{
+    struct sealing_key *key = &keyring->keys[keyring->n];
+    size_t id_len;
+
+    line[strcspn(line, "\r\n")] = '\0';
+    if (line[0] == '\0' || line[0] == '#')
+        return NULL;
+    if (keyring->n == MAX_KEYS)
+        return "there are more than 16 keys";
+    id_len = strcspn(line, " \t");
+    if (!read_id(key, line, id_len))
+        return "a line is '<key id> <64 hexadecimal digits>', with a key id of letters, digits, "
+               "'.', "
+               "'_' and '-'";
+    line += id_len;
+    if (!read_hex(key, line + strspn(line, " \t")))
+        return "a key has 64 hexadecimal digits";
+    for (size_t i = 0; i < keyring->n; i++) {
+        if (strcmp(keyring->keys[i].id, key->id) == 0)
+            return "a key id stands there twice";
+    }
+    keyring->n++;
+    return NULL;
+}
+
+static bool read_lines(struct keyring *keyring, FILE *file, const char *path, char *reason,
+                       size_t size)
+{
+    char *line = NULL;
+    size_t line_size = 0;
+    const char *wrong = NULL;
+    int number;
+
+    for (number = 1; !wrong && getline(&line, &line_size, file) >= 0; number++)
+        wrong = read_line(keyring, line);
+    if (line)
+        explicit_bzero(line, line_size);
+    free(line);
+    if (wrong)
+        snprintf(reason, size, "%s:%d: %s", path, number - 1, wrong);
+    else if (ferror(file))
+        snprintf(reason, size, "%s: cannot be read: %s", path, strerror(errno));
+    else if (keyring->n == 0)
+        snprintf(reason, size, "%s: there is no key in it", path);
+    else
+        return true;
+    return false;
+}
+
+struct keyring *keyring_load(const char *path, char *reason, size_t size)
+{
+    struct keyring *keyring = NULL;
+    FILE *file = fopen(path, "re");
+    struct stat status;
+    bool ok = false;
+
+    if (!file) {
+        snprintf(reason, size, "%s: cannot be opened: %s (make one with 'aditctl secrets init')",
+                 path, strerror(errno));
+        return NULL;
+    }
+    setvbuf(file, NULL, _IONBF, 0); /* no copy of a key in a buffer that is not wiped */
+    keyring = calloc(1, sizeof *keyring);
+    if (!keyring)
+        snprintf(reason, size, "out of memory");
+    else if (fstat(fileno(file), &status) != 0 || !S_ISREG(status.st_mode))
+        snprintf(reason, size, "%s: is not a file", path);
+    else if (status.st_mode & (S_IROTH | S_IWOTH))
+        snprintf(reason, size, "%s: others than its owner may read it; chmod o= it", path);
+    else
+        ok = read_lines(keyring, file, path, reason, size);
+    fclose(file);
+    if (ok)
+        return keyring;
+    keyring_free(keyring);
+    return NULL;
+}
+
+void keyring_free(struct keyring *keyring)
+{
+    if (!keyring)
+        return;
+    explicit_bzero(keyring, sizeof *keyring);
+    free(keyring);
+}
+
+bool keyring_create(const char *path, char *reason, size_t size)
+{
+    unsigned char random[4 + CRYPT_KEY_LEN];
+    char line[8 + 2 + 2 * CRYPT_KEY_LEN + 2];
+    size_t len = 0;
+    int fd;
+    bool ok;
+
+    if (getrandom(random, sizeof random, 0) != sizeof random) {
+        snprintf(reason, size, "the system has no random numbers");
+        return false;
+    }
+    for (size_t i = 0; i < sizeof random; i++)
+        len +=
+            (size_t)snprintf(line + len, sizeof line - len, "%s%02x", i == 4 ? " " : "", random[i]);
+    line[len++] = '\n';
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    ok = fd >= 0 && write(fd, line, len) == (ssize_t)len && fsync(fd) == 0;
+    if (!ok)
+        snprintf(reason, size, "%s: cannot be made: %s", path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    explicit_bzero(random, sizeof random);
+    explicit_bzero(line, sizeof line);
+    return ok;
+}
+
+/* ---- sealing ---- */
+
+/* What the secret is bound to, its parts apart by NUL, which is in none of them. */
+static void write_place(struct buf *aad, const struct keyring_place *place, const char *key_id)
+{
+    buf_printf(aad, "adit 1%c%s%c%s%c%d%c", 0, place->column, 0, key_id, 0, place->position, 0);
+    buf_add(aad, place->account_id.s, place->account_id.len);
+    for (size_t i = 0; i < 2; i++) {
+        buf_add(aad, "", 1);
+        buf_add(aad, place->ids[i].s, place->ids[i].len);
+    }
+}
+
+bool keyring_seal(const struct keyring *keyring, const struct keyring_place *place,
+                  struct text secret, struct arena *arena, struct text *key_id,
+                  const unsigned char **sealed, size_t *len, struct error *err)
+{
+    const struct sealing_key *key = &keyring->keys[0];
+    unsigned char *out = arena_alloc(arena, secret.len + CRYPT_SEAL_OVERHEAD);
+    struct buf aad = {0};
+    bool ok;
+
+    write_place(&aad, place, key->id);
+    ok = out && !aad.failed && crypt_seal(key->key, aad.data, aad.len, secret.s, secret.len, out);
+    buf_free(&aad);
+    if (!ok)
+        return error_set(err, ERR_OUT_OF_MEMORY);
+    *key_id = text_of(key->id);
+    *sealed = out;
+    *len = secret.len + CRYPT_SEAL_OVERHEAD;
+    return true;
+}
+
+static const struct sealing_key *find_key(const struct keyring *keyring, struct text id)
+{
+    for (size_t i = 0; i < keyring->n; i++) {
+        if (text_eq(text_of(keyring->keys[i].id), id))
+            return &keyring->keys[i];
+    }
+    return NULL;
+}
+
+bool keyring_open(const struct keyring *keyring, const struct keyring_place *place,
+                  struct text key_id, const unsigned char *sealed, size_t len, struct arena *arena,
+                  struct text *secret, struct error *err)
+{
+    const struct sealing_key *key = find_key(keyring, key_id);
+    struct buf aad = {0};
+    char *out;
+    bool ok;
+
+    if (!key)
+        return error_cause(err, ERR_SECRET_UNREADABLE,
+                           "secrets: %s is sealed under key '%.64s', which the key file lacks",
+                           place->column, key_id.s ? key_id.s : "");
+    if (len < CRYPT_SEAL_OVERHEAD)
+        return error_cause(err, ERR_SECRET_UNREADABLE, "secrets: %s is cut", place->column);
+    out = arena_alloc(arena, len - CRYPT_SEAL_OVERHEAD + 1);
+    write_place(&aad, place, key->id);
+    if (!out || aad.failed) {
+        buf_free(&aad);
+        return error_set(err, ERR_OUT_OF_MEMORY);
+    }
+    ok = crypt_open(key->key, aad.data, aad.len, sealed, len, out);
+    buf_free(&aad);
+    if (!ok)
+        return error_cause(err, ERR_SECRET_UNREADABLE,
+                           "secrets: %s was not sealed for this row under key '%s', or was altered",
+                           place->column, key->id);
+    *secret = (struct text){.s = out, .len = len - CRYPT_SEAL_OVERHEAD};
+    return true;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* The SQL of sql/, built into the programs. */
+#ifndef ADIT_STORE_MIGRATIONS_H
+#define ADIT_STORE_MIGRATIONS_H
+
+struct migration {
+    int version;
+    const char *name; /* of its file */
+    const char *sql;
+};
+
+extern const struct migration migrations[]; /* in their order */
+extern const int migrations_n;
+extern const int migrations_latest; /* the version that this build needs */
+
+/* What is run before the migrations, and after them. */
+extern const char migrations_schema_sql[];
+extern const char migrations_grants_sql[];
+
+#endif

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/* The statements of OAuth modules, and the operations on them. */
+#include "store/oauth_module.h"
+
+#include "store/caller.h"
+
+#define COLUMN "oauth_module.client_secret_sealed"
+
+/* A client secret is sealed for its row, of which the account is part, before the statement looks
+ * the account up.  So the account is guessed from what the key's earlier requests showed; where the
+ * guess is wrong, nothing is written and the row shows the account to seal for ($3 is NULL where
+ * there is nothing to seal). */
+static const struct pg_statement put_statement = {
+    .name = "oauth_module_put",
+    .writes = true,
+    .sql = CALLER_CTE
+    ", m AS ("
+    "INSERT INTO adit.oauth_module AS m (account_id, edge_id, route_id, enabled, provider,"
+    " client_id, client_secret_key_id, client_secret_sealed, scopes, email_addresses,"
+    " email_domains, teams, organizations, options_passthrough, cookie_prefix,"
+    " inactivity_timeout, maximum_duration, auth_check_interval)"
+    " SELECT caller.account_id, $2::text, $4::text, $5::boolean, $6::smallint, $7::text, $8::text,"
+    " $9::bytea, coalesce($10::text[], '{}'), coalesce($11::text[], '{}'),"
+    " coalesce($12::text[], '{}'), coalesce($13::text[], '{}'), coalesce($14::text[], '{}'),"
+    " $15::boolean, $16::text, $17::bigint, $18::bigint, $19::bigint FROM caller"
+    " WHERE " CALLER_MAY_WRITE " AND ($3::text IS NULL OR $3::text = caller.account_id)"
+    " ON CONFLICT (account_id, edge_id, route_id) DO UPDATE SET enabled = excluded.enabled,"
+    " provider = excluded.provider, client_id = excluded.client_id,"
+    " client_secret_key_id = excluded.client_secret_key_id,"
+    " client_secret_sealed = excluded.client_secret_sealed, scopes = excluded.scopes,"
+    " email_addresses = excluded.email_addresses, email_domains = excluded.email_domains,"
+    " teams = excluded.teams, organizations = excluded.organizations,"
+    " options_passthrough = excluded.options_passthrough,"
+    " cookie_prefix = excluded.cookie_prefix, inactivity_timeout = excluded.inactivity_timeout,"
+    " maximum_duration = excluded.maximum_duration,"
+    " auth_check_interval = excluded.auth_check_interval"
+    " RETURNING m.edge_id"
+    ") SELECT " CALLER_COLUMNS_OF("caller") ", m.edge_id FROM caller LEFT JOIN m ON true",
+};
+
+enum put_column { COLUMN_PUT_EDGE_ID = CALLER_N_COLUMNS };
+
+static const struct pg_statement get_statement = {
+    .name = "oauth_module_get",
+    .sql = "SELECT " CALLER_COLUMNS_OF(
+        "k") ", m.enabled, m.provider, m.client_id,"
+             " m.client_secret_key_id, m.client_secret_sealed, m.scopes, m.email_addresses,"
+             " m.email_domains, m.teams, m.organizations, m.options_passthrough, m.cookie_prefix,"
+             " m.inactivity_timeout, m.maximum_duration, m.auth_check_interval"
+             " FROM adit.api_key AS k LEFT JOIN adit.oauth_module AS m"
+             " ON m.account_id = k.account_id AND m.edge_id = $2::text COLLATE \"C\""
+             " AND m.route_id = $3::text COLLATE \"C\""
+             " WHERE " CALLER_KEY_IS_GOOD,
+};
+
+enum get_column {
+    COLUMN_ENABLED = CALLER_N_COLUMNS,
+    COLUMN_PROVIDER,
+    COLUMN_CLIENT_ID,
+    COLUMN_SECRET_KEY_ID,
+    COLUMN_SECRET_SEALED,
+    COLUMN_SCOPES,
+    COLUMN_EMAIL_ADDRESSES,
+    COLUMN_EMAIL_DOMAINS,
+    COLUMN_TEAMS,
+    COLUMN_ORGANIZATIONS,
+    COLUMN_OPTIONS_PASSTHROUGH,
+    COLUMN_COOKIE_PREFIX,
+    COLUMN_INACTIVITY_TIMEOUT,
+    COLUMN_MAXIMUM_DURATION,
+    COLUMN_AUTH_CHECK_INTERVAL
+};
+
+static const struct pg_statement delete_statement = {
+    .name = "oauth_module_delete",
+    .writes = true,
+    .sql = CALLER_CTE
+    ", m AS ("
+    "DELETE FROM adit.oauth_module AS m USING caller WHERE " CALLER_MAY_WRITE
+    " AND m.account_id = caller.account_id AND m.edge_id = $2::text COLLATE \"C\""
+    " AND m.route_id = $3::text COLLATE \"C\""
+    " RETURNING m.edge_id"
+    ") SELECT " CALLER_COLUMNS_OF("caller") ", m.edge_id FROM caller LEFT JOIN m ON true",
+};
+
+static struct keyring_place place_of(struct text account_id, const struct oauth_route *route,
+                                     int provider)
+{
+    return (struct keyring_place){
+        .column = COLUMN,
+        .account_id = account_id,
+        .ids = {route->edge_id, route->route_id},
+        .position = provider,
+    };
+}
+
+/* A client secret under seal; all zero where there is none. */
+struct sealed {
+    struct text key_id;
+    const unsigned char *bytes;
+    size_t len;
+};
+
+static void add_put_params(struct pg_params *params, const struct oauth_route *route,
+                           const struct oauth_module *module, struct text account_id,
+                           const struct sealed *sealed, struct arena *arena)
+{
+    const struct oauth_provider *config = &module->config;
+
+    pg_add_text(params, route->edge_id);
+    pg_add_text(params, account_id);
+    pg_add_text(params, route->route_id);
+    pg_add_bool(params, module->enabled);
+    if (module->provider)
+        pg_add_int(params, module->provider);
+    else
+        pg_add_null(params);
+    pg_add_text(params, config->client_id);
+    pg_add_text(params, sealed->key_id);
+    pg_add_bytes(params, sealed->bytes, sealed->len);
+    pg_add_texts(params, config->scopes, arena);
+    pg_add_texts(params, config->email_addresses, arena);
+    pg_add_texts(params, config->email_domains, arena);
+    pg_add_texts(params, config->teams, arena);
+    pg_add_texts(params, config->organizations, arena);
+    pg_add_bool(params, module->options_passthrough);
+    pg_add_text(params, module->cookie_prefix);
+    pg_add_int(params, module->inactivity_timeout);
+    pg_add_int(params, module->maximum_duration);
+    pg_add_int(params, module->auth_check_interval);
+}
+
+/* Tries with the account given.  Sets *written to whether that was the right one. */
+static bool try_put(struct store *store, const struct bearer *bearer,
+                    const struct oauth_route *route, const struct oauth_module *module,
+                    struct text account_id, struct arena *arena, bool *written, struct error *err)
+{
+    struct keyring_place place = place_of(account_id, route, module->provider);
+    struct sealed sealed = {.len = 0};
+    struct pg_params params;
+    struct pg_result *result;
+
+    if (module->config.client_secret.s &&
+        !keyring_seal(store->keyring, &place, module->config.client_secret, arena, &sealed.key_id,
+                      &sealed.bytes, &sealed.len, err))
+        return false;
+    caller_params(&params, bearer);
+    add_put_params(&params, route, module, account_id, &sealed, arena);
+    if (!caller_run(store, &put_statement, bearer, &params, &result, err))
+        return false;
+    *written = !pg_is_null(result, 0, COLUMN_PUT_EDGE_ID);
+    pg_result_free(result);
+    return true;
+}
+
+bool store_oauth_module_put(struct store *store, const struct bearer *bearer,
+                            const struct oauth_route *route, const struct oauth_module *module,
+                            struct arena *arena, struct error *err)
+{
+    bool has_secret = module->config.client_secret.s != NULL;
+    bool written = false;
+
+    for (int attempt = 0; attempt < 2 && !written; attempt++) {
+        struct text account_id = {0};
+
+        if (has_secret) {
+            account_id = caller_account_hint(store, bearer);
+            if (!account_id.s) {
+                if (!store_authenticate(store, bearer, true, err))
+                    return false;
+                account_id = caller_account_hint(store, bearer);
+            }
+        }
+        if (!try_put(store, bearer, route, module, account_id, arena, &written, err))
+            return false;
+    }
+    return written || error_cause(err, ERR_INTERNAL, "oauth module: the account was not found");
+}
+
+static struct text copy_text(const struct pg_result *result, int column, struct arena *arena,
+                             bool *ok)
+{
+    struct text value = pg_text(result, 0, column);
+
+    if (value.s) {
+        value.s = arena_copy(arena, value.s, value.len);
+        *ok = *ok && value.s;
+    }
+    return value;
+}
+
+static bool open_secret(const struct store *store, const struct pg_result *result,
+                        const struct oauth_route *route, struct oauth_module *module,
+                        struct arena *arena, struct error *err)
+{
+    struct keyring_place place =
+        place_of(pg_text(result, 0, CALLER_ACCOUNT_ID), route, module->provider);
+    size_t len;
+    const unsigned char *sealed = pg_bytes(result, 0, COLUMN_SECRET_SEALED, &len);
+
+    return !sealed || keyring_open(store->keyring, &place, pg_text(result, 0, COLUMN_SECRET_KEY_ID),
+                                   sealed, len, arena, &module->config.client_secret, err);
+}
+
+static bool read_row(const struct pg_result *result, struct arena *arena,
+                     struct oauth_module *module)
+{
+    struct oauth_provider *config = &module->config;
+    bool ok = true;
+
+    *module = (struct oauth_module){
+        .enabled = pg_bool(result, 0, COLUMN_ENABLED),
+        .provider = (int)pg_int(result, 0, COLUMN_PROVIDER),
+        .options_passthrough = pg_bool(result, 0, COLUMN_OPTIONS_PASSTHROUGH),
+        .inactivity_timeout = (uint32_t)pg_int(result, 0, COLUMN_INACTIVITY_TIMEOUT),
+        .maximum_duration = (uint32_t)pg_int(result, 0, COLUMN_MAXIMUM_DURATION),
+        .auth_check_interval = (uint32_t)pg_int(result, 0, COLUMN_AUTH_CHECK_INTERVAL),
+    };
+    module->cookie_prefix = copy_text(result, COLUMN_COOKIE_PREFIX, arena, &ok);
+    config->client_id = copy_text(result, COLUMN_CLIENT_ID, arena, &ok);
+    return ok && pg_texts(result, 0, COLUMN_SCOPES, arena, &config->scopes) &&
+           pg_texts(result, 0, COLUMN_EMAIL_ADDRESSES, arena, &config->email_addresses) &&
+           pg_texts(result, 0, COLUMN_EMAIL_DOMAINS, arena, &config->email_domains) &&
+           pg_texts(result, 0, COLUMN_TEAMS, arena, &config->teams) &&
+           pg_texts(result, 0, COLUMN_ORGANIZATIONS, arena, &config->organizations);
+}
+
+bool store_oauth_module_get(struct store *store, const struct bearer *bearer,
+                            const struct oauth_route *route, struct arena *arena,
+                            struct oauth_module *module, struct error *err)
+{
+    struct pg_params params;
+    struct pg_result *result;
+    bool ok = false;
+
+    caller_params(&params, bearer);
+    pg_add_text(&params, route->edge_id);
+    pg_add_text(&params, route->route_id);
+    if (!caller_run(store, &get_statement, bearer, &params, &result, err))
+        return false;
+    if (pg_is_null(result, 0, COLUMN_ENABLED))
+        error_set(err, ERR_OAUTH_NOT_FOUND);
+    else if (!read_row(result, arena, module))
+        error_set(err, ERR_OUT_OF_MEMORY);
+    else
+        ok = open_secret(store, result, route, module, arena, err);
+    pg_result_free(result);
+    return ok;
+}
+
+bool store_oauth_module_delete(struct store *store, const struct bearer *bearer,
+                               const struct oauth_route *route, struct error *err)
+{
+    struct pg_params params;
+    struct pg_result *result;
+
+    caller_params(&params, bearer);
+    pg_add_text(&params, route->edge_id);
+    pg_add_text(&params, route->route_id);
+    if (!caller_run(store, &delete_statement, bearer, &params, &result, err))
+        return false;
+    pg_result_free(result);
+    return true;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* Migrations and grants. */
+#include "store/schema.h"
+
+#include "base/buf.h"
+#include "store/migrations.h"
+
+#define MIGRATE_TIMEOUT_MS (10 * 60 * 1000)
+#define MAX_ROUNDS 5
+
+static const struct pg_statement version_statement = {
+    .name = "schema_version",
+    .sql = "SELECT max(m.version) FROM adit.migration AS m",
+};
+
+/* What grants.sql gives, a row a right, and what a responder's role should not have. */
+static const struct pg_statement grants_statement = {
+    .name = "schema_grants",
+    .sql =
+        "SELECT g.relation || ': ' || g.privilege, true FROM (VALUES"
+        " ('adit.migration', 'SELECT'), ('adit.principal', 'SELECT'), ('adit.api_key', 'SELECT'),"
+        " ('adit.ssh_credential', 'SELECT'), ('adit.ssh_credential', 'INSERT'),"
+        " ('adit.ssh_credential', 'DELETE'), ('adit.oauth_module', 'SELECT'),"
+        " ('adit.oauth_module', 'INSERT'), ('adit.oauth_module', 'UPDATE'),"
+        " ('adit.oauth_module', 'DELETE'), ('adit.mutual_tls_module', 'SELECT'),"
+        " ('adit.mutual_tls_module', 'INSERT'), ('adit.mutual_tls_module', 'UPDATE'),"
+        " ('adit.mutual_tls_module', 'DELETE')) AS g (relation, privilege)"
+        " WHERE NOT has_schema_privilege('adit', 'USAGE')"
+        " OR NOT has_table_privilege(g.relation, g.privilege)"
+        " UNION ALL"
+        " SELECT 'adit.ssh_credential: UPDATE of ' || c.name, true"
+        " FROM (VALUES ('description'), ('metadata'), ('acl')) AS c (name)"
+        " WHERE NOT has_column_privilege('adit.ssh_credential', c.name, 'UPDATE')"
+        " UNION ALL SELECT 'schema adit: CREATE', false WHERE has_schema_privilege('adit', "
+        "'CREATE')"
+        " UNION ALL SELECT 'adit.api_key: INSERT', false"
+        " WHERE has_table_privilege('adit.api_key', 'INSERT')",
+};
+
+static const struct pg_statement clock_statement = {
+    .name = "schema_clock",
+    .sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint",
+};
+
+bool schema_version(struct pg *pg, int *version, struct error *err)
+{
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+
+    *version = 0;
+    if (!pg_run(pg, &version_statement, &params, &result, err))
+        return err->code == ERR_SCHEMA_MISMATCH;
+    *version = (int)pg_int(result, 0, 0);
+    pg_result_free(result);
+    return true;
+}
+
+/* One script is one session's: a connection that is lost in between cannot leave half of it behind.
+ * The version is compared again under the lock. */
+static void write_script(struct buf *script, int version)
+{
+    buf_puts(script, "BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '1min';\n"
+                     "SELECT pg_advisory_xact_lock(1633970548);\n");
+    buf_puts(script, migrations_schema_sql);
+    buf_printf(script,
+               "DO $$ BEGIN IF (SELECT coalesce(max(version), 0) FROM adit.migration) <> %d THEN"
+               " RAISE 'the schema changed meanwhile' USING ERRCODE = '40001'; END IF; END $$;\n",
+               version);
+    for (int i = 0; i < migrations_n; i++) {
+        if (migrations[i].version <= version)
+            continue;
+        buf_puts(script, migrations[i].sql);
+        buf_printf(script, "INSERT INTO adit.migration (version, name) VALUES (%d, '%s');\n",
+                   migrations[i].version, migrations[i].name);
+    }
+    buf_puts(script, migrations_grants_sql);
+    buf_puts(script, "COMMIT;\n");
+}
+
+static bool run_migrations(struct pg *pg, int version, struct error *err)
+{
+    struct buf script = {0};
+    bool ok;
+
+    write_script(&script, version);
+    ok = script.failed ? error_set(err, ERR_OUT_OF_MEMORY)
+                       : pg_script(pg, script.data, MIGRATE_TIMEOUT_MS, err);
+    buf_free(&script);
+    return ok;
+}
+
+bool schema_migrate(struct pg *pg, void (*applied)(const char *name), struct error *err)
+{
+    int version;
+    int now;
+
+    for (int round = 0; round < MAX_ROUNDS; round++) {
+        struct error ignored;
+
+        if (!schema_version(pg, &version, err))
+            return false;
+        if (run_migrations(pg, version, err)) {
+            for (int i = 0; i < migrations_n; i++) {
+                if (migrations[i].version > version)
+                    applied(migrations[i].name);
+            }
+            return true;
+        }
+        /* A failed script leaves its transaction open. */
+        pg_script(pg, "ROLLBACK", 1000, &ignored);
+        if (!schema_version(pg, &now, &ignored) || now == version)
+            return false;
+    }
+    return false;
+}
+
+bool schema_check_grants(struct pg *pg, void (*missing)(const char *what),
+                         void (*excess)(const char *what), struct error *err)
+{
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+
+    if (!pg_run(pg, &grants_statement, &params, &result, err))
+        return false;
+    for (int row = 0; row < pg_rows(result); row++)
+        (pg_bool(result, row, 1) ? missing : excess)(pg_text(result, row, 0).s);
+    pg_result_free(result);
+    return true;
+}
+
+bool schema_clock(struct pg *pg, int64_t *ms, struct error *err)
+{
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+
+    if (!pg_run(pg, &clock_statement, &params, &result, err))
+        return false;
+    *ms = pg_int(result, 0, 0);
+    pg_result_free(result);
+    return true;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* The executor of callers' statements, and what needs no resource. */
+#include "store/store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/ident.h"
+#include "store/caller.h"
+#include "store/migrations.h"
+
+/* Direct-mapped by the digest's first byte; what falls on a taken place replaces it. */
+#define N_HINTS 64
+
+struct account_hint {
+    struct bearer bearer;
+    char account_id[IDENT_MAX + 1]; /* "": free */
+};
+
+struct account_hints {
+    struct account_hint slots[N_HINTS];
+};
+
+static const struct pg_statement authenticate_statement = {
+    .name = "authenticate",
+    .sql = "SELECT " CALLER_COLUMNS_OF("k") " FROM adit.api_key AS k WHERE " CALLER_KEY_IS_GOOD,
+};
+
+static const struct pg_statement ready_statement = {
+    .name = "ready",
+    .sql = "SELECT pg_catalog.current_setting('transaction_read_only') = 'on',"
+           " (SELECT max(m.version) FROM adit.migration AS m)",
+};
+
+bool store_bearer(struct text key, struct bearer *bearer, struct error *err)
+{
+    return crypt_sha256(key.s, key.len, bearer->digest) || error_set(err, ERR_OUT_OF_MEMORY);
+}
+
+struct store *store_new(struct pg *pg, const struct keyring *keyring)
+{
+    struct store *store = calloc(1, sizeof *store);
+    struct account_hints *hints = calloc(1, sizeof *hints);
+
+    if (!store || !hints) {
+        free(store);
+        free(hints);
+        return NULL;
+    }
+    *store = (struct store){.pg = pg, .keyring = keyring, .hints = hints};
+    return store;
+}
+
+void store_free(struct store *store)
+{
+    if (!store)
+        return;
+    free(store->hints);
+    free(store);
+}
+
+static struct account_hint *hint_slot(const struct store *store, const struct bearer *bearer)
+{
+    return &store->hints->slots[bearer->digest[0] % N_HINTS];
+}
+
+static void remember_account(struct store *store, const struct bearer *bearer,
+                             struct text account_id)
+{
+    struct account_hint *slot = hint_slot(store, bearer);
+
+    if (!account_id.s || account_id.len > IDENT_MAX)
+        return;
+    slot->bearer = *bearer;
+    memcpy(slot->account_id, account_id.s, account_id.len);
+    slot->account_id[account_id.len] = '\0';
+}
+
+struct text caller_account_hint(const struct store *store, const struct bearer *bearer)
+{
+    const struct account_hint *slot = hint_slot(store, bearer);
+
+    if (!slot->account_id[0] || memcmp(&slot->bearer, bearer, sizeof *bearer) != 0)
+        return (struct text){0};
+    return text_of(slot->account_id);
+}
+
+void caller_params(struct pg_params *params, const struct bearer *bearer)
+{
+    params->n = 0;
+    params->failed = false;
+    pg_add_bytes(params, bearer->digest, sizeof bearer->digest);
+}
+
+bool caller_run(struct store *store, const struct pg_statement *statement,
+                const struct bearer *bearer, const struct pg_params *params,
+                struct pg_result **result, struct error *err)
+{
+    if (!pg_run(store->pg, statement, params, result, err))
+        return false;
+    if (pg_rows(*result) == 0)
+        error_set(err, ERR_KEY_UNKNOWN);
+    else if (statement->writes && pg_bool(*result, 0, CALLER_READ_ONLY))
+        error_set(err, ERR_KEY_READ_ONLY);
+    else
+        err->code = ERR_NONE;
+    if (err->code == ERR_NONE) {
+        remember_account(store, bearer, pg_text(*result, 0, CALLER_ACCOUNT_ID));
+        return true;
+    }
+    pg_result_free(*result);
+    *result = NULL;
+    return false;
+}
+
+bool store_authenticate(struct store *store, const struct bearer *bearer, bool writes,
+                        struct error *err)
+{
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+    bool ok;
+
+    caller_params(&params, bearer);
+    if (!caller_run(store, &authenticate_statement, bearer, &params, &result, err))
+        return false;
+    ok = !writes || !pg_bool(result, 0, CALLER_READ_ONLY);
+    pg_result_free(result);
+    return ok || error_set(err, ERR_KEY_READ_ONLY);
+}
+
+bool store_ready(struct store *store, struct error *err)
+{
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+    bool ok = false;
+
+    if (!pg_run(store->pg, &ready_statement, &params, &result, err))
+        return false;
+    if (pg_bool(result, 0, 0))
+        error_set(err, ERR_DATABASE_READ_ONLY);
+    else if (pg_int(result, 0, 1) < migrations_latest)
+        error_set(err, ERR_SCHEMA_MISMATCH);
+    else
+        ok = true;
+    pg_result_free(result);
+    return ok;
+}

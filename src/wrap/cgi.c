@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* CGI variables and answers, and the program run as plain CGI. */
+#include "wrap/cgi.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "wrap/fcgi.h"
+
+extern char **environ;
+
+/* Where a variable goes.  Those of headers that must not come twice have a mark for that. */
+struct variable {
+    const char *name;
+    const char **value;
+    bool *repeated;
+};
+
+static void store_variable(const struct variable *variable, const char *value)
+{
+    if (variable->repeated && (*variable->value)[0])
+        *variable->repeated = true;
+    *variable->value = value;
+}
+
+static bool read_length(const char *s, uint64_t *length)
+{
+    char *end;
+
+    if (*s < '0' || *s > '9')
+        return false;
+    errno = 0;
+    *length = strtoull(s, &end, 10);
+    return errno == 0 && *end == '\0';
+}
+
+void cgi_read_variables(char *const *variables, const char *version_variable,
+                        struct request *request, struct cgi_announced *announced)
+{
+    const char *https = "";
+    const char *content_length = "";
+    const char *transfer_encoding = "";
+    const char *redirect_authorization = "";
+    const struct variable known[] = {
+        {"REQUEST_METHOD", &request->method, NULL},
+        {"PATH_INFO", &request->path, NULL},
+        {"QUERY_STRING", &request->query, NULL},
+        {"SCRIPT_NAME", &request->script_name, NULL},
+        {"REQUEST_SCHEME", &request->scheme, NULL},
+        {"HTTPS", &https, NULL},
+        {"HTTP_HOST", &request->host, NULL},
+        {"SERVER_NAME", &request->server_name, NULL},
+        {"SERVER_PORT", &request->server_port, NULL},
+        {"CONTENT_TYPE", &request->content_type, NULL},
+        {"CONTENT_LENGTH", &content_length, NULL},
+        {"HTTP_TRANSFER_ENCODING", &transfer_encoding, NULL},
+        {"HTTP_AUTHORIZATION", &request->authorization, &request->authorization_repeated},
+        {"REDIRECT_HTTP_AUTHORIZATION", &redirect_authorization, NULL},
+        {version_variable, &request->version, &request->version_repeated},
+    };
+
+    *request = (struct request){.authorization_repeated = false};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        *known[i].value = "";
+    for (; *variables; variables++) {
+        const char *equals = strchr(*variables, '=');
+        size_t len = equals ? (size_t)(equals - *variables) : 0;
+
+        for (size_t i = 0; equals && i < sizeof known / sizeof known[0]; i++) {
+            if (strncmp(known[i].name, *variables, len) == 0 && known[i].name[len] == '\0')
+                store_variable(&known[i], equals + 1);
+        }
+    }
+    /* Apache's rewriting renames the header of the request that it came from. */
+    if (!request->authorization[0])
+        request->authorization = redirect_authorization;
+    if (strcmp(https, "on") == 0 || strcmp(https, "1") == 0 ||
+        strcmp(request->scheme, "https") == 0)
+        request->scheme = "https";
+    else
+        request->scheme = "http";
+    *announced = (struct cgi_announced){.is_chunked = transfer_encoding[0] != '\0'};
+    announced->is_given = read_length(content_length, &announced->length);
+}
+
+void cgi_set_body(struct request *request, const struct buf *body,
+                  const struct cgi_announced *announced)
+{
+    request->body = buf_text(body);
+    if (body->len > REQUEST_BODY_MAX ||
+        (announced->is_given && announced->length > REQUEST_BODY_MAX)) {
+        request->body_state = BODY_TOO_LARGE;
+        request->body = text_of("");
+    } else if (announced->is_given && body->len < announced->length) {
+        request->body_state = BODY_CUT;
+    } else if (announced->is_given && body->len > announced->length) {
+        request->body_state = BODY_OVERLONG;
+    } else {
+        request->body_state = BODY_WHOLE;
+    }
+}
+
+/* A length that does not fit what is sent desynchronises some servers: exact, or none. */
+void cgi_write(struct buf *out, const struct response *response)
+{
+    buf_printf(out, "Status: %d\r\n", response->status);
+    buf_add(out, response->headers.data, response->headers.len);
+    if (response->status != 204 && !response->omit_body)
+        buf_printf(out, "Content-Length: %zu\r\n", response->body.len);
+    buf_puts(out, "\r\n");
+    if (!response->omit_body)
+        buf_add(out, response->body.data, response->body.len);
+}
+
+/* A program may not read past the announced length (RFC 3875, 4.2); only a chunked body, which has
+ * none, goes to the end of the stream. */
+static bool read_body(struct buf *body, const struct cgi_announced *announced)
+{
+    uint64_t left = REQUEST_BODY_MAX + 1;
+
+    if (announced->is_given && announced->length < left)
+        left = announced->length;
+    else if (!announced->is_given && !announced->is_chunked)
+        left = 0;
+    while (left > 0) {
+        char *room = buf_room(body, left);
+        ssize_t n = room ? read(STDIN_FILENO, room, left) : -1;
+
+        if (!room || (n < 0 && errno != EINTR))
+            return room != NULL;
+        if (n == 0)
+            return true;
+        if (n > 0) {
+            body->len += (size_t)n;
+            left -= (uint64_t)n;
+        }
+    }
+    return true;
+}
+
+bool cgi_read(struct request *request, struct buf *body, const char *version_variable)
+{
+    struct cgi_announced announced;
+
+    cgi_read_variables(environ, version_variable, request, &announced);
+    if (!request->method[0] || !read_body(body, &announced))
+        return false;
+    cgi_set_body(request, body, &announced);
+    return true;
+}
+
+bool cgi_answer(const struct response *response)
+{
+    struct buf out = {0};
+    size_t sent = 0;
+    bool whole;
+
+    cgi_write(&out, response);
+    while (!out.failed && sent < out.len) {
+        ssize_t n = write(STDOUT_FILENO, out.data + sent, out.len - sent);
+
+        if (n < 0 && errno != EINTR)
+            break;
+        if (n > 0)
+            sent += (size_t)n;
+    }
+    whole = !out.failed && sent == out.len;
+    buf_free(&out);
+    return whole;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* What FastCGI and plain CGI have in common: variables in, lines of headers out (RFC 3875). */
+#ifndef ADIT_WRAP_CGI_H
+#define ADIT_WRAP_CGI_H
+
+#include "base/request.h"
+
+/* What the variables say of the body that comes with the request. */
+struct cgi_announced {
+    bool is_given;   /* CONTENT_LENGTH is there and a number */
+    uint64_t length; /* bytes */
+    bool is_chunked; /* the client's Transfer-Encoding says so, and there may be no length */
+};
+
+/* Fills in the request, but for its body, from an environment of "NAME=value" strings that ends
+ * with NULL and outlives it. */
+void cgi_read_variables(char *const *variables, const char *version_variable,
+                        struct request *request, struct cgi_announced *announced);
+
+/* Sets the state and the text of the request's body, which was read into *body up to
+ * REQUEST_BODY_MAX + 1 bytes. */
+void cgi_set_body(struct request *request, const struct buf *body,
+                  const struct cgi_announced *announced);
+
+/* Appends the status line, the headers and the body of an answer. */
+void cgi_write(struct buf *out, const struct response *response);
+
+#endif

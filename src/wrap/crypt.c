@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* The only room that knows libcrypto's digests and ciphers. */
+#include "wrap/crypt.h"
+
+#include <limits.h>
+#include <openssl/evp.h>
+#include <string.h>
+#include <sys/random.h>
+
+bool crypt_sha256(const void *data, size_t len, unsigned char out[CRYPT_SHA256_LEN])
+{
+    return EVP_Digest(data, len, out, NULL, EVP_sha256(), NULL) == 1;
+}
+
+static EVP_CIPHER_CTX *begin(const unsigned char *key, const unsigned char *nonce, const void *aad,
+                             size_t aad_len, int sealing)
+{
+    EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+    int done;
+
+    if (ctx && EVP_CipherInit_ex2(ctx, EVP_aes_256_gcm(), key, nonce, sealing, NULL) == 1 &&
+        EVP_CipherUpdate(ctx, NULL, &done, aad, (int)aad_len) == 1)
+        return ctx;
+    EVP_CIPHER_CTX_free(ctx);
+    return NULL;
+}
+
+bool crypt_seal(const unsigned char key[CRYPT_KEY_LEN], const void *aad, size_t aad_len,
+                const void *text, size_t len, unsigned char *sealed)
+{
+    unsigned char *cipher = sealed + CRYPT_NONCE_LEN;
+    EVP_CIPHER_CTX *ctx = NULL;
+    bool ok = false;
+    int done;
+
+    if (len > INT_MAX || aad_len > INT_MAX ||
+        getrandom(sealed, CRYPT_NONCE_LEN, 0) != CRYPT_NONCE_LEN)
+        return false;
+    ctx = begin(key, sealed, aad, aad_len, 1);
+    ok = ctx && EVP_CipherUpdate(ctx, cipher, &done, text, (int)len) == 1 &&
+         EVP_CipherFinal_ex(ctx, cipher + len, &done) == 1 &&
+         EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, CRYPT_TAG_LEN, cipher + len) == 1;
+    EVP_CIPHER_CTX_free(ctx);
+    return ok;
+}
+
+bool crypt_open(const unsigned char key[CRYPT_KEY_LEN], const void *aad, size_t aad_len,
+                const unsigned char *sealed, size_t sealed_len, char *text)
+{
+    EVP_CIPHER_CTX *ctx = NULL;
+    unsigned char tag[CRYPT_TAG_LEN];
+    size_t len;
+    bool ok = false;
+    int done;
+
+    if (sealed_len < CRYPT_SEAL_OVERHEAD || sealed_len > INT_MAX || aad_len > INT_MAX)
+        return false;
+    len = sealed_len - CRYPT_SEAL_OVERHEAD;
+    memcpy(tag, sealed + sealed_len - sizeof tag, sizeof tag);
+    ctx = begin(key, sealed, aad, aad_len, 0);
+    ok = ctx &&
+         EVP_CipherUpdate(ctx, (unsigned char *)text, &done, sealed + CRYPT_NONCE_LEN, (int)len) ==
+             1 &&
+         EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, sizeof tag, tag) == 1 &&
+         EVP_CipherFinal_ex(ctx, (unsigned char *)text + len, &done) == 1;
+    EVP_CIPHER_CTX_free(ctx);
+    if (!ok)
+        explicit_bzero(text, len);
+    return ok;
+}

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: MIT */
+/* The only room that knows libpq: connecting, preparing, running, and telling failures apart. */
+#include "wrap/pg.h"
+
+#include <errno.h>
+#include <libpq-fe.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+
+#define RUN_TIMEOUT_MS 5000
+#define SETUP_TIMEOUT_MS 2000
+#define MAX_ATTEMPTS 4
+#define MAX_PREPARED 48
+
+/* After a failed connection nobody tries again for this long, give or take a random half. */
+#define BACKOFF_MS 100
+
+/* Names of statements that the server lost so often are not used again on a connection: something
+ * between here and the server hands out another session each time. */
+#define MAX_LOST_NAMES 3
+
+struct pg {
+    const char *conninfo;
+    const struct log *log;
+    PGconn *conn;
+    int64_t retry_at_ms; /* on the steady clock; 0: at once */
+    const struct pg_statement *prepared[MAX_PREPARED];
+    size_t n_prepared;
+    int n_lost_names;
+};
+
+/* What became of a try. */
+enum outcome {
+    DONE,
+    FAILED,    /* for good, as *err says */
+    NO_EFFECT, /* for a passing reason, and without effect */
+    LOST       /* nobody knows whether it had effect */
+};
+
+/* Limits on the server's side are tighter than those here, so that the server ends a statement
+ * itself and says so.  Names are qualified in all SQL: an empty path keeps others' out. */
+static const char setup_sql[] =
+    "SET statement_timeout = 3000; SET lock_timeout = 2000;"
+    "SET idle_in_transaction_session_timeout = 5000;"
+    "SET plan_cache_mode = force_generic_plan; SET search_path = pg_catalog, pg_temp;"
+    "SET client_min_messages = error";
+
+static void discard_notice(void *context, const PGresult *notice)
+{
+    (void)context, (void)notice;
+}
+
+struct pg *pg_new(const char *conninfo, const struct log *log)
+{
+    struct pg *pg = calloc(1, sizeof *pg);
+
+    if (pg)
+        *pg = (struct pg){.conninfo = conninfo, .log = log};
+    return pg;
+}
+
+static void disconnect(struct pg *pg)
+{
+    PQfinish(pg->conn);
+    pg->conn = NULL;
+    pg->n_prepared = 0;
+    pg->n_lost_names = 0;
+}
+
+void pg_free(struct pg *pg)
+{
+    if (!pg)
+        return;
+    disconnect(pg);
+    free(pg);
+}
+
+bool pg_conninfo_valid(const char *conninfo)
+{
+    PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
+
+    PQconninfoFree(options);
+    return options != NULL;
+}
+
+/* ---- telling failures apart ---- */
+
+static bool is_class(const char *state, const char *class)
+{
+    return strncmp(state, class, 2) == 0;
+}
+
+static bool is_one_of(const char *state, const char *states)
+{
+    return strlen(state) == 5 && strstr(states, state) != NULL;
+}
+
+static enum error_code code_of(const char *state, const struct pg_statement *statement)
+{
+    if (strcmp(state, "23505") == 0 && statement && statement->on_unique != ERR_NONE)
+        return statement->on_unique;
+    if (is_one_of(state, "25006"))
+        return ERR_DATABASE_READ_ONLY;
+    if (is_one_of(state, "57014 55P03"))
+        return ERR_DATABASE_TIMEOUT;
+    if (is_one_of(state, "42P01 42703 42883 3F000"))
+        return ERR_SCHEMA_MISMATCH;
+    if (is_class(state, "08") || is_class(state, "53") || is_class(state, "57") ||
+        is_class(state, "58") || is_one_of(state, "40001 40P01"))
+        return ERR_DATABASE_UNAVAILABLE;
+    return ERR_INTERNAL;
+}
+
+/* Only the primary message goes to the log: DETAIL quotes rows. */
+static void describe(struct error *err, enum error_code code, const PGresult *result)
+{
+    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+
+    error_cause(err, code, "database: %s %s", state ? state : "-", message ? message : "-");
+}
+
+static enum outcome judge(struct pg *pg, const PGresult *result,
+                          const struct pg_statement *statement, struct error *err)
+{
+    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    ExecStatusType status = PQresultStatus(result);
+
+    if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK || status == PGRES_EMPTY_QUERY)
+        return DONE;
+    if (!state)
+        state = "";
+    describe(err, code_of(state, statement), result);
+    /* The server ends the session with these; libpq may not have seen the end of it yet. */
+    if (!state[0] || is_class(state, "08") || is_one_of(state, "57P01 57P02 57P03 57P05"))
+        return LOST;
+    if (strcmp(state, "26000") == 0) {
+        pg->n_prepared = 0;
+        pg->n_lost_names++;
+        return NO_EFFECT;
+    }
+    if (is_one_of(state, "25006 0A000")) {
+        disconnect(pg);
+        return NO_EFFECT;
+    }
+    return is_one_of(state, "40001 40P01") ? NO_EFFECT : FAILED;
+}
+
+/* ---- waiting ---- */
+
+static bool wait_for(PGconn *conn, short events, int64_t deadline_ms)
+{
+    struct pollfd poll_fd = {.fd = PQsocket(conn), .events = events};
+    int n;
+
+    do
+        n = poll(&poll_fd, 1, clock_left_ms(deadline_ms));
+    while (n < 0 && errno == EINTR);
+    return n > 0;
+}
+
+/* Returns whether all was sent and a result, or the lack of one, can be had without waiting. */
+static bool await_answer(PGconn *conn, int64_t deadline_ms)
+{
+    for (;;) {
+        int unsent = PQflush(conn);
+
+        if (unsent < 0)
+            return false;
+        if (unsent == 0 && !PQisBusy(conn))
+            return true;
+        if (!wait_for(conn, unsent ? POLLIN | POLLOUT : POLLIN, deadline_ms) ||
+            !PQconsumeInput(conn))
+            return false;
+    }
+}
+
+/* Takes the answers to what was sent, keeps the last and judges the worst.  A connection that did
+ * not answer is closed. */
+static enum outcome collect(struct pg *pg, const struct pg_statement *statement,
+                            int64_t deadline_ms, PGresult **last, struct error *err)
+{
+    enum outcome outcome = DONE;
+
+    *last = NULL;
+    for (;;) {
+        PGresult *result;
+
+        if (!await_answer(pg->conn, deadline_ms)) {
+            bool late = clock_left_ms(deadline_ms) == 0;
+
+            error_cause(err, late ? ERR_DATABASE_TIMEOUT : ERR_DATABASE_UNAVAILABLE,
+                        late ? "database: no answer in time" : "database: connection lost: %s",
+                        PQerrorMessage(pg->conn));
+            outcome = LOST;
+            break;
+        }
+        result = PQgetResult(pg->conn);
+        if (!result)
+            break;
+        PQclear(*last);
+        *last = result;
+        if (outcome == DONE)
+            outcome = judge(pg, result, statement, err);
+        if (!pg->conn)
+            break;
+    }
+    if (pg->conn && (outcome == LOST || PQstatus(pg->conn) != CONNECTION_OK))
+        disconnect(pg);
+    if (outcome != DONE) {
+        PQclear(*last);
+        *last = NULL;
+    }
+    return outcome;
+}
+
+static enum outcome not_sent(struct pg *pg, struct error *err)
+{
+    error_cause(err, ERR_DATABASE_UNAVAILABLE, "database: cannot send: %s",
+                PQerrorMessage(pg->conn));
+    disconnect(pg);
+    return NO_EFFECT;
+}
+
+/* ---- connecting ---- */
+
+static void back_off(struct pg *pg)
+{
+    unsigned char random = 0;
+
+    (void)!getrandom(&random, sizeof random, GRND_NONBLOCK);
+    pg->retry_at_ms = clock_steady_ms() + BACKOFF_MS / 2 + BACKOFF_MS * random / 256;
+}
+
+static bool cannot_connect(struct pg *pg, struct error *err)
+{
+    const char *message = PQerrorMessage(pg->conn);
+    bool read_only = strstr(message, "session is read-only") || strstr(message, "hot standby");
+
+    error_cause(err, read_only ? ERR_DATABASE_READ_ONLY : ERR_DATABASE_UNAVAILABLE,
+                "database: cannot connect: %s", message);
+    disconnect(pg);
+    back_off(pg);
+    return false;
+}
+
+/* What the conninfo says comes last and wins. */
+static PGconn *open_connection(const char *conninfo)
+{
+    static const char *const keywords[] = {"application_name",
+                                           "client_encoding",
+                                           "target_session_attrs",
+                                           "connect_timeout",
+                                           "keepalives_idle",
+                                           "keepalives_interval",
+                                           "keepalives_count",
+                                           "tcp_user_timeout",
+                                           "dbname",
+                                           NULL};
+    const char *const values[] = {"adit", "UTF8", "read-write", "2",      "10",
+                                  "3",    "3",    "6000",       conninfo, NULL};
+
+    return PQconnectdbParams(keywords, values, 1);
+}
+
+static bool connect_now(struct pg *pg, struct error *err)
+{
+    PGresult *result;
+
+    if (clock_steady_ms() < pg->retry_at_ms)
+        return error_cause(err, ERR_DATABASE_UNAVAILABLE,
+                           "database: waiting before the next try to connect");
+    pg->conn = open_connection(pg->conninfo);
+    if (!pg->conn)
+        return error_set(err, ERR_OUT_OF_MEMORY);
+    if (PQstatus(pg->conn) != CONNECTION_OK)
+        return cannot_connect(pg, err);
+    PQsetNoticeReceiver(pg->conn, discard_notice, NULL);
+    if (PQsetnonblocking(pg->conn, 1) != 0 || !PQsendQuery(pg->conn, setup_sql))
+        return cannot_connect(pg, err);
+    if (collect(pg, NULL, clock_steady_ms() + SETUP_TIMEOUT_MS, &result, err) != DONE) {
+        disconnect(pg);
+        back_off(pg);
+        return false;
+    }
+    PQclear(result);
+    pg->retry_at_ms = 0;
+    return true;
+}
+
+/* A server that went away while the connection was idle has left its farewell, or the end of the
+ * stream, in the socket.  Seen before a statement is sent, it costs the client nothing. */
+static bool is_alive(PGconn *conn)
+{
+    char byte;
+
+    for (int i = 0; i < 16; i++) {
+        ssize_t n = recv(PQsocket(conn), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+
+        if (n < 0)
+            return errno == EAGAIN || errno == EINTR;
+        if (n == 0 || !PQconsumeInput(conn) || PQstatus(conn) != CONNECTION_OK)
+            return false;
+    }
+    return false;
+}
+
+static bool ensure_connected(struct pg *pg, struct error *err)
+{
+    if (pg->conn && !is_alive(pg->conn))
+        disconnect(pg);
+    return pg->conn || connect_now(pg, err);
+}
+
+/* ---- running ---- */
+
+static bool is_prepared(const struct pg *pg, const struct pg_statement *statement)
+{
+    for (size_t i = 0; i < pg->n_prepared; i++) {
+        if (pg->prepared[i] == statement)
+            return true;
+    }
+    return false;
+}
+
+static enum outcome prepare(struct pg *pg, const struct pg_statement *statement,
+                            int64_t deadline_ms, struct error *err)
+{
+    PGresult *result;
+    enum outcome outcome;
+
+    if (!PQsendPrepare(pg->conn, statement->name, statement->sql, 0, NULL))
+        return not_sent(pg, err);
+    outcome = collect(pg, statement, deadline_ms, &result, err);
+    PQclear(result);
+    if (outcome == LOST)
+        outcome = NO_EFFECT;
+    if (outcome == FAILED && strstr(err->cause, " 42P05 "))
+        outcome = DONE; /* another client of the same pooled session has prepared it */
+    if (outcome == DONE && pg->n_prepared < MAX_PREPARED)
+        pg->prepared[pg->n_prepared++] = statement;
+    return outcome;
+}
+
+static enum outcome run_once(struct pg *pg, const struct pg_statement *statement,
+                             const struct pg_params *params, int64_t deadline_ms, PGresult **result,
+                             struct error *err)
+{
+    bool named = pg->n_lost_names < MAX_LOST_NAMES;
+    int sent;
+
+    if (named && !is_prepared(pg, statement)) {
+        enum outcome outcome = prepare(pg, statement, deadline_ms, err);
+
+        if (outcome != DONE)
+            return outcome;
+    }
+    if (named)
+        sent = PQsendQueryPrepared(pg->conn, statement->name, params->n, params->values,
+                                   params->lengths, params->formats, 1);
+    else
+        sent = PQsendQueryParams(pg->conn, statement->sql, params->n, NULL, params->values,
+                                 params->lengths, params->formats, 1);
+    if (!sent)
+        return not_sent(pg, err);
+    return collect(pg, statement, deadline_ms, result, err);
+}
+
+bool pg_run(struct pg *pg, const struct pg_statement *statement, const struct pg_params *params,
+            struct pg_result **result, struct error *err)
+{
+    int64_t deadline_ms = clock_steady_ms() + RUN_TIMEOUT_MS;
+
+    *result = NULL;
+    if (params->failed)
+        return error_set(err, ERR_OUT_OF_MEMORY);
+    for (int attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+        PGresult *rows = NULL;
+        enum outcome outcome;
+
+        if (!ensure_connected(pg, err))
+            return false;
+        outcome = run_once(pg, statement, params, deadline_ms, &rows, err);
+        if (outcome == DONE) {
+            *result = (struct pg_result *)(void *)rows;
+            return true;
+        }
+        if (outcome == LOST && statement->writes)
+            err->code = ERR_OUTCOME_UNKNOWN;
+        if (outcome == FAILED || (outcome == LOST && statement->writes) ||
+            clock_left_ms(deadline_ms) < RUN_TIMEOUT_MS / 2)
+            return false;
+    }
+    return false;
+}
+
+bool pg_script(struct pg *pg, const char *sql, int timeout_ms, struct error *err)
+{
+    PGresult *last = NULL;
+    bool ok;
+
+    if (!ensure_connected(pg, err))
+        return false;
+    if (!PQsendQuery(pg->conn, sql))
+        return not_sent(pg, err) == DONE;
+    ok = collect(pg, NULL, clock_steady_ms() + timeout_ms, &last, err) == DONE;
+    PQclear(last);
+    return ok;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* A connection to PostgreSQL (libpq) that mends itself, with a deadline on every wait. */
+#ifndef ADIT_WRAP_PG_H
+#define ADIT_WRAP_PG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/text.h"
+
+struct pg;
+struct pg_result;
+
+/* A prepared statement.  Constant; its address stays the same. */
+struct pg_statement {
+    const char *name; /* unique within the program */
+    const char *sql;
+    bool writes; /* run once only: when its answer is lost, nobody knows what it did */
+    enum error_code on_unique; /* what a unique violation means; ERR_NONE: a bug */
+};
+
+#define PG_MAX_PARAMS 24
+
+/* Parameters in their order.  All zero: none.  Bytes stay with whoever gave them. */
+struct pg_params {
+    const char *values[PG_MAX_PARAMS];
+    int lengths[PG_MAX_PARAMS];
+    int formats[PG_MAX_PARAMS]; /* 0: text, 1: binary */
+    char digits[PG_MAX_PARAMS][24];
+    int n;
+    bool failed; /* there was no memory, or were more than PG_MAX_PARAMS */
+};
+
+/* Append a parameter.  Text and bytes that are not given are NULL. */
+void pg_add_text(struct pg_params *params, struct text value);
+void pg_add_bytes(struct pg_params *params, const void *bytes, size_t len);
+void pg_add_bool(struct pg_params *params, bool value);
+void pg_add_int(struct pg_params *params, int64_t value);
+void pg_add_null(struct pg_params *params);
+
+/* Appends a text[]; NULL where it is not given.  The array's bytes go into the arena. */
+void pg_add_texts(struct pg_params *params, struct text_list list, struct arena *arena);
+
+/* Returns a connection that is not open yet, or NULL where there is no memory.  The conninfo is
+ * libpq's; what it does not say is set to defaults that never wait for ever.  It and the log must
+ * outlive the connection. */
+struct pg *pg_new(const char *conninfo, const struct log *log);
+
+/* Closes it.  NULL is fine. */
+void pg_free(struct pg *pg);
+
+/* Returns whether libpq can parse the conninfo.  Its reason is not told: it may quote a password.
+ */
+bool pg_conninfo_valid(const char *conninfo);
+
+/* Runs a statement, (re)connecting and preparing as needed; what failed without effect for a
+ * passing reason is tried again.  Waits at most 5 seconds for answers, and connect_timeout a host
+ * for a connection (2 seconds unless the conninfo says otherwise).  Returns true and sets *result,
+ * which the caller hands to pg_result_free(), or false with *err: one of the 503 conditions,
+ * ERR_OUT_OF_MEMORY, the statement's on_unique, or ERR_INTERNAL for what cannot happen on the
+ * schema that the statement was written for. */
+bool pg_run(struct pg *pg, const struct pg_statement *statement, const struct pg_params *params,
+            struct pg_result **result, struct error *err);
+
+/* Runs SQL without parameters, of several statements if need be, with a deadline of its own and
+ * never a second time.  Returns false with *err, like pg_run(); a transaction that it began may be
+ * open. */
+bool pg_script(struct pg *pg, const char *sql, int timeout_ms, struct error *err);
+
+/* Frees a result.  NULL is fine. */
+void pg_result_free(struct pg_result *result);
+
+/* Returns the number of rows. */
+int pg_rows(const struct pg_result *result);
+
+/* Return the value in a row and a column of pg_run()'s result, which owns it; NULL is text that is
+ * not given, false, 0. */
+struct text pg_text(const struct pg_result *result, int row, int column);
+bool pg_bool(const struct pg_result *result, int row, int column);
+int64_t pg_int(const struct pg_result *result, int row, int column);
+int64_t pg_time(const struct pg_result *result, int row, int column); /* seconds since 1970 */
+const unsigned char *pg_bytes(const struct pg_result *result, int row, int column, size_t *len);
+bool pg_is_null(const struct pg_result *result, int row, int column);
+
+/* Reads a one-dimensional text[] into *out, whose array belongs to the arena.  Returns false where
+ * there is no memory or the value is no such array. */
+bool pg_texts(const struct pg_result *result, int row, int column, struct arena *arena,
+              struct text_list *out);
+
+#endif

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of identifiers and API keys. */
+#include "base/ident.h"
+
+#include <check.h>
+#include <stdint.h>
+
+#include "base/base62.h"
+#include "base/clock.h"
+#include "cases.h"
+#include "suites.h"
+
+#define N_MADE 200
+
+static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/* Reads 27 digits back into 20 bytes. */
+static void decode(unsigned char out[20], const char *s)
+{
+    memset(out, 0, 20);
+    for (int i = 0; i < 27; i++) {
+        const char *digit = strchr(digits, s[i]);
+        unsigned carry;
+
+        ck_assert_msg(s[i] && digit, "no digit in %s", s);
+        carry = (unsigned)(digit - digits);
+        for (int j = 20; j-- > 0; carry >>= 8) {
+            carry += out[j] * 62u;
+            out[j] = (unsigned char)carry;
+        }
+        ck_assert_uint_eq(carry, 0);
+    }
+}
+
+static int64_t ms_of(const char *id)
+{
+    unsigned char number[20];
+    int64_t ms = 0;
+
+    decode(number, strchr(id, '_') + 1);
+    for (int i = 0; i < 6; i++)
+        ms = ms << 8 | number[i];
+    return ms;
+}
+
+START_TEST(form_of_assigned_identifiers)
+{
+    static const char *const prefixes[] = {IDENT_CREDENTIAL, IDENT_ACCOUNT, IDENT_USER,
+                                           IDENT_BOT,        IDENT_API_KEY, IDENT_OPERATION};
+
+    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
+        size_t len = strlen(prefixes[i]);
+        char id[IDENT_SIZE];
+
+        ck_assert(ident_make(id, prefixes[i]));
+        ck_assert_uint_eq(strlen(id), len + 28);
+        ck_assert(strncmp(id, prefixes[i], len) == 0 && id[len] == '_');
+        ck_assert_uint_eq(strspn(id + len + 1, digits), 27);
+        ck_assert(ident_valid(text_of(id)));
+    }
+}
+END_TEST
+
+START_TEST(prefix_too_long)
+{
+    char id[IDENT_SIZE];
+
+    ck_assert(ident_make(id, "12345"));
+    ck_assert(!ident_make(id, "123456"));
+}
+END_TEST
+
+START_TEST(identifiers_hold_the_time)
+{
+    char id[IDENT_SIZE];
+    int64_t before = clock_wall_ms();
+
+    ck_assert(ident_make(id, "op"));
+    ck_assert_int_ge(ms_of(id), before);
+    ck_assert_int_le(ms_of(id), clock_wall_ms());
+}
+END_TEST
+
+/* Of two identifiers, the one of the later millisecond is the greater string. */
+START_TEST(order_is_age)
+{
+    char older[IDENT_SIZE];
+    char newer[IDENT_SIZE];
+
+    ck_assert(ident_make(older, "op"));
+    for (int i = 0; i < 50; i++) {
+        do
+            ck_assert(ident_make(newer, "op"));
+        while (ms_of(newer) == ms_of(older));
+        ck_assert_int_gt(ms_of(newer), ms_of(older));
+        ck_assert_str_gt(newer, older);
+        memcpy(older, newer, sizeof older);
+    }
+}
+END_TEST
+
+/* Each of the 14 random bytes takes more than one value, and no two identifiers are the same. */
+START_TEST(identifiers_are_random)
+{
+    static unsigned char made[N_MADE][20];
+    bool varies[20] = {false};
+
+    for (int i = 0; i < N_MADE; i++) {
+        char id[IDENT_SIZE];
+
+        ck_assert(ident_make(id, "op"));
+        decode(made[i], id + 3);
+        for (int j = 0; j < i; j++) {
+            if (memcmp(made[i] + 6, made[j] + 6, 14) == 0)
+                ck_abort_msg("%d and %d are the same", i, j);
+        }
+        for (int j = 6; j < 20; j++)
+            varies[j] = varies[j] || made[i][j] != made[0][j];
+    }
+    for (int j = 6; j < 20; j++)
+        ck_assert_msg(varies[j], "byte %d", j);
+}
+END_TEST
+
+static void check_ident(const struct test_case *test)
+{
+    bool wanted = strcmp(test->expected, "ok") == 0;
+
+    ck_assert_msg(wanted || strcmp(test->expected, "bad") == 0, "%s:%d: expects nothing known",
+                  test->file, test->line);
+    ck_assert_msg(ident_valid((struct text){test->input, test->input_len}) == wanted,
+                  "%s:%d: is not: %s (%s)", test->file, test->line, test->expected, test->why);
+}
+
+START_TEST(incoming_identifiers)
+{
+    cases_run("identifiers.cases", check_ident);
+    ck_assert(!ident_valid((struct text){0}));
+    ck_assert(ident_valid((struct text){"..", 1}) == false);
+    ck_assert(ident_valid((struct text){"a/", 1}));
+}
+END_TEST
+
+START_TEST(every_byte)
+{
+    for (int c = 0; c < 256; c++) {
+        char id[] = {'a', (char)c};
+        bool wanted = c && (strchr(digits, c) || strchr("._~-", c));
+
+        ck_assert_msg(ident_valid((struct text){id, 2}) == wanted, "byte %d", c);
+    }
+}
+END_TEST
+
+/* The check digits by another way: the CRC as a number, digit by digit from the end. */
+static void append_check(char key[API_KEY_SIZE])
+{
+    uint32_t crc = crc32_of(key + 5, 43);
+
+    for (int i = 6; i-- > 0; crc /= 62)
+        key[48 + i] = digits[crc % 62];
+    key[API_KEY_SIZE - 1] = '\0';
+}
+
+START_TEST(form_of_api_keys)
+{
+    char last[API_KEY_SIZE] = "";
+
+    for (int i = 0; i < N_MADE; i++) {
+        char key[API_KEY_SIZE];
+        char again[API_KEY_SIZE];
+
+        ck_assert(api_key_make(key));
+        ck_assert_uint_eq(strlen(key), API_KEY_SIZE - 1);
+        ck_assert(strncmp(key, "adit_", 5) == 0);
+        ck_assert_uint_eq(strspn(key + 5, digits), 49);
+        ck_assert(api_key_valid(text_of(key)));
+        memcpy(again, key, sizeof again);
+        append_check(again);
+        ck_assert_str_eq(again, key);
+        ck_assert_str_ne(key, last);
+        memcpy(last, key, sizeof last);
+    }
+}
+END_TEST
+
+/* Worked out with zlib: crc32() of 43 times "0" is 0x7849568F, of the digits from '0' to 'g' it is
+ * 0xAA866F5C. */
+START_TEST(known_api_keys)
+{
+    ck_assert(api_key_valid(text_of("adit_00000000000000000000000000000000000000000002CZclj")));
+    ck_assert(api_key_valid(text_of("adit_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefg37cCQ0")));
+}
+END_TEST
+
+/* A key with one character changed, wherever, is none: that is what the check digits are for. */
+START_TEST(one_character_changed)
+{
+    char key[API_KEY_SIZE];
+
+    ck_assert(api_key_make(key));
+    for (size_t at = 0; at < API_KEY_SIZE - 1; at++) {
+        char right = key[at];
+
+        for (int c = 0; c < 256; c++) {
+            key[at] = (char)c;
+            if (api_key_valid((struct text){key, API_KEY_SIZE - 1}) != (right == (char)c))
+                ck_abort_msg("byte %d at %zu", c, at);
+        }
+        key[at] = right;
+    }
+}
+END_TEST
+
+START_TEST(other_lengths)
+{
+    char key[API_KEY_SIZE + 1] = "";
+
+    ck_assert(!api_key_valid((struct text){0}));
+    ck_assert(!api_key_valid(text_of("")));
+    ck_assert(!api_key_valid(text_of("adit_")));
+    ck_assert(api_key_make(key));
+    ck_assert(!api_key_valid((struct text){key, API_KEY_SIZE - 2}));
+    ck_assert(!api_key_valid((struct text){key, API_KEY_SIZE}));
+    key[API_KEY_SIZE - 1] = '0';
+    ck_assert(!api_key_valid(text_of(key)));
+}
+END_TEST
+
+Suite *ident_suite(void)
+{
+    Suite *suite = suite_create("base/ident");
+    TCase *idents = tcase_create("identifiers");
+    TCase *keys = tcase_create("api keys");
+
+    tcase_set_timeout(idents, 30);
+    tcase_add_test(idents, form_of_assigned_identifiers);
+    tcase_add_test(idents, prefix_too_long);
+    tcase_add_test(idents, identifiers_hold_the_time);
+    tcase_add_test(idents, order_is_age);
+    tcase_add_test(idents, identifiers_are_random);
+    tcase_add_test(idents, incoming_identifiers);
+    tcase_add_test(idents, every_byte);
+    tcase_add_test(keys, form_of_api_keys);
+    tcase_add_test(keys, known_api_keys);
+    tcase_add_test(keys, one_character_changed);
+    tcase_add_test(keys, other_lengths);
+    suite_add_tcase(suite, idents);
+    suite_add_tcase(suite, keys);
+    return suite;
+}

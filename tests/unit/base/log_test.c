@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of the log, whose lines are read back from where stderr leads. */
+#include "base/log.h"
+
+#include <check.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/json_check.h"
+#include "suites.h"
+
+static const struct log log_all = {.level = LOG_LEVEL_DEBUG, .target = LOG_TARGET_STDERR};
+
+/* What the log wrote: one read() of a pipe gives one write(), for nobody else writes there. */
+static char written[8192];
+static size_t written_len;
+static int pipe_ends[2];
+
+static void open_pipe(void)
+{
+    ck_assert_int_eq(pipe2(pipe_ends, O_NONBLOCK), 0);
+    ck_assert_int_ge(dup2(pipe_ends[1], STDERR_FILENO), 0);
+}
+
+static void read_written(void)
+{
+    ssize_t n = read(pipe_ends[0], written, sizeof written - 1);
+
+    written_len = n > 0 ? (size_t)n : 0;
+    written[written_len] = '\0';
+}
+
+/* One line, printable ASCII only, one JSON object, and short enough to go out whole. */
+static void expect_one_line(void)
+{
+    struct error err;
+
+    read_written();
+    ck_assert_uint_gt(written_len, 2);
+    ck_assert_uint_le(written_len, 4096);
+    ck_assert_int_eq(written[written_len - 1], '\n');
+    for (size_t i = 0; i < written_len - 1; i++) {
+        if (written[i] < 0x20 || written[i] >= 0x7F)
+            ck_abort_msg("byte %d at %zu", written[i], i);
+    }
+    ck_assert_msg(json_check(written, written_len, &err), "%s: %s", err.msg, written);
+}
+
+static void write_value(const char *value)
+{
+    log_event(&log_all, LOG_LEVEL_INFO, "event",
+              (struct log_pair[]){{"a", value}, {"b", "c"}, {0}});
+}
+
+START_TEST(members_of_a_line)
+{
+    open_pipe();
+    log_event(&log_all, LOG_LEVEL_WARNING, "started",
+              (struct log_pair[]){{"a", "1"}, {"empty", ""}, {"null", NULL}, {"b", "x y"}, {0}});
+    expect_one_line();
+    ck_assert_msg(strncmp(written, "{\"time\":\"2", 10) == 0, "%s", written);
+    ck_assert_msg(strstr(written, "Z\",\"level\":\"warning\",\"event\":\"started\",\"a\":\"1\","
+                                  "\"b\":\"x y\"}\n") != NULL,
+                  "%s", written);
+}
+END_TEST
+
+START_TEST(line_without_pairs)
+{
+    open_pipe();
+    log_event(&log_all, LOG_LEVEL_ERROR, "failed", NULL);
+    expect_one_line();
+    ck_assert_msg(strstr(written, "\"level\":\"error\",\"event\":\"failed\"}\n") != NULL, "%s",
+                  written);
+}
+END_TEST
+
+/* Nothing in a value begins a line of its own or ends the string that it is in. */
+START_TEST(values_forge_nothing)
+{
+    static const char *const values[][2] = {
+        {"a\nb", "a\\u000ab"},
+        {"a\r\nb", "a\\u000d\\u000ab"},
+        {"a\tb", "a\\u0009b"},
+        {"\x1B[2J", "\\u001b[2J"},
+        {"\x7F", "\\u007f"},
+        {"\"}\n{\"x\":\"", "\\\"}\\u000a{\\\"x\\\":\\\""},
+        {"a\\", "a\\\\"},
+        {"\\\"", "\\\\\\\""},
+        {"\xE2\x80\xA8", "\\u00e2\\u0080\\u00a8"},
+        {"\xC2\x85", "\\u00c2\\u0085"},
+        {"\xFF\x80", "\\u00ff\\u0080"},
+        {"%s%n", "%s%n"},
+    };
+
+    open_pipe();
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        char wanted[200];
+
+        snprintf(wanted, sizeof wanted, ",\"a\":\"%s\",\"b\":\"c\"}\n", values[i][1]);
+        write_value(values[i][0]);
+        expect_one_line();
+        ck_assert_msg(strstr(written, wanted) != NULL, "%s has not %s", written, wanted);
+    }
+}
+END_TEST
+
+START_TEST(event_is_escaped_too)
+{
+    open_pipe();
+    log_event(&log_all, LOG_LEVEL_INFO, "a\n\"b", NULL);
+    expect_one_line();
+    ck_assert(strstr(written, "\"event\":\"a\\u000a\\\"b\"}\n") != NULL);
+}
+END_TEST
+
+START_TEST(every_byte)
+{
+    open_pipe();
+    for (int c = 1; c < 256; c++) {
+        char value[] = {'x', (char)c, 'y', '\0'};
+
+        write_value(value);
+        expect_one_line();
+    }
+}
+END_TEST
+
+/* Values of all lengths about the room of a line, with more pairs behind them that want room too.
+ */
+static void write_long_values(char byte, size_t escaped_len)
+{
+    static char value[4301];
+
+    for (size_t len = 3900 / escaped_len; len <= 4300 / escaped_len; len++) {
+        memset(value, byte, len);
+        value[len] = '\0';
+        log_event(&log_all, LOG_LEVEL_INFO, "event",
+                  (struct log_pair[]){{"a", value}, {"b", value}, {"c", "d"}, {"e", "f"}, {0}});
+        expect_one_line();
+        ck_assert(strstr(written, "\"event\":\"event\",\"a\":\"") != NULL);
+    }
+}
+
+START_TEST(values_that_are_too_long)
+{
+    open_pipe();
+    write_long_values('x', 1);
+    write_long_values('"', 2);
+    write_long_values('\n', 6);
+}
+END_TEST
+
+/* A value that is cut fills the line. */
+START_TEST(cut_value_uses_the_line)
+{
+    static char value[9001];
+
+    open_pipe();
+    memset(value, 'x', sizeof value - 1);
+    write_value(value);
+    expect_one_line();
+    ck_assert_uint_eq(written_len, 4096);
+}
+END_TEST
+
+START_TEST(many_pairs)
+{
+    struct log_pair pairs[1001] = {{0}};
+
+    open_pipe();
+    for (int i = 0; i < 1000; i++)
+        pairs[i] = (struct log_pair){"name", "value"};
+    log_event(&log_all, LOG_LEVEL_INFO, "event", pairs);
+    read_written();
+    ck_assert_uint_le(written_len, 4096);
+    ck_assert_uint_gt(written_len, 4000);
+    ck_assert_str_eq(written + written_len - 3, "\"}\n");
+}
+END_TEST
+
+START_TEST(levels_in_order)
+{
+    static const enum log_level levels[] = {LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO,
+                                            LOG_LEVEL_DEBUG};
+
+    open_pipe();
+    for (size_t i = 0; i < 4; i++) {
+        struct log log = {.level = levels[i], .target = LOG_TARGET_STDERR};
+
+        for (size_t j = 0; j < 4; j++) {
+            ck_assert(log_wants(&log, levels[j]) == (j <= i));
+            log_event(&log, levels[j], "event", NULL);
+            read_written();
+            ck_assert((written_len > 0) == (j <= i));
+        }
+    }
+}
+END_TEST
+
+/* Who runs the service in the foreground may close its stderr. */
+START_TEST(nowhere_to_write)
+{
+    close(STDERR_FILENO);
+    write_value("x");
+}
+END_TEST
+
+Suite *log_suite(void)
+{
+    Suite *suite = suite_create("base/log");
+    TCase *tests = tcase_create("log");
+
+    tcase_set_timeout(tests, 30);
+    tcase_add_test(tests, members_of_a_line);
+    tcase_add_test(tests, line_without_pairs);
+    tcase_add_test(tests, values_forge_nothing);
+    tcase_add_test(tests, event_is_escaped_too);
+    tcase_add_test(tests, every_byte);
+    tcase_add_test(tests, values_that_are_too_long);
+    tcase_add_test(tests, cut_value_uses_the_line);
+    tcase_add_test(tests, many_pairs);
+    tcase_add_test(tests, levels_in_order);
+    tcase_add_test(tests, nowhere_to_write);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

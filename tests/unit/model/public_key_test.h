@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of the room that reads public keys. */
+#ifndef ADIT_TESTS_MODEL_PUBLIC_KEY_TEST_H
+#define ADIT_TESTS_MODEL_PUBLIC_KEY_TEST_H
+
+#include <check.h>
+
+Suite *public_key_suite(void);
+
+#endif

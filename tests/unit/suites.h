@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* The suite of each room, as the runners of the floors call them. */
+#ifndef ADIT_TESTS_SUITES_H
+#define ADIT_TESTS_SUITES_H
+
+#include <check.h>
+
+/* base */
+Suite *arena_suite(void);
+Suite *base62_suite(void);
+Suite *buf_suite(void);
+Suite *clock_suite(void);
+Suite *error_suite(void);
+Suite *ident_suite(void);
+Suite *json_check_suite(void);
+Suite *json_write_suite(void);
+Suite *log_suite(void);
+
+/* model */
+Suite *acl_suite(void);
+Suite *domain_suite(void);
+Suite *field_suite(void);
+Suite *mutual_tls_suite(void);
+Suite *oauth_module_suite(void);
+Suite *public_key_suite(void);
+Suite *ssh_credential_suite(void);
+
+#endif

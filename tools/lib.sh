@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# What tools/serve and tools/check share: messages, the list of packages, and the build.
+
+tool=${0##*/}
+root=$(cd "${BASH_SOURCE[0]%/*}/.." && pwd -P)
+
+# Debian puts nginx and policy helpers where an ordinary user's PATH does not look.
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+# Perl, apt and PostgreSQL complain about locales that a small machine does not have.
+export LC_ALL=C.UTF-8
+unset LANGUAGE
+
+# The packages of Debian 12, by what they are for.  Whoever reads this file picks.
+# shellcheck disable=SC2034
+build_packages=(autoconf automake libtool pkg-config gcc libc6-dev make
+    libfcgi-dev libjson-c-dev libpq-dev libssl-dev libinih-dev check)
+# shellcheck disable=SC2034
+run_packages=(postgresql-15 nginx curl)
+# shellcheck disable=SC2034
+test_packages=(python3 openssh-client openssl)
+
+say() {
+    printf '%s: %s\n' "$tool" "$*"
+}
+
+warn() {
+    printf '%s: %s\n' "$tool" "$*" >&2
+}
+
+die() {
+    warn "$*"
+    exit 1
+}
+
+# Prints the last lines of a log, and where the rest is.
+show_log() {
+    [ -s "$1" ] || return 0
+    tail -n 20 -- "$1" | sed 's/^/    /' >&2
+    warn "the whole log: $1"
+}
+
+# step WHAT LOG COMMAND...: runs COMMAND with its output in LOG, and ends the script if it fails.
+step() {
+    local what=$1 log=$2
+    shift 2
+    if ! "$@" >"$log" 2>&1 </dev/null; then
+        warn "$what failed:"
+        show_log "$log"
+        exit 1
+    fi
+}
+
+missing_packages() {
+    local have package
+    # It fails as soon as one of them is unknown, and prints the others nevertheless.
+    # shellcheck disable=SC2016  # ${...} is dpkg-query's
+    have=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null) || true
+    for package; do
+        case $'\n'$have$'\n' in
+        *$'\n'"$package installed"$'\n'*) ;;
+        *) printf '%s ' "$package" ;;
+        esac
+    done
+}
+
+# Runs as root, maybe in a shell of its own: uses nothing but its arguments.
+install_packages() (
+    set -eu
+    policy=/usr/sbin/policy-rc.d
+    # Debian starts nginx on port 80 and a cluster on port 5432 as it unpacks them, which nobody
+    # asked for here.  A policy that is there already stays as it is.
+    if [ ! -e "$policy" ]; then
+        trap 'rm -f "$policy"' EXIT
+        trap 'exit 1' INT TERM HUP
+        printf '#!/bin/sh\nexit 101\n' >"$policy"
+        chmod 755 "$policy"
+    fi
+    export DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1
+    # A list that cannot be fetched now may be there from before: the installation decides.
+    apt-get -q -o DPkg::Lock::Timeout=300 update || true
+    apt-get -q -y -o DPkg::Lock::Timeout=300 --no-install-recommends install "$@"
+)
+
+# need_packages LOG PACKAGE...: installs those that are missing.
+need_packages() {
+    local log=$1 missing as_root=()
+    shift
+    read -r -a missing <<<"$(missing_packages "$@")"
+    [ ${#missing[@]} -gt 0 ] || return 0
+    command -v apt-get >/dev/null || die "needs Debian 12 with: ${missing[*]}"
+    if [ "$(id -u)" != 0 ]; then
+        sudo_ready || die "missing packages, which only root may install: ${missing[*]}"
+        as_root=(sudo)
+    fi
+    say "installing packages: ${missing[*]}"
+    step "apt-get install ${missing[*]}" "$log" ${as_root[@]+"${as_root[@]}"} \
+        bash -c "$(declare -f install_packages); install_packages \"\$@\"" bash "${missing[@]}"
+}
+
+# Asks for the password, if at all: later there is no terminal.
+sudo_ready() {
+    command -v sudo >/dev/null || return 1
+    if [ -t 0 ]; then
+        sudo -v
+    else
+        sudo -n true 2>/dev/null
+    fi
+}
+
+# build_tree DIR LOG [CONFIGURE-OPTION...]: builds the programs in DIR.  Without options, a DIR that
+# is configured is taken as it is.
+build_tree() {
+    local dir=$1 log=$2
+    shift 2
+    mkdir -p "$dir" "$root/build" || die "cannot create $dir"
+    # Two that start at once build one after the other.
+    exec 8>"$root/build/.lock"
+    flock 8
+    if [ ! -e "$root/configure" ]; then
+        say "preparing the build"
+        step "autoreconf" "$log" autoreconf -fi "$root"
+    fi
+    if ! is_configured "$dir" "$@"; then
+        say "configuring ${dir#"$root/"}"
+        step "configure" "$log" configure_tree "$dir" "$@"
+    fi
+    step "make" "$log" make -C "$dir" -j "$(nproc)" --no-print-directory
+    exec 8>&-
+}
+
+is_configured() {
+    local dir=$1
+    shift
+    [ -e "$dir/Makefile" ] && [ -e "$dir/.options" ] || return 1
+    [ $# -eq 0 ] || [ "$*" = "$(cat "$dir/.options")" ]
+}
+
+# Other options make other objects, which make does not see: the old ones go.
+configure_tree() {
+    local dir=$1
+    shift
+    { [ ! -e "$dir/Makefile" ] || make -C "$dir" clean; } &&
+        (cd "$dir" && "$root/configure" -q "$@") &&
+        printf '%s\n' "$*" >"$dir/.options"
+}
