@@ -201,7 +201,7 @@ struct worker {
 static bool worker_open(struct worker *worker, const struct process *process)
 {
     *worker = (struct worker){.pg = NULL};
-    worker->pg = pg_new(process->conf.conninfo, &process->conf.log);
+    worker->pg = pg_new(process->conf.conninfo);
     worker->store = worker->pg ? store_new(worker->pg, process->keyring) : NULL;
     return worker->store || cannot_start(&process->conf.log, "out of memory");
 }

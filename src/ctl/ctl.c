@@ -270,7 +270,7 @@ static int run(struct ctl *ctl, const struct command *command)
     if (!conf_read(&ctl->conf, ctl->conf_path, reason)) {
         status = ctl_fail("%s", reason);
     } else {
-        ctl->pg = pg_new(ctl->conf.admin_conninfo, &ctl->conf.log);
+        ctl->pg = pg_new(ctl->conf.admin_conninfo);
         status = ctl->pg ? command->run(ctl) : ctl_fail("out of memory");
     }
     pg_free(ctl->pg);

@@ -12,7 +12,9 @@
 /* More than this between the two clocks, and the order of identifiers is not that of age. */
 #define CLOCK_TOLERANCE_MS 2000
 
-static int n_troubles;
+struct findings {
+    int n_troubles;
+};
 
 static void line(const char *state, const char *what, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -33,18 +35,18 @@ static void ok(const char *what, const char *detail)
     line("ok", what, "%s", detail);
 }
 
-static void trouble(const char *what, const char *detail)
+static void trouble(struct findings *findings, const char *what, const char *detail)
 {
-    n_troubles++;
+    findings->n_troubles++;
     line("trouble", what, "%s", detail);
 }
 
-static void trouble_error(const char *what, const struct error *err)
+static void trouble_error(struct findings *findings, const char *what, const struct error *err)
 {
-    trouble(what, err->cause[0] ? err->cause : error_row(err->code)->text);
+    trouble(findings, what, err->cause[0] ? err->cause : error_row(err->code)->text);
 }
 
-static void check_secrets(const struct conf *conf)
+static void check_secrets(struct findings *findings, const struct conf *conf)
 {
     char reason[CONF_REASON_SIZE];
     struct keyring *keyring = keyring_load(conf->key_file, reason, sizeof reason);
@@ -52,17 +54,17 @@ static void check_secrets(const struct conf *conf)
     if (keyring)
         ok("secrets", conf->key_file);
     else
-        trouble("secrets", reason);
+        trouble(findings, "secrets", reason);
     keyring_free(keyring);
 }
 
-static bool check_schema(struct pg *pg)
+static bool check_schema(struct findings *findings, struct pg *pg)
 {
     struct error err;
     int version;
 
     if (!schema_version(pg, &version, &err)) {
-        trouble_error("database", &err);
+        trouble_error(findings, "database", &err);
         return false;
     }
     ok("database", "answers, and takes writes");
@@ -70,34 +72,32 @@ static bool check_schema(struct pg *pg)
         line("ok", "schema", "version %d", version);
         return true;
     }
-    n_troubles++;
+    findings->n_troubles++;
     line("trouble", "schema", "version %d; this program needs %d: run 'aditctl migrate'", version,
          migrations_latest);
     return false;
 }
 
-static void missing_grant(const char *what)
+static void note_grant(void *context, const char *what, bool is_missing)
 {
-    trouble("grants", what);
+    if (is_missing)
+        trouble(context, "grants", what);
+    else
+        line("note", "grants", "%s is more than the responder needs", what);
 }
 
-static void excess_grant(const char *what)
+static void check_grants(struct findings *findings, struct pg *pg)
 {
-    line("note", "grants", "%s is more than the responder needs", what);
-}
-
-static void check_grants(struct pg *pg)
-{
-    int before = n_troubles;
+    int before = findings->n_troubles;
     struct error err;
 
-    if (!schema_check_grants(pg, missing_grant, excess_grant, &err))
-        trouble_error("grants", &err);
-    else if (n_troubles == before)
+    if (!schema_check_grants(pg, note_grant, findings, &err))
+        trouble_error(findings, "grants", &err);
+    else if (findings->n_troubles == before)
         ok("grants", "the responder's role has all that it needs");
 }
 
-static void check_clock(struct pg *pg)
+static void check_clock(struct findings *findings, struct pg *pg)
 {
     struct error err;
     int64_t before_ms = clock_wall_ms();
@@ -105,12 +105,12 @@ static void check_clock(struct pg *pg)
     int64_t apart_ms;
 
     if (!schema_clock(pg, &database_ms, &err)) {
-        trouble_error("clock", &err);
+        trouble_error(findings, "clock", &err);
         return;
     }
     apart_ms = llabs(database_ms - (before_ms + clock_wall_ms()) / 2);
     if (apart_ms > CLOCK_TOLERANCE_MS)
-        n_troubles++;
+        findings->n_troubles++;
     line(apart_ms > CLOCK_TOLERANCE_MS ? "trouble" : "ok", "clock",
          "%lld ms apart from the database's", (long long)apart_ms);
 }
@@ -118,15 +118,17 @@ static void check_clock(struct pg *pg)
 /* As the responder, not as the owner of the tables. */
 int ctl_doctor(struct ctl *ctl)
 {
-    struct pg *pg = pg_new(ctl->conf.conninfo, &ctl->conf.log);
+    struct findings findings = {.n_troubles = 0};
+    struct pg *pg = pg_new(ctl->conf.conninfo);
 
     if (!pg)
         return ctl_fail("out of memory");
     ok("settings", ctl->conf.path ? ctl->conf.path : "no file; all are the defaults");
-    check_secrets(&ctl->conf);
-    if (check_schema(pg))
-        check_grants(pg);
-    check_clock(pg);
+    check_secrets(&findings, &ctl->conf);
+    if (check_schema(&findings, pg)) {
+        check_grants(&findings, pg);
+        check_clock(&findings, pg);
+    }
     pg_free(pg);
-    return n_troubles ? CTL_FAILED : CTL_OK;
+    return findings.n_troubles ? CTL_FAILED : CTL_OK;
 }

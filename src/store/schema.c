@@ -114,8 +114,9 @@ bool schema_migrate(struct pg *pg, void (*applied)(const char *name), struct err
     return false;
 }
 
-bool schema_check_grants(struct pg *pg, void (*missing)(const char *what),
-                         void (*excess)(const char *what), struct error *err)
+bool schema_check_grants(struct pg *pg,
+                         void (*found)(void *context, const char *what, bool is_missing),
+                         void *context, struct error *err)
 {
     struct pg_params params = {.n = 0};
     struct pg_result *result;
@@ -123,7 +124,7 @@ bool schema_check_grants(struct pg *pg, void (*missing)(const char *what),
     if (!pg_run(pg, &grants_statement, &params, &result, err))
         return false;
     for (int row = 0; row < pg_rows(result); row++)
-        (pg_bool(result, row, 1) ? missing : excess)(pg_text(result, row, 0).s);
+        found(context, pg_text(result, row, 0).s, pg_bool(result, row, 1));
     pg_result_free(result);
     return true;
 }

@@ -14,10 +14,11 @@ bool schema_version(struct pg *pg, int *version, struct error *err);
  * committed. Returns false with *err where nothing was changed. */
 bool schema_migrate(struct pg *pg, void (*applied)(const char *name), struct error *err);
 
-/* Calls missing for each right that the responder's statements need and the connection's role
- * lacks, and excess for each that it has and should not have.  Returns false with *err. */
-bool schema_check_grants(struct pg *pg, void (*missing)(const char *what),
-                         void (*excess)(const char *what), struct error *err);
+/* Calls found for each right that the responder's statements need and the connection's role lacks
+ * (is_missing), and for each that it has and should not have.  Returns false with *err. */
+bool schema_check_grants(struct pg *pg,
+                         void (*found)(void *context, const char *what, bool is_missing),
+                         void *context, struct error *err);
 
 /* Reads the database's clock, in milliseconds since 1970. */
 bool schema_clock(struct pg *pg, int64_t *ms, struct error *err);

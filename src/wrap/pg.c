@@ -27,7 +27,6 @@
 
 struct pg {
     const char *conninfo;
-    const struct log *log;
     PGconn *conn;
     int64_t retry_at_ms; /* on the steady clock; 0: at once */
     const struct pg_statement *prepared[MAX_PREPARED];
@@ -56,12 +55,12 @@ static void discard_notice(void *context, const PGresult *notice)
     (void)context, (void)notice;
 }
 
-struct pg *pg_new(const char *conninfo, const struct log *log)
+struct pg *pg_new(const char *conninfo)
 {
     struct pg *pg = calloc(1, sizeof *pg);
 
     if (pg)
-        *pg = (struct pg){.conninfo = conninfo, .log = log};
+        *pg = (struct pg){.conninfo = conninfo};
     return pg;
 }
 

@@ -8,7 +8,6 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "base/log.h"
 #include "base/text.h"
 
 struct pg;
@@ -45,9 +44,9 @@ void pg_add_null(struct pg_params *params);
 void pg_add_texts(struct pg_params *params, struct text_list list, struct arena *arena);
 
 /* Returns a connection that is not open yet, or NULL where there is no memory.  The conninfo is
- * libpq's; what it does not say is set to defaults that never wait for ever.  It and the log must
- * outlive the connection. */
-struct pg *pg_new(const char *conninfo, const struct log *log);
+ * libpq's; what it does not say is set to defaults that never wait for ever.  It must outlive the
+ * connection. */
+struct pg *pg_new(const char *conninfo);
 
 /* Closes it.  NULL is fine. */
 void pg_free(struct pg *pg);
