@@ -64,6 +64,7 @@ bool error_field(struct error *err, enum error_code code, const char *field, con
     va_list args;
 
     error_set(err, code);
+    err->has_field = true;
     cut_at_character(err->field, sizeof err->field,
                      snprintf(err->field, sizeof err->field, "%s", field));
     va_start(args, format);

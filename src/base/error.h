@@ -29,7 +29,8 @@ struct error {
     enum error_code code;
     bool has_offset;
     size_t offset;   /* byte in the body where it stops being acceptable */
-    char field[192]; /* path of the member at fault, or "" */
+    bool has_field;
+    char field[192]; /* path of the member at fault */
     char msg[640];   /* for the client; "" stands for the row's text */
     char cause[512]; /* for the log only: may name SQL states, hosts and files, never a secret */
 };

@@ -41,7 +41,7 @@ static void write_details(struct buf *out, const char *operation_id, const struc
     json_open(out, '{');
     json_name(out, "operation_id");
     json_text(out, text_of(operation_id));
-    if (err->field[0]) {
+    if (err->has_field) {
         json_name(out, "field");
         json_text(out, text_of(err->field));
     }
