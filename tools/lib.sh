@@ -13,7 +13,7 @@ unset LANGUAGE
 
 # The packages of Debian 12, by what they are for.  Whoever reads this file picks.
 # shellcheck disable=SC2034
-build_packages=(autoconf automake libtool pkg-config gcc libc6-dev make
+build_packages=(autoconf automake pkg-config gcc libc6-dev make
     libfcgi-dev libjson-c-dev libpq-dev libssl-dev libinih-dev check)
 # shellcheck disable=SC2034
 run_packages=(postgresql-15 nginx curl)
