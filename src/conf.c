@@ -163,8 +163,9 @@ struct reading {
     FILE *file;
     const char *path;
     char *reason;
-    int line; /* of the line that was read last */
+    int line; /* number of the line that was read last */
     bool failed;
+    int failed_line;
     bool seen[N_SETTINGS];
 };
 
@@ -180,6 +181,7 @@ static int wrong(struct reading *reading, const char *format, ...)
     if (reading->failed)
         return 0;
     reading->failed = true;
+    reading->failed_line = reading->line;
     len = snprintf(reading->reason, CONF_REASON_SIZE, "%s:%d: ", reading->path, reading->line);
     if (len < 0 || len >= CONF_REASON_SIZE)
         return 0;
@@ -244,11 +246,15 @@ static int take(void *context, const char *section, const char *key, const char 
 static bool read_file(struct conf *conf, FILE *file, char *reason)
 {
     struct reading reading = {.conf = conf, .file = file, .path = conf->path, .reason = reason};
-    int line = ini_parse_stream(next_line, &reading, take, &reading);
+    int first_wrong = ini_parse_stream(next_line, &reading, take, &reading);
 
-    if (line != 0 && !reading.failed) {
-        reading.line = line > 0 ? line : reading.line;
+    /* libinih goes on behind a line that it cannot read, and what follows may be wrong for that. */
+    if (first_wrong > 0 && (!reading.failed || first_wrong < reading.failed_line)) {
+        reading.failed = false;
+        reading.line = first_wrong;
         wrong(&reading, "this is no '[section]', no 'key = value' and no '; comment'");
+    } else if (first_wrong < 0) {
+        wrong(&reading, "cannot be read: out of memory");
     }
     if (ferror(file))
         wrong(&reading, "cannot be read: %s", strerror(errno));

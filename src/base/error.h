@@ -28,7 +28,7 @@ struct error_row {
 struct error {
     enum error_code code;
     bool has_offset;
-    size_t offset;   /* byte in the body where it stops being acceptable */
+    size_t offset; /* byte in the body where it stops being acceptable */
     bool has_field;
     char field[192]; /* path of the member at fault */
     char msg[640];   /* for the client; "" stands for the row's text */

@@ -225,6 +225,7 @@ static void set_option(struct ctl *ctl, int letter, const char *value)
  * -1 to go on, or the exit status. */
 static int read_options(struct ctl *ctl, const struct command *command, char **words)
 {
+    static char program[] = "aditctl";
     struct option known[N_OPTIONS + 1] = {{0}};
     char letters[2 * N_OPTIONS + 2] = "";
     int n_words = 0;
@@ -242,6 +243,7 @@ static int read_options(struct ctl *ctl, const struct command *command, char **w
         snprintf(letters + strlen(letters), sizeof letters - strlen(letters), "%c%s", row->letter,
                  row->value ? ":" : "");
     }
+    words[-1] = program;
     while (words[n_words])
         n_words++;
     while ((letter = getopt_long(n_words + 1, words - 1, letters, known, NULL)) != -1) {
