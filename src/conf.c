@@ -188,6 +188,11 @@ static int wrong(struct reading *reading, const char *format, ...)
     va_start(args, format);
     vsnprintf(reading->reason + len, CONF_REASON_SIZE - (size_t)len, format, args);
     va_end(args);
+    /* Names out of the file are in it, and the reason goes to a terminal. */
+    for (char *at = reading->reason + len; *at; at++) {
+        if (*at < ' ' || *at > '~')
+            *at = '?';
+    }
     return 0;
 }
 

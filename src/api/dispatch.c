@@ -10,10 +10,11 @@
 static bool gate_route(struct call *call, struct buf *allow, struct error *err)
 {
     const struct request *request = call->request;
+    bool found = route_find(api_routes, request->method, request->path, &call->match, allow, err);
 
-    if (!route_find(api_routes, request->method, request->path, &call->match, allow, err))
-        return false;
     call->response->omit_body = call->match.is_head;
+    if (!found)
+        return false;
     if (request->body_state == BODY_TOO_LARGE)
         return error_set(err, ERR_BODY_TOO_LARGE);
     return true;
@@ -185,7 +186,7 @@ void api_answer(const struct api_settings *settings, struct store *store, struct
         err.code = ERR_NONE;
     else
         ok = response_error(response, &settings->names, operation_id, &err);
-    if (call.match.is_options || err.code == ERR_METHOD_NOT_ALLOWED)
+    if (err.code == ERR_METHOD_NOT_ALLOWED || (call.match.is_options && err.code == ERR_NONE))
         response_header(response, "Allow", buf_text(&allow).s);
     if (!ok || response->headers.failed)
         answer_nothing(response);

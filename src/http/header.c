@@ -86,16 +86,19 @@ static bool is_default_port(const struct request *request)
     return strcmp(request->server_port, strcmp(request->scheme, "https") == 0 ? "443" : "80") == 0;
 }
 
-/* The server has decoded the path that the program is mounted at. */
+/* The server has decoded the path that the program is mounted at, which is "/" at some servers' root.
+ */
 static void write_path(struct buf *url, const char *path)
 {
-    while (*path) {
-        size_t len = strcspn(path, "/");
+    size_t len = strlen(path);
 
-        query_encode(url, (struct text){.s = path, .len = len});
-        path += len;
-        if (*path == '/')
-            buf_add(url, path++, 1);
+    while (len > 0 && path[len - 1] == '/')
+        len--;
+    for (size_t i = 0; i < len; i++) {
+        if (path[i] == '/')
+            buf_add(url, "/", 1);
+        else
+            query_encode(url, (struct text){.s = path + i, .len = 1});
     }
 }
 

@@ -22,6 +22,9 @@
 /* How long a peer may keep a worker within a request: for each read, and each write. */
 #define IO_TIMEOUT_S 2
 
+/* How long a new connection is waited for before any other. */
+#define FIRST_BYTE_TIMEOUT_MS 5
+
 /* A new connection that says nothing is closed after this; one that is kept after an answer stays
  * until its peer closes it. */
 #define SILENCE_TIMEOUT_MS 10000
@@ -151,13 +154,13 @@ static void limit_waits(int fd)
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
 }
 
-/* Returns the number of bytes that can be read at once, at most 1; 0 at the end of the stream; -1
- * where there is nothing yet. */
-static ssize_t peek(int fd)
+/* A web server sends its request right behind the connection.  To wait for it here costs less than
+ * to park the connection, and keeps it from waiting behind another's request. */
+static bool speaks_soon(int fd)
 {
-    char byte;
+    struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
 
-    return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return poll(&poll_fd, 1, FIRST_BYTE_TIMEOUT_MS) > 0;
 }
 
 /* Keeps an eye on the connection until its next request comes. */
@@ -172,12 +175,11 @@ static void park(struct fcgi *fcgi, struct connection *connection)
         drop(connection);
 }
 
-/* Accepts a connection.  Returns it if its request is there already, as it nearly always is. */
+/* Accepts a connection.  Returns it if its request is there. */
 static struct connection *accept_connection(struct fcgi *fcgi)
 {
     struct connection *connection;
     int fd = accept4(fcgi->listen_fd, NULL, NULL, SOCK_CLOEXEC);
-    ssize_t pending;
 
     if (fd < 0) {
         if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
@@ -189,13 +191,9 @@ static struct connection *accept_connection(struct fcgi *fcgi)
     *connection = (struct connection){.is_fresh = true};
     FCGX_InitRequest(&connection->fcgx, -1, 0);
     connection->fcgx.ipcFd = fd;
-    pending = peek(fd);
-    if (pending > 0)
+    if (speaks_soon(fd))
         return connection;
-    if (pending == 0)
-        drop(connection);
-    else
-        park(fcgi, connection);
+    park(fcgi, connection);
     return NULL;
 }
 
@@ -251,8 +249,9 @@ static bool read_body(struct fcgi *fcgi, struct connection *connection)
 static bool peer_gone(void *peer)
 {
     const struct connection *connection = peer;
+    char byte;
 
-    return peek(connection->fcgx.ipcFd) == 0;
+    return recv(connection->fcgx.ipcFd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
 /* The fields of FCGX_Request that its header calls private are what own accepting takes; 2.4.2 is

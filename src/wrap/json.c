@@ -179,8 +179,10 @@ static bool decimal_uint32(const char *s, uint32_t *out)
         if ((value *= 10) > UINT32_MAX)
             return false;
     }
+    if (negative && value != 0)
+        return false;
     *out = (uint32_t)value;
-    return !negative || value == 0;
+    return true;
 }
 
 bool json_get_uint32(const struct json_node *node, uint32_t *out, struct error *err)
