@@ -14,8 +14,10 @@
 
 #include "api/api.h"
 #include "conf.h"
+#include "http/response.h"
 #include "store/keyring.h"
 #include "workers.h"
+#include "wrap/crypt.h"
 #include "wrap/fcgi.h"
 
 #define BACKLOG 1024
@@ -165,6 +167,8 @@ static bool prepare(struct process *process, const struct options *options)
         return cannot_start(&early, reason);
     openlog("adit", LOG_PID, LOG_DAEMON);
     fill_settings(process);
+    if (!crypt_start())
+        return cannot_start(&process->conf.log, "libcrypto does not work");
     process->keyring = keyring_load(process->conf.key_file, reason, sizeof reason);
     if (!process->keyring)
         return cannot_start(&process->conf.log, reason);
@@ -203,7 +207,8 @@ static bool worker_open(struct worker *worker, const struct process *process)
     *worker = (struct worker){.pg = NULL};
     worker->pg = pg_new(process->conf.conninfo);
     worker->store = worker->pg ? store_new(worker->pg, process->keyring) : NULL;
-    return worker->store || cannot_start(&process->conf.log, "out of memory");
+    return (worker->store && response_reserve(&worker->response)) ||
+           cannot_start(&process->conf.log, "out of memory");
 }
 
 static void worker_close(struct worker *worker)

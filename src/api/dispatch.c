@@ -105,6 +105,28 @@ static bool refuse_identifier(struct call *call, struct error *err)
            error_set(err, route->missing);
 }
 
+static bool answer_options(struct call *call, const struct buf *allow)
+{
+    response_header(call->response, "Allow", buf_text(allow).s);
+    return call_answer(call, 204);
+}
+
+static bool has_room(const struct response *response)
+{
+    return !response->headers.failed && !response->body.failed;
+}
+
+/* A change that is made already must not look like one to be tried again. */
+static bool run(struct call *call, struct error *err)
+{
+    const struct route *route = call->match.route;
+
+    if (!route->run(call, err))
+        return false;
+    return has_room(call->response) ||
+           error_set(err, route->reads_only ? ERR_OUT_OF_MEMORY : ERR_OUTCOME_UNKNOWN);
+}
+
 /* A request that the web server gave up on must not change anything later. */
 static bool gate_peer(const struct call *call, struct error *err)
 {
@@ -120,14 +142,14 @@ static bool handle(struct call *call, struct buf *allow, struct buf *base_url, s
     if (!gate_route(call, allow, err))
         return false;
     if (call->match.is_options)
-        return call_answer(call, 204);
+        return answer_options(call, allow);
     if (!call->match.route->is_public && !gate_bearer(call, err))
         return false;
     if (!gate_input(call, base_url, err))
         return refuse_input(call, err);
     if (!call->match.ids_valid)
         return refuse_identifier(call, err);
-    return gate_peer(call, err) && call->match.route->run(call, err);
+    return gate_peer(call, err) && run(call, err);
 }
 
 bool call_answer(struct call *call, int status)
@@ -155,9 +177,29 @@ static void log_answer(const struct call *call, const char *operation_id, const 
     log_event(&settings->log, level, "request", pairs);
 }
 
-/* Where there is no memory for an answer, it is one that needs none. */
-static void answer_nothing(struct response *response)
+static bool write_error(struct call *call, const char *operation_id, const struct buf *allow,
+                        const struct error *err)
 {
+    struct response *response = call->response;
+
+    response_error(response, &call->settings->names, operation_id, err);
+    if (err->code == ERR_METHOD_NOT_ALLOWED)
+        response_header(response, "Allow", buf_text(allow).s);
+    return has_room(response);
+}
+
+/* An error for which there is no memory becomes the one that says so, which has its room reserved;
+ * where it has not, the answer is a status and nothing else. */
+static void answer_error(struct call *call, const char *operation_id, const struct buf *allow,
+                         struct error *err)
+{
+    struct response *response = call->response;
+
+    if (write_error(call, operation_id, allow, err))
+        return;
+    error_set(err, ERR_OUT_OF_MEMORY);
+    if (write_error(call, operation_id, allow, err))
+        return;
     buf_free(&response->headers);
     buf_free(&response->body);
     response->status = 503;
@@ -180,16 +222,12 @@ void api_answer(const struct api_settings *settings, struct store *store, struct
     ident_make(operation_id, IDENT_OPERATION);
     response_start(response, &settings->names, operation_id);
     ok = handle(&call, &allow, &base_url, &err);
-    if (ok && (response->headers.failed || response->body.failed))
+    if (ok && !has_room(response))
         ok = error_set(&err, ERR_OUT_OF_MEMORY);
     if (ok)
         err.code = ERR_NONE;
     else
-        ok = response_error(response, &settings->names, operation_id, &err);
-    if (err.code == ERR_METHOD_NOT_ALLOWED || (call.match.is_options && err.code == ERR_NONE))
-        response_header(response, "Allow", buf_text(&allow).s);
-    if (!ok || response->headers.failed)
-        answer_nothing(response);
+        answer_error(&call, operation_id, &allow, &err);
     log_answer(&call, operation_id, &err);
     json_free(&call.body);
     buf_free(&allow);

@@ -252,6 +252,31 @@ static inline uint32_t next_code_point(const unsigned char **at)
     return value;
 }
 
+static size_t put_utf8(unsigned char *out, uint32_t point)
+{
+    size_t len = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+
+    for (size_t i = len - 1; i > 0; i--) {
+        out[i] = (unsigned char)(0x80 | (point & 0x3F));
+        point >>= 6;
+    }
+    out[0] = (unsigned char)(len == 1 ? point : (0xF0u << (4 - len) & 0xFF) | point);
+    return len;
+}
+
+size_t json_decode(const char **at, char *out)
+{
+    const unsigned char *s = (const unsigned char *)*at;
+    unsigned char *begin = (unsigned char *)out;
+    unsigned char *end = begin;
+    uint32_t point;
+
+    while ((point = next_code_point(&s)) != NAME_END)
+        end += put_utf8(end, point);
+    *at = (const char *)s + 1;
+    return (size_t)(end - begin);
+}
+
 /* Three code points of 21 bits fill a word, and each word costs one multiplication.  NAME_END is in
  * the last word, so that no name is another one's beginning. */
 static uint64_t hash_name(const unsigned char *name, uint64_t seed)

@@ -23,6 +23,11 @@
  * be accepted and a message, or ERR_OUT_OF_MEMORY. */
 bool json_check(const char *text, size_t len, struct error *err);
 
+/* Decodes a string of a text that json_check() has passed: *at is behind its opening quote, and
+ * behind its closing one afterwards.  Writes no more bytes than were read, and no NUL.  Returns
+ * their number. */
+size_t json_decode(const char **at, char *out);
+
 /* Returns the length in bytes of the UTF-8 character (RFC 3629) that begins at s and ends before
  * end, or 0 if there is none: overlong forms, surrogates and values past U+10FFFF are none. */
 size_t utf8_char_len(const unsigned char *s, const unsigned char *end);

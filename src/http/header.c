@@ -86,8 +86,8 @@ static bool is_default_port(const struct request *request)
     return strcmp(request->server_port, strcmp(request->scheme, "https") == 0 ? "443" : "80") == 0;
 }
 
-/* The server has decoded the path that the program is mounted at, which is "/" at some servers' root.
- */
+/* The server has decoded the path that the program is mounted at.  At the root some say "/", which
+ * would be the trailing slash that a base URL has not. */
 static void write_path(struct buf *url, const char *path)
 {
     size_t len = strlen(path);

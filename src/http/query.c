@@ -65,10 +65,12 @@ static bool unknown(const struct query_param *params, struct text name, struct e
 
     for (const struct query_param *param = params; param && param->name; param++)
         buf_printf(&names, "%s%s", param == params ? "" : ", ", param->name);
-    error_say(err, ERR_QUERY_UNKNOWN, "The query parameter '%s' is unknown. %s%s",
-              error_quote(quote, name),
-              names.len ? "This operation takes: " : "This operation takes none",
-              names.len ? names.data : ".");
+    if (names.failed)
+        error_set(err, ERR_OUT_OF_MEMORY);
+    else
+        error_say(err, ERR_QUERY_UNKNOWN,
+                  "The query parameter '%s' is unknown. This operation takes %s.",
+                  error_quote(quote, name), names.len ? names.data : "none");
     buf_free(&names);
     return false;
 }

@@ -9,6 +9,20 @@
 /* Seconds after which a client should try again where the service is unavailable. */
 #define RETRY_AFTER "1"
 
+/* Bytes of the headers and the body of an answer that says that there is no memory. */
+#define RESERVED_HEADERS 512
+#define RESERVED_BODY 1024
+
+bool response_reserve(struct response *response)
+{
+    bool ok =
+        buf_room(&response->headers, RESERVED_HEADERS) && buf_room(&response->body, RESERVED_BODY);
+
+    buf_clear(&response->headers);
+    buf_clear(&response->body);
+    return ok;
+}
+
 void response_start(struct response *response, const struct http_names *names,
                     const char *operation_id)
 {

@@ -9,6 +9,10 @@
 #include "base/request.h"
 #include "http/names.h"
 
+/* Makes room in an empty response, once for all requests that it will answer, for saying that there
+ * is no memory.  Returns false where there is none for that. */
+bool response_reserve(struct response *response);
+
 /* Empties the response and gives it the headers that every answer has. */
 void response_start(struct response *response, const struct http_names *names,
                     const char *operation_id);

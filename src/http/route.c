@@ -61,12 +61,14 @@ bool route_find(const struct route *routes, const char *method, const char *path
             match->ids_valid = all_valid(ids);
         }
     }
+    if (match->route)
+        return true;
     if (allow->len == 0 && !allow->failed)
         return error_set(err, ERR_PATH_UNKNOWN);
     add_method(allow, "OPTIONS");
-    if (match->route || match->is_options)
-        return true;
-    return error_say(err, ERR_METHOD_NOT_ALLOWED,
-                     "The path does not take this method. It takes: %s.",
-                     allow->failed ? "see Allow" : allow->data);
+    if (allow->failed)
+        return error_set(err, ERR_OUT_OF_MEMORY);
+    return match->is_options ||
+           error_say(err, ERR_METHOD_NOT_ALLOWED,
+                     "The path does not take this method. It takes: %s.", allow->data);
 }

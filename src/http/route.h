@@ -41,7 +41,7 @@ struct route_match {
 /* Finds the route of a method and a path in a table that ends with a row whose method is NULL. HEAD
  * finds what GET finds.  Returns false with ERR_PATH_UNKNOWN or ERR_METHOD_NOT_ALLOWED; for
  * OPTIONS, true without a route.  In these two cases the methods of the path are appended to
- * *allow. */
+ * *allow, and it is false with ERR_OUT_OF_MEMORY where they cannot be. */
 bool route_find(const struct route *routes, const char *method, const char *path,
                 struct route_match *match, struct buf *allow, struct error *err);
 

@@ -39,8 +39,11 @@ static bool unknown_member(const struct json_node *object, struct text name,
         if (table->fields[i].kind != FIELD_REFUSED)
             buf_printf(&names, "%s%s", names.len ? ", " : "", table->fields[i].name);
     }
-    error_field(err, ERR_UNKNOWN_MEMBER, field, "The member %s is unknown. Known here are: %s.",
-                field, names.failed ? "-" : buf_text(&names).s);
+    if (names.failed)
+        error_set(err, ERR_OUT_OF_MEMORY);
+    else
+        error_field(err, ERR_UNKNOWN_MEMBER, field, "The member %s is unknown. Known here are: %s.",
+                    field, buf_text(&names).s);
     buf_free(&names);
     return false;
 }

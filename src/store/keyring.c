@@ -219,8 +219,8 @@ bool keyring_open(const struct keyring *keyring, const struct keyring_place *pla
 {
     const struct sealing_key *key = find_key(keyring, key_id);
     struct buf aad = {0};
+    enum crypt_opened opened = CRYPT_NO_MEMORY;
     char *out;
-    bool ok;
 
     if (!key)
         return error_cause(err, ERR_SECRET_UNREADABLE,
@@ -230,13 +230,12 @@ bool keyring_open(const struct keyring *keyring, const struct keyring_place *pla
         return error_cause(err, ERR_SECRET_UNREADABLE, "secrets: %s is cut", place->column);
     out = arena_alloc(arena, len - CRYPT_SEAL_OVERHEAD + 1);
     write_place(&aad, place, key->id);
-    if (!out || aad.failed) {
-        buf_free(&aad);
-        return error_set(err, ERR_OUT_OF_MEMORY);
-    }
-    ok = crypt_open(key->key, aad.data, aad.len, sealed, len, out);
+    if (out && !aad.failed)
+        opened = crypt_open(key->key, aad.data, aad.len, sealed, len, out);
     buf_free(&aad);
-    if (!ok)
+    if (opened == CRYPT_NO_MEMORY)
+        return error_set(err, ERR_OUT_OF_MEMORY);
+    if (opened == CRYPT_NOT_GOOD)
         return error_cause(err, ERR_SECRET_UNREADABLE,
                            "secrets: %s was not sealed for this row under key '%s', or was altered",
                            place->column, key->id);

@@ -13,28 +13,32 @@ static const struct pg_statement version_statement = {
     .sql = "SELECT max(m.version) FROM adit.migration AS m",
 };
 
-/* What grants.sql gives, a row a right, and what a responder's role should not have. */
+/* What grants.sql gives, a row a right, and what a responder's role should not have.  Tables go by
+ * their oids: to name one takes a right on the schema, which may be what is missing. */
 static const struct pg_statement grants_statement = {
     .name = "schema_grants",
     .sql =
-        "SELECT g.relation || ': ' || g.privilege, true FROM (VALUES"
+        "WITH t AS (SELECT c.oid, 'adit.' || c.relname AS name FROM pg_class AS c"
+        " JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = 'adit')"
+        " SELECT g.name || ': ' || g.privilege, true FROM (VALUES"
         " ('adit.migration', 'SELECT'), ('adit.principal', 'SELECT'), ('adit.api_key', 'SELECT'),"
         " ('adit.ssh_credential', 'SELECT'), ('adit.ssh_credential', 'INSERT'),"
         " ('adit.ssh_credential', 'DELETE'), ('adit.oauth_module', 'SELECT'),"
         " ('adit.oauth_module', 'INSERT'), ('adit.oauth_module', 'UPDATE'),"
         " ('adit.oauth_module', 'DELETE'), ('adit.mutual_tls_module', 'SELECT'),"
         " ('adit.mutual_tls_module', 'INSERT'), ('adit.mutual_tls_module', 'UPDATE'),"
-        " ('adit.mutual_tls_module', 'DELETE')) AS g (relation, privilege)"
+        " ('adit.mutual_tls_module', 'DELETE')) AS g (name, privilege) JOIN t USING (name)"
+        " WHERE NOT has_table_privilege(t.oid, g.privilege)"
+        " UNION ALL SELECT 'adit.ssh_credential: UPDATE of ' || g.name, true"
+        " FROM (VALUES ('description'), ('metadata'), ('acl')) AS g (name), t"
+        " WHERE t.name = 'adit.ssh_credential' AND NOT has_column_privilege(t.oid, g.name, "
+        "'UPDATE')"
+        " UNION ALL SELECT 'schema adit: USAGE', true"
         " WHERE NOT has_schema_privilege('adit', 'USAGE')"
-        " OR NOT has_table_privilege(g.relation, g.privilege)"
-        " UNION ALL"
-        " SELECT 'adit.ssh_credential: UPDATE of ' || c.name, true"
-        " FROM (VALUES ('description'), ('metadata'), ('acl')) AS c (name)"
-        " WHERE NOT has_column_privilege('adit.ssh_credential', c.name, 'UPDATE')"
-        " UNION ALL SELECT 'schema adit: CREATE', false WHERE has_schema_privilege('adit', "
-        "'CREATE')"
-        " UNION ALL SELECT 'adit.api_key: INSERT', false"
-        " WHERE has_table_privilege('adit.api_key', 'INSERT')",
+        " UNION ALL SELECT 'schema adit: CREATE', false"
+        " WHERE has_schema_privilege('adit', 'CREATE')"
+        " UNION ALL SELECT 'adit.api_key: INSERT', false FROM t"
+        " WHERE t.name = 'adit.api_key' AND has_table_privilege(t.oid, 'INSERT')",
 };
 
 static const struct pg_statement clock_statement = {

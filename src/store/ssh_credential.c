@@ -140,6 +140,17 @@ static bool read_one(struct pg_result *result, struct arena *arena,
            (list->n == 1 || error_set(err, ERR_CREDENTIAL_NOT_FOUND));
 }
 
+/* The same for what was written just now: where there is no memory to show it, it is there. */
+static bool read_written(struct pg_result *result, struct arena *arena,
+                         struct ssh_credential_list *list, struct error *err)
+{
+    if (read_one(result, arena, list, err))
+        return true;
+    if (err->code == ERR_OUT_OF_MEMORY)
+        error_set(err, ERR_OUTCOME_UNKNOWN);
+    return false;
+}
+
 static bool owner_refused(bool may_own, struct error *err)
 {
     enum error_code code = may_own ? ERR_OWNER_UNKNOWN : ERR_NOT_ADMIN;
@@ -167,7 +178,7 @@ bool store_ssh_credential_create(struct store *store, const struct bearer *beare
         return false;
     if (pg_is_null(result, 0, COLUMN_ID))
         owner_refused(pg_bool(result, 0, COLUMN_MAY_OWN), err);
-    else if (read_one(result, arena, list, err))
+    else if (read_written(result, arena, list, err))
         return true;
     else
         result = NULL;
@@ -201,7 +212,7 @@ bool store_ssh_credential_update(struct store *store, const struct bearer *beare
     pg_add_text(&params, input->metadata);
     pg_add_texts(&params, input->acl, arena);
     return caller_run(store, &update_statement, bearer, &params, &result, err) &&
-           read_one(result, arena, list, err);
+           read_written(result, arena, list, err);
 }
 
 bool store_ssh_credential_delete(struct store *store, const struct bearer *bearer, struct text id,

@@ -44,27 +44,42 @@ bool crypt_seal(const unsigned char key[CRYPT_KEY_LEN], const void *aad, size_t 
     return ok;
 }
 
-bool crypt_open(const unsigned char key[CRYPT_KEY_LEN], const void *aad, size_t aad_len,
-                const unsigned char *sealed, size_t sealed_len, char *text)
+enum crypt_opened crypt_open(const unsigned char key[CRYPT_KEY_LEN], const void *aad,
+                             size_t aad_len, const unsigned char *sealed, size_t sealed_len,
+                             char *text)
 {
+    enum crypt_opened opened = CRYPT_NO_MEMORY;
     EVP_CIPHER_CTX *ctx = NULL;
     unsigned char tag[CRYPT_TAG_LEN];
     size_t len;
-    bool ok = false;
     int done;
 
     if (sealed_len < CRYPT_SEAL_OVERHEAD || sealed_len > INT_MAX || aad_len > INT_MAX)
-        return false;
+        return CRYPT_NOT_GOOD;
     len = sealed_len - CRYPT_SEAL_OVERHEAD;
     memcpy(tag, sealed + sealed_len - sizeof tag, sizeof tag);
     ctx = begin(key, sealed, aad, aad_len, 0);
-    ok = ctx &&
-         EVP_CipherUpdate(ctx, (unsigned char *)text, &done, sealed + CRYPT_NONCE_LEN, (int)len) ==
-             1 &&
-         EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, sizeof tag, tag) == 1 &&
-         EVP_CipherFinal_ex(ctx, (unsigned char *)text + len, &done) == 1;
+    if (ctx &&
+        EVP_CipherUpdate(ctx, (unsigned char *)text, &done, sealed + CRYPT_NONCE_LEN, (int)len) ==
+            1 &&
+        EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, sizeof tag, tag) == 1)
+        opened = EVP_CipherFinal_ex(ctx, (unsigned char *)text + len, &done) == 1 ? CRYPT_OPENED
+                                                                                  : CRYPT_NOT_GOOD;
     EVP_CIPHER_CTX_free(ctx);
-    if (!ok)
+    if (opened != CRYPT_OPENED)
         explicit_bzero(text, len);
-    return ok;
+    return opened;
+}
+
+/* What is used once is there from then on. */
+bool crypt_start(void)
+{
+    static const unsigned char key[CRYPT_KEY_LEN];
+    unsigned char digest[CRYPT_SHA256_LEN];
+    unsigned char sealed[sizeof key + CRYPT_SEAL_OVERHEAD];
+    char opened[sizeof key];
+
+    return crypt_sha256(key, sizeof key, digest) &&
+           crypt_seal(key, "", 0, key, sizeof key, sealed) &&
+           crypt_open(key, "", 0, sealed, sizeof sealed, opened) == CRYPT_OPENED;
 }

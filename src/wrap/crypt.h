@@ -6,6 +6,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Sets libcrypto up, which it would do on first use; where memory runs out in that moment, it
+ * crashes or never works again.  A program that answers requests calls this when it starts. Returns
+ * false where libcrypto does not work. */
+bool crypt_start(void);
+
 #define CRYPT_SHA256_LEN 32
 
 /* Writes the SHA-256 of len bytes.  Returns false where libcrypto fails, which is a lack of memory.
@@ -25,9 +30,15 @@ bool crypt_sha256(const void *data, size_t len, unsigned char out[CRYPT_SHA256_L
 bool crypt_seal(const unsigned char key[CRYPT_KEY_LEN], const void *aad, size_t aad_len,
                 const void *text, size_t len, unsigned char *sealed);
 
-/* Opens what crypt_seal() made: writes sealed_len - CRYPT_SEAL_OVERHEAD bytes.  Returns false, with
- * nothing of the text in *text, where it was not sealed under that key and aad. */
-bool crypt_open(const unsigned char key[CRYPT_KEY_LEN], const void *aad, size_t aad_len,
-                const unsigned char *sealed, size_t sealed_len, char *text);
+/* What came of opening; not good is 0. */
+enum crypt_opened { CRYPT_NOT_GOOD, CRYPT_OPENED, CRYPT_NO_MEMORY };
+
+/* Opens what crypt_seal() made: writes sealed_len - CRYPT_SEAL_OVERHEAD bytes.  Returns
+ * CRYPT_OPENED, or, with nothing of the text in *text, CRYPT_NOT_GOOD where it was not sealed under
+ * that key and aad, and CRYPT_NO_MEMORY where libcrypto fails, which says nothing about the seal.
+ */
+enum crypt_opened crypt_open(const unsigned char key[CRYPT_KEY_LEN], const void *aad,
+                             size_t aad_len, const unsigned char *sealed, size_t sealed_len,
+                             char *text);
 
 #endif

@@ -5,27 +5,184 @@
 #include <json-c/json.h>
 #include <json-c/json_visit.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/json_check.h"
 
+/* ---- making the tree ----
+ *
+ * json-c's own parser is of no use where memory runs out: it drops members and cuts strings without
+ * a word, takes an inner list for the whole, or crashes (0.16 and those before).  Its objects tell.
+ */
+
+/* A text that was checked, so that what comes next is always what may come. */
+struct reader {
+    const char *at;
+    char *scratch; /* room for a string or a number, and its NUL */
+};
+
+static bool read_value(struct reader *r, struct json_object **value);
+
+static void skip_space(struct reader *r)
+{
+    r->at += strspn(r->at, " \t\r\n");
+}
+
+/* Skips a bracket or a comma, and returns whether the object or list goes on behind it. */
+static bool goes_on(struct reader *r, char closing)
+{
+    skip_space(r);
+    if (*r->at == ',') {
+        r->at++;
+        skip_space(r);
+    }
+    if (*r->at != closing)
+        return true;
+    r->at++;
+    return false;
+}
+
+/* Returns the length of the string that comes next and is in the scratch then. */
+static size_t read_string(struct reader *r)
+{
+    size_t len;
+
+    r->at++;
+    len = json_decode(&r->at, r->scratch);
+    r->scratch[len] = '\0';
+    return len;
+}
+
+static bool read_number(struct reader *r, struct json_object **value)
+{
+    size_t len = strspn(r->at, "+-.0123456789Ee");
+
+    memcpy(r->scratch, r->at, len);
+    r->scratch[len] = '\0';
+    r->at += len;
+    *value = json_object_new_double_s(strtod(r->scratch, NULL), r->scratch);
+    return *value != NULL;
+}
+
+static bool read_literal(struct reader *r, struct json_object **value)
+{
+    bool is_null = *r->at == 'n';
+
+    *value = is_null ? NULL : json_object_new_boolean(*r->at == 't');
+    r->at += *r->at == 'f' ? 5 : 4;
+    return is_null || *value;
+}
+
+/* A table that grows while a member is added loses the member's name where it cannot grow. */
+static bool make_room(struct json_object *object)
+{
+    struct lh_table *table = json_object_get_object(object);
+
+    return table->count < table->size / 2 || lh_table_resize(table, table->size * 2) == 0;
+}
+
+static bool add_member(struct json_object *object, const char *name, struct json_object *value)
+{
+    if (make_room(object) &&
+        json_object_object_add_ex(object, name, value, JSON_C_OBJECT_ADD_KEY_IS_NEW) == 0)
+        return true;
+    json_object_put(value);
+    return false;
+}
+
+static bool read_member(struct reader *r, struct json_object *object)
+{
+    struct json_object *value;
+    size_t len = read_string(r);
+    char *name = strndup(r->scratch, len);
+    bool ok;
+
+    skip_space(r);
+    r->at++;
+    skip_space(r);
+    ok = name && read_value(r, &value) && add_member(object, name, value);
+    free(name);
+    return ok;
+}
+
+static bool read_object(struct reader *r, struct json_object **value)
+{
+    struct json_object *object = json_object_new_object();
+    bool ok = object != NULL;
+
+    r->at++;
+    while (ok && goes_on(r, '}'))
+        ok = read_member(r, object);
+    if (ok)
+        *value = object;
+    else
+        json_object_put(object);
+    return ok;
+}
+
+static bool read_list(struct reader *r, struct json_object **value)
+{
+    struct json_object *list = json_object_new_array();
+    bool ok = list != NULL;
+
+    r->at++;
+    while (ok && goes_on(r, ']')) {
+        struct json_object *item;
+
+        ok = read_value(r, &item);
+        if (ok && json_object_array_add(list, item) != 0) {
+            json_object_put(item);
+            ok = false;
+        }
+    }
+    if (ok)
+        *value = list;
+    else
+        json_object_put(list);
+    return ok;
+}
+
+/* Returns false where there is no memory; null is read as NULL. */
+static bool read_value(struct reader *r, struct json_object **value)
+{
+    size_t len;
+
+    switch (*r->at) {
+    case '{':
+        return read_object(r, value);
+    case '[':
+        return read_list(r, value);
+    case '"':
+        len = read_string(r);
+        *value = json_object_new_string_len(r->scratch, (int)len);
+        return *value != NULL;
+    case 't':
+    case 'f':
+    case 'n':
+        return read_literal(r, value);
+    default:
+        return read_number(r, value);
+    }
+}
+
 bool json_parse(const char *text, size_t len, struct json_node *top, struct error *err)
 {
-    struct json_tokener *tokener;
+    struct reader r = {.at = text};
+    bool ok;
 
     *top = (struct json_node){0};
     if (!json_check(text, len, err))
         return false;
-    tokener = json_tokener_new_ex(JSON_MAX_DEPTH + 1);
-    if (!tokener)
-        return error_set(err, ERR_OUT_OF_MEMORY);
-    json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
-    top->value = json_tokener_parse_ex(tokener, text, (int)len);
-    if (!top->value)
-        error_cause(err, ERR_OUT_OF_MEMORY, "json-c: %s",
-                    json_tokener_error_desc(json_tokener_get_error(tokener)));
-    json_tokener_free(tokener);
-    return top->value != NULL;
+    r.scratch = malloc(len);
+    ok = r.scratch;
+    if (ok) {
+        skip_space(&r);
+        ok = read_value(&r, &top->value);
+        explicit_bzero(r.scratch, len);
+    }
+    free(r.scratch);
+    return ok || error_set(err, ERR_OUT_OF_MEMORY);
 }
 
 /* Bodies carry secrets, and json-c frees without wiping. */
@@ -152,10 +309,9 @@ static long read_exponent(const char *s)
     return minus ? -exponent : exponent;
 }
 
-/* Reads a JSON number with a fraction or an exponent by its digits: as a double,
- * 4294967295.00000001 would pass for whole.  The decimal point stands behind `whole` digits once
- * the exponent has moved it; a digit other than 0 behind it makes the number one that is not whole.
- */
+/* Reads a JSON number by its digits: as a double, 4294967295.00000001 would pass for whole.  The
+ * decimal point stands behind `whole` digits once the exponent has moved it; a digit other than 0
+ * behind it makes the number one that is not whole. */
 static bool decimal_uint32(const char *s, uint32_t *out)
 {
     bool negative = *s == '-';
@@ -191,16 +347,9 @@ bool json_get_uint32(const struct json_node *node, uint32_t *out, struct error *
 
     if (!json_given(node))
         return true;
-    if (json_object_is_type(node->value, json_type_int)) {
-        int64_t value = json_object_get_int64(node->value);
-
-        if (value < 0 || value > UINT32_MAX)
-            return wrong_type(node, -1, wanted, err);
-        *out = (uint32_t)value;
-        return true;
-    }
+    /* The number as it was written: json_object_new_double_s() keeps it. */
     if (json_object_is_type(node->value, json_type_double) &&
-        decimal_uint32(json_object_to_json_string(node->value), out))
+        decimal_uint32(json_object_get_userdata(node->value), out))
         return true;
     return wrong_type(node, -1, wanted, err);
 }

@@ -110,19 +110,30 @@ static enum error_code code_of(const char *state, const struct pg_statement *sta
         return ERR_DATABASE_TIMEOUT;
     if (is_one_of(state, "42P01 42703 42883 3F000"))
         return ERR_SCHEMA_MISMATCH;
-    if (is_class(state, "08") || is_class(state, "53") || is_class(state, "57") ||
+    if (!state[0] || is_class(state, "08") || is_class(state, "53") || is_class(state, "57") ||
         is_class(state, "58") || is_one_of(state, "40001 40P01"))
         return ERR_DATABASE_UNAVAILABLE;
     return ERR_INTERNAL;
 }
 
-/* Only the primary message goes to the log: DETAIL quotes rows. */
+/* Only the primary message goes to the log: DETAIL quotes rows.  A result that libpq made itself
+ * has none; the first line of its text is that. */
 static void describe(struct error *err, enum error_code code, const PGresult *result)
 {
     const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
 
-    error_cause(err, code, "database: %s %s", state ? state : "-", message ? message : "-");
+    if (!message)
+        message = PQresultErrorMessage(result);
+    error_cause(err, code, "database: %s %.*s", state ? state : "-", (int)strcspn(message, "\n"),
+                message);
+}
+
+/* Returns whether libpq itself lacked memory, which says nothing about the server. */
+static bool is_own_memory(const char *message)
+{
+    return !strstr(message, "FATAL") &&
+           (strstr(message, "out of memory") || strstr(message, "Memory allocation failure"));
 }
 
 static enum outcome judge(struct pg *pg, const PGresult *result,
@@ -181,7 +192,7 @@ static bool await_answer(PGconn *conn, int64_t deadline_ms)
 }
 
 /* Takes the answers to what was sent, keeps the last and judges the worst.  A connection that did
- * not answer is closed. */
+ * not answer is closed, also where it ended without any result. */
 static enum outcome collect(struct pg *pg, const struct pg_statement *statement,
                             int64_t deadline_ms, PGresult **last, struct error *err)
 {
@@ -209,6 +220,10 @@ static enum outcome collect(struct pg *pg, const struct pg_statement *statement,
             outcome = judge(pg, result, statement, err);
         if (!pg->conn)
             break;
+    }
+    if (outcome == DONE && !*last) {
+        error_cause(err, ERR_DATABASE_UNAVAILABLE, "database: there is no result");
+        outcome = LOST;
     }
     if (pg->conn && (outcome == LOST || PQstatus(pg->conn) != CONNECTION_OK))
         disconnect(pg);
@@ -244,8 +259,9 @@ static bool cannot_connect(struct pg *pg, struct error *err)
 
     error_cause(err, read_only ? ERR_DATABASE_READ_ONLY : ERR_DATABASE_UNAVAILABLE,
                 "database: cannot connect: %s", message);
+    if (!is_own_memory(message))
+        back_off(pg);
     disconnect(pg);
-    back_off(pg);
     return false;
 }
 
@@ -285,7 +301,8 @@ static bool connect_now(struct pg *pg, struct error *err)
         return cannot_connect(pg, err);
     if (collect(pg, NULL, clock_steady_ms() + SETUP_TIMEOUT_MS, &result, err) != DONE) {
         disconnect(pg);
-        back_off(pg);
+        if (!is_own_memory(err->cause))
+            back_off(pg);
         return false;
     }
     PQclear(result);

@@ -44,7 +44,7 @@ static const char *unescape(struct buf *out, const char *at, const char *end)
     }
 }
 
-static void unescape_all(struct buf *out, const char *s)
+void cases_unescape(struct buf *out, const char *s)
 {
     const char *end = s + strlen(s);
 
@@ -84,7 +84,7 @@ void cases_run(const char *name, void (*run)(const struct test_case *))
         ck_assert_msg(test.why != NULL, "%s:%d: not three fields", name, number);
         *test.input++ = '\0';
         *test.why++ = '\0';
-        unescape_all(&input, test.input);
+        cases_unescape(&input, test.input);
         test.input = input.data;
         test.input_len = input.len;
         run(&test);

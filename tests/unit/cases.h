@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+#include "base/buf.h"
+
 struct test_case {
     const char *file;
     int line;
@@ -19,5 +21,8 @@ struct test_case {
  * Fails the running test where the file is missing, malformed or holds no case; prints how many
  * cases ran.  The environment variable CASES_DIR names the folder. */
 void cases_run(const char *name, void (*run)(const struct test_case *));
+
+/* Appends what the text stands for, its escapes being those of an input. */
+void cases_unescape(struct buf *out, const char *s);
 
 #endif

@@ -16,6 +16,19 @@ Suite *json_check_suite(void);
 Suite *json_write_suite(void);
 Suite *log_suite(void);
 
+/* wrap */
+Suite *cgi_suite(void);
+Suite *crypt_suite(void);
+Suite *json_suite(void);
+Suite *pg_value_suite(void);
+
+/* http */
+Suite *header_suite(void);
+Suite *names_suite(void);
+Suite *query_suite(void);
+Suite *response_suite(void);
+Suite *route_suite(void);
+
 /* model */
 Suite *acl_suite(void);
 Suite *domain_suite(void);
@@ -24,5 +37,16 @@ Suite *mutual_tls_suite(void);
 Suite *oauth_module_suite(void);
 Suite *public_key_suite(void);
 Suite *ssh_credential_suite(void);
+
+/* store */
+Suite *callers_suite(void);
+Suite *keyring_suite(void);
+Suite *resources_suite(void);
+Suite *schema_sql_suite(void);
+
+/* api */
+Suite *answers_suite(void);
+Suite *dispatch_suite(void);
+Suite *routes_suite(void);
 
 #endif

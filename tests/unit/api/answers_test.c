@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of what answers have in common: methods without a body, challenges, faults, the log. */
+#include <check.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/operations.h"
+#include "suites.h"
+
+static struct client client;
+
+static void set_up(void)
+{
+    operations_open(&client);
+}
+
+static void tear_down(void)
+{
+    client_close(&client);
+}
+
+static void no_version(struct request *request)
+{
+    request->version = "";
+}
+
+static void no_key(struct request *request)
+{
+    request->authorization = "";
+}
+
+static void other_scheme(struct request *request)
+{
+    request->authorization = "Basic eDp5";
+}
+
+static void malformed_key(struct request *request)
+{
+    request->authorization = "Bearer x";
+}
+
+static void unknown_key(struct request *request)
+{
+    request->authorization = "Bearer " STUB_UNKNOWN_KEY;
+}
+
+static void revoked_key(struct request *request)
+{
+    request->authorization = "Bearer " STUB_REVOKED_KEY;
+}
+
+/* ---- HEAD, OPTIONS ---- */
+
+START_TEST(head_is_get_without_the_body)
+{
+    static const char *const paths[] = {
+        "/ssh_credentials", operations_credential_path, CLIENT_OAUTH, CLIENT_MUTUAL_TLS, "/livez",
+        "/readyz",          "/ssh_credentials/x",       "/nothing"};
+
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        int status = client_ask(&client, "GET", paths[i], "");
+
+        ck_assert(!client.response.omit_body);
+        ck_assert_int_eq(client_ask(&client, "HEAD", paths[i], ""), status);
+        ck_assert_msg(client.response.omit_body, "HEAD %s has a body", paths[i]);
+    }
+}
+END_TEST
+
+START_TEST(options_needs_nothing)
+{
+    static const struct {
+        const char *path;
+        const char *allow;
+    } cases[] = {
+        {"/ssh_credentials", "Allow: POST, GET, HEAD, OPTIONS"},
+        {operations_credential_path, "Allow: GET, HEAD, PATCH, DELETE, OPTIONS"},
+        {"/ssh_credentials/x", "Allow: GET, HEAD, PATCH, DELETE, OPTIONS"},
+        {CLIENT_OAUTH, "Allow: PUT, GET, HEAD, DELETE, OPTIONS"},
+        {CLIENT_MUTUAL_TLS, "Allow: PUT, GET, HEAD, DELETE, OPTIONS"},
+        {"/livez", "Allow: GET, HEAD, OPTIONS"},
+        {"/readyz", "Allow: GET, HEAD, OPTIONS"},
+    };
+
+    stub_store_fail(client.store, ERR_DATABASE_UNAVAILABLE);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        client_prepare(&client, "OPTIONS", cases[i].path, "");
+        no_key(&client.request);
+        no_version(&client.request);
+        ck_assert_int_eq(client_send(&client), 204);
+        ck_assert_msg(client_has_header(&client, cases[i].allow), "%s",
+                      client.response.headers.data);
+    }
+    ck_assert_int_eq(client_ask(&client, "OPTIONS", "/nothing", ""), 404);
+}
+END_TEST
+
+START_TEST(allow_of_405)
+{
+    client_prepare(&client, "POST", operations_credential_path, "{}");
+    no_key(&client.request);
+    ck_assert_int_eq(client_send(&client), 405);
+    ck_assert(client_has_header(&client, "Allow: GET, HEAD, PATCH, DELETE, OPTIONS"));
+}
+END_TEST
+
+/* ---- 401 ---- */
+
+START_TEST(challenges)
+{
+    static const struct {
+        void (*spoil)(struct request *request);
+        const char *line;
+    } cases[] = {
+        {no_key, "WWW-Authenticate: Bearer"},
+        {other_scheme, "WWW-Authenticate: Bearer"},
+        {malformed_key, "WWW-Authenticate: Bearer error=\"invalid_token\""},
+        {unknown_key, "WWW-Authenticate: Bearer error=\"invalid_token\""},
+        {revoked_key, "WWW-Authenticate: Bearer error=\"invalid_token\""},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        client_prepare(&client, "GET", "/ssh_credentials", "");
+        cases[i].spoil(&client.request);
+        ck_assert_int_eq(client_send(&client), 401);
+        ck_assert_msg(client_has_header(&client, cases[i].line), "%s",
+                      client.response.headers.data);
+    }
+}
+END_TEST
+
+/* ---- faults of the store ---- */
+
+START_TEST(every_fault_in_every_operation)
+{
+    static const enum error_code faults[] = {
+        ERR_DATABASE_UNAVAILABLE, ERR_DATABASE_READ_ONLY, ERR_DATABASE_TIMEOUT,
+        ERR_OUTCOME_UNKNOWN,      ERR_SCHEMA_MISMATCH,    ERR_OUT_OF_MEMORY,
+        ERR_SECRET_UNREADABLE,    ERR_INTERNAL,
+    };
+    int null = open("/dev/null", O_WRONLY);
+    int n_cases = 0;
+
+    /* Each is logged; the log has a test of its own. */
+    ck_assert_int_ge(dup2(null, STDERR_FILENO), 0);
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        stub_store_fail(client.store, faults[i]);
+        for (size_t j = 0; j < operations_n; j++) {
+            const struct operation *operation = &operations[j];
+
+            ck_assert_int_eq(
+                client_ask(&client, operation->method, operation->path, operation->body),
+                error_row(faults[i])->status);
+            ck_assert_int_eq(client_error(&client), error_row(faults[i])->number);
+            ck_assert_ptr_null(strstr(client_body(&client), "stub"));
+            ck_assert_ptr_null(strstr(client_body(&client), "db.example"));
+            ck_assert_ptr_null(strstr(client_body(&client), "42601"));
+            n_cases++;
+        }
+    }
+    printf("faults: %d cases\n", n_cases);
+    ck_assert_int_gt(n_cases, 0);
+}
+END_TEST
+
+/* What is wrong with the request cannot be told where nobody knows who asks. */
+START_TEST(fault_comes_before_the_input)
+{
+    client.settings.log.level = LOG_LEVEL_ERROR;
+    stub_store_fail(client.store, ERR_DATABASE_UNAVAILABLE);
+    ck_assert_int_ge(dup2(open("/dev/null", O_WRONLY), STDERR_FILENO), 0);
+    ck_assert_int_eq(client_ask(&client, "POST", "/ssh_credentials", "{"), 503);
+    ck_assert_int_eq(client_ask(&client, "GET", "/ssh_credentials/a b", ""), 503);
+}
+END_TEST
+
+START_TEST(health)
+{
+    client_prepare(&client, "GET", "/livez", "");
+    no_key(&client.request);
+    no_version(&client.request);
+    ck_assert_int_eq(client_send(&client), 200);
+    ck_assert_str_eq(client_body(&client), "{\"status\":\"live\"}");
+    client.request.path = "/readyz";
+    ck_assert_int_eq(client_send(&client), 200);
+    ck_assert_str_eq(client_body(&client), "{\"status\":\"ready\"}");
+    ck_assert_int_ge(dup2(open("/dev/null", O_WRONLY), STDERR_FILENO), 0);
+    stub_store_fail(client.store, ERR_SCHEMA_MISMATCH);
+    ck_assert_int_eq(client_send(&client), 503);
+    ck_assert_int_eq(client_error(&client), 9034);
+    ck_assert_ptr_null(strstr(client_body(&client), "db.example"));
+    client.request.path = "/livez";
+    ck_assert_int_eq(client_send(&client), 200);
+}
+END_TEST
+
+/* ---- a peer that has gone ---- */
+
+static bool say_gone(void *peer)
+{
+    return *(bool *)peer;
+}
+
+START_TEST(peer_that_has_gone)
+{
+    bool gone = true;
+    int null = open("/dev/null", O_WRONLY);
+
+    ck_assert_int_ge(dup2(null, STDERR_FILENO), 0);
+    for (size_t i = 0; i < operations_n; i++) {
+        const struct operation *operation = &operations[i];
+        int before = stub_store_n_changes(client.store);
+
+        client_prepare(&client, operation->method, operation->path, operation->body);
+        client.request.peer_gone = say_gone;
+        client.request.peer = &gone;
+        ck_assert_int_eq(client_send(&client), operation->writes ? 503 : 200);
+        ck_assert_int_eq(client_error(&client), operation->writes ? 9037 : 0);
+        ck_assert_int_eq(stub_store_n_changes(client.store), before);
+    }
+    gone = false;
+    client_prepare(&client, "DELETE", operations_credential_path, "");
+    client.request.peer_gone = say_gone;
+    client.request.peer = &gone;
+    ck_assert_int_eq(client_send(&client), 204);
+}
+END_TEST
+
+/* ---- the log ---- */
+
+static int pipe_ends[2];
+static char logged[65536];
+
+static void read_log(void)
+{
+    ssize_t n = read(pipe_ends[0], logged, sizeof logged - 1);
+
+    logged[n > 0 ? n : 0] = '\0';
+}
+
+static void open_log(enum log_level level)
+{
+    ck_assert_int_eq(pipe2(pipe_ends, O_NONBLOCK), 0);
+    ck_assert_int_ge(dup2(pipe_ends[1], STDERR_FILENO), 0);
+    client.settings.log.level = level;
+}
+
+START_TEST(faults_are_logged_with_their_cause)
+{
+    char id[64] = "";
+    char pair[96];
+
+    open_log(LOG_LEVEL_ERROR);
+    client_ask(&client, "GET", "/ssh_credentials", "");
+    client_ask(&client, "GET", "/nothing", "");
+    read_log();
+    ck_assert_str_eq(logged, "");
+    stub_store_fail(client.store, ERR_INTERNAL);
+    ck_assert_int_eq(client_ask(&client, "GET", "/ssh_credentials/x", ""), 500);
+    read_log();
+    sscanf(client.response.headers.data, "Service-Operation-Id: %63s", id);
+    snprintf(pair, sizeof pair, "\"operation_id\":\"%s\"", id);
+    ck_assert_msg(strstr(logged, pair) != NULL, "%s", logged);
+    ck_assert_msg(strstr(logged, "\"cause\":\"" STUB_CAUSE "\"") != NULL, "%s", logged);
+    ck_assert_msg(strstr(logged, "\"route\":\"/ssh_credentials/{id}\"") != NULL, "%s", logged);
+    ck_assert_msg(strstr(logged, "\"error\":\"INTERNAL\"") != NULL, "%s", logged);
+    ck_assert_msg(strstr(logged, "\"status\":\"500\"") != NULL, "%s", logged);
+}
+END_TEST
+
+/* Secrets at every place of a request, accepted and refused: none of them is in the log. */
+START_TEST(no_secret_is_logged)
+{
+    static const struct {
+        const char *method;
+        const char *path;
+        const char *body;
+    } cases[] = {
+        {"PUT", CLIENT_OAUTH,
+         "{\"provider\":{\"provider_a\":{\"client_id\":\"i\",\"client_secret\":\"hush\"}}}"},
+        {"PUT", CLIENT_OAUTH, "{\"provider\":{\"provider_a\":{\"client_secret\":\"hush\"}}}"},
+        {"PUT", CLIENT_OAUTH, "{\"provider\":{\"provider_a\":{\"client_secret\":[\"hush\"]}}}"},
+        {"PUT", CLIENT_OAUTH, "{\"client_secret\":\"hush\"}"},
+        {"PUT", CLIENT_OAUTH, "{\"hush\":1}"},
+        {"PUT", CLIENT_OAUTH, "{\"client_secret\":\"hush"},
+        {"POST", "/ssh_credentials",
+         "{\"public_key\":\"-----BEGIN OPENSSH PRIVATE KEY-----\\nhush\"}"},
+        {"POST", "/ssh_credentials", "{\"public_key\":\"hush\"}"},
+        {"GET", "/ssh_credentials/hush", ""},
+        {"GET", "/hush", ""},
+        {"GET", CLIENT_OAUTH, ""},
+    };
+
+    for (int failing = 0; failing < 2; failing++) {
+        for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+            open_log(LOG_LEVEL_DEBUG);
+            client_ask(&client, cases[i].method, cases[i].path, cases[i].body);
+            read_log();
+            ck_assert_msg(strstr(logged, "\"event\":\"request\"") != NULL, "%s", logged);
+            ck_assert_msg(!strstr(logged, "hush"), "%s", logged);
+            ck_assert_msg(!strstr(logged, "admin00000"), "%s", logged);
+            close(pipe_ends[0]);
+            close(pipe_ends[1]);
+        }
+        stub_store_fail(client.store, ERR_INTERNAL);
+    }
+}
+END_TEST
+
+START_TEST(method_cannot_forge_a_line)
+{
+    open_log(LOG_LEVEL_DEBUG);
+    client_ask(&client, "GET\"\n{\"event\":\"x", "/livez", "");
+    read_log();
+    ck_assert_ptr_eq(strchr(logged, '\n'), logged + strlen(logged) - 1);
+}
+END_TEST
+
+Suite *answers_suite(void)
+{
+    Suite *suite = suite_create("api/answers");
+    TCase *tcase = tcase_create("answers");
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    tcase_add_test(tcase, head_is_get_without_the_body);
+    tcase_add_test(tcase, options_needs_nothing);
+    tcase_add_test(tcase, allow_of_405);
+    tcase_add_test(tcase, challenges);
+    tcase_add_test(tcase, every_fault_in_every_operation);
+    tcase_add_test(tcase, fault_comes_before_the_input);
+    tcase_add_test(tcase, health);
+    tcase_add_test(tcase, peer_that_has_gone);
+    tcase_add_test(tcase, faults_are_logged_with_their_cause);
+    tcase_add_test(tcase, no_secret_is_logged);
+    tcase_add_test(tcase, method_cannot_forge_a_line);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}

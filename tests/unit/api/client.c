@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* What the tests of the interface ask it with. */
+#include "api/client.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/ident.h"
+#include "base/json_check.h"
+#include "wrap/json.h"
+
+void client_open(struct client *client)
+{
+    static const char *const providers[OAUTH_N_PROVIDERS] = {
+        "provider_a", "provider_b", "provider_c", "provider_d",
+        "provider_e", "provider_f", "provider_g", "provider_h"};
+
+    *client = (struct client){.store = stub_store_new()};
+    ck_assert_ptr_nonnull(client->store);
+    names_fill(&client->settings.names, "service");
+    for (size_t i = 0; i < OAUTH_N_PROVIDERS; i++)
+        client->settings.oauth.providers[i] = providers[i];
+    client->settings.oauth.cookie_prefix = client->settings.names.cookie_prefix;
+    client->settings.base_url = "https://adit.example/api";
+    client->settings.log = (struct log){.level = LOG_LEVEL_ERROR, .target = LOG_TARGET_STDERR};
+}
+
+void client_close(struct client *client)
+{
+    stub_store_free(client->store);
+    arena_free(&client->arena);
+    buf_free(&client->response.headers);
+    buf_free(&client->response.body);
+}
+
+void client_prepare(struct client *client, const char *method, const char *path, const char *body)
+{
+    client->request = (struct request){
+        .method = method,
+        .path = path,
+        .query = "",
+        .script_name = "/mount",
+        .scheme = "http",
+        .host = "host.example:8080",
+        .server_name = "server.example",
+        .server_port = "8080",
+        .authorization = "Bearer " STUB_ADMIN_KEY,
+        .version = "2",
+        .content_type = body[0] ? "application/json" : "",
+        .body = text_of(body),
+    };
+}
+
+/* The one form of an error: its members in their order, and details that are texts. */
+static void check_error(const struct client *client)
+{
+    struct json_node top;
+    struct error err;
+    struct text text = {0};
+    uint32_t status = 0;
+    const char *body = client_body(client);
+    struct json_node node;
+    struct json_node details;
+
+    ck_assert_msg(json_parse(body, strlen(body), &top, &err), "%s", body);
+    node = json_member(&top, "status_code");
+    ck_assert(json_get_uint32(&node, &status, &err));
+    ck_assert_int_eq((int)status, client->response.status);
+    node = json_member(&top, "msg");
+    ck_assert(json_get_text(&node, &text, &err) && text.len > 0);
+    node = json_member(&top, "error_code");
+    ck_assert(json_get_text(&node, &text, &err));
+    ck_assert_int_eq(strncmp(text.s, "ERR_SERVICE_", 12), 0);
+    details = json_member(&top, "details");
+    ck_assert(json_is_object(&details, &err));
+    node = json_member(&details, "operation_id");
+    ck_assert(json_get_text(&node, &text, &err));
+    ck_assert(ident_valid(text) && strncmp(text.s, "op_", 3) == 0);
+    node = json_member(&details, "field");
+    ck_assert(json_get_text(&node, &text, &err));
+    node = json_member(&details, "offset");
+    ck_assert(json_get_text(&node, &text, &err));
+    json_free(&top);
+}
+
+static void check_headers(const struct client *client)
+{
+    const struct response *response = &client->response;
+    const char *headers = response->headers.data;
+    int status = response->status;
+    const char *id = strstr(headers, "Service-Operation-Id: op_");
+
+    ck_assert_msg(id == headers && strspn(id + 25, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                                   "abcdefghijklmnopqrstuvwxyz") == 27,
+                  "%s", headers);
+    ck_assert_msg(client_has_header(client, "Cache-Control: no-store"), "%s", headers);
+    ck_assert_int_eq(client_has_header(client, "Content-Type: application/json"), status != 204);
+    ck_assert_int_eq(strstr(headers, "\r\nWWW-Authenticate: Bearer") != NULL, status == 401);
+    ck_assert_int_eq(strstr(headers, "\r\nRetry-After: ") != NULL, status == 503);
+    if (strcmp(client->request.method, "OPTIONS") != 0)
+        ck_assert_int_eq(strstr(headers, "\r\nAllow: ") != NULL, status == 405);
+    ck_assert_ptr_null(strstr(headers, "Location"));
+    ck_assert_ptr_null(strstr(headers, "\n\r\n"));
+    ck_assert_str_eq(headers + response->headers.len - 2, "\r\n");
+}
+
+int client_send(struct client *client)
+{
+    struct error err;
+    const struct response *response = &client->response;
+
+    api_answer(&client->settings, client->store, &client->arena, &client->request,
+               &client->response);
+    check_headers(client);
+    ck_assert(response->status < 300 || response->status >= 400);
+    if (response->status == 204)
+        ck_assert_uint_eq(response->body.len, 0);
+    else
+        ck_assert_msg(json_check(client_body(client), response->body.len, &err), "%s",
+                      client_body(client));
+    if (response->status >= 400)
+        check_error(client);
+    return response->status;
+}
+
+int client_ask(struct client *client, const char *method, const char *path, const char *body)
+{
+    client_prepare(client, method, path, body);
+    return client_send(client);
+}
+
+int client_error(const struct client *client)
+{
+    static const char front[] = "{\"error_code\":\"ERR_SERVICE_";
+    const char *body = client_body(client);
+
+    return strncmp(body, front, sizeof front - 1) == 0
+               ? (int)strtol(body + sizeof front - 1, NULL, 10)
+               : 0;
+}
+
+const char *client_body(const struct client *client)
+{
+    return buf_text(&client->response.body).s;
+}
+
+bool client_has_header(const struct client *client, const char *line)
+{
+    const char *at = strstr(client->response.headers.data, line);
+
+    return at && (at == client->response.headers.data || at[-1] == '\n') &&
+           strncmp(at + strlen(line), "\r\n", 2) == 0;
+}
+
+void client_member(const struct client *client, const char *name, char *out, size_t size)
+{
+    struct json_node top;
+    struct error err;
+    struct json_node node;
+    struct text text = {.s = "", .len = 0};
+
+    ck_assert(json_parse(client_body(client), client->response.body.len, &top, &err));
+    node = json_member(&top, name);
+    ck_assert_msg(json_get_text(&node, &text, &err), "%s", err.msg);
+    ck_assert_uint_lt(text.len, size);
+    memcpy(out, text.s, text.len + 1);
+    json_free(&top);
+}

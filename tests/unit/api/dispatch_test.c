@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of the gates: for every two that a request fails, the earlier one answers. */
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/operations.h"
+#include "suites.h"
+
+static struct client client;
+static void set_up(void)
+{
+    operations_open(&client);
+}
+
+static void tear_down(void)
+{
+    client_close(&client);
+}
+
+START_TEST(nothing_wrong)
+{
+    for (size_t i = 0; i < operations_n; i++) {
+        const struct operation *operation = &operations[i];
+
+        ck_assert_msg(client_ask(&client, operation->method, operation->path, operation->body) ==
+                          operation->status,
+                      "%s %s: %s", operation->method, operation->path, client_body(&client));
+    }
+}
+END_TEST
+
+/* ---- the gates ---- */
+
+static void unknown_path(struct request *request)
+{
+    request->path = "/nothing";
+}
+
+static void other_method(struct request *request)
+{
+    request->method = "BREW";
+}
+
+static void large_body(struct request *request)
+{
+    request->body = text_of("");
+    request->body_state = BODY_TOO_LARGE;
+}
+
+static void no_key(struct request *request)
+{
+    request->authorization = "";
+}
+
+static void other_scheme(struct request *request)
+{
+    request->authorization = "Basic eDp5";
+}
+
+static void malformed_key(struct request *request)
+{
+    request->authorization = "Bearer x";
+}
+
+static void two_keys(struct request *request)
+{
+    request->authorization_repeated = true;
+}
+
+static void unknown_key(struct request *request)
+{
+    request->authorization = "Bearer " STUB_UNKNOWN_KEY;
+}
+
+static void revoked_key(struct request *request)
+{
+    request->authorization = "Bearer " STUB_REVOKED_KEY;
+}
+
+static void no_version(struct request *request)
+{
+    request->version = "";
+}
+
+static void other_version(struct request *request)
+{
+    request->version = "1";
+}
+
+static void unknown_parameter(struct request *request)
+{
+    request->query = "x=1";
+}
+
+static void malformed_query(struct request *request)
+{
+    request->query = "%";
+}
+
+static void cut_body(struct request *request)
+{
+    request->body_state = BODY_CUT;
+}
+
+static void overlong_body(struct request *request)
+{
+    request->body_state = BODY_OVERLONG;
+}
+
+static void empty_body(struct request *request)
+{
+    request->body = text_of("");
+}
+
+static void no_content_type(struct request *request)
+{
+    request->content_type = "";
+}
+
+static void other_content_type(struct request *request)
+{
+    request->content_type = "text/plain";
+}
+
+static void no_json(struct request *request)
+{
+    request->body = text_of("{");
+}
+
+static void unknown_member(struct request *request)
+{
+    request->body = text_of("{\"nonsense\":1}");
+}
+
+static void wrong_type(struct request *request)
+{
+    request->body = text_of("{\"enabled\":\"\",\"description\":1}");
+}
+
+static void unexpected_body(struct request *request)
+{
+    request->body = text_of("{}");
+}
+
+static void read_only_key(struct request *request)
+{
+    request->authorization = "Bearer " STUB_READ_ONLY_KEY;
+}
+
+/* The missing and the malformed identifier are the operation's own. */
+static const struct operation *current;
+
+static void missing_identifier(struct request *request)
+{
+    request->path = current->missing_path;
+}
+
+static void malformed_identifier(struct request *request)
+{
+    request->path = current->malformed_path;
+}
+
+enum applies { ALWAYS, WITH_BODY, WITHOUT_BODY, TO_WRITES, TO_MISSING, TO_MALFORMED };
+
+/* In their order.  Those of one step exclude each other, or have no order among them. */
+static const struct gate {
+    int step;
+    int error;
+    int status;
+    enum applies applies;
+    void (*spoil)(struct request *request);
+} gates[] = {
+    {1, 9000, 404, ALWAYS, unknown_path},
+    {2, 9001, 405, ALWAYS, other_method},
+    {3, 9006, 413, ALWAYS, large_body},
+    {4, 200, 401, ALWAYS, no_key},
+    {4, 201, 401, ALWAYS, other_scheme},
+    {4, 202, 401, ALWAYS, malformed_key},
+    {4, 202, 401, ALWAYS, two_keys},
+    {4, 203, 401, ALWAYS, unknown_key},
+    {4, 203, 401, ALWAYS, revoked_key},
+    {5, 218, 400, ALWAYS, no_version},
+    {5, 217, 400, ALWAYS, other_version},
+    {6, 231, 400, ALWAYS, unknown_parameter},
+    {6, 9010, 400, ALWAYS, malformed_query},
+    {7, 211, 400, WITHOUT_BODY, unexpected_body},
+    {7, 211, 400, WITHOUT_BODY, cut_body},
+    {7, 212, 400, WITH_BODY, cut_body},
+    {7, 9008, 400, WITH_BODY, overlong_body},
+    {8, 9007, 400, WITH_BODY, empty_body},
+    {9, 216, 415, WITH_BODY, no_content_type},
+    {9, 210, 415, WITH_BODY, other_content_type},
+    {10, 213, 400, WITH_BODY, no_json},
+    {10, 214, 400, WITH_BODY, unknown_member},
+    {10, 0, 400, WITH_BODY, wrong_type},
+    {11, 9005, 403, TO_WRITES, read_only_key},
+    {12, -1, 404, TO_MISSING, missing_identifier},
+    {12, -1, 404, TO_MALFORMED, malformed_identifier},
+};
+
+#define N_GATES (sizeof gates / sizeof gates[0])
+
+static bool gate_applies(const struct gate *gate, const struct operation *operation)
+{
+    switch (gate->applies) {
+    case ALWAYS:
+        return true;
+    case WITH_BODY:
+        return operation->body[0] != '\0';
+    case WITHOUT_BODY:
+        return operation->body[0] == '\0';
+    case TO_WRITES:
+        return operation->writes;
+    case TO_MISSING:
+        return operation->missing != 0;
+    case TO_MALFORMED:
+        return operation->malformed != 0;
+    }
+    return false;
+}
+
+/* 0: one of several numbers, whichever. */
+static int wanted_error(const struct gate *gate, const struct operation *operation)
+{
+    if (gate->applies == TO_MISSING)
+        return operation->missing;
+    return gate->applies == TO_MALFORMED ? operation->malformed : gate->error;
+}
+
+static void expect_first(const struct operation *operation, const struct gate *first,
+                         const struct gate *second)
+{
+    int before = stub_store_n_changes(client.store);
+    int error = wanted_error(first, operation);
+
+    current = operation;
+    client_prepare(&client, operation->method, operation->path, operation->body);
+    /* Where both change the same thing, the first one has the last word. */
+    if (second)
+        second->spoil(&client.request);
+    first->spoil(&client.request);
+    client_send(&client);
+    ck_assert_msg(client.response.status == first->status &&
+                      (error == 0 || client_error(&client) == error),
+                  "%s %s: gates %d and %d: %d %s", operation->method, operation->path, first->error,
+                  second ? second->error : 0, client.response.status, client_body(&client));
+    ck_assert_int_eq(stub_store_n_changes(client.store), before);
+}
+
+START_TEST(every_gate_alone)
+{
+    int n_cases = 0;
+
+    for (size_t i = 0; i < operations_n; i++) {
+        for (size_t j = 0; j < N_GATES; j++) {
+            if (!gate_applies(&gates[j], &operations[i]))
+                continue;
+            expect_first(&operations[i], &gates[j], NULL);
+            n_cases++;
+        }
+    }
+    printf("gates: %d cases\n", n_cases);
+    ck_assert_int_gt(n_cases, 0);
+}
+END_TEST
+
+START_TEST(every_two_gates)
+{
+    int n_cases = 0;
+
+    for (size_t i = 0; i < operations_n; i++) {
+        for (size_t j = 0; j < N_GATES; j++) {
+            for (size_t k = j + 1; k < N_GATES; k++) {
+                if (gates[j].step == gates[k].step || !gate_applies(&gates[j], &operations[i]) ||
+                    !gate_applies(&gates[k], &operations[i]))
+                    continue;
+                expect_first(&operations[i], &gates[j], &gates[k]);
+                n_cases++;
+            }
+        }
+    }
+    printf("pairs of gates: %d cases\n", n_cases);
+    ck_assert_int_gt(n_cases, 1000);
+}
+END_TEST
+
+/* Whoever has no key learns nothing but that, whatever else is wrong. */
+START_TEST(host_is_looked_at_with_a_key_only)
+{
+    client.settings.base_url = NULL;
+    client_prepare(&client, "GET", "/ssh_credentials", "");
+    client.request.host = "a b";
+    ck_assert_int_eq(client_send(&client), 400);
+    ck_assert_int_eq(client_error(&client), 9024);
+    unknown_key(&client.request);
+    ck_assert_int_eq(client_send(&client), 401);
+    no_key(&client.request);
+    ck_assert_int_eq(client_send(&client), 401);
+}
+END_TEST
+
+Suite *dispatch_suite(void)
+{
+    Suite *suite = suite_create("api/dispatch");
+    TCase *tcase = tcase_create("gates");
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    tcase_add_test(tcase, nothing_wrong);
+    tcase_add_test(tcase, every_gate_alone);
+    tcase_add_test(tcase, every_two_gates);
+    tcase_add_test(tcase, host_is_looked_at_with_a_key_only);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}

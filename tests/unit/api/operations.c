@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* The operations of the interface. */
+#include "api/operations.h"
+
+#include <check.h>
+#include <string.h>
+
+char operations_credential_path[64];
+
+/* Each finds what it asks for, also when they run one after the other. */
+const struct operation operations[] = {
+    {"POST", "/ssh_credentials", CLIENT_CREDENTIAL, 201, true, 0, NULL, 0, NULL},
+    {"GET", "/ssh_credentials", "", 200, false, 0, NULL, 0, NULL},
+    {"GET", operations_credential_path, "", 200, false, 9002, "/ssh_credentials/x", 9002,
+     "/ssh_credentials/a b"},
+    {"HEAD", operations_credential_path, "", 200, false, 9002, "/ssh_credentials/x", 9002,
+     "/ssh_credentials/a b"},
+    {"PATCH", operations_credential_path, "{}", 200, true, 9002, "/ssh_credentials/x", 9002,
+     "/ssh_credentials/.."},
+    {"DELETE", operations_credential_path, "", 204, true, 9002, "/ssh_credentials/x", 9002,
+     "/ssh_credentials/%"},
+    {"PUT", CLIENT_OAUTH, "{}", 200, true, 0, NULL, 9003, "/edges/https/a b/routes/r/oauth"},
+    {"GET", CLIENT_OAUTH, "", 200, false, 9003, "/edges/https/e/routes/x/oauth", 9003,
+     "/edges/https/e/routes/../oauth"},
+    {"DELETE", CLIENT_OAUTH, "", 204, true, 0, NULL, 9003, "/edges/https/e/routes/a,b/oauth"},
+    {"PUT", CLIENT_MUTUAL_TLS, "{}", 200, true, 0, NULL, 9004, "/edges/tls/a b/mutual_tls"},
+    {"GET", CLIENT_MUTUAL_TLS, "", 200, false, 9004, "/edges/tls/x/mutual_tls", 9004,
+     "/edges/tls/./mutual_tls"},
+    {"DELETE", CLIENT_MUTUAL_TLS, "", 204, true, 0, NULL, 9004, "/edges/tls/a\nb/mutual_tls"},
+};
+
+const size_t operations_n = sizeof operations / sizeof operations[0];
+
+void operations_open(struct client *client)
+{
+    static const char front[] = "/ssh_credentials/";
+    const size_t len = sizeof front - 1;
+
+    client_open(client);
+    ck_assert_int_eq(client_ask(client, "POST", "/ssh_credentials", CLIENT_CREDENTIAL), 201);
+    memcpy(operations_credential_path, front, len);
+    client_member(client, "id", operations_credential_path + len,
+                  sizeof operations_credential_path - len);
+    ck_assert_int_eq(client_ask(client, "PUT", CLIENT_OAUTH, "{}"), 200);
+    ck_assert_int_eq(client_ask(client, "PUT", CLIENT_MUTUAL_TLS, "{}"), 200);
+}

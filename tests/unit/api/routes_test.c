@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of the route table, and of each operation from its request to its answer. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/client.h"
+#include "base/ident.h"
+#include "route_cases.h"
+#include "suites.h"
+
+static struct client client;
+
+static void set_up(void)
+{
+    client_open(&client);
+}
+
+static void tear_down(void)
+{
+    client_close(&client);
+}
+
+static int ask(const char *method, const char *path, const char *body)
+{
+    return client_ask(&client, method, path, body);
+}
+
+static int ask_as(const char *key, const char *method, const char *path, const char *body)
+{
+    char authorization[80];
+
+    snprintf(authorization, sizeof authorization, "Bearer %s", key);
+    client_prepare(&client, method, path, body);
+    client.request.authorization = authorization;
+    return client_send(&client);
+}
+
+static int ask_query(const char *query)
+{
+    client_prepare(&client, "GET", "/ssh_credentials", "");
+    client.request.query = query;
+    return client_send(&client);
+}
+
+static void expect_body(const char *wanted)
+{
+    ck_assert_str_eq(client_body(&client), wanted);
+}
+
+static void expect_fault(int number, const char *field)
+{
+    char wanted[128];
+
+    ck_assert_msg(client_error(&client) == number, "%s", client_body(&client));
+    snprintf(wanted, sizeof wanted, "\"field\":\"%s\"", field);
+    ck_assert_msg((strstr(client_body(&client), wanted) != NULL) == (field[0] != '\0'), "%s",
+                  client_body(&client));
+}
+
+/* ---- the table ---- */
+
+static void check_path(const struct test_case *test)
+{
+    route_case_check(api_routes, test);
+}
+
+START_TEST(paths_of_case_file)
+{
+    cases_run("paths.cases", check_path);
+}
+END_TEST
+
+/* What the columns of every row have to be, so that no new row can be laxer by mistake. */
+START_TEST(columns_of_every_row)
+{
+    int n_rows = 0;
+
+    for (const struct route *route = api_routes; route->method; route++) {
+        bool is_health = strcmp(route->path, "/livez") == 0 || strcmp(route->path, "/readyz") == 0;
+        bool is_get = strcmp(route->method, "GET") == 0;
+        bool has_body = !is_get && strcmp(route->method, "DELETE") != 0;
+
+        ck_assert_ptr_nonnull(route->run);
+        ck_assert_int_eq(route->is_public, is_health);
+        ck_assert_int_eq(route->reads_only, is_get);
+        ck_assert_int_eq(route->body, has_body ? ROUTE_JSON_BODY : ROUTE_NO_BODY);
+        ck_assert(!has_body || route->read);
+        ck_assert_int_eq(strchr(route->path, '{') != NULL, route->missing != ERR_NONE);
+        ck_assert(route->missing == ERR_NONE || error_row(route->missing)->status == 404);
+        ck_assert_int_eq(route->query != NULL,
+                         is_get && strcmp(route->path, "/ssh_credentials") == 0);
+        for (const struct route *other = api_routes; other < route; other++)
+            ck_assert(strcmp(other->method, route->method) != 0 ||
+                      strcmp(other->path, route->path) != 0);
+        n_rows++;
+    }
+    ck_assert_int_eq(n_rows, 13);
+}
+END_TEST
+
+/* ---- SSH credentials ---- */
+
+static char id[64];
+static char path[96];
+
+static void create(const char *body)
+{
+    ck_assert_msg(ask("POST", "/ssh_credentials", body) == 201, "%s", client_body(&client));
+    client_member(&client, "id", id, sizeof id);
+    snprintf(path, sizeof path, "/ssh_credentials/%s", id);
+}
+
+static void expect_credential(const char *description, const char *metadata, const char *acl,
+                              const char *owner_id)
+{
+    char wanted[1024];
+
+    snprintf(wanted, sizeof wanted,
+             "{\"id\":\"%s\",\"uri\":\"https://adit.example/api/ssh_credentials/%s\","
+             "\"created_at\":\"2026-02-01T00:00:00Z\",\"description\":\"%s\",\"metadata\":\"%s\","
+             "\"public_key\":\"" CLIENT_KEY "\",\"acl\":%s,\"owner_id\":\"%s\"}",
+             id, id, description, metadata, acl, owner_id);
+    expect_body(wanted);
+}
+
+START_TEST(credential_from_birth_to_death)
+{
+    create("{\"public_key\":\"" CLIENT_KEY "\",\"description\":\"d\",\"metadata\":\"m\","
+           "\"acl\":[\"bind:a\",\"bind:a\"]}");
+    expect_credential("d", "m", "[\"bind:a\",\"bind:a\"]", STUB_ADMIN_ID);
+    ck_assert(ident_valid(text_of(id)) && strncmp(id, "sshcr_", 6) == 0 && strlen(id) == 33);
+    ck_assert_int_eq(ask("GET", path, ""), 200);
+    expect_credential("d", "m", "[\"bind:a\",\"bind:a\"]", STUB_ADMIN_ID);
+    ck_assert_int_eq(ask("PATCH", path, "{}"), 200);
+    expect_credential("d", "m", "[\"bind:a\",\"bind:a\"]", STUB_ADMIN_ID);
+    ck_assert_int_eq(ask("PATCH", path, "{\"description\":\"\",\"acl\":[]}"), 200);
+    expect_credential("", "m", "[]", STUB_ADMIN_ID);
+    ck_assert_int_eq(ask("DELETE", path, ""), 204);
+    ck_assert_int_eq(ask("DELETE", path, ""), 404);
+    expect_fault(9002, "");
+    ck_assert_int_eq(ask("GET", path, ""), 404);
+    ck_assert_int_eq(ask("PATCH", path, "{}"), 404);
+}
+END_TEST
+
+START_TEST(credential_with_nothing_set)
+{
+    create(CLIENT_CREDENTIAL);
+    expect_credential("", "", "[]", STUB_ADMIN_ID);
+}
+END_TEST
+
+/* The identifier of the body is compared with the path's, whatever is there. */
+START_TEST(identifier_in_the_body_of_a_change)
+{
+    char body[96];
+
+    create(CLIENT_CREDENTIAL);
+    snprintf(body, sizeof body, "{\"id\":\"%s\"}", id);
+    ck_assert_int_eq(ask("PATCH", path, body), 200);
+    ck_assert_int_eq(ask("PATCH", path, "{\"id\":\"other\"}"), 400);
+    expect_fault(9013, "id");
+    ck_assert_int_eq(ask("PATCH", path, "{\"public_key\":\"" CLIENT_KEY "\"}"), 400);
+    expect_fault(9014, "public_key");
+    ck_assert_int_eq(ask("PATCH", path, "{\"owner_id\":\"" STUB_ADMIN_ID "\"}"), 400);
+    expect_fault(9015, "owner_id");
+}
+END_TEST
+
+#define OWNED_BY(owner) "{\"public_key\":\"" CLIENT_KEY "\",\"owner_id\":" owner "}"
+
+START_TEST(owners)
+{
+    static const struct {
+        const char *key;
+        const char *body;
+        int error;
+    } cases[] = {
+        {STUB_ADMIN_KEY, OWNED_BY("null"), 0},
+        {STUB_ADMIN_KEY, OWNED_BY("\"" STUB_ADMIN_ID "\""), 0},
+        {STUB_ADMIN_KEY, OWNED_BY("\"" STUB_MEMBER_ID "\""), 0},
+        {STUB_ADMIN_KEY, OWNED_BY("\"" STUB_OTHER_ID "\""), 9011},
+        {STUB_ADMIN_KEY, OWNED_BY("\"usr_x\""), 9011},
+        {STUB_ADMIN_KEY, OWNED_BY("\"a b\""), 9012},
+        {STUB_MEMBER_KEY, OWNED_BY("null"), 0},
+        {STUB_MEMBER_KEY, OWNED_BY("\"" STUB_MEMBER_ID "\""), 0},
+        {STUB_MEMBER_KEY, OWNED_BY("\"" STUB_ADMIN_ID "\""), 630},
+        {STUB_MEMBER_KEY, OWNED_BY("\"usr_x\""), 630},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int status = ask_as(cases[i].key, "POST", "/ssh_credentials", cases[i].body);
+
+        ck_assert_msg(client_error(&client) == cases[i].error, "case %zu: %s", i,
+                      client_body(&client));
+        ck_assert_int_eq(status, cases[i].error == 0 ? 201 : cases[i].error == 630 ? 403 : 400);
+        if (cases[i].error)
+            expect_fault(cases[i].error, "owner_id");
+    }
+}
+END_TEST
+
+START_TEST(another_account_sees_nothing)
+{
+    create(CLIENT_CREDENTIAL);
+    ck_assert_int_eq(ask("PUT", CLIENT_OAUTH, "{}"), 200);
+    ck_assert_int_eq(ask("PUT", CLIENT_MUTUAL_TLS, "{}"), 200);
+    ck_assert_int_eq(ask_as(STUB_OTHER_KEY, "GET", path, ""), 404);
+    ck_assert_int_eq(ask_as(STUB_OTHER_KEY, "PATCH", path, "{}"), 404);
+    ck_assert_int_eq(ask_as(STUB_OTHER_KEY, "DELETE", path, ""), 404);
+    ck_assert_int_eq(ask_as(STUB_OTHER_KEY, "GET", CLIENT_OAUTH, ""), 404);
+    ck_assert_int_eq(ask_as(STUB_OTHER_KEY, "GET", CLIENT_MUTUAL_TLS, ""), 404);
+    ck_assert_int_eq(ask_as(STUB_OTHER_KEY, "DELETE", CLIENT_OAUTH, ""), 204);
+    ck_assert_int_eq(ask_as(STUB_OTHER_KEY, "GET", "/ssh_credentials", ""), 200);
+    expect_body("{\"ssh_credentials\":[],"
+                "\"uri\":\"https://adit.example/api/ssh_credentials\",\"next_page_uri\":null}");
+    /* All of it is still there for its own, also for others than its maker. */
+    ck_assert_int_eq(ask_as(STUB_READ_ONLY_KEY, "GET", path, ""), 200);
+    ck_assert_int_eq(ask_as(STUB_MEMBER_KEY, "GET", CLIENT_OAUTH, ""), 200);
+    ck_assert_int_eq(ask_as(STUB_MEMBER_KEY, "DELETE", path, ""), 204);
+}
+END_TEST
+
+/* ---- the list ---- */
+
+static void create_several(char ids[][64], int n)
+{
+    for (int i = 0; i < n; i++) {
+        create(CLIENT_CREDENTIAL);
+        memcpy(ids[i], id, sizeof id);
+    }
+}
+
+/* Returns the place of an identifier in the answer, or NULL. */
+static const char *place_of(const char *wanted)
+{
+    char member[512];
+
+    snprintf(member, sizeof member, "{\"id\":\"%s\"", wanted);
+    return strstr(client_body(&client), member);
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    return strcmp(b, a);
+}
+
+START_TEST(list_is_newest_first)
+{
+    char ids[5][64];
+
+    create_several(ids, 5);
+    qsort(ids, 5, sizeof ids[0], compare_ids);
+    ck_assert_int_eq(ask("GET", "/ssh_credentials", ""), 200);
+    for (int i = 1; i < 5; i++)
+        ck_assert(place_of(ids[i - 1]) && place_of(ids[i - 1]) < place_of(ids[i]));
+    ck_assert_ptr_nonnull(strstr(client_body(&client), "\"next_page_uri\":null}"));
+}
+END_TEST
+
+START_TEST(walk_from_page_to_page)
+{
+    char ids[5][64];
+    char next[256] = "limit=2";
+    int n_pages = 0;
+
+    create_several(ids, 5);
+    qsort(ids, 5, sizeof ids[0], compare_ids);
+    while (next[0]) {
+        char uri[256];
+
+        ck_assert_int_eq(ask_query(next), 200);
+        for (int i = 0; i < 5; i++)
+            ck_assert_int_eq(place_of(ids[i]) != NULL, i / 2 == n_pages);
+        ck_assert_ptr_nonnull(strstr(client_body(&client),
+                                     "],\"uri\":\"https://adit.example/api/ssh_credentials\","));
+        client_member(&client, "next_page_uri", uri, sizeof uri);
+        snprintf(next, sizeof next, "%s", uri[0] ? strchr(uri, '?') + 1 : "");
+        n_pages++;
+    }
+    ck_assert_int_eq(n_pages, 3);
+}
+END_TEST
+
+START_TEST(link_to_the_next_page)
+{
+    char ids[3][64];
+    char wanted[160];
+    char uri[256];
+
+    create_several(ids, 3);
+    qsort(ids, 3, sizeof ids[0], compare_ids);
+    ck_assert_int_eq(ask_query("limit=002"), 200);
+    client_member(&client, "next_page_uri", uri, sizeof uri);
+    snprintf(wanted, sizeof wanted, "https://adit.example/api/ssh_credentials?before_id=%s&limit=2",
+             ids[1]);
+    ck_assert_str_eq(uri, wanted);
+    /* A page that is just full is the last. */
+    ck_assert_int_eq(ask_query("limit=3"), 200);
+    client_member(&client, "next_page_uri", uri, sizeof uri);
+    ck_assert_str_eq(uri, "");
+}
+END_TEST
+
+START_TEST(link_without_a_limit)
+{
+    char wanted[160];
+    char uri[256];
+
+    for (int i = 0; i < 101; i++)
+        create(CLIENT_CREDENTIAL);
+    ck_assert_int_eq(ask_query(""), 200);
+    client_member(&client, "next_page_uri", uri, sizeof uri);
+    ck_assert_ptr_null(strstr(uri, "limit"));
+    snprintf(wanted, sizeof wanted, "%s", strchr(uri, '?') + 1);
+    ck_assert_int_eq(ask_query(wanted), 200);
+    ck_assert_ptr_nonnull(strstr(client_body(&client), "\"next_page_uri\":null"));
+    ck_assert_ptr_null(strstr(client_body(&client), "{\"ssh_credentials\":[],"));
+}
+END_TEST
+
+/* A boundary need not be there any more, nor ever have been. */
+START_TEST(boundary_that_is_gone)
+{
+    char ids[3][64];
+    char query[96];
+
+    create_several(ids, 3);
+    qsort(ids, 3, sizeof ids[0], compare_ids);
+    snprintf(path, sizeof path, "/ssh_credentials/%s", ids[1]);
+    ck_assert_int_eq(ask("DELETE", path, ""), 204);
+    snprintf(query, sizeof query, "beforeId=%s", ids[1]);
+    ck_assert_int_eq(ask_query(query), 200);
+    ck_assert(place_of(ids[2]) && !place_of(ids[0]));
+    ck_assert_int_eq(ask_query("before_id=a"), 200);
+    ck_assert_int_eq(ask_query("before_id="), 200);
+    ck_assert(place_of(ids[0]) && place_of(ids[2]));
+}
+END_TEST
+
+START_TEST(limits_and_boundaries)
+{
+    static const struct {
+        const char *query;
+        int error;
+    } cases[] = {
+        {"limit=1", 0},
+        {"limit=100", 0},
+        {"limit=0100", 0},
+        {"limit=%31", 0},
+        {"limit=0", 233},
+        {"limit=00", 233},
+        {"limit=101", 233},
+        {"limit=4294967297", 233},
+        {"limit=18446744073709551617", 233},
+        {"limit=", 244},
+        {"limit", 244},
+        {"limit=-1", 244},
+        {"limit=+1", 244},
+        {"limit=%2B1", 244},
+        {"limit=1.0", 244},
+        {"limit=1e2", 244},
+        {"limit=0x10", 244},
+        {"limit=a", 244},
+        {"limit=1 ", 244},
+        {"limit=%C2%B2", 244},
+        {"limit=101x", 244},
+        {"before_id=a b", 9009},
+        {"before_id=..", 9009},
+        {"before_id=a/b", 9009},
+        {"before_id=%C3%A9", 9009},
+        {"before_id=a&beforeId=a", 232},
+        {"limit=1&limit=1", 232},
+        {"offset=1", 231},
+        {"limit=%", 9010},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ck_assert_msg(ask_query(cases[i].query) == (cases[i].error ? 400 : 200), "%s",
+                      cases[i].query);
+        ck_assert_msg(client_error(&client) == cases[i].error, "%s: %s", cases[i].query,
+                      client_body(&client));
+    }
+}
+END_TEST
+
+/* ---- the modules ---- */
+
+#define NULLS                                                                                      \
+    "\"provider_b\":null,\"provider_c\":null,\"provider_d\":null,\"provider_e\":null,"             \
+    "\"provider_f\":null,\"provider_g\":null,\"provider_h\":null}"
+#define DEFAULTS                                                                                   \
+    ",\"options_passthrough\":false,\"cookie_prefix\":\"service.\",\"inactivity_timeout\":0,"      \
+    "\"maximum_duration\":0,\"auth_check_interval\":0}"
+
+START_TEST(oauth_module_from_birth_to_death)
+{
+    static const char stored[] =
+        "{\"enabled\":false,\"provider\":{\"provider_a\":{\"client_id\":\"i\","
+        "\"client_secret\":\"s\",\"scopes\":[\"x\"],\"email_addresses\":[],\"email_domains\":[],"
+        "\"teams\":[\"o/t\"],\"organizations\":[]}," NULLS DEFAULTS;
+
+    ck_assert_int_eq(ask("GET", CLIENT_OAUTH, ""), 404);
+    expect_fault(9003, "");
+    ck_assert_int_eq(ask("DELETE", CLIENT_OAUTH, ""), 204);
+    ck_assert_int_eq(ask("PUT", CLIENT_OAUTH,
+                         "{\"enabled\":false,\"provider\":{\"provider_a\":{\"client_id\":\"i\","
+                         "\"client_secret\":\"s\",\"scopes\":[\"x\"],\"teams\":[\"o/t\"]}}}"),
+                     200);
+    expect_body(stored);
+    ck_assert_int_eq(ask("GET", CLIENT_OAUTH, ""), 200);
+    expect_body(stored);
+    /* Replaced whole. */
+    ck_assert_int_eq(ask("PUT", CLIENT_OAUTH, "{}"), 200);
+    ck_assert_int_eq(ask("GET", CLIENT_OAUTH, ""), 200);
+    expect_body("{\"enabled\":true,\"provider\":{\"provider_a\":null," NULLS DEFAULTS);
+    ck_assert_int_eq(ask("GET", "/edges/https/e/routes/other/oauth", ""), 404);
+    ck_assert_int_eq(ask("DELETE", CLIENT_OAUTH, ""), 204);
+    ck_assert_int_eq(ask("GET", CLIENT_OAUTH, ""), 404);
+    ck_assert_int_eq(ask("DELETE", CLIENT_OAUTH, ""), 204);
+}
+END_TEST
+
+START_TEST(mutual_tls_module_from_birth_to_death)
+{
+    static const char stored[] =
+        "{\"enabled\":true,\"certificate_authorities\":["
+        "{\"id\":\"z\",\"uri\":\"https://adit.example/api/certificate_authorities/z\"},"
+        "{\"id\":\"a\",\"uri\":\"https://adit.example/api/certificate_authorities/a\"}]}";
+
+    ck_assert_int_eq(ask("GET", CLIENT_MUTUAL_TLS, ""), 404);
+    expect_fault(9004, "");
+    ck_assert_int_eq(ask("DELETE", CLIENT_MUTUAL_TLS, ""), 204);
+    ck_assert_int_eq(ask("PUT", CLIENT_MUTUAL_TLS, "{\"certificate_authority_ids\":[\"z\",\"a\"]}"),
+                     200);
+    expect_body(stored);
+    ck_assert_int_eq(ask("GET", CLIENT_MUTUAL_TLS, ""), 200);
+    expect_body(stored);
+    ck_assert_int_eq(ask("PUT", CLIENT_MUTUAL_TLS, "{\"enabled\":false}"), 200);
+    ck_assert_int_eq(ask("GET", CLIENT_MUTUAL_TLS, ""), 200);
+    expect_body("{\"enabled\":false,\"certificate_authorities\":[]}");
+    ck_assert_int_eq(ask("DELETE", CLIENT_MUTUAL_TLS, ""), 204);
+    ck_assert_int_eq(ask("GET", CLIENT_MUTUAL_TLS, ""), 404);
+}
+END_TEST
+
+START_TEST(identifiers_in_the_bodies_of_modules)
+{
+    ck_assert_int_eq(ask("PUT", CLIENT_OAUTH, "{\"edge_id\":\"e\",\"id\":\"r\",\"module\":{}}"),
+                     200);
+    ck_assert_int_eq(ask("PUT", CLIENT_OAUTH, "{\"edge_id\":\"r\",\"id\":\"e\"}"), 400);
+    expect_fault(9013, "edge_id");
+    ck_assert_int_eq(ask("PUT", CLIENT_MUTUAL_TLS, "{\"id\":\"e\",\"module\":{}}"), 200);
+    ck_assert_int_eq(ask("PUT", CLIENT_MUTUAL_TLS, "{\"id\":\"x\"}"), 400);
+    expect_fault(9013, "id");
+}
+END_TEST
+
+/* ---- URIs, details ---- */
+
+START_TEST(uris_derived_from_the_request)
+{
+    char uri[160];
+    char wanted[160];
+
+    client.settings.base_url = NULL;
+    create(CLIENT_CREDENTIAL);
+    client_member(&client, "uri", uri, sizeof uri);
+    snprintf(wanted, sizeof wanted, "http://host.example:8080/mount/ssh_credentials/%s", id);
+    ck_assert_str_eq(uri, wanted);
+    ck_assert_int_eq(ask("PUT", CLIENT_MUTUAL_TLS, "{\"certificate_authority_ids\":[\"a\"]}"), 200);
+    ck_assert_ptr_nonnull(strstr(client_body(&client),
+                                 "\"http://host.example:8080/mount/certificate_authorities/a\""));
+}
+END_TEST
+
+START_TEST(offset_of_what_is_no_json)
+{
+    ck_assert_int_eq(ask("POST", "/ssh_credentials", "{\"a\":nul}"), 400);
+    expect_fault(213, "");
+    ck_assert_msg(strstr(client_body(&client), "\"offset\":\"8\"") != NULL, "%s",
+                  client_body(&client));
+}
+END_TEST
+
+START_TEST(names_of_another_service)
+{
+    names_fill(&client.settings.names, "ngrok");
+    client.settings.oauth.cookie_prefix = client.settings.names.cookie_prefix;
+    client.settings.oauth.providers[0] = "github";
+    client_prepare(&client, "PUT", CLIENT_OAUTH, "{\"provider\":{\"github\":{}}}");
+    api_answer(&client.settings, client.store, &client.arena, &client.request, &client.response);
+    ck_assert_int_eq(client.response.status, 200);
+    ck_assert_int_eq(strncmp(client.response.headers.data, "Ngrok-Operation-Id: op_", 23), 0);
+    ck_assert_ptr_nonnull(strstr(client_body(&client), "\"cookie_prefix\":\"ngrok.\""));
+    ck_assert_ptr_nonnull(strstr(client_body(&client), "{\"github\":{\"client_id\":null"));
+    client.request.version = "";
+    api_answer(&client.settings, client.store, &client.arena, &client.request, &client.response);
+    ck_assert_ptr_nonnull(strstr(client_body(&client), "\"ERR_NGROK_218\""));
+    ck_assert_ptr_nonnull(strstr(client_body(&client), "Ngrok-Version"));
+}
+END_TEST
+
+Suite *routes_suite(void)
+{
+    Suite *suite = suite_create("api/routes");
+    TCase *table = tcase_create("table");
+    TCase *operations = tcase_create("operations");
+
+    tcase_add_test(table, paths_of_case_file);
+    tcase_add_test(table, columns_of_every_row);
+    tcase_add_checked_fixture(operations, set_up, tear_down);
+    tcase_add_test(operations, credential_from_birth_to_death);
+    tcase_add_test(operations, credential_with_nothing_set);
+    tcase_add_test(operations, identifier_in_the_body_of_a_change);
+    tcase_add_test(operations, owners);
+    tcase_add_test(operations, another_account_sees_nothing);
+    tcase_add_test(operations, list_is_newest_first);
+    tcase_add_test(operations, walk_from_page_to_page);
+    tcase_add_test(operations, link_to_the_next_page);
+    tcase_add_test(operations, link_without_a_limit);
+    tcase_add_test(operations, boundary_that_is_gone);
+    tcase_add_test(operations, limits_and_boundaries);
+    tcase_add_test(operations, oauth_module_from_birth_to_death);
+    tcase_add_test(operations, mutual_tls_module_from_birth_to_death);
+    tcase_add_test(operations, identifiers_in_the_bodies_of_modules);
+    tcase_add_test(operations, uris_derived_from_the_request);
+    tcase_add_test(operations, offset_of_what_is_no_json);
+    tcase_add_test(operations, names_of_another_service);
+    suite_add_tcase(suite, table);
+    suite_add_tcase(suite, operations);
+    return suite;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of the bodies of mutual TLS modules, in and out. */
+#include "model/mutual_tls_module.h"
+
+#include <check.h>
+
+#include "model/field_cases.h"
+#include "model/module.h"
+#include "suites.h"
+
+static struct mutual_tls_module module;
+
+static const void *read_module(const struct json_node *body, struct arena *arena, struct error *err)
+{
+    return mutual_tls_module_read(body, text_of("e"), arena, &module, err) ? &module : NULL;
+}
+
+/* The members around a module have cases in the case file. */
+static struct field_table own_fields(void)
+{
+    return (struct field_table){
+        .fields = mutual_tls_module_fields + MODULE_N_WRAPPER_ROWS,
+        .n_fields = mutual_tls_module_n_fields - MODULE_N_WRAPPER_ROWS,
+        .read = read_module,
+    };
+}
+
+START_TEST(fields_of_a_flat_module)
+{
+    struct field_table table = own_fields();
+
+    table.name = "mutual_tls_module_fields";
+    table.open = "{";
+    table.close = "}";
+    table.path = "";
+    field_table_check(&table);
+}
+END_TEST
+
+START_TEST(fields_of_a_wrapped_module)
+{
+    struct field_table table = own_fields();
+
+    table.name = "mutual_tls_module_fields, wrapped";
+    table.open = "{\"edge_id\":\"e\",\"id\":\"e\",\"module\":{";
+    table.close = "}}";
+    table.path = "module.";
+    field_table_check(&table);
+}
+END_TEST
+
+static void check_body(const struct test_case *test)
+{
+    body_case_check(test, test->input, read_module);
+}
+
+START_TEST(bodies_of_case_file)
+{
+    cases_run("mutual_tls_module.cases", check_body);
+}
+END_TEST
+
+/* Reads a body and writes what came of it. */
+static void expect_written(const char *body, const char *wanted)
+{
+    struct arena arena = {0};
+    struct json_node top;
+    struct error err;
+    struct buf out = {0};
+
+    ck_assert(json_parse(body, strlen(body), &top, &err));
+    ck_assert(read_module(&top, &arena, &err) != NULL);
+    mutual_tls_module_write(&out, &module, text_of("https://h/api"));
+    ck_assert_str_eq(out.data, wanted);
+    buf_free(&out);
+    json_free(&top);
+    arena_free(&arena);
+}
+
+START_TEST(written)
+{
+    expect_written("{}", "{\"enabled\":true,\"certificate_authorities\":[]}");
+    expect_written("{\"enabled\":null}", "{\"enabled\":true,\"certificate_authorities\":[]}");
+    expect_written("{\"module\":{\"enabled\":false}}",
+                   "{\"enabled\":false,\"certificate_authorities\":[]}");
+    expect_written("{\"certificate_authority_ids\":[\"z\",\"a\"]}",
+                   "{\"enabled\":true,\"certificate_authorities\":["
+                   "{\"id\":\"z\",\"uri\":\"https://h/api/certificate_authorities/z\"},"
+                   "{\"id\":\"a\",\"uri\":\"https://h/api/certificate_authorities/a\"}]}");
+}
+END_TEST
+
+Suite *mutual_tls_suite(void)
+{
+    Suite *suite = suite_create("model/mutual_tls_module");
+    TCase *tcase = tcase_create("mutual_tls_module");
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, fields_of_a_flat_module);
+    tcase_add_test(tcase, fields_of_a_wrapped_module);
+    tcase_add_test(tcase, bodies_of_case_file);
+    tcase_add_test(tcase, written);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of the bodies of OAuth modules, in and out. */
+#include "model/oauth_module.h"
+
+#include <check.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "model/field_cases.h"
+#include "suites.h"
+
+static const struct oauth_names names = {
+    .providers = {"provider_a", "provider_b", "provider_c", "provider_d", "provider_e",
+                  "provider_f", "provider_g", "provider_h"},
+    .cookie_prefix = "service.",
+};
+static const struct module_ids ids = {.edge_id = {.s = "e", .len = 1}, .id = {.s = "r", .len = 1}};
+
+static struct oauth_module module;
+
+static const void *read_module(const struct json_node *body, struct arena *arena, struct error *err)
+{
+    return oauth_module_read(body, &ids, &names, arena, &module, err) ? &module : NULL;
+}
+
+static const void *read_provider(const struct json_node *body, struct arena *arena,
+                                 struct error *err)
+{
+    return oauth_module_read(body, &ids, &names, arena, &module, err) ? &module.config : NULL;
+}
+
+/* ---- fields ---- */
+
+static struct field_table own_fields(void)
+{
+    return (struct field_table){
+        .fields = oauth_module_fields + MODULE_N_WRAPPER_ROWS,
+        .n_fields = oauth_module_n_fields - MODULE_N_WRAPPER_ROWS,
+        .read = read_module,
+    };
+}
+
+START_TEST(fields_of_a_flat_module)
+{
+    struct field_table table = own_fields();
+
+    table.name = "oauth_module_fields";
+    table.open = "{";
+    table.close = "}";
+    table.path = "";
+    field_table_check(&table);
+}
+END_TEST
+
+START_TEST(fields_of_a_wrapped_module)
+{
+    struct field_table table = own_fields();
+
+    table.name = "oauth_module_fields, wrapped";
+    table.open = "{\"edge_id\":\"e\",\"id\":\"r\",\"module\":{";
+    table.close = "}}";
+    table.path = "module.";
+    field_table_check(&table);
+}
+END_TEST
+
+/* Credentials come in pairs, and scopes with both. */
+static const char *app_beside(const struct field *field, bool is_given)
+{
+    if (!is_given)
+        return "";
+    if (strcmp(field->name, "client_id") == 0)
+        return "\"client_secret\":\"s\",";
+    if (strcmp(field->name, "client_secret") == 0)
+        return "\"client_id\":\"i\",";
+    return strcmp(field->name, "scopes") == 0 ? "\"client_id\":\"i\",\"client_secret\":\"s\"," : "";
+}
+
+START_TEST(fields_of_every_provider)
+{
+    for (int i = 0; i < OAUTH_N_PROVIDERS; i++) {
+        char open[64];
+        char path[64];
+        const struct field_table table = {
+            .name = names.providers[i],
+            .fields = oauth_provider_fields,
+            .n_fields = oauth_provider_n_fields - (i == 0 ? 0 : OAUTH_N_HOSTING_FIELDS),
+            .open = open,
+            .close = "}}}",
+            .path = path,
+            .read = read_provider,
+            .companions = app_beside,
+        };
+
+        snprintf(open, sizeof open, "{\"provider\":{\"%s\":{", names.providers[i]);
+        snprintf(path, sizeof path, "provider.%s.", names.providers[i]);
+        field_table_check(&table);
+    }
+}
+END_TEST
+
+START_TEST(hosting_fields_of_the_others)
+{
+    int n_cases = 0;
+
+    for (size_t i = 0; i < OAUTH_N_HOSTING_FIELDS; i++) {
+        const char *field = oauth_provider_fields[oauth_provider_n_fields - 1 - i].name;
+
+        for (int j = 1; j < OAUTH_N_PROVIDERS; j++) {
+            struct buf body = {0};
+            struct arena arena = {0};
+            struct json_node top;
+            struct error err = {.code = ERR_NONE};
+
+            buf_printf(&body, "{\"provider\":{\"%s\":{\"%s\":[]}}}", names.providers[j], field);
+            ck_assert(json_parse(body.data, body.len, &top, &err));
+            ck_assert_msg(!read_module(&top, &arena, &err), "%s", body.data);
+            ck_assert_int_eq(err.code, ERR_UNKNOWN_MEMBER);
+            /* It is not offered either. */
+            ck_assert_ptr_null(strstr(strstr(err.msg, "Known here are"), field));
+            json_free(&top);
+            arena_free(&arena);
+            buf_free(&body);
+            n_cases++;
+        }
+    }
+    ck_assert_int_eq(n_cases, OAUTH_N_HOSTING_FIELDS * (OAUTH_N_PROVIDERS - 1));
+}
+END_TEST
+
+/* ---- rules ---- */
+
+static const void *read_and_select(const struct json_node *body, struct arena *arena,
+                                   struct error *err)
+{
+    return read_module(body, arena, err);
+}
+
+static void check_body(const struct test_case *test)
+{
+    static char ok[] = "ok";
+    struct test_case plain = *test;
+    char *provider = strncmp(test->expected, "ok", 2) == 0 ? test->expected + 2 : NULL;
+    int wanted = 0;
+
+    for (int i = 0; provider && i < OAUTH_N_PROVIDERS; i++) {
+        if (*provider && strcmp(names.providers[i], provider + 1) == 0)
+            wanted = i + 1;
+    }
+    ck_assert_msg(!provider || !*provider || wanted, "%s:%d: no such provider", test->file,
+                  test->line);
+    if (provider)
+        plain.expected = ok;
+    body_case_check(&plain, test->input, read_and_select);
+    ck_assert_msg(!provider || module.provider == wanted, "%s:%d: provider %d (%s)", test->file,
+                  test->line, module.provider, test->why);
+}
+
+START_TEST(bodies_of_case_file)
+{
+    cases_run("oauth_module.cases", check_body);
+}
+END_TEST
+
+static void expect_message(const char *body, const char *msg)
+{
+    struct arena arena = {0};
+    struct json_node top;
+    struct error err = {.code = ERR_NONE};
+
+    ck_assert(json_parse(body, strlen(body), &top, &err));
+    ck_assert_msg(!read_module(&top, &arena, &err), "%s", body);
+    ck_assert_msg(strstr(err.msg, msg) != NULL, "%s", err.msg);
+    json_free(&top);
+    arena_free(&arena);
+}
+
+START_TEST(messages)
+{
+    expect_message("{\"provider\":{\"provider_c\":{\"email_domains\":[\"a\"]},\"provider_d\":{},"
+                   "\"provider_a\":{\"teams\":[\"o/t\"]}}}",
+                   "More than one identity provider is given: provider_a, provider_c.");
+    expect_message("{\"provider\":{\"github\":{}}}",
+                   "The member provider.github is unknown. Known here are: provider_a, provider_b, "
+                   "provider_c, provider_d, provider_e, provider_f, provider_g, provider_h.");
+    expect_message("{\"provider\":{\"provider_b\":{\"email_domain\":null}}}",
+                   "Known here are: client_id, client_secret, scopes, email_addresses, "
+                   "email_domains.");
+}
+END_TEST
+
+START_TEST(secret_is_not_quoted)
+{
+    struct buf body = {0};
+    struct arena arena = {0};
+    struct json_node top;
+    struct error err = {.code = ERR_NONE};
+
+    buf_puts(&body, "{\"provider\":{\"provider_b\":{\"client_id\":\"i\",\"client_secret\":\"");
+    for (int i = 0; i < 300; i++)
+        buf_puts(&body, "hush");
+    buf_puts(&body, "\"}}}");
+    ck_assert(json_parse(body.data, body.len, &top, &err));
+    ck_assert(!read_module(&top, &arena, &err));
+    ck_assert_int_eq(err.code, ERR_CLIENT_SECRET_TOO_LONG);
+    ck_assert_ptr_null(strstr(err.msg, "hush"));
+    ck_assert_ptr_null(strstr(err.cause, "hush"));
+    json_free(&top);
+    arena_free(&arena);
+    buf_free(&body);
+}
+END_TEST
+
+START_TEST(provider_names)
+{
+    static const char *const good[] = {"a",  "provider_a", "github",
+                                       "a1", "a_",         "abcdefghijklmnopqrstuvwxyz012345"};
+    static const char *const bad[] = {"",
+                                      "A",
+                                      "1a",
+                                      "_a",
+                                      "a-b",
+                                      "a.b",
+                                      "a b",
+                                      "aB",
+                                      "a\"",
+                                      "\xC3",
+                                      "abcdefghijklmnopqrstuvwxyz0123456"};
+
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
+        ck_assert_msg(oauth_provider_name_valid(text_of(good[i])), "%s", good[i]);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        ck_assert_msg(!oauth_provider_name_valid(text_of(bad[i])), "%s", bad[i]);
+    ck_assert(!oauth_provider_name_valid((struct text){0}));
+}
+END_TEST
+
+/* ---- writing ---- */
+
+/* Reads a body and expects what is written then. */
+static void expect_written(const char *body, const char *wanted)
+{
+    struct arena arena = {0};
+    struct json_node top;
+    struct error err;
+    struct buf out = {0};
+
+    ck_assert_msg(json_parse(body, strlen(body), &top, &err), "%s", err.msg);
+    ck_assert_msg(read_module(&top, &arena, &err) != NULL, "%s", err.msg);
+    oauth_module_write(&out, &module, &names);
+    ck_assert_str_eq(out.data, wanted);
+    buf_free(&out);
+    json_free(&top);
+    arena_free(&arena);
+}
+
+#define NULLS_FROM_C                                                                               \
+    "\"provider_c\":null,\"provider_d\":null,\"provider_e\":null,\"provider_f\":null,"             \
+    "\"provider_g\":null,\"provider_h\":null}"
+#define DEFAULTS                                                                                   \
+    ",\"options_passthrough\":false,\"cookie_prefix\":\"service.\",\"inactivity_timeout\":0,"      \
+    "\"maximum_duration\":0,\"auth_check_interval\":0}"
+#define NOTHING                                                                                    \
+    "{\"enabled\":true,\"provider\":{\"provider_a\":null,\"provider_b\":null," NULLS_FROM_C DEFAULTS
+
+START_TEST(defaults_written)
+{
+    expect_written("{}", NOTHING);
+    expect_written("{\"module\":{}}", NOTHING);
+    expect_written("{\"module\":null}", NOTHING);
+    expect_written("{\"enabled\":null,\"provider\":null,\"options_passthrough\":null,"
+                   "\"cookie_prefix\":null,\"inactivity_timeout\":null,\"maximum_duration\":null,"
+                   "\"auth_check_interval\":null}",
+                   NOTHING);
+    expect_written("{\"cookie_prefix\":\"\"}", NOTHING);
+    expect_written("{\"cookie_prefix\":\"service.\"}", NOTHING);
+    expect_written("{\"provider\":{\"provider_a\":{},\"provider_b\":{\"client_id\":\"\"}}}",
+                   NOTHING);
+}
+END_TEST
+
+START_TEST(managed_application_written)
+{
+    expect_written("{\"provider\":{\"provider_a\":{}}}",
+                   "{\"enabled\":true,\"provider\":{\"provider_a\":{\"client_id\":null,"
+                   "\"client_secret\":null,\"scopes\":[],\"email_addresses\":[],"
+                   "\"email_domains\":[],\"teams\":[],\"organizations\":[]},"
+                   "\"provider_b\":null," NULLS_FROM_C DEFAULTS);
+    expect_written("{\"provider\":{\"provider_b\":{\"client_id\":\"\",\"client_secret\":\"\"}}}",
+                   "{\"enabled\":true,\"provider\":{\"provider_a\":null,"
+                   "\"provider_b\":{\"client_id\":null,\"client_secret\":null,\"scopes\":[],"
+                   "\"email_addresses\":[],\"email_domains\":[]}," NULLS_FROM_C DEFAULTS);
+}
+END_TEST
+
+START_TEST(everything_written)
+{
+    expect_written(
+        "{\"enabled\":false,\"provider\":{\"provider_a\":{\"organizations\":[\"o\",\"p\"],"
+        "\"teams\":[\"o/t\"],\"email_domains\":[\"a.example\"],"
+        "\"email_addresses\":[\"u@a.example\"],\"scopes\":[\"z\",\"a b\"],"
+        "\"client_secret\":\"\\u0073\\/\\\"\",\"client_id\":\"\\u00e9\"}},"
+        "\"options_passthrough\":true,\"cookie_prefix\":\"x.\",\"inactivity_timeout\":8.64E+4,"
+        "\"maximum_duration\":4294967295,\"auth_check_interval\":1.0}",
+        "{\"enabled\":false,\"provider\":{\"provider_a\":{\"client_id\":\"\xC3\xA9\","
+        "\"client_secret\":\"s/\\\"\",\"scopes\":[\"z\",\"a b\"],"
+        "\"email_addresses\":[\"u@a.example\"],\"email_domains\":[\"a.example\"],"
+        "\"teams\":[\"o/t\"],\"organizations\":[\"o\",\"p\"]},"
+        "\"provider_b\":null," NULLS_FROM_C
+        ",\"options_passthrough\":true,\"cookie_prefix\":\"x.\",\"inactivity_timeout\":86400,"
+        "\"maximum_duration\":4294967295,\"auth_check_interval\":1}");
+}
+END_TEST
+
+/* A PUT of what was answered changes nothing: clients read, change and write back. */
+START_TEST(written_is_accepted)
+{
+    for (int i = 0; i < OAUTH_N_PROVIDERS; i++) {
+        char body[128];
+        struct arena arena = {0};
+        struct json_node top;
+        struct error err;
+        struct buf out = {0};
+
+        snprintf(body, sizeof body,
+                 "{\"provider\":{\"%s\":{\"client_id\":\"i\",\"client_secret\":\"s\"}}}",
+                 names.providers[i]);
+        ck_assert(json_parse(body, strlen(body), &top, &err));
+        ck_assert(read_module(&top, &arena, &err) != NULL);
+        oauth_module_write(&out, &module, &names);
+        expect_written(out.data, out.data);
+        ck_assert_int_eq(module.provider, i + 1);
+        buf_free(&out);
+        json_free(&top);
+        arena_free(&arena);
+    }
+    expect_written(NOTHING, NOTHING);
+}
+END_TEST
+
+Suite *oauth_module_suite(void)
+{
+    Suite *suite = suite_create("model/oauth_module");
+    TCase *reading = tcase_create("reading");
+    TCase *writing = tcase_create("writing");
+
+    tcase_set_timeout(reading, 60);
+    tcase_add_test(reading, fields_of_a_flat_module);
+    tcase_add_test(reading, fields_of_a_wrapped_module);
+    tcase_add_test(reading, fields_of_every_provider);
+    tcase_add_test(reading, hosting_fields_of_the_others);
+    tcase_add_test(reading, bodies_of_case_file);
+    tcase_add_test(reading, messages);
+    tcase_add_test(reading, secret_is_not_quoted);
+    tcase_add_test(reading, provider_names);
+    tcase_add_test(writing, defaults_written);
+    tcase_add_test(writing, managed_application_written);
+    tcase_add_test(writing, everything_written);
+    tcase_add_test(writing, written_is_accepted);
+    suite_add_tcase(suite, reading);
+    suite_add_tcase(suite, writing);
+    return suite;
+}

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of every operation with every kind of key, and of every statement against the server's own
+ * description, on a real PostgreSQL. */
+#include <check.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cases.h"
+#include "store/account.h"
+#include "store/api_key.h"
+#include "store/schema.h"
+#include "store/tried.h"
+#include "suites.h"
+
+/* ---- keys ---- */
+
+static bool op_authenticate_to_read(const struct bearer *bearer)
+{
+    return store_authenticate(tried.store, bearer, false, &tried.err);
+}
+
+static bool op_authenticate_to_write(const struct bearer *bearer)
+{
+    return store_authenticate(tried.store, bearer, true, &tried.err);
+}
+
+static bool op_create(const struct bearer *bearer)
+{
+    static char digit = 'b';
+    struct ssh_credential_input input = tried_input(TRIED_FINGERPRINT("0"));
+    struct ssh_credential_list list;
+    char id[] = TRIED_ID("0");
+    bool ok;
+
+    id[sizeof id - 2] = digit++;
+    ok = tried_create(bearer, id, &input, &list);
+    ssh_credential_list_free(&list);
+    return ok;
+}
+
+static bool op_get(const struct bearer *bearer)
+{
+    struct ssh_credential_list list;
+    bool ok = tried_get(bearer, TRIED_ID("1"), &list);
+
+    ssh_credential_list_free(&list);
+    return ok;
+}
+
+static bool op_update(const struct bearer *bearer)
+{
+    struct ssh_credential_input input = {.description = text_of("changed")};
+    struct ssh_credential_list list = {0};
+    bool ok = store_ssh_credential_update(tried.store, bearer, text_of(TRIED_ID("1")), &input,
+                                          &tried.arena, &list, &tried.err);
+
+    ssh_credential_list_free(&list);
+    return ok;
+}
+
+static bool op_delete(const struct bearer *bearer)
+{
+    return store_ssh_credential_delete(tried.store, bearer, text_of(TRIED_ID("2")), &tried.err);
+}
+
+static bool op_list(const struct bearer *bearer)
+{
+    struct ssh_credential_list list = {0};
+    bool ok = store_ssh_credential_list(tried.store, bearer, (struct text){0}, 10, &tried.arena,
+                                        &list, &tried.err);
+
+    ssh_credential_list_free(&list);
+    return ok;
+}
+
+static bool op_oauth_put(const struct bearer *bearer)
+{
+    struct text items[5];
+    struct oauth_module module = tried_full_module(items);
+
+    return tried_put_oauth(bearer, &module);
+}
+
+static bool op_oauth_put_without_secret(const struct bearer *bearer)
+{
+    struct oauth_module module = {.enabled = true};
+
+    return tried_put_oauth(bearer, &module);
+}
+
+static bool op_oauth_get(const struct bearer *bearer)
+{
+    struct oauth_module module;
+
+    return tried_get_oauth(bearer, &module);
+}
+
+static bool op_oauth_delete(const struct bearer *bearer)
+{
+    return store_oauth_module_delete(tried.store, bearer, &tried_route, &tried.err);
+}
+
+static bool op_mutual_tls_put(const struct bearer *bearer)
+{
+    struct mutual_tls_module module = {.certificate_authority_ids = {.given = true}};
+
+    return store_mutual_tls_module_put(tried.store, bearer, text_of("e"), &module, &tried.arena,
+                                       &tried.err);
+}
+
+static bool op_mutual_tls_get(const struct bearer *bearer)
+{
+    struct mutual_tls_module module;
+
+    return tried_get_mutual_tls(bearer, &module);
+}
+
+static bool op_mutual_tls_delete(const struct bearer *bearer)
+{
+    return store_mutual_tls_module_delete(tried.store, bearer, text_of("e"), &tried.err);
+}
+
+/* In an order in which each finds what it needs. */
+static const struct operation {
+    bool (*run)(const struct bearer *bearer);
+    bool writes;
+} operations[] = {
+    {op_authenticate_to_read, false},
+    {op_authenticate_to_write, true},
+    {op_create, true},
+    {op_get, false},
+    {op_update, true},
+    {op_list, false},
+    {op_delete, true},
+    {op_oauth_put, true},
+    {op_oauth_get, false},
+    {op_oauth_put_without_secret, true},
+    {op_oauth_delete, true},
+    {op_mutual_tls_put, true},
+    {op_mutual_tls_get, false},
+    {op_mutual_tls_delete, true},
+};
+
+#define N_OPERATIONS (sizeof operations / sizeof operations[0])
+
+/* Everything that a write could change, as one number. */
+static int64_t fingerprint_of_all(void)
+{
+    static const char sql[] =
+        "SELECT hashtextextended(coalesce((SELECT string_agg(c::text, '' ORDER BY c.id)"
+        " FROM adit.ssh_credential AS c), '') || coalesce((SELECT string_agg(m::text, '')"
+        " FROM adit.oauth_module AS m), '') || coalesce((SELECT string_agg(m::text, '')"
+        " FROM adit.mutual_tls_module AS m), ''), 0)";
+    static const struct pg_statement statement = {.name = "fingerprint", .sql = sql};
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+    int64_t number;
+
+    ck_assert_msg(pg_run(tried.owner, &statement, &params, &result, &tried.err), "%s",
+                  tried.err.cause);
+    number = pg_int(result, 0, 0);
+    pg_result_free(result);
+    return number;
+}
+
+static void expect_key_error(const struct bearer *bearer, bool for_writes, enum error_code code)
+{
+    for (size_t i = 0; i < N_OPERATIONS; i++) {
+        int64_t before = fingerprint_of_all();
+
+        if (for_writes && !operations[i].writes)
+            continue;
+        tried.err = (struct error){.code = ERR_NONE};
+        ck_assert_msg(!operations[i].run(bearer), "operation %zu", i);
+        ck_assert_msg(tried.err.code == code, "operation %zu: %s", i,
+                      error_row(tried.err.code)->symbol);
+        ck_assert_msg(fingerprint_of_all() == before, "operation %zu changed something", i);
+    }
+}
+
+static void make_what_operations_need(void)
+{
+    tried_have(&tried.admin, TRIED_ID("1"));
+    tried_have(&tried.admin, TRIED_ID("2"));
+}
+
+START_TEST(good_key_in_every_operation)
+{
+    make_what_operations_need();
+    for (size_t i = 0; i < N_OPERATIONS; i++) {
+        tried.err = (struct error){.code = ERR_NONE};
+        ck_assert_msg(operations[i].run(&tried.member), "operation %zu: %s %s", i,
+                      error_row(tried.err.code)->symbol, tried.err.cause);
+    }
+}
+END_TEST
+
+START_TEST(bad_keys_in_every_operation)
+{
+    struct bearer unknown = tried.admin;
+    struct bearer expired = database_issue(tried.owner, tried.who.admin, false, 1, NULL);
+    char revoked_id[34];
+    struct bearer revoked = database_issue(tried.owner, tried.who.admin, false, 0, revoked_id);
+    bool found = false;
+
+    make_what_operations_need();
+    ck_assert(op_oauth_put(&tried.admin) && op_mutual_tls_put(&tried.admin));
+    unknown.digest[31] ^= 1;
+    expect_key_error(&unknown, false, ERR_KEY_UNKNOWN);
+    expect_key_error(&tried.reader, true, ERR_KEY_READ_ONLY);
+    /* Good first, so that the store has seen them; then in force on the next request. */
+    ck_assert(op_oauth_put(&revoked) && op_get(&revoked));
+    ck_assert(api_key_revoke(tried.owner, text_of(revoked_id), &found, &tried.err));
+    ck_assert(found);
+    expect_key_error(&revoked, false, ERR_KEY_UNKNOWN);
+    database_run(tried.owner,
+                 "UPDATE adit.api_key SET expires_at = now() WHERE expires_at IS NOT NULL");
+    expect_key_error(&expired, false, ERR_KEY_UNKNOWN);
+}
+END_TEST
+
+START_TEST(key_that_expires_later)
+{
+    struct bearer later = database_issue(tried.owner, tried.who.admin, false, 3600, NULL);
+
+    ck_assert_msg(op_list(&later), "%s", tried.err.cause);
+    ck_assert_int_eq(database_number(tried.owner, "SELECT count(*) FROM adit.api_key"
+                                                  " WHERE expires_at - created_at = '1h'"),
+                     1);
+}
+END_TEST
+
+/* ---- the statements ---- */
+
+static struct pg *everything;
+static int n_statements;
+
+static void check_statement(const struct test_case *test)
+{
+    static const struct pg_statement find = {
+        .name = "find_statement",
+        .sql = "SELECT s.parameter_types::text[] FROM pg_catalog.pg_prepared_statements AS s"
+               " WHERE s.name = $1::text",
+    };
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+    struct text_list types;
+    struct buf shown = {0};
+
+    pg_add_text(&params, text_of(test->input));
+    ck_assert_msg(pg_run(everything, &find, &params, &result, &tried.err), "%s", tried.err.cause);
+    ck_assert_msg(pg_rows(result) == 1, "%s:%d: %s was never prepared", test->file, test->line,
+                  test->input);
+    ck_assert(pg_texts(result, 0, 0, &tried.arena, &types));
+    for (size_t i = 0; i < types.n; i++)
+        buf_printf(&shown, "%s%s", i ? ", " : "", types.items[i].s);
+    ck_assert_msg(strcmp(buf_text(&shown).s, test->expected) == 0, "%s:%d: %s takes: %s",
+                  test->file, test->line, test->input, buf_text(&shown).s);
+    pg_result_free(result);
+    buf_free(&shown);
+    n_statements++;
+}
+
+static void ignore_grant(void *context, const char *what, bool is_missing)
+{
+    (void)context, (void)what, (void)is_missing;
+}
+
+/* Runs everything over one connection, and asks the server what it has prepared then. */
+START_TEST(statements_of_case_file)
+{
+    struct store *saved = tried.store;
+    struct pg_result *result;
+    char id[34];
+    int version;
+    int64_t ms;
+    bool found;
+
+    everything = tried.owner;
+    tried.store = store_new(tried.owner, tried.keyring);
+    make_what_operations_need();
+    for (size_t i = 0; i < N_OPERATIONS; i++)
+        ck_assert(operations[i].run(&tried.admin));
+    ck_assert(store_ready(tried.store, &tried.err));
+    ck_assert(schema_version(tried.owner, &version, &tried.err) &&
+              schema_clock(tried.owner, &ms, &tried.err));
+    ck_assert(schema_check_grants(tried.owner, ignore_grant, NULL, &tried.err));
+    account_find_only(tried.owner, id, &version, &tried.err);
+    principal_find_only(tried.owner, id, &version, &tried.err);
+    ck_assert(api_key_list(tried.owner, &result, &tried.err));
+    pg_result_free(result);
+    ck_assert(api_key_revoke(tried.owner, text_of("ak_x"), &found, &tried.err));
+    cases_run("statements.cases", check_statement);
+    ck_assert_int_eq(database_number(tried.owner, "SELECT count(*) - 2"
+                                                  " FROM pg_catalog.pg_prepared_statements"),
+                     n_statements);
+    store_free(tried.store);
+    tried.store = saved;
+}
+END_TEST
+
+Suite *callers_suite(void)
+{
+    Suite *suite = suite_create("store/callers");
+    TCase *tcase = tcase_create("callers");
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_checked_fixture(tcase, tried_set_up, tried_tear_down);
+    tcase_add_test(tcase, good_key_in_every_operation);
+    tcase_add_test(tcase, bad_keys_in_every_operation);
+    tcase_add_test(tcase, key_that_expires_later);
+    tcase_add_test(tcase, statements_of_case_file);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}

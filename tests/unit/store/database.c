@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* Databases of a real PostgreSQL. */
+#include "store/database.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "store/account.h"
+#include "store/api_key.h"
+#include "store/schema.h"
+
+struct pg *database_connect(const char *name, const char *role)
+{
+    const char *server = getenv("ADIT_TEST_CONNINFO");
+    static char conninfos[64][512]; /* the connections' as long as they live */
+    static size_t n;
+    char *conninfo;
+    struct pg *pg;
+
+    ck_assert_msg(server != NULL, "ADIT_TEST_CONNINFO is not set: run it by with_postgres");
+    ck_assert_uint_lt(n, 64);
+    conninfo = conninfos[n++];
+    ck_assert_int_lt(snprintf(conninfo, 512, "%s dbname=%s user=%s", server, name, role), 512);
+    pg = pg_new(conninfo);
+    ck_assert_ptr_nonnull(pg);
+    return pg;
+}
+
+struct pg *database_create(const char *name)
+{
+    struct pg *pg = database_connect("postgres", "postgres");
+    char sql[128];
+
+    snprintf(sql, sizeof sql, "CREATE DATABASE %s", name);
+    database_run(pg, sql);
+    pg_free(pg);
+    return database_connect(name, "postgres");
+}
+
+void database_run(struct pg *pg, const char *sql)
+{
+    struct error err = {.code = ERR_NONE};
+
+    ck_assert_msg(pg_script(pg, sql, 20000, &err), "%s: %s", sql, err.cause);
+}
+
+int64_t database_number(struct pg *pg, const char *sql)
+{
+    /* A statement is known by its address and its name: one for every query. */
+    static struct pg_statement statements[32];
+    static char names[32][16];
+    static int n;
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+    struct error err = {.code = ERR_NONE};
+    int64_t number;
+
+    ck_assert_int_lt(n, 32);
+    snprintf(names[n], sizeof names[n], "number_%d", n);
+    statements[n] = (struct pg_statement){.name = names[n], .sql = sql};
+    ck_assert_msg(pg_run(pg, &statements[n], &params, &result, &err), "%s: %s", sql, err.cause);
+    n++;
+    ck_assert_int_eq(pg_rows(result), 1);
+    number = pg_int(result, 0, 0);
+    pg_result_free(result);
+    return number;
+}
+
+static void ignore_name(const char *name)
+{
+    (void)name;
+}
+
+void database_migrate(struct pg *pg)
+{
+    struct error err = {.code = ERR_NONE};
+
+    ck_assert_msg(schema_migrate(pg, ignore_name, &err), "%s", err.cause);
+}
+
+void database_fill(struct pg *pg, struct accounts *accounts)
+{
+    struct error err = {.code = ERR_NONE};
+    struct text first;
+    struct text second;
+
+    ck_assert(account_create(pg, text_of("first"), accounts->account[0], &err));
+    ck_assert(account_create(pg, text_of("second"), accounts->account[1], &err));
+    first = text_of(accounts->account[0]);
+    second = text_of(accounts->account[1]);
+    ck_assert(principal_create(pg, first, "user", text_of("admin"), true, accounts->admin, &err));
+    ck_assert(principal_create(pg, first, "bot", text_of("bot"), false, accounts->member, &err));
+    ck_assert(
+        principal_create(pg, second, "user", text_of("x"), true, accounts->other_admin, &err));
+    ck_assert(accounts->admin[0] && accounts->member[0] && accounts->other_admin[0]);
+}
+
+struct bearer database_issue(struct pg *pg, const char *principal_id, bool read_only,
+                             int64_t expires_s, char key_id[34])
+{
+    const struct api_key_order order = {.principal_id = text_of(principal_id),
+                                        .description = text_of("test"),
+                                        .read_only = read_only,
+                                        .expires_s = expires_s};
+    char key[API_KEY_SIZE];
+    char id[IDENT_SIZE];
+    struct bearer bearer;
+    struct error err = {.code = ERR_NONE};
+
+    ck_assert_msg(api_key_issue(pg, &order, key_id ? key_id : id, key, &err), "%s", err.cause);
+    ck_assert(api_key_valid(text_of(key)));
+    ck_assert(store_bearer(text_of(key), &bearer, &err));
+    return bearer;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* Databases of a real PostgreSQL, which tests/unit/with_postgres provides. */
+#ifndef ADIT_TESTS_STORE_DATABASE_H
+#define ADIT_TESTS_STORE_DATABASE_H
+
+#include "store/store.h"
+
+/* Returns a connection to a new, empty database of that name, as a superuser.  pg_free() frees it.
+ */
+struct pg *database_create(const char *name);
+
+/* Returns a connection to it as another role; "postgres" is the superuser. */
+struct pg *database_connect(const char *name, const char *role);
+
+/* Runs SQL that has to succeed. */
+void database_run(struct pg *pg, const char *sql);
+
+/* Returns the first column of the first row of a query as a number; its type is bigint. */
+int64_t database_number(struct pg *pg, const char *sql);
+
+/* Migrates to the latest version. */
+void database_migrate(struct pg *pg);
+
+/* What a store is tried with: two accounts, with an admin and a User in the first. */
+struct accounts {
+    char account[2][34];
+    char admin[34];
+    char member[34];
+    char other_admin[34]; /* of the second account */
+};
+
+void database_fill(struct pg *pg, struct accounts *accounts);
+
+/* Issues a key and returns what looks it up; expires_s as in api_key_issue(). */
+struct bearer database_issue(struct pg *pg, const char *principal_id, bool read_only,
+                             int64_t expires_s, char key_id[34]);
+
+#endif

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of key files, and of secrets that open at their own place only. */
+#include "store/keyring.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "cases.h"
+#include "suites.h"
+#include "wrap/crypt.h"
+
+#define KEY_0 "0000000000000000000000000000000000000000000000000000000000000000"
+#define KEY_1 "1111111111111111111111111111111111111111111111111111111111111111"
+
+static char dir[64];
+static char path[96];
+
+static void set_up(void)
+{
+    const char *tmp = getenv("TMPDIR");
+
+    snprintf(dir, sizeof dir, "%.32s/adit-keyring.XXXXXX", tmp ? tmp : "/tmp");
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/key", dir);
+}
+
+static void tear_down(void)
+{
+    unlink(path);
+    rmdir(dir);
+}
+
+static void write_file(const char *bytes, size_t len, mode_t mode)
+{
+    FILE *file = fopen(path, "w");
+
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite(bytes, 1, len, file), len);
+    ck_assert_int_eq(fclose(file), 0);
+    ck_assert_int_eq(chmod(path, mode), 0);
+}
+
+static struct keyring *load(const char *content)
+{
+    char reason[256] = "";
+    struct keyring *keyring;
+
+    write_file(content, strlen(content), 0600);
+    keyring = keyring_load(path, reason, sizeof reason);
+    ck_assert_msg(keyring != NULL, "%s", reason);
+    return keyring;
+}
+
+/* ---- files ---- */
+
+static const struct keyring_place place = {
+    .column = "t.c",
+    .account_id = {.s = "ac_1", .len = 4},
+    .ids = {{.s = "e", .len = 1}, {.s = "r", .len = 1}},
+    .position = 1,
+};
+
+static void expect_sealing_key(const struct keyring *keyring, const struct test_case *test)
+{
+    struct arena arena = {0};
+    struct buf wanted = {0};
+    struct text key_id;
+    const unsigned char *sealed;
+    size_t len;
+    struct error err;
+
+    cases_unescape(&wanted, test->expected + 3);
+    ck_assert(keyring_seal(keyring, &place, text_of("s"), &arena, &key_id, &sealed, &len, &err));
+    ck_assert_msg(text_eq(key_id, buf_text(&wanted)), "%s:%d: %s", test->file, test->line,
+                  key_id.s);
+    buf_free(&wanted);
+    arena_free(&arena);
+}
+
+/* The reason names the file and the line, and nothing of what is in it. */
+static void expect_reason(const char *reason, const struct test_case *test)
+{
+    char line[128];
+    long number = strtol(test->expected + 5, NULL, 10);
+    const char *part = strchr(test->expected + 5, ' ') + 1;
+
+    if (number > 0)
+        snprintf(line, sizeof line, "%s:%ld: ", path, number);
+    else
+        snprintf(line, sizeof line, "%s: ", path);
+    ck_assert_msg(strncmp(reason, line, strlen(line)) == 0 && strstr(reason, part), "%s:%d: %s",
+                  test->file, test->line, reason);
+    ck_assert_msg(!strstr(reason, "0000000"), "%s:%d: %s", test->file, test->line, reason);
+}
+
+static void check_file(const struct test_case *test)
+{
+    char reason[512] = "";
+    struct keyring *keyring;
+    bool bad = strncmp(test->expected, "bad: ", 5) == 0;
+
+    write_file(test->input, test->input_len, 0600);
+    keyring = keyring_load(path, reason, sizeof reason);
+    ck_assert_msg((keyring == NULL) == bad, "%s:%d: %s (%s)", test->file, test->line, reason,
+                  test->why);
+    if (bad)
+        expect_reason(reason, test);
+    else
+        expect_sealing_key(keyring, test);
+    keyring_free(keyring);
+}
+
+START_TEST(files_of_case_file)
+{
+    cases_run("keyrings.cases", check_file);
+}
+END_TEST
+
+START_TEST(modes_of_the_file)
+{
+    static const struct {
+        mode_t mode;
+        bool good;
+    } cases[] = {{0400, true},  {0600, true},  {0640, true},  {0440, true},
+                 {0604, false}, {0644, false}, {0602, false}, {0666, false}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char reason[256] = "";
+        struct keyring *keyring;
+
+        write_file("k " KEY_0 "\n", 67, 0600);
+        ck_assert_int_eq(chmod(path, cases[i].mode), 0);
+        keyring = keyring_load(path, reason, sizeof reason);
+        ck_assert_msg((keyring != NULL) == cases[i].good, "%o: %s", cases[i].mode, reason);
+        ck_assert(cases[i].good || strstr(reason, "others") != NULL);
+        keyring_free(keyring);
+        chmod(path, 0600);
+    }
+}
+END_TEST
+
+START_TEST(files_that_are_none)
+{
+    char reason[256] = "";
+
+    ck_assert_ptr_null(keyring_load(path, reason, sizeof reason));
+    ck_assert_msg(strstr(reason, path) && strstr(reason, "aditctl secrets init"), "%s", reason);
+    ck_assert_ptr_null(keyring_load(dir, reason, sizeof reason));
+    ck_assert_msg(strstr(reason, "not a file") != NULL, "%s", reason);
+    ck_assert_ptr_null(keyring_load("/dev/null", reason, sizeof reason));
+    keyring_free(NULL);
+}
+END_TEST
+
+START_TEST(new_file)
+{
+    char reason[256] = "";
+    char before[128] = "";
+    char after[128] = "";
+    struct keyring *keyring;
+    struct stat status;
+    FILE *file;
+
+    umask(0);
+    ck_assert_msg(keyring_create(path, reason, sizeof reason), "%s", reason);
+    ck_assert_int_eq(stat(path, &status), 0);
+    ck_assert_uint_eq(status.st_mode & 07777, 0600);
+    keyring = keyring_load(path, reason, sizeof reason);
+    ck_assert_msg(keyring != NULL, "%s", reason);
+    keyring_free(keyring);
+    /* A file that is there is left alone. */
+    file = fopen(path, "r");
+    ck_assert(file && fgets(before, sizeof before, file));
+    fclose(file);
+    ck_assert(!keyring_create(path, reason, sizeof reason));
+    file = fopen(path, "r");
+    ck_assert(file && fgets(after, sizeof after, file));
+    fclose(file);
+    ck_assert_str_eq(before, after);
+}
+END_TEST
+
+/* ---- sealing ---- */
+
+struct sealed {
+    struct text key_id;
+    const unsigned char *bytes;
+    size_t len;
+};
+
+static struct sealed seal(const struct keyring *keyring, struct text secret, struct arena *arena)
+{
+    struct sealed sealed;
+    struct error err;
+
+    ck_assert(keyring_seal(keyring, &place, secret, arena, &sealed.key_id, &sealed.bytes,
+                           &sealed.len, &err));
+    ck_assert_uint_eq(sealed.len, secret.len + CRYPT_SEAL_OVERHEAD);
+    return sealed;
+}
+
+static bool open_at(const struct keyring *keyring, const struct keyring_place *at,
+                    const struct sealed *sealed, struct text *secret, struct arena *arena,
+                    struct error *err)
+{
+    return keyring_open(keyring, at, sealed->key_id, sealed->bytes, sealed->len, arena, secret,
+                        err);
+}
+
+static void expect_unreadable(const struct keyring *keyring, const struct keyring_place *at,
+                              const struct sealed *sealed, const char *cause)
+{
+    struct arena arena = {0};
+    struct text secret = {0};
+    struct error err = {.code = ERR_NONE};
+
+    ck_assert_msg(!open_at(keyring, at, sealed, &secret, &arena, &err), "%s", cause);
+    ck_assert_int_eq(err.code, ERR_SECRET_UNREADABLE);
+    ck_assert_msg(strstr(err.cause, cause) != NULL, "%s", err.cause);
+    ck_assert_ptr_null(strstr(err.cause, "hush"));
+    ck_assert_str_eq(err.msg, "");
+    ck_assert_ptr_null(secret.s);
+    arena_free(&arena);
+}
+
+START_TEST(sealed_and_opened)
+{
+    static const char *const secrets[] = {"hush", "a", "", "\xC3\xA9\n\"\\"};
+    struct keyring *keyring = load("k " KEY_0 "\n");
+    struct arena arena = {0};
+
+    for (size_t i = 0; i < sizeof secrets / sizeof secrets[0]; i++) {
+        struct sealed sealed = seal(keyring, text_of(secrets[i]), &arena);
+        struct text secret;
+        struct error err;
+
+        ck_assert(open_at(keyring, &place, &sealed, &secret, &arena, &err));
+        ck_assert(text_eq(secret, text_of(secrets[i])));
+        ck_assert_int_eq(secret.s[secret.len], '\0');
+    }
+    arena_free(&arena);
+    keyring_free(keyring);
+}
+END_TEST
+
+/* Each part of the place counts, and parts cannot be shifted into each other. */
+START_TEST(bound_to_its_place)
+{
+    struct keyring *keyring = load("k " KEY_0 "\n");
+    struct arena arena = {0};
+    struct sealed sealed = seal(keyring, text_of("hush"), &arena);
+    struct keyring_place others[] = {place, place, place, place, place, place, place, place};
+
+    others[0].column = "t.d";
+    others[1].account_id = text_of("ac_2");
+    others[2].ids[0] = text_of("f");
+    others[3].ids[1] = text_of("s");
+    others[4].position = 2;
+    others[5].ids[0] = text_of("r");
+    others[5].ids[1] = text_of("e");
+    others[6].ids[0] = text_of("er");
+    others[6].ids[1] = text_of("");
+    others[7].account_id = text_of("ac_1e");
+    others[7].ids[0] = text_of("");
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        expect_unreadable(keyring, &others[i], &sealed, "was not sealed for this row");
+    arena_free(&arena);
+    keyring_free(keyring);
+}
+END_TEST
+
+START_TEST(altered_and_cut)
+{
+    struct keyring *keyring = load("k " KEY_0 "\n");
+    struct arena arena = {0};
+    struct sealed sealed = seal(keyring, text_of("hush"), &arena);
+    unsigned char copy[64];
+    struct sealed altered = {.key_id = sealed.key_id, .bytes = copy, .len = sealed.len};
+
+    ck_assert_uint_le(sealed.len, sizeof copy);
+    for (size_t i = 0; i < sealed.len; i++) {
+        memcpy(copy, sealed.bytes, sealed.len);
+        copy[i] ^= 1;
+        expect_unreadable(keyring, &place, &altered, "altered");
+    }
+    memcpy(copy, sealed.bytes, sealed.len);
+    for (altered.len = 0; altered.len < sealed.len; altered.len++)
+        expect_unreadable(keyring, &place, &altered,
+                          altered.len < CRYPT_SEAL_OVERHEAD ? "is cut" : "altered");
+    arena_free(&arena);
+    keyring_free(keyring);
+}
+END_TEST
+
+/* A new key in front seals; the old one still opens, until it is taken out. */
+START_TEST(rotation)
+{
+    struct keyring *old = load("old " KEY_0 "\n");
+    struct keyring *both = load("new " KEY_1 "\nold " KEY_0 "\n");
+    struct keyring *new = load("new " KEY_1 "\n");
+    struct keyring *renamed = load("old " KEY_1 "\n");
+    struct arena arena = {0};
+    struct sealed sealed = seal(old, text_of("hush"), &arena);
+    struct text secret;
+    struct error err;
+
+    ck_assert(text_eq(sealed.key_id, text_of("old")));
+    ck_assert(open_at(both, &place, &sealed, &secret, &arena, &err));
+    ck_assert(text_eq(secret, text_of("hush")));
+    expect_unreadable(new, &place, &sealed, "'old', which the key file lacks");
+    expect_unreadable(renamed, &place, &sealed, "under key 'old'");
+    ck_assert(text_eq(seal(both, text_of("hush"), &arena).key_id, text_of("new")));
+    sealed.key_id = (struct text){0};
+    expect_unreadable(both, &place, &sealed, "which the key file lacks");
+    arena_free(&arena);
+    keyring_free(old);
+    keyring_free(both);
+    keyring_free(new);
+    keyring_free(renamed);
+}
+END_TEST
+
+Suite *keyring_suite(void)
+{
+    Suite *suite = suite_create("store/keyring");
+    TCase *tcase = tcase_create("keyring");
+
+    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    tcase_add_test(tcase, files_of_case_file);
+    tcase_add_test(tcase, modes_of_the_file);
+    tcase_add_test(tcase, files_that_are_none);
+    tcase_add_test(tcase, new_file);
+    tcase_add_test(tcase, sealed_and_opened);
+    tcase_add_test(tcase, bound_to_its_place);
+    tcase_add_test(tcase, altered_and_cut);
+    tcase_add_test(tcase, rotation);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* A store over a real PostgreSQL. */
+#include "store/tried.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct tried tried;
+
+static struct keyring *make_keyring(void)
+{
+    const char *tmp = getenv("TMPDIR");
+    char dir[64];
+    char path[96];
+    char reason[256] = "";
+    struct keyring *made;
+
+    snprintf(dir, sizeof dir, "%.32s/adit-store.XXXXXX", tmp ? tmp : "/tmp");
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/key", dir);
+    ck_assert_msg(keyring_create(path, reason, sizeof reason), "%s", reason);
+    made = keyring_load(path, reason, sizeof reason);
+    ck_assert_msg(made != NULL, "%s", reason);
+    unlink(path);
+    rmdir(dir);
+    return made;
+}
+
+/* The responder's own role runs what the responder runs. */
+void tried_set_up(void)
+{
+    static int n;
+    char name[32];
+
+    snprintf(name, sizeof name, "store_%d_%d", (int)getpid(), n++);
+    tried.owner = database_create(name);
+    database_migrate(tried.owner);
+    database_run(tried.owner, "DO $$ BEGIN CREATE ROLE adit_tester LOGIN IN ROLE adit_responder;"
+                              " EXCEPTION WHEN duplicate_object THEN NULL; END $$");
+    database_fill(tried.owner, &tried.who);
+    tried.admin = database_issue(tried.owner, tried.who.admin, false, 0, NULL);
+    tried.member = database_issue(tried.owner, tried.who.member, false, 0, NULL);
+    tried.reader = database_issue(tried.owner, tried.who.admin, true, 0, NULL);
+    tried.other = database_issue(tried.owner, tried.who.other_admin, false, 0, NULL);
+    tried.keyring = make_keyring();
+    tried.responder = database_connect(name, "adit_tester");
+    tried.store = store_new(tried.responder, tried.keyring);
+    ck_assert_ptr_nonnull(tried.store);
+    tried.err = (struct error){.code = ERR_NONE};
+}
+
+void tried_tear_down(void)
+{
+    arena_free(&tried.arena);
+    store_free(tried.store);
+    keyring_free(tried.keyring);
+    pg_free(tried.responder);
+    pg_free(tried.owner);
+}
+
+struct ssh_credential_input tried_input(const char *fingerprint)
+{
+    struct ssh_credential_input input = {.public_key = text_of("the key \xC3\xA9\n"),
+                                         .parsed_key = {.type = TRIED_TYPE}};
+
+    snprintf(input.parsed_key.fingerprint, sizeof input.parsed_key.fingerprint, "%s", fingerprint);
+    return input;
+}
+
+bool tried_create(const struct bearer *bearer, const char *id,
+                  const struct ssh_credential_input *input, struct ssh_credential_list *list)
+{
+    *list = (struct ssh_credential_list){0};
+    tried.err = (struct error){.code = ERR_NONE};
+    return store_ssh_credential_create(tried.store, bearer, id, input, &tried.arena, list,
+                                       &tried.err);
+}
+
+void tried_have(const struct bearer *bearer, const char *id)
+{
+    struct ssh_credential_input input = tried_input(TRIED_FINGERPRINT("0"));
+    struct ssh_credential_list list;
+
+    ck_assert_msg(tried_create(bearer, id, &input, &list), "%s", tried.err.cause);
+    ssh_credential_list_free(&list);
+}
+
+bool tried_get(const struct bearer *bearer, const char *id, struct ssh_credential_list *list)
+{
+    *list = (struct ssh_credential_list){0};
+    tried.err = (struct error){.code = ERR_NONE};
+    return store_ssh_credential_get(tried.store, bearer, text_of(id), &tried.arena, list,
+                                    &tried.err);
+}
+
+const struct oauth_route tried_route = {.edge_id = {.s = "e", .len = 1},
+                                        .route_id = {.s = "r", .len = 1}};
+
+/* Each list of a module has entries of its own, by which columns that were swapped show. */
+struct oauth_module tried_full_module(struct text items[5])
+{
+    static const char *const texts[] = {"scope", "address", "domain", "team", "organization"};
+    struct oauth_module module = {.enabled = true,
+                                  .provider = 1,
+                                  .options_passthrough = true,
+                                  .cookie_prefix = text_of("c."),
+                                  .inactivity_timeout = 1,
+                                  .maximum_duration = UINT32_MAX,
+                                  .auth_check_interval = 3};
+    struct text_list *lists[] = {&module.config.scopes, &module.config.email_addresses,
+                                 &module.config.email_domains, &module.config.teams,
+                                 &module.config.organizations};
+
+    module.config.client_id = text_of("i");
+    module.config.client_secret = text_of(TRIED_SECRET);
+    for (size_t i = 0; i < 5; i++) {
+        items[i] = text_of(texts[i]);
+        *lists[i] = (struct text_list){.items = &items[i], .n = 1, .given = true};
+    }
+    return module;
+}
+
+bool tried_put_oauth(const struct bearer *bearer, const struct oauth_module *module)
+{
+    tried.err = (struct error){.code = ERR_NONE};
+    return store_oauth_module_put(tried.store, bearer, &tried_route, module, &tried.arena,
+                                  &tried.err);
+}
+
+bool tried_get_oauth(const struct bearer *bearer, struct oauth_module *module)
+{
+    tried.err = (struct error){.code = ERR_NONE};
+    return store_oauth_module_get(tried.store, bearer, &tried_route, &tried.arena, module,
+                                  &tried.err);
+}
+
+bool tried_get_mutual_tls(const struct bearer *bearer, struct mutual_tls_module *module)
+{
+    tried.err = (struct error){.code = ERR_NONE};
+    return store_mutual_tls_module_get(tried.store, bearer, text_of("e"), &tried.arena, module,
+                                       &tried.err);
+}
+
+void tried_expect_text(struct text value, const char *wanted)
+{
+    ck_assert_msg(text_eq(value, text_of(wanted)), "'%s' is not '%s'", value.s, wanted);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* A store over a real PostgreSQL, and the shortest way to try its operations. */
+#ifndef ADIT_TESTS_STORE_TRIED_H
+#define ADIT_TESTS_STORE_TRIED_H
+
+#include "store/database.h"
+#include "store/mutual_tls_module.h"
+#include "store/oauth_module.h"
+#include "store/ssh_credential.h"
+
+/* What a test works with; the store runs as a responder's role, owner is a superuser. */
+extern struct tried {
+    struct pg *owner;
+    struct pg *responder;
+    struct store *store;
+    struct keyring *keyring;
+    struct arena arena;
+    struct accounts who;
+    struct bearer admin;  /* keys of these, */
+    struct bearer member; /* a Bot of the same account, */
+    struct bearer reader; /* the admin again, read-only, */
+    struct bearer other;  /* and the admin of another account */
+    struct error err;     /* of the latest operation */
+} tried;
+
+void tried_set_up(void);
+void tried_tear_down(void);
+
+#define TRIED_TYPE "ssh-ed25519"
+#define TRIED_FINGERPRINT(c) "SHA256:" c "000000000000000000000000000000000000000000"
+#define TRIED_ID(digit) "sshcr_00000000000000000000000000" digit
+
+/* Returns what creates a credential with nothing set but its key. */
+struct ssh_credential_input tried_input(const char *fingerprint);
+
+/* The operations with tried.err, which begins as ERR_NONE. */
+bool tried_create(const struct bearer *bearer, const char *id,
+                  const struct ssh_credential_input *input, struct ssh_credential_list *list);
+bool tried_get(const struct bearer *bearer, const char *id, struct ssh_credential_list *list);
+
+/* Creates a credential, which has to succeed. */
+void tried_have(const struct bearer *bearer, const char *id);
+
+/* The module of this route has every column set, the secret to this. */
+extern const struct oauth_route tried_route;
+#define TRIED_SECRET "hush \xC3\xA9"
+struct oauth_module tried_full_module(struct text items[5]);
+bool tried_put_oauth(const struct bearer *bearer, const struct oauth_module *module);
+bool tried_get_oauth(const struct bearer *bearer, struct oauth_module *module);
+
+/* The module of edge "e". */
+bool tried_get_mutual_tls(const struct bearer *bearer, struct mutual_tls_module *module);
+
+void tried_expect_text(struct text value, const char *wanted);
+
+#endif
