@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT
+"""The base of all test cases."""
+import re
+import time
+import unittest
+
+from adit import covered, stack
+from adit.client import check_answer
+
+DEADLINE_S = 20
+
+
+class Case(unittest.TestCase):
+    """Tests that ask the stack of that name.  self.admin, self.member and self.bot are clients of
+    the home account."""
+
+    stack_name = "main"
+    maxDiff = 4000
+
+    @classmethod
+    def setUpClass(cls):
+        cls.stack = stack.get(cls.stack_name)
+        cls.home = cls.stack.home
+        cls.admin = cls.stack.client(cls.home.admin.key)
+        cls.nobody = cls.stack.client(None)
+
+    @property
+    def member(self):
+        return self.stack.client(self.home.member.key)
+
+    @property
+    def bot(self):
+        return self.stack.client(self.home.bot.key)
+
+    @property
+    def reader(self):
+        return self.stack.client(self.home.read_only_key)
+
+    def each(self, rows, function):
+        """Runs the function for each row; the first column names it."""
+        for row in rows:
+            with self.subTest(str(row[0])):
+                function(*row[1:])
+
+    def assert_ok(self, answer, status=200):
+        self.assertEqual(answer.status, status, answer)
+        return answer.json if status != 204 else None
+
+    def assert_error(self, answer, number, field=None, says=()):
+        """Checks the number, with which the status goes, the member at fault, and parts of msg."""
+        symbol, status = covered.catalogue[number]
+        self.assertEqual((answer.code, answer.status), (number, status),
+                         "%s is due, not %r" % (symbol, answer))
+        error = answer.json
+        if field is not None:
+            self.assertEqual(error["details"].get("field"), field, answer)
+        for part in [says] if isinstance(says, str) else says:
+            self.assertIn(part, error["msg"])
+        return error
+
+    def assert_ident(self, value, prefix):
+        self.assertRegex(value, "^%s_[0-9A-Za-z]{27}$" % re.escape(prefix))
+
+
+def until(condition, what, seconds=DEADLINE_S):
+    """Asks again and again until there is an answer that is true, and returns it."""
+    deadline = time.monotonic() + seconds
+    while True:
+        found = condition()
+        if found:
+            return found
+        if time.monotonic() > deadline:
+            raise AssertionError("%s: not within %g s" % (what, seconds))
+        time.sleep(0.01)
+
+
+def until_answer(ask, is_wanted, what):
+    """Asks again and again until there is an answer as it is wanted, and returns it."""
+    def once():
+        answer = ask()
+        return answer if is_wanted(answer) else None
+    return until(once, what)
+
+
+def without_operation_id(answer):
+    """The answer as bytes, but for what differs between any two answers."""
+    operation_id = next(value for name, value in answer.headers
+                        if name.lower().endswith("-operation-id"))
+    headers = [(name, value) for name, value in answer.headers if name.lower() != "date"]
+    whole = "\n".join("%s: %s" % pair for pair in headers).encode() + b"\n\n" + answer.body
+    return whole.replace(operation_id.encode(), b"op_")
+
+
+__all__ = ["Case", "check_answer", "until", "until_answer", "without_operation_id"]

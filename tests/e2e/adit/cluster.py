@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""A PostgreSQL that tests may stop, start and break, which the one of a stack may not be: a stack
+stops with its database."""
+import atexit
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+
+from adit.stack import CLEAN_ENV, PG_BIN, make_folder, run
+
+
+class Cluster:
+    def __init__(self):
+        self.folder = make_folder()
+        self.data = os.path.join(self.folder, "data")
+        self.run_folder = self.folder
+        self.is_running = False
+        self._as_user = []
+        if os.getuid() == 0:
+            self._as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups",
+                             "--"]
+            user = pwd.getpwnam("postgres")
+            os.chown(self.folder, user.pw_uid, user.pw_gid)
+        atexit.register(self.remove)
+        self._run("initdb", "-D", self.data, "--username=postgres", "--auth=trust",
+                  "--encoding=UTF8", "--locale=C.UTF-8", "--no-instructions", "--no-sync")
+        self.start()
+
+    def _run(self, program, *arguments):
+        return run([*self._as_user, os.path.join(PG_BIN, program), *arguments], cwd="/")
+
+    def start(self):
+        """Returns once connections are taken."""
+        options = ("-k %s -c listen_addresses= -c port=5432 -c fsync=off -c max_connections=60"
+                   % self.run_folder)
+        # What the server inherits has to be no pipe of ours, which would never end.
+        subprocess.run([*self._as_user, os.path.join(PG_BIN, "pg_ctl"), "-D", self.data, "-w", "-s",
+                        "-o", options, "-l", os.path.join(self.folder, "log"), "start"],
+                       check=True, cwd="/", env=CLEAN_ENV, stdin=subprocess.DEVNULL,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60)
+        self.is_running = True
+
+    def stop(self, mode="fast"):
+        self.is_running = False
+        self._run("pg_ctl", "-D", self.data, "-w", "-s", "-m", mode, "stop")
+
+    def remove(self):
+        if os.path.exists(os.path.join(self.data, "postmaster.pid")):
+            self.signal(signal.SIGCONT)
+            try:
+                self.stop("immediate")
+            except AssertionError:
+                pass  # it ended by itself
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def signal(self, number):
+        with open(os.path.join(self.data, "postmaster.pid"), encoding="utf-8") as file:
+            os.kill(int(file.readline()), number)
+
+    @property
+    def conninfo(self):
+        return "host=%s port=5432 dbname=adit user=" % self.run_folder
+
+
+def attach(stack):
+    """Gives a stack a database of this kind instead of its own, with an account anew."""
+    cluster = Cluster()
+    stack.set_conf("database", "conninfo", cluster.conninfo + "adit")
+    stack.set_conf("database", "admin_conninfo", cluster.conninfo + "postgres")
+    stack.env["PGHOST"] = cluster.run_folder
+    stack.env["PGDATABASE"] = "postgres"
+    stack.psql("CREATE DATABASE adit")
+    stack.env["PGDATABASE"] = "adit"
+    stack.ctl("migrate")
+    stack.psql("CREATE ROLE adit LOGIN IN ROLE adit_responder")
+    stack.restart()
+    stack.env["PGHOST"] = cluster.run_folder
+    return cluster

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""FastCGI by hand: what a web server sends to the responder, and what none would."""
+import socket
+import struct
+
+from adit.client import DEADLINE_S, Answer
+
+BEGIN, ABORT, END, PARAMS, STDIN, STDOUT, STDERR = range(1, 8)
+KEEP = 1
+
+
+def record(kind, content=b"", request_id=1):
+    return struct.pack(">BBHHBx", 1, kind, request_id, len(content), 0) + content
+
+
+def length(n):
+    return bytes([n]) if n < 128 else struct.pack(">I", n | 0x80000000)
+
+
+def pairs(variables):
+    """Variables are a dict, or pairs where a name shall stand twice."""
+    out = b""
+    for name, value in variables.items() if isinstance(variables, dict) else variables:
+        name, value = (part if isinstance(part, bytes) else part.encode() for part in (name, value))
+        out += length(len(name)) + length(len(value)) + name + value
+    return out
+
+
+def stream(kind, data):
+    out = b"".join(record(kind, data[at:at + 60000]) for at in range(0, len(data), 60000))
+    return out + record(kind)
+
+
+def records(variables, body=b"", keep=False):
+    """A whole request."""
+    return (record(BEGIN, struct.pack(">HB5x", 1, KEEP if keep else 0)) +
+            stream(PARAMS, pairs(variables)) + stream(STDIN, body))
+
+
+def read_exactly(file, n):
+    data = file.read(n)
+    if len(data) != n:
+        raise EOFError("the responder closed the connection")
+    return data
+
+
+def read_answer(file):
+    """Reads the records of one answer."""
+    out = b""
+    while True:
+        _, kind, _, size, padding = struct.unpack(">BBHHBx", read_exactly(file, 8))
+        content = read_exactly(file, size + padding)[:size]
+        if kind == STDOUT:
+            out += content
+        elif kind == END:
+            return parse(out)
+
+
+def parse(out):
+    """A CGI answer as one of HTTP."""
+    head, _, body = out.partition(b"\r\n\r\n")
+    status, _, headers = head.partition(b"\r\n")
+    name, _, value = status.partition(b": ")
+    if name != b"Status":
+        raise AssertionError("no Status in front: %r" % head)
+    return Answer(b"HTTP/1.1 " + value + b"\r\n" + headers, body)
+
+
+def connect(path):
+    sock = socket.socket(socket.AF_UNIX)
+    sock.settimeout(DEADLINE_S)
+    sock.connect(path)
+    return sock
+
+
+def ask(path, variables, body=b""):
+    """Sends one request to the responder's socket."""
+    with connect(path) as sock, sock.makefile("rb") as file:
+        sock.sendall(records(variables, body))
+        return read_answer(file)

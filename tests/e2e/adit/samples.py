@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+"""Public keys, API keys and bodies to test with."""
+import glob
+import os
+import secrets
+import subprocess
+import tempfile
+import zlib
+
+KEYS = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", "cases", "keys"))
+DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+# A key that a test needs no other property of than being one.
+ED25519 = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHwYM2ismwmcyQlR7ZdXz+m1x6pOQUEZ/r0pgqV/GGPj"
+ED25519_FINGERPRINT = "SHA256:n71h8GAqVFRTcYv9rHKAHHQsanucFfG7Zm3LTtY7Sgk"
+
+
+def base62(number, n_digits):
+    out = ""
+    for _ in range(n_digits):
+        number, digit = divmod(number, 62)
+        out = DIGITS[digit] + out
+    return out
+
+
+def well_formed_key(secret=None):
+    """An API key with the right check digits that nobody has issued."""
+    secret = secret or "".join(secrets.choice(DIGITS) for _ in range(43))
+    return "adit_" + secret + base62(zlib.crc32(secret.encode()), 6)
+
+
+def unknown_id(prefix="sshcr"):
+    return prefix + "_" + "".join(secrets.choice(DIGITS) for _ in range(27))
+
+
+def credential(**members):
+    """The body of a POST."""
+    return {"public_key": ED25519, **members}
+
+
+def read_key(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def accepted_keys():
+    """(name, text, SSH type, fingerprint) of each public key that has to be accepted."""
+    for path in sorted(glob.glob(os.path.join(KEYS, "accepted", "*.fingerprint"))):
+        path, _ = os.path.splitext(path)
+        kind, fingerprint = read_key(path + ".fingerprint").decode().split()
+        yield os.path.basename(path), read_key(path).decode(), kind, fingerprint
+
+
+def refused_keys():
+    """(class/name, text, part of the reason) of what has to be refused and is UTF-8 without NUL."""
+    reasons = dict(line.split("\t", 1) for line in
+                   read_key(os.path.join(KEYS, "refused", "reasons")).decode().splitlines()
+                   if "\t" in line and not line.startswith("#"))
+    for path in sorted(glob.glob(os.path.join(KEYS, "refused", "*", "*"))):
+        kind = os.path.basename(os.path.dirname(path))
+        try:
+            text = read_key(path).decode()
+        except UnicodeDecodeError:
+            continue
+        if text and "\0" not in text:
+            yield "%s/%s" % (kind, os.path.basename(path)), text, reasons[kind]
+
+
+def generate(*options):
+    """Returns the private and the public file that ssh-keygen makes."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "key")
+        subprocess.run(["ssh-keygen", "-q", "-N", "", "-C", "e2e", "-f", path, *options],
+                       check=True, stdin=subprocess.DEVNULL)
+        return read_key(path).decode(), read_key(path + ".pub").decode()

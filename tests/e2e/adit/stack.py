@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: MIT
+"""Stacks: PostgreSQL, responders and nginx, started by tools/serve in a folder of their own."""
+import atexit
+import os
+import re
+import shlex
+import shutil
+import socket
+import subprocess
+import tempfile
+
+from adit.client import Client
+
+ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
+BUILD = os.path.realpath(os.environ.get("ADIT_BUILD") or os.path.join(ROOT, "build"))
+PG_BIN = "/usr/lib/postgresql/15/bin"
+START_TIMEOUT_S = 120
+
+# What the caller exported for another stack is nothing for these.
+CLEAN_ENV = {name: value for name, value in os.environ.items()
+             if not name.startswith(("PG", "ADIT_"))}
+
+_stacks = {}
+
+
+def get(name="main"):
+    """Returns the stack of that name, started by whoever asks for it first."""
+    if name not in _stacks:
+        _stacks[name] = stack = Stack(name)
+        stack.start()
+    return _stacks[name]
+
+
+def stop_all():
+    while _stacks:
+        _stacks.popitem()[1].remove()
+
+
+atexit.register(stop_all)
+
+
+def is_sanitized():
+    """Whether the build that is tested watches its memory."""
+    with open(os.path.join(BUILD, "adit.fcgi"), "rb") as file:
+        return b"__asan_init" in file.read()
+
+
+def make_folder():
+    """A temporary folder that the user whom the programs run as gets through."""
+    folder = tempfile.mkdtemp(prefix="adit-e2e-", dir="/tmp")
+    os.chmod(folder, 0o711)
+    return folder
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def run(command, check=True, **options):
+    """Runs a command and returns what it said, as text."""
+    options.setdefault("env", CLEAN_ENV)
+    options.setdefault("stdin", subprocess.DEVNULL)
+    if "input" in options:
+        del options["stdin"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=START_TIMEOUT_S,
+                          **options)
+    if check and done.returncode != 0:
+        raise AssertionError("%s ended with %d\n%s%s" % (
+            " ".join(command), done.returncode, done.stdout, done.stderr))
+    return done
+
+
+class Person:
+    """A User or a Bot with an API key."""
+
+    def __init__(self, stack, ident, key):
+        self.stack, self.id, self.key = stack, ident, key
+
+    def issue(self, *options):
+        """Issues one more key."""
+        return self.stack.ctl("key", "issue", "--for", self.id, *options)
+
+
+class Account:
+    """An account of its own, with an admin; others are made when they are asked for."""
+
+    def __init__(self, stack, name="account"):
+        self.stack = stack
+        self.id = stack.ctl("account", "create", "--name", name)
+        self.admin = self.person("user", "--admin")
+        self._others = {}
+
+    def person(self, kind, *options):
+        ident = self.stack.ctl(kind, "create", "--account", self.id, *options)
+        return Person(self.stack, ident, self.stack.ctl("key", "issue", "--for", ident))
+
+    def _once(self, name, make):
+        if name not in self._others:
+            self._others[name] = make()
+        return self._others[name]
+
+    @property
+    def member(self):
+        return self._once("member", lambda: self.person("user"))
+
+    @property
+    def bot(self):
+        return self._once("bot", lambda: self.person("bot"))
+
+    @property
+    def read_only_key(self):
+        return self._once("read_only", lambda: self.admin.issue("--read-only"))
+
+
+class Stack:
+    def __init__(self, name):
+        self.name = name
+        self.folder = make_folder()
+        self.given_state = os.path.join(self.folder, "state")
+        self.port = free_port()
+        self._home = None
+        self.service = "service"
+
+    # ---- starting and stopping ----
+
+    def serve(self, *arguments, check=True):
+        return run([os.path.join(ROOT, "tools", "serve"), *arguments], check=check,
+                   env=dict(CLEAN_ENV, ADIT_STATE=self.given_state, ADIT_PORT=str(self.port),
+                            ADIT_BUILD=BUILD))
+
+    def start(self):
+        # Somebody else may take the port between asking for it and using it.
+        for attempt in range(3):
+            done = self.serve("--detach", check=attempt == 2)
+            if done.returncode == 0:
+                break
+            if "in use" not in done.stderr:
+                raise AssertionError("the stack did not start\n" + done.stdout + done.stderr)
+            self.port = free_port()
+        self._read_env()
+
+    def _read_env(self):
+        lines = self.serve("--env").stdout.splitlines()
+        self.env = {}
+        for line in lines:
+            name, value = shlex.split(line)[1].split("=", 1)
+            self.env[name] = value
+        self.state = os.path.dirname(self.env["ADIT_CONF"])
+        self.run_folder = self.env["PGHOST"]
+        self.key = self.env["ADIT_KEY"]
+        self.url = self.env["ADIT_URL"]
+
+    def stop(self):
+        self.serve("--stop")
+
+    def restart(self):
+        self.stop()
+        self.start()
+
+    def remove(self):
+        try:
+            self.stop()
+        finally:
+            # The state folder may be a link to where the service user gets to.
+            real = os.path.realpath(self.given_state)
+            shutil.rmtree(real, ignore_errors=True)
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    # ---- settings ----
+
+    @property
+    def conf_path(self):
+        return self.env["ADIT_CONF"]
+
+    def read_conf(self):
+        with open(self.conf_path, encoding="utf-8") as file:
+            return file.read()
+
+    def write_conf(self, text):
+        # In place: the file keeps its owner and mode.
+        with open(self.conf_path, "w", encoding="utf-8") as file:
+            file.write(text)
+        named = re.search(r"^name *= *(\S+)", text, re.M)
+        self.service = named.group(1) if named else "service"
+
+    def set_conf(self, section, key, value):
+        text = self.read_conf()
+        line = "%s = %s" % (key, value)
+        kept = re.sub(r"(?m)^%s *=.*\n" % re.escape(key), "", text)
+        if "[%s]" % section in kept:
+            kept = kept.replace("[%s]\n" % section, "[%s]\n%s\n" % (section, line), 1)
+        else:
+            kept += "\n[%s]\n%s\n" % (section, line)
+        self.write_conf(kept)
+
+    # ---- tools ----
+
+    def ctl_run(self, *arguments, check=False, conf=None, **options):
+        return run([self.env["ADITCTL"], "-c", conf or self.conf_path, *arguments], check=check,
+                   **options)
+
+    def ctl(self, *arguments):
+        """Runs aditctl and returns what it printed, without the line's end."""
+        return self.ctl_run(*arguments, check=True).stdout.rstrip("\n")
+
+    def pg_env(self, user="postgres"):
+        return dict(CLEAN_ENV, PGUSER=user, PGHOST=self.env["PGHOST"], PGPORT=self.env["PGPORT"],
+                    PGDATABASE=self.env["PGDATABASE"], PGOPTIONS="-c client_min_messages=error")
+
+    def psql_run(self, sql, user="postgres"):
+        return run(["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1",
+                    "-v", "VERBOSITY=verbose"],
+                   check=False, env=self.pg_env(user), input=sql)
+
+    def psql(self, sql, user="postgres"):
+        done = self.psql_run(sql, user)
+        if done.returncode != 0:
+            raise AssertionError("psql: %s\n%s" % (sql, done.stderr))
+        return done.stdout.rstrip("\n")
+
+    def dump(self):
+        """All rows of all tables, as pg_dump prints them."""
+        dump = run(["pg_dump", "--data-only", "--no-comments"], env=self.pg_env()).stdout
+        # Newer ones put a random word around it.
+        return re.sub(r"(?m)^\\(un)?restrict .*$", "", dump)
+
+    # ---- what is there ----
+
+    def client(self, key=None):
+        return Client("127.0.0.1", self.port, key=key, service=self.service)
+
+    @property
+    def home(self):
+        """The account of tests that need no account of their own."""
+        if self._home is None:
+            self._home = Account(self, "home")
+        return self._home
+
+    def account(self, name="account"):
+        return Account(self, name)
+
+    def logs(self):
+        """All that the stack's programs have logged, by file."""
+        found = {}
+        for folder, _, names in os.walk(os.path.join(self.state, "log")):
+            for name in names:
+                path = os.path.join(folder, name)
+                with open(path, "rb") as file:
+                    found[os.path.relpath(path, self.state)] = file.read()
+        return found
+
+    def _processes(self):
+        for name in os.listdir("/proc"):
+            if not name.isdigit():
+                continue
+            try:
+                with open("/proc/%s/cmdline" % name, "rb") as file:
+                    command = file.read().decode("utf-8", "replace").split("\0")
+                with open("/proc/%s/stat" % name, encoding="utf-8") as file:
+                    parent = int(file.read().rpartition(")")[2].split()[1])
+            except (OSError, IndexError, ValueError):
+                continue
+            yield int(name), parent, command
+
+    def responder(self):
+        """Process ids of the responder's supervisor and of its workers."""
+        program = os.path.join(self.state, "bin", "adit.fcgi")
+        found = {pid: parent for pid, parent, command in self._processes()
+                 if command[0] == program}
+        masters = [pid for pid, parent in found.items() if parent not in found]
+        return masters[0], [pid for pid, parent in found.items() if parent in masters]
+
+    def command_lines(self):
+        """Those of all processes, as anybody on the machine may see them."""
+        return "\n".join(" ".join(command) for _, _, command in self._processes())
+
+    def n_workers(self):
+        """How many workers the responder was told to have."""
+        master, _ = self.responder()
+        command = next(command for pid, _, command in self._processes() if pid == master)
+        if "--workers" in command:
+            return int(command[command.index("--workers") + 1])
+        usage = run([command[0], "--help"]).stdout
+        return int(re.search(r"\((\d+) with --listen", usage).group(1))
+
+    def children(self, pid):
+        return [child for child, parent, _ in self._processes() if parent == pid]
+
+    def nginx_master(self):
+        with open(os.path.join(self.run_folder, "nginx.pid"), encoding="utf-8") as file:
+            return int(file.read())

@@ -1,0 +1,337 @@
+# SPDX-License-Identifier: MIT
+"""aditctl: its commands, what they print, and how they end: 0 done, 1 failed, 2 called wrongly."""
+import concurrent.futures
+import os
+import re
+import shutil
+
+from adit import samples, stack
+from adit.case import Case
+
+CREDENTIALS = "/ssh_credentials"
+KEY = r"adit_[0-9A-Za-z]{49}"
+COMMANDS = ["migrate", "account create", "user create", "bot create", "key issue", "key list",
+            "key revoke", "secrets init", "doctor"]
+
+
+class CtlCase(Case):
+    stack_name = "aditctl"
+
+    def ctl(self, *arguments, status=0, **options):
+        done = self.stack.ctl_run(*arguments, **options)
+        self.assertEqual(done.returncode, status, done)
+        if status:
+            self.assertIn("aditctl", done.stderr)
+        return done
+
+    def listed(self, ident):
+        """The row of a key, by the names of its columns."""
+        names, *rows = [line.split("\t") for line in self.ctl("key", "list").stdout.splitlines()]
+        return next(dict(zip(names, row)) for row in rows if row[0] == ident)
+
+
+class Calls(CtlCase):
+    def test_help(self):
+        for words in [[]] + [command.split() for command in COMMANDS] + [
+                [command.split()[0]] for command in COMMANDS]:
+            for option in ("--help", "-h"):
+                with self.subTest(" ".join([*words, option])):
+                    done = self.ctl(*words, option)
+                    self.assertTrue(done.stdout.startswith("Usage: aditctl"), done.stdout)
+                    self.assertEqual(done.stderr, "")
+
+    def test_help_names_all_commands(self):
+        shown = self.ctl("--help").stdout
+        for command in COMMANDS:
+            self.assertIn(command, shown)
+
+    def test_help_needs_no_settings(self):
+        for words in ([], ["key"], ["key", "issue"], ["migrate"]):
+            self.ctl(*words, "--help", conf="/nonexistent")
+
+    def test_misuse(self):
+        self.each([(" ".join(arguments), arguments) for arguments in (
+            ["nonsense"], ["key"], ["key", "nonsense"], ["account"], ["account", "delete"],
+            ["user"], ["bot", "x"], ["secrets"], ["--nonsense"], ["migrate", "--nonsense"],
+            ["migrate", "x"], ["doctor", "x"], ["account", "create", "x"],
+            ["account", "create", "--admin"], ["user", "create", "--read-only"],
+            ["user", "create", "--account"], ["key", "issue", "--expires"],
+            ["key", "issue", "--expires", "x"], ["key", "issue", "--expires", "90"],
+            ["key", "issue", "--expires", "0d"], ["key", "issue", "--expires", "-1d"],
+            ["key", "issue", "--expires", "1y"], ["key", "issue", "--expires", "1d1d"],
+            ["key", "issue", "--expires", "99999999999999999999d"],
+            ["key", "issue", "--expires", ""], ["key", "issue", "x"], ["key", "revoke"],
+            ["key", "revoke", "a", "b"], ["key", "revoke", "a b"], ["key", "list", "x"],
+            ["account", "create", "--name", "x" * 256], ["account", "create", "--name", "a\nb"],
+            ["key", "issue", "--description", "x" * 256], ["secrets", "init", "x"],
+        )], lambda arguments: self.assertEqual(self.ctl(*arguments, status=2).stdout, ""))
+
+    def test_nothing_at_all(self):
+        done = stack.run([self.stack.env["ADITCTL"]], check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("Usage: aditctl", done.stdout + done.stderr)
+
+    def test_failures(self):
+        self.each([(" ".join(arguments), arguments) for arguments in (
+            ["user", "create", "--account", samples.unknown_id("ac")],
+            ["bot", "create", "--account", "x"],
+            ["key", "issue", "--for", samples.unknown_id("usr")],
+            ["key", "revoke", samples.unknown_id("ak")],
+            ["secrets", "init"],
+        )], lambda arguments: self.assertEqual(self.ctl(*arguments, status=1).stdout, ""))
+
+    def test_settings(self):
+        for arguments in (["migrate"], ["doctor"], ["key", "list"]):
+            with self.subTest(" ".join(arguments)):
+                done = self.ctl(*arguments, status=1, conf="/nonexistent")
+                self.assertIn("/nonexistent", done.stderr)
+
+    def test_conf_may_stand_behind_the_command(self):
+        done = stack.run([self.stack.env["ADITCTL"], "key", "list", "-c", self.stack.conf_path])
+        self.assertIn("ak_", done.stdout)
+        done = stack.run([self.stack.env["ADITCTL"], "key", "list"],
+                         env=dict(stack.CLEAN_ENV, ADIT_CONF=self.stack.conf_path))
+        self.assertIn("ak_", done.stdout)
+
+    def test_database_away(self):
+        conf = os.path.join(self.stack.folder, "away.conf")
+        with open(conf, "w", encoding="utf-8") as file:
+            file.write("[database]\nconninfo = host=/nonexistent password=s3cr3t\n"
+                       "[secrets]\nkey_file = %s/adit.key\n" % self.stack.state)
+        for command in COMMANDS:
+            if command in ("secrets init",):
+                continue
+            words = command.split() + (["ak_x"] if command == "key revoke" else [])
+            with self.subTest(command):
+                done = self.ctl(*words, status=1, conf=conf) if command != "doctor" else \
+                    self.stack.ctl_run("doctor", conf=conf)
+                self.assertEqual(done.returncode, 1)
+                self.assertNotIn("s3cr3t", done.stdout + done.stderr)
+
+
+class Principals(CtlCase):
+    def test_print_an_id_alone(self):
+        account = self.ctl("account", "create", "--name", "Größe").stdout
+        self.assertRegex(account, r"^ac_[0-9A-Za-z]{27}\n$")
+        account = account.strip()
+        for kind, prefix in (("user", "usr"), ("bot", "bot")):
+            for options in ([], ["--admin"], ["--name", "x"], ["--admin", "--name", "y"]):
+                with self.subTest("%s %s" % (kind, options)):
+                    ident = self.ctl(kind, "create", "--account", account, *options).stdout
+                    self.assertRegex(ident, r"^%s_[0-9A-Za-z]{27}\n$" % prefix)
+                    row = self.stack.psql("SELECT account_id, kind, is_admin, name FROM"
+                                          " adit.principal WHERE id = '%s'" % ident.strip())
+                    self.assertEqual(row, "|".join([
+                        account, kind, "t" if "--admin" in options else "f",
+                        options[-1] if "--name" in options else ""]))
+
+    def test_one_of_several_has_to_be_named(self):
+        self.stack.account()
+        self.assertIn("--account", self.ctl("user", "create", status=2).stderr)
+        self.assertIn("--for", self.ctl("key", "issue", status=2).stderr)
+
+
+class Keys(CtlCase):
+    def issue(self, *options):
+        """Issues a key.  Returns it and its row."""
+        done = self.ctl("key", "issue", "--for", self.home.admin.id, *options)
+        self.assertRegex(done.stdout, "^%s\n$" % KEY)
+        key = done.stdout.strip()
+        ident = self.stack.psql("SELECT id FROM adit.api_key WHERE digest = sha256('%s'::bytea)"
+                                % key)
+        return key, self.listed(ident)
+
+    def test_prints_the_key_alone(self):
+        key, row = self.issue()
+        self.assertEqual(samples.well_formed_key(key[5:48]), key)
+        self.assert_ok(self.stack.client(key).get(CREDENTIALS))
+        self.assertEqual(row["HOLDER"], self.home.admin.id)
+
+    def test_options(self):
+        _, row = self.issue("--description", "for the tests", "--read-only", "--expires", "90d")
+        self.assertEqual((row["DESCRIPTION"], row["MODE"]), ("for the tests", "read-only"))
+        self.assertRegex(row["EXPIRES"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+        days = self.stack.psql("SELECT round(extract(epoch FROM expires_at - now()) / 8640)"
+                               " FROM adit.api_key WHERE id = '%s'" % row["ID"])
+        self.assertEqual(days, "900")
+
+    def test_durations(self):
+        for text, seconds in (("1s", 1), ("1m", 60), ("2h", 7200), ("1d", 86400), ("1w", 604800)):
+            with self.subTest(text):
+                _, row = self.issue("--expires", text)
+                left = self.stack.psql("SELECT extract(epoch FROM expires_at - created_at)::bigint"
+                                       " FROM adit.api_key WHERE id = '%s'" % row["ID"])
+                self.assertEqual(left, str(seconds))
+
+    def test_read_only(self):
+        key, _ = self.issue("--read-only")
+        client = self.stack.client(key)
+        self.assert_ok(client.get(CREDENTIALS))
+        self.assert_error(client.post(CREDENTIALS, samples.credential()), 9005)
+
+    def test_list_shows_no_key(self):
+        key, _ = self.issue()
+        shown = self.ctl("key", "list").stdout
+        self.assertNotIn(key, shown)
+        self.assertNotIn(key[5:48], shown)
+        self.assertIsNone(re.search(KEY, shown))
+
+    def test_revoke(self):
+        key, row = self.issue()
+        self.assertEqual(row["STATE"], "active")
+        self.ctl("key", "revoke", row["ID"])
+        self.assert_error(self.stack.client(key).get(CREDENTIALS), 203)
+        self.assertEqual(self.listed(row["ID"])["STATE"], "revoked")
+        # Again changes nothing, and is no fault that a script would stumble over.
+        when = self.stack.psql("SELECT revoked_at FROM adit.api_key WHERE id = '%s'" % row["ID"])
+        self.assertIn(self.stack.ctl_run("key", "revoke", row["ID"]).returncode, (0, 1))
+        self.assertEqual(self.stack.psql("SELECT revoked_at FROM adit.api_key WHERE id = '%s'"
+                                         % row["ID"]), when)
+
+    def test_expired_shows(self):
+        _, row = self.issue("--expires", "1h")
+        self.stack.psql("UPDATE adit.api_key SET expires_at = now() WHERE id = '%s'" % row["ID"])
+        self.assertEqual(self.listed(row["ID"])["STATE"], "expired")
+
+
+class Secrets(CtlCase):
+    def test_init(self):
+        folder = stack.make_folder()
+        self.addCleanup(shutil.rmtree, folder)
+        conf = os.path.join(folder, "adit.conf")
+        with open(conf, "w", encoding="utf-8"):
+            pass
+        done = self.ctl("secrets", "init", conf=conf)
+        path = os.path.join(folder, "adit.key")
+        self.assertEqual(done.stdout, path + "\n")
+        self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        self.assertRegex(text, r"^\S+ [0-9a-f]{64}\n$")
+        self.assertNotIn(text.split()[1], done.stdout + done.stderr)
+        # A key that encrypted something is not replaced.
+        self.ctl("secrets", "init", status=1, conf=conf)
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(file.read(), text)
+
+    def test_a_new_key_in_front_seals_and_the_old_one_opens(self):
+        path = os.path.join(self.stack.state, "adit.key")
+        config = {"provider": {"provider_a": {"client_id": "a", "client_secret": "kept"}}}
+        self.assert_ok(self.admin.put("/edges/https/turn/routes/old/oauth", config))
+        with open(path, encoding="utf-8") as file:
+            old = file.read()
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("newer %s\n%s" % ("5a" * 32, old))
+        self.stack.restart()
+        self.assertEqual(self.assert_ok(self.admin.get("/edges/https/turn/routes/old/oauth"))
+                         ["provider"]["provider_a"]["client_secret"], "kept")
+        self.assert_ok(self.admin.put("/edges/https/turn/routes/new/oauth", config))
+        self.assertEqual(self.stack.psql(
+            "SELECT client_secret_key_id FROM adit.oauth_module WHERE edge_id = 'turn'"
+            " AND route_id = 'new'"), "newer")
+
+
+class Migrate(CtlCase):
+    def test_again_changes_nothing(self):
+        def schema():
+            dump = stack.run(["pg_dump", "--schema-only"], env=self.stack.pg_env()).stdout
+            return re.sub(r"(?m)^\\(un)?restrict .*$", "", dump)
+        before, rows = schema(), self.stack.dump()
+        for _ in range(2):
+            done = self.ctl("migrate")
+            self.assertNotIn("applied", done.stdout)
+        self.assertEqual(schema(), before)
+        self.assertEqual(self.stack.dump(), rows)
+
+    def test_brings_grants_back(self):
+        self.stack.psql("REVOKE ALL ON adit.oauth_module FROM adit_responder;"
+                        "GRANT ALL ON adit.account TO adit_responder")
+        self.ctl("migrate")
+        self.assertEqual(self.stack.psql(
+            "SELECT has_table_privilege('adit', 'adit.oauth_module', 'DELETE'),"
+            " has_table_privilege('adit', 'adit.account', 'SELECT')"), "t|f")
+
+    def test_from_nothing_in_another_database(self):
+        self.stack.psql("CREATE DATABASE other")
+        conf = os.path.join(self.stack.folder, "other.conf")
+        with open(conf, "w", encoding="utf-8") as file:
+            file.write("[database]\nconninfo = host=%s dbname=other user=postgres\n"
+                       "[secrets]\nkey_file = %s/adit.key\n" % (
+                           self.stack.run_folder, self.stack.state))
+        # Before: every other command fails and says what to do.
+        for words in (["key", "list"], ["account", "create"], ["user", "create"]):
+            with self.subTest(" ".join(words)):
+                self.assertIn("aditctl migrate", self.ctl(*words, status=1, conf=conf).stderr)
+        self.assertEqual(self.stack.ctl_run("doctor", conf=conf).returncode, 1)
+        self.assertIn("applied", self.ctl("migrate", conf=conf).stdout)
+        # Where there is only one account and one holder, they need not be named.
+        self.ctl("user", "create", status=1, conf=conf)
+        account = self.ctl("account", "create", conf=conf).stdout.strip()
+        self.ctl("key", "issue", status=1, conf=conf)
+        user = self.ctl("user", "create", "--admin", conf=conf).stdout.strip()
+        self.assertRegex(self.ctl("key", "issue", conf=conf).stdout, "^%s\n$" % KEY)
+        row = self.ctl("key", "list", conf=conf).stdout.splitlines()[1].split("\t")
+        self.assertEqual(row[1:3], [account, user])
+
+    def test_two_at_once(self):
+        self.stack.psql("CREATE DATABASE twice")
+        conf = os.path.join(self.stack.folder, "twice.conf")
+        with open(conf, "w", encoding="utf-8") as file:
+            file.write("[database]\nconninfo = host=%s dbname=twice user=postgres\n"
+                       % self.stack.run_folder)
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            for done in pool.map(lambda _: self.stack.ctl_run("migrate", conf=conf), range(4)):
+                self.assertEqual(done.returncode, 0, done)
+
+
+class Doctor(CtlCase):
+    def doctor(self):
+        return self.stack.ctl_run("doctor")
+
+    def test_all_is_well(self):
+        done = self.doctor()
+        self.assertEqual(done.returncode, 0, done)
+        self.assertNotIn("trouble", done.stdout)
+        for what in ("settings", "secrets", "database", "schema", "grants", "clock"):
+            self.assertIn(what, done.stdout)
+
+    def assert_trouble(self, word, break_sql, mend_sql):
+        self.stack.psql(break_sql)
+        try:
+            done = self.doctor()
+            self.assertEqual(done.returncode, 1, done)
+            lines = [line for line in done.stdout.splitlines() if line.startswith("trouble")]
+            self.assertTrue(any(word in line for line in lines), done.stdout)
+        finally:
+            self.stack.psql(mend_sql)
+        self.assertEqual(self.doctor().returncode, 0)
+
+    def test_troubles(self):
+        self.each([
+            ("a grant is missing", "grants", "REVOKE INSERT ON adit.ssh_credential FROM"
+             " adit_responder", "GRANT INSERT ON adit.ssh_credential TO adit_responder"),
+            ("the schema is older", "schema", "UPDATE adit.migration SET version = -version",
+             "UPDATE adit.migration SET version = -version"),
+            ("the schema is missing", "schema", "ALTER SCHEMA adit RENAME TO away",
+             "ALTER SCHEMA away RENAME TO adit"),
+            ("the role may not log in", "database", "ALTER ROLE adit NOLOGIN",
+             "ALTER ROLE adit LOGIN"),
+        ], self.assert_trouble)
+
+    def test_more_than_needed(self):
+        """A responder that could make keys is worth a word; whether it is trouble is left open."""
+        self.stack.psql("GRANT INSERT ON adit.api_key TO adit_responder")
+        try:
+            self.assertIn("adit.api_key", self.doctor().stdout)
+        finally:
+            self.stack.psql("REVOKE INSERT ON adit.api_key FROM adit_responder")
+
+    def test_key_file(self):
+        path = os.path.join(self.stack.state, "adit.key")
+        os.rename(path, path + ".away")
+        try:
+            done = self.doctor()
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(path, done.stdout)
+        finally:
+            os.rename(path + ".away", path)

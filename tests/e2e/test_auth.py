@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: MIT
+"""API keys: their form, their life, and how they are presented (section 3)."""
+from adit import samples
+from adit.case import Case, without_operation_id
+
+
+class Presented(Case):
+    def ask(self, *authorizations):
+        headers = [("Authorization", value) for value in authorizations]
+        answer = self.nobody.call("GET", "/ssh_credentials", more=headers)
+        return answer
+
+    def test_accepted(self):
+        key = self.home.admin.key
+        self.each([
+            ("as documented", "Bearer " + key),
+            ("lower case", "bearer " + key),
+            ("upper case", "BEARER " + key),
+            ("mixed case", "bEaReR " + key),
+            ("two spaces", "Bearer  " + key),
+            ("spaces behind", "Bearer " + key + "  "),
+            ("a tab", "Bearer\t" + key),
+        ], lambda value: self.assert_ok(self.ask(value)))
+
+    def test_refused(self):
+        key = self.home.admin.key
+        other = samples.well_formed_key()
+        flipped = key[:-1] + ("0" if key[-1] != "0" else "1")
+        self.each([
+            ("empty", "", 200),
+            ("another scheme", "Basic dXNlcjpwYXNz", 201),
+            ("the key alone", key, 201),
+            ("a longer word", "Bearers " + key, 201),
+            ("no space", "Bearer" + key, 201),
+            ("Token", "Token " + key, 201),
+            ("a digest", 'Digest username="x"', 201),
+            ("the scheme alone", "Bearer", 202),
+            ("the scheme and spaces", "Bearer   ", 202),
+            ("noise", "Bearer xyz", 202),
+            ("wrong check digits", "Bearer " + flipped, 202),
+            ("one digit short", "Bearer " + key[:-1], 202),
+            ("one digit long", "Bearer " + key + "0", 202),
+            ("another prefix", "Bearer Adit" + key[4:], 202),
+            ("without its prefix", "Bearer " + key[5:], 202),
+            ("a wrong digit inside", "Bearer " + key[:20] + "_" + key[21:], 202),
+            ("two digits exchanged", "Bearer adit_" + key[6] + key[5] + key[7:], 202),
+            ("two keys", "Bearer %s, Bearer %s" % (key, key), 202),
+            ("a key and more", "Bearer " + key + " x", 202),
+            ("in quotes", 'Bearer "%s"' % key, 202),
+            ("lower case", "Bearer " + key.lower(), 202),
+            ("unknown", "Bearer " + other, 203),
+        ], lambda value, number: self.assert_error(self.ask(value), number))
+
+    def test_missing(self):
+        self.assert_error(self.ask(), 200)
+
+    def test_twice(self):
+        """nginx 1.22 refuses a repeated Authorization itself, with 400; other servers pass it on.
+        What the responder makes of it stands in test_fastcgi."""
+        value = "Bearer " + self.home.admin.key
+        for first, second in ((value, value), (value, "Bearer x"), ("Basic eDp5", value)):
+            with self.subTest(first[:10] + second[:10]):
+                answer = self.nobody.send("GET", "/ssh_credentials", [
+                    ("Authorization", first), ("Authorization", second), ("Service-Version", "2")])
+                self.assertIn(answer.status, (400, 401))
+
+    def test_challenge(self):
+        key = samples.well_formed_key()
+        self.each([
+            ("missing", (), "Bearer"),
+            ("another scheme", ("Basic eDp5",), "Bearer"),
+            ("malformed", ("Bearer xyz",), 'Bearer error="invalid_token"'),
+            ("unknown", ("Bearer " + key,), 'Bearer error="invalid_token"'),
+        ], lambda values, wanted: self.assertEqual(
+            self.ask(*values).header("WWW-Authenticate"), wanted))
+
+    def test_message_for_a_missing_header_names_the_web_server(self):
+        """Under Apache the header reaches no program until told: the error names this cause."""
+        self.assertIn("web server", self.ask().json["msg"])
+
+    def test_key_in_the_query_is_none(self):
+        answer = self.nobody.call("GET", "/ssh_credentials?api_key=" + self.home.admin.key)
+        self.assert_error(answer, 200)
+
+    def test_answers_quote_no_key(self):
+        key = self.home.admin.key
+        for value in ("Bearer " + key + "x", "Basic " + key, key, "Bearer " + key[:-1]):
+            self.assertNotIn(key[:30].encode(), self.ask(value).body)
+
+
+class Life(Case):
+    def setUp(self):
+        self.key = self.home.admin.issue()
+        self.client = self.stack.client(self.key)
+
+    def key_id(self):
+        """The identifier of the key that was issued last."""
+        return self.stack.psql("SELECT id FROM adit.api_key WHERE digest = sha256('%s'::bytea)"
+                               % self.key)
+
+    def assert_refused_everywhere(self):
+        """Every worker refuses, whatever it has seen before."""
+        for _ in range(12):
+            self.assert_error(self.client.get("/ssh_credentials"), 203)
+        for method, target, body in (
+                ("POST", "/ssh_credentials", samples.credential()),
+                ("GET", "/ssh_credentials/" + samples.unknown_id(), None),
+                ("PATCH", "/ssh_credentials/" + samples.unknown_id(), {}),
+                ("DELETE", "/ssh_credentials/" + samples.unknown_id(), None),
+                ("PUT", "/edges/https/e/routes/r/oauth", {"provider": {"provider_a": {
+                    "client_id": "a", "client_secret": "b"}}}),
+                ("GET", "/edges/https/e/routes/r/oauth", None),
+                ("DELETE", "/edges/https/e/routes/r/oauth", None),
+                ("PUT", "/edges/tls/t/mutual_tls", {}),
+                ("GET", "/edges/tls/t/mutual_tls", None),
+                ("DELETE", "/edges/tls/t/mutual_tls", None)):
+            with self.subTest("%s %s" % (method, target)):
+                self.assert_error(self.client.call(method, target, body), 203)
+
+    def use(self):
+        """Lets the workers see the key, so that one that cached it would show."""
+        for _ in range(12):
+            self.assert_ok(self.client.get("/ssh_credentials"))
+            self.assert_ok(self.client.put("/edges/https/e/routes/life/oauth", {
+                "provider": {"provider_a": {"client_id": "a", "client_secret": "b"}}}))
+
+    def test_revoked(self):
+        self.use()
+        self.stack.ctl("key", "revoke", self.key_id())
+        self.assert_refused_everywhere()
+
+    def test_expired(self):
+        self.use()
+        self.stack.psql("UPDATE adit.api_key SET expires_at = now() WHERE id = '%s'"
+                        % self.key_id())
+        self.assert_refused_everywhere()
+
+    def test_not_expired_yet(self):
+        self.stack.psql("UPDATE adit.api_key SET expires_at = now() + interval '1 hour'"
+                        " WHERE id = '%s'" % self.key_id())
+        self.use()
+
+    def test_deleted(self):
+        self.use()
+        self.stack.psql("DELETE FROM adit.api_key WHERE id = '%s'" % self.key_id())
+        self.assert_refused_everywhere()
+
+    def test_made_read_only(self):
+        self.use()
+        self.stack.psql("UPDATE adit.api_key SET read_only = true WHERE id = '%s'" % self.key_id())
+        self.assert_ok(self.client.get("/ssh_credentials"))
+        self.assert_error(self.client.post("/ssh_credentials", samples.credential()), 9005)
+
+    def test_unknown_expired_and_revoked_look_alike(self):
+        unknown = self.stack.client(samples.well_formed_key()).get("/ssh_credentials")
+        self.stack.ctl("key", "revoke", self.key_id())
+        revoked = self.client.get("/ssh_credentials")
+        self.key = self.home.admin.issue()
+        self.stack.psql("UPDATE adit.api_key SET expires_at = now() WHERE id = '%s'"
+                        % self.key_id())
+        expired = self.stack.client(self.key).get("/ssh_credentials")
+        self.assertEqual(without_operation_id(unknown), without_operation_id(revoked))
+        self.assertEqual(without_operation_id(unknown), without_operation_id(expired))
+
+
+class ReadOnly(Case):
+    def test_reads(self):
+        made = self.admin.post("/ssh_credentials", samples.credential()).json
+        self.admin.put("/edges/https/ro/routes/r/oauth", {})
+        self.admin.put("/edges/tls/ro/mutual_tls", {})
+        for target in ("/ssh_credentials", "/ssh_credentials/" + made["id"],
+                       "/edges/tls/ro/mutual_tls", "/edges/https/ro/routes/r/oauth"):
+            for method in ("GET", "HEAD"):
+                with self.subTest("%s %s" % (method, target)):
+                    self.assertEqual(self.reader.call(method, target).status, 200)
+
+    def test_options(self):
+        self.assert_ok(self.reader.call("OPTIONS", "/ssh_credentials"), 204)
+
+    def test_does_not_write(self):
+        made = self.admin.post("/ssh_credentials", samples.credential()).json
+        self.admin.put("/edges/https/ro2/routes/r/oauth", {})
+        self.admin.put("/edges/tls/ro2/mutual_tls", {})
+        reader = self.reader
+        before = self.stack.dump()
+
+        def check(method, target, body):
+            self.assert_error(reader.call(method, target, body), 9005)
+        secret = {"provider": {"provider_a": {"client_id": "a", "client_secret": "b"}}}
+        self.each([("%s %s" % row[:2], *row) for row in (
+            ("POST", "/ssh_credentials", samples.credential()),
+            ("PATCH", "/ssh_credentials/" + made["id"], {"description": "x"}),
+            ("PATCH", "/ssh_credentials/" + made["id"], {}),
+            ("DELETE", "/ssh_credentials/" + made["id"], None),
+            ("PUT", "/edges/https/ro2/routes/r/oauth", {"enabled": False}),
+            ("PUT", "/edges/https/ro2/routes/new/oauth", secret),
+            ("DELETE", "/edges/https/ro2/routes/r/oauth", None),
+            ("PUT", "/edges/tls/ro2/mutual_tls", {"enabled": False}),
+            ("DELETE", "/edges/tls/ro2/mutual_tls", None),
+            ("DELETE", "/edges/tls/not-there/mutual_tls", None))], check)
+        self.assertEqual(self.stack.dump(), before)

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: MIT
+"""Settings files and command lines that stop the start, with file, line and reason."""
+import os
+import shutil
+import subprocess
+
+from adit import stack
+from adit.case import Case
+
+PROGRAM = os.path.join(stack.BUILD, "adit.fcgi")
+KEY_LINE = "k1 " + "ab" * 32 + "\n"
+
+
+class ConfCase(Case):
+    def setUp(self):
+        self.folder = stack.make_folder()
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.conf = os.path.join(self.folder, "test.conf")
+        self.write_key_file(KEY_LINE)
+
+    def write(self, text, path=None):
+        with open(path or self.conf, "wb") as file:
+            file.write(text if isinstance(text, bytes) else text.encode())
+
+    def write_key_file(self, text, mode=0o600):
+        self.key_file = os.path.join(self.folder, "adit.key")
+        self.write(text, self.key_file)
+        os.chmod(self.key_file, mode)
+
+    def start(self, *arguments, **environment):
+        """Runs the program as CGI without a request, which ends in any case."""
+        return subprocess.run([PROGRAM, *arguments], stdin=subprocess.DEVNULL, timeout=20,
+                              capture_output=True, text=True,
+                              env={**stack.CLEAN_ENV, **environment})
+
+    def assert_stops(self, says, *arguments, **environment):
+        done = self.start(*arguments or ("-c", self.conf), **environment)
+        self.assertEqual(done.returncode, 1, done)
+        self.assertEqual(done.stdout, "")
+        for part in says:
+            self.assertIn(part, done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        return done
+
+    def assert_starts(self, *arguments, **environment):
+        """It gets as far as missing a request."""
+        self.assert_stops(["no CGI request"], *arguments, **environment)
+
+
+class Files(ConfCase):
+    GOOD = [
+        ("empty", ""),
+        ("comments", "; a comment\n# another\n\n[service]\n; name = x\n"),
+        ("no line's end", "[service]\nname = x"),
+        ("CRLF", "[service]\r\nname = x\r\n"),
+        ("blanks", "[service]\n  name   =   x  \n"),
+        ("a colon", "[service]\nname: x\n"),
+        ("longest name", "[service]\nname = a" + "0" * 31 + "\n"),
+        ("base URLs", "[service]\nbase_url = https://a.example:8443/b/c///\n"),
+        ("an IPv6 base URL", "[service]\nbase_url = http://[::1]:80\n"),
+        ("providers by tabs", "[service]\nproviders = a\tb c  d e f_1 g2 h\n"),
+        ("each level", "[log]\nlevel = debug\ntarget = stderr\n"),
+        ("a URI as conninfo", "[database]\nconninfo = postgresql://u@h/d?connect_timeout=3\n"),
+    ]
+    # Text, the line at fault, and parts of the reason.
+    BAD = [
+        ("unknown key", "[service]\nnmae = x\n", 2, ["nmae", "service"]),
+        ("unknown section", "[services]\nname = x\n", 2, ["services"]),
+        ("no section", "name = x\n", 1, ["name"]),
+        ("no key", "[service]\nnonsense\n", 2, []),
+        ("section not closed", "[service\nname = x\n", 1, []),
+        ("twice", "[service]\nname = a\nname = b\n", 3, ["name", "twice"]),
+        ("twice, in two sections", "[service]\nname = a\n[log]\nlevel=info\n[service]\nname = b\n",
+         6, ["name", "twice"]),
+        ("name empty", "[service]\nname =\n", 2, ["name", "lowercase"]),
+        ("name in upper case", "[service]\nname = Service\n", 2, ["name"]),
+        ("name with a digit first", "[service]\nname = 1a\n", 2, ["name"]),
+        ("name with a hyphen", "[service]\nname = a-b\n", 2, ["name"]),
+        ("name with an umlaut", "[service]\nname = ä\n", 2, ["name"]),
+        ("name too long", "[service]\nname = " + "a" * 33 + "\n", 2, ["name"]),
+        ("two names", "[service]\nname = a b\n", 2, ["name"]),
+        ("seven providers", "[service]\nproviders = a b c d e f g\n", 2, ["providers", "eight"]),
+        ("nine providers", "[service]\nproviders = a b c d e f g h i\n", 2, ["providers"]),
+        ("no providers", "[service]\nproviders =\n", 2, ["providers"]),
+        ("the same provider twice", "[service]\nproviders = a b c d e f g a\n", 2, ["different"]),
+        ("a provider in upper case", "[service]\nproviders = A b c d e f g h\n", 2, ["providers"]),
+        ("a provider with a hyphen", "[service]\nproviders = a-a b c d e f g h\n", 2,
+         ["providers"]),
+        ("a provider too long", "[service]\nproviders = %s b c d e f g h\n" % ("a" * 33), 2,
+         ["providers"]),
+        ("commas", "[service]\nproviders = a,b,c,d,e,f,g,h\n", 2, ["providers"]),
+        ("another scheme", "\n\n[service]\nbase_url = ftp://a.example\n", 4, ["base_url"]),
+        ("no scheme", "[service]\nbase_url = a.example\n", 2, ["base_url"]),
+        ("no host", "[service]\nbase_url = https://\n", 2, ["base_url", "host"]),
+        ("no host but a slash", "[service]\nbase_url = https:///\n", 2, ["base_url"]),
+        ("a space in it", "[service]\nbase_url = https://a b\n", 2, ["base_url"]),
+        ("a query", "[service]\nbase_url = https://a/?x\n", 2, ["base_url"]),
+        ("a fragment", "[service]\nbase_url = https://a/#x\n", 2, ["base_url"]),
+        ("a quote", "[service]\nbase_url = https://a/\"x\n", 2, ["base_url"]),
+        ("a user", "[service]\nbase_url = https://u:p@a/\n", 2, ["base_url"]),
+        ("conninfo no pairs", "[database]\nconninfo = nonsense\n", 2, ["conninfo"]),
+        ("conninfo with an unknown word", "[database]\nconninfo = hots=x\n", 2, ["conninfo"]),
+        ("admin_conninfo", "[database]\nadmin_conninfo = x y\n", 2, ["admin_conninfo"]),
+        ("level", "[log]\nlevel = verbose\n", 2, ["level", "debug"]),
+        ("level in upper case", "[log]\nlevel = INFO\n", 2, ["level"]),
+        ("target", "[log]\ntarget = /var/log/adit\n", 2, ["target", "syslog"]),
+        ("a long line", "[service]\n; " + "x" * 5000 + "\nname = A\n", 2, ["longer"]),
+        ("rubbish", b"\xff\xfe\x00\x01\n", 1, []),
+    ]
+
+    def test_good(self):
+        def check(text):
+            self.write(text)
+            self.assert_starts("-c", self.conf)
+        self.each(self.GOOD, check)
+
+    def test_bad(self):
+        def check(text, line, says):
+            self.write(text)
+            self.assert_stops(["%s:%d: " % (self.conf, line), *says])
+        self.each(self.BAD, check)
+
+    def test_secret_values_are_not_quoted(self):
+        self.write("[database]\nconninfo = host=x password=s3cr3t nonsense\n")
+        self.assertNotIn("s3cr3t", self.assert_stops([self.conf + ":2"]).stderr)
+        self.write("[database]\nconinfo = password=s3cr3t\n")
+        self.assertNotIn("s3cr3t", self.assert_stops([self.conf + ":2"]).stderr)
+
+    def test_cannot_be_read(self):
+        self.assert_stops([self.conf + ": ", "No such file"])
+        os.mkdir(self.conf)
+        self.assert_stops([self.conf])
+
+    def test_where_it_is_looked_for(self):
+        self.write("[service]\nname = WRONG\n")
+        self.assert_stops([self.conf + ":2"], "--conf", self.conf)
+        self.assert_stops([self.conf + ":2"], "--conf=" + self.conf)
+        done = self.start(ADIT_CONF=self.conf)
+        self.assertIn(self.conf + ":2", done.stderr)
+
+    def test_the_option_wins_over_the_environment(self):
+        self.write("[service]\nname = WRONG\n")
+        self.write("", self.conf + "2")
+        self.assert_starts("-c", self.conf + "2", ADIT_CONF=self.conf)
+
+    def test_beside_the_program(self):
+        """Shared hosting starts it with nothing but its own place."""
+        program = os.path.join(self.folder, "adit.fcgi")
+        shutil.copy(PROGRAM, program)
+        self.write("[service]\nname = WRONG\n", os.path.join(self.folder, "adit.conf"))
+        done = subprocess.run([program], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              env={name: value for name, value in stack.CLEAN_ENV.items()
+                                   if name.endswith("SAN_OPTIONS")}, cwd="/", timeout=20)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(os.path.join(self.folder, "adit.conf") + ":2", done.stderr)
+
+    def test_sample_is_a_settings_file(self):
+        sample = self.start("--print-settings")
+        self.assertEqual((sample.returncode, sample.stderr), (0, ""))
+        self.write(sample.stdout)
+        self.assert_starts("-c", self.conf)
+
+
+class KeyFiles(ConfCase):
+    def setUp(self):
+        super().setUp()
+        self.write("")
+
+    GOOD = [
+        ("one key", KEY_LINE),
+        ("two keys", KEY_LINE + "k2 " + "cd" * 32 + "\n"),
+        ("comments and empty lines", "# a comment\n\n" + KEY_LINE),
+        ("upper case", KEY_LINE.replace("ab", "AB")),
+        ("no line's end", KEY_LINE.strip()),
+    ]
+    BAD = [
+        ("empty", "", ": "),
+        ("comments alone", "# x\n", ": "),
+        ("a short key", "k1 " + "ab" * 31 + "\n", ":1: "),
+        ("a long key", "k1 " + "ab" * 33 + "\n", ":1: "),
+        ("not hexadecimal", "k1 " + "zz" * 32 + "\n", ":1: "),
+        ("no id", "ab" * 32 + "\n", ":1: "),
+        ("no key", "k1\n", ":1: "),
+        ("a bad id", "k/1 " + "ab" * 32 + "\n", ":1: "),
+        ("the same id twice", KEY_LINE * 2, ":2: "),
+        ("too many", "".join("k%d %s\n" % (i, "ab" * 32) for i in range(17)), ":17: "),
+        ("words behind", KEY_LINE.strip() + " x\n", ":1: "),
+        ("blanks in hexadecimal", "k1 " + " ab" * 32 + "\n", ":1: "),
+    ]
+
+    def test_good(self):
+        def check(text):
+            self.write_key_file(text)
+            self.assert_starts("-c", self.conf)
+        self.each(self.GOOD, check)
+
+    def test_bad(self):
+        def check(text, where):
+            self.write_key_file(text)
+            done = self.assert_stops([self.key_file + where])
+            self.assertNotIn("abababab", done.stderr)
+        self.each(self.BAD, check)
+
+    def test_missing(self):
+        os.remove(self.key_file)
+        self.assert_stops([self.key_file, "aditctl secrets init"])
+
+    def test_open_to_others(self):
+        for mode in (0o644, 0o604, 0o602, 0o666):
+            with self.subTest(oct(mode)):
+                self.write_key_file(KEY_LINE, mode)
+                self.assert_stops([self.key_file, "others"])
+
+    def test_open_to_the_group(self):
+        """The web server's group may share it."""
+        self.write_key_file(KEY_LINE, 0o640)
+        self.assert_starts("-c", self.conf)
+
+    def test_no_file(self):
+        os.remove(self.key_file)
+        os.mkdir(self.key_file)
+        self.assert_stops([self.key_file])
+
+    def test_other_place(self):
+        self.write("[secrets]\nkey_file = elsewhere\n")
+        self.assert_stops([os.path.join(self.folder, "elsewhere")])
+        os.rename(self.key_file, os.path.join(self.folder, "elsewhere"))
+        self.assert_starts("-c", self.conf)
+        self.write("[secrets]\nkey_file = %s/elsewhere\n" % self.folder)
+        self.assert_starts("-c", self.conf)
+
+
+class CommandLine(ConfCase):
+    def test_misuse(self):
+        self.each([(" ".join(arguments), arguments) for arguments in (
+            ["--nonsense"], ["-x"], ["argument"], ["-c"], ["--listen", "tcp:127.0.0.1:9000"],
+            ["--listen", "/tmp/x"], ["--listen", "unix:"], ["--listen", "127.0.0.1:9000"],
+            ["--workers", "0"], ["--workers", "x"], ["--workers", "-1"], ["--workers", "1x"],
+            ["--workers", "100000"], ["--workers", ""], ["--mode", "x"], ["--mode", "999"],
+            ["--mode", "10000"], ["--mode", ""])], self.check_misuse)
+
+    def check_misuse(self, arguments):
+        done = self.start(*arguments)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("adit.fcgi", done.stderr)
+
+    def test_help_and_version(self):
+        for option, wanted in (("--help", "Usage: adit.fcgi"), ("-h", "--workers"),
+                               ("--version", "adit.fcgi "), ("-V", "adit.fcgi ")):
+            with self.subTest(option):
+                done = self.start(option)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertIn(wanted, done.stdout)
+
+    def test_sockets(self):
+        self.write("")
+        taken = os.path.join(self.folder, "taken")
+        self.write("", taken)
+        for name, path in (("no folder", self.folder + "/no/sock"), ("a file", taken),
+                           ("too long", self.folder + "/" + "x" * 200),
+                           ("a folder", self.folder)):
+            with self.subTest(name):
+                self.assert_stops([path[:100]], "-c", self.conf, "--listen", "unix:" + path)
+        self.assertTrue(os.path.exists(taken))
+        with self.subTest("one that somebody listens on"):
+            used = os.path.join(self.stack.run_folder, "adit.sock")
+            self.assert_stops([used, "in use"], "-c", self.conf, "--listen", "unix:" + used)
+            self.assertEqual(self.nobody.get("/livez").status, 200)
+
+    def test_mode_of_the_socket(self):
+        used = os.path.join(self.stack.run_folder, "adit.sock")
+        self.assertEqual(os.stat(used).st_mode & 0o777, 0o660)

@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: MIT
+"""The database by itself: what the responder's role may do, and what the tables refuse whoever
+writes them."""
+from adit import samples
+from adit.case import Case
+
+SEALED = "decode(repeat('00', 40), 'hex')"
+
+
+def literal(value):
+    return "'%s'" % value.replace("'", "''")
+
+
+class Role(Case):
+    """What somebody who took a responder over could do."""
+
+    # Each is refused for lack of a privilege, SQLSTATE 42501.
+    FORBIDDEN = [
+        "CREATE TABLE adit.x (a int)", "CREATE TABLE public.x (a int)", "CREATE SCHEMA x",
+        "CREATE ROLE x", "CREATE DATABASE x", "CREATE FUNCTION adit.f() RETURNS int LANGUAGE sql"
+        " AS 'SELECT 1'", "CREATE EXTENSION pgcrypto", "CREATE INDEX ON adit.ssh_credential (acl)",
+        "DROP TABLE adit.mutual_tls_module", "DROP SCHEMA adit CASCADE",
+        "ALTER TABLE adit.ssh_credential ADD COLUMN x int",
+        "ALTER TABLE adit.ssh_credential DROP CONSTRAINT ssh_credential_owner",
+        "ALTER TABLE adit.ssh_credential DISABLE TRIGGER ALL", "ALTER ROLE adit SUPERUSER",
+        "ALTER ROLE postgres PASSWORD 'x'", "ALTER DATABASE adit SET search_path = x",
+        "COMMENT ON TABLE adit.api_key IS 'x'",
+        "TRUNCATE adit.ssh_credential", "TRUNCATE adit.oauth_module",
+        "BEGIN; LOCK TABLE adit.principal IN ACCESS EXCLUSIVE MODE",
+        "SELECT * FROM adit.account", "INSERT INTO adit.account (id) VALUES ('x')",
+        "UPDATE adit.account SET name = 'x'", "DELETE FROM adit.account",
+        "INSERT INTO adit.principal (account_id, id, kind) VALUES ('a', 'b', 'user')",
+        "UPDATE adit.principal SET is_admin = true", "DELETE FROM adit.principal",
+        "INSERT INTO adit.api_key (account_id, id, principal_id, digest) VALUES"
+        " ('a', 'b', 'c', 'd')", "UPDATE adit.api_key SET revoked_at = NULL",
+        "UPDATE adit.api_key SET read_only = false", "UPDATE adit.api_key SET digest = 'x'",
+        "DELETE FROM adit.api_key", "INSERT INTO adit.migration VALUES (2, 'x')",
+        "UPDATE adit.migration SET version = 9", "DELETE FROM adit.migration",
+        "UPDATE adit.ssh_credential SET public_key = 'x'",
+        "UPDATE adit.ssh_credential SET owner_id = 'x'",
+        "UPDATE adit.ssh_credential SET account_id = 'x'",
+        "UPDATE adit.ssh_credential SET id = 'x'",
+        "UPDATE adit.ssh_credential SET fingerprint = 'x'",
+        "UPDATE adit.ssh_credential SET created_at = now()",
+        "SET ROLE postgres", "SET SESSION AUTHORIZATION postgres",
+        "COPY adit.ssh_credential TO PROGRAM 'id'", "COPY adit.ssh_credential TO '/tmp/x'",
+        "SELECT pg_read_file('/etc/passwd')", "SELECT * FROM pg_authid",
+        "SELECT pg_reload_conf()", "ALTER SYSTEM SET log_statement = 'all'",
+        "SELECT lo_import('/etc/passwd')", "SELECT pg_ls_dir('/')",
+    ]
+    NEEDED = [
+        "SELECT * FROM adit.migration", "SELECT * FROM adit.principal",
+        "SELECT * FROM adit.api_key", "SELECT * FROM adit.ssh_credential",
+        "SELECT * FROM adit.oauth_module", "SELECT * FROM adit.mutual_tls_module",
+        "UPDATE adit.ssh_credential SET description = '', metadata = '', acl = '{}' WHERE false",
+        "DELETE FROM adit.ssh_credential WHERE false", "DELETE FROM adit.oauth_module WHERE false",
+        "UPDATE adit.oauth_module SET enabled = true WHERE false",
+        "DELETE FROM adit.mutual_tls_module WHERE false",
+    ]
+
+    def test_forbidden(self):
+        before = self.stack.dump()
+
+        def check(statement):
+            # Some of them run in no transaction.
+            done = self.stack.psql_run(statement, user="adit")
+            self.assertNotEqual(done.returncode, 0, "was allowed")
+            self.assertIn("42501", done.stderr)
+        self.each([(statement[:60], statement) for statement in self.FORBIDDEN], check)
+        self.assertEqual(self.stack.dump(), before)
+
+    def test_needed(self):
+        self.each([(statement[:60], statement) for statement in self.NEEDED],
+                  lambda statement: self.stack.psql(statement, user="adit"))
+
+    def test_owns_nothing_and_is_no_superuser(self):
+        self.assertEqual(self.stack.psql(
+            "SELECT count(*) FROM pg_class WHERE relowner = 'adit'::regrole"
+            " OR relowner = 'adit_responder'::regrole"), "0")
+        self.assertEqual(self.stack.psql(
+            "SELECT bool_or(rolsuper OR rolcreaterole OR rolcreatedb OR rolreplication"
+            " OR rolbypassrls) FROM pg_roles WHERE rolname IN ('adit', 'adit_responder')"), "f")
+        self.assertEqual(self.stack.psql(
+            "SELECT string_agg(rolname, ',') FROM pg_roles WHERE rolname NOT IN ('adit',"
+            " 'adit_responder') AND pg_has_role('adit', oid, 'MEMBER')"), "")
+
+    def test_grants_are_exactly_these(self):
+        rows = self.stack.psql(
+            "SELECT table_name, string_agg(privilege_type, ',' ORDER BY privilege_type)"
+            " FROM information_schema.table_privileges WHERE grantee = 'adit_responder'"
+            " GROUP BY 1 ORDER BY 1")
+        self.assertEqual(rows.splitlines(), [
+            "api_key|SELECT", "migration|SELECT",
+            "mutual_tls_module|DELETE,INSERT,SELECT,UPDATE",
+            "oauth_module|DELETE,INSERT,SELECT,UPDATE", "principal|SELECT",
+            "ssh_credential|DELETE,INSERT,SELECT"])
+        self.assertEqual(self.stack.psql(
+            "SELECT string_agg(column_name, ',' ORDER BY column_name)"
+            " FROM information_schema.column_privileges WHERE grantee = 'adit_responder'"
+            " AND table_name = 'ssh_credential' AND privilege_type = 'UPDATE'"),
+            "acl,description,metadata")
+
+    def test_nothing_is_public(self):
+        self.assertEqual(self.stack.psql(
+            "SELECT count(*) FROM information_schema.table_privileges WHERE grantee = 'PUBLIC'"
+            " AND table_schema = 'adit'"), "0")
+        self.assertEqual(self.stack.psql(
+            "SELECT has_schema_privilege('pg_monitor', 'adit', 'USAGE')"), "f")
+
+
+class Constraints(Case):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.other = cls.stack.account()
+        cls.account = cls.home.id
+
+    def refused(self, sql, name):
+        """The statement breaks the constraint of that name, or one of that SQLSTATE."""
+        done = self.stack.psql_run("BEGIN; %s; ROLLBACK" % sql)
+        self.assertNotEqual(done.returncode, 0, "was accepted")
+        self.assertIn(name, done.stderr)
+
+    def accepted(self, sql):
+        self.stack.psql("BEGIN; %s; ROLLBACK" % sql)
+
+    def credential(self, **columns):
+        row = {"account_id": literal(self.account), "id": literal(samples.unknown_id()),
+               "owner_id": literal(self.home.admin.id), "key_type": "'ssh-ed25519'",
+               "fingerprint": literal(samples.ED25519_FINGERPRINT),
+               "public_key": literal(samples.ED25519), **columns}
+        return insert("ssh_credential", row)
+
+    def oauth(self, **columns):
+        row = {"account_id": literal(self.account), "edge_id": "'direct'", "route_id": "'r'",
+               "enabled": "true", "options_passthrough": "false", "inactivity_timeout": "0",
+               "maximum_duration": "0", "auth_check_interval": "0", **columns}
+        return insert("oauth_module", row)
+
+    def mutual_tls(self, **columns):
+        row = {"account_id": literal(self.account), "edge_id": "'direct'", "enabled": "true",
+               **columns}
+        return insert("mutual_tls_module", row)
+
+    def check_rows(self, make, rows):
+        for name, columns, constraint in rows:
+            with self.subTest(name):
+                if constraint:
+                    self.refused(make(**columns), constraint)
+                else:
+                    self.accepted(make(**columns))
+
+    def test_credentials(self):
+        self.check_rows(self.credential, [
+            ("good", {}, None),
+            ("description of 255", {"description": "repeat('x', 255)"}, None),
+            ("description of 256", {"description": "repeat('x', 256)"},
+             "ssh_credential_description_length"),
+            ("description of 256 bytes in 128 characters", {"description": "repeat('é', 128)"},
+             "ssh_credential_description_length"),
+            ("metadata of 4096", {"metadata": "repeat('x', 4096)"}, None),
+            ("metadata of 4097", {"metadata": "repeat('x', 4097)"},
+             "ssh_credential_metadata_length"),
+            ("an empty key", {"public_key": "''"}, "ssh_credential_public_key_length"),
+            ("a key of 16384", {"public_key": "repeat('x', 16384)"}, None),
+            ("a key of 16385", {"public_key": "repeat('x', 16385)"},
+             "ssh_credential_public_key_length"),
+            ("an owner of another account", {"owner_id": literal(self.other.admin.id)},
+             "ssh_credential_owner"),
+            ("an unknown owner", {"owner_id": "'x'"}, "ssh_credential_owner"),
+            ("no owner", {"owner_id": "NULL"}, "23502"),
+            ("an unknown account", {"account_id": "'x'"}, "ssh_credential_owner"),
+            ("an id of another form", {"id": "'x'"}, "ssh_credential_id_form"),
+            ("an id with a newline", {"id": literal(samples.unknown_id() + "\n")},
+             "ssh_credential_id_form"),
+            ("a fingerprint of another form", {"fingerprint": "'MD5:x'"},
+             "ssh_credential_fingerprint_form"),
+            ("1000 rules", {"acl": "array_fill('*'::text, ARRAY[1000])"}, None),
+            ("1001 rules", {"acl": "array_fill('*'::text, ARRAY[1001])"},
+             "ssh_credential_acl_shape"),
+            ("NULL among the rules", {"acl": "ARRAY['*', NULL]"}, "ssh_credential_acl_shape"),
+            # The constraint's search for NULL fails before its look at the dimensions does.
+            ("rules in two dimensions", {"acl": "ARRAY[['*'], ['*']]"}, "0A000"),
+            ("NULL for rules", {"acl": "NULL"}, "23502"),
+            ("NULL for metadata", {"metadata": "NULL"}, "23502"),
+        ])
+
+    def test_oauth_modules(self):
+        client = {"provider": "1", "client_id": "'c'", "client_secret_key_id": "'k'",
+                  "client_secret_sealed": SEALED}
+        self.check_rows(self.oauth, [
+            ("good", {}, None),
+            ("with a client", client, None),
+            ("2^32 - 1", {"maximum_duration": "4294967295"}, None),
+            ("2^32", {"maximum_duration": "4294967296"}, "oauth_module_uint32"),
+            ("2^32 elsewhere", {"inactivity_timeout": "4294967296"}, "oauth_module_uint32"),
+            ("less than 0", {"auth_check_interval": "-1"}, "oauth_module_uint32"),
+            ("provider 0", {"provider": "0"}, "oauth_module_provider"),
+            ("provider 9", {"provider": "9"}, "oauth_module_provider"),
+            ("an id without a secret", {"provider": "1", "client_id": "'c'"},
+             "oauth_module_client"),
+            ("a secret without an id", {**client, "client_id": "NULL"}, "oauth_module_client"),
+            ("a secret without its key's name", {**client, "client_secret_key_id": "NULL"},
+             "oauth_module_client"),
+            ("a client without a provider", {**client, "provider": "NULL"},
+             "oauth_module_config_needs_provider"),
+            ("domains without a provider", {"email_domains": "'{a}'"},
+             "oauth_module_config_needs_provider"),
+            ("scopes without a client", {"provider": "1", "scopes": "'{a}'"},
+             "oauth_module_scopes_need_client"),
+            ("teams of the second", {"provider": "2", "teams": "'{a/b}'"},
+             "oauth_module_hosting_fields"),
+            ("organizations of none", {"organizations": "'{a}'"}, "oauth_module_hosting_fields"),
+            ("teams of the first", {"provider": "1", "teams": "'{a/b}'"}, None),
+            ("an empty id", {**client, "client_id": "''"}, "oauth_module_lengths"),
+            ("a long id", {**client, "client_id": "repeat('x', 1025)"}, "oauth_module_lengths"),
+            ("a short secret", {**client, "client_secret_sealed": "'x'"}, "oauth_module_lengths"),
+            ("an empty prefix", {"cookie_prefix": "''"}, "oauth_module_lengths"),
+            ("a long prefix", {"cookie_prefix": "repeat('x', 101)"}, "oauth_module_lengths"),
+            ("too many domains", {"provider": "1", "email_domains":
+                                  "array_fill('a'::text, ARRAY[1001])"}, "oauth_module_lists"),
+            ("NULL in a list", {"provider": "1", "email_addresses": "ARRAY[NULL::text]"},
+             "oauth_module_lists"),
+            ("an edge of another form", {"edge_id": "'a b'"}, "oauth_module_edge_id_form"),
+            ("an empty edge", {"edge_id": "''"}, "oauth_module_edge_id_form"),
+            ("two dots", {"edge_id": "'..'"}, "oauth_module_edge_id_form"),
+            ("a long edge", {"edge_id": "repeat('x', 256)"}, "oauth_module_edge_id_form"),
+            ("an edge with a newline", {"edge_id": "E'a\\n'"}, "oauth_module_edge_id_form"),
+            ("a route with a slash", {"route_id": "'a/b'"}, "oauth_module_route_id_form"),
+            ("an unknown account", {"account_id": "'x'"}, "oauth_module_account_id_fkey"),
+            ("NULL for enabled", {"enabled": "NULL"}, "23502"),
+        ])
+
+    def test_mutual_tls_modules(self):
+        self.check_rows(self.mutual_tls, [
+            ("good", {}, None),
+            ("1000 authorities", {"certificate_authority_ids":
+                                  "array_fill('a'::text, ARRAY[1000])"}, None),
+            ("1001 authorities", {"certificate_authority_ids":
+                                  "array_fill('a'::text, ARRAY[1001])"}, "mutual_tls_module_list"),
+            ("NULL in the list", {"certificate_authority_ids": "ARRAY[NULL::text]"},
+             "mutual_tls_module_list"),
+            ("an edge of another form", {"edge_id": "'a/b'"}, "mutual_tls_module_edge_id_form"),
+            ("an unknown account", {"account_id": "'x'"}, "mutual_tls_module_account_id_fkey"),
+        ])
+
+    def test_accounts_and_keys(self):
+        user = literal(self.home.admin.id)
+        account = literal(self.account)
+        digest = "sha256('%s'::bytea)" % samples.unknown_id()
+        key = literal(samples.unknown_id("ak"))
+        self.each([(name, sql, constraint) for name, sql, constraint in (
+            ("an account's id", "INSERT INTO adit.account (id) VALUES ('x')", "account_id_form"),
+            ("an account's name", "UPDATE adit.account SET name = repeat('x', 256)",
+             "account_name_length"),
+            ("a kind", "INSERT INTO adit.principal (account_id, id, kind) VALUES (%s, %s, 'robot')"
+             % (account, literal(samples.unknown_id("bot"))), "principal_kind"),
+            ("a bot with a user's id", "INSERT INTO adit.principal (account_id, id, kind) VALUES"
+             " (%s, %s, 'bot')" % (account, literal(samples.unknown_id("usr"))),
+             "principal_id_form"),
+            ("a user of two accounts", "INSERT INTO adit.principal (account_id, id, kind) VALUES"
+             " (%s, %s, 'user')" % (literal(self.other.id), user), "principal_id_unique"),
+            ("a key of another account's user", "INSERT INTO adit.api_key (account_id, id,"
+             " principal_id, digest) VALUES (%s, %s, %s, %s)"
+             % (literal(self.other.id), key, user, digest), "api_key_principal"),
+            ("a digest that is none", "INSERT INTO adit.api_key (account_id, id, principal_id,"
+             " digest) VALUES (%s, %s, %s, 'x')" % (account, key, user), "api_key_digest_length"),
+            ("a digest twice", "INSERT INTO adit.api_key (account_id, id, principal_id, digest)"
+             " SELECT account_id, %s, principal_id, digest FROM adit.api_key LIMIT 1" % key,
+             "api_key_digest_unique"),
+            ("a key's description", "UPDATE adit.api_key SET description = repeat('x', 256)",
+             "api_key_description_length"),
+            ("an account that has users", "DELETE FROM adit.account WHERE id = %s" % account,
+             "23503"),
+            ("a user that has keys", "DELETE FROM adit.principal WHERE id = %s" % user, "23503"),
+        )], self.refused)
+
+
+def insert(table, row):
+    return "INSERT INTO adit.%s (%s) VALUES (%s)" % (table, ", ".join(row),
+                                                     ", ".join(row.values()))
+
+
+class Comments(Case):
+    def test_every_table_and_column_has_one(self):
+        rows = self.stack.psql(
+            "SELECT c.relname, coalesce(a.attname, ''), d.description FROM pg_class AS c"
+            " JOIN LATERAL (SELECT 0 AS attnum, NULL AS attname UNION ALL SELECT attnum, attname"
+            " FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped) AS a"
+            " ON true LEFT JOIN pg_description AS d ON d.objoid = c.oid AND d.objsubid = a.attnum"
+            " AND d.classoid = 'pg_class'::regclass WHERE c.relnamespace = 'adit'::regnamespace"
+            " AND c.relkind = 'r'")
+        self.assertGreater(len(rows.splitlines()), 40)
+        for row in rows.splitlines():
+            table, column, comment = row.split("|", 2)
+            with self.subTest("%s.%s" % (table, column)):
+                self.assertTrue(comment)
+
+    def test_schema_and_role_have_one(self):
+        self.assertTrue(self.stack.psql("SELECT obj_description('adit'::regnamespace)"))
+        self.assertTrue(self.stack.psql(
+            "SELECT shobj_description('adit_responder'::regrole, 'pg_authid')"))

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+"""What the whole run has to have provoked: every row of the catalogue of errors, and every route.
+
+This module runs last.  A run of some modules alone checks only that there is something to guard."""
+import unittest
+
+from adit import covered
+
+# Rows that no test can provoke, each with its reason.
+NOT_PROVOKED = {
+    9035: "memory cannot be made short for a worker alone; the unit tests let allocations fail",
+}
+
+
+class Guards(unittest.TestCase):
+    def test_there_is_a_catalogue(self):
+        self.assertGreater(len(covered.catalogue), 60)
+        self.assertIn(10000, covered.catalogue)
+
+    def test_there_are_routes(self):
+        self.assertGreater(len(covered.route_table), 12)
+        self.assertEqual(len(set(covered.route_table)), len(covered.route_table))
+
+    def test_every_error_was_provoked(self):
+        for number, (symbol, _) in sorted(covered.catalogue.items()):
+            if covered.is_whole_run and number not in NOT_PROVOKED:
+                with self.subTest("%d %s" % (number, symbol)):
+                    self.assertIn(number, covered.errors)
+
+    def test_exceptions_are_none_that_was_provoked(self):
+        self.assertEqual(set(NOT_PROVOKED) & covered.errors, set())
+        self.assertEqual(set(NOT_PROVOKED) - set(covered.catalogue), set())
+
+    def test_no_error_is_missing_in_the_catalogue(self):
+        self.assertEqual(covered.errors - set(covered.catalogue), set())
+
+    def test_every_route_answered(self):
+        for method, path in covered.route_table:
+            if covered.is_whole_run:
+                with self.subTest("%s %s" % (method, path)):
+                    self.assertIn((method, path), covered.routes)

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: MIT
+"""Where secrets are not: tables, logs, errors (sections 3, 5, 6 and 8)."""
+import os
+
+from adit import samples
+from adit.case import Case
+
+CREDENTIALS = "/ssh_credentials"
+
+
+class Secrecy(Case):
+    """A stack whose programs log all that they can."""
+
+    stack_name = "secrecy"
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.stack.set_conf("log", "level", "debug")
+        cls.stack.psql("ALTER SYSTEM SET log_statement = 'mod';"
+                       "ALTER SYSTEM SET log_min_error_statement = 'info';"
+                       "ALTER SYSTEM SET log_error_verbosity = 'verbose';")
+        cls.stack.restart()
+
+    def assert_nowhere(self, *secrets):
+        dump = self.stack.dump().encode()
+        for secret in secrets:
+            variants = {secret.encode(), secret.encode().hex().encode()}
+            for variant in variants:
+                self.assertNotIn(variant, dump, "in a table")
+                for name, text in self.stack.logs().items():
+                    if name.endswith("first-key"):
+                        continue
+                    self.assertNotIn(variant, text, "in " + name)
+
+    def assert_not_in_files(self, secret):
+        """The database's files hold rows that were deleted, and the log of all writes."""
+        self.stack.psql("CHECKPOINT")
+        n_files = 0
+        for folder, _, names in os.walk(os.path.join(self.stack.state, "data")):
+            for name in names:
+                try:
+                    with open(os.path.join(folder, name), "rb") as file:
+                        self.assertNotIn(secret.encode(), file.read(), name)
+                except FileNotFoundError:
+                    continue  # the server has just removed it
+                n_files += 1
+        self.assertGreater(n_files, 100)
+
+    def test_logs_are_there(self):
+        """Else the tests below would find nothing because there is nothing."""
+        answer = self.admin.get(CREDENTIALS + "?x=1")
+        operation_id = answer.json["details"]["operation_id"].encode()
+        self.assertTrue(any(operation_id in text for text in self.stack.logs().values()))
+
+    def test_client_secret(self):
+        secret = "s3cr3t-" + samples.unknown_id()
+        config = {"client_id": "id", "client_secret": secret}
+        route = "/edges/https/secret/routes/r/oauth"
+        stored = self.assert_ok(self.admin.put(route, {"provider": {"provider_a": config}}))
+        self.assertEqual(stored["provider"]["provider_a"]["client_secret"], secret)
+        for body in ({"provider": {"provider_a": {"client_secret": secret}}},
+                     {"provider": {"provider_a": {**config, "scopes": [""]}}},
+                     {"provider": {"provider_a": {**config, "x": 1}}},
+                     {"provider": {"provider_a": config, "provider_b": config}},
+                     {"provider": {"provider_a": {"client_secret": secret * 40}}},
+                     {"provider": {"provider_a": {"client_secret": [secret]}}}):
+            answer = self.admin.put(route, body)
+            self.assertEqual(answer.status, 400)
+            self.assertNotIn(secret.encode(), answer.body)
+        self.assert_nowhere(secret)
+        # A statement that fails in the database, which may log it.
+        self.stack.psql("ALTER TABLE adit.oauth_module ADD CONSTRAINT e2e CHECK (false) NOT VALID")
+        try:
+            answer = self.admin.put(route, {"provider": {"provider_a": config}})
+            self.assert_error(answer, 10000)
+            self.assertNotIn(secret.encode(), answer.body)
+        finally:
+            self.stack.psql("ALTER TABLE adit.oauth_module DROP CONSTRAINT e2e")
+        self.assert_nowhere(secret)
+        self.assert_ok(self.admin.delete(route), 204)
+        self.assert_nowhere(secret)
+        self.assert_not_in_files(secret)
+
+    def test_sealed_differently_each_time(self):
+        body = {"provider": {"provider_a": {"client_id": "id", "client_secret": "same"}}}
+        seen = set()
+        for _ in range(4):
+            self.assert_ok(self.admin.put("/edges/https/seal/routes/r/oauth", body))
+            seen.add(self.stack.psql("SELECT encode(client_secret_sealed, 'hex')"
+                                     " FROM adit.oauth_module WHERE edge_id = 'seal'"))
+        self.assertEqual(len(seen), 4)
+
+    def test_api_keys(self):
+        key = self.home.admin.issue()
+        client = self.stack.client(key)
+        self.assert_ok(client.get(CREDENTIALS))
+        self.assert_ok(client.post(CREDENTIALS, samples.credential()), 201)
+        unknown = samples.well_formed_key()
+        for value in (key, unknown):
+            for shown in ("Bearer " + value, "Basic " + value, value, "Bearer %sx" % value):
+                answer = self.nobody.call("GET", CREDENTIALS, more=[("Authorization", shown)])
+                if answer.status >= 400:
+                    self.assertNotIn(value.encode(), answer.body)
+        self.assert_nowhere(key, key[5:48], unknown, unknown[5:48])
+
+    def test_private_keys(self):
+        private, _ = samples.generate("-t", "ed25519")
+        rsa, _ = samples.generate("-t", "rsa", "-b", "2048", "-m", "PEM")
+        for text in (private, rsa, "comment\n" + private, private.replace("\n", " ")):
+            answer = self.admin.post(CREDENTIALS, samples.credential(public_key=text))
+            self.assert_error(answer, 612, "public_key", "private")
+            for line in text.splitlines()[1:-1]:
+                self.assertNotIn(line.encode(), answer.body)
+        self.assert_nowhere(*private.splitlines()[1:-1], *rsa.splitlines()[1:-1])
+
+    def test_a_private_key_in_the_wrong_place(self):
+        """Values of other members may be quoted in an answer where they are short; not these."""
+        private, _ = samples.generate("-t", "ed25519")
+        line = private.splitlines()[2]
+        for body in (samples.credential(acl=[private]), {"public_key": [private]},
+                     samples.credential(description=private * 2)):
+            self.assertEqual(self.admin.post(CREDENTIALS, body).status, 400)
+        self.assert_nowhere(line)
+
+    def test_first_key_is_nobodys_business(self):
+        mode = os.stat(os.path.join(self.stack.state, "first-key")).st_mode & 0o077
+        self.assertEqual(mode, 0)
+        self.assertEqual(os.stat(os.path.join(self.stack.state, "adit.key")).st_mode & 0o007, 0)
+
+    def test_processes_show_no_secret(self):
+        shown = self.stack.command_lines()
+        with open(os.path.join(self.stack.state, "adit.key"), encoding="utf-8") as file:
+            sealing_key = file.read().split()[1]
+        self.assertNotIn(sealing_key, shown)
+        self.assertNotIn(self.stack.key, shown)
+
+    def test_logs_are_one_line_an_event(self):
+        """What a client sends cannot forge a line of the log."""
+        self.admin.get(CREDENTIALS + "?x%0Aforged%0D%0Alevel=error=1")
+        self.admin.get("/edges/tls/a%0Aforged/mutual_tls")
+        self.admin.send("FORGED", "/edges/tls/a%0Aforged%1b[31m/mutual_tls")
+        for name, text in self.stack.logs().items():
+            if "responder" in name:
+                for line in text.splitlines():
+                    self.assertFalse(line.startswith((b"forged", b"level=error=1")), line)
+                self.assertNotIn(b"\x1b", text)
