@@ -88,8 +88,8 @@ CREATE TABLE adit.ssh_credential (
     CONSTRAINT ssh_credential_public_key_length
         CHECK (octet_length(public_key) BETWEEN 1 AND 16384),
     CONSTRAINT ssh_credential_acl_shape
-        CHECK (cardinality(acl) <= 1000 AND array_position(acl, NULL) IS NULL
-               AND coalesce(array_ndims(acl), 1) = 1)
+        CHECK (CASE WHEN coalesce(array_ndims(acl), 1) <> 1 THEN false
+               ELSE cardinality(acl) <= 1000 AND array_position(acl, NULL) IS NULL END)
 );
 CREATE INDEX ssh_credential_owner ON adit.ssh_credential (account_id, owner_id);
 CREATE INDEX ssh_credential_fingerprint ON adit.ssh_credential (fingerprint);

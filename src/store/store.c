@@ -139,7 +139,8 @@ bool store_ready(struct store *store, struct error *err)
     if (pg_bool(result, 0, 0))
         error_set(err, ERR_DATABASE_READ_ONLY);
     else if (pg_int(result, 0, 1) < migrations_latest)
-        error_set(err, ERR_SCHEMA_MISMATCH);
+        error_cause(err, ERR_SCHEMA_MISMATCH, "database: the schema is at version %d, not %d",
+                    (int)pg_int(result, 0, 1), migrations_latest);
     else
         ok = true;
     pg_result_free(result);

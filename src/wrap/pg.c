@@ -28,7 +28,8 @@
 struct pg {
     const char *conninfo;
     PGconn *conn;
-    int64_t retry_at_ms; /* on the steady clock; 0: at once */
+    int64_t retry_at_ms;          /* on the steady clock; 0: at once */
+    enum error_code refused_with; /* what the last try to connect failed with */
     const struct pg_statement *prepared[MAX_PREPARED];
     size_t n_prepared;
     int n_lost_names;
@@ -257,8 +258,8 @@ static bool cannot_connect(struct pg *pg, struct error *err)
     const char *message = PQerrorMessage(pg->conn);
     bool read_only = strstr(message, "session is read-only") || strstr(message, "hot standby");
 
-    error_cause(err, read_only ? ERR_DATABASE_READ_ONLY : ERR_DATABASE_UNAVAILABLE,
-                "database: cannot connect: %s", message);
+    pg->refused_with = read_only ? ERR_DATABASE_READ_ONLY : ERR_DATABASE_UNAVAILABLE;
+    error_cause(err, pg->refused_with, "database: cannot connect: %s", message);
     if (!is_own_memory(message))
         back_off(pg);
     disconnect(pg);
@@ -289,7 +290,7 @@ static bool connect_now(struct pg *pg, struct error *err)
     PGresult *result;
 
     if (clock_steady_ms() < pg->retry_at_ms)
-        return error_cause(err, ERR_DATABASE_UNAVAILABLE,
+        return error_cause(err, pg->refused_with,
                            "database: waiting before the next try to connect");
     pg->conn = open_connection(pg->conninfo);
     if (!pg->conn)
