@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/ident.h"
 #include "base/json_write.h"
 
 /* A table under the name that a callback can take. */
@@ -229,6 +230,13 @@ bool fields_read(const struct json_node *object, const struct field *fields, siz
             return false;
     }
     return true;
+}
+
+bool field_ident_valid(struct text value, const char **why)
+{
+    *why =
+        "an identifier has 1 to 255 characters out of A-Z a-z 0-9 . _ ~ -, and is not '.' or '..'";
+    return ident_valid(value);
 }
 
 void field_write(struct buf *out, const struct field *field, const void *value)

@@ -53,6 +53,9 @@ bool fields_known(const struct json_node *object, const struct field *fields, si
 bool fields_read(const struct json_node *object, const struct field *fields, size_t n_fields,
                  void *target, struct arena *arena, struct error *err);
 
+/* A check for rows whose text or entries are identifiers (base/ident.h). */
+bool field_ident_valid(struct text value, const char **why);
+
 /* Writes the name of a row and the value that it has at that address, as JSON.  Rows of the last
  * two kinds have none: only the name is written. */
 void field_write(struct buf *out, const struct field *field, const void *value);

@@ -2,15 +2,8 @@
 /* Mutual TLS modules. */
 #include "model/mutual_tls_module.h"
 
-#include "base/ident.h"
 #include "base/json_write.h"
 #include "model/module.h"
-
-static bool authority_valid(struct text value, const char **why)
-{
-    *why = "an identifier has 1 to 255 characters out of A-Z a-z 0-9 . _ ~ -";
-    return ident_valid(value);
-}
 
 #define AT(member) .offset = offsetof(struct mutual_tls_module, member)
 
@@ -22,7 +15,7 @@ const struct field mutual_tls_module_fields[] = {
      AT(certificate_authority_ids),
      .too_many = ERR_AUTHORITIES_TOO_MANY,
      .repeated = ERR_AUTHORITY_REPEATED,
-     .valid = authority_valid,
+     .valid = field_ident_valid,
      .invalid = ERR_AUTHORITY_ID_MALFORMED},
 };
 

@@ -3,18 +3,11 @@
 #include "model/ssh_credential.h"
 
 #include "base/clock.h"
-#include "base/ident.h"
 #include "base/json_write.h"
 #include "model/acl.h"
 
 #define DESCRIPTION_MAX 255
 #define METADATA_MAX 4096
-
-static bool owner_valid(struct text value, const char **why)
-{
-    *why = "an identifier has 1 to 255 characters out of A-Z a-z 0-9 . _ ~ -";
-    return ident_valid(value);
-}
 
 #define AT(member) .offset = offsetof(struct ssh_credential_input, member)
 
@@ -46,7 +39,7 @@ const struct field ssh_credential_create_fields[] = {
     {.name = "owner_id",
      .kind = FIELD_TEXT,
      AT(owner_id),
-     .valid = owner_valid,
+     .valid = field_ident_valid,
      .invalid = ERR_OWNER_ID_MALFORMED},
 };
 
