@@ -4,7 +4,15 @@
  * ERROR(symbol, number, HTTP status, text): the text is what the reference prints and what a client
  * reads where the code that found the fault has nothing more exact to say.  Numbers below 9000 are
  * those of the interface that this one mirrors.
+ *
+ * SERVER_ERROR(number, HTTP status, text): what the web server answers by itself, by way of
+ * nginx/adit.conf.in.  Whoever includes this need not define it.
+ *
+ * doc/errors.md is made of this file: tests/doc-guard --write.
  */
+#ifndef SERVER_ERROR
+#define SERVER_ERROR(number, status, text)
+#endif
 /* clang-format off */
 /* Authentication */
 ERROR(AUTH_MISSING,        200, 401, "The request has no Authorization header. Send 'Authorization: Bearer <API key>'. A web server that does not pass the header on to the program also shows as this error.")
@@ -97,4 +105,16 @@ ERROR(OUT_OF_MEMORY,       9035, 503, "The service is short of memory. Try again
 ERROR(SECRET_UNREADABLE,   9036, 500, "A stored secret cannot be opened. The operator finds the reason in the log, under the operation id.")
 ERROR(CLIENT_GONE,         9037, 503, "The peer closed the connection before the change was made, and nothing was changed.")
 ERROR(INTERNAL,            10000, 500, "The service failed in a way that is a bug. The operator finds the reason in the log, under the operation id.")
+/* Errors of the web server */
+SERVER_ERROR(9050, 400, "The web server cannot read the request: its request line, its Host or another header is malformed, or a header that stands once is repeated.")
+SERVER_ERROR(9052, 414, "The request line is too long. Send a shorter path or query string.")
+SERVER_ERROR(9053, 429, "There are too many requests. Send fewer, and try again later.")
+SERVER_ERROR(9054, 431, "A header is too large, or the headers are together. Send less.")
+SERVER_ERROR(9055, 502, "The service cannot be reached or broke off. A change that was asked for may or may not be in effect: look before you try again.")
+SERVER_ERROR(9056, 504, "The service did not answer in time. A change that was asked for may or may not be in effect: look before you try again.")
+SERVER_ERROR(9057, 500, "The web server failed. The operator finds the reason in its log.")
+SERVER_ERROR(9058, 501, "The web server does not know this Transfer-Encoding. Send the body as it is, or chunked.")
+SERVER_ERROR(9059, 503, "The web server serves no requests at the moment. Try again later.")
+SERVER_ERROR(9060, 505, "The web server does not speak this version of HTTP. Use HTTP/1.1.")
 /* clang-format on */
+#undef SERVER_ERROR
