@@ -44,7 +44,8 @@ AC_DEFUN([ADIT_HARDENING], [
     AC_SUBST([HARDEN_LDFLAGS])
 ])
 
-# ADIT_ENABLE_MODES: builds for tests, all off by default, in MODE_CFLAGS.
+# ADIT_ENABLE_MODES: builds for tests, all off by default, in MODE_CFLAGS; what links a fuzz target is
+# in FUZZ_LDFLAGS.
 AC_DEFUN([ADIT_ENABLE_MODES], [
     AC_ARG_ENABLE([sanitizers],
         [AS_HELP_STRING([--enable-sanitizers], [build with AddressSanitizer and UBSan])])
@@ -60,5 +61,33 @@ AC_DEFUN([ADIT_ENABLE_MODES], [
         MODE_CFLAGS="$MODE_CFLAGS --coverage -O0 -fprofile-update=atomic"
         HARDEN_CFLAGS=
     ])
+    AC_ARG_ENABLE([fuzz],
+        [AS_HELP_STRING([--enable-fuzz], [build for libFuzzer, which needs CC=clang])])
+    FUZZ_LDFLAGS=
+    AS_VAR_IF([enable_fuzz], [yes], [
+        MODE_CFLAGS="-fsanitize=fuzzer-no-link,address,undefined dnl
+-fno-sanitize-recover=undefined -fno-omit-frame-pointer"
+        FUZZ_LDFLAGS=-fsanitize=fuzzer
+        HARDEN_CFLAGS=
+        HARDEN_LDFLAGS=
+        ADIT_NEED_LIBFUZZER
+    ])
+    AM_CONDITIONAL([ENABLE_FUZZ], [test "$enable_fuzz" = yes])
     AC_SUBST([MODE_CFLAGS])
+    AC_SUBST([FUZZ_LDFLAGS])
+])
+
+# ADIT_NEED_LIBFUZZER: ends with an error where the compiler does not bring libFuzzer along.
+AC_DEFUN([ADIT_NEED_LIBFUZZER], [
+    AC_MSG_CHECKING([whether $CC brings libFuzzer along])
+    adit_saved_CFLAGS=$CFLAGS
+    CFLAGS="$CFLAGS $MODE_CFLAGS $FUZZ_LDFLAGS"
+    AC_LINK_IFELSE([AC_LANG_SOURCE([[
+        int LLVMFuzzerTestOneInput(const unsigned char *data, __SIZE_TYPE__ size);
+        int LLVMFuzzerTestOneInput(const unsigned char *data, __SIZE_TYPE__ size)
+        { return size > 8 && data[0]; }]])],
+        [AC_MSG_RESULT([yes])],
+        [AC_MSG_RESULT([no])
+         AC_MSG_ERROR([--enable-fuzz needs clang and its libFuzzer: configure with CC=clang])])
+    CFLAGS=$adit_saved_CFLAGS
 ])

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+/* Lets every single allocation of every scenario fail, and looks at what comes of it: the answer,
+ * the tables, the next request, and the memory that is left. */
+#include <fcntl.h>
+#include <openssl/crypto.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+#include "base/clock.h"
+#include "hook.h"
+#include "judge.h"
+#include "world.h"
+#include "wrap/crypt.h"
+
+/* Faults that are printed of each scenario. */
+#define MAX_PRINTED 8
+
+/* Allocations of libcrypto's that are let fail: more than it makes for one request. */
+#define MAX_CRYPT_FAILURES 32
+
+/* A scenario in play: what is right, by a run in which nothing fails. */
+struct run {
+    const struct scenario *scenario;
+    struct world *world;
+    struct worker worker;
+    struct play play;
+    struct answer right;
+    char before[WORLD_STATE_SIZE];
+    char after[WORLD_STATE_SIZE];
+    bool reads_only;
+    size_t n_allocations;
+    size_t n_failures;
+    size_t n_faults;
+    size_t n_refused; /* failures that were answered with 503 */
+    size_t n;         /* the failure at work */
+    bool for_good;
+};
+
+/* For the handler of crashes. */
+static const struct run *current;
+
+static void say_crash(int signal)
+{
+    printf("FAIL %s: signal %d, failing from the %zu. of %zu allocations%s\n",
+           current->scenario->name, signal, current->n, current->n_allocations,
+           current->for_good ? " on" : "");
+    fflush(stdout);
+    _exit(EXIT_FAILURE);
+}
+
+/* The sanitizer says more of a crash, on the standard error that was. */
+static void watch_crashes(void)
+{
+#if defined(__SANITIZE_ADDRESS__)
+    (void)say_crash;
+    __sanitizer_set_report_fd((void *)(intptr_t)dup(STDERR_FILENO));
+#else
+    signal(SIGSEGV, say_crash);
+    signal(SIGABRT, say_crash);
+    signal(SIGBUS, say_crash);
+#endif
+}
+
+/* Each refusal is logged, which is thousands of lines. */
+static void hide_log(void)
+{
+    int null_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+    if (null_fd >= 0)
+        dup2(null_fd, STDERR_FILENO);
+}
+
+static void fault(struct run *run, const char *what)
+{
+    if (run->n_faults++ < MAX_PRINTED)
+        printf("FAIL %s: %s, %s %zu of %zu: %d %.300s\n", run->scenario->name, what,
+               run->for_good ? "failing from" : "failing", run->n, run->n_allocations,
+               run->worker.response.status, buf_text(&run->worker.response.body).s);
+}
+
+/* ---- playing ---- */
+
+/* What a worker keeps would save it allocations. */
+static void freshen(struct run *run)
+{
+    worker_forget(&run->worker);
+    if (run->scenario->cold) {
+        worker_close(&run->worker);
+        worker_open(&run->worker, run->world);
+    }
+}
+
+static void reset(struct run *run)
+{
+    if (!run->reads_only)
+        world_reset(run->world);
+}
+
+static void play_right(struct run *run)
+{
+    struct answer answer;
+
+    play_answer(&run->play, run->world, &run->worker);
+    answer_take(&answer, &run->worker.response);
+    if (!answer_equal(&answer, &run->right))
+        fault(run, "the next answer is wrong");
+    answer_free(&answer);
+}
+
+/* Whoever is refused a change that was made has to be told that it may have been. */
+static void judge_tables(struct run *run, bool refused, int number)
+{
+    char state[WORLD_STATE_SIZE];
+    bool changed;
+
+    if (run->reads_only)
+        return;
+    world_state(run->world, state);
+    changed = strcmp(state, run->after) == 0;
+    if (!changed && !(refused && strcmp(state, run->before) == 0))
+        fault(run, refused ? "the tables hold neither the old nor the new" : "nothing was stored");
+    if (changed && refused && number != error_row(ERR_OUTCOME_UNKNOWN)->number)
+        fault(run, "a change that was made looks like one to be tried again");
+}
+
+static void judge(struct run *run)
+{
+    struct answer answer;
+    const char *wrong = NULL;
+    bool right;
+
+    answer_take(&answer, &run->worker.response);
+    right = answer_equal(&answer, &run->right);
+    if (!right)
+        wrong = answer_refusal_fault(&run->worker.response);
+    if (wrong)
+        fault(run, wrong);
+    run->n_refused += !right;
+    judge_tables(run, !right, answer_number(&answer));
+    answer_free(&answer);
+}
+
+static void fail_at(struct run *run, size_t n, bool for_good)
+{
+    run->n = n;
+    run->for_good = for_good;
+    reset(run);
+    freshen(run);
+    hook_arm(n, for_good);
+    play_answer(&run->play, run->world, &run->worker);
+    hook_disarm();
+    run->n_failures++;
+    judge(run);
+    reset(run);
+    play_right(run);
+}
+
+/* ---- a scenario ---- */
+
+/* Returns how many allocations it takes.  Once before that, for what is only allocated once. */
+static size_t count(struct run *run)
+{
+    freshen(run);
+    hook_arm(0, false);
+    play_answer(&run->play, run->world, &run->worker);
+    return hook_disarm();
+}
+
+static bool learn(struct run *run)
+{
+    world_reset(run->world);
+    world_state(run->world, run->before);
+    play_answer(&run->play, run->world, &run->worker);
+    world_state(run->world, run->after);
+    answer_take(&run->right, &run->worker.response);
+    run->reads_only = strcmp(run->before, run->after) == 0;
+    if (run->right.status != run->scenario->status ||
+        answer_number(&run->right) != run->scenario->number) {
+        fault(run, "the answer is wrong without any failure");
+        return false;
+    }
+    reset(run);
+    run->n_allocations = count(run);
+    return true;
+}
+
+static void judge_end(struct run *run)
+{
+    char state[WORLD_STATE_SIZE];
+
+    world_state(run->world, state);
+    if (strcmp(state, run->after) != 0)
+        fault(run, "the tables have changed");
+}
+
+static void fail_all(struct run *run)
+{
+    for (int for_good = 0; for_good < 2; for_good++) {
+        for (size_t n = 1; n <= run->n_allocations; n++)
+            fail_at(run, n, for_good);
+    }
+    judge_end(run);
+}
+
+/* What a thread of libcrypto keeps to itself would pass for a leak. */
+static long live_blocks(void)
+{
+    OPENSSL_thread_stop();
+    return hook_live();
+}
+
+static void play_scenario(struct run *run)
+{
+    long live = live_blocks();
+    int64_t started_ms = clock_steady_ms();
+
+    current = run;
+    worker_open(&run->worker, run->world);
+    play_make(&run->play, run->scenario, run->world);
+    if (learn(run))
+        fail_all(run);
+    play_free(&run->play);
+    answer_free(&run->right);
+    worker_close(&run->worker);
+    live = live_blocks() - live;
+    if (live != 0)
+        printf("FAIL %s: %ld blocks leak\n", run->scenario->name, live);
+    run->n_faults += live != 0;
+    printf("%-28s %4zu allocations, %4zu failures, %4zu refused, %zu faults, %.1f s\n",
+           run->scenario->name, run->n_allocations, run->n_failures, run->n_refused, run->n_faults,
+           (double)(clock_steady_ms() - started_ms) / 1000);
+    fflush(stdout);
+}
+
+/* ---- libcrypto ---- */
+
+static bool use_crypt(void)
+{
+    static const unsigned char key[CRYPT_KEY_LEN];
+    unsigned char sealed[4 + CRYPT_SEAL_OVERHEAD];
+    char opened[4];
+
+    return crypt_sha256("text", 4, sealed) && crypt_seal(key, "aad", 3, "text", 4, sealed) &&
+           crypt_open(key, "aad", 3, sealed, sizeof sealed, opened) == CRYPT_OPENED;
+}
+
+/* In a process of its own, in which libcrypto was not used before. */
+static bool recovers(size_t n, bool for_good)
+{
+    int status;
+    pid_t child = fork();
+
+    if (child == 0) {
+        bool started = crypt_start();
+
+        hook_arm(n, for_good);
+        use_crypt();
+        started = hook_disarm() < MAX_CRYPT_FAILURES && started;
+        _exit(started && use_crypt() ? EXIT_SUCCESS : EXIT_FAILURE);
+    }
+    return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+/* Once it is set up, libcrypto gets over any failure.  Comes before anything else that uses it. */
+static size_t play_libcrypto(size_t *n_failures)
+{
+    size_t n_faults = 0;
+
+    for (size_t n = 1; n <= MAX_CRYPT_FAILURES; n++) {
+        n_faults += !recovers(n, false);
+        n_faults += !recovers(n, true);
+        *n_failures += 2;
+    }
+    printf("%s%-28s %23d failures, %22zu faults\n", n_faults ? "FAIL " : "", "libcrypto, set up",
+           2 * MAX_CRYPT_FAILURES, n_faults);
+    return n_faults;
+}
+
+/* ---- all ---- */
+
+/* Each scenario once in full, so that what libraries keep for good is there before blocks are
+ * counted. */
+static void warm_up(struct world *world)
+{
+    for (const struct scenario *scenario = scenarios; scenario->name; scenario++) {
+        struct run run = {.scenario = scenario, .world = world};
+
+        current = &run;
+        worker_open(&run.worker, world);
+        play_make(&run.play, scenario, world);
+        play_answer(&run.play, world, &run.worker);
+        play_free(&run.play);
+        worker_close(&run.worker);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *conninfo = getenv("ADIT_TEST_CONNINFO");
+    struct world *world;
+    size_t n_scenarios = 1;
+    size_t n_failures = 0;
+    size_t n_failed;
+
+    if (!conninfo) {
+        fprintf(stderr, "alloc_tests: tests/unit/with_postgres runs this\n");
+        return 2;
+    }
+    watch_crashes();
+    hide_log();
+    n_failed = play_libcrypto(&n_failures) > 0;
+    world = world_make(conninfo);
+    warm_up(world);
+    for (const struct scenario *scenario = scenarios; scenario->name; scenario++) {
+        struct run run = {.scenario = scenario, .world = world};
+
+        if (argc > 1 && !strstr(scenario->name, argv[1]))
+            continue;
+        play_scenario(&run);
+        n_scenarios++;
+        n_failures += run.n_failures;
+        n_failed += run.n_faults > 0;
+    }
+    world_free(world);
+    printf("alloc: %zu scenarios, %zu failures of allocations\n", n_scenarios, n_failures);
+    printf("alloc: %zu passed, %zu failed\n", n_scenarios - n_failed, n_failed);
+    return n_failed || n_failures == 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* Comparing answers. */
+#include "judge.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base62.h"
+
+/* Returns the length of an assigned identifier's 27 digits behind the prefix at s, or 0. */
+static size_t digits_behind(const char *s, const char *prefix)
+{
+    size_t len = strlen(prefix);
+    size_t n = 0;
+
+    if (strncmp(s, prefix, len) != 0)
+        return 0;
+    while (base62_is_digit(s[len + n]))
+        n++;
+    return n == 27 ? n : 0;
+}
+
+/* Copies text without the digits of operations and credentials and without times. */
+static void take(struct buf *out, struct text text)
+{
+    static const char time[] = "\"created_at\":\"";
+    const char *s = text.s;
+
+    buf_puts(out, "");
+    while (*s) {
+        size_t n = digits_behind(s, "op_") + digits_behind(s, "sshcr_");
+
+        buf_add(out, s, 1);
+        if (n > 0)
+            s += strcspn(s, "_") + n;
+        else if (strncmp(s, time, sizeof time - 1) == 0)
+            s += sizeof time - 1 + strcspn(s + sizeof time - 1, "\"");
+        s++;
+    }
+}
+
+void answer_take(struct answer *answer, const struct response *response)
+{
+    *answer = (struct answer){.status = response->status, .omit_body = response->omit_body};
+    take(&answer->headers, buf_text(&response->headers));
+    take(&answer->body, buf_text(&response->body));
+}
+
+void answer_free(struct answer *answer)
+{
+    buf_free(&answer->headers);
+    buf_free(&answer->body);
+}
+
+bool answer_equal(const struct answer *a, const struct answer *b)
+{
+    return a->status == b->status && a->omit_body == b->omit_body &&
+           text_eq(buf_text(&a->headers), buf_text(&b->headers)) &&
+           text_eq(buf_text(&a->body), buf_text(&b->body));
+}
+
+int answer_number(const struct answer *answer)
+{
+    static const char before[] = "{\"error_code\":\"ERR_SERVICE_";
+
+    if (strncmp(answer->body.data, before, sizeof before - 1) != 0)
+        return 0;
+    return atoi(answer->body.data + sizeof before - 1);
+}
+
+const char *answer_refusal_fault(const struct response *response)
+{
+    static const char headers[] = "Service-Operation-Id: %s\r\nCache-Control: no-store\r\n"
+                                  "Retry-After: 1\r\nContent-Type: application/json\r\n";
+    char wanted[sizeof headers + 32];
+    char msg[512];
+    char id[32];
+    int number;
+    int end = 0;
+
+    if (response->status != 503)
+        return "neither the right answer nor a 503";
+    if (sscanf(buf_text(&response->body).s,
+               "{\"error_code\":\"ERR_SERVICE_%d\",\"status_code\":503,\"msg\":\"%511[^\"]\","
+               "\"details\":{\"operation_id\":\"%31[0-9A-Za-z_]\"}}%n",
+               &number, msg, id, &end) != 3 ||
+        end == 0 || response->body.data[end])
+        return "a 503 with a body of another shape";
+    snprintf(wanted, sizeof wanted, headers, id);
+    if (!text_eq(buf_text(&response->headers), text_of(wanted)))
+        return "a 503 with other headers";
+    return NULL;
+}

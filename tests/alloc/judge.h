@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether an answer is the right one, or says properly that there was no memory for it. */
+#ifndef ADIT_TESTS_ALLOC_JUDGE_H
+#define ADIT_TESTS_ALLOC_JUDGE_H
+
+#include <stdbool.h>
+
+#include "base/request.h"
+
+/* A copy of an answer without what differs from run to run. */
+struct answer {
+    int status;
+    bool omit_body;
+    struct buf headers;
+    struct buf body;
+};
+
+void answer_take(struct answer *answer, const struct response *response);
+void answer_free(struct answer *answer);
+
+bool answer_equal(const struct answer *a, const struct answer *b);
+
+/* Returns the number of the error in the body, 0 where there is none. */
+int answer_number(const struct answer *answer);
+
+/* Returns NULL, or what is wrong with the answer as a 503 in the contract's shape. */
+const char *answer_refusal_fault(const struct response *response);
+
+#endif

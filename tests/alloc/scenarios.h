@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* Requests, and what the right answer to each is. */
+#ifndef ADIT_TESTS_ALLOC_SCENARIOS_H
+#define ADIT_TESTS_ALLOC_SCENARIOS_H
+
+#include <stdbool.h>
+
+#include "base/request.h"
+
+/* Whose API key the request carries. */
+enum who {
+    WHO_ADMIN,
+    WHO_MEMBER,
+    WHO_READER,  /* the admin's key that may only read */
+    WHO_REVOKED, /* two keys of the admin's that are no longer good */
+    WHO_EXPIRED,
+    WHO_HOARDER, /* of another account, which has 101 credentials */
+    WHO_N,
+    WHO_UNKNOWN = WHO_N, /* a key that nobody was given */
+    WHO_NOBODY           /* what the row says in its place */
+};
+
+/* In path, query and body, "{credential}" stands for the identifier of the fixture's first
+ * credential, "{member}" for the member's. */
+struct scenario {
+    const char *name;
+    const char *method;
+    const char *path;
+    const char *query;    /* NULL: none */
+    const char *body;     /* NULL: none */
+    const char *key_file; /* makes the body {"public_key": …} of this file of tests/cases/keys */
+    enum who who;
+    const char *authorization; /* of WHO_NOBODY; NULL: none */
+    const char *version;       /* NULL: "2" */
+    const char *content_type;  /* NULL: application/json where there is a body */
+    enum body_state body_state;
+    bool no_base_url; /* links are made of the request */
+    bool cold;        /* nothing is connected yet */
+    int status;
+    int number; /* of the error, 0 where there is none */
+};
+
+/* All of them, ended by a row whose name is NULL. */
+extern const struct scenario scenarios[];
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* Fuzz target: headers.  The input is a byte of flags and then, each ended by a NUL, the values of
+ * Authorization, version, Content-Type and Host, the server's name and port, and the mount point.
+ */
+#include "http/header.h"
+
+#include <strings.h>
+
+#include "base/base62.h"
+#include "base/ident.h"
+#include "base/json_check.h"
+#include "fuzz.h"
+
+enum flag { FLAG_HTTPS = 1, FLAG_AUTHORIZATION_REPEATED = 2, FLAG_VERSION_REPEATED = 4 };
+
+enum part {
+    PART_AUTHORIZATION,
+    PART_VERSION,
+    PART_CONTENT_TYPE,
+    PART_HOST,
+    PART_SERVER_NAME,
+    PART_SERVER_PORT,
+    PART_SCRIPT_NAME,
+    N_PARTS
+};
+
+static int status_of(const struct error *err)
+{
+    MUST(err->code > ERR_NONE && err->code < ERR_N_CODES);
+    MUST(utf8_valid(err->msg, strlen(err->msg)));
+    return error_row(err->code)->status;
+}
+
+static bool try_bearer(const struct request *request)
+{
+    const char *header = request->authorization;
+    struct text key = {0};
+    struct error err;
+
+    if (!header_bearer(request, &key, &err)) {
+        MUST(status_of(&err) == 401);
+        /* Whatever was sent may be a secret. */
+        MUST(!err.msg[0] && !err.cause[0]);
+        return false;
+    }
+    MUST(!request->authorization_repeated && api_key_valid(key));
+    MUST(key.s > header && key.s + key.len <= header + strlen(header));
+    MUST(strncasecmp(header + strspn(header, " \t"), "Bearer", 6) == 0);
+    MUST(strspn(key.s + key.len, " \t") == strlen(key.s + key.len));
+    return true;
+}
+
+static bool try_version(const struct request *request)
+{
+    struct error err;
+    bool ok = header_version(request, "Service-Version", &err);
+
+    MUST(ok == (strcmp(request->version, "2") == 0 && !request->version_repeated));
+    MUST(ok || status_of(&err) == 400);
+    return ok;
+}
+
+/* The type is compared without case, and any parameter may follow it. */
+static bool try_content_type(struct request *request)
+{
+    size_t len = strlen(request->content_type);
+    char *longer = malloc(len + sizeof "; charset=utf-8");
+    struct error err;
+    bool ok = header_content_type(request, &err);
+
+    MUST(longer);
+    MUST(ok || status_of(&err) == 415);
+    memcpy(longer, request->content_type, len);
+    strcpy(longer + len, "; charset=utf-8");
+    for (size_t i = 0; i < len; i++)
+        longer[i] = (char)(longer[i] >= 'a' && longer[i] <= 'z' ? longer[i] - 0x20 : longer[i]);
+    request->content_type = longer;
+    MUST(header_content_type(request, &err) == ok);
+    if (ok)
+        MUST(strncasecmp(longer, "application/json", 16) == 0);
+    free(longer);
+    return ok;
+}
+
+/* Only what stands for itself in JSON and in a URL. */
+static void look_at_url(const struct request *request, struct text url)
+{
+    size_t scheme_len = strlen(request->scheme);
+    struct buf body = {0};
+    struct error err;
+
+    MUST(strncmp(url.s, request->scheme, scheme_len) == 0);
+    MUST(strncmp(url.s + scheme_len, "://", 3) == 0);
+    MUST(url.len > scheme_len + 3 && url.s[scheme_len + 3] != '/');
+    for (size_t i = 0; i < url.len; i++)
+        MUST(base62_is_digit(url.s[i]) || strchr("-._~:/[]%", url.s[i]));
+    MUST(url.s[url.len - 1] != '/');
+    buf_printf(&body, "{\"uri\":\"%s\"}", url.s);
+    MUST(!body.failed && json_check(body.data, body.len, &err));
+    buf_free(&body);
+}
+
+static bool try_base_url(const struct request *request)
+{
+    struct buf url = {0};
+    struct error err;
+    bool ok = header_base_url(request, &url, &err);
+
+    if (ok) {
+        look_at_url(request, buf_text(&url));
+    } else {
+        MUST(url.len == 0);
+        MUST(err.code == ERR_HOST_MALFORMED && status_of(&err) == 400);
+    }
+    buf_free(&url);
+    return ok;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct input input = input_of(data, size);
+    char *parts[N_PARTS];
+    struct request request;
+    int flags = 0;
+    bool ok;
+
+    if (input.left > 0) {
+        flags = *input.at++;
+        input.left--;
+    }
+    for (size_t i = 0; i < N_PARTS; i++)
+        parts[i] = take_string(&input);
+    request = (struct request){
+        .scheme = flags & FLAG_HTTPS ? "https" : "http",
+        .authorization = parts[PART_AUTHORIZATION],
+        .authorization_repeated = (flags & FLAG_AUTHORIZATION_REPEATED) != 0,
+        .version = parts[PART_VERSION],
+        .version_repeated = (flags & FLAG_VERSION_REPEATED) != 0,
+        .content_type = parts[PART_CONTENT_TYPE],
+        .host = parts[PART_HOST],
+        .server_name = parts[PART_SERVER_NAME],
+        .server_port = parts[PART_SERVER_PORT],
+        .script_name = parts[PART_SCRIPT_NAME],
+    };
+    ok = try_bearer(&request);
+    ok = try_version(&request) && ok;
+    ok = try_base_url(&request) && ok;
+    ok = try_content_type(&request) && ok;
+    if (ok)
+        accepted();
+    for (size_t i = 0; i < N_PARTS; i++)
+        free(parts[i]);
+    return 0;
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/* Fuzz target: the check of JSON and the parser behind it have to agree on every text, and what the
+ * getters hand out has to be what they promise. */
+#include <ctype.h>
+#include <json-c/json.h>
+
+#include "base/json_check.h"
+#include "fuzz.h"
+#include "wrap/json.h"
+
+#define MAX_SIZE 65536
+
+static bool check(const char *text, size_t len)
+{
+    struct error err = {.code = ERR_NONE};
+    bool ok = json_check(text, len, &err);
+
+    if (ok)
+        return true;
+    MUST(err.code == ERR_BODY_NOT_JSON);
+    MUST(err.has_offset && err.offset <= len);
+    MUST(err.msg[0] && strlen(err.msg) < sizeof err.msg && is_plain(text_of(err.msg)));
+    return false;
+}
+
+/* White space around it changes nothing, and no proper part from its beginning passes. */
+static void look_at_ends(const char *text, size_t len, bool ok)
+{
+    char *wide = malloc(len + 2);
+
+    MUST(wide);
+    wide[0] = '\n';
+    wide[len + 1] = ' ';
+    memcpy(wide + 1, text, len);
+    MUST(check(wide, len + 2) == ok);
+    free(wide);
+    while (len > 0 && isspace((unsigned char)text[len - 1]))
+        len--;
+    if (ok) {
+        MUST(!check(text, len - 1));
+        MUST(!check(text, len / 2));
+    }
+}
+
+/* Neither raw control characters nor NUL pass, wherever they stand. */
+static void look_at_bytes(const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        MUST((unsigned char)text[i] >= 0x20 || (text[i] && strchr("\t\n\r", text[i])));
+}
+
+/* ---- getters ---- */
+
+static void look_at_text(const struct json_node *node)
+{
+    struct text text = {0};
+    struct error err;
+
+    MUST(json_get_text(node, &text, &err));
+    MUST(text.s && text.s[text.len] == '\0' && utf8_valid(text.s, text.len));
+}
+
+static void look_at_number(const struct json_node *node)
+{
+    const char *written = json_object_to_json_string(node->value);
+    uint32_t value = 0;
+    struct error err;
+
+    if (json_get_uint32(node, &value, &err))
+        MUST(strtod(written, NULL) == value);
+    else
+        MUST(err.code == ERR_WRONG_VALUE && value == 0);
+    /* All digits, and no more of them than every uint32 has room for. */
+    if (strlen(written) <= 9 && strspn(written, "0123456789") == strlen(written))
+        MUST(value == strtoul(written, NULL, 10));
+}
+
+static void look_at_list(const struct json_node *node, size_t max)
+{
+    struct arena arena = {0};
+    struct text_list list = {0};
+    struct error err;
+
+    if (json_get_texts(node, max, ERR_ACL_TOO_MANY, &arena, &list, &err)) {
+        MUST(list.given && list.n == json_object_array_length(node->value) && list.n <= max);
+        for (size_t i = 0; i < list.n; i++)
+            MUST(utf8_valid(list.items[i].s, list.items[i].len));
+    } else {
+        MUST(err.code == ERR_WRONG_VALUE || err.code == ERR_ACL_TOO_MANY);
+        MUST(!list.given);
+    }
+    arena_free(&arena);
+}
+
+/* Whoever asks for the wrong type is refused with the path, and gets nothing. */
+static void look_at_refusals(const struct json_node *node)
+{
+    enum json_type type = json_object_get_type(node->value);
+    struct text text = {0};
+    bool flag = false;
+    struct error err;
+
+    if (type != json_type_string)
+        MUST(!json_get_text(node, &text, &err) && !text.s && err.code == ERR_WRONG_VALUE);
+    if (type != json_type_boolean)
+        MUST(!json_get_bool(node, &flag, &err) && !flag && err.code == ERR_WRONG_VALUE);
+    if (type != json_type_object)
+        MUST(!json_is_object(node, &err) && err.code == ERR_WRONG_VALUE);
+}
+
+static void look_at_value(const struct json_node *node)
+{
+    char path[JSON_PATH_SIZE];
+
+    MUST(strlen(json_path(path, node, 3)) < sizeof path);
+    look_at_refusals(node);
+    switch (json_object_get_type(node->value)) {
+    case json_type_string:
+        look_at_text(node);
+        break;
+    case json_type_int:
+    case json_type_double:
+        look_at_number(node);
+        break;
+    case json_type_array:
+        look_at_list(node, 3);
+        look_at_list(node, JSON_MAX_VALUES);
+        break;
+    default:
+        break;
+    }
+}
+
+static void look_at_object(const struct json_node *object, int depth);
+
+/* Called by json_find_unknown() for each member. */
+struct visit {
+    const struct json_node *object;
+    int depth;
+};
+
+static bool look_at_member(const void *context, struct text name)
+{
+    const struct visit *visit = context;
+    struct json_node node = json_member(visit->object, name.s);
+
+    MUST(utf8_valid(name.s, name.len));
+    if (json_given(&node))
+        look_at_value(&node);
+    if (json_object_is_type(node.value, json_type_object))
+        look_at_object(&node, visit->depth + 1);
+    return true;
+}
+
+static void look_at_object(const struct json_node *object, int depth)
+{
+    struct visit visit = {.object = object, .depth = depth};
+
+    MUST(depth <= JSON_MAX_DEPTH);
+    MUST(!json_find_unknown(object, look_at_member, &visit).s);
+}
+
+/* ---- back into text ---- */
+
+static const char *write_tree(const struct json_node *top, size_t *len)
+{
+    return json_object_to_json_string_length(
+        top->value, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE, len);
+}
+
+/* What is written passes again, and comes out the same. */
+static void write_and_read(const struct json_node *top)
+{
+    struct json_node again = {0};
+    struct error err;
+    size_t len;
+    size_t again_len;
+    const char *text = write_tree(top, &len);
+    const char *again_text;
+
+    MUST(text && check(text, len));
+    MUST(json_parse(text, len, &again, &err));
+    again_text = write_tree(&again, &again_len);
+    MUST(again_text && again_len == len && memcmp(text, again_text, len) == 0);
+    json_free(&again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const char *text = (const char *)data;
+    struct json_node top = {0};
+    struct error err = {.code = ERR_NONE};
+    bool ok;
+
+    if (size > MAX_SIZE)
+        return 0;
+    ok = check(text, size);
+    MUST(json_parse(text, size, &top, &err) == ok);
+    look_at_ends(text, size, ok);
+    if (ok) {
+        MUST(json_is_object(&top, &err));
+        look_at_bytes(text, size);
+        look_at_object(&top, 1);
+        write_and_read(&top);
+        accepted();
+    } else {
+        MUST(!top.value && err.code == ERR_BODY_NOT_JSON);
+    }
+    json_free(&top);
+    MUST(!top.value);
+    return 0;
+}
