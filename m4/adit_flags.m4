@@ -44,8 +44,8 @@ AC_DEFUN([ADIT_HARDENING], [
     AC_SUBST([HARDEN_LDFLAGS])
 ])
 
-# ADIT_ENABLE_MODES: builds for tests, all off by default, in MODE_CFLAGS; what links a fuzz target is
-# in FUZZ_LDFLAGS.
+# ADIT_ENABLE_MODES: builds for tests, all off by default, in MODE_CFLAGS; what links a fuzz target
+# is in FUZZ_LDFLAGS.
 AC_DEFUN([ADIT_ENABLE_MODES], [
     AC_ARG_ENABLE([sanitizers],
         [AS_HELP_STRING([--enable-sanitizers], [build with AddressSanitizer and UBSan])])
