@@ -293,14 +293,24 @@ static int wait_ms(struct fcgi *fcgi)
     return fresh ? clock_left_ms(fcgi->drain_until_ms) : 0;
 }
 
+/* epoll_pwait() lets a signal in only where it waits, which under load it never does. */
+static void let_signals_in(const struct fcgi *fcgi)
+{
+    sigset_t blocked;
+
+    sigprocmask(SIG_SETMASK, &fcgi->wait_mask, &blocked);
+    sigprocmask(SIG_SETMASK, &blocked, NULL);
+}
+
 bool fcgi_next(struct fcgi *fcgi, struct request *request)
 {
     for (;;) {
         struct connection *connection;
         struct epoll_event event;
-        int timeout_ms = wait_ms(fcgi);
-        int n = epoll_pwait(fcgi->epoll_fd, &event, 1, timeout_ms, &fcgi->wait_mask);
+        int n;
 
+        let_signals_in(fcgi);
+        n = epoll_pwait(fcgi->epoll_fd, &event, 1, wait_ms(fcgi), &fcgi->wait_mask);
         if (n <= 0) {
             if (fcgi->drain_until_ms != 0 && n == 0)
                 return false;
