@@ -2,6 +2,7 @@
 """The list and its pages (section 5)."""
 import random
 import threading
+import time
 import urllib.parse
 
 from adit import samples
@@ -17,7 +18,8 @@ class Paging(Case):
         client = self.stack.client(self.stack.account().admin.key)
         made = [client.post(CREDENTIALS, samples.credential(description=str(i))).json["id"]
                 for i in range(n)]
-        # Those of one millisecond stand in the order of their random part.
+        # Those of one millisecond stand in the order of their random part; what is made next follows.
+        time.sleep(0.002)
         return client, sorted(made, reverse=True)
 
     def path_of(self, uri):

@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import json
 import subprocess
+import time
 
 from adit import samples
 from adit.case import Case, without_operation_id
@@ -29,6 +30,13 @@ class Resource:
 
 def make_credential(client, _):
     return client.post(CREDENTIALS, samples.credential()).json["id"]
+
+
+def make_in_order(client):
+    """A credential whose identifier follows all earlier ones: those of one millisecond have no
+    order."""
+    time.sleep(0.002)
+    return make_credential(client, None)
 
 
 def put_module(path, body):
@@ -263,12 +271,12 @@ class Matrix(Case):
     def boundaries(self):
         """before_id by kind, all in one place of the list: between the older of the account's
         credentials and the newer ones."""
-        old = make_credential(self.owner, None)
-        deleted = make_credential(self.owner, None)
+        old = make_in_order(self.owner)
+        deleted = make_in_order(self.owner)
         self.assert_ok(self.owner.delete(CREDENTIALS + "/" + deleted), 204)
-        another = make_credential(self.other, None)
-        own = make_credential(self.owner, None)
-        make_credential(self.owner, None)
+        another = make_in_order(self.other)
+        own = make_in_order(self.owner)
+        make_in_order(self.owner)
         unknown = another[:-1] + ("0" if another[-1] != "0" else "1")
         return old, {"own": own, "another's": another, "unknown": unknown, "deleted": deleted,
                      "malformed": "not%20an%20id"}
