@@ -35,7 +35,7 @@ AC_DEFUN([ADIT_HARDENING], [
         m4_foreach_w([flag], [-fPIE -fstack-protector-strong -fstack-clash-protection
             -fcf-protection], [ADIT_PROBE_FLAG([HARDEN_CFLAGS], flag)])
         m4_foreach_w([flag], [-pie -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack],
-            [ADIT_PROBE_FLAG([HARDEN_LDFLAGS], flag)])
+            [ADIT_PROBE_FLAG([HARDEN_LDFLAGS], m4_defn([flag]))])
         AS_CASE([" $CFLAGS $CPPFLAGS "], [*_FORTIFY_SOURCE*], [],
             [*" -O0 "*], [],
             [HARDEN_CFLAGS="$HARDEN_CFLAGS -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2"])

@@ -108,7 +108,9 @@ int ctl_key_revoke(struct ctl *ctl)
         return ctl_misuse("a key's id looks like ak_..., as 'aditctl key list' shows it");
     if (!api_key_revoke(ctl->pg, id, &found, &err))
         return ctl_fail_error(&err);
-    return found ? CTL_OK : ctl_fail("there is no API key '%s'", id.s);
+    return found ? CTL_OK
+                 : ctl_fail("there is no API key with that id; 'aditctl key list' "
+                            "shows the ids");
 }
 
 int ctl_secrets_init(struct ctl *ctl)
