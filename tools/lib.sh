@@ -18,7 +18,7 @@ build_packages=(autoconf automake pkg-config gcc libc6-dev make
 # shellcheck disable=SC2034
 run_packages=(postgresql-15 nginx curl)
 # shellcheck disable=SC2034
-test_packages=(python3 openssh-client openssl)
+test_packages=(python3 openssh-client openssl iproute2 util-linux)
 
 say() {
     printf '%s: %s\n' "$tool" "$*"
