@@ -19,6 +19,8 @@ build_packages=(autoconf automake pkg-config gcc libc6-dev make
 run_packages=(postgresql-15 nginx curl)
 # shellcheck disable=SC2034
 test_packages=(python3 openssh-client openssl iproute2 util-linux)
+# Debian's own will not install beside those of another source.
+command -v npm >/dev/null || test_packages+=(nodejs npm)
 
 say() {
     printf '%s: %s\n' "$tool" "$*"
@@ -143,4 +145,23 @@ configure_tree() {
     { [ ! -e "$dir/Makefile" ] || make -C "$dir" clean; } &&
         (cd "$dir" && "$root/configure" -q "$@") &&
         printf '%s\n' "$*" >"$dir/.options"
+}
+
+# npm_install DIR: installs exactly the packages that DIR/package-lock.json names, in a folder of the
+# build, and sets npm_folder to it.  No package runs a script of its own.
+npm_install() {
+    local from=$root/$1
+    npm_folder=$root/build/npm/${1//\//-}
+    mkdir -p "$npm_folder" || die "cannot create $npm_folder"
+    # Two that start at once install one after the other.
+    exec 9>"$npm_folder/.lock"
+    flock 9
+    if ! cmp -s "$from/package-lock.json" "$npm_folder/.installed"; then
+        command -v npm >/dev/null || die "npm is missing: install the packages nodejs and npm"
+        cp "$from/package.json" "$from/package-lock.json" "$from/.npmrc" "$npm_folder/"
+        step "npm ci for $1" "$npm_folder/npm.log" \
+            npm ci --prefix "$npm_folder" --ignore-scripts --no-audit --no-fund
+        cp "$from/package-lock.json" "$npm_folder/.installed"
+    fi
+    exec 9>&-
 }

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+"""Packages of npm, and the program that drives a published client."""
+import json
+import os
+import select
+import subprocess
+
+from adit.client import DEADLINE_S
+from adit.stack import CLEAN_ENV, ROOT, run
+
+
+def install(folder):
+    """Installs what the folder's package-lock.json names.  Returns where it is."""
+    script = '. tools/lib.sh && npm_install "$1" >&2 && echo "$npm_folder"'
+    return run(["bash", "-c", script, "npm", folder], cwd=ROOT, env=dict(os.environ)).stdout.strip()
+
+
+class Driver:
+    """A process that calls the methods of a published client, one after the other."""
+
+    def __init__(self, folder, program, *arguments):
+        self._process = subprocess.Popen(
+            ["node", os.path.join(ROOT, program), folder, *arguments], env=CLEAN_ENV,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8")
+
+    def call(self, name, *arguments):
+        """Returns what the program says about the call."""
+        self._process.stdin.write(json.dumps({"call": name, "args": arguments}) + "\n")
+        self._process.stdin.flush()
+        if not select.select([self._process.stdout], [], [], DEADLINE_S)[0]:
+            raise AssertionError("%s: no outcome within %g s" % (name, DEADLINE_S))
+        line = self._process.stdout.readline()
+        if not line:
+            raise AssertionError("%s: the driver ended with %s" % (name, self._process.wait()))
+        return json.loads(line)
+
+    def close(self):
+        self._process.stdin.close()
+        self._process.stdout.close()
+        self._process.wait(DEADLINE_S)
