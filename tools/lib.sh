@@ -160,7 +160,7 @@ npm_install() {
         command -v npm >/dev/null || die "npm is missing: install the packages nodejs and npm"
         cp "$from/package.json" "$from/package-lock.json" "$from/.npmrc" "$npm_folder/"
         step "npm ci for $1" "$npm_folder/npm.log" \
-            npm ci --prefix "$npm_folder" --ignore-scripts --no-audit --no-fund
+            env -C "$npm_folder" npm ci --ignore-scripts --no-audit --no-fund
         cp "$from/package-lock.json" "$npm_folder/.installed"
     fi
     exec 9>&-

@@ -1,0 +1,328 @@
+# SPDX-License-Identifier: MIT
+"""Requests in the shapes in which the published clients of each language send them, and what is the
+answer to each.  Data only."""
+import collections
+import json
+
+from adit import samples
+
+# The headers that a client adds of its own, and those that it adds to a request with a body.
+Sender = collections.namedtuple("Sender", "always with_body without_body")
+
+JSON = ("Content-Type", "application/json")
+JSON_UTF_8 = ("Content-Type", "application/json; charset=utf-8")
+
+SENDERS = {
+    "Go": Sender([("User-Agent", "ngrok-api-go/5.1.0/go1.21"), ("Ngrok-Version", "2"),
+                  ("Accept-Encoding", "gzip")], [JSON], []),
+    # Its HTTP library announces the length of an empty body, but on GET.
+    "Python": Sender([("User-Agent", "python-requests/2.31.0"), ("Accept", "*/*"),
+                      ("Accept-Encoding", "gzip, deflate"), ("ngrok-version", "2")], [JSON],
+                     [("Content-Length", "0")]),
+    "Ruby": Sender([("Accept-Encoding", "gzip;q=1.0,deflate;q=0.6,identity;q=0.3"),
+                    ("Accept", "*/*"), ("Ngrok-Version", "2"),
+                    ("User-Agent", "ngrok-api-ruby//3.1.2-p20")], [JSON], []),
+    "Java": Sender([("user-agent", "ngrok-api-java/0.8.0/17.0.9"), ("ngrok-version", "2")],
+                   [("content-type", "application/json")], []),
+    ".NET": Sender([("ngrok-version", "2")], [JSON_UTF_8], []),
+    # It says what its body is where there is none, too.
+    "npm": Sender([("User-Agent", "ngrok-api-typescript/0.10.0/v18.19.0"), ("Ngrok-Version", "2"),
+                   ("Accept", "*/*"), ("Accept-Encoding", "gzip,deflate")], [JSON], [JSON]),
+}
+
+# What the contract grants to clients.  Each has rows that are accepted and rows beside them that are
+# not.
+POINTS = {
+    "type": "a Content-Type without a body is ignored",
+    "space": "+ and %20 in a query are both a space",
+    "alias": "beforeId is another name of before_id",
+    "first": "an empty before_id is the first page",
+    "number": "a whole number may be written in any way",
+    "wrapped": "a module may be wrapped, with identifiers beside it",
+    "empty": "of several providers those with nothing given are not given",
+    "delete": "a module that is not there can be deleted",
+    "key": "a public key is kept byte for byte",
+    "null": "a member that is null is not given",
+    "text": "texts may be escaped or not",
+}
+
+# The answer has the status, or the number of an error; members are paths into it and what stands
+# there.
+Shape = collections.namedtuple("Shape", "point client method target body status number members")
+
+LIST = "/ssh_credentials"
+CREDENTIAL = LIST + "/{id}"
+OAUTH = "/edges/https/edghts_1/routes/edghtsrt_1/oauth"
+MUTUAL_TLS = "/edges/tls/edgtls_1/mutual_tls"
+PROVIDERS = ["github", "facebook", "microsoft", "google", "linkedin", "gitlab", "twitch", "amazon"]
+
+KEY = samples.ED25519
+NO_CONFIG = {"client_id": None, "client_secret": None, "scopes": None, "email_addresses": None,
+             "email_domains": None}
+NO_GITHUB = {**NO_CONFIG, "teams": None, "organizations": None}
+APP = {**NO_CONFIG, "client_id": "app", "client_secret": "s", "email_domains": ["example.com"]}
+
+NOTHING = {"enabled": True, "options_passthrough": False, "cookie_prefix": "ngrok.",
+           "inactivity_timeout": 0, "maximum_duration": 0, "auth_check_interval": 0,
+           **{"provider." + name: None for name in PROVIDERS}}
+
+
+def accepted(point, client, method, target, body=None, **members):
+    """A row with an answer of success."""
+    status = {"POST": 201, "DELETE": 204}.get(method, 200)
+    return Shape(point, client, method, target, body, status, None,
+                 members.get("members", members))
+
+
+def refused(point, client, method, target, body, number, field=None):
+    """A row with an error."""
+    return Shape(point, client, method, target, body, None, number,
+                 {} if field is None else {"details.field": field})
+
+
+def put(point, client, body, members):
+    return Shape(point, client, "PUT", OAUTH, body, 200, None, members)
+
+
+def java_module(duration="0.0", provider="{}", more=""):
+    """Java's builder gives all members but enabled, and durations as decimals."""
+    return ('{"module":{"provider":%s,"options_passthrough":false,"cookie_prefix":"",'
+            '"inactivity_timeout":0,"maximum_duration":%s,"auth_check_interval":0%s}}'
+            % (provider, duration, more))
+
+
+def dotnet_module(provider):
+    """.NET writes every member, null where it is not set."""
+    return {"enabled": None, "provider": provider, "options_passthrough": False,
+            "cookie_prefix": None, "inactivity_timeout": 0, "maximum_duration": 0,
+            "auth_check_interval": 0}
+
+
+def selected(provider, **members):
+    """What the answer has where that provider is selected."""
+    config = {"client_id": None, "client_secret": None, "scopes": [], "email_addresses": [],
+              "email_domains": [], **members}
+    if provider == "github":
+        config = {"teams": [], "organizations": [], **config}
+    return {**NOTHING, "provider." + provider: config}
+
+
+def in_dotnet(provider, config):
+    return dotnet_module({**dict.fromkeys(PROVIDERS), provider: config})
+
+
+TYPE = [
+    accepted("type", "npm", "GET", LIST + "?limit=1"),
+    accepted("type", "npm", "GET", CREDENTIAL),
+    accepted("type", "npm", "DELETE", OAUTH),
+    accepted("type", "npm", "DELETE", MUTUAL_TLS),
+    accepted("type", "Python", "DELETE", MUTUAL_TLS),
+    accepted("type", "Ruby", "DELETE", OAUTH),
+    accepted("type", "Java", "GET", LIST),
+    refused("type", "npm", "GET", CREDENTIAL, "{}", 211),
+    refused("type", "npm", "DELETE", OAUTH, "{}", 211),
+    refused("type", "npm", "PUT", OAUTH, "", 9007),
+    # Its replace() without a module sends nothing.
+    refused("type", "Python", "PUT", OAUTH, "", 9007),
+]
+
+QUERY = [
+    # No parameter may have a space in it: both spellings are refused for the same reason, and what
+    # is a plus sign for sure for the same one as well.
+    refused("space", "npm", "GET", LIST + "?limit=7&beforeId=a+b", None, 9009),
+    refused("space", "Java", "GET", LIST + "?before_id=a%20b&limit=7", None, 9009),
+    refused("space", "Go", "GET", LIST + "?before_id=a%2Bb&limit=7", None, 9009),
+    refused("space", ".NET", "GET", LIST + "?before_id=&limit=+7", None, 244),
+    refused("space", ".NET", "GET", LIST + "?before_id=&limit=%207", None, 244),
+    accepted("space", ".NET", "GET", LIST + "?before_id=&limit=7"),
+    accepted("alias", "npm", "GET", LIST + "?beforeId={id}&limit=100",
+             members={"next_page_uri": None}),
+    accepted("alias", "npm", "GET", LIST + "?limit=7&beforeId={id}"),
+    accepted("alias", "Go", "GET", LIST + "?before_id={id}&limit=100"),
+    refused("alias", "npm", "GET", LIST + "?beforeId={id}&before_id={id}", None, 232),
+    refused("alias", "npm", "GET", LIST + "?beforeId={id}&beforeId={id}", None, 232),
+    refused("alias", "npm", "GET", LIST + "?beforeid={id}", None, 231),
+    refused("alias", "npm", "GET", LIST + "?before_Id={id}", None, 231),
+    # .NET starts every walk with an empty one.
+    accepted("first", ".NET", "GET", LIST + "?before_id="),
+    accepted("first", ".NET", "GET", LIST + "?before_id=&limit=100"),
+    accepted("first", "Ruby", "GET", LIST + "?before_id=&limit=1"),
+    accepted("first", "npm", "GET", LIST + "?beforeId=&limit=1"),
+    accepted("first", ".NET", "GET", LIST + "?"),
+    refused("first", ".NET", "GET", LIST + "?before_id=&limit=", None, 244),
+    refused("first", ".NET", "GET", LIST + "?before_id=%20", None, 9009),
+    refused("first", ".NET", "GET", LIST + "?before_id=&before_id=", None, 232),
+]
+
+NUMBER = [
+    *(put("number", "Java", java_module(written), {"maximum_duration": number})
+      for written, number in (("0.0", 0), ("0", 0), ("0E-9", 0), ("8.64E+4", 86400),
+                              ("3.6E+3", 3600), ("6E+1", 60), ("86400.000000000", 86400),
+                              ("4294967295", 4294967295), ("4.294967295E+9", 4294967295))),
+    *(refused("number", "Java", "PUT", OAUTH, java_module(written), 215, "module.maximum_duration")
+      for written in ("0.5", "1.5E+0", "8.64E-1", "-1", "4294967296", "4.3E+9", "1E+400",
+                      '"8.64E+4"', '"PT24H"', "86400.000000001")),
+]
+
+WRAPPED = [
+    put("wrapped", "Java", java_module(), NOTHING),
+    # A call without a module.
+    put("wrapped", "Java", "{}", NOTHING),
+    put("wrapped", "Ruby", {"module": {"enabled": False}}, {**NOTHING, "enabled": False}),
+    put("wrapped", "Ruby", {"module": {"provider": {"gitlab": {"email_domains": ["a.example"]}}}},
+        selected("gitlab", email_domains=["a.example"])),
+    put("wrapped", "Ruby", {}, NOTHING),
+    # Early releases of .NET wrap the module, later ones do not.
+    put("wrapped", ".NET", {"edge_id": "edghts_1", "id": "edghtsrt_1", "module": None}, NOTHING),
+    put("wrapped", ".NET", {"edge_id": "edghts_1", "id": "edghtsrt_1",
+                            "module": in_dotnet("github", {**NO_GITHUB, "teams": ["a/b"]})},
+        selected("github", teams=["a/b"])),
+    put("wrapped", ".NET", {"edge_id": None, "id": None, "module": dotnet_module(None)}, NOTHING),
+    put("wrapped", ".NET", dotnet_module(None), NOTHING),
+    put("wrapped", ".NET", in_dotnet("amazon", APP),
+        selected("amazon", client_id="app", client_secret="s", email_domains=["example.com"])),
+    put("wrapped", "npm", {"edge_id": "edghts_1", "id": "edghtsrt_1", "module": {
+        "provider": {"github": {"organizations": ["acme"]}}, "cookie_prefix": "own."}},
+        {**selected("github", organizations=["acme"]), "cookie_prefix": "own."}),
+    put("wrapped", "npm", {"edge_id": "edghts_1", "id": "edghtsrt_1",
+                           "inactivity_timeout": 5, "enabled": False},
+        {**NOTHING, "inactivity_timeout": 5, "enabled": False}),
+    put("wrapped", "npm", {"edge_id": "edghts_1", "id": "edghtsrt_1", "module": None,
+                           "inactivity_timeout": 5}, {**NOTHING, "inactivity_timeout": 5}),
+    # Go and Python send the module as it is; Go leaves out what has no value, but for the provider.
+    put("wrapped", "Go", '{"provider":{}}', NOTHING),
+    put("wrapped", "Go", '{"enabled":true,"provider":{"github":{"teams":["a/b"]}},'
+        '"maximum_duration":86400}', {**selected("github", teams=["a/b"]),
+                                      "maximum_duration": 86400}),
+    put("wrapped", "Python", {"provider": {"facebook": {"email_addresses": ["a@b.example"]}}},
+        selected("facebook", email_addresses=["a@b.example"])),
+    refused("wrapped", "npm", "PUT", OAUTH,
+            {"edge_id": "other", "id": "edghtsrt_1", "module": {}}, 9013, "edge_id"),
+    refused("wrapped", ".NET", "PUT", OAUTH,
+            {"edge_id": "edghts_1", "id": "other", "module": None}, 9013, "id"),
+    refused("wrapped", "npm", "PUT", OAUTH, {"module": {}, "enabled": False}, 9025, "enabled"),
+    refused("wrapped", "Ruby", "PUT", OAUTH, {"module": "{}"}, 215, "module"),
+    refused("wrapped", "Ruby", "PUT", OAUTH, {"module": {"module": {}}}, 214, "module.module"),
+    refused("wrapped", "Java", "PUT", OAUTH, java_module(more=',"max_duration":1'), 214,
+            "module.max_duration"),
+
+    accepted("wrapped", "Java", "PUT", MUTUAL_TLS,
+             {"module": {"enabled": True, "certificate_authority_ids": ["ca_2", "ca_1"]}},
+             members={"enabled": True, "certificate_authorities.0.id": "ca_2",
+                      "certificate_authorities.1.id": "ca_1"}),
+    accepted("wrapped", "Java", "PUT", MUTUAL_TLS, {}, certificate_authorities=[]),
+    accepted("wrapped", ".NET", "PUT", MUTUAL_TLS,
+             {"id": "edgtls_1", "module": {"enabled": None, "certificate_authority_ids": None}},
+             enabled=True, certificate_authorities=[]),
+    accepted("wrapped", ".NET", "PUT", MUTUAL_TLS,
+             {"enabled": None, "certificate_authority_ids": ["ca_1"]}, enabled=True),
+    accepted("wrapped", "Ruby", "PUT", MUTUAL_TLS, {"module": {"enabled": False}}, enabled=False),
+    accepted("wrapped", "Python", "PUT", MUTUAL_TLS, {"certificate_authority_ids": ["ca_1"]},
+             members={"certificate_authorities.0.id": "ca_1"}),
+    accepted("wrapped", "Go", "PUT", MUTUAL_TLS, "{}", enabled=True),
+    refused("wrapped", "npm", "PUT", MUTUAL_TLS, {"id": "other", "module": {}}, 9013, "id"),
+    refused("wrapped", "Ruby", "PUT", MUTUAL_TLS, {"module": {"certificate_authorities": []}},
+            214, "module.certificate_authorities"),
+]
+
+EMPTY = [
+    put("empty", ".NET", dotnet_module({name: NO_GITHUB if name == "github" else NO_CONFIG
+                                        for name in PROVIDERS}), NOTHING),
+    put("empty", ".NET", dotnet_module({**dict.fromkeys(PROVIDERS, NO_CONFIG), "github": NO_GITHUB,
+                                        "google": {**NO_CONFIG, "email_domains": ["a.example"]}}),
+        selected("google", email_domains=["a.example"])),
+    put("empty", ".NET", dotnet_module(dict.fromkeys(PROVIDERS)), NOTHING),
+    put("empty", ".NET", in_dotnet("twitch", NO_CONFIG), selected("twitch")),
+    put("empty", "Ruby", {"module": {"provider": dict.fromkeys(PROVIDERS, {})}}, NOTHING),
+    put("empty", "Ruby", {"module": {"provider": {"google": {}, "gitlab": {"scopes": []}}}},
+        NOTHING),
+    put("empty", "Go", '{"provider":{"github":{}}}', selected("github")),
+    put("empty", "Java", java_module(provider='{"google":{"scopes":[],"email_addresses":[],'
+                                              '"email_domains":["a.example"]}}'),
+        selected("google", email_domains=["a.example"])),
+    put("empty", "Python", {"provider": {**dict.fromkeys(PROVIDERS), "linkedin": {
+        "client_id": "", "client_secret": "", "scopes": [], "email_addresses": [],
+        "email_domains": []}}}, selected("linkedin")),
+    refused("empty", ".NET", "PUT", OAUTH,
+            dotnet_module({**dict.fromkeys(PROVIDERS, NO_CONFIG), "github": NO_GITHUB,
+                           "google": APP, "amazon": APP}), 7036, "provider"),
+    refused("empty", "Ruby", "PUT", OAUTH,
+            {"module": {"provider": {"google": {"email_domains": ["a.example"]},
+                                     "gitlab": {"email_addresses": ["a@a.example"]}}}}, 7036,
+            "module.provider"),
+    # Nothing is given, and yet a member is misspelt.
+    refused("empty", ".NET", "PUT", OAUTH,
+            dotnet_module({**dict.fromkeys(PROVIDERS, NO_CONFIG),
+                           "google": {**NO_CONFIG, "teams": None}}), 214, "provider.google.teams"),
+    refused("empty", "npm", "PUT", OAUTH, {"provider": {"provider_a": None}}, 214,
+            "provider.provider_a"),
+]
+
+DELETE = [row for client in SENDERS for row in (
+    accepted("delete", client, "DELETE", OAUTH),
+    accepted("delete", client, "DELETE", OAUTH),
+    refused("delete", client, "GET", OAUTH, None, 9003),
+    put("delete", client, {}, NOTHING),
+    accepted("delete", client, "DELETE", MUTUAL_TLS),
+    accepted("delete", client, "DELETE", MUTUAL_TLS),
+    refused("delete", client, "GET", MUTUAL_TLS, None, 9004),
+    refused("delete", client, "DELETE", LIST + "/sshcr_unknown", None, 9002),
+)]
+
+TEXT = [
+    *(accepted("key", client, "POST", LIST, {"public_key": text}, public_key=text)
+      for client in SENDERS for text in (KEY, KEY + "\n", KEY + " a comment\r\n", "\n" + KEY)),
+    refused("key", "Python", "POST", LIST, {"public_key": "%s\n%s\n" % (KEY, KEY)}, 612,
+            "public_key"),
+    refused("key", "Go", "POST", LIST, "{}", 611, "public_key"),
+    # Go and .NET escape what could end a script, .NET all that is not plain ASCII as well.
+    accepted("text", "Go", "POST", LIST, '{"description":"a \\u003c b \\u0026 c","public_key":"%s"}'
+             % KEY, description="a < b & c"),
+    accepted("text", ".NET", "POST", LIST, '{"description":"Z\\u00FCrich \\uD83D\\uDD11",'
+             '"metadata":null,"acl":null,"public_key":"%s","owner_id":null}'
+             % KEY.replace("+", "\\u002B"), public_key=KEY, description="Z\u00fcrich \U0001f511"),
+    accepted("text", "Python", "POST", LIST, {"public_key": KEY, "description": "\U0001f511 \u00fc",
+                                              "metadata": "", "acl": []},
+             description="\U0001f511 \u00fc", metadata="", acl=[]),
+    *(accepted("text", client, "POST", LIST, '{"public_key":"%s","description":"\U0001f511 \u00fc"}'
+               % KEY, description="\U0001f511 \u00fc") for client in ("Ruby", "Java", "npm")),
+    refused("text", ".NET", "POST", LIST, '{"public_key":"%s","description":"\\uD83D"}' % KEY, 213),
+    refused("text", "Ruby", "POST", LIST, b'{"description":"\xfc"}', 213),
+    refused("text", "Java", "POST", LIST, '\ufeff{"public_key":"%s"}' % KEY, 213),
+]
+
+NULL = [
+    accepted("null", ".NET", "PATCH", CREDENTIAL, {"id": "{id}", "description": None,
+                                                   "metadata": None, "acl": None}),
+    accepted("null", ".NET", "PATCH", CREDENTIAL, {"id": "{id}", "description": "new",
+                                                   "metadata": None, "acl": None},
+             description="new"),
+    # An identifier that Go has used for the path is left out of the body.
+    accepted("null", "Go", "PATCH", CREDENTIAL, "{}", description="new"),
+    accepted("null", "Python", "PATCH", CREDENTIAL, {}, description="new"),
+    accepted("null", "Ruby", "PATCH", CREDENTIAL, {"acl": ["bind:a.example"]}, description="new",
+             acl=["bind:a.example"]),
+    accepted("null", "Python", "PATCH", CREDENTIAL, {"acl": []}, description="new", acl=[]),
+    accepted("null", "npm", "PATCH", CREDENTIAL, {"id": "{id}", "metadata": "m"}, metadata="m",
+             description="new"),
+    accepted("null", "Java", "PATCH", CREDENTIAL, {"description": ""}, description="",
+             metadata="m"),
+    refused("null", ".NET", "PATCH", CREDENTIAL, {"id": "sshcr_other", "description": None}, 9013,
+            "id"),
+    refused("null", ".NET", "PATCH", CREDENTIAL, {"id": "{id}", "acl": [None]}, 215, "acl[0]"),
+    refused("null", ".NET", "PATCH", CREDENTIAL, {"id": "{id}", "descriptions": None}, 214,
+            "descriptions"),
+    refused("null", "Java", "PATCH", CREDENTIAL, {"public_key": KEY}, 9014, "public_key"),
+]
+
+SHAPES = TYPE + QUERY + NUMBER + WRAPPED + EMPTY + DELETE + TEXT + NULL
+
+
+def body_of(shape, ident):
+    """The body as bytes, None where there is none."""
+    body = shape.body
+    if body is None or isinstance(body, bytes):
+        return body
+    if not isinstance(body, str):
+        body = json.dumps(body)
+    return body.replace("{id}", ident).encode()
