@@ -147,8 +147,8 @@ configure_tree() {
         printf '%s\n' "$*" >"$dir/.options"
 }
 
-# npm_install DIR: installs exactly the packages that DIR/package-lock.json names, in a folder of the
-# build, and sets npm_folder to it.  No package runs a script of its own.
+# npm_install DIR: installs exactly the packages that DIR/package-lock.json names, in a folder of
+# the build, and sets npm_folder to it.  No package runs a script of its own.
 npm_install() {
     local from=$root/$1
     npm_folder=$root/build/npm/${1//\//-}

@@ -2,18 +2,18 @@
 // Calls methods of the npm package @ngrok/ngrok-api as it is told on standard input, and says on
 // standard output what the caller got: one JSON object a line, each way.
 //
-// usage: ngrok-api.mjs FOLDER BASE_URL API_TOKEN
+// usage: ngrok-api.mjs FOLDER
 //
-// A line in is {"call": "sshCredentials.get", "args": [...]}.  A line out has one of "returned",
-// "rejected" (an error as the client's interface defines it) and "broken" (any other exception).
+// FOLDER is where the package is installed.  The first line in is what the client is made with,
+// {"baseUrl": "...", "apiToken": "..."}: a key has no place in a list of processes.  Each further one
+// is {"call": "sshCredentials.get", "args": [...]}.  A line out has one of "returned", "rejected" (an
+// error as the client's interface defines it) and "broken" (any other exception).
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
 
-const [folder, baseUrl, apiToken] = process.argv.slice(2);
-const { Ngrok } = createRequire(`${folder}/`)('@ngrok/ngrok-api');
-const client = new Ngrok({ baseUrl, apiToken });
+const { Ngrok } = createRequire(`${process.argv[2]}/`)('@ngrok/ngrok-api');
 
-function call(name, args) {
+function call(client, name, args) {
   const steps = name.split('.');
   const method = steps.pop();
   const service = steps.reduce((object, step) => object[step], client);
@@ -28,10 +28,15 @@ function describe(error) {
   };
 }
 
+let client;
 for await (const line of createInterface({ input: process.stdin })) {
+  if (client === undefined) {
+    client = new Ngrok(JSON.parse(line));
+    continue;
+  }
   const { call: name, args } = JSON.parse(line);
   const outcome = await Promise.resolve()
-    .then(() => call(name, args))
+    .then(() => call(client, name, args))
     .then((returned) => ({ returned: returned === undefined ? null : returned }), describe);
   console.log(JSON.stringify(outcome));
 }

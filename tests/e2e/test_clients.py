@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Published clients of the interface that this one mirrors, unmodified, against a stack with the
-names that they expect: the npm package @ngrok/ngrok-api is driven through all that it offers for the
-three resources."""
+names that they expect: the npm package @ngrok/ngrok-api is driven through all that it offers for
+the three resources; of the others, what they send and how they read answers."""
 import json
 import re
 
@@ -66,7 +66,8 @@ class Npm(Clients):
 
     @classmethod
     def drive(cls, key):
-        driver = npm.Driver(cls.folder, "tests/clients/ngrok-api.mjs", cls.relay.url, key)
+        driver = npm.Driver(cls.folder, "tests/clients/ngrok-api.mjs",
+                            {"baseUrl": cls.relay.url, "apiToken": key})
         cls.addClassCleanup(driver.close)
         return driver
 
@@ -219,7 +220,7 @@ class Npm(Clients):
             ("a broken key", 612, "public_key", create, {"publicKey": "ssh-ed25519 AAAA"}),
             ("a rule", 600, "acl[1]", create, {**key, "acl": ["*", "bind:-x"]}),
             ("a number as text", 215, "description", create, {**key, "description": 1}),
-            ("a date in a list", 215, "acl[0]", create, {**key, "acl": [None]}),
+            ("a null in a list", 215, "acl[0]", create, {**key, "acl": [None]}),
             ("a long text", 604, "description", create, {**key, "description": "ü" * 128}),
             ("a longer text", 605, "metadata", create, {**key, "metadata": "x" * 4097}),
             ("a lone surrogate", 213, None, create, {**key, "metadata": "\ud800"}),
@@ -447,7 +448,7 @@ class Shapes(Clients):
                     self.assertEqual(self.send(shape.client, "GET", shape.target).json, answer.json)
 
     def test_table_is_whole(self):
-        """Each point has rows that are accepted and rows that are not; every client has its rows."""
+        """Each point has rows that are accepted and rows that are not, and every client has rows."""
         for point in shapes.POINTS:
             with self.subTest(point):
                 rows = [shape for shape in shapes.SHAPES if shape.point == point]
@@ -555,8 +556,7 @@ class Shapes(Clients):
         key = self.stack.account().admin.key
         made = self.fill(self.stack.client(key), 23)
         for limit in (1, 2, 7, 22, 23, 24, None):
-            for client, walk in (("Go", self.walk_to_an_empty_page),
-                                 (".NET", self.walk_to_an_empty_page),
+            for client, walk in (("Go", self.walk_to_an_empty_page), (".NET", self.walk_of_dotnet),
                                  ("Python", self.walk_by_uri), ("Java", self.walk_by_uri),
                                  ("Ruby", self.walk_by_uri)):
                 with self.subTest("%s %s" % (client, limit)):
@@ -567,8 +567,8 @@ class Shapes(Clients):
         return [row["id"] for row in answer["ssh_credentials"]], answer["next_page_uri"]
 
     def walk_to_an_empty_page(self, client, key, limit):
-        """They do not look at next_page_uri.  .NET begins with an empty before_id."""
-        last = "" if client == ".NET" else None
+        """Go does not look at next_page_uri."""
+        last = None
         while True:
             query = "&".join("%s=%s" % pair for pair in (("before_id", last), ("limit", limit))
                              if pair[1] is not None)
@@ -577,6 +577,19 @@ class Shapes(Clients):
                 return
             yield from page
             last = page[-1]
+
+    def walk_of_dotnet(self, client, key, limit):
+        """Nor does .NET, which begins with an empty before_id, and by a bug of its own goes on
+        after the last row but one of a page."""
+        last, seen = "", []
+        while True:
+            page, _ = self.rows(client, key, "%s?before_id=%s%s" % (
+                CREDENTIALS, last, "&limit=%d" % limit if limit else ""))
+            if not page:
+                return
+            yield from (ident for ident in page if ident not in seen)
+            seen += page
+            last = page[-2] if len(page) > 1 else page[0]
 
     def walk_by_uri(self, client, key, limit):
         """They ask for next_page_uri as it is; Ruby takes off its own base URL and puts it on."""

@@ -18,15 +18,19 @@ def install(folder):
 class Driver:
     """A process that calls the methods of a published client, one after the other."""
 
-    def __init__(self, folder, program, *arguments):
+    def __init__(self, folder, program, options):
         self._process = subprocess.Popen(
-            ["node", os.path.join(ROOT, program), folder, *arguments], env=CLEAN_ENV,
+            ["node", os.path.join(ROOT, program), folder], env=CLEAN_ENV,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8")
+        self._write(options)
+
+    def _write(self, value):
+        self._process.stdin.write(json.dumps(value) + "\n")
+        self._process.stdin.flush()
 
     def call(self, name, *arguments):
         """Returns what the program says about the call."""
-        self._process.stdin.write(json.dumps({"call": name, "args": arguments}) + "\n")
-        self._process.stdin.flush()
+        self._write({"call": name, "args": arguments})
         if not select.select([self._process.stdout], [], [], DEADLINE_S)[0]:
             raise AssertionError("%s: no outcome within %g s" % (name, DEADLINE_S))
         line = self._process.stdout.readline()

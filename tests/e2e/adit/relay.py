@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A relay between a client and a stack, which remembers the requests that the client really sent."""
+"""A relay between a client and a stack, which remembers the requests that the client sent."""
 import socket
 import threading
 
