@@ -53,9 +53,9 @@ static bool check_domain(struct text domain, const char **why)
     const char *clause;
 
     if (has_byte(domain, '*'))
-        return refuse(why, "A '*' stands in a domain only as '*.' in front." FORM);
+        return refuse(why, "a '*' stands in a domain only as '*.' in front." FORM);
     return domain_valid(domain, &clause) ||
-           refuse(why, "The target is not a domain: that is labels of 1 to 63 letters, digits and "
+           refuse(why, "the target is not a domain: that is labels of 1 to 63 letters, digits and "
                        "inner hyphens, a leading underscore allowed, joined by dots and without "
                        "one at the end." FORM);
 }
@@ -66,7 +66,7 @@ static bool read_domain(struct text text, struct target *target, const char **wh
     target->any_below = text.len >= 2 && text.s[0] == '*' && text.s[1] == '.';
     target->name = part(text, target->any_below ? 2 : 0, text.len);
     if (text.len > DOMAIN_MAX)
-        return refuse(why, "The domain is longer than 253 bytes, '*.' included." FORM);
+        return refuse(why, "the domain is longer than 253 bytes, '*.' included." FORM);
     return check_domain(target->name, why);
 }
 
@@ -80,7 +80,7 @@ static bool check_port(struct text port, const char **why)
         value = value * 10 + (unsigned)(port.s[i] - '0');
     }
     return (ok && value <= PORT_MAX) ||
-           refuse(why, "The port is not a number from 1 to 65535, without sign, space or leading "
+           refuse(why, "the port is not a number from 1 to 65535, without sign, space or leading "
                        "zero." FORM);
 }
 
@@ -93,19 +93,19 @@ static bool read_host(struct text host, struct target *target, const char **why)
     if (target->is_ipv6) {
         target->name = part(host, 1, len - 1);
         return ipv6_read(target->name, target->ipv6) ||
-               refuse(why, "There is no IPv6 address without a zone between the brackets." FORM);
+               refuse(why, "there is no IPv6 address without a zone between the brackets." FORM);
     }
     if (len == 0)
-        return refuse(why, "The host is missing in front of the port." FORM);
+        return refuse(why, "the host is missing in front of the port." FORM);
     if (has_byte(host, ':'))
-        return refuse(why, "A host does not hold ':', save an IPv6 address in brackets." FORM);
+        return refuse(why, "a host does not hold ':', save an IPv6 address in brackets." FORM);
     if (domain_looks_like_ipv4(host))
         return ipv4_valid(host) ||
-               refuse(why, "The host has digits and dots only, and is not an IPv4 address." FORM);
+               refuse(why, "the host has digits and dots only, and is not an IPv4 address." FORM);
     if (has_byte(host, '*'))
-        return refuse(why, "The host of an address takes no wildcard." FORM);
+        return refuse(why, "the host of an address takes no wildcard." FORM);
     if (len > DOMAIN_MAX)
-        return refuse(why, "The host is longer than 253 bytes." FORM);
+        return refuse(why, "the host is longer than 253 bytes." FORM);
     return check_domain(host, why);
 }
 
@@ -120,20 +120,20 @@ static bool read_address(struct text text, size_t colon, struct target *target, 
 static bool check_label_part(struct text text, const char **why)
 {
     if (text.len == 0)
-        return refuse(why, "A label needs both a key and a value." FORM);
+        return refuse(why, "a label needs both a key and a value." FORM);
     if (text.len > LABEL_PART_MAX)
-        return refuse(why, "The key or the value of the label is longer than 255 bytes." FORM);
+        return refuse(why, "the key or the value of the label is longer than 255 bytes." FORM);
     if (is_text(text, "*"))
         return true;
     for (size_t i = 0; i < text.len; i++) {
         char c = text.s[i];
 
         if (c == '*')
-            return refuse(why, "A '*' stands in a label only as the whole key or value." FORM);
+            return refuse(why, "a '*' stands in a label only as the whole key or value." FORM);
         if (c == '=')
-            return refuse(why, "A label holds one '='." FORM);
+            return refuse(why, "a label holds one '='." FORM);
         if (c <= ' ' || c > '~' || c == ',')
-            return refuse(why, "A label's key and value are printable ASCII without space, ',' "
+            return refuse(why, "a label's key and value are printable ASCII without space, ',' "
                                "and '='." FORM);
     }
     return true;
@@ -154,14 +154,14 @@ static bool read_target(struct text text, struct target *target, const char **wh
 
     *target = (struct target){0};
     if (!text_present(text))
-        return refuse(why, "The rule names no target." FORM);
+        return refuse(why, "the rule names no target." FORM);
     equals = memchr(text.s, '=', text.len);
     if (equals)
         return read_label(text, (size_t)(equals - text.s), target, why);
     for (size_t i = text.len; i-- > 0;) {
         /* A colon within brackets ends no host: "[::1]" is an address that lacks its port. */
         if (text.s[i] == ']' && i == text.len - 1)
-            return refuse(why, "The address in brackets lacks its ':<port>'." FORM);
+            return refuse(why, "the address in brackets lacks its ':<port>'." FORM);
         if (text.s[i] == ':')
             return read_address(text, i, target, why);
     }
@@ -187,7 +187,7 @@ bool acl_rule_valid(struct text rule, const char **why)
     if (permits_everything(rule))
         return true;
     if (!is_bind_rule(rule))
-        return refuse(why, "The rule does not begin with 'bind:', in small letters." FORM);
+        return refuse(why, "the rule does not begin with 'bind:', in small letters." FORM);
     return read_target(part(rule, BIND_LEN, rule.len), &target, why);
 }
 

@@ -12,7 +12,8 @@ enum acl_kind { ACL_DOMAIN, ACL_ADDRESS, ACL_LABEL };
 
 /* Returns whether the text is a rule: "*", or "bind:" and a target, which is a label if it contains
  * '=', else an address if it ends in ":<port>", else a domain; "bind:*" means every target.  If
- * not, *why is a static sentence that says what is wrong and what a rule looks like. */
+ * not, *why says what is wrong, as what may follow a colon, and what a rule looks like; it is
+ * static. */
 bool acl_rule_valid(struct text rule, const char **why);
 
 /* Returns whether the rules permit to bind the target, which is a domain ("a.example"), an address

@@ -66,7 +66,7 @@ static bool read_public_key(struct ssh_credential_input *input, struct error *er
         return true;
     if (!reason)
         return error_set(err, ERR_OUT_OF_MEMORY);
-    return error_field(err, ERR_PUBLIC_KEY_INVALID, "public_key", "public_key: %s", reason);
+    return error_field(err, ERR_PUBLIC_KEY_INVALID, "public_key", "%s", reason);
 }
 
 bool ssh_credential_read_create(const struct json_node *body, struct arena *arena,

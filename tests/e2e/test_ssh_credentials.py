@@ -80,6 +80,7 @@ class PublicKeys(Case):
                 self.assert_error(answer, 611, "public_key")
             else:
                 error = self.assert_error(answer, 612, "public_key")
+                self.assertEqual(error["msg"].count("public_key"), 1, error)
                 self.assertGreater(len(error["msg"]), 20)
                 self.assertIn(reason.strip(), error["msg"])
         rows = []

@@ -26,6 +26,8 @@ static void check_rule(const struct test_case *test)
                   test->line, why);
     ck_assert_msg(strstr(why, "A rule is '*', 'bind:<domain>'") != NULL,
                   "%s:%d: the reason does not show a rule: %s", test->file, test->line, why);
+    ck_assert_msg(!(why[0] >= 'A' && why[0] <= 'Z'), "%s:%d: the reason follows a colon: %s",
+                  test->file, test->line, why);
 }
 
 START_TEST(rules_of_case_file)
