@@ -4,10 +4,12 @@
 #include "ctl/ctl.h"
 
 #include <getopt.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/json_check.h"
 #include "base/text.h"
@@ -25,8 +27,11 @@ struct command {
 static const struct command commands[] = {
     {"migrate", NULL, "", NULL, "bring the database's schema up to date", ctl_migrate},
     {"account", "create", "n", NULL, "create an account; prints its id", ctl_account_create},
+    {"account", "list", "", NULL, "list accounts", ctl_account_list},
     {"user", "create", "anA", NULL, "create a User; prints its id", ctl_user_create},
+    {"user", "list", "", NULL, "list Users, and how many keys each may use", ctl_user_list},
     {"bot", "create", "anA", NULL, "create a Bot; prints its id", ctl_bot_create},
+    {"bot", "list", "", NULL, "list Bots, and how many keys each may use", ctl_bot_list},
     {"key", "issue", "fred", NULL, "issue an API key; prints it, once and alone", ctl_key_issue},
     {"key", "list", "", NULL, "list API keys, without their secrets", ctl_key_list},
     {"key", "revoke", "", "KEY-ID", "revoke an API key, from the next request on", ctl_key_revoke},
@@ -54,12 +59,14 @@ static const struct option_row option_rows[] = {
     {'d', "description", "TEXT", "what it is for"},
     {'c', "conf", "FILE", "settings (else $ADIT_CONF, the compiled-in path, beside the program)"},
     {'h', "help", NULL, "print this"},
+    {'V', "version", NULL, "print the version"},
 };
 
 #define N_OPTIONS (sizeof option_rows / sizeof option_rows[0])
 
-/* Every command takes these. */
+/* Every command takes these, and they may stand in front of it, as may those of aditctl itself. */
 static const char common_options[] = "ch";
+static const char own_options[] = "chV";
 
 static int say(int status, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
 
@@ -91,11 +98,46 @@ int ctl_misuse(const char *format, ...)
     return CTL_USAGE;
 }
 
+const char *ctl_reason(const struct error *err)
+{
+    static char reason[sizeof err->cause];
+    size_t n = 0;
+
+    if (!err->cause[0])
+        return error_row(err->code)->text;
+    for (const char *at = err->cause; *at; at++) {
+        bool is_blank = strchr(" \t\r\n", *at) != NULL;
+
+        if (!is_blank)
+            reason[n++] = *at;
+        else if (n > 0 && reason[n - 1] != ' ')
+            reason[n++] = ' ';
+    }
+    while (n > 0 && reason[n - 1] == ' ')
+        n--;
+    reason[n] = '\0';
+    return reason;
+}
+
 int ctl_fail_error(const struct error *err)
 {
     if (err->code == ERR_SCHEMA_MISMATCH)
         return ctl_fail("the schema is missing or older than this program: run 'aditctl migrate'");
-    return ctl_fail("%s", err->cause[0] ? err->cause : error_row(err->code)->text);
+    ctl_fail("%s", ctl_reason(err));
+    if (err->code == ERR_DATABASE_UNAVAILABLE)
+        ctl_fail("it connects as [database] admin_conninfo says, or else conninfo; on this machine "
+                 "it runs as the user %s",
+                 ctl_user_name());
+    return CTL_FAILED;
+}
+
+const char *ctl_user_name(void)
+{
+    static char number[24];
+    const struct passwd *user = getpwuid(geteuid());
+
+    snprintf(number, sizeof number, "%lu", (unsigned long)geteuid());
+    return user ? user->pw_name : number;
 }
 
 bool ctl_text_valid(const char *option, const char *text)
@@ -112,9 +154,11 @@ bool ctl_text_valid(const char *option, const char *text)
 
 /* ---- help ---- */
 
+/* NULL: aditctl itself. */
 static bool takes(const struct command *command, char letter)
 {
-    return strchr(common_options, letter) || (command && strchr(command->options, letter));
+    return command ? strchr(common_options, letter) || strchr(command->options, letter)
+                   : strchr(own_options, letter) != NULL;
 }
 
 static void print_option(const struct option_row *row)
@@ -126,22 +170,27 @@ static void print_option(const struct option_row *row)
     printf("  -%c, %-20s %s\n", row->letter, text, row->help);
 }
 
-static void print_command_help(const struct command *command)
+static void print_options(const struct command *command)
 {
-    printf("Usage: aditctl %s%s%s [OPTION]...%s%s\n%s.\n\n", command->noun,
-           command->verb ? " " : "", command->verb ? command->verb : "",
-           command->argument ? " " : "", command->argument ? command->argument : "",
-           command->summary);
     for (size_t i = 0; i < N_OPTIONS; i++) {
         if (takes(command, option_rows[i].letter))
             print_option(&option_rows[i]);
     }
 }
 
+static void print_command_help(const struct command *command)
+{
+    printf("Usage: aditctl %s%s%s [OPTION]...%s%s\n%s.\n\n", command->noun,
+           command->verb ? " " : "", command->verb ? command->verb : "",
+           command->argument ? " " : "", command->argument ? command->argument : "",
+           command->summary);
+    print_options(command);
+}
+
 /* All commands, or those of a noun. */
 static void print_help(const char *noun)
 {
-    printf("Usage: aditctl [-c FILE] %s [OPTION]...\n\nCommands:\n", noun ? noun : "COMMAND");
+    printf("Usage: aditctl %s [OPTION]...\n\nCommands:\n", noun ? noun : "COMMAND");
     for (size_t i = 0; i < N_COMMANDS; i++) {
         char words[24];
 
@@ -151,8 +200,21 @@ static void print_help(const char *noun)
                  commands[i].verb ? commands[i].verb : "");
         printf("  %-16s %s\n", words, commands[i].summary);
     }
+    printf("\nOptions:\n");
+    print_options(NULL);
     printf("\n'aditctl COMMAND --help' tells the options of a command.\n"
            "Exits with 0 when it is done, 1 when it failed, 2 when it was called wrongly.\n");
+}
+
+/* Answers --help or --version. */
+static void print_about(const struct command *command, int letter)
+{
+    if (letter == 'V')
+        puts("aditctl " PACKAGE_VERSION);
+    else if (command)
+        print_command_help(command);
+    else
+        print_help(NULL);
 }
 
 /* ---- the command line ---- */
@@ -221,17 +283,22 @@ static void set_option(struct ctl *ctl, int letter, const char *value)
     }
 }
 
-/* Reads the options of a command; words[-1] stands where getopt expects the program's name. Returns
- * -1 to go on, or the exit status. */
-static int read_options(struct ctl *ctl, const struct command *command, char **words)
+/* Reads the options of a command, or with NULL those in front of it; words[-1] stands where getopt
+ * expects the program's name.  Returns -1 to go on, with *words behind what was read, or the exit
+ * status. */
+static int read_options(struct ctl *ctl, const struct command *command, char ***words)
 {
     static char program[] = "aditctl";
     struct option known[N_OPTIONS + 1] = {{0}};
     char letters[2 * N_OPTIONS + 2] = "";
+    char **at = *words;
     int n_words = 0;
     size_t n = 0;
     int letter;
 
+    /* Options of the command are not looked for in front of it. */
+    if (!command)
+        snprintf(letters, sizeof letters, "+");
     for (size_t i = 0; i < N_OPTIONS; i++) {
         const struct option_row *row = &option_rows[i];
 
@@ -243,19 +310,25 @@ static int read_options(struct ctl *ctl, const struct command *command, char **w
         snprintf(letters + strlen(letters), sizeof letters - strlen(letters), "%c%s", row->letter,
                  row->value ? ":" : "");
     }
-    words[-1] = program;
-    while (words[n_words])
+    at[-1] = program;
+    while (at[n_words])
         n_words++;
-    while ((letter = getopt_long(n_words + 1, words - 1, letters, known, NULL)) != -1) {
-        if (letter == 'h') {
-            print_command_help(command);
+    optind = 0; /* glibc's way to begin anew */
+    while ((letter = getopt_long(n_words + 1, at - 1, letters, known, NULL)) != -1) {
+        if (letter == 'h' || letter == 'V') {
+            print_about(command, letter);
             return CTL_OK;
         }
         if (letter == '?')
             return CTL_USAGE;
         set_option(ctl, letter, optarg);
     }
-    words += optind - 1;
+    *words = at + optind - 1;
+    return -1;
+}
+
+static int read_argument(struct ctl *ctl, const struct command *command, char **words)
+{
     ctl->options.argument = *words;
     if (command->argument && !*words)
         return ctl_misuse("%s is missing", command->argument);
@@ -282,6 +355,28 @@ static int run(struct ctl *ctl, const struct command *command)
     return status;
 }
 
+/* Finds the command of the words, or answers for one of its nouns.  Returns NULL with the status to
+ * exit with. */
+static const struct command *choose_command(char ***words, int *status)
+{
+    char **at = *words;
+    const struct command *command = find_command(words);
+
+    *status = CTL_OK;
+    if (command)
+        return command;
+    if (is_help(at[0]))
+        print_help(NULL);
+    else if (!known_noun(at[0]))
+        *status = ctl_misuse("%s: no such command; try 'aditctl --help'", at[0]);
+    else if (at[1] && is_help(at[1]))
+        print_help(at[0]);
+    else
+        *status = ctl_misuse("%s %s: no such command; try 'aditctl %s --help'", at[0],
+                             at[1] ? at[1] : "", at[0]);
+    return NULL;
+}
+
 int main(int argc, char **argv)
 {
     struct ctl ctl = {.conf_path = NULL};
@@ -290,33 +385,20 @@ int main(int argc, char **argv)
     int status;
 
     signal(SIGPIPE, SIG_IGN);
-    if (argc > 2 && strcmp(words[0], "-c") == 0) {
-        ctl.conf_path = words[1];
-        words += 2;
-    }
+    if (argc < 1)
+        return CTL_USAGE;
+    status = read_options(&ctl, NULL, &words);
+    if (status >= 0)
+        return status;
     if (!words[0]) {
         print_help(NULL);
         return CTL_USAGE;
     }
-    if (strcmp(words[0], "--version") == 0) {
-        puts("aditctl " PACKAGE_VERSION);
-        return CTL_OK;
-    }
-    if (is_help(words[0]) || (words[1] && known_noun(words[0]) && is_help(words[1]))) {
-        const struct command *found = is_help(words[0]) ? NULL : find_command(&words);
-
-        if (found)
-            print_command_help(found);
-        else
-            print_help(is_help(words[0]) ? NULL : words[0]);
-        return CTL_OK;
-    }
-    command = find_command(&words);
+    command = choose_command(&words, &status);
     if (!command)
-        return known_noun(words[0])
-                   ? ctl_misuse("%s %s: no such command; try 'aditctl %s --help'", words[0],
-                                words[1] ? words[1] : "", words[0])
-                   : ctl_misuse("%s: no such command; try 'aditctl --help'", words[0]);
-    status = read_options(&ctl, command, words);
+        return status;
+    status = read_options(&ctl, command, &words);
+    if (status < 0)
+        status = read_argument(&ctl, command, words);
     return status >= 0 ? status : run(&ctl, command);
 }

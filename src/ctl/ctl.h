@@ -32,18 +32,33 @@ struct ctl {
 int ctl_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int ctl_misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The same for a fault of the database's. */
+/* Returns what was wrong as one line, static; libpq writes several. */
+const char *ctl_reason(const struct error *err);
+
+/* Prints it. */
 int ctl_fail_error(const struct error *err);
 
 /* Returns whether the text is UTF-8 without control characters and at most 255 bytes long; if not,
  * says so of the option.  NULL is fine. */
 bool ctl_text_valid(const char *option, const char *text);
 
+#define CTL_MAX_COLUMNS 8
+
+/* Prints rows of text under the names of their columns, which end with NULL: aligned where standard
+ * output is a terminal, else with a tab between.  What is not given shows as "-". */
+void ctl_print_list(const char *const *names, const struct pg_result *result);
+
+/* Returns the name of the user that the process runs as, or its number; static. */
+const char *ctl_user_name(void);
+
 /* The commands.  Each returns the exit status. */
 int ctl_migrate(struct ctl *ctl);
 int ctl_account_create(struct ctl *ctl);
+int ctl_account_list(struct ctl *ctl);
 int ctl_user_create(struct ctl *ctl);
+int ctl_user_list(struct ctl *ctl);
 int ctl_bot_create(struct ctl *ctl);
+int ctl_bot_list(struct ctl *ctl);
 int ctl_key_issue(struct ctl *ctl);
 int ctl_key_list(struct ctl *ctl);
 int ctl_key_revoke(struct ctl *ctl);

@@ -2,6 +2,7 @@
 /* aditctl doctor: a line for each thing that has to be right. */
 #include <stdarg.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "ctl/ctl.h"
@@ -43,7 +44,20 @@ static void trouble(struct findings *findings, const char *what, const char *det
 
 static void trouble_error(struct findings *findings, const char *what, const struct error *err)
 {
-    trouble(findings, what, err->cause[0] ? err->cause : error_row(err->code)->text);
+    trouble(findings, what, ctl_reason(err));
+}
+
+/* What the responder's user may read, and whom the database takes it for, is not to be seen as
+ * another. */
+static void note_user(void)
+{
+    if (geteuid() == 0)
+        line("note", "user",
+             "root may read every file, and the database's peer authentication knows it by its own "
+             "name; what the responder may do shows as its user: "
+             "setpriv --reuid=USER --regid=GROUP --init-groups aditctl doctor");
+    else
+        ok("user", ctl_user_name());
 }
 
 static void check_secrets(struct findings *findings, const struct conf *conf)
@@ -123,6 +137,7 @@ int ctl_doctor(struct ctl *ctl)
 
     if (!pg)
         return ctl_fail("out of memory");
+    note_user();
     ok("settings", ctl->conf.path ? ctl->conf.path : "no file; all are the defaults");
     check_secrets(&findings, &ctl->conf);
     if (check_schema(&findings, pg)) {

@@ -80,20 +80,22 @@ int ctl_key_issue(struct ctl *ctl)
 
 int ctl_key_list(struct ctl *ctl)
 {
+    static const char *const names[API_KEY_N_COLUMNS + 1] = {
+        [API_KEY_ID] = "ID",
+        [API_KEY_ACCOUNT_ID] = "ACCOUNT",
+        [API_KEY_PRINCIPAL_ID] = "HOLDER",
+        [API_KEY_STATE] = "STATE",
+        [API_KEY_MODE] = "MODE",
+        [API_KEY_CREATED_AT] = "CREATED",
+        [API_KEY_EXPIRES_AT] = "EXPIRES",
+        [API_KEY_DESCRIPTION] = "DESCRIPTION",
+    };
     struct pg_result *result;
     struct error err;
 
     if (!api_key_list(ctl->pg, &result, &err))
         return ctl_fail_error(&err);
-    puts("ID\tACCOUNT\tHOLDER\tSTATE\tMODE\tCREATED\tEXPIRES\tDESCRIPTION");
-    for (int row = 0; row < pg_rows(result); row++) {
-        for (int column = 0; column < API_KEY_N_COLUMNS; column++) {
-            struct text value = pg_text(result, row, column);
-
-            printf("%s%s", column ? "\t" : "", value.s ? value.s : "-");
-        }
-        puts("");
-    }
+    ctl_print_list(names, result);
     pg_result_free(result);
     return CTL_OK;
 }

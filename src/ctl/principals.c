@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* aditctl account create, user create, bot create. */
+/* aditctl account create, user create, bot create, and their lists. */
 #include "ctl/ctl.h"
 #include "store/account.h"
 
@@ -14,6 +14,23 @@ int ctl_account_create(struct ctl *ctl)
     if (!account_create(ctl->pg, name, id, &err))
         return ctl_fail_error(&err);
     puts(id);
+    return CTL_OK;
+}
+
+int ctl_account_list(struct ctl *ctl)
+{
+    static const char *const names[ACCOUNT_N_COLUMNS + 1] = {
+        [ACCOUNT_ID] = "ID",
+        [ACCOUNT_CREATED_AT] = "CREATED",
+        [ACCOUNT_NAME] = "NAME",
+    };
+    struct pg_result *result;
+    struct error err;
+
+    if (!account_list(ctl->pg, &result, &err))
+        return ctl_fail_error(&err);
+    ctl_print_list(names, result);
+    pg_result_free(result);
     return CTL_OK;
 }
 
@@ -58,6 +75,26 @@ static int create(struct ctl *ctl, const char *kind)
     return CTL_OK;
 }
 
+static int list(struct ctl *ctl, const char *kind)
+{
+    static const char *const names[PRINCIPAL_N_COLUMNS + 1] = {
+        [PRINCIPAL_ID] = "ID",
+        [PRINCIPAL_ACCOUNT_ID] = "ACCOUNT",
+        [PRINCIPAL_ADMIN] = "ADMIN",
+        [PRINCIPAL_N_KEYS] = "KEYS",
+        [PRINCIPAL_CREATED_AT] = "CREATED",
+        [PRINCIPAL_NAME] = "NAME",
+    };
+    struct pg_result *result;
+    struct error err;
+
+    if (!principal_list(ctl->pg, kind, &result, &err))
+        return ctl_fail_error(&err);
+    ctl_print_list(names, result);
+    pg_result_free(result);
+    return CTL_OK;
+}
+
 int ctl_user_create(struct ctl *ctl)
 {
     return create(ctl, "user");
@@ -66,4 +103,14 @@ int ctl_user_create(struct ctl *ctl)
 int ctl_bot_create(struct ctl *ctl)
 {
     return create(ctl, "bot");
+}
+
+int ctl_user_list(struct ctl *ctl)
+{
+    return list(ctl, "user");
+}
+
+int ctl_bot_list(struct ctl *ctl)
+{
+    return list(ctl, "bot");
 }

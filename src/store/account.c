@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "store/sql.h"
+
 static const struct pg_statement create_statement = {
     .name = "account_create",
     .writes = true,
@@ -13,6 +15,11 @@ static const struct pg_statement create_statement = {
 static const struct pg_statement find_only_statement = {
     .name = "account_find_only",
     .sql = "SELECT id FROM adit.account ORDER BY id LIMIT 2",
+};
+
+static const struct pg_statement list_statement = {
+    .name = "account_list",
+    .sql = "SELECT id, " SQL_RFC3339("created_at") ", name FROM adit.account ORDER BY id",
 };
 
 static const struct pg_statement principal_create_statement = {
@@ -26,6 +33,17 @@ static const struct pg_statement principal_create_statement = {
 static const struct pg_statement principal_find_only_statement = {
     .name = "principal_find_only",
     .sql = "SELECT id FROM adit.principal ORDER BY id LIMIT 2",
+};
+
+static const struct pg_statement principal_list_statement = {
+    .name = "principal_list",
+    .sql = "SELECT p.id, p.account_id, CASE WHEN p.is_admin THEN 'yes' ELSE 'no' END,"
+           " (SELECT count(*)::text FROM adit.api_key AS k"
+           " WHERE k.account_id = p.account_id AND k.principal_id = p.id"
+           " AND k.revoked_at IS NULL AND (k.expires_at > now()) IS NOT FALSE),"
+           " " SQL_RFC3339(
+               "p.created_at") ", p.name"
+                               " FROM adit.principal AS p WHERE p.kind = $1::text ORDER BY p.id",
 };
 
 static bool no_random(struct error *err)
@@ -46,6 +64,13 @@ bool account_create(struct pg *pg, struct text name, char id[IDENT_SIZE], struct
         return false;
     pg_result_free(result);
     return true;
+}
+
+bool account_list(struct pg *pg, struct pg_result **result, struct error *err)
+{
+    struct pg_params params = {.n = 0};
+
+    return pg_run(pg, &list_statement, &params, result, err);
 }
 
 static bool find_only(struct pg *pg, const struct pg_statement *statement, char id[IDENT_SIZE],
@@ -96,4 +121,12 @@ bool principal_create(struct pg *pg, struct text account_id, const char *kind, s
         id[0] = '\0';
     pg_result_free(result);
     return true;
+}
+
+bool principal_list(struct pg *pg, const char *kind, struct pg_result **result, struct error *err)
+{
+    struct pg_params params = {.n = 0};
+
+    pg_add_text(&params, text_of(kind));
+    return pg_run(pg, &principal_list_statement, &params, result, err);
 }

@@ -13,10 +13,31 @@ bool account_create(struct pg *pg, struct text name, char id[IDENT_SIZE], struct
 /* Finds the one account that there is.  Returns false with *err, or with *n other than 1. */
 bool account_find_only(struct pg *pg, char id[IDENT_SIZE], int *n, struct error *err);
 
+/* The columns of account_list(). */
+enum account_column { ACCOUNT_ID, ACCOUNT_CREATED_AT, ACCOUNT_NAME, ACCOUNT_N_COLUMNS };
+
+/* Reads all accounts, oldest first; every column is text, times are RFC 3339.  The caller frees the
+ * result. */
+bool account_list(struct pg *pg, struct pg_result **result, struct error *err);
+
 /* Creates a User or a Bot ("user", "bot").  Returns true with its identifier, which is "" where
  * there is no such account. */
 bool principal_create(struct pg *pg, struct text account_id, const char *kind, struct text name,
                       bool is_admin, char id[IDENT_SIZE], struct error *err);
+
+/* The columns of principal_list(). */
+enum principal_column {
+    PRINCIPAL_ID,
+    PRINCIPAL_ACCOUNT_ID,
+    PRINCIPAL_ADMIN,  /* "yes" or "no" */
+    PRINCIPAL_N_KEYS, /* API keys that are neither expired nor revoked */
+    PRINCIPAL_CREATED_AT,
+    PRINCIPAL_NAME,
+    PRINCIPAL_N_COLUMNS
+};
+
+/* Reads all Users or all Bots, as account_list() does accounts. */
+bool principal_list(struct pg *pg, const char *kind, struct pg_result **result, struct error *err);
 
 /* Finds the one User or Bot that there is, as account_find_only() does. */
 bool principal_find_only(struct pg *pg, char id[IDENT_SIZE], int *n, struct error *err);

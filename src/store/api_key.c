@@ -2,6 +2,7 @@
 /* Issuing, listing and revoking API keys. */
 #include "store/api_key.h"
 
+#include "store/sql.h"
 #include "wrap/crypt.h"
 
 static const struct pg_statement issue_statement = {
@@ -21,16 +22,15 @@ static const struct pg_statement revoke_statement = {
            " WHERE id = $1::text COLLATE \"C\" RETURNING id",
 };
 
-#define RFC3339(column) "to_char(" column " AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')"
-
 static const struct pg_statement list_statement = {
     .name = "api_key_list",
     .sql = "SELECT id, account_id, principal_id,"
            " CASE WHEN revoked_at IS NOT NULL THEN 'revoked'"
            " WHEN expires_at <= now() THEN 'expired' ELSE 'active' END,"
            " CASE WHEN read_only THEN 'read-only' ELSE 'read-write' END,"
-           " " RFC3339("created_at") ", " RFC3339("expires_at") ", description"
-                                                                " FROM adit.api_key ORDER BY id",
+           " " SQL_RFC3339("created_at") ", " SQL_RFC3339(
+               "expires_at") ", description"
+                             " FROM adit.api_key ORDER BY id",
 };
 
 bool api_key_issue(struct pg *pg, const struct api_key_order *order, char id[IDENT_SIZE],

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,6 +108,22 @@ static bool read_lines(struct keyring *keyring, FILE *file, const char *path, ch
     return false;
 }
 
+static void say_unopened(const char *path, int error, char *reason, size_t size)
+{
+    const struct passwd *user = error == EACCES ? getpwuid(geteuid()) : NULL;
+
+    if (error == ENOENT)
+        snprintf(reason, size, "%s: there is no such file; make it with 'aditctl secrets init'",
+                 path);
+    else if (error == EACCES)
+        snprintf(reason, size,
+                 "%s: may not be read by the user %s (uid %lu); give it to a group of that user "
+                 "with mode 640, and let the user search every folder above it",
+                 path, user ? user->pw_name : "that runs this", (unsigned long)geteuid());
+    else
+        snprintf(reason, size, "%s: cannot be opened: %s", path, strerror(error));
+}
+
 struct keyring *keyring_load(const char *path, char *reason, size_t size)
 {
     struct keyring *keyring = NULL;
@@ -115,8 +132,7 @@ struct keyring *keyring_load(const char *path, char *reason, size_t size)
     bool ok = false;
 
     if (!file) {
-        snprintf(reason, size, "%s: cannot be opened: %s (make one with 'aditctl secrets init')",
-                 path, strerror(errno));
+        say_unopened(path, errno, reason, size);
         return NULL;
     }
     setvbuf(file, NULL, _IONBF, 0); /* no copy of a key in a buffer that is not wiped */

@@ -2,16 +2,18 @@
 """aditctl: its commands, what they print, and how they end: 0 done, 1 failed, 2 called wrongly."""
 import concurrent.futures
 import os
+import pwd
 import re
 import shutil
+import subprocess
 
 from adit import samples, stack
 from adit.case import Case
 
 CREDENTIALS = "/ssh_credentials"
 KEY = r"adit_[0-9A-Za-z]{49}"
-COMMANDS = ["migrate", "account create", "user create", "bot create", "key issue", "key list",
-            "key revoke", "secrets init", "doctor"]
+COMMANDS = ["migrate", "account create", "account list", "user create", "user list", "bot create",
+            "bot list", "key issue", "key list", "key revoke", "secrets init", "doctor"]
 
 
 class CtlCase(Case):
@@ -24,9 +26,9 @@ class CtlCase(Case):
             self.assertIn("aditctl", done.stderr)
         return done
 
-    def listed(self, ident):
-        """The row of a key, by the names of its columns."""
-        names, *rows = [line.split("\t") for line in self.ctl("key", "list").stdout.splitlines()]
+    def listed(self, ident, noun="key"):
+        """The row of a list with that id, by the names of its columns."""
+        names, *rows = [line.split("\t") for line in self.ctl(noun, "list").stdout.splitlines()]
         return next(dict(zip(names, row)) for row in rows if row[0] == ident)
 
 
@@ -61,6 +63,8 @@ class Calls(CtlCase):
             ["key", "issue", "--expires", "1y"], ["key", "issue", "--expires", "1d1d"],
             ["key", "issue", "--expires", "99999999999999999999d"],
             ["key", "issue", "--expires", ""], ["key", "issue", "x"], ["key", "revoke"],
+            ["account", "list", "x"], ["user", "list", "--admin"], ["bot", "list", "x"],
+            ["--conf"], ["--admin", "user", "create"], ["--expires", "1d", "key", "issue"],
             ["key", "revoke", "a", "b"], ["key", "revoke", "a b"], ["key", "list", "x"],
             ["account", "create", "--name", "x" * 256], ["account", "create", "--name", "a\nb"],
             ["key", "issue", "--description", "x" * 256], ["secrets", "init", "x"],
@@ -85,6 +89,17 @@ class Calls(CtlCase):
             with self.subTest(" ".join(arguments)):
                 done = self.ctl(*arguments, status=1, conf="/nonexistent")
                 self.assertIn("/nonexistent", done.stderr)
+
+    def test_conf_may_stand_in_front(self):
+        for option in (["-c", self.stack.conf_path], ["--conf", self.stack.conf_path],
+                       ["--conf=" + self.stack.conf_path], ["-c" + self.stack.conf_path]):
+            with self.subTest(option[0]):
+                done = stack.run([self.stack.env["ADITCTL"], *option, "account", "list"])
+                self.assertIn("ac_", done.stdout)
+
+    def test_version(self):
+        for option in ("--version", "-V"):
+            self.assertRegex(self.ctl(option, conf="/nonexistent").stdout, r"^aditctl \d\S*\n$")
 
     def test_conf_may_stand_behind_the_command(self):
         done = stack.run([self.stack.env["ADITCTL"], "key", "list", "-c", self.stack.conf_path])
@@ -129,6 +144,95 @@ class Principals(CtlCase):
         self.stack.account()
         self.assertIn("--account", self.ctl("user", "create", status=2).stderr)
         self.assertIn("--for", self.ctl("key", "issue", status=2).stderr)
+
+
+class Lists(CtlCase):
+    def make(self):
+        """An account with a User and a Bot in it.  Returns their ids."""
+        account = self.ctl("account", "create", "--name", "Größe").stdout.strip()
+        user = self.ctl("user", "create", "--account", account, "--admin", "--name",
+                        "ada").stdout.strip()
+        bot = self.ctl("bot", "create", "--account", account).stdout.strip()
+        return account, user, bot
+
+    def test_rows(self):
+        account, user, bot = self.make()
+        created = self.listed(account, "account").pop("CREATED")
+        self.assertRegex(created, r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+        for noun, wanted in (
+                ("account", {"ID": account, "NAME": "Größe"}),
+                ("user", {"ID": user, "ACCOUNT": account, "ADMIN": "yes", "KEYS": "0",
+                          "NAME": "ada"}),
+                ("bot", {"ID": bot, "ACCOUNT": account, "ADMIN": "no", "KEYS": "0", "NAME": ""})):
+            with self.subTest(noun):
+                row = self.listed(wanted["ID"], noun)
+                self.assertIn("CREATED", row)
+                row.pop("CREATED")
+                self.assertEqual(row, wanted)
+
+    def test_each_kind_alone_and_oldest_first(self):
+        self.make()
+        self.make()
+        for noun, prefix in (("account", "ac_"), ("user", "usr_"), ("bot", "bot_")):
+            with self.subTest(noun):
+                ids = [line.split("\t")[0]
+                       for line in self.ctl(noun, "list").stdout.splitlines()[1:]]
+                self.assertGreaterEqual(len(ids), 2)
+                self.assertEqual({ident[:len(prefix)] for ident in ids}, {prefix})
+                self.assertEqual(ids, sorted(ids))
+
+    def test_counts_keys_that_work(self):
+        _, user, _ = self.make()
+        for _ in range(3):
+            self.ctl("key", "issue", "--for", user)
+        self.ctl("key", "issue", "--for", user, "--expires", "1d")
+        self.assertEqual(self.listed(user, "user")["KEYS"], "4")
+        first, second = self.stack.psql("SELECT id FROM adit.api_key WHERE principal_id = '%s'"
+                                        " AND expires_at IS NULL ORDER BY id LIMIT 2"
+                                        % user).split()
+        self.ctl("key", "revoke", first)
+        self.stack.psql("UPDATE adit.api_key SET expires_at = now() WHERE id = '%s'" % second)
+        self.assertEqual(self.listed(user, "user")["KEYS"], "2")
+
+    def on_terminal(self, *words):
+        """What a list looks like where standard output is a terminal."""
+        ours, theirs = os.openpty()
+        with subprocess.Popen([self.stack.env["ADITCTL"], "-c", self.stack.conf_path, *words],
+                              stdin=subprocess.DEVNULL, stdout=theirs) as process:
+            os.close(theirs)
+            shown = b""
+            while True:
+                try:
+                    piece = os.read(ours, 4096)
+                except OSError:  # the other end is closed
+                    break
+                if not piece:
+                    break
+                shown += piece
+        os.close(ours)
+        self.assertEqual(process.returncode, 0)
+        return shown.decode().replace("\r\n", "\n").splitlines()
+
+    def test_aligned_on_a_terminal(self):
+        account, user, _ = self.make()
+        self.ctl("user", "create", "--account", account, "--name", "Ünïcödé 'x'")
+        self.ctl("key", "issue", "--for", user, "--description", "größer")
+        for words in (["account", "list"], ["user", "list"], ["bot", "list"], ["key", "list"]):
+            with self.subTest(" ".join(words)):
+                plain = [line.split("\t") for line in self.ctl(*words).stdout.splitlines()]
+                shown = self.on_terminal(*words)
+                self.assertNotIn("\t", "".join(shown))
+                starts = [shown[0].index(name) for name in plain[0]]
+                self.assertEqual(len(shown), len(plain))
+                for line, cells in zip(shown, plain):
+                    self.assertEqual([line[start:end].rstrip(" ") for start, end in
+                                      zip(starts, starts[1:] + [None])], cells)
+
+    def test_controls_in_a_name_do_not_reach_the_terminal(self):
+        account, _, _ = self.make()
+        self.stack.psql("UPDATE adit.account SET name = E'a\\tb\\n\\x1b[2J' WHERE id = '%s'"
+                        % account)
+        self.assertEqual(self.listed(account, "account")["NAME"], "a?b??[2J")
 
 
 class Keys(CtlCase):
@@ -335,3 +439,39 @@ class Doctor(CtlCase):
             self.assertIn(path, done.stdout)
         finally:
             os.rename(path + ".away", path)
+
+    def test_key_file_that_may_not_be_read(self):
+        """A file that is there needs no 'secrets init' but the right to read it."""
+        folder = stack.make_folder()
+        self.addCleanup(shutil.rmtree, folder)
+        os.chmod(folder, 0o755)
+        conf = os.path.join(folder, "adit.conf")
+        with open(self.stack.conf_path, encoding="utf-8") as source, \
+                open(conf, "w", encoding="utf-8") as file:
+            file.write(source.read())
+        os.chmod(conf, 0o644)
+        key = os.path.join(folder, "adit.key")
+        shutil.copy(os.path.join(self.stack.state, "adit.key"), key)
+        os.chmod(key, 0o000)
+        as_nobody = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"] \
+            if os.getuid() == 0 else []
+        done = stack.run([*as_nobody, self.reachable_ctl(folder), "-c", conf, "doctor"],
+                         check=False)
+        line = next(line for line in done.stdout.splitlines() if key in line)
+        self.assertEqual(done.returncode, 1, done)
+        self.assertTrue(line.startswith("trouble"), done)
+        self.assertIn("the user %s" % ("nobody" if as_nobody else pwd.getpwuid(os.getuid()).pw_name),
+                      line)
+        self.assertIn("640", line)
+        self.assertNotIn("secrets init", line)
+
+    def reachable_ctl(self, folder):
+        """aditctl at a place that every user reaches."""
+        return shutil.copy(self.stack.env["ADITCTL"], os.path.join(folder, "aditctl"))
+
+    def test_says_whom_it_runs_as(self):
+        shown = self.doctor().stdout.splitlines()
+        if os.getuid() == 0:
+            self.assertRegex(shown[0], r"^note +user +root .*setpriv .*aditctl doctor$")
+        else:
+            self.assertRegex(shown[0], r"^ok +user +%s$" % pwd.getpwuid(os.getuid()).pw_name)

@@ -290,6 +290,10 @@ START_TEST(statements_of_case_file)
     principal_find_only(tried.owner, id, &version, &tried.err);
     ck_assert(api_key_list(tried.owner, &result, &tried.err));
     pg_result_free(result);
+    ck_assert(account_list(tried.owner, &result, &tried.err));
+    pg_result_free(result);
+    ck_assert(principal_list(tried.owner, "user", &result, &tried.err));
+    pg_result_free(result);
     ck_assert(api_key_revoke(tried.owner, text_of("ak_x"), &found, &tried.err));
     cases_run("statements.cases", check_statement);
     ck_assert_int_eq(database_number(tried.owner, "SELECT count(*) - 2"

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* aditctl's lists: columns for people on a terminal, tabs for programs elsewhere. */
+#include <string.h>
+#include <unistd.h>
+
+#include "ctl/ctl.h"
+
+#define GAP 2 /* spaces between the columns of a terminal */
+
+/* Characters, which is what stands for columns here. */
+static int width_of(struct text value)
+{
+    int width = 0;
+
+    for (size_t i = 0; i < value.len; i++)
+        width += ((unsigned char)value.s[i] & 0xC0) != 0x80;
+    return width;
+}
+
+static struct text cell(const struct pg_result *result, int row, int column)
+{
+    struct text value = pg_text(result, row, column);
+
+    return value.s ? value : text_of("-");
+}
+
+/* aditctl takes no control characters, but others may have written to the tables. */
+static void print_cell(struct text value)
+{
+    for (size_t i = 0; i < value.len; i++) {
+        unsigned char c = (unsigned char)value.s[i];
+
+        putchar(c < 0x20 || c == 0x7F ? '?' : c);
+    }
+}
+
+static void print_row(const struct text *cells, const int *widths, int n)
+{
+    for (int i = 0; i < n; i++) {
+        print_cell(cells[i]);
+        if (i + 1 == n)
+            putchar('\n');
+        else if (widths[0])
+            printf("%*s", widths[i] - width_of(cells[i]) + GAP, "");
+        else
+            putchar('\t');
+    }
+}
+
+static void measure(const char *const *names, int n, const struct pg_result *result, int *widths)
+{
+    for (int column = 0; column < n; column++) {
+        widths[column] = width_of(text_of(names[column]));
+        for (int row = 0; row < pg_rows(result); row++) {
+            int width = width_of(cell(result, row, column));
+
+            if (width > widths[column])
+                widths[column] = width;
+        }
+    }
+}
+
+void ctl_print_list(const char *const *names, const struct pg_result *result)
+{
+    struct text cells[CTL_MAX_COLUMNS];
+    int widths[CTL_MAX_COLUMNS] = {0}; /* all 0: tabs */
+    int n = 0;
+
+    for (; n < CTL_MAX_COLUMNS && names[n]; n++)
+        cells[n] = text_of(names[n]);
+    if (isatty(STDOUT_FILENO))
+        measure(names, n, result, widths);
+    print_row(cells, widths, n);
+    for (int row = 0; row < pg_rows(result); row++) {
+        for (int column = 0; column < n; column++)
+            cells[column] = cell(result, row, column);
+        print_row(cells, widths, n);
+    }
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* Pieces of SQL that several rooms write their statements with. */
+#ifndef ADIT_STORE_SQL_H
+#define ADIT_STORE_SQL_H
+
+/* A time as text: RFC 3339, UTC, whole seconds. */
+#define SQL_RFC3339(column)                                                                        \
+    "to_char(" column " AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')"
+
+#endif
