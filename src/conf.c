@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading the settings file (libinih). */
+/* Finding and reading the settings file (libinih). */
 #include "conf.h"
 
 #include <errno.h>
@@ -19,6 +19,14 @@
 #endif
 
 #define FILE_NAME "adit.conf"
+
+/* What libinih takes for blanks. */
+#define BLANKS " \t\n\v\f\r"
+
+/* A line may be as long as this, its end counted. */
+#define LINE_BYTES_MAX 8000
+
+#define NO_LINE "no '[section]', no 'key = value' and no '; comment'"
 
 /* A row of the table.  check() may change the value in place; it returns what the value has to be,
  * or NULL where it is right. */
@@ -163,7 +171,10 @@ struct reading {
     FILE *file;
     const char *path;
     char *reason;
-    int line; /* number of the line that was read last */
+    char *text; /* the line that was read last */
+    size_t text_size;
+    int line;               /* its number */
+    const char *long_value; /* in it, where libinih has no room for it; else NULL */
     bool failed;
     int failed_line;
     bool seen[N_SETTINGS];
@@ -196,19 +207,61 @@ static int wrong(struct reading *reading, const char *format, ...)
     return 0;
 }
 
-/* libinih would cut a line that is longer than its buffer, and take the rest for another. */
+static bool is_blank(char c)
+{
+    return c && strchr(BLANKS, c);
+}
+
+/* Cuts a value to what libinih makes of it: without a comment, and without blanks around it. */
+static char *trim(char *value)
+{
+    size_t len = 0;
+
+    while (value[len] && !(value[len] == ';' && len > 0 && is_blank(value[len - 1])))
+        len++;
+    while (len > 0 && is_blank(value[len - 1]))
+        len--;
+    value[len] = '\0';
+    return value + strspn(value, BLANKS);
+}
+
+/* Gives libinih as much of a long line as it has room for: the key.  The value goes round it. */
+static bool shorten(struct reading *reading, char *line, size_t size)
+{
+    char *text = reading->text;
+    size_t key_len = strcspn(text, "=:");
+    bool is_comment = strchr(";#", text[strspn(text, BLANKS)]) != NULL;
+
+    if (!is_comment && (!text[key_len] || key_len + sizeof "=" > size))
+        return wrong(reading, "this is " NO_LINE);
+    snprintf(line, size, "%.*s", is_comment ? 0 : (int)key_len + 1, text);
+    if (!is_comment)
+        reading->long_value = trim(text + key_len + 1);
+    return true;
+}
+
+/* What libinih reads lines with.  It has 200 bytes for one, and would take the rest of a longer one
+ * for another. */
 static char *next_line(char *line, int size, void *context)
 {
     struct reading *reading = context;
+    ssize_t len = getline(&reading->text, &reading->text_size, reading->file);
 
-    if (!fgets(line, size, reading->file))
+    reading->long_value = NULL;
+    if (len < 0)
         return NULL;
     reading->line++;
-    if (!strchr(line, '\n') && !feof(reading->file)) {
-        wrong(reading, "the line is longer than %d bytes", size - 2);
+    if (memchr(reading->text, '\0', (size_t)len)) {
+        wrong(reading, "there is a NUL byte in the line");
         return NULL;
     }
-    return line;
+    if (len > LINE_BYTES_MAX) {
+        wrong(reading, "the line is longer than %d bytes", LINE_BYTES_MAX);
+        return NULL;
+    }
+    if (len < size)
+        return memcpy(line, reading->text, (size_t)len + 1);
+    return shorten(reading, line, (size_t)size) ? line : NULL;
 }
 
 static char **place_of(struct conf *conf, const struct setting *setting)
@@ -240,9 +293,13 @@ static int take(void *context, const char *section, const char *key, const char 
         if (strcmp(settings[i].section, section) != 0 || strcmp(settings[i].key, key) != 0)
             continue;
         if (reading->seen[i])
-            return wrong(reading, "[%s] %s is set twice", section, key);
+            return wrong(reading, "[%s] %s is set twice%s", section, key,
+                         is_blank(reading->text[0])
+                             ? " (an indented line goes on with the one before it)"
+                             : "");
         reading->seen[i] = true;
-        wanted = set(reading->conf, &settings[i], value);
+        wanted =
+            set(reading->conf, &settings[i], reading->long_value ? reading->long_value : value);
         return wanted ? wrong(reading, "[%s] %s %s", section, key, wanted) : 1;
     }
     return wrong(reading, "there is no setting %s in section [%s]", key, section);
@@ -257,12 +314,13 @@ static bool read_file(struct conf *conf, FILE *file, char *reason)
     if (first_wrong > 0 && (!reading.failed || first_wrong < reading.failed_line)) {
         reading.failed = false;
         reading.line = first_wrong;
-        wrong(&reading, "this is no '[section]', no 'key = value' and no '; comment'");
+        wrong(&reading, "this is " NO_LINE);
     } else if (first_wrong < 0) {
         wrong(&reading, "cannot be read: out of memory");
     }
     if (ferror(file))
         wrong(&reading, "cannot be read: %s", strerror(errno));
+    free(reading.text);
     return !reading.failed;
 }
 
@@ -280,19 +338,67 @@ static char *beside(const char *path, const char *name)
     return out.failed ? NULL : out.data;
 }
 
-static char *beside_program(void)
+/* Returns the program's path without symbolic links, or NULL. */
+static const char *program_path(char *path, size_t size)
 {
-    char program[4096];
-    ssize_t len = readlink("/proc/self/exe", program, sizeof program - 1);
+    ssize_t len = readlink("/proc/self/exe", path, size - 1);
 
     if (len <= 0)
         return NULL;
-    program[len] = '\0';
-    return beside(program, FILE_NAME);
+    path[len] = '\0';
+    return path;
 }
 
-/* Opens the settings file and sets conf->path.  Returns false with the reason where one was asked
- * for and cannot be opened; *file is NULL where there is none. */
+/* Returns the path of the settings of the tree that the program stands in, ROOT/etc/adit.conf for
+ * ROOT/bin/aditctl and ROOT/libexec/adit/adit.fcgi; or NULL.  No other folder is guessed at: above
+ * a program somewhere in /tmp, say, anybody may make one. */
+static char *tree_file(const char *program)
+{
+    static const char *const places[] = {"/bin", "/libexec/adit"};
+    const char *slash = program ? strrchr(program, '/') : NULL;
+    size_t folder_len = slash ? (size_t)(slash - program) : 0;
+    struct buf out = {0};
+
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        size_t len = strlen(places[i]);
+
+        if (folder_len < len || memcmp(slash - len, places[i], len) != 0)
+            continue;
+        buf_add(&out, program, folder_len - len);
+        buf_puts(&out, "/etc/" FILE_NAME);
+        return out.failed ? NULL : out.data;
+    }
+    return NULL;
+}
+
+/* Opens the file at a path, which it takes over, if it is there; returns whether the search is
+ * over: a file that is there and cannot be opened is not passed over. */
+static bool try_file(struct conf *conf, char *path, FILE **file)
+{
+    if (!path)
+        return false;
+    *file = fopen(path, "re");
+    if (*file || errno != ENOENT) {
+        conf->path = path;
+        return true;
+    }
+    free(path);
+    return false;
+}
+
+/* Looks where nobody has said where.  Returns false if there is no file, with *file NULL. */
+static bool find_file(struct conf *conf, FILE **file)
+{
+    char buffer[4096];
+    const char *program = program_path(buffer, sizeof buffer);
+
+    return try_file(conf, tree_file(program), file) ||
+           try_file(conf, strdup(ADIT_CONF_PATH), file) ||
+           try_file(conf, program ? beside(program, FILE_NAME) : NULL, file);
+}
+
+/* Opens the settings file and sets conf->path; *file is NULL where there is none.  Returns false
+ * with the reason where it cannot be opened. */
 static bool open_file(struct conf *conf, const char *path, FILE **file, char *reason)
 {
     const char *wanted = path ? path : getenv("ADIT_CONF");
@@ -300,23 +406,12 @@ static bool open_file(struct conf *conf, const char *path, FILE **file, char *re
     if (wanted) {
         conf->path = strdup(wanted);
         *file = fopen(wanted, "re");
-    } else {
-        conf->path = strdup(ADIT_CONF_PATH);
-        *file = fopen(ADIT_CONF_PATH, "re");
-        if (!*file && errno == ENOENT) {
-            free(conf->path);
-            conf->path = beside_program();
-            *file = conf->path ? fopen(conf->path, "re") : NULL;
-        }
-        if (!*file && errno == ENOENT) {
-            free(conf->path);
-            conf->path = NULL;
-            return true;
-        }
+    } else if (!find_file(conf, file)) {
+        return true;
     }
     if (!*file)
-        snprintf(reason, CONF_REASON_SIZE, "%s: cannot be opened: %s",
-                 conf->path ? conf->path : FILE_NAME, strerror(errno));
+        snprintf(reason, CONF_REASON_SIZE, "%s: cannot be opened: %s", conf->path ? conf->path : "",
+                 strerror(errno));
     return *file != NULL;
 }
 

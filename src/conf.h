@@ -26,9 +26,10 @@ struct conf {
 #define CONF_REASON_SIZE 512
 
 /* Reads the settings: from the file at path, else (NULL) from the one that ADIT_CONF names, else
- * from the compiled-in path, else from adit.conf beside the program; where the last two are not
- * there, all settings have their defaults.  Returns false with a reason, which names file and line
- * and quotes no value that may be secret. */
+ * from etc/adit.conf of the tree that the program stands in, else from the compiled-in path, else
+ * from adit.conf beside the program; where the last three are not there, all settings have their
+ * defaults.  Returns false with a reason, which names file and line and quotes no value that may be
+ * secret. */
 bool conf_read(struct conf *conf, const char *path, char reason[CONF_REASON_SIZE]);
 
 /* Frees what is in it. */

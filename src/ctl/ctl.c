@@ -57,7 +57,7 @@ static const struct option_row option_rows[] = {
     {'r', "read-only", NULL, "may only read"},
     {'e', "expires", "TIME", "ends after this: a number and s, m, h, d or w, such as 90d"},
     {'d', "description", "TEXT", "what it is for"},
-    {'c', "conf", "FILE", "settings (else $ADIT_CONF, the compiled-in path, beside the program)"},
+    {'c', "conf", "FILE", "settings (else as adit.fcgi --help says)"},
     {'h', "help", NULL, "print this"},
     {'V', "version", NULL, "print the version"},
 };
