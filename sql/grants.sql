@@ -1,16 +1,22 @@
 -- What the responder may do: no more than its statements do, and no DDL.  Run after every migration.
--- The role exists from the first migration on where whoever migrates may create roles; elsewhere (a
--- shared host with one database user) the responder connects as the owner of the tables.
+-- Roles are the cluster's, not the database's.  Whoever may create roles makes adit_responder, and
+-- gives it what it needs here.  Elsewhere (a shared host with one role a customer) the responder
+-- connects as the owner of the tables: a role of this name may be somebody else's, and gets nothing
+-- unless it has got into this schema before, or the owner is a member of it.
 DO $$
+DECLARE
+    makes_roles boolean := (SELECT rolcreaterole OR rolsuper FROM pg_catalog.pg_roles
+                            WHERE rolname = current_user);
 BEGIN
-    IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = 'adit_responder')
-       AND EXISTS (SELECT FROM pg_catalog.pg_roles
-                   WHERE rolname = current_user AND (rolcreaterole OR rolsuper)) THEN
+    IF makes_roles
+       AND NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = 'adit_responder') THEN
         CREATE ROLE adit_responder NOLOGIN;
         COMMENT ON ROLE adit_responder IS
             'What Adit''s responders may do; grant it to the role that they log in as.';
     END IF;
-    IF EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = 'adit_responder') THEN
+    IF EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = 'adit_responder'
+               AND (makes_roles OR pg_catalog.has_schema_privilege(oid, 'adit', 'USAGE')
+                    OR pg_catalog.pg_has_role(oid, 'MEMBER'))) THEN
         REVOKE ALL ON ALL TABLES IN SCHEMA adit FROM adit_responder;
         GRANT USAGE ON SCHEMA adit TO adit_responder;
         GRANT SELECT ON adit.migration, adit.principal, adit.api_key TO adit_responder;

@@ -41,6 +41,12 @@ static const struct pg_statement grants_statement = {
         " WHERE t.name = 'adit.api_key' AND has_table_privilege(t.oid, 'INSERT')",
 };
 
+static const struct pg_statement responder_statement = {
+    .name = "schema_responder",
+    .sql = "SELECT EXISTS (SELECT FROM pg_roles AS r WHERE r.rolname = 'adit_responder'"
+           " AND has_schema_privilege(r.oid, 'adit', 'USAGE'))",
+};
+
 static const struct pg_statement clock_statement = {
     .name = "schema_clock",
     .sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint",
@@ -129,6 +135,18 @@ bool schema_check_grants(struct pg *pg,
         return false;
     for (int row = 0; row < pg_rows(result); row++)
         found(context, pg_text(result, row, 0).s, pg_bool(result, row, 1));
+    pg_result_free(result);
+    return true;
+}
+
+bool schema_has_responder(struct pg *pg, bool *has, struct error *err)
+{
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+
+    if (!pg_run(pg, &responder_statement, &params, &result, err))
+        return false;
+    *has = pg_bool(result, 0, 0);
     pg_result_free(result);
     return true;
 }

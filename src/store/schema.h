@@ -20,6 +20,10 @@ bool schema_check_grants(struct pg *pg,
                          void (*found)(void *context, const char *what, bool is_missing),
                          void *context, struct error *err);
 
+/* Reads whether the database has a role that may do what responders need and no more; where whoever
+ * migrates may not create roles, there is none.  Returns false with *err. */
+bool schema_has_responder(struct pg *pg, bool *has, struct error *err);
+
 /* Reads the database's clock, in milliseconds since 1970. */
 bool schema_clock(struct pg *pg, int64_t *ms, struct error *err);
 

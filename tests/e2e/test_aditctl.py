@@ -377,6 +377,34 @@ class Migrate(CtlCase):
         row = self.ctl("key", "list", conf=conf).stdout.splitlines()[1].split("\t")
         self.assertEqual(row[1:3], [account, user])
 
+    def test_as_an_owner_who_may_not_create_roles(self):
+        """A hoster's cluster: adit_responder is somebody else's there, and gets nothing."""
+        self.stack.psql("CREATE ROLE tenant LOGIN")
+        self.stack.psql("CREATE DATABASE tenants OWNER tenant")
+        conf = os.path.join(self.stack.folder, "tenants.conf")
+        with open(conf, "w", encoding="utf-8") as file:
+            file.write("[database]\nconninfo = host=%s dbname=tenants user=tenant\n"
+                       % self.stack.run_folder)
+        for _ in range(2):
+            self.assertIn("as the owner of the tables", self.ctl("migrate", conf=conf).stdout)
+        database = self.stack.env["PGDATABASE"]
+        self.stack.env["PGDATABASE"] = "tenants"
+        try:
+            may_use = "SELECT has_schema_privilege('adit_responder', 'adit', 'USAGE')"
+            self.assertEqual(self.stack.psql(may_use), "f")
+            self.assertEqual(self.stack.psql("SELECT count(*) FROM adit.account", "tenant"), "0")
+            # Somebody who may gave it the schema, or made the owner a member: it is meant.
+            self.stack.psql("GRANT adit_responder TO tenant")
+            self.assertNotIn("note", self.ctl("migrate", conf=conf).stdout)
+            self.assertEqual(self.stack.psql(may_use), "t")
+            self.stack.psql("REVOKE adit_responder FROM tenant;"
+                            "REVOKE SELECT ON adit.principal FROM adit_responder")
+            self.ctl("migrate", conf=conf)
+            self.assertEqual(self.stack.psql(
+                "SELECT has_table_privilege('adit_responder', 'adit.principal', 'SELECT')"), "t")
+        finally:
+            self.stack.env["PGDATABASE"] = database
+
     def test_two_at_once(self):
         self.stack.psql("CREATE DATABASE twice")
         conf = os.path.join(self.stack.folder, "twice.conf")

@@ -61,6 +61,20 @@ class Files(ConfCase):
         ("providers by tabs", "[service]\nproviders = a\tb c  d e f_1 g2 h\n"),
         ("each level", "[log]\nlevel = debug\ntarget = stderr\n"),
         ("a URI as conninfo", "[database]\nconninfo = postgresql://u@h/d?connect_timeout=3\n"),
+        ("two hosts and TLS", "[database]\nconninfo = host=%s port=5432,5433 dbname=adit user=adit "
+         "password=%s sslmode=verify-full sslrootcert=/home/u/adit/etc/ca.pem "
+         "target_session_attrs=read-write\n" % (",".join(["db.hosting.example"] * 2), "p" * 64)),
+        ("lines of every length about the library's limit", "".join(
+            ";%s\n[log]\n" % ("x" * n) for n in range(190, 210))),
+        ("a long comment that is indented", "  # = %s\n[service]\nname = x\n" % ("x" * 400)),
+        ("a comment behind a long value", "[database]\nconninfo = password=%s \t; = nonsense\n"
+         % ("p" * 300)),
+        ("a semicolon in a long value", "[database]\nconninfo = password='%s;' port=1\n"
+         % ("p" * 300)),
+        ("blanks behind a value", "[service]\nname = x%s\r\n" % (" " * 300)),
+        ("blanks before a value", "[service]\nname =%sx\n" % (" " * 300)),
+        ("nothing but blanks and a comment", "[service]\nbase_url = %s; x\n" % (" " * 300)),
+        ("the longest line", "[service]\n;%s\n" % ("x" * 7998)),
     ]
     # Text, the line at fault, and parts of the reason.
     BAD = [
@@ -104,7 +118,21 @@ class Files(ConfCase):
         ("level", "[log]\nlevel = verbose\n", 2, ["level", "debug"]),
         ("level in upper case", "[log]\nlevel = INFO\n", 2, ["level"]),
         ("target", "[log]\ntarget = /var/log/adit\n", 2, ["target", "syslog"]),
-        ("a long line", "[service]\n; " + "x" * 5000 + "\nname = A\n", 2, ["longer"]),
+        ("a long line", "[service]\n; " + "x" * 8000 + "\nname = A\n", 2, ["longer", "8000"]),
+        ("a long key", "[service]\n" + "x" * 300 + " = a\n", 2, ["key"]),
+        ("a long section", "[" + "x" * 300 + "]\n", 1, ["section"]),
+        ("a long section with a sign in it", "[x=" + "x" * 300 + "]\n", 1, []),
+        ("a long line of nothing", "[service]\n" + "x" * 300 + "\n", 2, ["section"]),
+        ("a long value that is wrong", "[service]\nname = " + "a" * 300 + "\n", 2, ["name"]),
+        ("words behind a long value", "[database]\nconninfo = password=%s; nonsense\n" % ("p" * 300),
+         2, ["conninfo"]),
+        ("a long value twice", "[database]\n" + "conninfo = password=%s\n" % ("p" * 300) * 2, 3,
+         ["twice"]),
+        ("a value on two lines", "[database]\nconninfo = host=a\n  port=1\n", 3, ["indented"]),
+        ("a long value on two lines", "[database]\nconninfo = host=a\n  password=%s\n"
+         % ("p" * 300), 3, ["indented"]),
+        ("a NUL", b"[service]\nname = x\0\n", 2, ["NUL"]),
+        ("a NUL in a comment", b"; a\0b\n[service]\nname = x\n", 1, ["NUL"]),
         ("rubbish", b"\xff\xfe\x00\x01\n", 1, []),
     ]
 
@@ -143,16 +171,54 @@ class Files(ConfCase):
         self.write("", self.conf + "2")
         self.assert_starts("-c", self.conf + "2", ADIT_CONF=self.conf)
 
-    def test_beside_the_program(self):
+    def put(self, path, name=None):
+        """Makes a file in the folder: a settings file with a wrong name, or else the program."""
+        path = os.path.join(self.folder, path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        if name:
+            self.write("[service]\nname = %s\n" % name, path)
+        else:
+            shutil.copy(PROGRAM, path)
+        return path
+
+    def start_alone(self, program):
         """Shared hosting starts it with nothing but its own place."""
-        program = os.path.join(self.folder, "adit.fcgi")
-        shutil.copy(PROGRAM, program)
-        self.write("[service]\nname = WRONG\n", os.path.join(self.folder, "adit.conf"))
         done = subprocess.run([program], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               env={name: value for name, value in stack.CLEAN_ENV.items()
                                    if name.endswith("SAN_OPTIONS")}, cwd="/", timeout=20)
         self.assertEqual(done.returncode, 1)
-        self.assertIn(os.path.join(self.folder, "adit.conf") + ":2", done.stderr)
+        return done.stderr
+
+    def test_beside_the_program(self):
+        program = self.put("any/adit.fcgi")
+        conf = self.put("any/adit.conf", "WRONG")
+        self.assertIn(conf + ":2", self.start_alone(program))
+
+    def test_in_the_tree_of_the_program(self):
+        for name, place in (("the responder", "libexec/adit/adit.fcgi"),
+                            ("the tool", "bin/aditctl")):
+            with self.subTest(name):
+                program = self.put("%s/%s" % (name, place))
+                self.put(os.path.dirname("%s/%s" % (name, place)) + "/adit.conf", "WRONG")
+                conf = self.put(name + "/etc/adit.conf", "WRONG")
+                self.assertIn(conf + ":2", self.start_alone(program))
+                link = os.path.join(self.folder, "link-" + name)
+                os.symlink(program, link)
+                self.assertIn(conf + ":2", self.start_alone(link))
+
+    def test_in_no_other_folder_above(self):
+        """Anybody may have made one in /tmp, say."""
+        for place in ("a/b/c/adit.fcgi", "a/xbin/adit.fcgi", "a/libexec/adit.fcgi", "a/adit/adit.fcgi"):
+            with self.subTest(place):
+                for above in ("etc", "a/etc", "a/b/etc", "a/b/c/etc", "a/adit/etc", "a/libexec/etc"):
+                    self.put(above + "/adit.conf", "WRONG")
+                self.assertNotIn(self.folder, self.start_alone(self.put(place)))
+
+    def test_one_that_is_there_and_cannot_be_read_is_not_passed_over(self):
+        program = self.put("bin/aditctl")
+        os.symlink("adit.conf", os.path.join(os.path.dirname(self.put("etc/x", "WRONG")), "adit.conf"))
+        self.assertIn(os.path.join(self.folder, "etc/adit.conf") + ": cannot be opened",
+                      self.start_alone(program))
 
     def test_sample_is_a_settings_file(self):
         sample = self.start("--print-settings")
