@@ -19,7 +19,8 @@ build_packages=(autoconf automake pkg-config gcc libc6-dev make
 run_packages=(postgresql-15 nginx curl)
 # shellcheck disable=SC2034
 test_packages=(python3 openssh-client openssl iproute2 util-linux
-    mandoc groff-base)
+    mandoc groff-base
+    apache2 apache2-suexec-custom libapache2-mod-fcgid)
 # Debian's own will not install beside those of another source.
 command -v npm >/dev/null || test_packages+=(nodejs npm)
 

@@ -28,6 +28,7 @@ CREDENTIALS = "/ssh_credentials"
 BUNDLED = ("libfcgi", "libinih", "libjson-c", "libpq")
 LIBRARIES = "/usr/lib/" + stack.run(["gcc", "-print-multiarch"]).stdout.strip()
 DATA = "/var/lib/hosting-db"
+HOMES = "/srv/homes"
 
 APACHE = r"""
 ServerName machine
@@ -43,7 +44,7 @@ ServerName machine
     UserDir public_html
     DocumentRoot /var/www/html
     ErrorLog ${APACHE_LOG_DIR}/carl.log
-    <Directory /home/carl/public_html>
+    <Directory /srv/homes/carl/public_html>
         AllowOverride %(carl)s
         Options SymLinksIfOwnerMatch ExecCGI
         Require all granted
@@ -51,10 +52,10 @@ ServerName machine
 </VirtualHost>
 <VirtualHost *:80>
     ServerName ada.test
-    DocumentRoot /home/ada/public_html
+    DocumentRoot /srv/homes/ada/public_html
     SuexecUserGroup ada ada
     ErrorLog ${APACHE_LOG_DIR}/ada.log
-    <Directory /home/ada/public_html>
+    <Directory /srv/homes/ada/public_html>
         AllowOverride %(ada)s
         Options SymLinksIfOwnerMatch
         Require all granted
@@ -62,10 +63,10 @@ ServerName machine
 </VirtualHost>
 <VirtualHost *:80>
     ServerName bob.test
-    DocumentRoot /home/bob/public_html
+    DocumentRoot /srv/homes/bob/public_html
     SuexecUserGroup bob bob
     ErrorLog ${APACHE_LOG_DIR}/bob.log
-    <Directory /home/bob/public_html>
+    <Directory /srv/homes/bob/public_html>
         AllowOverride %(bob)s
         Options SymLinksIfOwnerMatch
         Require all granted
@@ -108,7 +109,7 @@ class Site(Client):
     def __init__(self, user, host, prefix):
         super().__init__("127.0.0.1", 80)
         self.user, self.name, self.prefix = user, host, prefix
-        self.home = "/home/" + user
+        self.home = os.path.join(HOMES, user)
         self.folder = self.home + "/public_html/adit"
         self.htaccess = self.folder + "/.htaccess"
         self.base_url = "http://" + host + prefix
@@ -230,7 +231,7 @@ def start_apache():
     os.makedirs("/run/lock", exist_ok=True)
     stack.run(["a2enmod", "-q", "rewrite", "headers", "suexec", "fcgid", "userdir", "setenvif"])
     stack.run(["a2dismod", "-qf", "cgid", "cgi"])
-    write("/etc/apache2/suexec/www-data", "/home\npublic_html\n")
+    write("/etc/apache2/suexec/www-data", HOMES + "\npublic_html\n")
     # What Debian says of ~/public_html would be for all hosts.
     write("/etc/apache2/mods-available/userdir.conf", "UserDir disabled root\n")
     write("/etc/apache2/sites-available/000-default.conf", APACHE % HOST)
@@ -282,11 +283,12 @@ def setUpModule():
         raise AssertionError("changes the machine that it runs on: run it with tests/machine")
     stack.run(["make", "-C", stack.BUILD, "archive"])
     archive, = glob.glob(stack.BUILD + "/adit-*.tar.xz")
+    os.mkdir(HOMES)
     for user, host, prefix in (("ada", "ada.test", "/adit"), ("bob", "bob.test", "/adit"),
                                ("carl", "users.test", "/~carl/adit")):
-        stack.run(["useradd", "-m", "-s", "/bin/sh", user])
-        os.chmod("/home/" + user, 0o711)
         sites[user] = Site(user, host, prefix)
+        stack.run(["useradd", "-m", "-d", sites[user].home, "-s", "/bin/sh", user])
+        os.chmod(sites[user].home, 0o711)
     with open("/etc/hosts", "a", encoding="utf-8") as file:
         file.write("127.0.0.1 %s\n" % " ".join(site.name for site in sites.values()))
     start_database()
@@ -559,15 +561,15 @@ adit.fcgi/%2e%2e/.htaccess adit.fcgi/%2e%2e/%2e%2e/ adit.fcgi/../../ adit.fcgi/.
 adit.fcgi/..%2f..%2f..%2fadit%2fetc%2fadit.conf adit.fcgi/..%252f..%252fadit%252fetc%252fadit.conf
 adit.fcgi/%252e%252e/%252e%252e/%252e%252e/adit/etc/adit.key
 adit.conf adit.key adit.conf~ adit.conf.sample etc/adit.conf etc/adit.key etc/ adit/etc/adit.conf
-../etc/adit.conf ../../adit/etc/adit.conf ../../adit/etc/adit.key ../../../home/USER/adit/etc/adit.conf
+../etc/adit.conf ../../adit/etc/adit.conf ../../adit/etc/adit.key ../../../srv/homes/USER/adit/etc/adit.conf
 ..%2f..%2fadit%2fetc%2fadit.conf %2e%2e/%2e%2e/adit/etc/adit.key %2e%2e%2f%2e%2e%2fadit%2fetc%2fadit.key
 ..%5c..%5cadit%5cetc%5cadit.conf ..%c0%af..%c0%afadit/etc/adit.conf ..;/..;/adit/etc/adit.conf
 %252e%252e/%252e%252e/adit/etc/adit.conf .%2e/.%2e/adit/etc/adit.conf //../..//adit/etc/adit.conf
 %00/../../adit/etc/adit.conf x%3f/../../../adit/etc/adit.conf x%23/../../../adit/etc/adit.key
 sql/001_initial.sql share/adit/sql/schema.sql dump.sql backup.sql.gz adit.tar.xz core .git/config
 .env .bash_history .pgpass .ssh/id_rsa proc/self/environ proc/self/fd/0 /etc/passwd
-/home/USER/adit/etc/adit.conf /proc/self/environ livez/../.htaccess livez/.htaccess ssh_credentials/.htaccess
-?adit.conf ?file=../../adit/etc/adit.conf ?-s ?-c+/home/USER/adit/etc/adit.conf livez?/../../adit/etc/adit.conf
+/srv/homes/USER/adit/etc/adit.conf /proc/self/environ livez/../.htaccess livez/.htaccess ssh_credentials/.htaccess
+?adit.conf ?file=../../adit/etc/adit.conf ?-s ?-c+/srv/homes/USER/adit/etc/adit.conf livez?/../../adit/etc/adit.conf
 """.split()
 
 # Of the host.
@@ -575,9 +577,9 @@ OUTSIDE = """
 /adit/etc/adit.conf /adit/etc/adit.key /~USER/adit/etc/adit.conf /~USER/../adit/etc/adit.conf
 /~USER/%2e%2e/adit/etc/adit.key /~USER/..%2fadit%2fetc%2fadit.conf /../adit/etc/adit.conf
 /%2e%2e/adit/etc/adit.key /..%2fadit/etc/adit.conf /.%252e/adit/etc/adit.conf /.htaccess /adit
-/home/USER/adit/etc/adit.conf /icons/../../../home/USER/adit/etc/adit.conf
-/icons/.%2e/.%2e/.%2e/home/USER/adit/etc/adit.conf /icons/%2e%2e%2f%2e%2e%2fhome/USER/adit/etc/adit.key
-/icons/.%%32%65/.%%32%65/home/USER/adit/etc/adit.conf /cgi-bin/.%2e/.%2e/.%2e/home/USER/adit/etc/adit.key
+/srv/homes/USER/adit/etc/adit.conf /icons/../../../srv/homes/USER/adit/etc/adit.conf
+/icons/.%2e/.%2e/.%2e/srv/homes/USER/adit/etc/adit.conf /icons/%2e%2e%2f%2e%2e%2f%2e%2e%2fsrv/homes/USER/adit/etc/adit.key
+/icons/.%%32%65/.%%32%65/srv/homes/USER/adit/etc/adit.conf /cgi-bin/.%2e/.%2e/.%2e/srv/homes/USER/adit/etc/adit.key
 /public_html/adit/adit.fcgi /adit.fcgi /bin/aditctl /libexec/adit/adit.fcgi
 """.split()
 
@@ -762,7 +764,7 @@ class OtherHosts(Fetching, Operations, host_case("bob")):
         with another_host(disable=["fcgid"], bob="None"):
             answer = self.site.fetch("/adit/adit.fcgi")
             self.assertEqual((answer.status, answer.body.decode()), (
-                200, "#!/bin/sh\nexec /home/bob/adit/libexec/adit/adit.fcgi\n"))
+                200, "#!/bin/sh\nexec /srv/homes/bob/adit/libexec/adit/adit.fcgi\n"))
             self.check_targets([target for target in self.targets()
                                 if not re.fullmatch(r"/adit/(livez/\.\./)?(adit\.fcgi)?(\?.*)?",
                                                     target)], allowed=("libexec",))
@@ -859,10 +861,21 @@ class Archive(host_case("ada")):
         self.site.shell("mkdir 'else where' && cp -a adit 'else where/x'")
         try:
             said = self.site.shell("'else where/x/bin/aditctl' doctor").stdout
-            self.assertIn("/home/ada/else where/x/etc/adit.conf", said)
-            self.assertIn("/home/ada/else where/x/etc/adit.key", said)
+            self.assertIn("/srv/homes/ada/else where/x/etc/adit.conf", said)
+            self.assertIn("/srv/homes/ada/else where/x/etc/adit.key", said)
         finally:
             self.site.shell("rm -r 'else where'")
+
+    def test_make_install_in_a_home(self):
+        """It says the same as the archive of where it finds things."""
+        stack.run(["make", "-C", stack.BUILD, "install", "prefix=%s/built" % HOMES])
+        tree = HOMES + "/built"
+        self.assertTrue(os.path.exists(tree + "/share/adit/hosting/htaccess"))
+        os.mkdir(tree + "/etc")
+        write(tree + "/etc/adit.conf", "")
+        done = stack.run([tree + "/bin/aditctl", "secrets", "init"],
+                         env=dict(stack.CLEAN_ENV, LD_LIBRARY_PATH=self.site.home + "/adit/lib/adit"))
+        self.assertEqual(done.stdout, tree + "/etc/adit.key\n")
 
     def test_the_same_sources_give_the_same_bytes(self):
         env = dict(stack.CLEAN_ENV, SOURCE_DATE_EPOCH="1700000000", XZ_OPT="-0",

@@ -62,7 +62,7 @@ class Files(ConfCase):
         ("each level", "[log]\nlevel = debug\ntarget = stderr\n"),
         ("a URI as conninfo", "[database]\nconninfo = postgresql://u@h/d?connect_timeout=3\n"),
         ("two hosts and TLS", "[database]\nconninfo = host=%s port=5432,5433 dbname=adit user=adit "
-         "password=%s sslmode=verify-full sslrootcert=/home/u/adit/etc/ca.pem "
+         "password=%s sslmode=verify-full sslrootcert=/srv/adit/etc/ca.pem "
          "target_session_attrs=read-write\n" % (",".join(["db.hosting.example"] * 2), "p" * 64)),
         ("lines of every length about the library's limit", "".join(
             ";%s\n[log]\n" % ("x" * n) for n in range(190, 210))),

@@ -285,7 +285,8 @@ START_TEST(statements_of_case_file)
     ck_assert(store_ready(tried.store, &tried.err));
     ck_assert(schema_version(tried.owner, &version, &tried.err) &&
               schema_clock(tried.owner, &ms, &tried.err));
-    ck_assert(schema_check_grants(tried.owner, ignore_grant, NULL, &tried.err));
+    ck_assert(schema_check_grants(tried.owner, ignore_grant, NULL, &tried.err) &&
+              schema_has_responder(tried.owner, &found, &tried.err));
     account_find_only(tried.owner, id, &version, &tried.err);
     principal_find_only(tried.owner, id, &version, &tried.err);
     ck_assert(api_key_list(tried.owner, &result, &tried.err));

@@ -131,11 +131,13 @@ START_TEST(migrated_by_an_ordinary_role)
 {
     struct pg *pg = database_create("shared_host");
     struct pg *ordinary;
+    bool has = true;
 
     database_run(pg, "CREATE ROLE ordinary LOGIN; ALTER DATABASE shared_host OWNER TO ordinary");
     ordinary = database_connect("shared_host", "ordinary");
     ck_assert_msg(schema_migrate(ordinary, count_applied, &err), "%s", err.cause);
     ck_assert_int_eq(n_applied, migrations_n);
+    ck_assert(schema_has_responder(ordinary, &has, &err) && !has);
     pg_free(ordinary);
     pg_free(pg);
 }
@@ -296,6 +298,22 @@ static void expect_grants(const char *role, bool missing, bool excess)
     pg_free(pg);
 }
 
+/* A responder's role counts where it has got into the schema of this database. */
+START_TEST(responder_role)
+{
+    struct pg *pg = database_create("responder");
+    bool has = false;
+
+    database_migrate(pg);
+    ck_assert(schema_has_responder(pg, &has, &err) && has);
+    database_run(pg, "REVOKE ALL ON SCHEMA adit FROM adit_responder");
+    ck_assert(schema_has_responder(pg, &has, &err) && !has);
+    database_migrate(pg);
+    ck_assert(schema_has_responder(pg, &has, &err) && has);
+    pg_free(pg);
+}
+END_TEST
+
 START_TEST(grants)
 {
     struct pg *pg = database_create("grants");
@@ -364,6 +382,7 @@ Suite *schema_sql_suite(void)
     tcase_add_test(schema, list_of_keys);
     tcase_add_test(schema, key_for_nobody);
     tcase_add_test(schema, grants);
+    tcase_add_test(schema, responder_role);
     tcase_add_test(schema, responder_may_no_more_than_it_needs);
     suite_add_tcase(suite, schema);
     return suite;
