@@ -57,7 +57,8 @@ static const struct option_row option_rows[] = {
     {'r', "read-only", NULL, "may only read"},
     {'e', "expires", "TIME", "ends after this: a number and s, m, h, d or w, such as 90d"},
     {'d', "description", "TEXT", "what it is for"},
-    {'c', "conf", "FILE", "settings (else as adit.fcgi --help says)"},
+    {'c', "conf", "FILE",
+     "settings (else $ADIT_CONF, etc/adit.conf of its tree, the compiled-in path)"},
     {'h', "help", NULL, "print this"},
     {'V', "version", NULL, "print the version"},
 };

@@ -520,6 +520,17 @@ class AnswersToAda(Answers, host_case("ada")):
             os.kill(pid, signal.SIGTERM)
         until(lambda: not self.site.processes(), "the processes have ended")
 
+    def test_without_the_database(self):
+        """What the responder answers passes untouched, faults of the service too."""
+        sql("ALTER DATABASE ada ALLOW_CONNECTIONS false")
+        sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'ada'")
+        try:
+            self.assert_error(self.admin.get(CREDENTIALS), 9030)
+            self.assertEqual(self.nobody.get("/readyz", version=None).status, 503)
+        finally:
+            sql("ALTER DATABASE ada ALLOW_CONNECTIONS true")
+        until(lambda: self.admin.get(CREDENTIALS).status == 200, "it is connected again")
+
     def test_a_responder_that_does_not_start(self):
         key_file = self.site.home + "/adit/etc/adit.key"
         os.rename(key_file, key_file + ".away")
@@ -756,6 +767,15 @@ class OtherHosts(Fetching, Operations, host_case("bob")):
             check_server_answer(answer)
             self.assertEqual((answer.status, answer.code), (503, 9059))
             Fetching.test_nothing_can_be_fetched(self)
+
+    def test_without_mod_headers(self):
+        """Apache's own answers have the right text, as the page says, and the wrong label."""
+        body = b"x" * 65537
+        with another_host(disable=["headers"]):
+            answer = self.admin.send("POST", CREDENTIALS, [("Content-Length", str(len(body)))], body)
+            self.assertEqual((answer.status, answer.code), (413, 9006))
+            self.assertIn("text/html", answer.header("Content-Type"))
+            self.assert_error(self.nobody.get(CREDENTIALS), 200)
 
     def test_htaccess_is_not_read(self):
         """The folder is then one of plain files: the script is text, and tells only where."""
