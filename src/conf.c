@@ -230,12 +230,12 @@ static bool shorten(struct reading *reading, char *line, size_t size)
 {
     char *text = reading->text;
     size_t key_len = strcspn(text, "=:");
-    bool is_comment = strchr(";#", text[strspn(text, BLANKS)]) != NULL;
+    bool is_nothing = strchr(";#", text[strspn(text, BLANKS)]) != NULL; /* a comment, or blank */
 
-    if (!is_comment && (!text[key_len] || key_len + sizeof "=" > size))
+    if (!is_nothing && (!text[key_len] || key_len + sizeof "=" > size))
         return wrong(reading, "this is " NO_LINE);
-    snprintf(line, size, "%.*s", is_comment ? 0 : (int)key_len + 1, text);
-    if (!is_comment)
+    snprintf(line, size, "%.*s", is_nothing ? 0 : (int)key_len + 1, text);
+    if (!is_nothing)
         reading->long_value = trim(text + key_len + 1);
     return true;
 }
@@ -318,7 +318,8 @@ static bool read_file(struct conf *conf, FILE *file, char *reason)
     } else if (first_wrong < 0) {
         wrong(&reading, "cannot be read: out of memory");
     }
-    if (ferror(file))
+    /* Memory that runs out within a line is no error of the file's, and looks like its end. */
+    if (!feof(file))
         wrong(&reading, "cannot be read: %s", strerror(errno));
     free(reading.text);
     return !reading.failed;

@@ -281,8 +281,8 @@ def setUpModule():
     global archive
     if os.uname().nodename != "machine" or os.getuid() != 0:
         raise AssertionError("changes the machine that it runs on: run it with tests/machine")
-    stack.run(["make", "-C", stack.BUILD, "archive"])
-    archive, = glob.glob(stack.BUILD + "/adit-*.tar.xz")
+    said = stack.run(["make", "-C", stack.BUILD, "archive"]).stdout
+    archive = os.path.join(stack.BUILD, re.search(r"(?m)^adit-\S+\.tar\.xz$", said).group())
     os.mkdir(HOMES)
     for user, host, prefix in (("ada", "ada.test", "/adit"), ("bob", "bob.test", "/adit"),
                                ("carl", "users.test", "/~carl/adit")):
