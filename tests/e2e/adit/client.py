@@ -5,7 +5,7 @@ import json
 import re
 import socket
 
-from adit import covered
+from adit import covered, reference
 
 # Nothing may keep a client waiting for longer.
 DEADLINE_S = 6
@@ -56,8 +56,9 @@ def _no_duplicates(pairs):
     return dict(pairs)
 
 
-def read_answer(stream, head_only=False):
-    """Reads one answer from a socket's file.  Returns None at its end."""
+def read_answer(stream, head_only=False, asked=None):
+    """Reads one answer from a socket's file, and holds it against the OpenAPI document: as the
+    answer to what was asked, or where that is not said, to anything.  Returns None at its end."""
     head = b""
     while not head.endswith(b"\r\n\r\n"):
         line = stream.readline()
@@ -74,6 +75,7 @@ def read_answer(stream, head_only=False):
         answer.body = stream.read(length)
         if len(answer.body) != length:
             raise AssertionError("the answer has %d of %d bytes" % (len(answer.body), length))
+    reference.hold(answer, asked or reference.Asked(), head_only)
     return answer
 
 
@@ -136,8 +138,9 @@ NOT_GIVEN = object()
 
 
 class Client:
-    def __init__(self, host, port, key=None, service="service"):
+    def __init__(self, host, port, key=None, service="service", providers=None):
         self.host, self.port, self.key, self.service = host, port, key, service
+        self.providers = providers
         self.version_header = "%s-Version" % service.capitalize()
 
     def connect(self):
@@ -145,13 +148,14 @@ class Client:
 
     def raw(self, data, head_only=False):
         """Sends bytes and returns the one answer to them, after which the server must close."""
+        asked = reference.Asked.of_bytes(data, self.service, self.providers)
         with self.connect() as sock:
             try:
                 sock.sendall(data)
             except (BrokenPipeError, ConnectionResetError):
                 pass  # an answer before the end of the request
             with sock.makefile("rb") as stream:
-                answer = read_answer(stream, head_only)
+                answer = read_answer(stream, head_only, asked)
                 if answer is None:
                     raise AssertionError("no answer to %r" % data[:200])
                 rest = self._read_rest(sock, stream)

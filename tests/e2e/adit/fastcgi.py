@@ -3,6 +3,7 @@
 import socket
 import struct
 
+from adit import reference
 from adit.client import DEADLINE_S, Answer
 
 BEGIN, ABORT, END, PARAMS, STDIN, STDOUT, STDERR = range(1, 8)
@@ -44,7 +45,7 @@ def read_exactly(file, n):
     return data
 
 
-def read_answer(file):
+def read_answer(file, asked=None):
     """Reads the records of one answer."""
     out = b""
     while True:
@@ -53,17 +54,27 @@ def read_answer(file):
         if kind == STDOUT:
             out += content
         elif kind == END:
-            return parse(out)
+            return parse(out, asked)
 
 
-def parse(out):
-    """A CGI answer as one of HTTP."""
+def asked_by(variables, body=b""):
+    """What variables of FastCGI and CGI ask."""
+    variables = dict(variables)
+    query = variables.get("QUERY_STRING")
+    return reference.Asked(variables["REQUEST_METHOD"],
+                           variables["PATH_INFO"] + ("?" + query if query else ""), body)
+
+
+def parse(out, asked=None):
+    """A CGI answer as one of HTTP, held against the OpenAPI document."""
     head, _, body = out.partition(b"\r\n\r\n")
     status, _, headers = head.partition(b"\r\n")
     name, _, value = status.partition(b": ")
     if name != b"Status":
         raise AssertionError("no Status in front: %r" % head)
-    return Answer(b"HTTP/1.1 " + value + b"\r\n" + headers, body)
+    answer = Answer(b"HTTP/1.1 " + value + b"\r\n" + headers, body)
+    reference.hold(answer, asked or reference.Asked(), head_only=not body)
+    return answer
 
 
 def connect(path):
@@ -77,4 +88,4 @@ def ask(path, variables, body=b""):
     """Sends one request to the responder's socket."""
     with connect(path) as sock, sock.makefile("rb") as file:
         sock.sendall(records(variables, body))
-        return read_answer(file)
+        return read_answer(file, asked_by(variables, body))

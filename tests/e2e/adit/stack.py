@@ -122,6 +122,7 @@ class Stack:
         self.port = free_port()
         self._home = None
         self.service = "service"
+        self.providers = None
 
     # ---- starting and stopping ----
 
@@ -184,6 +185,8 @@ class Stack:
             file.write(text)
         named = re.search(r"^name *= *(\S+)", text, re.M)
         self.service = named.group(1) if named else "service"
+        named = re.search(r"^providers *= *(.*)", text, re.M)
+        self.providers = named.group(1).split() if named else None
 
     def set_conf(self, section, key, value):
         text = self.read_conf()
@@ -229,7 +232,8 @@ class Stack:
     # ---- what is there ----
 
     def client(self, key=None):
-        return Client("127.0.0.1", self.port, key=key, service=self.service)
+        return Client("127.0.0.1", self.port, key=key, service=self.service,
+                      providers=self.providers)
 
     @property
     def home(self):

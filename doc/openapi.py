@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Makes the OpenAPI document out of doc/openapi.yaml and src/base/error_table.h, and prints it as
+JSON.
+
+usage: doc/openapi.py [--service NAME] [--providers "NAME..."]
+
+The options put a deployment's names in the place of the default ones.
+"""
+import argparse
+import copy
+import json
+import os
+import re
+import sys
+
+try:
+    import yaml
+except ImportError:
+    sys.exit("doc/openapi.py: PyYAML is missing: install python3-yaml")
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+SOURCE = os.path.join(HERE, "openapi.yaml")
+TABLE = os.path.join(HERE, "..", "src", "base", "error_table.h")
+
+METHODS = ("post", "get", "put", "patch", "delete")
+SERVICE = "service"
+PROVIDERS = ["provider_" + letter for letter in "abcdefgh"]
+
+# What the program and the web server find alike, under the same number.
+SHARED = {9000, 9001, 9006}
+
+
+class Row:
+    """A row of the catalogue of errors."""
+
+    def __init__(self, number, status, text, is_servers):
+        self.number, self.status, self.text = number, status, text
+        self.is_servers = is_servers
+
+
+def read_rows():
+    """The catalogue by number, in the order of the file."""
+    pattern = r'^(SERVER_)?ERROR\((?:[A-Z][A-Z0-9_]*, +)?(\d+), (\d+), "(.+)"\)$'
+    with open(TABLE, encoding="utf-8") as file:
+        found = re.findall(pattern, file.read(), re.M)
+    return {int(number): Row(int(number), int(status), text.replace('\\"', '"'), bool(servers))
+            for servers, number, status, text in found}
+
+
+def plain(text):
+    """What Markdown would take for its own, as text."""
+    return re.sub(r"([\\`*<>|])", r"\\\1", text)
+
+
+def ref(kind, name):
+    return {"$ref": "#/components/%s/%s" % (kind, name)}
+
+
+class Expander:
+    def __init__(self, document, rows):
+        self.document, self.rows = document, rows
+        self.groups = document.pop("x-error-groups")
+        self.elsewhere = document.pop("x-errors-elsewhere")
+        self.headers = document["components"]["headers"]
+        self.server_rows = [row for row in rows.values() if row.is_servers]
+
+    # ---- headers ----
+
+    def common_headers(self, is_servers_too=False):
+        """Those of every answer; the web server's have no operation id."""
+        operation_id = ref("headers", "OperationId")
+        if is_servers_too:
+            operation_id = dict(self.headers["OperationId"], required=False)
+        return {"Service-Operation-Id": operation_id,
+                "Cache-Control": ref("headers", "CacheControl")}
+
+    def error_headers(self, status, is_mixed):
+        headers = self.common_headers(is_mixed)
+        if status == 401:
+            headers["WWW-Authenticate"] = ref("headers", "WwwAuthenticate")
+        if status == 405:
+            headers["Allow"] = ref("headers", "Allow")
+        if status == 503:
+            headers["Retry-After"] = ref("headers", "RetryAfter")
+        return headers
+
+    # ---- errors ----
+
+    def numbers(self, listed):
+        """Those that a list gives itself and by the names of groups."""
+        found = set()
+        for entry in listed:
+            found.update(self.groups[entry] if isinstance(entry, str) else [entry])
+        unknown = found - set(self.rows)
+        if unknown:
+            raise SystemExit("%s: there is no error %s" % (SOURCE, sorted(unknown)))
+        return found
+
+    def error_response(self, title, rows):
+        """The response of conditions of one status, or of the web server's of several."""
+        rows = sorted(rows, key=lambda row: (row.status, row.number))
+        statuses = sorted({row.status for row in rows})
+        is_mixed = any(row.is_servers or row.number in SHARED for row in rows)
+        table = "".join("| %d | %d | %s |\n" % (row.number, row.status, plain(row.text))
+                        for row in rows)
+        example = {"error_code": "ERR_SERVICE_%d" % rows[0].number, "status_code": rows[0].status,
+                   "msg": rows[0].text, "details": {}}
+        if not rows[0].is_servers:
+            example["details"]["operation_id"] = "op_0Ck4Ev3QnU8sYt5jVw2Lx6PzRkM"
+        return {
+            "description": "%s\n\n| Number | Status | Meaning |\n|---|---|---|\n%s" % (title, table),
+            "headers": self.error_headers(statuses[0] if len(statuses) == 1 else None, is_mixed),
+            "content": {"application/json": {
+                "schema": dict(ref("schemas", "Error"), properties={
+                    "error_code": {"enum": ["ERR_SERVICE_%d" % row.number for row in rows]},
+                    "status_code": {"enum": statuses}}),
+                "example": example}}}
+
+    def error_responses(self, listed):
+        """The responses of an operation: by status, and the rest of the web server's errors."""
+        numbers = self.numbers(["always", *listed])
+        own = [row for row in self.rows.values() if row.number in numbers]
+        statuses = sorted({row.status for row in own})
+        responses = {}
+        for status in statuses:
+            rows = [row for row in own + self.server_rows if row.status == status]
+            responses[str(status)] = self.error_response(TITLES[status], rows)
+        rest = [row for row in self.server_rows if row.status not in statuses]
+        responses["default"] = self.error_response("Errors that the web server answers by itself.",
+                                                   rest)
+        return responses
+
+    # ---- operations ----
+
+    def expand_operation(self, operation):
+        for response in operation["responses"].values():
+            response["headers"] = {**self.common_headers(), **response.get("headers", {})}
+        operation["responses"].update(self.error_responses(operation.pop("x-errors")))
+        if operation.get("security") != []:
+            operation.setdefault("parameters", []).append(ref("parameters", "Version"))
+
+    def make_head(self, get):
+        head = copy.deepcopy(get)
+        head["operationId"] = re.sub("^[a-z]+", "head", get["operationId"])
+        head["summary"] = "As GET, without the body"
+        head["tags"] = ["HEAD and OPTIONS"]
+        head.pop("description", None)
+        for response in head["responses"].values():
+            response.pop("content", None)
+        return head
+
+    def make_options(self, get):
+        responses = {"204": {"description": "The methods of the path.",
+                             "headers": {**self.common_headers(), "Allow": ref("headers", "Allow")}}}
+        responses.update(self.error_responses([]))
+        return {"operationId": re.sub("^[a-z]+", "options", get["operationId"]),
+                "summary": "The methods of the path",
+                "tags": ["HEAD and OPTIONS"],
+                "security": [],
+                "responses": responses}
+
+    def expand(self):
+        for item in self.document["paths"].values():
+            for method in METHODS:
+                if method in item:
+                    self.expand_operation(item[method])
+            item["head"] = self.make_head(item["get"])
+            item["options"] = self.make_options(item["get"])
+        self.document["x-answers-elsewhere"] = self.error_responses(self.elsewhere)
+        return self.document
+
+
+TITLES = {
+    400: "The request is not acceptable.",
+    401: "There is no valid API key.",
+    403: "The key may not do this.",
+    404: "It is not there.",
+    405: "The path does not take the method.",
+    409: "It is there already.",
+    413: "The body is too large.",
+    415: "The type of the body is not supported.",
+    500: "The service failed.",
+    503: "The service cannot serve the request at the moment.",
+}
+
+
+def rename(text, service, providers):
+    """Puts a deployment's names in the place of the default ones in the document's JSON."""
+    text = text.replace("Service-Version", service.capitalize() + "-Version")
+    text = text.replace("Service-Operation-Id", service.capitalize() + "-Operation-Id")
+    text = text.replace("ERR_SERVICE_", "ERR_%s_" % service.upper())
+    text = text.replace('"service."', '"%s."' % service)
+    names = dict(zip(PROVIDERS, providers))
+    return re.sub(r"\bprovider_[a-h]\b", lambda match: names[match.group()], text)
+
+
+def make(service=SERVICE, providers=None):
+    """Returns the document as JSON."""
+    with open(SOURCE, encoding="utf-8") as file:
+        document = yaml.load(file, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    # In a copy of its own wherever it stands: YAML's anchors are one object.
+    document = json.loads(json.dumps(document))
+    text = json.dumps(Expander(document, read_rows()).expand(), indent=1, ensure_ascii=False)
+    return rename(text, service, providers or PROVIDERS)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Prints the OpenAPI document as JSON.")
+    parser.add_argument("--service", default=SERVICE)
+    parser.add_argument("--providers", type=str.split, default=PROVIDERS)
+    arguments = parser.parse_args()
+    if len(arguments.providers) != len(PROVIDERS):
+        parser.error("there are %d providers" % len(PROVIDERS))
+    print(make(arguments.service, arguments.providers))
+
+
+if __name__ == "__main__":
+    main()

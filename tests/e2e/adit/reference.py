@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: MIT
+"""Holds answers against the OpenAPI document: status, headers, body, and which conditions an
+operation may answer with.  What a request got accepted with is held against it too."""
+import json
+import os
+import re
+import sys
+from urllib.parse import parse_qsl, unquote
+
+try:
+    from jsonschema import Draft202012Validator
+except ImportError:
+    sys.exit("tests/e2e: jsonschema is missing: install python3-jsonschema")
+
+ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
+sys.path.insert(0, os.path.join(ROOT, "doc"))
+import openapi  # noqa: E402  (the path has to be set first)
+
+# Headers that belong to HTTP and not to the interface.
+HTTP_HEADERS = {"server", "date", "connection", "content-length", "content-type"}
+
+# How many answers were held against the document, and what they were: the operation's id, and the
+# number of the condition or else the status.
+n_held = 0
+seen = set()
+
+_documents = {}
+
+
+def document(service=openapi.SERVICE, providers=None):
+    """The document under a deployment's names."""
+    names = (service, tuple(providers or openapi.PROVIDERS))
+    if names not in _documents:
+        _documents[names] = Document(json.loads(openapi.make(service, list(names[1]))), service)
+    return _documents[names]
+
+
+class Document:
+    def __init__(self, tree, service):
+        self.tree = self._inline(tree, tree)
+        self.service = service
+        self.servers_numbers = {number for number, row in openapi.read_rows().items()
+                                if row.is_servers}
+        self.elsewhere = Operation(self, None, "", "elsewhere", {
+            "responses": self.tree["x-answers-elsewhere"]})
+        self.operations = {}
+        for path, item in self.tree["paths"].items():
+            for method, operation in item.items():
+                if method == "parameters":
+                    continue
+                shared = item.get("parameters", [])
+                operation["parameters"] = shared + operation.get("parameters", [])
+                self.operations[path, method.upper()] = Operation(
+                    self, path, method.upper(), operation["operationId"], operation)
+        self._patterns = [(path, re.compile(re.sub(r"\{\w+\}", "[^/]+", path) + r"\Z"))
+                          for path in self.tree["paths"]]
+
+    def _inline(self, node, root):
+        """The tree without references, which take longer to follow than what they lead to."""
+        if isinstance(node, list):
+            return [self._inline(entry, root) for entry in node]
+        if not isinstance(node, dict):
+            return node
+        rest = {name: self._inline(value, root) for name, value in node.items() if name != "$ref"}
+        if "$ref" not in node:
+            return rest
+        target = root
+        for name in node["$ref"].lstrip("#/").split("/"):
+            target = target[name]
+        target = self._inline(target, root)
+        return {**rest, "allOf": [target]} if rest else target
+
+    def methods(self, path):
+        return {method for known, method in self.operations if known == path}
+
+    def find(self, method, target):
+        """The operation that a request is for, and whether its path stands there plainly."""
+        raw = re.sub(r"^[a-z]+://[^/?#]*", "", target.partition("?")[0].partition("#")[0])
+        for path in (raw, _normal(raw)):
+            for known, pattern in self._patterns:
+                if pattern.match(path):
+                    found = self.operations.get((known, method))
+                    return found or self.elsewhere, path == raw
+        return self.elsewhere, False
+
+
+def _normal(path):
+    """The path as the web server reads it."""
+    out = []
+    for part in re.sub("/+", "/", unquote(path)).split("/"):
+        if part == "..":
+            out = out[:-1]
+        elif part != ".":
+            out.append(part)
+    return "/".join(out)
+
+
+class Operation:
+    def __init__(self, owner, path, method, ident, tree):
+        self.document, self.path, self.method, self.ident = owner, path, method, ident
+        self.responses = {status: Response(response, status)
+                          for status, response in tree["responses"].items()}
+        self.query = {parameter["name"] for parameter in tree.get("parameters", [])
+                      if parameter["in"] == "query"}
+        self.body = None
+        if "requestBody" in tree:
+            self.body = _validator(tree["requestBody"])
+
+    def response(self, status):
+        found = self.responses.get(str(status))
+        default = self.responses["default"]
+        return found or (default if status in default.statuses else None)
+
+    def numbers(self):
+        """Every condition that the operation is documented to answer with."""
+        return set().union(*(response.numbers for response in self.responses.values()))
+
+
+class Response:
+    def __init__(self, tree, status):
+        self.headers = {name.lower(): (Draft202012Validator(header["schema"]),
+                                       header.get("required", False))
+                        for name, header in tree.get("headers", {}).items()}
+        self.body = _validator(tree)
+        errors = tree.get("content", {}).get("application/json", {}).get("schema", {}).get(
+            "properties", {})
+        codes = errors.get("error_code", {}).get("enum", [])
+        self.numbers = {int(code.rpartition("_")[2]) for code in codes}
+        self.statuses = set(errors.get("status_code", {}).get("enum", []))
+        if status != "default":
+            self.statuses = {int(status)}
+
+
+def _validator(tree):
+    content = tree.get("content")
+    return Draft202012Validator(content["application/json"]["schema"]) if content else None
+
+
+class Asked:
+    """What an answer is the answer to.  Where that is not known, an answer of any operation will
+    do."""
+
+    def __init__(self, method=None, target=None, body=b"", service=openapi.SERVICE, providers=None,
+                 prefix=""):
+        self.method, self.target, self.body = method, target, body
+        self.document = document(service, providers)
+        if prefix and target is not None and target.startswith(prefix + "/"):
+            self.target = target[len(prefix):]
+
+    @classmethod
+    def of_bytes(cls, data, service, providers=None, prefix=""):
+        """Of the bytes of one HTTP request."""
+        head, _, body = data.partition(b"\r\n\r\n")
+        line = re.match(rb"([A-Z]+) (\S+) HTTP/1\.[01]\r\n", head + b"\r\n")
+        method, target = (part.decode("latin-1") for part in line.groups()) if line else ("", "")
+        if re.search(rb"(?i)\r\ntransfer-encoding:", head):
+            body = None
+        return cls(method, target, body, service, providers, prefix)
+
+
+def hold(answer, asked, head_only=False):
+    """Raises an AssertionError where the answer is not what the document says."""
+    global n_held
+    n_held += 1
+    fault = _fault_anywhere(answer, asked, head_only) if asked.method is None else \
+        _fault(answer, asked, head_only)
+    if fault:
+        raise AssertionError("against the OpenAPI document: %s: %r, headers %s" % (
+            fault, answer, answer.headers))
+
+
+def _fault_anywhere(answer, asked, head_only):
+    fault = None
+    for operation in [*asked.document.operations.values(), asked.document.elsewhere]:
+        if head_only == (operation.method == "HEAD") or answer.status >= 400:
+            fault = _fault_of(answer, operation, head_only)
+            if not fault:
+                return None
+    return fault
+
+
+def _fault(answer, asked, head_only):
+    operation, is_plain = asked.document.find(asked.method, asked.target)
+    number = answer.code
+    # A path that the web server or the program takes for another one than it looks like.
+    if number in (9000, 9001) and not is_plain:
+        operation = asked.document.elsewhere
+    fault = _fault_of(answer, operation, head_only)
+    if fault:
+        return "%s: %s" % (operation.ident, fault)
+    seen.add((operation.ident, number or answer.status))
+    if answer.status < 300:
+        return _fault_of_accepted(asked, operation)
+    return None
+
+
+def _fault_of(answer, operation, head_only):
+    response = operation.response(answer.status)
+    if not response:
+        return "no such status"
+    fault = _fault_of_headers(answer, operation, response)
+    if fault or head_only:
+        return fault
+    if response.body is None or operation.method == "HEAD":
+        return "a body" if answer.body else None
+    error = next(response.body.iter_errors(answer.json), None)
+    if error:
+        return "%s: %s" % (error.json_path, error.message)
+    return None
+
+
+def _fault_of_headers(answer, operation, response):
+    names = {name.lower() for name, _ in answer.headers}
+    is_servers = "%s-operation-id" % operation.document.service not in names
+    if is_servers and not response.numbers & (operation.document.servers_numbers | openapi.SHARED):
+        return "not an error of the web server, and without an operation id"
+    if names - HTTP_HEADERS - set(response.headers):
+        return "a header that is not documented"
+    for name, (validator, is_required) in response.headers.items():
+        values = answer.all(name)
+        if not values and (is_required or not is_servers):
+            return "no %s" % name
+        if values and (len(values) > 1 or not validator.is_valid(values[0])):
+            return "%s: %s" % (name, values)
+    allowed = {method.strip() for method in (answer.header("Allow") or "").split(",")}
+    if operation.method == "OPTIONS" and answer.status == 204 and \
+            allowed != operation.document.methods(operation.path):
+        return "Allow"
+    return None
+
+
+def _fault_of_accepted(asked, operation):
+    """What was accepted has to be what the document says is acceptable."""
+    query = parse_qsl(asked.target.partition("?")[2], keep_blank_values=True)
+    if {name for name, _ in query} - operation.query:
+        return "accepted a query parameter that is not documented: %s" % asked.target
+    if operation.body is None or asked.body is None:
+        return None
+    error = next(operation.body.iter_errors(json.loads(asked.body)), None)
+    if error:
+        return "accepted a body that is not documented: %s: %s" % (error.json_path, error.message)
+    return None
