@@ -23,6 +23,10 @@ test_packages=(python3 openssh-client openssl iproute2 util-linux
     apache2 apache2-suexec-custom libapache2-mod-fcgid)
 # Debian's own will not install beside those of another source.
 command -v npm >/dev/null || test_packages+=(nodejs npm)
+test_packages+=(python3-yaml python3-jsonschema chromium)
+# The page at /docs is made with these and npm.
+# shellcheck disable=SC2034
+docs_packages=(python3 python3-yaml)
 
 say() {
     printf '%s: %s\n' "$tool" "$*"
@@ -166,4 +170,19 @@ npm_install() {
         cp "$from/package-lock.json" "$npm_folder/.installed"
     fi
     exec 9>&-
+}
+
+# build_docs DIR LOG: makes what is served at /docs in DIR.  Fails where npm is missing, or does not
+# get the renderer.
+build_docs() {
+    if ! command -v npm >/dev/null; then
+        warn "npm is missing, which fetches what shows the reference of the interface"
+        return 1
+    fi
+    need_packages "$2" "${docs_packages[@]}"
+    if ! make -C "$1" docs --no-print-directory >"$2" 2>&1 </dev/null; then
+        warn "make docs failed:"
+        show_log "$2"
+        return 1
+    fi
 }

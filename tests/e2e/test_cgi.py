@@ -37,10 +37,10 @@ class Cgi(Case):
             **changes):
         if isinstance(body, dict):
             body = json.dumps(body).encode()
-        done = self.run_program(self.variables(method, path, query, body, **changes),
-                                body if sent is None else sent, **(options or {}))
+        variables = self.variables(method, path, query, body, **changes)
+        done = self.run_program(variables, body if sent is None else sent, **(options or {}))
         self.assertEqual(done.returncode, 0, done.stderr)
-        answer = fastcgi.parse(done.stdout)
+        answer = fastcgi.parse(done.stdout, fastcgi.asked_by(variables, body))
         self.assertEqual(answer.body != b"", method != "HEAD" and answer.status != 204)
         return check_answer(answer, head_only=method == "HEAD")
 

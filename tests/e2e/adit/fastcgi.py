@@ -59,10 +59,10 @@ def read_answer(file, asked=None):
 
 def asked_by(variables, body=b""):
     """What variables of FastCGI and CGI ask."""
-    variables = dict(variables)
-    query = variables.get("QUERY_STRING")
-    return reference.Asked(variables["REQUEST_METHOD"],
-                           variables["PATH_INFO"] + ("?" + query if query else ""), body)
+    wanted = (dict(variables).get(name, "") for name in
+              ("REQUEST_METHOD", "PATH_INFO", "QUERY_STRING"))
+    return reference.Asked(*(value.decode("latin-1") if isinstance(value, bytes) else value
+                             for value in wanted), body)
 
 
 def parse(out, asked=None):

@@ -19,6 +19,9 @@ import openapi  # noqa: E402  (the path has to be set first)
 # Headers that belong to HTTP and not to the interface.
 HTTP_HEADERS = {"server", "date", "connection", "content-length", "content-type"}
 
+# What the web server may answer like the program.
+SERVERS_STATUSES = {404, 405, 413}
+
 # How many answers were held against the document, and what they were: the operation's id, and the
 # number of the condition or else the status.
 n_held = 0
@@ -39,8 +42,8 @@ class Document:
     def __init__(self, tree, service):
         self.tree = self._inline(tree, tree)
         self.service = service
-        self.servers_numbers = {number for number, row in openapi.read_rows().items()
-                                if row.is_servers}
+        rows = [row for row in openapi.read_rows().values() if row.is_servers]
+        self.servers = {row.status: row.number for row in rows}
         self.elsewhere = Operation(self, None, "", "elsewhere", {
             "responses": self.tree["x-answers-elsewhere"]})
         self.operations = {}
@@ -73,14 +76,13 @@ class Document:
     def methods(self, path):
         return {method for known, method in self.operations if known == path}
 
-    def find(self, method, target):
+    def find(self, method, path):
         """The operation that a request is for, and whether its path stands there plainly."""
-        raw = re.sub(r"^[a-z]+://[^/?#]*", "", target.partition("?")[0].partition("#")[0])
-        for path in (raw, _normal(raw)):
+        for read in (path, _normal(path)):
             for known, pattern in self._patterns:
-                if pattern.match(path):
+                if pattern.match(read):
                     found = self.operations.get((known, method))
-                    return found or self.elsewhere, path == raw
+                    return found or self.elsewhere, path == _normal(path)
         return self.elsewhere, False
 
 
@@ -95,10 +97,16 @@ def _normal(path):
     return "/".join(out)
 
 
+def _split(target):
+    """Path and query of a request's target, which may be a whole URL."""
+    path, _, query = target.partition("#")[0].partition("?")
+    return re.sub("^[a-z]+://[^/]*", "", path), query
+
+
 class Operation:
     def __init__(self, owner, path, method, ident, tree):
         self.document, self.path, self.method, self.ident = owner, path, method, ident
-        self.responses = {status: Response(response, status)
+        self.responses = {status: Response(response)
                           for status, response in tree["responses"].items()}
         self.query = {parameter["name"] for parameter in tree.get("parameters", [])
                       if parameter["in"] == "query"}
@@ -108,8 +116,7 @@ class Operation:
 
     def response(self, status):
         found = self.responses.get(str(status))
-        default = self.responses["default"]
-        return found or (default if status in default.statuses else None)
+        return found or (self.responses["default"] if status in self.document.servers else None)
 
     def numbers(self):
         """Every condition that the operation is documented to answer with."""
@@ -117,7 +124,7 @@ class Operation:
 
 
 class Response:
-    def __init__(self, tree, status):
+    def __init__(self, tree):
         self.headers = {name.lower(): (Draft202012Validator(header["schema"]),
                                        header.get("required", False))
                         for name, header in tree.get("headers", {}).items()}
@@ -126,9 +133,6 @@ class Response:
             "properties", {})
         codes = errors.get("error_code", {}).get("enum", [])
         self.numbers = {int(code.rpartition("_")[2]) for code in codes}
-        self.statuses = set(errors.get("status_code", {}).get("enum", []))
-        if status != "default":
-            self.statuses = {int(status)}
 
 
 def _validator(tree):
@@ -140,22 +144,19 @@ class Asked:
     """What an answer is the answer to.  Where that is not known, an answer of any operation will
     do."""
 
-    def __init__(self, method=None, target=None, body=b"", service=openapi.SERVICE, providers=None,
-                 prefix=""):
-        self.method, self.target, self.body = method, target, body
-        self.document = document(service, providers)
-        if prefix and target is not None and target.startswith(prefix + "/"):
-            self.target = target[len(prefix):]
+    def __init__(self, method=None, path="", query="", body=b"", names=()):
+        self.method, self.path, self.query, self.body = method, path, query, body
+        self.document = document(*names)
 
     @classmethod
-    def of_bytes(cls, data, service, providers=None, prefix=""):
+    def of_bytes(cls, data, *names):
         """Of the bytes of one HTTP request."""
         head, _, body = data.partition(b"\r\n\r\n")
         line = re.match(rb"([A-Z]+) (\S+) HTTP/1\.[01]\r\n", head + b"\r\n")
         method, target = (part.decode("latin-1") for part in line.groups()) if line else ("", "")
         if re.search(rb"(?i)\r\ntransfer-encoding:", head):
             body = None
-        return cls(method, target, body, service, providers, prefix)
+        return cls(method, *_split(target), body, names)
 
 
 def hold(answer, asked, head_only=False):
@@ -172,15 +173,14 @@ def hold(answer, asked, head_only=False):
 def _fault_anywhere(answer, asked, head_only):
     fault = None
     for operation in [*asked.document.operations.values(), asked.document.elsewhere]:
-        if head_only == (operation.method == "HEAD") or answer.status >= 400:
-            fault = _fault_of(answer, operation, head_only)
-            if not fault:
-                return None
+        fault = _fault_of(answer, operation, head_only)
+        if not fault:
+            return None
     return fault
 
 
 def _fault(answer, asked, head_only):
-    operation, is_plain = asked.document.find(asked.method, asked.target)
+    operation, is_plain = asked.document.find(asked.method, asked.path)
     number = answer.code
     # A path that the web server or the program takes for another one than it looks like.
     if number in (9000, 9001) and not is_plain:
@@ -212,7 +212,7 @@ def _fault_of(answer, operation, head_only):
 def _fault_of_headers(answer, operation, response):
     names = {name.lower() for name, _ in answer.headers}
     is_servers = "%s-operation-id" % operation.document.service not in names
-    if is_servers and not response.numbers & (operation.document.servers_numbers | openapi.SHARED):
+    if is_servers and answer.status not in SERVERS_STATUSES | set(operation.document.servers):
         return "not an error of the web server, and without an operation id"
     if names - HTTP_HEADERS - set(response.headers):
         return "a header that is not documented"
@@ -231,9 +231,9 @@ def _fault_of_headers(answer, operation, response):
 
 def _fault_of_accepted(asked, operation):
     """What was accepted has to be what the document says is acceptable."""
-    query = parse_qsl(asked.target.partition("?")[2], keep_blank_values=True)
-    if {name for name, _ in query} - operation.query:
-        return "accepted a query parameter that is not documented: %s" % asked.target
+    names = {name for name, _ in parse_qsl(asked.query, keep_blank_values=True)}
+    if names - operation.query:
+        return "accepted a query parameter that is not documented: %s" % asked.query
     if operation.body is None or asked.body is None:
         return None
     error = next(operation.body.iter_errors(json.loads(asked.body)), None)

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Shows openapi.json.  "Try it out" sends requests to the deployment that serves the page. */
+SwaggerUIBundle({
+  url: 'docs/openapi.json',
+  dom_id: '#reference',
+  deepLinking: true,
+  docExpansion: 'list',
+  defaultModelsExpandDepth: 0,
+  defaultModelRendering: 'example',
+  // The key that is entered is forgotten with the page.
+  persistAuthorization: false,
+  // Else the document is sent to a server of somebody else.
+  validatorUrl: null,
+});
