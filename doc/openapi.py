@@ -9,6 +9,7 @@ The options put a deployment's names in the place of the default ones.
 """
 import argparse
 import copy
+import functools
 import json
 import os
 import re
@@ -51,6 +52,16 @@ def read_rows():
 def plain(text):
     """What Markdown would take for its own, as text."""
     return re.sub(r"([\\`*<>|])", r"\\\1", text)
+
+
+def table(rows, with_status):
+    """Conditions as a table in Markdown."""
+    head = ["Number", "Status", "Meaning"] if with_status else ["Number", "Meaning"]
+    lines = [head, ["---"] * len(head)]
+    for row in rows:
+        status = [str(row.status)] if with_status else []
+        lines.append([str(row.number), *status, plain(row.text)])
+    return "".join("| %s |\n" % " | ".join(line) for line in lines)
 
 
 def ref(kind, name):
@@ -102,14 +113,12 @@ class Expander:
         rows = sorted(rows, key=lambda row: (row.status, row.number))
         statuses = sorted({row.status for row in rows})
         is_mixed = any(row.is_servers or row.number in SHARED for row in rows)
-        table = "".join("| %d | %d | %s |\n" % (row.number, row.status, plain(row.text))
-                        for row in rows)
         example = {"error_code": "ERR_SERVICE_%d" % rows[0].number, "status_code": rows[0].status,
                    "msg": rows[0].text, "details": {}}
         if not rows[0].is_servers:
             example["details"]["operation_id"] = "op_0Ck4Ev3QnU8sYt5jVw2Lx6PzRkM"
         return {
-            "description": "%s\n\n| Number | Status | Meaning |\n|---|---|---|\n%s" % (title, table),
+            "description": title + "\n\n" + table(rows, len(statuses) > 1),
             "headers": self.error_headers(statuses[0] if len(statuses) == 1 else None, is_mixed),
             "content": {"application/json": {
                 "schema": dict(ref("schemas", "Error"), properties={
@@ -195,13 +204,24 @@ def rename(text, service, providers):
     return re.sub(r"\bprovider_[a-h]\b", lambda match: names[match.group()], text)
 
 
-def make(service=SERVICE, providers=None):
-    """Returns the document as JSON."""
+def read_source():
     with open(SOURCE, encoding="utf-8") as file:
         document = yaml.load(file, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    # In a copy of its own wherever it stands: YAML's anchors are one object.
-    document = json.loads(json.dumps(document))
-    text = json.dumps(Expander(document, read_rows()).expand(), indent=1, ensure_ascii=False)
+    # A copy of its own wherever it stands: what YAML's anchors repeat is one object.
+    return json.loads(json.dumps(document))
+
+
+@functools.lru_cache(maxsize=None)
+def grouped():
+    """The numbers that come in groups, which are the business of what stands in front of an
+    operation and below it."""
+    return set().union(*read_source()["x-error-groups"].values())
+
+
+def make(service=SERVICE, providers=None):
+    """Returns the document as JSON."""
+    document = Expander(read_source(), read_rows()).expand()
+    text = json.dumps(document, indent=1, ensure_ascii=False)
     return rename(text, service, providers or PROVIDERS)
 
 

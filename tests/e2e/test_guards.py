@@ -4,7 +4,7 @@
 This module runs last.  A run of some modules alone checks only that there is something to guard."""
 import unittest
 
-from adit import covered
+from adit import covered, reference
 
 # Rows that no test can provoke, each with its reason.
 NOT_PROVOKED = {
@@ -39,3 +39,16 @@ class Guards(unittest.TestCase):
             if covered.is_whole_run:
                 with self.subTest("%s %s" % (method, path)):
                     self.assertIn((method, path), covered.routes)
+
+    def test_answers_were_held_against_the_reference(self):
+        self.assertGreater(reference.n_held, 10000 if covered.is_whole_run else -1)
+
+    def test_every_documented_condition_came(self):
+        """Those of an operation of its own.  Those that come in groups are what the gates and the
+        database answer alike: tests/reference/guard compares them with the route table."""
+        for operation in reference.document().operations.values():
+            if covered.is_whole_run and operation.method not in ("HEAD", "OPTIONS"):
+                for number in sorted(operation.own_numbers()):
+                    with self.subTest("%s %d" % (operation.ident, number)):
+                        self.assertIn(number, {seen for ident, seen in reference.seen
+                                               if ident == operation.ident})

@@ -122,6 +122,10 @@ class Operation:
         """Every condition that the operation is documented to answer with."""
         return set().union(*(response.numbers for response in self.responses.values()))
 
+    def own_numbers(self):
+        """The same without those that come in groups, and without the web server's."""
+        return self.numbers() - openapi.grouped() - set(self.document.servers.values())
+
 
 class Response:
     def __init__(self, tree):

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT
+"""A headless Chromium, spoken to over the pipe of its DevTools protocol."""
+import base64
+import json
+import os
+import select
+import shutil
+import subprocess
+import tempfile
+import time
+
+FLAGS = ["--headless", "--disable-gpu", "--disable-quic", "--no-first-run",
+         "--disable-background-networking", "--disable-component-update", "--disable-sync",
+         "--disable-dev-shm-usage", "--remote-debugging-pipe",
+         # Nothing but this machine has a name.
+         "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
+
+
+class Browser:
+    def __init__(self):
+        self.profile = tempfile.mkdtemp(prefix="adit-chromium-")
+        to_browser, self._out = os.pipe()
+        self._in, from_browser = os.pipe()
+        self._buffer = b""
+        self._next = 0
+        self.events = []
+        self._session = None
+        self._process = self._start(to_browser, from_browser)
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self._session = self.call("Target.attachToTarget", targetId=target,
+                                  flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(domain + ".enable")
+
+    def _start(self, to_browser, from_browser):
+        """Chromium reads from descriptor 3 and writes to 4."""
+        program = shutil.which("chromium")
+        if not program:
+            raise AssertionError("chromium is missing: install chromium")
+        command = [program, *FLAGS, "--user-data-dir=" + self.profile]
+        if os.getuid() == 0:
+            command.append("--no-sandbox")
+        script = 'exec 3<&%d 4>&%d; exec "$@"' % (to_browser, from_browser)
+        process = subprocess.Popen(
+            ["bash", "-c", script, "bash", *command], pass_fds=(to_browser, from_browser),
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            env=dict(os.environ, HOME=self.profile))
+        os.close(to_browser)
+        os.close(from_browser)
+        return process
+
+    def close(self):
+        self._process.terminate()
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        os.close(self._out)
+        os.close(self._in)
+        shutil.rmtree(self.profile, ignore_errors=True)
+
+    def _read(self, deadline):
+        """The next message, or None when it is late."""
+        while b"\0" not in self._buffer:
+            ready, _, _ = select.select([self._in], [], [], max(0, deadline - time.monotonic()))
+            if not ready:
+                return None
+            data = os.read(self._in, 1 << 16)
+            if not data:
+                raise AssertionError("Chromium ended")
+            self._buffer += data
+        message, _, self._buffer = self._buffer.partition(b"\0")
+        return json.loads(message)
+
+    def call(self, method, **parameters):
+        """Sends a command and returns its result; events on the way are kept."""
+        self._next += 1
+        message = {"id": self._next, "method": method, "params": parameters}
+        if self._session:
+            message["sessionId"] = self._session
+        os.write(self._out, json.dumps(message).encode() + b"\0")
+        deadline = time.monotonic() + 30
+        while True:
+            answer = self._read(deadline)
+            if answer is None:
+                raise AssertionError("%s: no answer from Chromium" % method)
+            if answer.get("id") != self._next:
+                self.events.append(answer)
+            elif "error" in answer:
+                raise AssertionError("%s: %s" % (method, answer["error"]["message"]))
+            else:
+                return answer["result"]
+
+    def evaluate(self, expression):
+        """The value of an expression of JavaScript in the page."""
+        done = self.call("Runtime.evaluate", expression=expression, returnByValue=True,
+                         awaitPromise=True)
+        if "exceptionDetails" in done:
+            raise AssertionError("%s: %s" % (expression, done["exceptionDetails"]["text"]))
+        return done["result"].get("value")
+
+    def until(self, expression, what, seconds=30):
+        deadline = time.monotonic() + seconds
+        while not self.evaluate("Boolean(%s)" % expression):
+            if time.monotonic() > deadline:
+                raise AssertionError("%s: not within %g s" % (what, seconds))
+            time.sleep(0.1)
+
+    def open(self, url, width, height, is_phone=False):
+        self.events.clear()
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
+                  deviceScaleFactor=1, mobile=is_phone)
+        self.call("Page.navigate", url=url)
+
+    def screenshot(self, path):
+        with open(path, "wb") as file:
+            file.write(base64.b64decode(self.call("Page.captureScreenshot")["data"]))
+
+    def requests(self):
+        """The URLs that the page asked for."""
+        return [event["params"]["request"]["url"] for event in self.events
+                if event["method"] == "Network.requestWillBeSent"]
+
+    def complaints(self):
+        """What the console shows as an error or a warning: exceptions, a policy that was broken,
+        files that are not there."""
+        found = []
+        for event in self.events:
+            parameters = event.get("params", {})
+            if event["method"] == "Runtime.exceptionThrown":
+                found.append(json.dumps(parameters["exceptionDetails"])[:400])
+            elif event["method"] == "Runtime.consoleAPICalled" and \
+                    parameters["type"] in ("error", "warning", "assert"):
+                found.append(json.dumps(parameters["args"])[:400])
+            elif event["method"] == "Log.entryAdded" and \
+                    parameters["entry"]["level"] in ("error", "warning"):
+                found.append(json.dumps(parameters["entry"])[:400])
+        return found
