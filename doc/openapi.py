@@ -195,13 +195,15 @@ TITLES = {
 
 
 def rename(text, service, providers):
-    """Puts a deployment's names in the place of the default ones in the document's JSON."""
-    text = text.replace("Service-Version", service.capitalize() + "-Version")
-    text = text.replace("Service-Operation-Id", service.capitalize() + "-Operation-Id")
-    text = text.replace("ERR_SERVICE_", "ERR_%s_" % service.upper())
-    text = text.replace('"service."', '"%s."' % service)
-    names = dict(zip(PROVIDERS, providers))
-    return re.sub(r"\bprovider_[a-h]\b", lambda match: names[match.group()], text)
+    """Puts a deployment's names in the place of the default ones in the document's JSON, as
+    "aditctl openapi" does."""
+    names = {"Service-Version": service.capitalize() + "-Version",
+             "Service-Operation-Id": service.capitalize() + "-Operation-Id",
+             "ERR_SERVICE_": "ERR_%s_" % service.upper(),
+             '"service."': '"%s."' % service,
+             **dict(zip(PROVIDERS, providers))}
+    return re.sub(r'\b(Service-(Version|Operation-Id)|provider_[a-h])\b|\bERR_SERVICE_|"service\."',
+                  lambda match: names[match.group()], text)
 
 
 def read_source():

@@ -36,6 +36,8 @@ static const struct command commands[] = {
     {"key", "list", "", NULL, "list API keys, without their secrets", ctl_key_list},
     {"key", "revoke", "", "KEY-ID", "revoke an API key, from the next request on", ctl_key_revoke},
     {"secrets", "init", "", NULL, "make the key file that the settings name", ctl_secrets_init},
+    {"openapi", NULL, "", "FILE", "print an OpenAPI document under this deployment's names",
+     ctl_openapi},
     {"doctor", NULL, "", NULL, "look at settings, database, schema, grants and clock", ctl_doctor},
 };
 

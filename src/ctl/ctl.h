@@ -63,6 +63,7 @@ int ctl_key_issue(struct ctl *ctl);
 int ctl_key_list(struct ctl *ctl);
 int ctl_key_revoke(struct ctl *ctl);
 int ctl_secrets_init(struct ctl *ctl);
+int ctl_openapi(struct ctl *ctl);
 int ctl_doctor(struct ctl *ctl);
 
 #endif

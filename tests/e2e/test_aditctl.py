@@ -9,11 +9,12 @@ import subprocess
 
 from adit import samples, stack
 from adit.case import Case
+from adit.reference import openapi
 
 CREDENTIALS = "/ssh_credentials"
 KEY = r"adit_[0-9A-Za-z]{49}"
 COMMANDS = ["migrate", "account create", "account list", "user create", "user list", "bot create",
-            "bot list", "key issue", "key list", "key revoke", "secrets init", "doctor"]
+            "bot list", "key issue", "key list", "key revoke", "secrets init", "openapi", "doctor"]
 
 
 class CtlCase(Case):
@@ -114,7 +115,7 @@ class Calls(CtlCase):
             file.write("[database]\nconninfo = host=/nonexistent password=s3cr3t\n"
                        "[secrets]\nkey_file = %s/adit.key\n" % self.stack.state)
         for command in COMMANDS:
-            if command in ("secrets init",):
+            if command in ("secrets init", "openapi"):
                 continue
             words = command.split() + (["ak_x"] if command == "key revoke" else [])
             with self.subTest(command):
@@ -122,6 +123,51 @@ class Calls(CtlCase):
                     self.stack.ctl_run("doctor", conf=conf)
                 self.assertEqual(done.returncode, 1)
                 self.assertNotIn("s3cr3t", done.stdout + done.stderr)
+
+
+class Openapi(CtlCase):
+    """The OpenAPI document under a deployment's names."""
+
+    def setUp(self):
+        self.document = self.write("openapi.json", openapi.make())
+
+    def write(self, name, text):
+        path = os.path.join(self.stack.folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def renamed(self, service, providers, document=None):
+        conf = self.write("names.conf", "[service]\nname = %s\nproviders = %s\n" % (
+            service, " ".join(providers)))
+        return self.ctl("openapi", document or self.document, conf=conf).stdout
+
+    def test_default_names(self):
+        self.assertEqual(self.renamed(openapi.SERVICE, openapi.PROVIDERS), openapi.make())
+
+    def test_other_names(self):
+        names = "github facebook microsoft google linkedin gitlab twitch amazon".split()
+        text = self.renamed("ngrok", names)
+        self.assertEqual(text, openapi.make("ngrok", names))
+        for name in ("Service-", "ERR_SERVICE", "provider_a"):
+            self.assertNotIn(name, text)
+        # Names that are a part, or another one, of the default ones.
+        for names in (openapi.PROVIDERS[::-1], ["provider", "a", "b", "c", "d", "e", "f", "g"]):
+            self.assertEqual(self.renamed("services", names), openapi.make("services", names))
+
+    def test_whole_names_only(self):
+        text = '{"openapi": "provider_ab xprovider_a provider_a.x Service-Versions ERR_SERVICE_12"}'
+        self.assertEqual(self.renamed("x", "h g f e d c b a".split(), self.write("odd", text)),
+                         '{"openapi": "provider_ab xprovider_a h.x Service-Versions ERR_X_12"}')
+
+    def test_no_document(self):
+        for path, says in (("/nonexistent", "No such file"), (self.stack.folder, "directory"),
+                           (self.stack.conf_path, "is no OpenAPI document")):
+            with self.subTest(path):
+                done = self.ctl("openapi", path, status=1)
+                self.assertEqual(done.stdout, "")
+                self.assertIn(says, done.stderr)
+        self.assertIn("FILE is missing", self.ctl("openapi", status=2).stderr)
 
 
 class Principals(CtlCase):

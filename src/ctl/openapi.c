@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* aditctl openapi: the OpenAPI document under the names of this deployment. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/base62.h"
+#include "base/buf.h"
+#include "ctl/ctl.h"
+#include "http/names.h"
+
+/* The names that the document is written with, each with the one that takes its place. */
+struct name {
+    char from[24];
+    char to[64];
+};
+
+#define N_NAMES (4 + OAUTH_N_PROVIDERS)
+
+/* Returns whether the character may go on a name, so that "provider_a" is none in "provider_ab". */
+static bool goes_on(char c)
+{
+    return c == '_' || (c != '\0' && base62_is_digit(c));
+}
+
+static void fill_names(struct name names[N_NAMES], const struct conf *conf)
+{
+    struct http_names own;
+    size_t n = 4;
+
+    names_fill(&own, conf->service_name);
+    snprintf(names[0].from, sizeof names[0].from, "Service-Version");
+    snprintf(names[0].to, sizeof names[0].to, "%s", own.version_header);
+    snprintf(names[1].from, sizeof names[1].from, "Service-Operation-Id");
+    snprintf(names[1].to, sizeof names[1].to, "%s", own.operation_header);
+    snprintf(names[2].from, sizeof names[2].from, "ERR_SERVICE_");
+    snprintf(names[2].to, sizeof names[2].to, "%s", own.error_prefix);
+    snprintf(names[3].from, sizeof names[3].from, "\"service.\"");
+    snprintf(names[3].to, sizeof names[3].to, "\"%s\"", own.cookie_prefix);
+    for (int i = 0; i < OAUTH_N_PROVIDERS; i++, n++) {
+        snprintf(names[n].from, sizeof names[n].from, "provider_%c", 'a' + i);
+        snprintf(names[n].to, sizeof names[n].to, "%s", conf->provider_names[i]);
+    }
+}
+
+/* The name that stands at this place as a whole, or NULL. */
+static const struct name *find_name(const struct name names[N_NAMES], const char *text,
+                                    const char *at)
+{
+    for (size_t i = 0; i < N_NAMES; i++) {
+        size_t len = strlen(names[i].from);
+        bool is_open = names[i].from[len - 1] == '_'; /* a number follows */
+
+        if (strncmp(at, names[i].from, len) == 0 && (at == text || !goes_on(at[-1])) &&
+            (is_open || !goes_on(at[len])))
+            return &names[i];
+    }
+    return NULL;
+}
+
+static void rename_all(struct buf *out, const struct name names[N_NAMES], const char *text)
+{
+    for (const char *at = text; *at;) {
+        const struct name *name = find_name(names, text, at);
+
+        if (name) {
+            buf_puts(out, name->to);
+            at += strlen(name->from);
+        } else {
+            buf_add(out, at++, 1);
+        }
+    }
+}
+
+/* Reads the file; on false says why not. */
+static bool read_file(const char *path, struct buf *out)
+{
+    FILE *file = fopen(path, "re");
+    char part[4096];
+    size_t n;
+    bool ok;
+
+    if (!file) {
+        ctl_fail("%s: %s", path, strerror(errno));
+        return false;
+    }
+    while ((n = fread(part, 1, sizeof part, file)) > 0)
+        buf_add(out, part, n);
+    ok = !ferror(file) && !out->failed;
+    if (!ok)
+        ctl_fail("%s: %s", path, out->failed ? "out of memory" : strerror(errno));
+    fclose(file);
+    return ok;
+}
+
+int ctl_openapi(struct ctl *ctl)
+{
+    struct name names[N_NAMES];
+    struct buf text = {0};
+    struct buf renamed = {0};
+    int status = CTL_FAILED;
+
+    fill_names(names, &ctl->conf);
+    if (!read_file(ctl->options.argument, &text))
+        goto out;
+    if (!strstr(buf_text(&text).s, "\"openapi\":")) {
+        ctl_fail("%s: is no OpenAPI document", ctl->options.argument);
+        goto out;
+    }
+    rename_all(&renamed, names, buf_text(&text).s);
+    if (renamed.failed) {
+        ctl_fail("out of memory");
+        goto out;
+    }
+    fputs(buf_text(&renamed).s, stdout);
+    status = CTL_OK;
+out:
+    buf_free(&text);
+    buf_free(&renamed);
+    return status;
+}
