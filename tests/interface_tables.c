@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints the tables that man/adit-api.7 describes, a row a line, for tests/man-guard. */
+/* Prints the tables that man/adit-api.7 and the OpenAPI document describe, a row a line, for
+ * tests/man-guard and tests/reference/guard. */
 #include <stdio.h>
 
 #include "api/call.h"
@@ -10,14 +11,39 @@
 #include "model/oauth_module.h"
 #include "model/ssh_credential.h"
 
+/* 0 where there is no error. */
+static int number_of(enum error_code code)
+{
+    return code == ERR_NONE ? 0 : error_row(code)->number;
+}
+
+static void print_errors(void)
+{
+    for (int code = ERR_NONE + 1; code < ERR_N_CODES; code++) {
+        const struct error_row *row = error_row((enum error_code)code);
+
+        printf("error\t%d\t%d\t%s\n", row->number, row->status, row->text);
+    }
+}
+
 static void print_routes(void)
 {
     for (const struct route *route = api_routes; route->method; route++) {
-        printf("route\t%s %s\t%s\t%s\n", route->method, route->path,
-               route->is_public ? "public" : "key", route->reads_only ? "reads" : "writes");
+        printf("route\t%s %s\t%s\t%s\t%s\t%d\n", route->method, route->path,
+               route->is_public ? "public" : "key", route->reads_only ? "reads" : "writes",
+               route->body == ROUTE_JSON_BODY ? "body" : "none", number_of(route->missing));
         for (const struct query_param *param = route->query; param && param->name; param++)
-            printf("query\t%s\t%s\n", param->name, param->alias ? param->alias : "");
+            printf("query\t%s\t%s\t%s %s\n", param->name, param->alias ? param->alias : "",
+                   route->method, route->path);
     }
+}
+
+/* The errors that the checks of a field end in. */
+static void print_checks(const char *table, const struct field *field)
+{
+    printf("checks\t%s\t%s\t%zu\t%d\t%d\t%d\t%d\t%d\n", table, field->name,
+           field->too_long ? field->max : 0, number_of(field->too_long), number_of(field->too_many),
+           number_of(field->empty), number_of(field->repeated), number_of(field->invalid));
 }
 
 /* Rows that a body may not hold are no members of it. */
@@ -29,7 +55,10 @@ static void print_fields(const char *table, const struct field *fields, size_t n
     };
 
     for (size_t i = 0; i < n; i++) {
-        if (fields[i].kind != FIELD_REFUSED)
+        print_checks(table, &fields[i]);
+        if (fields[i].kind == FIELD_REFUSED)
+            printf("refused\t%s\t%s\n", table, fields[i].name);
+        else
             printf("field\t%s\t%s\t%s\t%zu\n", table, fields[i].name, kinds[fields[i].kind],
                    fields[i].max);
     }
@@ -42,12 +71,14 @@ static void print_limit(const char *name, size_t value)
 
 int main(void)
 {
+    print_errors();
     print_routes();
     print_fields("create", ssh_credential_create_fields, ssh_credential_n_create_fields);
     print_fields("update", ssh_credential_update_fields, ssh_credential_n_update_fields);
     print_fields("oauth", oauth_module_fields, oauth_module_n_fields);
     print_fields("provider", oauth_provider_fields, oauth_provider_n_fields);
     print_fields("mutual_tls", mutual_tls_module_fields, mutual_tls_module_n_fields);
+    printf("providers\t%d\t%d\n", OAUTH_N_PROVIDERS, OAUTH_N_HOSTING_FIELDS);
     print_limit("body bytes", REQUEST_BODY_MAX);
     print_limit("nesting", JSON_MAX_DEPTH);
     print_limit("values", JSON_MAX_VALUES);
