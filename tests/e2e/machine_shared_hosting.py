@@ -109,6 +109,7 @@ class Site(Client):
     def __init__(self, user, host, prefix):
         super().__init__("127.0.0.1", 80)
         self.user, self.name, self.prefix = user, host, prefix
+        self.prefixes = (prefix + "/adit.fcgi", prefix)
         self.home = os.path.join(HOMES, user)
         self.folder = self.home + "/public_html/adit"
         self.htaccess = self.folder + "/.htaccess"
@@ -120,7 +121,7 @@ class Site(Client):
 
     def fetch(self, path, **options):
         """An answer to a path of the host, whoever makes it."""
-        return Client.send(self, "GET", path, host=self.name, **options)
+        return Client.send(self, "GET", path, host=self.name, is_held=False, **options)
 
     # ---- the shell ----
 
@@ -249,7 +250,7 @@ def apache(what):
 
 def answers():
     try:
-        return Client("127.0.0.1", 80).send("GET", "/")
+        return Client("127.0.0.1", 80).send("GET", "/", is_held=False)
     except (OSError, AssertionError):
         return None
 
@@ -772,7 +773,8 @@ class OtherHosts(Fetching, Operations, host_case("bob")):
         """Apache's own answers have the right text, as the page says, and the wrong label."""
         body = b"x" * 65537
         with another_host(disable=["headers"]):
-            answer = self.admin.send("POST", CREDENTIALS, [("Content-Length", str(len(body)))], body)
+            answer = self.admin.send("POST", CREDENTIALS, [("Content-Length", str(len(body)))], body,
+                                     is_held=False)
             self.assertEqual((answer.status, answer.code), (413, 9006))
             self.assertIn("text/html", answer.header("Content-Type"))
             self.assert_error(self.nobody.get(CREDENTIALS), 200)

@@ -138,6 +138,8 @@ NOT_GIVEN = object()
 
 
 class Client:
+    prefixes = ("",)  # of paths, below which the interface is
+
     def __init__(self, host, port, key=None, service="service", providers=None):
         self.host, self.port, self.key, self.service = host, port, key, service
         self.providers = providers
@@ -146,9 +148,12 @@ class Client:
     def connect(self):
         return socket.create_connection((self.host, self.port), timeout=DEADLINE_S)
 
-    def raw(self, data, head_only=False):
-        """Sends bytes and returns the one answer to them, after which the server must close."""
-        asked = reference.Asked.of_bytes(data, self.service, self.providers)
+    def raw(self, data, head_only=False, is_held=True):
+        """Sends bytes and returns the one answer to them, after which the server must close.  What
+        is not the interface's is not held against its document."""
+        asked = reference.NOTHING
+        if is_held:
+            asked = reference.Asked.of_bytes(data, self.prefixes, self.service, self.providers)
         with self.connect() as sock:
             try:
                 sock.sendall(data)
@@ -171,7 +176,8 @@ class Client:
         except OSError:
             return b""
 
-    def send(self, method, target, headers=(), body=b"", protocol="HTTP/1.1", host=NOT_GIVEN):
+    def send(self, method, target, headers=(), body=b"", protocol="HTTP/1.1", host=NOT_GIVEN,
+             is_held=True):
         """Sends a request with exactly these headers, Host and Connection aside."""
         lines = ["%s %s %s" % (method, target, protocol)]
         if host is NOT_GIVEN:
@@ -181,7 +187,7 @@ class Client:
         lines += ["%s: %s" % pair for pair in headers]
         lines.append("Connection: close")
         head = "\r\n".join(lines).encode("utf-8", "surrogateescape") + b"\r\n\r\n"
-        return self.raw(head + body, head_only=method == "HEAD")
+        return self.raw(head + body, head_only=method == "HEAD", is_held=is_held)
 
     def headers(self, method, body, key, version, content_type):
         """The headers of a usual request."""

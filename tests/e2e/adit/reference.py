@@ -153,19 +153,27 @@ class Asked:
         self.document = document(*names)
 
     @classmethod
-    def of_bytes(cls, data, *names):
-        """Of the bytes of one HTTP request."""
+    def of_bytes(cls, data, prefixes, *names):
+        """Of the bytes of one HTTP request; the longest prefix of its path comes first."""
         head, _, body = data.partition(b"\r\n\r\n")
         line = re.match(rb"([A-Z]+) (\S+) HTTP/1\.[01]\r\n", head + b"\r\n")
         method, target = (part.decode("latin-1") for part in line.groups()) if line else ("", "")
         if re.search(rb"(?i)\r\ntransfer-encoding:", head):
             body = None
-        return cls(method, *_split(target), body, names)
+        path, query = _split(target)
+        prefix = next((prefix for prefix in prefixes if path.startswith(prefix + "/")), "")
+        return cls(method, path.removeprefix(prefix), query, body, names)
+
+
+# What is no question to the interface.
+NOTHING = object()
 
 
 def hold(answer, asked, head_only=False):
     """Raises an AssertionError where the answer is not what the document says."""
     global n_held
+    if asked is NOTHING:
+        return
     n_held += 1
     fault = _fault_anywhere(answer, asked, head_only) if asked.method is None else \
         _fault(answer, asked, head_only)
