@@ -26,6 +26,9 @@ class Presented(Case):
         key = self.home.admin.key
         other = samples.well_formed_key()
         flipped = key[:-1] + ("0" if key[-1] != "0" else "1")
+        # Two that differ: one key in 62 begins with the same digit twice.
+        at = next(at for at in range(5, 47) if key[at] != key[at + 1])
+        exchanged = key[:at] + key[at + 1] + key[at] + key[at + 2:]
         self.each([
             ("empty", "", 200),
             ("another scheme", "Basic dXNlcjpwYXNz", 201),
@@ -43,7 +46,7 @@ class Presented(Case):
             ("another prefix", "Bearer Adit" + key[4:], 202),
             ("without its prefix", "Bearer " + key[5:], 202),
             ("a wrong digit inside", "Bearer " + key[:20] + "_" + key[21:], 202),
-            ("two digits exchanged", "Bearer adit_" + key[6] + key[5] + key[7:], 202),
+            ("two digits exchanged", "Bearer " + exchanged, 202),
             ("two keys", "Bearer %s, Bearer %s" % (key, key), 202),
             ("a key and more", "Bearer " + key + " x", 202),
             ("in quotes", 'Bearer "%s"' % key, 202),
