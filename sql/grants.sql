@@ -22,6 +22,8 @@ BEGIN
         GRANT SELECT ON adit.migration, adit.principal, adit.api_key TO adit_responder;
         GRANT SELECT, INSERT, DELETE ON adit.ssh_credential TO adit_responder;
         GRANT UPDATE (description, metadata, acl) ON adit.ssh_credential TO adit_responder;
+        GRANT SELECT, INSERT ON adit.idempotency_key TO adit_responder;
+        GRANT USAGE ON SEQUENCE adit.revision TO adit_responder;
         GRANT SELECT, INSERT, UPDATE, DELETE
             ON adit.oauth_module, adit.mutual_tls_module TO adit_responder;
     END IF;

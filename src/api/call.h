@@ -22,7 +22,7 @@ struct call {
     const struct request *request;
     struct response *response;
     struct route_match match;
-    struct bearer bearer;
+    struct caller caller;
     struct text base_url;
     struct text query[QUERY_MAX_PARAMS]; /* in the order of the route's table */
     struct json_node body;
@@ -38,6 +38,14 @@ struct call {
 
 /* Completes the answer, whose body has been written.  Returns true. */
 bool call_answer(struct call *call, int status);
+
+/* Writes the body of an answer about one resource. */
+typedef void call_write(struct call *call, const void *resource);
+
+/* Answers with one resource at a revision: its ETag and its body, or, where it was asked for under
+ * a condition, 304 without a body.  Returns false with ERR_PRECONDITION_FAILED. */
+bool call_answer_resource(struct call *call, int status, int64_t revision, call_write *write,
+                          const void *resource, struct error *err);
 
 /* The handlers, by resource: read() functions check the input, run() functions do the work. */
 extern const struct query_param ssh_credentials_query[];

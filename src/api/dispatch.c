@@ -20,11 +20,25 @@ static bool gate_route(struct call *call, struct buf *allow, struct error *err)
     return true;
 }
 
-static bool gate_bearer(struct call *call, struct error *err)
+static bool gate_caller(struct call *call, struct error *err)
 {
     struct text key;
 
-    return header_bearer(call->request, &key, err) && store_bearer(key, &call->bearer, err);
+    return header_bearer(call->request, &key, err) && store_caller(key, &call->caller, err);
+}
+
+static bool gate_once(struct call *call, struct error *err)
+{
+    const struct request *request = call->request;
+    struct once *once = &call->caller.once;
+
+    if (!call->match.route->takes_idempotency_key || !request->idempotency_key[0])
+        return true;
+    if (!header_idempotency_key(request, &once->key, err))
+        return false;
+    once->base_url = call->base_url;
+    return crypt_sha256(request->body.s, request->body.len, once->request_digest) ||
+           error_set(err, ERR_OUT_OF_MEMORY);
 }
 
 /* Routes that are public answer without a version, and without a URI. */
@@ -41,7 +55,11 @@ static bool gate_headers(struct call *call, struct buf *base_url, struct error *
     else if (!header_base_url(call->request, base_url, err))
         return false;
     call->base_url = buf_text(base_url);
-    return !base_url->failed || error_set(err, ERR_OUT_OF_MEMORY);
+    if (base_url->failed)
+        return error_set(err, ERR_OUT_OF_MEMORY);
+    if (call->request->condition_repeated)
+        return error_set(err, ERR_CONDITION_MALFORMED);
+    return precondition_read(call->request, &call->caller.condition, err) && gate_once(call, err);
 }
 
 static bool gate_body_size(const struct request *request, struct error *err)
@@ -92,7 +110,7 @@ static bool refuse_input(struct call *call, struct error *err)
     struct error refused;
 
     if (!call->match.route->is_public &&
-        !store_authenticate(call->store, &call->bearer, false, &refused))
+        !store_authenticate(call->store, &call->caller, false, &refused))
         *err = refused;
     return false;
 }
@@ -101,7 +119,7 @@ static bool refuse_identifier(struct call *call, struct error *err)
 {
     const struct route *route = call->match.route;
 
-    return store_authenticate(call->store, &call->bearer, !route->reads_only, err) &&
+    return store_authenticate(call->store, &call->caller, !route->reads_only, err) &&
            error_set(err, route->missing);
 }
 
@@ -143,7 +161,7 @@ static bool handle(struct call *call, struct buf *allow, struct buf *base_url, s
         return false;
     if (call->match.is_options)
         return answer_options(call, allow);
-    if (!call->match.route->is_public && !gate_bearer(call, err))
+    if (!call->match.route->is_public && !gate_caller(call, err))
         return false;
     if (!gate_input(call, base_url, err))
         return refuse_input(call, err);
@@ -156,6 +174,29 @@ bool call_answer(struct call *call, int status)
 {
     response_finish(call->response, status);
     return true;
+}
+
+bool call_answer_resource(struct call *call, int status, int64_t revision, call_write *write,
+                          const void *resource, struct error *err)
+{
+    char etag[ETAG_SIZE];
+
+    if (call->match.route->reads_only) {
+        switch (precondition_check(&call->caller.condition, revision)) {
+        case PRECONDITION_FAILED:
+            return error_set(err, ERR_PRECONDITION_FAILED);
+        case PRECONDITION_NOT_MODIFIED:
+            status = 304;
+            break;
+        case PRECONDITION_HOLDS:
+            break;
+        }
+    }
+    etag_write(etag, revision);
+    response_header(call->response, "ETag", etag);
+    if (status != 304)
+        write(call, resource);
+    return call_answer(call, status);
 }
 
 static void log_answer(const struct call *call, const char *operation_id, const struct error *err)
@@ -220,6 +261,7 @@ void api_answer(const struct api_settings *settings, struct store *store, struct
     bool ok;
 
     ident_make(operation_id, IDENT_OPERATION);
+    call.caller.operation_id = operation_id;
     response_start(response, &settings->names, operation_id);
     ok = handle(&call, &allow, &base_url, &err);
     if (ok && !has_room(response))

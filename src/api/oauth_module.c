@@ -9,10 +9,14 @@ static struct oauth_route route_of(const struct call *call)
     return (struct oauth_route){.edge_id = call->match.ids[0], .route_id = call->match.ids[1]};
 }
 
-static bool answer(struct call *call, const struct oauth_module *module)
+static void write_module(struct call *call, const void *resource)
 {
-    oauth_module_write(&call->response->body, module, &call->settings->oauth);
-    return call_answer(call, 200);
+    oauth_module_write(&call->response->body, resource, &call->settings->oauth);
+}
+
+static bool answer(struct call *call, const struct oauth_module *module, struct error *err)
+{
+    return call_answer_resource(call, 200, module->revision, write_module, module, err);
 }
 
 bool oauth_module_read_put(struct call *call, struct error *err)
@@ -27,9 +31,9 @@ bool oauth_module_put(struct call *call, struct error *err)
 {
     struct oauth_route route = route_of(call);
 
-    return store_oauth_module_put(call->store, &call->bearer, &route, &call->input.oauth,
+    return store_oauth_module_put(call->store, &call->caller, &route, &call->input.oauth,
                                   call->arena, err) &&
-           answer(call, &call->input.oauth);
+           answer(call, &call->input.oauth, err);
 }
 
 bool oauth_module_get(struct call *call, struct error *err)
@@ -37,14 +41,14 @@ bool oauth_module_get(struct call *call, struct error *err)
     struct oauth_route route = route_of(call);
     struct oauth_module module;
 
-    return store_oauth_module_get(call->store, &call->bearer, &route, call->arena, &module, err) &&
-           answer(call, &module);
+    return store_oauth_module_get(call->store, &call->caller, &route, call->arena, &module, err) &&
+           answer(call, &module, err);
 }
 
 bool oauth_module_delete(struct call *call, struct error *err)
 {
     struct oauth_route route = route_of(call);
 
-    return store_oauth_module_delete(call->store, &call->bearer, &route, err) &&
+    return store_oauth_module_delete(call->store, &call->caller, &route, call->arena, err) &&
            call_answer(call, 204);
 }

@@ -9,6 +9,7 @@
 /* clang-format off */
 const struct route api_routes[] = {
     {.method = "POST", .path = "/ssh_credentials", .body = ROUTE_JSON_BODY,
+     .takes_idempotency_key = true,
      .read = ssh_credentials_read_create, .run = ssh_credentials_create},
     {.method = "GET", .path = "/ssh_credentials", .reads_only = true,
      .query = ssh_credentials_query,

@@ -16,12 +16,23 @@ const struct query_param ssh_credentials_query[] = {
     {.name = NULL},
 };
 
-/* Answers with the one credential of the list, and frees the list. */
-static bool answer_one(struct call *call, struct ssh_credential_list *list, int status)
+static void write_one(struct call *call, const void *resource)
 {
-    ssh_credential_write(&call->response->body, &list->items[0], call->base_url);
+    const struct ssh_credential_list *list = resource;
+
+    ssh_credential_write(&call->response->body, &list->items[0],
+                         list->base_url.s ? list->base_url : call->base_url);
+}
+
+/* Answers with the one credential of the list where it was found, and frees the list. */
+static bool answer_one(struct call *call, bool found, struct ssh_credential_list *list, int status,
+                       struct error *err)
+{
+    bool ok =
+        found && call_answer_resource(call, status, list->items[0].revision, write_one, list, err);
+
     ssh_credential_list_free(list);
-    return call_answer(call, status);
+    return ok;
 }
 
 bool ssh_credentials_read_create(struct call *call, struct error *err)
@@ -36,11 +47,10 @@ bool ssh_credentials_create(struct call *call, struct error *err)
 
     if (!ident_make(id, IDENT_CREDENTIAL))
         return error_cause(err, ERR_INTERNAL, "the system has no random numbers");
-    if (store_ssh_credential_create(call->store, &call->bearer, id, &call->input.credential,
-                                    call->arena, &list, err))
-        return answer_one(call, &list, 201);
-    ssh_credential_list_free(&list);
-    return false;
+    return answer_one(call,
+                      store_ssh_credential_create(call->store, &call->caller, id,
+                                                  &call->input.credential, call->arena, &list, err),
+                      &list, 201, err);
 }
 
 static bool read_limit(struct text value, struct page *page, struct error *err)
@@ -124,7 +134,7 @@ bool ssh_credentials_list(struct call *call, struct error *err)
 {
     struct ssh_credential_list list = {0};
     const struct page *page = &call->input.page;
-    bool ok = store_ssh_credential_list(call->store, &call->bearer, page->before_id, page->limit,
+    bool ok = store_ssh_credential_list(call->store, &call->caller, page->before_id, page->limit,
                                         call->arena, &list, err);
 
     if (ok)
@@ -137,11 +147,10 @@ bool ssh_credentials_get(struct call *call, struct error *err)
 {
     struct ssh_credential_list list = {0};
 
-    if (store_ssh_credential_get(call->store, &call->bearer, call->match.ids[0], call->arena, &list,
-                                 err))
-        return answer_one(call, &list, 200);
-    ssh_credential_list_free(&list);
-    return false;
+    return answer_one(call,
+                      store_ssh_credential_get(call->store, &call->caller, call->match.ids[0],
+                                               call->arena, &list, err),
+                      &list, 200, err);
 }
 
 bool ssh_credentials_read_update(struct call *call, struct error *err)
@@ -154,15 +163,15 @@ bool ssh_credentials_update(struct call *call, struct error *err)
 {
     struct ssh_credential_list list = {0};
 
-    if (store_ssh_credential_update(call->store, &call->bearer, call->match.ids[0],
-                                    &call->input.credential, call->arena, &list, err))
-        return answer_one(call, &list, 200);
-    ssh_credential_list_free(&list);
-    return false;
+    return answer_one(call,
+                      store_ssh_credential_update(call->store, &call->caller, call->match.ids[0],
+                                                  &call->input.credential, call->arena, &list, err),
+                      &list, 200, err);
 }
 
 bool ssh_credentials_delete(struct call *call, struct error *err)
 {
-    return store_ssh_credential_delete(call->store, &call->bearer, call->match.ids[0], err) &&
+    return store_ssh_credential_delete(call->store, &call->caller, call->match.ids[0], call->arena,
+                                       err) &&
            call_answer(call, 204);
 }

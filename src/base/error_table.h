@@ -104,6 +104,12 @@ ERROR(SCHEMA_MISMATCH,     9034, 503, "The database has not the schema that this
 ERROR(OUT_OF_MEMORY,       9035, 503, "The service is short of memory. Try again shortly.")
 ERROR(SECRET_UNREADABLE,   9036, 500, "A stored secret cannot be opened. The operator finds the reason in the log, under the operation id.")
 ERROR(CLIENT_GONE,         9037, 503, "The peer closed the connection before the change was made, and nothing was changed.")
+/* Conditions on requests */
+ERROR(PRECONDITION_FAILED, 9038, 412, "The resource is not what If-Match or If-None-Match asks for. Read it again, and decide anew.")
+ERROR(CONDITION_MALFORMED, 9039, 400, "If-Match or If-None-Match is malformed, or stands twice.")
+ERROR(IDEMPOTENCY_KEY_MALFORMED, 9040, 400, "Idempotency-Key is not 1 to 255 printable ASCII characters, or stands twice.")
+ERROR(IDEMPOTENCY_KEY_REUSED, 9041, 422, "The Idempotency-Key was sent with another body before. Send a key of its own with each new request.")
+/* A bug */
 ERROR(INTERNAL,            10000, 500, "The service failed in a way that is a bug. The operator finds the reason in the log, under the operation id.")
 /* Errors of the web server */
 SERVER_ERROR(9050, 400, "The web server cannot read the request: its request line, its Host or another header is malformed, or a header that stands once is repeated.")

@@ -34,8 +34,13 @@ struct request {
     const char *authorization;
     const char *version; /* of the version header */
     const char *content_type;
+    const char *if_match;
+    const char *if_none_match;
+    const char *idempotency_key;
     bool authorization_repeated;
     bool version_repeated;
+    bool condition_repeated; /* If-Match or If-None-Match */
+    bool idempotency_key_repeated;
     enum body_state body_state;
     struct text body; /* may hold anything, NUL too */
 

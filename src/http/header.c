@@ -9,6 +9,8 @@
 #include "base/ident.h"
 #include "http/query.h"
 
+#define IDEMPOTENCY_KEY_MAX 255
+
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t';
@@ -65,6 +67,18 @@ bool header_content_type(const struct request *request, struct error *err)
             return true;
     }
     return error_set(err, ERR_CONTENT_TYPE_UNSUPPORTED);
+}
+
+bool header_idempotency_key(const struct request *request, struct text *key, struct error *err)
+{
+    *key = text_of(request->idempotency_key);
+    if (key->len < 1 || key->len > IDEMPOTENCY_KEY_MAX || request->idempotency_key_repeated)
+        return error_set(err, ERR_IDEMPOTENCY_KEY_MALFORMED);
+    for (size_t i = 0; i < key->len; i++) {
+        if (key->s[i] < ' ' || key->s[i] > '~')
+            return error_set(err, ERR_IDEMPOTENCY_KEY_MALFORMED);
+    }
+    return true;
 }
 
 /* What may stand in a host and a port (RFC 3986, 3.2.2), names in letters, digits, '.' and '-'. */

@@ -20,6 +20,11 @@ bool header_version(const struct request *request, const char *header, struct er
 /* Checks that Content-Type is application/json (RFC 9110, 8.3), with or without parameters. */
 bool header_content_type(const struct request *request, struct error *err);
 
+/* Reads the Idempotency-Key header (draft-ietf-httpapi-idempotency-key-header): 1 to 255 printable
+ * ASCII bytes, taken as they are, quotes too.  The key belongs to the request.  Returns false with
+ * ERR_IDEMPOTENCY_KEY_MALFORMED. */
+bool header_idempotency_key(const struct request *request, struct text *key, struct error *err);
+
 /* Appends the base URL of the request, scheme, host and script name, without a trailing slash.
  * Returns false with ERR_HOST_MALFORMED where the Host header cannot be part of an answer. */
 bool header_base_url(const struct request *request, struct buf *url, struct error *err);

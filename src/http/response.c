@@ -45,7 +45,7 @@ void response_header(struct response *response, const char *name, const char *va
 void response_finish(struct response *response, int status)
 {
     response->status = status;
-    if (status != 204)
+    if (status != 204 && status != 304)
         response_header(response, "Content-Type", "application/json");
 }
 

@@ -20,7 +20,8 @@ void response_start(struct response *response, const struct http_names *names,
 /* Appends a header.  The value must not hold control characters. */
 void response_header(struct response *response, const char *name, const char *value);
 
-/* Completes an answer whose body is JSON and has been written already; status 204 has none. */
+/* Completes an answer whose body is JSON and has been written already; statuses 204 and 304 have
+ * none. */
 void response_finish(struct response *response, int status);
 
 /* Turns what is there into the answer that the error stands for.  Returns false where there is no

@@ -21,6 +21,7 @@ struct route {
     bool is_public;   /* needs no API key and no version header */
     bool reads_only;  /* a read-only API key may use it */
     enum route_body body;
+    bool takes_idempotency_key;
     const struct query_param *query; /* NULL: none */
     enum error_code missing;         /* what a malformed identifier in the path amounts to */
     bool (*read)(struct call *call, struct error *err); /* input that is checked without the

@@ -9,6 +9,7 @@
 struct mutual_tls_module {
     bool enabled;
     struct text_list certificate_authority_ids;
+    int64_t revision; /* no member: its ETag */
 };
 
 /* The members of the body. */

@@ -38,6 +38,7 @@ struct oauth_module {
     uint32_t inactivity_timeout; /* seconds, as the next two */
     uint32_t maximum_duration;
     uint32_t auth_check_interval;
+    int64_t revision; /* no member: its ETag */
 };
 
 /* The members of the body, and of a provider.  The last OAUTH_N_HOSTING_FIELDS of the latter belong

@@ -31,6 +31,7 @@ struct ssh_credential {
     struct text public_key;
     struct text_list acl;
     struct text owner_id;
+    int64_t revision; /* no member: its ETag */
 };
 
 /* The members of the two bodies. */

@@ -4,31 +4,41 @@
 
 #include "store/caller.h"
 
+/* What If-Match is for has to be there and to stay there, which the statement that takes its place
+ * cannot see to. */
 static const struct pg_statement put_statement = {
     .name = "mutual_tls_module_put",
     .writes = true,
     .sql = CALLER_CTE
-    ", m AS ("
+    ", old AS MATERIALIZED ("
+    "SELECT m.revision FROM caller JOIN adit.mutual_tls_module AS m"
+    " ON m.account_id = caller.account_id AND m.edge_id = $3::text COLLATE \"C\""
+    " WHERE $6::bigint[] IS NOT NULL AND " CALLER_MAY_WRITE " FOR UPDATE OF m"
+    "), m AS ("
     "INSERT INTO adit.mutual_tls_module AS m (account_id, edge_id, enabled,"
     " certificate_authority_ids)"
-    " SELECT caller.account_id, $2::text, $3::boolean, $4::text[] FROM caller"
-    " WHERE " CALLER_MAY_WRITE
+    " SELECT caller.account_id, $3::text, $4::boolean, $5::text[] FROM caller"
+    " WHERE " CALLER_MAY_WRITE " AND ($6::bigint[] IS NULL OR EXISTS (SELECT FROM old))"
     " ON CONFLICT (account_id, edge_id) DO UPDATE SET enabled = excluded.enabled,"
     " certificate_authority_ids = excluded.certificate_authority_ids"
-    " RETURNING m.edge_id"
-    ") SELECT " CALLER_COLUMNS_OF("caller") ", m.edge_id FROM caller LEFT JOIN m ON true",
+    " WHERE " CALLER_CONDITION("m", "$6",
+                               "$7") " RETURNING m.revision"
+                                     ") SELECT " CALLER_COLUMNS_OF(
+                                         "caller") ", m.revision FROM caller LEFT JOIN m ON true",
 };
+
+enum put_column { COLUMN_PUT_REVISION = CALLER_N_COLUMNS };
 
 static const struct pg_statement get_statement = {
     .name = "mutual_tls_module_get",
     .sql = "SELECT " CALLER_COLUMNS_OF(
-        "k") ", m.enabled, m.certificate_authority_ids"
+        "k") ", m.enabled, m.certificate_authority_ids, m.revision"
              " FROM adit.api_key AS k LEFT JOIN adit.mutual_tls_module AS m"
              " ON m.account_id = k.account_id AND m.edge_id = $2::text COLLATE \"C\""
              " WHERE " CALLER_KEY_IS_GOOD,
 };
 
-enum get_column { COLUMN_ENABLED = CALLER_N_COLUMNS, COLUMN_AUTHORITY_IDS };
+enum get_column { COLUMN_ENABLED = CALLER_N_COLUMNS, COLUMN_AUTHORITY_IDS, COLUMN_REVISION };
 
 static const struct pg_statement delete_statement = {
     .name = "mutual_tls_module_delete",
@@ -36,29 +46,41 @@ static const struct pg_statement delete_statement = {
     .sql = CALLER_CTE
     ", m AS ("
     "DELETE FROM adit.mutual_tls_module AS m USING caller WHERE " CALLER_MAY_WRITE
-    " AND m.account_id = caller.account_id AND m.edge_id = $2::text COLLATE \"C\""
-    " RETURNING m.edge_id"
-    ") SELECT " CALLER_COLUMNS_OF("caller") ", m.edge_id FROM caller LEFT JOIN m ON true",
+    " AND m.account_id = caller.account_id AND m.edge_id = $3::text COLLATE \"C\""
+    " AND " CALLER_CONDITION(
+        "m", "$4", "$5") " RETURNING m.edge_id"
+                         ") SELECT " CALLER_COLUMNS_OF(
+                             "caller") ", m.edge_id, m.edge_id IS NULL"
+                                       " AND EXISTS (SELECT FROM adit.mutual_tls_module AS e"
+                                       " WHERE e.account_id = caller.account_id AND e.edge_id = "
+                                       "$3::text COLLATE \"C\")"
+                                       " FROM caller LEFT JOIN m ON true",
 };
 
-bool store_mutual_tls_module_put(struct store *store, const struct bearer *bearer,
-                                 struct text edge_id, const struct mutual_tls_module *module,
+enum delete_column { COLUMN_DELETED_EDGE_ID = CALLER_N_COLUMNS, COLUMN_IS_THERE };
+
+bool store_mutual_tls_module_put(struct store *store, const struct caller *caller,
+                                 struct text edge_id, struct mutual_tls_module *module,
                                  struct arena *arena, struct error *err)
 {
     struct pg_params params;
     struct pg_result *result;
+    bool written;
 
-    caller_params(&params, bearer);
+    caller_write_params(&params, caller);
     pg_add_text(&params, edge_id);
     pg_add_bool(&params, module->enabled);
     pg_add_texts(&params, module->certificate_authority_ids, arena);
-    if (!caller_run(store, &put_statement, bearer, &params, &result, err))
+    caller_add_condition(&params, caller, arena);
+    if (!caller_run(store, &put_statement, caller, &params, &result, err))
         return false;
+    written = !pg_is_null(result, 0, COLUMN_PUT_REVISION);
+    module->revision = pg_int(result, 0, COLUMN_PUT_REVISION);
     pg_result_free(result);
-    return true;
+    return written || error_set(err, ERR_PRECONDITION_FAILED);
 }
 
-bool store_mutual_tls_module_get(struct store *store, const struct bearer *bearer,
+bool store_mutual_tls_module_get(struct store *store, const struct caller *caller,
                                  struct text edge_id, struct arena *arena,
                                  struct mutual_tls_module *module, struct error *err)
 {
@@ -66,11 +88,12 @@ bool store_mutual_tls_module_get(struct store *store, const struct bearer *beare
     struct pg_result *result;
     bool ok = false;
 
-    caller_params(&params, bearer);
+    caller_params(&params, caller);
     pg_add_text(&params, edge_id);
-    if (!caller_run(store, &get_statement, bearer, &params, &result, err))
+    if (!caller_run(store, &get_statement, caller, &params, &result, err))
         return false;
     module->enabled = pg_bool(result, 0, COLUMN_ENABLED);
+    module->revision = pg_int(result, 0, COLUMN_REVISION);
     if (pg_is_null(result, 0, COLUMN_ENABLED))
         error_set(err, ERR_MUTUAL_TLS_NOT_FOUND);
     else if (!pg_texts(result, 0, COLUMN_AUTHORITY_IDS, arena, &module->certificate_authority_ids))
@@ -81,16 +104,20 @@ bool store_mutual_tls_module_get(struct store *store, const struct bearer *beare
     return ok;
 }
 
-bool store_mutual_tls_module_delete(struct store *store, const struct bearer *bearer,
-                                    struct text edge_id, struct error *err)
+bool store_mutual_tls_module_delete(struct store *store, const struct caller *caller,
+                                    struct text edge_id, struct arena *arena, struct error *err)
 {
     struct pg_params params;
     struct pg_result *result;
 
-    caller_params(&params, bearer);
+    caller_write_params(&params, caller);
     pg_add_text(&params, edge_id);
-    if (!caller_run(store, &delete_statement, bearer, &params, &result, err))
+    caller_add_condition(&params, caller, arena);
+    if (!caller_run(store, &delete_statement, caller, &params, &result, err))
         return false;
+    err->code = ERR_NONE;
+    if (pg_is_null(result, 0, COLUMN_DELETED_EDGE_ID))
+        err->code = caller_missed(caller, pg_bool(result, 0, COLUMN_IS_THERE), ERR_NONE);
     pg_result_free(result);
-    return true;
+    return err->code == ERR_NONE || error_set(err, err->code);
 }

@@ -8,22 +8,31 @@
 
 /* A client secret is sealed for its row, of which the account is part, before the statement looks
  * the account up.  So the account is guessed from what the key's earlier requests showed; where the
- * guess is wrong, nothing is written and the row shows the account to seal for ($3 is NULL where
- * there is nothing to seal). */
+ * guess is wrong, nothing is written and the row shows the account to seal for ($5 is NULL where
+ * there is nothing to seal).  What If-Match is for has to be there and to stay there, which the
+ * statement that takes its place cannot see to. */
+#define RIGHT_ACCOUNT "($5::text IS NULL OR $5::text = caller.account_id)"
+
 static const struct pg_statement put_statement = {
     .name = "oauth_module_put",
     .writes = true,
     .sql = CALLER_CTE
-    ", m AS ("
+    ", old AS MATERIALIZED ("
+    "SELECT m.revision FROM caller JOIN adit.oauth_module AS m"
+    " ON m.account_id = caller.account_id AND m.edge_id = $3::text COLLATE \"C\""
+    " AND m.route_id = $4::text COLLATE \"C\""
+    " WHERE $21::bigint[] IS NOT NULL AND " CALLER_MAY_WRITE " FOR UPDATE OF m"
+    "), m AS ("
     "INSERT INTO adit.oauth_module AS m (account_id, edge_id, route_id, enabled, provider,"
     " client_id, client_secret_key_id, client_secret_sealed, scopes, email_addresses,"
     " email_domains, teams, organizations, options_passthrough, cookie_prefix,"
     " inactivity_timeout, maximum_duration, auth_check_interval)"
-    " SELECT caller.account_id, $2::text, $4::text, $5::boolean, $6::smallint, $7::text, $8::text,"
-    " $9::bytea, coalesce($10::text[], '{}'), coalesce($11::text[], '{}'),"
-    " coalesce($12::text[], '{}'), coalesce($13::text[], '{}'), coalesce($14::text[], '{}'),"
-    " $15::boolean, $16::text, $17::bigint, $18::bigint, $19::bigint FROM caller"
-    " WHERE " CALLER_MAY_WRITE " AND ($3::text IS NULL OR $3::text = caller.account_id)"
+    " SELECT caller.account_id, $3::text, $4::text, $6::boolean, $7::smallint, $8::text, $9::text,"
+    " $10::bytea, coalesce($11::text[], '{}'), coalesce($12::text[], '{}'),"
+    " coalesce($13::text[], '{}'), coalesce($14::text[], '{}'), coalesce($15::text[], '{}'),"
+    " $16::boolean, $17::text, $18::bigint, $19::bigint, $20::bigint FROM caller"
+    " WHERE " CALLER_MAY_WRITE " AND " RIGHT_ACCOUNT
+    " AND ($21::bigint[] IS NULL OR EXISTS (SELECT FROM old))"
     " ON CONFLICT (account_id, edge_id, route_id) DO UPDATE SET enabled = excluded.enabled,"
     " provider = excluded.provider, client_id = excluded.client_id,"
     " client_secret_key_id = excluded.client_secret_key_id,"
@@ -34,11 +43,13 @@ static const struct pg_statement put_statement = {
     " cookie_prefix = excluded.cookie_prefix, inactivity_timeout = excluded.inactivity_timeout,"
     " maximum_duration = excluded.maximum_duration,"
     " auth_check_interval = excluded.auth_check_interval"
-    " RETURNING m.edge_id"
-    ") SELECT " CALLER_COLUMNS_OF("caller") ", m.edge_id FROM caller LEFT JOIN m ON true",
+    " WHERE " CALLER_CONDITION("m", "$21", "$22") " RETURNING m.revision"
+                                                  ") SELECT " CALLER_COLUMNS_OF(
+                                                      "caller") ", m.revision, " RIGHT_ACCOUNT
+                                                                " FROM caller LEFT JOIN m ON true",
 };
 
-enum put_column { COLUMN_PUT_EDGE_ID = CALLER_N_COLUMNS };
+enum put_column { COLUMN_PUT_REVISION = CALLER_N_COLUMNS, COLUMN_RIGHT_ACCOUNT };
 
 static const struct pg_statement get_statement = {
     .name = "oauth_module_get",
@@ -46,7 +57,7 @@ static const struct pg_statement get_statement = {
         "k") ", m.enabled, m.provider, m.client_id,"
              " m.client_secret_key_id, m.client_secret_sealed, m.scopes, m.email_addresses,"
              " m.email_domains, m.teams, m.organizations, m.options_passthrough, m.cookie_prefix,"
-             " m.inactivity_timeout, m.maximum_duration, m.auth_check_interval"
+             " m.inactivity_timeout, m.maximum_duration, m.auth_check_interval, m.revision"
              " FROM adit.api_key AS k LEFT JOIN adit.oauth_module AS m"
              " ON m.account_id = k.account_id AND m.edge_id = $2::text COLLATE \"C\""
              " AND m.route_id = $3::text COLLATE \"C\""
@@ -68,7 +79,8 @@ enum get_column {
     COLUMN_COOKIE_PREFIX,
     COLUMN_INACTIVITY_TIMEOUT,
     COLUMN_MAXIMUM_DURATION,
-    COLUMN_AUTH_CHECK_INTERVAL
+    COLUMN_AUTH_CHECK_INTERVAL,
+    COLUMN_REVISION
 };
 
 static const struct pg_statement delete_statement = {
@@ -77,11 +89,19 @@ static const struct pg_statement delete_statement = {
     .sql = CALLER_CTE
     ", m AS ("
     "DELETE FROM adit.oauth_module AS m USING caller WHERE " CALLER_MAY_WRITE
-    " AND m.account_id = caller.account_id AND m.edge_id = $2::text COLLATE \"C\""
-    " AND m.route_id = $3::text COLLATE \"C\""
-    " RETURNING m.edge_id"
-    ") SELECT " CALLER_COLUMNS_OF("caller") ", m.edge_id FROM caller LEFT JOIN m ON true",
+    " AND m.account_id = caller.account_id AND m.edge_id = $3::text COLLATE \"C\""
+    " AND m.route_id = $4::text COLLATE \"C\" AND " CALLER_CONDITION(
+        "m", "$5",
+        "$6") " RETURNING m.edge_id"
+              ") SELECT " CALLER_COLUMNS_OF("caller") ", m.edge_id, m.edge_id IS NULL"
+                                                      " AND EXISTS (SELECT FROM adit.oauth_module "
+                                                      "AS e WHERE e.account_id = caller.account_id"
+                                                      " AND e.edge_id = $3::text COLLATE \"C\" AND "
+                                                      "e.route_id = $4::text COLLATE \"C\")"
+                                                      " FROM caller LEFT JOIN m ON true",
 };
+
+enum delete_column { COLUMN_DELETED_EDGE_ID = CALLER_N_COLUMNS, COLUMN_IS_THERE };
 
 static struct keyring_place place_of(struct text account_id, const struct oauth_route *route,
                                      int provider)
@@ -108,8 +128,8 @@ static void add_put_params(struct pg_params *params, const struct oauth_route *r
     const struct oauth_provider *config = &module->config;
 
     pg_add_text(params, route->edge_id);
-    pg_add_text(params, account_id);
     pg_add_text(params, route->route_id);
+    pg_add_text(params, account_id);
     pg_add_bool(params, module->enabled);
     if (module->provider)
         pg_add_int(params, module->provider);
@@ -130,51 +150,56 @@ static void add_put_params(struct pg_params *params, const struct oauth_route *r
     pg_add_int(params, module->auth_check_interval);
 }
 
-/* Tries with the account given.  Sets *written to whether that was the right one. */
-static bool try_put(struct store *store, const struct bearer *bearer,
-                    const struct oauth_route *route, const struct oauth_module *module,
-                    struct text account_id, struct arena *arena, bool *written, struct error *err)
+/* Tries with the account given.  Sets *right to whether that was the right one; where it was not,
+ * nothing is written. */
+static bool try_put(struct store *store, const struct caller *caller,
+                    const struct oauth_route *route, struct oauth_module *module,
+                    struct text account_id, struct arena *arena, bool *right, struct error *err)
 {
     struct keyring_place place = place_of(account_id, route, module->provider);
     struct sealed sealed = {.len = 0};
     struct pg_params params;
     struct pg_result *result;
+    bool written;
 
     if (module->config.client_secret.s &&
         !keyring_seal(store->keyring, &place, module->config.client_secret, arena, &sealed.key_id,
                       &sealed.bytes, &sealed.len, err))
         return false;
-    caller_params(&params, bearer);
+    caller_write_params(&params, caller);
     add_put_params(&params, route, module, account_id, &sealed, arena);
-    if (!caller_run(store, &put_statement, bearer, &params, &result, err))
+    caller_add_condition(&params, caller, arena);
+    if (!caller_run(store, &put_statement, caller, &params, &result, err))
         return false;
-    *written = !pg_is_null(result, 0, COLUMN_PUT_EDGE_ID);
+    *right = pg_bool(result, 0, COLUMN_RIGHT_ACCOUNT);
+    written = !pg_is_null(result, 0, COLUMN_PUT_REVISION);
+    module->revision = pg_int(result, 0, COLUMN_PUT_REVISION);
     pg_result_free(result);
-    return true;
+    return written || !*right || error_set(err, ERR_PRECONDITION_FAILED);
 }
 
-bool store_oauth_module_put(struct store *store, const struct bearer *bearer,
-                            const struct oauth_route *route, const struct oauth_module *module,
+bool store_oauth_module_put(struct store *store, const struct caller *caller,
+                            const struct oauth_route *route, struct oauth_module *module,
                             struct arena *arena, struct error *err)
 {
     bool has_secret = module->config.client_secret.s != NULL;
-    bool written = false;
+    bool right = false;
 
-    for (int attempt = 0; attempt < 2 && !written; attempt++) {
+    for (int attempt = 0; attempt < 2 && !right; attempt++) {
         struct text account_id = {0};
 
         if (has_secret) {
-            account_id = caller_account_hint(store, bearer);
+            account_id = caller_account_hint(store, caller);
             if (!account_id.s) {
-                if (!store_authenticate(store, bearer, true, err))
+                if (!store_authenticate(store, caller, true, err))
                     return false;
-                account_id = caller_account_hint(store, bearer);
+                account_id = caller_account_hint(store, caller);
             }
         }
-        if (!try_put(store, bearer, route, module, account_id, arena, &written, err))
+        if (!try_put(store, caller, route, module, account_id, arena, &right, err))
             return false;
     }
-    return written || error_cause(err, ERR_INTERNAL, "oauth module: the account was not found");
+    return right || error_cause(err, ERR_INTERNAL, "oauth module: the account was not found");
 }
 
 static struct text copy_text(const struct pg_result *result, int column, struct arena *arena,
@@ -215,6 +240,7 @@ static bool read_row(const struct pg_result *result, struct arena *arena,
         .inactivity_timeout = (uint32_t)pg_int(result, 0, COLUMN_INACTIVITY_TIMEOUT),
         .maximum_duration = (uint32_t)pg_int(result, 0, COLUMN_MAXIMUM_DURATION),
         .auth_check_interval = (uint32_t)pg_int(result, 0, COLUMN_AUTH_CHECK_INTERVAL),
+        .revision = pg_int(result, 0, COLUMN_REVISION),
     };
     module->cookie_prefix = copy_text(result, COLUMN_COOKIE_PREFIX, arena, &ok);
     config->client_id = copy_text(result, COLUMN_CLIENT_ID, arena, &ok);
@@ -225,7 +251,7 @@ static bool read_row(const struct pg_result *result, struct arena *arena,
            pg_texts(result, 0, COLUMN_ORGANIZATIONS, arena, &config->organizations);
 }
 
-bool store_oauth_module_get(struct store *store, const struct bearer *bearer,
+bool store_oauth_module_get(struct store *store, const struct caller *caller,
                             const struct oauth_route *route, struct arena *arena,
                             struct oauth_module *module, struct error *err)
 {
@@ -233,10 +259,10 @@ bool store_oauth_module_get(struct store *store, const struct bearer *bearer,
     struct pg_result *result;
     bool ok = false;
 
-    caller_params(&params, bearer);
+    caller_params(&params, caller);
     pg_add_text(&params, route->edge_id);
     pg_add_text(&params, route->route_id);
-    if (!caller_run(store, &get_statement, bearer, &params, &result, err))
+    if (!caller_run(store, &get_statement, caller, &params, &result, err))
         return false;
     if (pg_is_null(result, 0, COLUMN_ENABLED))
         error_set(err, ERR_OAUTH_NOT_FOUND);
@@ -248,17 +274,22 @@ bool store_oauth_module_get(struct store *store, const struct bearer *bearer,
     return ok;
 }
 
-bool store_oauth_module_delete(struct store *store, const struct bearer *bearer,
-                               const struct oauth_route *route, struct error *err)
+bool store_oauth_module_delete(struct store *store, const struct caller *caller,
+                               const struct oauth_route *route, struct arena *arena,
+                               struct error *err)
 {
     struct pg_params params;
     struct pg_result *result;
 
-    caller_params(&params, bearer);
+    caller_write_params(&params, caller);
     pg_add_text(&params, route->edge_id);
     pg_add_text(&params, route->route_id);
-    if (!caller_run(store, &delete_statement, bearer, &params, &result, err))
+    caller_add_condition(&params, caller, arena);
+    if (!caller_run(store, &delete_statement, caller, &params, &result, err))
         return false;
+    err->code = ERR_NONE;
+    if (pg_is_null(result, 0, COLUMN_DELETED_EDGE_ID))
+        err->code = caller_missed(caller, pg_bool(result, 0, COLUMN_IS_THERE), ERR_NONE);
     pg_result_free(result);
-    return true;
+    return err->code == ERR_NONE || error_set(err, err->code);
 }

@@ -13,19 +13,20 @@ struct oauth_route {
     struct text route_id;
 };
 
-/* Makes or replaces the module of a route. */
-bool store_oauth_module_put(struct store *store, const struct bearer *bearer,
-                            const struct oauth_route *route, const struct oauth_module *module,
+/* Makes or replaces the module of a route, and sets its revision.  ERR_PRECONDITION_FAILED. */
+bool store_oauth_module_put(struct store *store, const struct caller *caller,
+                            const struct oauth_route *route, struct oauth_module *module,
                             struct arena *arena, struct error *err);
 
 /* Reads the module of a route; text and arrays belong to the arena.  ERR_OAUTH_NOT_FOUND,
  * ERR_SECRET_UNREADABLE. */
-bool store_oauth_module_get(struct store *store, const struct bearer *bearer,
+bool store_oauth_module_get(struct store *store, const struct caller *caller,
                             const struct oauth_route *route, struct arena *arena,
                             struct oauth_module *module, struct error *err);
 
-/* Removes the module of a route, if it is there. */
-bool store_oauth_module_delete(struct store *store, const struct bearer *bearer,
-                               const struct oauth_route *route, struct error *err);
+/* Removes the module of a route, if it is there.  ERR_PRECONDITION_FAILED. */
+bool store_oauth_module_delete(struct store *store, const struct caller *caller,
+                               const struct oauth_route *route, struct arena *arena,
+                               struct error *err);
 
 #endif

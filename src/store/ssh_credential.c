@@ -4,8 +4,12 @@
 
 #include "store/caller.h"
 
+/* How often a request tries to claim an Idempotency-Key that others claim and give up. */
+#define MAX_CLAIMS 4
+
 /* In the order of enum column, behind the caller's. */
-#define COLUMNS "c.id, c.created_at, c.description, c.metadata, c.public_key, c.acl, c.owner_id"
+#define COLUMNS                                                                                    \
+    "c.id, c.created_at, c.description, c.metadata, c.public_key, c.acl, c.owner_id, c.revision"
 
 enum column {
     COLUMN_ID = CALLER_N_COLUMNS,
@@ -15,39 +19,81 @@ enum column {
     COLUMN_PUBLIC_KEY,
     COLUMN_ACL,
     COLUMN_OWNER_ID,
+    COLUMN_REVISION,
     N_COLUMNS
 };
 
-/* Columns that only create_statement has. */
-enum create_column { COLUMN_MAY_OWN = N_COLUMNS };
+/* Columns that only some statements have. */
+enum create_column {
+    COLUMN_MAY_OWN = N_COLUMNS,
+    COLUMN_OWNER_IS_THERE,
+    COLUMN_SAME_REQUEST,
+    COLUMN_BASE_URL
+};
+enum change_column { COLUMN_IS_THERE = N_COLUMNS };
+enum delete_column { COLUMN_DELETED_ID = CALLER_N_COLUMNS, COLUMN_LEFT_THERE };
 
 /* A place in the order of identifiers behind all of them: 0x7F follows '~'. */
 #define AFTER_ALL "\x7F"
 
 /* Whoever is no admin may only name itself; an admin anybody of the account. */
+#define OWNER_CTE                                                                                  \
+    ", owner AS MATERIALIZED ("                                                                    \
+    "SELECT caller.account_id, caller.read_only, caller.principal_id,"                             \
+    " coalesce($4::text COLLATE \"C\", caller.principal_id) AS id,"                                \
+    " $4::text IS NULL OR $4::text = caller.principal_id"                                          \
+    " OR (SELECT p.is_admin FROM adit.principal AS p WHERE p.account_id = caller.account_id"       \
+    " AND p.id = caller.principal_id) AS may_own,"                                                 \
+    " $4::text IS NULL OR EXISTS (SELECT FROM adit.principal AS p"                                 \
+    " WHERE p.account_id = caller.account_id AND p.id = $4::text COLLATE \"C\") AS is_there"       \
+    " FROM caller)"
+
 static const struct pg_statement create_statement = {
     .name = "ssh_credential_create",
     .writes = true,
     .on_unique = ERR_PUBLIC_KEY_EXISTS,
-    .sql = CALLER_CTE
-    ", owner AS MATERIALIZED ("
-    "SELECT caller.account_id, caller.read_only,"
-    " coalesce($3::text COLLATE \"C\", caller.principal_id) AS id,"
-    " $3::text IS NULL OR $3::text = caller.principal_id"
-    " OR (SELECT p.is_admin FROM adit.principal AS p WHERE p.account_id = caller.account_id"
-    " AND p.id = caller.principal_id) AS may_own"
-    " FROM caller"
-    "), c AS ("
+    .sql = CALLER_CTE OWNER_CTE
+    ", c AS ("
     "INSERT INTO adit.ssh_credential AS c (account_id, id, owner_id, public_key, key_type,"
     " fingerprint, description, metadata, acl)"
-    " SELECT owner.account_id, $2::text, owner.id, $4::text, $5::text, $6::text,"
-    " coalesce($7::text, ''), coalesce($8::text, ''), coalesce($9::text[], '{}')"
+    " SELECT owner.account_id, $3::text, owner.id, $5::text, $6::text, $7::text,"
+    " coalesce($8::text, ''), coalesce($9::text, ''), coalesce($10::text[], '{}')"
     " FROM caller JOIN owner USING (account_id)"
-    " WHERE " CALLER_MAY_WRITE " AND owner.may_own"
-    " AND ($3::text IS NULL OR EXISTS (SELECT FROM adit.principal AS p"
-    " WHERE p.account_id = owner.account_id AND p.id = owner.id))"
-    " RETURNING " COLUMNS ") SELECT " CALLER_COLUMNS_OF("owner") ", " COLUMNS ", owner.may_own"
-                                                                 " FROM owner LEFT JOIN c ON true",
+    " WHERE " CALLER_MAY_WRITE " AND owner.may_own AND owner.is_there"
+    " RETURNING " COLUMNS ") SELECT " CALLER_COLUMNS_OF(
+        "owner") ", " COLUMNS ", owner.may_own, owner.is_there FROM owner LEFT JOIN c ON true",
+};
+
+/* The same under an Idempotency-Key.  Of several at a time, one claims the key; the others wait for
+ * it and then see neither a claim of theirs nor, in a snapshot from before, what was answered: they
+ * run again. */
+static const struct pg_statement create_once_statement = {
+    .name = "ssh_credential_create_once",
+    .writes = true,
+    .on_unique = ERR_PUBLIC_KEY_EXISTS,
+    .sql = CALLER_CTE OWNER_CTE
+    ", earlier AS MATERIALIZED ("
+    "SELECT i.* FROM owner JOIN adit.idempotency_key AS i ON i.account_id = owner.account_id"
+    " AND i.principal_id = owner.principal_id AND i.key = $11::text COLLATE \"C\""
+    "), claim AS ("
+    "INSERT INTO adit.idempotency_key AS i (account_id, principal_id, key, request_digest,"
+    " base_url, id, revision, owner_id, description, metadata, acl, public_key)"
+    " SELECT owner.account_id, owner.principal_id, $11::text, $12::bytea, $13::text, $3::text,"
+    " pg_catalog.nextval('adit.revision'), owner.id, coalesce($8::text, ''),"
+    " coalesce($9::text, ''), coalesce($10::text[], '{}'), $5::text"
+    " FROM caller JOIN owner USING (account_id)"
+    " WHERE " CALLER_MAY_WRITE " AND owner.may_own AND owner.is_there"
+    " AND NOT EXISTS (SELECT FROM earlier)"
+    " ON CONFLICT DO NOTHING RETURNING i.*"
+    "), made AS ("
+    "INSERT INTO adit.ssh_credential (account_id, id, owner_id, public_key, key_type, fingerprint,"
+    " description, metadata, acl, created_at, revision)"
+    " SELECT i.account_id, i.id, i.owner_id, i.public_key, $6::text, $7::text, i.description,"
+    " i.metadata, i.acl, i.created_at, i.revision FROM claim AS i"
+    "), c AS (SELECT * FROM claim UNION ALL SELECT * FROM earlier)"
+    " SELECT " CALLER_COLUMNS_OF(
+        "owner") ", " COLUMNS ", owner.may_own, owner.is_there,"
+                 " c.request_digest = $12::bytea, c.base_url FROM owner LEFT JOIN c ON true",
 };
 
 static const struct pg_statement get_statement = {
@@ -59,28 +105,34 @@ static const struct pg_statement get_statement = {
              " WHERE " CALLER_KEY_IS_GOOD,
 };
 
+#define IS_THERE                                                                                   \
+    "c.id IS NULL AND EXISTS (SELECT FROM adit.ssh_credential AS e"                                \
+    " WHERE e.account_id = caller.account_id AND e.id = $3::text COLLATE \"C\")"
+
 static const struct pg_statement update_statement = {
     .name = "ssh_credential_update",
     .writes = true,
     .sql = CALLER_CTE
     ", c AS ("
-    "UPDATE adit.ssh_credential AS c SET description = coalesce($3::text, c.description),"
-    " metadata = coalesce($4::text, c.metadata), acl = coalesce($5::text[], c.acl)"
+    "UPDATE adit.ssh_credential AS c SET description = coalesce($4::text, c.description),"
+    " metadata = coalesce($5::text, c.metadata), acl = coalesce($6::text[], c.acl)"
     " FROM caller WHERE " CALLER_MAY_WRITE
-    " AND c.account_id = caller.account_id AND c.id = $2::text COLLATE \"C\""
-    " RETURNING " COLUMNS
-    ") SELECT " CALLER_COLUMNS_OF("caller") ", " COLUMNS " FROM caller LEFT JOIN c ON true",
+    " AND c.account_id = caller.account_id AND c.id = $3::text COLLATE \"C\""
+    " AND " CALLER_CONDITION("c", "$7", "$8") " RETURNING " COLUMNS ") SELECT " CALLER_COLUMNS_OF(
+        "caller") ", " COLUMNS ", " IS_THERE " FROM caller LEFT JOIN c ON true",
 };
 
 static const struct pg_statement delete_statement = {
     .name = "ssh_credential_delete",
     .writes = true,
-    .sql =
-        CALLER_CTE ", c AS ("
-                   "DELETE FROM adit.ssh_credential AS c USING caller WHERE " CALLER_MAY_WRITE
-                   " AND c.account_id = caller.account_id AND c.id = $2::text COLLATE \"C\""
-                   " RETURNING c.id"
-                   ") SELECT " CALLER_COLUMNS_OF("caller") ", c.id FROM caller LEFT JOIN c ON true",
+    .sql = CALLER_CTE
+    ", c AS ("
+    "DELETE FROM adit.ssh_credential AS c USING caller WHERE " CALLER_MAY_WRITE
+    " AND c.account_id = caller.account_id AND c.id = $3::text COLLATE \"C\""
+    " AND " CALLER_CONDITION("c", "$4", "$5") " RETURNING c.id"
+                                              ") SELECT " CALLER_COLUMNS_OF(
+                                                  "caller") ", c.id, " IS_THERE
+                                                            " FROM caller LEFT JOIN c ON true",
 };
 
 /* A condition that always compares, for the generic plan to walk the index from the right place. */
@@ -110,6 +162,7 @@ static bool read_row(const struct pg_result *result, int row, struct arena *aren
         .metadata = pg_text(result, row, COLUMN_METADATA),
         .public_key = pg_text(result, row, COLUMN_PUBLIC_KEY),
         .owner_id = pg_text(result, row, COLUMN_OWNER_ID),
+        .revision = pg_int(result, row, COLUMN_REVISION),
     };
     return pg_texts(result, row, COLUMN_ACL, arena, &credential->acl);
 }
@@ -151,6 +204,7 @@ static bool read_written(struct pg_result *result, struct arena *arena,
     return false;
 }
 
+/* Says why a creation made nothing. */
 static bool owner_refused(bool may_own, struct error *err)
 {
     enum error_code code = may_own ? ERR_OWNER_UNKNOWN : ERR_NOT_ADMIN;
@@ -158,89 +212,141 @@ static bool owner_refused(bool may_own, struct error *err)
     return error_field(err, code, "owner_id", "%s", error_row(code)->text);
 }
 
-bool store_ssh_credential_create(struct store *store, const struct bearer *bearer, const char *id,
-                                 const struct ssh_credential_input *input, struct arena *arena,
-                                 struct ssh_credential_list *list, struct error *err)
+static void add_create_params(struct pg_params *params, const struct caller *caller, const char *id,
+                              const struct ssh_credential_input *input, struct arena *arena)
 {
-    struct pg_params params;
-    struct pg_result *result;
+    const struct once *once = &caller->once;
 
-    caller_params(&params, bearer);
-    pg_add_text(&params, text_of(id));
-    pg_add_text(&params, input->owner_id);
-    pg_add_text(&params, input->public_key);
-    pg_add_text(&params, text_of(input->parsed_key.type));
-    pg_add_text(&params, text_of(input->parsed_key.fingerprint));
-    pg_add_text(&params, input->description);
-    pg_add_text(&params, input->metadata);
-    pg_add_texts(&params, input->acl, arena);
-    if (!caller_run(store, &create_statement, bearer, &params, &result, err))
-        return false;
+    caller_write_params(params, caller);
+    pg_add_text(params, text_of(id));
+    pg_add_text(params, input->owner_id);
+    pg_add_text(params, input->public_key);
+    pg_add_text(params, text_of(input->parsed_key.type));
+    pg_add_text(params, text_of(input->parsed_key.fingerprint));
+    pg_add_text(params, input->description);
+    pg_add_text(params, input->metadata);
+    pg_add_texts(params, input->acl, arena);
+    if (!once->key.s)
+        return;
+    pg_add_text(params, once->key);
+    pg_add_bytes(params, once->request_digest, sizeof once->request_digest);
+    pg_add_text(params, once->base_url);
+}
+
+/* What came of one run of a creation. */
+static bool read_created(struct pg_result *result, const struct once *once, struct arena *arena,
+                         struct ssh_credential_list *list, struct error *err)
+{
     if (pg_is_null(result, 0, COLUMN_ID))
         owner_refused(pg_bool(result, 0, COLUMN_MAY_OWN), err);
-    else if (read_written(result, arena, list, err))
-        return true;
+    else if (once->key.s && !pg_bool(result, 0, COLUMN_SAME_REQUEST))
+        error_set(err, ERR_IDEMPOTENCY_KEY_REUSED);
     else
-        result = NULL;
+        return read_written(result, arena, list, err);
     pg_result_free(result);
     return false;
 }
 
-bool store_ssh_credential_get(struct store *store, const struct bearer *bearer, struct text id,
+/* Whether another request with the same Idempotency-Key was faster.  It may also come to nothing.
+ */
+static bool lost_claim(const struct pg_result *result, const struct once *once)
+{
+    return once->key.s && pg_is_null(result, 0, COLUMN_ID) && pg_bool(result, 0, COLUMN_MAY_OWN) &&
+           pg_bool(result, 0, COLUMN_OWNER_IS_THERE);
+}
+
+bool store_ssh_credential_create(struct store *store, const struct caller *caller, const char *id,
+                                 const struct ssh_credential_input *input, struct arena *arena,
+                                 struct ssh_credential_list *list, struct error *err)
+{
+    const struct once *once = &caller->once;
+    struct pg_params params;
+
+    add_create_params(&params, caller, id, input, arena);
+    for (int attempt = 0; attempt < MAX_CLAIMS; attempt++) {
+        struct pg_result *result;
+
+        if (!caller_run(store, once->key.s ? &create_once_statement : &create_statement, caller,
+                        &params, &result, err))
+            return false;
+        if (!lost_claim(result, once)) {
+            bool ok = read_created(result, once, arena, list, err);
+
+            if (ok && once->key.s)
+                list->base_url = pg_text(list->result, 0, COLUMN_BASE_URL);
+            return ok;
+        }
+        pg_result_free(result);
+    }
+    return error_cause(err, ERR_DATABASE_TIMEOUT, "idempotency key: claimed again and again");
+}
+
+bool store_ssh_credential_get(struct store *store, const struct caller *caller, struct text id,
                               struct arena *arena, struct ssh_credential_list *list,
                               struct error *err)
 {
     struct pg_params params;
     struct pg_result *result;
 
-    caller_params(&params, bearer);
+    caller_params(&params, caller);
     pg_add_text(&params, id);
-    return caller_run(store, &get_statement, bearer, &params, &result, err) &&
+    return caller_run(store, &get_statement, caller, &params, &result, err) &&
            read_one(result, arena, list, err);
 }
 
-bool store_ssh_credential_update(struct store *store, const struct bearer *bearer, struct text id,
+bool store_ssh_credential_update(struct store *store, const struct caller *caller, struct text id,
                                  const struct ssh_credential_input *input, struct arena *arena,
                                  struct ssh_credential_list *list, struct error *err)
 {
     struct pg_params params;
     struct pg_result *result;
 
-    caller_params(&params, bearer);
+    caller_write_params(&params, caller);
     pg_add_text(&params, id);
     pg_add_text(&params, input->description);
     pg_add_text(&params, input->metadata);
     pg_add_texts(&params, input->acl, arena);
-    return caller_run(store, &update_statement, bearer, &params, &result, err) &&
-           read_written(result, arena, list, err);
+    caller_add_condition(&params, caller, arena);
+    if (!caller_run(store, &update_statement, caller, &params, &result, err))
+        return false;
+    if (!pg_is_null(result, 0, COLUMN_ID))
+        return read_written(result, arena, list, err);
+    error_set(err,
+              caller_missed(caller, pg_bool(result, 0, COLUMN_IS_THERE), ERR_CREDENTIAL_NOT_FOUND));
+    pg_result_free(result);
+    return false;
 }
 
-bool store_ssh_credential_delete(struct store *store, const struct bearer *bearer, struct text id,
-                                 struct error *err)
+bool store_ssh_credential_delete(struct store *store, const struct caller *caller, struct text id,
+                                 struct arena *arena, struct error *err)
 {
     struct pg_params params;
     struct pg_result *result;
     bool gone;
 
-    caller_params(&params, bearer);
+    caller_write_params(&params, caller);
     pg_add_text(&params, id);
-    if (!caller_run(store, &delete_statement, bearer, &params, &result, err))
+    caller_add_condition(&params, caller, arena);
+    if (!caller_run(store, &delete_statement, caller, &params, &result, err))
         return false;
-    gone = !pg_is_null(result, 0, COLUMN_ID);
+    gone = !pg_is_null(result, 0, COLUMN_DELETED_ID);
+    if (!gone)
+        error_set(err, caller_missed(caller, pg_bool(result, 0, COLUMN_LEFT_THERE),
+                                     ERR_CREDENTIAL_NOT_FOUND));
     pg_result_free(result);
-    return gone || error_set(err, ERR_CREDENTIAL_NOT_FOUND);
+    return gone;
 }
 
-bool store_ssh_credential_list(struct store *store, const struct bearer *bearer,
+bool store_ssh_credential_list(struct store *store, const struct caller *caller,
                                struct text before_id, int limit, struct arena *arena,
                                struct ssh_credential_list *list, struct error *err)
 {
     struct pg_params params;
     struct pg_result *result;
 
-    caller_params(&params, bearer);
+    caller_params(&params, caller);
     pg_add_text(&params, before_id.s ? before_id : text_of(AFTER_ALL));
     pg_add_int(&params, limit + 1);
-    return caller_run(store, &list_statement, bearer, &params, &result, err) &&
+    return caller_run(store, &list_statement, caller, &params, &result, err) &&
            read_rows(result, limit, arena, list, err);
 }

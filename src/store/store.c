@@ -13,7 +13,7 @@
 #define N_HINTS 64
 
 struct account_hint {
-    struct bearer bearer;
+    unsigned char digest[CRYPT_SHA256_LEN];
     char account_id[IDENT_MAX + 1]; /* "": free */
 };
 
@@ -32,9 +32,9 @@ static const struct pg_statement ready_statement = {
            " (SELECT max(m.version) FROM adit.migration AS m)",
 };
 
-bool store_bearer(struct text key, struct bearer *bearer, struct error *err)
+bool store_caller(struct text key, struct caller *caller, struct error *err)
 {
-    return crypt_sha256(key.s, key.len, bearer->digest) || error_set(err, ERR_OUT_OF_MEMORY);
+    return crypt_sha256(key.s, key.len, caller->digest) || error_set(err, ERR_OUT_OF_MEMORY);
 }
 
 struct store *store_new(struct pg *pg, const struct keyring *keyring)
@@ -59,41 +59,68 @@ void store_free(struct store *store)
     free(store);
 }
 
-static struct account_hint *hint_slot(const struct store *store, const struct bearer *bearer)
+static struct account_hint *hint_slot(const struct store *store, const struct caller *caller)
 {
-    return &store->hints->slots[bearer->digest[0] % N_HINTS];
+    return &store->hints->slots[caller->digest[0] % N_HINTS];
 }
 
-static void remember_account(struct store *store, const struct bearer *bearer,
+static void remember_account(struct store *store, const struct caller *caller,
                              struct text account_id)
 {
-    struct account_hint *slot = hint_slot(store, bearer);
+    struct account_hint *slot = hint_slot(store, caller);
 
     if (!account_id.s || account_id.len > IDENT_MAX)
         return;
-    slot->bearer = *bearer;
+    memcpy(slot->digest, caller->digest, sizeof slot->digest);
     memcpy(slot->account_id, account_id.s, account_id.len);
     slot->account_id[account_id.len] = '\0';
 }
 
-struct text caller_account_hint(const struct store *store, const struct bearer *bearer)
+struct text caller_account_hint(const struct store *store, const struct caller *caller)
 {
-    const struct account_hint *slot = hint_slot(store, bearer);
+    const struct account_hint *slot = hint_slot(store, caller);
 
-    if (!slot->account_id[0] || memcmp(&slot->bearer, bearer, sizeof *bearer) != 0)
+    if (!slot->account_id[0] || memcmp(slot->digest, caller->digest, sizeof slot->digest) != 0)
         return (struct text){0};
     return text_of(slot->account_id);
 }
 
-void caller_params(struct pg_params *params, const struct bearer *bearer)
+void caller_params(struct pg_params *params, const struct caller *caller)
 {
     params->n = 0;
     params->failed = false;
-    pg_add_bytes(params, bearer->digest, sizeof bearer->digest);
+    pg_add_bytes(params, caller->digest, sizeof caller->digest);
+}
+
+void caller_write_params(struct pg_params *params, const struct caller *caller)
+{
+    caller_params(params, caller);
+    pg_add_text(params, text_of(caller->operation_id));
+}
+
+void caller_add_condition(struct pg_params *params, const struct caller *caller,
+                          struct arena *arena)
+{
+    const struct revisions *match = &caller->condition.match;
+    const struct revisions *none = &caller->condition.none_match;
+
+    pg_add_ints(params, match->items, match->n, match->given, arena);
+    pg_add_ints(params, none->items, none->n, none->given, arena);
+}
+
+enum error_code caller_missed(const struct caller *caller, bool is_there, enum error_code missing)
+{
+    const struct precondition *condition = &caller->condition;
+
+    if (!is_there && missing != ERR_NONE)
+        return missing;
+    if (is_there ? precondition_given(condition) : condition->match.given)
+        return ERR_PRECONDITION_FAILED;
+    return missing;
 }
 
 bool caller_run(struct store *store, const struct pg_statement *statement,
-                const struct bearer *bearer, const struct pg_params *params,
+                const struct caller *caller, const struct pg_params *params,
                 struct pg_result **result, struct error *err)
 {
     if (!pg_run(store->pg, statement, params, result, err))
@@ -105,7 +132,7 @@ bool caller_run(struct store *store, const struct pg_statement *statement,
     else
         err->code = ERR_NONE;
     if (err->code == ERR_NONE) {
-        remember_account(store, bearer, pg_text(*result, 0, CALLER_ACCOUNT_ID));
+        remember_account(store, caller, pg_text(*result, 0, CALLER_ACCOUNT_ID));
         return true;
     }
     pg_result_free(*result);
@@ -113,15 +140,15 @@ bool caller_run(struct store *store, const struct pg_statement *statement,
     return false;
 }
 
-bool store_authenticate(struct store *store, const struct bearer *bearer, bool writes,
+bool store_authenticate(struct store *store, const struct caller *caller, bool writes,
                         struct error *err)
 {
     struct pg_params params = {.n = 0};
     struct pg_result *result;
     bool ok;
 
-    caller_params(&params, bearer);
-    if (!caller_run(store, &authenticate_statement, bearer, &params, &result, err))
+    caller_params(&params, caller);
+    if (!caller_run(store, &authenticate_statement, caller, &params, &result, err))
         return false;
     ok = !writes || !pg_bool(result, 0, CALLER_READ_ONLY);
     pg_result_free(result);

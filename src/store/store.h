@@ -6,17 +6,28 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "http/precondition.h"
 #include "store/keyring.h"
 #include "wrap/crypt.h"
 #include "wrap/pg.h"
 
-/* Of an API key, only the digest travels. */
-struct bearer {
-    unsigned char digest[CRYPT_SHA256_LEN];
+/* The Idempotency-Key of a request, and what a repeat of it has to be answered with. */
+struct once {
+    struct text key; /* not given: there is none */
+    unsigned char request_digest[CRYPT_SHA256_LEN];
+    struct text base_url;
 };
 
-/* Fills in the digest of an API key.  Returns false with ERR_OUT_OF_MEMORY. */
-bool store_bearer(struct text key, struct bearer *bearer, struct error *err);
+/* Who asks, in which operation, and on which condition. */
+struct caller {
+    unsigned char digest[CRYPT_SHA256_LEN]; /* of the API key */
+    const char *operation_id;               /* for the audit */
+    struct precondition condition;
+    struct once once;
+};
+
+/* Fills in the digest of an API key, and nothing else.  Returns false with ERR_OUT_OF_MEMORY. */
+bool store_caller(struct text key, struct caller *caller, struct error *err);
 
 struct store;
 
@@ -27,7 +38,7 @@ void store_free(struct store *store);
 
 /* Checks the API key alone, and that it may write where writes is true.  Returns false with
  * ERR_KEY_UNKNOWN, ERR_KEY_READ_ONLY or a fault of the service. */
-bool store_authenticate(struct store *store, const struct bearer *bearer, bool writes,
+bool store_authenticate(struct store *store, const struct caller *caller, bool writes,
                         struct error *err);
 
 /* Checks that the database answers, takes writes, and has the schema that this build needs. Returns

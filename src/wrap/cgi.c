@@ -60,6 +60,10 @@ void cgi_read_variables(char *const *variables, const char *version_variable,
         {"HTTP_AUTHORIZATION", &request->authorization, &request->authorization_repeated},
         {"REDIRECT_HTTP_AUTHORIZATION", &redirect_authorization, NULL},
         {version_variable, &request->version, &request->version_repeated},
+        {"HTTP_IF_MATCH", &request->if_match, &request->condition_repeated},
+        {"HTTP_IF_NONE_MATCH", &request->if_none_match, &request->condition_repeated},
+        {"HTTP_IDEMPOTENCY_KEY", &request->idempotency_key,
+         &request->idempotency_key_repeated},
     };
 
     *request = (struct request){.authorization_repeated = false};
@@ -108,7 +112,7 @@ void cgi_write(struct buf *out, const struct response *response)
 {
     buf_printf(out, "Status: %d\r\n", response->status);
     buf_add(out, response->headers.data, response->headers.len);
-    if (response->status != 204 && !response->omit_body)
+    if (response->status != 204 && response->status != 304 && !response->omit_body)
         buf_printf(out, "Content-Length: %zu\r\n", response->body.len);
     buf_puts(out, "\r\n");
     if (!response->omit_body)

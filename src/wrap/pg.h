@@ -43,6 +43,10 @@ void pg_add_null(struct pg_params *params);
 /* Appends a text[]; NULL where it is not given.  The array's bytes go into the arena. */
 void pg_add_texts(struct pg_params *params, struct text_list list, struct arena *arena);
 
+/* Appends a bigint[] of n numbers, whose bytes go into the arena; NULL where it is not given. */
+void pg_add_ints(struct pg_params *params, const int64_t *numbers, size_t n, bool given,
+                 struct arena *arena);
+
 /* Returns a connection that is not open yet, or NULL where there is no memory.  The conninfo is
  * libpq's; what it does not say is set to defaults that never wait for ever.  It must outlive the
  * connection. */

@@ -102,6 +102,30 @@ void pg_add_texts(struct pg_params *params, struct text_list list, struct arena 
     add(params, array, write_array(array, list), 0);
 }
 
+void pg_add_ints(struct pg_params *params, const int64_t *numbers, size_t n, bool given,
+                 struct arena *arena)
+{
+    const size_t digits = 21;
+    size_t room = n * digits + 3;
+    char *array = given ? arena_alloc(arena, room) : NULL;
+    size_t len = 0;
+
+    if (!given) {
+        pg_add_null(params);
+        return;
+    }
+    if (!array) {
+        params->failed = true;
+        return;
+    }
+    array[len++] = '{';
+    for (size_t i = 0; i < n; i++)
+        len += (size_t)snprintf(array + len, room - len, "%s%lld", i > 0 ? "," : "",
+                                (long long)numbers[i]);
+    array[len++] = '}';
+    add(params, array, len, 0);
+}
+
 void pg_result_free(struct pg_result *result)
 {
     PQclear((PGresult *)(void *)result);

@@ -21,10 +21,11 @@ static size_t digits_behind(const char *s, const char *prefix)
     return n == 27 ? n : 0;
 }
 
-/* Copies text without the digits of operations and credentials and without times. */
+/* Copies text without the digits of operations, credentials and entity tags, and without times. */
 static void take(struct buf *out, struct text text)
 {
     static const char time[] = "\"created_at\":\"";
+    static const char etag[] = "ETag: \"";
     const char *s = text.s;
 
     buf_puts(out, "");
@@ -36,6 +37,8 @@ static void take(struct buf *out, struct text text)
             s += strcspn(s, "_") + n;
         else if (strncmp(s, time, sizeof time - 1) == 0)
             s += sizeof time - 1 + strcspn(s + sizeof time - 1, "\"");
+        else if (strncmp(s, etag, sizeof etag - 1) == 0)
+            s += sizeof etag - 2 + strspn(s + sizeof etag - 1, "0123456789");
         s++;
     }
 }

@@ -81,6 +81,13 @@ const struct scenario scenarios[] = {
     {.name = "mutual tls get", .method = "GET", .path = MUTUAL_TLS("edge"), .status = 200},
     {.name = "mutual tls delete", .method = "DELETE", .path = MUTUAL_TLS("edge"), .status = 204},
 
+    {.name = "mutual tls put, where it is there", .method = "PUT", .path = MUTUAL_TLS("edge"),
+     .body = "{}", .if_match = "*", .status = 200},
+    {.name = "mutual tls put, stale", .method = "PUT", .path = MUTUAL_TLS("edge"),
+     .body = "{}", .if_match = "\"0\", W/\"1\"", .status = 412, .number = 9038},
+    {.name = "create under a key", .method = "POST", .path = CREDENTIALS, .body = "{" KEY "}",
+     .idempotency_key = "8e03978e-40d5-43dd-bc93-6894a57f9324", .status = 201},
+
     /* The forms of keys, and their refusals */
     {.name = "key, PEM RSA", .method = "POST", .path = CREDENTIALS,
      .key_file = "accepted/rsa2048-e3.info", .status = 201},

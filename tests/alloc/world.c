@@ -217,6 +217,7 @@ static void write_sql(struct world *world)
     snprintf(world->reset_sql, sizeof world->reset_sql,
              "DELETE FROM adit.ssh_credential WHERE account_id = '%s';"
              "DELETE FROM adit.oauth_module; DELETE FROM adit.mutual_tls_module;"
+             "DELETE FROM adit.idempotency_key;"
              "INSERT INTO adit.ssh_credential SELECT * FROM kept.ssh_credential"
              " WHERE account_id = '%s';"
              "INSERT INTO adit.oauth_module TABLE kept.oauth_module;"
@@ -230,11 +231,13 @@ static void write_sql(struct world *world)
         " c.fingerprint, c.description, c.metadata, c.acl, c.public_key) AS r"
         " FROM adit.ssh_credential AS c LEFT JOIN kept.ssh_credential AS k USING (id)"
         " WHERE c.account_id = '%s'"
-        " UNION ALL SELECT replace(t.m::text, encode(t.s, 'hex'), length(t.s)::text) FROM ("
+        " UNION ALL SELECT replace((to_jsonb(t.m) - 'revision')::text, encode(t.s, 'hex'), "
+        "length(t.s)::text) FROM ("
         "SELECT m, CASE WHEN EXISTS (SELECT FROM kept.oauth_module AS k"
         " WHERE k.client_secret_sealed = m.client_secret_sealed) THEN '?'::bytea"
         " ELSE coalesce(m.client_secret_sealed, '?') END AS s FROM adit.oauth_module AS m) AS t"
-        " UNION ALL SELECT m::text FROM adit.mutual_tls_module AS m) AS rows",
+        " UNION ALL SELECT (to_jsonb(m) - 'revision')::text FROM adit.mutual_tls_module AS m"
+        " UNION ALL SELECT i.key FROM adit.idempotency_key AS i) AS rows",
         world->account);
 }
 
@@ -430,6 +433,9 @@ void play_make(struct play *play, const struct scenario *scenario, const struct 
         .content_type = scenario->content_type ? scenario->content_type
                         : has_body             ? "application/json"
                                                : "",
+        .if_match = scenario->if_match ? scenario->if_match : "",
+        .if_none_match = "",
+        .idempotency_key = scenario->idempotency_key ? scenario->idempotency_key : "",
         .body_state = scenario->body_state,
         .body = buf_text(&play->body),
     };

@@ -27,6 +27,9 @@ struct asked {
     const char *version;
     const char *content_type;
     const char *content_length;
+    const char *if_match;
+    const char *if_none_match;
+    const char *idempotency_key;
     const char *host; /* not given: the settings have a base URL */
     const char *script_name;
     const char *repeated; /* "authorization", "version" */
@@ -51,6 +54,9 @@ static const struct header headers[] = {
     ROW("Version: ", version),
     ROW("Content-Type: ", content_type),
     ROW("Content-Length: ", content_length),
+    ROW("If-Match: ", if_match),
+    ROW("If-None-Match: ", if_none_match),
+    ROW("Idempotency-Key: ", idempotency_key),
     ROW("Host: ", host),
     ROW("Script-Name: ", script_name),
     ROW("Repeated: ", repeated),
@@ -182,6 +188,9 @@ static void read_asked(struct asked *asked, const struct buf *block)
                             .version = "",
                             .content_type = "",
                             .content_length = "",
+                            .if_match = "",
+                            .if_none_match = "",
+                            .idempotency_key = "",
                             .script_name = "",
                             .repeated = ""};
     rest = cut(line, '\n');
@@ -220,6 +229,9 @@ static struct request request_of(const struct asked *asked)
         .authorization = asked->authorization,
         .version = asked->version,
         .content_type = asked->content_type,
+        .if_match = asked->if_match,
+        .if_none_match = asked->if_none_match,
+        .idempotency_key = asked->idempotency_key,
         .authorization_repeated = strcmp(asked->repeated, "authorization") == 0,
         .version_repeated = strcmp(asked->repeated, "version") == 0,
         .peer_gone = asked->gone ? has_gone : NULL,
@@ -277,7 +289,8 @@ static void look_at_headers(const struct request *request, const struct response
     look_at_header_lines(response);
     MUST(has_header(response, "Service-Operation-Id: op_"));
     MUST(has_header(response, "Cache-Control: no-store\r\n"));
-    MUST(has_header(response, "Content-Type: application/json\r\n") == (status != 204));
+    MUST(has_header(response, "Content-Type: application/json\r\n") ==
+         (status != 204 && status != 304));
     MUST(has_header(response, "WWW-Authenticate: Bearer") == (status == 401));
     MUST(has_header(response, "Retry-After: ") == (status == 503));
     MUST(has_header(response, "Allow: ") == (status == 405 || (is_options && status == 204)));
@@ -349,7 +362,7 @@ static void look_at_body(const struct request *request, const struct response *r
     MUST(strlen(body) == response->body.len);
     /* Where the service is at fault, nothing that the client sent is in the answer either. */
     MUST(response->status < 500 || !strstr(body, "SQLSTATE"));
-    if (response->status == 204) {
+    if (response->status == 204 || response->status == 304) {
         MUST(response->body.len == 0);
         return;
     }
@@ -363,7 +376,7 @@ static void look_at_body(const struct request *request, const struct response *r
 
 static void look_at_status(const struct asked *asked, int status)
 {
-    static const int statuses[] = {200, 201, 204, 400, 401, 403, 404,
+    static const int statuses[] = {200, 201, 204, 304, 400, 401, 403, 404,
                                    405, 409, 412, 413, 415, 500, 503};
     bool known = false;
 

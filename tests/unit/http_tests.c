@@ -10,6 +10,7 @@ int main(void)
     int n_failed;
 
     srunner_add_suite(runner, names_suite());
+    srunner_add_suite(runner, precondition_suite());
     srunner_add_suite(runner, query_suite());
     srunner_add_suite(runner, response_suite());
     srunner_add_suite(runner, route_suite());

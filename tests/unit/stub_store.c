@@ -11,9 +11,9 @@
 /* Things of a kind; past that the store says that it is unavailable. */
 #define MAX_THINGS 256
 
-#define N_CALLERS 5
+#define N_KNOWN 5
 
-struct caller {
+struct known {
     const char *key;
     const char *principal_id;
     int account;
@@ -22,7 +22,7 @@ struct caller {
     bool is_revoked;
 };
 
-static const struct caller callers[N_CALLERS] = {
+static const struct known all_known[N_KNOWN] = {
     {STUB_ADMIN_KEY, STUB_ADMIN_ID, 1, true, false, false},
     {STUB_MEMBER_KEY, STUB_MEMBER_ID, 1, false, false, false},
     {STUB_READ_ONLY_KEY, STUB_READ_ONLY_ID, 1, false, true, false},
@@ -52,11 +52,12 @@ struct stored_mutual_tls {
 };
 
 struct store {
-    struct bearer bearers[N_CALLERS];
+    struct caller callers[N_KNOWN];
     struct stored_credential credentials[MAX_THINGS];
     struct stored_oauth oauth[MAX_THINGS];
     struct stored_mutual_tls mutual_tls[MAX_THINGS];
     struct arena memory; /* of all text in them */
+    int64_t revision;    /* the latest */
     enum error_code failure;
     int n_changes;
 };
@@ -66,8 +67,8 @@ struct store *stub_store_new(void)
     struct store *store = calloc(1, sizeof *store);
     struct error err;
 
-    for (size_t i = 0; store && i < N_CALLERS; i++) {
-        if (!store_bearer(text_of(callers[i].key), &store->bearers[i], &err)) {
+    for (size_t i = 0; store && i < N_KNOWN; i++) {
+        if (!store_caller(text_of(all_known[i].key), &store->callers[i], &err)) {
             free(store);
             return NULL;
         }
@@ -103,24 +104,25 @@ int stub_store_n_changes(const struct store *store)
 
 /* ---- who asks ---- */
 
-bool store_bearer(struct text key, struct bearer *bearer, struct error *err)
+bool store_caller(struct text key, struct caller *caller, struct error *err)
 {
-    return crypt_sha256(key.s, key.len, bearer->digest) || error_set(err, ERR_OUT_OF_MEMORY);
+    return crypt_sha256(key.s, key.len, caller->digest) || error_set(err, ERR_OUT_OF_MEMORY);
 }
 
-/* Returns the caller if it may do that, or NULL with *err. */
-static const struct caller *find_caller(const struct store *store, const struct bearer *bearer,
-                                        bool writes, struct error *err)
+/* Returns the known if it may do that, or NULL with *err. */
+static const struct known *find_known(const struct store *store, const struct caller *caller,
+                                      bool writes, struct error *err)
 {
     if (store->failure != ERR_NONE) {
         error_cause(err, store->failure, "%s", STUB_CAUSE);
         return NULL;
     }
-    for (size_t i = 0; i < N_CALLERS; i++) {
-        if (memcmp(&store->bearers[i], bearer, sizeof *bearer) != 0 || callers[i].is_revoked)
+    for (size_t i = 0; i < N_KNOWN; i++) {
+        if (memcmp(store->callers[i].digest, caller->digest, sizeof caller->digest) != 0 ||
+            all_known[i].is_revoked)
             continue;
-        if (!writes || !callers[i].is_read_only)
-            return &callers[i];
+        if (!writes || !all_known[i].is_read_only)
+            return &all_known[i];
         error_set(err, ERR_KEY_READ_ONLY);
         return NULL;
     }
@@ -128,10 +130,10 @@ static const struct caller *find_caller(const struct store *store, const struct 
     return NULL;
 }
 
-bool store_authenticate(struct store *store, const struct bearer *bearer, bool writes,
+bool store_authenticate(struct store *store, const struct caller *caller, bool writes,
                         struct error *err)
 {
-    return find_caller(store, bearer, writes, err) != NULL;
+    return find_known(store, caller, writes, err) != NULL;
 }
 
 bool store_ready(struct store *store, struct error *err)
@@ -170,6 +172,17 @@ static bool is_at(const struct place *a, const struct place *b)
            text_eq(a->ids[1], b->ids[1]);
 }
 
+/* Whether a change may be made: where there is nothing, revision is -1. */
+static bool condition_holds(const struct caller *caller, int64_t revision, struct error *err)
+{
+    const struct precondition *condition = &caller->condition;
+
+    if (revision < 0 ? !condition->match.given
+                     : precondition_check(condition, revision) == PRECONDITION_HOLDS)
+        return true;
+    return error_set(err, ERR_PRECONDITION_FAILED);
+}
+
 static bool is_full(struct error *err)
 {
     return error_cause(err, ERR_DATABASE_UNAVAILABLE, "stub: full");
@@ -201,15 +214,15 @@ static bool list_one(const struct stored_credential *stored, struct arena *arena
     return true;
 }
 
-static bool may_own(const struct caller *caller, struct text owner_id, struct error *err)
+static bool may_own(const struct known *known, struct text owner_id, struct error *err)
 {
-    if (!owner_id.s || text_eq(owner_id, text_of(caller->principal_id)))
+    if (!owner_id.s || text_eq(owner_id, text_of(known->principal_id)))
         return true;
-    if (!caller->is_admin)
+    if (!known->is_admin)
         return error_field(err, ERR_NOT_ADMIN, "owner_id", "%s", error_row(ERR_NOT_ADMIN)->text);
-    for (size_t i = 0; i < N_CALLERS; i++) {
-        if (callers[i].account == caller->account &&
-            text_eq(owner_id, text_of(callers[i].principal_id)))
+    for (size_t i = 0; i < N_KNOWN; i++) {
+        if (all_known[i].account == known->account &&
+            text_eq(owner_id, text_of(all_known[i].principal_id)))
             return true;
     }
     return error_field(err, ERR_OWNER_UNKNOWN, "owner_id", "%s",
@@ -219,6 +232,7 @@ static bool may_own(const struct caller *caller, struct text owner_id, struct er
 static void change(struct store *store, struct ssh_credential *credential,
                    const struct ssh_credential_input *input)
 {
+    credential->revision = ++store->revision;
     if (input->description.s)
         credential->description = keep(store, input->description);
     if (input->metadata.s)
@@ -227,19 +241,19 @@ static void change(struct store *store, struct ssh_credential *credential,
         credential->acl = keep_list(store, input->acl);
 }
 
-bool store_ssh_credential_create(struct store *store, const struct bearer *bearer, const char *id,
+bool store_ssh_credential_create(struct store *store, const struct caller *caller, const char *id,
                                  const struct ssh_credential_input *input, struct arena *arena,
                                  struct ssh_credential_list *list, struct error *err)
 {
-    const struct caller *caller = find_caller(store, bearer, true, err);
+    const struct known *known = find_known(store, caller, true, err);
     const struct place free_place = {.account = 0};
     struct stored_credential *stored = find_credential(store, &free_place);
 
-    if (!caller || !may_own(caller, input->owner_id, err))
+    if (!known || !may_own(known, input->owner_id, err))
         return false;
     if (!stored)
         return is_full(err);
-    stored->place.account = caller->account;
+    stored->place.account = known->account;
     stored->place.ids[0] = keep(store, text_of(id));
     stored->credential = (struct ssh_credential){
         .id = stored->place.ids[0],
@@ -248,23 +262,22 @@ bool store_ssh_credential_create(struct store *store, const struct bearer *beare
         .metadata = text_of(""),
         .public_key = keep(store, input->public_key),
         .acl = {.given = true},
-        .owner_id =
-            input->owner_id.s ? keep(store, input->owner_id) : text_of(caller->principal_id),
+        .owner_id = input->owner_id.s ? keep(store, input->owner_id) : text_of(known->principal_id),
     };
     change(store, &stored->credential, input);
     store->n_changes++;
     return list_one(stored, arena, list, err);
 }
 
-static struct stored_credential *look_up(struct store *store, const struct bearer *bearer,
+static struct stored_credential *look_up(struct store *store, const struct caller *caller,
                                          struct text id, bool writes, struct error *err)
 {
-    const struct caller *caller = find_caller(store, bearer, writes, err);
+    const struct known *known = find_known(store, caller, writes, err);
     struct place place = {.ids = {id}};
     struct stored_credential *stored = NULL;
 
-    if (caller) {
-        place.account = caller->account;
+    if (known) {
+        place.account = known->account;
         stored = find_credential(store, &place);
         if (!stored)
             error_set(err, ERR_CREDENTIAL_NOT_FOUND);
@@ -272,34 +285,35 @@ static struct stored_credential *look_up(struct store *store, const struct beare
     return stored;
 }
 
-bool store_ssh_credential_get(struct store *store, const struct bearer *bearer, struct text id,
+bool store_ssh_credential_get(struct store *store, const struct caller *caller, struct text id,
                               struct arena *arena, struct ssh_credential_list *list,
                               struct error *err)
 {
-    const struct stored_credential *stored = look_up(store, bearer, id, false, err);
+    const struct stored_credential *stored = look_up(store, caller, id, false, err);
 
     return stored && list_one(stored, arena, list, err);
 }
 
-bool store_ssh_credential_update(struct store *store, const struct bearer *bearer, struct text id,
+bool store_ssh_credential_update(struct store *store, const struct caller *caller, struct text id,
                                  const struct ssh_credential_input *input, struct arena *arena,
                                  struct ssh_credential_list *list, struct error *err)
 {
-    struct stored_credential *stored = look_up(store, bearer, id, true, err);
+    struct stored_credential *stored = look_up(store, caller, id, true, err);
 
-    if (!stored)
+    if (!stored || !condition_holds(caller, stored->credential.revision, err))
         return false;
     change(store, &stored->credential, input);
     store->n_changes++;
     return list_one(stored, arena, list, err);
 }
 
-bool store_ssh_credential_delete(struct store *store, const struct bearer *bearer, struct text id,
-                                 struct error *err)
+bool store_ssh_credential_delete(struct store *store, const struct caller *caller, struct text id,
+                                 struct arena *arena, struct error *err)
 {
-    struct stored_credential *stored = look_up(store, bearer, id, true, err);
+    struct stored_credential *stored = look_up(store, caller, id, true, err);
 
-    if (!stored)
+    (void)arena;
+    if (!stored || !condition_holds(caller, stored->credential.revision, err))
         return false;
     *stored = (struct stored_credential){.place = {.account = 0}};
     store->n_changes++;
@@ -314,22 +328,22 @@ static int newest_first(const void *a, const void *b)
     return text_cmp(y->id, x->id);
 }
 
-bool store_ssh_credential_list(struct store *store, const struct bearer *bearer,
+bool store_ssh_credential_list(struct store *store, const struct caller *caller,
                                struct text before_id, int limit, struct arena *arena,
                                struct ssh_credential_list *list, struct error *err)
 {
-    const struct caller *caller = find_caller(store, bearer, false, err);
+    const struct known *known = find_known(store, caller, false, err);
     struct ssh_credential *items = arena_array(arena, MAX_THINGS, sizeof *items);
     size_t n = 0;
 
-    if (!caller)
+    if (!known)
         return false;
     if (!items)
         return error_set(err, ERR_OUT_OF_MEMORY);
     for (size_t i = 0; i < MAX_THINGS; i++) {
         const struct stored_credential *stored = &store->credentials[i];
 
-        if (stored->place.account == caller->account &&
+        if (stored->place.account == known->account &&
             (!before_id.s || text_cmp(stored->credential.id, before_id) < 0))
             items[n++] = stored->credential;
     }
@@ -351,31 +365,34 @@ static struct stored_oauth *find_oauth(struct store *store, const struct place *
     return NULL;
 }
 
-static struct place oauth_place(const struct caller *caller, const struct oauth_route *route)
+static struct place oauth_place(const struct known *known, const struct oauth_route *route)
 {
-    return (struct place){.account = caller->account, .ids = {route->edge_id, route->route_id}};
+    return (struct place){.account = known->account, .ids = {route->edge_id, route->route_id}};
 }
 
-bool store_oauth_module_put(struct store *store, const struct bearer *bearer,
-                            const struct oauth_route *route, const struct oauth_module *module,
+bool store_oauth_module_put(struct store *store, const struct caller *caller,
+                            const struct oauth_route *route, struct oauth_module *module,
                             struct arena *arena, struct error *err)
 {
-    const struct caller *caller = find_caller(store, bearer, true, err);
+    const struct known *known = find_known(store, caller, true, err);
     const struct place free_place = {.account = 0};
     struct stored_oauth *stored;
     struct oauth_provider *config;
     struct place place;
 
     (void)arena;
-    if (!caller)
+    if (!known)
         return false;
-    place = oauth_place(caller, route);
+    place = oauth_place(known, route);
     stored = find_oauth(store, &place);
+    if (!condition_holds(caller, stored ? stored->module.revision : -1, err))
+        return false;
     if (!stored)
         stored = find_oauth(store, &free_place);
     if (!stored)
         return is_full(err);
     stored->place = keep_place(store, &place);
+    module->revision = ++store->revision;
     stored->module = *module;
     stored->module.cookie_prefix = keep(store, module->cookie_prefix);
     config = &stored->module.config;
@@ -390,18 +407,18 @@ bool store_oauth_module_put(struct store *store, const struct bearer *bearer,
     return true;
 }
 
-bool store_oauth_module_get(struct store *store, const struct bearer *bearer,
+bool store_oauth_module_get(struct store *store, const struct caller *caller,
                             const struct oauth_route *route, struct arena *arena,
                             struct oauth_module *module, struct error *err)
 {
-    const struct caller *caller = find_caller(store, bearer, false, err);
+    const struct known *known = find_known(store, caller, false, err);
     const struct stored_oauth *stored;
     struct place place;
 
     (void)arena;
-    if (!caller)
+    if (!known)
         return false;
-    place = oauth_place(caller, route);
+    place = oauth_place(known, route);
     stored = find_oauth(store, &place);
     if (!stored)
         return error_set(err, ERR_OAUTH_NOT_FOUND);
@@ -409,17 +426,21 @@ bool store_oauth_module_get(struct store *store, const struct bearer *bearer,
     return true;
 }
 
-bool store_oauth_module_delete(struct store *store, const struct bearer *bearer,
-                               const struct oauth_route *route, struct error *err)
+bool store_oauth_module_delete(struct store *store, const struct caller *caller,
+                               const struct oauth_route *route, struct arena *arena,
+                               struct error *err)
 {
-    const struct caller *caller = find_caller(store, bearer, true, err);
+    const struct known *known = find_known(store, caller, true, err);
     struct stored_oauth *stored;
     struct place place;
 
-    if (!caller)
+    (void)arena;
+    if (!known)
         return false;
-    place = oauth_place(caller, route);
+    place = oauth_place(known, route);
     stored = find_oauth(store, &place);
+    if (!condition_holds(caller, stored ? stored->module.revision : -1, err))
+        return false;
     if (stored) {
         *stored = (struct stored_oauth){.place = {.account = 0}};
         store->n_changes++;
@@ -438,43 +459,46 @@ static struct stored_mutual_tls *find_mutual_tls(struct store *store, const stru
     return NULL;
 }
 
-bool store_mutual_tls_module_put(struct store *store, const struct bearer *bearer,
-                                 struct text edge_id, const struct mutual_tls_module *module,
+bool store_mutual_tls_module_put(struct store *store, const struct caller *caller,
+                                 struct text edge_id, struct mutual_tls_module *module,
                                  struct arena *arena, struct error *err)
 {
-    const struct caller *caller = find_caller(store, bearer, true, err);
+    const struct known *known = find_known(store, caller, true, err);
     const struct place free_place = {.account = 0};
     struct place place = {.ids = {edge_id}};
     struct stored_mutual_tls *stored;
 
     (void)arena;
-    if (!caller)
+    if (!known)
         return false;
-    place.account = caller->account;
+    place.account = known->account;
     stored = find_mutual_tls(store, &place);
+    if (!condition_holds(caller, stored ? stored->module.revision : -1, err))
+        return false;
     if (!stored)
         stored = find_mutual_tls(store, &free_place);
     if (!stored)
         return is_full(err);
     stored->place = keep_place(store, &place);
+    module->revision = ++store->revision;
     stored->module = *module;
     stored->module.certificate_authority_ids = keep_list(store, module->certificate_authority_ids);
     store->n_changes++;
     return true;
 }
 
-bool store_mutual_tls_module_get(struct store *store, const struct bearer *bearer,
+bool store_mutual_tls_module_get(struct store *store, const struct caller *caller,
                                  struct text edge_id, struct arena *arena,
                                  struct mutual_tls_module *module, struct error *err)
 {
-    const struct caller *caller = find_caller(store, bearer, false, err);
+    const struct known *known = find_known(store, caller, false, err);
     struct place place = {.ids = {edge_id}};
     const struct stored_mutual_tls *stored;
 
     (void)arena;
-    if (!caller)
+    if (!known)
         return false;
-    place.account = caller->account;
+    place.account = known->account;
     stored = find_mutual_tls(store, &place);
     if (!stored)
         return error_set(err, ERR_MUTUAL_TLS_NOT_FOUND);
@@ -482,17 +506,20 @@ bool store_mutual_tls_module_get(struct store *store, const struct bearer *beare
     return true;
 }
 
-bool store_mutual_tls_module_delete(struct store *store, const struct bearer *bearer,
-                                    struct text edge_id, struct error *err)
+bool store_mutual_tls_module_delete(struct store *store, const struct caller *caller,
+                                    struct text edge_id, struct arena *arena, struct error *err)
 {
-    const struct caller *caller = find_caller(store, bearer, true, err);
+    const struct known *known = find_known(store, caller, true, err);
     struct place place = {.ids = {edge_id}};
     struct stored_mutual_tls *stored;
 
-    if (!caller)
+    (void)arena;
+    if (!known)
         return false;
-    place.account = caller->account;
+    place.account = known->account;
     stored = find_mutual_tls(store, &place);
+    if (!condition_holds(caller, stored ? stored->module.revision : -1, err))
+        return false;
     if (stored) {
         *stored = (struct stored_mutual_tls){.place = {.account = 0}};
         store->n_changes++;

@@ -25,6 +25,7 @@ Suite *pg_value_suite(void);
 /* http */
 Suite *header_suite(void);
 Suite *names_suite(void);
+Suite *precondition_suite(void);
 Suite *query_suite(void);
 Suite *response_suite(void);
 Suite *route_suite(void);

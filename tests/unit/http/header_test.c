@@ -20,7 +20,10 @@ static const struct request empty_request = {.method = "GET",
                                              .server_port = "",
                                              .authorization = "",
                                              .version = "",
-                                             .content_type = ""};
+                                             .content_type = "",
+                                             .if_match = "",
+                                             .if_none_match = "",
+                                             .idempotency_key = ""};
 
 /* ok: whether the header was accepted; else its condition is compared. */
 static void expect(const struct test_case *test, bool ok, const struct error *err)

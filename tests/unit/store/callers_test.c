@@ -15,17 +15,17 @@
 
 /* ---- keys ---- */
 
-static bool op_authenticate_to_read(const struct bearer *bearer)
+static bool op_authenticate_to_read(const struct caller *caller)
 {
-    return store_authenticate(tried.store, bearer, false, &tried.err);
+    return store_authenticate(tried.store, caller, false, &tried.err);
 }
 
-static bool op_authenticate_to_write(const struct bearer *bearer)
+static bool op_authenticate_to_write(const struct caller *caller)
 {
-    return store_authenticate(tried.store, bearer, true, &tried.err);
+    return store_authenticate(tried.store, caller, true, &tried.err);
 }
 
-static bool op_create(const struct bearer *bearer)
+static bool op_create(const struct caller *caller)
 {
     static char digit = 'b';
     struct ssh_credential_input input = tried_input(TRIED_FINGERPRINT("0"));
@@ -34,101 +34,112 @@ static bool op_create(const struct bearer *bearer)
     bool ok;
 
     id[sizeof id - 2] = digit++;
-    ok = tried_create(bearer, id, &input, &list);
+    ok = tried_create(caller, id, &input, &list);
     ssh_credential_list_free(&list);
     return ok;
 }
 
-static bool op_get(const struct bearer *bearer)
+static bool op_create_once(const struct caller *caller)
+{
+    struct caller once = *caller;
+
+    once.once = (struct once){.key = text_of("a key"), .base_url = text_of("https://x.example")};
+    return op_create(&once);
+}
+
+static bool op_get(const struct caller *caller)
 {
     struct ssh_credential_list list;
-    bool ok = tried_get(bearer, TRIED_ID("1"), &list);
+    bool ok = tried_get(caller, TRIED_ID("1"), &list);
 
     ssh_credential_list_free(&list);
     return ok;
 }
 
-static bool op_update(const struct bearer *bearer)
+static bool op_update(const struct caller *caller)
 {
     struct ssh_credential_input input = {.description = text_of("changed")};
     struct ssh_credential_list list = {0};
-    bool ok = store_ssh_credential_update(tried.store, bearer, text_of(TRIED_ID("1")), &input,
+    bool ok = store_ssh_credential_update(tried.store, caller, text_of(TRIED_ID("1")), &input,
                                           &tried.arena, &list, &tried.err);
 
     ssh_credential_list_free(&list);
     return ok;
 }
 
-static bool op_delete(const struct bearer *bearer)
+static bool op_delete(const struct caller *caller)
 {
-    return store_ssh_credential_delete(tried.store, bearer, text_of(TRIED_ID("2")), &tried.err);
+    return store_ssh_credential_delete(tried.store, caller, text_of(TRIED_ID("2")), &tried.arena,
+                                       &tried.err);
 }
 
-static bool op_list(const struct bearer *bearer)
+static bool op_list(const struct caller *caller)
 {
     struct ssh_credential_list list = {0};
-    bool ok = store_ssh_credential_list(tried.store, bearer, (struct text){0}, 10, &tried.arena,
+    bool ok = store_ssh_credential_list(tried.store, caller, (struct text){0}, 10, &tried.arena,
                                         &list, &tried.err);
 
     ssh_credential_list_free(&list);
     return ok;
 }
 
-static bool op_oauth_put(const struct bearer *bearer)
+static bool op_oauth_put(const struct caller *caller)
 {
     struct text items[5];
     struct oauth_module module = tried_full_module(items);
 
-    return tried_put_oauth(bearer, &module);
+    return tried_put_oauth(caller, &module);
 }
 
-static bool op_oauth_put_without_secret(const struct bearer *bearer)
+static bool op_oauth_put_without_secret(const struct caller *caller)
 {
     struct oauth_module module = {.enabled = true};
 
-    return tried_put_oauth(bearer, &module);
+    return tried_put_oauth(caller, &module);
 }
 
-static bool op_oauth_get(const struct bearer *bearer)
+static bool op_oauth_get(const struct caller *caller)
 {
     struct oauth_module module;
 
-    return tried_get_oauth(bearer, &module);
+    return tried_get_oauth(caller, &module);
 }
 
-static bool op_oauth_delete(const struct bearer *bearer)
+static bool op_oauth_delete(const struct caller *caller)
 {
-    return store_oauth_module_delete(tried.store, bearer, &tried_route, &tried.err);
+    return store_oauth_module_delete(tried.store, caller, &tried_route, &tried.arena, &tried.err);
 }
 
-static bool op_mutual_tls_put(const struct bearer *bearer)
+static bool op_mutual_tls_put(const struct caller *caller)
 {
     struct mutual_tls_module module = {.certificate_authority_ids = {.given = true}};
 
-    return store_mutual_tls_module_put(tried.store, bearer, text_of("e"), &module, &tried.arena,
+    return store_mutual_tls_module_put(tried.store, caller, text_of("e"), &module, &tried.arena,
                                        &tried.err);
 }
 
-static bool op_mutual_tls_get(const struct bearer *bearer)
+static bool op_mutual_tls_get(const struct caller *caller)
 {
     struct mutual_tls_module module;
 
-    return tried_get_mutual_tls(bearer, &module);
+    return tried_get_mutual_tls(caller, &module);
 }
 
-static bool op_mutual_tls_delete(const struct bearer *bearer)
+static bool op_mutual_tls_delete(const struct caller *caller)
 {
-    return store_mutual_tls_module_delete(tried.store, bearer, text_of("e"), &tried.err);
+    return store_mutual_tls_module_delete(tried.store, caller, text_of("e"), &tried.arena,
+                                          &tried.err);
 }
 
 /* In an order in which each finds what it needs. */
 static const struct operation {
-    bool (*run)(const struct bearer *bearer);
+    bool (*run)(const struct caller *caller);
     bool writes;
 } operations[] = {
     {op_authenticate_to_read, false},
     {op_authenticate_to_write, true},
     {op_create, true},
+    {op_create_once, true},
     {op_get, false},
     {op_update, true},
     {op_list, false},
@@ -164,7 +175,7 @@ static int64_t fingerprint_of_all(void)
     return number;
 }
 
-static void expect_key_error(const struct bearer *bearer, bool for_writes, enum error_code code)
+static void expect_key_error(const struct caller *caller, bool for_writes, enum error_code code)
 {
     for (size_t i = 0; i < N_OPERATIONS; i++) {
         int64_t before = fingerprint_of_all();
@@ -172,7 +183,7 @@ static void expect_key_error(const struct bearer *bearer, bool for_writes, enum 
         if (for_writes && !operations[i].writes)
             continue;
         tried.err = (struct error){.code = ERR_NONE};
-        ck_assert_msg(!operations[i].run(bearer), "operation %zu", i);
+        ck_assert_msg(!operations[i].run(caller), "operation %zu", i);
         ck_assert_msg(tried.err.code == code, "operation %zu: %s", i,
                       error_row(tried.err.code)->symbol);
         ck_assert_msg(fingerprint_of_all() == before, "operation %zu changed something", i);
@@ -198,10 +209,10 @@ END_TEST
 
 START_TEST(bad_keys_in_every_operation)
 {
-    struct bearer unknown = tried.admin;
-    struct bearer expired = database_issue(tried.owner, tried.who.admin, false, 1, NULL);
+    struct caller unknown = tried.admin;
+    struct caller expired = database_issue(tried.owner, tried.who.admin, false, 1, NULL);
     char revoked_id[34];
-    struct bearer revoked = database_issue(tried.owner, tried.who.admin, false, 0, revoked_id);
+    struct caller revoked = database_issue(tried.owner, tried.who.admin, false, 0, revoked_id);
     bool found = false;
 
     make_what_operations_need();
@@ -222,7 +233,7 @@ END_TEST
 
 START_TEST(key_that_expires_later)
 {
-    struct bearer later = database_issue(tried.owner, tried.who.admin, false, 3600, NULL);
+    struct caller later = database_issue(tried.owner, tried.who.admin, false, 3600, NULL);
 
     ck_assert_msg(op_list(&later), "%s", tried.err.cause);
     ck_assert_int_eq(database_number(tried.owner, "SELECT count(*) FROM adit.api_key"

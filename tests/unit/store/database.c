@@ -96,7 +96,7 @@ void database_fill(struct pg *pg, struct accounts *accounts)
     ck_assert(accounts->admin[0] && accounts->member[0] && accounts->other_admin[0]);
 }
 
-struct bearer database_issue(struct pg *pg, const char *principal_id, bool read_only,
+struct caller database_issue(struct pg *pg, const char *principal_id, bool read_only,
                              int64_t expires_s, char key_id[34])
 {
     const struct api_key_order order = {.principal_id = text_of(principal_id),
@@ -105,11 +105,11 @@ struct bearer database_issue(struct pg *pg, const char *principal_id, bool read_
                                         .expires_s = expires_s};
     char key[API_KEY_SIZE];
     char id[IDENT_SIZE];
-    struct bearer bearer;
+    struct caller caller = {.operation_id = "op_test"};
     struct error err = {.code = ERR_NONE};
 
     ck_assert_msg(api_key_issue(pg, &order, key_id ? key_id : id, key, &err), "%s", err.cause);
     ck_assert(api_key_valid(text_of(key)));
-    ck_assert(store_bearer(text_of(key), &bearer, &err));
-    return bearer;
+    ck_assert(store_caller(text_of(key), &caller, &err));
+    return caller;
 }

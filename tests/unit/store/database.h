@@ -32,7 +32,7 @@ struct accounts {
 void database_fill(struct pg *pg, struct accounts *accounts);
 
 /* Issues a key and returns what looks it up; expires_s as in api_key_issue(). */
-struct bearer database_issue(struct pg *pg, const char *principal_id, bool read_only,
+struct caller database_issue(struct pg *pg, const char *principal_id, bool read_only,
                              int64_t expires_s, char key_id[34]);
 
 #endif

@@ -94,9 +94,9 @@ START_TEST(credential_changed_and_deleted)
     tried_expect_text(list.items[0].metadata, "");
     ssh_credential_list_free(&list);
     ck_assert(store_ssh_credential_delete(tried.store, &tried.member, text_of(TRIED_ID("1")),
-                                          &tried.err));
+                                          &tried.arena, &tried.err));
     ck_assert(!store_ssh_credential_delete(tried.store, &tried.member, text_of(TRIED_ID("1")),
-                                           &tried.err));
+                                           &tried.arena, &tried.err));
     ck_assert_int_eq(tried.err.code, ERR_CREDENTIAL_NOT_FOUND);
     ck_assert(!tried_get(&tried.admin, TRIED_ID("1"), &list));
     ck_assert_int_eq(tried.err.code, ERR_CREDENTIAL_NOT_FOUND);
@@ -113,7 +113,7 @@ END_TEST
 START_TEST(owners)
 {
     const struct {
-        const struct bearer *bearer;
+        const struct caller *caller;
         const char *owner_id;
         enum error_code code;
     } cases[] = {
@@ -137,7 +137,7 @@ START_TEST(owners)
 
         id[sizeof id - 2] = (char)('a' + i);
         input.owner_id = text_of(cases[i].owner_id);
-        ck_assert_msg(tried_create(cases[i].bearer, id, &input, &list) ==
+        ck_assert_msg(tried_create(cases[i].caller, id, &input, &list) ==
                           (cases[i].code == ERR_NONE),
                       "case %zu", i);
         ck_assert_msg(tried.err.code == cases[i].code, "case %zu: %s", i,
@@ -272,11 +272,14 @@ START_TEST(oauth_module_replaced_and_deleted)
     ck_assert_ptr_null(found.cookie_prefix.s);
     ck_assert_uint_eq(found.maximum_duration, 0);
     /* Somebody else's delete is nothing here; a second one of one's own is fine. */
-    ck_assert(store_oauth_module_delete(tried.store, &tried.other, &tried_route, &tried.err));
+    ck_assert(store_oauth_module_delete(tried.store, &tried.other, &tried_route, &tried.arena,
+                                        &tried.err));
     ck_assert(tried_get_oauth(&tried.admin, &found));
-    ck_assert(store_oauth_module_delete(tried.store, &tried.member, &tried_route, &tried.err));
+    ck_assert(store_oauth_module_delete(tried.store, &tried.member, &tried_route, &tried.arena,
+                                        &tried.err));
     ck_assert(!tried_get_oauth(&tried.admin, &found));
-    ck_assert(store_oauth_module_delete(tried.store, &tried.member, &tried_route, &tried.err));
+    ck_assert(store_oauth_module_delete(tried.store, &tried.member, &tried_route, &tried.arena,
+                                        &tried.err));
 }
 END_TEST
 
@@ -318,17 +321,17 @@ START_TEST(secret_for_the_right_account)
     struct text items[5];
     struct oauth_module module = tried_full_module(items);
     struct oauth_module found;
-    const struct bearer *bearers[] = {&tried.other, &tried.admin, &tried.member, &tried.other,
+    const struct caller *callers[] = {&tried.other, &tried.admin, &tried.member, &tried.other,
                                       &tried.admin};
 
     for (size_t i = 0; i < 5; i++) {
-        ck_assert_msg(tried_put_oauth(bearers[i], &module), "%s", tried.err.cause);
-        ck_assert_msg(tried_get_oauth(bearers[i], &found), "%s", tried.err.cause);
+        ck_assert_msg(tried_put_oauth(callers[i], &module), "%s", tried.err.cause);
+        ck_assert_msg(tried_get_oauth(callers[i], &found), "%s", tried.err.cause);
         tried_expect_text(found.config.client_secret, TRIED_SECRET);
     }
     /* Keys of both accounts in every place of whatever remembers them. */
     for (int i = 0; i < 100; i++) {
-        struct bearer key = database_issue(
+        struct caller key = database_issue(
             tried.owner, i % 2 ? tried.who.admin : tried.who.other_admin, false, 0, NULL);
 
         ck_assert_msg(tried_put_oauth(&key, &module), "%s", tried.err.cause);
@@ -361,11 +364,14 @@ START_TEST(mutual_tls_module_from_birth_to_death)
     ck_assert(tried_get_mutual_tls(&tried.admin, &found));
     ck_assert(!found.enabled && found.certificate_authority_ids.n == 0);
     ck_assert(!tried_get_mutual_tls(&tried.other, &found));
-    ck_assert(store_mutual_tls_module_delete(tried.store, &tried.other, text_of("e"), &tried.err));
+    ck_assert(store_mutual_tls_module_delete(tried.store, &tried.other, text_of("e"), &tried.arena,
+                                             &tried.err));
     ck_assert(tried_get_mutual_tls(&tried.admin, &found));
-    ck_assert(store_mutual_tls_module_delete(tried.store, &tried.admin, text_of("e"), &tried.err));
+    ck_assert(store_mutual_tls_module_delete(tried.store, &tried.admin, text_of("e"), &tried.arena,
+                                             &tried.err));
     ck_assert(!tried_get_mutual_tls(&tried.admin, &found));
-    ck_assert(store_mutual_tls_module_delete(tried.store, &tried.admin, text_of("e"), &tried.err));
+    ck_assert(store_mutual_tls_module_delete(tried.store, &tried.admin, text_of("e"), &tried.arena,
+                                             &tried.err));
 }
 END_TEST
 

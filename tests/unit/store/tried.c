@@ -69,29 +69,29 @@ struct ssh_credential_input tried_input(const char *fingerprint)
     return input;
 }
 
-bool tried_create(const struct bearer *bearer, const char *id,
+bool tried_create(const struct caller *caller, const char *id,
                   const struct ssh_credential_input *input, struct ssh_credential_list *list)
 {
     *list = (struct ssh_credential_list){0};
     tried.err = (struct error){.code = ERR_NONE};
-    return store_ssh_credential_create(tried.store, bearer, id, input, &tried.arena, list,
+    return store_ssh_credential_create(tried.store, caller, id, input, &tried.arena, list,
                                        &tried.err);
 }
 
-void tried_have(const struct bearer *bearer, const char *id)
+void tried_have(const struct caller *caller, const char *id)
 {
     struct ssh_credential_input input = tried_input(TRIED_FINGERPRINT("0"));
     struct ssh_credential_list list;
 
-    ck_assert_msg(tried_create(bearer, id, &input, &list), "%s", tried.err.cause);
+    ck_assert_msg(tried_create(caller, id, &input, &list), "%s", tried.err.cause);
     ssh_credential_list_free(&list);
 }
 
-bool tried_get(const struct bearer *bearer, const char *id, struct ssh_credential_list *list)
+bool tried_get(const struct caller *caller, const char *id, struct ssh_credential_list *list)
 {
     *list = (struct ssh_credential_list){0};
     tried.err = (struct error){.code = ERR_NONE};
-    return store_ssh_credential_get(tried.store, bearer, text_of(id), &tried.arena, list,
+    return store_ssh_credential_get(tried.store, caller, text_of(id), &tried.arena, list,
                                     &tried.err);
 }
 
@@ -122,24 +122,24 @@ struct oauth_module tried_full_module(struct text items[5])
     return module;
 }
 
-bool tried_put_oauth(const struct bearer *bearer, const struct oauth_module *module)
+bool tried_put_oauth(const struct caller *caller, struct oauth_module *module)
 {
     tried.err = (struct error){.code = ERR_NONE};
-    return store_oauth_module_put(tried.store, bearer, &tried_route, module, &tried.arena,
+    return store_oauth_module_put(tried.store, caller, &tried_route, module, &tried.arena,
                                   &tried.err);
 }
 
-bool tried_get_oauth(const struct bearer *bearer, struct oauth_module *module)
+bool tried_get_oauth(const struct caller *caller, struct oauth_module *module)
 {
     tried.err = (struct error){.code = ERR_NONE};
-    return store_oauth_module_get(tried.store, bearer, &tried_route, &tried.arena, module,
+    return store_oauth_module_get(tried.store, caller, &tried_route, &tried.arena, module,
                                   &tried.err);
 }
 
-bool tried_get_mutual_tls(const struct bearer *bearer, struct mutual_tls_module *module)
+bool tried_get_mutual_tls(const struct caller *caller, struct mutual_tls_module *module)
 {
     tried.err = (struct error){.code = ERR_NONE};
-    return store_mutual_tls_module_get(tried.store, bearer, text_of("e"), &tried.arena, module,
+    return store_mutual_tls_module_get(tried.store, caller, text_of("e"), &tried.arena, module,
                                        &tried.err);
 }
 

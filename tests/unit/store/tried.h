@@ -16,10 +16,10 @@ extern struct tried {
     struct keyring *keyring;
     struct arena arena;
     struct accounts who;
-    struct bearer admin;  /* keys of these, */
-    struct bearer member; /* a Bot of the same account, */
-    struct bearer reader; /* the admin again, read-only, */
-    struct bearer other;  /* and the admin of another account */
+    struct caller admin;  /* keys of these, */
+    struct caller member; /* a Bot of the same account, */
+    struct caller reader; /* the admin again, read-only, */
+    struct caller other;  /* and the admin of another account */
     struct error err;     /* of the latest operation */
 } tried;
 
@@ -34,22 +34,22 @@ void tried_tear_down(void);
 struct ssh_credential_input tried_input(const char *fingerprint);
 
 /* The operations with tried.err, which begins as ERR_NONE. */
-bool tried_create(const struct bearer *bearer, const char *id,
+bool tried_create(const struct caller *caller, const char *id,
                   const struct ssh_credential_input *input, struct ssh_credential_list *list);
-bool tried_get(const struct bearer *bearer, const char *id, struct ssh_credential_list *list);
+bool tried_get(const struct caller *caller, const char *id, struct ssh_credential_list *list);
 
 /* Creates a credential, which has to succeed. */
-void tried_have(const struct bearer *bearer, const char *id);
+void tried_have(const struct caller *caller, const char *id);
 
 /* The module of this route has every column set, the secret to this. */
 extern const struct oauth_route tried_route;
 #define TRIED_SECRET "hush \xC3\xA9"
 struct oauth_module tried_full_module(struct text items[5]);
-bool tried_put_oauth(const struct bearer *bearer, const struct oauth_module *module);
-bool tried_get_oauth(const struct bearer *bearer, struct oauth_module *module);
+bool tried_put_oauth(const struct caller *caller, struct oauth_module *module);
+bool tried_get_oauth(const struct caller *caller, struct oauth_module *module);
 
 /* The module of edge "e". */
-bool tried_get_mutual_tls(const struct bearer *bearer, struct mutual_tls_module *module);
+bool tried_get_mutual_tls(const struct caller *caller, struct mutual_tls_module *module);
 
 void tried_expect_text(struct text value, const char *wanted);
 

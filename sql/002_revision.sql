@@ -1,0 +1,37 @@
+-- The revision of each row of the three resources, which the interface shows as its ETag.
+
+CREATE SEQUENCE adit.revision;
+COMMENT ON SEQUENCE adit.revision IS
+    'Revisions of all rows: a number is never given twice, so that a resource that is deleted and made anew does not look like the one that was.';
+
+-- Rows from before have revision 0; a default that is not constant would write all of them anew.
+ALTER TABLE adit.ssh_credential ADD COLUMN revision bigint NOT NULL DEFAULT 0;
+ALTER TABLE adit.oauth_module ADD COLUMN revision bigint NOT NULL DEFAULT 0;
+ALTER TABLE adit.mutual_tls_module ADD COLUMN revision bigint NOT NULL DEFAULT 0;
+ALTER TABLE adit.ssh_credential ALTER COLUMN revision SET DEFAULT nextval('adit.revision');
+ALTER TABLE adit.oauth_module ALTER COLUMN revision SET DEFAULT nextval('adit.revision');
+ALTER TABLE adit.mutual_tls_module ALTER COLUMN revision SET DEFAULT nextval('adit.revision');
+COMMENT ON COLUMN adit.ssh_credential.revision IS 'Changes whenever the row does: its ETag.';
+COMMENT ON COLUMN adit.oauth_module.revision IS 'Changes whenever the row does: its ETag.';
+COMMENT ON COLUMN adit.mutual_tls_module.revision IS 'Changes whenever the row does: its ETag.';
+
+-- Whoever changes a row, the responder or somebody at psql.
+CREATE FUNCTION adit.renew_revision() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    NEW.revision := pg_catalog.nextval('adit.revision');
+    RETURN NEW;
+END
+$$;
+COMMENT ON FUNCTION adit.renew_revision() IS 'Gives a row that changes its next revision.';
+
+-- Sealing a secret anew changes nothing that a caller sees ('aditctl secrets rekey').
+CREATE TRIGGER renew_revision BEFORE UPDATE ON adit.ssh_credential
+    FOR EACH ROW WHEN (OLD.* IS DISTINCT FROM NEW.*)
+    EXECUTE FUNCTION adit.renew_revision();
+CREATE TRIGGER renew_revision BEFORE UPDATE ON adit.oauth_module
+    FOR EACH ROW WHEN (OLD.* IS DISTINCT FROM NEW.*
+                       AND pg_catalog.current_setting('adit.rekey', true) IS DISTINCT FROM 'on')
+    EXECUTE FUNCTION adit.renew_revision();
+CREATE TRIGGER renew_revision BEFORE UPDATE ON adit.mutual_tls_module
+    FOR EACH ROW WHEN (OLD.* IS DISTINCT FROM NEW.*)
+    EXECUTE FUNCTION adit.renew_revision();

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* Entity tags and conditional requests. */
+#include "http/precondition.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void etag_write(char out[ETAG_SIZE], int64_t revision)
+{
+    snprintf(out, ETAG_SIZE, "\"%" PRId64 "\"", revision);
+}
+
+/* Returns the revision that an opaque tag stands for, or -1.  Two spellings of one number are two
+ * tags. */
+static int64_t revision_of(const char *tag, size_t len)
+{
+    char digits[ETAG_SIZE];
+    char etag[ETAG_SIZE];
+    char *end;
+    long long revision;
+
+    if (len == 0 || len >= sizeof digits - 2 || tag[0] < '0' || tag[0] > '9')
+        return -1;
+    snprintf(digits, sizeof digits, "%.*s", (int)len, tag);
+    errno = 0;
+    revision = strtoll(digits, &end, 10);
+    if (errno != 0 || *end)
+        return -1;
+    etag_write(etag, revision);
+    return strncmp(etag + 1, tag, len) == 0 && etag[1 + len] == '"' ? revision : -1;
+}
+
+static const char *skip_blanks(const char *at)
+{
+    return at + strspn(at, " \t");
+}
+
+/* Reads [ W/ ] "..." at *at.  Returns false where there is none. */
+static bool read_tag(const char **at, bool *weak, const char **tag, size_t *len)
+{
+    const char *s = *at;
+
+    *weak = strncmp(s, "W/", 2) == 0;
+    if (*weak)
+        s += 2;
+    if (*s++ != '"')
+        return false;
+    *tag = s;
+    while (*s && *s != '"') {
+        if ((unsigned char)*s <= ' ' || *s == 0x7F)
+            return false;
+        s++;
+    }
+    *len = (size_t)(s - *tag);
+    *at = s + 1;
+    return *s == '"';
+}
+
+/* A weak tag is no match for what must be the very same (RFC 9110, 8.8.3.2). */
+static bool read_tags(const char *at, bool take_weak, struct revisions *revisions)
+{
+    while (*(at = skip_blanks(at)) != '\0') {
+        const char *tag;
+        size_t len;
+        bool weak;
+        int64_t revision;
+
+        if (*at == ',') {
+            at++;
+            continue;
+        }
+        if (!read_tag(&at, &weak, &tag, &len))
+            return false;
+        revision = weak && !take_weak ? -1 : revision_of(tag, len);
+        if (revision >= 0) {
+            if (revisions->n == PRECONDITION_MAX_TAGS)
+                return false;
+            revisions->items[revisions->n++] = revision;
+        }
+        at = skip_blanks(at);
+        if (*at && *at != ',')
+            return false;
+    }
+    return true;
+}
+
+static bool read_header(const char *name, const char *value, bool take_weak,
+                        struct revisions *revisions, struct error *err)
+{
+    size_t len;
+
+    *revisions = (struct revisions){.given = value[0] != '\0'};
+    value = skip_blanks(value);
+    len = strcspn(value, " \t");
+    if (len == 1 && *value == '*' && !*skip_blanks(value + len)) {
+        revisions->items[revisions->n++] = REVISION_ANY;
+        return true;
+    }
+    return read_tags(value, take_weak, revisions) ||
+           error_say(err, ERR_CONDITION_MALFORMED,
+                     "%s is not '*' and no list of at most %d entity tags. Send the ETag of an "
+                     "answer as it came, quotes and all.",
+                     name, PRECONDITION_MAX_TAGS);
+}
+
+bool precondition_read(const struct request *request, struct precondition *condition,
+                       struct error *err)
+{
+    return read_header("If-Match", request->if_match, false, &condition->match, err) &&
+           read_header("If-None-Match", request->if_none_match, true, &condition->none_match, err);
+}
+
+bool precondition_given(const struct precondition *condition)
+{
+    return condition->match.given || condition->none_match.given;
+}
+
+static bool names(const struct revisions *revisions, int64_t revision)
+{
+    for (size_t i = 0; i < revisions->n; i++) {
+        if (revisions->items[i] == REVISION_ANY || revisions->items[i] == revision)
+            return true;
+    }
+    return false;
+}
+
+enum precondition_result precondition_check(const struct precondition *condition, int64_t revision)
+{
+    if (condition->match.given && !names(&condition->match, revision))
+        return PRECONDITION_FAILED;
+    return names(&condition->none_match, revision) ? PRECONDITION_NOT_MODIFIED : PRECONDITION_HOLDS;
+}
