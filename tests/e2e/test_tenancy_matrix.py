@@ -148,11 +148,16 @@ class Matrix(Case):
         return set(self.database.ask(sql))
 
     def assert_changed(self, before, table=None, ident=None):
-        """Nothing else has changed than the caller's own row of that identifier."""
+        """Nothing else has changed than the caller's own row of that identifier, and that the
+        change is on record."""
         after = self.rows()
         for row in before ^ after:
             name, _, text = row.partition(" ")
             row = json.loads(text)
+            if name == "audit_event":
+                self.assertRegex(row["event"], "^%s_(created|updated|deleted)$" % table)
+                name = table
+                row.update(row["after"] or row["before"])
             self.assertEqual((name, row.get("account_id")), (table, self.account.id), row)
             self.assertIn(ident, row.values())
         return before != after

@@ -71,7 +71,7 @@ def read_answer(stream, head_only=False, asked=None):
     if answer.header("Transfer-Encoding"):
         raise AssertionError("an answer without a Content-Length")
     length = int(answer.header("Content-Length") or 0)
-    if not head_only and answer.status != 204:
+    if not head_only and answer.status not in (204, 304):
         answer.body = stream.read(length)
         if len(answer.body) != length:
             raise AssertionError("the answer has %d of %d bytes" % (len(answer.body), length))
@@ -102,17 +102,18 @@ def check_answer(answer, service="service", head_only=False):
     operation_id = answer.all("%s-Operation-Id" % service.capitalize())
     check(len(operation_id) == 1 and OPERATION_ID.match(operation_id[0]), answer, "operation id")
     check(answer.all("Cache-Control") == ["no-store"], answer, "Cache-Control")
-    check(answer.status < 300 or answer.status >= 400, answer, "a redirect")
+    check(answer.status < 300 or answer.status == 304 or answer.status >= 400, answer,
+          "a redirect")
     check(not answer.all("Location"), answer, "Location")
     check(len(answer.all("WWW-Authenticate")) == (answer.status == 401), answer,
           "WWW-Authenticate")
     check(len(answer.all("Retry-After")) == (answer.status == 503), answer, "Retry-After")
-    if answer.status == 204:
+    if answer.status in (204, 304):
         check(not answer.all("Content-Type") and not answer.all("Content-Length"), answer,
               "headers of a body that is not there")
     else:
         check(answer.all("Content-Type") == ["application/json"], answer, "Content-Type")
-    if head_only or answer.status == 204:
+    if head_only or answer.status in (204, 304):
         return answer
     check(answer.all("Content-Length") == [str(len(answer.body))], answer, "Content-Length")
     check(isinstance(answer.json, dict), answer, "an object")

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: MIT
+"""The record of changes, and the notification of them."""
+import json
+import os
+import select
+import subprocess
+
+from adit import samples
+from adit.case import Case
+
+OAUTH = "/edges/https/audited/routes/r/oauth"
+MUTUAL_TLS = "/edges/tls/audited/mutual_tls"
+SECRET = "a secret that no table shows"
+
+
+class Audit(Case):
+    def setUp(self):
+        self.account = self.stack.account("audited")
+        self.client = self.stack.client(self.account.admin.key)
+
+    def events(self, where="true"):
+        text = self.stack.psql(
+            "SELECT coalesce(json_agg(a ORDER BY a.id), '[]') FROM adit.audit AS a"
+            " WHERE a.account_id = '%s' AND %s" % (self.account.id, where))
+        return json.loads(text)
+
+    def changes(self):
+        return self.events("a.event ~ '^(ssh_credential|oauth_module|mutual_tls_module)_'")
+
+    def test_who_did_what(self):
+        made = self.client.post("/ssh_credentials", {"public_key": samples.ED25519})
+        ident = made.json["id"]
+        path = "/ssh_credentials/" + ident
+        changed = self.client.patch(path, {"description": "changed"})
+        deleted = self.client.delete(path)
+        events = self.changes()
+        self.assertEqual([event["event"] for event in events],
+                         ["ssh_credential_created", "ssh_credential_updated",
+                          "ssh_credential_deleted"])
+        key_id = self.stack.psql("SELECT id FROM adit.api_key WHERE principal_id = '%s'"
+                                 % self.account.admin.id)
+        for event, answer in zip(events, (made, changed, deleted)):
+            self.assertEqual(event["resource"], ident)
+            self.assertEqual(event["principal_id"], self.account.admin.id)
+            self.assertEqual(event["api_key_id"], key_id)
+            self.assertEqual(event["operation_id"], answer.header("Service-Operation-Id"))
+            self.assertEqual(event["account"], "audited")
+            self.assertEqual(event["database_user"], "adit")
+        self.assertIsNone(events[0]["before"])
+        self.assertEqual(events[0]["after"], events[1]["before"])
+        self.assertEqual(events[1]["after"]["description"], "changed")
+        self.assertEqual(events[1]["after"], events[2]["before"])
+        self.assertIsNone(events[2]["after"])
+
+    def test_modules(self):
+        body = {"provider": {"provider_a": {"client_id": "app", "client_secret": SECRET}}}
+        for path, bodies, name, resource in (
+                (OAUTH, [body, {}], "oauth_module", "audited/r"),
+                (MUTUAL_TLS, [{}, {"enabled": False}], "mutual_tls_module", "audited")):
+            for body in bodies:
+                self.assert_ok(self.client.put(path, body))
+            self.assert_ok(self.client.delete(path), 204)
+            self.assert_ok(self.client.delete(path), 204)
+            events = [event for event in self.changes() if event["event"].startswith(name)]
+            self.assertEqual([(event["event"], event["resource"]) for event in events],
+                             [(name + verb, resource)
+                              for verb in ("_created", "_updated", "_deleted")])
+        text = json.dumps(self.events())
+        self.assertNotIn(SECRET, text)
+        self.assertNotIn("client_secret_sealed", text)
+        self.assertIn("client_secret_key_id", text)
+
+    def test_what_changes_nothing_leaves_nothing(self):
+        made = self.client.post("/ssh_credentials", {"public_key": samples.ED25519}).json
+        path = "/ssh_credentials/" + made["id"]
+        before = self.changes()
+        self.assert_ok(self.client.get(path))
+        self.assert_ok(self.client.patch(path, {}))
+        self.assert_ok(self.client.patch(path, {"description": ""}))
+        self.assert_error(self.client.patch(path, {"x": 1}), 214)
+        self.assert_error(self.client.delete(path, more=[("If-Match", '"1"')]), 9038)
+        self.assert_error(self.stack.client(self.account.read_only_key).delete(path), 9005)
+        self.assert_ok(self.client.delete(MUTUAL_TLS), 204)
+        self.assertEqual(self.changes(), before)
+
+    def test_a_repeat_is_no_change(self):
+        for _ in range(3):
+            self.client.post("/ssh_credentials", {"public_key": samples.ED25519},
+                             more=[("Idempotency-Key", "k")])
+        self.assertEqual(len(self.changes()), 1)
+
+    def test_operators_changes(self):
+        key_id = self.stack.ctl("key", "list").split()
+        self.account.admin.issue("--description", "a second one")
+        events = self.events("a.event LIKE 'api_key_%'")
+        self.assertEqual({event["event"] for event in events}, {"api_key_created"})
+        self.assertTrue(key_id)
+        for event in events:
+            self.assertIsNone(event["principal_id"])
+            self.assertNotIn("digest", event["after"])
+        self.stack.psql("UPDATE adit.principal SET name = 'by hand' WHERE account_id = '%s'"
+                        % self.account.id)
+        event = self.events("a.event = 'principal_updated'")[-1]
+        self.assertEqual((event["after"]["name"], event["database_user"]), ("by hand", "postgres"))
+
+    def test_nobody_rewrites_it(self):
+        self.client.put(MUTUAL_TLS, {})
+        for sql in ("INSERT INTO adit.audit_event (event, account_id, resource)"
+                    " VALUES ('x', 'x', 'x')",
+                    "UPDATE adit.audit_event SET event = 'x'", "DELETE FROM adit.audit_event",
+                    "TRUNCATE adit.audit_event", "SELECT * FROM adit.audit_event",
+                    "SELECT * FROM adit.audit", "DELETE FROM adit.audit",
+                    "ALTER TABLE adit.mutual_tls_module DISABLE TRIGGER record_change",
+                    "SET session_replication_role = replica"):
+            with self.subTest(sql):
+                self.assertIn("42501", self.stack.psql_run(sql, user="adit").stderr)
+        # The view is for reading, also for its owner.
+        for sql in "DELETE FROM adit.audit", "UPDATE adit.audit SET event = 'x'":
+            self.assertIn("55000", self.stack.psql_run(sql).stderr)
+
+    def test_notification(self):
+        listener = subprocess.Popen(
+            ["psql", "-X", "-q", "-A", "-t"], env=self.stack.pg_env(), text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.addCleanup(listener.wait)
+        self.addCleanup(listener.stdout.close)
+        self.addCleanup(listener.stdin.close)
+
+        def ask(sql):
+            listener.stdin.write(sql + ";\nSELECT 'done';\n")
+            listener.stdin.flush()
+            lines = []
+            while not lines or lines[-1] != "done":
+                ready, _, _ = select.select([listener.stdout], [], [], 10)
+                self.assertTrue(ready or lines, "psql says nothing")
+                lines.append(os.fsdecode(listener.stdout.readline()).rstrip("\n"))
+            # What psql prints of notifications comes behind the answer.
+            return lines
+        ask("LISTEN adit_change")
+        changed = self.client.put(MUTUAL_TLS, {})
+        lines = ask("SELECT 1") + ask("SELECT 1")
+        found = [json.loads(line[line.index("{"):line.rindex("}") + 1])
+                 for line in lines if "adit_change" in line and self.account.id in line]
+        self.assertEqual(found, [{
+            "event": "mutual_tls_module_created", "account_id": self.account.id,
+            "resource": "audited", "revision": int(changed.header("ETag").strip('"'))}])

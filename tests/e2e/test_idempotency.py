@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: MIT
+"""Idempotency-Key on POST."""
+import json
+import threading
+
+from adit import samples
+from adit.case import Case
+
+PATH = "/ssh_credentials"
+BODY = {"public_key": samples.ED25519, "description": "once", "acl": ["bind:*.example.com"]}
+
+
+def once(key):
+    return {"more": [("Idempotency-Key", key)]}
+
+
+class Idempotency(Case):
+    def setUp(self):
+        self.account = self.stack.account()
+        self.client = self.stack.client(self.account.admin.key)
+
+    def rows(self):
+        return int(self.stack.psql("SELECT count(*) FROM adit.ssh_credential WHERE account_id = '%s'"
+                                   % self.account.id))
+
+    def assert_same(self, answer, first):
+        self.assertEqual((answer.status, answer.body, answer.header("ETag")),
+                         (first.status, first.body, first.header("ETag")))
+
+    def test_repeat_is_answered_as_the_first(self):
+        first = self.client.post(PATH, BODY, **once("a-key"))
+        self.assert_ok(first, 201)
+        for _ in range(3):
+            self.assert_same(self.client.post(PATH, BODY, **once("a-key")), first)
+        self.assertEqual(self.rows(), 1)
+        found = self.client.get(PATH + "/" + first.json["id"])
+        self.assertEqual((found.body, found.header("ETag")), (first.body, first.header("ETag")))
+
+    def test_first_answer_outlives_the_credential(self):
+        first = self.client.post(PATH, BODY, **once("k"))
+        path = PATH + "/" + first.json["id"]
+        self.assert_ok(self.client.patch(path, {"description": "changed"}))
+        self.assert_same(self.client.post(PATH, BODY, **once("k")), first)
+        self.assert_ok(self.client.delete(path), 204)
+        self.assert_same(self.client.post(PATH, BODY, **once("k")), first)
+        self.assertEqual(self.rows(), 0)
+
+    def test_same_answer_under_another_host(self):
+        first = self.client.post(PATH, BODY, host="one.example", **once("k"))
+        again = self.client.post(PATH, BODY, host="two.example", **once("k"))
+        self.assertIn("one.example", first.json["uri"])
+        self.assert_same(again, first)
+
+    def test_every_member_comes_back(self):
+        body = dict(BODY, metadata='"\\,{}\u00e9\n', description="",
+                    acl=["*", "bind:a=b", "bind:NULL", "bind:*.x.example"],
+                    owner_id=self.account.member.id, public_key=samples.ED25519 + "\n")
+        first = self.client.post(PATH, body, **once("k"))
+        self.assertEqual(self.assert_ok(first, 201)["acl"], body["acl"])
+        self.assert_same(self.client.post(PATH, body, **once("k")), first)
+
+    def test_another_body(self):
+        self.assert_ok(self.client.post(PATH, BODY, **once("k")), 201)
+        other = dict(BODY, description="another")
+        self.assert_error(self.client.post(PATH, other, **once("k")), 9041)
+        # The same value in other bytes is another body.
+        self.assert_error(self.client.post(PATH, json.dumps(BODY, indent=1).encode(), **once("k")),
+                          9041)
+        self.assertEqual(self.rows(), 1)
+        self.assert_ok(self.client.post(PATH, other, **once("k2")), 201)
+
+    def test_keys_are_each_principals_own(self):
+        member = self.stack.client(self.account.member.key)
+        stranger = self.stack.account()
+        ids = {self.assert_ok(client.post(PATH, BODY, **once("k")), 201)["id"]
+               for client in (self.client, member, self.stack.client(stranger.admin.key))}
+        self.assertEqual(len(ids), 3)
+        # Another key of the same principal is the same principal.
+        second = self.stack.client(self.account.admin.issue())
+        self.assertIn(second.post(PATH, BODY, **once("k")).json["id"], ids)
+
+    def test_refusals_take_no_key(self):
+        bad = dict(BODY, acl=["nonsense"])
+        self.assert_error(self.client.post(PATH, bad, **once("k")), 600)
+        member = self.stack.client(self.account.member.key)
+        foreign = dict(BODY, owner_id=self.account.admin.id)
+        self.assert_error(member.post(PATH, foreign, **once("k")), 630)
+        unknown = dict(BODY, owner_id="usr_" + "0" * 27)
+        self.assert_error(self.client.post(PATH, unknown, **once("k")), 9011)
+        reader = self.stack.client(self.account.read_only_key)
+        self.assert_error(reader.post(PATH, BODY, **once("k")), 9005)
+        self.assert_ok(self.client.post(PATH, BODY, **once("k")), 201)
+        self.assert_error(reader.post(PATH, BODY, **once("k")), 9005)
+        self.assertEqual(self.rows(), 1)
+
+    def test_form(self):
+        for key in ("x", "8e03978e-40d5-43dd-bc93-6894a57f9324", '"quoted"', "k" * 255, "a, b",
+                    "~!@#$%^&*()_+"):
+            with self.subTest(key[:40]):
+                first = self.client.post(PATH, BODY, **once(key))
+                self.assert_ok(first, 201)
+                self.assert_same(self.client.post(PATH, BODY, **once(key)), first)
+        for key in ("k" * 256, "\u00e9", "a\tb", "\x7f"):
+            with self.subTest(repr(key[:40])):
+                before = self.rows()
+                self.assert_error(self.client.post(PATH, BODY, **once(key)), 9040)
+                self.assertEqual(self.rows(), before)
+        # Empty: none was sent.  On other methods it means nothing.
+        before = self.rows()
+        self.assert_ok(self.client.post(PATH, BODY, **once("")), 201)
+        self.assert_ok(self.client.post(PATH, BODY, **once("")), 201)
+        self.assertEqual(self.rows(), before + 2)
+        self.assert_ok(self.client.put("/edges/tls/e/mutual_tls", {}, **once("k" * 300)))
+        self.assert_error(self.nobody.post(PATH, BODY, **once("k" * 256)), 200)
+
+    def at_once(self, count, key, bodies):
+        """Sends that many requests at a time.  Returns their answers."""
+        answers = []
+        barrier = threading.Barrier(count)
+
+        def send(body):
+            barrier.wait()
+            answers.append(self.client.post(PATH, body, **once(key)))
+        threads = [threading.Thread(target=send, args=(bodies[i % len(bodies)],))
+                   for i in range(count)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return answers
+
+    def test_fifty_in_parallel_make_one(self):
+        for turn in range(4):
+            before = self.rows()
+            answers = self.at_once(50, "turn-%d" % turn, [BODY])
+            self.assertEqual({answer.status for answer in answers}, {201})
+            self.assertEqual(len({answer.body for answer in answers}), 1)
+            self.assertEqual(self.rows(), before + 1)
+
+    def test_parallel_with_two_bodies(self):
+        answers = self.at_once(24, "two", [BODY, dict(BODY, description="two")])
+        self.assertEqual({answer.status for answer in answers}, {201, 422})
+        self.assertEqual(sum(answer.status == 201 for answer in answers), 12)
+        self.assertEqual(self.rows(), 1)
+
+    def test_purge(self):
+        self.assert_ok(self.client.post(PATH, BODY, **once("old")), 201)
+        self.assert_ok(self.client.post(PATH, BODY, **once("young")), 201)
+        self.stack.psql("UPDATE adit.idempotency_key SET created_at = created_at"
+                        " - interval '24 hours 1 minute' WHERE key = 'old' AND account_id = '%s'"
+                        % self.account.id)
+        self.assertRegex(self.stack.ctl("purge"), "^[0-9]+ idempotency keys? removed$")
+        self.assertEqual(self.stack.psql(
+            "SELECT key FROM adit.idempotency_key WHERE account_id = '%s'" % self.account.id),
+            "young")
+        self.assert_ok(self.client.post(PATH, BODY, **once("old")), 201)
+        self.assertEqual(self.rows(), 3)
