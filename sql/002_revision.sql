@@ -1,16 +1,18 @@
 -- The revision of each row of the three resources, which the interface shows as its ETag.
 
-CREATE SEQUENCE adit.revision;
-COMMENT ON SEQUENCE adit.revision IS
-    'Revisions of all rows: a number is never given twice, so that a resource that is deleted and made anew does not look like the one that was.';
+-- A number out of 2^53, never a counter: one that is shared would tell each account how much the
+-- others change, and one of its own would come again where a resource is deleted and made anew.
+CREATE FUNCTION adit.new_revision() RETURNS bigint LANGUAGE sql VOLATILE
+RETURN floor(pg_catalog.random() * 9007199254740992)::bigint;
+COMMENT ON FUNCTION adit.new_revision() IS 'A revision: a random number.';
 
 -- Rows from before have revision 0; a default that is not constant would write all of them anew.
 ALTER TABLE adit.ssh_credential ADD COLUMN revision bigint NOT NULL DEFAULT 0;
 ALTER TABLE adit.oauth_module ADD COLUMN revision bigint NOT NULL DEFAULT 0;
 ALTER TABLE adit.mutual_tls_module ADD COLUMN revision bigint NOT NULL DEFAULT 0;
-ALTER TABLE adit.ssh_credential ALTER COLUMN revision SET DEFAULT nextval('adit.revision');
-ALTER TABLE adit.oauth_module ALTER COLUMN revision SET DEFAULT nextval('adit.revision');
-ALTER TABLE adit.mutual_tls_module ALTER COLUMN revision SET DEFAULT nextval('adit.revision');
+ALTER TABLE adit.ssh_credential ALTER COLUMN revision SET DEFAULT adit.new_revision();
+ALTER TABLE adit.oauth_module ALTER COLUMN revision SET DEFAULT adit.new_revision();
+ALTER TABLE adit.mutual_tls_module ALTER COLUMN revision SET DEFAULT adit.new_revision();
 COMMENT ON COLUMN adit.ssh_credential.revision IS 'Changes whenever the row does: its ETag.';
 COMMENT ON COLUMN adit.oauth_module.revision IS 'Changes whenever the row does: its ETag.';
 COMMENT ON COLUMN adit.mutual_tls_module.revision IS 'Changes whenever the row does: its ETag.';
@@ -18,7 +20,7 @@ COMMENT ON COLUMN adit.mutual_tls_module.revision IS 'Changes whenever the row d
 -- Whoever changes a row, the responder or somebody at psql.
 CREATE FUNCTION adit.renew_revision() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    NEW.revision := pg_catalog.nextval('adit.revision');
+    NEW.revision := adit.new_revision();
     RETURN NEW;
 END
 $$;

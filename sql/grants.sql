@@ -23,7 +23,6 @@ BEGIN
         GRANT SELECT, INSERT, DELETE ON adit.ssh_credential TO adit_responder;
         GRANT UPDATE (description, metadata, acl) ON adit.ssh_credential TO adit_responder;
         GRANT SELECT, INSERT ON adit.idempotency_key TO adit_responder;
-        GRANT USAGE ON SEQUENCE adit.revision TO adit_responder;
         GRANT SELECT, INSERT, UPDATE, DELETE
             ON adit.oauth_module, adit.mutual_tls_module TO adit_responder;
     END IF;

@@ -63,6 +63,9 @@ int ctl_key_issue(struct ctl *ctl);
 int ctl_key_list(struct ctl *ctl);
 int ctl_key_revoke(struct ctl *ctl);
 int ctl_secrets_init(struct ctl *ctl);
+int ctl_secrets_add_key(struct ctl *ctl);
+int ctl_secrets_rekey(struct ctl *ctl);
+int ctl_purge(struct ctl *ctl);
 int ctl_openapi(struct ctl *ctl);
 int ctl_doctor(struct ctl *ctl);
 

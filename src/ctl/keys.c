@@ -6,7 +6,6 @@
 #include "ctl/ctl.h"
 #include "store/account.h"
 #include "store/api_key.h"
-#include "store/keyring.h"
 
 /* Ten years, as the longest time that makes sense to write down. */
 #define EXPIRES_MAX_S (INT64_C(3660) * 24 * 3600)
@@ -113,14 +112,4 @@ int ctl_key_revoke(struct ctl *ctl)
     return found ? CTL_OK
                  : ctl_fail("there is no API key with that id; 'aditctl key list' "
                             "shows the ids");
-}
-
-int ctl_secrets_init(struct ctl *ctl)
-{
-    char reason[CONF_REASON_SIZE];
-
-    if (!keyring_create(ctl->conf.key_file, reason, sizeof reason))
-        return ctl_fail("%s", reason);
-    printf("%s\n", ctl->conf.key_file);
-    return CTL_OK;
 }

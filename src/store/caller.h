@@ -33,7 +33,7 @@ enum caller_column { CALLER_ACCOUNT_ID, CALLER_READ_ONLY, CALLER_N_COLUMNS };
 
 struct store {
     struct pg *pg;
-    const struct keyring *keyring;
+    struct keyring *keyring;
     struct account_hints *hints;
 };
 

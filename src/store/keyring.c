@@ -26,6 +26,8 @@ struct sealing_key {
 struct keyring {
     struct sealing_key keys[MAX_KEYS];
     size_t n;
+    char *path;
+    struct stat read_at; /* what the file was when it was read */
 };
 
 /* ---- the key file ---- */
@@ -137,7 +139,9 @@ struct keyring *keyring_load(const char *path, char *reason, size_t size)
     }
     setvbuf(file, NULL, _IONBF, 0); /* no copy of a key in a buffer that is not wiped */
     keyring = calloc(1, sizeof *keyring);
-    if (!keyring)
+    if (keyring)
+        keyring->path = strdup(path);
+    if (!keyring || !keyring->path)
         snprintf(reason, size, "out of memory");
     else if (fstat(fileno(file), &status) != 0 || !S_ISREG(status.st_mode))
         snprintf(reason, size, "%s: is not a file", path);
@@ -145,6 +149,8 @@ struct keyring *keyring_load(const char *path, char *reason, size_t size)
         snprintf(reason, size, "%s: others than its owner may read it; chmod o= it", path);
     else
         ok = read_lines(keyring, file, path, reason, size);
+    if (ok)
+        keyring->read_at = status;
     fclose(file);
     if (ok)
         return keyring;
@@ -156,33 +162,139 @@ void keyring_free(struct keyring *keyring)
 {
     if (!keyring)
         return;
+    free(keyring->path);
     explicit_bzero(keyring, sizeof *keyring);
     free(keyring);
 }
 
-bool keyring_create(const char *path, char *reason, size_t size)
+const char *keyring_first(const struct keyring *keyring)
+{
+    return keyring->keys[0].id;
+}
+
+/* Reads the file again if it is another one than it was.  Returns whether there are other keys now.
+ */
+static bool read_again(struct keyring *keyring)
+{
+    char reason[256];
+    struct stat now;
+    struct keyring *other;
+    struct keyring kept;
+
+    if (stat(keyring->path, &now) != 0 ||
+        (now.st_ino == keyring->read_at.st_ino && now.st_size == keyring->read_at.st_size &&
+         memcmp(&now.st_mtim, &keyring->read_at.st_mtim, sizeof now.st_mtim) == 0))
+        return false;
+    other = keyring_load(keyring->path, reason, sizeof reason);
+    if (!other)
+        return false;
+    kept = *keyring;
+    *keyring = *other;
+    *other = kept;
+    explicit_bzero(&kept, sizeof kept);
+    keyring_free(other);
+    return true;
+}
+
+/* ---- making keys ---- */
+
+#define LINE_SIZE (8 + 1 + 2 * CRYPT_KEY_LEN + 1)
+
+/* Makes the line of a new key: eight hexadecimal digits to know it by, and the key. */
+static bool make_line(char line[LINE_SIZE + 1], char *reason, size_t size)
 {
     unsigned char random[4 + CRYPT_KEY_LEN];
-    char line[8 + 2 + 2 * CRYPT_KEY_LEN + 2];
     size_t len = 0;
-    int fd;
-    bool ok;
 
     if (getrandom(random, sizeof random, 0) != sizeof random) {
         snprintf(reason, size, "the system has no random numbers");
         return false;
     }
     for (size_t i = 0; i < sizeof random; i++)
-        len +=
-            (size_t)snprintf(line + len, sizeof line - len, "%s%02x", i == 4 ? " " : "", random[i]);
+        len += (size_t)snprintf(line + len, LINE_SIZE + 1 - len, "%s%02x", i == 4 ? " " : "",
+                                random[i]);
     line[len++] = '\n';
+    line[len] = '\0';
+    explicit_bzero(random, sizeof random);
+    return true;
+}
+
+bool keyring_create(const char *path, char *reason, size_t size)
+{
+    char line[LINE_SIZE + 1];
+    int fd;
+    bool ok;
+
+    if (!make_line(line, reason, size))
+        return false;
     fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    ok = fd >= 0 && write(fd, line, len) == (ssize_t)len && fsync(fd) == 0;
+    ok = fd >= 0 && write(fd, line, LINE_SIZE) == LINE_SIZE && fsync(fd) == 0;
     if (!ok)
         snprintf(reason, size, "%s: cannot be made: %s", path, strerror(errno));
     if (fd >= 0)
         close(fd);
-    explicit_bzero(random, sizeof random);
+    explicit_bzero(line, sizeof line);
+    return ok;
+}
+
+/* Copies what is left of a file, by way of memory that is wiped. */
+static bool copy_rest(int from, int to)
+{
+    char bytes[4096];
+    ssize_t n;
+
+    while ((n = read(from, bytes, sizeof bytes)) > 0) {
+        if (write(to, bytes, (size_t)n) != n)
+            break;
+    }
+    explicit_bzero(bytes, sizeof bytes);
+    return n == 0;
+}
+
+/* The new file is whole, and its owner's and group's as the old one was, before it takes its
+ * place. */
+static bool write_before(const char *path, const char *new_path, const char *line)
+{
+    struct stat status;
+    int from = open(path, O_RDONLY | O_CLOEXEC);
+    int to = open(new_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    bool ok = from >= 0 && to >= 0 && fstat(from, &status) == 0 &&
+              write(to, line, LINE_SIZE) == LINE_SIZE && copy_rest(from, to) &&
+              fchown(to, status.st_uid, status.st_gid) == 0 &&
+              fchmod(to, status.st_mode & 0777) == 0 && fsync(to) == 0 &&
+              rename(new_path, path) == 0;
+    int error = errno;
+
+    if (from >= 0)
+        close(from);
+    if (to >= 0)
+        close(to);
+    if (to >= 0 && !ok)
+        unlink(new_path);
+    errno = error;
+    return ok;
+}
+
+bool keyring_add(const char *path, char *reason, size_t size)
+{
+    struct keyring *keyring = keyring_load(path, reason, size);
+    char line[LINE_SIZE + 1];
+    struct buf new_path = {0};
+    bool ok = keyring != NULL;
+
+    if (ok && keyring->n == MAX_KEYS) {
+        snprintf(reason, size, "%s: there are %d keys in it; remove those that seal nothing", path,
+                 MAX_KEYS);
+        ok = false;
+    }
+    keyring_free(keyring);
+    buf_printf(&new_path, "%s.new", path);
+    ok = ok && make_line(line, reason, size);
+    if (ok && (new_path.failed || !write_before(path, new_path.data, line))) {
+        snprintf(reason, size, "%s: cannot be replaced by %s.new: %s", path, path, strerror(errno));
+        ok = false;
+    }
+    buf_free(&new_path);
     explicit_bzero(line, sizeof line);
     return ok;
 }
@@ -229,15 +341,17 @@ static const struct sealing_key *find_key(const struct keyring *keyring, struct 
     return NULL;
 }
 
-bool keyring_open(const struct keyring *keyring, const struct keyring_place *place,
-                  struct text key_id, const unsigned char *sealed, size_t len, struct arena *arena,
-                  struct text *secret, struct error *err)
+bool keyring_open(struct keyring *keyring, const struct keyring_place *place, struct text key_id,
+                  const unsigned char *sealed, size_t len, struct arena *arena, struct text *secret,
+                  struct error *err)
 {
     const struct sealing_key *key = find_key(keyring, key_id);
     struct buf aad = {0};
     enum crypt_opened opened = CRYPT_NO_MEMORY;
     char *out;
 
+    if (!key && read_again(keyring))
+        key = find_key(keyring, key_id);
     if (!key)
         return error_cause(err, ERR_SECRET_UNREADABLE,
                            "secrets: %s is sealed under key '%.64s', which the key file lacks",

@@ -28,6 +28,13 @@ void keyring_free(struct keyring *keyring);
  * with the reason. */
 bool keyring_create(const char *path, char *reason, size_t size);
 
+/* Puts a new key in front of those of a key file, whose owner, group and mode stay: it is the one
+ * that seals from then on.  The file is whole at any moment.  Returns false with the reason. */
+bool keyring_add(const char *path, char *reason, size_t size);
+
+/* Returns the id of the key that seals, which belongs to the keyring. */
+const char *keyring_first(const struct keyring *keyring);
+
 /* The place that a sealed secret is bound to: moved anywhere else, it cannot be opened. */
 struct keyring_place {
     const char *column; /* "<table>.<column>" */
@@ -42,10 +49,11 @@ bool keyring_seal(const struct keyring *keyring, const struct keyring_place *pla
                   struct text secret, struct arena *arena, struct text *key_id,
                   const unsigned char **sealed, size_t *len, struct error *err);
 
-/* Opens what keyring_seal() made for the same place into *secret, which belongs to the arena.
+/* Opens what keyring_seal() made for the same place into *secret, which belongs to the arena.  For
+ * a key that it has not, the keyring reads its file again where that was replaced.
  * Returns false with ERR_SECRET_UNREADABLE and a cause for the log, or ERR_OUT_OF_MEMORY. */
-bool keyring_open(const struct keyring *keyring, const struct keyring_place *place,
-                  struct text key_id, const unsigned char *sealed, size_t len, struct arena *arena,
-                  struct text *secret, struct error *err);
+bool keyring_open(struct keyring *keyring, const struct keyring_place *place, struct text key_id,
+                  const unsigned char *sealed, size_t len, struct arena *arena, struct text *secret,
+                  struct error *err);
 
 #endif

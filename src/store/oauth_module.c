@@ -3,8 +3,7 @@
 #include "store/oauth_module.h"
 
 #include "store/caller.h"
-
-#define COLUMN "oauth_module.client_secret_sealed"
+#include "store/oauth_secret.h"
 
 /* A client secret is sealed for its row, of which the account is part, before the statement looks
  * the account up.  So the account is guessed from what the key's earlier requests showed; where the
@@ -103,17 +102,6 @@ static const struct pg_statement delete_statement = {
 
 enum delete_column { COLUMN_DELETED_EDGE_ID = CALLER_N_COLUMNS, COLUMN_IS_THERE };
 
-static struct keyring_place place_of(struct text account_id, const struct oauth_route *route,
-                                     int provider)
-{
-    return (struct keyring_place){
-        .column = COLUMN,
-        .account_id = account_id,
-        .ids = {route->edge_id, route->route_id},
-        .position = provider,
-    };
-}
-
 /* A client secret under seal; all zero where there is none. */
 struct sealed {
     struct text key_id;
@@ -156,7 +144,7 @@ static bool try_put(struct store *store, const struct caller *caller,
                     const struct oauth_route *route, struct oauth_module *module,
                     struct text account_id, struct arena *arena, bool *right, struct error *err)
 {
-    struct keyring_place place = place_of(account_id, route, module->provider);
+    struct keyring_place place = oauth_secret_place(account_id, route, module->provider);
     struct sealed sealed = {.len = 0};
     struct pg_params params;
     struct pg_result *result;
@@ -219,7 +207,7 @@ static bool open_secret(const struct store *store, const struct pg_result *resul
                         struct arena *arena, struct error *err)
 {
     struct keyring_place place =
-        place_of(pg_text(result, 0, CALLER_ACCOUNT_ID), route, module->provider);
+        oauth_secret_place(pg_text(result, 0, CALLER_ACCOUNT_ID), route, module->provider);
     size_t len;
     const unsigned char *sealed = pg_bytes(result, 0, COLUMN_SECRET_SEALED, &len);
 

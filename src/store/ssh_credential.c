@@ -79,7 +79,7 @@ static const struct pg_statement create_once_statement = {
     "INSERT INTO adit.idempotency_key AS i (account_id, principal_id, key, request_digest,"
     " base_url, id, revision, owner_id, description, metadata, acl, public_key)"
     " SELECT owner.account_id, owner.principal_id, $11::text, $12::bytea, $13::text, $3::text,"
-    " pg_catalog.nextval('adit.revision'), owner.id, coalesce($8::text, ''),"
+    " adit.new_revision(), owner.id, coalesce($8::text, ''),"
     " coalesce($9::text, ''), coalesce($10::text[], '{}'), $5::text"
     " FROM caller JOIN owner USING (account_id)"
     " WHERE " CALLER_MAY_WRITE " AND owner.may_own AND owner.is_there"

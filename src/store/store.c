@@ -37,7 +37,7 @@ bool store_caller(struct text key, struct caller *caller, struct error *err)
     return crypt_sha256(key.s, key.len, caller->digest) || error_set(err, ERR_OUT_OF_MEMORY);
 }
 
-struct store *store_new(struct pg *pg, const struct keyring *keyring)
+struct store *store_new(struct pg *pg, struct keyring *keyring)
 {
     struct store *store = calloc(1, sizeof *store);
     struct account_hints *hints = calloc(1, sizeof *hints);

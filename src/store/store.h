@@ -33,7 +33,7 @@ struct store;
 
 /* Returns a store over a connection and a keyring, both of which must outlive it, or NULL where
  * there is no memory. */
-struct store *store_new(struct pg *pg, const struct keyring *keyring);
+struct store *store_new(struct pg *pg, struct keyring *keyring);
 void store_free(struct store *store);
 
 /* Checks the API key alone, and that it may write where writes is true.  Returns false with

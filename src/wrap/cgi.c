@@ -62,8 +62,7 @@ void cgi_read_variables(char *const *variables, const char *version_variable,
         {version_variable, &request->version, &request->version_repeated},
         {"HTTP_IF_MATCH", &request->if_match, &request->condition_repeated},
         {"HTTP_IF_NONE_MATCH", &request->if_none_match, &request->condition_repeated},
-        {"HTTP_IDEMPOTENCY_KEY", &request->idempotency_key,
-         &request->idempotency_key_repeated},
+        {"HTTP_IDEMPOTENCY_KEY", &request->idempotency_key, &request->idempotency_key_repeated},
     };
 
     *request = (struct request){.authorization_repeated = false};

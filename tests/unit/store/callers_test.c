@@ -9,6 +9,8 @@
 #include "cases.h"
 #include "store/account.h"
 #include "store/api_key.h"
+#include "store/idempotency_key.h"
+#include "store/oauth_secret.h"
 #include "store/schema.h"
 #include "store/tried.h"
 #include "suites.h"
@@ -278,6 +280,48 @@ static void ignore_grant(void *context, const char *what, bool is_missing)
     (void)context, (void)what, (void)is_missing;
 }
 
+#define KEY_0 "0000000000000000000000000000000000000000000000000000000000000000"
+#define KEY_1 "1111111111111111111111111111111111111111111111111111111111111111"
+
+static void ignore_unreadable(struct text edge_id, struct text route_id, const char *cause)
+{
+    (void)edge_id, (void)route_id, (void)cause;
+}
+
+/* Puts a module by way of a keyring of its own. */
+static void put_with(struct keyring *keyring)
+{
+    struct store *saved = tried.store;
+    struct text items[5];
+    struct oauth_module module = tried_full_module(items);
+
+    tried.store = store_new(tried.owner, keyring);
+    ck_assert(tried_put_oauth(&tried.admin, &module));
+    store_free(tried.store);
+    tried.store = saved;
+}
+
+static void rekey_and_purge(void)
+{
+    struct keyring *old = tried_keyring("old " KEY_0 "\n");
+    struct keyring *both = tried_keyring("new " KEY_1 "\nold " KEY_0 "\n");
+    struct oauth_secret_rekeying done;
+    int64_t n;
+
+    put_with(old);
+    ck_assert(oauth_secret_rekey(tried.owner, both, ignore_unreadable, &done, &tried.err));
+    ck_assert_int_eq(done.n_sealed, 1);
+    ck_assert_int_eq(done.n_left, 0);
+    /* What is under a key that is not there is left. */
+    ck_assert(oauth_secret_rekey(tried.owner, old, ignore_unreadable, &done, &tried.err));
+    ck_assert_int_eq(done.n_sealed, 0);
+    ck_assert_int_eq(done.n_left, 1);
+    ck_assert(idempotency_key_purge(tried.owner, &n, &tried.err));
+    ck_assert_int_eq(n, 0);
+    keyring_free(old);
+    keyring_free(both);
+}
+
 /* Runs everything over one connection, and asks the server what it has prepared then. */
 START_TEST(statements_of_case_file)
 {
@@ -307,6 +351,7 @@ START_TEST(statements_of_case_file)
     ck_assert(principal_list(tried.owner, "user", &result, &tried.err));
     pg_result_free(result);
     ck_assert(api_key_revoke(tried.owner, text_of("ak_x"), &found, &tried.err));
+    rekey_and_purge();
     cases_run("statements.cases", check_statement);
     ck_assert_int_eq(database_number(tried.owner, "SELECT count(*) - 2"
                                                   " FROM pg_catalog.pg_prepared_statements"),

@@ -193,7 +193,7 @@ struct sealed {
     size_t len;
 };
 
-static struct sealed seal(const struct keyring *keyring, struct text secret, struct arena *arena)
+static struct sealed seal(struct keyring *keyring, struct text secret, struct arena *arena)
 {
     struct sealed sealed;
     struct error err;
@@ -204,7 +204,7 @@ static struct sealed seal(const struct keyring *keyring, struct text secret, str
     return sealed;
 }
 
-static bool open_at(const struct keyring *keyring, const struct keyring_place *at,
+static bool open_at(struct keyring *keyring, const struct keyring_place *at,
                     const struct sealed *sealed, struct text *secret, struct arena *arena,
                     struct error *err)
 {
@@ -212,7 +212,7 @@ static bool open_at(const struct keyring *keyring, const struct keyring_place *a
                         err);
 }
 
-static void expect_unreadable(const struct keyring *keyring, const struct keyring_place *at,
+static void expect_unreadable(struct keyring *keyring, const struct keyring_place *at,
                               const struct sealed *sealed, const char *cause)
 {
     struct arena arena = {0};
@@ -309,6 +309,7 @@ START_TEST(rotation)
     struct text secret;
     struct error err;
 
+    unlink(path); /* or they would read it again */
     ck_assert(text_eq(sealed.key_id, text_of("old")));
     ck_assert(open_at(both, &place, &sealed, &secret, &arena, &err));
     ck_assert(text_eq(secret, text_of("hush")));
@@ -322,6 +323,55 @@ START_TEST(rotation)
     keyring_free(both);
     keyring_free(new);
     keyring_free(renamed);
+}
+END_TEST
+
+/* For a key that it has not, a keyring reads its file again; what it finds there has to be good. */
+START_TEST(file_read_again)
+{
+    struct keyring *keyring = load("old " KEY_0 "\n");
+    struct keyring *both = load("new " KEY_1 "\nold " KEY_0 "\n");
+    struct arena arena = {0};
+    struct sealed sealed = seal(both, text_of("hush"), &arena);
+    struct text secret;
+    struct error err;
+
+    write_file("nonsense", 8, 0600);
+    expect_unreadable(keyring, &place, &sealed, "'new', which the key file lacks");
+    write_file("new " KEY_1 "\n", 69, 0604);
+    expect_unreadable(keyring, &place, &sealed, "'new', which the key file lacks");
+    ck_assert_str_eq(keyring_first(keyring), "old");
+    write_file("new " KEY_1 "\nold " KEY_0 "\n", 138, 0600);
+    ck_assert(open_at(keyring, &place, &sealed, &secret, &arena, &err));
+    ck_assert(text_eq(secret, text_of("hush")));
+    ck_assert_str_eq(keyring_first(keyring), "new");
+    arena_free(&arena);
+    keyring_free(keyring);
+    keyring_free(both);
+}
+END_TEST
+
+START_TEST(key_added)
+{
+    struct keyring *keyring = load("# kept\nold " KEY_0 "\n");
+    char reason[256] = "";
+    struct stat status;
+
+    keyring_free(keyring);
+    ck_assert_int_eq(chmod(path, 0640), 0);
+    for (int n = 1; n < 16; n++)
+        ck_assert_msg(keyring_add(path, reason, sizeof reason), "%s", reason);
+    ck_assert(!keyring_add(path, reason, sizeof reason));
+    ck_assert_ptr_nonnull(strstr(reason, "there are 16 keys"));
+    ck_assert_int_eq(stat(path, &status), 0);
+    ck_assert_uint_eq(status.st_mode & 0777, 0640);
+    keyring = keyring_load(path, reason, sizeof reason);
+    ck_assert_msg(keyring != NULL, "%s", reason);
+    ck_assert_uint_eq(strlen(keyring_first(keyring)), 8);
+    keyring_free(keyring);
+    unlink(path);
+    ck_assert(!keyring_add(path, reason, sizeof reason));
+    ck_assert_ptr_nonnull(strstr(reason, "there is no such file"));
 }
 END_TEST
 
@@ -339,6 +389,8 @@ Suite *keyring_suite(void)
     tcase_add_test(tcase, bound_to_its_place);
     tcase_add_test(tcase, altered_and_cut);
     tcase_add_test(tcase, rotation);
+    tcase_add_test(tcase, file_read_again);
+    tcase_add_test(tcase, key_added);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -9,18 +9,25 @@
 
 struct tried tried;
 
-static struct keyring *make_keyring(void)
+struct keyring *tried_keyring(const char *content)
 {
     const char *tmp = getenv("TMPDIR");
     char dir[64];
     char path[96];
     char reason[256] = "";
     struct keyring *made;
+    FILE *file;
 
     snprintf(dir, sizeof dir, "%.32s/adit-store.XXXXXX", tmp ? tmp : "/tmp");
     ck_assert_ptr_nonnull(mkdtemp(dir));
     snprintf(path, sizeof path, "%s/key", dir);
     ck_assert_msg(keyring_create(path, reason, sizeof reason), "%s", reason);
+    if (content) {
+        file = fopen(path, "w");
+        ck_assert_ptr_nonnull(file);
+        fputs(content, file);
+        ck_assert_int_eq(fclose(file), 0);
+    }
     made = keyring_load(path, reason, sizeof reason);
     ck_assert_msg(made != NULL, "%s", reason);
     unlink(path);
@@ -44,7 +51,7 @@ void tried_set_up(void)
     tried.member = database_issue(tried.owner, tried.who.member, false, 0, NULL);
     tried.reader = database_issue(tried.owner, tried.who.admin, true, 0, NULL);
     tried.other = database_issue(tried.owner, tried.who.other_admin, false, 0, NULL);
-    tried.keyring = make_keyring();
+    tried.keyring = tried_keyring(NULL);
     tried.responder = database_connect(name, "adit_tester");
     tried.store = store_new(tried.responder, tried.keyring);
     ck_assert_ptr_nonnull(tried.store);

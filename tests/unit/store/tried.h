@@ -42,6 +42,10 @@ bool tried_get(const struct caller *caller, const char *id, struct ssh_credentia
 void tried_have(const struct caller *caller, const char *id);
 
 /* The module of this route has every column set, the secret to this. */
+/* Returns the keyring of a key file that holds this, or (NULL) one new key.  The caller frees it.
+ */
+struct keyring *tried_keyring(const char *content);
+
 extern const struct oauth_route tried_route;
 #define TRIED_SECRET "hush \xC3\xA9"
 struct oauth_module tried_full_module(struct text items[5]);

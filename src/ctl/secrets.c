@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* aditctl secrets, and aditctl purge. */
+#include "ctl/ctl.h"
+#include "store/idempotency_key.h"
+#include "store/keyring.h"
+#include "store/oauth_secret.h"
+
+int ctl_secrets_init(struct ctl *ctl)
+{
+    char reason[CONF_REASON_SIZE];
+
+    if (!keyring_create(ctl->conf.key_file, reason, sizeof reason))
+        return ctl_fail("%s", reason);
+    printf("%s\n", ctl->conf.key_file);
+    return CTL_OK;
+}
+
+int ctl_secrets_add_key(struct ctl *ctl)
+{
+    char reason[CONF_REASON_SIZE];
+
+    if (!keyring_add(ctl->conf.key_file, reason, sizeof reason))
+        return ctl_fail("%s", reason);
+    printf("%s\n", ctl->conf.key_file);
+    return CTL_OK;
+}
+
+static void print_unreadable(struct text edge_id, struct text route_id, const char *cause)
+{
+    ctl_fail("edge %s, route %s: %s", edge_id.s, route_id.s, cause);
+}
+
+int ctl_secrets_rekey(struct ctl *ctl)
+{
+    char reason[CONF_REASON_SIZE];
+    struct keyring *keyring = keyring_load(ctl->conf.key_file, reason, sizeof reason);
+    struct oauth_secret_rekeying done;
+    struct error err;
+    bool ok;
+
+    if (!keyring)
+        return ctl_fail("%s", reason);
+    ok = oauth_secret_rekey(ctl->pg, keyring, print_unreadable, &done, &err);
+    if (ok)
+        printf("%d secrets sealed under key %s\n", done.n_sealed, keyring_first(keyring));
+    keyring_free(keyring);
+    if (!ok)
+        return ctl_fail_error(&err);
+    if (done.n_left > 0)
+        return ctl_fail("%d secrets are under other keys; run this again once every responder has "
+                        "the new key file",
+                        done.n_left);
+    return CTL_OK;
+}
+
+int ctl_purge(struct ctl *ctl)
+{
+    struct error err;
+    int64_t n;
+
+    if (!idempotency_key_purge(ctl->pg, &n, &err))
+        return ctl_fail_error(&err);
+    printf("%lld idempotency key%s removed\n", (long long)n, n == 1 ? "" : "s");
+    return CTL_OK;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* Client secrets under seal: the place that each belongs to, and sealing all of them anew. */
+#ifndef ADIT_STORE_OAUTH_SECRET_H
+#define ADIT_STORE_OAUTH_SECRET_H
+
+#include "store/keyring.h"
+#include "store/oauth_module.h"
+
+/* Returns the place of the client secret of a route's module.  Text keeps its owner. */
+struct keyring_place oauth_secret_place(struct text account_id, const struct oauth_route *route,
+                                        int provider);
+
+/* What came of sealing anew. */
+struct oauth_secret_rekeying {
+    int n_sealed;
+    int n_left; /* secrets that are under another key still */
+};
+
+/* Seals every client secret that is not under the keyring's first key anew under it, while requests
+ * go on: what somebody else writes meanwhile stays.  Calls unreadable for each that cannot be
+ * opened, with its route and the cause, and leaves it.  Returns false with *err. */
+bool oauth_secret_rekey(struct pg *pg, struct keyring *keyring,
+                        void (*unreadable)(struct text edge_id, struct text route_id,
+                                           const char *cause),
+                        struct oauth_secret_rekeying *done, struct error *err);
+
+#endif

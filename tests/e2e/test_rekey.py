@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: MIT
+"""Sealing all client secrets anew, and what becomes of secrets that were moved or altered."""
+import os
+import threading
+
+from adit.case import Case
+
+SECRET = "hush, says the test number %d"
+
+
+def path(n):
+    return "/edges/https/rekeyed/routes/r%d/oauth" % n
+
+
+def body(n):
+    return {"provider": {"provider_c": {"client_id": "app", "client_secret": SECRET % n}}}
+
+
+class Rekey(Case):
+    stack_name = "rekey"
+
+    def key_file(self):
+        return os.path.join(self.stack.state, "adit.key")
+
+    def key_ids(self):
+        with open(self.key_file(), encoding="utf-8") as file:
+            return [line.split()[0] for line in file if line.strip()]
+
+    def keep_first_key(self):
+        with open(self.key_file(), encoding="utf-8") as file:
+            first = file.readline()
+        with open(self.key_file(), "w", encoding="utf-8") as file:
+            file.write(first)
+        self.stack.restart()
+
+    def used_keys(self):
+        return self.stack.psql("SELECT DISTINCT client_secret_key_id FROM adit.oauth_module"
+                               " WHERE client_secret_sealed IS NOT NULL").split()
+
+    def secret(self, n):
+        answer = self.admin.get(path(n))
+        self.assert_ok(answer)
+        return answer.json["provider"]["provider_c"]["client_secret"]
+
+    def test_while_requests_run(self):
+        count = 250
+        for n in range(count):
+            self.assert_ok(self.admin.put(path(n), body(n)))
+        tags = {n: self.admin.get(path(n)).header("ETag") for n in range(0, count, 10)}
+        stop = threading.Event()
+        faults = []
+
+        def work(first):
+            n = first
+            while not stop.is_set():
+                try:
+                    answer = self.admin.put(path(n), body(n)) if n % 10 == 1 else None
+                    if answer:
+                        self.assert_ok(answer)
+                    self.assertEqual(self.secret(n), SECRET % n)
+                except AssertionError as error:
+                    faults.append(str(error))
+                n = (n + 7) % count
+        threads = [threading.Thread(target=work, args=(first,)) for first in range(4)]
+        for thread in threads:
+            thread.start()
+        try:
+            before = os.stat(self.key_file())
+            old = self.key_ids()
+            self.assertEqual(self.stack.ctl("secrets", "add-key"), self.key_file())
+            after = os.stat(self.key_file())
+            self.assertEqual((before.st_mode, before.st_uid, before.st_gid),
+                             (after.st_mode, after.st_uid, after.st_gid))
+            new = self.key_ids()
+            self.assertEqual(new[1:], old)
+            for _ in range(20):
+                done = self.stack.ctl_run("secrets", "rekey")
+                if done.returncode == 0:
+                    break
+                self.assertIn("run this again", done.stderr)
+            self.assertRegex(done.stdout, "secrets sealed under key " + new[0])
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
+        self.assertEqual(faults, [])
+        self.stack.ctl_run("secrets", "rekey", check=True)
+        self.assertEqual(self.used_keys(), [new[0]])
+        for n in range(count):
+            self.assertEqual(self.secret(n), SECRET % n)
+        # Nothing that a caller sees has changed; the record says what happened.
+        for n, tag in tags.items():
+            self.assertEqual(self.admin.get(path(n)).header("ETag"), tag)
+        self.assertNotEqual(self.stack.psql(
+            "SELECT count(*) FROM adit.audit WHERE event = 'oauth_module_rekeyed'"), "0")
+        # The old key is of no use any more.
+        self.keep_first_key()
+        self.assertEqual(self.secret(3), SECRET % 3)
+        self.assert_ok(self.admin.put(path(0), body(0)))
+
+    def test_what_was_moved_or_altered(self):
+        for n in 900, 901:
+            self.assert_ok(self.admin.put(path(n), body(n)))
+        self.assert_ok(self.admin.put(path(902), {"provider": {"provider_d": {
+            "client_id": "app", "client_secret": "another"}}}))
+        stranger = self.stack.account()
+        other = self.stack.client(stranger.admin.key)
+        self.assert_ok(other.put(path(900), body(900)))
+        row = "UPDATE adit.oauth_module AS m SET %s FROM adit.oauth_module AS o WHERE"
+        mine = " m.account_id = '%s' AND m.route_id = 'r900'" % self.home.id
+        sealed = "client_secret_sealed = o.client_secret_sealed"
+        flip = "client_secret_sealed = set_byte(m.client_secret_sealed, %d," \
+            " get_byte(m.client_secret_sealed, %d) # 1)"
+        from_other = " AND o.account_id = '%s' AND o.route_id = 'r900'" % stranger.id
+        same = " AND o.account_id = m.account_id AND o.route_id = "
+        length = 28 + len(SECRET % 900)
+        for name, sql in [
+                ("another row", row % sealed + mine + same + "'r901'"),
+                ("another provider's", row % sealed + mine + same + "'r902'"),
+                ("another account", row % sealed + mine + from_other),
+                ("provider changed", row % "provider = 4" + mine + same + "'r900'"),
+                ("unknown key id", row % "client_secret_key_id = 'none'" + mine + same + "'r900'"),
+                ("cut", row % "client_secret_sealed = substr(m.client_secret_sealed, 1, 29)"
+                 + mine + same + "'r900'"),
+                ("first byte cut", row % "client_secret_sealed = substr(m.client_secret_sealed, 2)"
+                 + mine + same + "'r900'")] + [
+                ("bit of byte %d" % at, row % (flip % (at, at)) + mine + same + "'r900'")
+                for at in (0, 11, 12, length - 17, length - 16, length - 1)]:
+            with self.subTest(name):
+                self.assert_ok(self.admin.put(path(900), body(900)))
+                self.assertEqual(self.secret(900), SECRET % 900)
+                self.stack.psql(sql)
+                answer = self.admin.get(path(900))
+                self.assert_error(answer, 9036)
+                self.assertNotIn(b"hush", answer.body)
+        self.assertEqual(self.secret(901), SECRET % 901)
+        # It does not keep the others from being sealed anew, and is named.
+        self.stack.ctl("secrets", "add-key")
+        done = self.stack.ctl_run("secrets", "rekey")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("edge rekeyed, route r900: ", done.stderr)
+        self.assertNotIn("hush", done.stderr + done.stdout)
+        self.assert_ok(self.admin.put(path(900), body(900)))
+        self.assertEqual(self.stack.ctl_run("secrets", "rekey").returncode, 0)
+
+    def test_key_file_missing_or_full(self):
+        key_file = self.key_file()
+        os.rename(key_file, key_file + ".away")
+        try:
+            for command in ("rekey", "add-key"):
+                done = self.stack.ctl_run("secrets", command)
+                self.assertEqual(done.returncode, 1)
+                self.assertIn("there is no such file", done.stderr)
+            # Workers that run have their keys.
+            self.assert_ok(self.admin.put(path(910), body(910)))
+            self.assertEqual(self.secret(910), SECRET % 910)
+        finally:
+            os.rename(key_file + ".away", key_file)
+        while len(self.key_ids()) < 16:
+            self.stack.ctl("secrets", "add-key")
+        done = self.stack.ctl_run("secrets", "add-key")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("there are 16 keys", done.stderr)
+        self.assertEqual(self.stack.ctl_run("secrets", "rekey").returncode, 0)
+        self.keep_first_key()
+        self.assertEqual(self.secret(910), SECRET % 910)
