@@ -142,7 +142,21 @@ class Expander:
 
     # ---- operations ----
 
-    def expand_operation(self, operation):
+    def add_conditions(self, operation, is_read):
+        """What goes with an operation on one resource."""
+        etag = {"ETag": ref("headers", "ETag")}
+        for response in operation["responses"].values():
+            if "content" in response:
+                response["headers"] = {**etag, **response.get("headers", {})}
+        if is_read:
+            operation["responses"]["304"] = {
+                "description": "It still has the tag that If-None-Match names.", "headers": etag}
+        operation.setdefault("parameters", []).extend(
+            [ref("parameters", "IfMatch"), ref("parameters", "IfNoneMatch")])
+
+    def expand_operation(self, method, operation):
+        if "condition" in operation["x-errors"]:
+            self.add_conditions(operation, method == "get")
         for response in operation["responses"].values():
             response["headers"] = {**self.common_headers(), **response.get("headers", {})}
         operation["responses"].update(self.error_responses(operation.pop("x-errors")))
@@ -173,7 +187,7 @@ class Expander:
         for item in self.document["paths"].values():
             for method in METHODS:
                 if method in item:
-                    self.expand_operation(item[method])
+                    self.expand_operation(method, item[method])
             item["head"] = self.make_head(item["get"])
             item["options"] = self.make_options(item["get"])
         self.document["x-answers-elsewhere"] = self.error_responses(self.elsewhere)
@@ -188,7 +202,9 @@ TITLES = {
     405: "The path does not take the method.",
     409: "It is there already.",
     413: "The body is too large.",
+    412: "The resource is not what the condition asks for.",
     415: "The type of the body is not supported.",
+    422: "The request cannot be taken as a repeat of an earlier one.",
     500: "The service failed.",
     503: "The service cannot serve the request at the moment.",
 }

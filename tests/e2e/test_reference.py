@@ -74,7 +74,8 @@ class Held(Case):
             {"id": "ca-1", "uri": "http://x/certificate_authorities/ca-1"}]}
 
     def hold(self, body, status=200, headers=None, method="GET", sent=b"", query=""):
-        head = "\r\n".join(["HTTP/1.1 %d x" % status, *(headers or self.HEADERS)]).encode()
+        headers = [*(headers or self.HEADERS), *(['ETag: "1"'] if status == 200 else [])]
+        head = "\r\n".join(["HTTP/1.1 %d x" % status, *headers]).encode()
         before = reference.seen.copy()
         try:
             reference.hold(Answer(head, json.dumps(body).encode() if body is not None else b""),
