@@ -16,6 +16,7 @@
 #include "conf.h"
 #include "http/response.h"
 #include "store/keyring.h"
+#include "systemd.h"
 #include "workers.h"
 #include "wrap/crypt.h"
 #include "wrap/fcgi.h"
@@ -30,7 +31,7 @@ enum { EXIT_USAGE = 2 };
 
 struct options {
     const char *conf_path;
-    const char *socket_path; /* NULL: descriptor 0 */
+    const char *socket_path; /* NULL: one that was passed */
     int n_workers;           /* 0: the default */
     mode_t socket_mode;
 };
@@ -53,18 +54,16 @@ static void on_stop(int signal)
 
 static const char usage[] =
     "Usage: adit.fcgi [OPTION]...\n"
-    "Answers requests to Adit's interface: FastCGI on descriptor 0, where a web server, "
-    "spawn-fcgi\n"
-    "or systemd has put a listening socket, or on a socket of its own; plain CGI where descriptor "
-    "0\n"
-    "is no socket.\n"
+    "Answers requests to Adit's interface: FastCGI on a socket of its own, on one that systemd\n"
+    "passes, or on descriptor 0, where a web server or spawn-fcgi has put one; plain CGI where\n"
+    "descriptor 0 is no socket.\n"
     "\n"
     "  -c, --conf FILE         settings; else $ADIT_CONF, ROOT/etc/adit.conf where this is\n"
     "                          ROOT/libexec/adit/adit.fcgi, " ADIT_CONF_PATH ",\n"
     "                          or adit.conf beside the program\n"
     "  -l, --listen unix:PATH  listen on this socket\n"
     "  -m, --mode MODE         mode of that socket (0660)\n"
-    "  -w, --workers N         worker processes (8 with --listen, else 1)\n"
+    "  -w, --workers N         worker processes (8 with --listen or systemd's socket, else 1)\n"
     "      --print-settings    print a settings file with all settings and their defaults\n"
     "  -h, --help              print this\n"
     "  -V, --version           print the version\n";
@@ -323,23 +322,44 @@ static bool open_socket(struct process *process, const struct options *options)
     return true;
 }
 
-static int run(struct process *process, const struct options *options)
+static int serve(struct process *process, const struct options *options, int n_default)
 {
-    int n_workers = options->n_workers;
+    int n_workers = options->n_workers ? options->n_workers : n_default;
     int status = EXIT_FAILURE;
 
-    if (!options->socket_path && fcgi_is_cgi())
-        return serve_cgi(process);
-    if (options->socket_path && !open_socket(process, options))
-        return EXIT_FAILURE;
-    if (n_workers == 0)
-        n_workers = options->socket_path ? DEFAULT_WORKERS : 1;
     if (n_workers == 1 && !options->socket_path)
         return serve_fcgi(process);
     if (workers_run(n_workers, serve_fcgi, process, &process->conf.log, &status) &&
         options->socket_path)
         unlink(options->socket_path);
     return status;
+}
+
+/* What can keep it from answering has been looked at when systemd is told that it is ready: a start
+ * that fails is then a start that failed, and not a service that ends a moment later. */
+static int run(struct process *process, const struct options *options)
+{
+    const struct log *log = &process->conf.log;
+    char reason[64];
+    int passed;
+
+    if (!systemd_listen_fd(&passed, reason, sizeof reason)) {
+        cannot_start(log, reason);
+        return EXIT_FAILURE;
+    }
+    if (passed >= 0 && options->socket_path) {
+        cannot_start(log, "--listen names a socket, and systemd passes another");
+        return EXIT_FAILURE;
+    }
+    if (passed < 0 && !options->socket_path && fcgi_is_cgi())
+        return serve_cgi(process);
+    if (passed >= 0)
+        process->listen_fd = passed;
+    else if (options->socket_path && !open_socket(process, options))
+        return EXIT_FAILURE;
+    if (!systemd_notify("READY=1"))
+        socket_fault(log, "NOTIFY_SOCKET", "cannot tell systemd that all is ready");
+    return serve(process, options, passed >= 0 || options->socket_path ? DEFAULT_WORKERS : 1);
 }
 
 int main(int argc, char **argv)

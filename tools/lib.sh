@@ -27,6 +27,7 @@ test_packages+=(python3-yaml python3-jsonschema chromium)
 # The page at /docs is made with these and npm.
 # shellcheck disable=SC2034
 docs_packages=(python3 python3-yaml)
+test_packages+=(systemd debhelper dpkg-dev fakeroot lintian postgresql)
 
 say() {
     printf '%s: %s\n' "$tool" "$*"
