@@ -1,30 +1,29 @@
 # SPDX-License-Identifier: MIT
-"""A throw-away copy of this machine on which systemd runs, with loopback as its only network."""
+"""A throw-away copy of this machine on which systemd runs, with loopback as its only network.  It can
+itself be made on such a copy."""
 import contextlib
 import os
+import shutil
 import subprocess
+import tempfile
 import time
 
 from adit.stack import CLEAN_ENV, ROOT, run
 
 START_TIMEOUT_S = 60
 
-# systemd wants a hierarchy of its own.
-BOOT = 'echo $$ >"$0/cgroup.procs" && exec unshare --cgroup "$1/tests/machine" "$1/tests/boot"'
-
-AS_ROOT = [] if os.geteuid() == 0 else ["sudo", "-n"]
-
-
-def _cgroup_mount():
-    with open("/proc/mounts", encoding="ascii") as file:
-        for line in file:
-            _, path, kind, *_ = line.split()
-            if kind == "cgroup2":
-                return path
-    raise AssertionError("no cgroup2 is mounted, which systemd needs")
+# systemd wants a hierarchy of control groups of its own.
+IN_CGROUPS = 'mount -t cgroup2 cgroup2 "$0" && cd "$0" && '
+BOOT = IN_CGROUPS + ('mkdir "$1" && echo $$ >"$1/cgroup.procs" && cd / && '
+                     'exec unshare --cgroup "$2/tests/machine" "$2/tests/boot"')
+CLEAN_UP = IN_CGROUPS + 'find "$1" -depth -type d -exec rmdir {} ";"'
 
 
-def _child(pid):
+def _privately(*command):
+    return ["unshare", "--mount", "--propagation", "private", "/bin/bash", "-c", *command]
+
+
+def _first_child(pid):
     with contextlib.suppress(OSError, IndexError):
         with open("/proc/%d/task/%d/children" % (pid, pid), encoding="ascii") as file:
             return int(file.read().split()[0])
@@ -33,26 +32,33 @@ def _child(pid):
 
 class Machine:
     def __init__(self):
-        self._group = os.path.join(_cgroup_mount(), "adit-machine-%d" % os.getpid())
+        if os.geteuid() != 0:
+            raise AssertionError("needs root: tests/machine tests/e2e/run MODULE")
+        self._folder = tempfile.mkdtemp(prefix="adit-machine-")
+        os.mkdir(os.path.join(self._folder, "cgroups"))
+        self._group = os.path.basename(self._folder)
+        self._mount = os.path.join(self._folder, "cgroups")
         self._process = None
         self._enter = None
 
     def boot(self):
-        run([*AS_ROOT, "mkdir", self._group])
-        self._process = subprocess.Popen([*AS_ROOT, "/bin/bash", "-c", BOOT, self._group, ROOT],
-                                         env=CLEAN_ENV, stdin=subprocess.DEVNULL)
+        with open(os.path.join(self._folder, "said"), "wb") as said:
+            self._process = subprocess.Popen(_privately(BOOT, self._mount, self._group, ROOT),
+                                             env=CLEAN_ENV, stdin=subprocess.DEVNULL, stdout=said,
+                                             stderr=said)
         deadline = time.monotonic() + START_TIMEOUT_S
         while not self._has_booted():
             if self._process.poll() is not None or time.monotonic() > deadline:
-                raise AssertionError("systemd does not come up")
+                with open(os.path.join(self._folder, "said"), encoding="utf-8") as said:
+                    raise AssertionError("systemd does not come up\n" + said.read())
             time.sleep(0.05)
 
     def _has_booted(self):
         pid = self._first_process()
         if not pid:
             return False
-        self._enter = [*AS_ROOT, "nsenter", "--target", str(pid), "--mount", "--uts", "--ipc",
-                       "--net", "--pid", "--cgroup", "--root", "--wd"]
+        self._enter = ["nsenter", "--target", str(pid), "--mount", "--uts", "--ipc", "--net",
+                       "--pid", "--cgroup", "--root", "--wd"]
         state = self.run("systemctl is-system-running", check=False).stdout.strip()
         if state == "degraded":
             raise AssertionError(self.run("systemctl --failed", check=False).stdout)
@@ -66,32 +72,33 @@ class Machine:
                 with open("/proc/%d/comm" % pid, encoding="ascii") as file:
                     if file.read().strip() == "systemd":
                         return pid
-            pid = _child(pid)
+            pid = _first_child(pid)
         return 0
 
     def command(self, *arguments):
-        """A command line that runs a command in there, for whoever wants the process itself."""
+        """The command line that runs a command in there, for whoever wants to hold the process."""
         return [*self._enter, *arguments]
 
-    def run(self, script, check=True, folder="/", **options):
+    def run(self, script, check=True, folder="/"):
         """Runs a shell script as root.  Returns what became of it."""
-        return run(self.command("/bin/bash", "-euo", "pipefail", "-c", "cd '%s'\n%s" % (
-            folder, script)), check=check, env={**CLEAN_ENV, "HOME": "/root"}, **options)
+        return run(self.command("/bin/bash", "-eu", "-o", "pipefail", "-c",
+                                "cd '%s'\n%s" % (folder, script)), check=check,
+                   env={**CLEAN_ENV, "HOME": "/root"})
 
     def stop(self):
         if self._process:
-            pid = self._first_process()
-            # The kernel ends whatever runs in there with it.
-            run([*AS_ROOT, "kill", "-KILL", str(pid or self._process.pid)], check=False)
+            # With its first process the kernel ends all others.
+            run(["kill", "-KILL", str(self._first_process() or self._process.pid)], check=False)
             self._process.wait(START_TIMEOUT_S)
             self._process = None
-        for folder, _, _ in os.walk(self._group, topdown=False):
-            self._remove(folder)
+            self._clean_up()
+        shutil.rmtree(self._folder)
 
-    def _remove(self, group):
+    def _clean_up(self):
         """A group stays for as long as the kernel takes to forget its processes."""
         for _ in range(100):
-            if run([*AS_ROOT, "rmdir", group], check=False).returncode == 0:
+            done = run(_privately(CLEAN_UP, self._mount, self._group), check=False)
+            if done.returncode == 0:
                 return
             time.sleep(0.05)
-        raise AssertionError("%s cannot be removed" % group)
+        raise AssertionError("a control group stays behind: " + done.stderr)

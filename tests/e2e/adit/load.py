@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Clients that make, read and delete credentials without a pause until standard input ends.
+
+usage: load.py HOST:PORT KEY N_CLIENTS
+
+Says "ready" when every client has had an answer, and at the end, as JSON, the number of requests and
+those that failed: [when it began, when it ended, what happened], in seconds of the steady clock.
+"""
+import http.client
+import json
+import sys
+import threading
+import time
+
+TIMEOUT_S = 15
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHwYM2ismwmcyQlR7ZdXz+m1x6pOQUEZ/r0pgqV/GGPj"
+
+
+class Client(threading.Thread):
+    def __init__(self, server, key):
+        super().__init__()
+        self.server, self.key = server, key
+        self.n, self.failures = 0, []
+        self.has_answer, self.stopping = threading.Event(), False
+
+    def ask(self, method, path, wanted, body=None):
+        """Sends one request on a connection of its own; returns the answer's body as JSON."""
+        begun = time.monotonic()
+        connection = http.client.HTTPConnection(self.server, timeout=TIMEOUT_S)
+        try:
+            connection.request(method, path, body, {
+                "Authorization": "Bearer " + self.key, "Service-Version": "2",
+                **({"Content-Type": "application/json"} if body else {})})
+            answer = connection.getresponse()
+            data = answer.read()
+            if answer.status != wanted:
+                raise ValueError("%s %s: %d %s" % (method, path, answer.status, data.decode()))
+            self.has_answer.set()
+            return json.loads(data) if data else {}
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            self.failures.append([begun, time.monotonic(), repr(error)])
+            return None
+        finally:
+            self.n += 1
+            connection.close()
+
+    def run(self):
+        while not self.stopping:
+            made = self.ask("POST", "/ssh_credentials", 201, json.dumps({"public_key": KEY}))
+            if made:
+                path = "/ssh_credentials/" + made["id"]
+                self.ask("GET", path, 200)
+                self.ask("DELETE", path, 204)
+
+
+def main():
+    server, key, n_clients = sys.argv[1:]
+    clients = [Client(server, key) for _ in range(int(n_clients))]
+    for client in clients:
+        client.start()
+    if all(client.has_answer.wait(TIMEOUT_S) for client in clients):
+        print("ready", flush=True)
+    sys.stdin.read()
+    for client in clients:
+        client.stopping = True
+    for client in clients:
+        client.join()
+    print(json.dumps({"n": sum(client.n for client in clients),
+                      "failures": [failure for client in clients for failure in client.failures]}))
+
+
+if __name__ == "__main__":
+    main()

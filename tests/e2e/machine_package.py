@@ -1,0 +1,405 @@
+# SPDX-License-Identifier: MIT
+"""The Debian package and the units, on a copy of the machine that systemd has booted: built, looked
+at, and taken through its life by the pages doc/install/debian.md and systemd.md, word for word.
+
+The tests are one story, in the order of their names."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+
+from adit import recipe, stack
+from adit.case import until
+from adit.machine import Machine
+
+N_CLIENTS = 8
+N_RESTARTS = 12
+N_CRASHES = 6
+SERVER = "127.0.0.1:8080"
+MOST_EXPOSED = 2.0
+
+NOT_COPIED = shutil.ignore_patterns(".git", ".adit", "build", "build-*", "_build", "__pycache__",
+                                    "autom4te.cache", "*.pyc")
+
+# What the tests bring apart from build_packages, and what a build machine of Debian's always has.
+ONLY_PACKAGE = {"debhelper-compat", "postgresql", "python3"}
+BUILD_ESSENTIAL = {"autoconf", "automake", "gcc", "libc6-dev", "make"}
+
+
+class Load:
+    """Clients on the machine, from "with" on to its end."""
+
+    def __init__(self, machine, key):
+        self._command = machine.command(
+            "python3", os.path.join(stack.ROOT, "tests", "e2e", "adit", "load.py"), SERVER, key,
+            str(N_CLIENTS))
+        self.n = self.failures = None
+
+    def __enter__(self):
+        self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE,
+                                         stdout=subprocess.PIPE, text=True)
+        if self._process.stdout.readline() != "ready\n":
+            raise AssertionError("the clients get no answers")
+        return self
+
+    def __exit__(self, *_):
+        result = json.loads(self._process.communicate(timeout=60)[0])
+        self.n, self.failures = result["n"], result["failures"]
+
+
+class Story(unittest.TestCase):
+    maxDiff = 4000
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="adit-package-", dir="/var/tmp")
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        cls.tree = os.path.join(cls.folder, "adit")
+        shutil.copytree(stack.ROOT, cls.tree, ignore=NOT_COPIED)
+        cls.chapters = {page: dict(recipe.chapters(page + ".md")) for page in ("debian", "systemd")}
+        cls.build("new")
+        cls.start_lintian()
+        with open(os.path.join(cls.tree, "debian", "changelog"), "r+", encoding="utf-8") as file:
+            old = file.read()
+            file.seek(0)
+            file.write(old.replace("0.1.0", "0.1.1", 1) + "\n" + old)
+        cls.build("newer", "-nc")
+        cls.machine = Machine()
+        cls.addClassCleanup(cls.machine.stop)
+        cls.machine.boot()
+        # As apt leaves them on a machine where services may start.
+        cls.machine.run("systemctl start postgresql@15-main nginx")
+
+    @classmethod
+    def build(cls, name, *options):
+        """Builds the packages as the page says, and puts them into a folder of that name."""
+        [script] = cls.chapters["debian"]["Build"]
+        *fetching, line = script.splitlines()
+        if [fetch for fetch in fetching if not fetch.startswith("apt-get ")]:
+            raise AssertionError("the page builds in another way: " + script)
+        stack.run([*line.split(), *options], cwd=cls.tree, env={
+            **stack.CLEAN_ENV, "DEB_BUILD_OPTIONS": "nocheck parallel=%d" % os.cpu_count()})
+        os.mkdir(os.path.join(cls.folder, name))
+        for found in os.listdir(cls.folder):
+            if found.startswith("adit") and found != "adit":
+                shutil.move(os.path.join(cls.folder, found), os.path.join(cls.folder, name))
+
+    @classmethod
+    def start_lintian(cls):
+        """It takes its time, and nobody waits for it."""
+        folder = os.path.join(cls.folder, "new")
+        [changes] = [name for name in os.listdir(folder) if name.endswith(".changes")]
+        cls.lintian = subprocess.Popen(
+            ["lintian", "--fail-on", "error,warning", "--allow-root", os.path.join(folder, changes)],
+            env=stack.CLEAN_ENV, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True)
+        cls.addClassCleanup(cls.lintian.wait)
+
+    def run_chapter(self, page, heading, folder="/"):
+        scripts = self.chapters[page][heading]
+        self.assertTrue(scripts)
+        return [self.machine.run(script, folder=folder).stdout for script in scripts]
+
+    def ask(self, script):
+        return self.machine.run(script, check=False).stdout.strip()
+
+    def ready(self):
+        return self.ask("curl -sS -o /dev/null -w '%%{http_code}' http://%s/readyz" % SERVER)
+
+    def journal(self, *since):
+        return self.ask("journalctl --no-pager -o cat -u adit.service " + " ".join(since))
+
+    def cursor(self):
+        """Where the journal ends now."""
+        return "--after-cursor='%s'" % re.search(
+            r"-- cursor: (.*)", self.ask("journalctl -n 0 --show-cursor")).group(1)
+
+    def main_pid(self):
+        return self.ask("systemctl show -P MainPID adit.service")
+
+    def doctor(self, output):
+        states = {line.split()[1]: line.split()[0] for line in output.splitlines()}
+        self.assertEqual(set(states.values()), {"ok"}, output)
+        self.assertLessEqual({"settings", "secrets", "database", "schema", "grants"}, set(states))
+
+    # ---- the package ----
+
+    def test_01_build_dependencies(self):
+        """What tools/lib.sh installs to build, on top of what Debian's build machines have."""
+        with open(os.path.join(self.tree, "debian", "control"), encoding="utf-8") as file:
+            field = re.search(r"(?ms)^Build-Depends:(.*?)^\S", file.read()).group(1)
+        wanted = {part.split()[0] for part in field.split(",")}
+        packages = stack.run(["bash", "-c", ". '%s/tools/lib.sh'; echo ${build_packages[*]}"
+                              % stack.ROOT]).stdout.split()
+        self.assertEqual(wanted - ONLY_PACKAGE, set(packages) - BUILD_ESSENTIAL)
+
+    def test_02_installation(self):
+        shutil.copytree(os.path.join(self.folder, "new"), self.folder, dirs_exist_ok=True)
+        said = self.machine.run(
+            "cd '%s' && dpkg --unpack ../adit_0.1.0_*.deb >/dev/null && "
+            "dpkg --configure -a" % self.tree).stdout
+        commands = [line.strip() for line in said.splitlines() if line.startswith(" " * 8)]
+        self.assertEqual(commands, ["aditctl secrets init",
+                                    "runuser -u postgres -- createdb adit"])
+        page = re.search(r"/usr/share/doc/\S+\.md", said).group(0)
+        for name, script, wanted in (
+                ("user", "getent passwd adit | cut -d: -f 1,6,7", "adit:/:/usr/sbin/nologin"),
+                ("system user", "test $(id -u adit) -lt 1000 && echo yes", "yes"),
+                ("settings", "stat -c '%U:%G %a' /etc/adit /etc/adit/*",
+                 "root:root 755\nroot:root 644"),
+                ("settings are the sample",
+                 "/usr/libexec/adit/adit.fcgi --print-settings | cmp - /etc/adit/adit.conf", ""),
+                ("no key", "ls /etc/adit", "adit.conf"),
+                ("not enabled", "systemctl is-enabled adit.service adit.socket",
+                 "disabled\ndisabled"),
+                ("not started", "systemctl is-active adit.service adit.socket",
+                 "inactive\ninactive"),
+                ("the page that is named", "test -s %s && echo yes" % page, "yes"),
+                ("SQL", "ls /usr/share/adit/sql/grants.sql", "/usr/share/adit/sql/grants.sql")):
+            with self.subTest(name):
+                self.assertEqual(self.ask(script), wanted)
+
+    # ---- debian.md ----
+
+    def test_03_page(self):
+        self.run_chapter("debian", "Install", folder=self.tree)
+        self.run_chapter("debian", "Key")
+        self.assertEqual(self.ask("stat -c '%U:%G %a' /etc/adit/adit.key"), "root:root 600")
+        self.run_chapter("debian", "Database")
+        self.doctor(self.run_chapter("debian", "Start")[1])
+        self.run_chapter("debian", "Web server")
+        [said] = self.run_chapter("debian", "First key")
+        self.assertEqual(json.loads(said.splitlines()[-1])["ssh_credentials"], [])
+        self.assertEqual(self.ready(), "200")
+        type(self).key = self.ask("runuser -u postgres -- aditctl key issue")
+
+    def test_04_who_gets_in(self):
+        """The socket is the boundary."""
+        self.assertEqual(self.ask("stat -c '%U:%G %a' /run/adit/adit.sock"), "root:www-data 660")
+        connect = ("runuser -u %s -- python3 -c 'import socket; "
+                   "socket.socket(socket.AF_UNIX).connect(\"/run/adit/adit.sock\")'")
+        for user, wanted in (("www-data", 0), ("postgres", 1), ("nobody", 1), ("adit", 1)):
+            with self.subTest(user):
+                self.assertEqual(self.machine.run(connect % user, check=False).returncode, wanted)
+        for path in ("/etc/adit/adit.key", "/run/credentials/adit.service/adit.key"):
+            with self.subTest(path):
+                self.assertNotEqual(
+                    self.machine.run("runuser -u www-data -- cat " + path, check=False).returncode,
+                    0)
+
+    # ---- the units ----
+
+    def test_05_units(self):
+        self.assertEqual(self.ask("systemd-analyze verify --man=no adit.service adit.socket 2>&1"),
+                         "")
+        said = self.ask("systemd-analyze security --offline=true --no-pager "
+                        "/lib/systemd/system/adit.service")
+        level = float(re.search(r"exposure level for adit.service: ([0-9.]+)", said).group(1))
+        self.assertLessEqual(level, MOST_EXPOSED, said)
+        self.assertIn("says %s." % level, open(os.path.join(
+            stack.ROOT, "doc", "install", "systemd.md"), encoding="utf-8").read())
+
+    def test_06_sandbox(self):
+        """Supervisor and workers are in it."""
+        pids = self.ask("systemctl show -P MainPID adit.service; pgrep -P $(systemctl show "
+                        "-P MainPID adit.service)").split()
+        self.assertEqual(len(pids), 9)
+        for pid in pids:
+            status = dict(line.split(":\t", 1) for line in
+                          self.ask("cat /proc/%s/status" % pid).splitlines() if ":\t" in line)
+            with self.subTest(pid):
+                self.assertEqual([status[name] for name in ("CapEff", "NoNewPrivs", "Seccomp")],
+                                 ["0" * 16, "1", "2"])
+                self.assertEqual(set(status["Uid"].split()), {self.ask("id -u adit")})
+
+    def test_07_restarts_under_load(self):
+        """No request fails, whether systemctl restarts the responder or it is told to end."""
+        begun = time.monotonic()
+        with Load(self.machine, self.key) as load:
+            for i in range(N_RESTARTS):
+                before = self.main_pid()
+                self.machine.run("systemctl restart adit.service" if i % 2 else
+                                 "systemctl kill --kill-who=main adit.service")
+                until(lambda: self.main_pid() not in (before, "0"), "the next responder")
+                time.sleep(0.2)
+        print("     %d restarts in %.1f s: %d requests, %d failed" % (
+            N_RESTARTS, time.monotonic() - begun, load.n, len(load.failures)))
+        self.assertEqual(load.failures, [])
+        self.assertGreater(load.n, 20 * N_RESTARTS)
+
+    def test_08_crashes_under_load(self):
+        """Nothing fails but what was in flight; without an end, the next responder starts."""
+        kills = []
+        with Load(self.machine, self.key) as load:
+            for i in range(N_CRASHES):
+                before, begun = self.main_pid(), time.monotonic()
+                self.machine.run("systemctl kill --signal=KILL --kill-who=%s adit.service"
+                                 % ("all" if i % 2 else "main"))
+                kills.append((begun, time.monotonic()))
+                until(lambda: self.main_pid() not in (before, "0"), "the next responder")
+                time.sleep(0.2)
+        print("     %d crashes: %d requests, %d failed" % (
+            N_CRASHES, load.n, len(load.failures)))
+        for begun, ended, what in load.failures:
+            with self.subTest(what):
+                self.assertTrue(any(begun <= last and ended >= first for first, last in kills))
+        self.assertLessEqual(len(load.failures), N_CRASHES * N_CLIENTS)
+        self.assertGreater(load.n, 20 * N_CRASHES)
+
+    def test_09_wrong_settings(self):
+        """A start that cannot work fails and says why; what is asked meanwhile waits for it."""
+        for name, broken, says, mended in (
+                ("settings", "cp /etc/adit/adit.conf /var/tmp/; echo x >>/etc/adit/adit.conf",
+                 "this is no '[section]'", "cp /var/tmp/adit.conf /etc/adit/"),
+                ("a wrong key", "cp -p /etc/adit/adit.key /var/tmp/; echo x >/etc/adit/adit.key",
+                 "adit.key", "cp -p /var/tmp/adit.key /etc/adit/"),
+                ("no key", "mv /etc/adit/adit.key /var/tmp/", "CREDENTIALS",
+                 "mv /var/tmp/adit.key /etc/adit/")):
+            with self.subTest(name):
+                since = self.cursor()
+                self.machine.run(broken)
+                done = self.machine.run("systemctl restart adit.service", check=False)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn(says, self.journal(since))
+                with subprocess.Popen(self.machine.command(
+                        "curl", "-sS", "-o", "/dev/null", "-w", "%{http_code}", "--max-time", "9",
+                        "http://%s/readyz" % SERVER), stdout=subprocess.PIPE) as waiting:
+                    time.sleep(1)  # some ten tries
+                    self.machine.run(mended)
+                    self.assertEqual(waiting.communicate(timeout=20)[0], b"200")
+
+    def test_10_stop(self):
+        self.machine.run("systemctl stop adit.socket adit.service")
+        self.assertEqual(self.ask("ls /run/adit"), "")
+        self.assertEqual(self.ready(), "502")
+        self.machine.run("systemctl start adit.service")
+        self.assertEqual(self.ready(), "200")
+
+    # ---- the package's way out ----
+
+    def test_11_upgrade(self):
+        """The responder is restarted, under load too, and the operator's files stay."""
+        self.machine.run("echo '; mine' >>/etc/adit/adit.conf")
+        before = self.main_pid()
+        with Load(self.machine, self.key) as load:
+            said = self.machine.run("dpkg -i '%s'/newer/adit_*.deb" % self.folder).stdout
+            until(lambda: self.main_pid() not in (before, "0"), "the new responder")
+            time.sleep(0.2)
+        self.assertEqual(load.failures, [])
+        self.assertNotIn("aditctl", said)
+        for name, script, wanted in (
+                ("version", "dpkg-query -W -f '${Version}' adit", "0.1.1"),
+                ("settings", "tail -n 1 /etc/adit/adit.conf", "; mine"),
+                ("enabled", "systemctl is-enabled adit.service", "enabled")):
+            with self.subTest(name):
+                self.assertEqual(self.ask(script), wanted)
+
+    def test_12_upgrade_with_a_migration_due(self):
+        """It says so, migrates nothing, and leaves the old responder to its work."""
+        psql = "runuser -u postgres -- psql -qAt -d adit -c "
+        versions = self.ask(psql + "'SELECT * FROM adit.migration'")
+        self.machine.run(psql + "'ALTER TABLE adit.migration RENAME TO aside; "
+                         "CREATE TABLE adit.migration (LIKE adit.aside); "
+                         "GRANT SELECT ON adit.migration TO adit_responder'")
+        before = self.main_pid()
+        said = self.machine.run("dpkg -i '%s'/new/adit_0.1.0*.deb" % self.folder).stdout
+        [script] = self.chapters["debian"]["Upgrade"]
+        self.assertEqual([line.strip() for line in said.splitlines() if line.startswith(" " * 8)],
+                         script.splitlines())
+        self.assertEqual(self.main_pid(), before)
+        self.assertEqual(self.ask(psql + "'SELECT * FROM adit.migration'"), "")
+        self.machine.run(psql + "'DROP TABLE adit.migration; "
+                         "ALTER TABLE adit.aside RENAME TO migration'")
+        self.assertEqual(self.ask(psql + "'SELECT * FROM adit.migration'"), versions)
+        self.run_chapter("debian", "Upgrade")
+        self.assertNotEqual(self.main_pid(), before)
+        self.assertEqual(self.ready(), "200")
+
+    def test_13_removal(self):
+        self.machine.run("apt-get -q -y remove adit")
+        for name, script, wanted in (
+                ("stopped", "systemctl is-active adit.service adit.socket", "inactive\ninactive"),
+                ("programs", "ls /usr/libexec/adit /usr/bin/aditctl", ""),
+                ("files", "ls /etc/adit", "adit.conf\nadit.key"),
+                ("database", "runuser -u postgres -- psql -d adit -Atc "
+                 "'SELECT count(*) FROM adit.account'", "1")):
+            with self.subTest(name):
+                self.assertEqual(self.ask(script), wanted)
+
+    def test_14_purge(self):
+        said = self.machine.run("apt-get -q -y purge adit").stdout
+        self.assertIn("/etc/adit/adit.key", said)
+        self.assertIn("dropdb adit", said)
+        for name, script, wanted in (
+                ("the key stays", "ls /etc/adit", "adit.key"),
+                ("the database stays", "runuser -u postgres -- psql -d adit -Atc "
+                 "'SELECT count(*) FROM adit.account'", "1"),
+                ("units", "find /etc/systemd/system /lib/systemd/system -name 'adit*'", ""),
+                ("package", "dpkg-query -W adit 2>/dev/null", ""),
+                ("the rest", "find /usr /var/lib/systemd -name '*adit*' -not -path '*/auditd*' "
+                 "-path '*/adit*' -not -path '/usr/src/*'", "")):
+            with self.subTest(name):
+                self.assertEqual(self.ask(script), wanted)
+
+    # ---- systemd.md, after make install ----
+
+    def test_15_from_source(self):
+        self.machine.run("make -C '%s/_build' install >/dev/null" % self.tree)
+        self.run_chapter("systemd", "User and settings")
+        self.run_chapter("systemd", "Start, restart, stop")
+        self.doctor(self.run_chapter("systemd", "Files that only root reads")[0])
+        self.assertEqual(self.ready(), "200")
+
+    def test_16_without_a_network(self):
+        [_] = self.run_chapter("systemd", "The sandbox")
+        self.assertEqual(self.ready(), "200")
+        network = "readlink /proc/%s/ns/net"
+        self.assertNotEqual(self.ask(network % self.main_pid()), self.ask(network % 1))
+        self.machine.run("rm /etc/systemd/system/adit.service.d/local.conf")
+
+    def test_17_over_the_network(self):
+        """A password, TLS, a name that is looked up; and a filter that kills for a forbidden call."""
+        self.machine.run("""
+            cd /var/lib/postgresql/15/main
+            openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -days 2 \\
+                -addext subjectAltName=DNS:localhost -keyout server.key -out server.crt 2>/dev/null
+            chown postgres: server.key server.crt
+            install -m 644 server.crt /etc/adit/database.crt
+            runuser -u postgres -- psql -q -c "ALTER ROLE adit PASSWORD 'p4ss'" \\
+                -c 'ALTER SYSTEM SET ssl = on' \\
+                -c "ALTER SYSTEM SET ssl_cert_file = '$PWD/server.crt'" \\
+                -c "ALTER SYSTEM SET ssl_key_file = '$PWD/server.key'"
+            systemctl reload postgresql@15-main
+            echo 'localhost:5432:adit:adit:p4ss' >/etc/adit/pgpass
+            sed -i 's|^conninfo =.*|conninfo = host=localhost dbname=adit user=adit """
+                         """sslmode=verify-full sslrootcert=/etc/adit/database.crt|
+                s|^admin_conninfo =.*|admin_conninfo = dbname=adit|' /etc/adit/adit.conf
+            mkdir -p /etc/systemd/system/adit.service.d
+            printf '[Service]\\nSystemCallErrorNumber=kill\\n' \\
+                >/etc/systemd/system/adit.service.d/strict.conf
+        """)
+        since = self.cursor()
+        self.run_chapter("systemd", "A database on another machine")
+        self.assertEqual(self.ready(), "200", self.journal(since))
+        with Load(self.machine, self.key) as load:
+            time.sleep(1)
+        self.assertEqual(load.failures, [])
+        self.assertEqual(self.ask(
+            "runuser -u postgres -- psql -Atc \"SELECT bool_and(ssl) FROM pg_stat_ssl JOIN "
+            "pg_stat_activity USING (pid) WHERE usename = 'adit'\""), "t")
+        self.assertIn("SystemCallErrorNumber", self.ask("systemctl cat adit.service"))
+        self.assertNotRegex(self.journal(since), "SIGSYS|signal 31|status=31|p4ss")
+
+    def test_18_leaving_nothing(self):
+        self.machine.run("systemctl disable --now adit.socket adit.service 2>&1")
+        self.run_chapter("debian", "Remove")
+        self.assertEqual(self.ask("ls -d /etc/adit; runuser -u postgres -- psql -Atc "
+                                  "\"SELECT 1 FROM pg_roles WHERE rolname ~ 'adit'\""), "")
+
+    def test_19_lintian(self):
+        said = self.lintian.communicate(timeout=120)[0]
+        self.assertEqual((said, self.lintian.returncode), ("", 0))
