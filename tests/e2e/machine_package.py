@@ -22,9 +22,6 @@ N_CRASHES = 6
 SERVER = "127.0.0.1:8080"
 MOST_EXPOSED = 2.0
 
-NOT_COPIED = shutil.ignore_patterns(".git", ".adit", "build", "build-*", "_build", "__pycache__",
-                                    "autom4te.cache", "*.pyc")
-
 # What the tests bring apart from build_packages, and what a build machine of Debian's always has.
 ONLY_PACKAGE = {"debhelper-compat", "postgresql", "python3"}
 BUILD_ESSENTIAL = {"autoconf", "automake", "gcc", "libc6-dev", "make"}
@@ -59,7 +56,8 @@ class Story(unittest.TestCase):
         cls.folder = tempfile.mkdtemp(prefix="adit-package-", dir="/var/tmp")
         cls.addClassCleanup(shutil.rmtree, cls.folder)
         cls.tree = os.path.join(cls.folder, "adit")
-        shutil.copytree(stack.ROOT, cls.tree, ignore=NOT_COPIED)
+        # As an archive of "make dist" unpacks.
+        stack.run(["make", "-C", stack.BUILD, "distdir", "distdir=" + cls.tree])
         cls.chapters = {page: dict(recipe.chapters(page + ".md")) for page in ("debian", "systemd")}
         cls.build("new")
         cls.start_lintian()
