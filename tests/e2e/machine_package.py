@@ -63,9 +63,12 @@ class Story(unittest.TestCase):
         cls.start_lintian()
         with open(os.path.join(cls.tree, "debian", "changelog"), "r+", encoding="utf-8") as file:
             old = file.read()
+            cls.version = re.match(r"adit \((.*?)\) ", old).group(1)
             file.seek(0)
-            file.write(old.replace("0.1.0", "0.1.1", 1) + "\n" + old)
+            file.write(old.replace(cls.version, cls.version + "+1", 1) + "\n" + old)
         cls.build("newer", "-nc")
+        # Where the page's reader has them.
+        shutil.copytree(os.path.join(cls.folder, "new"), cls.folder, dirs_exist_ok=True)
         cls.machine = Machine()
         cls.addClassCleanup(cls.machine.stop)
         cls.machine.boot()
@@ -136,9 +139,8 @@ class Story(unittest.TestCase):
         self.assertEqual(wanted - ONLY_PACKAGE, set(packages) - BUILD_ESSENTIAL)
 
     def test_02_installation(self):
-        shutil.copytree(os.path.join(self.folder, "new"), self.folder, dirs_exist_ok=True)
         said = self.machine.run(
-            "cd '%s' && dpkg --unpack ../adit_0.1.0_*.deb >/dev/null && "
+            "cd '%s' && dpkg --unpack ../adit_*.deb >/dev/null && "
             "dpkg --configure -a" % self.tree).stdout
         commands = [line.strip() for line in said.splitlines() if line.startswith(" " * 8)]
         self.assertEqual(commands, ["aditctl secrets init",
@@ -157,6 +159,7 @@ class Story(unittest.TestCase):
                 ("not started", "systemctl is-active adit.service adit.socket",
                  "inactive\ninactive"),
                 ("the page that is named", "test -s %s && echo yes" % page, "yes"),
+                ("the programs' version", "aditctl --version", "aditctl " + self.version),
                 ("SQL", "ls /usr/share/adit/sql/grants.sql", "/usr/share/adit/sql/grants.sql")):
             with self.subTest(name):
                 self.assertEqual(self.ask(script), wanted)
@@ -290,7 +293,7 @@ class Story(unittest.TestCase):
         self.assertEqual(load.failures, [])
         self.assertNotIn("aditctl", said)
         for name, script, wanted in (
-                ("version", "dpkg-query -W -f '${Version}' adit", "0.1.1"),
+                ("version", "dpkg-query -W -f '${Version}' adit", self.version + "+1"),
                 ("settings", "tail -n 1 /etc/adit/adit.conf", "; mine"),
                 ("enabled", "systemctl is-enabled adit.service", "enabled")):
             with self.subTest(name):
@@ -304,7 +307,7 @@ class Story(unittest.TestCase):
                          "CREATE TABLE adit.migration (LIKE adit.aside); "
                          "GRANT SELECT ON adit.migration TO adit_responder'")
         before = self.main_pid()
-        said = self.machine.run("dpkg -i '%s'/new/adit_0.1.0*.deb" % self.folder).stdout
+        said = self.machine.run("dpkg -i '%s'/new/adit_*.deb" % self.folder).stdout
         [script] = self.chapters["debian"]["Upgrade"]
         self.assertEqual([line.strip() for line in said.splitlines() if line.startswith(" " * 8)],
                          script.splitlines())
