@@ -62,10 +62,10 @@ def run(command, check=True, **options):
     """Runs a command and returns what it said, as text."""
     options.setdefault("env", CLEAN_ENV)
     options.setdefault("stdin", subprocess.DEVNULL)
+    options.setdefault("timeout", START_TIMEOUT_S)
     if "input" in options:
         del options["stdin"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=START_TIMEOUT_S,
-                          **options)
+    done = subprocess.run(command, capture_output=True, text=True, **options)
     if check and done.returncode != 0:
         raise AssertionError("%s ended with %d\n%s%s" % (
             " ".join(command), done.returncode, done.stdout, done.stderr))
