@@ -22,7 +22,7 @@ BEGIN
         GRANT SELECT ON adit.migration, adit.principal, adit.api_key TO adit_responder;
         GRANT SELECT, INSERT, DELETE ON adit.ssh_credential TO adit_responder;
         GRANT UPDATE (description, metadata, acl) ON adit.ssh_credential TO adit_responder;
-        GRANT SELECT, INSERT ON adit.idempotency_key TO adit_responder;
+        GRANT SELECT, INSERT, DELETE ON adit.idempotency_key TO adit_responder;
         GRANT SELECT, INSERT, UPDATE, DELETE
             ON adit.oauth_module, adit.mutual_tls_module TO adit_responder;
     END IF;

@@ -196,8 +196,12 @@ class Story(unittest.TestCase):
     # ---- the units ----
 
     def test_05_units(self):
-        self.assertEqual(self.ask("systemd-analyze verify --man=no adit.service adit.socket 2>&1"),
-                         "")
+        self.assertEqual(self.ask("systemd-analyze verify --man=no adit.service adit.socket "
+                                  "adit-purge.service adit-purge.timer 2>&1"), "")
+        self.assertEqual(self.ask("systemctl is-active adit-purge.timer"), "active")
+        self.machine.run("systemctl start adit-purge.service")
+        self.assertIn("0 idempotency keys removed", self.ask(
+            "journalctl --no-pager -o cat -u adit-purge.service"))
         said = self.ask("systemd-analyze security --offline=true --no-pager "
                         "/lib/systemd/system/adit.service")
         level = float(re.search(r"exposure level for adit.service: ([0-9.]+)", said).group(1))

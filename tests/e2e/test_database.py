@@ -90,7 +90,7 @@ class Role(Case):
             " FROM information_schema.table_privileges WHERE grantee = 'adit_responder'"
             " GROUP BY 1 ORDER BY 1")
         self.assertEqual(rows.splitlines(), [
-            "api_key|SELECT", "idempotency_key|INSERT,SELECT", "migration|SELECT",
+            "api_key|SELECT", "idempotency_key|DELETE,INSERT,SELECT", "migration|SELECT",
             "mutual_tls_module|DELETE,INSERT,SELECT,UPDATE",
             "oauth_module|DELETE,INSERT,SELECT,UPDATE", "principal|SELECT",
             "ssh_credential|DELETE,INSERT,SELECT"])
