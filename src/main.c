@@ -56,7 +56,8 @@ static const char usage[] =
     "Usage: adit.fcgi [OPTION]...\n"
     "Answers requests to Adit's interface: FastCGI on a socket of its own, on one that systemd\n"
     "passes, or on descriptor 0, where a web server or spawn-fcgi has put one; plain CGI where\n"
-    "descriptor 0 is no socket.\n"
+    "descriptor 0 is no socket; then it takes no options, for a server may have made them of the\n"
+    "query.\n"
     "\n"
     "  -c, --conf FILE         settings; else $ADIT_CONF, ROOT/etc/adit.conf where this is\n"
     "                          ROOT/libexec/adit/adit.fcgi, " ADIT_CONF_PATH ",\n"
@@ -88,6 +89,9 @@ static int read_options(int argc, char **argv, struct options *options)
     int option;
     long number;
 
+    /* A server makes arguments of a query without "=" (RFC 3875, 4.4): they are the client's. */
+    if (getenv("GATEWAY_INTERFACE"))
+        return -1;
     while ((option = getopt_long(argc, argv, "c:l:m:w:hV", known, NULL)) != -1) {
         switch (option) {
         case 'c':

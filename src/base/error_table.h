@@ -6,7 +6,7 @@
  * those of the interface that this one mirrors.
  *
  * SERVER_ERROR(number, HTTP status, text): what the web server answers by itself, by way of
- * nginx/adit.conf.in.  Whoever includes this need not define it.
+ * nginx/adit.conf.in and apache/common.conf.in.  Whoever includes this need not define it.
  *
  * doc/errors.md is made of this file: tests/doc-guard --write.
  */
@@ -113,6 +113,7 @@ ERROR(IDEMPOTENCY_KEY_REUSED, 9041, 422, "The Idempotency-Key was sent with anot
 ERROR(INTERNAL,            10000, 500, "The service failed in a way that is a bug. The operator finds the reason in the log, under the operation id.")
 /* Errors of the web server */
 SERVER_ERROR(9050, 400, "The web server cannot read the request: its request line, its Host or another header is malformed, or a header that stands once is repeated.")
+SERVER_ERROR(9051, 408, "The request did not arrive in time. Send it again.")
 SERVER_ERROR(9052, 414, "The request line is too long. Send a shorter path or query string.")
 SERVER_ERROR(9053, 429, "There are too many requests. Send fewer, and try again later.")
 SERVER_ERROR(9054, 431, "A header is too large, or the headers are together. Send less.")
@@ -122,5 +123,7 @@ SERVER_ERROR(9057, 500, "The web server failed. The operator finds the reason in
 SERVER_ERROR(9058, 501, "The web server does not know this Transfer-Encoding. Send the body as it is, or chunked.")
 SERVER_ERROR(9059, 503, "The web server serves no requests at the moment. Try again later.")
 SERVER_ERROR(9060, 505, "The web server does not speak this version of HTTP. Use HTTP/1.1.")
+SERVER_ERROR(9061, 403, "The web server does not pass a path like this one on. Send a shorter one.")
+SERVER_ERROR(9062, 417, "The web server does not know this expectation. Send no Expect header, or 100-continue.")
 /* clang-format on */
 #undef SERVER_ERROR

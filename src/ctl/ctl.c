@@ -44,6 +44,9 @@ static const struct command commands[] = {
     {"openapi", NULL, "", "FILE", "print an OpenAPI document under this deployment's names",
      ctl_openapi},
     {"doctor", NULL, "", NULL, "look at settings, database, schema, grants and clock", ctl_doctor},
+    {"web-server", NULL, "pDsP",
+     "nginx|nginx-keepalive|nginx-upstream|apache-fcgid|apache-proxy-fcgi|apache-cgid",
+     "print a web server's configuration", ctl_web_server},
 };
 
 #define N_COMMANDS (sizeof commands / sizeof commands[0])
@@ -64,6 +67,10 @@ static const struct option_row option_rows[] = {
     {'r', "read-only", NULL, "may only read"},
     {'e', "expires", "TIME", "ends after this: a number and s, m, h, d or w, such as 90d"},
     {'d', "description", "TEXT", "what it is for"},
+    {'p', "prefix", "/PATH", "the path that the interface lives under (else the root of the host)"},
+    {'D', "docs", "PATH", "the folder of the reference (" ADIT_DOCS_PATH ")"},
+    {'s', "socket", "PATH", "the responder's unix socket (" ADIT_SOCKET_PATH ")"},
+    {'P', "program", "PATH", "the program (" ADIT_PROGRAM_PATH ")"},
     {'c', "conf", "FILE",
      "settings (else $ADIT_CONF, etc/adit.conf of its tree, the compiled-in path)"},
     {'h', "help", NULL, "print this"},
@@ -282,6 +289,18 @@ static void set_option(struct ctl *ctl, int letter, const char *value)
         break;
     case 'd':
         ctl->options.description = value;
+        break;
+    case 'p':
+        ctl->options.prefix = value;
+        break;
+    case 'D':
+        ctl->options.docs = value;
+        break;
+    case 's':
+        ctl->options.socket = value;
+        break;
+    case 'P':
+        ctl->options.program = value;
         break;
     case 'c':
         ctl->conf_path = value;

@@ -18,6 +18,10 @@ struct ctl_options {
     const char *description;
     bool is_admin;
     bool read_only;
+    const char *prefix;
+    const char *docs;
+    const char *socket;
+    const char *program;
     const char *argument; /* what follows the options, or NULL */
 };
 
@@ -68,5 +72,6 @@ int ctl_secrets_rekey(struct ctl *ctl);
 int ctl_purge(struct ctl *ctl);
 int ctl_openapi(struct ctl *ctl);
 int ctl_doctor(struct ctl *ctl);
+int ctl_web_server(struct ctl *ctl);
 
 #endif

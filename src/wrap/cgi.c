@@ -106,10 +106,40 @@ void cgi_set_body(struct request *request, const struct buf *body,
     }
 }
 
+/* The phrases of RFC 9110.  Some servers would send a status line without one. */
+static const struct {
+    int status;
+    const char *phrase;
+} phrases[] = {
+    {200, "OK"},
+    {201, "Created"},
+    {204, "No Content"},
+    {400, "Bad Request"},
+    {401, "Unauthorized"},
+    {403, "Forbidden"},
+    {404, "Not Found"},
+    {405, "Method Not Allowed"},
+    {409, "Conflict"},
+    {412, "Precondition Failed"},
+    {413, "Content Too Large"},
+    {415, "Unsupported Media Type"},
+    {500, "Internal Server Error"},
+    {503, "Service Unavailable"},
+};
+
+static const char *find_phrase(int status)
+{
+    for (size_t i = 0; i < sizeof phrases / sizeof phrases[0]; i++) {
+        if (phrases[i].status == status)
+            return phrases[i].phrase;
+    }
+    return "";
+}
+
 /* A length that does not fit what is sent desynchronises some servers: exact, or none. */
 void cgi_write(struct buf *out, const struct response *response)
 {
-    buf_printf(out, "Status: %d\r\n", response->status);
+    buf_printf(out, "Status: %d %s\r\n", response->status, find_phrase(response->status));
     buf_add(out, response->headers.data, response->headers.len);
     if (response->status != 204 && response->status != 304 && !response->omit_body)
         buf_printf(out, "Content-Length: %zu\r\n", response->body.len);

@@ -13,10 +13,10 @@ CREDENTIALS = "/ssh_credentials"
 
 
 class Cgi(Case):
-    def run_program(self, variables, body=b"", **options):
+    def run_program(self, variables, body=b"", arguments=(), **options):
         if not options:
             options = {"input": body}
-        return subprocess.run([PROGRAM, "-c", self.stack.conf_path], env=variables,
+        return subprocess.run([PROGRAM, *arguments], env=variables,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=DEADLINE_S,
                               **options)
 
@@ -24,7 +24,7 @@ class Cgi(Case):
         variables = {
             **{name: value for name, value in stack.CLEAN_ENV.items()
                if name in ("PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS")},
-            "GATEWAY_INTERFACE": "CGI/1.1", "REQUEST_METHOD": method, "PATH_INFO": path,
+            "ADIT_CONF": self.stack.conf_path, "GATEWAY_INTERFACE": "CGI/1.1", "REQUEST_METHOD": method, "PATH_INFO": path,
             "QUERY_STRING": query, "SCRIPT_NAME": "/cgi-bin/adit", "SERVER_NAME": "adit.test",
             "SERVER_PORT": "80", "HTTP_HOST": "adit.test", "SERVER_PROTOCOL": "HTTP/1.1",
             "HTTP_AUTHORIZATION": "Bearer " + self.home.admin.key, "HTTP_SERVICE_VERSION": "2"}
@@ -111,9 +111,16 @@ class Cgi(Case):
         with open(os.devnull, "rb") as nothing:
             self.assert_ok(self.ask("GET", options={"stdin": nothing}))
 
+    def test_arguments_are_the_client_s(self):
+        """RFC 3875, 4.4: a server makes them of a query without '='."""
+        for words in (["x"], ["-c", "/nonexistent"], ["--conf=/nonexistent"], ["-V"], ["--help"],
+                      ["--print-settings"], ["--listen", "unix:/tmp/adit-e2e-never"]):
+            with self.subTest(" ".join(words)):
+                self.assert_error(self.ask("GET", "/ssh_credentials", query="+".join(words),
+                                           options={"arguments": words, "input": b""}), 231)
+
     def test_closed_descriptor_0(self):
-        done = subprocess.run(["sh", "-c", 'exec "$0" "$@" <&-', PROGRAM, "-c",
-                               self.stack.conf_path],
+        done = subprocess.run(["sh", "-c", 'exec "$0" <&-', PROGRAM],
                               env=self.variables("GET", "/livez"), capture_output=True,
                               timeout=DEADLINE_S, close_fds=True)
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -263,10 +263,10 @@ static void expect_written(int status, bool omit_body, const char *body, const c
 
 START_TEST(answers)
 {
-    expect_written(200, false, "{}", "Status: 200\r\nA: b\r\nContent-Length: 2\r\n\r\n{}");
-    expect_written(404, false, "", "Status: 404\r\nA: b\r\nContent-Length: 0\r\n\r\n");
-    expect_written(204, false, "", "Status: 204\r\nA: b\r\n\r\n");
-    expect_written(200, true, "{}", "Status: 200\r\nA: b\r\n\r\n");
+    expect_written(200, false, "{}", "Status: 200 OK\r\nA: b\r\nContent-Length: 2\r\n\r\n{}");
+    expect_written(404, false, "", "Status: 404 Not Found\r\nA: b\r\nContent-Length: 0\r\n\r\n");
+    expect_written(204, false, "", "Status: 204 No Content\r\nA: b\r\n\r\n");
+    expect_written(200, true, "{}", "Status: 200 OK\r\nA: b\r\n\r\n");
 }
 END_TEST
 
@@ -277,7 +277,7 @@ START_TEST(answer_of_nothing)
     struct buf out = {0};
 
     cgi_write(&out, &response);
-    ck_assert_str_eq(out.data, "Status: 503\r\nContent-Length: 0\r\n\r\n");
+    ck_assert_str_eq(out.data, "Status: 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n");
     buf_free(&out);
 }
 END_TEST

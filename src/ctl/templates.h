@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* The web servers' configuration files, built in from nginx/ and apache/. */
+#ifndef ADIT_CTL_TEMPLATES_H
+#define ADIT_CTL_TEMPLATES_H
+
+/* Text in which "@NAME@" stands for what "aditctl web-server" puts there. */
+extern const char template_nginx_adit[];
+extern const char template_nginx_upstream[];
+extern const char template_apache_fcgid[];
+extern const char template_apache_proxy_fcgi[];
+extern const char template_apache_cgid[];
+extern const char template_apache_common[];
+
+#endif
