@@ -148,28 +148,46 @@ void cgi_write(struct buf *out, const struct response *response)
         buf_add(out, response->body.data, response->body.len);
 }
 
+/* Reads at most so many bytes.  Returns how many there were until the end of the stream. */
+static uint64_t read_up_to(char *room, uint64_t most)
+{
+    uint64_t len = 0;
+
+    while (len < most) {
+        ssize_t n = read(STDIN_FILENO, room + len, most - len);
+
+        if (n == 0 || (n < 0 && errno != EINTR))
+            break;
+        if (n > 0)
+            len += (uint64_t)n;
+    }
+    return len;
+}
+
 /* A program may not read past the announced length (RFC 3875, 4.2); only a chunked body, which has
- * none, goes to the end of the stream. */
+ * none, goes to the end of the stream.  What is more than is kept is read nevertheless: a server
+ * that cannot hand the body over may not look for an answer. */
 static bool read_body(struct buf *body, const struct cgi_announced *announced)
 {
-    uint64_t left = REQUEST_BODY_MAX + 1;
+    uint64_t left = REQUEST_BODY_MAX + 1 + CGI_DRAIN_BODY_MAX;
+    uint64_t kept;
+    char rest[4096];
+    char *room;
 
     if (announced->is_given && announced->length < left)
         left = announced->length;
     else if (!announced->is_given && !announced->is_chunked)
         left = 0;
-    while (left > 0) {
-        char *room = buf_room(body, left);
-        ssize_t n = room ? read(STDIN_FILENO, room, left) : -1;
+    kept = left < REQUEST_BODY_MAX + 1 ? left : REQUEST_BODY_MAX + 1;
+    room = buf_room(body, kept);
+    if (!room)
+        return false;
+    body->len += read_up_to(room, kept);
+    for (left -= kept; left > 0;) {
+        uint64_t most = left < sizeof rest ? left : sizeof rest;
+        uint64_t n = read_up_to(rest, most);
 
-        if (!room || (n < 0 && errno != EINTR))
-            return room != NULL;
-        if (n == 0)
-            return true;
-        if (n > 0) {
-            body->len += (size_t)n;
-            left -= (uint64_t)n;
-        }
+        left = n < most ? 0 : left - n;
     }
     return true;
 }

@@ -5,6 +5,10 @@
 
 #include "base/request.h"
 
+/* More of a body that is too large is read than is kept, so that the peer gets as far as reading
+ * the answer; a peer that sends even more loses its connection. */
+#define CGI_DRAIN_BODY_MAX (1024 * 1024)
+
 /* What the variables say of the body that comes with the request. */
 struct cgi_announced {
     bool is_given;   /* CONTENT_LENGTH is there and a number */

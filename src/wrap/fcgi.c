@@ -32,10 +32,6 @@
 /* At the end, connections that were accepted may still bring their request for this long. */
 #define DRAIN_TIMEOUT_MS 1000
 
-/* More of a body that is too large is read than is kept, so that the peer gets as far as reading
- * the answer; a peer that sends even more loses its connection. */
-#define DRAIN_BODY_MAX (1024 * 1024)
-
 #define LISTENER UINT32_MAX
 
 struct connection {
@@ -238,11 +234,11 @@ static bool read_body(struct fcgi *fcgi, struct connection *connection)
         return false;
     n = FCGX_GetStr(room, REQUEST_BODY_MAX + 1, in);
     fcgi->body.len = n > 0 ? (size_t)n : 0;
-    while (n > 0 && fcgi->body.len > REQUEST_BODY_MAX && dropped < DRAIN_BODY_MAX) {
+    while (n > 0 && fcgi->body.len > REQUEST_BODY_MAX && dropped < CGI_DRAIN_BODY_MAX) {
         n = FCGX_GetStr(rest, sizeof rest, in);
         dropped += n > 0 ? (size_t)n : 0;
     }
-    connection->must_close = dropped >= DRAIN_BODY_MAX;
+    connection->must_close = dropped >= CGI_DRAIN_BODY_MAX;
     return FCGX_GetError(in) == 0;
 }
 

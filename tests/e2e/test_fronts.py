@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: MIT
+"""The same requests through every web server: equal answers, but for the differences that
+tests/cases/fronts.differences lists."""
+import concurrent.futures
+import json
+import os
+import re
+import time
+
+from adit import front_cases, fronts, stack
+from adit.case import Case
+
+DIFFERENCES = os.path.join(stack.ROOT, "tests", "cases", "fronts.differences")
+
+# Between two answers of one server these may differ as well; which answers there are, and that each
+# ends where it says, is compared.
+UNCOMPARED = {"date", "server", "connection", "keep-alive"}
+
+OPERATION_ID = "header service-operation-id"
+# Answers of Apache's that are not about Adit's paths; each is in the list of differences.
+OTHER_PAGES = {("200", "an asterisk"), ("404", "a path with NUL"), ("404", "a path with NUL alone"),
+               ("404", "a path with NUL in an identifier")}
+
+IDENTS = re.compile(r"\b(op|sshcr|ac|usr|bot|ak)_[0-9A-Za-z]{27}\b")
+TIMES = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+
+
+def plain(text, front):
+    """The text without what has to differ."""
+    text = text.replace(front.names["prefix"] + "/", "/") if front.prefix else text
+    text = text.replace(":" + front.names["port"], ":PORT")
+    return TIMES.sub("TIME", IDENTS.sub(r"\1_ID", text))
+
+
+class Seen:
+    """What came back for a case at a front, in a form that can be compared."""
+
+    def __init__(self, front, case, data):
+        self.data = data
+        self.answers = []
+        self.rest = data
+        for method in case.methods:
+            if self.rest:
+                self._take(front, method)
+
+    def _take(self, front, method):
+        head, separator, rest = self.rest.partition(b"\r\n\r\n")
+        if not separator or not head.startswith(b"HTTP/"):
+            self.answers.append({"status": "none", "body": plain(self.rest.decode("latin-1"),
+                                                                 front)})
+            self.rest = b""
+            return
+        lines = head.decode("latin-1").split("\r\n")
+        version, status, *_ = lines[0].split(" ", 2)
+        if status == "100":
+            self.rest = rest
+            self._take(front, method)
+            return
+        headers = {}
+        for line in lines[1:]:
+            name, _, value = line.partition(":")
+            headers.setdefault(name.lower(), []).append(value.strip())
+        body, self.rest = self._body(headers, rest, method, status)
+        answer = {"status": status, "line": lines[0].partition(" ")[2], "version": version,
+                  "body": plain(body.decode("utf-8", "replace"), front)}
+        for name, values in headers.items():
+            if name == "content-length":
+                values = ["the body's" if int(values[0]) == len(body) or method == "HEAD"
+                          else values[0]]
+            if name not in UNCOMPARED:
+                answer["header " + name] = plain(" | ".join(values), front)
+        self.answers.append(answer)
+
+    @staticmethod
+    def _body(headers, rest, method, status):
+        if method == "HEAD" or status == "204":
+            return b"", rest
+        if "content-length" in headers:
+            length = int(headers["content-length"][0])
+            return rest[:length], rest[length:]
+        if "transfer-encoding" in headers:
+            body = b""
+            while True:
+                size, _, rest = rest.partition(b"\r\n")
+                size = int(size, 16)
+                body, rest = body + rest[:size], rest[size + 2:]
+                if size == 0:
+                    return body, rest
+        return rest, b""
+
+    @property
+    def short(self):
+        """Statuses and numbers of errors: '413 9006, 404 9000'."""
+        found = []
+        for answer in self.answers:
+            number = re.search(r'"error_code":"ERR_[A-Z]+_(\d+)"', answer["body"])
+            found.append(answer["status"] + (" " + number.group(1) if number else ""))
+        return ", ".join(found + (["bytes behind it"] if self.rest else [])) or "nothing"
+
+    def difference(self, reference):
+        """In a word, what is not as in the reference; None where all is."""
+        if self.short != reference.short:
+            return self.short
+        names = set()
+        for mine, other in zip(self.answers, reference.answers):
+            names |= {name for name in set(mine) | set(other) if mine.get(name) != other.get(name)}
+            if OPERATION_ID not in mine:
+                names.discard("line")  # the server's own words
+        return "other " + ", ".join(sorted(names)) if names else None
+
+
+class Difference:
+    """A row of the list."""
+
+    def __init__(self, line):
+        fronts_there, self.request, self.usual, self.there, self.why = line.split("\t")
+        self.fronts = fronts_there.split()
+        self.covered = set()  # kinds of front
+
+    def covers(self, front, case):
+        pattern = ".*".join(re.escape(part) for part in self.request.split("*"))
+        found = front.kind in self.fronts and re.fullmatch(pattern, case.name)
+        if found:
+            self.covered.add(front.kind)
+        return found
+
+
+def read_differences():
+    with open(DIFFERENCES, encoding="utf-8") as file:
+        return [Difference(line.rstrip("\n")) for line in file
+                if line.strip() and not line.startswith("#")]
+
+
+class Fronts(Case):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.cases = front_cases.all_cases()
+        servers = fronts.start_all(cls.stack)
+        for server in servers:
+            cls.addClassCleanup(server.stop)
+        cls.fronts = [front for server in servers for front in server.fronts]
+        with concurrent.futures.ThreadPoolExecutor(len(cls.fronts)) as pool:
+            for front in cls.fronts:
+                front.settle_in(cls.stack)
+            seen = list(pool.map(cls.ask_all, cls.fronts))
+        cls.seen = dict(zip((front.name for front in cls.fronts), seen))
+
+    @classmethod
+    def ask_all(cls, front):
+        return {case.name: cls.ask(front, case) for case in cls.cases
+                if not (front.is_bare and case.is_wire)}
+
+    @classmethod
+    def ask(cls, front, case):
+        seen = Seen(front, case, front.exchange(case.data(front.names)))
+        # Identifiers of one millisecond have no order.
+        time.sleep(0.002)
+        if case.save:
+            front.names[case.save] = json.loads(seen.data.partition(b"\r\n\r\n")[2])["id"]
+        return seen
+
+    def test_there_are_enough(self):
+        for front in self.fronts:
+            self.assertGreaterEqual(len(self.seen[front.name]), 300, front.name)
+
+    def test_answers_are_equal(self):
+        """... at every front to those of the first one, but for what is listed; and what is listed
+        is as it is listed."""
+        rows = read_differences()
+        for front in self.fronts[1:]:
+            for case in self.cases:
+                if case.name in self.seen[front.name]:
+                    with self.subTest("%s: %s" % (front.name, case.name)):
+                        self.compare(front, case, rows)
+        for row in rows:
+            with self.subTest("listed: %s: %s" % (" ".join(row.fronts), row.request)):
+                self.assertEqual(row.covered, set(row.fronts), "nobody is asked this there")
+                self.assertTrue(row.why)
+
+    def compare(self, front, case, rows):
+        reference = self.fronts[0]
+        usual, seen = self.seen[reference.name][case.name], self.seen[front.name][case.name]
+        found = seen.difference(usual)
+        listed = [row for row in rows if row.covers(front, case)]
+        told = "\n".join([
+            "", "request: %r" % case.data(front.names)[:2000],
+            "%s: %r" % (reference.name, usual.data[:3000]),
+            "%s: %r" % (front.name, seen.data[:3000])])
+        self.assertLessEqual(len(listed), 1, "several rows" + told)
+        if listed:
+            self.assertEqual((usual.short, found), (listed[0].usual, listed[0].there),
+                             "not as it is listed" + told)
+        else:
+            self.assertIsNone(found, "not listed" + told)
+
+    def test_every_answer_is_one_of_ours(self):
+        """JSON, never a redirect, no body where none is due."""
+        for front in self.fronts:
+            with self.subTest(front.name):
+                for case in self.cases:
+                    seen = self.seen[front.name].get(case.name)
+                    for answer in seen.answers if seen else []:
+                        self.check_answer(front, case, answer)
+
+    def check_answer(self, front, case, answer):
+        status = answer["status"]
+        answer = {"front": front.name, "request": case.name, **answer}
+        self.assertNotIn("header location", answer)
+        self.assertFalse(status.startswith("3"), answer)
+        if case.methods[0] == "HEAD" or status == "204":
+            return
+        if (front.kind.startswith("apache") and (status, case.name) in OTHER_PAGES) or \
+                status == "none":
+            return
+        self.assertEqual(answer.get("header content-type"), "application/json", answer)
+        self.assertEqual(answer.get("header cache-control"), "no-store", answer)
+        self.assertIsInstance(json.loads(answer["body"]), dict)
