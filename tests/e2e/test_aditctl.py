@@ -14,7 +14,8 @@ from adit.reference import openapi
 CREDENTIALS = "/ssh_credentials"
 KEY = r"adit_[0-9A-Za-z]{49}"
 COMMANDS = ["migrate", "account create", "account list", "user create", "user list", "bot create",
-            "bot list", "key issue", "key list", "key revoke", "secrets init", "openapi", "doctor"]
+            "bot list", "key issue", "key list", "key revoke", "secrets init", "openapi", "doctor",
+            "web-server"]
 
 
 class CtlCase(Case):
@@ -115,7 +116,7 @@ class Calls(CtlCase):
             file.write("[database]\nconninfo = host=/nonexistent password=s3cr3t\n"
                        "[secrets]\nkey_file = %s/adit.key\n" % self.stack.state)
         for command in COMMANDS:
-            if command in ("secrets init", "openapi"):
+            if command in ("secrets init", "openapi", "web-server"):
                 continue
             words = command.split() + (["ak_x"] if command == "key revoke" else [])
             with self.subTest(command):
@@ -549,3 +550,82 @@ class Doctor(CtlCase):
             self.assertRegex(shown[0], r"^note +user +root .*setpriv .*aditctl doctor$")
         else:
             self.assertRegex(shown[0], r"^ok +user +%s$" % pwd.getpwuid(os.getuid()).pw_name)
+
+
+class WebServer(CtlCase):
+    """What is printed is tried with the servers in test_fronts and test_install_web_servers."""
+
+    KINDS = ["nginx", "nginx-keepalive", "nginx-upstream", "apache-proxy-fcgi", "apache-fcgid",
+             "apache-cgid"]
+
+    def kind(self, name, *options, **more):
+        return self.ctl("web-server", name, *options, **more).stdout
+
+    def test_every_kind(self):
+        for name in self.KINDS:
+            with self.subTest(name):
+                text = self.kind(name)
+                self.assertNotRegex(text, "@[A-Z_]*@")
+                self.assertTrue(text.startswith("# Printed by 'aditctl web-server %s'" % name))
+
+    def test_paths(self):
+        for name in ("nginx", "apache-proxy-fcgi"):
+            text = self.kind(name, "--prefix", "/a.b/c-d_e", "--socket", "/tmp/x+y.sock")
+            for part in ("/a.b/c-d_e", r"^/a\.b/c-d_e", "unix:/tmp/x+y.sock"):
+                with self.subTest("%s: %s" % (name, part)):
+                    self.assertIn(part, text)
+        for name in ("apache-fcgid", "apache-cgid"):
+            text = self.kind(name, "--prefix", "/a", "--program", "/opt/adit/adit.fcgi")
+            for part in ('ScriptAlias "/a/" "/opt/adit/adit.fcgi/"', "ADIT_CONF",
+                         os.path.realpath(self.stack.conf_path)):
+                with self.subTest("%s: %s" % (name, part)):
+                    self.assertIn(part, text)
+
+    def test_name_of_the_service(self):
+        folder = stack.make_folder()
+        self.addCleanup(shutil.rmtree, folder)
+        path = os.path.join(folder, "named.conf")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("[service]\nname = ngrok2\n")
+        for name in ("nginx", "apache-cgid"):
+            text = self.kind(name, conf=path)
+            self.assertIn("ERR_NGROK2_9050", text)
+            self.assertNotIn("ERR_SERVICE", text)
+
+    def test_refused(self):
+        """These would land in a file that a server reads as root."""
+        bad = ["a", "/", "/a/", "//a", "/a//b", "/a/../b", "/..", "/.", "/a b", "/a;", "/a\nb",
+               "/a{", "/a}", "/a$b", '/a"b', "/a'b", "/a\\b", "/a#b", "/a|b", "/a@NAME@", "/a%41",
+               "/a*", "/a(b)", "/a?", "/a+b", "/\u00e9", "/" + "a" * 255]
+        rows = [("prefix " + path[:20], "nginx", "--prefix", path) for path in bad]
+        rows += [("prefix for Apache " + path[:20], "apache-cgid", "--prefix", path)
+                 for path in bad]
+        bad = ["", "a", "a.sock", "/", "/a/", "/a b", "/a;", "/a|fcgi://x", "/a:b", "/a\nb", '/a"',
+               "/a$x", "/a%20", "/a{}", "/" + "a" * 107]
+        rows += [("socket " + path[:20], "nginx", "--socket", path) for path in bad]
+        bad = ["", "a", "/", "/a b", '/a"', "/a\n", "/a%{x}", "/a${x}", "/" + "a" * 1100]
+        rows += [("program " + path[:20], "apache-fcgid", "--program", path) for path in bad]
+        rows += [("a socket where there is none", "apache-fcgid", "--socket", "/a"),
+                 ("a program where there is none", "nginx", "--program", "/a"),
+                 ("a folder of the reference where there is none", "apache-cgid", "--docs", "/a"),
+                 ("a bad folder of the reference", "nginx", "--docs", "/a;"),
+                 ("a prefix where there is none", "nginx-upstream", "--prefix", "/a")]
+        self.each(rows, lambda name, *options: self.assertEqual(
+            self.kind(name, *options, status=2), ""))
+
+    def test_unknown_kind(self):
+        done = self.ctl("web-server", "iis", status=2)
+        for name in self.KINDS:
+            self.assertIn(name, done.stderr)
+        self.ctl("web-server", status=2)
+        self.ctl("web-server", "nginx", "apache-cgid", status=2)
+
+    def test_a_program_needs_its_settings(self):
+        """... which it is told of, so they have to be there and to have a path that can be told."""
+        folder = stack.make_folder()
+        self.addCleanup(shutil.rmtree, folder)
+        path = os.path.join(folder, "a b.conf")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("[service]\n")
+        self.assertIn(path, self.ctl("web-server", "apache-cgid", status=1, conf=path).stderr)
+        self.kind("nginx", conf=path)

@@ -9,6 +9,7 @@ import time
 
 from adit import front_cases, fronts, stack
 from adit.case import Case
+from adit.client import Client, check_server_answer
 
 DIFFERENCES = os.path.join(stack.ROOT, "tests", "cases", "fronts.differences")
 
@@ -216,3 +217,31 @@ class Fronts(Case):
         self.assertEqual(answer.get("header content-type"), "application/json", answer)
         self.assertEqual(answer.get("header cache-control"), "no-store", answer)
         self.assertIsInstance(json.loads(answer["body"]), dict)
+
+
+class Away(Case):
+    """A responder that is not there, and a program that does not start."""
+
+    WANTED = {"nginx": (502, 9055), "nginx-keepalive": (502, 9055),
+              "apache-proxy-fcgi": (503, 9059), "apache-fcgid": (500, 9057),
+              "apache-cgid": (500, 9057)}
+
+    def test_answers(self):
+        for kinds in (("nginx", "nginx-keepalive"),
+                      ("apache-proxy-fcgi", "apache-fcgid", "apache-cgid")):
+            server = fronts.KINDS[kinds[0]](self.stack)
+            self.addCleanup(server.stop)
+            server.faults = (500, 502, 503)
+            server.socket = os.path.join(server.folder, "nobody.sock")
+            server.program = server.write("broken.fcgi", "#!/bin/false\n")
+            os.chmod(server.program, 0o755)
+            for kind in kinds:
+                server.add(kind, fronts.PREFIX)
+            server.start()
+            for front in server.fronts:
+                for method in ("GET", "POST", "DELETE"):
+                    with self.subTest("%s %s" % (front.kind, method)):
+                        client = Client("127.0.0.1", front.port)
+                        answer = client.send(method, fronts.PREFIX + "/ssh_credentials")
+                        check_server_answer(answer)
+                        self.assertEqual((answer.status, answer.code), self.WANTED[front.kind])

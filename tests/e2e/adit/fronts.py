@@ -88,6 +88,9 @@ class Server:
         self.folder = make_folder()
         self.process = None
         self.fronts = []
+        self.socket = os.path.join(stack.run_folder, "adit.sock")
+        self.program = os.path.join(stack.state, "bin", "adit.fcgi")
+        self.faults = ()  # statuses besides 200 by which a server is known to be there
         if os.getuid() == 0:
             user = pwd.getpwnam(service_user())
             os.chown(self.folder, user.pw_uid, user.pw_gid)
@@ -106,12 +109,11 @@ class Server:
 
     def configuration(self, kind, prefix=None):
         """What aditctl prints for the operator."""
-        program = os.path.join(self.stack.state, "bin", "adit.fcgi")
         options = ["--prefix", prefix] if prefix is not None else []
         if kind in ("apache-fcgid", "apache-cgid"):
-            options += ["--program", program]
+            options += ["--program", self.program]
         else:
-            options += ["--socket", os.path.join(self.stack.run_folder, "adit.sock")]
+            options += ["--socket", self.socket]
         return self.stack.ctl("web-server", kind, *options) + "\n"
 
     def spawn(self, command):
@@ -132,7 +134,7 @@ class Server:
         connection = http.client.HTTPConnection("127.0.0.1", front.port, timeout=5)
         try:
             connection.request("GET", front.prefix + "/livez")
-            return connection.getresponse().status == 200
+            return connection.getresponse().status in (200, *self.faults)
         except (OSError, http.client.HTTPException):
             return False
         finally:
@@ -217,7 +219,6 @@ class Cgi(Server):
 
     def __init__(self, stack):
         super().__init__(stack)
-        self.program = os.path.join(stack.state, "bin", "adit.fcgi")
         self.listeners = []
 
     def start(self):
