@@ -2,6 +2,7 @@
 """The same requests through every web server: equal answers, but for the differences that
 tests/cases/fronts.differences lists."""
 import concurrent.futures
+import io
 import json
 import os
 import re
@@ -9,7 +10,7 @@ import time
 
 from adit import front_cases, fronts, stack
 from adit.case import Case
-from adit.client import Client, check_server_answer
+from adit.client import check_server_answer, read_answer
 
 DIFFERENCES = os.path.join(stack.ROOT, "tests", "cases", "fronts.differences")
 
@@ -239,9 +240,9 @@ class Away(Case):
                 server.add(kind, fronts.PREFIX)
             server.start()
             for front in server.fronts:
-                for method in ("GET", "POST", "DELETE"):
-                    with self.subTest("%s %s" % (front.kind, method)):
-                        client = Client("127.0.0.1", front.port)
-                        answer = client.send(method, fronts.PREFIX + "/ssh_credentials")
-                        check_server_answer(answer)
-                        self.assertEqual((answer.status, answer.code), self.WANTED[front.kind])
+                with self.subTest(front.kind):
+                    # mod_fcgid sleeps between its tries to start the program.
+                    received = front.exchange(front_cases.Request("", key=None).data(front.names))
+                    answer = read_answer(io.BytesIO(received))
+                    check_server_answer(answer)
+                    self.assertEqual((answer.status, answer.code), self.WANTED[front.kind])

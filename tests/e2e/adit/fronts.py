@@ -20,8 +20,8 @@ from adit.stack import CLEAN_ENV, free_port, make_folder
 # The dot is one in the servers' regular expressions too.
 PREFIX = "/adit.d/v1"
 START_TIMEOUT_S = 20
-DEADLINE_S = 15
-PATIENCE_S = 4
+DEADLINE_S = 20
+PATIENCE_S = 12
 SILENCE_S = 0.3
 MODULES = "/usr/lib/apache2/modules"
 
