@@ -235,8 +235,8 @@ static int serve_fcgi(void *context)
     const struct process *process = context;
     struct worker worker;
     struct request request;
-    struct fcgi *fcgi =
-        fcgi_open(process->listen_fd, process->settings.names.version_variable, &stop);
+    struct fcgi *fcgi = fcgi_open(process->listen_fd, process->settings.names.version_variable,
+                                  &process->conf.log, &stop);
     bool ok = worker_open(&worker, process) &&
               (fcgi || cannot_start(&process->conf.log, "the socket cannot be used"));
 

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdbool.h>
 
+#include "base/log.h"
 #include "base/request.h"
 
 struct fcgi;
@@ -15,18 +16,21 @@ struct fcgi;
 bool fcgi_is_cgi(void);
 
 /* Returns a source of requests from the listening socket, or NULL with errno set.  Requests name
- * the version header by version_variable ("HTTP_<NAME>_VERSION"), which must outlive it.
+ * the version header by version_variable ("HTTP_<NAME>_VERSION"), which must outlive it, as must
+ * the log.
  *
  * SIGTERM must be blocked from before this call on, and *stop set by its handler: the wait for
  * requests is the only place that lets it in, so that it can cut no request and is never lost. */
-struct fcgi *fcgi_open(int listen_fd, const char *version_variable,
+struct fcgi *fcgi_open(int listen_fd, const char *version_variable, const struct log *log,
                        const volatile sig_atomic_t *stop);
 
-/* Waits for a request and reads it whole.  Returns true with *request, which lasts until
- * fcgi_answer(), or false once *stop is set and what had arrived is answered. */
+/* Waits for a request that is there whole; nobody who is silent or slow holds the caller.  Returns
+ * true with *request, which lasts until fcgi_answer(), or false once *stop is set and what had
+ * arrived is answered. */
 bool fcgi_next(struct fcgi *fcgi, struct request *request);
 
-/* Sends the answer to the request.  A peer that does not take it loses its connection. */
+/* Sends the answer to the request, what the peer does not take at once while others are served.  A
+ * peer that does not take it in time loses its connection. */
 void fcgi_answer(struct fcgi *fcgi, const struct response *response);
 
 /* Closes all connections and frees it; the listening socket stays open.  NULL is fine. */

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* FastCGI's records, version 1: a request put together as its bytes come, and content cut into
+ * records.  It knows no socket and no library. */
+#ifndef ADIT_WRAP_FCGI_RECORD_H
+#define ADIT_WRAP_FCGI_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+#define FCGI_HEADER_SIZE 8
+#define FCGI_BEGIN_SIZE 16 /* record with its header */
+#define FCGI_END_SIZE 16
+
+enum fcgi_type {
+    FCGI_TYPE_BEGIN = 1,
+    FCGI_TYPE_ABORT = 2,
+    FCGI_TYPE_END = 3,
+    FCGI_TYPE_PARAMS = 4,
+    FCGI_TYPE_STDIN = 5,
+    FCGI_TYPE_STDOUT = 6
+};
+
+/* Bytes of variables that a request may bring; Apache lets less through. */
+#define FCGI_PARAMS_MAX (256 * 1024)
+
+/* Bytes of a body that are read and dropped past REQUEST_BODY_MAX, so that the peer gets as far as
+ * reading the answer. */
+#define FCGI_DRAIN_MAX (1024 * 1024)
+
+/* A request on its way in.  All zero: nothing has come yet.  fcgi_intake_clear() frees it. */
+struct fcgi_intake {
+    uint16_t id;
+    bool keep;         /* the connection, after the answer */
+    bool is_too_much;  /* more than FCGI_DRAIN_MAX: the rest of the request was not read */
+    struct buf params; /* variables: the content of all PARAMS records */
+    struct buf body;   /* content of all STDIN records, up to REQUEST_BODY_MAX + 1 bytes */
+    const char *cause; /* why it is broken */
+
+    /* What the next bytes are. */
+    enum fcgi_type awaited;
+    unsigned char header[FCGI_HEADER_SIZE];
+    unsigned char begin[FCGI_BEGIN_SIZE - FCGI_HEADER_SIZE];
+    size_t header_len;
+    size_t content_len;   /* of the record */
+    size_t content_taken; /* of that */
+    size_t padding_left;
+    size_t dropped; /* of the body */
+};
+
+enum fcgi_progress { FCGI_PART, FCGI_WHOLE, FCGI_BROKEN };
+
+/* Takes in bytes, at most up to the request's end, and tells in *used how many.  What is no request
+ * to a responder, and nothing but that, is broken, and so is what exceeds a limit.  Once it is
+ * whole or broken it takes no more. */
+enum fcgi_progress fcgi_intake_take(struct fcgi_intake *intake, const char *data, size_t len,
+                                    size_t *used);
+
+/* Returns whether anything of a request has come. */
+bool fcgi_intake_begun(const struct fcgi_intake *intake);
+
+/* Makes it ready for the next request, and frees its memory. */
+void fcgi_intake_clear(struct fcgi_intake *intake);
+
+/* Turns the bytes of a buffer into records of that type, and an empty one that ends them. */
+void fcgi_record_frame(struct buf *buf, enum fcgi_type type, uint16_t id);
+
+/* Write one whole record: the begin of a request to a responder, the end of one that was answered.
+ */
+void fcgi_record_begin(unsigned char out[FCGI_BEGIN_SIZE], uint16_t id);
+void fcgi_record_end(unsigned char out[FCGI_END_SIZE], uint16_t id);
+
+#endif
