@@ -45,7 +45,9 @@ AC_DEFUN([ADIT_HARDENING], [
 ])
 
 # ADIT_ENABLE_MODES: builds for tests, all off by default, in MODE_CFLAGS; what links a fuzz target
-# is in FUZZ_LDFLAGS.
+# is in FUZZ_LDFLAGS.  Sanitizers write reports, trace the process and read /proc at its end, and
+# coverage writes its counts then: a confined worker could do none of it, so these builds, and they
+# alone, are made without (ADIT_UNCONFINED).
 AC_DEFUN([ADIT_ENABLE_MODES], [
     AC_ARG_ENABLE([sanitizers],
         [AS_HELP_STRING([--enable-sanitizers], [build with AddressSanitizer and UBSan])])
@@ -54,11 +56,11 @@ AC_DEFUN([ADIT_ENABLE_MODES], [
     MODE_CFLAGS=
     AS_VAR_IF([enable_sanitizers], [yes], [
         MODE_CFLAGS="-fsanitize=address,undefined -fno-sanitize-recover=undefined dnl
--fno-omit-frame-pointer"
+-fno-omit-frame-pointer -DADIT_UNCONFINED"
         HARDEN_CFLAGS=
     ])
     AS_VAR_IF([enable_coverage], [yes], [
-        MODE_CFLAGS="$MODE_CFLAGS --coverage -O0 -fprofile-update=atomic"
+        MODE_CFLAGS="$MODE_CFLAGS --coverage -O0 -fprofile-update=atomic -DADIT_UNCONFINED"
         HARDEN_CFLAGS=
     ])
     AC_ARG_ENABLE([fuzz],

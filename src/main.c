@@ -14,6 +14,7 @@
 
 #include "api/api.h"
 #include "conf.h"
+#include "confined.h"
 #include "http/response.h"
 #include "store/keyring.h"
 #include "systemd.h"
@@ -33,6 +34,7 @@ struct options {
     const char *conf_path;
     const char *socket_path; /* NULL: one that was passed */
     int n_workers;           /* 0: the default */
+    bool check_confinement;
     mode_t socket_mode;
 };
 
@@ -65,6 +67,8 @@ static const char usage[] =
     "  -l, --listen unix:PATH  listen on this socket\n"
     "  -m, --mode MODE         mode of that socket (0660)\n"
     "  -w, --workers N         worker processes (8 with --listen or systemd's socket, else 1)\n"
+    "      --check-confinement\n"
+    "                          confine itself as a worker does, and print what that leaves\n"
     "      --print-settings    print a settings file with all settings and their defaults\n"
     "  -h, --help              print this\n"
     "  -V, --version           print the version\n";
@@ -81,11 +85,15 @@ static bool read_number(const char *s, int base, long most, long *out)
 /* Returns -1 to go on, or the status to exit with. */
 static int read_options(int argc, char **argv, struct options *options)
 {
-    static const struct option known[] = {
-        {"conf", required_argument, NULL, 'c'},     {"listen", required_argument, NULL, 'l'},
-        {"mode", required_argument, NULL, 'm'},     {"workers", required_argument, NULL, 'w'},
-        {"print-settings", no_argument, NULL, 'p'}, {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'V'},        {NULL, 0, NULL, 0}};
+    static const struct option known[] = {{"conf", required_argument, NULL, 'c'},
+                                          {"listen", required_argument, NULL, 'l'},
+                                          {"mode", required_argument, NULL, 'm'},
+                                          {"workers", required_argument, NULL, 'w'},
+                                          {"check-confinement", no_argument, NULL, 'k'},
+                                          {"print-settings", no_argument, NULL, 'p'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {"version", no_argument, NULL, 'V'},
+                                          {NULL, 0, NULL, 0}};
     int option;
     long number;
 
@@ -117,6 +125,9 @@ static int read_options(int argc, char **argv, struct options *options)
                 return EXIT_USAGE;
             }
             options->n_workers = (int)number;
+            break;
+        case 'k':
+            options->check_confinement = true;
             break;
         case 'p':
             conf_print_sample(stdout);
@@ -230,6 +241,7 @@ static void answer(struct worker *worker, const struct process *process,
     api_answer(&process->settings, worker->store, &worker->arena, request, &worker->response);
 }
 
+/* Confined before anything of a client's is read, and after all that it needs is open. */
 static int serve_fcgi(void *context)
 {
     const struct process *process = context;
@@ -240,6 +252,8 @@ static int serve_fcgi(void *context)
     bool ok = worker_open(&worker, process) &&
               (fcgi || cannot_start(&process->conf.log, "the socket cannot be used"));
 
+    if (ok)
+        confined_enter(&process->conf);
     while (ok && fcgi_next(fcgi, &request)) {
         answer(&worker, process, &request);
         fcgi_answer(fcgi, &worker.response);
@@ -257,6 +271,7 @@ static int serve_cgi(const struct process *process)
     bool ok = worker_open(&worker, process);
 
     alarm(CGI_TIMEOUT_S);
+    confined_enter(&process->conf);
     if (ok && cgi_read(&request, &body, process->settings.names.version_variable)) {
         answer(&worker, process, &request);
         ok = cgi_answer(&worker.response);
@@ -347,6 +362,8 @@ static int run(struct process *process, const struct options *options)
     char reason[64];
     int passed;
 
+    if (options->check_confinement)
+        return confined_check(&process->conf) ? EXIT_SUCCESS : EXIT_FAILURE;
     if (!systemd_listen_fd(&passed, reason, sizeof reason)) {
         cannot_start(log, reason);
         return EXIT_FAILURE;

@@ -59,6 +59,11 @@ void pg_free(struct pg *pg);
  */
 bool pg_conninfo_valid(const char *conninfo);
 
+/* Calls seen() with each file that libpq may read when it connects: those that the conninfo, its
+ * service and the environment name, and those in the home folder that are there. */
+typedef void pg_file_seen(void *context, const char *path);
+void pg_see_files(const char *conninfo, pg_file_seen *seen, void *context);
+
 /* Runs a statement, (re)connecting and preparing as needed; what failed without effect for a
  * passing reason is tried again.  Waits at most 5 seconds for answers, and connect_timeout a host
  * for a connection (2 seconds unless the conninfo says otherwise).  Returns true and sets *result,
