@@ -47,7 +47,7 @@ struct connection {
     uint32_t watched;    /* the events that epoll waits for */
     int64_t since_ms;    /* when it was accepted or last answered */
     int64_t deadline_ms; /* 0: it is kept and idle */
-    bool must_close;     /* after the answer */
+    bool said_more;      /* behind the end of its request */
     struct fcgi_intake intake;
     struct buf unsent; /* an answer, from sent on */
     size_t sent;
@@ -269,8 +269,7 @@ static enum fcgi_progress receive(struct fcgi *fcgi, struct connection *connecti
     progress = fcgi_intake_take(&connection->intake, fcgi->chunk, (size_t)n, &used);
     if (progress == FCGI_BROKEN)
         refuse(fcgi, connection, connection->intake.cause);
-    /* Nobody sends the next request before the answer: what follows is never looked at. */
-    connection->must_close = used < (size_t)n;
+    connection->said_more = used < (size_t)n;
     return progress;
 }
 
@@ -310,13 +309,15 @@ static struct connection *accept_connection(struct fcgi *fcgi)
     return progress == FCGI_WHOLE ? connection : NULL;
 }
 
+/* A web server says nothing more until it has its answer, but that it gives the request up: by
+ * closing the connection, or an ABORT_REQUEST.  So whatever it says means that, and none of it is
+ * ever looked at. */
 static bool peer_gone(void *peer)
 {
     const struct connection *connection = peer;
-    unsigned char header[2];
-    ssize_t n = recv(connection->fd, header, sizeof header, MSG_PEEK | MSG_DONTWAIT);
+    char byte;
 
-    return n == 0 || (n == sizeof header && header[1] == FCGI_TYPE_ABORT);
+    return connection->said_more || recv(connection->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0;
 }
 
 /* The variables as one more request, without a body, that libfcgi finds whole. */
@@ -393,7 +394,8 @@ static bool send_some(struct connection *connection)
  * lost by closing it at once, since the request was read to its end. */
 static void finish(struct fcgi *fcgi, struct connection *connection)
 {
-    if (!connection->intake.keep || connection->must_close || *fcgi->stop) {
+    if (!connection->intake.keep || connection->said_more || connection->intake.is_too_much ||
+        *fcgi->stop) {
         drop(connection);
         return;
     }

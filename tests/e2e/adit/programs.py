@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: MIT
+"""Programs that a test starts beside a stack: responders and web servers of its own."""
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+
+from adit import fastcgi, stack
+from adit.case import until
+
+_numbers = iter(range(1000000))
+
+
+def as_service(command):
+    """The command as the user whom a stack's programs run as."""
+    if os.geteuid() != 0:
+        return list(command)
+    return ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups", "--", *command]
+
+
+class Program:
+    """A program that runs until stop(); its standard error is in a file."""
+
+    def __init__(self, stack_, command, name, env=None):
+        self.name = "%s-%d-%d" % (name, os.getpid(), next(_numbers))
+        self.log_path = os.path.join(stack_.state, "log", self.name + ".log")
+        with open(self.log_path, "wb") as log:
+            self.process = subprocess.Popen(command(self.name), stdin=subprocess.DEVNULL,
+                                            stdout=log, stderr=log, cwd="/",
+                                            env=env or stack.CLEAN_ENV, start_new_session=True)
+
+    def log(self):
+        with open(self.log_path, "rb") as file:
+            return file.read()
+
+    def stop(self, how=signal.SIGTERM, seconds=15):
+        """Returns the status that it ended with."""
+        if self.process.poll() is None:
+            self.process.send_signal(how)
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+
+class Responder(Program):
+    """adit.fcgi on a socket of its own, with the settings of a stack or others."""
+
+    def __init__(self, stack_, n_workers=1, conf=None, around=as_service, program=None, env=None):
+        program = program or os.path.join(stack_.state, "bin", "adit.fcgi")
+
+        def command(name):
+            self.socket = os.path.join(stack_.run_folder, name + ".sock")
+            return around([program, "-c", conf or stack_.conf_path, "-l", "unix:" + self.socket,
+                           "-w", str(n_workers)])
+        self.n_workers = n_workers
+        super().__init__(stack_, command, "r", env)
+        try:
+            until(self.listens, "a responder")
+        except AssertionError as error:
+            raise AssertionError("%s: %s" % (error, self.log().decode())) from error
+
+    def listens(self):
+        if self.process.poll() is not None:
+            raise AssertionError("the responder has ended")
+        try:
+            fastcgi.connect(self.socket).close()
+            return True
+        except OSError:
+            return False
+
+    def workers(self):
+        """Process ids; there may be a program around the supervisor."""
+        found, above = [], [self.process.pid]
+        while above:
+            found, above = above, [child for pid in above for child in _children(pid)]
+        return found
+
+
+def _children(pid):
+    try:
+        with open("/proc/%d/task/%d/children" % (pid, pid), encoding="ascii") as file:
+            return [int(child) for child in file.read().split()]
+    except OSError:
+        return []
+
+
+class Nginx(Program):
+    """The stack's nginx once more, on a port of its own, with another configuration: change() gets
+    the text of the stack's and returns it changed."""
+
+    def __init__(self, stack_, change):
+        def command(name):
+            self.port = stack.free_port()
+            folder = os.path.join(stack_.run_folder, name)
+            subprocess.run(as_service(["mkdir", "-p", folder]), check=True)
+            with open(os.path.join(stack_.state, "nginx-adit.conf"), encoding="utf-8") as file:
+                include = file.read()
+            with open(os.path.join(stack_.state, "nginx.conf"), encoding="utf-8") as file:
+                text = file.read()
+            text = text.replace(stack_.run_folder + "/", folder + "/")
+            text = re.sub(r"listen 127\.0\.0\.1:\d+", "listen 127.0.0.1:%d" % self.port, text)
+            path = os.path.join(stack_.state, name + ".conf")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(change(text.replace("include nginx-adit.conf;", include)))
+            os.chmod(path, 0o644)
+            return as_service(["nginx", "-p", stack_.state + "/", "-c", path, "-g", "daemon off;"])
+        super().__init__(stack_, command, "n", dict(stack.CLEAN_ENV,
+                                                    PATH=os.environ["PATH"] + ":/usr/sbin"))
+        until(self.listens, "nginx")
+
+    def listens(self):
+        if self.process.poll() is not None:
+            raise AssertionError("nginx has ended: " + self.log().decode())
+        try:
+            socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+            return True
+        except OSError:
+            return False
+
+
+class Peer:
+    """A kept connection to a responder, as a web server has one."""
+
+    def __init__(self, path):
+        self.sock = fastcgi.connect(path)
+        self.file = self.sock.makefile("rb")
+
+    def ask(self, records):
+        self.sock.sendall(records)
+        return fastcgi.read_answer(self.file)
+
+    def close(self):
+        self.file.close()
+        self.sock.close()
+
+
+def variables(key, method="GET", path="/ssh_credentials", body=b"", **changes):
+    """What a web server would say of a request."""
+    found = {
+        "REQUEST_METHOD": method, "PATH_INFO": path, "QUERY_STRING": "", "SCRIPT_NAME": "",
+        "REQUEST_SCHEME": "http", "HTTP_HOST": "adit.test", "SERVER_NAME": "adit.test",
+        "SERVER_PORT": "80", "HTTP_AUTHORIZATION": "Bearer " + key if key else None,
+        "HTTP_SERVICE_VERSION": "2", "CONTENT_LENGTH": str(len(body)) if body else "",
+        "CONTENT_TYPE": "application/json" if body else "", **changes}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def cpu_seconds(pids):
+    """Processor time that processes have used, to the nanosecond."""
+    total = 0
+    for pid in pids:
+        with open("/proc/%d/schedstat" % pid, encoding="ascii") as file:
+            total += int(file.read().split()[0])
+    return total / 1e9
+
+
+def memory(pid):
+    """The process's memory in bytes, by the kernel's names: Rss, Pss."""
+    with open("/proc/%d/smaps_rollup" % pid, encoding="ascii") as file:
+        rows = [line.split() for line in file.readlines()[1:]]
+    return {row[0].rstrip(":"): int(row[1]) * 1024 for row in rows}
+
+
+def descriptors(pid):
+    return len(os.listdir("/proc/%d/fd" % pid))
+
+
+def timed(function, *arguments):
+    """Returns what the function returns, and how many seconds it took."""
+    started = time.monotonic()
+    found = function(*arguments)
+    return found, time.monotonic() - started
