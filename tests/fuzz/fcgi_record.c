@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* Fuzz target: FastCGI's records, on their way in and out.  The input's first byte says in which
+ * pieces the rest comes. */
+#include "wrap/fcgi_record.h"
+
+#include "base/request.h"
+#include "fuzz.h"
+
+/* Takes in all of the data in pieces of that many bytes.  Each piece has memory of its own, so that
+ * a sanitizer sees what reads past its end. */
+static enum fcgi_progress take(struct fcgi_intake *intake, struct text data, size_t piece,
+                               size_t *taken)
+{
+    enum fcgi_progress progress = FCGI_PART;
+
+    *taken = 0;
+    while (progress == FCGI_PART && *taken < data.len) {
+        size_t len = data.len - *taken < piece ? data.len - *taken : piece;
+        char *copy = malloc(len);
+        size_t used;
+
+        MUST(copy);
+        memcpy(copy, data.s + *taken, len);
+        progress = fcgi_intake_take(intake, copy, len, &used);
+        MUST(used <= len && (used == len || progress != FCGI_PART));
+        *taken += used;
+        free(copy);
+    }
+    return progress;
+}
+
+static bool same(const struct buf *a, const struct buf *b)
+{
+    return a->len == b->len && (a->len == 0 || memcmp(a->data, b->data, a->len) == 0);
+}
+
+/* How a request comes changes nothing of what it is. */
+static void compare(struct text data, size_t piece, const struct fcgi_intake *intake,
+                    enum fcgi_progress progress, size_t taken)
+{
+    struct fcgi_intake other = {.id = 0};
+    size_t n;
+
+    MUST(take(&other, data, piece, &n) == progress);
+    if (progress == FCGI_WHOLE)
+        MUST(n == taken && other.keep == intake->keep && other.id == intake->id);
+    MUST(progress != FCGI_BROKEN || (intake->cause && strcmp(intake->cause, other.cause) == 0));
+    MUST(same(&intake->params, &other.params) && same(&intake->body, &other.body));
+    fcgi_intake_clear(&other);
+    MUST(!fcgi_intake_begun(&other));
+}
+
+/* Returns a pair's length, from lengths that are known to be right. */
+static size_t pair_len(const unsigned char *at)
+{
+    size_t len = 0;
+    size_t header = 0;
+
+    for (int i = 0; i < 2; i++) {
+        const unsigned char *s = at + header;
+
+        len += s[0] < 0x80
+                   ? s[0]
+                   : (size_t)(s[0] & 0x7F) << 24 | (size_t)s[1] << 16 | (size_t)s[2] << 8 | s[3];
+        header += s[0] < 0x80 ? 1 : 4;
+    }
+    return header + len;
+}
+
+static void look_at_params(const struct buf *params)
+{
+    size_t at = 0;
+
+    while (at < params->len)
+        at += pair_len((const unsigned char *)params->data + at);
+    MUST(at == params->len);
+}
+
+/* The same request, put into records by this program, is the same request. */
+static void put_together_again(const struct fcgi_intake *intake, size_t piece)
+{
+    unsigned char begin[FCGI_BEGIN_SIZE];
+    struct buf all = {0};
+    struct buf params = {0};
+    struct buf body = {0};
+    struct fcgi_intake again = {.id = 0};
+    size_t taken;
+
+    buf_add(&params, buf_text(&intake->params).s, intake->params.len);
+    buf_add(&body, buf_text(&intake->body).s, intake->body.len);
+    fcgi_record_begin(begin, intake->id);
+    fcgi_record_frame(&params, FCGI_TYPE_PARAMS, intake->id);
+    fcgi_record_frame(&body, FCGI_TYPE_STDIN, intake->id);
+    buf_add(&all, (const char *)begin, sizeof begin);
+    buf_add(&all, params.data, params.len);
+    buf_add(&all, body.data, body.len);
+    MUST(!all.failed && !params.failed && !body.failed);
+    MUST(take(&again, buf_text(&all), piece, &taken) == FCGI_WHOLE && taken == all.len);
+    MUST(again.id == intake->id && !again.keep && !again.is_too_much);
+    MUST(same(&again.params, &intake->params) && same(&again.body, &intake->body));
+    fcgi_intake_clear(&again);
+    buf_free(&all);
+    buf_free(&params);
+    buf_free(&body);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct fcgi_intake intake = {.id = 0};
+    struct text rest;
+    enum fcgi_progress progress;
+    size_t piece;
+    size_t taken;
+
+    if (size < 2)
+        return 0;
+    piece = (size_t)data[0] + 1;
+    rest = (struct text){.s = (const char *)data + 1, .len = size - 1};
+    progress = take(&intake, rest, rest.len, &taken);
+    compare(rest, piece, &intake, progress, taken);
+    compare(rest, 1, &intake, progress, taken);
+    MUST(intake.params.len <= FCGI_PARAMS_MAX && intake.body.len <= REQUEST_BODY_MAX + 1);
+    if (progress == FCGI_WHOLE) {
+        look_at_params(&intake.params);
+        put_together_again(&intake, piece);
+        accepted();
+    }
+    fcgi_intake_clear(&intake);
+    return 0;
+}
