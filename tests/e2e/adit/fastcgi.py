@@ -86,6 +86,10 @@ def connect(path):
 
 def ask(path, variables, body=b""):
     """Sends one request to the responder's socket."""
+    return ask_raw(path, records(variables, body), asked_by(variables, body))
+
+
+def ask_raw(path, data, asked=None):
     with connect(path) as sock, sock.makefile("rb") as file:
-        sock.sendall(records(variables, body))
-        return read_answer(file, asked_by(variables, body))
+        sock.sendall(data)
+        return read_answer(file, asked)

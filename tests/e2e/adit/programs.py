@@ -12,6 +12,9 @@ from adit.case import until
 
 _numbers = iter(range(1000000))
 
+# A service's user has no home, and the caller's is not its own.
+ENV = dict(stack.CLEAN_ENV, HOME="/nonexistent")
+
 
 def as_service(command):
     """The command as the user whom a stack's programs run as."""
@@ -23,13 +26,14 @@ def as_service(command):
 class Program:
     """A program that runs until stop(); its standard error is in a file."""
 
-    def __init__(self, stack_, command, name, env=None):
+    def __init__(self, stack_, command, name, env=None, **options):
         self.name = "%s-%d-%d" % (name, os.getpid(), next(_numbers))
         self.log_path = os.path.join(stack_.state, "log", self.name + ".log")
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen(command(self.name), stdin=subprocess.DEVNULL,
                                             stdout=log, stderr=log, cwd="/",
-                                            env=env or stack.CLEAN_ENV, start_new_session=True)
+                                            env=env or ENV, start_new_session=True,
+                                            **options)
 
     def log(self):
         with open(self.log_path, "rb") as file:
@@ -56,15 +60,14 @@ class Program:
 class Responder(Program):
     """adit.fcgi on a socket of its own, with the settings of a stack or others."""
 
-    def __init__(self, stack_, n_workers=1, conf=None, around=as_service, program=None, env=None):
-        program = program or os.path.join(stack_.state, "bin", "adit.fcgi")
+    def __init__(self, stack_, n_workers=1, conf=None, around=as_service, **options):
+        program = os.path.join(stack_.state, "bin", "adit.fcgi")
 
         def command(name):
             self.socket = os.path.join(stack_.run_folder, name + ".sock")
             return around([program, "-c", conf or stack_.conf_path, "-l", "unix:" + self.socket,
                            "-w", str(n_workers)])
-        self.n_workers = n_workers
-        super().__init__(stack_, command, "r", env)
+        super().__init__(stack_, command, "r", **options)
         try:
             until(self.listens, "a responder")
         except AssertionError as error:
@@ -115,8 +118,7 @@ class Nginx(Program):
                 file.write(change(text.replace("include nginx-adit.conf;", include)))
             os.chmod(path, 0o644)
             return as_service(["nginx", "-p", stack_.state + "/", "-c", path, "-g", "daemon off;"])
-        super().__init__(stack_, command, "n", dict(stack.CLEAN_ENV,
-                                                    PATH=os.environ["PATH"] + ":/usr/sbin"))
+        super().__init__(stack_, command, "n", dict(ENV, PATH=os.environ["PATH"] + ":/usr/sbin"))
         until(self.listens, "nginx")
 
     def listens(self):

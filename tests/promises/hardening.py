@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: MIT
+"""Hardening.
+
+The programs are built to be hard to turn against their host, and a worker gives up what it does not
+need before it reads anything of a client's: running programs, writing files, and reading any but
+those that connections to the database and the keys need."""
+import os
+import re
+import shutil
+import socket
+import struct
+import subprocess
+import tempfile
+
+from adit import fastcgi, stack
+from adit.case import until
+from adit.client import check_answer
+from adit.programs import Responder, as_service, variables
+from promise import PromiseCase
+
+# Landlock's three system calls, on every processor.
+LANDLOCK_CALLS = (444, 445, 446)
+
+
+def output(*command, **options):
+    return subprocess.run(command, check=True, capture_output=True, text=True, **options).stdout
+
+
+class Binaries(PromiseCase):
+    """What `make install` installs."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.folder = tempfile.mkdtemp()
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        subprocess.run(["make", "-s", "-C", stack.BUILD, "install", "DESTDIR=" + cls.folder],
+                       check=True, capture_output=True)
+        cls.programs = sorted(
+            os.path.join(folder, name) for folder, _, names in os.walk(cls.folder)
+            for name in names if os.access(os.path.join(folder, name), os.X_OK))
+
+    def count(self, what, good):
+        """A figure of how many programs are as they should be."""
+        names = [os.path.basename(path) for path in self.programs]
+        self.assertEqual(names, ["aditctl", "adit.fcgi"], "the programs installed")
+        self.figure("programs with " + what, sum(map(good, self.programs)), exactly=len(names))
+
+    def test_position(self):
+        """Placed anywhere in memory (PIE)"""
+        self.count("it", lambda path: re.search(r"^\s+Type:\s+DYN", output("readelf", "-hW", path),
+                                                re.M) is not None and
+                   re.search(r"FLAGS_1.*\bPIE\b", output("readelf", "-dW", path)) is not None)
+
+    def test_relro(self):
+        """Tables of addresses read-only from the start on (full RELRO)"""
+        self.count("it", lambda path: "GNU_RELRO" in output("readelf", "-lW", path) and
+                   re.search(r"FLAGS_1.*\bNOW\b", output("readelf", "-dW", path)) is not None)
+
+    def test_stack(self):
+        """No stack or other segment both written and run"""
+        def good(path):
+            segments = re.findall(r"^\s+(LOAD|GNU_STACK)\s+(?:0x\S+\s+){5}(.{3})",
+                                  output("readelf", "-lW", path), re.M)
+            return "GNU_STACK" in dict(segments) and not any(
+                "W" in flags and "E" in flags for _, flags in segments)
+        self.count("none", good)
+
+    def test_protector(self):
+        """Functions check the stack before they return"""
+        self.count("it", lambda path: "__stack_chk_fail" in output("nm", "-D", path))
+
+    def test_fortified(self):
+        """Library calls that check their buffers' sizes"""
+        self.count("them", lambda path: re.search(r"__(memcpy|v?snprintf|v?fprintf|printf|explicit_"
+                                                  r"bzero|read)_chk", output("nm", "-D", path))
+                   is not None)
+
+
+def without_calls(calls, seccomp=True):
+    """Returns what makes a process one on a kernel without these system calls, or without seccomp
+    filters of its own: a filter, for subprocess's preexec_fn."""
+    ld_call, ld_arg, equal, result = 0x20, 0x20, 0x15, 0x06
+    enosys, einval, allow = 0x50000 | 38, 0x50000 | 22, 0x7FFF0000
+    steps = [(ld_call, 0, 0, 0)]
+    for call in calls:
+        steps += [(equal, 0, 1, call), (result, 0, 0, enosys)]
+    if not seccomp:
+        # prctl(PR_SET_SECCOMP, ...)
+        number = {"x86_64": 157, "aarch64": 167}[os.uname().machine]
+        steps += [(equal, 0, 3, number), (ld_arg, 0, 0, 16), (equal, 0, 1, 22),
+                  (result, 0, 0, einval)]
+    steps += [(result, 0, 0, allow)]
+    program = b"".join(struct.pack("HBBI", *step) for step in steps)
+
+    def apply():
+        import ctypes
+        libc = ctypes.CDLL(None, use_errno=True)
+        buffer = ctypes.create_string_buffer(program, len(program))
+        filter_ = ctypes.create_string_buffer(
+            struct.pack("HxxxxxxP", len(steps), ctypes.addressof(buffer)), 16)
+        if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, filter_, 0, 0) != 0:
+            raise OSError(ctypes.get_errno(), "prctl")
+    return apply
+
+
+class Confinement(PromiseCase):
+    def check(self, preexec_fn=None):
+        """Runs the program's own check as the service's user."""
+        return subprocess.run(as_service([self.program(), "-c", self.stack.conf_path,
+                                          "--check-confinement"]),
+                              capture_output=True, text=True, cwd="/", check=False,
+                              env=stack.CLEAN_ENV, preexec_fn=preexec_fn)
+
+    def program(self):
+        return os.path.join(self.stack.state, "bin", "adit.fcgi")
+
+    def rows(self, done):
+        return dict(re.split(r"  +", line, maxsplit=1) for line in done.stdout.splitlines()
+                    if "  " in line)
+
+    def test_check(self):
+        """What `adit.fcgi --check-confinement` tries is refused, and what is needed works"""
+        done = self.check()
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        rows = self.rows(done)
+        self.figure("things refused", list(rows.values()).count("refused"), exactly=8)
+        self.figure("things that work", list(rows.values()).count("works"), exactly=3)
+
+    def test_workers(self):
+        """Every worker is confined, and no start says otherwise"""
+        with Responder(self.stack, 4) as responder:
+            self.assertEqual(self.ask(responder).status, 200)
+            states = []
+            for pid in responder.workers():
+                with open("/proc/%d/status" % pid, encoding="utf-8") as file:
+                    states.append(dict(line.split(":\t", 1) for line in file.read().splitlines()
+                                       if ":\t" in line))
+        self.figure("workers with a filter of system calls",
+                    sum(state["Seccomp"] == "2" for state in states), exactly=4)
+        self.figure("workers that gain no rights", sum(state["NoNewPrivs"] == "1"
+                                                       for state in states), exactly=4)
+
+    def ask(self, responder):
+        return check_answer(fastcgi.ask(responder.socket, variables(self.home.admin.key)))
+
+    def with_settings(self, change):
+        """A settings file of its own beside the stack's, so that the key file is the same."""
+        path = self.stack.conf_path + ".%s" % self._testMethodName
+        shutil.copy(self.stack.conf_path, path)
+        status = os.stat(self.stack.conf_path)
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(change(text))
+        os.chown(path, status.st_uid, status.st_gid)
+        self.addCleanup(os.unlink, path)
+        return path
+
+    def debug(self, text):
+        return text.replace("level = info", "level = debug")
+
+    def test_less_where_the_kernel_has_less(self):
+        """On kernels without Landlock, without seccomp, and without either: a worker serves, says
+        at level debug what is in force, and the check says what is not"""
+        conf = self.with_settings(self.debug)
+        seen = 0
+        for landlock, seccomp in ((True, True), (False, True), (True, False), (False, False)):
+            with self.subTest("Landlock %s, seccomp %s" % (landlock, seccomp)):
+                less = without_calls(() if landlock else LANDLOCK_CALLS, seccomp)
+                done = self.check(less)
+                rows = self.rows(done)
+                self.assertEqual(done.returncode, 0 if landlock and seccomp else 1, done.stdout)
+                self.assertEqual((rows["Landlock"] != "no", rows["seccomp"] == "yes"),
+                                 (landlock, seccomp))
+                with Responder(self.stack, 1, conf, preexec_fn=less) as responder:
+                    self.assertEqual(self.ask(responder).status, 200)
+                    log = responder.log().decode()
+                line, = re.findall(r'.*"event":"confined".*', log)
+                self.assertIn('"seccomp":"%s"' % ("yes" if seccomp else "no"), line)
+                self.assertEqual('"landlock":"no"' in line, not landlock)
+                self.assertNotIn('"level":"error"', log)
+                seen += 1
+        self.figure("kernels", seen, exactly=4)
+
+    def test_single_processes(self):
+        """The same for a process that a web server starts itself: CGI, and mod_fcgid's way"""
+        conf = self.with_settings(self.debug)
+        done = subprocess.run(
+            as_service([self.program(), "-c", conf]), capture_output=True, cwd="/", check=False,
+            stdin=subprocess.DEVNULL,
+            env={**stack.CLEAN_ENV, **variables(self.home.admin.key), "GATEWAY_INTERFACE": "CGI/1.1"})
+        self.assertEqual(fastcgi.parse(done.stdout).status, 200, done.stderr)
+        confined = done.stderr.count(b'"event":"confined"')
+        path = os.path.join(self.stack.run_folder, "single.sock")
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(path)
+            os.chmod(path, 0o777)
+            listener.listen(8)
+            with subprocess.Popen(as_service([self.program(), "-c", conf]), stdin=listener,
+                                  stderr=subprocess.PIPE, cwd="/",
+                                  env=stack.CLEAN_ENV) as single:
+                self.assertEqual(fastcgi.ask(path, variables(self.home.admin.key)).status, 200)
+                single.terminate()
+                confined += single.stderr.read().count(b'"event":"confined"')
+                self.assertEqual(single.wait(10), 0)
+        os.unlink(path)
+        self.figure("processes confined", confined, exactly=2)
+
+
+class Reconnects(PromiseCase):
+    """What a worker has to read again, long after its start."""
+
+    stack_name = "reconnects"
+    HOST = "127.93.17.5"
+
+    def write(self, name, text):
+        """As whoever renews a file does: another one takes its name."""
+        path = os.path.join(self.folder, name)
+        with open(path + ".new", "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(path + ".new", 0o600)
+        self.give(path + ".new")
+        os.rename(path + ".new", path)
+        return path
+
+    def give(self, path):
+        if os.geteuid() == 0:
+            shutil.chown(path, "postgres", "postgres")
+
+    def certificate(self):
+        """Returns a new certificate of the server, its own authority, and its key."""
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
+                            "-subj", "/CN=database", "-addext", "subjectAltName=IP:" + self.HOST,
+                            "-keyout", folder + "/key", "-out", folder + "/crt"],
+                           check=True, capture_output=True)
+            with open(folder + "/crt", encoding="ascii") as crt, \
+                    open(folder + "/key", encoding="ascii") as key:
+                return crt.read(), key.read()
+
+    def set_up_server(self):
+        self.folder = stack.make_folder()
+        self.give(self.folder)
+        self.addCleanup(shutil.rmtree, self.folder)
+        data = os.path.join(self.stack.state, "data")
+        with open(os.path.join(data, "pg_hba.conf"), "r+", encoding="utf-8") as file:
+            rules = file.read()
+            file.seek(0)
+            file.write("hostssl all tls 127.0.0.0/8 scram-sha-256\n" + rules)
+        self.renew("first")
+        self.stack.psql("CREATE ROLE tls LOGIN IN ROLE adit_responder")
+        self.stack.psql("ALTER SYSTEM SET ssl = on")
+        for name, value in (("ssl_cert_file", self.folder + "/server.crt"),
+                            ("ssl_key_file", self.folder + "/server.key"),
+                            ("listen_addresses", self.HOST)):
+            self.stack.psql("ALTER SYSTEM SET %s = '%s'" % (name, value))
+        self.stack.restart()
+
+    def renew(self, password):
+        """Everything that a worker reads is another file from now on."""
+        certificate, key = self.certificate()
+        self.write("server.crt", certificate)
+        self.write("server.key", key)
+        self.write("ca.crt", certificate)
+        self.write("passwords", "%s:*:*:tls:%s\n" % (self.HOST, password))
+
+    def put_in_force(self, password):
+        self.stack.psql("ALTER ROLE tls PASSWORD '%s'" % password)
+        self.stack.psql("SELECT pg_reload_conf()")
+        self.stack.psql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                        " WHERE usename = 'tls'")
+
+    def n_encrypted(self):
+        return int(self.stack.psql("SELECT count(*) FROM pg_stat_ssl JOIN pg_stat_activity"
+                                   " USING (pid) WHERE usename = 'tls' AND ssl"))
+
+    def ask(self, responder):
+        return fastcgi.ask(responder.socket, variables(self.home.admin.key)).status
+
+    def test_renewed_files(self):
+        """Connections with TLS and a password, after the authority's certificate and the password
+        file were renewed under a running worker"""
+        self.set_up_server()
+        self.put_in_force("first")
+        text = self.stack.read_conf()
+        conf = self.stack.conf_path + ".tls"
+        with open(conf, "w", encoding="utf-8") as file:
+            file.write(re.sub(
+                r"(?m)^conninfo = .*", "conninfo = host=%s dbname=adit user=tls sslmode=verify-full "
+                "sslrootcert=%s/ca.crt passfile=%s/passwords" % (
+                    self.HOST, self.folder, self.folder), text))
+        os.chmod(conf, 0o640)
+        self.give(conf)
+        self.addCleanup(os.unlink, conf)
+        renewed = 0
+        with Responder(self.stack, 1, conf) as responder:
+            until(lambda: self.ask(responder) == 200, "a first answer")
+            self.assertEqual(self.n_encrypted(), 1)
+            for password in ("second", "third", "fourth"):
+                self.renew(password)
+                self.put_in_force(password)
+                until(lambda: self.ask(responder) == 200, "an answer with renewed files")
+                renewed += self.n_encrypted()
+            # The authority is one that did not sign it: the files do count.
+            self.write("ca.crt", self.certificate()[0])
+            self.put_in_force("fourth")
+            refused = self.ask(responder)
+        self.figure("connections with renewed files", renewed, exactly=3)
+        self.figure("status with another authority's", refused, exactly=503)
