@@ -27,8 +27,8 @@ enum fcgi_type {
 #define FCGI_PARAMS_MAX (256 * 1024)
 
 /* Bytes of a body that are read and dropped past REQUEST_BODY_MAX, so that the peer gets as far as
- * reading the answer. */
-#define FCGI_DRAIN_MAX (1024 * 1024)
+ * reading the answer: Apache's mod_proxy_fcgi looks for one when it has sent everything. */
+#define FCGI_DRAIN_MAX (16 * 1024 * 1024)
 
 /* A request on its way in.  All zero: nothing has come yet.  fcgi_intake_clear() frees it. */
 struct fcgi_intake {
