@@ -20,7 +20,8 @@ run_packages=(postgresql-15 nginx curl)
 # shellcheck disable=SC2034
 test_packages=(python3 openssh-client openssl iproute2 util-linux
     mandoc groff-base
-    apache2 apache2-suexec-custom libapache2-mod-fcgid lighttpd)
+    apache2 apache2-suexec-custom libapache2-mod-fcgid lighttpd
+    valgrind)
 # Debian's own will not install beside those of another source.
 command -v npm >/dev/null || test_packages+=(nodejs npm)
 test_packages+=(python3-yaml python3-jsonschema chromium)

@@ -136,13 +136,15 @@ static void allow_parent(struct confinement *confinement, const char *path)
     allow(confinement, strspn(folder, "/") == len ? path : folder);
 }
 
+/* A relative path may be a word that is no path at all: it counts where there is such a file. */
 void confine_allow_file(struct confinement *confinement, const char *path)
 {
     char target[PATH_MAX];
 
-    if (!path || path[0] != '/')
+    if (!path)
         return;
-    allow_parent(confinement, path);
+    if (path[0] == '/')
+        allow_parent(confinement, path);
     if (realpath(path, target))
         allow_parent(confinement, target);
 }

@@ -18,8 +18,8 @@ struct confinement {
 void confine_begin(struct confinement *confinement);
 
 /* Allow to read all that is in a folder, or a file, which may be replaced by another under its
- * name: it is its folder that is allowed, and that of the file that a link leads to.  A path that
- * is not there, is relative, or is NULL is passed over. */
+ * name: it is its folder that is allowed, and that of the file that a link leads to.  What is not
+ * there, and NULL, is passed over. */
 void confine_allow_folder(struct confinement *confinement, const char *path);
 void confine_allow_file(struct confinement *confinement, const char *path);
 

@@ -14,7 +14,12 @@ static const char *const file_options[] = {"passfile", "sslcert",   "sslkey",   
                                            "sslcrl",   "sslcrldir", "servicefile"};
 
 /* What libpq looks for in the home folder where nothing else is said. */
-static const char *const home_files[] = {".pgpass", ".pg_service.conf", ".postgresql/root.crt"};
+static const char *const home_files[] = {".pgpass",
+                                         ".pg_service.conf",
+                                         ".postgresql/root.crt",
+                                         ".postgresql/root.crl",
+                                         ".postgresql/postgresql.crt",
+                                         ".postgresql/postgresql.key"};
 
 /* Those of OpenSSL and Kerberos, and what libpq's defaults do not tell. */
 static const char *const variables[] = {"PGSERVICEFILE", "SSL_CERT_FILE", "OPENSSL_CONF",

@@ -5,9 +5,11 @@ import os
 import signal
 import socket
 import struct
+import subprocess
 import threading
+import time
 
-from adit import fastcgi, samples
+from adit import fastcgi, samples, stack
 from adit.case import Case, until
 from adit.client import check_answer
 
@@ -308,3 +310,47 @@ class Peers(Fastcgi):
         for thread in threads:
             thread.join()
         self.assertEqual(faults, [])
+
+
+class Tcp(Fastcgi):
+    """The socket as spawn-fcgi or a web server hands it over: on descriptor 0, here of TCP."""
+
+    def setUp(self):
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            self.port = listener.getsockname()[1]
+            self.process = subprocess.Popen(
+                [os.path.join(stack.BUILD, "adit.fcgi"), "-c", self.stack.conf_path],
+                env=stack.CLEAN_ENV, stdin=listener, stderr=subprocess.DEVNULL)
+        self.addCleanup(self.process.wait, 10)
+        self.addCleanup(self.process.terminate)
+
+    def exchange(self, *pieces, wait_s=0):
+        with socket.create_connection(("127.0.0.1", self.port), timeout=20) as sock, \
+                sock.makefile("rb") as file:
+            for piece in pieces:
+                sock.sendall(piece)
+            time.sleep(wait_s)
+            return check_answer(fastcgi.read_answer(file))
+
+    def test_bodies(self):
+        good = self.body(description="over TCP")
+        for name, body, status in (("none", b"", 400), ("small", good, 201),
+                                   ("the largest", good + b" " * (65536 - len(good)), 201),
+                                   ("one byte more", good + b" " * (65537 - len(good)), 413),
+                                   ("much more", b" " * 4000000, 413)):
+            with self.subTest(name):
+                data = fastcgi.records(self.variables("POST", body=body), body)
+                self.assertEqual(self.exchange(data).status, status)
+
+    def test_in_pieces(self):
+        body = self.body(description="over TCP")
+        data = fastcgi.records(self.variables("POST", body=body), body)
+        pieces = [data[at:at + 7] for at in range(0, len(data), 7)]
+        self.assert_ok(self.exchange(*pieces), 201)
+
+    def test_answer_read_late(self):
+        for _ in range(3):
+            self.admin.post(CREDENTIALS, samples.credential(metadata="m" * 4096))
+        wanted = self.assert_ok(self.ask())
+        self.assertEqual(self.assert_ok(self.exchange(fastcgi.records(self.variables()),
+                                                      wait_s=0.3)), wanted)

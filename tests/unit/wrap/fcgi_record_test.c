@@ -176,7 +176,7 @@ END_TEST
 
 Suite *fcgi_record_suite(void)
 {
-    Suite *suite = suite_create("fcgi_record");
+    Suite *suite = suite_create("wrap/fcgi_record");
     TCase *tcase = tcase_create("records");
 
     tcase_add_test(tcase, bodies);
