@@ -330,7 +330,7 @@ class GivenUp(PromiseCase):
         self.assertEqual(set(statuses), {504})
         self.figure("rows that changed later", changed, exactly=0)
 
-    def test_directly(self):
+    def test_by_peers(self):
         """Writes whose peer closed, closed one side, or sent an abort behind them"""
         held = []
 

@@ -125,7 +125,7 @@ class Growth(PromiseCase):
             self.assertEqual(responder.workers(), [worker])
             self.figure("requests", n, at_least=n)
             self.figure("a second", int((n - warm_up) / seconds))
-            self.figure("resident memory after the first %d" % warm_up, before["Rss"] / MIB, "MiB")
+            self.figure("resident memory once warm", before["Rss"] / MIB, "MiB")
             self.figure("growth after that", (after["Rss"] - before["Rss"]) / MIB, "MiB",
                         at_most=1)
             until(lambda: descriptors(worker) == n_descriptors, "the first descriptors")
