@@ -127,15 +127,21 @@ class Confinement(PromiseCase):
         self.figure("things refused", list(rows.values()).count("refused"), exactly=8)
         self.figure("things that work", list(rows.values()).count("works"), exactly=3)
 
+    def confined(self, responder):
+        """What the kernel says of the workers, once all of them have a filter."""
+        states = []
+        for pid in responder.workers():
+            with open("/proc/%d/status" % pid, encoding="utf-8") as file:
+                states.append(dict(line.split(":\t", 1) for line in file.read().splitlines()
+                                   if ":\t" in line))
+        return states if all(state["Seccomp"] == "2" for state in states) else None
+
     def test_workers(self):
         """Every worker is confined, and no start says otherwise"""
         with Responder(self.stack, 4) as responder:
             self.assertEqual(self.ask(responder).status, 200)
-            states = []
-            for pid in responder.workers():
-                with open("/proc/%d/status" % pid, encoding="utf-8") as file:
-                    states.append(dict(line.split(":\t", 1) for line in file.read().splitlines()
-                                       if ":\t" in line))
+            # A worker that nobody has asked yet may be about to be.
+            states = until(lambda: self.confined(responder), "four confined workers", 5)
         self.figure("workers with a filter of system calls",
                     sum(state["Seccomp"] == "2" for state in states), exactly=4)
         self.figure("workers that gain no rights", sum(state["NoNewPrivs"] == "1"
