@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -383,6 +384,16 @@ static int run(struct process *process, const struct options *options)
     return serve(process, options, passed >= 0 || options->socket_path ? DEFAULT_WORKERS : 1);
 }
 
+/* A core would hold keys and client secrets.  Less than a page makes no file, and exactly one byte
+ * keeps the kernel from handing it to a program as well (coredump_pipe() in Linux' fs/coredump.c).
+ */
+static void forbid_cores(void)
+{
+    struct rlimit limit = {.rlim_cur = 1, .rlim_max = 1};
+
+    setrlimit(RLIMIT_CORE, &limit); /* where it fails, it is 0 already */
+}
+
 int main(int argc, char **argv)
 {
     struct options options = {.socket_mode = 0660};
@@ -392,6 +403,7 @@ int main(int argc, char **argv)
     if (status >= 0)
         return status;
     install_handlers();
+    forbid_cores();
     status = prepare(&process, &options) ? run(&process, &options) : EXIT_FAILURE;
     keyring_free(process.keyring);
     conf_free(&process.conf);

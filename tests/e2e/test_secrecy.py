@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Where secrets are not: tables, logs, errors (sections 3, 5, 6 and 8)."""
 import os
+import signal
+import subprocess
 
 from adit import samples
-from adit.case import Case
+from adit.case import Case, until
 
 CREDENTIALS = "/ssh_credentials"
 
@@ -134,6 +136,43 @@ class Secrecy(Case):
             sealing_key = file.read().split()[1]
         self.assertNotIn(sealing_key, shown)
         self.assertNotIn(self.stack.key, shown)
+
+    def test_cores(self):
+        """A worker that dies at work leaves no core: it would hold what it had just read."""
+        folder = self.stack.run_folder
+        path = "/edges/https/cored/routes/r/oauth"
+        self.assert_ok(self.admin.put(path, {"provider": {"provider_b": {
+            "client_id": "app", "client_secret": "in memory just now"}}}))
+        # The same limits and signal on a program that does nothing about it, for comparison.
+        master, workers = self.stack.responder()
+        for pid in (master, *workers):
+            with open("/proc/%d/limits" % pid, encoding="utf-8") as file:
+                limit = next(line.split()[4:6] for line in file if line.startswith("Max core"))
+            self.assertIn(limit, (["1", "1"], ["0", "0"]))
+        script = ("cd %s && ulimit -c unlimited && exec %s -c %s --listen unix:%s/core.sock"
+                  % (folder, os.path.join(self.stack.state, "bin", "adit.fcgi"),
+                     self.stack.conf_path, folder))
+        for program, sock, wanted in (("exec sleep 60", None, True), (None, "core.sock", False)):
+            if program:
+                program = "cd %s && ulimit -c unlimited && %s" % (folder, program)
+            before = set(os.listdir(folder))
+            process = subprocess.Popen(["bash", "-c", program or script],
+                                       stderr=subprocess.DEVNULL)
+            try:
+                if sock:
+                    until(lambda: sock in os.listdir(folder), "a responder")
+                else:
+                    until(lambda: b"sleep" in open("/proc/%d/comm" % process.pid, "rb").read(),
+                          "a program")
+            finally:
+                process.send_signal(signal.SIGABRT)
+                process.wait(20)
+            cores = [name for name in set(os.listdir(folder)) - before if name != sock]
+            with open("/proc/sys/kernel/core_pattern", encoding="utf-8") as file:
+                makes_files = not file.read().startswith(("|", "/"))
+            self.assertEqual(bool(cores), wanted and makes_files, cores)
+            for name in cores:
+                os.unlink(os.path.join(folder, name))
 
     def test_logs_are_one_line_an_event(self):
         """What a client sends cannot forge a line of the log."""
