@@ -75,7 +75,7 @@ bool header_idempotency_key(const struct request *request, struct text *key, str
     if (key->len < 1 || key->len > IDEMPOTENCY_KEY_MAX || request->idempotency_key_repeated)
         return error_set(err, ERR_IDEMPOTENCY_KEY_MALFORMED);
     for (size_t i = 0; i < key->len; i++) {
-        if (key->s[i] < ' ' || key->s[i] > '~')
+        if (key->s[i] < ' ' || key->s[i] > '~' || key->s[i] == ',')
             return error_set(err, ERR_IDEMPOTENCY_KEY_MALFORMED);
     }
     return true;

@@ -21,7 +21,8 @@ bool header_version(const struct request *request, const char *header, struct er
 bool header_content_type(const struct request *request, struct error *err);
 
 /* Reads the Idempotency-Key header (draft-ietf-httpapi-idempotency-key-header): 1 to 255 printable
- * ASCII bytes, taken as they are, quotes too.  The key belongs to the request.  Returns false with
+ * ASCII bytes, taken as they are, quotes too.  Some servers join headers that stand twice by a
+ * comma, so that there is none in a key.  The key belongs to the request.  Returns false with
  * ERR_IDEMPOTENCY_KEY_MALFORMED. */
 bool header_idempotency_key(const struct request *request, struct text *key, struct error *err);
 

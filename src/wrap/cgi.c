@@ -114,6 +114,7 @@ static const struct {
     {200, "OK"},
     {201, "Created"},
     {204, "No Content"},
+    {304, "Not Modified"},
     {400, "Bad Request"},
     {401, "Unauthorized"},
     {403, "Forbidden"},
@@ -123,6 +124,7 @@ static const struct {
     {412, "Precondition Failed"},
     {413, "Content Too Large"},
     {415, "Unsupported Media Type"},
+    {422, "Unprocessable Content"},
     {500, "Internal Server Error"},
     {503, "Service Unavailable"},
 };

@@ -94,13 +94,13 @@ class Idempotency(Case):
         self.assertEqual(self.rows(), 1)
 
     def test_form(self):
-        for key in ("x", "8e03978e-40d5-43dd-bc93-6894a57f9324", '"quoted"', "k" * 255, "a, b",
+        for key in ("x", "8e03978e-40d5-43dd-bc93-6894a57f9324", '"quoted"', "k" * 255, "a b",
                     "~!@#$%^&*()_+"):
             with self.subTest(key[:40]):
                 first = self.client.post(PATH, BODY, **once(key))
                 self.assert_ok(first, 201)
                 self.assert_same(self.client.post(PATH, BODY, **once(key)), first)
-        for key in ("k" * 256, "\u00e9", "a\tb", "\x7f"):
+        for key in ("k" * 256, "\u00e9", "a\tb", "\x7f", "a, b", ","):
             with self.subTest(repr(key[:40])):
                 before = self.rows()
                 self.assert_error(self.client.post(PATH, BODY, **once(key)), 9040)

@@ -76,6 +76,42 @@ def padded(size):
     return body + " " * (size - len(body))
 
 
+def conditions(item):
+    def on(name, value):
+        return {"more": [(name, value)]}
+    yield Request("change, to have a tag", "PATCH", item, {"metadata": "tagged"}, save="tagged")
+    tag = "<<tagged_etag>>"
+    for method in "GET", "HEAD":
+        for name, value in (("If-None-Match", tag), ("If-None-Match", "W/" + tag),
+                            ("If-None-Match", '"x", ' + tag), ("If-None-Match", "*"),
+                            ("If-None-Match", '"0"'), ("If-Match", tag), ("If-Match", '"0"'),
+                            ("If-Match", "0"), ("If-Modified-Since",
+                                                "Sat, 29 Oct 2044 19:43:31 GMT"),
+                            ("If-Unmodified-Since", "Sat, 29 Oct 1994 19:43:31 GMT"),
+                            ("Range", "bytes=0-9"), ("If-Range", tag)):
+            yield Request("%s on %s: %s" % (method.lower(), name, value), method, item,
+                          **on(name, value))
+    for name, value in (("If-Match", '"0"'), ("If-None-Match", tag), ("If-None-Match", "*"),
+                        ("If-Match", "x")):
+        yield Request("change on %s: %s" % (name, value), "PATCH", item, {}, **on(name, value))
+        yield Request("delete on %s: %s" % (name, value), "DELETE", item, **on(name, value))
+    yield Request("change on two If-Match", "PATCH", item, {}, more=[("If-Match", tag)] * 2)
+    yield Request("change on its tag", "PATCH", item, {}, **on("If-Match", tag))
+    yield Request("put on If-None-Match: *", "PUT", TLS, {}, **on("If-None-Match", "*"))
+    yield Request("put again on If-None-Match: *", "PUT", TLS, {}, **on("If-None-Match", "*"))
+    yield Request("put on If-Match: *", "PUT", OAUTH, {}, **on("If-Match", "*"))
+    yield Request("delete on If-Match: *", "DELETE", TLS, **on("If-Match", "*"))
+    once = on("Idempotency-Key", "the key of <<prefix>>")
+    for name, body in (("create once", {"public_key": KEY}), ("create once more",
+                                                             {"public_key": KEY}),
+                       ("create another once", {"public_key": KEY, "metadata": "x"})):
+        yield Request(name, "POST", CREDENTIALS, body, **once)
+    yield Request("create under a long key", "POST", CREDENTIALS, {"public_key": KEY},
+                  **on("Idempotency-Key", "k" * 256))
+    yield Request("create under two keys", "POST", CREDENTIALS, {"public_key": KEY},
+                  more=[("Idempotency-Key", "a"), ("Idempotency-Key", "b")])
+
+
 def credentials():
     item = CREDENTIALS + "/<<credential>>"
     other = CREDENTIALS + "/sshcr_000000000000000000000000000"
@@ -117,6 +153,7 @@ def credentials():
     yield Request("delete what is not there", "DELETE", other)
     yield Request("delete with a read-only key", "DELETE", item, key="read_only")
     yield Request("read with a read-only key", path=item, key="read_only")
+    yield from conditions(item)
     yield Request("delete", "DELETE", item)
     yield Request("delete again", "DELETE", item)
     yield Request("delete the second", "DELETE", CREDENTIALS + "/<<second>>")
