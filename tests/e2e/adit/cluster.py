@@ -2,11 +2,13 @@
 """A PostgreSQL that tests may stop, start and break, which the one of a stack may not be: a stack
 stops with its database."""
 import atexit
+import contextlib
 import os
 import pwd
 import shutil
 import signal
 import subprocess
+import time
 
 from adit.stack import CLEAN_ENV, PG_BIN, make_folder, run
 
@@ -17,6 +19,7 @@ class Cluster:
         self.data = os.path.join(self.folder, "data")
         self.run_folder = self.folder
         self.is_running = False
+        self._frozen = []
         self._as_user = []
         if os.getuid() == 0:
             self._as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups",
@@ -33,10 +36,17 @@ class Cluster:
 
     def start(self):
         """Returns once connections are taken."""
+        self._start("-w")
+
+    def start_detached(self):
+        """Returns at once, so that whoever waits for the server sees it become ready."""
+        self._start("-W")
+
+    def _start(self, wait):
         options = ("-k %s -c listen_addresses= -c port=5432 -c fsync=off -c max_connections=60"
                    % self.run_folder)
         # What the server inherits has to be no pipe of ours, which would never end.
-        subprocess.run([*self._as_user, os.path.join(PG_BIN, "pg_ctl"), "-D", self.data, "-w", "-s",
+        subprocess.run([*self._as_user, os.path.join(PG_BIN, "pg_ctl"), "-D", self.data, wait, "-s",
                         "-o", options, "-l", os.path.join(self.folder, "log"), "start"],
                        check=True, cwd="/", env=CLEAN_ENV, stdin=subprocess.DEVNULL,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60)
@@ -48,16 +58,67 @@ class Cluster:
 
     def remove(self):
         if os.path.exists(os.path.join(self.data, "postmaster.pid")):
-            self.signal(signal.SIGCONT)
             try:
+                self.thaw()
+                self.signal(signal.SIGCONT)
                 self.stop("immediate")
-            except AssertionError:
+            except (AssertionError, OSError):
                 pass  # it ended by itself
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def signal(self, number):
+    @property
+    def postmaster(self):
         with open(os.path.join(self.data, "postmaster.pid"), encoding="utf-8") as file:
-            os.kill(int(file.readline()), number)
+            return int(file.readline())
+
+    def signal(self, number):
+        os.kill(self.postmaster, number)
+
+    def processes(self):
+        """The server's processes, the postmaster first.  The system is asked: the server may not
+        be able to answer."""
+        master = self.postmaster
+        found = [master]
+        for name in os.listdir("/proc"):
+            if name.isdigit():
+                with contextlib.suppress(OSError, ValueError, IndexError):
+                    with open("/proc/%s/stat" % name, encoding="utf-8") as file:
+                        state, parent = file.read().rpartition(")")[2].split()[:2]
+                    if int(parent) == master and state != "Z":
+                        found.append(int(name))
+        return found
+
+    def kill(self):
+        """Kills the postmaster.  Returns once its children have noticed and are gone, for until then
+        no other can start."""
+        pids = self.processes()
+        self.is_running = False
+        os.kill(pids[0], signal.SIGKILL)
+        deadline = time.monotonic() + 20
+        while any(os.path.exists("/proc/%d/exe" % pid) for pid in pids):
+            if time.monotonic() > deadline:
+                raise AssertionError("processes of the server stay: %s" % pids)
+            time.sleep(0.01)
+
+    def freeze(self):
+        """Stops all processes, as on a machine that hangs.  The postmaster goes first, so that no
+        others come."""
+        self.signal(signal.SIGSTOP)
+        self._frozen = self.processes()
+        self._signal_frozen(signal.SIGSTOP)
+
+    def thaw(self):
+        self._signal_frozen(signal.SIGCONT)
+        self._frozen = []
+
+    def _signal_frozen(self, number):
+        for pid in self._frozen:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+    @property
+    def socket_path(self):
+        return os.path.join(self.run_folder, ".s.PGSQL.5432")
 
     @property
     def conninfo(self):

@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: MIT
+"""Clients that write, note what they were told, and compare it with the tables."""
+import collections
+import itertools
+import json
+import random
+import secrets
+import threading
+import time
+
+from adit import samples
+from adit.case import until
+from adit.client import check_answer, check_server_answer
+
+N_CLIENTS = 32
+RATE = 200
+
+# Answers after which nobody knows whether the write is in effect: the responder's own, and the web
+# server's when a worker ended or took too long.
+UNKNOWN = (9033, 9055, 9056)
+
+# Conditions of the service that are no bug: refused, and without effect.
+REFUSED = (9030, 9031, 9032, 9035, 9037)
+
+# How long a client sends a write again before it leaves it as it is.
+PATIENCE_S = 20
+
+Result = collections.namedtuple("Result", "begin end status code fault is_retry")
+
+
+def takes_idempotency_keys(client):
+    """Whether a POST that is repeated under one Idempotency-Key makes one row."""
+    more = [("Idempotency-Key", '"%s"' % secrets.token_hex(8))]
+    ids = {client.post("/ssh_credentials", samples.credential(), more=more).json["id"]
+           for _ in range(2)}
+    for ident in ids:
+        client.delete("/ssh_credentials/" + ident)
+    return len(ids) == 1
+
+
+class Ledger:
+    """What was written, by key: the kind of the resource and a name that the table has too."""
+
+    def __init__(self):
+        self.allowed = {}  # key -> the states it may be in; None: not there
+        self.refused = collections.defaultdict(set)  # key -> states that it may not be in
+        self.n_acknowledged = 0
+
+    def acknowledged(self, key, state):
+        self.allowed[key] = {state}
+        self.n_acknowledged += 1
+
+    def unknown(self, key, state):
+        self.allowed.setdefault(key, {None}).add(state)
+
+    def refuse(self, key, state):
+        self.allowed.setdefault(key, {None})
+        self.refused[key].add(state)
+
+    def compare(self, rows):
+        """Takes the (key, state) of all rows.  Returns what is lost, doubled, and there though it
+        was refused."""
+        found = collections.defaultdict(list)
+        for key, state in rows:
+            found[key].append(state)
+        lost, doubled, traces = [], [], []
+        for key in set(self.allowed) | set(found):
+            states = found[key] or [None]
+            if len(states) > 1:
+                doubled.append((key, states))
+            elif states[0] in self.allowed.get(key, ()):
+                continue
+            elif states[0] in self.refused[key]:
+                traces.append((key, states[0]))
+            else:
+                lost.append((key, "%s is there, of %s" % (states[0], self.allowed.get(key))))
+        return lost, doubled, traces
+
+
+class Writers:
+    """Clients that write at a steady rate, each to resources of its own, until they are stopped.
+    A write whose outcome is unknown is sent again as it is; one that was refused is not."""
+
+    def __init__(self, stack, n_clients=N_CLIENTS, rate=RATE):
+        self.stack = stack
+        self.client = stack.client(stack.home.admin.key)
+        self.run = "w" + secrets.token_hex(5)  # marks the rows of this run
+        self.has_keys = takes_idempotency_keys(self.client)
+        self.ledger = Ledger()
+        self.results = []
+        self._stop = threading.Event()
+        self._pause_s = n_clients / rate
+        self._threads = [threading.Thread(target=_Writer(self, i).work) for i in range(n_clients)]
+
+    def __enter__(self):
+        for thread in self._threads:
+            thread.start()
+        self.wait_for(40)
+        return self
+
+    def __exit__(self, *_):
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+
+    @property
+    def is_stopped(self):
+        return self._stop.is_set()
+
+    def pause(self):
+        return self._stop.wait(self._pause_s * random.uniform(0.5, 1.5))
+
+    def wait_for(self, n):
+        """Until n more requests have been answered."""
+        wanted = len(self.results) + n
+        until(lambda: len(self.results) >= wanted, "%d more requests" % n, 60)
+
+    def go_on(self, seconds):
+        """Lets the clients write for a while."""
+        time.sleep(seconds)
+
+    # ---- one request ----
+
+    def ask(self, method, target, body, key=None, is_retry=False):
+        """Sends a request and notes what became of it.  Returns its Result."""
+        begin = time.monotonic()
+        status = code = fault = None
+        try:
+            answer = self._send(method, target, body, key)
+            status, code = answer.status, answer.code
+            (check_server_answer if 9050 <= (code or 0) < 9100 else check_answer)(answer)
+        except (OSError, AssertionError, ValueError) as error:
+            fault = "%s %s: %r" % (method, target, error)
+        result = Result(begin, time.monotonic(), status, code, fault, is_retry)
+        self.results.append(result)
+        return result, None if fault else answer
+
+    def _send(self, method, target, body, key):
+        data = None if body is None else json.dumps(body).encode()
+        headers = self.client.headers(method, data, self.client.key, "2",
+                                      None if data is None else "application/json")
+        if key and self.has_keys:
+            headers.append(("Idempotency-Key", '"%s"' % key))
+        answer = self.client.send(method, target, headers, data or b"")
+        return answer
+
+    # ---- afterwards ----
+
+    def rows(self):
+        """What of this run is in the tables."""
+        def read(kind, sql):
+            for line in self.stack.psql(sql % {"run": self.run}).splitlines():
+                name, _, state = line.partition("|")
+                yield (kind, name), state
+        return itertools.chain(
+            read("credential", "SELECT description, metadata FROM adit.ssh_credential"
+                 " WHERE description LIKE '%(run)s%%'"),
+            read("oauth", "SELECT edge_id, cookie_prefix FROM adit.oauth_module"
+                 " WHERE edge_id LIKE '%(run)s%%'"),
+            read("tls", "SELECT edge_id, certificate_authority_ids[1] FROM adit.mutual_tls_module"
+                 " WHERE edge_id LIKE '%(run)s%%'"))
+
+    def compare(self):
+        return self.ledger.compare(self.rows())
+
+    @property
+    def slowest_s(self):
+        return max(result.end - result.begin for result in self.results)
+
+    def broken(self):
+        """Answers that are none of the contract's, and requests without an answer."""
+        return [result for result in self.results if result.fault]
+
+    def of_status(self, *statuses):
+        return [result for result in self.results if result.status in statuses]
+
+    def good(self):
+        return [result for result in self.results if result.status and result.status < 300]
+
+    def first_good_after(self, moment):
+        """Seconds from a moment until a client was told that its write is there, of those that
+        ended after it; as long as ever where there is none."""
+        return min((result.end - moment for result in self.good() if result.end > moment),
+                   default=float("inf"))
+
+    def bad_begun_after(self, moment):
+        return [result for result in self.results
+                if result.begin > moment and (result.status is None or result.status >= 300)]
+
+
+class _Writer:
+    """One client."""
+
+    def __init__(self, writers, number):
+        self._writers, self._ledger = writers, writers.ledger
+        self._name = "%s-%d" % (writers.run, number)
+        self._random = random.Random(self._name)
+        self._credentials = {}  # id -> name, of those that are there
+        self._n = 0
+
+    def work(self):
+        steps = [self._create, self._create, self._change, self._change, self._delete,
+                 self._put_tls, self._put_tls, self._delete_tls, self._put_oauth,
+                 self._delete_oauth]
+        while not self._writers.pause():
+            self._random.choice(steps)()
+
+    def _next(self):
+        self._n += 1
+        return "%s-%d" % (self._name, self._n)
+
+    def _write(self, method, target, body, key, state, idempotency_key=None, gone=()):
+        """Writes, again and again while it is unknown what came of it, and puts it down.  Returns
+        the answer where it was acknowledged."""
+        deadline = time.monotonic() + PATIENCE_S
+        may_repeat = method != "POST" or self._writers.has_keys
+        was_unknown = False
+        while True:
+            result, answer = self._writers.ask(method, target, body, idempotency_key, was_unknown)
+            if answer and (answer.status < 300 or (was_unknown and answer.status in gone)):
+                self._ledger.acknowledged(key, state)
+                return answer
+            # No answer at all is the same as one that nobody knows what it means.
+            if result.fault or result.code in UNKNOWN:
+                was_unknown = True
+                self._ledger.unknown(key, state)
+            elif not was_unknown:
+                self._ledger.refuse(key, state)
+                return None
+            if not may_repeat or time.monotonic() > deadline:
+                return None
+            time.sleep(0.05)
+
+    def _create(self):
+        name = self._next()
+        answer = self._write("POST", "/ssh_credentials", samples.credential(description=name),
+                             ("credential", name), "", idempotency_key=name)
+        if answer:
+            self._credentials[answer.json["id"]] = name
+
+    def _pick(self):
+        return self._random.choice(list(self._credentials)) if self._credentials else None
+
+    def _change(self):
+        ident = self._pick()
+        if ident:
+            state = self._next()
+            self._write("PATCH", "/ssh_credentials/" + ident, {"metadata": state},
+                        ("credential", self._credentials[ident]), state)
+
+    def _delete(self):
+        ident = self._pick()
+        if ident and self._write("DELETE", "/ssh_credentials/" + ident, None,
+                                 ("credential", self._credentials[ident]), None, gone=(404,)):
+            del self._credentials[ident]
+
+    def _edge(self):
+        return "%s-e%d" % (self._name, self._random.randrange(3))
+
+    def _put_tls(self):
+        edge, state = self._edge(), self._next()
+        self._write("PUT", "/edges/tls/%s/mutual_tls" % edge, {"certificate_authority_ids": [state]},
+                    ("tls", edge), state)
+
+    def _delete_tls(self):
+        edge = self._edge()
+        self._write("DELETE", "/edges/tls/%s/mutual_tls" % edge, None, ("tls", edge), None)
+
+    def _put_oauth(self):
+        edge, state = self._edge(), self._next()
+        body = {"cookie_prefix": state, "provider": {"provider_a": {
+            "client_id": state, "client_secret": "secret " + state}}}
+        self._write("PUT", "/edges/https/%s/routes/r/oauth" % edge, body, ("oauth", edge), state)
+
+    def _delete_oauth(self):
+        edge = self._edge()
+        self._write("DELETE", "/edges/https/%s/routes/r/oauth" % edge, None, ("oauth", edge), None)

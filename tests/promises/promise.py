@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+"""What the tests of promises share: figures with their bounds, and how long a test may take."""
+import inspect
+
+from adit.case import Case
+
+# Whether the full form runs.  The runner sets it.
+is_long = False
+
+# All figures of the run, in the order in which they were taken.
+figures = []
+
+
+def scaled(short, full):
+    """Returns how much of something the form that runs takes."""
+    return full if is_long else short
+
+
+class Figure:
+    """A measured value and what was promised of it."""
+
+    def __init__(self, test, what, value, unit, bound, ok):
+        self.module, self.test = type(test).__module__, test._testMethodName.removeprefix("test_")
+        self.title = inspect.getdoc(getattr(test, test._testMethodName)) or self.test
+        self.what, self.value, self.unit, self.bound, self.ok = what, value, unit, bound, ok
+
+    @property
+    def name(self):
+        return "%s.%s: %s" % (self.module, self.test, self.what)
+
+    @property
+    def shown(self):
+        return "%.2f" % self.value if isinstance(self.value, float) else str(self.value)
+
+    def line(self):
+        return "\t".join(("figure", self.name, self.shown, self.unit, self.bound,
+                          "pass" if self.ok else "FAIL"))
+
+
+class PromiseCase(Case):
+    """Tests that take figures.  Their docstrings' first lines name them in doc/promises.md."""
+
+    stack_name = "promises"
+
+    def figure(self, what, value, unit="", at_most=None, at_least=None, exactly=None, why=""):
+        """Takes a figure; one out of its bound is a failure of its own and does not end the
+        test."""
+        bounds = [(sign, bound, ok) for sign, bound, ok in (
+            ("<=", at_most, at_most is None or value <= at_most),
+            (">=", at_least, at_least is None or value >= at_least),
+            ("=", exactly, exactly is None or value == exactly)) if bound is not None]
+        figure = Figure(self, what, value, unit, ", ".join("%s %s" % row[:2] for row in bounds),
+                        all(row[2] for row in bounds))
+        figures.append(figure)
+        print(figure.line(), flush=True)
+        with self.subTest(what):
+            self.assertTrue(figure.ok, "%s %s is not %s; %s" % (
+                figure.shown, figure.unit, figure.bound, why))
