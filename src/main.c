@@ -239,6 +239,7 @@ static void worker_close(struct worker *worker)
 static void answer(struct worker *worker, const struct process *process,
                    const struct request *request)
 {
+    pg_start_request(worker->pg);
     api_answer(&process->settings, worker->store, &worker->arena, request, &worker->response);
 }
 

@@ -12,24 +12,50 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
+#include "wrap/pg_connect.h"
 
-#define RUN_TIMEOUT_MS 5000
+/* From the beginning of a request, or of a statement where there is no request, until its last
+ * answer. */
+#define RUN_TIMEOUT_MS 4000
 #define SETUP_TIMEOUT_MS 2000
+
+/* How long it may take, after that, to end a session that was given up. */
+#define FENCE_TIMEOUT_MS 700
+
 #define MAX_ATTEMPTS 4
 #define MAX_PREPARED 48
 
 /* After a failed connection nobody tries again for this long, give or take a random half. */
 #define BACKOFF_MS 100
 
+/* While statements take too long, requests queue up behind them, and each would wait for its turn
+ * and then as long again.  So those that were waiting when a statement had taken too long are
+ * refused at once: all that come without a pause, and no longer than this. */
+#define SHED_MS 50
+#define SHED_PAUSE_MS 2
+
 /* Names of statements that the server lost so often are not used again on a connection: something
  * between here and the server hands out another session each time. */
 #define MAX_LOST_NAMES 3
 
+/* A session on the server.  A process id alone may be another's by the time it is used. */
+struct session {
+    int pid; /* 0: none, or a pooler's */
+    char started[32];
+};
+
+/* Times are on the steady clock; 0: never, or at once. */
 struct pg {
     const char *conninfo;
     PGconn *conn;
-    int64_t retry_at_ms;          /* on the steady clock; 0: at once */
+    struct session session;
+    struct session given_up;      /* may still run what it was sent last */
+    int64_t deadline_ms;          /* of the request */
+    int64_t retry_at_ms;          /* when to connect again */
     enum error_code refused_with; /* what the last try to connect failed with */
+    int64_t shed_until_ms;
+    int64_t last_run_ms;
+    bool is_unreplicated; /* the server has committed without its standby */
     const struct pg_statement *prepared[MAX_PREPARED];
     size_t n_prepared;
     int n_lost_names;
@@ -49,11 +75,19 @@ static const char setup_sql[] =
     "SET statement_timeout = 3000; SET lock_timeout = 2000;"
     "SET idle_in_transaction_session_timeout = 5000;"
     "SET plan_cache_mode = force_generic_plan; SET search_path = pg_catalog, pg_temp;"
-    "SET client_min_messages = error";
+    "SET client_min_messages = warning;"
+    "SELECT a.pid, extract(epoch FROM a.backend_start)"
+    " FROM pg_catalog.pg_stat_get_activity(pg_catalog.pg_backend_pid()) AS a";
 
-static void discard_notice(void *context, const PGresult *notice)
+/* Where somebody ends the wait for a synchronous standby, the server says that all is well, and
+ * warns that it may not be. */
+static void note_notice(void *context, const PGresult *notice)
 {
-    (void)context, (void)notice;
+    struct pg *pg = context;
+    const char *function = PQresultErrorField(notice, PG_DIAG_SOURCE_FUNCTION);
+
+    if (function && strcmp(function, "SyncRepWaitForLSN") == 0)
+        pg->is_unreplicated = true;
 }
 
 struct pg *pg_new(const char *conninfo)
@@ -69,6 +103,7 @@ static void disconnect(struct pg *pg)
 {
     PQfinish(pg->conn);
     pg->conn = NULL;
+    pg->session.pid = 0;
     pg->n_prepared = 0;
     pg->n_lost_names = 0;
 }
@@ -165,17 +200,6 @@ static enum outcome judge(struct pg *pg, const PGresult *result,
 
 /* ---- waiting ---- */
 
-static bool wait_for(PGconn *conn, short events, int64_t deadline_ms)
-{
-    struct pollfd poll_fd = {.fd = PQsocket(conn), .events = events};
-    int n;
-
-    do
-        n = poll(&poll_fd, 1, clock_left_ms(deadline_ms));
-    while (n < 0 && errno == EINTR);
-    return n > 0;
-}
-
 /* Returns whether all was sent and a result, or the lack of one, can be had without waiting. */
 static bool await_answer(PGconn *conn, int64_t deadline_ms)
 {
@@ -186,7 +210,7 @@ static bool await_answer(PGconn *conn, int64_t deadline_ms)
             return false;
         if (unsent == 0 && !PQisBusy(conn))
             return true;
-        if (!wait_for(conn, unsent ? POLLIN | POLLOUT : POLLIN, deadline_ms) ||
+        if (!pg_wait(conn, unsent ? POLLIN | POLLOUT : POLLIN, deadline_ms) ||
             !PQconsumeInput(conn))
             return false;
     }
@@ -210,6 +234,8 @@ static enum outcome collect(struct pg *pg, const struct pg_statement *statement,
                         late ? "database: no answer in time" : "database: connection lost: %s",
                         PQerrorMessage(pg->conn));
             outcome = LOST;
+            if (late)
+                pg->given_up = pg->session;
             break;
         }
         result = PQgetResult(pg->conn);
@@ -253,62 +279,97 @@ static void back_off(struct pg *pg)
     pg->retry_at_ms = clock_steady_ms() + BACKOFF_MS / 2 + BACKOFF_MS * random / 256;
 }
 
-static bool cannot_connect(struct pg *pg, struct error *err)
+static bool cannot_connect(struct pg *pg, const char *reason, struct error *err)
 {
-    const char *message = PQerrorMessage(pg->conn);
-    bool read_only = strstr(message, "session is read-only") || strstr(message, "hot standby");
+    bool read_only = strstr(reason, "session is read-only") || strstr(reason, "hot standby");
 
     pg->refused_with = read_only ? ERR_DATABASE_READ_ONLY : ERR_DATABASE_UNAVAILABLE;
-    error_cause(err, pg->refused_with, "database: cannot connect: %s", message);
-    if (!is_own_memory(message))
+    error_cause(err, pg->refused_with, "database: cannot connect: %s", reason);
+    if (!is_own_memory(reason))
         back_off(pg);
     disconnect(pg);
     return false;
 }
 
-/* What the conninfo says comes last and wins. */
-static PGconn *open_connection(const char *conninfo)
+static int64_t earlier(int64_t a, int64_t b)
 {
-    static const char *const keywords[] = {"application_name",
-                                           "client_encoding",
-                                           "target_session_attrs",
-                                           "connect_timeout",
-                                           "keepalives_idle",
-                                           "keepalives_interval",
-                                           "keepalives_count",
-                                           "tcp_user_timeout",
-                                           "dbname",
-                                           NULL};
-    const char *const values[] = {"adit", "UTF8", "read-write", "2",      "10",
-                                  "3",    "3",    "6000",       conninfo, NULL};
-
-    return PQconnectdbParams(keywords, values, 1);
+    return a < b ? a : b;
 }
 
-static bool connect_now(struct pg *pg, struct error *err)
+/* A pooler hands out other sessions than those that it speaks of. */
+static void note_session(struct pg *pg, const PGresult *result)
+{
+    const char *started;
+
+    if (PQntuples(result) != 1)
+        return;
+    started = PQgetvalue(result, 0, 1);
+    if (strtol(PQgetvalue(result, 0, 0), NULL, 10) != PQbackendPID(pg->conn) ||
+        strspn(started, "0123456789.") != strlen(started))
+        return;
+    pg->session.pid = PQbackendPID(pg->conn);
+    snprintf(pg->session.started, sizeof pg->session.started, "%s", started);
+}
+
+static bool set_up(struct pg *pg, int64_t deadline_ms, struct error *err)
 {
     PGresult *result;
 
-    if (clock_steady_ms() < pg->retry_at_ms)
-        return error_cause(err, pg->refused_with,
-                           "database: waiting before the next try to connect");
-    pg->conn = open_connection(pg->conninfo);
-    if (!pg->conn)
-        return error_set(err, ERR_OUT_OF_MEMORY);
-    if (PQstatus(pg->conn) != CONNECTION_OK)
-        return cannot_connect(pg, err);
-    PQsetNoticeReceiver(pg->conn, discard_notice, NULL);
+    PQsetNoticeReceiver(pg->conn, note_notice, pg);
     if (PQsetnonblocking(pg->conn, 1) != 0 || !PQsendQuery(pg->conn, setup_sql))
-        return cannot_connect(pg, err);
-    if (collect(pg, NULL, clock_steady_ms() + SETUP_TIMEOUT_MS, &result, err) != DONE) {
+        return cannot_connect(pg, PQerrorMessage(pg->conn), err);
+    if (collect(pg, NULL, earlier(deadline_ms, clock_steady_ms() + SETUP_TIMEOUT_MS), &result,
+                err) != DONE) {
         disconnect(pg);
+        pg->refused_with = err->code;
         if (!is_own_memory(err->cause))
             back_off(pg);
         return false;
     }
+    note_session(pg, result);
     PQclear(result);
     pg->retry_at_ms = 0;
     return true;
+}
+
+/* What a session that was given up has been sent it would still run, whenever it comes to it: after
+ * a later change, which it would undo.  A session that is to be ended runs nothing more. */
+static void end_given_up(struct pg *pg)
+{
+    char sql[200];
+    PGresult *result;
+    struct error ignored;
+
+    if (!pg->given_up.pid)
+        return;
+    snprintf(sql, sizeof sql,
+             "SELECT pg_catalog.pg_terminate_backend(a.pid)"
+             " FROM pg_catalog.pg_stat_get_activity(%d) AS a"
+             " WHERE extract(epoch FROM a.backend_start)::text = '%s'",
+             pg->given_up.pid, pg->given_up.started);
+    pg->given_up.pid = 0;
+    if (PQsendQuery(pg->conn, sql)) {
+        collect(pg, NULL, clock_steady_ms() + FENCE_TIMEOUT_MS, &result, &ignored);
+        PQclear(result);
+    } else {
+        disconnect(pg);
+    }
+}
+
+static bool connect_now(struct pg *pg, int64_t deadline_ms, struct error *err)
+{
+    char reason[PG_REASON_SIZE];
+
+    if (clock_steady_ms() < pg->retry_at_ms)
+        return error_cause(err, pg->refused_with,
+                           "database: waiting before the next try to connect");
+    pg->conn = pg_connect(pg->conninfo, deadline_ms, reason);
+    if (!pg->conn)
+        return cannot_connect(pg, reason, err);
+    if (!set_up(pg, deadline_ms, err))
+        return false;
+    end_given_up(pg);
+    return pg->conn || error_cause(err, ERR_DATABASE_UNAVAILABLE, "database: connection lost");
 }
 
 /* A server that went away while the connection was idle has left its farewell, or the end of the
@@ -328,11 +389,11 @@ static bool is_alive(PGconn *conn)
     return false;
 }
 
-static bool ensure_connected(struct pg *pg, struct error *err)
+static bool ensure_connected(struct pg *pg, int64_t deadline_ms, struct error *err)
 {
     if (pg->conn && !is_alive(pg->conn))
         disconnect(pg);
-    return pg->conn || connect_now(pg, err);
+    return pg->conn || connect_now(pg, deadline_ms, err);
 }
 
 /* ---- running ---- */
@@ -386,47 +447,102 @@ static enum outcome run_once(struct pg *pg, const struct pg_statement *statement
                                  params->lengths, params->formats, 1);
     if (!sent)
         return not_sent(pg, err);
+    pg->is_unreplicated = false;
     return collect(pg, statement, deadline_ms, result, err);
+}
+
+static bool is_done(const struct pg *pg, const struct pg_statement *statement,
+                    enum outcome *outcome, struct error *err)
+{
+    if (*outcome == DONE && statement->writes && pg->is_unreplicated) {
+        error_cause(err, ERR_OUTCOME_UNKNOWN, "database: committed, but not on the standby");
+        *outcome = LOST;
+    }
+    return *outcome == DONE;
+}
+
+void pg_start_request(struct pg *pg)
+{
+    pg->deadline_ms = clock_steady_ms() + RUN_TIMEOUT_MS;
+}
+
+/* Whether the statement comes right behind one that took too long. */
+static bool must_shed(const struct pg *pg, struct error *err)
+{
+    int64_t now_ms = clock_steady_ms();
+
+    if (now_ms >= pg->shed_until_ms || now_ms - pg->last_run_ms > SHED_PAUSE_MS)
+        return false;
+    error_cause(err, ERR_DATABASE_TIMEOUT,
+                "database: waited behind a statement that took too long");
+    return true;
+}
+
+/* Where the server did not answer in time, it may yet: its session is ended before the client is
+ * told. */
+static PGresult *lost_write(struct pg *pg, struct error *err)
+{
+    struct error ignored;
+
+    err->code = ERR_OUTCOME_UNKNOWN;
+    if (pg->given_up.pid)
+        connect_now(pg, clock_steady_ms() + FENCE_TIMEOUT_MS, &ignored);
+    return NULL;
+}
+
+/* Returns the result, or NULL with *err. */
+static PGresult *run_until_done(struct pg *pg, const struct pg_statement *statement,
+                                const struct pg_params *params, int64_t deadline_ms,
+                                struct error *err)
+{
+    for (int attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+        PGresult *rows = NULL;
+        enum outcome outcome;
+
+        if (!ensure_connected(pg, deadline_ms, err))
+            return NULL;
+        outcome = run_once(pg, statement, params, deadline_ms, &rows, err);
+        if (is_done(pg, statement, &outcome, err))
+            return rows;
+        PQclear(rows);
+        if (err->code == ERR_DATABASE_TIMEOUT)
+            pg->shed_until_ms = clock_steady_ms() + SHED_MS;
+        if (outcome == LOST && statement->writes)
+            return lost_write(pg, err);
+        if (outcome == FAILED || clock_left_ms(deadline_ms) < RUN_TIMEOUT_MS / 2)
+            return NULL;
+    }
+    return NULL;
 }
 
 bool pg_run(struct pg *pg, const struct pg_statement *statement, const struct pg_params *params,
             struct pg_result **result, struct error *err)
 {
-    int64_t deadline_ms = clock_steady_ms() + RUN_TIMEOUT_MS;
+    int64_t deadline_ms = pg->deadline_ms ? pg->deadline_ms : clock_steady_ms() + RUN_TIMEOUT_MS;
 
     *result = NULL;
     if (params->failed)
         return error_set(err, ERR_OUT_OF_MEMORY);
-    for (int attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-        PGresult *rows = NULL;
-        enum outcome outcome;
-
-        if (!ensure_connected(pg, err))
-            return false;
-        outcome = run_once(pg, statement, params, deadline_ms, &rows, err);
-        if (outcome == DONE) {
-            *result = (struct pg_result *)(void *)rows;
-            return true;
-        }
-        if (outcome == LOST && statement->writes)
-            err->code = ERR_OUTCOME_UNKNOWN;
-        if (outcome == FAILED || (outcome == LOST && statement->writes) ||
-            clock_left_ms(deadline_ms) < RUN_TIMEOUT_MS / 2)
-            return false;
+    if (must_shed(pg, err)) {
+        pg->last_run_ms = clock_steady_ms();
+        return false;
     }
-    return false;
+    *result = (struct pg_result *)(void *)run_until_done(pg, statement, params, deadline_ms, err);
+    pg->last_run_ms = clock_steady_ms();
+    return *result != NULL;
 }
 
 bool pg_script(struct pg *pg, const char *sql, int timeout_ms, struct error *err)
 {
+    int64_t deadline_ms = clock_steady_ms() + timeout_ms;
     PGresult *last = NULL;
     bool ok;
 
-    if (!ensure_connected(pg, err))
+    if (!ensure_connected(pg, deadline_ms, err))
         return false;
     if (!PQsendQuery(pg->conn, sql))
         return not_sent(pg, err) == DONE;
-    ok = collect(pg, NULL, clock_steady_ms() + timeout_ms, &last, err) == DONE;
+    ok = collect(pg, NULL, deadline_ms, &last, err) == DONE;
     PQclear(last);
     return ok;
 }

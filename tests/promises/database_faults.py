@@ -8,6 +8,7 @@ all are.
 """
 import os
 import signal
+import subprocess
 import time
 
 import ledger
@@ -18,6 +19,21 @@ from promise import PromiseCase, scaled
 
 SLOWEST_S = 6
 BACK_S = 1
+
+
+def lock(psql):
+    """Returns once a psql holds locks that no write gets past."""
+    psql.stdin.write("BEGIN; LOCK TABLE adit.ssh_credential, adit.oauth_module,"
+                     " adit.mutual_tls_module IN ACCESS EXCLUSIVE MODE;\n\\echo held\n")
+    psql.stdin.flush()
+    if psql.stdout.readline() != "held\n":
+        raise AssertionError("psql did not get the locks")
+
+
+def close(psql):
+    psql.stdin.close()
+    psql.wait(20)
+    psql.stdout.close()
 
 
 class DatabaseCase(PromiseCase):
@@ -37,9 +53,22 @@ class DatabaseCase(PromiseCase):
         """Runs the fault, which returns when the database was ready again, while clients write, and
         takes the figures."""
         with ledger.Writers(self.stack) as writers:
+            self.connect_all_workers(writers)
             ready = fault()
             writers.go_on(BACK_S + 1)
         self.judge(writers, ready, expects_errors)
+
+    def connect_all_workers(self, writers):
+        """Keeps the writers waiting for a moment, so that each worker gets one of them."""
+        psql = self.open_session()
+        lock(psql)
+        until(lambda: len(self.backends()) >= self.stack.n_workers(), "all workers are connected")
+        close(psql)
+        writers.wait_for(ledger.N_CLIENTS)
+
+    def open_session(self):
+        return subprocess.Popen(["psql", "-X", "-q", "-A", "-t"], env=self.stack.pg_env(),
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def judge(self, writers, ready, expects_errors=True):
         lost, doubled, traces = writers.compare()
@@ -145,23 +174,7 @@ class Refusals(DatabaseCase):
     def test_lock_held(self):
         """A session holds locks on all tables for longer than a request may wait."""
         psql = self.open_session()
-
-        def lock():
-            psql.stdin.write("BEGIN; LOCK TABLE adit.ssh_credential, adit.oauth_module,"
-                             " adit.mutual_tls_module IN ACCESS EXCLUSIVE MODE;\n\\echo held\n")
-            psql.stdin.flush()
-            self.assertEqual(psql.stdout.readline(), "held\n")
-
-        def unlock():
-            psql.stdin.close()
-            psql.wait(20)
-            psql.stdout.close()
-        self.for_a_while(lock, unlock, seconds=scaled(3, 8))
-
-    def open_session(self):
-        import subprocess
-        return subprocess.Popen(["psql", "-X", "-q", "-A", "-t"], env=self.stack.pg_env(),
-                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.for_a_while(lambda: lock(psql), lambda: close(psql), seconds=scaled(3, 8))
 
     def test_statement_too_slow(self):
         """Every write takes ten seconds, by a trigger."""
