@@ -13,9 +13,17 @@ import time
 
 import ledger
 import wire
-from adit import cluster, stack
+from adit import cluster, samples, stack
 from adit.case import until
 from promise import PromiseCase, scaled
+
+TABLES = ("ssh_credential", "oauth_module", "mutual_tls_module")
+MIGRATION = "BEGIN; %s INSERT INTO adit.migration (version, name) VALUES (9999, 'later'); COMMIT" % (
+    "".join("ALTER TABLE adit.%s ADD COLUMN later text DEFAULT 'x';"
+            "CREATE INDEX later_%s ON adit.%s (later);" % (table, table, table)
+            for table in (*TABLES, "api_key")))
+MIGRATION_UNDONE = "BEGIN; %s DELETE FROM adit.migration WHERE version = 9999; COMMIT" % (
+    "".join("ALTER TABLE adit.%s DROP COLUMN later;" % table for table in (*TABLES, "api_key")))
 
 SLOWEST_S = 6
 BACK_S = 1
@@ -72,17 +80,16 @@ class DatabaseCase(PromiseCase):
 
     def judge(self, writers, ready, expects_errors=True):
         lost, doubled, traces = writers.compare()
-        refused = writers.of_status(503)
-        if expects_errors:
-            self.figure("answers of 503", len(refused), "requests", at_least=1)
+        refused = writers.errors()
+        limit = {"at_least": 1} if expects_errors else {"exactly": 0}
+        self.figure("answers of 503", len(refused), "requests", why=refused[:3], **limit)
         self.figure("acknowledged writes", writers.ledger.n_acknowledged, "writes", at_least=100)
         self.figure("slowest answer", writers.slowest_s, "s", at_most=SLOWEST_S)
         self.figure("first 2xx after the database is ready", writers.first_good_after(ready), "s",
                     at_most=BACK_S)
         late = writers.bad_begun_after(ready + BACK_S)
         self.figure("errors after that second", len(late), "requests", exactly=0, why=late[:3])
-        wrong = [result for result in writers.results if result.fault or (
-            result.status >= 300 and result.code not in ledger.REFUSED + ledger.UNKNOWN[:1])]
+        wrong = writers.not_of_contract()
         self.figure("answers that are not the contract's", len(wrong), "requests", exactly=0,
                     why=wrong[:3])
         self.figure("acknowledged and lost", len(lost), "writes", exactly=0, why=lost[:3])
@@ -178,14 +185,110 @@ class Refusals(DatabaseCase):
 
     def test_statement_too_slow(self):
         """Every write takes ten seconds, by a trigger."""
-        tables = ("ssh_credential", "oauth_module", "mutual_tls_module")
         self.for_a_while(
             self.sql("CREATE FUNCTION public.slow() RETURNS trigger LANGUAGE plpgsql AS"
                      " 'BEGIN PERFORM pg_sleep(10); RETURN NULL; END';" + "".join(
                          "CREATE TRIGGER slow BEFORE INSERT OR UPDATE OR DELETE ON adit.%s"
                          " FOR EACH STATEMENT EXECUTE FUNCTION public.slow();" % table
-                         for table in tables)),
+                         for table in TABLES)),
             self.sql("DROP FUNCTION public.slow CASCADE"), seconds=scaled(4, 10))
+
+
+class Changes(DatabaseCase):
+    def test_answers_lost(self):
+        """A proxy between responder and PostgreSQL drops every tenth connection behind a write: at
+        once, or when the answer to its COMMIT has come."""
+        with wire.Interposed(self.cluster.socket_path) as proxy:
+            self.end_backends()
+
+            def fault():
+                proxy.lose_every = 10
+                time.sleep(scaled(3, 20))
+                proxy.lose_every = 0
+                return time.monotonic()
+            self.under_load(fault)
+            self.figure("answers lost", proxy.n_lost, "writes", at_least=10)
+        self.end_backends()
+
+    def end_backends(self):
+        self.stack.psql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                        " WHERE usename = 'adit'")
+
+    def test_schema_migrated(self):
+        """The schema is migrated under the running responders, again and again: new columns, a
+        changed type, an index and the row of a newer version."""
+        def fault():
+            end = time.monotonic() + scaled(2, 20)
+            while time.monotonic() < end:
+                for migration in (MIGRATION, MIGRATION_UNDONE):
+                    # It may be the one to give way where it waits for a statement that waits for it.
+                    until(lambda: self.stack.psql_run(migration).returncode == 0, "it is migrated")
+                    time.sleep(0.1)
+            return time.monotonic()
+        self.under_load(fault, expects_errors=False)
+
+    def test_disk_full(self):
+        """The disk of the tables is full, and is given room again."""
+        with SmallDisk(self.cluster) as disk:
+            location = disk.make_folder("tables")
+            self.stack.psql("CREATE TABLESPACE small LOCATION '%s'" % location)
+            self.move_tables("small")
+            try:
+                self.under_load(lambda: self.fill(disk))
+            finally:
+                self.move_tables("pg_default")
+                self.stack.psql("DROP TABLESPACE small")
+
+    def fill(self, disk):
+        disk.fill()
+        try:
+            # The rows that are deleted leave room, which has to be used up first.
+            until(lambda: self.admin.post("/ssh_credentials", samples.credential(
+                metadata="x" * 4000)).status == 503, "a write is refused", 60)
+            time.sleep(scaled(0.5, 5))
+        finally:
+            disk.clear()
+        return time.monotonic()
+
+    def move_tables(self, tablespace):
+        for table in TABLES:
+            self.stack.psql("ALTER TABLE adit.%s SET TABLESPACE %s" % (table, tablespace))
+
+
+class SmallDisk:
+    """A file system of a few megabytes for a cluster's user.  Needs root, or sudo that does not
+    ask."""
+
+    def __init__(self, cluster, size="24m"):
+        self.folder = os.path.join(cluster.folder, "small")
+        self._as_root = [] if os.getuid() == 0 else ["sudo", "-n"]
+        self._owner = os.stat(cluster.folder).st_uid
+        self._size = size
+
+    def __enter__(self):
+        os.makedirs(self.folder, exist_ok=True)
+        stack.run([*self._as_root, "mount", "-t", "tmpfs", "-o",
+                   "size=%s,mode=0700,uid=%d" % (self._size, self._owner), "adit", self.folder])
+        return self
+
+    def __exit__(self, *_):
+        stack.run([*self._as_root, "umount", "-l", self.folder])
+
+    def make_folder(self, name):
+        path = os.path.join(self.folder, name)
+        stack.run([*self._as_root, "install", "-d", "-m", "0700", "-o", str(self._owner), path])
+        return path
+
+    @property
+    def _filler(self):
+        return os.path.join(self.folder, "filler")
+
+    def fill(self):
+        stack.run([*self._as_root, "dd", "if=/dev/zero", "of=" + self._filler, "bs=64k"],
+                  check=False)
+
+    def clear(self):
+        stack.run([*self._as_root, "rm", self._filler])
 
 
 class Frozen(DatabaseCase):

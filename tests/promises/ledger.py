@@ -25,7 +25,17 @@ REFUSED = (9030, 9031, 9032, 9035, 9037)
 # How long a client sends a write again before it leaves it as it is.
 PATIENCE_S = 20
 
-Result = collections.namedtuple("Result", "begin end status code fault is_retry")
+class Result:
+    """What became of a request."""
+
+    def __init__(self, what):
+        self.what, self.begin, self.end = what, time.monotonic(), None
+        self.status = self.code = self.fault = None
+        self.is_done_before = False  # 404 to a deletion that was sent before
+
+    def __repr__(self):
+        return "%s: %s %s %s, %.2f s" % (self.what, self.status, self.code, self.fault or "",
+                                         self.end - self.begin)
 
 
 def takes_idempotency_keys(client):
@@ -121,19 +131,19 @@ class Writers:
 
     # ---- one request ----
 
-    def ask(self, method, target, body, key=None, is_retry=False):
-        """Sends a request and notes what became of it.  Returns its Result."""
-        begin = time.monotonic()
-        status = code = fault = None
+    def ask(self, method, target, body, key=None):
+        """Sends a request and notes what became of it.  Returns its Result, and the answer."""
+        result = Result("%s %s" % (method, target))
+        answer = None
         try:
             answer = self._send(method, target, body, key)
-            status, code = answer.status, answer.code
-            (check_server_answer if 9050 <= (code or 0) < 9100 else check_answer)(answer)
+            result.status, result.code = answer.status, answer.code
+            (check_server_answer if 9050 <= (answer.code or 0) < 9100 else check_answer)(answer)
         except (OSError, AssertionError, ValueError) as error:
-            fault = "%s %s: %r" % (method, target, error)
-        result = Result(begin, time.monotonic(), status, code, fault, is_retry)
+            result.fault = repr(error)
+        result.end = time.monotonic()
         self.results.append(result)
-        return result, None if fault else answer
+        return result, None if result.fault else answer
 
     def _send(self, method, target, body, key):
         data = None if body is None else json.dumps(body).encode()
@@ -167,12 +177,15 @@ class Writers:
     def slowest_s(self):
         return max(result.end - result.begin for result in self.results)
 
-    def broken(self):
-        """Answers that are none of the contract's, and requests without an answer."""
-        return [result for result in self.results if result.fault]
+    def not_of_contract(self, allowed=REFUSED + UNKNOWN[:1]):
+        """Requests that were not answered, or otherwise than with 2xx or one of these errors in the
+        contract's shape."""
+        return [result for result in self.results if result.fault or (
+            result.status >= 300 and not result.is_done_before and result.code not in allowed)]
 
-    def of_status(self, *statuses):
-        return [result for result in self.results if result.status in statuses]
+    def errors(self):
+        return [result for result in self.results if not result.is_done_before
+                and (result.status is None or result.status >= 300)]
 
     def good(self):
         return [result for result in self.results if result.status and result.status < 300]
@@ -184,8 +197,7 @@ class Writers:
                    default=float("inf"))
 
     def bad_begun_after(self, moment):
-        return [result for result in self.results
-                if result.begin > moment and (result.status is None or result.status >= 300)]
+        return [result for result in self.errors() if result.begin > moment]
 
 
 class _Writer:
@@ -216,8 +228,9 @@ class _Writer:
         may_repeat = method != "POST" or self._writers.has_keys
         was_unknown = False
         while True:
-            result, answer = self._writers.ask(method, target, body, idempotency_key, was_unknown)
-            if answer and (answer.status < 300 or (was_unknown and answer.status in gone)):
+            result, answer = self._writers.ask(method, target, body, idempotency_key)
+            result.is_done_before = was_unknown and result.status in gone
+            if answer and (answer.status < 300 or result.is_done_before):
                 self._ledger.acknowledged(key, state)
                 return answer
             # No answer at all is the same as one that nobody knows what it means.

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
 """PostgreSQL's protocol, as far as tests need it: asking whether it is ready, and a proxy that
 loses answers."""
+import os
+import select
 import socket
 import struct
+import threading
 
 PROTOCOL_3 = 196608
 
@@ -36,3 +39,87 @@ def takes_connections(path, user="postgres", database="adit"):
                     return False
     except OSError:
         return False
+
+
+class Interposed:
+    """A proxy in the place of a server's unix socket, which the server's own moves away from.  It
+    drops connections behind a write while lose_every is not 0: by turns as soon as the write is
+    handed on, and when the server has answered that it is committed."""
+
+    # What the names of prepared statements that write end with.
+    WRITES = (b"create", b"update", b"delete", b"put")
+
+    def __init__(self, path):
+        self._path, self._real = path, path + ".real"
+        self.lose_every = 0
+        self.n_lost = self._n_writes = 0
+        self._lock = threading.Lock()
+
+    def __enter__(self):
+        os.rename(self._path, self._real)
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(self._path)
+        os.chmod(self._path, 0o777)
+        self._listener.listen(64)
+        threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        os.rename(self._real, self._path)
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
+    def _accept(self):
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(client,), daemon=True).start()
+
+    def _serve(self, client):
+        with client, socket.socket(socket.AF_UNIX) as server:
+            try:
+                server.connect(self._real)
+                self._hand_on(client, server)
+            except OSError:
+                pass
+
+    def _hand_on(self, client, server):
+        start = True
+        while True:
+            for sock in select.select([client, server], [], [])[0]:
+                data = sock.recv(65536)
+                if not data:
+                    return
+                if sock is server:
+                    client.sendall(data)
+                    continue
+                how = None if start else self._how_to_lose(data)
+                start = False
+                server.sendall(data)
+                if how == "late":
+                    self._until_ready(server)
+                if how:
+                    return
+
+    def _how_to_lose(self, data):
+        """Whether, and how, to lose the answer to what the client sends.  libpq sends a prepared
+        statement in one piece: Bind, Describe, Execute, Sync."""
+        if not self.lose_every or data[:1] != b"B":
+            return None
+        if not data[5:].split(b"\0")[1].endswith(self.WRITES):
+            return None
+        with self._lock:
+            self._n_writes += 1
+            if self._n_writes % self.lose_every:
+                return None
+            self.n_lost += 1
+            return "early" if self.n_lost % 2 else "late"
+
+    def _until_ready(self, server):
+        while True:
+            kind, size = struct.unpack("!cI", _read_exactly(server, 5))
+            _read_exactly(server, size - 4)
+            if kind == b"Z":
+                return

@@ -14,7 +14,9 @@ from adit.stack import CLEAN_ENV, PG_BIN, make_folder, run
 
 
 class Cluster:
-    def __init__(self):
+    """A server of its own, or a standby of the primary that is given."""
+
+    def __init__(self, primary=None):
         self.folder = make_folder()
         self.data = os.path.join(self.folder, "data")
         self.run_folder = self.folder
@@ -27,9 +29,23 @@ class Cluster:
             user = pwd.getpwnam("postgres")
             os.chown(self.folder, user.pw_uid, user.pw_gid)
         atexit.register(self.remove)
-        self._run("initdb", "-D", self.data, "--username=postgres", "--auth=trust",
-                  "--encoding=UTF8", "--locale=C.UTF-8", "--no-instructions", "--no-sync")
+        if primary:
+            self.copy(primary)
+        else:
+            self._run("initdb", "-D", self.data, "--username=postgres", "--auth=trust",
+                      "--encoding=UTF8", "--locale=C.UTF-8", "--no-instructions", "--no-sync")
         self.start()
+
+    def copy(self, primary):
+        """Makes the data anew, as those of a standby."""
+        shutil.rmtree(self.data, ignore_errors=True)
+        self._run("pg_basebackup", "-D", self.data, "--write-recovery-conf", "--checkpoint=fast",
+                  "--no-sync", "-d", "host=%s port=5432 user=postgres application_name=standby"
+                  % primary.run_folder)
+
+    def promote(self):
+        """Returns once the server takes writes."""
+        self._run("pg_ctl", "-D", self.data, "-w", "-s", "promote")
 
     def _run(self, program, *arguments):
         return run([*self._as_user, os.path.join(PG_BIN, program), *arguments], cwd="/")
@@ -122,16 +138,16 @@ class Cluster:
     def socket_path(self):
         return os.path.join(self.run_folder, ".s.PGSQL.5432")
 
-    @property
-    def conninfo(self):
-        return "host=%s port=5432 dbname=adit user=" % self.run_folder
 
 
-def attach(stack):
-    """Gives a stack a database of this kind instead of its own, with an account anew."""
-    cluster = Cluster()
-    stack.set_conf("database", "conninfo", cluster.conninfo + "adit")
-    stack.set_conf("database", "admin_conninfo", cluster.conninfo + "postgres")
+def attach(stack, *clusters):
+    """Gives a stack a database of this kind instead of its own, with an account anew.  Of several,
+    the first is the primary.  Returns it."""
+    clusters = clusters or (Cluster(),)
+    cluster = clusters[0]
+    conninfo = "host=%s port=5432 dbname=adit user=" % ",".join(one.run_folder for one in clusters)
+    stack.set_conf("database", "conninfo", conninfo + "adit")
+    stack.set_conf("database", "admin_conninfo", conninfo + "postgres")
     stack.env["PGHOST"] = cluster.run_folder
     stack.env["PGDATABASE"] = "postgres"
     stack.psql("CREATE DATABASE adit")

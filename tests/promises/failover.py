@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+"""Failover.
+
+The conninfo names two hosts, of which one is the primary and the other its synchronous standby.
+The primary is killed while clients write, the standby is promoted, and the roles change for the
+next round.  Nothing else is restarted or told.
+"""
+import concurrent.futures
+import time
+
+import ledger
+from adit import cluster, stack
+from adit.case import until
+from promise import PromiseCase, scaled
+
+BACK_S = 3
+SLOWEST_S = 6
+
+
+class Failover(PromiseCase):
+    stack_name = "failover"
+
+    @classmethod
+    def setUpClass(cls):
+        shared = stack.get(cls.stack_name)
+        if not hasattr(shared, "clusters"):
+            primary = cluster.Cluster()
+            shared.clusters = [primary, cluster.Cluster(primary)]
+            cluster.attach(shared, *shared.clusters)
+        super().setUpClass()
+
+    def setUp(self):
+        self.primary, self.standby = self.stack.clusters
+        self.replicate()
+
+    def replicate(self):
+        """From now on a write is acknowledged when the standby has it."""
+        self.stack.env["PGHOST"] = self.primary.run_folder
+        self.stack.psql("ALTER SYSTEM SET synchronous_standby_names = 'standby'")
+        self.stack.psql("SELECT pg_reload_conf()")
+        until(lambda: self.stack.psql("SELECT sync_state FROM pg_stat_replication") == "sync",
+              "the standby is in step")
+        until(lambda: all(self.nobody.get("/readyz").status == 200 for _ in range(10)),
+              "the stack is ready")
+
+    def change_roles(self):
+        """What was the primary becomes the standby of what is it now."""
+        self.stack.clusters.reverse()
+        self.primary, self.standby = self.stack.clusters
+        self.standby.copy(self.primary)
+        self.standby.start()
+        self.replicate()
+
+    def fail_over(self, take_away, bring_back=lambda: None):
+        """Takes the primary away under load.  Returns the writers and how long writes were away
+        after the promotion had begun."""
+        with ledger.Writers(self.stack) as writers:
+            take_away()
+            time.sleep(scaled(0.5, 2))
+            promoted = time.monotonic()
+            self.standby.promote()
+            self.stack.env["PGHOST"] = self.standby.run_folder
+            writers.go_on(BACK_S + 1)
+            bring_back()
+        return writers, promoted
+
+    def judge(self, rounds):
+        """The worst of all rounds counts."""
+        writers = [one for one, _ in rounds]
+        self.figure("rounds", len(rounds), exactly=scaled(1, 5))
+        self.figure("acknowledged writes", sum(one.ledger.n_acknowledged for one in writers),
+                    "writes", at_least=100)
+        self.figure("slowest answer", max(one.slowest_s for one in writers), "s",
+                    at_most=SLOWEST_S)
+        self.figure("first 2xx after the promotion has begun",
+                    max(one.first_good_after(promoted) for one, promoted in rounds), "s",
+                    at_most=BACK_S)
+        late = sum((one.bad_begun_after(promoted + BACK_S) for one, promoted in rounds), [])
+        self.figure("errors after that", len(late), "requests", exactly=0, why=late[:3])
+        wrong = sum((one.not_of_contract() for one in writers), [])
+        self.figure("answers that are not the contract's", len(wrong), "requests", exactly=0,
+                    why=wrong[:3])
+        compared = self.compared
+        for number, what in enumerate(("acknowledged and lost", "doubled",
+                                       "refused and yet there")):
+            found = sum((one[number] for one in compared), [])
+            self.figure(what, len(found), "writes", exactly=0, why=found[:3])
+
+    def run_rounds(self, one_round):
+        rounds, self.compared = [], []
+        for _ in range(scaled(1, 5)):
+            rounds.append(one_round())
+            self.compared.append(rounds[-1][0].compare())
+            self.change_roles()
+        self.judge(rounds)
+
+    def test_primary_killed(self):
+        """The primary's postmaster is killed, and the standby promoted."""
+        self.run_rounds(lambda: self.fail_over(self.primary.kill))
+
+    def test_commit_without_standby(self):
+        """The standby is away, and somebody ends a commit's wait for it: nobody is told that the
+        write is there."""
+        self.standby.freeze()
+        try:
+            answers = self.write_and_cancel()
+        finally:
+            self.standby.thaw()
+        self.figure("acknowledged without a standby",
+                    sum(1 for answer in answers if answer.status < 300), "writes", exactly=0)
+        self.figure("answers that the outcome is unknown",
+                    sum(1 for answer in answers if answer.code == 9033), "requests",
+                    exactly=len(answers))
+        until(lambda: self.nobody.get("/readyz").status == 200, "the stack is ready")
+
+    def write_and_cancel(self):
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            waiting = [pool.submit(self.admin.put, "/edges/tls/alone-%d/mutual_tls" % i, {})
+                       for i in range(4)]
+            until(lambda: self.stack.psql(
+                "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == "4",
+                "the commits wait")
+            self.stack.psql("SELECT pg_cancel_backend(pid) FROM pg_stat_activity"
+                            " WHERE wait_event = 'SyncRep'")
+            return [future.result() for future in waiting]
