@@ -43,6 +43,7 @@ struct options {
 struct process {
     struct conf conf;
     struct api_settings settings;
+    struct log_limit log_limit;
     struct keyring *keyring;
     int listen_fd;
 };
@@ -182,6 +183,7 @@ static bool prepare(struct process *process, const struct options *options)
     if (!conf_read(&process->conf, options->conf_path, reason))
         return cannot_start(&early, reason);
     openlog("adit", LOG_PID, LOG_DAEMON);
+    process->conf.log.limit = &process->log_limit;
     fill_settings(process);
     if (!crypt_start())
         return cannot_start(&process->conf.log, "libcrypto does not work");

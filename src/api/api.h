@@ -25,7 +25,7 @@ extern const struct route api_routes[];
 /* Answers one request.  Never fails: where nothing else can be said, the response says 500 or 503;
  * its body may lack only where response_reserve() was not called for it and there is no memory.
  * The arena is emptied at the end.  Every request that is answered with a fault of the service is
- * logged with its cause, every other at the level of debug. */
+ * logged with its cause (503 not without end: log_often()), every other at the level of debug. */
 void api_answer(const struct api_settings *settings, struct store *store, struct arena *arena,
                 const struct request *request, struct response *response);
 

@@ -215,7 +215,10 @@ static void log_answer(const struct call *call, const char *operation_id, const 
     if (!log_wants(&settings->log, level))
         return;
     snprintf(status, sizeof status, "%d", call->response->status);
-    log_event(&settings->log, level, "request", pairs);
+    if (call->response->status == 503)
+        log_often(&settings->log, level, "request", pairs);
+    else
+        log_event(&settings->log, level, "request", pairs);
 }
 
 static bool write_error(struct call *call, const char *operation_id, const struct buf *allow,

@@ -70,8 +70,8 @@ bool log_wants(const struct log *log, enum log_level level)
     return level <= log->level;
 }
 
-void log_event(const struct log *log, enum log_level level, const char *event,
-               const struct log_pair *pairs)
+static void write_line(const struct log *log, enum log_level level, const char *event,
+                       const struct log_pair *pairs, const char *n_left_out)
 {
     struct line line = {.data = "{", .len = 1};
     char time[CLOCK_RFC3339_SIZE] = "";
@@ -82,6 +82,7 @@ void log_event(const struct log *log, enum log_level level, const char *event,
     add_pair(&line, "time", time);
     add_pair(&line, "level", level_names[level]);
     add_pair(&line, "event", event);
+    add_pair(&line, "left_out", n_left_out);
     for (; pairs && pairs->name; pairs++)
         add_pair(&line, pairs->name, pairs->value);
     line.data[line.len++] = '}';
@@ -92,4 +93,48 @@ void log_event(const struct log *log, enum log_level level, const char *event,
     line.data[line.len++] = '\n';
     if (write(STDERR_FILENO, line.data, line.len) < 0)
         return;
+}
+
+void log_event(const struct log *log, enum log_level level, const char *event,
+               const struct log_pair *pairs)
+{
+    write_line(log, level, event, pairs, NULL);
+}
+
+/* A bucket of LOG_BURST lines, from which one a second leaks. */
+static bool may_write(struct log_limit *limit)
+{
+    int64_t now_ms = clock_steady_ms();
+    int64_t leaked = (now_ms - limit->since_ms) / 1000;
+
+    if (limit->n_written <= leaked) {
+        limit->n_written = 0;
+        limit->since_ms = now_ms;
+    } else if (leaked > 0) {
+        limit->n_written -= (int)leaked;
+        limit->since_ms += leaked * 1000;
+    }
+    if (limit->n_written == LOG_BURST)
+        return false;
+    limit->n_written++;
+    return true;
+}
+
+void log_often(const struct log *log, enum log_level level, const char *event,
+               const struct log_pair *pairs)
+{
+    char n_left_out[24] = "";
+
+    if (!log_wants(log, level))
+        return;
+    if (log->limit && log->level != LOG_LEVEL_DEBUG) {
+        if (!may_write(log->limit)) {
+            log->limit->n_left_out++;
+            return;
+        }
+        if (log->limit->n_left_out > 0)
+            snprintf(n_left_out, sizeof n_left_out, "%lu", log->limit->n_left_out);
+        log->limit->n_left_out = 0;
+    }
+    write_line(log, level, event, pairs, n_left_out);
 }

@@ -4,14 +4,23 @@
 #define ADIT_BASE_LOG_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
 enum log_target { LOG_TARGET_STDERR, LOG_TARGET_SYSLOG };
 
+/* What log_often() remembers, of one process.  All zero: nothing was logged yet. */
+struct log_limit {
+    int64_t since_ms; /* on the steady clock: until then, what was written has been counted */
+    int n_written;
+    unsigned long n_left_out;
+};
+
 struct log {
     enum log_level level; /* what is less important is not written */
     enum log_target target;
+    struct log_limit *limit; /* NULL: log_often() leaves nothing out */
 };
 
 /* A name and its value in a line; the last pair of a line has the name NULL.  A pair whose value is
@@ -25,6 +34,13 @@ struct log_pair {
  * ASCII are escaped, so that nothing can forge a line.  Never give it a secret.  What cannot be
  * written is lost. */
 void log_event(const struct log *log, enum log_level level, const char *event,
+               const struct log_pair *pairs);
+
+/* The same for an event of which there may be thousands a second, all alike: of them, one a second
+ * is written, after the first LOG_BURST.  A line says how many have been left out before it.  Where
+ * debugging is wanted none is. */
+#define LOG_BURST 10
+void log_often(const struct log *log, enum log_level level, const char *event,
                const struct log_pair *pairs);
 
 /* Returns whether a line of that level would be written. */

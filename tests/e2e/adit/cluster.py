@@ -110,6 +110,7 @@ class Cluster:
         pids = self.processes()
         self.is_running = False
         os.kill(pids[0], signal.SIGKILL)
+        self.thaw()
         deadline = time.monotonic() + 20
         # The postmaster counts as running until its parent has collected it.
         while os.path.exists("/proc/%d" % pids[0]) or any(

@@ -49,6 +49,19 @@ static void expect_one_line(void)
     ck_assert_msg(json_check(written, written_len, &err), "%s: %s", err.msg, written);
 }
 
+/* Returns how many of n events that come at once are written, with what the last line says. */
+static int write_often(const struct log *log, int n)
+{
+    int n_lines = 0;
+
+    for (int i = 0; i < n; i++) {
+        log_often(log, LOG_LEVEL_ERROR, "event", NULL);
+        read_written();
+        n_lines += written_len > 0;
+    }
+    return n_lines;
+}
+
 static void write_value(const char *value)
 {
     log_event(&log_all, LOG_LEVEL_INFO, "event",
@@ -65,6 +78,31 @@ START_TEST(members_of_a_line)
     ck_assert_msg(strstr(written, "Z\",\"level\":\"warning\",\"event\":\"started\",\"a\":\"1\","
                                   "\"b\":\"x y\"}\n") != NULL,
                   "%s", written);
+}
+END_TEST
+
+START_TEST(often)
+{
+    struct log_limit limit = {0};
+    struct log log = {.level = LOG_LEVEL_INFO, .target = LOG_TARGET_STDERR, .limit = &limit};
+
+    open_pipe();
+    ck_assert_int_eq(write_often(&log, 1000), LOG_BURST);
+    ck_assert_uint_eq(limit.n_left_out, 1000 - LOG_BURST);
+    limit.since_ms -= 1000;
+    log_often(&log, LOG_LEVEL_ERROR, "event", (struct log_pair[]){{"a", "b"}, {0}});
+    expect_one_line();
+    ck_assert_ptr_nonnull(strstr(written, ",\"left_out\":\"990\",\"a\":\"b\"}"));
+    ck_assert_int_eq(write_often(&log, 100), 0);
+    limit.since_ms -= 3000;
+    ck_assert_int_eq(write_often(&log, 100), 3);
+    limit.since_ms -= 3600 * 1000;
+    ck_assert_int_eq(write_often(&log, 100), LOG_BURST);
+    log.level = LOG_LEVEL_DEBUG;
+    ck_assert_int_eq(write_often(&log, 100), 100);
+    log.limit = NULL;
+    log.level = LOG_LEVEL_INFO;
+    ck_assert_int_eq(write_often(&log, 100), 100);
 }
 END_TEST
 
@@ -216,6 +254,7 @@ Suite *log_suite(void)
 
     tcase_set_timeout(tests, 30);
     tcase_add_test(tests, members_of_a_line);
+    tcase_add_test(tests, often);
     tcase_add_test(tests, line_without_pairs);
     tcase_add_test(tests, values_forge_nothing);
     tcase_add_test(tests, event_is_escaped_too);

@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: MIT
+"""Process faults.
+
+Workers are killed, told to stop and restarted while clients write or read.  What the web server
+loses with a worker it answers itself, with 502; the clients send it again.
+"""
+import os
+import random
+import signal
+import socket
+import statistics
+import subprocess
+import threading
+import time
+
+import ledger
+from adit import fastcgi, samples, stack
+from adit.case import until
+from adit.client import check_answer
+from promise import PromiseCase, scaled
+
+N_CLIENTS = 4
+
+# From SIGTERM, or from the end of the last request behind it, until the process is gone.
+EXIT_S = 1
+
+
+class WorkersKilled(PromiseCase):
+    def test_workers_killed(self):
+        """Workers are killed at random, ten in three seconds, while clients write 200 times a
+        second."""
+        n_workers = self.stack.n_workers()
+        seconds = scaled(8, 60)
+        n_killed = 0
+        with ledger.Writers(self.stack) as writers:
+            begin = time.monotonic()
+            while time.monotonic() < begin + seconds:
+                time.sleep(random.uniform(0.1, 0.5))
+                workers = self.stack.responder()[1]
+                if workers:
+                    os.kill(random.choice(workers), signal.SIGKILL)
+                    n_killed += 1
+            until(lambda: len(self.stack.responder()[1]) == n_workers, "all workers are back")
+        lost, doubled, traces = writers.compare()
+        errors = writers.errors()
+        good = sorted(result.end for result in writers.good())
+        self.figure("workers killed", n_killed, at_least=2 * seconds)
+        self.figure("requests a second", len(writers.results) / seconds, "1/s", at_least=150)
+        self.figure("errors", 100 * len(errors) / len(writers.results), "%", at_most=2)
+        self.figure("longest time without a 2xx",
+                    max(after - before for before, after in zip(good, good[1:])), "s", at_most=1)
+        wrong = writers.not_of_contract(ledger.REFUSED + ledger.UNKNOWN)
+        self.figure("answers that are not the contract's", len(wrong), "requests", exactly=0,
+                    why=wrong[:3])
+        self.figure("acknowledged and lost", len(lost), "writes", exactly=0, why=lost[:3])
+        self.figure("doubled", len(doubled), "writes", exactly=0, why=doubled[:3])
+        self.figure("refused and yet there", len(traces), "writes", exactly=0, why=traces[:3])
+
+
+class Responder:
+    """A responder on a listening socket of the test's, as systemd or spawn-fcgi give it one."""
+
+    def __init__(self, shared_stack, listener, n_workers):
+        as_user = [] if os.getuid() != 0 else [
+            "setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups", "--"]
+        program = os.path.join(shared_stack.state, "bin", "adit.fcgi")
+        self.started = time.monotonic()
+        self._process = subprocess.Popen(
+            [*as_user, program, "-c", shared_stack.conf_path, "--workers", str(n_workers)],
+            stdin=listener.fileno(), cwd="/", env=stack.CLEAN_ENV,
+            stderr=subprocess.DEVNULL)
+
+    def stop(self):
+        """Tells it to stop.  Returns when."""
+        self._process.send_signal(signal.SIGTERM)
+        return time.monotonic()
+
+    def wait(self, seconds=10):
+        """Returns its status and the moment of its end; one that does not end is killed."""
+        try:
+            status = self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+            status = "no end within %d s" % seconds
+        return status, time.monotonic()
+
+
+class FastcgiClient:
+    """Asks on a socket until it is told to stop, each time on a new connection or on a kept one."""
+
+    def __init__(self, path, key, keeps, number):
+        self._path, self._key, self._keeps, self._number = path, key, keeps, number
+        self._sock = self._file = self._sent = None
+        self._stop = threading.Event()
+        self.answered = []  # (when it was sent, when it was answered)
+        self.faults = []    # (when it was sent, what went wrong)
+        # The same of requests on a kept connection that was closed before a byte of the answer came:
+        # a web server may send them again.  When is None where they could not even be sent.
+        self.untaken = []
+        self._thread = threading.Thread(target=self._work)
+        self._thread.start()
+
+    def stop(self):
+        self._stop.set()
+
+    def join(self):
+        self._stop.set()
+        self._thread.join()
+
+    @property
+    def is_used(self):
+        return self.answered or self.faults or self.untaken
+
+    def _work(self):
+        n = 0
+        while not self._stop.is_set():
+            n += 1
+            self._sent = None
+            try:
+                self._ask(n)
+            except (OSError, EOFError, AssertionError, ValueError) as fault:
+                self.faults.append((self._sent, repr(fault)))
+            if not self._keeps or self.faults or self.untaken:
+                self._close()
+            # There is nobody left to keep a connection with.
+            if self._keeps and (self.faults or self.untaken):
+                break
+        self._close()
+
+    def _close(self):
+        if self._sock:
+            self._file.close()
+            self._sock.close()
+        self._sock = None
+
+    def _ask(self, n):
+        if not self._sock:
+            self._sock = fastcgi.connect(self._path)
+            self._sock.settimeout(20)
+            self._file = self._sock.makefile("rb")
+        try:
+            self._send(n)
+            self._sent = time.monotonic()
+            if not self._file.peek(1):
+                raise EOFError("no answer")
+        except (ConnectionError, EOFError) as closed:
+            if not self._keeps:
+                raise
+            self.untaken.append((self._sent, repr(closed)))
+            return
+        answer = check_answer(fastcgi.read_answer(self._file))
+        if answer.status != 200:
+            raise AssertionError("%r" % answer)
+        self.answered.append((self._sent, time.monotonic()))
+
+    def _send(self, n):
+        method, path, body = "GET", "/ssh_credentials", b""
+        if n % 3 == 0:
+            method, path, body = "PUT", "/edges/tls/stop-%d/mutual_tls" % self._number, b"{}"
+        self._sock.sendall(fastcgi.records(variables(self._key, method, path, body), body,
+                                           self._keeps))
+
+
+def variables(key, method, path, body):
+    return {"REQUEST_METHOD": method, "PATH_INFO": path, "QUERY_STRING": "", "SCRIPT_NAME": "",
+            "REQUEST_SCHEME": "http", "HTTP_HOST": "adit.test", "SERVER_NAME": "adit.test",
+            "SERVER_PORT": "80", "HTTP_AUTHORIZATION": "Bearer " + key,
+            "HTTP_SERVICE_VERSION": "2", "CONTENT_LENGTH": str(len(body)) if body else "",
+            "CONTENT_TYPE": "application/json" if body else ""}
+
+
+class OwnSocket(PromiseCase):
+    """Tests with responders on a socket of the test's own."""
+
+    def setUp(self):
+        # Several pages of 8 KiB, so that an answer may be cut between two writes.
+        for _ in range(20):
+            self.admin.post("/ssh_credentials", samples.credential(metadata="x" * 2000))
+        self.path = os.path.join(stack.make_folder(), "socket")
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(self.path)
+        os.chmod(self.path, 0o777)
+        self.listener.listen(1024)
+
+    def tearDown(self):
+        self.listener.close()
+        os.unlink(self.path)
+        os.rmdir(os.path.dirname(self.path))
+
+    def clients(self, n, keeps):
+        return [FastcgiClient(self.path, self.home.admin.key, keeps, i) for i in range(n)]
+
+
+class Stop(OwnSocket):
+    def test_sigterm(self):
+        """A responder gets SIGTERM at a random time, with and without kept connections, alone or
+        with workers."""
+        trials = [self.trial(n % 2 == 0, (1, 2)[n // 2 % 2]) for n in range(scaled(12, 200))]
+        lost = [fault for trial in trials for fault in trial["lost"]]
+        statuses = [trial["status"] for trial in trials if trial["status"] != 0]
+        self.figure("trials", len(trials), exactly=scaled(12, 200))
+        self.figure("requests answered", sum(trial["answered"] for trial in trials),
+                    at_least=10 * len(trials))
+        self.figure("requests answered after SIGTERM", sum(trial["after"] for trial in trials),
+                    at_least=1)
+        self.figure("answers lost or cut", len(lost), exactly=0, why=lost[:3])
+        self.figure("ends with another status than 0", len(statuses), exactly=0, why=statuses[:3])
+        self.figure("slowest end", max(trial["end_s"] for trial in trials), "s", at_most=EXIT_S)
+
+    def trial(self, keeps, n_workers):
+        responder = Responder(self.stack, self.listener, n_workers)
+        clients = self.clients(N_CLIENTS, keeps)
+        until(lambda: all(client.is_used for client in clients),
+              "the clients are answered")
+        time.sleep(random.uniform(0, 0.2))
+        stopped = responder.stop()
+        # Those that come without end would keep it from ending: a web server stops sending.
+        time.sleep(random.uniform(0, 0.02))
+        for client in clients:
+            client.stop()
+        status, ended = responder.wait()
+        # What was not accepted waits for the next responder.
+        successor = Responder(self.stack, self.listener, 1)
+        for client in clients:
+            client.join()
+        successor.stop()
+        successor.wait()
+        return self.figures_of(clients, stopped, status, ended)
+
+    def figures_of(self, clients, stopped, status, ended):
+        answered = [pair for client in clients for pair in client.answered]
+        last = max([end for _, end in answered if end < ended], default=stopped)
+        lost = [fault for client in clients for fault in client.faults]
+        lost += [untaken for client in clients for untaken in client.untaken
+                 if untaken[0] and untaken[0] < stopped]
+        return {"lost": lost, "status": status, "answered": len(answered),
+                "after": sum(1 for sent, _ in answered if sent > stopped),
+                "end_s": ended - max(stopped, last)}
+
+
+class Restart(OwnSocket):
+    def test_restart_under_load(self):
+        """A responder is stopped and the next one started, again and again, on a socket that stays;
+        eight clients ask all the time."""
+        clients = self.clients(2 * N_CLIENTS, False)
+        n = scaled(5, 40)
+        for _ in range(n):
+            responder = Responder(self.stack, self.listener, 4)
+            time.sleep(random.uniform(0.3, 0.8))
+            responder.stop()
+            self.assertEqual(responder.wait()[0], 0)
+        last = Responder(self.stack, self.listener, 4)
+        time.sleep(0.3)
+        for client in clients:
+            client.join()
+        last.stop()
+        last.wait()
+        times = [end - sent for client in clients for sent, end in client.answered]
+        faults = [fault for client in clients for fault in client.faults]
+        self.figure("restarts", n, exactly=scaled(5, 40))
+        self.figure("requests", len(times), at_least=100 * n)
+        self.figure("failed requests", len(faults), exactly=0, why=faults[:3])
+        self.figure("median answer", 1000 * statistics.median(times), "ms", at_most=100)
+        self.figure("slowest answer", max(times), "s", at_most=3)
