@@ -13,7 +13,6 @@ import time
 
 from adit import cluster, samples, stack
 from adit.case import Case, until, until_answer
-from adit.client import check_answer, check_server_answer
 
 CREDENTIALS = "/ssh_credentials"
 OAUTH = "/edges/https/fault/routes/r/oauth"
@@ -33,6 +32,8 @@ class FaultCase(Case):
     def setUpClass(cls):
         shared = stack.get(cls.stack_name)
         if not hasattr(shared, "cluster"):
+            # At any other level some of many lines of a kind are left out.
+            shared.set_conf("log", "level", "debug")
             shared.cluster = cluster.attach(shared)
         cls.cluster = shared.cluster
         super().setUpClass()
@@ -398,68 +399,17 @@ class Load:
         wanted = len(self.results) + n
         until(lambda: len(self.results) >= wanted, "%d more requests" % n)
 
-    def wait_until(self, moment):
-        until(lambda: any(begin > moment for begin, _, _ in self.results[-50:]),
-              "a request after that moment")
 
 
 class UnderLoad(FaultCase):
-    def check(self, load, statuses, good_from):
-        """Each result is one of the statuses or good; from that moment on, good."""
-        seen = set()
+    """What is killed under load, and the database's faults there, are tests/promises'."""
+
+    def check(self, load):
         for begin, end, answer in load.results:
             if isinstance(answer, Exception):
                 raise AssertionError("a request failed: %r" % answer)
-            if begin >= good_from:
-                self.assertLess(answer.status, 300, answer)
-            elif answer.status >= 300:
-                self.assertIn(answer.status, statuses, answer)
-                (check_server_answer if answer.status == 502 else check_answer)(answer)
-            seen.add(answer.status)
+            self.assertLess(answer.status, 300, answer)
             self.assertLess(end - begin, 6)
-        return seen
-
-    def break_database(self, mode):
-        with Load(self.admin) as load:
-            self.cluster.stop(mode)
-            load.wait_for(50)
-            self.cluster.start()
-            ready = time.monotonic()
-            load.wait_until(ready + 1)
-            load.wait_for(50)
-        self.assertIn(503, self.check(load, (503,), ready + 1))
-
-    def test_database_restarts(self):
-        self.break_database("fast")
-
-    def test_database_dies(self):
-        self.break_database("immediate")
-
-    def test_a_backend_dies(self):
-        """PostgreSQL then ends all sessions and recovers."""
-        with Load(self.admin) as load:
-            os.kill(self.backends()[0], signal.SIGKILL)
-            load.wait_for(20)
-            until(lambda: self.stack.psql_run("SELECT 1").returncode == 0, "the database is back")
-            ready = time.monotonic()
-            load.wait_until(ready + 1)
-            load.wait_for(20)
-        self.check(load, (503,), ready + 1)
-
-    def test_workers_die(self):
-        n_workers = self.stack.n_workers()
-        with Load(self.admin) as load:
-            for _ in range(12):
-                _, workers = self.stack.responder()
-                if workers:
-                    with contextlib.suppress(ProcessLookupError):
-                        os.kill(random.choice(workers), signal.SIGKILL)
-                load.wait_for(5)
-            until(lambda: len(self.stack.responder()[1]) == n_workers, "all workers are back")
-            good_from = time.monotonic()
-            load.wait_for(50)
-        self.check(load, (502,), good_from)
-        self.assertGreater(sum(1 for _, _, answer in load.results if answer.status < 300), 50)
 
     def test_workers_are_told_to_stop(self):
         """What a worker took on it answers; the supervisor starts another."""
@@ -472,7 +422,7 @@ class UnderLoad(FaultCase):
                         os.kill(random.choice(workers), signal.SIGTERM)
                 load.wait_for(10)
             load.wait_for(20)
-        self.check(load, (), 0)
+        self.check(load)
 
     def test_responder_is_told_to_stop(self):
         """All that was accepted is answered; then nothing of it is left, and a start works."""

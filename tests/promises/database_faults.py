@@ -6,6 +6,7 @@ the contract's: 2xx, or 503 with Retry-After, in 6 seconds at most.  The first w
 acknowledged within a second of the moment at which the database is ready again, and from then on
 all are.
 """
+import concurrent.futures
 import os
 import signal
 import subprocess
@@ -14,7 +15,7 @@ import time
 import ledger
 import wire
 from adit import cluster, samples, stack
-from adit.case import until
+from adit.case import until, until_answer
 from promise import PromiseCase, scaled
 
 TABLES = ("ssh_credential", "oauth_module", "mutual_tls_module")
@@ -305,6 +306,38 @@ class Frozen(DatabaseCase):
                     os.kill(pid, signal.SIGCONT)
             return time.monotonic()
         self.under_load(fault)
+
+    def test_write_given_up(self):
+        """Every backend is stopped (SIGSTOP) with a write before it; the write is made anew with
+        another value, and the backends go on: what they were sent is not made any more."""
+        edges = ["/edges/tls/given-up-%d/mutual_tls" % n for n in range(self.stack.n_workers())]
+        stopped = self.stop_backends()
+        with concurrent.futures.ThreadPoolExecutor(len(edges)) as pool:
+            first = list(pool.map(lambda edge: self.put(edge, "old"), edges))
+            last = [until_answer(lambda edge=edge: self.put(edge, "new"),
+                                 lambda answer: answer.status == 200, "it is made anew")
+                    for edge in edges]
+        for pid in stopped:
+            os.kill(pid, signal.SIGCONT)
+        until(lambda: not any(os.path.exists("/proc/%d/exe" % pid) for pid in stopped),
+              "the backends have ended")
+        self.figure("writes whose outcome is unknown",
+                    sum(1 for answer in first if answer.code == 9033), "writes", at_least=1)
+        self.figure("acknowledged and undone", sum(
+            1 for edge, answer in zip(edges, last) if self.admin.get(edge).json != answer.json),
+            "writes", exactly=0)
+
+    def put(self, edge, value):
+        return self.admin.put(edge, {"certificate_authority_ids": [value]})
+
+    def stop_backends(self):
+        """Stops the backend of every worker that has one; all have one under load."""
+        with ledger.Writers(self.stack) as writers:
+            self.connect_all_workers(writers)
+        stopped = self.backends()
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        return stopped
 
     def test_server_stopped(self):
         """The whole server is stopped (SIGSTOP), as on a machine that hangs, and goes on later."""
