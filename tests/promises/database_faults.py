@@ -16,7 +16,7 @@ import ledger
 import wire
 from adit import cluster, samples, stack
 from adit.case import until, until_answer
-from promise import PromiseCase, scaled
+from promise import PromiseCase, only_long, scaled
 
 TABLES = ("ssh_credential", "oauth_module", "mutual_tls_module")
 MIGRATION = "BEGIN; %s INSERT INTO adit.migration (version, name) VALUES (9999, 'later'); COMMIT" % (
@@ -64,7 +64,7 @@ class DatabaseCase(PromiseCase):
         with ledger.Writers(self.stack) as writers:
             self.connect_all_workers(writers)
             ready = fault()
-            writers.go_on(BACK_S + 1)
+            writers.go_on(BACK_S + scaled(0.4, 2))
         self.judge(writers, ready, expects_errors)
 
     def connect_all_workers(self, writers):
@@ -182,7 +182,7 @@ class Refusals(DatabaseCase):
     def test_lock_held(self):
         """A session holds locks on all tables for longer than a request may wait."""
         psql = self.open_session()
-        self.for_a_while(lambda: lock(psql), lambda: close(psql), seconds=scaled(3, 8))
+        self.for_a_while(lambda: lock(psql), lambda: close(psql), seconds=scaled(2.5, 8))
 
     def test_statement_too_slow(self):
         """Every write takes ten seconds, by a trigger."""
@@ -192,7 +192,7 @@ class Refusals(DatabaseCase):
                          "CREATE TRIGGER slow BEFORE INSERT OR UPDATE OR DELETE ON adit.%s"
                          " FOR EACH STATEMENT EXECUTE FUNCTION public.slow();" % table
                          for table in TABLES)),
-            self.sql("DROP FUNCTION public.slow CASCADE"), seconds=scaled(4, 10))
+            self.sql("DROP FUNCTION public.slow CASCADE"), seconds=scaled(3.5, 10))
 
 
 class Changes(DatabaseCase):
@@ -300,13 +300,14 @@ class Frozen(DatabaseCase):
             for pid in stopped:
                 os.kill(pid, signal.SIGSTOP)
             try:
-                time.sleep(scaled(6, 12))
+                time.sleep(scaled(5, 12))
             finally:
                 for pid in stopped:
                     os.kill(pid, signal.SIGCONT)
             return time.monotonic()
         self.under_load(fault)
 
+    @only_long
     def test_write_given_up(self):
         """Every backend is stopped (SIGSTOP) with a write before it; the write is made anew with
         another value, and the backends go on: what they were sent is not made any more."""
@@ -339,12 +340,13 @@ class Frozen(DatabaseCase):
             os.kill(pid, signal.SIGSTOP)
         return stopped
 
+    @only_long
     def test_server_stopped(self):
         """The whole server is stopped (SIGSTOP), as on a machine that hangs, and goes on later."""
         def fault():
             self.cluster.freeze()
             try:
-                time.sleep(scaled(7, 15))
+                time.sleep(15)
             finally:
                 self.cluster.thaw()
             return time.monotonic()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What the tests of promises share: figures with their bounds, and how long a test may take."""
+import functools
 import inspect
 
 from adit.case import Case
@@ -9,6 +10,21 @@ is_long = False
 
 # All figures of the run, in the order in which they were taken.
 figures = []
+
+
+# Tests that the full form alone runs.
+long_only = set()
+
+
+def only_long(test):
+    """Marks a test that takes too long for the short form, which has another of its kind."""
+    long_only.add(test.__name__.removeprefix("test_"))
+
+    @functools.wraps(test)
+    def run(self):
+        if is_long:
+            test(self)
+    return run
 
 
 def scaled(short, full):
