@@ -501,6 +501,10 @@ static PGresult *run_until_done(struct pg *pg, const struct pg_statement *statem
 
         if (!ensure_connected(pg, deadline_ms, err))
             return NULL;
+        if (clock_left_ms(deadline_ms) == 0) {
+            error_cause(err, ERR_DATABASE_TIMEOUT, "database: no time was left for the statement");
+            return NULL;
+        }
         outcome = run_once(pg, statement, params, deadline_ms, &rows, err);
         if (is_done(pg, statement, &outcome, err))
             return rows;

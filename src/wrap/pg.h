@@ -69,12 +69,12 @@ void pg_see_files(const char *conninfo, pg_file_seen *seen, void *context);
 void pg_start_request(struct pg *pg);
 
 /* Runs a statement, (re)connecting and preparing as needed; what failed without effect for a
- * passing reason is tried again.  Waits at most 4 seconds in all, of which each host of the conninfo
- * has 2 to take a connection (or what connect_timeout says), and 0.7 seconds more to see to it that
- * a write that was given up is not made later.  Returns true and sets *result, which the caller
- * hands to pg_result_free(), or false with *err: one of the 503 conditions, ERR_OUT_OF_MEMORY, the
- * statement's on_unique, or ERR_INTERNAL for what cannot happen on the schema that the statement was
- * written for. */
+ * passing reason is tried again.  Waits at most 4 seconds in all, of which each host of the
+ * conninfo has 2 to take a connection (or what connect_timeout says), and 0.7 seconds more to see
+ * to it that a write that was given up is not made later.  Returns true and sets *result, which
+ * the caller hands to pg_result_free(), or false with *err: one of the 503 conditions,
+ * ERR_OUT_OF_MEMORY, the statement's on_unique, or ERR_INTERNAL for what cannot happen on the
+ * schema that the statement was written for. */
 bool pg_run(struct pg *pg, const struct pg_statement *statement, const struct pg_params *params,
             struct pg_result **result, struct error *err);
 

@@ -174,7 +174,8 @@ static int64_t smaller(int64_t a, int64_t b)
 
 PGconn *pg_connect(const char *conninfo, int64_t deadline_ms, char reason[PG_REASON_SIZE])
 {
-    PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
+    char *unreadable = NULL; /* may quote a password */
+    PQconninfoOption *options = PQconninfoParse(conninfo, &unreadable);
     int n_hosts = options ? count_hosts(options) : 0;
     PGconn *conn = NULL;
 
@@ -190,7 +191,8 @@ PGconn *pg_connect(const char *conninfo, int64_t deadline_ms, char reason[PG_REA
             add_reason(reason, "conninfo is too long");
     }
     if (n_hosts == 0)
-        add_reason(reason, "out of memory");
+        add_reason(reason, unreadable ? "conninfo cannot be read" : "out of memory");
+    PQfreemem(unreadable);
     PQconninfoFree(options);
     return conn;
 }
