@@ -174,8 +174,7 @@ static int64_t smaller(int64_t a, int64_t b)
 
 PGconn *pg_connect(const char *conninfo, int64_t deadline_ms, char reason[PG_REASON_SIZE])
 {
-    char *unreadable = NULL; /* may quote a password */
-    PQconninfoOption *options = PQconninfoParse(conninfo, &unreadable);
+    PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
     int n_hosts = options ? count_hosts(options) : 0;
     PGconn *conn = NULL;
 
@@ -191,8 +190,7 @@ PGconn *pg_connect(const char *conninfo, int64_t deadline_ms, char reason[PG_REA
             add_reason(reason, "conninfo is too long");
     }
     if (n_hosts == 0)
-        add_reason(reason, unreadable ? "conninfo cannot be read" : "out of memory");
-    PQfreemem(unreadable);
+        add_reason(reason, "out of memory");
     PQconninfoFree(options);
     return conn;
 }

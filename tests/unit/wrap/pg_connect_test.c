@@ -125,15 +125,6 @@ START_TEST(host_that_is_not_there_leaves_its_time)
 }
 END_TEST
 
-START_TEST(conninfo_that_is_none)
-{
-    char reason[PG_REASON_SIZE];
-
-    ck_assert_ptr_null(pg_connect("host", clock_steady_ms() + 1000, reason));
-    ck_assert_str_ne(reason, "");
-}
-END_TEST
-
 Suite *pg_connect_suite(void)
 {
     Suite *suite = suite_create("wrap/pg_connect");
@@ -144,7 +135,6 @@ Suite *pg_connect_suite(void)
     tcase_add_test(tcase, single_silent_host);
     tcase_add_test(tcase, hosts_that_are_not_there);
     tcase_add_test(tcase, host_that_is_not_there_leaves_its_time);
-    tcase_add_test(tcase, conninfo_that_is_none);
     suite_add_tcase(suite, tcase);
     return suite;
 }
