@@ -216,8 +216,8 @@ class Changes(DatabaseCase):
                         " WHERE usename = 'adit'")
 
     def test_schema_migrated(self):
-        """The schema is migrated under the running responders, again and again: new columns, a
-        changed type, an index and the row of a newer version."""
+        """The schema is migrated under the running responders, again and again: new columns,
+        indexes, and the row of a newer version."""
         def fault():
             end = time.monotonic() + scaled(2, 20)
             while time.monotonic() < end:

@@ -26,13 +26,34 @@ def _words(module):
     return title.rstrip("."), text.strip()
 
 
-def _rows(figures):
-    shown = None
+def _tables(figures):
+    """A table for all tests that take the same figures: a row a test, a column a figure."""
+    tests, tables = {}, {}
     for figure in figures:
-        title = "" if figure.test == shown else " ".join(figure.title.split())
-        shown = figure.test
-        yield "| %s | `%s` %s | %s %s | %s |" % (
-            title, figure.test, figure.what, figure.shown, figure.unit, figure.bound)
+        tests.setdefault(figure.test, []).append(figure)
+    for taken in tests.values():
+        columns = tuple(" ".join(("%s, %s" % (figure.what, figure.unit) if figure.unit else
+                                  figure.what, "(%s)" % figure.bound)) for figure in taken)
+        tables.setdefault(columns, []).append(taken)
+    for columns, rows in tables.items():
+        yield "| what is done | %s |" % " | ".join(columns)
+        yield "|---|%s" % ("---:|" * len(columns))
+        for taken in rows:
+            yield "| `%s`: %s | %s |" % (taken[0].test, " ".join(taken[0].title.split()),
+                                         " | ".join(figure.shown for figure in taken))
+        yield ""
+
+
+def _listed(text):
+    """The (test, figure) that the tables of a section have."""
+    columns = []
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split(" | ")]
+        if line.startswith("| what is done |"):
+            columns = [re.sub(r"(, [^,(]+)? \([^)]*\)$", "", cell) for cell in cells[1:]]
+        elif line.startswith("| `"):
+            test = re.match(r"`(\w+)`", cells[0]).group(1)
+            yield from ((test, column) for column in columns)
 
 
 def write(modules, figures, is_long):
@@ -43,9 +64,8 @@ def write(modules, figures, is_long):
         for module in modules:
             title, text = _words(module)
             file.write("\n## %s\n\n`%s.py`. %s\n\n" % (title, module, text))
-            file.write("| what is done | figure | measured | promised |\n|---|---|---|---|\n")
-            file.writelines(row + "\n" for row in
-                            _rows([figure for figure in figures if figure.module == module]))
+            file.write("\n".join(_tables([figure for figure in figures
+                                          if figure.module == module])))
 
 
 def compare(modules, figures, left_out):
@@ -55,7 +75,7 @@ def compare(modules, figures, left_out):
     listed = {}
     for section in re.split(r"(?m)^## ", text)[1:]:
         module = re.search(r"^`(\w+)\.py`", section, re.M).group(1)
-        listed[module] = re.findall(r"^\|[^|]*\| `(\w+)` ([^|]*) \|", section, re.M)
+        listed[module] = list(_listed(section))
     faults = []
     for module in modules:
         taken = [(figure.test, figure.what) for figure in figures if figure.module == module]

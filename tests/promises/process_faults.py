@@ -259,7 +259,7 @@ class Restart(OwnSocket):
         times = [end - sent for client in clients for sent, end in client.answered]
         faults = [fault for client in clients for fault in client.faults]
         self.figure("restarts", n, exactly=scaled(5, 40))
-        self.figure("requests", len(times), at_least=100 * n)
+        self.figure("requests", len(times), at_least=20 * n)
         self.figure("failed requests", len(faults), exactly=0, why=faults[:3])
         self.figure("median answer", 1000 * statistics.median(times), "ms", at_most=100)
         self.figure("slowest answer", max(times), "s", at_most=3)
