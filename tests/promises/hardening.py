@@ -193,9 +193,10 @@ class Confinement(PromiseCase):
         """The same for a process that a web server starts itself: CGI, and mod_fcgid's way"""
         conf = self.with_settings(self.debug)
         done = subprocess.run(
-            as_service([self.program(), "-c", conf]), capture_output=True, cwd="/", check=False,
+            as_service([self.program()]), capture_output=True, cwd="/", check=False,
             stdin=subprocess.DEVNULL,
-            env={**stack.CLEAN_ENV, **variables(self.home.admin.key), "GATEWAY_INTERFACE": "CGI/1.1"})
+            env={**stack.CLEAN_ENV, **variables(self.home.admin.key), "ADIT_CONF": conf,
+                 "GATEWAY_INTERFACE": "CGI/1.1"})
         self.assertEqual(fastcgi.parse(done.stdout).status, 200, done.stderr)
         confined = done.stderr.count(b'"event":"confined"')
         path = os.path.join(self.stack.run_folder, "single.sock")
