@@ -30,6 +30,9 @@ test_packages+=(python3-yaml python3-jsonschema chromium)
 docs_packages=(python3 python3-yaml)
 test_packages+=(systemd debhelper dpkg-dev fakeroot lintian postgresql)
 
+# shellcheck disable=SC2034
+bench_packages=(python3 wrk iproute2)
+
 say() {
     printf '%s: %s\n' "$tool" "$*"
 }

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: MIT
+"""The test beds: a private Adit with data in it, and beside it the same web server with an echo."""
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+from adit import samples, stack
+from adit.client import read_answer
+
+import measure
+import operations
+import pgbench
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+ECHO = os.path.join(stack.BUILD, "bench-echo")
+
+# A row and a number that requests have in them while their statements are looked at.
+SAMPLE_ROW = operations.FIRST_ROW + 17
+SAMPLE_NONCE = 73190246
+
+
+class Bed:
+    """Adit as tools/serve sets it up, with that many credentials in one account."""
+
+    def __init__(self, n_rows):
+        self.n_rows = n_rows
+        self.stack = stack.get("bench-%d" % n_rows)
+        self.folder = os.path.join(self.stack.folder, "bench")
+        os.mkdir(self.folder, 0o700)
+        reader, writer = self.stack.account("reader"), self.stack.account("writer")
+        self.keys = {"reader": reader.admin.key, "writer": writer.admin.key,
+                     "unknown": samples.well_formed_key()}
+        self._load(reader)
+
+    def _load(self, account):
+        started = time.monotonic()
+        done = subprocess.run(
+            ["psql", "-X", "-q", "-v", "rows=%d" % self.n_rows, "-v", "account=" + account.id,
+             "-v", "owner=" + account.admin.id, "-f", os.path.join(HERE, "load.sql")],
+            env=self.stack.pg_env(), stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            check=False)
+        if done.returncode != 0:
+            raise measure.Broken("cannot load the data: " + done.stderr)
+        self.load_s = time.monotonic() - started
+
+    def load_modules(self):
+        """Makes the OAuth modules through the interface, which seals their secrets."""
+        operation = operations.BY_NAME["put_module"]
+        for row in range(operations.FIRST_ROW, operations.FIRST_ROW + 2 * operations.MODULES):
+            self.ask(operation, row, 1 + SAMPLE_NONCE)
+        self.stack.psql("VACUUM ANALYZE adit.oauth_module")
+
+    # ---- requests ----
+
+    @property
+    def host(self):
+        return "127.0.0.1:%d" % self.stack.port
+
+    def request(self, operation):
+        return operations.request(operation, self.host, self.keys[operation.key])
+
+    def ask(self, operation, row=SAMPLE_ROW, nonce=SAMPLE_NONCE, port=None):
+        """Sends the request once and returns the answer, which has to be the right one."""
+        text = operations.fill(self.request(operation), row, nonce)
+        with socket.create_connection(("127.0.0.1", port or self.stack.port), 10) as sock:
+            sock.sendall(text.encode())
+            with sock.makefile("rb") as stream:
+                answer = read_answer(stream)
+        if answer is None or answer.status != operation.status:
+            raise measure.Broken("%s: %r" % (operation.title, answer))
+        return answer
+
+    def rows_of(self, operation):
+        return {"credentials": self.n_rows, "modules": operations.MODULES, "none": 1}[operation.rows]
+
+    def wrk(self, operation, seconds, n_clients=8, port=None):
+        path = os.path.join(self.folder, operation.name + ".request")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.request(operation))
+        return measure.wrk(HERE, port or self.stack.port, path,
+                           (operations.FIRST_ROW, self.rows_of(operation)), n_clients, seconds,
+                           operation.status)
+
+    # ---- processes ----
+
+    def roots(self):
+        with open(os.path.join(self.stack.state, "data", "postmaster.pid"), encoding="utf-8") as f:
+            postmaster = int(f.readline())
+        return {"nginx": self.stack.nginx_master(), "responder": self.stack.responder()[0],
+                "PostgreSQL": postmaster}
+
+    def worker_pss_kib(self):
+        return [measure.pss_kib(pid) for pid in self.stack.responder()[1]]
+
+    def cgi_ms(self, operation):
+        """How long the program takes from its start to its end as plain CGI."""
+        path = operations.fill(operation.path, SAMPLE_ROW, SAMPLE_NONCE)
+        variables = {
+            "PATH": os.environ["PATH"], "GATEWAY_INTERFACE": "CGI/1.1",
+            "REQUEST_METHOD": operation.method, "PATH_INFO": path, "QUERY_STRING": "",
+            "SCRIPT_NAME": "", "SERVER_NAME": "localhost", "SERVER_PORT": "80",
+            "HTTP_HOST": "localhost", "SERVER_PROTOCOL": "HTTP/1.1",
+            "HTTP_AUTHORIZATION": "Bearer " + self.keys[operation.key],
+            "HTTP_SERVICE_VERSION": "2"}
+        program = os.path.join(self.stack.state, "bin", "adit.fcgi")
+        started = time.monotonic()
+        done = subprocess.run([program, "-c", self.stack.conf_path], env=variables,
+                              stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        ms = (time.monotonic() - started) * 1000
+        if not done.stdout.startswith(b"Status: %d" % operation.status):
+            raise measure.Broken("as plain CGI: %r %r" % (done.stdout[:200], done.stderr[:400]))
+        return ms
+
+    # ---- the responder's own statements ----
+
+    def read_statements(self):
+        """Has PostgreSQL log what the responders run, and asks for each operation once.  Makes the
+        scripts of pgbench from it."""
+        log = os.path.join(self.stack.state, "log", "postgres.log")
+        self.stack.psql("ALTER ROLE adit SET log_statement = 'all'")
+        self._renew_sessions()
+        self.scripts, settings = {}, {}
+        for operation in operations.OPERATIONS:
+            begin = os.path.getsize(log)
+            self.ask(operation)
+            with open(log, encoding="utf-8") as file:
+                file.seek(begin)
+                statements, set_here = pgbench.read_log(file.read())
+            settings.update(set_here)
+            if len(statements) != 1:
+                raise measure.Broken("%s: %d statements instead of one: %s" % (
+                    operation.title, len(statements), [name for name, _, _ in statements]))
+            self._write_script(operation, statements[0])
+        self.stack.psql("ALTER ROLE adit RESET log_statement")
+        self._renew_sessions()
+        if "plan_cache_mode" not in settings:
+            raise measure.Broken("the responder's settings of its sessions were not logged")
+        self.pgbench_env = dict(self.stack.pg_env("adit"), PGOPTIONS=pgbench.options_of(settings))
+
+    def _renew_sessions(self):
+        self.stack.psql("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+                        " WHERE usename = 'adit'")
+
+    def _write_script(self, operation, statement):
+        script, variables = pgbench.make_script(statement, SAMPLE_ROW, SAMPLE_NONCE)
+        path = os.path.join(self.folder, operation.name + ".pgbench")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(script)
+        first = operations.FIRST_ROW
+        if operation.rows == "modules":
+            first += operations.MODULES
+        variables.update(first_row=first, last_row=first + self.rows_of(operation) - 1)
+        self.scripts[operation.name] = path, variables
+
+    def pgbench(self, operation, seconds, serial):
+        path, variables = self.scripts[operation.name]
+        before = self._changes()
+        rate, n = measure.pgbench(os.path.join(stack.PG_BIN, "pgbench"), path,
+                                  dict(variables, serial=serial), seconds, self.pgbench_env)
+        # A statement that does less than the responder's would only seem fast.
+        changed = self._changes() - before
+        if changed != (0 if operation.method == "GET" else n):
+            raise measure.Broken("%s: pgbench ran %d times, and %d changes were recorded" % (
+                operation.title, n, changed))
+        return rate, n
+
+    def _changes(self):
+        return int(self.stack.psql("SELECT count(*) FROM adit.audit_event"))
+
+
+class Echo:
+    """The bed's nginx once more, with the same settings, in front of as many workers that answer
+    every request with the answer that Adit gave."""
+
+    def __init__(self, bed):
+        self.bed = bed
+        self.folder = os.path.join(bed.stack.folder, "echo")
+        self.socket = os.path.join(self.folder, "adit.sock")
+        self.port = stack.free_port()
+        self.n_workers = len(bed.stack.responder()[1])
+        self.nginx = self.program = None
+        self._as_user = []
+        os.mkdir(self.folder, 0o700)
+        if os.getuid() == 0:
+            self._as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups",
+                             "--"]
+            shutil.chown(self.folder, "postgres", "postgres")
+        shutil.copy(ECHO, self.folder)
+
+    def start(self):
+        for name in ("nginx.conf", "nginx-adit.conf"):
+            with open(os.path.join(self.bed.stack.state, name), encoding="utf-8") as file:
+                text = file.read()
+            text = text.replace(self.bed.stack.run_folder, self.folder)
+            text = text.replace(self.bed.host, "127.0.0.1:%d" % self.port)
+            with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        self.nginx = self._spawn("nginx", "-e", "stderr", "-p", self.folder, "-c",
+                                 os.path.join(self.folder, "nginx.conf"), "-g", "daemon off;")
+
+    def _spawn(self, *command):
+        with open(os.path.join(self.folder, "log"), "a", encoding="utf-8") as log:
+            return subprocess.Popen([*self._as_user, *command], stdin=subprocess.DEVNULL,
+                                    stdout=log, stderr=log, cwd="/")
+
+    def answer_as(self, operation):
+        """Starts the workers with that operation's answer."""
+        self._end(self.program)
+        path = os.path.join(self.folder, operation.name + ".answer")
+        answer = self.bed.ask(operation)
+        lines = ["Status: %d %s" % (answer.status, answer.reason)]
+        lines += ["%s: %s" % header for header in answer.headers
+                  if header[0] not in ("Server", "Date", "Connection")]
+        with open(path, "wb") as file:
+            file.write(("\r\n".join(lines) + "\r\n\r\n").encode() + answer.body)
+        self.program = self._spawn(os.path.join(self.folder, "bench-echo"), path, self.socket,
+                                   str(self.n_workers))
+        self._await(operation, answer)
+
+    def _await(self, operation, wanted):
+        deadline = time.monotonic() + 10
+        while True:
+            try:
+                answer = self.bed.ask(operation, port=self.port)
+                if answer.body != wanted.body:
+                    raise measure.Broken("the echo answers something else: %r" % answer)
+                return
+            except (OSError, measure.Broken):
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(0.02)
+
+    def roots(self):
+        return {"nginx": self.nginx.pid, "echo": self.program.pid}
+
+    @staticmethod
+    def _end(process):
+        if process:
+            process.send_signal(signal.SIGTERM)
+            process.wait(10)
+
+    def stop(self):
+        self._end(self.program)
+        self._end(self.nginx)
+
+
+def machine():
+    """What this is run on, in general terms."""
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        model = [line.partition(":")[2].strip() for line in file if line.startswith("model name")]
+    with open("/proc/meminfo", encoding="utf-8") as file:
+        memory_kib = int(file.readline().split()[1])
+    versions = [stack.run(["/usr/sbin/nginx", "-v"]).stderr.rpartition("/")[2].strip(),
+                stack.run([os.path.join(stack.PG_BIN, "postgres"), "--version"]).stdout.split()[2]]
+    return {"processors": os.cpu_count(), "model": model[0] if model else os.uname().machine,
+            "memory_gib": round(memory_kib / 1024 / 1024), "kernel": os.uname().release,
+            "nginx": versions[0], "postgresql": versions[1],
+            "load_before": os.getloadavg()[0]}

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: MIT
+"""What the raw figures of a run amount to: the table, and the targets.  Measures nothing.
+
+A run's figures are a dictionary (run --json writes it).  In each of its rounds, each operation has
+the rates echo, pgbench and adit, per second.
+"""
+import statistics
+
+import operations
+
+
+def limit(echo, pgbench):
+    """The rate of a responder that costs nothing of its own, where the web server with a bare echo
+    and the database share the processors."""
+    return 1 / (1 / echo + 1 / pgbench)
+
+
+class Run:
+    def __init__(self, raw):
+        self.raw = raw
+        self.rounds = raw["rounds"]
+
+    def each(self, name, figure):
+        """A figure of an operation, in all rounds."""
+        return [figure(one["operations"][name]) for one in self.rounds]
+
+    def median(self, name, figure):
+        return statistics.median(self.each(name, figure))
+
+    def share(self, name):
+        """A/L: each round's rates were measured right after each other."""
+        return self.median(name, lambda f: f["adit"] / limit(f["echo"], f["pgbench"]))
+
+    def fairness(self):
+        return max(self.median(operation.name, lambda f: f["fairness"])
+                   for operation in operations.OPERATIONS)
+
+    def longest_ms(self):
+        return max(max(self.each(operation.name, lambda f: f["longest_us"]))
+                   for operation in operations.OPERATIONS) / 1000
+
+    def many(self, figure):
+        return [figure(one["many_clients"]) for one in self.rounds]
+
+    def times(self, slow, fast):
+        """How many times as long the one takes as the other."""
+        return statistics.median(one[fast] / one[slow] for one in self.rounds)
+
+    def responder_share(self):
+        return self.median("get", lambda f: f["adit_us"]["responder"] / f["echo_us"]["echo"])
+
+
+# name: (what, bound, "least" or "most", figure, unit)
+TARGETS = {
+    "share_get": ("A/L, GET one", 0.70, "least", lambda run: run.share("get"), ""),
+    "share_unknown_key": ("A/L, 401", 0.70, "least", lambda run: run.share("unknown_key"), ""),
+    "share_list": ("A/L, list of 100", 0.65, "least", lambda run: run.share("list"), ""),
+    "share_post": ("A/L, POST", 0.75, "least", lambda run: run.share("post"), ""),
+    "share_patch": ("A/L, PATCH", 0.75, "least", lambda run: run.share("patch"), ""),
+    "share_put": ("A/L, PUT module", 0.75, "least", lambda run: run.share("put_module"), ""),
+    "responder": ("responder's processor time, GET one, in times the bare echo's", 45 / 22, "most",
+                  Run.responder_share, ""),
+    "fairness_8": ("fairness, 8 clients, the worst operation", 1.5, "most", Run.fairness, ""),
+    "longest_8": ("longest request, 8 clients, any operation", 100, "most", Run.longest_ms, " ms"),
+    "fairness_32": ("fairness, 32 clients, GET one", 1.5, "most",
+                    lambda run: statistics.median(run.many(lambda f: f["fairness"])), ""),
+    "longest_32": ("longest request, 32 clients, GET one", 100, "most",
+                   lambda run: max(run.many(lambda f: f["longest_us"])) / 1000, " ms"),
+    "rows_get": ("GET one at {rows} rows, in times of {few_rows}", 1.2, "most",
+                 lambda run: run.times("get_many_rows", "get_few_rows"), ""),
+    "rows_list": ("list at {rows} rows, in times of {few_rows}", 1.2, "most",
+                  lambda run: run.times("list_many_rows", "list_few_rows"), ""),
+    "page": ("page {page} of a list, in times of page 1", 1.1, "most",
+             lambda run: run.times("last_page", "first_page"), ""),
+    "memory": ("memory of an idle worker, proportional", 8, "most",
+               lambda run: max(run.raw["worker_pss_kib"]) / 1024, " MiB"),
+    "cgi": ("plain CGI, one request, start to end", 25, "most",
+            lambda run: statistics.median(run.raw["cgi_ms"]), " ms"),
+}
+
+
+def judge(raw, bounds):
+    """Returns [(name, text, figure, bound, kind, unit, whether it is met)], with the bounds in
+    place of the targets' own where they name one."""
+    run = Run(raw)
+    verdicts = []
+    for name, (text, bound, kind, figure, unit) in TARGETS.items():
+        bound = bounds.get(name, bound)
+        value = figure(run)
+        met = value >= bound if kind == "least" else value <= bound
+        text = text.format(rows="{:,}".format(raw["rows"]), few_rows="{:,}".format(raw["few_rows"]),
+                           page="{:,}".format(raw["page"]))
+        verdicts.append((name, text, value, bound, kind, unit, met))
+    return verdicts
+
+
+def machine_line(raw):
+    machine = raw["machine"]
+    return ("{processors} processors ({model}), {memory_gib} GiB, Linux {kernel}, nginx {nginx}, "
+            "PostgreSQL {postgresql}; load before: {load_before:.1f}").format(**machine)
+
+
+def table(raw):
+    """The lines of the table of operations."""
+    run = Run(raw)
+    yield "%-12s %8s %8s %8s %8s %5s | %6s %6s %7s %6s | %5s %5s %5s | %5s %5s" % (
+        "", "E", "P", "L", "A", "A/L", "p50", "p99", "longest", "fair", "nginx", "Adit", "PG",
+        "echo", "PG/P")
+    yield "%-12s %8s %8s %8s %8s %5s | %6s %6s %7s %6s | %5s %5s %5s | %5s %5s" % (
+        "", "1/s", "1/s", "1/s", "1/s", "", "ms", "ms", "ms", "", "us", "us", "us", "us", "us")
+    for operation in operations.OPERATIONS:
+        def median(figure, name=operation.name):
+            return run.median(name, figure)
+
+        yield "%-12s %8.0f %8.0f %8.0f %8.0f %5.2f | %6.2f %6.2f %7.1f %6.2f" \
+              " | %5.0f %5.0f %5.0f | %5.0f %5.0f" % (
+                  operation.title, median(lambda f: f["echo"]), median(lambda f: f["pgbench"]),
+                  median(lambda f: limit(f["echo"], f["pgbench"])), median(lambda f: f["adit"]),
+                  run.share(operation.name), median(lambda f: f["p50_us"]) / 1000,
+                  median(lambda f: f["p99_us"]) / 1000,
+                  max(run.each(operation.name, lambda f: f["longest_us"])) / 1000,
+                  median(lambda f: f["fairness"]), median(lambda f: f["adit_us"]["nginx"]),
+                  median(lambda f: f["adit_us"]["responder"]),
+                  median(lambda f: f["adit_us"]["PostgreSQL"]),
+                  median(lambda f: f["echo_us"]["echo"]), median(lambda f: f["pgbench_us"]))
+
+
+LEGEND = """\
+E: nginx with a bare FastCGI echo; P: pgbench with the responder's statement; L = 1/(1/E + 1/P);
+A: Adit.  All with 8 clients.  fair: most over fewest requests of a client.  us: processor time per
+request of nginx, Adit and PostgreSQL under A, of the echo under E, of PostgreSQL under P."""
+
+
+def report(raw, bounds):
+    """Returns the report's lines, and whether every target is met."""
+    verdicts = judge(raw, bounds)
+    lines = [machine_line(raw),
+             "%d credentials, medians of %d rounds of %d s each" % (
+                 raw["rows"], len(raw["rounds"]), raw["seconds"]), "",
+             *table(raw), "", *LEGEND.splitlines(), ""]
+    for name, text, value, bound, kind, unit, met in verdicts:
+        lines.append("%-6s %-18s %-62s %7.2f%s, at %s %.4g%s" % (
+            "ok" if met else "MISSED", name, text, value, unit, kind, bound, unit))
+    missed = sum(not verdict[-1] for verdict in verdicts)
+    lines.append("%d targets met, %d missed" % (len(verdicts) - missed, missed))
+    return lines, missed == 0

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: MIT
+"""Measuring: what wrk and pgbench reach, and what processes take meanwhile."""
+import json
+import os
+import re
+import secrets
+import subprocess
+import time
+
+
+class Broken(Exception):
+    """Something cannot be measured."""
+
+
+# ---- processor time ----
+
+def families(roots):
+    """{name: process ids of roots[name] and of all below it}."""
+    parents = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open("/proc/%s/stat" % name, encoding="utf-8", errors="replace") as file:
+                    parents[int(name)] = int(file.read().rpartition(")")[2].split()[1])
+            except OSError:
+                pass  # it has ended
+    found = {}
+    for name, root in roots.items():
+        found[name] = family = {root}
+        while True:
+            more = {pid for pid, parent in parents.items() if parent in family} - family
+            if not more:
+                break
+            family |= more
+    return found
+
+
+def processor_ns(pid):
+    """What the scheduler has counted, to the nanosecond; /proc/PID/stat has hundredths."""
+    try:
+        with open("/proc/%d/schedstat" % pid, encoding="utf-8") as file:
+            return int(file.read().split()[0])
+    except OSError:
+        return 0
+
+
+def ended_ns(pid):
+    """Processor time of children that have ended, in hundredths of a second."""
+    try:
+        with open("/proc/%d/stat" % pid, encoding="utf-8", errors="replace") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except OSError:
+        return 0
+    return (int(fields[13]) + int(fields[14])) * 10**9 // os.sysconf("SC_CLK_TCK")
+
+
+class Processor:
+    """Processor time of process families since this was made."""
+
+    def __init__(self, roots):
+        self.roots = roots
+        self.before = self._read()
+
+    def _read(self):
+        return {name: {pid: processor_ns(pid) + ended_ns(pid) for pid in family}
+                for name, family in families(self.roots).items()}
+
+    def us_per(self, n):
+        """Microseconds for each of n requests, by name."""
+        return {name: sum(max(0, ns - self.before[name].get(pid, 0))
+                          for pid, ns in family.items()) / 1000 / n
+                for name, family in self._read().items()}
+
+
+def pss_kib(pid):
+    """Proportional set size: pages that n processes share count 1/n in each."""
+    with open("/proc/%d/smaps_rollup" % pid, encoding="utf-8") as file:
+        return int(re.search(r"^Pss: +(\d+)", file.read(), re.M).group(1))
+
+
+# ---- wrk ----
+
+def sent_bytes(port):
+    """What each connection to the port has sent.  Nobody but wrk knows the port."""
+    listed = subprocess.run(["ss", "-Htin", "state", "established", "dst", "127.0.0.1:%d" % port],
+                            capture_output=True, text=True, check=True).stdout
+    return [int(sent) for sent in re.findall(r"\bbytes_sent:(\d+)", listed)]
+
+
+def wrk(here, port, request_file, rows, n_clients, seconds, status):
+    """Runs wrk and returns its figures, with the rate and the fairness: how many times as many
+    requests as the slowest connection the fastest one got answered."""
+    first_row, n_rows = rows
+    command = ["wrk", "-t1", "-c%d" % n_clients, "-d%ds" % seconds, "-s",
+               os.path.join(here, "wrk.lua"), "http://127.0.0.1:%d" % port, "--", request_file,
+               str(first_row), str(n_rows), str(secrets.randbits(30))]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        # All requests have one length, so that bytes say how many they were.  The last sample
+        # counts; on a busy machine it may come when all is over.
+        sent = []
+        for pause in (0.5, 0.25, 0.2):
+            time.sleep(seconds * pause)
+            sample = sent_bytes(port)
+            sent = sample if len(sample) == n_clients else sent
+        output = process.communicate(timeout=seconds + 30)[0]
+    finally:
+        process.kill()
+    found = re.search(r"^figures (.*)$", output, re.M)
+    if process.returncode != 0 or not found:
+        raise Broken("%s\n%s" % (" ".join(command), output))
+    figures = json.loads(found.group(1))
+    refused = figures["requests"] if status >= 400 else 0
+    if figures["requests"] == 0 or figures["refused"] != refused or figures["broken"]:
+        raise Broken("not every answer was %d: %s\n%s" % (status, " ".join(command), output))
+    if not sent:
+        raise Broken("wrk's connections to port %d were not found" % port)
+    figures["rate"] = figures["requests"] / figures["us"] * 1e6
+    figures["fairness"] = max(sent) / max(1, min(sent))
+    return figures
+
+
+# ---- pgbench ----
+
+def pgbench(program, script_file, variables, seconds, env):
+    """Runs a script with eight connections.  Returns the rate, and how often it ran."""
+    command = [program, "-n", "-M", "prepared", "-c", "8", "-j", "2", "-T", str(seconds),
+               "-f", script_file]
+    for name, value in variables.items():
+        command += ["-D", "%s=%s" % (name, value)]
+    done = subprocess.run(command, capture_output=True, text=True, env=env,
+                          stdin=subprocess.DEVNULL, timeout=seconds + 60)
+    rate = re.search(r"^tps = ([\d.]+)", done.stdout, re.M)
+    n = re.search(r"^number of transactions actually processed: (\d+)", done.stdout, re.M)
+    failed = re.search(r"^number of failed transactions: (\d+)", done.stdout, re.M)
+    if done.returncode != 0 or not rate or int(failed.group(1)):
+        raise Broken("pgbench -f %s\n%s%s" % (script_file, done.stdout, done.stderr))
+    return float(rate.group(1)), int(n.group(1))

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+"""The operations that are measured, as requests in which {row} and {nonce} stand for numbers."""
+import collections
+import json
+
+FIRST_ROW = 10000000
+PAGE = 100
+
+# How many routes have an OAuth module.  As many again are pgbench's: what it writes is sealed for
+# other rows than it is written to, and could not be read by the responder.
+MODULES = 1000
+
+CREDENTIALS = "/ssh_credentials"
+CREDENTIAL = CREDENTIALS + "/sshcr_00{row}" + 17 * "0"
+MODULE = "/edges/https/edghts_bench/routes/edghtsrt_{row}/oauth"
+
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHwYM2ismwmcyQlR7ZdXz+m1x6pOQUEZ/r0pgqV/GGPj"
+MODULE_BODY = """{
+    "provider": {"provider_a": {
+        "client_id": "client-of-the-edge", "client_secret": "secret-of-the-edge",
+        "scopes": ["read:org", "user:email"], "email_domains": ["example.com", "example.org"],
+        "teams": ["example/operators"]}},
+    "inactivity_timeout": 3600, "maximum_duration": {nonce}
+}"""
+
+# name is the one of the figures; key that of one of the bed's API keys; rows "credentials",
+# "modules" or "none": what {row} is drawn from.
+Operation = collections.namedtuple("Operation", "name title method path body status key rows")
+
+OPERATIONS = [
+    Operation("get", "GET one", "GET", CREDENTIAL, "", 200, "reader", "credentials"),
+    Operation("list", "list of 100", "GET", CREDENTIALS, "", 200, "reader", "none"),
+    Operation("patch", "PATCH", "PATCH", CREDENTIAL, '{"description": "edge {nonce}"}', 200,
+              "reader", "credentials"),
+    # In an account of its own, so that the reader's list stays as it is.
+    Operation("post", "POST", "POST", CREDENTIALS,
+              '{"description": "edge {nonce}", "acl": ["bind:*.example.com"], "public_key": "%s"}'
+              % KEY, 201, "writer", "none"),
+    Operation("put_module", "PUT module", "PUT", MODULE, MODULE_BODY, 200, "reader", "modules"),
+    Operation("get_module", "GET module", "GET", MODULE, "", 200, "reader", "modules"),
+    Operation("unknown_key", "401", "GET", CREDENTIAL, "", 401, "unknown", "credentials"),
+]
+BY_NAME = {operation.name: operation for operation in OPERATIONS}
+
+
+def page_of(number, n_rows):
+    """The operation that lists that page; with the number, which is less where there are less."""
+    number = min(number, n_rows // PAGE)
+    before = FIRST_ROW + n_rows - (number - 1) * PAGE
+    path = CREDENTIALS + "?before_id=sshcr_00%d" % before + 17 * "0"
+    return BY_NAME["list"]._replace(name="page", path=path), number
+
+
+def request(operation, host, key):
+    """The bytes of the request, with {row} and {nonce} in it."""
+    body = operation.body
+    lines = ["%s %s HTTP/1.1" % (operation.method, operation.path), "Host: " + host,
+             "Authorization: Bearer " + key, "Service-Version: 2"]
+    if body:
+        # As many digits as a number has.
+        length = len(fill(body, FIRST_ROW, FIRST_ROW))
+        lines += ["Content-Type: application/json", "Content-Length: %d" % length]
+        json.loads(fill(body, FIRST_ROW, FIRST_ROW))
+    return "\r\n".join(lines) + "\r\n\r\n" + body
+
+
+def fill(text, row, nonce):
+    return text.replace("{row}", str(row)).replace("{nonce}", str(nonce))

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+"""The statements that the responder runs, taken from the log of its own PostgreSQL, and the same
+statements as scripts of pgbench."""
+import re
+
+ENTRY = re.compile(r"^\d{4}-\d\d-\d\d [\d:.]+ \S+ \[\d+\] (\w+):  ", re.M)
+EXECUTED = re.compile(r"execute ([a-z_0-9]+): (.*)", re.S)
+PARAMETER = re.compile(r"\$(\d+) = (NULL|'(?:[^']|'')*')(?:, |$)", re.S)
+SETTING = re.compile(r"SET (\w+) = ([^;]+)")
+
+
+def read_log(text):
+    """Returns the statements that were executed as [(name, SQL, {number: value})] with None for a
+    NULL, and the settings of sessions as {name: value}."""
+    statements, settings = [], {}
+    pieces = ENTRY.split(text)[1:]
+    for kind, entry in zip(pieces[::2], pieces[1::2]):
+        entry = entry.rstrip("\n").replace("\n\t", "\n")
+        executed = EXECUTED.match(entry) if kind == "LOG" else None
+        if executed:
+            statements.append((executed.group(1), executed.group(2), {}))
+        elif kind == "LOG" and entry.startswith("statement: SET "):
+            settings.update(SETTING.findall(entry))
+        elif kind == "DETAIL" and entry.startswith("parameters: "):
+            for number, value in PARAMETER.findall(entry.partition(": ")[2]):
+                statements[-1][2][int(number)] = \
+                    None if value == "NULL" else value[1:-1].replace("''", "'")
+    return statements, settings
+
+
+def options_of(settings):
+    """Settings of sessions as PGOPTIONS."""
+    return " ".join("-c %s=%s" % (name, re.sub(r"([\\ ])", r"\\\1", value.strip()))
+                    for name, value in settings.items())
+
+
+def make_script(statement, row, nonce):
+    """Returns the script of pgbench and its variables.  Where a parameter of the sample had the
+    number row or nonce in it, the script puts other numbers there, and a new identifier of a
+    credential where the responder made one.
+
+    The script takes the variables first_row and last_row, and serial, a number that is new in each
+    run."""
+    name, sql, parameters = statement
+    variables = {}
+
+    def place(match):
+        number = int(match.group(1))
+        value = parameters[number]
+        if value is None:
+            return "NULL"
+        for text, variable in ((row, "row"), (nonce, "nonce")):
+            if value == str(text):
+                return ":" + variable
+            if str(text) in value:
+                before, _, after = value.partition(str(text))
+                return "('%s' || :%s::text || '%s')" % (before.replace("'", "''"), variable,
+                                                        after.replace("'", "''"))
+        if name.endswith("_create") and value.startswith("sshcr_"):
+            # In the order of their age, as the responder's are.
+            return "('%s' || :made::text)" % value[:len("sshcr_") + 12]
+        variables["p%d" % number] = value
+        return ":p%d" % number
+
+    script = ("\\set row random(:first_row, :last_row)\n"
+              "\\set nonce random(10000000, 99999999)\n"
+              "\\set n :n + 1\n"
+              "\\set made 100000000000000 + :serial * 1000000000 + :n * 64 + :client_id\n"
+              + re.sub(r"\$(\d+)", place, sql).replace("\n", " ") + ";\n")
+    variables["n"] = "0"
+    return script, variables
