@@ -49,9 +49,18 @@ class Bed:
     def load_modules(self):
         """Makes the OAuth modules through the interface, which seals their secrets."""
         operation = operations.BY_NAME["put_module"]
+        # Nothing is lost here by a crash.
+        self._set_role("SET synchronous_commit = off")
         for row in range(operations.FIRST_ROW, operations.FIRST_ROW + 2 * operations.MODULES):
             self.ask(operation, row, 1 + SAMPLE_NONCE)
+        self._set_role("RESET synchronous_commit")
         self.stack.psql("VACUUM ANALYZE adit.oauth_module")
+
+    def _set_role(self, what):
+        """Changes a setting of the responders' sessions, which begin anew."""
+        self.stack.psql("ALTER ROLE adit " + what)
+        self.stack.psql("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+                        " WHERE usename = 'adit'")
 
     # ---- requests ----
 
@@ -120,8 +129,7 @@ class Bed:
         """Has PostgreSQL log what the responders run, and asks for each operation once.  Makes the
         scripts of pgbench from it."""
         log = os.path.join(self.stack.state, "log", "postgres.log")
-        self.stack.psql("ALTER ROLE adit SET log_statement = 'all'")
-        self._renew_sessions()
+        self._set_role("SET log_statement = 'all'")
         self.scripts, settings = {}, {}
         for operation in operations.OPERATIONS:
             begin = os.path.getsize(log)
@@ -134,15 +142,10 @@ class Bed:
                 raise measure.Broken("%s: %d statements instead of one: %s" % (
                     operation.title, len(statements), [name for name, _, _ in statements]))
             self._write_script(operation, statements[0])
-        self.stack.psql("ALTER ROLE adit RESET log_statement")
-        self._renew_sessions()
+        self._set_role("RESET log_statement")
         if "plan_cache_mode" not in settings:
             raise measure.Broken("the responder's settings of its sessions were not logged")
         self.pgbench_env = dict(self.stack.pg_env("adit"), PGOPTIONS=pgbench.options_of(settings))
-
-    def _renew_sessions(self):
-        self.stack.psql("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
-                        " WHERE usename = 'adit'")
 
     def _write_script(self, operation, statement):
         script, variables = pgbench.make_script(statement, SAMPLE_ROW, SAMPLE_NONCE)
@@ -182,11 +185,11 @@ class Echo:
         self.port = stack.free_port()
         self.n_workers = len(bed.stack.responder()[1])
         self.nginx = self.program = None
-        self._as_user = []
+        # Should this program be killed, the kernel ends what it has started.
+        self._setpriv = ["setpriv", "--pdeathsig", "TERM"]
         os.mkdir(self.folder, 0o700)
         if os.getuid() == 0:
-            self._as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups",
-                             "--"]
+            self._setpriv += ["--reuid=postgres", "--regid=postgres", "--init-groups"]
             shutil.chown(self.folder, "postgres", "postgres")
         shutil.copy(ECHO, self.folder)
 
@@ -203,7 +206,7 @@ class Echo:
 
     def _spawn(self, *command):
         with open(os.path.join(self.folder, "log"), "a", encoding="utf-8") as log:
-            return subprocess.Popen([*self._as_user, *command], stdin=subprocess.DEVNULL,
+            return subprocess.Popen([*self._setpriv, "--", *command], stdin=subprocess.DEVNULL,
                                     stdout=log, stderr=log, cwd="/")
 
     def answer_as(self, operation):

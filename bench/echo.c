@@ -146,7 +146,7 @@ int main(int argc, char **argv)
     for (long i = 0; i < n_workers; i++) {
         if (fork() != 0)
             continue;
-        prctl(PR_SET_PDEATHSIG, SIGTERM);
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* libfcgi takes SIGTERM for itself */
         if (getppid() == master)
             work(listen_fd);
         return 0;
