@@ -3,7 +3,7 @@
 #include "base/clock.h"
 
 #include <limits.h>
-#include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 static int64_t read_ms(clockid_t clock)
@@ -33,6 +33,13 @@ int clock_left_ms(int64_t deadline_ms)
     return left > INT_MAX ? INT_MAX : (int)left;
 }
 
+static void two_digits(char *out, int value)
+{
+    out[0] = (char)('0' + value / 10);
+    out[1] = (char)('0' + value % 10);
+}
+
+/* By hand: a list has a time in each row, and snprintf() would take a quarter of all its time. */
 bool clock_rfc3339(char out[CLOCK_RFC3339_SIZE], int64_t seconds)
 {
     time_t t = (time_t)seconds;
@@ -40,7 +47,13 @@ bool clock_rfc3339(char out[CLOCK_RFC3339_SIZE], int64_t seconds)
 
     if (!gmtime_r(&t, &tm) || tm.tm_year < -1900 || tm.tm_year > 9999 - 1900)
         return false;
-    return snprintf(out, CLOCK_RFC3339_SIZE, "%04d-%02d-%02dT%02d:%02d:%02dZ", tm.tm_year + 1900,
-                    tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min,
-                    tm.tm_sec) == CLOCK_RFC3339_SIZE - 1;
+    memcpy(out, "0000-00-00T00:00:00Z", CLOCK_RFC3339_SIZE);
+    two_digits(out, (tm.tm_year + 1900) / 100);
+    two_digits(out + 2, (tm.tm_year + 1900) % 100);
+    two_digits(out + 5, tm.tm_mon + 1);
+    two_digits(out + 8, tm.tm_mday);
+    two_digits(out + 11, tm.tm_hour);
+    two_digits(out + 14, tm.tm_min);
+    two_digits(out + 17, tm.tm_sec);
+    return true;
 }
