@@ -59,23 +59,29 @@ void buf_puts(struct buf *buf, const char *s)
     buf_add(buf, s, strlen(s));
 }
 
+/* Into the room that is there, and once more where that is too small. */
 void buf_printf(struct buf *buf, const char *format, ...)
 {
     va_list args;
     va_list again;
-    char *room;
-    int len;
+    char *room = buf_room(buf, 0);
+    size_t left = room ? buf->cap - buf->len : 0;
+    int len = -1;
 
     va_start(args, format);
     va_copy(again, args);
-    len = vsnprintf(NULL, 0, format, args);
+    if (room)
+        len = vsnprintf(room, left, format, args);
+    if (len >= 0 && (size_t)len >= left) {
+        explicit_bzero(room, left);
+        room = buf_room(buf, (size_t)len);
+        if (room)
+            vsnprintf(room, (size_t)len + 1, format, again);
+    }
     if (len < 0)
         buf->failed = true;
-    room = buf->failed ? NULL : buf_room(buf, (size_t)len);
-    if (room) {
-        vsnprintf(room, (size_t)len + 1, format, again);
+    else if (room)
         buf->len += (size_t)len;
-    }
     va_end(again);
     va_end(args);
 }

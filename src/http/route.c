@@ -6,26 +6,24 @@
 
 #include "base/ident.h"
 
-/* Compares segment by segment; an identifier's segment takes any bytes but none at all. */
+/* An identifier's segment takes any bytes but none at all. */
 static bool path_matches(const char *template, const char *path, struct text *ids)
 {
     size_t n_ids = 0;
 
-    while (*template == '/' && *path == '/') {
-        size_t wanted_len = strcspn(++template, "/");
-        size_t len = strcspn(++path, "/");
-
-        if (template[0] == '{') {
-            if (len == 0)
+    while (*template) {
+        if (*template != '{') {
+            if (*template ++ != *path++)
                 return false;
-            ids[n_ids++] = (struct text){.s = path, .len = len};
-        } else if (len != wanted_len || memcmp(template, path, len) != 0) {
-            return false;
+            continue;
         }
-        template += wanted_len;
-        path += len;
+        ids[n_ids] = (struct text){.s = path, .len = strcspn(path, "/")};
+        if (ids[n_ids].len == 0)
+            return false;
+        path += ids[n_ids++].len;
+        template += strcspn(template, "/");
     }
-    return *template == '\0' && *path == '\0';
+    return *path == '\0';
 }
 
 static bool all_valid(const struct text *ids)
@@ -39,7 +37,8 @@ static bool all_valid(const struct text *ids)
 
 static void add_method(struct buf *allow, const char *method)
 {
-    buf_printf(allow, "%s%s", allow->len ? ", " : "", method);
+    buf_puts(allow, allow->len ? ", " : "");
+    buf_puts(allow, method);
     if (strcmp(method, "GET") == 0)
         buf_puts(allow, ", HEAD");
 }

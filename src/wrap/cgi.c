@@ -14,7 +14,7 @@ extern char **environ;
 
 /* Where a variable goes.  Those of headers that must not come twice have a mark for that. */
 struct variable {
-    const char *name;
+    struct text name;
     const char **value;
     bool *repeated;
 };
@@ -45,24 +45,25 @@ void cgi_read_variables(char *const *variables, const char *version_variable,
     const char *transfer_encoding = "";
     const char *redirect_authorization = "";
     const struct variable known[] = {
-        {"REQUEST_METHOD", &request->method, NULL},
-        {"PATH_INFO", &request->path, NULL},
-        {"QUERY_STRING", &request->query, NULL},
-        {"SCRIPT_NAME", &request->script_name, NULL},
-        {"REQUEST_SCHEME", &request->scheme, NULL},
-        {"HTTPS", &https, NULL},
-        {"HTTP_HOST", &request->host, NULL},
-        {"SERVER_NAME", &request->server_name, NULL},
-        {"SERVER_PORT", &request->server_port, NULL},
-        {"CONTENT_TYPE", &request->content_type, NULL},
-        {"CONTENT_LENGTH", &content_length, NULL},
-        {"HTTP_TRANSFER_ENCODING", &transfer_encoding, NULL},
-        {"HTTP_AUTHORIZATION", &request->authorization, &request->authorization_repeated},
-        {"REDIRECT_HTTP_AUTHORIZATION", &redirect_authorization, NULL},
-        {version_variable, &request->version, &request->version_repeated},
-        {"HTTP_IF_MATCH", &request->if_match, &request->condition_repeated},
-        {"HTTP_IF_NONE_MATCH", &request->if_none_match, &request->condition_repeated},
-        {"HTTP_IDEMPOTENCY_KEY", &request->idempotency_key, &request->idempotency_key_repeated},
+        {text_of("REQUEST_METHOD"), &request->method, NULL},
+        {text_of("PATH_INFO"), &request->path, NULL},
+        {text_of("QUERY_STRING"), &request->query, NULL},
+        {text_of("SCRIPT_NAME"), &request->script_name, NULL},
+        {text_of("REQUEST_SCHEME"), &request->scheme, NULL},
+        {text_of("HTTPS"), &https, NULL},
+        {text_of("HTTP_HOST"), &request->host, NULL},
+        {text_of("SERVER_NAME"), &request->server_name, NULL},
+        {text_of("SERVER_PORT"), &request->server_port, NULL},
+        {text_of("CONTENT_TYPE"), &request->content_type, NULL},
+        {text_of("CONTENT_LENGTH"), &content_length, NULL},
+        {text_of("HTTP_TRANSFER_ENCODING"), &transfer_encoding, NULL},
+        {text_of("HTTP_AUTHORIZATION"), &request->authorization, &request->authorization_repeated},
+        {text_of("REDIRECT_HTTP_AUTHORIZATION"), &redirect_authorization, NULL},
+        {text_of(version_variable), &request->version, &request->version_repeated},
+        {text_of("HTTP_IF_MATCH"), &request->if_match, &request->condition_repeated},
+        {text_of("HTTP_IF_NONE_MATCH"), &request->if_none_match, &request->condition_repeated},
+        {text_of("HTTP_IDEMPOTENCY_KEY"), &request->idempotency_key,
+         &request->idempotency_key_repeated},
     };
 
     *request = (struct request){.authorization_repeated = false};
@@ -73,7 +74,7 @@ void cgi_read_variables(char *const *variables, const char *version_variable,
         size_t len = equals ? (size_t)(equals - *variables) : 0;
 
         for (size_t i = 0; equals && i < sizeof known / sizeof known[0]; i++) {
-            if (strncmp(known[i].name, *variables, len) == 0 && known[i].name[len] == '\0')
+            if (known[i].name.len == len && memcmp(known[i].name.s, *variables, len) == 0)
                 store_variable(&known[i], equals + 1);
         }
     }
