@@ -108,7 +108,8 @@ class Bed:
         """How long the program takes from its start to its end as plain CGI."""
         path = operations.fill(operation.path, SAMPLE_ROW, SAMPLE_NONCE)
         variables = {
-            "PATH": os.environ["PATH"], "GATEWAY_INTERFACE": "CGI/1.1",
+            "PATH": os.environ["PATH"], "ADIT_CONF": self.stack.conf_path,
+            "GATEWAY_INTERFACE": "CGI/1.1",
             "REQUEST_METHOD": operation.method, "PATH_INFO": path, "QUERY_STRING": "",
             "SCRIPT_NAME": "", "SERVER_NAME": "localhost", "SERVER_PORT": "80",
             "HTTP_HOST": "localhost", "SERVER_PROTOCOL": "HTTP/1.1",
@@ -116,8 +117,8 @@ class Bed:
             "HTTP_SERVICE_VERSION": "2"}
         program = os.path.join(self.stack.state, "bin", "adit.fcgi")
         started = time.monotonic()
-        done = subprocess.run([program, "-c", self.stack.conf_path], env=variables,
-                              stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        done = subprocess.run([program], env=variables, stdin=subprocess.DEVNULL,
+                              capture_output=True, check=False)
         ms = (time.monotonic() - started) * 1000
         if not done.stdout.startswith(b"Status: %d" % operation.status):
             raise measure.Broken("as plain CGI: %r %r" % (done.stdout[:200], done.stderr[:400]))

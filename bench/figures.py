@@ -103,32 +103,35 @@ def machine_line(raw):
 def table(raw):
     """The lines of the table of operations."""
     run = Run(raw)
-    yield "%-12s %8s %8s %8s %8s %5s | %6s %6s %7s %6s | %5s %5s %5s | %5s %5s" % (
-        "", "E", "P", "L", "A", "A/L", "p50", "p99", "longest", "fair", "nginx", "Adit", "PG",
-        "echo", "PG/P")
-    yield "%-12s %8s %8s %8s %8s %5s | %6s %6s %7s %6s | %5s %5s %5s | %5s %5s" % (
-        "", "1/s", "1/s", "1/s", "1/s", "", "ms", "ms", "ms", "", "us", "us", "us", "us", "us")
+    row = "%-12s %8s %8s %8s %8s %5s | %6s %6s %7s %5s %5s | %5s %5s %5s | %5s %5s"
+    yield row % ("", "E", "P", "L", "A", "A/L", "p50", "p99", "longest", "fair", "of E", "nginx",
+                 "Adit", "PG", "echo", "P's")
+    yield row % ("", "1/s", "1/s", "1/s", "1/s", "", "ms", "ms", "ms", "", "", "us", "us", "us",
+                 "us", "us")
     for operation in operations.OPERATIONS:
-        def median(figure, name=operation.name):
-            return run.median(name, figure)
-
-        yield "%-12s %8.0f %8.0f %8.0f %8.0f %5.2f | %6.2f %6.2f %7.1f %6.2f" \
-              " | %5.0f %5.0f %5.0f | %5.0f %5.0f" % (
-                  operation.title, median(lambda f: f["echo"]), median(lambda f: f["pgbench"]),
-                  median(lambda f: limit(f["echo"], f["pgbench"])), median(lambda f: f["adit"]),
-                  run.share(operation.name), median(lambda f: f["p50_us"]) / 1000,
-                  median(lambda f: f["p99_us"]) / 1000,
-                  max(run.each(operation.name, lambda f: f["longest_us"])) / 1000,
-                  median(lambda f: f["fairness"]), median(lambda f: f["adit_us"]["nginx"]),
-                  median(lambda f: f["adit_us"]["responder"]),
-                  median(lambda f: f["adit_us"]["PostgreSQL"]),
-                  median(lambda f: f["echo_us"]["echo"]), median(lambda f: f["pgbench_us"]))
+        name = operation.name
+        whole = [run.median(name, figure) for figure in (
+            lambda f: f["echo"], lambda f: f["pgbench"],
+            lambda f: limit(f["echo"], f["pgbench"]), lambda f: f["adit"])]
+        cost = [run.median(name, figure) for figure in (
+            lambda f: f["adit_us"]["nginx"], lambda f: f["adit_us"]["responder"],
+            lambda f: f["adit_us"]["PostgreSQL"], lambda f: f["echo_us"]["echo"],
+            lambda f: f["pgbench_us"])]
+        yield row % (
+            operation.title, *("%.0f" % rate for rate in whole), "%.2f" % run.share(name),
+            "%.2f" % (run.median(name, lambda f: f["p50_us"]) / 1000),
+            "%.2f" % (run.median(name, lambda f: f["p99_us"]) / 1000),
+            "%.1f" % (max(run.each(name, lambda f: f["longest_us"])) / 1000),
+            "%.2f" % run.median(name, lambda f: f["fairness"]),
+            "%.2f" % run.median(name, lambda f: f["echo_fairness"]),
+            *("%.0f" % us for us in cost))
 
 
 LEGEND = """\
 E: nginx with a bare FastCGI echo; P: pgbench with the responder's statement; L = 1/(1/E + 1/P);
-A: Adit.  All with 8 clients.  fair: most over fewest requests of a client.  us: processor time per
-request of nginx, Adit and PostgreSQL under A, of the echo under E, of PostgreSQL under P."""
+A: Adit.  All with 8 clients.  fair: most over fewest requests of a client, under A and under E.  us:
+processor time per request of nginx, Adit and PostgreSQL under A, of the echo under E, and of
+PostgreSQL under P."""
 
 
 def report(raw, bounds):
