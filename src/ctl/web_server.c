@@ -22,18 +22,14 @@ struct kind {
     const char *name;
     const char *templates[2]; /* one after the other */
     bool starts_program;      /* else it connects to the responder's socket */
-    bool has_docs;            /* serves the reference at /docs */
-    bool has_no_prefix;
+    bool has_no_paths;        /* else it serves the interface below a prefix, and the reference */
     bool keeps_connections;
 };
 
 static const struct kind kinds[] = {
-    {.name = "nginx", .templates = {template_nginx_adit}, .has_docs = true},
-    {.name = "nginx-keepalive",
-     .templates = {template_nginx_adit},
-     .has_docs = true,
-     .keeps_connections = true},
-    {.name = "nginx-upstream", .templates = {template_nginx_upstream}, .has_no_prefix = true},
+    {.name = "nginx", .templates = {template_nginx_adit}},
+    {.name = "nginx-keepalive", .templates = {template_nginx_adit}, .keeps_connections = true},
+    {.name = "nginx-upstream", .templates = {template_nginx_upstream}, .has_no_paths = true},
     {.name = "apache-fcgid",
      .templates = {template_apache_fcgid, template_apache_common},
      .starts_program = true},
@@ -206,10 +202,10 @@ static int check_options(const struct kind *kind, struct ctl_options *options)
         return ctl_misuse("--socket: %s starts the program itself", kind->name);
     if (options->program && !kind->starts_program)
         return ctl_misuse("--program: %s connects to a responder that runs already", kind->name);
-    if (options->prefix && kind->has_no_prefix)
+    if (options->prefix && kind->has_no_paths)
         return ctl_misuse("--prefix: %s has no paths", kind->name);
-    if (options->docs && !kind->has_docs)
-        return ctl_misuse("--docs: %s does not serve the reference", kind->name);
+    if (options->docs && kind->has_no_paths)
+        return ctl_misuse("--docs: %s has no paths", kind->name);
     if (!options->prefix)
         options->prefix = "";
     if (!options->socket)

@@ -570,8 +570,9 @@ class WebServer(CtlCase):
 
     def test_paths(self):
         for name in ("nginx", "apache-proxy-fcgi"):
-            text = self.kind(name, "--prefix", "/a.b/c-d_e", "--socket", "/tmp/x+y.sock")
-            for part in ("/a.b/c-d_e", r"^/a\.b/c-d_e", "unix:/tmp/x+y.sock"):
+            text = self.kind(name, "--prefix", "/a.b/c-d_e", "--socket", "/tmp/x+y.sock",
+                             "--docs", "/opt/a+b")
+            for part in ("/a.b/c-d_e", r"^/a\.b/c-d_e", "unix:/tmp/x+y.sock", "/opt/a+b/"):
                 with self.subTest("%s: %s" % (name, part)):
                     self.assertIn(part, text)
         for name in ("apache-fcgid", "apache-cgid"):
@@ -607,8 +608,9 @@ class WebServer(CtlCase):
         rows += [("program " + path[:20], "apache-fcgid", "--program", path) for path in bad]
         rows += [("a socket where there is none", "apache-fcgid", "--socket", "/a"),
                  ("a program where there is none", "nginx", "--program", "/a"),
-                 ("a folder of the reference where there is none", "apache-cgid", "--docs", "/a"),
+                 ("a folder of the reference where there is none", "nginx-upstream", "--docs", "/a"),
                  ("a bad folder of the reference", "nginx", "--docs", "/a;"),
+                 ("a bad folder for Apache", "apache-cgid", "--docs", "/a%{x}"),
                  ("a prefix where there is none", "nginx-upstream", "--prefix", "/a")]
         self.each(rows, lambda name, *options: self.assertEqual(
             self.kind(name, *options, status=2), ""))

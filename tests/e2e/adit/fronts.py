@@ -90,6 +90,7 @@ class Server:
         self.fronts = []
         self.socket = os.path.join(stack.run_folder, "adit.sock")
         self.program = os.path.join(stack.state, "bin", "adit.fcgi")
+        self.docs = None  # the folder of the reference, where it is not the installed one
         self.faults = ()  # statuses besides 200 by which a server is known to be there
         if os.getuid() == 0:
             user = pwd.getpwnam(service_user())
@@ -110,6 +111,8 @@ class Server:
     def configuration(self, kind, prefix=None):
         """What aditctl prints for the operator."""
         options = ["--prefix", prefix] if prefix is not None else []
+        if self.docs and prefix is not None:
+            options += ["--docs", self.docs]
         if kind in ("apache-fcgid", "apache-cgid"):
             options += ["--program", self.program]
         else:
@@ -204,7 +207,10 @@ class Apache(Server):
                   "FcgidProcessTableFile %s/fcgid.shm" % self.folder,
                   # As Debian's /etc/apache2/apache2.conf says.
                   "<Directory />", "Options FollowSymLinks", "AllowOverride None",
-                  "Require all denied", "</Directory>"]
+                  "Require all denied", "</Directory>",
+                  # As its mods-available/deflate.conf does.
+                  "AddOutputFilterByType DEFLATE text/html text/plain text/css "
+                  "application/javascript"]
         for number, front in enumerate(self.fronts):
             path = self.write("adit-%d.conf" % number,
                               self.configuration(front.kind, front.prefix))

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: MIT
+"""The reference at /docs, through every web server, at the root of a host and below a path."""
+import gzip
+import http.client
+import json
+import os
+import shutil
+
+from adit import fronts
+from adit.case import Case
+
+TYPES = {"html": "text/html; charset=utf-8", "css": "text/css", "json": "application/json",
+         "js": "application/javascript; charset=utf-8", "txt": "text/plain; charset=utf-8"}
+SECURITY = {
+    "Content-Security-Policy":
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; "
+        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}
+KINDS = (("nginx", "nginx-keepalive"), ("apache-fcgid", "apache-proxy-fcgi", "apache-cgid"))
+
+
+class Docs(Case):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        made = os.path.join(cls.stack.state, "docs")
+        if not os.path.exists(os.path.join(made, "openapi.json")):
+            raise AssertionError("%s is not there: 'make docs' makes it, and needs npm" % made)
+        cls.files = {}
+        for name in os.listdir(made):
+            with open(os.path.join(made, name), "rb") as file:
+                cls.files[name] = file.read()
+        cls.fronts = []
+        cls.folders = []
+        for kinds in KINDS:
+            server = fronts.KINDS[kinds[0]](cls.stack)
+            cls.addClassCleanup(server.stop)
+            # A "$" or "%" can be in no such path, a plus can.
+            server.docs = os.path.join(server.folder, "docs+1.0")
+            shutil.copytree(made, server.docs)
+            server.write("outside.txt", "secret")
+            for kind in kinds:
+                server.add(kind, "")
+                server.add(kind, fronts.PREFIX)
+            server.start()
+            cls.fronts += server.fronts
+            cls.folders.append(server.docs)
+
+    def each_front(self, rows, function):
+        for front in self.fronts:
+            for row in rows:
+                with self.subTest("%s: %s" % (front.name, row)):
+                    function(front, row)
+
+    def ask(self, front, path, method="GET", body=None, **headers):
+        connection = http.client.HTTPConnection("127.0.0.1", front.port, timeout=10)
+        try:
+            connection.request(method, front.prefix + path, body,
+                               {name.replace("_", "-"): value for name, value in headers.items()})
+            answer = connection.getresponse()
+            return answer.status, answer.headers, answer.read()
+        finally:
+            connection.close()
+
+    def check_error(self, answer, status, number):
+        found, headers, body = answer
+        self.assertEqual((found, headers.get_all("Content-Type"), headers.get_all("Cache-Control")),
+                         (status, ["application/json"], ["no-store"]), body)
+        self.assertIsNone(headers["Location"])
+        self.assertEqual(json.loads(body)["error_code"], "ERR_SERVICE_%d" % number)
+
+    def paths(self):
+        """The paths of the page, each with the name of its file."""
+        return {"/docs" if name == "index.html" else "/docs/" + name: name for name in self.files}
+
+    def test_files(self):
+        paths = self.paths()
+        self.assertGreaterEqual(len(paths), 9)
+        self.each_front(paths, lambda front, path: self.check_file(front, path, paths[path]))
+
+    def check_file(self, front, path, name):
+        status, headers, body = self.ask(front, path)
+        self.assertEqual((status, headers.get_all("Content-Type")),
+                         (200, [TYPES[name.rpartition(".")[2]]]))
+        self.assertTrue(body == self.files[name], "not the bytes of " + name)
+        self.check_headers(headers)
+        head = self.ask(front, path, "HEAD")
+        self.assertEqual((head[0], head[2]), (200, b""))
+        for same in ("Content-Type", "Content-Length", "ETag"):
+            self.assertEqual(head[1].get_all(same), headers.get_all(same))
+        self.check_headers(head[1])
+        # A key, a query and a part that is asked for change nothing.
+        more = self.ask(front, path + "?x", Authorization="Bearer x", Range="bytes=0-3")
+        self.assertIn(more[0], (200, 206))
+        self.assertTrue(self.files[name].startswith(more[2]))
+
+    def check_headers(self, headers):
+        for header, value in SECURITY.items():
+            self.assertEqual(headers.get_all(header), [value])
+        self.assertEqual(headers.get_all("Cache-Control"), ["no-cache"])
+
+    def test_asked_for_again(self):
+        """A file that has not changed is not sent again, packed or not."""
+        self.each_front(self.paths().items(), lambda front, row: self.check_again(front, *row))
+
+    def check_again(self, front, path, name):
+        for coding in ("identity", "gzip"):
+            status, headers, body = self.ask(front, path, Accept_Encoding=coding)
+            self.assertEqual(status, 200)
+            if headers["Content-Encoding"]:
+                self.assertEqual((coding, headers["Content-Encoding"]), ("gzip", "gzip"))
+                body = gzip.decompress(body)
+            self.assertTrue(body == self.files[name])
+            again = self.ask(front, path, Accept_Encoding=coding, If_None_Match=headers["ETag"])
+            self.assertEqual((again[0], again[2], again[1].get_all("Cache-Control")),
+                             (304, b"", ["no-cache"]))
+        other = self.ask(front, path, If_None_Match='"other"')
+        self.assertEqual((other[0], other[2] == self.files[name]), (200, True))
+
+    def test_large_files_are_packed(self):
+        self.each_front(["/docs/swagger-ui-bundle.js"], lambda front, path: self.assertLess(
+            len(self.ask(front, path, Accept_Encoding="gzip")[2]),
+            len(self.files[path.rpartition("/")[2]]) / 2))
+
+    def test_what_is_not_there(self):
+        self.each_front(
+            ["/docs/", "/docs/index.html", "/docs/nonsense", "/docs/none.js", "/docs/../",
+             "/docs/../docs/", "/docs/.", "/docs/..", "/docs/../outside.txt",
+             "/docs/%2e%2e/outside.txt", "/docs/..%2foutside.txt",
+             "/docs/openapi.json/", "/docs/openapi.json/x.js", "/docs/openapi.json%0a",
+             "/docs%0a", "/docs%0a/openapi.json", "/docsx", "/docs.json", "/x/docs", "/DOCS"],
+            lambda front, path: self.check_error(self.ask(front, path), 404, 9000))
+
+    def test_methods(self):
+        rows = [(method, path) for path in ("/docs", "/docs/openapi.json")
+                for method in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS")]
+        self.each_front(rows, lambda front, row: self.check_method(front, *row))
+
+    def check_method(self, front, method, path):
+        answer = self.ask(front, path, method, b"{}" if method == "POST" else None)
+        self.check_error(answer, 405, 9001)
+        # Apache has an empty one beside it, which adds nothing to the list (RFC 9110, 5.6.1).
+        self.assertEqual([value for value in answer[1].get_all("Allow") if value], ["GET, HEAD"])
+
+    def test_where_it_is_not_installed(self):
+        for folder in self.folders:
+            os.rename(folder, folder + ".away")
+        try:
+            self.each_front(self.paths(), lambda front, path: self.check_error(
+                self.ask(front, path), 404, 9000))
+        finally:
+            for folder in self.folders:
+                os.rename(folder + ".away", folder)
+
+    def test_the_interface_beside_it(self):
+        self.each_front(["/livez"], lambda front, path: self.assertEqual(
+            self.ask(front, path)[0], 200))
+        self.each_front(["/ssh_credentials"], lambda front, path: self.check_error(
+            self.ask(front, path, Service_Version="2"), 401, 200))
