@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: MIT
+"""The README, word for word: "A session" with a stack that tools/serve runs, and "Installing for real"
+from the source, without systemd and behind nginx, on a machine that is thrown away.
+
+Run it with tests/machine tests/e2e/run MODULE.  All commands of these chapters are run, in their
+order.  What apt-get is told is looked at only, and "make check" finds no tests to run."""
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from adit import covered, stack
+from adit.client import OPERATION_ID
+from test_install_web_servers import chapters as chapters_of_page, steps
+
+TIMEOUT_S = 120
+
+# What Debian's package of PostgreSQL does as apt-get installs it, and folders that those of others
+# make, for /run is empty in the copy.
+READY = r"""
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8
+unset "${!PG@}" "${!ADIT@}" TMPDIR
+{
+    mkdir -p /run/lock
+    install -d -o postgres /run/postgresql
+    su postgres -c "PG_BIN/initdb -D /tmp/data --auth=peer --no-sync"
+    su postgres -c "PG_BIN/pg_ctl -D /tmp/data -w -l /tmp/postgres.log \
+        -o '-k /run/postgresql -c listen_addresses= -c fsync=off' start"
+} > /tmp/ready.log 2>&1 < /dev/null || { cat /tmp/ready.log; exit 1; }
+""".replace("PG_BIN", stack.PG_BIN)
+
+# No tests, and no time spent on the optimiser.
+MAKEFLAGS = "-j%d -- TESTS= check_PROGRAMS= CFLAGS=-O0" % os.cpu_count()
+
+# What follows the README's own steps, with the key that they issued.
+AFTERWARDS = r"""
+mark list
+curl -sS --connect-to ::localhost: http://adit.example/ssh_credentials \
+    -H "Authorization: Bearer $(grep '^adit_' /tmp/printed)" -H 'Service-Version: 2'
+mark stranger
+setpriv --reuid=nobody --regid=nogroup --clear-groups python3 -c '
+import socket
+socket.socket(socket.AF_UNIX).connect("/run/adit/adit.sock")' 2>&1 | tail -n 1
+responder=$(pgrep -o -x adit.fcgi)
+mark workers
+pgrep -c -P "$responder"
+mark stopped
+kill "$responder"
+wait "$job" && echo "ended with 0"
+ls -A /run/adit
+mark documents
+ls -d $DOCUMENTS 2>&1 || true
+mark end
+"""
+
+
+def chapter(title):
+    """The text of a chapter of the README."""
+    with open(os.path.join(stack.ROOT, "README"), encoding="utf-8") as file:
+        text = file.read()
+    parts = re.split(r"(?m)^(\S.*)\n-+\n", text)
+    return dict(zip(parts[1::2], parts[2::2]))[title]
+
+
+def blocks(text, indent=4):
+    """The paragraphs that are indented so far, without the indentation."""
+    found = []
+    for paragraph in re.split(r"\n(?:[ \t]*\n)+", text.strip("\n")):
+        lines = paragraph.split("\n")
+        if all(line.startswith(" " * indent) for line in lines):
+            found.append("\n".join(line[indent:] for line in lines))
+    return found
+
+
+def printed_by(output):
+    """{mark: what was printed behind it}."""
+    return dict(re.findall(r"(?ms)^== (\w+)\n(.*?)(?=^== |\Z)", output))
+
+
+def setUpModule():
+    if os.uname().nodename != "machine" or os.getuid() != 0:
+        raise AssertionError("changes the machine that it runs on: run it with tests/machine")
+
+
+class Session(unittest.TestCase):
+    """The chapters "Two commands" and "A session", in one shell."""
+    maxDiff = 4000
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = stack.make_folder()
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        cls.env = {**stack.CLEAN_ENV, "ADIT_STATE": os.path.join(cls.folder, "state"),
+                   "ADIT_PORT": str(stack.free_port()), "ADIT_BUILD": stack.BUILD,
+                   "TMPDIR": cls.folder}
+        cls.addClassCleanup(stack.run, ["tools/serve", "--stop"], cwd=stack.ROOT, env=cls.env)
+        [start] = [block for block in blocks(chapter("Two commands")) if "--detach" in block]
+        # The chapter shows an answer, too.
+        shown = [block for block in blocks(chapter("A session")) if block.startswith("{")]
+        cls.commands = [block for block in blocks(chapter("A session")) if block not in shown]
+        cls.commands += blocks(chapter("What it promises"))
+        [cls.shown] = shown
+        script = [start] + ["echo; echo '== %d'\n%s" % (n, block)
+                            for n, block in enumerate(cls.commands)] + ["echo; echo '== end'"]
+        done = subprocess.run(["bash", "-eu", "-o", "pipefail", "-c", "\n".join(script)],
+                              cwd=stack.ROOT, env=cls.env, text=True, timeout=TIMEOUT_S,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE)
+        if done.returncode != 0 or "\n== end\n" not in done.stdout:
+            raise AssertionError("the session ended with %d\n%s%s" % (
+                done.returncode, done.stdout, done.stderr))
+        cls.printed = printed_by(done.stdout)
+
+    def block(self, words):
+        """What the one block with these words in it printed."""
+        [n] = [n for n, block in enumerate(self.commands) if words in block]
+        return self.printed[str(n)]
+
+    def answers(self, words):
+        return [json.loads(line) for line in self.block(words).splitlines() if line]
+
+    def test_every_answer_is_good(self):
+        """But for the one that shows what an error looks like."""
+        for n, block in enumerate(self.commands):
+            with self.subTest(block.partition("\n")[0]):
+                self.assertEqual("error_code" in self.printed[str(n)], '"enable"' in block)
+
+    def test_credential(self):
+        [public_key] = glob.glob(os.path.join(self.folder, "*", "example.pub"))
+        with open(public_key, encoding="utf-8") as file:
+            public_key_text = file.read().strip()
+        [made] = self.answers("ssh-keygen")
+        self.assertEqual((made["public_key"], made["description"], made["acl"]), (
+            public_key_text, "build server", ["bind:*.example.com", "bind:env=staging"]))
+        [page, changed] = self.answers("?limit=10")
+        self.assertEqual((page["ssh_credentials"], page["next_page_uri"]), ([made], None))
+        self.assertEqual(changed, {**made, "metadata": "rack 7"})
+        fingerprint = stack.run(["ssh-keygen", "-lf", public_key]).stdout.split()[1]
+        for value in (made["id"], "ssh-ed25519", fingerprint, "{bind:*.example.com,bind:env=staging}"):
+            self.assertRegex(self.block("fingerprint"), r"(?m) \| %s *$" % re.escape(value))
+        self.assertEqual(self.block("-X DELETE").split(), [])
+
+    def test_modules(self):
+        [oauth, mutual_tls] = self.answers("/oauth")
+        provider = oauth["provider"]["provider_a"]
+        self.assertEqual((provider["teams"], provider["client_id"], provider["client_secret"],
+                          oauth["inactivity_timeout"], oauth["enabled"]), (
+            ["acme/ops"], "app", "not told to anybody", 3600, True))
+        self.assertEqual([ref["id"] for ref in mutual_tls["certificate_authorities"]], ["ca-1"])
+        stored = self.block("adit.oauth_module")
+        self.assertRegex(stored, r"(?m)^client_secret_sealed \| \\x[0-9a-f]{94} *$")
+        # As text, and as psql shows bytes.
+        for shown in ("not told to anybody", b"not told to anybody".hex()):
+            self.assertNotIn(shown, stored)
+
+    def test_error(self):
+        """It is shown in lines, and without its operation's identifier."""
+        [answer] = self.answers('"enable"')
+        self.assertRegex(answer["details"]["operation_id"], OPERATION_ID)
+        answer["details"]["operation_id"] = "op_..."
+        self.assertEqual(json.loads(re.sub(r"\s+", " ", self.shown)), answer)
+
+    def test_identities(self):
+        said = self.block("user create")
+        keys = [line.split("\t") for line in said.splitlines() if line.startswith("ak_")]
+        self.assertEqual([key[3:5] for key in keys], [["active", "read-write"],
+                                                      ["active", "read-only"]])
+        self.assertRegex(said, r"(?m)^ok +database ")
+        self.assertNotIn("trouble", said)
+        self.assertNotIn("adit_", said)
+
+    def test_audit(self):
+        said = self.block("adit.audit")
+        for event in ("ssh_credential_created", "ssh_credential_updated", "ssh_credential_deleted",
+                      "oauth_module_created", "mutual_tls_module_created", "api_key_created"):
+            with self.subTest(event):
+                self.assertRegex(said, r"\| %s +\| \S+ +\|" % event)
+
+    def test_table_of_operations(self):
+        """The chapter "The interface" names all there are."""
+        [table] = [block for block in blocks(chapter("The interface")) if "/livez" in block]
+        named = {tuple(line.split()[:2]) for line in table.splitlines()}
+        self.assertEqual(named, {(method, path) for method, path in covered.route_table
+                                 if method not in ("HEAD", "OPTIONS")})
+
+
+class Install(unittest.TestCase):
+    """The chapter "Installing for real", from the source on."""
+    maxDiff = 4000
+
+    @classmethod
+    def setUpClass(cls):
+        # Not below /tmp, of which the copy has its own.
+        cls.folder = tempfile.mkdtemp(prefix="adit-readme-", dir="/var/tmp")
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        cls.tree = os.path.join(cls.folder, "adit")
+        # As an archive of "make dist" unpacks.
+        stack.run(["make", "-C", stack.BUILD, "distdir", "distdir=" + cls.tree])
+        cls.read()
+        cls.said = subprocess.run(
+            [os.path.join(stack.ROOT, "tests", "machine"), "bash", "-eu", "-c", cls.script()],
+            cwd="/", env=stack.CLEAN_ENV, text=True, timeout=TIMEOUT_S, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
+        cls.printed = printed_by(cls.said)
+
+    @classmethod
+    def read(cls):
+        text = re.split(r"From\s+the\s+source,\s+as\s+root:", chapter("Installing for real"))[1]
+        source, without_systemd = re.split(r"\bWithout:", text)
+        [cls.source] = blocks(source)
+        cls.steps = re.split(r"(?m)^ \d\. ", without_systemd)[1:]
+
+    @classmethod
+    def script(cls):
+        apt, cls.build = re.fullmatch(r"(?s)(apt-get update\napt-get install .*?[^\\]\n)(.*)",
+                                      cls.source).groups()
+        cls.packages = apt.partition("install")[2].replace("\\\n", " ").split()
+        lines = [READY, "mark() { echo; echo \"== $1\"; }",
+                 cls.follow("source", "export MAKEFLAGS='%s'\n%s" % (MAKEFLAGS, cls.build),
+                            cls.tree)]
+        for number, step in enumerate(cls.steps, 1):
+            if "A web server, by one of the pages above" in step:
+                lines.append(cls.nginx())
+            for part, block in enumerate(blocks(step, 8)):
+                name = "step%d%s" % (number, "abc"[part])
+                lines.append(cls.supervise(name, block) if "--listen" in block
+                             else cls.follow(name, block))
+        documents = re.findall(r"\bdoc/([\w/-]+\.md)", "".join(
+            chapter(title) for title in ("The interface", "Installing for real",
+                                         "What it promises")))
+        lines.append("DOCUMENTS='%s'" % " ".join("/usr/share/doc/adit/" + path
+                                                 for path in documents))
+        return "\n".join(lines) + AFTERWARDS
+
+    @staticmethod
+    def follow(name, block, folder="/"):
+        """Runs a block in a shell of its own; stops with what it said where it fails."""
+        path = "/tmp/block"
+        return ("mark %s\ncat > %s <<'END OF BLOCK'\n%s\nEND OF BLOCK\n"
+                "(cd '%s' && exec bash -eu %s) > /tmp/printed 2> /tmp/errors < /dev/null || "
+                "{ echo \"failed with $?\"; tail -n 40 /tmp/printed /tmp/errors; exit 1; }\n"
+                "cat /tmp/printed" % (name, path, block, folder, path))
+
+    @staticmethod
+    def supervise(name, block):
+        """The same for a block that ends with a program that stays."""
+        return ("mark %s\ncat > /tmp/%s <<'END OF BLOCK'\n%s\nEND OF BLOCK\n"
+                "bash -eu /tmp/%s < /dev/null & job=$!\n"
+                "for _ in {1..200}; do [ ! -S /run/adit/adit.sock ] || break; sleep 0.05; done"
+                % (name, name, block, name))
+
+    @classmethod
+    def nginx(cls):
+        """The first chapter of its page."""
+        lines = []
+        for number, (kind, *rest) in enumerate(steps(chapters_of_page("nginx.md")[0][1])):
+            if kind == "write":
+                lines.append("cat > %s <<'END OF FILE'\n%sEND OF FILE" % tuple(rest))
+            elif kind == "run":
+                lines.append(cls.follow("nginx%d" % number, rest[0]))
+        return "\n".join(lines)
+
+    def test_it_works_to_the_end(self):
+        self.assertIn("end", self.printed, self.said[-6000:])
+        self.assertEqual(json.loads(self.printed["list"])["ssh_credentials"], [])
+
+    def test_packages(self):
+        """All that it names is what the tests run with."""
+        self.assertGreater(len(self.packages), 10)
+        for package in self.packages:
+            with self.subTest(package):
+                said = stack.run(["dpkg-query", "-W", "-f", "${db:Status-Status}", package],
+                                 check=False)
+                self.assertEqual(said.stdout, "installed")
+
+    def test_responder(self):
+        self.assertEqual(self.printed["workers"].split(), ["8"])
+        self.assertIn("PermissionError", self.printed["stranger"])
+        self.assertEqual(self.printed["stopped"].strip(), "ended with 0")
+
+    def test_doctor_finds_nothing(self):
+        [found] = [said for name, said in self.printed.items()
+                   if name.startswith("step") and "settings" in said]
+        verdicts = [line.split()[0] for line in found.splitlines() if "  " in line]
+        self.assertEqual(verdicts, ["ok"] * 7, found)
+
+    def test_documents_are_installed(self):
+        self.assertNotIn("cannot access", self.printed["documents"])
+        self.assertIn("/install/nginx.md", self.printed["documents"])
+
+
+class Paths(unittest.TestCase):
+    def test_what_it_names_is_there(self):
+        """Files and folders of the tree."""
+        with open(os.path.join(stack.ROOT, "README"), encoding="utf-8") as file:
+            named = set(re.findall(r"(?<![\w/.$])((?:doc|man|sql|src|tests|tools)/[\w./-]*\w)",
+                                   file.read()))
+        self.assertGreater(len(named), 20)
+        for path in sorted(named):
+            with self.subTest(path):
+                self.assertTrue(os.path.exists(os.path.join(stack.ROOT, path)))
