@@ -312,15 +312,17 @@ static void write_place(struct buf *aad, const struct keyring_place *place, cons
     }
 }
 
-bool keyring_seal(const struct keyring *keyring, const struct keyring_place *place,
-                  struct text secret, struct arena *arena, struct text *key_id,
-                  const unsigned char **sealed, size_t *len, struct error *err)
+bool keyring_seal(struct keyring *keyring, const struct keyring_place *place, struct text secret,
+                  struct arena *arena, struct text *key_id, const unsigned char **sealed,
+                  size_t *len, struct error *err)
 {
     const struct sealing_key *key = &keyring->keys[0];
     unsigned char *out = arena_alloc(arena, secret.len + CRYPT_SEAL_OVERHEAD);
     struct buf aad = {0};
     bool ok;
 
+    /* A secret that went under an old key now could be lost with it. */
+    read_again(keyring);
     write_place(&aad, place, key->id);
     ok = out && !aad.failed && crypt_seal(key->key, aad.data, aad.len, secret.s, secret.len, out);
     buf_free(&aad);

@@ -143,6 +143,19 @@ class Rekey(Case):
         self.assert_ok(self.admin.put(path(900), body(900)))
         self.assertEqual(self.stack.ctl_run("secrets", "rekey").returncode, 0)
 
+    def test_a_new_key_seals_at_once(self):
+        """In every worker, also in those that have met no secret under it: what went under an old key
+        now would be lost with it."""
+        for n in range(920, 940):
+            self.assert_ok(self.admin.put(path(n), body(n)))
+        self.stack.ctl("secrets", "add-key")
+        self.assertEqual(self.stack.ctl_run("secrets", "rekey").returncode, 0)
+        for n in range(920, 960):
+            self.assert_ok(self.admin.put(path(n), body(n)))
+        self.assertEqual(self.used_keys(), self.key_ids()[:1])
+        self.keep_first_key()
+        self.assertEqual(self.secret(959), SECRET % 959)
+
     def test_key_file_missing_or_full(self):
         key_file = self.key_file()
         os.rename(key_file, key_file + ".away")
