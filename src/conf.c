@@ -76,6 +76,20 @@ static const char *check_providers(struct conf *conf, char *value)
     return n == OAUTH_N_PROVIDERS && all_differ(conf->provider_names) ? NULL : wanted;
 }
 
+/* Where a port follows the host, which may be an IPv6 address in brackets, it is one. */
+static bool port_valid(const char *host)
+{
+    const char *port = host + (*host == '[' ? strcspn(host, "]/") : 0);
+    size_t len;
+
+    port += strcspn(port, ":/");
+    if (*port != ':')
+        return true;
+    len = strspn(++port, "0123456789");
+    return len >= 1 && len <= 5 && (port[len] == '/' || !port[len]) && port[0] != '0' &&
+           strtol(port, NULL, 10) <= 65535;
+}
+
 static const char *check_base_url(struct conf *conf, char *value)
 {
     size_t len = strlen(value);
@@ -91,7 +105,9 @@ static const char *check_base_url(struct conf *conf, char *value)
         return "may hold nothing but a scheme, a host, a port and a path";
     while (len > scheme && value[len - 1] == '/')
         value[--len] = '\0';
-    return len > scheme ? NULL : "lacks a host";
+    if (len == scheme || strchr(":/", value[scheme]))
+        return "lacks a host";
+    return port_valid(value + scheme) ? NULL : "has a port that is not 1 to 65535";
 }
 
 static const char *check_conninfo(struct conf *conf, char *value)
@@ -100,10 +116,10 @@ static const char *check_conninfo(struct conf *conf, char *value)
     return pg_conninfo_valid(value) ? NULL : "is no connection string of PostgreSQL's";
 }
 
-static const char *check_any(struct conf *conf, char *value)
+static const char *check_path(struct conf *conf, char *value)
 {
-    (void)conf, (void)value;
-    return NULL;
+    (void)conf;
+    return *value ? NULL : "has to be the path of a file";
 }
 
 static int find_word(const char *const *words, size_t n, const char *word)
@@ -154,7 +170,7 @@ static const struct setting settings[] = {
      "How the responder reaches PostgreSQL: a connection string of libpq's."},
     {"database", "admin_conninfo", "", AT(admin_conninfo), check_conninfo,
      "How aditctl does, as a role that owns the tables. Empty: as conninfo says."},
-    {"secrets", "key_file", "adit.key", AT(key_file), check_any,
+    {"secrets", "key_file", "adit.key", AT(key_file), check_path,
      "The file of keys under which client secrets are sealed, made by 'aditctl secrets init'. A\n"
      "relative path starts from this file's folder."},
     {"log", "level", "info", NO_PLACE, check_level,
@@ -305,6 +321,17 @@ static int take(void *context, const char *section, const char *key, const char 
     return wrong(reading, "there is no setting %s in section [%s]", key, section);
 }
 
+/* The file, as a folder cannot, or what is behind the line that was read last. */
+static void cannot_read(struct reading *reading)
+{
+    if (reading->line > 0)
+        wrong(reading, "cannot be read: %s", strerror(errno));
+    else
+        snprintf(reading->reason, CONF_REASON_SIZE, "%s: cannot be read: %s", reading->path,
+                 strerror(errno));
+    reading->failed = true;
+}
+
 static bool read_file(struct conf *conf, FILE *file, char *reason)
 {
     struct reading reading = {.conf = conf, .file = file, .path = conf->path, .reason = reason};
@@ -320,7 +347,7 @@ static bool read_file(struct conf *conf, FILE *file, char *reason)
     }
     /* Memory that runs out within a line is no error of the file's, and looks like its end. */
     if (!feof(file))
-        wrong(&reading, "cannot be read: %s", strerror(errno));
+        cannot_read(&reading);
     free(reading.text);
     return !reading.failed;
 }
