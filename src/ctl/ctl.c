@@ -41,7 +41,7 @@ static const struct command commands[] = {
     {"secrets", "rekey", "", NULL, "seal every secret anew under the key file's first key",
      ctl_secrets_rekey},
     {"purge", NULL, "", NULL, "forget Idempotency-Keys that are older than a day", ctl_purge},
-    {"openapi", NULL, "", "FILE", "print an OpenAPI document under this deployment's names",
+    {"openapi", NULL, "", "FILE", "print the OpenAPI document in FILE under this deployment's names",
      ctl_openapi},
     {"doctor", NULL, "", NULL, "look at settings, database, schema, grants and clock", ctl_doctor},
     {"web-server", NULL, "pDsP",
@@ -195,17 +195,18 @@ static void print_options(const struct command *command)
 
 static void print_command_help(const struct command *command)
 {
-    printf("Usage: aditctl %s%s%s [OPTION]...%s%s\n%s.\n\n", command->noun,
+    printf("Usage: aditctl %s%s%s [OPTION]...%s%s\n%c%s.\n\n", command->noun,
            command->verb ? " " : "", command->verb ? command->verb : "",
            command->argument ? " " : "", command->argument ? command->argument : "",
-           command->summary);
+           command->summary[0] - 'a' + 'A', command->summary + 1);
     print_options(command);
 }
 
 /* All commands, or those of a noun. */
 static void print_help(const char *noun)
 {
-    printf("Usage: aditctl %s [OPTION]...\n\nCommands:\n", noun ? noun : "COMMAND");
+    printf("Usage: aditctl %s%sCOMMAND [OPTION]...\n\nCommands:\n", noun ? noun : "",
+           noun ? " " : "");
     for (size_t i = 0; i < N_COMMANDS; i++) {
         char words[24];
 
@@ -358,7 +359,10 @@ static int read_argument(struct ctl *ctl, const struct command *command, char **
 {
     ctl->options.argument = *words;
     if (command->argument && !*words)
-        return ctl_misuse("%s is missing", command->argument);
+        return ctl_misuse("%s is missing; try 'aditctl %s%s%s --help'",
+                          strchr(command->argument, '|') ? "an argument" : command->argument,
+                          command->noun, command->verb ? " " : "",
+                          command->verb ? command->verb : "");
     if (*words && (!command->argument || words[1]))
         return ctl_misuse("unexpected argument '%s'", words[command->argument ? 1 : 0]);
     return -1;

@@ -103,7 +103,7 @@ int ctl_openapi(struct ctl *ctl)
     if (!read_file(ctl->options.argument, &text))
         goto out;
     if (!strstr(buf_text(&text).s, "\"openapi\":")) {
-        ctl_fail("%s: is no OpenAPI document", ctl->options.argument);
+        ctl_fail("%s: is no OpenAPI document in JSON", ctl->options.argument);
         goto out;
     }
     rename_all(&renamed, names, buf_text(&text).s);
