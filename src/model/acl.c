@@ -13,7 +13,7 @@
 /* What every refusal ends with. */
 #define FORM                                                                                       \
     " A rule is '*', 'bind:<domain>', 'bind:*.<domain>', 'bind:<host>:<port>' or "                 \
-    "'bind:<key>=<value>'."
+    "'bind:<key>=<value>'"
 
 /* A target taken apart.  Its texts are parts of the target: no NUL follows them. */
 struct target {

@@ -77,8 +77,8 @@ static bool invalid(const struct field *field, const char *path, struct text val
     char quote[ERROR_QUOTE_SIZE];
 
     if (field->is_secret)
-        return error_field(err, field->invalid, path, "%s is not valid: %s", path, why);
-    return error_field(err, field->invalid, path, "%s is '%s', which is not valid: %s", path,
+        return error_field(err, field->invalid, path, "%s is not valid: %s.", path, why);
+    return error_field(err, field->invalid, path, "%s is '%s', which is not valid: %s.", path,
                        error_quote(quote, value), why);
 }
 

@@ -33,7 +33,7 @@ static bool email_address_valid(struct text value, const char **why)
     size_t local_len = at ? (size_t)(at - value.s) : 0;
 
     *why = "an address is <local part>@<domain>, with one '@' and without spaces";
-    if (!at || !all_printable(value))
+    if (!at || memchr(at + 1, '@', value.len - local_len - 1) || !all_printable(value))
         return false;
     if (local_len < 1 || local_len > EMAIL_LOCAL_MAX) {
         *why = "the part before '@' has 1 to 64 bytes";

@@ -20,7 +20,7 @@ struct thing {
 
 static bool is_lower(struct text value, const char **why)
 {
-    *why = "it has to be of small letters";
+    *why = "it has to be of small letters.";
     for (size_t i = 0; i < value.len; i++) {
         if (value.s[i] >= 'A' && value.s[i] <= 'Z')
             return false;
@@ -119,9 +119,9 @@ START_TEST(messages)
                  "set[0] is 8 bytes long; at most 7 are accepted.");
     expect_error("{\"set\":[\"\"]}", ERR_SCOPE_EMPTY, "set[0]", "set[0] is empty.");
     expect_error("{\"set\":[\"aB\"]}", ERR_ACL_RULE, "set[0]",
-                 "set[0] is 'aB', which is not valid: it has to be of small letters");
+                 "set[0] is 'aB', which is not valid: it has to be of small letters.");
     expect_error("{\"name\":\"aB\"}", ERR_PUBLIC_KEY_INVALID, "name",
-                 "name is not valid: it has to be of small letters");
+                 "name is not valid: it has to be of small letters.");
     expect_error("{\"fixed\":1}", ERR_OWNER_FIXED, "fixed", "owner_id cannot be changed.");
 }
 END_TEST
