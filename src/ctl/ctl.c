@@ -14,6 +14,9 @@
 #include "base/json_check.h"
 #include "base/text.h"
 
+/* Whom a command connects to the database as. */
+enum ctl_role { AS_OWNER, AS_RESPONDER };
+
 /* A command of one or two words. */
 struct command {
     const char *noun;
@@ -22,31 +25,39 @@ struct command {
     const char *argument; /* what follows the options, or NULL */
     const char *summary;
     int (*run)(struct ctl *ctl);
+    enum ctl_role role;
 };
 
 static const struct command commands[] = {
-    {"migrate", NULL, "", NULL, "bring the database's schema up to date", ctl_migrate},
-    {"account", "create", "n", NULL, "create an account; prints its id", ctl_account_create},
-    {"account", "list", "", NULL, "list accounts", ctl_account_list},
-    {"user", "create", "anA", NULL, "create a User; prints its id", ctl_user_create},
-    {"user", "list", "", NULL, "list Users, and how many keys each may use", ctl_user_list},
-    {"bot", "create", "anA", NULL, "create a Bot; prints its id", ctl_bot_create},
-    {"bot", "list", "", NULL, "list Bots, and how many keys each may use", ctl_bot_list},
-    {"key", "issue", "fred", NULL, "issue an API key; prints it, once and alone", ctl_key_issue},
-    {"key", "list", "", NULL, "list API keys, without their secrets", ctl_key_list},
-    {"key", "revoke", "", "KEY-ID", "revoke an API key, from the next request on", ctl_key_revoke},
-    {"secrets", "init", "", NULL, "make the key file that the settings name", ctl_secrets_init},
+    {"migrate", NULL, "", NULL, "bring the database's schema up to date", ctl_migrate, AS_OWNER},
+    {"account", "create", "n", NULL, "create an account; prints its id", ctl_account_create,
+     AS_OWNER},
+    {"account", "list", "", NULL, "list accounts", ctl_account_list, AS_OWNER},
+    {"user", "create", "anA", NULL, "create a User; prints its id", ctl_user_create, AS_OWNER},
+    {"user", "list", "", NULL, "list Users, and how many keys each may use", ctl_user_list,
+     AS_OWNER},
+    {"bot", "create", "anA", NULL, "create a Bot; prints its id", ctl_bot_create, AS_OWNER},
+    {"bot", "list", "", NULL, "list Bots, and how many keys each may use", ctl_bot_list, AS_OWNER},
+    {"key", "issue", "fred", NULL, "issue an API key; prints it, once and alone", ctl_key_issue,
+     AS_OWNER},
+    {"key", "list", "", NULL, "list API keys, without their secrets", ctl_key_list, AS_OWNER},
+    {"key", "revoke", "", "KEY-ID", "revoke an API key, from the next request on", ctl_key_revoke,
+     AS_OWNER},
+    {"secrets", "init", "", NULL, "make the key file that the settings name", ctl_secrets_init,
+     AS_OWNER},
     {"secrets", "add-key", "", NULL, "put a new key in front of the key file's, to seal with",
-     ctl_secrets_add_key},
+     ctl_secrets_add_key, AS_OWNER},
     {"secrets", "rekey", "", NULL, "seal every secret anew under the key file's first key",
-     ctl_secrets_rekey},
-    {"purge", NULL, "", NULL, "forget Idempotency-Keys that are older than a day", ctl_purge},
-    {"openapi", NULL, "", "FILE", "print the OpenAPI document in FILE under this deployment's names",
-     ctl_openapi},
-    {"doctor", NULL, "", NULL, "look at settings, database, schema, grants and clock", ctl_doctor},
+     ctl_secrets_rekey, AS_RESPONDER},
+    {"purge", NULL, "", NULL, "forget Idempotency-Keys that are older than a day", ctl_purge,
+     AS_RESPONDER},
+    {"openapi", NULL, "", "FILE",
+     "print the OpenAPI document in FILE under this deployment's names", ctl_openapi, AS_OWNER},
+    {"doctor", NULL, "", NULL, "look at settings, database, schema, grants and clock", ctl_doctor,
+     AS_RESPONDER},
     {"web-server", NULL, "pDsP",
      "nginx|nginx-keepalive|nginx-upstream|apache-fcgid|apache-proxy-fcgi|apache-cgid",
-     "print a web server's configuration", ctl_web_server},
+     "print a web server's configuration", ctl_web_server, AS_OWNER},
 };
 
 #define N_COMMANDS (sizeof commands / sizeof commands[0])
@@ -140,8 +151,8 @@ int ctl_fail_error(const struct error *err)
         return ctl_fail("the schema is missing or older than this program: run 'aditctl migrate'");
     ctl_fail("%s", ctl_reason(err));
     if (err->code == ERR_DATABASE_UNAVAILABLE)
-        ctl_fail("it connects as [database] admin_conninfo says, or else conninfo; on this machine "
-                 "it runs as the user %s",
+        ctl_fail("it connects as [database] conninfo or admin_conninfo says; on this machine it "
+                 "runs as the user %s",
                  ctl_user_name());
     return CTL_FAILED;
 }
@@ -376,7 +387,7 @@ static int run(struct ctl *ctl, const struct command *command)
     if (!conf_read(&ctl->conf, ctl->conf_path, reason)) {
         status = ctl_fail("%s", reason);
     } else {
-        ctl->pg = pg_new(ctl->conf.admin_conninfo);
+        ctl->pg = pg_new(command->role == AS_OWNER ? ctl->conf.admin_conninfo : ctl->conf.conninfo);
         status = ctl->pg ? command->run(ctl) : ctl_fail("out of memory");
     }
     pg_free(ctl->pg);

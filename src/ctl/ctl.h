@@ -28,7 +28,7 @@ struct ctl_options {
 struct ctl {
     const char *conf_path; /* -c, or NULL */
     struct conf conf;
-    struct pg *pg; /* as the owner of the tables; connects when it is first used */
+    struct pg *pg; /* as the command's row says; connects when it is first used */
     struct ctl_options options;
 };
 

@@ -129,21 +129,16 @@ static void check_clock(struct findings *findings, struct pg *pg)
          "%lld ms apart from the database's", (long long)apart_ms);
 }
 
-/* As the responder, not as the owner of the tables. */
 int ctl_doctor(struct ctl *ctl)
 {
     struct findings findings = {.n_troubles = 0};
-    struct pg *pg = pg_new(ctl->conf.conninfo);
 
-    if (!pg)
-        return ctl_fail("out of memory");
     note_user();
     ok("settings", ctl->conf.path ? ctl->conf.path : "no file; all are the defaults");
     check_secrets(&findings, &ctl->conf);
-    if (check_schema(&findings, pg)) {
-        check_grants(&findings, pg);
-        check_clock(&findings, pg);
+    if (check_schema(&findings, ctl->pg)) {
+        check_grants(&findings, ctl->pg);
+        check_clock(&findings, ctl->pg);
     }
-    pg_free(pg);
     return findings.n_troubles ? CTL_FAILED : CTL_OK;
 }

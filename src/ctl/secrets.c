@@ -53,19 +53,12 @@ int ctl_secrets_rekey(struct ctl *ctl)
     return CTL_OK;
 }
 
-/* As the responder, which may do that: a timer has no business with the owner's rights. */
 int ctl_purge(struct ctl *ctl)
 {
-    struct pg *pg = pg_new(ctl->conf.conninfo);
     struct error err;
     int64_t n;
-    bool ok;
 
-    if (!pg)
-        return ctl_fail("out of memory");
-    ok = idempotency_key_purge(pg, &n, &err);
-    pg_free(pg);
-    if (!ok)
+    if (!idempotency_key_purge(ctl->pg, &n, &err))
         return ctl_fail_error(&err);
     printf("%lld idempotency key%s removed\n", (long long)n, n == 1 ? "" : "s");
     return CTL_OK;
