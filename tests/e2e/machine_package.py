@@ -284,6 +284,19 @@ class Story(unittest.TestCase):
         self.machine.run("systemctl start adit.service")
         self.assertEqual(self.ready(), "200")
 
+    def test_10a_new_key(self):
+        """Once the page has been followed, the old key is not needed."""
+        module = ("curl -sS http://%s/edges/https/e/routes/r/oauth -H 'Service-Version: 2' "
+                  "-H 'Authorization: Bearer %s' " % (SERVER, self.key))
+        self.assertIn("hush", self.ask(
+            module + "-X PUT -H 'Content-Type: application/json' -d '{\"provider\": {\"provider_b\":"
+            " {\"client_id\": \"c\", \"client_secret\": \"hush\"}}}'"))
+        [said] = self.run_chapter("systemd", "A new key for client secrets")
+        new = self.ask("head -n 1 /etc/adit/adit.key").split()[0]
+        self.assertIn("1 secrets sealed under key " + new, said)
+        self.machine.run("sed -i 1q /etc/adit/adit.key && systemctl restart adit.service")
+        self.assertIn("hush", self.ask(module))
+
     # ---- the package's way out ----
 
     def test_11_upgrade(self):
