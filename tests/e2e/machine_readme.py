@@ -94,7 +94,7 @@ class Session(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = stack.make_folder()
         cls.addClassCleanup(shutil.rmtree, cls.folder)
-        cls.env = {**stack.CLEAN_ENV, "ADIT_STATE": os.path.join(cls.folder, "state"),
+        cls.env = {**stack.CLEAN_ENV, "ADIT_STATE": os.path.join(cls.folder, "my state"),
                    "ADIT_PORT": str(stack.free_port()), "ADIT_BUILD": stack.BUILD,
                    "TMPDIR": cls.folder}
         cls.addClassCleanup(stack.run, ["tools/serve", "--stop"], cwd=stack.ROOT, env=cls.env)
