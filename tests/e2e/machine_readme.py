@@ -278,7 +278,8 @@ class Install(unittest.TestCase):
                 self.assertEqual(said.stdout, "installed")
 
     def test_responder(self):
-        self.assertEqual(self.printed["workers"].split(), ["8"])
+        said = re.search(r"It keeps (\d+) workers", chapter("Installing for real")).group(1)
+        self.assertEqual(self.printed["workers"].split(), [said])
         self.assertIn("PermissionError", self.printed["stranger"])
         self.assertEqual(self.printed["stopped"].strip(), "ended with 0")
 
