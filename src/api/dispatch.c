@@ -32,7 +32,7 @@ static bool gate_once(struct call *call, struct error *err)
     const struct request *request = call->request;
     struct once *once = &call->caller.once;
 
-    if (!call->match.route->takes_idempotency_key || !request->idempotency_key[0])
+    if (!call->match.route->takes_idempotency_key || !request->idempotency_key)
         return true;
     if (!header_idempotency_key(request, &once->key, err))
         return false;

@@ -20,8 +20,9 @@ enum body_state {
     BODY_TOO_LARGE /* past REQUEST_BODY_MAX; it was not kept */
 };
 
-/* All strings are C strings and never NULL: "" stands for what was not sent.  They belong to
- * whoever made the request. */
+/* All strings are C strings, and belong to whoever made the request.  "" stands for what was not
+ * sent; but a condition or an Idempotency-Key that was sent empty is not one that was not sent,
+ * which is NULL. */
 struct request {
     const char *method;
     const char *path;  /* PATH_INFO: decoded by the server */
@@ -34,7 +35,7 @@ struct request {
     const char *authorization;
     const char *version; /* of the version header */
     const char *content_type;
-    const char *if_match;
+    const char *if_match; /* may be NULL, as the next two */
     const char *if_none_match;
     const char *idempotency_key;
     bool authorization_repeated;

@@ -91,7 +91,9 @@ static bool read_header(const char *name, const char *value, bool take_weak,
 {
     size_t len;
 
-    *revisions = (struct revisions){.given = value[0] != '\0'};
+    *revisions = (struct revisions){.given = value != NULL};
+    if (!value)
+        return true;
     value = skip_blanks(value);
     len = strcspn(value, " \t");
     if (len == 1 && *value == '*' && !*skip_blanks(value + len)) {

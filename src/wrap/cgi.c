@@ -21,7 +21,7 @@ struct variable {
 
 static void store_variable(const struct variable *variable, const char *value)
 {
-    if (variable->repeated && (*variable->value)[0])
+    if (variable->repeated && *variable->value && (*variable->value)[0])
         *variable->repeated = true;
     *variable->value = value;
 }
@@ -69,6 +69,9 @@ void cgi_read_variables(char *const *variables, const char *version_variable,
     *request = (struct request){.authorization_repeated = false};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         *known[i].value = "";
+    request->if_match = NULL;
+    request->if_none_match = NULL;
+    request->idempotency_key = NULL;
     for (; *variables; variables++) {
         const char *equals = strchr(*variables, '=');
         size_t len = equals ? (size_t)(equals - *variables) : 0;

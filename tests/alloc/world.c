@@ -433,9 +433,8 @@ void play_make(struct play *play, const struct scenario *scenario, const struct 
         .content_type = scenario->content_type ? scenario->content_type
                         : has_body             ? "application/json"
                                                : "",
-        .if_match = scenario->if_match ? scenario->if_match : "",
-        .if_none_match = "",
-        .idempotency_key = scenario->idempotency_key ? scenario->idempotency_key : "",
+        .if_match = scenario->if_match,
+        .idempotency_key = scenario->idempotency_key,
         .body_state = scenario->body_state,
         .body = buf_text(&play->body),
     };

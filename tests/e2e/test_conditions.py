@@ -116,7 +116,7 @@ class Conditions(Case):
             stale = self.etag_of(self.admin.get(resource.path))
             fresh = self.etag_of(self.change(resource, **if_match(stale)))
             stored = self.admin.get(resource.path).json
-            for given in (stale, '"0"', '"x"', "W/" + fresh, '""'):
+            for given in (stale, '"0"', '"x"', "W/" + fresh, '""', ""):
                 self.assert_error(self.change(resource, **if_match(given)), 9038)
                 self.assert_error(self.admin.delete(resource.path, **if_match(given)), 9038)
             for given in (fresh, "*", "W/" + fresh):

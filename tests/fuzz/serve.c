@@ -27,7 +27,7 @@ struct asked {
     const char *version;
     const char *content_type;
     const char *content_length;
-    const char *if_match;
+    const char *if_match; /* not given: NULL, as the next two */
     const char *if_none_match;
     const char *idempotency_key;
     const char *host; /* not given: the settings have a base URL */
@@ -188,9 +188,6 @@ static void read_asked(struct asked *asked, const struct buf *block)
                             .version = "",
                             .content_type = "",
                             .content_length = "",
-                            .if_match = "",
-                            .if_none_match = "",
-                            .idempotency_key = "",
                             .script_name = "",
                             .repeated = ""};
     rest = cut(line, '\n');

@@ -48,9 +48,6 @@ void client_prepare(struct client *client, const char *method, const char *path,
         .authorization = "Bearer " STUB_ADMIN_KEY,
         .version = "2",
         .content_type = body[0] ? "application/json" : "",
-        .if_match = "",
-        .if_none_match = "",
-        .idempotency_key = "",
         .body = text_of(body),
     };
 }

@@ -20,10 +20,7 @@ static const struct request empty_request = {.method = "GET",
                                              .server_port = "",
                                              .authorization = "",
                                              .version = "",
-                                             .content_type = "",
-                                             .if_match = "",
-                                             .if_none_match = "",
-                                             .idempotency_key = ""};
+                                             .content_type = ""};
 
 /* ok: whether the header was accepted; else its condition is compared. */
 static void expect(const struct test_case *test, bool ok, const struct error *err)

@@ -8,11 +8,6 @@
 #include "../cases.h"
 #include "../suites.h"
 
-static struct request empty_request(void)
-{
-    return (struct request){.if_match = "", .if_none_match = "", .idempotency_key = ""};
-}
-
 static const char *outcome(const struct request *request)
 {
     static const char *const words[] = {
@@ -35,7 +30,7 @@ static void check_case(const struct test_case *test)
 {
     static const char match[] = "If-Match: ";
     static const char none_match[] = "If-None-Match: ";
-    struct request request = empty_request();
+    struct request request = {.if_match = NULL};
 
     if (strncmp(test->input, match, strlen(match)) == 0)
         request.if_match = test->input + strlen(match);
@@ -53,7 +48,7 @@ END_TEST
 
 START_TEST(both_headers)
 {
-    struct request request = empty_request();
+    struct request request = {.if_match = NULL};
     struct precondition condition;
     struct error err;
 
@@ -74,7 +69,7 @@ START_TEST(tags_come_back)
     static const int64_t revisions[] = {0, 1, 9, 10, 4294967296, INT64_MAX};
 
     for (size_t i = 0; i < sizeof revisions / sizeof revisions[0]; i++) {
-        struct request request = empty_request();
+        struct request request = {.if_match = NULL};
         struct precondition condition;
         struct error err;
         char etag[ETAG_SIZE];

@@ -31,6 +31,9 @@ static void expect_all_empty(void)
 
     for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++)
         ck_assert_str_eq(strings[i], "");
+    ck_assert_ptr_null(request.if_match);
+    ck_assert_ptr_null(request.if_none_match);
+    ck_assert_ptr_null(request.idempotency_key);
 }
 
 START_TEST(no_variables)
@@ -88,6 +91,19 @@ START_TEST(headers_given_twice)
     ck_assert(request.version_repeated && !request.authorization_repeated);
     READ("HTTP_HOST=a", "HTTP_HOST=b");
     ck_assert(!request.version_repeated && !request.authorization_repeated);
+}
+END_TEST
+
+/* A client that means a condition and has lost its value is not one that means none. */
+START_TEST(headers_that_are_empty)
+{
+    READ("HTTP_IF_MATCH=", "HTTP_IF_NONE_MATCH=", "HTTP_IDEMPOTENCY_KEY=");
+    ck_assert_str_eq(request.if_match, "");
+    ck_assert_str_eq(request.if_none_match, "");
+    ck_assert_str_eq(request.idempotency_key, "");
+    ck_assert(!request.condition_repeated && !request.idempotency_key_repeated);
+    READ("HTTP_IF_MATCH=", "HTTP_IF_MATCH=*", "HTTP_IDEMPOTENCY_KEY=a", "HTTP_IDEMPOTENCY_KEY=");
+    ck_assert(!request.condition_repeated && request.idempotency_key_repeated);
 }
 END_TEST
 
@@ -293,6 +309,7 @@ Suite *cgi_suite(void)
     tcase_add_test(variables, every_variable);
     tcase_add_test(variables, names_that_only_resemble);
     tcase_add_test(variables, headers_given_twice);
+    tcase_add_test(variables, headers_that_are_empty);
     tcase_add_test(variables, authorization_after_a_redirect);
     tcase_add_test(variables, schemes);
     tcase_add_test(variables, announced_lengths);
