@@ -310,14 +310,15 @@ static struct connection *accept_connection(struct fcgi *fcgi)
 }
 
 /* A web server says nothing more until it has its answer, but that it gives the request up: by
- * closing the connection, or an ABORT_REQUEST.  So whatever it says means that, and none of it is
- * ever looked at. */
+ * closing or resetting the connection, or an ABORT_REQUEST.  So whatever it says means that, and
+ * none of it is ever looked at. */
 static bool peer_gone(void *peer)
 {
     const struct connection *connection = peer;
     char byte;
 
-    return connection->said_more || recv(connection->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0;
+    return connection->said_more || recv(connection->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 ||
+           (errno != EAGAIN && errno != EINTR);
 }
 
 /* The variables as one more request, without a body, that libfcgi finds whole. */

@@ -2,6 +2,7 @@
 """The responder's own socket: what web servers other than nginx send, and what none should."""
 import json
 import os
+import select
 import signal
 import socket
 import struct
@@ -243,6 +244,29 @@ class Peers(Fastcgi):
             with self.subTest("%s %s" % (method, target)):
                 self.assert_error(self.ask_and_leave(method, target, body), 9037)
         self.assertEqual(self.stack.dump(), before)
+
+    def test_reset_before_a_write(self):
+        """So is one whose web server was gone at once, with an answer before it unread."""
+        path = "/edges/tls/reset/mutual_tls"
+        _, workers = self.stack.responder()
+        sock = fastcgi.connect(self.socket)
+        sock.sendall(fastcgi.records(self.variables(), keep=True))
+        select.select([sock], [], [])
+        for pid in workers:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            sock.sendall(fastcgi.records(self.variables("PUT", path, b"{}"), b"{}"))
+            sock.close()
+        finally:
+            before = self.gone()
+            for pid in workers:
+                os.kill(pid, signal.SIGCONT)
+        until(lambda: self.gone() > before or self.admin.get(path).status == 200, "the request")
+        self.assert_error(self.admin.get(path), 9004)
+
+    def gone(self):
+        """How many requests were not carried out for that, as the log has it."""
+        return sum(log.count(b"CLIENT_GONE") for log in self.stack.logs().values())
 
     def test_gone_before_a_read(self):
         self.assert_ok(self.ask_and_leave("GET", CREDENTIALS, b""))
