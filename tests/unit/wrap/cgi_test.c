@@ -4,7 +4,9 @@
 
 #include <check.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/error.h"
 #include "suites.h"
 
 #define VERSION_VARIABLE "HTTP_SERVICE_VERSION"
@@ -286,6 +288,21 @@ START_TEST(answers)
 }
 END_TEST
 
+/* Some servers would send a status line without a phrase. */
+START_TEST(every_status_has_a_phrase)
+{
+    for (int code = ERR_NONE + 1; code < ERR_N_CODES; code++) {
+        struct response response = {.status = error_row((enum error_code)code)->status};
+        struct buf out = {0};
+
+        cgi_write(&out, &response);
+        ck_assert_msg(strcspn(out.data, "\r") > strlen("Status: 000 "), "%s", out.data);
+        buf_free(&out);
+    }
+    expect_written(304, false, "", "Status: 304 Not Modified\r\nA: b\r\n\r\n");
+}
+END_TEST
+
 /* What is left where there was no memory for an answer. */
 START_TEST(answer_of_nothing)
 {
@@ -316,6 +333,7 @@ Suite *cgi_suite(void)
     tcase_add_test(bodies, states_of_a_body);
     tcase_add_test(bodies, body_with_nul);
     tcase_add_test(output, answers);
+    tcase_add_test(output, every_status_has_a_phrase);
     tcase_add_test(output, answer_of_nothing);
     suite_add_tcase(suite, variables);
     suite_add_tcase(suite, bodies);
