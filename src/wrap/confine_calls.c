@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #if defined(__x86_64__) && !defined(__ILP32__)
 #define ARCHITECTURE AUDIT_ARCH_X86_64
@@ -238,6 +239,18 @@ static void refuse_processes(struct program *program)
 #endif
 }
 
+/* Calls that take a process first are for this one alone, by its number or 0: abort() signals
+ * itself, and the limits of a process are a way to end it. */
+static void refuse_others(struct program *program, uint32_t call)
+{
+    on_call(program, call, 5);
+    load_argument(program, 0);
+    add(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 2, 0);
+    add(program, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)getpid(), 1, 0);
+    refuse(program, EPERM);
+    end(program, SECCOMP_RET_ALLOW);
+}
+
 /* PostgreSQL, the log and name services need these families, and netlink for a look at the
  * network's addresses. */
 static void refuse_sockets(struct program *program)
@@ -277,6 +290,8 @@ bool confine_calls(void)
         refuse(&program, EPERM);
     }
     refuse_processes(&program);
+    refuse_others(&program, SYS_tgkill);
+    refuse_others(&program, SYS_prlimit64);
 #ifdef SYS_open
     refuse_writing(&program, SYS_open, 1);
 #endif

@@ -18,6 +18,7 @@ Suite *log_suite(void);
 
 /* wrap */
 Suite *cgi_suite(void);
+Suite *confine_calls_suite(void);
 Suite *crypt_suite(void);
 Suite *fcgi_record_suite(void);
 Suite *json_suite(void);

@@ -9,6 +9,7 @@ int main(void)
     SRunner *runner = srunner_create(cgi_suite());
     int n_failed;
 
+    srunner_add_suite(runner, confine_calls_suite());
     srunner_add_suite(runner, crypt_suite());
     srunner_add_suite(runner, fcgi_record_suite());
     srunner_add_suite(runner, json_suite());
