@@ -219,6 +219,27 @@ static bool make_line(char line[LINE_SIZE + 1], char *reason, size_t size)
     return true;
 }
 
+/* A key must not be lost, once something is sealed under it, by a crash of the machine. */
+static bool sync_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    struct buf folder = {0};
+    int fd = -1;
+    bool ok;
+
+    if (slash)
+        buf_add(&folder, path, (size_t)(slash - path) + 1);
+    else
+        buf_puts(&folder, ".");
+    if (!folder.failed)
+        fd = open(folder.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    ok = fd >= 0 && fsync(fd) == 0;
+    if (fd >= 0)
+        close(fd);
+    buf_free(&folder);
+    return ok;
+}
+
 bool keyring_create(const char *path, char *reason, size_t size)
 {
     char line[LINE_SIZE + 1];
@@ -228,7 +249,7 @@ bool keyring_create(const char *path, char *reason, size_t size)
     if (!make_line(line, reason, size))
         return false;
     fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    ok = fd >= 0 && write(fd, line, LINE_SIZE) == LINE_SIZE && fsync(fd) == 0;
+    ok = fd >= 0 && write(fd, line, LINE_SIZE) == LINE_SIZE && fsync(fd) == 0 && sync_folder(path);
     if (!ok)
         snprintf(reason, size, "%s: cannot be made: %s", path, strerror(errno));
     if (fd >= 0)
@@ -252,17 +273,18 @@ static bool copy_rest(int from, int to)
 }
 
 /* The new file is whole, and its owner's and group's as the old one was, before it takes its
- * place. */
+ * place.  It is there before the old one is opened, for it keeps others from adding a key at the
+ * same time, of whom one would lose its own. */
 static bool write_before(const char *path, const char *new_path, const char *line)
 {
     struct stat status;
-    int from = open(path, O_RDONLY | O_CLOEXEC);
     int to = open(new_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int from = open(path, O_RDONLY | O_CLOEXEC);
     bool ok = from >= 0 && to >= 0 && fstat(from, &status) == 0 &&
               write(to, line, LINE_SIZE) == LINE_SIZE && copy_rest(from, to) &&
               fchown(to, status.st_uid, status.st_gid) == 0 &&
               fchmod(to, status.st_mode & 0777) == 0 && fsync(to) == 0 &&
-              rename(new_path, path) == 0;
+              rename(new_path, path) == 0 && sync_folder(path);
     int error = errno;
 
     if (from >= 0)

@@ -65,7 +65,7 @@ static const struct keyring_place place = {
     .position = 1,
 };
 
-static void expect_sealing_key(const struct keyring *keyring, const struct test_case *test)
+static void expect_sealing_key(struct keyring *keyring, const struct test_case *test)
 {
     struct arena arena = {0};
     struct buf wanted = {0};
@@ -305,11 +305,12 @@ START_TEST(rotation)
     struct keyring *new = load("new " KEY_1 "\n");
     struct keyring *renamed = load("old " KEY_1 "\n");
     struct arena arena = {0};
-    struct sealed sealed = seal(old, text_of("hush"), &arena);
+    struct sealed sealed;
     struct text secret;
     struct error err;
 
     unlink(path); /* or they would read it again */
+    sealed = seal(old, text_of("hush"), &arena);
     ck_assert(text_eq(sealed.key_id, text_of("old")));
     ck_assert(open_at(both, &place, &sealed, &secret, &arena, &err));
     ck_assert(text_eq(secret, text_of("hush")));
@@ -348,6 +349,25 @@ START_TEST(file_read_again)
     arena_free(&arena);
     keyring_free(keyring);
     keyring_free(both);
+}
+END_TEST
+
+/* Nothing is sealed under a key that was taken out of the file. */
+START_TEST(sealed_under_the_file_of_now)
+{
+    struct keyring *keyring = load("old " KEY_0 "\n");
+    struct arena arena = {0};
+
+    ck_assert(text_eq(seal(keyring, text_of("hush"), &arena).key_id, text_of("old")));
+    write_file("new " KEY_1 "\n", 69, 0600);
+    ck_assert(text_eq(seal(keyring, text_of("hush"), &arena).key_id, text_of("new")));
+    /* A file that is away or wrong for a moment takes nothing away. */
+    write_file("nonsense", 8, 0600);
+    ck_assert(text_eq(seal(keyring, text_of("hush"), &arena).key_id, text_of("new")));
+    unlink(path);
+    ck_assert(text_eq(seal(keyring, text_of("hush"), &arena).key_id, text_of("new")));
+    arena_free(&arena);
+    keyring_free(keyring);
 }
 END_TEST
 
@@ -390,6 +410,7 @@ Suite *keyring_suite(void)
     tcase_add_test(tcase, altered_and_cut);
     tcase_add_test(tcase, rotation);
     tcase_add_test(tcase, file_read_again);
+    tcase_add_test(tcase, sealed_under_the_file_of_now);
     tcase_add_test(tcase, key_added);
     suite_add_tcase(suite, tcase);
     return suite;
