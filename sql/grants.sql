@@ -25,6 +25,8 @@ BEGIN
         GRANT SELECT, INSERT, DELETE ON adit.idempotency_key TO adit_responder;
         GRANT SELECT, INSERT, UPDATE, DELETE
             ON adit.oauth_module, adit.mutual_tls_module TO adit_responder;
+        -- Everybody may, but where default privileges were taken back from PUBLIC.
+        GRANT EXECUTE ON FUNCTION adit.new_revision() TO adit_responder;
     END IF;
 END
 $$;

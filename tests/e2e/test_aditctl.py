@@ -489,6 +489,9 @@ class Doctor(CtlCase):
         self.each([
             ("a grant is missing", "grants", "REVOKE INSERT ON adit.ssh_credential FROM"
              " adit_responder", "GRANT INSERT ON adit.ssh_credential TO adit_responder"),
+            ("a function's is", "grants",
+             "REVOKE EXECUTE ON FUNCTION adit.new_revision() FROM PUBLIC, adit_responder",
+             "GRANT EXECUTE ON FUNCTION adit.new_revision() TO PUBLIC, adit_responder"),
             ("the schema is older", "schema", "UPDATE adit.migration SET version = -version",
              "UPDATE adit.migration SET version = -version"),
             ("the schema is missing", "schema", "ALTER SCHEMA adit RENAME TO away",

@@ -100,6 +100,18 @@ class Role(Case):
             " AND table_name = 'ssh_credential' AND privilege_type = 'UPDATE'"),
             "acl,description,metadata")
 
+    def test_functions_that_are_not_public(self):
+        """As where ALTER DEFAULT PRIVILEGES has taken EXECUTE back from PUBLIC."""
+        self.stack.psql("REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA adit FROM PUBLIC")
+        try:
+            made = self.assert_ok(self.admin.post("/ssh_credentials", samples.credential()), 201)
+            path = "/ssh_credentials/" + made["id"]
+            self.assert_ok(self.admin.patch(path, {"description": "x"}))
+            self.assert_ok(self.admin.delete(path), 204)
+        finally:
+            self.stack.psql("GRANT EXECUTE ON FUNCTION adit.new_revision(), adit.renew_revision()"
+                            " TO PUBLIC")
+
     def test_nothing_is_public(self):
         self.assertEqual(self.stack.psql(
             "SELECT count(*) FROM information_schema.table_privileges WHERE grantee = 'PUBLIC'"
