@@ -8,7 +8,7 @@ import os
 import re
 import time
 
-from adit import front_cases, fronts, stack
+from adit import front_cases, fronts, reference, stack
 from adit.case import Case
 from adit.client import check_server_answer, read_answer
 
@@ -223,6 +223,41 @@ class Fronts(Case):
         self.assertEqual(answer.get("header content-type"), "application/json", answer)
         self.assertEqual(answer.get("header cache-control"), "no-store", answer)
         self.assertIsInstance(json.loads(answer["body"]), dict)
+
+
+class Compressing(Case):
+    """A server that compresses JSON for whoever takes it, but for these answers: with the bytes it
+    would change the tag, and If-Match would name a tag that nothing here has."""
+
+    MORE = {"nginx": "gzip on; gzip_types application/json; gzip_min_length 1;",
+            "apache": "AddOutputFilterByType DEFLATE application/json"}
+
+    def test_tags_come_back(self):
+        path = "/edges/tls/compressed/mutual_tls"
+        self.assert_ok(self.admin.put(path, {"certificate_authority_ids": ["ca"]}))
+        etag = self.admin.get(path).header("ETag")
+        for kinds in (("nginx", "nginx-keepalive"),
+                      ("apache-proxy-fcgi", "apache-fcgid", "apache-cgid")):
+            server = fronts.KINDS[kinds[0]](self.stack)
+            self.addCleanup(server.stop)
+            server.more = self.MORE[kinds[0].partition("-")[0]]
+            for kind in kinds:
+                server.add(kind, fronts.PREFIX)
+            server.start()
+            for front in server.fronts:
+                for more, status in (((), 200), ((("If-None-Match", etag),), 304),
+                                     ((("If-Match", etag),), 200)):
+                    with self.subTest("%s: %s" % (front.kind, more)):
+                        request = front_cases.Request(
+                            "", path=path, key=None, more=(
+                                ("Authorization", "Bearer " + self.home.admin.key),
+                                ("Accept-Encoding", "gzip"), *more))
+                        received = front.exchange(request.data(front.names))
+                        answer = read_answer(io.BytesIO(received),
+                                             asked=reference.Asked("GET", path))
+                        self.assertEqual((answer.status, answer.header("ETag"),
+                                          answer.header("Content-Encoding")),
+                                         (status, etag, None))
 
 
 class Away(Case):

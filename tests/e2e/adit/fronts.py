@@ -91,6 +91,7 @@ class Server:
         self.socket = os.path.join(stack.run_folder, "adit.sock")
         self.program = os.path.join(stack.state, "bin", "adit.fcgi")
         self.docs = None  # the folder of the reference, where it is not the installed one
+        self.more = ""  # of the server's own configuration, for all fronts
         self.faults = ()  # statuses besides 200 by which a server is known to be there
         if os.getuid() == 0:
             user = pwd.getpwnam(service_user())
@@ -179,9 +180,10 @@ http {
     scgi_temp_path %(folder)s/scgi;
     uwsgi_temp_path %(folder)s/uwsgi;
     include %(folder)s/upstream.conf;
+    %(more)s
     %(servers)s
 }
-""" % {"folder": self.folder, "servers": "\n    ".join(servers)})
+""" % {"folder": self.folder, "more": self.more, "servers": "\n    ".join(servers)})
         self.spawn(["nginx", "-e", "stderr", "-p", self.folder, "-c",
                     os.path.join(self.folder, "nginx.conf"), "-g", "daemon off;"])
 
@@ -210,7 +212,7 @@ class Apache(Server):
                   "Require all denied", "</Directory>",
                   # As its mods-available/deflate.conf does.
                   "AddOutputFilterByType DEFLATE text/html text/plain text/css "
-                  "application/javascript"]
+                  "application/javascript", self.more]
         for number, front in enumerate(self.fronts):
             path = self.write("adit-%d.conf" % number,
                               self.configuration(front.kind, front.prefix))
