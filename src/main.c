@@ -394,7 +394,7 @@ static void forbid_cores(void)
 {
     struct rlimit limit = {.rlim_cur = 1, .rlim_max = 1};
 
-    setrlimit(RLIMIT_CORE, &limit); /* where it fails, it is 0 already */
+    setrlimit(RLIMIT_CORE, &limit); /* where it fails, it is 0 already: no file at least */
 }
 
 int main(int argc, char **argv)

@@ -195,13 +195,17 @@ class Story(unittest.TestCase):
 
     # ---- the units ----
 
+    def purge(self):
+        since = self.cursor()
+        self.machine.run("systemctl start adit-purge.service")
+        self.assertIn("0 idempotency keys removed", self.ask(
+            "journalctl --no-pager -o cat -u adit-purge.service " + since))
+
     def test_05_units(self):
         self.assertEqual(self.ask("systemd-analyze verify --man=no adit.service adit.socket "
                                   "adit-purge.service adit-purge.timer 2>&1"), "")
         self.assertEqual(self.ask("systemctl is-active adit-purge.timer"), "active")
-        self.machine.run("systemctl start adit-purge.service")
-        self.assertIn("0 idempotency keys removed", self.ask(
-            "journalctl --no-pager -o cat -u adit-purge.service"))
+        self.purge()
         said = self.ask("systemd-analyze security --offline=true --no-pager "
                         "/lib/systemd/system/adit.service")
         level = float(re.search(r"exposure level for adit.service: ([0-9.]+)", said).group(1))
@@ -221,6 +225,9 @@ class Story(unittest.TestCase):
                 self.assertEqual([status[name] for name in ("CapEff", "NoNewPrivs", "Seccomp")],
                                  ["0" * 16, "1", "2"])
                 self.assertEqual(set(status["Uid"].split()), {self.ask("id -u adit")})
+                # One byte: the only limit at which no program is handed a core either.
+                self.assertRegex(self.ask("cat /proc/%s/limits" % pid),
+                                 r"(?m)^Max core file size +1 +1 +bytes")
 
     def test_07_restarts_under_load(self):
         """No request fails, whether systemctl restarts the responder or it is told to end."""
@@ -369,8 +376,11 @@ class Story(unittest.TestCase):
         self.machine.run("make -C '%s/_build' install >/dev/null" % self.tree)
         self.run_chapter("systemd", "User and settings")
         self.run_chapter("systemd", "Start, restart, stop")
+        self.machine.run("chmod 600 /etc/adit/adit.conf")
         self.doctor(self.run_chapter("systemd", "Files that only root reads")[0])
         self.assertEqual(self.ready(), "200")
+        self.purge()
+        self.machine.run("chmod 644 /etc/adit/adit.conf")
 
     def test_16_without_a_network(self):
         [_] = self.run_chapter("systemd", "The sandbox")
@@ -403,6 +413,7 @@ class Story(unittest.TestCase):
         since = self.cursor()
         self.run_chapter("systemd", "A database on another machine")
         self.assertEqual(self.ready(), "200", self.journal(since))
+        self.purge()  # with the password, too
         with Load(self.machine, self.key) as load:
             time.sleep(1)
         self.assertEqual(load.failures, [])
