@@ -77,7 +77,7 @@ class Desync(PromiseCase):
                 body = (b" " * offset + copies)[:BODY_MAX]
                 ask(refusal, body)
                 n += 1
-        self.figure("bodies with forged records, at every offset", n, at_least=len(forged))
+        self.figure("bodies with forged records at every offset", n, at_least=len(forged))
         self.figure("forged requests run", self.n_made(), exactly=0)
 
     def test_directly(self):

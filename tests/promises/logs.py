@@ -159,7 +159,7 @@ class Injection(PromiseCase):
             lines = responder.log().splitlines()
             n = self.check(level, lines, *sent)
             self.figure("requests at level " + level, len(sent[0]) + sent[1] + 1, at_least=850)
-            self.figure("lines, each one event, at level " + level, n, exactly=len(lines))
+            self.figure("lines that are one event each at level " + level, n, exactly=len(lines))
 
     def test_syslog(self):
         """At each level, in syslog, on a /dev/log of the test's own"""
@@ -200,7 +200,7 @@ class Injection(PromiseCase):
                              {"error": 3, "warning": 4, "info": 6, "debug": 7}[
                                  json.loads(match.group(2))["level"]])
         n = self.check(level, lines, *sent)
-        self.figure("messages, each one event, at level " + level, n, exactly=len(messages))
+        self.figure("messages that are one event each at level " + level, n, exactly=len(messages))
 
     def test_settings(self):
         """In the settings, their file's name, and options of the command line"""
@@ -236,7 +236,7 @@ class Injection(PromiseCase):
                     n_lines += len(lines)
                     n_started += 1
         self.figure("starts refused", n_started, at_least=90)
-        self.figure("lines, each one event", n_lines, exactly=n_started)
+        self.figure("lines that are one event each", n_lines, exactly=n_started)
 
 
 class Collector:

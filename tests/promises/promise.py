@@ -61,6 +61,7 @@ class PromiseCase(Case):
     def figure(self, what, value, unit="", at_most=None, at_least=None, exactly=None, why=""):
         """Takes a figure; one out of its bound is a failure of its own and does not end the
         test."""
+        self.assertNotIn(", ", what, "the page tells what is measured from its unit by that")
         bounds = [(sign, bound, ok) for sign, bound, ok in (
             ("<=", at_most, at_most is None or value <= at_most),
             (">=", at_least, at_least is None or value >= at_least),
