@@ -109,3 +109,18 @@ LEFT JOIN adit.principal AS p ON p.account_id = e.account_id AND p.id = e.princi
 LEFT JOIN adit.api_key AS k ON k.account_id = e.account_id AND k.id = e.api_key_id;
 COMMENT ON VIEW adit.audit IS
     'Every change, with the names of whoever made it; for reading: SELECT * FROM adit.audit ORDER BY id.';
+COMMENT ON COLUMN adit.audit.at IS 'When the change was made.';
+COMMENT ON COLUMN adit.audit.event IS 'What happened.';
+COMMENT ON COLUMN adit.audit.resource IS 'Identifier of what was changed.';
+COMMENT ON COLUMN adit.audit.account_id IS 'The account that it happened in.';
+COMMENT ON COLUMN adit.audit.account IS 'The account''s name.';
+COMMENT ON COLUMN adit.audit.principal_id IS
+    'The User or Bot that asked for it; NULL: it did not come through the interface.';
+COMMENT ON COLUMN adit.audit.principal IS 'Its name.';
+COMMENT ON COLUMN adit.audit.api_key_id IS 'The API key that it was asked for with.';
+COMMENT ON COLUMN adit.audit.api_key IS 'The key''s description.';
+COMMENT ON COLUMN adit.audit.operation_id IS 'The operation id of the request.';
+COMMENT ON COLUMN adit.audit.database_user IS 'The role of the database session.';
+COMMENT ON COLUMN adit.audit.before IS 'The row before the change, secrets left out.';
+COMMENT ON COLUMN adit.audit.after IS 'The row after the change, secrets left out.';
+COMMENT ON COLUMN adit.audit.id IS 'Number of the event.';

@@ -40,7 +40,7 @@ MAKEFLAGS = "-j%d -- TESTS= check_PROGRAMS= CFLAGS=-O0" % os.cpu_count()
 AFTERWARDS = r"""
 mark list
 curl -sS --connect-to ::localhost: http://adit.example/ssh_credentials \
-    -H "Authorization: Bearer $(grep '^adit_' /tmp/printed)" -H 'Service-Version: 2'
+    -H "Authorization: Bearer $(grep '^adit_' /tmp/all_printed)" -H 'Service-Version: 2'
 mark stranger
 setpriv --reuid=nobody --regid=nogroup --clear-groups python3 -c '
 import socket
@@ -243,7 +243,7 @@ class Install(unittest.TestCase):
         return ("mark %s\ncat > %s <<'END OF BLOCK'\n%s\nEND OF BLOCK\n"
                 "(cd '%s' && exec bash -eu %s) > /tmp/printed 2> /tmp/errors < /dev/null || "
                 "{ echo \"failed with $?\"; tail -n 40 /tmp/printed /tmp/errors; exit 1; }\n"
-                "cat /tmp/printed" % (name, path, block, folder, path))
+                "tee -a /tmp/all_printed < /tmp/printed" % (name, path, block, folder, path))
 
     @staticmethod
     def supervise(name, block):
