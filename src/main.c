@@ -24,7 +24,11 @@
 #include "wrap/fcgi.h"
 
 #define BACKLOG 1024
-#define DEFAULT_WORKERS 8
+#define DEFAULT_WORKERS_LEAST 2
+#define DEFAULT_WORKERS_MOST 8
+
+/* Requests that a worker works on at once, each with a session of its own in the database. */
+#define LANES 4
 
 /* A CGI program is one request's; it may not outlive it by much. */
 #define CGI_TIMEOUT_S 30
@@ -48,14 +52,6 @@ struct process {
     int listen_fd;
 };
 
-static volatile sig_atomic_t stop;
-
-static void on_stop(int signal)
-{
-    (void)signal;
-    stop = 1;
-}
-
 static const char usage[] =
     "Usage: adit.fcgi [OPTION]...\n"
     "Answers requests to Adit's interface: FastCGI on a socket of its own, on one that systemd\n"
@@ -68,7 +64,8 @@ static const char usage[] =
     "                          or adit.conf beside the program\n"
     "  -l, --listen unix:PATH  listen on this socket\n"
     "  -m, --mode MODE         mode of that socket (0660)\n"
-    "  -w, --workers N         worker processes (8 with --listen or systemd's socket, else 1)\n"
+    "  -w, --workers N         worker processes, each for 4 requests at once (as many as\n"
+    "                          processors, 2 to 8, with --listen or systemd's socket, else 1)\n"
     "      --check-confinement\n"
     "                          confine itself as a worker does, and print what that leaves\n"
     "      --print-settings    print a settings file with all settings and their defaults\n"
@@ -193,17 +190,13 @@ static bool prepare(struct process *process, const struct options *options)
     return true;
 }
 
-/* A worker leaves at a signal once it has answered what it took on; nothing may interrupt it before
- * (SA_RESTART, and blocked but where it waits), and libfcgi leaves handlers that are there alone.
- */
-static void install_handlers(void)
+/* SIGTERM stays blocked: a worker looks for it where it waits, so that it can cut no request and is
+ * never lost. */
+static void set_signals(void)
 {
-    struct sigaction action = {.sa_handler = on_stop, .sa_flags = SA_RESTART};
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigset_t blocked;
 
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGTERM, &action, NULL);
     sigaction(SIGPIPE, &ignore, NULL);
     sigaction(SIGUSR1, &ignore, NULL);
     sigemptyset(&blocked);
@@ -213,78 +206,86 @@ static void install_handlers(void)
 
 /* ---- a worker ---- */
 
-struct worker {
+/* What works on one request at a time. */
+struct lane {
+    const struct process *process;
+    struct wait wait;
     struct pg *pg;
     struct store *store;
     struct arena arena;
     struct response response;
 };
 
-static bool worker_open(struct worker *worker, const struct process *process)
+static bool lane_open(struct lane *lane)
 {
-    *worker = (struct worker){.pg = NULL};
-    worker->pg = pg_new(process->conf.conninfo);
-    worker->store = worker->pg ? store_new(worker->pg, process->keyring) : NULL;
-    return (worker->store && response_reserve(&worker->response)) ||
-           cannot_start(&process->conf.log, "out of memory");
+    lane->pg = pg_new(lane->process->conf.conninfo, &lane->wait);
+    lane->store = lane->pg ? store_new(lane->pg, lane->process->keyring) : NULL;
+    return lane->store && response_reserve(&lane->response);
 }
 
-static void worker_close(struct worker *worker)
+static void lane_close(struct lane *lane)
 {
-    store_free(worker->store);
-    pg_free(worker->pg);
-    arena_free(&worker->arena);
-    buf_free(&worker->response.headers);
-    buf_free(&worker->response.body);
+    store_free(lane->store);
+    pg_free(lane->pg);
+    arena_free(&lane->arena);
+    buf_free(&lane->response.headers);
+    buf_free(&lane->response.body);
 }
 
-static void answer(struct worker *worker, const struct process *process,
-                   const struct request *request)
+static const struct response *answer(void *context, const struct request *request)
 {
-    pg_start_request(worker->pg);
-    api_answer(&process->settings, worker->store, &worker->arena, request, &worker->response);
+    struct lane *lane = context;
+
+    pg_start_request(lane->pg);
+    api_answer(&lane->process->settings, lane->store, &lane->arena, request, &lane->response);
+    return &lane->response;
 }
 
 /* Confined before anything of a client's is read, and after all that it needs is open. */
+static bool serve_lanes(struct fcgi *fcgi, struct lane *lanes, const struct process *process)
+{
+    for (int i = 0; i < LANES; i++) {
+        lanes[i].process = process;
+        if (!fcgi_add_lane(fcgi, answer, &lanes[i], &lanes[i].wait) || !lane_open(&lanes[i]))
+            return cannot_start(&process->conf.log, "out of memory");
+    }
+    confined_enter(&process->conf);
+    fcgi_serve(fcgi);
+    return true;
+}
+
 static int serve_fcgi(void *context)
 {
     const struct process *process = context;
-    struct worker worker;
-    struct request request;
-    struct fcgi *fcgi = fcgi_open(process->listen_fd, process->settings.names.version_variable,
-                                  &process->conf.log, &stop);
-    bool ok = worker_open(&worker, process) &&
-              (fcgi || cannot_start(&process->conf.log, "the socket cannot be used"));
+    struct lane lanes[LANES] = {{.process = NULL}};
+    struct fcgi *fcgi =
+        fcgi_open(process->listen_fd, process->settings.names.version_variable, &process->conf.log);
+    bool ok = fcgi ? serve_lanes(fcgi, lanes, process)
+                   : cannot_start(&process->conf.log, "the socket cannot be used");
 
-    if (ok)
-        confined_enter(&process->conf);
-    while (ok && fcgi_next(fcgi, &request)) {
-        answer(&worker, process, &request);
-        fcgi_answer(fcgi, &worker.response);
-    }
-    worker_close(&worker);
+    for (int i = 0; i < LANES; i++)
+        lane_close(&lanes[i]);
     fcgi_close(fcgi);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 static int serve_cgi(const struct process *process)
 {
-    struct worker worker;
+    struct lane lane = {.process = process, .wait = wait_alone};
     struct request request;
     struct buf body = {0};
-    bool ok = worker_open(&worker, process);
+    bool ok = lane_open(&lane) || cannot_start(&process->conf.log, "out of memory");
 
     alarm(CGI_TIMEOUT_S);
     confined_enter(&process->conf);
     if (ok && cgi_read(&request, &body, process->settings.names.version_variable)) {
-        answer(&worker, process, &request);
-        ok = cgi_answer(&worker.response);
+        ok = cgi_answer(answer(&lane, &request));
     } else if (ok) {
         ok = cannot_start(&process->conf.log,
                           "descriptor 0 is no listening socket, and there is no CGI request");
     }
     buf_free(&body);
-    worker_close(&worker);
+    lane_close(&lane);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
@@ -358,6 +359,17 @@ static int serve(struct process *process, const struct options *options, int n_d
     return status;
 }
 
+/* Workers do not wait for the database, and need no more than the processors there are; a second
+ * one goes on where one has died. */
+static int default_workers(void)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (n < DEFAULT_WORKERS_LEAST)
+        return DEFAULT_WORKERS_LEAST;
+    return n > DEFAULT_WORKERS_MOST ? DEFAULT_WORKERS_MOST : (int)n;
+}
+
 /* What can keep it from answering has been looked at when systemd is told that it is ready: a start
  * that fails is then a start that failed, and not a service that ends a moment later. */
 static int run(struct process *process, const struct options *options)
@@ -384,7 +396,7 @@ static int run(struct process *process, const struct options *options)
         return EXIT_FAILURE;
     if (!systemd_notify("READY=1"))
         socket_fault(log, "NOTIFY_SOCKET", "cannot tell systemd that all is ready");
-    return serve(process, options, passed >= 0 || options->socket_path ? DEFAULT_WORKERS : 1);
+    return serve(process, options, passed >= 0 || options->socket_path ? default_workers() : 1);
 }
 
 /* A core would hold keys and client secrets.  Less than a page makes no file, and exactly one byte
@@ -405,7 +417,7 @@ int main(int argc, char **argv)
 
     if (status >= 0)
         return status;
-    install_handlers();
+    set_signals();
     forbid_cores();
     status = prepare(&process, &options) ? run(&process, &options) : EXIT_FAILURE;
     keyring_free(process.keyring);

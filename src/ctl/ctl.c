@@ -387,7 +387,8 @@ static int run(struct ctl *ctl, const struct command *command)
     if (!conf_read(&ctl->conf, ctl->conf_path, reason)) {
         status = ctl_fail("%s", reason);
     } else {
-        ctl->pg = pg_new(command->role == AS_OWNER ? ctl->conf.admin_conninfo : ctl->conf.conninfo);
+        ctl->pg = pg_new(command->role == AS_OWNER ? ctl->conf.admin_conninfo : ctl->conf.conninfo,
+                         &wait_alone);
         status = ctl->pg ? command->run(ctl) : ctl_fail("out of memory");
     }
     pg_free(ctl->pg);

@@ -12,18 +12,54 @@
 
 extern char **environ;
 
-/* Where a variable goes.  Those of headers that must not come twice have a mark for that. */
-struct variable {
-    struct text name;
-    const char **value;
-    bool *repeated;
-};
-
-static void store_variable(const struct variable *variable, const char *value)
+static void know(struct cgi_reader *reader, const char *name, const char **value, bool *repeated)
 {
-    if (variable->repeated && *variable->value && (*variable->value)[0])
-        *variable->repeated = true;
-    *variable->value = value;
+    reader->known[reader->n++] = (struct cgi_variable){text_of(name), value, repeated};
+    *value = "";
+}
+
+void cgi_begin(struct cgi_reader *reader, struct request *request, const char *version_variable)
+{
+    reader->n = 0;
+    reader->request = request;
+    *request = (struct request){.authorization_repeated = false};
+    know(reader, "REQUEST_METHOD", &request->method, NULL);
+    know(reader, "PATH_INFO", &request->path, NULL);
+    know(reader, "QUERY_STRING", &request->query, NULL);
+    know(reader, "SCRIPT_NAME", &request->script_name, NULL);
+    know(reader, "REQUEST_SCHEME", &request->scheme, NULL);
+    know(reader, "HTTPS", &reader->https, NULL);
+    know(reader, "HTTP_HOST", &request->host, NULL);
+    know(reader, "SERVER_NAME", &request->server_name, NULL);
+    know(reader, "SERVER_PORT", &request->server_port, NULL);
+    know(reader, "CONTENT_TYPE", &request->content_type, NULL);
+    know(reader, "CONTENT_LENGTH", &reader->content_length, NULL);
+    know(reader, "HTTP_TRANSFER_ENCODING", &reader->transfer_encoding, NULL);
+    know(reader, "HTTP_AUTHORIZATION", &request->authorization, &request->authorization_repeated);
+    know(reader, "REDIRECT_HTTP_AUTHORIZATION", &reader->redirect_authorization, NULL);
+    know(reader, version_variable, &request->version, &request->version_repeated);
+    know(reader, "HTTP_IF_MATCH", &request->if_match, &request->condition_repeated);
+    know(reader, "HTTP_IF_NONE_MATCH", &request->if_none_match, &request->condition_repeated);
+    know(reader, "HTTP_IDEMPOTENCY_KEY", &request->idempotency_key,
+         &request->idempotency_key_repeated);
+    request->if_match = NULL;
+    request->if_none_match = NULL;
+    request->idempotency_key = NULL;
+}
+
+void cgi_see(void *reader, struct text name, const char *value)
+{
+    const struct cgi_reader *to = reader;
+
+    for (size_t i = 0; i < to->n; i++) {
+        const struct cgi_variable *known = &to->known[i];
+
+        if (!text_eq(known->name, name))
+            continue;
+        if (known->repeated && *known->value && (*known->value)[0])
+            *known->repeated = true;
+        *known->value = value;
+    }
 }
 
 static bool read_length(const char *s, uint64_t *length)
@@ -37,60 +73,35 @@ static bool read_length(const char *s, uint64_t *length)
     return errno == 0 && *end == '\0';
 }
 
-void cgi_read_variables(char *const *variables, const char *version_variable,
-                        struct request *request, struct cgi_announced *announced)
+void cgi_end(const struct cgi_reader *reader, struct cgi_announced *announced)
 {
-    const char *https = "";
-    const char *content_length = "";
-    const char *transfer_encoding = "";
-    const char *redirect_authorization = "";
-    const struct variable known[] = {
-        {text_of("REQUEST_METHOD"), &request->method, NULL},
-        {text_of("PATH_INFO"), &request->path, NULL},
-        {text_of("QUERY_STRING"), &request->query, NULL},
-        {text_of("SCRIPT_NAME"), &request->script_name, NULL},
-        {text_of("REQUEST_SCHEME"), &request->scheme, NULL},
-        {text_of("HTTPS"), &https, NULL},
-        {text_of("HTTP_HOST"), &request->host, NULL},
-        {text_of("SERVER_NAME"), &request->server_name, NULL},
-        {text_of("SERVER_PORT"), &request->server_port, NULL},
-        {text_of("CONTENT_TYPE"), &request->content_type, NULL},
-        {text_of("CONTENT_LENGTH"), &content_length, NULL},
-        {text_of("HTTP_TRANSFER_ENCODING"), &transfer_encoding, NULL},
-        {text_of("HTTP_AUTHORIZATION"), &request->authorization, &request->authorization_repeated},
-        {text_of("REDIRECT_HTTP_AUTHORIZATION"), &redirect_authorization, NULL},
-        {text_of(version_variable), &request->version, &request->version_repeated},
-        {text_of("HTTP_IF_MATCH"), &request->if_match, &request->condition_repeated},
-        {text_of("HTTP_IF_NONE_MATCH"), &request->if_none_match, &request->condition_repeated},
-        {text_of("HTTP_IDEMPOTENCY_KEY"), &request->idempotency_key,
-         &request->idempotency_key_repeated},
-    };
+    struct request *request = reader->request;
 
-    *request = (struct request){.authorization_repeated = false};
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        *known[i].value = "";
-    request->if_match = NULL;
-    request->if_none_match = NULL;
-    request->idempotency_key = NULL;
-    for (; *variables; variables++) {
-        const char *equals = strchr(*variables, '=');
-        size_t len = equals ? (size_t)(equals - *variables) : 0;
-
-        for (size_t i = 0; equals && i < sizeof known / sizeof known[0]; i++) {
-            if (known[i].name.len == len && memcmp(known[i].name.s, *variables, len) == 0)
-                store_variable(&known[i], equals + 1);
-        }
-    }
     /* Apache's rewriting renames the header of the request that it came from. */
     if (!request->authorization[0])
-        request->authorization = redirect_authorization;
-    if (strcmp(https, "on") == 0 || strcmp(https, "1") == 0 ||
+        request->authorization = reader->redirect_authorization;
+    if (strcmp(reader->https, "on") == 0 || strcmp(reader->https, "1") == 0 ||
         strcmp(request->scheme, "https") == 0)
         request->scheme = "https";
     else
         request->scheme = "http";
-    *announced = (struct cgi_announced){.is_chunked = transfer_encoding[0] != '\0'};
-    announced->is_given = read_length(content_length, &announced->length);
+    *announced = (struct cgi_announced){.is_chunked = reader->transfer_encoding[0] != '\0'};
+    announced->is_given = read_length(reader->content_length, &announced->length);
+}
+
+void cgi_read_variables(char *const *variables, const char *version_variable,
+                        struct request *request, struct cgi_announced *announced)
+{
+    struct cgi_reader reader;
+
+    cgi_begin(&reader, request, version_variable);
+    for (; *variables; variables++) {
+        const char *equals = strchr(*variables, '=');
+
+        if (equals)
+            cgi_see(&reader, (struct text){*variables, (size_t)(equals - *variables)}, equals + 1);
+    }
+    cgi_end(&reader, announced);
 }
 
 void cgi_set_body(struct request *request, const struct buf *body,

@@ -16,8 +16,30 @@ struct cgi_announced {
     bool is_chunked; /* the client's Transfer-Encoding says so, and there may be no length */
 };
 
-/* Fills in the request, but for its body, from an environment of "NAME=value" strings that ends
- * with NULL and outlives it. */
+/* Takes the variables of a request one by one, and knows where each belongs. */
+#define CGI_N_VARIABLES 18
+
+struct cgi_reader {
+    struct cgi_variable {
+        struct text name;
+        const char **value;
+        bool *repeated; /* of a header that must not come twice; else NULL */
+    } known[CGI_N_VARIABLES];
+    size_t n;
+    struct request *request;
+    const char *https;
+    const char *content_length;
+    const char *transfer_encoding;
+    const char *redirect_authorization;
+};
+
+/* Fill in the request, but for its body: cgi_begin(), then cgi_see() with each variable, whose
+ * value is a C string by the time of cgi_end() and outlives the request, then cgi_end(). */
+void cgi_begin(struct cgi_reader *reader, struct request *request, const char *version_variable);
+void cgi_see(void *reader, struct text name, const char *value);
+void cgi_end(const struct cgi_reader *reader, struct cgi_announced *announced);
+
+/* All three, with an environment of "NAME=value" strings that ends with NULL. */
 void cgi_read_variables(char *const *variables, const char *version_variable,
                         struct request *request, struct cgi_announced *announced);
 

@@ -4,11 +4,11 @@
 #ifndef ADIT_WRAP_FCGI_H
 #define ADIT_WRAP_FCGI_H
 
-#include <signal.h>
 #include <stdbool.h>
 
 #include "base/log.h"
 #include "base/request.h"
+#include "wrap/wait.h"
 
 struct fcgi;
 
@@ -17,21 +17,20 @@ bool fcgi_is_cgi(void);
 
 /* Returns a source of requests from the listening socket, or NULL with errno set.  Requests name
  * the version header by version_variable ("HTTP_<NAME>_VERSION"), which must outlive it, as must
- * the log.
- *
- * SIGTERM must be blocked from before this call on, and *stop set by its handler: the wait for
- * requests is the only place that lets it in, so that it can cut no request and is never lost. */
-struct fcgi *fcgi_open(int listen_fd, const char *version_variable, const struct log *log,
-                       const volatile sig_atomic_t *stop);
+ * the log.  SIGTERM must be blocked: what is pending of it ends fcgi_serve(). */
+struct fcgi *fcgi_open(int listen_fd, const char *version_variable, const struct log *log);
 
-/* Waits for a request that is there whole; nobody who is silent or slow holds the caller.  Returns
- * true with *request, which lasts until fcgi_answer(), or false once *stop is set and what had
- * arrived is answered. */
-bool fcgi_next(struct fcgi *fcgi, struct request *request);
+/* Answers a request, which lasts until it returns; the answer must last until the next call. */
+typedef const struct response *fcgi_answerer(void *context, const struct request *request);
 
-/* Sends the answer to the request, what the peer does not take at once while others are served.  A
- * peer that does not take it in time loses its connection. */
-void fcgi_answer(struct fcgi *fcgi, const struct response *response);
+/* Adds a lane: as many requests as there are lanes are worked on at once.  Sets *wait, which is how
+ * the answerer has to wait for anything; others go on meanwhile.  Returns false without memory. */
+bool fcgi_add_lane(struct fcgi *fcgi, fcgi_answerer *answerer, void *context, struct wait *wait);
+
+/* Answers requests until SIGTERM comes, and then what had arrived.  Only a request that is there
+ * whole takes a lane, and an answer leaves it at once: nobody who is silent or slow, on either way,
+ * keeps others waiting, and one who stays so loses the connection. */
+void fcgi_serve(struct fcgi *fcgi);
 
 /* Closes all connections and frees it; the listening socket stays open.  NULL is fine. */
 void fcgi_close(struct fcgi *fcgi);

@@ -6,27 +6,19 @@
 
 #include "base/request.h"
 
-#define PROTOCOL_VERSION 1
-#define ROLE_RESPONDER 1
-#define FLAG_KEEP 1
-
 /* Bytes of content in a record; a multiple of eight needs no padding. */
 #define PIECE_SIZE 65528
 
 static void write_header(unsigned char *out, enum fcgi_type type, uint16_t id, size_t len)
 {
-    const unsigned char header[FCGI_HEADER_SIZE] = {
-        PROTOCOL_VERSION,           (unsigned char)type,       (unsigned char)(id >> 8),
-        (unsigned char)(id & 0xFF), (unsigned char)(len >> 8), (unsigned char)(len & 0xFF)};
+    const unsigned char header[FCGI_HEADER_SIZE] = {FCGI_VERSION_1,
+                                                    (unsigned char)type,
+                                                    (unsigned char)(id >> 8),
+                                                    (unsigned char)(id & 0xFF),
+                                                    (unsigned char)(len >> 8),
+                                                    (unsigned char)(len & 0xFF)};
 
     memcpy(out, header, sizeof header);
-}
-
-void fcgi_record_begin(unsigned char out[FCGI_BEGIN_SIZE], uint16_t id)
-{
-    memset(out, 0, FCGI_BEGIN_SIZE);
-    write_header(out, FCGI_TYPE_BEGIN, id, FCGI_BEGIN_SIZE - FCGI_HEADER_SIZE);
-    out[FCGI_HEADER_SIZE + 1] = ROLE_RESPONDER;
 }
 
 /* Zero is the status of a program that went well, and that the request is complete. */
@@ -107,9 +99,9 @@ static bool check_params(struct fcgi_intake *intake)
 
 static bool check_begin(struct fcgi_intake *intake)
 {
-    if (intake->begin[0] != 0 || intake->begin[1] != ROLE_RESPONDER)
+    if (intake->begin[0] != 0 || intake->begin[1] != FCGI_RESPONDER)
         return broken(intake, "the role is not the responder's");
-    intake->keep = intake->begin[2] & FLAG_KEEP;
+    intake->keep = intake->begin[2] & FCGI_KEEP_CONN;
     return true;
 }
 
@@ -120,7 +112,7 @@ static bool open_record(struct fcgi_intake *intake)
 
     if (!intake->awaited)
         intake->awaited = FCGI_TYPE_BEGIN;
-    if (header[0] != PROTOCOL_VERSION)
+    if (header[0] != FCGI_VERSION_1)
         return broken(intake, "what it sends is not FastCGI 1");
     if (header[1] == FCGI_TYPE_ABORT)
         return broken(intake, "the web server gave the request up");
@@ -232,6 +224,27 @@ enum fcgi_progress fcgi_intake_take(struct fcgi_intake *intake, const char *data
         whole = whole || intake->is_too_much;
     }
     return whole ? FCGI_WHOLE : FCGI_PART;
+}
+
+/* The first byte of a length stands behind the value before: read, it makes room for a NUL. */
+void fcgi_intake_see(struct fcgi_intake *intake, fcgi_variable_seen *seen, void *context)
+{
+    const unsigned char *at = (const unsigned char *)intake->params.data;
+    size_t left = intake->params.len;
+
+    while (left > 0) {
+        char *begin = intake->params.data + (intake->params.len - left);
+        struct text name;
+        size_t value_len;
+
+        if (!read_length(&at, &left, &name.len) || !read_length(&at, &left, &value_len))
+            return;
+        *begin = '\0';
+        name.s = (const char *)at;
+        seen(context, name, name.s + name.len);
+        at += name.len + value_len;
+        left -= name.len + value_len;
+    }
 }
 
 bool fcgi_intake_begun(const struct fcgi_intake *intake)

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /* FastCGI's records, version 1: a request put together as its bytes come, and content cut into
- * records.  It knows no socket and no library. */
+ * records.  It knows no socket; of libfcgi, the definitions of the protocol. */
 #ifndef ADIT_WRAP_FCGI_RECORD_H
 #define ADIT_WRAP_FCGI_RECORD_H
 
+#include <fastcgi.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/buf.h"
 
-#define FCGI_HEADER_SIZE 8
+#define FCGI_HEADER_SIZE FCGI_HEADER_LEN
 #define FCGI_BEGIN_SIZE 16 /* record with its header */
 #define FCGI_END_SIZE 16
 
 enum fcgi_type {
-    FCGI_TYPE_BEGIN = 1,
-    FCGI_TYPE_ABORT = 2,
-    FCGI_TYPE_END = 3,
-    FCGI_TYPE_PARAMS = 4,
-    FCGI_TYPE_STDIN = 5,
-    FCGI_TYPE_STDOUT = 6
+    FCGI_TYPE_BEGIN = FCGI_BEGIN_REQUEST,
+    FCGI_TYPE_ABORT = FCGI_ABORT_REQUEST,
+    FCGI_TYPE_END = FCGI_END_REQUEST,
+    FCGI_TYPE_PARAMS = FCGI_PARAMS,
+    FCGI_TYPE_STDIN = FCGI_STDIN,
+    FCGI_TYPE_STDOUT = FCGI_STDOUT
 };
 
 /* Bytes of variables that a request may bring; Apache lets less through. */
@@ -58,6 +59,11 @@ enum fcgi_progress { FCGI_PART, FCGI_WHOLE, FCGI_BROKEN };
 enum fcgi_progress fcgi_intake_take(struct fcgi_intake *intake, const char *data, size_t len,
                                     size_t *used);
 
+/* Calls seen() with each variable of a whole request, in their order; only once, for it writes a
+ * NUL behind each value, which is there when this returns.  They last as long as the intake. */
+typedef void fcgi_variable_seen(void *context, struct text name, const char *value);
+void fcgi_intake_see(struct fcgi_intake *intake, fcgi_variable_seen *seen, void *context);
+
 /* Returns whether anything of a request has come. */
 bool fcgi_intake_begun(const struct fcgi_intake *intake);
 
@@ -67,9 +73,7 @@ void fcgi_intake_clear(struct fcgi_intake *intake);
 /* Turns the bytes of a buffer into records of that type, and an empty one that ends them. */
 void fcgi_record_frame(struct buf *buf, enum fcgi_type type, uint16_t id);
 
-/* Write one whole record: the begin of a request to a responder, the end of one that was answered.
- */
-void fcgi_record_begin(unsigned char out[FCGI_BEGIN_SIZE], uint16_t id);
+/* Writes one whole record: the end of a request that was answered. */
 void fcgi_record_end(unsigned char out[FCGI_END_SIZE], uint16_t id);
 
 #endif

@@ -47,6 +47,7 @@ struct session {
 /* Times are on the steady clock; 0: never, or at once. */
 struct pg {
     const char *conninfo;
+    struct wait wait;
     PGconn *conn;
     struct session session;
     struct session given_up;      /* may still run what it was sent last */
@@ -90,12 +91,12 @@ static void note_notice(void *context, const PGresult *notice)
         pg->is_unreplicated = true;
 }
 
-struct pg *pg_new(const char *conninfo)
+struct pg *pg_new(const char *conninfo, const struct wait *wait)
 {
     struct pg *pg = calloc(1, sizeof *pg);
 
     if (pg)
-        *pg = (struct pg){.conninfo = conninfo};
+        *pg = (struct pg){.conninfo = conninfo, .wait = *wait};
     return pg;
 }
 
@@ -201,8 +202,10 @@ static enum outcome judge(struct pg *pg, const PGresult *result,
 /* ---- waiting ---- */
 
 /* Returns whether all was sent and a result, or the lack of one, can be had without waiting. */
-static bool await_answer(PGconn *conn, int64_t deadline_ms)
+static bool await_answer(const struct pg *pg, int64_t deadline_ms)
 {
+    PGconn *conn = pg->conn;
+
     for (;;) {
         int unsent = PQflush(conn);
 
@@ -210,7 +213,8 @@ static bool await_answer(PGconn *conn, int64_t deadline_ms)
             return false;
         if (unsent == 0 && !PQisBusy(conn))
             return true;
-        if (!pg_wait(conn, unsent ? POLLIN | POLLOUT : POLLIN, deadline_ms) ||
+        if (!pg->wait.until(pg->wait.context, PQsocket(conn), unsent ? POLLIN | POLLOUT : POLLIN,
+                            deadline_ms) ||
             !PQconsumeInput(conn))
             return false;
     }
@@ -227,7 +231,7 @@ static enum outcome collect(struct pg *pg, const struct pg_statement *statement,
     for (;;) {
         PGresult *result;
 
-        if (!await_answer(pg->conn, deadline_ms)) {
+        if (!await_answer(pg, deadline_ms)) {
             bool late = clock_left_ms(deadline_ms) == 0;
 
             error_cause(err, late ? ERR_DATABASE_TIMEOUT : ERR_DATABASE_UNAVAILABLE,
@@ -363,7 +367,7 @@ static bool connect_now(struct pg *pg, int64_t deadline_ms, struct error *err)
     if (clock_steady_ms() < pg->retry_at_ms)
         return error_cause(err, pg->refused_with,
                            "database: waiting before the next try to connect");
-    pg->conn = pg_connect(pg->conninfo, deadline_ms, reason);
+    pg->conn = pg_connect(pg->conninfo, &pg->wait, deadline_ms, reason);
     if (!pg->conn)
         return cannot_connect(pg, reason, err);
     if (!set_up(pg, deadline_ms, err))
@@ -389,9 +393,11 @@ static bool is_alive(PGconn *conn)
     return false;
 }
 
-static bool ensure_connected(struct pg *pg, int64_t deadline_ms, struct error *err)
+/* What only reads is simply sent again where the server has gone: it needs no look ahead. */
+static bool ensure_connected(struct pg *pg, bool looks_ahead, int64_t deadline_ms,
+                             struct error *err)
 {
-    if (pg->conn && !is_alive(pg->conn))
+    if (pg->conn && looks_ahead && !is_alive(pg->conn))
         disconnect(pg);
     return pg->conn || connect_now(pg, deadline_ms, err);
 }
@@ -499,7 +505,7 @@ static PGresult *run_until_done(struct pg *pg, const struct pg_statement *statem
         PGresult *rows = NULL;
         enum outcome outcome;
 
-        if (!ensure_connected(pg, deadline_ms, err))
+        if (!ensure_connected(pg, statement->writes, deadline_ms, err))
             return NULL;
         if (clock_left_ms(deadline_ms) == 0) {
             error_cause(err, ERR_DATABASE_TIMEOUT, "database: no time was left for the statement");
@@ -542,7 +548,7 @@ bool pg_script(struct pg *pg, const char *sql, int timeout_ms, struct error *err
     PGresult *last = NULL;
     bool ok;
 
-    if (!ensure_connected(pg, deadline_ms, err))
+    if (!ensure_connected(pg, true, deadline_ms, err))
         return false;
     if (!PQsendQuery(pg->conn, sql))
         return not_sent(pg, err) == DONE;

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "wrap/wait.h"
 
 struct pg;
 struct pg_result;
@@ -49,8 +50,8 @@ void pg_add_ints(struct pg_params *params, const int64_t *numbers, size_t n, boo
 
 /* Returns a connection that is not open yet, or NULL where there is no memory.  The conninfo is
  * libpq's; what it does not say is set to defaults that never wait for ever.  It must outlive the
- * connection. */
-struct pg *pg_new(const char *conninfo);
+ * connection, as must what wait() is given. */
+struct pg *pg_new(const char *conninfo, const struct wait *wait);
 
 /* Closes it.  NULL is fine. */
 void pg_free(struct pg *pg);

@@ -2,7 +2,6 @@
 /* Opening connections to PostgreSQL without waiting for longer than the caller can. */
 #include "wrap/pg_connect.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,17 +35,6 @@ struct target {
 };
 
 static const char *const listed[] = {"host", "hostaddr", "port"};
-
-bool pg_wait(PGconn *conn, short events, int64_t deadline_ms)
-{
-    struct pollfd poll_fd = {.fd = PQsocket(conn), .events = events};
-    int n;
-
-    do
-        n = poll(&poll_fd, 1, clock_left_ms(deadline_ms));
-    while (n < 0 && errno == EINTR);
-    return n > 0;
-}
 
 /* ---- hosts ---- */
 
@@ -147,8 +135,8 @@ static void add_reason(char reason[PG_REASON_SIZE], const char *what)
              (int)strcspn(what, "\n"), what);
 }
 
-static PGconn *connect_host(const struct target *target, int64_t deadline_ms,
-                            char reason[PG_REASON_SIZE])
+static PGconn *connect_host(const struct target *target, const struct wait *wait,
+                            int64_t deadline_ms, char reason[PG_REASON_SIZE])
 {
     PGconn *conn = PQconnectStartParams(target->keywords, target->values, 0);
     PostgresPollingStatusType next = PGRES_POLLING_WRITING;
@@ -157,7 +145,8 @@ static PGconn *connect_host(const struct target *target, int64_t deadline_ms,
     if (!conn || PQstatus(conn) == CONNECTION_BAD)
         next = PGRES_POLLING_FAILED;
     while (next == PGRES_POLLING_READING || next == PGRES_POLLING_WRITING) {
-        late = !pg_wait(conn, next == PGRES_POLLING_READING ? POLLIN : POLLOUT, deadline_ms);
+        late = !wait->until(wait->context, PQsocket(conn),
+                            next == PGRES_POLLING_READING ? POLLIN : POLLOUT, deadline_ms);
         next = late ? PGRES_POLLING_FAILED : PQconnectPoll(conn);
     }
     if (next == PGRES_POLLING_OK)
@@ -172,7 +161,8 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-PGconn *pg_connect(const char *conninfo, int64_t deadline_ms, char reason[PG_REASON_SIZE])
+PGconn *pg_connect(const char *conninfo, const struct wait *wait, int64_t deadline_ms,
+                   char reason[PG_REASON_SIZE])
 {
     PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
     int n_hosts = options ? count_hosts(options) : 0;
@@ -185,7 +175,7 @@ PGconn *pg_connect(const char *conninfo, int64_t deadline_ms, char reason[PG_REA
         struct target target;
 
         if (fill_target(&target, options, host, n_hosts))
-            conn = connect_host(&target, clock_steady_ms() + limit_ms, reason);
+            conn = connect_host(&target, wait, clock_steady_ms() + limit_ms, reason);
         else
             add_reason(reason, "conninfo is too long");
     }

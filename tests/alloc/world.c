@@ -280,7 +280,7 @@ struct world *world_make(const char *server)
     struct pg *pg;
 
     snprintf(conninfo, sizeof conninfo, "%s dbname=postgres", server);
-    pg = pg_new(conninfo);
+    pg = pg_new(conninfo, &wait_alone);
     world->db = PQconnectdb(conninfo);
     if (PQstatus(world->db) != CONNECTION_OK)
         die("connect", PQerrorMessage(world->db));
@@ -325,7 +325,7 @@ void world_state(struct world *world, char out[WORLD_STATE_SIZE])
 
 void worker_open(struct worker *worker, const struct world *world)
 {
-    *worker = (struct worker){.pg = pg_new(world->conninfo)};
+    *worker = (struct worker){.pg = pg_new(world->conninfo, &wait_alone)};
     worker->store = store_new(worker->pg, world->keyring);
     if (!worker->store || !response_reserve(&worker->response))
         die("worker", "out of memory");

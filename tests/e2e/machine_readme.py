@@ -278,8 +278,10 @@ class Install(unittest.TestCase):
                 self.assertEqual(said.stdout, "installed")
 
     def test_responder(self):
-        said = re.search(r"It keeps (\d+) workers", chapter("Installing for real")).group(1)
-        self.assertEqual(self.printed["workers"].split(), [said])
+        least, most = map(int, re.search(r"a worker for each processor, (\d+) to (\d+)",
+                                         chapter("Installing for real")).groups())
+        self.assertEqual(self.printed["workers"].split(),
+                         [str(min(max(os.cpu_count(), least), most))])
         self.assertIn("PermissionError", self.printed["stranger"])
         self.assertEqual(self.printed["stopped"].strip(), "ended with 0")
 

@@ -56,14 +56,14 @@ class Systemd(Case):
 
 class Socket(Systemd):
     def test_passed_socket(self):
-        """It serves what waits in the backlog, with eight workers, and leaves the socket alone."""
+        """It serves what waits in the backlog, with all its workers, and leaves the socket alone."""
         sock = self.listening()
         with fastcgi.connect(self.path) as early, early.makefile("rb") as file:
             early.sendall(fastcgi.records({"REQUEST_METHOD": "GET", "PATH_INFO": "/livez"}))
             process = self.start(passed=sock)
             self.assertEqual(fastcgi.read_answer(file).status, 200)
         self.assertEqual(self.ask(), 200)
-        until(lambda: len(self.stack.children(process.pid)) == 8, "eight workers")
+        until(lambda: len(self.stack.children(process.pid)) == self.stack.n_workers(), "all workers")
         self.assertEqual(self.stop(process), (0, ""))
         self.assertTrue(os.path.exists(self.path))
 
@@ -83,7 +83,7 @@ class Socket(Systemd):
         self.addCleanup(self.stop, process)
         until(lambda: os.path.exists(self.path), "the tool's socket")
         self.assertEqual(self.ask(), 200)
-        until(lambda: len(self.stack.children(process.pid)) == 8, "eight workers")
+        until(lambda: len(self.stack.children(process.pid)) == self.stack.n_workers(), "all workers")
         self.assertEqual(self.stop(process)[0], 0)
 
     def test_refused(self):

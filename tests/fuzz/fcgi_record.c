@@ -76,10 +76,57 @@ static void look_at_params(const struct buf *params)
     MUST(at == params->len);
 }
 
+/* What came, and how far it has been seen. */
+struct seen {
+    const char *came;
+    const char *params;
+    size_t at;
+};
+
+/* A variable lies where its pair does, and its bytes are still what came. */
+static void look_at_variable(void *context, struct text name, const char *value)
+{
+    struct seen *seen = context;
+    size_t end = seen->at + pair_len((const unsigned char *)seen->came + seen->at);
+    size_t at = (size_t)(name.s - seen->params);
+
+    MUST(at >= seen->at + 2 && at <= seen->at + 8 && at + name.len <= end);
+    MUST(value == name.s + name.len && memcmp(name.s, seen->came + at, end - at) == 0);
+    seen->at = end;
+}
+
+/* Each is seen, and ends with a NUL by then. */
+static void look_at_variables(struct fcgi_intake *intake)
+{
+    struct buf came = {0};
+    struct seen seen = {0};
+
+    buf_add(&came, buf_text(&intake->params).s, intake->params.len);
+    MUST(!came.failed);
+    seen.came = came.data;
+    seen.params = intake->params.data;
+    fcgi_intake_see(intake, look_at_variable, &seen);
+    MUST(seen.at == came.len);
+    for (size_t at = 0; at < came.len;) {
+        at += pair_len((const unsigned char *)came.data + at);
+        MUST(intake->params.data[at] == '\0');
+    }
+    buf_free(&came);
+}
+
 /* The same request, put into records by this program, is the same request. */
 static void put_together_again(const struct fcgi_intake *intake, size_t piece)
 {
-    unsigned char begin[FCGI_BEGIN_SIZE];
+    const unsigned char begin[FCGI_BEGIN_SIZE] = {1,
+                                                  FCGI_TYPE_BEGIN,
+                                                  (unsigned char)(intake->id >> 8),
+                                                  (unsigned char)(intake->id & 0xFF),
+                                                  0,
+                                                  8,
+                                                  0,
+                                                  0,
+                                                  0,
+                                                  1};
     struct buf all = {0};
     struct buf params = {0};
     struct buf body = {0};
@@ -88,7 +135,6 @@ static void put_together_again(const struct fcgi_intake *intake, size_t piece)
 
     buf_add(&params, buf_text(&intake->params).s, intake->params.len);
     buf_add(&body, buf_text(&intake->body).s, intake->body.len);
-    fcgi_record_begin(begin, intake->id);
     fcgi_record_frame(&params, FCGI_TYPE_PARAMS, intake->id);
     fcgi_record_frame(&body, FCGI_TYPE_STDIN, intake->id);
     buf_add(&all, (const char *)begin, sizeof begin);
@@ -123,6 +169,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (progress == FCGI_WHOLE) {
         look_at_params(&intake.params);
         put_together_again(&intake, piece);
+        look_at_variables(&intake);
         accepted();
     }
     fcgi_intake_clear(&intake);

@@ -68,10 +68,10 @@ class DatabaseCase(PromiseCase):
         self.judge(writers, ready, expects_errors)
 
     def connect_all_workers(self, writers):
-        """Keeps the writers waiting for a moment, so that each worker gets one of them."""
+        """Keeps the writers waiting for a moment, so that each worker gets as many as it takes."""
         psql = self.open_session()
         lock(psql)
-        until(lambda: len(self.backends()) >= self.stack.n_workers(), "all workers are connected")
+        until(lambda: len(self.backends()) >= self.stack.n_at_once(), "all workers are connected")
         close(psql)
         writers.wait_for(ledger.N_CLIENTS)
 
@@ -311,7 +311,7 @@ class Frozen(DatabaseCase):
     def test_write_given_up(self):
         """Every backend is stopped (SIGSTOP) with a write before it; the write is made anew with
         another value, and the backends go on: what they were sent is not made any more."""
-        edges = ["/edges/tls/given-up-%d/mutual_tls" % n for n in range(self.stack.n_workers())]
+        edges = ["/edges/tls/given-up-%d/mutual_tls" % n for n in range(self.stack.n_at_once())]
         stopped = self.stop_backends()
         with concurrent.futures.ThreadPoolExecutor(len(edges)) as pool:
             first = list(pool.map(lambda edge: self.put(edge, "old"), edges))

@@ -3,6 +3,7 @@
 
 A worker's memory and descriptors do not grow with the requests that it has answered, and what it
 allocates it frees."""
+import concurrent.futures
 import glob
 import json
 import os
@@ -170,25 +171,25 @@ class Footprint(PromiseCase):
             with self.subTest(name):
                 self.assertIn(ask(*row).status // 100, (2, 4))
         comment = "c" * (KEY_MAX - len(samples.ED25519) - 1)
+        page = variables(account.admin.key, "GET", CREDENTIALS, QUERY_STRING="limit=100")
         body = json.dumps(samples.credential(
             public_key=samples.ED25519 + " " + comment, metadata="\U0001f511" * 1024)).encode()
         for _ in range(100):
             self.assertEqual(ask("POST", CREDENTIALS, body).status, 201)
-        largest = 0
-        for _ in range(10):
-            answer = ask("GET", CREDENTIALS, QUERY_STRING="limit=100")
-            self.assertEqual(answer.status, 200)
-            largest = max(largest, len(answer.body))
+        # As many at once as the worker takes, and more.
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            pages = list(pool.map(lambda _: fastcgi.ask(path, page), range(40)))
+        self.assertEqual({answer.status for answer in pages}, {200})
         self.assertEqual(ask("GET", CREDENTIALS, HTTP_X="x" * 250000).status, 200)
         many = fastcgi.records([*variables(account.admin.key).items()] + [("A", "")] * 60000)
         self.assertEqual(fastcgi.ask_raw(path, many).status, 200)
         peer.close()
-        return largest
+        return max(len(answer.body) for answer in pages)
 
     def test_worker(self):
-        """Proportional memory of a worker of eight, before its first request and after the worst
-        ones"""
-        with Responder(self.stack, 8) as responder:
+        """Proportional memory of a worker of two, before its first request, and of one after the
+        worst ones"""
+        with Responder(self.stack, 2) as responder:
             idle = max(memory(pid)["Pss"] for pid in responder.workers())
             self.figure("idle", idle / MIB, "MiB", at_most=8)
         with Responder(self.stack, 1) as responder:
@@ -234,6 +235,6 @@ class Valgrind(PromiseCase):
         for path in glob.glob(os.path.join(reports, "*")):
             with open(path, encoding="utf-8", errors="replace") as file:
                 texts[path] = UNKNOWN_CALLS.sub("", file.read())
-        self.figure("processes watched", len(texts), at_least=9)
+        self.figure("processes watched", len(texts), at_least=3)
         bad = [text for text in texts.values() if text.strip()]
         self.figure("processes with a report", len(bad), exactly=0, why="\n".join(bad)[:8000])

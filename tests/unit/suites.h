@@ -21,6 +21,7 @@ Suite *cgi_suite(void);
 Suite *confine_calls_suite(void);
 Suite *crypt_suite(void);
 Suite *fcgi_record_suite(void);
+Suite *fiber_suite(void);
 Suite *json_suite(void);
 Suite *pg_connect_suite(void);
 Suite *pg_files_suite(void);

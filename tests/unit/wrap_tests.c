@@ -12,6 +12,7 @@ int main(void)
     srunner_add_suite(runner, confine_calls_suite());
     srunner_add_suite(runner, crypt_suite());
     srunner_add_suite(runner, fcgi_record_suite());
+    srunner_add_suite(runner, fiber_suite());
     srunner_add_suite(runner, json_suite());
     srunner_add_suite(runner, pg_connect_suite());
     srunner_add_suite(runner, pg_files_suite());

@@ -286,8 +286,14 @@ class Stack:
         command = next(command for pid, _, command in self._processes() if pid == master)
         if "--workers" in command:
             return int(command[command.index("--workers") + 1])
-        usage = run([command[0], "--help"]).stdout
-        return int(re.search(r"\((\d+) with --listen", usage).group(1))
+        return min(max(os.cpu_count(), 2), 8)
+
+    def n_at_once(self):
+        """How many requests the responder works on at once, each with a session of its own."""
+        master, _ = self.responder()
+        program = next(command[0] for pid, _, command in self._processes() if pid == master)
+        usage = run([program, "--help"]).stdout
+        return self.n_workers() * int(re.search(r"for (\d+) requests at once", usage).group(1))
 
     def children(self, pid):
         return [child for child, parent, _ in self._processes() if parent == pid]

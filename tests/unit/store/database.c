@@ -22,7 +22,7 @@ struct pg *database_connect(const char *name, const char *role)
     ck_assert_uint_lt(n, 64);
     conninfo = conninfos[n++];
     ck_assert_int_lt(snprintf(conninfo, 512, "%s dbname=%s user=%s", server, name, role), 512);
-    pg = pg_new(conninfo);
+    pg = pg_new(conninfo, &wait_alone);
     ck_assert_ptr_nonnull(pg);
     return pg;
 }

@@ -17,12 +17,12 @@ static void clear(void)
     buf_free(&wire);
 }
 
+/* Of a request to a responder, with the number 1. */
 static void add_begin(void)
 {
-    unsigned char begin[FCGI_BEGIN_SIZE];
+    static const char begin[FCGI_BEGIN_SIZE] = {1, FCGI_TYPE_BEGIN, 0, 1, 0, 8, 0, 0, 0, 1};
 
-    fcgi_record_begin(begin, 1);
-    buf_add(&wire, (const char *)begin, sizeof begin);
+    buf_add(&wire, begin, sizeof begin);
 }
 
 static void add_stream(enum fcgi_type type, struct buf *content)
@@ -174,6 +174,46 @@ START_TEST(frames)
 }
 END_TEST
 
+static void note_variable(void *context, struct text name, const char *value)
+{
+    const char **values = context;
+
+    ck_assert_uint_eq(name.len, 1);
+    ck_assert(name.s[0] >= 'A' && name.s[0] <= 'E');
+    values[name.s[0] - 'A'] = value;
+}
+
+START_TEST(variables_are_seen)
+{
+    const char *values[5] = {NULL};
+    char long_value[201] = {0};
+
+    memset(long_value, 'x', sizeof long_value - 1);
+    clear();
+    add_begin();
+    {
+        struct buf content = {0};
+
+        buf_add(&content, "\1\1Aa\1\0B\1\3Cccc", 13);
+        buf_add(&content,
+                "\1\x80\0\0\xC8"
+                "D",
+                6);
+        buf_puts(&content, long_value);
+        buf_add(&content, "\1\1Ee", 4);
+        add_stream(FCGI_TYPE_PARAMS, &content);
+    }
+    add_body(0);
+    ck_assert_int_eq(take(), FCGI_WHOLE);
+    fcgi_intake_see(&intake, note_variable, values);
+    ck_assert_str_eq(values[0], "a");
+    ck_assert_str_eq(values[1], "");
+    ck_assert_str_eq(values[2], "ccc");
+    ck_assert_str_eq(values[3], long_value);
+    ck_assert_str_eq(values[4], "e");
+}
+END_TEST
+
 Suite *fcgi_record_suite(void)
 {
     Suite *suite = suite_create("wrap/fcgi_record");
@@ -183,6 +223,7 @@ Suite *fcgi_record_suite(void)
     tcase_add_test(tcase, variables);
     tcase_add_test(tcase, wrong_variables);
     tcase_add_test(tcase, frames);
+    tcase_add_test(tcase, variables_are_seen);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -70,7 +70,7 @@ static int64_t try_hosts(const char *hosts, const char *more, char reason[PG_REA
     int64_t begin_ms = clock_steady_ms();
 
     snprintf(conninfo, sizeof conninfo, "host=%s dbname=x user=x %s", hosts, more);
-    ck_assert_ptr_null(pg_connect(conninfo, begin_ms + 1000, reason));
+    ck_assert_ptr_null(pg_connect(conninfo, &wait_alone, begin_ms + 1000, reason));
     return clock_steady_ms() - begin_ms;
 }
 
