@@ -141,14 +141,16 @@ static enum error_code code_of(const char *state, const struct pg_statement *sta
 {
     if (strcmp(state, "23505") == 0 && statement && statement->on_unique != ERR_NONE)
         return statement->on_unique;
-    if (is_one_of(state, "25006"))
+    /* Beside a standby's: a disk without room, and a queue of notifications without (54000, which a
+     * listener that reads nothing fills). */
+    if (is_one_of(state, "25006 53100 54000"))
         return ERR_DATABASE_READ_ONLY;
     if (is_one_of(state, "57014 55P03"))
         return ERR_DATABASE_TIMEOUT;
     if (is_one_of(state, "42P01 42703 42883 3F000"))
         return ERR_SCHEMA_MISMATCH;
-    if (!state[0] || is_class(state, "08") || is_class(state, "53") || is_class(state, "57") ||
-        is_class(state, "58") || is_one_of(state, "40001 40P01"))
+    if (!state[0] || is_class(state, "08") || is_class(state, "53") || is_class(state, "54") ||
+        is_class(state, "57") || is_class(state, "58") || is_one_of(state, "40001 40P01"))
         return ERR_DATABASE_UNAVAILABLE;
     return ERR_INTERNAL;
 }

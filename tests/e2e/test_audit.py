@@ -118,6 +118,33 @@ class Audit(Case):
         for sql in "DELETE FROM adit.audit", "UPDATE adit.audit SET event = 'x'":
             self.assertIn("55000", self.stack.psql_run(sql).stderr)
 
+    def test_no_room_for_notifications(self):
+        """A listener that reads nothing fills the queue, and PostgreSQL refuses the commit.  The
+        queue takes 8 GB: a trigger that fails at commit stands for it."""
+        self.refuse_commits("54000", "too many notifications in the NOTIFY queue", 9031)
+
+    def test_no_room_on_the_disk(self):
+        self.refuse_commits("53100", "could not extend file: No space left on device", 9031)
+
+    def test_another_limit(self):
+        self.refuse_commits("54001", "stack depth limit exceeded", 9030)
+
+    def refuse_commits(self, state, message, code):
+        self.stack.psql(
+            "CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS"
+            " $$BEGIN RAISE '%s' USING ERRCODE = '%s'; END$$;"
+            "CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON adit.mutual_tls_module"
+            " DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.account_id = '%s')"
+            " EXECUTE FUNCTION public.refuse()" % (message, state, self.account.id))
+        try:
+            answer = self.client.put(MUTUAL_TLS, {})
+            self.assert_error(answer, code)
+            self.assertTrue(answer.header("Retry-After"))
+        finally:
+            self.stack.psql("DROP FUNCTION public.refuse CASCADE")
+        self.assertEqual(self.changes(), [])
+        self.assert_ok(self.client.put(MUTUAL_TLS, {}))
+
     def test_notification(self):
         listener = subprocess.Popen(
             ["psql", "-X", "-q", "-A", "-t"], env=self.stack.pg_env(), text=True,

@@ -243,9 +243,13 @@ class Changes(DatabaseCase):
     def fill(self, disk):
         disk.fill()
         try:
-            # The rows that are deleted leave room, which has to be used up first.
-            until(lambda: self.admin.post("/ssh_credentials", samples.credential(
-                metadata="x" * 4000)).status == 503, "a write is refused", 60)
+            # The rows that are deleted leave room, which has to be used up first: large pieces of it,
+            # and then small ones.
+            for size in 4000, 0:
+                refused = until_answer(lambda: self.admin.post(
+                    "/ssh_credentials", samples.credential(metadata="x" * size)),
+                    lambda answer: answer.status != 201, "a write is refused")
+                self.assert_error(refused, 9031)
             time.sleep(scaled(0.5, 5))
         finally:
             disk.clear()
