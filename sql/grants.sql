@@ -26,7 +26,8 @@ BEGIN
         GRANT SELECT, INSERT, UPDATE, DELETE
             ON adit.oauth_module, adit.mutual_tls_module TO adit_responder;
         -- Everybody may, but where default privileges were taken back from PUBLIC.
-        GRANT EXECUTE ON FUNCTION adit.new_revision() TO adit_responder;
+        GRANT EXECUTE ON FUNCTION adit.new_revision(), adit.is_rekeying(jsonb, jsonb)
+            TO adit_responder;
     END IF;
 END
 $$;

@@ -103,6 +103,36 @@ class Audit(Case):
         event = self.events("a.event = 'principal_updated'")[-1]
         self.assertEqual((event["after"]["name"], event["database_user"]), ("by hand", "postgres"))
 
+    def test_operators_changes_of_nothing(self):
+        key_id = self.stack.psql("SELECT id FROM adit.api_key WHERE account_id = '%s'"
+                                 % self.account.id)
+        for _ in range(3):
+            self.stack.ctl("key", "revoke", key_id)
+        for table, column in ("account", "id"), ("principal", "account_id"):
+            self.stack.psql("UPDATE adit.%s SET name = name WHERE %s = '%s'"
+                            % (table, column, self.account.id))
+        self.assertEqual([event["event"] for event in self.events("a.event LIKE '%_updated'")],
+                         ["api_key_updated"])
+
+    def test_rekeying_hides_nothing(self):
+        """A session that says that it seals anew, as anybody's may, and does something else."""
+        body = {"provider": {"provider_a": {"client_id": "app", "client_secret": SECRET}}}
+        for change, event, is_seen in (
+                ("enabled = NOT enabled", "updated", True),
+                ("client_secret_key_id = 'k', email_domains = '{evil.example}'", "updated", True),
+                ("client_secret_sealed = client_secret_sealed || 'x'", "updated", True),
+                ("client_secret_sealed = client_secret_sealed || 'x', client_secret_key_id = 'k'",
+                 "rekeyed", False)):
+            with self.subTest(change):
+                etag = self.client.put(OAUTH, body).header("ETag")
+                self.stack.psql("BEGIN; SET LOCAL adit.rekey = 'on'; UPDATE adit.oauth_module SET"
+                                " %s WHERE account_id = '%s'; COMMIT" % (change, self.account.id),
+                                user="adit")
+                self.assertEqual(self.changes()[-1]["event"], "oauth_module_" + event)
+                self.assertEqual(self.stack.psql(
+                    "SELECT revision FROM adit.oauth_module WHERE account_id = '%s'"
+                    % self.account.id) != etag.strip('"'), is_seen)
+
     def test_nobody_rewrites_it(self):
         self.client.put(MUTUAL_TLS, {})
         for sql in ("INSERT INTO adit.audit_event (event, account_id, resource)"

@@ -109,8 +109,8 @@ class Role(Case):
             self.assert_ok(self.admin.patch(path, {"description": "x"}))
             self.assert_ok(self.admin.delete(path), 204)
         finally:
-            self.stack.psql("GRANT EXECUTE ON FUNCTION adit.new_revision(), adit.renew_revision()"
-                            " TO PUBLIC")
+            self.stack.psql("GRANT EXECUTE ON FUNCTION adit.new_revision(), adit.renew_revision(),"
+                            " adit.is_rekeying(jsonb, jsonb) TO PUBLIC")
 
     def test_nothing_is_public(self):
         self.assertEqual(self.stack.psql(
