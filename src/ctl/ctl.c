@@ -14,6 +14,9 @@
 #include "base/json_check.h"
 #include "base/text.h"
 
+/* Ten years, as the longest time that makes sense to write down. */
+#define EXPIRES_MAX_S (INT64_C(3660) * 24 * 3600)
+
 /* Whom a command connects to the database as. */
 enum ctl_role { AS_OWNER, AS_RESPONDER };
 
@@ -29,7 +32,7 @@ struct command {
 };
 
 static const struct command commands[] = {
-    {"migrate", NULL, "", NULL, "bring the database's schema up to date", ctl_migrate, AS_OWNER},
+    {"migrate", NULL, "w", NULL, "bring the database's schema up to date", ctl_migrate, AS_OWNER},
     {"account", "create", "n", NULL, "create an account; prints its id", ctl_account_create,
      AS_OWNER},
     {"account", "list", "", NULL, "list accounts", ctl_account_list, AS_OWNER},
@@ -78,6 +81,7 @@ static const struct option_row option_rows[] = {
     {'r', "read-only", NULL, "may only read"},
     {'e', "expires", "TIME", "ends after this: a number and s, m, h, d or w, such as 90d"},
     {'d', "description", "TEXT", "what it is for"},
+    {'w', "wait", "TIME", "how long to wait for locks of others in all (5m)"},
     {'p', "prefix", "/PATH", "the path that the interface lives under (else the root of the host)"},
     {'D', "docs", "PATH", "the folder of the reference (" ADIT_DOCS_PATH ")"},
     {'s', "socket", "PATH", "the responder's unix socket (" ADIT_SOCKET_PATH ")"},
@@ -176,6 +180,24 @@ bool ctl_text_valid(const char *option, const char *text)
     if (!ok)
         ctl_misuse("--%s takes at most 255 bytes of UTF-8 without control characters", option);
     return ok;
+}
+
+bool ctl_read_duration(const char *s, int64_t *seconds)
+{
+    static const char units[] = "smhdw";
+    static const int64_t unit_seconds[] = {1, 60, 3600, 86400, 604800};
+    const char *unit;
+    char *end;
+    long long number;
+
+    if (*s < '0' || *s > '9')
+        return false;
+    number = strtoll(s, &end, 10);
+    unit = *end ? strchr(units, *end) : NULL;
+    if (!unit || end[1] || number < 1 || number > EXPIRES_MAX_S)
+        return false;
+    *seconds = number * unit_seconds[unit - units];
+    return *seconds <= EXPIRES_MAX_S;
 }
 
 /* ---- help ---- */
@@ -301,6 +323,9 @@ static void set_option(struct ctl *ctl, int letter, const char *value)
         break;
     case 'd':
         ctl->options.description = value;
+        break;
+    case 'w':
+        ctl->options.wait = value;
         break;
     case 'p':
         ctl->options.prefix = value;

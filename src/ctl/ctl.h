@@ -18,6 +18,7 @@ struct ctl_options {
     const char *description;
     bool is_admin;
     bool read_only;
+    const char *wait;
     const char *prefix;
     const char *docs;
     const char *socket;
@@ -45,6 +46,10 @@ int ctl_fail_error(const struct error *err);
 /* Returns whether the text is UTF-8 without control characters and at most 255 bytes long; if not,
  * says so of the option.  NULL is fine. */
 bool ctl_text_valid(const char *option, const char *text);
+
+/* Reads a whole number and a unit, such as 90d, as seconds; at most ten years.  Returns false where
+ * it is none. */
+bool ctl_read_duration(const char *s, int64_t *seconds);
 
 #define CTL_MAX_COLUMNS 8
 

@@ -72,16 +72,30 @@ static void check_secrets(struct findings *findings, const struct conf *conf)
     keyring_free(keyring);
 }
 
+/* A database whose session is read-only takes no connection: see pg_connect(). */
+static bool check_server(struct findings *findings, struct pg *pg)
+{
+    struct error err;
+    int version;
+
+    if (!schema_check_server(pg, &version, &err)) {
+        trouble_error(findings, "database", &err);
+        return false;
+    }
+    line("ok", "database", "PostgreSQL %d.%d, which takes writes", version / 10000,
+         version % 10000);
+    return true;
+}
+
 static bool check_schema(struct findings *findings, struct pg *pg)
 {
     struct error err;
     int version;
 
     if (!schema_version(pg, &version, &err)) {
-        trouble_error(findings, "database", &err);
+        trouble_error(findings, "schema", &err);
         return false;
     }
-    ok("database", "answers, and takes writes");
     if (version >= migrations_latest) {
         line("ok", "schema", "version %d", version);
         return true;
@@ -136,7 +150,7 @@ int ctl_doctor(struct ctl *ctl)
     note_user();
     ok("settings", ctl->conf.path ? ctl->conf.path : "no file; all are the defaults");
     check_secrets(&findings, &ctl->conf);
-    if (check_schema(&findings, ctl->pg)) {
+    if (check_server(&findings, ctl->pg) && check_schema(&findings, ctl->pg)) {
         check_grants(&findings, ctl->pg);
         check_clock(&findings, ctl->pg);
     }

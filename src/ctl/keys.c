@@ -1,33 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* aditctl key issue, key list, key revoke, secrets init. */
-#include <stdlib.h>
+/* aditctl key issue, key list, key revoke. */
 #include <string.h>
 
 #include "ctl/ctl.h"
 #include "store/account.h"
 #include "store/api_key.h"
-
-/* Ten years, as the longest time that makes sense to write down. */
-#define EXPIRES_MAX_S (INT64_C(3660) * 24 * 3600)
-
-/* Reads a number and a unit as seconds. */
-static bool read_duration(const char *s, int64_t *seconds)
-{
-    static const char units[] = "smhdw";
-    static const int64_t unit_seconds[] = {1, 60, 3600, 86400, 604800};
-    const char *unit;
-    char *end;
-    long long number;
-
-    if (*s < '0' || *s > '9')
-        return false;
-    number = strtoll(s, &end, 10);
-    unit = *end ? strchr(units, *end) : NULL;
-    if (!unit || end[1] || number < 1 || number > EXPIRES_MAX_S)
-        return false;
-    *seconds = number * unit_seconds[unit - units];
-    return *seconds <= EXPIRES_MAX_S;
-}
 
 /* The User or Bot that is named, or the only one there is. */
 static int find_holder(struct ctl *ctl, char only[IDENT_SIZE], struct text *holder)
@@ -60,7 +37,7 @@ int ctl_key_issue(struct ctl *ctl)
 
     if (!ctl_text_valid("description", ctl->options.description))
         return CTL_USAGE;
-    if (ctl->options.expires && !read_duration(ctl->options.expires, &order.expires_s))
+    if (ctl->options.expires && !ctl_read_duration(ctl->options.expires, &order.expires_s))
         return ctl_misuse("--expires takes a number and s, m, h, d or w, such as 90d; at most ten "
                           "years");
     status = find_holder(ctl, only, &order.principal_id);

@@ -4,6 +4,14 @@
 #include "store/migrations.h"
 #include "store/schema.h"
 
+/* How long to try where other sessions hold locks, a pg_dump for example. */
+#define PATIENCE_S (5 * 60)
+
+static void print_waiting(const char *holder)
+{
+    fprintf(stderr, "aditctl: waiting for a lock on the tables, maybe that of %s\n", holder);
+}
+
 static void print_applied(const char *name)
 {
     printf("applied %s\n", name);
@@ -11,10 +19,15 @@ static void print_applied(const char *name)
 
 int ctl_migrate(struct ctl *ctl)
 {
+    struct schema_migrating how = {.waiting = print_waiting, .applied = print_applied};
+    int64_t patience_s = PATIENCE_S;
     struct error err;
     bool has_responder;
 
-    if (!schema_migrate(ctl->pg, print_applied, &err) ||
+    if (ctl->options.wait && !ctl_read_duration(ctl->options.wait, &patience_s))
+        return ctl_misuse("--wait takes a number and s, m, h, d or w, such as 10m");
+    how.patience_ms = patience_s * 1000;
+    if (!schema_migrate(ctl->pg, &how, &err) ||
         !schema_has_responder(ctl->pg, &has_responder, &err))
         return ctl_fail_error(&err);
     printf("the schema is at version %d\n", migrations_latest);

@@ -2,11 +2,27 @@
 /* Migrations and grants. */
 #include "store/schema.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
 #include "base/buf.h"
+#include "base/clock.h"
 #include "store/migrations.h"
 
 #define MIGRATE_TIMEOUT_MS (10 * 60 * 1000)
-#define MAX_ROUNDS 5
+
+/* While a migration waits for a lock, requests wait behind it, and they give up after 2 seconds
+ * (wrap/pg). */
+#define LOCK_TIMEOUT_MS 1000
+#define FIRST_PAUSE_MS 1000
+#define LONGEST_PAUSE_MS 10000
+
+/* Bodies of functions in SQL ("RETURN ...") came with it. */
+#define OLDEST_SERVER 140000
+
+#define MIGRATION_LOCK "1633970548"
 
 static const struct pg_statement version_statement = {
     .name = "schema_version",
@@ -37,7 +53,8 @@ static const struct pg_statement grants_statement = {
         "'UPDATE')"
         " UNION ALL SELECT 'adit.' || p.proname || '(): EXECUTE', true FROM pg_proc AS p"
         " WHERE p.pronamespace = (SELECT n.oid FROM pg_namespace AS n WHERE n.nspname = 'adit')"
-        " AND p.proname IN ('new_revision', 'is_rekeying') AND NOT has_function_privilege(p.oid, 'EXECUTE')"
+        " AND p.proname IN ('new_revision', 'is_rekeying') AND NOT has_function_privilege(p.oid, "
+        "'EXECUTE')"
         " UNION ALL SELECT 'schema adit: USAGE', true"
         " WHERE NOT has_schema_privilege('adit', 'USAGE')"
         " UNION ALL SELECT 'schema adit: CREATE', false"
@@ -50,6 +67,28 @@ static const struct pg_statement responder_statement = {
     .name = "schema_responder",
     .sql = "SELECT EXISTS (SELECT FROM pg_roles AS r WHERE r.rolname = 'adit_responder'"
            " AND has_schema_privilege(r.oid, 'adit', 'USAGE'))",
+};
+
+static const struct pg_statement server_statement = {
+    .name = "schema_server",
+    .sql = "SELECT current_setting('server_version_num')",
+};
+
+/* Whoever has been in a transaction with our tables, or in a migration, for longest. */
+static const struct pg_statement holder_statement = {
+    .name = "schema_holder",
+    .sql = "SELECT format('process %s (%s) of %s%s', a.pid,"
+           " coalesce(nullif(a.application_name, ''), a.backend_type, 'unknown'),"
+           " coalesce(a.usename, 'the server'),"
+           " to_char(a.xact_start AT TIME ZONE 'UTC', '\", in a transaction since \"HH24:MI:SS\" "
+           "UTC\"'))"
+           " FROM pg_locks AS l JOIN pg_stat_activity AS a USING (pid)"
+           " WHERE l.granted AND a.pid <> pg_backend_pid() AND l.database ="
+           " (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())"
+           " AND (l.locktype = 'advisory' AND l.objid = " MIGRATION_LOCK
+           " OR l.relation IN (SELECT c.oid FROM pg_class AS c JOIN pg_namespace AS n"
+           " ON n.oid = c.relnamespace WHERE n.nspname = 'adit'))"
+           " ORDER BY a.xact_start LIMIT 1",
 };
 
 static const struct pg_statement clock_statement = {
@@ -74,8 +113,10 @@ bool schema_version(struct pg *pg, int *version, struct error *err)
  * The version is compared again under the lock. */
 static void write_script(struct buf *script, int version)
 {
-    buf_puts(script, "BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '1min';\n"
-                     "SELECT pg_advisory_xact_lock(1633970548);\n");
+    buf_printf(script,
+               "BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = %d;\n"
+               "SELECT pg_advisory_xact_lock(" MIGRATION_LOCK ");\n",
+               LOCK_TIMEOUT_MS);
     buf_puts(script, migrations_schema_sql);
     buf_printf(script,
                "DO $$ BEGIN IF (SELECT coalesce(max(version), 0) FROM adit.migration) <> %d THEN"
@@ -104,29 +145,96 @@ static bool run_migrations(struct pg *pg, int version, struct error *err)
     return ok;
 }
 
-bool schema_migrate(struct pg *pg, void (*applied)(const char *name), struct error *err)
+bool schema_check_server(struct pg *pg, int *version, struct error *err)
 {
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+
+    *version = 0;
+    if (!pg_run(pg, &server_statement, &params, &result, err))
+        return false;
+    *version = (int)strtol(pg_text(result, 0, 0).s, NULL, 10);
+    pg_result_free(result);
+    return *version >= OLDEST_SERVER ||
+           error_cause(err, ERR_INTERNAL,
+                       "the database is PostgreSQL %d.%d; Adit needs %d or newer", *version / 10000,
+                       *version % 10000, OLDEST_SERVER / 10000);
+}
+
+static void find_holder(struct pg *pg, char *holder, size_t size)
+{
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+    struct error ignored;
+
+    snprintf(holder, size, "a session that has ended meanwhile");
+    if (!pg_run(pg, &holder_statement, &params, &result, &ignored))
+        return;
+    if (pg_rows(result) > 0)
+        snprintf(holder, size, "%s", pg_text(result, 0, 0).s);
+    pg_result_free(result);
+}
+
+static void sleep_ms(int64_t ms)
+{
+    struct timespec pause = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000};
+
+    nanosleep(&pause, NULL);
+}
+
+/* Leaves the tables to requests for a while.  Returns false with *err where patience is at its end.
+ */
+static bool pause_for_locks(struct pg *pg, const struct schema_migrating *how, int64_t deadline_ms,
+                            int64_t *pause_ms, struct error *err)
+{
+    int64_t left_ms = deadline_ms - clock_steady_ms();
+    char holder[200];
+
+    find_holder(pg, holder, sizeof holder);
+    if (left_ms <= 0)
+        return error_cause(
+            err, ERR_DATABASE_TIMEOUT,
+            "nothing was changed: a lock stood in the way for too long, maybe that of "
+            "%s; run this again when it is done",
+            holder);
+    how->waiting(holder);
+    sleep_ms(*pause_ms < left_ms ? *pause_ms : left_ms);
+    *pause_ms = *pause_ms * 2 < LONGEST_PAUSE_MS ? *pause_ms * 2 : LONGEST_PAUSE_MS;
+    return true;
+}
+
+static void tell_applied(const struct schema_migrating *how, int version)
+{
+    for (int i = 0; i < migrations_n; i++) {
+        if (migrations[i].version > version)
+            how->applied(migrations[i].name);
+    }
+}
+
+bool schema_migrate(struct pg *pg, const struct schema_migrating *how, struct error *err)
+{
+    int64_t deadline_ms = clock_steady_ms() + how->patience_ms;
+    int64_t pause_ms = FIRST_PAUSE_MS;
+    int server;
     int version;
     int now;
 
-    for (int round = 0; round < MAX_ROUNDS; round++) {
+    if (!schema_check_server(pg, &server, err) || !schema_version(pg, &version, err))
+        return false;
+    while (!run_migrations(pg, version, err)) {
+        bool is_locked_out = strstr(err->cause, " 55P03 ") != NULL;
         struct error ignored;
 
-        if (!schema_version(pg, &version, err))
-            return false;
-        if (run_migrations(pg, version, err)) {
-            for (int i = 0; i < migrations_n; i++) {
-                if (migrations[i].version > version)
-                    applied(migrations[i].name);
-            }
-            return true;
-        }
         /* A failed script leaves its transaction open. */
         pg_script(pg, "ROLLBACK", 1000, &ignored);
-        if (!schema_version(pg, &now, &ignored) || now == version)
+        if (is_locked_out && !pause_for_locks(pg, how, deadline_ms, &pause_ms, err))
             return false;
+        if (!schema_version(pg, &now, &ignored) || (now == version && !is_locked_out))
+            return false;
+        version = now;
     }
-    return false;
+    tell_applied(how, version);
+    return true;
 }
 
 bool schema_check_grants(struct pg *pg,

@@ -9,10 +9,22 @@
 /* Reads the version of the schema, 0 where there is none.  Returns false with *err. */
 bool schema_version(struct pg *pg, int *version, struct error *err);
 
+/* Reads the version of the server, such as 150018 for 15.18, and returns whether it is one that the
+ * schema and the statements can be had on; if not, false with *err. */
+bool schema_check_server(struct pg *pg, int *version, struct error *err);
+
+/* How to migrate, and whom to tell. */
+struct schema_migrating {
+    int64_t patience_ms;                 /* how long to try while others hold locks in the way */
+    void (*waiting)(const char *holder); /* before each pause: who may be in the way */
+    void (*applied)(const char *name);   /* for each migration, once it has been committed */
+};
+
 /* Applies what is missing, and the grants, in one transaction under an advisory lock, so that
- * several can run at once.  Calls applied for each migration after the transaction has been
- * committed. Returns false with *err where nothing was changed. */
-bool schema_migrate(struct pg *pg, void (*applied)(const char *name), struct error *err);
+ * several can run at once.  Whoever needs a table waits behind a migration that waits for it: so
+ * that waits a second at a time, and leaves pauses.  Returns false with *err where nothing was
+ * changed. */
+bool schema_migrate(struct pg *pg, const struct schema_migrating *how, struct error *err);
 
 /* Calls found for each right that the responder's statements need and the connection's role lacks
  * (is_missing), and for each that it has and should not have.  Returns false with *err. */

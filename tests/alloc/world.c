@@ -56,9 +56,11 @@ static void nothing(const char *name)
 
 static void make_schema(struct world *world, struct pg *pg)
 {
+    const struct schema_migrating how = {
+        .patience_ms = 20000, .waiting = nothing, .applied = nothing};
     struct error err;
 
-    if (!schema_migrate(pg, nothing, &err))
+    if (!schema_migrate(pg, &how, &err))
         die("migrate", err.cause);
     run_sql(world, "CREATE ROLE alloc_responder LOGIN IN ROLE adit_responder;"
                    "CREATE UNIQUE INDEX ON adit.ssh_credential (account_id, fingerprint)");

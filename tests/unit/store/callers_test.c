@@ -322,6 +322,25 @@ static void rekey_and_purge(void)
     keyring_free(both);
 }
 
+static void no_name(const char *name)
+{
+    (void)name;
+}
+
+/* One who holds what migrations hold keeps others waiting, and is named. */
+static void migrate_in_vain(void)
+{
+    const struct schema_migrating how = {.waiting = no_name, .applied = no_name};
+    struct error err = {.code = ERR_NONE};
+    int version;
+
+    ck_assert(schema_check_server(tried.owner, &version, &err) && version >= 140000);
+    database_run(tried.responder, "BEGIN; SELECT pg_advisory_xact_lock(1633970548)");
+    ck_assert(!schema_migrate(tried.owner, &how, &err));
+    ck_assert_msg(strstr(err.cause, "(adit) of adit_tester") != NULL, "%s", err.cause);
+    database_run(tried.responder, "ROLLBACK");
+}
+
 /* Runs everything over one connection, and asks the server what it has prepared then. */
 START_TEST(statements_of_case_file)
 {
@@ -352,6 +371,7 @@ START_TEST(statements_of_case_file)
     pg_result_free(result);
     ck_assert(api_key_revoke(tried.owner, text_of("ak_x"), &found, &tried.err));
     rekey_and_purge();
+    migrate_in_vain();
     cases_run("statements.cases", check_statement);
     ck_assert_int_eq(database_number(tried.owner, "SELECT count(*) - 2"
                                                   " FROM pg_catalog.pg_prepared_statements"),

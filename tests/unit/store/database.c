@@ -74,9 +74,11 @@ static void ignore_name(const char *name)
 
 void database_migrate(struct pg *pg)
 {
+    const struct schema_migrating how = {
+        .patience_ms = 20000, .waiting = ignore_name, .applied = ignore_name};
     struct error err = {.code = ERR_NONE};
 
-    ck_assert_msg(schema_migrate(pg, ignore_name, &err), "%s", err.cause);
+    ck_assert_msg(schema_migrate(pg, &how, &err), "%s", err.cause);
 }
 
 void database_fill(struct pg *pg, struct accounts *accounts)

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: MIT
+"""Migrating the schema of an earlier version, under a responder that serves and behind sessions that
+hold locks, and what it says of a server that is too old."""
+import os
+import re
+import socket
+import subprocess
+import threading
+import time
+
+from adit import samples, stack
+from adit.case import Case, until
+
+SQL = os.path.join(stack.ROOT, "sql")
+OLDER = ("001_initial.sql", "002_revision.sql", "003_audit.sql", "004_idempotency.sql")
+TABLES = "adit.account, adit.principal, adit.api_key, adit.ssh_credential, adit.oauth_module"
+
+# A request waits behind the migration for a second, and gets its answer.
+SLOWEST_S = 2.5
+
+
+def read(name):
+    with open(os.path.join(SQL, name), encoding="utf-8") as file:
+        return file.read()
+
+
+class MigrateCase(Case):
+    stack_name = "migrate"
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.to_older(cls.stack)
+        cls.account = cls.stack.account()
+        cls.client = cls.stack.client(cls.account.admin.key)
+
+    @classmethod
+    def to_older(cls, shared):
+        """Gives the database the schema as it was before the latest migration."""
+        shared.psql("DROP SCHEMA adit CASCADE;" + read("schema.sql") + "".join(
+            "%s INSERT INTO adit.migration (version, name) VALUES (%d, '%s');"
+            % (read(name), int(name[:3]), name) for name in OLDER) +
+            "GRANT USAGE ON SCHEMA adit TO adit_responder;"
+            "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA adit TO adit_responder")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.stack.ctl("migrate")
+        super().tearDownClass()
+
+    def version(self):
+        return int(self.stack.psql("SELECT max(version) FROM adit.migration"))
+
+    def hold(self):
+        """As pg_dump holds the tables that it reads.  Returns the session, which the end of its input
+        ends."""
+        psql = subprocess.Popen(["psql", "-X", "-q", "-A", "-t"], stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE, text=True,
+                                env=dict(self.stack.pg_env(), PGAPPNAME="pg_dump"))
+        self.addCleanup(self.end, psql)
+        psql.stdin.write("BEGIN; LOCK TABLE %s IN ACCESS SHARE MODE;\n\\echo held\n" % TABLES)
+        psql.stdin.flush()
+        self.assertEqual(psql.stdout.readline(), "held\n")
+        return psql
+
+    def end(self, psql):
+        psql.stdin.close()
+        psql.wait(20)
+        psql.stdout.close()
+
+
+class Behind(MigrateCase):
+    def work(self, stop, n, answers):
+        path = "/edges/https/migrated/routes/r%d/oauth" % n
+        while not stop.is_set():
+            for ask in (lambda: self.client.get("/ssh_credentials"),
+                        lambda: self.client.put(path, {"enabled": False}),
+                        lambda: self.client.post("/ssh_credentials", samples.credential())):
+                started = time.monotonic()
+                answer = ask()
+                answers.append((time.monotonic() - started, answer.status))
+            time.sleep(0.02)
+
+    def test_locks_of_others(self):
+        """Requests are answered while it waits, and it is done soon after the others are."""
+        self.assertEqual(self.version(), 4)
+        dump = self.hold()
+        stop, answers = threading.Event(), []
+        workers = [threading.Thread(target=self.work, args=(stop, n, answers)) for n in range(4)]
+        for worker in workers:
+            worker.start()
+        migrate = subprocess.Popen([self.stack.env["ADITCTL"], "-c", self.stack.conf_path,
+                                    "migrate"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   text=True, env=stack.CLEAN_ENV)
+        try:
+            time.sleep(6.5)
+            self.assertIsNone(migrate.poll())
+            self.assertEqual(self.version(), 4)
+            n_before = len(answers)
+            self.end(dump)
+            said, complained = migrate.communicate(timeout=20)
+        finally:
+            stop.set()
+            for worker in workers:
+                worker.join()
+        self.assertEqual({status for _, status in answers} - {200, 201}, set())
+        self.assertGreater(n_before, 100)
+        self.assertLess(max(seconds for seconds, _ in answers), SLOWEST_S)
+        self.assertEqual(migrate.returncode, 0, complained)
+        self.assertIn("applied 005_", said)
+        self.assertRegex(complained, r"aditctl: waiting for a lock .* process \d+ \(pg_dump\) of"
+                         r" postgres, in a transaction since \d\d:\d\d:\d\d UTC\n")
+
+
+class GivesUp(MigrateCase):
+    def test_patience(self):
+        self.hold()
+        started = time.monotonic()
+        done = self.stack.ctl_run("migrate", "--wait", "1s")
+        self.assertLess(time.monotonic() - started, 8)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"nothing was changed: .* \(pg_dump\) of postgres")
+        self.assertEqual(self.version(), 4)
+
+    def test_no_time(self):
+        for value in "x", "5", "":
+            self.assertEqual(self.stack.ctl_run("migrate", "--wait", value).returncode, 2)
+
+
+class Result(MigrateCase):
+    def schema(self):
+        dump = stack.run(["pg_dump", "--schema-only", "--schema=adit"],
+                         env=self.stack.pg_env()).stdout
+        return re.sub(r"(?m)^\\(un)?restrict .*$", "", dump)
+
+    def test_same_as_from_nothing(self):
+        self.stack.ctl("migrate")
+        migrated = self.schema()
+        self.assertIn("record_update", migrated)
+        self.stack.psql("DROP SCHEMA adit CASCADE")
+        self.stack.ctl("migrate")
+        self.assertEqual(migrated, self.schema())
+
+
+class OldServer(Case):
+    """PostgreSQL 13, as far as aditctl can see: a proxy changes what the server says it is."""
+
+    stack_name = "migrate"
+
+    def setUp(self):
+        self.folder = stack.make_folder()
+        self.addCleanup(os.rmdir, self.folder)
+        self.path = os.path.join(self.folder, ".s.PGSQL.5432")
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(self.path)
+        os.chmod(self.path, 0o777)
+        self.listener.listen()
+        thread = threading.Thread(target=self.serve)
+        thread.start()
+        self.addCleanup(os.unlink, self.path)
+        self.addCleanup(self.listener.close)
+        self.addCleanup(thread.join)
+        self.addCleanup(self.listener.shutdown, socket.SHUT_RDWR)
+        self.number = self.stack.psql("SHOW server_version_num")
+
+    def serve(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            with client, socket.socket(socket.AF_UNIX) as server:
+                server.connect(os.path.join(self.stack.run_folder,
+                                            ".s.PGSQL." + self.stack.env["PGPORT"]))
+                upstream = threading.Thread(target=self.copy, args=(client, server))
+                upstream.start()
+                self.copy(server, client, self.number.encode(), b"130018")
+                upstream.join()
+
+    @staticmethod
+    def copy(source, target, old=b"", new=b""):
+        try:
+            while data := source.recv(65536):
+                target.sendall(data.replace(old, new) if old else data)
+        except OSError:
+            pass
+        for sock in source, target:
+            try:
+                sock.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def test_named(self):
+        conf = os.path.join(self.stack.folder, "old.conf")
+        with open(self.stack.conf_path, encoding="utf-8") as file:
+            text = file.read()
+        with open(conf, "w", encoding="utf-8") as file:
+            file.write(re.sub(r"host=\S+", "host=" + self.folder,
+                              re.sub(r"port=\d+", "port=5432", text)))
+        done = self.stack.ctl_run("migrate", conf=conf)
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn("the database is PostgreSQL 13.18; Adit needs 14 or newer", done.stderr)
+        done = self.stack.ctl_run("doctor", conf=conf)
+        self.assertRegex(done.stdout, "trouble +database +.*PostgreSQL 13.18; Adit needs 14")
+        until(lambda: self.stack.ctl_run("doctor").returncode == 0, "the real one is fine")
