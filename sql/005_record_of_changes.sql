@@ -83,3 +83,6 @@ CREATE TRIGGER record_change AFTER INSERT OR DELETE ON adit.api_key
 CREATE TRIGGER record_update AFTER UPDATE ON adit.api_key
     FOR EACH ROW WHEN (OLD.* IS DISTINCT FROM NEW.*)
     EXECUTE FUNCTION adit.record_change('digest');
+
+-- 'aditctl purge' goes through the table itself.
+DROP INDEX adit.idempotency_key_created_at;

@@ -52,7 +52,7 @@ static const struct command commands[] = {
      ctl_secrets_add_key, AS_OWNER},
     {"secrets", "rekey", "", NULL, "seal every secret anew under the key file's first key",
      ctl_secrets_rekey, AS_RESPONDER},
-    {"purge", NULL, "", NULL, "forget Idempotency-Keys that are older than a day", ctl_purge,
+    {"purge", NULL, "k", NULL, "forget Idempotency-Keys that are older than a day", ctl_purge,
      AS_RESPONDER},
     {"openapi", NULL, "", "FILE",
      "print the OpenAPI document in FILE under this deployment's names", ctl_openapi, AS_OWNER},
@@ -81,6 +81,7 @@ static const struct option_row option_rows[] = {
     {'r', "read-only", NULL, "may only read"},
     {'e', "expires", "TIME", "ends after this: a number and s, m, h, d or w, such as 90d"},
     {'d', "description", "TEXT", "what it is for"},
+    {'k', "audit-days", "DAYS", "remove changes recorded before that, too (as the tables' owner)"},
     {'w', "wait", "TIME", "how long to wait for locks of others in all (5m)"},
     {'p', "prefix", "/PATH", "the path that the interface lives under (else the root of the host)"},
     {'D', "docs", "PATH", "the folder of the reference (" ADIT_DOCS_PATH ")"},
@@ -324,6 +325,9 @@ static void set_option(struct ctl *ctl, int letter, const char *value)
     case 'd':
         ctl->options.description = value;
         break;
+    case 'k':
+        ctl->options.audit_days = value;
+        break;
     case 'w':
         ctl->options.wait = value;
         break;
@@ -412,8 +416,10 @@ static int run(struct ctl *ctl, const struct command *command)
     if (!conf_read(&ctl->conf, ctl->conf_path, reason)) {
         status = ctl_fail("%s", reason);
     } else {
-        ctl->pg = pg_new(command->role == AS_OWNER ? ctl->conf.admin_conninfo : ctl->conf.conninfo,
-                         &wait_alone);
+        /* What has been recorded is the owner's alone to remove. */
+        bool as_owner = command->role == AS_OWNER || ctl->options.audit_days;
+
+        ctl->pg = pg_new(as_owner ? ctl->conf.admin_conninfo : ctl->conf.conninfo, &wait_alone);
         status = ctl->pg ? command->run(ctl) : ctl_fail("out of memory");
     }
     pg_free(ctl->pg);

@@ -19,6 +19,7 @@ struct ctl_options {
     bool is_admin;
     bool read_only;
     const char *wait;
+    const char *audit_days;
     const char *prefix;
     const char *docs;
     const char *socket;

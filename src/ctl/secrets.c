@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* aditctl secrets, and aditctl purge. */
+#include <stdlib.h>
+
 #include "ctl/ctl.h"
+#include "store/audit_event.h"
 #include "store/idempotency_key.h"
 #include "store/keyring.h"
 #include "store/oauth_secret.h"
+
+/* A hundred years. */
+#define MAX_DAYS 36500
 
 int ctl_secrets_init(struct ctl *ctl)
 {
@@ -53,13 +59,32 @@ int ctl_secrets_rekey(struct ctl *ctl)
     return CTL_OK;
 }
 
+static bool read_days(const char *s, int64_t *days)
+{
+    char *end;
+
+    if (*s < '0' || *s > '9')
+        return false;
+    *days = strtoll(s, &end, 10);
+    return !*end && *days >= 1 && *days <= MAX_DAYS;
+}
+
 int ctl_purge(struct ctl *ctl)
 {
+    const char *audit_days = ctl->options.audit_days;
     struct error err;
+    int64_t days = 0;
     int64_t n;
 
+    if (audit_days && !read_days(audit_days, &days))
+        return ctl_misuse("--audit-days takes a number of days, 1 to %d", MAX_DAYS);
     if (!idempotency_key_purge(ctl->pg, &n, &err))
         return ctl_fail_error(&err);
     printf("%lld idempotency key%s removed\n", (long long)n, n == 1 ? "" : "s");
+    if (!audit_days)
+        return CTL_OK;
+    if (!audit_event_purge(ctl->pg, days, &n, &err))
+        return ctl_fail_error(&err);
+    printf("%lld event%s removed from the record of changes\n", (long long)n, n == 1 ? "" : "s");
     return CTL_OK;
 }

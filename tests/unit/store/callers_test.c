@@ -9,6 +9,7 @@
 #include "cases.h"
 #include "store/account.h"
 #include "store/api_key.h"
+#include "store/audit_event.h"
 #include "store/idempotency_key.h"
 #include "store/oauth_secret.h"
 #include "store/schema.h"
@@ -317,6 +318,8 @@ static void rekey_and_purge(void)
     ck_assert_int_eq(done.n_sealed, 0);
     ck_assert_int_eq(done.n_left, 1);
     ck_assert(idempotency_key_purge(tried.owner, &n, &tried.err));
+    ck_assert_int_eq(n, 0);
+    ck_assert(audit_event_purge(tried.owner, 1, &n, &tried.err));
     ck_assert_int_eq(n, 0);
     keyring_free(old);
     keyring_free(both);

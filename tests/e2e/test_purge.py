@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""aditctl purge: what it removes and what it leaves, in tables that are not small."""
+import re
+
+from adit.case import Case, until
+
+# Some thousand pages: many steps.
+N_KEYS = 40000
+
+
+class PurgeCase(Case):
+    stack_name = "aditctl"
+
+    def setUp(self):
+        self.account = self.stack.account("purged")
+
+    def count(self, table, where="true"):
+        return int(self.stack.psql("SELECT count(*) FROM adit.%s WHERE account_id = '%s' AND %s"
+                                   % (table, self.account.id, where)))
+
+
+class Keys(PurgeCase):
+    def setUp(self):
+        super().setUp()
+        self.stack.psql(
+            "INSERT INTO adit.idempotency_key (account_id, principal_id, key, request_digest,"
+            " base_url, id, revision, owner_id, description, metadata, acl, public_key, created_at)"
+            " SELECT '%s', '%s', 'k' || i, sha256(''), '', '', 0, '', '', '', '{}',"
+            " repeat('x', 500), now() - CASE WHEN i %% 10 = 0 THEN '23 hours'::interval"
+            " ELSE '25 hours' END FROM generate_series(1, %d) AS i; ANALYZE adit.idempotency_key"
+            % (self.account.id, self.account.admin.id, N_KEYS))
+        self.addCleanup(self.stack.psql, "DELETE FROM adit.idempotency_key WHERE account_id = '%s'"
+                        % self.account.id)
+
+    def blocks(self):
+        """How many blocks of the table sessions have looked at so far."""
+        return int(self.stack.psql(
+            "SELECT heap_blks_read + heap_blks_hit FROM pg_statio_user_tables"
+            " WHERE relid = 'adit.idempotency_key'::regclass"))
+
+    def test_all_that_are_old(self):
+        pages = int(self.stack.psql("SELECT pg_relation_size('adit.idempotency_key') / 8192"))
+        self.assertGreater(pages, 2000)
+        before = self.blocks()
+        n = N_KEYS * 9 // 10
+        self.assertRegex(self.stack.ctl("purge"), "^%d idempotency keys removed$" % n)
+        self.assertEqual(self.count("idempotency_key"), N_KEYS // 10)
+        self.assertEqual(self.count("idempotency_key", "created_at < now() - interval '1 day'"), 0)
+        # Sessions report when they end.
+        looked = until(lambda: self.blocks() - before - n, "the figures are there")
+        # Each row that is removed is one look; each page is gone through once.
+        self.assertLess(looked, n + 4 * pages)
+        self.assertEqual(self.stack.ctl("purge"), "0 idempotency keys removed")
+
+
+class Events(PurgeCase):
+    def setUp(self):
+        super().setUp()
+        # Older than what other tests have left: events are numbered as they come.
+        self.stack.psql("UPDATE adit.audit_event SET at = at - interval '100 days'")
+        self.account.person("bot")
+
+    def test_default_keeps_all(self):
+        before = self.count("audit_event")
+        self.assertGreater(before, 2)
+        self.assertNotIn("event", self.stack.ctl("purge"))
+        self.assertEqual(self.count("audit_event"), before)
+
+    def test_days(self):
+        self.stack.psql("INSERT INTO adit.audit_event (at, event, account_id, resource)"
+                        " SELECT now() - interval '50 days', 'x', '%s', 'x'"
+                        " FROM generate_series(1, 12000)" % self.account.id)
+        self.account.person("bot")
+        old = self.count("audit_event", "at < now() - interval '99 days'")
+        young = self.count("audit_event", "at > now() - interval '1 day'")
+        self.assertGreater(old, 2)
+        self.assertGreater(young, 0)
+        self.stack.ctl("purge", "--audit-days", "60")
+        self.assertEqual(self.count("audit_event", "at < now() - interval '99 days'"), 0)
+        # Younger ones may have lower numbers, where a clock was wrong: they stay, and keep others.
+        self.assertEqual(self.count("audit_event", "event = 'x'"), 12000)
+        self.stack.psql("DELETE FROM adit.audit_event WHERE at > now() - interval '1 day'"
+                        " AND id < (SELECT min(id) FROM adit.audit_event WHERE event = 'x')")
+        young = self.count("audit_event", "at > now() - interval '1 day'")
+        said = self.stack.ctl("purge", "--audit-days", "40")
+        self.assertTrue(re.search("^12000 events removed from the record of changes$", said, re.M),
+                        said)
+        self.assertEqual((self.count("audit_event"), young > 0), (young, True))
+
+    def test_not_by_the_responder(self):
+        conf = self.stack.folder + "/responder.conf"
+        text = self.stack.read_conf()
+        with open(conf, "w", encoding="utf-8") as file:
+            file.write(re.sub(r"(?m)^admin_conninfo *=.*\n", "", text))
+        done = self.stack.ctl_run("purge", "--audit-days", "1", conf=conf)
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn("42501", done.stderr)
+        self.assertGreater(self.count("audit_event"), 0)
+
+    def test_wrong_numbers(self):
+        for value in "0", "-1", "x", "1d", "", "36501", "99999999999999999999":
+            with self.subTest(value):
+                self.assertEqual(
+                    self.stack.ctl_run("purge", "--audit-days=" + value).returncode, 2)
