@@ -8,6 +8,7 @@
 #include "ctl/ctl.h"
 #include "store/keyring.h"
 #include "store/migrations.h"
+#include "store/oauth_secret.h"
 #include "store/schema.h"
 
 /* More than this between the two clocks, and the order of identifiers is not that of age. */
@@ -60,7 +61,7 @@ static void note_user(void)
         ok("user", ctl_user_name());
 }
 
-static void check_secrets(struct findings *findings, const struct conf *conf)
+static struct keyring *check_key_file(struct findings *findings, const struct conf *conf)
 {
     char reason[CONF_REASON_SIZE];
     struct keyring *keyring = keyring_load(conf->key_file, reason, sizeof reason);
@@ -69,7 +70,23 @@ static void check_secrets(struct findings *findings, const struct conf *conf)
         ok("secrets", conf->key_file);
     else
         trouble(findings, "secrets", reason);
-    keyring_free(keyring);
+    return keyring;
+}
+
+/* The other keys are needed for as long as there are some. */
+static void check_sealed(struct findings *findings, struct pg *pg, const struct keyring *keyring)
+{
+    struct error err;
+    int64_t n;
+
+    if (!oauth_secret_count_others(pg, keyring, &n, &err))
+        trouble_error(findings, "sealed", &err);
+    else if (n > 0)
+        line("note", "sealed",
+             "%lld under other keys than the first, %s: 'aditctl secrets rekey' seals them anew",
+             (long long)n, keyring_first(keyring));
+    else
+        line("ok", "sealed", "all under the first key, %s", keyring_first(keyring));
 }
 
 /* A database whose session is read-only takes no connection: see pg_connect(). */
@@ -146,13 +163,17 @@ static void check_clock(struct findings *findings, struct pg *pg)
 int ctl_doctor(struct ctl *ctl)
 {
     struct findings findings = {.n_troubles = 0};
+    struct keyring *keyring;
 
     note_user();
     ok("settings", ctl->conf.path ? ctl->conf.path : "no file; all are the defaults");
-    check_secrets(&findings, &ctl->conf);
+    keyring = check_key_file(&findings, &ctl->conf);
     if (check_server(&findings, ctl->pg) && check_schema(&findings, ctl->pg)) {
         check_grants(&findings, ctl->pg);
         check_clock(&findings, ctl->pg);
+        if (keyring)
+            check_sealed(&findings, ctl->pg, keyring);
     }
+    keyring_free(keyring);
     return findings.n_troubles ? CTL_FAILED : CTL_OK;
 }

@@ -48,14 +48,16 @@ int ctl_secrets_rekey(struct ctl *ctl)
         return ctl_fail("%s", reason);
     ok = oauth_secret_rekey(ctl->pg, keyring, print_unreadable, &done, &err);
     if (ok)
-        printf("%d secrets sealed under key %s\n", done.n_sealed, keyring_first(keyring));
+        printf("%lld secrets sealed under key %s\n", (long long)done.n_sealed,
+               keyring_first(keyring));
     keyring_free(keyring);
     if (!ok)
         return ctl_fail_error(&err);
     if (done.n_left > 0)
-        return ctl_fail("%d secrets are under other keys; run this again once every responder has "
-                        "the new key file",
-                        done.n_left);
+        return ctl_fail(
+            "%lld secrets are under other keys; run this again once every responder has "
+            "the new key file",
+            (long long)done.n_left);
     return CTL_OK;
 }
 

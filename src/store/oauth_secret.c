@@ -2,16 +2,22 @@
 /* Client secrets under seal. */
 #include "store/oauth_secret.h"
 
-#define BATCH 100
+/* Modules are gone through in the order of their key, so many at a time, whether their secrets are
+ * concerned or not: looking for the next few of ten million could take any time. */
+#define BATCH 1000
+#define COUNT_BATCH 10000
 
+#define BEHIND_LAST                                                                                \
+    " FROM adit.oauth_module AS m WHERE (m.account_id, m.edge_id, m.route_id)"                     \
+    " > ($2::text COLLATE \"C\", $3::text COLLATE \"C\", $4::text COLLATE \"C\")"                  \
+    " ORDER BY m.account_id, m.edge_id, m.route_id LIMIT $5::bigint"
+
+/* Only secrets under other keys have a value. */
 static const struct pg_statement list_statement = {
     .name = "oauth_secret_list",
     .sql = "SELECT m.account_id, m.edge_id, m.route_id, m.provider, m.client_secret_key_id,"
-           " m.client_secret_sealed FROM adit.oauth_module AS m"
-           " WHERE m.client_secret_key_id <> $1::text COLLATE \"C\""
-           " AND (m.account_id, m.edge_id, m.route_id)"
-           " > ($2::text COLLATE \"C\", $3::text COLLATE \"C\", $4::text COLLATE \"C\")"
-           " ORDER BY m.account_id, m.edge_id, m.route_id LIMIT $5::bigint",
+           " CASE WHEN m.client_secret_key_id <> $1::text COLLATE \"C\""
+           " THEN m.client_secret_sealed END" BEHIND_LAST,
 };
 
 enum list_column {
@@ -35,10 +41,15 @@ static const struct pg_statement seal_statement = {
 };
 
 static const struct pg_statement count_statement = {
-    .name = "oauth_secret_count_left",
-    .sql = "SELECT count(*) FROM adit.oauth_module AS m"
-           " WHERE m.client_secret_key_id <> $1::text COLLATE \"C\"",
+    .name = "oauth_secret_count",
+    .sql = "WITH w AS MATERIALIZED (SELECT m.account_id, m.edge_id, m.route_id,"
+           " m.client_secret_key_id" BEHIND_LAST ")"
+           " SELECT w.account_id, w.edge_id, w.route_id, (SELECT count(*) FROM w AS o"
+           " WHERE o.client_secret_key_id <> $1::text COLLATE \"C\") FROM w"
+           " ORDER BY w.account_id DESC, w.edge_id DESC, w.route_id DESC LIMIT 1",
 };
+
+#define COLUMN_COUNT 3
 
 struct keyring_place oauth_secret_place(struct text account_id, const struct oauth_route *route,
                                         int provider)
@@ -120,25 +131,31 @@ static bool seal_row(const struct rekeying *rekeying, const struct pg_result *re
     return true;
 }
 
-/* Seals the rows behind the one that *last names, and moves it on; its text belongs to *kept.  Sets
- * *n to their number. */
-static bool seal_batch(const struct rekeying *rekeying, struct pg_result **last, int *n,
+/* Runs the statement for the modules behind the last one in *batch, NULL at the beginning, and puts
+ * its rows there in the place of those. */
+static bool next_batch(struct pg *pg, const struct pg_statement *statement,
+                       const struct keyring *keyring, int64_t limit, struct pg_result **batch,
                        struct error *err)
 {
     struct pg_params params = {.n = 0};
     struct pg_result *result;
 
-    pg_add_text(&params, text_of(keyring_first(rekeying->keyring)));
+    pg_add_text(&params, text_of(keyring_first(keyring)));
     for (int column = COLUMN_ACCOUNT_ID; column <= COLUMN_ROUTE_ID; column++)
-        pg_add_text(&params, *last ? pg_text(*last, *n - 1, column) : text_of(""));
-    pg_add_int(&params, BATCH);
-    if (!pg_run(rekeying->pg, &list_statement, &params, &result, err))
+        pg_add_text(&params, *batch ? pg_text(*batch, pg_rows(*batch) - 1, column) : text_of(""));
+    pg_add_int(&params, limit);
+    if (!pg_run(pg, statement, &params, &result, err))
         return false;
-    pg_result_free(*last);
-    *last = result;
-    *n = pg_rows(result);
-    for (int row = 0; row < *n; row++) {
-        bool ok = seal_row(rekeying, result, row, err);
+    pg_result_free(*batch);
+    *batch = result;
+    return true;
+}
+
+static bool seal_batch(const struct rekeying *rekeying, const struct pg_result *batch,
+                       struct error *err)
+{
+    for (int row = 0; row < pg_rows(batch); row++) {
+        bool ok = pg_is_null(batch, row, COLUMN_SEALED) || seal_row(rekeying, batch, row, err);
 
         arena_reset(rekeying->arena);
         if (!ok)
@@ -147,17 +164,18 @@ static bool seal_batch(const struct rekeying *rekeying, struct pg_result **last,
     return true;
 }
 
-static bool count_left(const struct rekeying *rekeying, struct error *err)
+bool oauth_secret_count_others(struct pg *pg, const struct keyring *keyring, int64_t *n,
+                               struct error *err)
 {
-    struct pg_params params = {.n = 0};
-    struct pg_result *result;
+    struct pg_result *batch = NULL;
+    bool ok;
 
-    pg_add_text(&params, text_of(keyring_first(rekeying->keyring)));
-    if (!pg_run(rekeying->pg, &count_statement, &params, &result, err))
-        return false;
-    rekeying->done->n_left = (int)pg_int(result, 0, 0);
-    pg_result_free(result);
-    return true;
+    *n = 0;
+    while ((ok = next_batch(pg, &count_statement, keyring, COUNT_BATCH, &batch, err)) &&
+           pg_rows(batch) > 0)
+        *n += pg_int(batch, 0, COLUMN_COUNT);
+    pg_result_free(batch);
+    return ok;
 }
 
 bool oauth_secret_rekey(struct pg *pg, struct keyring *keyring,
@@ -168,15 +186,15 @@ bool oauth_secret_rekey(struct pg *pg, struct keyring *keyring,
     struct arena arena = {0};
     const struct rekeying rekeying = {
         .pg = pg, .keyring = keyring, .arena = &arena, .unreadable = unreadable, .done = done};
-    struct pg_result *last = NULL;
-    int n = 0;
+    struct pg_result *batch = NULL;
     bool ok;
 
     *done = (struct oauth_secret_rekeying){.n_sealed = 0};
     do
-        ok = seal_batch(&rekeying, &last, &n, err);
-    while (ok && n > 0);
-    pg_result_free(last);
+        ok = next_batch(pg, &list_statement, keyring, BATCH, &batch, err) &&
+             seal_batch(&rekeying, batch, err);
+    while (ok && pg_rows(batch) > 0);
+    pg_result_free(batch);
     arena_free(&arena);
-    return ok && count_left(&rekeying, err);
+    return ok && oauth_secret_count_others(pg, keyring, &done->n_left, err);
 }

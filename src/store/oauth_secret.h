@@ -12,8 +12,8 @@ struct keyring_place oauth_secret_place(struct text account_id, const struct oau
 
 /* What came of sealing anew. */
 struct oauth_secret_rekeying {
-    int n_sealed;
-    int n_left; /* secrets that are under another key still */
+    int64_t n_sealed;
+    int64_t n_left; /* secrets that are under another key still */
 };
 
 /* Seals every client secret that is not under the keyring's first key anew under it, while requests
@@ -23,5 +23,10 @@ bool oauth_secret_rekey(struct pg *pg, struct keyring *keyring,
                         void (*unreadable)(struct text edge_id, struct text route_id,
                                            const char *cause),
                         struct oauth_secret_rekeying *done, struct error *err);
+
+/* Counts the client secrets that are not under the keyring's first key.  Returns false with *err.
+ */
+bool oauth_secret_count_others(struct pg *pg, const struct keyring *keyring, int64_t *n,
+                               struct error *err);
 
 #endif

@@ -136,12 +136,42 @@ class Rekey(Case):
         self.assertEqual(self.secret(901), SECRET % 901)
         # It does not keep the others from being sealed anew, and is named.
         self.stack.ctl("secrets", "add-key")
+        self.assertRegex(self.stack.ctl("doctor"),
+                         r"note +sealed +[0-9]{2,} under other keys than the first, .*rekey")
         done = self.stack.ctl_run("secrets", "rekey")
         self.assertEqual(done.returncode, 1)
         self.assertIn("edge rekeyed, route r900: ", done.stderr)
         self.assertNotIn("hush", done.stderr + done.stdout)
         self.assert_ok(self.admin.put(path(900), body(900)))
         self.assertEqual(self.stack.ctl_run("secrets", "rekey").returncode, 0)
+        self.assertRegex(self.stack.ctl("doctor"), "ok +sealed +all under the first key")
+
+    def test_among_many(self):
+        """The one secret to be sealed anew stands behind many modules, and no statement looks at
+        more of them than it has time for: a policy for rows counts."""
+        self.assert_ok(self.admin.put(path(999), body(999)))
+        self.stack.psql(
+            "INSERT INTO adit.oauth_module (account_id, edge_id, route_id, enabled,"
+            " options_passthrough, inactivity_timeout, maximum_duration, auth_check_interval)"
+            " SELECT '%s', 'many', 'r' || i, true, false, 0, 0, 0"
+            " FROM generate_series(1, 25000) AS i;"
+            "ANALYZE adit.oauth_module;"
+            "CREATE FUNCTION public.look() RETURNS boolean LANGUAGE plpgsql COST 0.000001 AS $$"
+            "DECLARE n integer := 1 + coalesce(nullif(current_setting('test.n', true), ''), '0')"
+            "::integer; BEGIN PERFORM set_config('test.n', n::text, true);"
+            " IF n > 12000 THEN RAISE 'looks at too many'; END IF; RETURN true; END$$;"
+            "CREATE POLICY look ON adit.oauth_module USING (public.look());"
+            "ALTER TABLE adit.oauth_module ENABLE ROW LEVEL SECURITY" % self.home.id)
+        try:
+            self.stack.ctl("secrets", "add-key")
+            self.assertRegex(self.stack.ctl("doctor"), "note +sealed +[1-9]")
+            self.stack.ctl_run("secrets", "rekey", check=True)
+        finally:
+            self.stack.psql("ALTER TABLE adit.oauth_module DISABLE ROW LEVEL SECURITY;"
+                            "DROP FUNCTION public.look CASCADE;"
+                            "DELETE FROM adit.oauth_module WHERE edge_id = 'many'")
+        self.assertEqual(self.used_keys(), self.key_ids()[:1])
+        self.assertEqual(self.secret(999), SECRET % 999)
 
     def test_a_new_key_seals_at_once(self):
         """In every worker, also in those that have met no secret under it: what went under an old key
