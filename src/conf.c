@@ -112,8 +112,15 @@ static const char *check_base_url(struct conf *conf, char *value)
 
 static const char *check_conninfo(struct conf *conf, char *value)
 {
+    static char fault[240];
+    char reason[160];
+
     (void)conf;
-    return pg_conninfo_valid(value) ? NULL : "is no connection string of PostgreSQL's";
+    if (pg_conninfo_valid(value))
+        return NULL;
+    pg_conninfo_reason(value, reason, sizeof reason);
+    snprintf(fault, sizeof fault, "is no connection string of PostgreSQL's: %s", reason);
+    return fault;
 }
 
 static const char *check_path(struct conf *conf, char *value)

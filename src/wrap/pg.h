@@ -56,9 +56,11 @@ struct pg *pg_new(const char *conninfo, const struct wait *wait);
 /* Closes it.  NULL is fine. */
 void pg_free(struct pg *pg);
 
-/* Returns whether libpq can parse the conninfo.  Its reason is not told: it may quote a password.
- */
+/* Returns whether libpq can parse the conninfo. */
 bool pg_conninfo_valid(const char *conninfo);
+
+/* Says what is wrong with a conninfo that is not valid, without a word that may be a password's. */
+void pg_conninfo_reason(const char *conninfo, char *reason, size_t size);
 
 /* Calls seen() with each file that libpq may read when it connects: those that the conninfo, its
  * service and the environment name, and those in the home folder that are there. */

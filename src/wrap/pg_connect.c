@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "wrap/pg.h"
 
 #define HOST_TIMEOUT_S 2
 #define MAX_KEYWORDS 80
@@ -35,6 +36,49 @@ struct target {
 };
 
 static const char *const listed[] = {"host", "hostaddr", "port"};
+
+/* ---- what is wrong with a conninfo ---- */
+
+/* Writes libpq's own words. */
+static bool quote_reason(const char *conninfo, char *reason, size_t size)
+{
+    char *message = NULL;
+
+    PQconninfoFree(PQconninfoParse(conninfo, &message));
+    if (message)
+        snprintf(reason, size, "%.*s", (int)strcspn(message, "\n"), message);
+    PQfreemem(message);
+    return message != NULL;
+}
+
+/* Returns the beginning of the word that names the first password, or NULL. */
+static const char *find_password(const char *conninfo)
+{
+    const char *at = strstr(conninfo, "password");
+
+    while (at && at > conninfo && !strchr(" \t\r\n", at[-1]))
+        at--;
+    return at;
+}
+
+/* libpq quotes the word that it stumbles over.  What stands in front of a password has none in it,
+ * so libpq is shown that alone.  A URI may have one anywhere. */
+void pg_conninfo_reason(const char *conninfo, char *reason, size_t size)
+{
+    const char *password = find_password(conninfo);
+    char *before;
+
+    if (strstr(conninfo, "://")) {
+        snprintf(reason, size, "the URI is malformed, or names an unknown parameter");
+        return;
+    }
+    before = strndup(conninfo, password ? (size_t)(password - conninfo) : strlen(conninfo));
+    if (!before || !quote_reason(before, reason, size))
+        snprintf(reason, size,
+                 "at the password or behind it; a password with spaces needs quotes: "
+                 "password='...'");
+    free(before);
+}
 
 /* ---- hosts ---- */
 

@@ -124,7 +124,7 @@ class Files(ConfCase):
         ("a quote", "[service]\nbase_url = https://a/\"x\n", 2, ["base_url"]),
         ("a user", "[service]\nbase_url = https://u:p@a/\n", 2, ["base_url"]),
         ("conninfo no pairs", "[database]\nconninfo = nonsense\n", 2, ["conninfo"]),
-        ("conninfo with an unknown word", "[database]\nconninfo = hots=x\n", 2, ["conninfo"]),
+        ("conninfo with an unknown word", "[database]\nconninfo = hots=x\n", 2, ["conninfo", "option", "hots"]),
         ("admin_conninfo", "[database]\nadmin_conninfo = x y\n", 2, ["admin_conninfo"]),
         ("no key file", "[secrets]\nkey_file =\n", 2, ["key_file", "path"]),
         ("level", "[log]\nlevel = verbose\n", 2, ["level", "debug"]),

@@ -330,6 +330,39 @@ START_TEST(conninfos)
 }
 END_TEST
 
+/* Whatever is wrong, a word of the password is not told. */
+START_TEST(conninfo_reasons)
+{
+    static const struct {
+        const char *conninfo;
+        const char *says;
+    } cases[] = {
+        {"hots=/run dbname=adit", "invalid connection option \"hots\""},
+        {"dbname=adit pasword=hush", "invalid connection option \"pasword\""},
+        {"hots=/run password=hush", "invalid connection option \"hots\""},
+        {"host=/run nonsense password=hush", "after \"nonsense\""},
+        {"dbname='unfinished", "unterminated quoted string"},
+        {"dbname=adit password='hush", "behind it"},
+        {"dbname=adit password=hush hush=1", "behind it"},
+        {"dbname=adit password=hush hush", "behind it"},
+        {"dbname=adit sslpassword=hush hush", "behind it"},
+        {"password=hush hush", "behind it"},
+        {"password = hush\thush=hush", "behind it"},
+        {"postgresql://me:hu%shhush@h/d", "the URI is malformed"},
+        {"postgresql://me:hush@h/d?no_such=hush", "the URI is malformed"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char reason[160];
+
+        ck_assert_msg(!pg_conninfo_valid(cases[i].conninfo), "%s", cases[i].conninfo);
+        pg_conninfo_reason(cases[i].conninfo, reason, sizeof reason);
+        ck_assert_msg(strstr(reason, cases[i].says) != NULL, "%s: %s", cases[i].conninfo, reason);
+        ck_assert_msg(strstr(reason, "hush") == NULL, "%s: %s", cases[i].conninfo, reason);
+    }
+}
+END_TEST
+
 Suite *pg_value_suite(void)
 {
     Suite *suite = suite_create("wrap/pg_value");
@@ -342,6 +375,7 @@ Suite *pg_value_suite(void)
     tcase_add_test(params, array_literals);
     tcase_add_test(params, array_not_given);
     tcase_add_test(params, conninfos);
+    tcase_add_test(params, conninfo_reasons);
     tcase_add_test(results, numbers);
     tcase_add_test(results, flags_and_nulls);
     tcase_add_test(results, text_and_bytes);
