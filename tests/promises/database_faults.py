@@ -8,6 +8,7 @@ all are.
 """
 import concurrent.futures
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -258,6 +259,65 @@ class Changes(DatabaseCase):
     def move_tables(self, tablespace):
         for table in TABLES:
             self.stack.psql("ALTER TABLE adit.%s SET TABLESPACE %s" % (table, tablespace))
+
+
+class WalDisk(DatabaseCase):
+    def test_wal_disk_full(self):
+        """The disk of the write-ahead log is full, so that PostgreSQL ends itself; it is given
+        room, and is started where it has not come back."""
+        size = 24 + self.wal_size_mb()
+        with SmallDisk(self.cluster, "%dm" % size) as disk:
+            self.move_wal(disk.make_folder("wal"))
+            try:
+                self.setUp()
+                self.under_load(lambda: self.fill(disk))
+                self.figure("ends of PostgreSQL's own accord", self.n_panics(), "PANICs", at_least=1)
+            finally:
+                self.move_wal(None)
+
+    @property
+    def wal(self):
+        return os.path.join(self.cluster.data, "pg_wal")
+
+    def wal_size_mb(self):
+        return int(self.stack.psql("SELECT sum(size)::bigint / 1048576 FROM pg_ls_waldir()"))
+
+    def move_wal(self, folder):
+        """Moves it to a folder and leaves a link, or brings it back."""
+        self.cluster.stop()
+        if folder:
+            stack.run(["cp", "-a", self.wal + "/.", folder])
+            os.rename(self.wal, self.wal + ".kept")
+            os.symlink(folder, self.wal)
+        else:
+            linked = os.readlink(self.wal)
+            os.unlink(self.wal)
+            shutil.rmtree(self.wal + ".kept")
+            shutil.copytree(linked, self.wal, copy_function=shutil.copy2)
+            stack.run(["chown", "-R", "--reference=" + self.cluster.data, self.wal])
+        self.cluster.start()
+
+    def n_panics(self):
+        with open(os.path.join(self.cluster.folder, "log"), encoding="utf-8") as file:
+            return file.read().count("PANIC:")
+
+    def fill(self, disk):
+        disk.fill()
+        try:
+            # Each takes a segment, of which some may be there for use again.
+            until(lambda: self.stack.psql_run("SELECT pg_switch_wal(), txid_current()").returncode,
+                  "there is no segment left")
+            time.sleep(scaled(1, 5))
+        finally:
+            disk.clear()
+        until(self.is_back, "the database is ready", 60)
+        return time.monotonic()
+
+    def is_back(self):
+        if not self.cluster.is_alive():
+            self.cluster.start_detached()
+            until(self.cluster.is_alive, "the postmaster has written down who it is")
+        return wire.takes_connections(self.cluster.socket_path)
 
 
 class SmallDisk:

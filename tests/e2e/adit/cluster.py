@@ -87,6 +87,13 @@ class Cluster:
         with open(os.path.join(self.data, "postmaster.pid"), encoding="utf-8") as file:
             return int(file.readline())
 
+    def is_alive(self):
+        """Whether there is a postmaster: it ends where it cannot recover."""
+        try:
+            return os.path.exists("/proc/%d/exe" % self.postmaster)
+        except (OSError, ValueError):
+            return False
+
     def signal(self, number):
         os.kill(self.postmaster, number)
 
