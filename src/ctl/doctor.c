@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "ctl/ctl.h"
+#include "store/account.h"
 #include "store/keyring.h"
 #include "store/migrations.h"
 #include "store/oauth_secret.h"
@@ -99,7 +100,7 @@ static bool check_server(struct findings *findings, struct pg *pg)
         trouble_error(findings, "database", &err);
         return false;
     }
-    line("ok", "database", "PostgreSQL %d.%d, which takes writes", version / 10000,
+    line("ok", "database", "PostgreSQL %d.%d, in a session that may write", version / 10000,
          version % 10000);
     return true;
 }
@@ -142,6 +143,21 @@ static void check_grants(struct findings *findings, struct pg *pg)
         ok("grants", "the responder's role has all that it needs");
 }
 
+/* A change is somebody's: before there is a User or Bot, none can be tried. */
+static void check_writes(struct findings *findings, struct pg *pg)
+{
+    char only[IDENT_SIZE];
+    struct error err = {.code = ERR_NONE};
+    int n = 0;
+
+    if (!principal_find_only(pg, only, &n, &err) && n == 0 && err.code == ERR_NONE)
+        return;
+    if (err.code == ERR_NONE && schema_try_write(pg, &err))
+        ok("writes", "a change was made, and taken back");
+    else
+        trouble_error(findings, "writes", &err);
+}
+
 static void check_clock(struct findings *findings, struct pg *pg)
 {
     struct error err;
@@ -170,6 +186,7 @@ int ctl_doctor(struct ctl *ctl)
     keyring = check_key_file(&findings, &ctl->conf);
     if (check_server(&findings, ctl->pg) && check_schema(&findings, ctl->pg)) {
         check_grants(&findings, ctl->pg);
+        check_writes(&findings, ctl->pg);
         check_clock(&findings, ctl->pg);
         if (keyring)
             check_sealed(&findings, ctl->pg, keyring);

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "store/migrations.h"
 
+#define TRY_TIMEOUT_MS 4000
 #define MIGRATE_TIMEOUT_MS (10 * 60 * 1000)
 
 /* While a migration waits for a lock, requests wait behind it, and they give up after 2 seconds
@@ -262,6 +263,24 @@ bool schema_has_responder(struct pg *pg, bool *has, struct error *err)
     *has = pg_bool(result, 0, 0);
     pg_result_free(result);
     return true;
+}
+
+/* More than a page has room for, so that tables have to grow where they have no room left. */
+static const char try_write_sql[] =
+    "BEGIN; INSERT INTO adit.mutual_tls_module"
+    " (account_id, edge_id, enabled, certificate_authority_ids)"
+    " SELECT p.account_id, 'adit-doctor-' || gen_random_uuid(), false,"
+    " ARRAY(SELECT gen_random_uuid()::text FROM generate_series(1, 1000))"
+    " FROM adit.principal AS p LIMIT 1; ROLLBACK";
+
+bool schema_try_write(struct pg *pg, struct error *err)
+{
+    struct error ignored;
+    bool ok = pg_script(pg, try_write_sql, TRY_TIMEOUT_MS, err);
+
+    if (!ok)
+        pg_script(pg, "ROLLBACK", 1000, &ignored);
+    return ok;
 }
 
 bool schema_clock(struct pg *pg, int64_t *ms, struct error *err)

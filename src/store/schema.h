@@ -36,6 +36,12 @@ bool schema_check_grants(struct pg *pg,
  * migrates may not create roles, there is none.  Returns false with *err. */
 bool schema_has_responder(struct pg *pg, bool *has, struct error *err);
 
+/* Makes a change of some kilobytes as the responder does, and takes it back: whether the session
+ * may write says nothing of the disk.  Without a User or Bot it does nothing.  Returns false with
+ * *err.
+ */
+bool schema_try_write(struct pg *pg, struct error *err);
+
 /* Reads the database's clock, in milliseconds since 1970. */
 bool schema_clock(struct pg *pg, int64_t *ms, struct error *err);
 

@@ -471,7 +471,7 @@ class Doctor(CtlCase):
         done = self.doctor()
         self.assertEqual(done.returncode, 0, done)
         self.assertNotIn("trouble", done.stdout)
-        for what in ("settings", "secrets", "database", "schema", "grants", "clock"):
+        for what in ("settings", "secrets", "database", "schema", "grants", "writes", "clock"):
             self.assertIn(what, done.stdout)
 
     def assert_trouble(self, word, break_sql, mend_sql):
@@ -496,9 +496,24 @@ class Doctor(CtlCase):
              "UPDATE adit.migration SET version = -version"),
             ("the schema is missing", "schema", "ALTER SCHEMA adit RENAME TO away",
              "ALTER SCHEMA away RENAME TO adit"),
+            ("no room on the disk", "writes",
+             "CREATE FUNCTION public.full() RETURNS trigger LANGUAGE plpgsql AS"
+             " $$BEGIN RAISE 'could not extend file' USING ERRCODE = '53100'; END$$;"
+             "CREATE TRIGGER full_disk BEFORE INSERT ON adit.mutual_tls_module"
+             " FOR EACH STATEMENT EXECUTE FUNCTION public.full()",
+             "DROP FUNCTION public.full CASCADE"),
             ("the role may not log in", "database", "ALTER ROLE adit NOLOGIN",
              "ALTER ROLE adit LOGIN"),
         ], self.assert_trouble)
+
+    def test_leaves_nothing(self):
+        self.stack.home.admin.issue()
+        before = self.stack.dump()
+        self.assertRegex(self.doctor().stdout, r"ok +writes ")
+        after = self.stack.dump()
+        # Numbers of events may be missing.
+        last = r"(?m)^SELECT pg_catalog.setval.*$"
+        self.assertEqual(re.sub(last, "", after), re.sub(last, "", before))
 
     def test_more_than_needed(self):
         """A responder that could make keys is worth a word; whether it is trouble is left open."""

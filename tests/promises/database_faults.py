@@ -251,6 +251,7 @@ class Changes(DatabaseCase):
                     "/ssh_credentials", samples.credential(metadata="x" * size)),
                     lambda answer: answer.status != 201, "a write is refused")
                 self.assert_error(refused, 9031)
+            self.assertRegex(self.stack.ctl_run("doctor").stdout, "trouble +writes .*53100")
             time.sleep(scaled(0.5, 5))
         finally:
             disk.clear()
