@@ -21,11 +21,6 @@ BEGIN
 END
 $$;
 
-DROP TRIGGER renew_revision ON adit.oauth_module;
-CREATE TRIGGER renew_revision BEFORE UPDATE ON adit.oauth_module
-    FOR EACH ROW WHEN (OLD.* IS DISTINCT FROM NEW.*)
-    EXECUTE FUNCTION adit.renew_revision();
-
 -- Its arguments are the columns that hold secrets.  adit.caller is what the responder's statements
 -- say of the request: "<principal> <API key> <operation>".  It runs as the owner of the tables, so
 -- that nobody else has to be able to write events.
@@ -67,22 +62,27 @@ BEGIN
 END
 $$;
 
-DROP TRIGGER record_change ON adit.account;
-DROP TRIGGER record_change ON adit.principal;
+-- Tables are locked in the order in which requests lock them.
 DROP TRIGGER record_change ON adit.api_key;
-CREATE TRIGGER record_change AFTER INSERT OR DELETE ON adit.account
-    FOR EACH ROW EXECUTE FUNCTION adit.record_change();
-CREATE TRIGGER record_update AFTER UPDATE ON adit.account
-    FOR EACH ROW WHEN (OLD.* IS DISTINCT FROM NEW.*) EXECUTE FUNCTION adit.record_change();
-CREATE TRIGGER record_change AFTER INSERT OR DELETE ON adit.principal
-    FOR EACH ROW EXECUTE FUNCTION adit.record_change();
-CREATE TRIGGER record_update AFTER UPDATE ON adit.principal
-    FOR EACH ROW WHEN (OLD.* IS DISTINCT FROM NEW.*) EXECUTE FUNCTION adit.record_change();
 CREATE TRIGGER record_change AFTER INSERT OR DELETE ON adit.api_key
     FOR EACH ROW EXECUTE FUNCTION adit.record_change('digest');
 CREATE TRIGGER record_update AFTER UPDATE ON adit.api_key
     FOR EACH ROW WHEN (OLD.* IS DISTINCT FROM NEW.*)
     EXECUTE FUNCTION adit.record_change('digest');
+DROP TRIGGER record_change ON adit.principal;
+CREATE TRIGGER record_change AFTER INSERT OR DELETE ON adit.principal
+    FOR EACH ROW EXECUTE FUNCTION adit.record_change();
+CREATE TRIGGER record_update AFTER UPDATE ON adit.principal
+    FOR EACH ROW WHEN (OLD.* IS DISTINCT FROM NEW.*) EXECUTE FUNCTION adit.record_change();
+DROP TRIGGER record_change ON adit.account;
+CREATE TRIGGER record_change AFTER INSERT OR DELETE ON adit.account
+    FOR EACH ROW EXECUTE FUNCTION adit.record_change();
+CREATE TRIGGER record_update AFTER UPDATE ON adit.account
+    FOR EACH ROW WHEN (OLD.* IS DISTINCT FROM NEW.*) EXECUTE FUNCTION adit.record_change();
+DROP TRIGGER renew_revision ON adit.oauth_module;
+CREATE TRIGGER renew_revision BEFORE UPDATE ON adit.oauth_module
+    FOR EACH ROW WHEN (OLD.* IS DISTINCT FROM NEW.*)
+    EXECUTE FUNCTION adit.renew_revision();
 
 -- 'aditctl purge' goes through the table itself.
 DROP INDEX adit.idempotency_key_created_at;

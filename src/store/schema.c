@@ -223,7 +223,8 @@ bool schema_migrate(struct pg *pg, const struct schema_migrating *how, struct er
     if (!schema_check_server(pg, &server, err) || !schema_version(pg, &version, err))
         return false;
     while (!run_migrations(pg, version, err)) {
-        bool is_locked_out = strstr(err->cause, " 55P03 ") != NULL;
+        bool is_locked_out =
+            strstr(err->cause, " 55P03 ") != NULL || strstr(err->cause, " 40P01 ") != NULL;
         struct error ignored;
 
         /* A failed script leaves its transaction open. */
