@@ -299,12 +299,14 @@ static bool socket_fault(const struct log *log, const char *path, const char *wh
     return cannot_start(log, reason);
 }
 
-/* A socket file that nobody listens on is what an earlier run left behind. */
+/* A socket file that nobody listens on is what an earlier run left behind.  It is known by one error
+ * alone: any other may come of a socket that is in use, by a responder that is busy, say, or that
+ * this user may not connect to. */
 static bool remove_stale(const struct sockaddr_un *address, const struct log *log)
 {
     struct stat status;
     int fd;
-    int connected;
+    int fault;
 
     if (lstat(address->sun_path, &status) != 0)
         return true;
@@ -312,11 +314,13 @@ static bool remove_stale(const struct sockaddr_un *address, const struct log *lo
         errno = EEXIST;
         return socket_fault(log, address->sun_path, "cannot listen");
     }
-    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    connected = connect(fd, (const struct sockaddr *)address, sizeof *address);
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return socket_fault(log, address->sun_path, "cannot listen");
+    fault = connect(fd, (const struct sockaddr *)address, sizeof *address) == 0 ? EADDRINUSE : errno;
     close(fd);
-    if (connected == 0) {
-        errno = EADDRINUSE;
+    if (fault != ECONNREFUSED) {
+        errno = fault == EAGAIN ? EADDRINUSE : fault;
         return socket_fault(log, address->sun_path, "cannot listen");
     }
     return unlink(address->sun_path) == 0 ||
@@ -338,6 +342,8 @@ static bool open_socket(struct process *process, const struct options *options)
     if (!remove_stale(&address, log))
         return false;
     process->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (process->listen_fd < 0)
+        return socket_fault(log, options->socket_path, "cannot listen");
     old_mask = umask(0777 & ~options->socket_mode);
     bound = bind(process->listen_fd, (const struct sockaddr *)&address, sizeof address);
     umask(old_mask);

@@ -2,12 +2,15 @@
 """Settings files and command lines that stop the start, with file, line and reason."""
 import os
 import shutil
+import socket
 import subprocess
 
 from adit import stack
 from adit.case import Case
+from adit.programs import without_calls
 
 PROGRAM = os.path.join(stack.BUILD, "adit.fcgi")
+SOCKET_CALL = {"x86_64": 41, "aarch64": 198}
 KEY_LINE = "k1 " + "ab" * 32 + "\n"
 
 
@@ -27,14 +30,14 @@ class ConfCase(Case):
         self.write(text, self.key_file)
         os.chmod(self.key_file, mode)
 
-    def start(self, *arguments, **environment):
+    def start(self, *arguments, preexec_fn=None, **environment):
         """Runs the program as CGI without a request, which ends in any case."""
         return subprocess.run([PROGRAM, *arguments], stdin=subprocess.DEVNULL, timeout=20,
-                              capture_output=True, text=True,
+                              capture_output=True, text=True, preexec_fn=preexec_fn,
                               env={**stack.CLEAN_ENV, **environment})
 
-    def assert_stops(self, says, *arguments, **environment):
-        done = self.start(*arguments or ("-c", self.conf), **environment)
+    def assert_stops(self, says, *arguments, **options):
+        done = self.start(*arguments or ("-c", self.conf), **options)
         self.assertEqual(done.returncode, 1, done)
         self.assertEqual(done.stdout, "")
         for part in says:
@@ -344,6 +347,29 @@ class CommandLine(ConfCase):
             used = os.path.join(self.stack.run_folder, "adit.sock")
             self.assert_stops([used, "in use"], "-c", self.conf, "--listen", "unix:" + used)
             self.assertEqual(self.nobody.get("/livez").status, 200)
+
+    def test_sockets_in_use(self):
+        """Whatever keeps it from asking who listens, a socket that is there stays."""
+        path = os.path.join(self.folder, "sock")
+        self.write("")
+        rows = [("a backlog that is full", "in use", None),
+                ("no socket to be had", "not implemented",
+                 without_calls([SOCKET_CALL[os.uname().machine]]))]
+        with socket.socket(socket.AF_UNIX) as listener, socket.socket(socket.AF_UNIX) as waiting:
+            listener.bind(path)
+            listener.listen(0)
+            waiting.connect(path)
+            for name, says, preexec_fn in rows:
+                with self.subTest(name):
+                    self.assert_stops([path, says], "-c", self.conf, "--listen", "unix:" + path,
+                                      preexec_fn=preexec_fn)
+                    self.assertTrue(os.path.exists(path))
+        with self.subTest("another kind of socket"):
+            datagrams = os.path.join(self.folder, "datagrams")
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as receiver:
+                receiver.bind(datagrams)
+                self.assert_stops([datagrams], "-c", self.conf, "--listen", "unix:" + datagrams)
+                self.assertTrue(os.path.exists(datagrams))
 
     def test_mode_of_the_socket(self):
         used = os.path.join(self.stack.run_folder, "adit.sock")

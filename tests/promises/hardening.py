@@ -8,14 +8,13 @@ import os
 import re
 import shutil
 import socket
-import struct
 import subprocess
 import tempfile
 
 from adit import fastcgi, stack
 from adit.case import until
 from adit.client import check_answer
-from adit.programs import Responder, as_service, variables
+from adit.programs import Responder, as_service, variables, without_calls
 from promise import PromiseCase
 
 # Landlock's three system calls, on every processor.
@@ -75,33 +74,6 @@ class Binaries(PromiseCase):
         self.count("them", lambda path: re.search(r"__(memcpy|v?snprintf|v?fprintf|printf|explicit_"
                                                   r"bzero|read)_chk", output("nm", "-D", path))
                    is not None)
-
-
-def without_calls(calls, seccomp=True):
-    """Returns what makes a process one on a kernel without these system calls, or without seccomp
-    filters of its own: a filter, for subprocess's preexec_fn."""
-    ld_call, ld_arg, equal, result = 0x20, 0x20, 0x15, 0x06
-    enosys, einval, allow = 0x50000 | 38, 0x50000 | 22, 0x7FFF0000
-    steps = [(ld_call, 0, 0, 0)]
-    for call in calls:
-        steps += [(equal, 0, 1, call), (result, 0, 0, enosys)]
-    if not seccomp:
-        # prctl(PR_SET_SECCOMP, ...)
-        number = {"x86_64": 157, "aarch64": 167}[os.uname().machine]
-        steps += [(equal, 0, 3, number), (ld_arg, 0, 0, 16), (equal, 0, 1, 22),
-                  (result, 0, 0, einval)]
-    steps += [(result, 0, 0, allow)]
-    program = b"".join(struct.pack("HBBI", *step) for step in steps)
-
-    def apply():
-        import ctypes
-        libc = ctypes.CDLL(None, use_errno=True)
-        buffer = ctypes.create_string_buffer(program, len(program))
-        filter_ = ctypes.create_string_buffer(
-            struct.pack("HxxxxxxP", len(steps), ctypes.addressof(buffer)), 16)
-        if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, filter_, 0, 0) != 0:
-            raise OSError(ctypes.get_errno(), "prctl")
-    return apply
 
 
 class Confinement(PromiseCase):
