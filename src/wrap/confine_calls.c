@@ -224,18 +224,19 @@ static void refuse_others(struct program *program, uint32_t call)
     end(program, SECCOMP_RET_ALLOW);
 }
 
-/* PostgreSQL, the log and name services need these families, and netlink for a look at the
- * network's addresses. */
+/* PostgreSQL, the log and name services need these families, and no other.  The resolver asks netlink
+ * which addresses the machine has, to put those that it found in order, and goes on without where
+ * there is none; systemd/adit.service has the same list. */
 static void refuse_sockets(struct program *program)
 {
-    static const uint32_t families[] = {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK};
+    static const uint32_t families[] = {AF_UNIX, AF_INET, AF_INET6};
     const uint8_t n = sizeof families / sizeof families[0];
 
     on_call(program, SYS_socket, (uint8_t)(n + 3));
     load_argument(program, 0);
     for (uint8_t i = 0; i < n; i++)
         add(program, BPF_JMP | BPF_JEQ | BPF_K, families[i], (uint8_t)(n - i), 0);
-    refuse(program, EPERM);
+    refuse(program, EAFNOSUPPORT);
     end(program, SECCOMP_RET_ALLOW);
 }
 

@@ -5,9 +5,11 @@
 
 #include <check.h>
 #include <errno.h>
+#include <netdb.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -95,6 +97,34 @@ START_TEST(newer_calls)
 }
 END_TEST
 
+static int ask_for_addresses(void)
+{
+    return error_of(socket(AF_NETLINK, SOCK_RAW, 0));
+}
+
+/* With flags by which the resolver asks netlink which addresses the machine has. */
+static int resolve_name(void)
+{
+    struct addrinfo hints = {.ai_flags = AI_ADDRCONFIG, .ai_socktype = SOCK_STREAM};
+    struct addrinfo *found = NULL;
+    int error = getaddrinfo("localhost", "5432", &hints, &found);
+
+    if (error == 0)
+        freeaddrinfo(found);
+    return error == 0 ? 0 : 1;
+}
+
+START_TEST(sockets)
+{
+    int refused = confined(ask_for_addresses);
+
+    if (refused < 0)
+        return;
+    ck_assert_int_eq(refused, EAFNOSUPPORT);
+    ck_assert_int_eq(confined(resolve_name), 0);
+}
+END_TEST
+
 START_TEST(other_processes)
 {
     int refused = confined(signal_parent);
@@ -115,6 +145,7 @@ Suite *confine_calls_suite(void)
 
     tcase_add_test(tcase, other_processes);
     tcase_add_test(tcase, newer_calls);
+    tcase_add_test(tcase, sockets);
     suite_add_tcase(suite, tcase);
     return suite;
 }
