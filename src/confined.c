@@ -27,12 +27,35 @@ static void allow_file(void *confinement, const char *path)
     confine_allow_file(confinement, path);
 }
 
+/* What Kerberos' variables may hold besides a file's name: that of a folder of caches, and several
+ * names of settings, with colons between. */
+static void allow_kerberos(struct confinement *confinement)
+{
+    const char *cache = getenv("KRB5CCNAME");
+    const char *settings = getenv("KRB5_CONFIG");
+    const char *keytab = getenv("KRB5_CLIENT_KTNAME");
+
+    if (cache && strncmp(cache, "DIR:", 4) == 0)
+        confine_allow_folder(confinement, cache + 4);
+    while (settings && *settings) {
+        size_t len = strcspn(settings, ":");
+        char *path = strndup(settings, len);
+
+        confine_allow_file(confinement, path);
+        free(path);
+        settings += len + (settings[len] == ':');
+    }
+    if (keytab)
+        confine_allow_file(confinement, keytab + (strncmp(keytab, "FILE:", 5) == 0 ? 5 : 0));
+}
+
 /* Folders of certificates, on the system's side and on the operator's. */
 static void allow_folders(struct confinement *confinement, const char *conninfo)
 {
     confine_allow_folder(confinement, getenv("SSL_CERT_DIR"));
     confine_allow_folder(confinement, getenv("OPENSSL_MODULES"));
     pg_see_files(conninfo, allow_file, confinement);
+    allow_kerberos(confinement);
 }
 
 static void confine(struct confinement *confinement, const struct conf *conf)

@@ -8,13 +8,14 @@ import os
 import re
 import shutil
 import socket
+import struct
 import subprocess
 import tempfile
 
 from adit import fastcgi, stack
 from adit.case import until
 from adit.client import check_answer
-from adit.programs import Responder, as_service, variables, without_calls
+from adit.programs import ENV, Responder, as_service, variables, without_calls
 from promise import PromiseCase
 
 # Landlock's three system calls, on every processor.
@@ -287,3 +288,100 @@ class Reconnects(PromiseCase):
             refused = self.ask(responder)
         self.figure("connections with renewed files", renewed, exactly=3)
         self.figure("status with another authority's", refused, exactly=503)
+
+
+def keytab(realm, name):
+    """A Kerberos keytab with one key of one name, as MIT's documentation of the format has it."""
+    def text(value):
+        return struct.pack(">H", len(value)) + value.encode()
+    entry = (struct.pack(">H", 1) + text(realm) + text(name) + struct.pack(">IIB", 1, 0, 1)
+             + struct.pack(">HH", 18, 32) + bytes(32))
+    return b"\x05\x02" + struct.pack(">i", len(entry)) + entry
+
+
+def der(tag, *parts):
+    """A value in DER, of up to 127 bytes."""
+    content = b"".join(parts)
+    return bytes((tag, len(content))) + content
+
+
+def cache(realm, name):
+    """A Kerberos cache, version 4 of the format, with a ticket to get tickets that nobody gave."""
+    def text(value):
+        return struct.pack(">I", len(value)) + value
+
+    def principal(*names):
+        return struct.pack(">II", 1, len(names)) + b"".join(map(text, (realm, *names)))
+    realm, name = realm.encode(), name.encode()
+    names = der(0x30, der(0xA0, der(2, b"\2")), der(0xA1, der(0x30, der(0x1B, b"krbtgt"),
+                                                             der(0x1B, realm))))
+    sealed = der(0x30, der(0xA0, der(2, bytes((18,)))), der(0xA2, der(4, bytes(16))))
+    ticket = der(0x61, der(0x30, der(0xA0, der(2, b"\5")), der(0xA1, der(0x1B, realm)),
+                           der(0xA2, names), der(0xA3, sealed)))
+    return (b"\5\4\0\0" + principal(name) + principal(name) + principal(b"krbtgt", realm)
+            + struct.pack(">H", 18) + text(bytes(32)) + struct.pack(">IIII", 0, 0, 2 ** 31 - 1, 0)
+            + struct.pack(">BIII", 0, 0, 0, 0) + text(ticket) + text(b""))
+
+
+class Kerberos(PromiseCase):
+    """What libraries read that were told of it by the environment alone."""
+
+    def write(self, path, content):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(content)
+        return path
+
+    def settings(self, port):
+        """Those for a database there that takes GSSAPI alone, beside the stack's."""
+        path = self.stack.conf_path + ".kerberos"
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(re.sub(
+                r"(?m)^conninfo = .*", "conninfo = host=localhost hostaddr=127.0.0.1 port=%d "
+                "dbname=adit user=adit gssencmode=require" % port, self.stack.read_conf()))
+        os.chmod(path, 0o644)
+        self.addCleanup(os.unlink, path)
+        return path
+
+    def start(self, conf, database, **env):
+        """Starts a worker and has it connect to the database.  Returns the session, where libpq has
+        found credentials."""
+        responder = Responder(self.stack, 1, conf, env={**ENV, **env})
+        self.addCleanup(responder.stop)
+        sock = fastcgi.connect(responder.socket)
+        self.addCleanup(sock.close)
+        sock.sendall(fastcgi.records(variables(None, path="/readyz")))
+        session = database.accept()[0]
+        self.addCleanup(session.close)
+        self.assertEqual(session.recv(8), struct.pack(">II", 8, 80877104), "GSSENCRequest")
+        return session
+
+    def test_kerberos(self):
+        """Workers whose Kerberos settings, keytab and caches are each in a folder of its own find
+        credentials and ask for a ticket"""
+        folder = stack.make_folder()
+        self.addCleanup(shutil.rmtree, folder)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as kdc, \
+                socket.create_server(("127.0.0.1", 0)) as database:
+            kdc.bind(("127.0.0.1", 0))
+            for sock in (kdc, database):
+                sock.settimeout(10)
+            settings = ":".join((
+                self.write(folder + "/first/krb5.conf", b"[libdefaults]\n default_realm = TEST\n"),
+                self.write(folder + "/second/krb5.conf", b"[realms]\n TEST = {\n  kdc = "
+                           b"127.0.0.1:%d\n }\n" % kdc.getsockname()[1])))
+            keys = "FILE:" + self.write(folder + "/keys/adit.keytab", keytab("TEST", "adit"))
+            self.write(folder + "/caches/primary", b"tkt\n")
+            self.write(folder + "/caches/tkt", cache("TEST", "adit"))
+            if os.geteuid() == 0:
+                subprocess.run(["chown", "-R", "postgres:", folder], check=True)
+            conf = self.settings(database.getsockname()[1])
+            asked = 0
+            for kind, env in ((b"\x6a", {"KRB5_CLIENT_KTNAME": keys, "KRB5CCNAME": "MEMORY:"}),
+                              (b"\x6c", {"KRB5CCNAME": "DIR:" + folder + "/caches"})):
+                with self.subTest(env["KRB5CCNAME"]):
+                    self.start(conf, database, KRB5_CONFIG=settings, **env).sendall(b"G")
+                    # RFC 4120, 5.4.1: a request is [APPLICATION 10] with a key, 12 with a ticket.
+                    self.assertEqual(kdc.recv(4096)[:1], kind)
+                    asked += 1
+        self.figure("workers that ask for a ticket", asked, exactly=2)
