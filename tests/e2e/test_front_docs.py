@@ -154,6 +154,18 @@ class Docs(Case):
             for folder in self.folders:
                 os.rename(folder + ".away", folder)
 
+    def test_where_it_cannot_be_read(self):
+        """By the web server's user, who is not the one that the files belong to, or root."""
+        files = [os.path.join(folder, name) for folder in self.folders for name in self.files]
+        for path in files:
+            os.chmod(path, 0o600 if os.getuid() == 0 else 0)
+        try:
+            self.each_front(self.paths(), lambda front, path: self.check_error(
+                self.ask(front, path), 404, 9000))
+        finally:
+            for path in files:
+                os.chmod(path, 0o644)
+
     def test_the_interface_beside_it(self):
         self.each_front(["/livez"], lambda front, path: self.assertEqual(
             self.ask(front, path)[0], 200))
