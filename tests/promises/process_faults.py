@@ -4,19 +4,22 @@
 Workers are killed, told to stop and restarted while clients write or read.  What the web server
 loses with a worker it answers itself, with 502; the clients send it again.
 """
+import json
 import os
 import random
 import signal
 import socket
 import statistics
 import subprocess
+import sys
 import threading
 import time
 
 import ledger
-from adit import fastcgi, samples, stack
+from adit import fastcgi, load, samples, stack
 from adit.case import until
 from adit.client import check_answer
+from adit.programs import Nginx, as_service
 from promise import PromiseCase, scaled
 
 N_CLIENTS = 4
@@ -58,16 +61,19 @@ class WorkersKilled(PromiseCase):
 
 
 class Responder:
-    """A responder on a listening socket of the test's, as systemd or spawn-fcgi give it one."""
+    """A responder on a listening socket of the test's, as spawn-fcgi gives it one or, by
+    LISTEN_FDS, systemd."""
 
-    def __init__(self, shared_stack, listener, n_workers):
-        as_user = [] if os.getuid() != 0 else [
-            "setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups", "--"]
+    def __init__(self, shared_stack, listener, n_workers, as_systemd=False):
         program = os.path.join(shared_stack.state, "bin", "adit.fcgi")
+        command = [program, "-c", shared_stack.conf_path, "--workers", str(n_workers)]
+        if as_systemd:
+            # Who executes the program keeps its process id.
+            command = ["/bin/sh", "-c", 'export LISTEN_PID=$$ LISTEN_FDS=1; exec "$@" 3<&0 </dev/null',
+                       "sh", *command]
         self.started = time.monotonic()
         self._process = subprocess.Popen(
-            [*as_user, program, "-c", shared_stack.conf_path, "--workers", str(n_workers)],
-            stdin=listener.fileno(), cwd="/", env=stack.CLEAN_ENV,
+            as_service(command), stdin=listener.fileno(), cwd="/", env=stack.CLEAN_ENV,
             stderr=subprocess.DEVNULL)
 
     def stop(self):
@@ -265,3 +271,32 @@ class Restart(OwnSocket):
         self.figure("failed requests", len(faults), exactly=0, why=faults[:3])
         self.figure("median answer", 1000 * statistics.median(times), "ms", at_most=100)
         self.figure("slowest answer", max(times), "s", at_most=3)
+
+    def test_restart_behind_nginx(self):
+        """The same with a socket that is passed by LISTEN_FDS, as systemd does; the clients are
+        nginx's, and write and read."""
+        def change(text):
+            default = "unix:%s/adit.sock" % self.stack.run_folder
+            self.assertIn(default, text)
+            return text.replace(default, "unix:" + self.path)
+        n = scaled(5, 40)
+        statuses = []
+        with Nginx(self.stack, change) as nginx:
+            responder = Responder(self.stack, self.listener, 4, as_systemd=True)
+            with subprocess.Popen([sys.executable, load.__file__, "127.0.0.1:%d" % nginx.port,
+                                   self.home.admin.key, str(2 * N_CLIENTS)], text=True,
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE) as clients:
+                self.assertEqual(clients.stdout.readline(), "ready\n")
+                for _ in range(n):
+                    time.sleep(random.uniform(0.3, 0.8))
+                    responder.stop()
+                    statuses.append(responder.wait()[0])
+                    responder = Responder(self.stack, self.listener, 4, as_systemd=True)
+                found = json.loads(clients.communicate(timeout=60)[0])
+            responder.stop()
+            statuses.append(responder.wait()[0])
+        self.assertEqual(statuses, [0] * (n + 1))
+        self.figure("restarts", n, exactly=scaled(5, 40))
+        self.figure("requests", found["n"], at_least=20 * n)
+        self.figure("failed requests", len(found["failures"]), exactly=0,
+                    why=found["failures"][:3])
