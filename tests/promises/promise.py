@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What the tests of promises share: figures with their bounds, and how long a test may take."""
+import concurrent.futures
 import functools
 import inspect
+import threading
 
 from adit.case import Case
 
@@ -30,6 +32,20 @@ def only_long(test):
 def scaled(short, full):
     """Returns how much of something the form that runs takes."""
     return full if is_long else short
+
+
+def at_once(function, n, arguments=None):
+    """Calls the function in n threads that begin together, each with one of the arguments where
+    there are some.  What one of them raises is raised."""
+    barrier = threading.Barrier(n)
+
+    def run(*argument):
+        barrier.wait()
+        return function(*argument)
+    with concurrent.futures.ThreadPoolExecutor(n) as pool:
+        calls = [pool.submit(run, *([arguments[i]] if arguments else [])) for i in range(n)]
+        for call in calls:
+            call.result()
 
 
 class Figure:

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: MIT
+"""Idempotency-Key.
+
+What is sent again under a key makes nothing and gets the first answer, also at the same time, and
+also where nobody got the first answer because the worker or the database session was killed."""
+import concurrent.futures
+import os
+import random
+import signal
+import threading
+import time
+
+from adit import samples
+from adit.case import until
+from adit.programs import timed
+from promise import PromiseCase, at_once, scaled
+
+PATH = "/ssh_credentials"
+N_PARALLEL = 50
+
+# How long a request may take beside a purge.
+BESIDE_PURGE_S = 1
+
+
+class Idempotency(PromiseCase):
+    def once(self, key, body):
+        return self.admin.post(PATH, body, more=[("Idempotency-Key", key)])
+
+    def rows(self, mark):
+        return int(self.stack.psql("SELECT count(*) FROM adit.ssh_credential"
+                                   " WHERE description = '%s'" % mark))
+
+    def until_made(self, key, body, answers):
+        """As a client does that wants it made: again as long as nobody knows what came of it."""
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            answer = self.once(key, body)
+            if answer.status not in (502, 503, 504):
+                answers.append(answer)
+                return
+            time.sleep(0.02)
+
+    def judge(self, rounds, n_rows, n_answers, wrong):
+        self.figure("rounds of 50 requests", rounds, "rounds", exactly=rounds)
+        self.figure("answers of 201", n_answers, "answers", exactly=N_PARALLEL * rounds,
+                    why=wrong[:3])
+        self.figure("rows made", n_rows, "rows", exactly=rounds)
+        self.figure("rounds with answers that differ", len(wrong), "rounds", exactly=0,
+                    why=wrong[:3])
+
+    def run_rounds(self, name, rounds):
+        n_rows = n_answers = 0
+        wrong = []
+        for turn in range(rounds):
+            mark = "%s-%d" % (name, turn)
+            answers = []
+            at_once(lambda: self.until_made(mark, samples.credential(description=mark), answers),
+                    N_PARALLEL)
+            n_rows += self.rows(mark)
+            n_answers += sum(answer.status == 201 for answer in answers)
+            if len({(answer.status, answer.body, answer.header("ETag"))
+                    for answer in answers}) != 1:
+                wrong.append(answers[:2])
+        self.judge(rounds, n_rows, n_answers, wrong)
+
+    def test_parallel(self):
+        """50 requests at once under one key"""
+        self.run_rounds("parallel", scaled(4, 40))
+
+    def test_parallel_and_killed(self):
+        """The same while workers and their sessions of the database are killed"""
+        done, n_killed = threading.Event(), [0, 0]
+        n_workers = self.stack.n_workers()
+
+        def kill():
+            while not done.wait(random.uniform(0.02, 0.15)):
+                workers = self.stack.responder()[1]
+                if workers:
+                    os.kill(random.choice(workers), signal.SIGKILL)
+                    n_killed[0] += 1
+                n_killed[1] += int(self.stack.psql(
+                    "SELECT count(pg_terminate_backend(pid)) FROM (SELECT pid FROM pg_stat_activity"
+                    " WHERE usename = 'adit' ORDER BY random() LIMIT 2) AS them"))
+        killer = threading.Thread(target=kill)
+        killer.start()
+        try:
+            self.run_rounds("killed", scaled(4, 40))
+        finally:
+            done.set()
+            killer.join()
+        until(lambda: len(self.stack.responder()[1]) == n_workers, "all workers are back")
+        self.figure("workers killed", n_killed[0], at_least=scaled(2, 20))
+        self.figure("sessions ended", n_killed[1], at_least=scaled(2, 20))
+
+    def test_purge(self):
+        """Keys older than a day are purged while requests go on; younger ones stay"""
+        n = scaled(20000, 200000)
+        self.assert_ok(self.once("first", samples.credential()), 201)
+        self.stack.psql(
+            "INSERT INTO adit.idempotency_key SELECT account_id, principal_id, 'old ' || n,"
+            " request_digest, base_url, id, revision, owner_id, description, metadata, acl,"
+            " public_key, now() - interval '24 hours 1 second' FROM adit.idempotency_key,"
+            " generate_series(1, %d) AS n WHERE key = 'first' AND account_id = '%s'"
+            % (n, self.home.id))
+        self.stack.psql(
+            "INSERT INTO adit.idempotency_key SELECT account_id, principal_id, 'young ' || n,"
+            " request_digest, base_url, id, revision, owner_id, description, metadata, acl,"
+            " public_key, now() - interval '23 hours 59 minutes' FROM adit.idempotency_key,"
+            " generate_series(1, 1000) AS n WHERE key = 'first' AND account_id = '%s'"
+            % self.home.id)
+        done, taken = threading.Event(), []
+
+        def ask():
+            while not done.is_set() or len(taken) < 20:
+                answer, seconds = timed(self.once, "beside %d" % len(taken), samples.credential())
+                self.assert_ok(answer, 201)
+                taken.append(seconds)
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            asking = pool.submit(ask)
+            try:
+                said = self.stack.ctl("purge")
+            finally:
+                done.set()
+            asking.result()
+        left = int(self.stack.psql("SELECT count(*) FROM adit.idempotency_key"
+                                   " WHERE key LIKE 'old %'"))
+        young = int(self.stack.psql("SELECT count(*) FROM adit.idempotency_key"
+                                    " WHERE key LIKE 'young %'"))
+        self.figure("old keys purged", n - left, "keys", exactly=n, why=said)
+        self.figure("younger keys left", young, "keys", exactly=1000)
+        self.figure("requests beside the purge", len(taken), at_least=20)
+        self.figure("slowest of them", max(taken), "s", at_most=BESIDE_PURGE_S)
