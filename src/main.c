@@ -317,7 +317,9 @@ static bool remove_stale(const struct sockaddr_un *address, const struct log *lo
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return socket_fault(log, address->sun_path, "cannot listen");
-    fault = connect(fd, (const struct sockaddr *)address, sizeof *address) == 0 ? EADDRINUSE : errno;
+    fault = EADDRINUSE;
+    if (connect(fd, (const struct sockaddr *)address, sizeof *address) != 0)
+        fault = errno;
     close(fd);
     if (fault != ECONNREFUSED) {
         errno = fault == EAGAIN ? EADDRINUSE : fault;

@@ -39,9 +39,9 @@ bool confine_calls(void)
 #define X32_BIT 0x40000000U
 
 /* From here on all processors number calls alike, and each is one that libraries do without: Linux
- * 5.1 and older have none of them.  None is made here, and those that are still to come would pass a
- * list of names; so they are answered as by a kernel that has not got them.  Landlock's are among
- * them, which was put in force before. */
+ * 5.0 has none of them.  None is needed here, and those that are still to come would pass a list of
+ * names; so they are answered as by a kernel that has not got them.  Landlock's are among them, which
+ * was put in force before. */
 #define FIRST_NEWER_CALL 424U
 
 /* By what they would be good for. */
@@ -224,9 +224,9 @@ static void refuse_others(struct program *program, uint32_t call)
     end(program, SECCOMP_RET_ALLOW);
 }
 
-/* PostgreSQL, the log and name services need these families, and no other.  The resolver asks netlink
- * which addresses the machine has, to put those that it found in order, and goes on without where
- * there is none; systemd/adit.service has the same list. */
+/* PostgreSQL, the log and name services need these families, and no other.  The resolver asks
+ * netlink which addresses the machine has, to put those that it found in order, and goes on without
+ * where there is none; systemd/adit.service has the same list. */
 static void refuse_sockets(struct program *program)
 {
     static const uint32_t families[] = {AF_UNIX, AF_INET, AF_INET6};
