@@ -299,9 +299,9 @@ static bool socket_fault(const struct log *log, const char *path, const char *wh
     return cannot_start(log, reason);
 }
 
-/* A socket file that nobody listens on is what an earlier run left behind.  It is known by one error
- * alone: any other may come of a socket that is in use, by a responder that is busy, say, or that
- * this user may not connect to. */
+/* A socket file that nobody listens on is what an earlier run left behind.  It is known by one
+ * error alone: any other may come of a socket that is in use, by a responder that is busy, say, or
+ * that this user may not connect to. */
 static bool remove_stale(const struct sockaddr_un *address, const struct log *log)
 {
     struct stat status;

@@ -40,7 +40,7 @@ bool confine_calls(void)
 
 /* From here on all processors number calls alike, and each is one that libraries do without: Linux
  * 5.0 has none of them.  None is needed here, and those that are still to come would pass a list of
- * names; so they are answered as by a kernel that has not got them.  Landlock's are among them, which
+ * names; so they are answered as by a kernel that has not got them.  Landlock's are among them: it
  * was put in force before. */
 #define FIRST_NEWER_CALL 424U
 
