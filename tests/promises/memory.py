@@ -187,11 +187,18 @@ class Footprint(PromiseCase):
         return max(len(answer.body) for answer in pages)
 
     def test_worker(self):
-        """Proportional memory of a worker of two, before its first request, and of one after the
-        worst ones"""
+        """Proportional memory of a worker of two that has answered one request, and of one alone
+        after the worst ones"""
         with Responder(self.stack, 2) as responder:
-            idle = max(memory(pid)["Pss"] for pid in responder.workers())
-            self.figure("idle", idle / MIB, "MiB", at_most=8)
+            # Each holds a worker, so that the next one gets another.
+            peers = [Peer(responder.socket) for _ in range(2)]
+            said = fastcgi.records(variables(self.home.admin.key), keep=True)
+            self.assertEqual([peer.ask(said).status for peer in peers], [200] * 2)
+            idle = [memory(pid)["Pss"] for pid in responder.workers()]
+            for peer in peers:
+                peer.close()
+            self.assertEqual(len(idle), 2)
+            self.figure("idle", max(idle) / MIB, "MiB", at_most=8)
         with Responder(self.stack, 1) as responder:
             largest = self.worst_inputs(responder.socket)
             worker, = responder.workers()
