@@ -33,8 +33,6 @@ def comm(pid):
 
 
 class SecretsCase(PromiseCase):
-    stack_name = "sealed"
-
     def put(self, route, secret, provider="provider_b", client=None):
         return self.assert_ok((client or self.admin).put(path(route), {"provider": {provider: {
             "client_id": "app", "client_secret": secret}}}))
