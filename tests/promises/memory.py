@@ -33,6 +33,12 @@ VALGRIND = ("--quiet", "--leak-check=full", "--show-leak-kinds=definite,indirect
 UNKNOWN_CALLS = re.compile(r"--\d+-- WARNING: unhandled \S+ syscall: 444\n(--\d+-- .*\n){4}")
 
 
+# What asks a few things of other programs than the responder, and what starts copies of the program
+# from places in which valgrind's stands in their way.
+NOT_IN_VALGRIND = ("test_fronts", "test_install_web_servers", "test_front_docs", "test_clients",
+                   "test_conf")
+
+
 def valgrind_program():
     """Debian's valgrind is a script, which would hide the name that it is run under."""
     found = shutil.which("valgrind.bin") or shutil.which("valgrind")
@@ -226,22 +232,24 @@ class Valgrind(PromiseCase):
         return folder, reports
 
     def test_end_to_end(self):
-        """The end-to-end tests with responders in valgrind's memcheck, which reports errors and
-        what is lost as they end"""
+        """The end-to-end tests, all but those of settings files and other programs, with responders
+        in valgrind's memcheck, which reports errors and what is lost as they end"""
         folder, reports = self.wrap()
-        modules = scaled(["test_fastcgi"], ["test_fastcgi", "test_oauth", "test_ssh_credentials",
-                                            "test_json", "test_paging", "test_module_bodies"])
+        modules = scaled(["test_fastcgi"], ["--without=" + name for name in NOT_IN_VALGRIND])
         done = subprocess.run(
             [sys.executable, os.path.join(stack.ROOT, "tests", "e2e", "run"), *modules],
             env=dict(os.environ, ADIT_BUILD=folder), capture_output=True, text=True, check=False)
         sums = re.search(r"^e2e: (\d+) passed, (\d+) failed$", done.stdout, re.M)
         self.assertTrue(sums, done.stdout + done.stderr)
-        self.figure("end-to-end checks", int(sums.group(1)), at_least=scaled(100, 1000))
+        self.figure("end-to-end checks", int(sums.group(1)), at_least=scaled(100, 5000))
         self.figure("of them failed", int(sums.group(2)), exactly=0, why=done.stdout)
         texts = {}
         for path in glob.glob(os.path.join(reports, "*")):
+            # A program that is ended by SIGABRT for a test leaves valgrind's own core.
+            if ".core." in path:
+                continue
             with open(path, encoding="utf-8", errors="replace") as file:
                 texts[path] = UNKNOWN_CALLS.sub("", file.read())
-        self.figure("processes watched", len(texts), at_least=3)
+        self.figure("processes watched", len(texts), at_least=scaled(3, 60))
         bad = [text for text in texts.values() if text.strip()]
         self.figure("processes with a report", len(bad), exactly=0, why="\n".join(bad)[:8000])
