@@ -243,13 +243,14 @@ static const struct response *answer(void *context, const struct request *reques
 }
 
 /* A worker that wakes up does not push aside whoever runs, which has more for it when its turn
- * comes: under load, that saves a sixth of its processor time.  Where it may not say so, whoever
- * started it may have. */
+ * comes: under load, that saves a sixth of its processor time.  A service that may not
+ * say so, or ends for it, is started that way. */
 static void let_others_finish(void)
 {
     const struct sched_param none = {.sched_priority = 0};
 
-    (void)sched_setscheduler(0, SCHED_BATCH, &none);
+    if (sched_getscheduler(0) == SCHED_OTHER)
+        (void)sched_setscheduler(0, SCHED_BATCH, &none);
 }
 
 /* Confined before anything of a client's is read, and after all that it needs is open. */
