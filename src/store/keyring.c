@@ -341,16 +341,20 @@ bool keyring_seal(struct keyring *keyring, const struct keyring_place *place, st
     const struct sealing_key *key = &keyring->keys[0];
     unsigned char *out = arena_alloc(arena, secret.len + CRYPT_SEAL_OVERHEAD);
     struct buf aad = {0};
+    char *id;
     bool ok;
 
     /* A secret that went under an old key now could be lost with it. */
     read_again(keyring);
+    /* A copy, for another request may change the keyring before this one is sent. */
+    id = arena_copy(arena, key->id, strlen(key->id));
     write_place(&aad, place, key->id);
-    ok = out && !aad.failed && crypt_seal(key->key, aad.data, aad.len, secret.s, secret.len, out);
+    ok = out && id && !aad.failed &&
+         crypt_seal(key->key, aad.data, aad.len, secret.s, secret.len, out);
     buf_free(&aad);
     if (!ok)
         return error_set(err, ERR_OUT_OF_MEMORY);
-    *key_id = text_of(key->id);
+    *key_id = text_of(id);
     *sealed = out;
     *len = secret.len + CRYPT_SEAL_OVERHEAD;
     return true;

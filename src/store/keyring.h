@@ -43,9 +43,9 @@ struct keyring_place {
     int position;       /* what else the secret belongs to within the row */
 };
 
-/* Seals a text for its place under the first key: sets *key_id, which belongs to the keyring until
- * it is used again, and *sealed and *len, which belong to the arena.  The keyring reads its file
- * first where that was replaced.  Returns false with ERR_OUT_OF_MEMORY. */
+/* Seals a text for its place under the first key: sets *key_id, *sealed and *len, which belong to
+ * the arena.  The keyring reads its file first where that was replaced.  Returns false with
+ * ERR_OUT_OF_MEMORY. */
 bool keyring_seal(struct keyring *keyring, const struct keyring_place *place, struct text secret,
                   struct arena *arena, struct text *key_id, const unsigned char **sealed,
                   size_t *len, struct error *err);

@@ -371,6 +371,24 @@ START_TEST(sealed_under_the_file_of_now)
 }
 END_TEST
 
+/* A request that waits to send what it has sealed must not send the id of another's key with it. */
+START_TEST(sealed_before_the_file_of_now)
+{
+    struct keyring *keyring = load("old " KEY_0 "\n");
+    struct arena arena = {0};
+    struct sealed first = seal(keyring, text_of("hush"), &arena);
+    struct text secret;
+    struct error err;
+
+    write_file("new " KEY_1 "\nold " KEY_0 "\n", 138, 0600);
+    ck_assert(text_eq(seal(keyring, text_of("hush"), &arena).key_id, text_of("new")));
+    ck_assert(text_eq(first.key_id, text_of("old")));
+    ck_assert(open_at(keyring, &place, &first, &secret, &arena, &err));
+    arena_free(&arena);
+    keyring_free(keyring);
+}
+END_TEST
+
 START_TEST(key_added)
 {
     struct keyring *keyring = load("# kept\nold " KEY_0 "\n");
@@ -411,6 +429,7 @@ Suite *keyring_suite(void)
     tcase_add_test(tcase, rotation);
     tcase_add_test(tcase, file_read_again);
     tcase_add_test(tcase, sealed_under_the_file_of_now);
+    tcase_add_test(tcase, sealed_before_the_file_of_now);
     tcase_add_test(tcase, key_added);
     suite_add_tcase(suite, tcase);
     return suite;
