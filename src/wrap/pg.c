@@ -240,7 +240,7 @@ static enum outcome collect(struct pg *pg, const struct pg_statement *statement,
                         late ? "database: no answer in time" : "database: connection lost: %s",
                         PQerrorMessage(pg->conn));
             outcome = LOST;
-            if (late)
+            if (late && pg->session.pid)
                 pg->given_up = pg->session;
             break;
         }
@@ -339,9 +339,11 @@ static bool set_up(struct pg *pg, int64_t deadline_ms, struct error *err)
 }
 
 /* What a session that was given up has been sent it would still run, whenever it comes to it: after
- * a later change, which it would undo.  A session that is to be ended runs nothing more. */
+ * a later change, which it would undo.  A session that is to be ended runs nothing more.  Where
+ * nobody says that it is, the next connection tries again. */
 static void end_given_up(struct pg *pg)
 {
+    const struct session given_up = pg->given_up;
     char sql[200];
     PGresult *result;
     struct error ignored;
@@ -352,14 +354,16 @@ static void end_given_up(struct pg *pg)
              "SELECT pg_catalog.pg_terminate_backend(a.pid)"
              " FROM pg_catalog.pg_stat_get_activity(%d) AS a"
              " WHERE extract(epoch FROM a.backend_start)::text = '%s'",
-             pg->given_up.pid, pg->given_up.started);
-    pg->given_up.pid = 0;
-    if (PQsendQuery(pg->conn, sql)) {
-        collect(pg, NULL, clock_steady_ms() + FENCE_TIMEOUT_MS, &result, &ignored);
-        PQclear(result);
-    } else {
+             given_up.pid, given_up.started);
+    if (!PQsendQuery(pg->conn, sql)) {
         disconnect(pg);
+        return;
     }
+    if (collect(pg, NULL, clock_steady_ms() + FENCE_TIMEOUT_MS, &result, &ignored) == LOST)
+        pg->given_up = given_up;
+    else
+        pg->given_up.pid = 0;
+    PQclear(result);
 }
 
 static bool connect_now(struct pg *pg, int64_t deadline_ms, struct error *err)
