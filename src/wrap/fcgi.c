@@ -198,8 +198,11 @@ static bool goes_before(const struct connection *a, const struct connection *b)
     return a->since_ms < b->since_ms;
 }
 
-/* A free place, or else that of the connection that can be spared first.  There is one: nobody is
- * let in while all lanes are taken, and there are fewer of them. */
+/* Of a turn's events, all but the last may have made a request whole before somebody is let in, for
+ * which a lane was free when the turn began. */
+_Static_assert(MAX_LANES + MAX_EVENTS < MAX_CONNECTIONS, "some connection can be spared");
+
+/* A free place, or else that of the connection that can be spared first. */
 static struct connection *find_place(struct fcgi *fcgi)
 {
     struct connection *spared = NULL;
@@ -438,10 +441,12 @@ static bool is_done(const struct fcgi *fcgi)
            (!any_unfinished(fcgi) || clock_left_ms(fcgi->drain_until_ms) == 0);
 }
 
-/* Returns the milliseconds to wait for whatever comes next, -1: as long as it takes. */
+/* Returns the milliseconds to wait for whatever comes next, -1: as long as it takes.  Where the
+ * kernel would not have it listen again, that has to be tried once more. */
 static int wait_ms(const struct fcgi *fcgi)
 {
-    int least_ms = is_idle(fcgi) && !any_unfinished(fcgi) ? -1 : SWEEP_MS;
+    bool can_wait = is_idle(fcgi) && !any_unfinished(fcgi) && fcgi->is_listening;
+    int least_ms = can_wait ? -1 : SWEEP_MS;
 
     for (size_t i = 0; i < fcgi->n_lanes; i++) {
         const struct lane *lane = &fcgi->lanes[i];
