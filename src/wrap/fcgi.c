@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <fcgiapp.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -34,6 +33,10 @@
 
 /* How late that may be noticed. */
 #define SWEEP_MS 250
+
+/* Without descriptors or memory for a connection nobody is let in for this long: it passes, and
+ * trying at once would only burn the processor. */
+#define DEAF_MS 50
 
 /* At the end, connections that were accepted may still bring their request, or take their answer,
  * for this long. */
@@ -80,6 +83,7 @@ struct fcgi {
     const struct log *log;
     bool is_listening;
     bool is_stopping;
+    int64_t deaf_until_ms;
     int64_t drain_until_ms; /* where it is stopping */
     int64_t sweep_ms;       /* when the connections' deadlines are looked at next */
     uint32_t serial;
@@ -311,7 +315,7 @@ static void accept_connection(struct fcgi *fcgi)
 
     if (fd < 0) {
         if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-            poll(NULL, 0, 50); /* it passes; trying at once would only burn the processor */
+            fcgi->deaf_until_ms = now_ms + DEAF_MS;
         return;
     }
     connection = find_place(fcgi);
@@ -441,8 +445,13 @@ static bool is_done(const struct fcgi *fcgi)
            (!any_unfinished(fcgi) || clock_left_ms(fcgi->drain_until_ms) == 0);
 }
 
-/* Returns the milliseconds to wait for whatever comes next, -1: as long as it takes.  Where the
- * kernel would not have it listen again, that has to be tried once more. */
+static bool may_listen(const struct fcgi *fcgi)
+{
+    return fcgi->n_free > 0 && !fcgi->is_stopping && clock_left_ms(fcgi->deaf_until_ms) == 0;
+}
+
+/* Returns the milliseconds to wait for whatever comes next, -1: as long as it takes.  Where it does
+ * not listen though it has nothing to do, the kernel refused something that it has to try again. */
 static int wait_ms(const struct fcgi *fcgi)
 {
     bool can_wait = is_idle(fcgi) && !any_unfinished(fcgi) && fcgi->is_listening;
@@ -514,7 +523,7 @@ void fcgi_serve(struct fcgi *fcgi)
     while (!is_done(fcgi)) {
         int n;
 
-        listen_only_if(fcgi, fcgi->n_free > 0 && !fcgi->is_stopping);
+        listen_only_if(fcgi, may_listen(fcgi));
         n = epoll_wait(fcgi->epoll_fd, events, MAX_EVENTS, wait_ms(fcgi));
         for (int i = 0; i < n; i++) {
             attend(fcgi, (uint32_t)events[i].data.u64, (uint32_t)(events[i].data.u64 >> 32));
