@@ -21,6 +21,7 @@
 #include "store/keyring.h"
 #include "systemd.h"
 #include "workers.h"
+#include "wrap/cgi.h"
 #include "wrap/crypt.h"
 #include "wrap/fcgi.h"
 

@@ -8,8 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "wrap/fcgi.h"
-
 extern char **environ;
 
 static void know(struct cgi_reader *reader, const char *name, const char **value, bool *repeated)

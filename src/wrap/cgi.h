@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What FastCGI and plain CGI have in common: variables in, lines of headers out (RFC 3875). */
+/* Plain CGI, and what FastCGI has in common with it: variables in, lines of headers out (RFC 3875).
+ */
 #ifndef ADIT_WRAP_CGI_H
 #define ADIT_WRAP_CGI_H
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "base/request.h"
 
@@ -50,5 +54,12 @@ void cgi_set_body(struct request *request, const struct buf *body,
 
 /* Appends the status line, the headers and the body of an answer. */
 void cgi_write(struct buf *out, const struct response *response);
+
+/* Reads the one request of a CGI program from the environment and descriptor 0; its body goes into
+ * *body, which the caller frees.  Returns false where there is no request, or no memory. */
+bool cgi_read(struct request *request, struct buf *body, const char *version_variable);
+
+/* Writes the answer to descriptor 1.  Returns whether all of it could be written. */
+bool cgi_answer(const struct response *response);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where requests come from: FastCGI on a listening socket (libfcgi), or one request as plain CGI.
- */
+/* Where requests come from: web servers that speak FastCGI on a listening socket. */
 #ifndef ADIT_WRAP_FCGI_H
 #define ADIT_WRAP_FCGI_H
 
@@ -34,12 +33,5 @@ void fcgi_serve(struct fcgi *fcgi);
 
 /* Closes all connections and frees it; the listening socket stays open.  NULL is fine. */
 void fcgi_close(struct fcgi *fcgi);
-
-/* Reads the one request of a CGI program from the environment and descriptor 0; its body goes into
- * *body, which the caller frees.  Returns false where there is no request, or no memory. */
-bool cgi_read(struct request *request, struct buf *body, const char *version_variable);
-
-/* Writes the answer to descriptor 1.  Returns whether all of it could be written. */
-bool cgi_answer(const struct response *response);
 
 #endif
