@@ -244,8 +244,8 @@ static const struct response *answer(void *context, const struct request *reques
 }
 
 /* A worker that wakes up does not push aside whoever runs, which has more for it when its turn
- * comes: under load, that saves a sixth of its processor time.  A service that may not
- * say so, or ends for it, is started that way. */
+ * comes: under load, that saves a sixth of its processor time.  A service that may not say so, or
+ * ends for it, is started that way. */
 static void let_others_finish(void)
 {
     const struct sched_param none = {.sched_priority = 0};

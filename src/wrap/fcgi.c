@@ -489,6 +489,8 @@ static void begin_to_stop(struct fcgi *fcgi)
     struct signalfd_siginfo info;
 
     (void)!read(fcgi->signal_fd, &info, sizeof info);
+    if (fcgi->is_stopping)
+        return;
     fcgi->is_stopping = true;
     fcgi->drain_until_ms = clock_steady_ms() + DRAIN_TIMEOUT_MS;
 }
