@@ -52,7 +52,7 @@ void cgi_see(void *reader, struct text name, const char *value)
     for (size_t i = 0; i < to->n; i++) {
         const struct cgi_variable *known = &to->known[i];
 
-        if (!text_eq(known->name, name))
+        if (known->name.len != name.len || memcmp(known->name.s, name.s, name.len) != 0)
             continue;
         if (known->repeated && *known->value && (*known->value)[0])
             *known->repeated = true;

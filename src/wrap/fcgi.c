@@ -95,6 +95,7 @@ struct fcgi {
     struct connection *ready[MAX_CONNECTIONS]; /* a ring: taken, but by no lane yet */
     size_t first_ready;
     size_t n_ready;
+    struct fcgi_chunk chunk;
 };
 
 bool fcgi_is_cgi(void)
@@ -289,7 +290,7 @@ static void go_on_reading(struct fcgi *fcgi, struct connection *connection)
 {
     if (connection->deadline_ms == 0)
         connection->deadline_ms = clock_steady_ms() + REQUEST_TIMEOUT_MS;
-    switch (fcgi_peer_receive(&connection->peer)) {
+    switch (fcgi_peer_receive(&connection->peer, &fcgi->chunk)) {
     case FCGI_PART:
         park(fcgi, connection, EPOLLIN);
         limit_held(fcgi);

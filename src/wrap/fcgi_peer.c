@@ -8,8 +8,6 @@
 
 #include "wrap/cgi.h"
 
-#define CHUNK_SIZE 65536
-
 /* Bytes for a status line, Content-Length, and the headers of records, of which there is one for
  * every 64 KiB. */
 #define ROOM_AROUND 4096
@@ -30,10 +28,9 @@ size_t fcgi_peer_held(const struct fcgi_peer *peer)
 
 /* ---- in ---- */
 
-enum fcgi_progress fcgi_peer_receive(struct fcgi_peer *peer)
+enum fcgi_progress fcgi_peer_receive(struct fcgi_peer *peer, struct fcgi_chunk *chunk)
 {
-    char chunk[CHUNK_SIZE];
-    ssize_t n = recv(peer->fd, chunk, sizeof chunk, MSG_DONTWAIT);
+    ssize_t n = recv(peer->fd, chunk->bytes, sizeof chunk->bytes, MSG_DONTWAIT);
     enum fcgi_progress progress;
     size_t used;
 
@@ -41,7 +38,7 @@ enum fcgi_progress fcgi_peer_receive(struct fcgi_peer *peer)
         return FCGI_PART;
     if (n <= 0)
         return FCGI_BROKEN;
-    progress = fcgi_intake_take(&peer->intake, chunk, (size_t)n, &used);
+    progress = fcgi_intake_take(&peer->intake, chunk->bytes, (size_t)n, &used);
     peer->said_more = used < (size_t)n;
     return progress;
 }

@@ -15,6 +15,11 @@ struct fcgi_peer {
     size_t sent;
 };
 
+/* Room for what is read at once, which one peer after the other may use. */
+struct fcgi_chunk {
+    char bytes[65536];
+};
+
 /* Closes the connection and frees what it holds. */
 void fcgi_peer_close(struct fcgi_peer *peer);
 
@@ -24,7 +29,7 @@ size_t fcgi_peer_held(const struct fcgi_peer *peer);
 /* Reads what has come, once, so that nobody who sends much holds the worker.  Returns FCGI_BROKEN
  * where no request can come any more: with intake.cause, or without it where the peer has simply
  * gone. */
-enum fcgi_progress fcgi_peer_receive(struct fcgi_peer *peer);
+enum fcgi_progress fcgi_peer_receive(struct fcgi_peer *peer, struct fcgi_chunk *chunk);
 
 /* Fills in the request, which is there whole, once.  It lasts until the next call for the peer. */
 void fcgi_peer_request(struct fcgi_peer *peer, const char *version_variable,

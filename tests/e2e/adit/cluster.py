@@ -164,4 +164,5 @@ def attach(stack, *clusters):
     stack.psql("CREATE ROLE adit LOGIN IN ROLE adit_responder")
     stack.restart()
     stack.env["PGHOST"] = cluster.run_folder
+    stack.forget_home()
     return cluster

@@ -242,6 +242,10 @@ class Stack:
             self._home = Account(self, "home")
         return self._home
 
+    def forget_home(self):
+        """To be called when the stack has got another database, which does not know that account."""
+        self._home = None
+
     def account(self, name="account"):
         return Account(self, name)
 
