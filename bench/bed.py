@@ -96,10 +96,8 @@ class Bed:
     # ---- processes ----
 
     def roots(self):
-        with open(os.path.join(self.stack.state, "data", "postmaster.pid"), encoding="utf-8") as f:
-            postmaster = int(f.readline())
         return {"nginx": self.stack.nginx_master(), "responder": self.stack.responder()[0],
-                "PostgreSQL": postmaster}
+                "PostgreSQL": self.stack.postmaster()}
 
     def worker_pss_kib(self):
         return [measure.pss_kib(pid) for pid in self.stack.responder()[1]]

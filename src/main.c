@@ -238,7 +238,7 @@ static const struct response *answer(void *context, const struct request *reques
 {
     struct lane *lane = context;
 
-    pg_start_request(lane->pg);
+    pg_start_request(lane->pg, request->peer_gone, request->peer);
     api_answer(&lane->process->settings, lane->store, &lane->arena, request, &lane->response);
     return &lane->response;
 }

@@ -50,8 +50,10 @@ struct pg {
     struct wait wait;
     PGconn *conn;
     struct session session;
-    struct session given_up;      /* may still run what it was sent last */
-    int64_t deadline_ms;          /* of the request */
+    struct session given_up; /* may still run what it was sent last */
+    int64_t deadline_ms;     /* of the request */
+    bool (*peer_gone)(void *peer);
+    void *peer;
     int64_t retry_at_ms;          /* when to connect again */
     enum error_code refused_with; /* what the last try to connect failed with */
     int64_t shed_until_ms;
@@ -473,8 +475,10 @@ static bool is_done(const struct pg *pg, const struct pg_statement *statement,
     return *outcome == DONE;
 }
 
-void pg_start_request(struct pg *pg)
+void pg_start_request(struct pg *pg, bool (*peer_gone)(void *peer), void *peer)
 {
+    pg->peer_gone = peer_gone;
+    pg->peer = peer;
     pg->deadline_ms = clock_steady_ms() + RUN_TIMEOUT_MS;
 }
 
@@ -502,6 +506,18 @@ static PGresult *lost_write(struct pg *pg, struct error *err)
     return NULL;
 }
 
+/* It may have taken long to get a session, or to lose the one before it. */
+static bool may_send(const struct pg *pg, const struct pg_statement *statement, int64_t deadline_ms,
+                     struct error *err)
+{
+    if (clock_left_ms(deadline_ms) == 0)
+        return error_cause(err, ERR_DATABASE_TIMEOUT,
+                           "database: no time was left for the statement");
+    if (statement->writes && pg->peer_gone && pg->peer_gone(pg->peer))
+        return error_set(err, ERR_CLIENT_GONE);
+    return true;
+}
+
 /* Returns the result, or NULL with *err. */
 static PGresult *run_until_done(struct pg *pg, const struct pg_statement *statement,
                                 const struct pg_params *params, int64_t deadline_ms,
@@ -513,10 +529,8 @@ static PGresult *run_until_done(struct pg *pg, const struct pg_statement *statem
 
         if (!ensure_connected(pg, statement->writes, deadline_ms, err))
             return NULL;
-        if (clock_left_ms(deadline_ms) == 0) {
-            error_cause(err, ERR_DATABASE_TIMEOUT, "database: no time was left for the statement");
+        if (!may_send(pg, statement, deadline_ms, err))
             return NULL;
-        }
         outcome = run_once(pg, statement, params, deadline_ms, &rows, err);
         if (is_done(pg, statement, &outcome, err))
             return rows;

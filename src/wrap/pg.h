@@ -68,16 +68,17 @@ typedef void pg_file_seen(void *context, const char *path);
 void pg_see_files(const char *conninfo, pg_file_seen *seen, void *context);
 
 /* Says that a request begins: all that is run from now on shares one deadline.  Without it, each
- * run has its own. */
-void pg_start_request(struct pg *pg);
+ * run has its own.  What writes is not sent any more once peer_gone(peer) says that nobody waits
+ * for the answer; NULL: somebody does. */
+void pg_start_request(struct pg *pg, bool (*peer_gone)(void *peer), void *peer);
 
 /* Runs a statement, (re)connecting and preparing as needed; what failed without effect for a
  * passing reason is tried again.  Waits at most 4 seconds in all, of which each host of the
  * conninfo has 2 to take a connection (or what connect_timeout says), and 0.7 seconds more to see
  * to it that a write that was given up is not made later.  Returns true and sets *result, which
  * the caller hands to pg_result_free(), or false with *err: one of the 503 conditions,
- * ERR_OUT_OF_MEMORY, the statement's on_unique, or ERR_INTERNAL for what cannot happen on the
- * schema that the statement was written for. */
+ * ERR_CLIENT_GONE, ERR_OUT_OF_MEMORY, the statement's on_unique, or ERR_INTERNAL for what cannot
+ * happen on the schema that the statement was written for. */
 bool pg_run(struct pg *pg, const struct pg_statement *statement, const struct pg_params *params,
             struct pg_result **result, struct error *err);
 

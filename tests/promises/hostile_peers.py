@@ -330,6 +330,30 @@ class GivenUp(PromiseCase):
         self.assertEqual(set(statuses), {504})
         self.figure("rows that changed later", changed, exactly=0)
 
+    def test_before_a_session(self):
+        """Writes whose peer left while the worker waited for a session in the database"""
+        postmaster = self.stack.postmaster()
+        before = self.stack.dump()
+        with Responder(self.stack, 2) as responder:
+            os.kill(postmaster, signal.SIGSTOP)
+            try:
+                held = []
+                for method, path, body in self.writes():
+                    held.append(fastcgi.connect(responder.socket))
+                    held[-1].sendall(fastcgi.records(
+                        variables(self.home.admin.key, method, path, body), body))
+                time.sleep(0.5)
+                for sock in held:
+                    sock.close()
+            finally:
+                os.kill(postmaster, signal.SIGCONT)
+            time.sleep(0.5)
+            said = variables(self.home.admin.key)
+            until(lambda: fastcgi.ask(responder.socket, said).status == 200, "a session is there")
+            changed = set(self.stack.dump().splitlines()) ^ set(before.splitlines())
+        self.figure("requests given up", len(held), exactly=3)
+        self.figure("rows that changed later", len(changed), exactly=0)
+
     def test_by_peers(self):
         """Writes whose peer closed, closed one side, or sent an abort behind them"""
         held = []

@@ -302,6 +302,12 @@ class Stack:
     def children(self, pid):
         return [child for child, parent, _ in self._processes() if parent == pid]
 
+    def postmaster(self):
+        """The process that takes PostgreSQL's connections."""
+        child = self.psql("SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'")
+        with open("/proc/%d/stat" % int(child), encoding="utf-8") as file:
+            return int(file.read().rpartition(")")[2].split()[1])
+
     def nginx_master(self):
         with open(os.path.join(self.run_folder, "nginx.pid"), encoding="utf-8") as file:
             return int(file.read())
