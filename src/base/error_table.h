@@ -109,6 +109,8 @@ ERROR(PRECONDITION_FAILED, 9038, 412, "The resource is not what If-Match or If-N
 ERROR(CONDITION_MALFORMED, 9039, 400, "If-Match or If-None-Match is malformed, or stands twice.")
 ERROR(IDEMPOTENCY_KEY_MALFORMED, 9040, 400, "Idempotency-Key is not 1 to 255 printable ASCII characters without a comma, or stands twice.")
 ERROR(IDEMPOTENCY_KEY_REUSED, 9041, 422, "The Idempotency-Key was sent with another body before. Send a key of its own with each new request.")
+/* Sealing secrets */
+ERROR(SECRET_NOT_SEALED,   9042, 503, "The client_secret cannot be sealed, and nothing was changed: the key file cannot be read. The operator finds the reason in the log, under the operation id.")
 /* A bug */
 ERROR(INTERNAL,            10000, 500, "The service failed in a way that is a bug. The operator finds the reason in the log, under the operation id.")
 /* Errors of the web server */

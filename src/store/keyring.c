@@ -17,6 +17,7 @@
 #include "wrap/crypt.h"
 
 #define MAX_KEYS 16
+#define REASON_SIZE 256
 
 struct sealing_key {
     char id[KEYRING_ID_MAX + 1];
@@ -172,28 +173,29 @@ const char *keyring_first(const struct keyring *keyring)
     return keyring->keys[0].id;
 }
 
-/* Reads the file again if it is another one than it was.  Returns whether there are other keys now.
- */
-static bool read_again(struct keyring *keyring)
+enum renewal { SAME_FILE, RENEWED, NOT_RENEWED };
+
+/* Reads the file again if it is another one than it was.  Where it cannot be read the keyring stays
+ * as it was, and *reason is set. */
+static enum renewal read_again(struct keyring *keyring, char *reason, size_t size)
 {
-    char reason[256];
     struct stat now;
     struct keyring *other;
     struct keyring kept;
 
-    if (stat(keyring->path, &now) != 0 ||
-        (now.st_ino == keyring->read_at.st_ino && now.st_size == keyring->read_at.st_size &&
-         memcmp(&now.st_mtim, &keyring->read_at.st_mtim, sizeof now.st_mtim) == 0))
-        return false;
-    other = keyring_load(keyring->path, reason, sizeof reason);
+    if (stat(keyring->path, &now) == 0 && now.st_ino == keyring->read_at.st_ino &&
+        now.st_size == keyring->read_at.st_size &&
+        memcmp(&now.st_mtim, &keyring->read_at.st_mtim, sizeof now.st_mtim) == 0)
+        return SAME_FILE;
+    other = keyring_load(keyring->path, reason, size);
     if (!other)
-        return false;
+        return NOT_RENEWED;
     kept = *keyring;
     *keyring = *other;
     *other = kept;
     explicit_bzero(&kept, sizeof kept);
     keyring_free(other);
-    return true;
+    return RENEWED;
 }
 
 /* ---- making keys ---- */
@@ -341,11 +343,13 @@ bool keyring_seal(struct keyring *keyring, const struct keyring_place *place, st
     const struct sealing_key *key = &keyring->keys[0];
     unsigned char *out = arena_alloc(arena, secret.len + CRYPT_SEAL_OVERHEAD);
     struct buf aad = {0};
+    char reason[REASON_SIZE];
     char *id;
     bool ok;
 
-    /* A secret that went under an old key now could be lost with it. */
-    read_again(keyring);
+    /* A secret that went under an old key now would be lost with it. */
+    if (read_again(keyring, reason, sizeof reason) == NOT_RENEWED)
+        return error_cause(err, ERR_SECRET_NOT_SEALED, "secrets: %s", reason);
     /* A copy, for another request may change the keyring before this one is sent. */
     id = arena_copy(arena, key->id, strlen(key->id));
     write_place(&aad, place, key->id);
@@ -376,14 +380,15 @@ bool keyring_open(struct keyring *keyring, const struct keyring_place *place, st
     const struct sealing_key *key = find_key(keyring, key_id);
     struct buf aad = {0};
     enum crypt_opened opened = CRYPT_NO_MEMORY;
+    char reason[REASON_SIZE] = "the key file lacks it";
     char *out;
 
-    if (!key && read_again(keyring))
+    if (!key && read_again(keyring, reason, sizeof reason) == RENEWED)
         key = find_key(keyring, key_id);
     if (!key)
         return error_cause(err, ERR_SECRET_UNREADABLE,
-                           "secrets: %s is sealed under key '%.64s', which the key file lacks",
-                           place->column, key_id.s ? key_id.s : "");
+                           "secrets: %s is sealed under key '%.64s': %s", place->column,
+                           key_id.s ? key_id.s : "", reason);
     if (len < CRYPT_SEAL_OVERHEAD)
         return error_cause(err, ERR_SECRET_UNREADABLE, "secrets: %s is cut", place->column);
     out = arena_alloc(arena, len - CRYPT_SEAL_OVERHEAD + 1);

@@ -44,8 +44,9 @@ struct keyring_place {
 };
 
 /* Seals a text for its place under the first key: sets *key_id, *sealed and *len, which belong to
- * the arena.  The keyring reads its file first where that was replaced.  Returns false with
- * ERR_OUT_OF_MEMORY. */
+ * the arena.  The keyring reads its file first where that was replaced; where it cannot, nobody
+ * knows which key is still kept.  Returns false with ERR_SECRET_NOT_SEALED and a cause for the log,
+ * or ERR_OUT_OF_MEMORY. */
 bool keyring_seal(struct keyring *keyring, const struct keyring_place *place, struct text secret,
                   struct arena *arena, struct text *key_id, const unsigned char **sealed,
                   size_t *len, struct error *err);

@@ -21,6 +21,7 @@ struct world {
     PGconn *db; /* the superuser's, to reset and to look */
     char conninfo[512];
     struct keyring *keyring;
+    char folder[32];                 /* of the key file */
     struct api_settings settings[2]; /* with and without a base URL */
     char account[IDENT_SIZE];
     char admin[IDENT_SIZE];
@@ -243,19 +244,22 @@ static void write_sql(struct world *world)
         world->account);
 }
 
+static void name_key_file(char path[64], const struct world *world)
+{
+    snprintf(path, 64, "%s/key", world->folder);
+}
+
 static void make_keyring(struct world *world)
 {
-    char folder[] = "/tmp/adit-alloc-XXXXXX";
     char path[64];
     char reason[256] = "cannot make a folder";
 
-    if (!mkdtemp(folder))
+    snprintf(world->folder, sizeof world->folder, "/tmp/adit-alloc-XXXXXX");
+    if (!mkdtemp(world->folder))
         die("keyring", reason);
-    snprintf(path, sizeof path, "%s/key", folder);
+    name_key_file(path, world);
     if (keyring_create(path, reason, sizeof reason))
         world->keyring = keyring_load(path, reason, sizeof reason);
-    unlink(path);
-    rmdir(folder);
     if (!world->keyring)
         die("keyring", reason);
 }
@@ -303,6 +307,11 @@ struct world *world_make(const char *server)
 
 void world_free(struct world *world)
 {
+    char path[64];
+
+    name_key_file(path, world);
+    unlink(path);
+    rmdir(world->folder);
     PQfinish(world->db);
     keyring_free(world->keyring);
     free(world);

@@ -186,19 +186,31 @@ class Rekey(Case):
         self.keep_first_key()
         self.assertEqual(self.secret(959), SECRET % 959)
 
+    def refuses_to_seal(self, cause):
+        """Workers that run open with the keys that they have, but do not know which is still kept."""
+        before = self.stack.dump()
+        self.assert_error(self.admin.put(path(911), body(912)), 9042)
+        self.assertEqual(self.stack.dump(), before)
+        self.assertIn(cause.encode(), b"".join(self.stack.logs().values()))
+        self.assertEqual(self.secret(911), SECRET % 911)
+
     def test_key_file_missing_or_full(self):
         key_file = self.key_file()
+        self.assert_ok(self.admin.put(path(911), body(911)))
         os.rename(key_file, key_file + ".away")
         try:
             for command in ("rekey", "add-key"):
                 done = self.stack.ctl_run("secrets", command)
                 self.assertEqual(done.returncode, 1)
                 self.assertIn("there is no such file", done.stderr)
-            # Workers that run have their keys.
-            self.assert_ok(self.admin.put(path(910), body(910)))
-            self.assertEqual(self.secret(910), SECRET % 910)
+            self.refuses_to_seal("there is no such file")
+            with open(key_file, "w", encoding="ascii") as file:
+                file.write("nonsense\n")
+            self.refuses_to_seal(":1: ")
         finally:
             os.rename(key_file + ".away", key_file)
+        self.assert_ok(self.admin.put(path(910), body(910)))
+        self.assertEqual(self.secret(910), SECRET % 910)
         while len(self.key_ids()) < 16:
             self.stack.ctl("secrets", "add-key")
         done = self.stack.ctl_run("secrets", "add-key")

@@ -138,7 +138,7 @@ START_TEST(every_fault_in_every_operation)
     static const enum error_code faults[] = {
         ERR_DATABASE_UNAVAILABLE, ERR_DATABASE_READ_ONLY, ERR_DATABASE_TIMEOUT,
         ERR_OUTCOME_UNKNOWN,      ERR_SCHEMA_MISMATCH,    ERR_OUT_OF_MEMORY,
-        ERR_SECRET_UNREADABLE,    ERR_INTERNAL,
+        ERR_SECRET_UNREADABLE,    ERR_SECRET_NOT_SEALED,  ERR_INTERNAL,
     };
     int null = open("/dev/null", O_WRONLY);
     int n_cases = 0;

@@ -9,18 +9,43 @@
 
 struct tried tried;
 
-struct keyring *tried_keyring(const char *content)
+/* Of key files, which have to stay for as long as something is sealed. */
+static char folder[64];
+static int n_keyrings;
+
+static void name_key_file(char path[96], int number)
+{
+    snprintf(path, 96, "%s/key%d", folder, number);
+}
+
+static void make_folder(void)
 {
     const char *tmp = getenv("TMPDIR");
-    char dir[64];
+
+    snprintf(folder, sizeof folder, "%.32s/adit-store.XXXXXX", tmp ? tmp : "/tmp");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    n_keyrings = 0;
+}
+
+static void remove_folder(void)
+{
+    char path[96];
+
+    for (int i = 0; i < n_keyrings; i++) {
+        name_key_file(path, i);
+        unlink(path);
+    }
+    rmdir(folder);
+}
+
+struct keyring *tried_keyring(const char *content)
+{
     char path[96];
     char reason[256] = "";
     struct keyring *made;
     FILE *file;
 
-    snprintf(dir, sizeof dir, "%.32s/adit-store.XXXXXX", tmp ? tmp : "/tmp");
-    ck_assert_ptr_nonnull(mkdtemp(dir));
-    snprintf(path, sizeof path, "%s/key", dir);
+    name_key_file(path, n_keyrings++);
     ck_assert_msg(keyring_create(path, reason, sizeof reason), "%s", reason);
     if (content) {
         file = fopen(path, "w");
@@ -30,8 +55,6 @@ struct keyring *tried_keyring(const char *content)
     }
     made = keyring_load(path, reason, sizeof reason);
     ck_assert_msg(made != NULL, "%s", reason);
-    unlink(path);
-    rmdir(dir);
     return made;
 }
 
@@ -51,6 +74,7 @@ void tried_set_up(void)
     tried.member = database_issue(tried.owner, tried.who.member, false, 0, NULL);
     tried.reader = database_issue(tried.owner, tried.who.admin, true, 0, NULL);
     tried.other = database_issue(tried.owner, tried.who.other_admin, false, 0, NULL);
+    make_folder();
     tried.keyring = tried_keyring(NULL);
     tried.responder = database_connect(name, "adit_tester");
     tried.store = store_new(tried.responder, tried.keyring);
@@ -63,6 +87,7 @@ void tried_tear_down(void)
     arena_free(&tried.arena);
     store_free(tried.store);
     keyring_free(tried.keyring);
+    remove_folder();
     pg_free(tried.responder);
     pg_free(tried.owner);
 }
