@@ -206,7 +206,7 @@ class Rekey(Case):
             self.refuses_to_seal("there is no such file")
             with open(key_file, "w", encoding="ascii") as file:
                 file.write("nonsense\n")
-            self.refuses_to_seal(":1: ")
+            self.refuses_to_seal("others than its owner may read it")
         finally:
             os.rename(key_file + ".away", key_file)
         self.assert_ok(self.admin.put(path(910), body(910)))
