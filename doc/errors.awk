@@ -29,8 +29,9 @@ BEGIN {
     print "one; SERVICE is the service's name in capitals. `status_code` is the HTTP status. `msg` is"
     print "written for people: it is the text below, or says more exactly what was wrong. The values"
     print "of `details` are strings: `operation_id`, under which the operator finds the request in the"
-    print "log, `field`, the path of the member at fault, and `offset`, the byte of the body at which"
-    print "its JSON stops being acceptable. Errors of the web server have no `details`."
+    print "log (a fault of the service always, any other at the level debug), `field`, the path of the"
+    print "member at fault, and `offset`, the byte of the body at which its JSON stops being acceptable."
+    print "Errors of the web server have no `details`."
     print ""
     print "This page is made from `src/base/error_table.h` by `tests/doc-guard --write`."
 }
