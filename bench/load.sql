@@ -25,3 +25,7 @@ FROM generate_series(10000000, 9999999 + :rows) AS n,
 SELECT definition FROM made_later \gexec
 VACUUM (ANALYZE) adit.ssh_credential;
 CHECKPOINT;
+-- What requests read is in memory from the start, and not only once each page was read.
+CREATE EXTENSION pg_prewarm;
+SELECT count(pg_prewarm(relation))
+FROM unnest('{adit.ssh_credential, adit.ssh_credential_pkey}'::regclass[]) AS relation;
