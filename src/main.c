@@ -24,12 +24,14 @@
 #include "wrap/cgi.h"
 #include "wrap/crypt.h"
 #include "wrap/fcgi.h"
+#include "wrap/pg_pipeline.h"
 
 #define BACKLOG 1024
 #define DEFAULT_WORKERS_LEAST 2
 #define DEFAULT_WORKERS_MOST 8
 
-/* Requests that a worker works on at once, each with a session of its own in the database. */
+/* Requests that a worker works on at once.  They share a session in the database for short reads,
+ * and have one each for the rest. */
 #define LANES 4
 
 /* A CGI program is one request's; it may not outlive it by much. */
@@ -212,6 +214,7 @@ static void set_signals(void)
 struct lane {
     const struct process *process;
     struct wait wait;
+    struct pg_pipeline *pipeline; /* NULL: none */
     struct pg *pg;
     struct store *store;
     struct arena arena;
@@ -221,6 +224,8 @@ struct lane {
 static bool lane_open(struct lane *lane)
 {
     lane->pg = pg_new(lane->process->conf.conninfo, &lane->wait);
+    if (lane->pg)
+        pg_use_pipeline(lane->pg, lane->pipeline);
     lane->store = lane->pg ? store_new(lane->pg, lane->process->keyring) : NULL;
     return lane->store && response_reserve(&lane->response);
 }
@@ -255,10 +260,16 @@ static void let_others_finish(void)
 }
 
 /* Confined before anything of a client's is read, and after all that it needs is open. */
-static bool serve_lanes(struct fcgi *fcgi, struct lane *lanes, const struct process *process)
+static bool serve_lanes(struct fcgi *fcgi, struct pg_pipeline *pipeline, struct lane *lanes,
+                        const struct process *process)
 {
+    if (!fcgi)
+        return cannot_start(&process->conf.log, "the socket cannot be used");
+    if (!pipeline)
+        return cannot_start(&process->conf.log, "out of memory");
     for (int i = 0; i < LANES; i++) {
         lanes[i].process = process;
+        lanes[i].pipeline = pipeline;
         if (!fcgi_add_lane(fcgi, answer, &lanes[i], &lanes[i].wait) || !lane_open(&lanes[i]))
             return cannot_start(&process->conf.log, "out of memory");
     }
@@ -272,13 +283,14 @@ static int serve_fcgi(void *context)
 {
     const struct process *process = context;
     struct lane lanes[LANES] = {{.process = NULL}};
+    struct pg_pipeline *pipeline = pg_pipeline_new(process->conf.conninfo);
     struct fcgi *fcgi =
         fcgi_open(process->listen_fd, process->settings.names.version_variable, &process->conf.log);
-    bool ok = fcgi ? serve_lanes(fcgi, lanes, process)
-                   : cannot_start(&process->conf.log, "the socket cannot be used");
+    bool ok = serve_lanes(fcgi, pipeline, lanes, process);
 
     for (int i = 0; i < LANES; i++)
         lane_close(&lanes[i]);
+    pg_pipeline_free(pipeline);
     fcgi_close(fcgi);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

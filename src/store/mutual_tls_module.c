@@ -31,6 +31,7 @@ enum put_column { COLUMN_PUT_REVISION = CALLER_N_COLUMNS };
 
 static const struct pg_statement get_statement = {
     .name = "mutual_tls_module_get",
+    .is_short = true,
     .sql = "SELECT " CALLER_COLUMNS_OF(
         "k") ", m.enabled, m.certificate_authority_ids, m.revision"
              " FROM adit.api_key AS k LEFT JOIN adit.mutual_tls_module AS m"

@@ -52,6 +52,7 @@ enum put_column { COLUMN_PUT_REVISION = CALLER_N_COLUMNS, COLUMN_RIGHT_ACCOUNT }
 
 static const struct pg_statement get_statement = {
     .name = "oauth_module_get",
+    .is_short = true,
     .sql = "SELECT " CALLER_COLUMNS_OF(
         "k") ", m.enabled, m.provider, m.client_id,"
              " m.client_secret_key_id, m.client_secret_sealed, m.scopes, m.email_addresses,"

@@ -98,6 +98,7 @@ static const struct pg_statement create_once_statement = {
 
 static const struct pg_statement get_statement = {
     .name = "ssh_credential_get",
+    .is_short = true,
     .sql = "SELECT " CALLER_COLUMNS_OF(
         "k") ", " COLUMNS " FROM adit.api_key AS k"
              " LEFT JOIN adit.ssh_credential AS c"

@@ -23,6 +23,7 @@ struct account_hints {
 
 static const struct pg_statement authenticate_statement = {
     .name = "authenticate",
+    .is_short = true,
     .sql = "SELECT " CALLER_COLUMNS_OF("k") " FROM adit.api_key AS k WHERE " CALLER_KEY_IS_GOOD,
 };
 

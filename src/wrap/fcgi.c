@@ -72,6 +72,7 @@ struct lane {
     const struct response *response; /* NULL: not yet */
     int64_t deadline_ms;             /* of its wait; 0: it does not wait */
     uint32_t serial;                 /* of that */
+    bool is_woken;                   /* it is to end */
     bool is_in_time;                 /* how it ended */
 };
 
@@ -203,9 +204,8 @@ static bool goes_before(const struct connection *a, const struct connection *b)
     return a->since_ms < b->since_ms;
 }
 
-/* Of a turn's events, all but the last may have made a request whole before somebody is let in, for
- * which a lane was free when the turn began. */
-_Static_assert(MAX_LANES + MAX_EVENTS < MAX_CONNECTIONS, "some connection can be spared");
+/* Somebody is let in where more lanes are free than requests are there. */
+_Static_assert(MAX_LANES < MAX_CONNECTIONS, "some connection can be spared");
 
 /* A free place, or else that of the connection that can be spared first. */
 static struct connection *find_place(struct fcgi *fcgi)
@@ -308,7 +308,8 @@ static void go_on_reading(struct fcgi *fcgi, struct connection *connection)
     }
 }
 
-static void accept_connection(struct fcgi *fcgi)
+/* Returns false where nobody is there. */
+static bool accept_connection(struct fcgi *fcgi)
 {
     struct connection *connection;
     int64_t now_ms = clock_steady_ms();
@@ -317,7 +318,7 @@ static void accept_connection(struct fcgi *fcgi)
     if (fd < 0) {
         if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
             fcgi->deaf_until_ms = now_ms + DEAF_MS;
-        return;
+        return false;
     }
     connection = find_place(fcgi);
     *connection = (struct connection){.peer.fd = fd,
@@ -325,6 +326,7 @@ static void accept_connection(struct fcgi *fcgi)
                                       .since_ms = now_ms,
                                       .deadline_ms = now_ms + REQUEST_TIMEOUT_MS};
     go_on_reading(fcgi, connection);
+    return true;
 }
 
 /* ---- answers ---- */
@@ -380,12 +382,27 @@ static bool pause_lane(void *context, int fd, short events, int64_t deadline_ms)
     uint32_t once = (uint32_t)events | EPOLLONESHOT;
 
     lane->serial++;
-    if (!watch(lane->fcgi, EPOLL_CTL_MOD, fd, once, id, lane->serial) &&
+    if (fd >= 0 && !watch(lane->fcgi, EPOLL_CTL_MOD, fd, once, id, lane->serial) &&
         (errno != ENOENT || !watch(lane->fcgi, EPOLL_CTL_ADD, fd, once, id, lane->serial)))
         return wait_alone.until(NULL, fd, events, deadline_ms);
     lane->deadline_ms = deadline_ms;
     fiber_pause(lane->fiber);
     return lane->is_in_time;
+}
+
+static void wake_lane(void *context)
+{
+    struct lane *lane = context;
+
+    lane->is_woken = lane->deadline_ms != 0;
+}
+
+static void yield_lane(void *context)
+{
+    struct lane *lane = context;
+
+    lane->is_woken = true;
+    pause_lane(lane, -1, 0, INT64_MAX);
 }
 
 bool fcgi_add_lane(struct fcgi *fcgi, fcgi_answerer *answerer, void *context, struct wait *wait)
@@ -398,7 +415,7 @@ bool fcgi_add_lane(struct fcgi *fcgi, fcgi_answerer *answerer, void *context, st
     lane->fiber = fiber_new(run_lane, lane);
     if (!lane->fiber)
         return false;
-    *wait = (struct wait){pause_lane, lane};
+    *wait = (struct wait){pause_lane, wake_lane, yield_lane, lane};
     fcgi->n_lanes++;
     fcgi->free_lanes[fcgi->n_free++] = lane;
     return true;
@@ -409,6 +426,7 @@ static void resume(struct lane *lane, bool is_in_time)
     struct fcgi *fcgi = lane->fcgi;
 
     lane->deadline_ms = 0;
+    lane->is_woken = false;
     lane->is_in_time = is_in_time;
     fiber_resume(lane->fiber);
     if (!lane->response)
@@ -431,6 +449,23 @@ static void start_lanes(struct fcgi *fcgi)
         fcgi_peer_request(&lane->connection->peer, fcgi->version_variable, &lane->request);
         resume(lane, true);
     }
+}
+
+/* Also those whom these wake. */
+static void resume_woken(struct fcgi *fcgi)
+{
+    bool any;
+
+    do {
+        any = false;
+        for (size_t i = 0; i < fcgi->n_lanes; i++) {
+            if (!fcgi->lanes[i].is_woken)
+                continue;
+            any = true;
+            resume(&fcgi->lanes[i], true);
+        }
+        start_lanes(fcgi);
+    } while (any);
 }
 
 /* ---- waiting ---- */
@@ -499,7 +534,9 @@ static void begin_to_stop(struct fcgi *fcgi)
 static void attend(struct fcgi *fcgi, uint32_t id, uint32_t serial)
 {
     if (id == LISTENER) {
-        accept_connection(fcgi);
+        /* All for whom there are lanes, so that what they ask is asked at once. */
+        while (fcgi->n_free > fcgi->n_ready && accept_connection(fcgi))
+            start_lanes(fcgi);
     } else if (id == SIGNALS) {
         begin_to_stop(fcgi);
     } else if (id >= FIRST_LANE) {
@@ -534,5 +571,6 @@ void fcgi_serve(struct fcgi *fcgi)
         }
         sweep(fcgi);
         start_lanes(fcgi);
+        resume_woken(fcgi);
     }
 }

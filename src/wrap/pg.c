@@ -13,6 +13,8 @@
 
 #include "base/clock.h"
 #include "wrap/pg_connect.h"
+#include "wrap/pg_pipeline.h"
+#include "wrap/pg_session.h"
 
 /* From the beginning of a request, or of a statement where there is no request, until its last
  * answer. */
@@ -23,7 +25,6 @@
 #define FENCE_TIMEOUT_MS 700
 
 #define MAX_ATTEMPTS 4
-#define MAX_PREPARED 48
 
 /* After a failed connection nobody tries again for this long, give or take a random half. */
 #define BACKOFF_MS 100
@@ -48,6 +49,7 @@ struct session {
 struct pg {
     const char *conninfo;
     struct wait wait;
+    struct pg_pipeline *pipeline; /* NULL: none */
     PGconn *conn;
     struct session session;
     struct session given_up; /* may still run what it was sent last */
@@ -59,8 +61,7 @@ struct pg {
     int64_t shed_until_ms;
     int64_t last_run_ms;
     bool is_unreplicated; /* the server has committed without its standby */
-    const struct pg_statement *prepared[MAX_PREPARED];
-    size_t n_prepared;
+    struct pg_prepared prepared;
     int n_lost_names;
 };
 
@@ -71,18 +72,6 @@ enum outcome {
     NO_EFFECT, /* for a passing reason, and without effect */
     LOST       /* nobody knows whether it had effect */
 };
-
-/* Limits on the server's side are tighter than those here, so that the server ends a statement
- * itself and says so.  Names are qualified in all SQL: an empty path keeps others' out.  A generic
- * plan does not know how few rows a page has: at ten million rows it looks so dear that compiling
- * it would take longer than anything else. */
-static const char setup_sql[] =
-    "SET statement_timeout = 3000; SET lock_timeout = 2000;"
-    "SET idle_in_transaction_session_timeout = 5000;"
-    "SET plan_cache_mode = force_generic_plan; SET jit = off;"
-    "SET search_path = pg_catalog, pg_temp; SET client_min_messages = warning;"
-    "SELECT a.pid, extract(epoch FROM a.backend_start)"
-    " FROM pg_catalog.pg_stat_get_activity(pg_catalog.pg_backend_pid()) AS a";
 
 /* Where somebody ends the wait for a synchronous standby, the server says that all is well, and
  * warns that it may not be. */
@@ -104,12 +93,19 @@ struct pg *pg_new(const char *conninfo, const struct wait *wait)
     return pg;
 }
 
+void pg_use_pipeline(struct pg *pg, struct pg_pipeline *pipeline)
+{
+    pg->pipeline = pipeline;
+}
+
 static void disconnect(struct pg *pg)
 {
+    if (pg->pipeline)
+        pg_pipeline_leave(pg->pipeline);
     PQfinish(pg->conn);
     pg->conn = NULL;
     pg->session.pid = 0;
-    pg->n_prepared = 0;
+    pg->prepared.n = 0;
     pg->n_lost_names = 0;
 }
 
@@ -194,7 +190,7 @@ static enum outcome judge(struct pg *pg, const PGresult *result,
     if (!state[0] || is_class(state, "08") || is_one_of(state, "57P01 57P02 57P03 57P05"))
         return LOST;
     if (strcmp(state, "26000") == 0) {
-        pg->n_prepared = 0;
+        pg->prepared.n = 0;
         pg->n_lost_names++;
         return NO_EFFECT;
     }
@@ -205,26 +201,7 @@ static enum outcome judge(struct pg *pg, const PGresult *result,
     return is_one_of(state, "40001 40P01") ? NO_EFFECT : FAILED;
 }
 
-/* ---- waiting ---- */
-
-/* Returns whether all was sent and a result, or the lack of one, can be had without waiting. */
-static bool await_answer(const struct pg *pg, int64_t deadline_ms)
-{
-    PGconn *conn = pg->conn;
-
-    for (;;) {
-        int unsent = PQflush(conn);
-
-        if (unsent < 0)
-            return false;
-        if (unsent == 0 && !PQisBusy(conn))
-            return true;
-        if (!pg->wait.until(pg->wait.context, PQsocket(conn), unsent ? POLLIN | POLLOUT : POLLIN,
-                            deadline_ms) ||
-            !PQconsumeInput(conn))
-            return false;
-    }
-}
+/* ---- answers ---- */
 
 /* Takes the answers to what was sent, keeps the last and judges the worst.  A connection that did
  * not answer is closed, also where it ended without any result. */
@@ -237,7 +214,7 @@ static enum outcome collect(struct pg *pg, const struct pg_statement *statement,
     for (;;) {
         PGresult *result;
 
-        if (!await_answer(pg, deadline_ms)) {
+        if (!pg_await(pg->conn, &pg->wait, deadline_ms)) {
             bool late = clock_left_ms(deadline_ms) == 0;
 
             error_cause(err, late ? ERR_DATABASE_TIMEOUT : ERR_DATABASE_UNAVAILABLE,
@@ -326,7 +303,7 @@ static bool set_up(struct pg *pg, int64_t deadline_ms, struct error *err)
     PGresult *result;
 
     PQsetNoticeReceiver(pg->conn, note_notice, pg);
-    if (PQsetnonblocking(pg->conn, 1) != 0 || !PQsendQuery(pg->conn, setup_sql))
+    if (PQsetnonblocking(pg->conn, 1) != 0 || !PQsendQuery(pg->conn, pg_setup_sql))
         return cannot_connect(pg, PQerrorMessage(pg->conn), err);
     if (collect(pg, NULL, earlier(deadline_ms, clock_steady_ms() + SETUP_TIMEOUT_MS), &result,
                 err) != DONE) {
@@ -414,15 +391,6 @@ static bool ensure_connected(struct pg *pg, bool looks_ahead, int64_t deadline_m
 
 /* ---- running ---- */
 
-static bool is_prepared(const struct pg *pg, const struct pg_statement *statement)
-{
-    for (size_t i = 0; i < pg->n_prepared; i++) {
-        if (pg->prepared[i] == statement)
-            return true;
-    }
-    return false;
-}
-
 static enum outcome prepare(struct pg *pg, const struct pg_statement *statement,
                             int64_t deadline_ms, struct error *err)
 {
@@ -437,8 +405,8 @@ static enum outcome prepare(struct pg *pg, const struct pg_statement *statement,
         outcome = NO_EFFECT;
     if (outcome == FAILED && strstr(err->cause, " 42P05 "))
         outcome = DONE; /* another client of the same pooled session has prepared it */
-    if (outcome == DONE && pg->n_prepared < MAX_PREPARED)
-        pg->prepared[pg->n_prepared++] = statement;
+    if (outcome == DONE)
+        pg_note_prepared(&pg->prepared, statement);
     return outcome;
 }
 
@@ -449,7 +417,7 @@ static enum outcome run_once(struct pg *pg, const struct pg_statement *statement
     bool named = pg->n_lost_names < MAX_LOST_NAMES;
     int sent;
 
-    if (named && !is_prepared(pg, statement)) {
+    if (named && !pg_is_prepared(&pg->prepared, statement)) {
         enum outcome outcome = prepare(pg, statement, deadline_ms, err);
 
         if (outcome != DONE)
@@ -551,6 +519,7 @@ bool pg_run(struct pg *pg, const struct pg_statement *statement, const struct pg
             struct pg_result **result, struct error *err)
 {
     int64_t deadline_ms = pg->deadline_ms ? pg->deadline_ms : clock_steady_ms() + RUN_TIMEOUT_MS;
+    PGresult *rows = NULL;
 
     *result = NULL;
     if (params->failed)
@@ -559,7 +528,11 @@ bool pg_run(struct pg *pg, const struct pg_statement *statement, const struct pg
         pg->last_run_ms = clock_steady_ms();
         return false;
     }
-    *result = (struct pg_result *)(void *)run_until_done(pg, statement, params, deadline_ms, err);
+    if (statement->is_short && pg->pipeline)
+        rows = pg_pipeline_run(pg->pipeline, &pg->wait, pg->conn, statement, params, deadline_ms);
+    if (!rows)
+        rows = run_until_done(pg, statement, params, deadline_ms, err);
+    *result = (struct pg_result *)(void *)rows;
     pg->last_run_ms = clock_steady_ms();
     return *result != NULL;
 }

@@ -19,6 +19,7 @@ struct pg_statement {
     const char *name; /* unique within the program */
     const char *sql;
     bool writes; /* run once only: when its answer is lost, nobody knows what it did */
+    bool is_short; /* reads a row by its key: may share a session with others' */
     enum error_code on_unique; /* what a unique violation means; ERR_NONE: a bug */
 };
 
@@ -52,6 +53,12 @@ void pg_add_ints(struct pg_params *params, const int64_t *numbers, size_t n, boo
  * libpq's; what it does not say is set to defaults that never wait for ever.  It must outlive the
  * connection, as must what wait() is given. */
 struct pg *pg_new(const char *conninfo, const struct wait *wait);
+
+struct pg_pipeline;
+
+/* Has short reads go through a pipeline, which must outlive the connection, as long as that works.
+ */
+void pg_use_pipeline(struct pg *pg, struct pg_pipeline *pipeline);
 
 /* Closes it.  NULL is fine. */
 void pg_free(struct pg *pg);

@@ -20,4 +20,4 @@ static bool until(void *context, int fd, short events, int64_t deadline_ms)
     return n > 0;
 }
 
-const struct wait wait_alone = {until, NULL};
+const struct wait wait_alone = {.until = until};

@@ -6,14 +6,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Waits until one of poll()'s events is there on fd, or its end.  Returns false once the deadline,
- * on the steady clock, has passed. */
 struct wait {
+    /* Waits until one of poll()'s events is there on fd, or its end; with fd -1, for wake() alone.
+     * Returns false once the deadline, on the steady clock, has passed. */
     bool (*until)(void *context, int fd, short events, int64_t deadline_ms);
+    /* Ends the wait of somebody else; nothing where it does not wait. */
+    void (*wake)(void *context);
+    /* Lets all others do first what they can without waiting. */
+    void (*yield)(void *context);
     void *context;
 };
 
-/* The wait of a process that has nothing else to do. */
+/* The wait of a process that has nothing else to do, and nobody to wake or to yield to. */
 extern const struct wait wait_alone;
 
 #endif
