@@ -515,6 +515,17 @@ static PGresult *run_until_done(struct pg *pg, const struct pg_statement *statem
     return NULL;
 }
 
+/* On a session of its own. */
+static PGresult *run_alone(struct pg *pg, const struct pg_statement *statement,
+                           const struct pg_params *params, int64_t deadline_ms, struct error *err)
+{
+    PGresult *rows =
+        must_shed(pg, err) ? NULL : run_until_done(pg, statement, params, deadline_ms, err);
+
+    pg->last_run_ms = clock_steady_ms();
+    return rows;
+}
+
 bool pg_run(struct pg *pg, const struct pg_statement *statement, const struct pg_params *params,
             struct pg_result **result, struct error *err)
 {
@@ -524,17 +535,12 @@ bool pg_run(struct pg *pg, const struct pg_statement *statement, const struct pg
     *result = NULL;
     if (params->failed)
         return error_set(err, ERR_OUT_OF_MEMORY);
-    if (must_shed(pg, err)) {
-        pg->last_run_ms = clock_steady_ms();
-        return false;
-    }
     if (statement->is_short && pg->pipeline)
         rows = pg_pipeline_run(pg->pipeline, &pg->wait, pg->conn, statement, params, deadline_ms);
     if (!rows)
-        rows = run_until_done(pg, statement, params, deadline_ms, err);
+        rows = run_alone(pg, statement, params, deadline_ms, err);
     *result = (struct pg_result *)(void *)rows;
-    pg->last_run_ms = clock_steady_ms();
-    return *result != NULL;
+    return rows != NULL;
 }
 
 bool pg_script(struct pg *pg, const char *sql, int timeout_ms, struct error *err)

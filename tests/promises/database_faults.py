@@ -31,10 +31,15 @@ SLOWEST_S = 6
 BACK_S = 1
 
 
-def lock(psql):
-    """Returns once a psql holds locks that no write gets past."""
-    psql.stdin.write("BEGIN; LOCK TABLE adit.ssh_credential, adit.oauth_module,"
-                     " adit.mutual_tls_module IN ACCESS EXCLUSIVE MODE;\n\\echo held\n")
+def open_session(stack):
+    return subprocess.Popen(["psql", "-X", "-q", "-A", "-t"], env=stack.pg_env(),
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def lock(psql, tables=TABLES):
+    """Returns once a psql holds locks on the tables that nothing gets past."""
+    psql.stdin.write("BEGIN; LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;\n\\echo held\n"
+                     % ", ".join("adit." + table for table in tables))
     psql.stdin.flush()
     if psql.stdout.readline() != "held\n":
         raise AssertionError("psql did not get the locks")
@@ -70,15 +75,11 @@ class DatabaseCase(PromiseCase):
 
     def connect_all_workers(self, writers):
         """Keeps the writers waiting for a moment, so that each worker gets as many as it takes."""
-        psql = self.open_session()
+        psql = open_session(self.stack)
         lock(psql)
         until(lambda: len(self.backends()) >= self.stack.n_at_once(), "all workers are connected")
         close(psql)
         writers.wait_for(ledger.N_CLIENTS)
-
-    def open_session(self):
-        return subprocess.Popen(["psql", "-X", "-q", "-A", "-t"], env=self.stack.pg_env(),
-                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def judge(self, writers, ready, expects_errors=True):
         lost, doubled, traces = writers.compare()
@@ -182,7 +183,7 @@ class Refusals(DatabaseCase):
 
     def test_lock_held(self):
         """A session holds locks on all tables for longer than a request may wait."""
-        psql = self.open_session()
+        psql = open_session(self.stack)
         self.for_a_while(lambda: lock(psql), lambda: close(psql), seconds=scaled(2.5, 8))
 
     def test_statement_too_slow(self):
