@@ -259,6 +259,11 @@ static void let_others_finish(void)
         (void)sched_setscheduler(0, SCHED_BATCH, &none);
 }
 
+static void send_pipeline(void *context)
+{
+    pg_pipeline_send(context);
+}
+
 /* Confined before anything of a client's is read, and after all that it needs is open. */
 static bool serve_lanes(struct fcgi *fcgi, struct pg_pipeline *pipeline, struct lane *lanes,
                         const struct process *process)
@@ -275,7 +280,7 @@ static bool serve_lanes(struct fcgi *fcgi, struct pg_pipeline *pipeline, struct 
     }
     let_others_finish();
     confined_enter(&process->conf);
-    fcgi_serve(fcgi);
+    fcgi_serve(fcgi, send_pipeline, pipeline);
     return true;
 }
 

@@ -397,14 +397,6 @@ static void wake_lane(void *context)
     lane->is_woken = lane->deadline_ms != 0;
 }
 
-static void yield_lane(void *context)
-{
-    struct lane *lane = context;
-
-    lane->is_woken = true;
-    pause_lane(lane, -1, 0, INT64_MAX);
-}
-
 bool fcgi_add_lane(struct fcgi *fcgi, fcgi_answerer *answerer, void *context, struct wait *wait)
 {
     struct lane *lane = &fcgi->lanes[fcgi->n_lanes];
@@ -415,7 +407,7 @@ bool fcgi_add_lane(struct fcgi *fcgi, fcgi_answerer *answerer, void *context, st
     lane->fiber = fiber_new(run_lane, lane);
     if (!lane->fiber)
         return false;
-    *wait = (struct wait){pause_lane, wake_lane, yield_lane, lane};
+    *wait = (struct wait){pause_lane, wake_lane, lane};
     fcgi->n_lanes++;
     fcgi->free_lanes[fcgi->n_free++] = lane;
     return true;
@@ -497,6 +489,8 @@ static int wait_ms(const struct fcgi *fcgi)
         const struct lane *lane = &fcgi->lanes[i];
         int left_ms = lane->deadline_ms ? clock_left_ms(lane->deadline_ms) : SWEEP_MS;
 
+        if (lane->is_woken)
+            return 0;
         if (left_ms < least_ms)
             least_ms = left_ms;
     }
@@ -556,7 +550,7 @@ static void attend(struct fcgi *fcgi, uint32_t id, uint32_t serial)
     }
 }
 
-void fcgi_serve(struct fcgi *fcgi)
+void fcgi_serve(struct fcgi *fcgi, void (*before_wait)(void *context), void *context)
 {
     struct epoll_event events[MAX_EVENTS];
 
@@ -572,5 +566,6 @@ void fcgi_serve(struct fcgi *fcgi)
         sweep(fcgi);
         start_lanes(fcgi);
         resume_woken(fcgi);
+        before_wait(context);
     }
 }

@@ -26,10 +26,11 @@ typedef const struct response *fcgi_answerer(void *context, const struct request
  * the answerer has to wait for anything; others go on meanwhile.  Returns false without memory. */
 bool fcgi_add_lane(struct fcgi *fcgi, fcgi_answerer *answerer, void *context, struct wait *wait);
 
-/* Answers requests until SIGTERM comes, and then what had arrived.  Only a request that is there
- * whole takes a lane, and an answer leaves it at once: nobody who is silent or slow, on either way,
- * keeps others waiting, and one who stays so loses the connection. */
-void fcgi_serve(struct fcgi *fcgi);
+/* Answers requests until SIGTERM comes, and then what had arrived.  Calls before_wait() each time
+ * that all have done what they can without waiting.  Only a request that is there whole takes a
+ * lane, and an answer leaves it at once: nobody who is silent or slow, on either way, keeps others
+ * waiting, and one who stays so loses the connection. */
+void fcgi_serve(struct fcgi *fcgi, void (*before_wait)(void *context), void *context);
 
 /* Closes all connections and frees it; the listening socket stays open.  NULL is fine. */
 void fcgi_close(struct fcgi *fcgi);

@@ -172,17 +172,20 @@ static bool send_one(struct pg_pipeline *pipeline, struct run *run)
                                params->lengths, params->formats, 1);
 }
 
-/* Sends what has been asked by now, if the server has answered all that was sent before.  Nobody
- * waits until a socket takes what is sent: it is less than any of them takes at once. */
-static bool send_if_idle(struct pg_pipeline *pipeline)
+/* Nobody waits until a socket takes it: it is less than any of them takes at once. */
+static bool send_all(struct pg_pipeline *pipeline)
 {
-    if (!pipeline->unsent || pipeline->unsent != pipeline->first)
-        return true;
     for (; pipeline->unsent; pipeline->unsent = pipeline->unsent->next) {
         if (!send_one(pipeline, pipeline->unsent))
             return false;
     }
     return PQpipelineSync(pipeline->conn) && PQflush(pipeline->conn) == 0;
+}
+
+void pg_pipeline_send(struct pg_pipeline *pipeline)
+{
+    if (pipeline->unsent && pipeline->unsent == pipeline->first && !send_all(pipeline))
+        fail(pipeline);
 }
 
 /* ---- answers ---- */
@@ -229,7 +232,7 @@ static bool read_answers(struct pg_pipeline *pipeline, const struct run *run, in
         if (!take(pipeline, PQgetResult(pipeline->conn)))
             return false;
     }
-    return send_if_idle(pipeline);
+    return true;
 }
 
 PGresult *pg_pipeline_run(struct pg_pipeline *pipeline, const struct wait *wait, bool may_open,
@@ -246,10 +249,6 @@ PGresult *pg_pipeline_run(struct pg_pipeline *pipeline, const struct wait *wait,
     if (!pipeline->conn)
         return NULL;
     append(pipeline, &run);
-    /* Others of the same turn ask first. */
-    wait->yield(wait->context);
-    if (!send_if_idle(pipeline))
-        fail(pipeline);
     deadline_ms = earlier(deadline_ms, now_ms + ROWS_TIMEOUT_MS);
     while (!run.is_over) {
         bool ok = pipeline->is_watched

@@ -25,6 +25,10 @@ struct pg_pipeline *pg_pipeline_new(const char *conninfo);
 /* Closes it and frees it; nobody may wait in it.  NULL is fine. */
 void pg_pipeline_free(struct pg_pipeline *pipeline);
 
+/* Sends what has been asked, if the server has answered all that was sent before.  To be called
+ * before the process waits. */
+void pg_pipeline_send(struct pg_pipeline *pipeline);
+
 /* Runs a statement that only reads.  Where the session is closed it opens it, if it may: who knows
  * no server that is there would wait for nothing.  Returns the rows, which the caller clears, or
  * NULL where they could not be had this way. */

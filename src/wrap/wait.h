@@ -12,12 +12,10 @@ struct wait {
     bool (*until)(void *context, int fd, short events, int64_t deadline_ms);
     /* Ends the wait of somebody else; nothing where it does not wait. */
     void (*wake)(void *context);
-    /* Lets all others do first what they can without waiting. */
-    void (*yield)(void *context);
     void *context;
 };
 
-/* The wait of a process that has nothing else to do, and nobody to wake or to yield to. */
+/* The wait of a process that has nothing else to do, and nobody to wake. */
 extern const struct wait wait_alone;
 
 #endif
