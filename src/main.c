@@ -214,18 +214,17 @@ static void set_signals(void)
 struct lane {
     const struct process *process;
     struct wait wait;
-    struct pg_pipeline *pipeline; /* NULL: none */
     struct pg *pg;
     struct store *store;
     struct arena arena;
     struct response response;
 };
 
-static bool lane_open(struct lane *lane)
+static bool lane_open(struct lane *lane, struct pg_pipeline *pipeline)
 {
     lane->pg = pg_new(lane->process->conf.conninfo, &lane->wait);
     if (lane->pg)
-        pg_use_pipeline(lane->pg, lane->pipeline);
+        pg_use_pipeline(lane->pg, pipeline);
     lane->store = lane->pg ? store_new(lane->pg, lane->process->keyring) : NULL;
     return lane->store && response_reserve(&lane->response);
 }
@@ -274,8 +273,8 @@ static bool serve_lanes(struct fcgi *fcgi, struct pg_pipeline *pipeline, struct 
         return cannot_start(&process->conf.log, "out of memory");
     for (int i = 0; i < LANES; i++) {
         lanes[i].process = process;
-        lanes[i].pipeline = pipeline;
-        if (!fcgi_add_lane(fcgi, answer, &lanes[i], &lanes[i].wait) || !lane_open(&lanes[i]))
+        if (!fcgi_add_lane(fcgi, answer, &lanes[i], &lanes[i].wait) ||
+            !lane_open(&lanes[i], pipeline))
             return cannot_start(&process->conf.log, "out of memory");
     }
     let_others_finish();
@@ -305,7 +304,7 @@ static int serve_cgi(const struct process *process)
     struct lane lane = {.process = process, .wait = wait_alone};
     struct request request;
     struct buf body = {0};
-    bool ok = lane_open(&lane) || cannot_start(&process->conf.log, "out of memory");
+    bool ok = lane_open(&lane, NULL) || cannot_start(&process->conf.log, "out of memory");
 
     alarm(CGI_TIMEOUT_S);
     confined_enter(&process->conf);

@@ -33,6 +33,11 @@ int clock_left_ms(int64_t deadline_ms)
     return left > INT_MAX ? INT_MAX : (int)left;
 }
 
+int64_t clock_earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 static void two_digits(char *out, int value)
 {
     out[0] = (char)('0' + value / 10);

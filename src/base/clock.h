@@ -15,6 +15,9 @@ int64_t clock_steady_ms(void);
 /* Returns the milliseconds from now to a deadline of clock_steady_ms(), at least 0. */
 int clock_left_ms(int64_t deadline_ms);
 
+/* Returns the earlier of two moments of one clock. */
+int64_t clock_earlier(int64_t a, int64_t b);
+
 /* "2026-01-31T23:59:59Z" and its NUL. */
 #define CLOCK_RFC3339_SIZE 21
 

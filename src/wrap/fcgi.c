@@ -528,8 +528,8 @@ static void begin_to_stop(struct fcgi *fcgi)
 static void attend(struct fcgi *fcgi, uint32_t id, uint32_t serial)
 {
     if (id == LISTENER) {
-        /* All for whom there are lanes, so that what they ask is asked at once. */
-        while (fcgi->n_free > fcgi->n_ready && accept_connection(fcgi))
+        /* As many as there are lanes for, so that what they ask is asked at once. */
+        for (size_t n = fcgi->n_free; n > 0 && fcgi->n_free > 0 && accept_connection(fcgi); n--)
             start_lanes(fcgi);
     } else if (id == SIGNALS) {
         begin_to_stop(fcgi);

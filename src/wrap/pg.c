@@ -278,11 +278,6 @@ static bool cannot_connect(struct pg *pg, const char *reason, struct error *err)
     return false;
 }
 
-static int64_t earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* A pooler hands out other sessions than those that it speaks of. */
 static void note_session(struct pg *pg, const PGresult *result)
 {
@@ -305,7 +300,7 @@ static bool set_up(struct pg *pg, int64_t deadline_ms, struct error *err)
     PQsetNoticeReceiver(pg->conn, note_notice, pg);
     if (PQsetnonblocking(pg->conn, 1) != 0 || !PQsendQuery(pg->conn, pg_setup_sql))
         return cannot_connect(pg, PQerrorMessage(pg->conn), err);
-    if (collect(pg, NULL, earlier(deadline_ms, clock_steady_ms() + SETUP_TIMEOUT_MS), &result,
+    if (collect(pg, NULL, clock_earlier(deadline_ms, clock_steady_ms() + SETUP_TIMEOUT_MS), &result,
                 err) != DONE) {
         disconnect(pg);
         pg->refused_with = err->code;
@@ -359,6 +354,10 @@ static bool connect_now(struct pg *pg, int64_t deadline_ms, struct error *err)
         return cannot_connect(pg, reason, err);
     if (!set_up(pg, deadline_ms, err))
         return false;
+    /* The shared one may still be with another host, which this one has found to be out of place.
+     */
+    if (pg->pipeline)
+        pg_pipeline_leave(pg->pipeline);
     end_given_up(pg);
     return pg->conn || error_cause(err, ERR_DATABASE_UNAVAILABLE, "database: connection lost");
 }

@@ -200,11 +200,6 @@ static PGconn *connect_host(const struct target *target, const struct wait *wait
     return NULL;
 }
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 PGconn *pg_connect(const char *conninfo, const struct wait *wait, int64_t deadline_ms,
                    char reason[PG_REASON_SIZE])
 {
@@ -214,12 +209,13 @@ PGconn *pg_connect(const char *conninfo, const struct wait *wait, int64_t deadli
 
     reason[0] = '\0';
     for (int host = 0; !conn && host < n_hosts; host++) {
+        int64_t now_ms = clock_steady_ms();
         int64_t share_ms = clock_left_ms(deadline_ms) / (n_hosts - host);
-        int64_t limit_ms = smaller(host_timeout_ms(options), share_ms);
+        int64_t limit_ms = clock_earlier(now_ms + host_timeout_ms(options), now_ms + share_ms);
         struct target target;
 
         if (fill_target(&target, options, host, n_hosts))
-            conn = connect_host(&target, wait, clock_steady_ms() + limit_ms, reason);
+            conn = connect_host(&target, wait, limit_ms, reason);
         else
             add_reason(reason, "conninfo is too long");
     }

@@ -150,11 +150,6 @@ static void open_session(struct pg_pipeline *pipeline, const struct wait *wait, 
         fail(pipeline);
 }
 
-static int64_t earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* ---- asking ---- */
 
 static bool send_one(struct pg_pipeline *pipeline, struct run *run)
@@ -184,7 +179,7 @@ static bool send_all(struct pg_pipeline *pipeline)
 
 void pg_pipeline_send(struct pg_pipeline *pipeline)
 {
-    if (pipeline->unsent && pipeline->unsent == pipeline->first && !send_all(pipeline))
+    if (pipeline->unsent && !send_all(pipeline))
         fail(pipeline);
 }
 
@@ -243,13 +238,14 @@ PGresult *pg_pipeline_run(struct pg_pipeline *pipeline, const struct wait *wait,
     int64_t now_ms = clock_steady_ms();
 
     if (!pipeline->conn && may_open && !pipeline->is_opening && now_ms >= pipeline->retry_at_ms) {
-        open_session(pipeline, wait, earlier(deadline_ms, now_ms + OPEN_TIMEOUT_MS));
+        open_session(pipeline, wait, clock_earlier(deadline_ms, now_ms + OPEN_TIMEOUT_MS));
         now_ms = clock_steady_ms();
     }
-    if (!pipeline->conn)
+    /* Who has little time left must not take a server for slow that is not. */
+    if (!pipeline->conn || deadline_ms < now_ms + ROWS_TIMEOUT_MS)
         return NULL;
     append(pipeline, &run);
-    deadline_ms = earlier(deadline_ms, now_ms + ROWS_TIMEOUT_MS);
+    deadline_ms = now_ms + ROWS_TIMEOUT_MS;
     while (!run.is_over) {
         bool ok = pipeline->is_watched
                       ? wait->until(wait->context, -1, 0, deadline_ms) || run.is_over

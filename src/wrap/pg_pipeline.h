@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A session in libpq's pipeline mode, which all lanes of a worker share for short reads.  What they
- * ask while the server is working is sent in one piece, and the server answers in one: both
- * processes wake up once for all of it.
+ * ask before the worker waits is sent in one piece, and the server answers in one: both processes
+ * wake up once for all of it.
  *
  * It only ever makes reads cheaper.  Whatever is out of the ordinary, be it an error, a loss or a
  * statement that waits for a lock, closes it, and everybody asks again on a session of their own,
@@ -25,8 +25,7 @@ struct pg_pipeline *pg_pipeline_new(const char *conninfo);
 /* Closes it and frees it; nobody may wait in it.  NULL is fine. */
 void pg_pipeline_free(struct pg_pipeline *pipeline);
 
-/* Sends what has been asked, if the server has answered all that was sent before.  To be called
- * before the process waits. */
+/* Sends what has been asked.  To be called before the process waits. */
 void pg_pipeline_send(struct pg_pipeline *pipeline);
 
 /* Runs a statement that only reads.  Where the session is closed it opens it, if it may: who knows
