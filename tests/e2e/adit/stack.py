@@ -293,7 +293,7 @@ class Stack:
         return min(max(os.cpu_count(), 2), 8)
 
     def n_at_once(self):
-        """How many requests the responder works on at once, each with a session of its own."""
+        """How many requests the responder works on at once, each with a session if it writes."""
         master, _ = self.responder()
         program = next(command[0] for pid, _, command in self._processes() if pid == master)
         usage = run([program, "--help"]).stdout
