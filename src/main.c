@@ -263,10 +263,17 @@ static void send_pipeline(void *context)
     pg_pipeline_send(context);
 }
 
+static void receive_pipeline(void *context)
+{
+    pg_pipeline_receive(context);
+}
+
 /* Confined before anything of a client's is read, and after all that it needs is open. */
 static bool serve_lanes(struct fcgi *fcgi, struct pg_pipeline *pipeline, struct lane *lanes,
                         const struct process *process)
 {
+    const struct fcgi_shared shared = {send_pipeline, receive_pipeline, pipeline};
+
     if (!fcgi)
         return cannot_start(&process->conf.log, "the socket cannot be used");
     if (!pipeline)
@@ -279,7 +286,7 @@ static bool serve_lanes(struct fcgi *fcgi, struct pg_pipeline *pipeline, struct 
     }
     let_others_finish();
     confined_enter(&process->conf);
-    fcgi_serve(fcgi, send_pipeline, pipeline);
+    fcgi_serve(fcgi, &shared);
     return true;
 }
 

@@ -52,6 +52,7 @@
 #define FIRST_LANE UINT32_C(0x10000)
 #define LISTENER UINT32_C(0x20000)
 #define SIGNALS UINT32_C(0x20001)
+#define SHARED UINT32_C(0x20002)
 
 struct connection {
     struct fcgi_peer peer;
@@ -82,6 +83,7 @@ struct fcgi {
     int signal_fd; /* readable while SIGTERM is pending */
     const char *version_variable;
     const struct log *log;
+    const struct fcgi_shared *shared; /* while it serves */
     bool is_listening;
     bool is_stopping;
     int64_t deaf_until_ms;
@@ -374,16 +376,23 @@ static void run_lane(void *context)
     lane->response = lane->answerer(lane->context, &lane->request);
 }
 
+/* Watches what may be watched for something else already. */
+static bool watch_anew(const struct fcgi *fcgi, int fd, uint32_t events, uint32_t id,
+                       uint32_t serial)
+{
+    return watch(fcgi, EPOLL_CTL_MOD, fd, events, id, serial) ||
+           (errno == ENOENT && watch(fcgi, EPOLL_CTL_ADD, fd, events, id, serial));
+}
+
 /* The wait of whoever answers in a lane.  poll()'s events are epoll's. */
 static bool pause_lane(void *context, int fd, short events, int64_t deadline_ms)
 {
     struct lane *lane = context;
     uint32_t id = FIRST_LANE + (uint32_t)(lane - lane->fcgi->lanes);
-    uint32_t once = (uint32_t)events | EPOLLONESHOT;
 
     lane->serial++;
-    if (fd >= 0 && !watch(lane->fcgi, EPOLL_CTL_MOD, fd, once, id, lane->serial) &&
-        (errno != ENOENT || !watch(lane->fcgi, EPOLL_CTL_ADD, fd, once, id, lane->serial)))
+    if (fd >= 0 &&
+        !watch_anew(lane->fcgi, fd, (uint32_t)events | EPOLLONESHOT, id, lane->serial))
         return wait_alone.until(NULL, fd, events, deadline_ms);
     lane->deadline_ms = deadline_ms;
     fiber_pause(lane->fiber);
@@ -397,6 +406,13 @@ static void wake_lane(void *context)
     lane->is_woken = lane->deadline_ms != 0;
 }
 
+static bool watch_shared(void *context, int fd)
+{
+    const struct lane *lane = context;
+
+    return watch_anew(lane->fcgi, fd, EPOLLIN, SHARED, 0);
+}
+
 bool fcgi_add_lane(struct fcgi *fcgi, fcgi_answerer *answerer, void *context, struct wait *wait)
 {
     struct lane *lane = &fcgi->lanes[fcgi->n_lanes];
@@ -407,7 +423,7 @@ bool fcgi_add_lane(struct fcgi *fcgi, fcgi_answerer *answerer, void *context, st
     lane->fiber = fiber_new(run_lane, lane);
     if (!lane->fiber)
         return false;
-    *wait = (struct wait){pause_lane, wake_lane, lane};
+    *wait = (struct wait){pause_lane, wake_lane, watch_shared, lane};
     fcgi->n_lanes++;
     fcgi->free_lanes[fcgi->n_free++] = lane;
     return true;
@@ -533,6 +549,8 @@ static void attend(struct fcgi *fcgi, uint32_t id, uint32_t serial)
             start_lanes(fcgi);
     } else if (id == SIGNALS) {
         begin_to_stop(fcgi);
+    } else if (id == SHARED) {
+        fcgi->shared->on_input(fcgi->shared->context);
     } else if (id >= FIRST_LANE) {
         struct lane *lane = &fcgi->lanes[id - FIRST_LANE];
 
@@ -550,10 +568,11 @@ static void attend(struct fcgi *fcgi, uint32_t id, uint32_t serial)
     }
 }
 
-void fcgi_serve(struct fcgi *fcgi, void (*before_wait)(void *context), void *context)
+void fcgi_serve(struct fcgi *fcgi, const struct fcgi_shared *shared)
 {
     struct epoll_event events[MAX_EVENTS];
 
+    fcgi->shared = shared;
     while (!is_done(fcgi)) {
         int n;
 
@@ -566,6 +585,6 @@ void fcgi_serve(struct fcgi *fcgi, void (*before_wait)(void *context), void *con
         sweep(fcgi);
         start_lanes(fcgi);
         resume_woken(fcgi);
-        before_wait(context);
+        shared->before_wait(shared->context);
     }
 }

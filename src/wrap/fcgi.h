@@ -26,11 +26,18 @@ typedef const struct response *fcgi_answerer(void *context, const struct request
  * the answerer has to wait for anything; others go on meanwhile.  Returns false without memory. */
 bool fcgi_add_lane(struct fcgi *fcgi, fcgi_answerer *answerer, void *context, struct wait *wait);
 
-/* Answers requests until SIGTERM comes, and then what had arrived.  Calls before_wait() each time
- * that all have done what they can without waiting.  Only a request that is there whole takes a
- * lane, and an answer leaves it at once: nobody who is silent or slow, on either way, keeps others
- * waiting, and one who stays so loses the connection. */
-void fcgi_serve(struct fcgi *fcgi, void (*before_wait)(void *context), void *context);
+/* What all lanes share.  before_wait() is called each time that all have done what they can without
+ * waiting, on_input() when something can be read from what one of them has had watched. */
+struct fcgi_shared {
+    void (*before_wait)(void *context);
+    void (*on_input)(void *context);
+    void *context;
+};
+
+/* Answers requests until SIGTERM comes, and then what had arrived.  Only a request that is there
+ * whole takes a lane, and an answer leaves it at once: nobody who is silent or slow, on either way,
+ * keeps others waiting, and one who stays so loses the connection. */
+void fcgi_serve(struct fcgi *fcgi, const struct fcgi_shared *shared);
 
 /* Closes all connections and frees it; the listening socket stays open.  NULL is fine. */
 void fcgi_close(struct fcgi *fcgi);

@@ -2,7 +2,6 @@
 /* The shared session, and who waits for it. */
 #include "wrap/pg_pipeline.h"
 
-#include <poll.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -33,7 +32,6 @@ struct pg_pipeline {
     const char *conninfo;
     PGconn *conn; /* NULL: it is closed */
     bool is_opening;
-    bool is_watched;     /* one of those who wait does so for the socket, on behalf of all */
     int64_t retry_at_ms; /* on the steady clock */
     struct run *first;   /* those who wait, in the order in which the server answers */
     struct run *last;
@@ -70,18 +68,13 @@ static void append(struct pg_pipeline *pipeline, struct run *run)
         pipeline->unsent = run;
 }
 
-static void wake_first(const struct pg_pipeline *pipeline)
-{
-    const struct wait *wait = pipeline->first->wait;
-
-    wait->wake(wait->context);
-}
-
 static void finish_first(struct pg_pipeline *pipeline)
 {
-    wake_first(pipeline);
-    pipeline->first->is_over = true;
-    pipeline->first = pipeline->first->next;
+    struct run *run = pipeline->first;
+
+    pipeline->first = run->next;
+    run->is_over = true;
+    run->wait->wake(run->wait->context);
 }
 
 void pg_pipeline_leave(struct pg_pipeline *pipeline)
@@ -124,7 +117,7 @@ static bool set_up(PGconn *conn, const struct wait *wait, int64_t deadline_ms)
             return false;
         result = PQgetResult(conn);
         if (!result)
-            return PQenterPipelineMode(conn);
+            return PQenterPipelineMode(conn) && wait->watch(wait->context, PQsocket(conn));
         failed = PQresultStatus(result) == PGRES_FATAL_ERROR;
         PQclear(result);
         if (failed)
@@ -211,23 +204,22 @@ static bool take(struct pg_pipeline *pipeline, PGresult *result)
     return run->has_answer || status == PGRES_PIPELINE_SYNC;
 }
 
-/* Waits for the socket, and takes what has come, for whomever it is. */
-static bool read_answers(struct pg_pipeline *pipeline, const struct run *run, int64_t deadline_ms)
+/* Where nobody waits, what comes are notices, which libpq takes, and the session's end. */
+static bool receive_all(struct pg_pipeline *pipeline)
 {
-    bool in_time;
-
-    pipeline->is_watched = true;
-    in_time = run->wait->until(run->wait->context, PQsocket(pipeline->conn), POLLIN, deadline_ms);
-    pipeline->is_watched = false;
-    if (run->is_over)
-        return true;
-    if (!in_time || !PQconsumeInput(pipeline->conn))
+    if (!PQconsumeInput(pipeline->conn))
         return false;
-    while (pipeline->first != pipeline->unsent && !PQisBusy(pipeline->conn)) {
+    while (!PQisBusy(pipeline->conn) && pipeline->first != pipeline->unsent) {
         if (!take(pipeline, PQgetResult(pipeline->conn)))
             return false;
     }
     return true;
+}
+
+void pg_pipeline_receive(struct pg_pipeline *pipeline)
+{
+    if (pipeline->conn && !receive_all(pipeline))
+        fail(pipeline);
 }
 
 PGresult *pg_pipeline_run(struct pg_pipeline *pipeline, const struct wait *wait, bool may_open,
@@ -245,17 +237,8 @@ PGresult *pg_pipeline_run(struct pg_pipeline *pipeline, const struct wait *wait,
     if (!pipeline->conn || deadline_ms < now_ms + ROWS_TIMEOUT_MS)
         return NULL;
     append(pipeline, &run);
-    deadline_ms = now_ms + ROWS_TIMEOUT_MS;
-    while (!run.is_over) {
-        bool ok = pipeline->is_watched
-                      ? wait->until(wait->context, -1, 0, deadline_ms) || run.is_over
-                      : read_answers(pipeline, &run, deadline_ms);
-
-        if (!ok)
-            fail(pipeline);
-    }
-    /* Somebody else has to wait for the socket now. */
-    if (pipeline->first && !pipeline->is_watched)
-        wake_first(pipeline);
+    (void)wait->until(wait->context, -1, 0, now_ms + ROWS_TIMEOUT_MS);
+    if (!run.is_over)
+        fail(pipeline);
     return run.rows;
 }

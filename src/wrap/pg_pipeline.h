@@ -28,6 +28,10 @@ void pg_pipeline_free(struct pg_pipeline *pipeline);
 /* Sends what has been asked.  To be called before the process waits. */
 void pg_pipeline_send(struct pg_pipeline *pipeline);
 
+/* Takes what has come, for whomever it is.  To be called when the descriptor that was given to
+ * wait->watch() can be read. */
+void pg_pipeline_receive(struct pg_pipeline *pipeline);
+
 /* Runs a statement that only reads.  Where the session is closed it opens it, if it may: who knows
  * no server that is there would wait for nothing.  Returns the rows, which the caller clears, or
  * NULL where they could not be had this way. */

@@ -12,10 +12,13 @@ struct wait {
     bool (*until)(void *context, int fd, short events, int64_t deadline_ms);
     /* Ends the wait of somebody else; nothing where it does not wait. */
     void (*wake)(void *context);
+    /* Has whoever serves told each time that something can be read from fd, until that is closed.
+     * Returns false, with errno set, where it cannot. */
+    bool (*watch)(void *context, int fd);
     void *context;
 };
 
-/* The wait of a process that has nothing else to do, and nobody to wake. */
+/* The wait of a process that has nothing else to do: only until() is there. */
 extern const struct wait wait_alone;
 
 #endif
