@@ -11,7 +11,7 @@ import subprocess
 import threading
 import time
 
-from adit import cluster, programs, samples, stack
+from adit import cluster, samples, stack
 from adit.case import Case, until, until_answer
 
 CREDENTIALS = "/ssh_credentials"
@@ -198,14 +198,10 @@ class Database(FaultCase):
             return int(file.readline())
 
     def test_connection_lost_while_idle(self):
-        """It costs the client nothing, and a worker that has been told of it waits on."""
+        """It costs the client nothing."""
         self.stack.psql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                         " WHERE usename = 'adit'")
         until(lambda: not self.backends(), "the backends are gone")
-        workers = self.stack.responder()[1]
-        before = programs.cpu_seconds(workers)
-        time.sleep(0.3)
-        self.assertLess(programs.cpu_seconds(workers) - before, 0.1)
         for i, (method, target, body) in enumerate((READS + WRITES) * 3):
             with self.subTest("%d %s %s" % (i, method, target)):
                 self.assertLess(self.admin.call(method, target, body).status, 300)

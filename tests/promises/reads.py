@@ -14,7 +14,7 @@ import socket
 import threading
 import time
 
-from adit import samples
+from adit import programs, samples
 from adit.case import until
 from adit.client import read_answer
 from adit.reference import NOTHING
@@ -175,6 +175,23 @@ class Reads(PromiseCase):
                 ender.join()
         self.judge(bursts, 500)
         self.figure("sessions ended", n_ended[0], at_least=20)
+
+    def test_ended_while_idle(self):
+        """The sessions that workers share are ended while nobody asks"""
+        with self.bursts() as bursts:
+            shared = self.shared_sessions(bursts)
+            for pid in shared:
+                self.stack.psql("SELECT pg_terminate_backend(%d)" % pid)
+            until(lambda: not any(os.path.exists("/proc/%d" % pid) for pid in shared),
+                  "the sessions have ended")
+            workers, started = self.stack.responder()[1], time.monotonic()
+            used_s = -programs.cpu_seconds(workers)
+            time.sleep(scaled(0.5, 5))
+            used_s += programs.cpu_seconds(workers)
+            self.figure("processor meanwhile", 100 * used_s / (time.monotonic() - started), "%",
+                        at_most=5)
+            bursts.go_on(scaled(0.5, 8))
+        self.judge(bursts, 100)
 
     def test_frozen(self):
         """The sessions that workers share stop (SIGSTOP), and go on later"""
