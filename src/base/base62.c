@@ -31,11 +31,6 @@ void base62_write(char *out, size_t n_digits, const unsigned char *number, size_
     }
 }
 
-bool base62_is_digit(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-}
-
 /* Four bits at a time. */
 uint32_t crc32_of(const void *data, size_t len)
 {

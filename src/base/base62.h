@@ -13,7 +13,10 @@
 void base62_write(char *out, size_t n_digits, const unsigned char *number, size_t len);
 
 /* Returns whether c is a base62 digit. */
-bool base62_is_digit(char c);
+static inline bool base62_is_digit(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
 
 /* Returns the CRC-32 of ISO 3309 (the one of zlib and gzip) of len bytes. */
 uint32_t crc32_of(const void *data, size_t len);

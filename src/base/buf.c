@@ -3,13 +3,11 @@
 #include "base/buf.h"
 
 #include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The old bytes may be a secret, so growing is copy and wipe rather than realloc(). */
-char *buf_room(struct buf *buf, size_t extra)
+char *buf_grow(struct buf *buf, size_t extra)
 {
     size_t need;
     size_t cap;
@@ -22,8 +20,6 @@ char *buf_room(struct buf *buf, size_t extra)
         return NULL;
     }
     need = buf->len + extra + 1;
-    if (need <= buf->cap)
-        return buf->data + buf->len;
     cap = buf->cap * 2 > need ? buf->cap * 2 : need;
     if (cap < 256)
         cap = 256;
@@ -54,9 +50,15 @@ void buf_add(struct buf *buf, const char *s, size_t len)
     buf->len += len;
 }
 
-void buf_puts(struct buf *buf, const char *s)
+void buf_uint(struct buf *buf, uint64_t value)
 {
-    buf_add(buf, s, strlen(s));
+    char digits[20];
+    size_t at = sizeof digits;
+
+    do
+        digits[--at] = (char)('0' + value % 10);
+    while (value /= 10);
+    buf_add(buf, digits + at, sizeof digits - at);
 }
 
 /* Into the room that is there, and once more where that is too small. */

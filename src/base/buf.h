@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
 #include "base/text.h"
 
@@ -16,13 +18,27 @@ struct buf {
     bool failed; /* there was no memory: what was appended since then is missing */
 };
 
+/* buf_room() where there is not enough. */
+char *buf_grow(struct buf *buf, size_t extra);
+
 /* Makes room for extra more bytes and a NUL.  Returns where to write them, or NULL after a failure,
  * which *buf remembers.  The caller adds what it wrote to len. */
-char *buf_room(struct buf *buf, size_t extra);
+static inline char *buf_room(struct buf *buf, size_t extra)
+{
+    /* One that is empty has neither; the NUL takes a byte of what is left. */
+    if (!buf->failed && extra < buf->cap - buf->len)
+        return buf->data + buf->len;
+    return buf_grow(buf, extra);
+}
 
-/* Append bytes, a C string, formatted text.  A failure is remembered in buf->failed. */
+/* Append bytes, a C string, a number in decimal, formatted text.  A failure is remembered in
+ * buf->failed. */
 void buf_add(struct buf *buf, const char *s, size_t len);
-void buf_puts(struct buf *buf, const char *s);
+static inline void buf_puts(struct buf *buf, const char *s)
+{
+    buf_add(buf, s, strlen(s));
+}
+void buf_uint(struct buf *buf, uint64_t value);
 void buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Empties it, and keeps its memory. */

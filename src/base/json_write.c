@@ -143,14 +143,8 @@ void json_bool(struct buf *out, bool value)
 
 void json_uint(struct buf *out, uint64_t value)
 {
-    char digits[20];
-    size_t at = sizeof digits;
-
     comma(out);
-    do
-        digits[--at] = (char)('0' + value % 10);
-    while (value /= 10);
-    buf_add(out, digits + at, sizeof digits - at);
+    buf_uint(out, value);
 }
 
 void json_null(struct buf *out)

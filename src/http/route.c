@@ -43,30 +43,40 @@ static void add_method(struct buf *allow, const char *method)
         buf_puts(allow, ", HEAD");
 }
 
+static void list_methods(const struct route *routes, const char *path, struct buf *allow)
+{
+    struct text ids[ROUTE_MAX_IDS];
+
+    for (const struct route *route = routes; route->method; route++) {
+        if (path_matches(route->path, path, ids))
+            add_method(allow, route->method);
+    }
+    if (allow->len > 0)
+        add_method(allow, "OPTIONS");
+}
+
 bool route_find(const struct route *routes, const char *method, const char *path,
                 struct route_match *match, struct buf *allow, struct error *err)
 {
     *match = (struct route_match){.is_options = strcmp(method, "OPTIONS") == 0,
                                   .is_head = strcmp(method, "HEAD") == 0};
+    if (match->is_head)
+        method = "GET";
     for (const struct route *route = routes; route->method; route++) {
         struct text ids[ROUTE_MAX_IDS] = {{0}};
 
-        if (!path_matches(route->path, path, ids))
+        if (strcmp(method, route->method) != 0 || !path_matches(route->path, path, ids))
             continue;
-        add_method(allow, route->method);
-        if (strcmp(match->is_head ? "GET" : method, route->method) == 0) {
-            match->route = route;
-            memcpy(match->ids, ids, sizeof ids);
-            match->ids_valid = all_valid(ids);
-        }
-    }
-    if (match->route)
+        match->route = route;
+        memcpy(match->ids, ids, sizeof ids);
+        match->ids_valid = all_valid(ids);
         return true;
-    if (allow->len == 0 && !allow->failed)
-        return error_set(err, ERR_PATH_UNKNOWN);
-    add_method(allow, "OPTIONS");
+    }
+    list_methods(routes, path, allow);
     if (allow->failed)
         return error_set(err, ERR_OUT_OF_MEMORY);
+    if (allow->len == 0)
+        return error_set(err, ERR_PATH_UNKNOWN);
     return match->is_options ||
            error_say(err, ERR_METHOD_NOT_ALLOWED,
                      "The path does not take this method. It takes: %s.", allow->data);

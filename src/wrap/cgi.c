@@ -154,10 +154,17 @@ static const char *find_phrase(int status)
 /* A length that does not fit what is sent desynchronises some servers: exact, or none. */
 void cgi_write(struct buf *out, const struct response *response)
 {
-    buf_printf(out, "Status: %d %s\r\n", response->status, find_phrase(response->status));
+    buf_puts(out, "Status: ");
+    buf_uint(out, (uint64_t)response->status);
+    buf_puts(out, " ");
+    buf_puts(out, find_phrase(response->status));
+    buf_puts(out, "\r\n");
     buf_add(out, response->headers.data, response->headers.len);
-    if (response->status != 204 && response->status != 304 && !response->omit_body)
-        buf_printf(out, "Content-Length: %zu\r\n", response->body.len);
+    if (response->status != 204 && response->status != 304 && !response->omit_body) {
+        buf_puts(out, "Content-Length: ");
+        buf_uint(out, response->body.len);
+        buf_puts(out, "\r\n");
+    }
     buf_puts(out, "\r\n");
     if (!response->omit_body)
         buf_add(out, response->body.data, response->body.len);

@@ -68,8 +68,10 @@ START_TEST(appends)
     buf_add(&buf, "\0b", 2);
     buf_puts(&buf, "");
     buf_printf(&buf, "%d%s%%", 42, "x");
-    ck_assert_uint_eq(buf.len, 7);
-    ck_assert_mem_eq(buf.data, "a\0b42x%\0", 8);
+    buf_uint(&buf, 0);
+    buf_uint(&buf, UINT64_MAX);
+    ck_assert_uint_eq(buf.len, 28);
+    ck_assert_mem_eq(buf.data, "a\0b42x%018446744073709551615\0", 29);
     buf_free(&buf);
 }
 END_TEST
