@@ -30,17 +30,20 @@ class Bed:
         self.stack = stack.get("bench-%d" % n_rows)
         self.folder = os.path.join(self.stack.folder, "bench")
         os.mkdir(self.folder, 0o700)
-        self._give_memory()
+        self._configure()
         reader, writer = self.stack.account("reader"), self.stack.account("writer")
         self.keys = {"reader": reader.admin.key, "writer": writer.admin.key,
                      "unknown": samples.well_formed_key()}
         self._load(reader)
 
-    def _give_memory(self):
+    def _configure(self):
         """As much of the memory as the documentation of PostgreSQL recommends, a quarter, instead
-        of what it takes where nobody says anything (128 MB)."""
+        of what it takes where nobody says anything (128 MB); and room for the log of a whole run,
+        which it keeps for the next."""
         kib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4096
-        self.stack.psql("ALTER SYSTEM SET shared_buffers = '%dkB'" % kib)
+        for name, value in (("shared_buffers", "%dkB" % kib), ("max_wal_size", "4GB"),
+                            ("min_wal_size", "2GB")):
+            self.stack.psql("ALTER SYSTEM SET %s = '%s'" % (name, value))
         self.stack.restart()
 
     def _load(self, account):
@@ -63,6 +66,13 @@ class Bed:
             self.ask(operation, row, 1 + SAMPLE_NONCE)
         self._set_role("RESET synchronous_commit")
         self.stack.psql("VACUUM ANALYZE adit.oauth_module")
+
+    def fill_log(self):
+        """Makes the files of the log that a server which has been in use for a while takes anew.
+        Where there are none it makes each when it needs it, and commits wait for that."""
+        self.stack.psql("SELECT count(pg_logical_emit_message(false, '', '')),"
+                        " count(pg_switch_wal()) FROM generate_series(1, 120)")
+        self.stack.psql("CHECKPOINT")
 
     def _set_role(self, what):
         """Changes a setting of the responders' sessions, which begin anew."""
