@@ -24,7 +24,8 @@ static bool gate_caller(struct call *call, struct error *err)
 {
     struct text key;
 
-    return header_bearer(call->request, &key, err) && store_caller(key, &call->caller, err);
+    return header_bearer(call->request, &key, err) &&
+           store_caller(call->store, key, &call->caller, err);
 }
 
 static bool gate_once(struct call *call, struct error *err)

@@ -35,6 +35,7 @@ struct store {
     struct pg *pg;
     struct keyring *keyring;
     struct account_hints *hints;
+    struct crypt_hasher *hasher;
 };
 
 /* Begins the parameters of a caller's statement that reads, and of one that writes. */

@@ -33,31 +33,36 @@ static const struct pg_statement ready_statement = {
            " (SELECT max(m.version) FROM adit.migration AS m)",
 };
 
-bool store_caller(struct text key, struct caller *caller, struct error *err)
-{
-    return crypt_sha256(key.s, key.len, caller->digest) || error_set(err, ERR_OUT_OF_MEMORY);
-}
-
 struct store *store_new(struct pg *pg, struct keyring *keyring)
 {
     struct store *store = calloc(1, sizeof *store);
-    struct account_hints *hints = calloc(1, sizeof *hints);
 
-    if (!store || !hints) {
-        free(store);
-        free(hints);
+    if (!store)
         return NULL;
-    }
-    *store = (struct store){.pg = pg, .keyring = keyring, .hints = hints};
-    return store;
+    store->pg = pg;
+    store->keyring = keyring;
+    store->hints = calloc(1, sizeof *store->hints);
+    store->hasher = crypt_hasher_new();
+    if (store->hints && store->hasher)
+        return store;
+    store_free(store);
+    return NULL;
 }
 
 void store_free(struct store *store)
 {
     if (!store)
         return;
+    crypt_hasher_free(store->hasher);
     free(store->hints);
     free(store);
+}
+
+bool store_caller(const struct store *store, struct text key, struct caller *caller,
+                  struct error *err)
+{
+    return crypt_hash(store->hasher, key.s, key.len, caller->digest) ||
+           error_set(err, ERR_OUT_OF_MEMORY);
 }
 
 static struct account_hint *hint_slot(const struct store *store, const struct caller *caller)

@@ -26,15 +26,16 @@ struct caller {
     struct once once;
 };
 
-/* Fills in the digest of an API key, and nothing else.  Returns false with ERR_OUT_OF_MEMORY. */
-bool store_caller(struct text key, struct caller *caller, struct error *err);
-
 struct store;
 
 /* Returns a store over a connection and a keyring, both of which must outlive it, or NULL where
  * there is no memory. */
 struct store *store_new(struct pg *pg, struct keyring *keyring);
 void store_free(struct store *store);
+
+/* Fills in the digest of an API key, and nothing else.  Returns false with ERR_OUT_OF_MEMORY. */
+bool store_caller(const struct store *store, struct text key, struct caller *caller,
+                  struct error *err);
 
 /* Checks the API key alone, and that it may write where writes is true.  Returns false with
  * ERR_KEY_UNKNOWN, ERR_KEY_READ_ONLY or a fault of the service. */

@@ -4,12 +4,45 @@
 
 #include <limits.h>
 #include <openssl/evp.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
 bool crypt_sha256(const void *data, size_t len, unsigned char out[CRYPT_SHA256_LEN])
 {
     return EVP_Digest(data, len, out, NULL, EVP_sha256(), NULL) == 1;
+}
+
+struct crypt_hasher {
+    EVP_MD_CTX *ctx;
+};
+
+struct crypt_hasher *crypt_hasher_new(void)
+{
+    struct crypt_hasher *hasher = calloc(1, sizeof *hasher);
+
+    if (!hasher)
+        return NULL;
+    hasher->ctx = EVP_MD_CTX_new();
+    if (hasher->ctx && EVP_DigestInit_ex2(hasher->ctx, EVP_sha256(), NULL) == 1)
+        return hasher;
+    crypt_hasher_free(hasher);
+    return NULL;
+}
+
+void crypt_hasher_free(struct crypt_hasher *hasher)
+{
+    if (hasher)
+        EVP_MD_CTX_free(hasher->ctx);
+    free(hasher);
+}
+
+bool crypt_hash(struct crypt_hasher *hasher, const void *data, size_t len,
+                unsigned char out[CRYPT_SHA256_LEN])
+{
+    return EVP_DigestInit_ex2(hasher->ctx, NULL, NULL) == 1 &&
+           EVP_DigestUpdate(hasher->ctx, data, len) == 1 &&
+           EVP_DigestFinal_ex(hasher->ctx, out, NULL) == 1;
 }
 
 static EVP_CIPHER_CTX *begin(const unsigned char *key, const unsigned char *nonce, const void *aad,

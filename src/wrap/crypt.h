@@ -17,6 +17,21 @@ bool crypt_start(void);
  */
 bool crypt_sha256(const void *data, size_t len, unsigned char out[CRYPT_SHA256_LEN]);
 
+/* What digests one thing after the other.  libcrypto takes longer to get ready for the first one
+ * than to digest something as short as a key. */
+struct crypt_hasher;
+
+/* Returns a hasher that is ready, or NULL where libcrypto fails. */
+struct crypt_hasher *crypt_hasher_new(void);
+
+/* NULL is fine. */
+void crypt_hasher_free(struct crypt_hasher *hasher);
+
+/* Writes the SHA-256 of len bytes, of which the hasher keeps none.  Returns false where libcrypto
+ * fails. */
+bool crypt_hash(struct crypt_hasher *hasher, const void *data, size_t len,
+                unsigned char out[CRYPT_SHA256_LEN]);
+
 #define CRYPT_KEY_LEN 32
 #define CRYPT_NONCE_LEN 12
 #define CRYPT_TAG_LEN 16

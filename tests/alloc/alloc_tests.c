@@ -247,8 +247,12 @@ static bool use_crypt(void)
     static const unsigned char key[CRYPT_KEY_LEN];
     unsigned char sealed[4 + CRYPT_SEAL_OVERHEAD];
     char opened[4];
+    struct crypt_hasher *hasher = crypt_hasher_new();
+    bool hashed = hasher && crypt_hash(hasher, "text", 4, sealed);
 
-    return crypt_sha256("text", 4, sealed) && crypt_seal(key, "aad", 3, "text", 4, sealed) &&
+    crypt_hasher_free(hasher);
+    return hashed && crypt_sha256("text", 4, sealed) &&
+           crypt_seal(key, "aad", 3, "text", 4, sealed) &&
            crypt_open(key, "aad", 3, sealed, sizeof sealed, opened) == CRYPT_OPENED;
 }
 

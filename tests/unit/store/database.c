@@ -112,6 +112,6 @@ struct caller database_issue(struct pg *pg, const char *principal_id, bool read_
 
     ck_assert_msg(api_key_issue(pg, &order, key_id ? key_id : id, key, &err), "%s", err.cause);
     ck_assert(api_key_valid(text_of(key)));
-    ck_assert(store_caller(text_of(key), &caller, &err));
+    ck_assert(crypt_sha256(key, API_KEY_SIZE - 1, caller.digest));
     return caller;
 }

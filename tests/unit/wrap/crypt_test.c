@@ -36,16 +36,24 @@ START_TEST(digests)
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"};
     static const char *const messages[] = {"", "abc"};
+    struct crypt_hasher *hasher = crypt_hasher_new();
 
-    for (int i = 0; i < 2; i++) {
+    ck_assert_ptr_nonnull(hasher);
+    for (int i = 0; i < 4; i++) {
+        const char *message = messages[i / 2];
         unsigned char digest[CRYPT_SHA256_LEN];
+        unsigned char again[CRYPT_SHA256_LEN] = {0};
         char hex[2 * CRYPT_SHA256_LEN + 1];
 
-        ck_assert(crypt_sha256(messages[i], strlen(messages[i]), digest));
+        ck_assert(crypt_sha256(message, strlen(message), digest));
         for (size_t j = 0; j < sizeof digest; j++)
             snprintf(hex + 2 * j, 3, "%02x", digest[j]);
-        ck_assert_str_eq(hex, wanted[i]);
+        ck_assert_str_eq(hex, wanted[i / 2]);
+        ck_assert(crypt_hash(hasher, message, strlen(message), again));
+        ck_assert_mem_eq(again, digest, sizeof digest);
     }
+    crypt_hasher_free(hasher);
+    crypt_hasher_free(NULL);
 }
 END_TEST
 
