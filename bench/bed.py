@@ -21,6 +21,10 @@ ECHO = os.path.join(stack.BUILD, "bench-echo")
 SAMPLE_ROW = operations.FIRST_ROW + 17
 SAMPLE_NONCE = 73190246
 
+# Of PostgreSQL's log, for what a run writes.
+LOG_FILES = 120
+LOG_FILE_MB = 16
+
 
 class Bed:
     """Adit as tools/serve sets it up, with that many credentials in one account."""
@@ -37,12 +41,14 @@ class Bed:
         self._load(reader)
 
     def _configure(self):
-        """As much of the memory as the documentation of PostgreSQL recommends, a quarter, instead
-        of what it takes where nobody says anything (128 MB); and room for the log of a whole run,
-        which it keeps for the next."""
+        """As the documentation of PostgreSQL recommends: a quarter of the memory, instead of what it
+        takes where nobody says anything (128 MB); room in the log for all that a run writes; and no
+        autovacuum, which would fall into one measurement and not into another."""
         kib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4096
-        for name, value in (("shared_buffers", "%dkB" % kib), ("max_wal_size", "4GB"),
-                            ("min_wal_size", "2GB")):
+        for name, value in (("shared_buffers", "%dkB" % kib),
+                            ("min_wal_size", "%dMB" % (LOG_FILES * LOG_FILE_MB)),
+                            ("max_wal_size", "%dMB" % (2 * LOG_FILES * LOG_FILE_MB)),
+                            ("autovacuum", "off")):
             self.stack.psql("ALTER SYSTEM SET %s = '%s'" % (name, value))
         self.stack.restart()
 
@@ -65,14 +71,16 @@ class Bed:
         for row in range(operations.FIRST_ROW, operations.FIRST_ROW + 2 * operations.MODULES):
             self.ask(operation, row, 1 + SAMPLE_NONCE)
         self._set_role("RESET synchronous_commit")
-        self.stack.psql("VACUUM ANALYZE adit.oauth_module")
 
     def fill_log(self):
         """Makes the files of the log that a server which has been in use for a while takes anew.
         Where there are none it makes each when it needs it, and commits wait for that."""
         self.stack.psql("SELECT count(pg_logical_emit_message(false, '', '')),"
-                        " count(pg_switch_wal()) FROM generate_series(1, 120)")
+                        " count(pg_switch_wal()) FROM generate_series(1, %d)" % LOG_FILES)
         self.stack.psql("CHECKPOINT")
+
+    def vacuum(self):
+        self.stack.psql("VACUUM ANALYZE")
 
     def _set_role(self, what):
         """Changes a setting of the responders' sessions, which begin anew."""

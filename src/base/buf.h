@@ -18,14 +18,14 @@ struct buf {
     bool failed; /* there was no memory: what was appended since then is missing */
 };
 
-/* buf_room() where there is not enough. */
+/* What buf_room() does, and returns, where the room is not there yet. */
 char *buf_grow(struct buf *buf, size_t extra);
 
 /* Makes room for extra more bytes and a NUL.  Returns where to write them, or NULL after a failure,
  * which *buf remembers.  The caller adds what it wrote to len. */
 static inline char *buf_room(struct buf *buf, size_t extra)
 {
-    /* One that is empty has neither; the NUL takes a byte of what is left. */
+    /* The NUL takes a byte of what is left. */
     if (!buf->failed && extra < buf->cap - buf->len)
         return buf->data + buf->len;
     return buf_grow(buf, extra);

@@ -61,7 +61,7 @@ void store_free(struct store *store)
 bool store_caller(const struct store *store, struct text key, struct caller *caller,
                   struct error *err)
 {
-    return crypt_hash(store->hasher, key.s, key.len, caller->digest) ||
+    return crypt_hasher_sha256(store->hasher, key.s, key.len, caller->digest) ||
            error_set(err, ERR_OUT_OF_MEMORY);
 }
 

@@ -37,8 +37,8 @@ void crypt_hasher_free(struct crypt_hasher *hasher)
     free(hasher);
 }
 
-bool crypt_hash(struct crypt_hasher *hasher, const void *data, size_t len,
-                unsigned char out[CRYPT_SHA256_LEN])
+bool crypt_hasher_sha256(struct crypt_hasher *hasher, const void *data, size_t len,
+                         unsigned char out[CRYPT_SHA256_LEN])
 {
     return EVP_DigestInit_ex2(hasher->ctx, NULL, NULL) == 1 &&
            EVP_DigestUpdate(hasher->ctx, data, len) == 1 &&

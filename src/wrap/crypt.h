@@ -29,8 +29,8 @@ void crypt_hasher_free(struct crypt_hasher *hasher);
 
 /* Writes the SHA-256 of len bytes, of which the hasher keeps none.  Returns false where libcrypto
  * fails. */
-bool crypt_hash(struct crypt_hasher *hasher, const void *data, size_t len,
-                unsigned char out[CRYPT_SHA256_LEN]);
+bool crypt_hasher_sha256(struct crypt_hasher *hasher, const void *data, size_t len,
+                         unsigned char out[CRYPT_SHA256_LEN]);
 
 #define CRYPT_KEY_LEN 32
 #define CRYPT_NONCE_LEN 12

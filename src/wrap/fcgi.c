@@ -48,7 +48,8 @@
 #define MAX_EVENTS 16
 
 /* Whom an event is for.  Connections and lanes add a serial number: one turn's events may hold one
- * for a connection that another of them has just replaced. */
+ * for a connection that another of them has just replaced.  To read what is shared once too often
+ * does no harm. */
 #define FIRST_LANE UINT32_C(0x10000)
 #define LISTENER UINT32_C(0x20000)
 #define SIGNALS UINT32_C(0x20001)

@@ -32,6 +32,7 @@ struct pg_pipeline {
     const char *conninfo;
     PGconn *conn; /* NULL: it is closed */
     bool is_opening;
+    bool is_left;        /* since it began to open */
     int64_t retry_at_ms; /* on the steady clock */
     struct run *first;   /* those who wait, in the order in which the server answers */
     struct run *last;
@@ -81,6 +82,7 @@ void pg_pipeline_leave(struct pg_pipeline *pipeline)
 {
     PQfinish(pipeline->conn);
     pipeline->conn = NULL;
+    pipeline->is_left = true;
     pipeline->unsent = NULL;
     pipeline->prepared.n = 0;
     while (pipeline->first) {
@@ -132,8 +134,9 @@ static void open_session(struct pg_pipeline *pipeline, const struct wait *wait, 
     PGconn *conn;
 
     pipeline->is_opening = true;
+    pipeline->is_left = false;
     conn = pg_connect(pipeline->conninfo, wait, deadline_ms, reason);
-    if (conn && !set_up(conn, wait, deadline_ms)) {
+    if (conn && (!set_up(conn, wait, deadline_ms) || pipeline->is_left)) {
         PQfinish(conn);
         conn = NULL;
     }
@@ -204,7 +207,8 @@ static bool take(struct pg_pipeline *pipeline, PGresult *result)
     return run->has_answer || status == PGRES_PIPELINE_SYNC;
 }
 
-/* Where nobody waits, what comes are notices, which libpq takes, and the session's end. */
+/* What comes while nobody waits is the rest of the last answers, which whoever asks next takes
+ * first, a notice, or the session's end. */
 static bool receive_all(struct pg_pipeline *pipeline)
 {
     if (!PQconsumeInput(pipeline->conn))
@@ -237,6 +241,7 @@ PGresult *pg_pipeline_run(struct pg_pipeline *pipeline, const struct wait *wait,
     if (!pipeline->conn || deadline_ms < now_ms + ROWS_TIMEOUT_MS)
         return NULL;
     append(pipeline, &run);
+    /* Rows may come in the very turn in which the time is over. */
     (void)wait->until(wait->context, -1, 0, now_ms + ROWS_TIMEOUT_MS);
     if (!run.is_over)
         fail(pipeline);

@@ -12,8 +12,9 @@ struct wait {
     bool (*until)(void *context, int fd, short events, int64_t deadline_ms);
     /* Ends the wait of somebody else; nothing where it does not wait. */
     void (*wake)(void *context);
-    /* Has whoever serves told each time that something can be read from fd, until that is closed.
-     * Returns false, with errno set, where it cannot. */
+    /* Has the loop tell those who share fd whenever something can be read from it, and again until
+     * all of it has been, as long as it is open (fcgi_shared.on_input).  Returns false where that
+     * cannot be. */
     bool (*watch)(void *context, int fd);
     void *context;
 };

@@ -248,7 +248,7 @@ static bool use_crypt(void)
     unsigned char sealed[4 + CRYPT_SEAL_OVERHEAD];
     char opened[4];
     struct crypt_hasher *hasher = crypt_hasher_new();
-    bool hashed = hasher && crypt_hash(hasher, "text", 4, sealed);
+    bool hashed = hasher && crypt_hasher_sha256(hasher, "text", 4, sealed);
 
     crypt_hasher_free(hasher);
     return hashed && crypt_sha256("text", 4, sealed) &&

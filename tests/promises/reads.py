@@ -180,18 +180,21 @@ class Reads(PromiseCase):
         """The sessions that workers share are ended while nobody asks"""
         with self.bursts() as bursts:
             shared = self.shared_sessions(bursts)
+            n_open = self.n_descriptors() - len(shared)
             for pid in shared:
                 self.stack.psql("SELECT pg_terminate_backend(%d)" % pid)
-            until(lambda: not any(os.path.exists("/proc/%d" % pid) for pid in shared),
-                  "the sessions have ended")
+            until(lambda: self.n_descriptors() == n_open, "the workers have noticed")
             workers, started = self.stack.responder()[1], time.monotonic()
             used_s = -programs.cpu_seconds(workers)
             time.sleep(scaled(0.5, 5))
             used_s += programs.cpu_seconds(workers)
             self.figure("processor meanwhile", 100 * used_s / (time.monotonic() - started), "%",
                         at_most=5)
-            bursts.go_on(scaled(0.5, 8))
+            self.shared_sessions(bursts)
         self.judge(bursts, 100)
+
+    def n_descriptors(self):
+        return sum(programs.descriptors(pid) for pid in self.stack.responder()[1])
 
     def test_frozen(self):
         """The sessions that workers share stop (SIGSTOP), and go on later"""
