@@ -443,11 +443,13 @@ static const struct command *choose_command(char ***words, int *status)
         print_help(NULL);
     else if (!known_noun(at[0]))
         *status = ctl_misuse("%s: no such command; try 'aditctl --help'", at[0]);
-    else if (at[1] && is_help(at[1]))
+    else if (!at[1])
+        *status = ctl_misuse("%s: what to do is missing; try 'aditctl %s --help'", at[0], at[0]);
+    else if (is_help(at[1]))
         print_help(at[0]);
     else
-        *status = ctl_misuse("%s %s: no such command; try 'aditctl %s --help'", at[0],
-                             at[1] ? at[1] : "", at[0]);
+        *status =
+            ctl_misuse("%s %s: no such command; try 'aditctl %s --help'", at[0], at[1], at[0]);
     return NULL;
 }
 

@@ -72,6 +72,10 @@ class Calls(CtlCase):
             ["key", "issue", "--description", "x" * 256], ["secrets", "init", "x"],
         )], lambda arguments: self.assertEqual(self.ctl(*arguments, status=2).stdout, ""))
 
+    def test_half_a_command(self):
+        self.assertEqual(self.ctl("user", status=2).stderr,
+                         "aditctl: user: what to do is missing; try 'aditctl user --help'\n")
+
     def test_nothing_at_all(self):
         done = stack.run([self.stack.env["ADITCTL"]], check=False)
         self.assertEqual(done.returncode, 2)

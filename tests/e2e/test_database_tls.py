@@ -7,10 +7,10 @@ import select
 import socket
 import ssl
 import subprocess
-import threading
 
 from adit import cluster, samples, stack
 from adit.case import Case
+from adit.listener import Listener
 
 # What asks a server for TLS before anything else (the protocol's SSLRequest).
 SSL_REQUEST = bytes.fromhex("0000000804d2162f")
@@ -27,23 +27,13 @@ class TlsPeer:
                         "-keyout", key, "-out", certificate], check=True, capture_output=True)
         self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._tls.load_cert_chain(certificate, key)
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listener.getsockname()[1]
         self.n_served = 0
-        threading.Thread(target=self._accept, daemon=True).start()
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.port = listener.getsockname()[1]
+        self._listener = Listener(listener, self._serve)
 
     def close(self):
-        # Whoever waits in accept() wakes up only for the first of these.
-        self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
-
-    def _accept(self):
-        while True:
-            try:
-                client, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(client,), daemon=True).start()
 
     def _serve(self, client):
         with client, socket.socket(socket.AF_UNIX) as server:

@@ -7,6 +7,8 @@ import socket
 import struct
 import threading
 
+from adit.listener import Listener
+
 PROTOCOL_3 = 196608
 
 
@@ -57,25 +59,16 @@ class Interposed:
 
     def __enter__(self):
         os.rename(self._path, self._real)
-        self._listener = socket.socket(socket.AF_UNIX)
-        self._listener.bind(self._path)
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(self._path)
         os.chmod(self._path, 0o777)
-        self._listener.listen(64)
-        threading.Thread(target=self._accept, daemon=True).start()
+        listener.listen(64)
+        self._listener = Listener(listener, self._serve)
         return self
 
     def __exit__(self, *_):
         os.rename(self._real, self._path)
-        self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
-
-    def _accept(self):
-        while True:
-            try:
-                client, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(client,), daemon=True).start()
 
     def _serve(self, client):
         with client, socket.socket(socket.AF_UNIX) as server:

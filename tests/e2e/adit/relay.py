@@ -3,6 +3,8 @@
 import socket
 import threading
 
+from adit.listener import Listener
+
 
 class Request:
     """One request, as it came over the wire."""
@@ -23,13 +25,11 @@ class Relay:
         self._to = (host, port)
         self._lock = threading.Lock()
         self._requests = []
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = "http://127.0.0.1:%d" % self._listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.url = "http://127.0.0.1:%d" % listener.getsockname()[1]
+        self._listener = Listener(listener, self._serve)
 
     def close(self):
-        # Whoever waits in accept() wakes up only for the first of these.
-        self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
 
     def take(self):
@@ -37,14 +37,6 @@ class Relay:
         with self._lock:
             taken, self._requests = self._requests, []
         return taken
-
-    def _accept(self):
-        while True:
-            try:
-                client, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(client,), daemon=True).start()
 
     def _serve(self, client):
         with client, socket.create_connection(self._to) as server:
