@@ -392,8 +392,7 @@ static bool pause_lane(void *context, int fd, short events, int64_t deadline_ms)
     uint32_t id = FIRST_LANE + (uint32_t)(lane - lane->fcgi->lanes);
 
     lane->serial++;
-    if (fd >= 0 &&
-        !watch_anew(lane->fcgi, fd, (uint32_t)events | EPOLLONESHOT, id, lane->serial))
+    if (fd >= 0 && !watch_anew(lane->fcgi, fd, (uint32_t)events | EPOLLONESHOT, id, lane->serial))
         return wait_alone.until(NULL, fd, events, deadline_ms);
     lane->deadline_ms = deadline_ms;
     fiber_pause(lane->fiber);

@@ -18,7 +18,7 @@ struct pg_result;
 struct pg_statement {
     const char *name; /* unique within the program */
     const char *sql;
-    bool writes; /* run once only: when its answer is lost, nobody knows what it did */
+    bool writes;   /* run once only: when its answer is lost, nobody knows what it did */
     bool is_short; /* reads a row by its key: may share a session with others' */
     enum error_code on_unique; /* what a unique violation means; ERR_NONE: a bug */
 };

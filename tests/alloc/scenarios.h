@@ -33,7 +33,7 @@ struct scenario {
     const char *authorization; /* of WHO_NOBODY; NULL: none */
     const char *version;       /* NULL: "2" */
     const char *content_type;  /* NULL: application/json where there is a body */
-    const char *if_match;        /* NULL: none, as the next one */
+    const char *if_match;      /* NULL: none, as the next one */
     const char *idempotency_key;
     enum body_state body_state;
     bool no_base_url; /* links are made of the request */
