@@ -8,6 +8,16 @@
 
 #define LIMIT_MAX 100
 
+/* Bytes of the body of a page at most. */
+#define PAGE_MAX ((size_t)1024 * 1024)
+
+/* Bytes of credentials that are read for a page.  As JSON they are more than PAGE_MAX: an array is
+ * sent with four bytes to each rule, where JSON has three. */
+#define LIST_BYTES_MAX (PAGE_MAX / 2 * 3)
+
+/* Bytes of what follows the credentials on a page, beside two URIs. */
+#define ROOM_BEHIND 512
+
 enum query { QUERY_LIMIT, QUERY_BEFORE_ID };
 
 const struct query_param ssh_credentials_query[] = {
@@ -96,37 +106,55 @@ bool ssh_credentials_read_list(struct call *call, struct error *err)
 }
 
 static void write_next_page(struct buf *out, const struct call *call,
-                            const struct ssh_credential_list *list)
+                            const struct ssh_credential *last)
 {
     json_name(out, "next_page_uri");
-    if (!list->more) {
+    if (!last) {
         json_null(out);
         return;
     }
     buf_puts(out, "\"");
     ssh_credential_write_uri(out, call->base_url, (struct text){0});
     buf_puts(out, "?before_id=");
-    query_encode(out, list->items[list->n - 1].id);
+    query_encode(out, last->id);
     if (call->input.page.limit_given)
         buf_printf(out, "&limit=%d", call->input.page.limit);
     buf_puts(out, "\"");
 }
 
+/* Writes those that fit on a page, at least one if there is any.  Returns how many. */
+static size_t write_items(struct buf *out, const struct ssh_credential_list *list,
+                          struct text base_url)
+{
+    size_t most = PAGE_MAX - ROOM_BEHIND - 2 * base_url.len;
+
+    for (size_t i = 0; i < list->n; i++) {
+        size_t len = out->len;
+
+        ssh_credential_write(out, &list->items[i], base_url);
+        if (out->len <= most || i == 0)
+            continue;
+        buf_cut(out, len);
+        return i;
+    }
+    return list->n;
+}
+
 static void write_list(struct call *call, const struct ssh_credential_list *list)
 {
     struct buf *out = &call->response->body;
+    size_t n;
 
     json_open(out, '{');
     json_name(out, "ssh_credentials");
     json_open(out, '[');
-    for (size_t i = 0; i < list->n; i++)
-        ssh_credential_write(out, &list->items[i], call->base_url);
+    n = write_items(out, list, call->base_url);
     json_close(out, ']');
     json_name(out, "uri");
     buf_puts(out, "\"");
     ssh_credential_write_uri(out, call->base_url, (struct text){0});
     buf_puts(out, "\"");
-    write_next_page(out, call, list);
+    write_next_page(out, call, n < list->n || list->more ? &list->items[n - 1] : NULL);
     json_close(out, '}');
 }
 
@@ -135,7 +163,7 @@ bool ssh_credentials_list(struct call *call, struct error *err)
     struct ssh_credential_list list = {0};
     const struct page *page = &call->input.page;
     bool ok = store_ssh_credential_list(call->store, &call->caller, page->before_id, page->limit,
-                                        call->arena, &list, err);
+                                        LIST_BYTES_MAX, call->arena, &list, err);
 
     if (ok)
         write_list(call, &list);

@@ -88,14 +88,34 @@ void buf_printf(struct buf *buf, const char *format, ...)
     va_end(args);
 }
 
+void buf_cut(struct buf *buf, size_t len)
+{
+    if (len >= buf->len)
+        return;
+    explicit_bzero(buf->data + len, buf->len - len);
+    buf->len = len;
+}
+
 void buf_clear(struct buf *buf)
 {
-    if (buf->data) {
-        explicit_bzero(buf->data, buf->len);
+    buf_cut(buf, 0);
+    if (buf->data)
         buf->data[0] = '\0';
-    }
-    buf->len = 0;
     buf->failed = false;
+}
+
+void buf_shrink(struct buf *buf, size_t most)
+{
+    char *data;
+
+    buf_clear(buf);
+    if (buf->cap <= most)
+        return;
+    data = realloc(buf->data, most);
+    if (!data)
+        return;
+    buf->data = data;
+    buf->cap = most;
 }
 
 void buf_free(struct buf *buf)

@@ -41,8 +41,14 @@ static inline void buf_puts(struct buf *buf, const char *s)
 void buf_uint(struct buf *buf, uint64_t value);
 void buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Takes back what was appended behind the first len bytes. */
+void buf_cut(struct buf *buf, size_t len);
+
 /* Empties it, and keeps its memory. */
 void buf_clear(struct buf *buf);
+
+/* Empties it, and keeps at most so many bytes of memory. */
+void buf_shrink(struct buf *buf, size_t most);
 
 /* Overwrites its bytes and frees it. */
 void buf_free(struct buf *buf);

@@ -137,13 +137,23 @@ static const struct pg_statement delete_statement = {
 };
 
 /* A condition that always compares, for the generic plan to walk the index from the right place. */
+/* A page goes no further than a credential in front of which there are $4 bytes already.  What is
+ * measured is what is sent, and little of it has to be read from where large values are kept. */
+#define BYTES_BEFORE                                                                               \
+    "sum(octet_length(c.description) + octet_length(c.metadata) + octet_length(c.public_key)"      \
+    " + CASE WHEN pg_catalog.pg_column_compression(c.acl) IS NULL"                                 \
+    " THEN pg_catalog.pg_column_size(c.acl) ELSE octet_length(pg_catalog.array_send(c.acl)) END)"  \
+    " OVER (ORDER BY c.id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
+
 static const struct pg_statement list_statement = {
     .name = "ssh_credential_list",
     .sql = "SELECT " CALLER_COLUMNS_OF(
         "k") ", " COLUMNS " FROM adit.api_key AS k"
-             " LEFT JOIN LATERAL (SELECT * FROM adit.ssh_credential AS c"
+             " LEFT JOIN LATERAL (SELECT * FROM (SELECT c.*, " BYTES_BEFORE " AS before"
+             " FROM (SELECT * FROM adit.ssh_credential AS c"
              " WHERE c.account_id = k.account_id AND c.id < $2::text COLLATE \"C\""
-             " ORDER BY c.id DESC LIMIT $3::bigint) AS c ON true"
+             " ORDER BY c.id DESC LIMIT $3::bigint) AS c) AS c"
+             " WHERE c.before IS NULL OR c.before < $4::bigint) AS c ON true"
              " WHERE " CALLER_KEY_IS_GOOD " ORDER BY c.id DESC",
 };
 
@@ -339,8 +349,9 @@ bool store_ssh_credential_delete(struct store *store, const struct caller *calle
 }
 
 bool store_ssh_credential_list(struct store *store, const struct caller *caller,
-                               struct text before_id, int limit, struct arena *arena,
-                               struct ssh_credential_list *list, struct error *err)
+                               struct text before_id, int limit, int64_t most_bytes,
+                               struct arena *arena, struct ssh_credential_list *list,
+                               struct error *err)
 {
     struct pg_params params;
     struct pg_result *result;
@@ -348,6 +359,7 @@ bool store_ssh_credential_list(struct store *store, const struct caller *caller,
     caller_params(&params, caller);
     pg_add_text(&params, before_id.s ? before_id : text_of(AFTER_ALL));
     pg_add_int(&params, limit + 1);
+    pg_add_int(&params, most_bytes);
     return caller_run(store, &list_statement, caller, &params, &result, err) &&
            read_rows(result, limit, arena, list, err);
 }

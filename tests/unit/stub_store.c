@@ -331,13 +331,15 @@ static int newest_first(const void *a, const void *b)
 }
 
 bool store_ssh_credential_list(struct store *store, const struct caller *caller,
-                               struct text before_id, int limit, struct arena *arena,
-                               struct ssh_credential_list *list, struct error *err)
+                               struct text before_id, int limit, int64_t most_bytes,
+                               struct arena *arena, struct ssh_credential_list *list,
+                               struct error *err)
 {
     const struct known *known = find_known(store, caller, false, err);
     struct ssh_credential *items = arena_array(arena, MAX_THINGS, sizeof *items);
     size_t n = 0;
 
+    (void)most_bytes; /* there are too few for it to matter */
     if (!known)
         return false;
     if (!items)
