@@ -30,9 +30,9 @@
 #define DEFAULT_WORKERS_LEAST 2
 #define DEFAULT_WORKERS_MOST 8
 
-/* Requests that a worker works on at once.  They share a session in the database for short reads,
- * and have one each for the rest. */
-#define LANES 4
+/* Requests that a worker works on at once, one of them a short read at least.  They share a session
+ * in the database for short reads, and have one each for other work. */
+#define LANES 5
 
 /* A CGI program is one request's; it may not outlive it by much. */
 #define CGI_TIMEOUT_S 30
@@ -54,6 +54,7 @@ struct process {
     struct log_limit log_limit;
     struct keyring *keyring;
     int listen_fd;
+    int handover[2]; /* between workers */
 };
 
 static const char usage[] =
@@ -68,7 +69,7 @@ static const char usage[] =
     "                          or adit.conf beside the program\n"
     "  -l, --listen unix:PATH  listen on this socket\n"
     "  -m, --mode MODE         mode of that socket (0660)\n"
-    "  -w, --workers N         worker processes, each for 4 requests at once (as many as\n"
+    "  -w, --workers N         worker processes, each for 5 requests at once (as many as\n"
     "                          processors, 2 to 8, with --listen or systemd's socket, else 1)\n"
     "      --check-confinement\n"
     "                          confine itself as a worker does, and print what that leaves\n"
@@ -238,7 +239,7 @@ static void lane_close(struct lane *lane)
     buf_free(&lane->response.body);
 }
 
-static const struct response *answer(void *context, const struct request *request)
+static struct response *answer(void *context, const struct request *request)
 {
     struct lane *lane = context;
 
@@ -258,50 +259,97 @@ static void let_others_finish(void)
         (void)sched_setscheduler(0, SCHED_BATCH, &none);
 }
 
+/* What all lanes of a worker share. */
+struct worker {
+    const struct process *process;
+    struct pg_pipeline *pipeline;
+    struct lane lanes[LANES];
+    struct lane at_once; /* no lane: it has neither a stack nor a database */
+};
+
+static enum fcgi_work sort(void *context, struct text method, struct text path)
+{
+    (void)context;
+    switch (api_work(method, path)) {
+    case ROUTE_INSTANT:
+        return FCGI_WORK_INSTANT;
+    case ROUTE_SHORT:
+        return FCGI_WORK_SHORT;
+    case ROUTE_LONG:
+        break;
+    }
+    return FCGI_WORK_LONG;
+}
+
+static struct response *answer_at_once(void *context, const struct request *request)
+{
+    struct worker *worker = context;
+    struct lane *lane = &worker->at_once;
+
+    api_answer(&worker->process->settings, lane->store, &lane->arena, request, &lane->response);
+    return &lane->response;
+}
+
 static void send_pipeline(void *context)
 {
-    pg_pipeline_send(context);
+    pg_pipeline_send(((struct worker *)context)->pipeline);
 }
 
 static void receive_pipeline(void *context)
 {
-    pg_pipeline_receive(context);
+    pg_pipeline_receive(((struct worker *)context)->pipeline);
 }
 
-/* Confined before anything of a client's is read, and after all that it needs is open. */
-static bool serve_lanes(struct fcgi *fcgi, struct pg_pipeline *pipeline, struct lane *lanes,
-                        const struct process *process)
+static bool worker_open(struct worker *worker, struct fcgi *fcgi)
 {
-    const struct fcgi_shared shared = {send_pipeline, receive_pipeline, pipeline};
+    const struct process *process = worker->process;
 
-    if (!fcgi)
-        return cannot_start(&process->conf.log, "the socket cannot be used");
-    if (!pipeline)
-        return cannot_start(&process->conf.log, "out of memory");
+    if (!worker->pipeline)
+        return false;
+    worker->at_once.store = store_new(NULL, process->keyring);
+    if (!worker->at_once.store || !response_reserve(&worker->at_once.response))
+        return false;
     for (int i = 0; i < LANES; i++) {
-        lanes[i].process = process;
-        if (!fcgi_add_lane(fcgi, answer, &lanes[i], &lanes[i].wait) ||
-            !lane_open(&lanes[i], pipeline))
-            return cannot_start(&process->conf.log, "out of memory");
+        struct lane *lane = &worker->lanes[i];
+
+        lane->process = process;
+        if (!fcgi_add_lane(fcgi, answer, lane, &lane->wait) || !lane_open(lane, worker->pipeline))
+            return false;
     }
-    let_others_finish();
-    confined_enter(&process->conf);
-    fcgi_serve(fcgi, &shared);
     return true;
+}
+
+static void worker_close(struct worker *worker)
+{
+    for (int i = 0; i < LANES; i++)
+        lane_close(&worker->lanes[i]);
+    lane_close(&worker->at_once);
+    pg_pipeline_free(worker->pipeline);
 }
 
 static int serve_fcgi(void *context)
 {
     const struct process *process = context;
-    struct lane lanes[LANES] = {{.process = NULL}};
-    struct pg_pipeline *pipeline = pg_pipeline_new(process->conf.conninfo);
-    struct fcgi *fcgi =
-        fcgi_open(process->listen_fd, process->settings.names.version_variable, &process->conf.log);
-    bool ok = serve_lanes(fcgi, pipeline, lanes, process);
+    struct worker worker = {.process = process,
+                            .pipeline = pg_pipeline_new(process->conf.conninfo)};
+    const struct fcgi_callbacks callbacks = {sort, answer_at_once, send_pipeline, receive_pipeline,
+                                             &worker};
+    struct fcgi *fcgi = fcgi_open(process->listen_fd, process->handover,
+                                  process->settings.names.version_variable, &process->conf.log);
+    bool ok = false;
 
-    for (int i = 0; i < LANES; i++)
-        lane_close(&lanes[i]);
-    pg_pipeline_free(pipeline);
+    if (!fcgi) {
+        cannot_start(&process->conf.log, "the socket cannot be used");
+    } else if (!worker_open(&worker, fcgi)) {
+        cannot_start(&process->conf.log, "out of memory");
+    } else {
+        let_others_finish();
+        /* Before anything of a client's is read, and after all that it needs is open. */
+        confined_enter(&process->conf);
+        fcgi_serve(fcgi, &callbacks);
+        ok = true;
+    }
+    worker_close(&worker);
     fcgi_close(fcgi);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }
@@ -398,6 +446,10 @@ static int serve(struct process *process, const struct options *options, int n_d
 
     if (n_workers == 1 && !options->socket_path)
         return serve_fcgi(process);
+    if (n_workers > 1 && !fcgi_handover_open(process->handover))
+        return socket_fault(&process->conf.log, "socketpair", "cannot connect the workers")
+                   ? 0
+                   : status;
     if (workers_run(n_workers, serve_fcgi, process, &process->conf.log, &status) &&
         options->socket_path)
         unlink(options->socket_path);
@@ -457,7 +509,7 @@ static void forbid_cores(void)
 int main(int argc, char **argv)
 {
     struct options options = {.socket_mode = 0660};
-    struct process process = {.listen_fd = STDIN_FILENO};
+    struct process process = {.listen_fd = STDIN_FILENO, .handover = {-1, -1}};
     int status = read_options(argc, argv, &options);
 
     if (status >= 0)

@@ -3,8 +3,32 @@
 #include <stdio.h>
 
 #include "api/call.h"
+#include "base/base62.h"
 #include "base/ident.h"
 #include "http/header.h"
+
+#define METHOD_MAX 16
+#define PATH_MAX_LEN 1024
+
+/* What is longer than any method or path is looked at later, in its lane. */
+enum route_work api_work(struct text method, struct text path)
+{
+    char method_copy[METHOD_MAX + 1];
+    char path_copy[PATH_MAX_LEN + 1];
+    struct route_match match;
+    struct buf allow = {0};
+    struct error err;
+    enum route_work work = ROUTE_INSTANT;
+
+    if (method.len > METHOD_MAX || path.len > PATH_MAX_LEN)
+        return ROUTE_LONG;
+    snprintf(method_copy, sizeof method_copy, "%.*s", (int)method.len, method.s ? method.s : "");
+    snprintf(path_copy, sizeof path_copy, "%.*s", (int)path.len, path.s ? path.s : "");
+    if (route_find(api_routes, method_copy, path_copy, &match, &allow, &err) && match.route)
+        work = match.route->work;
+    buf_free(&allow);
+    return work;
+}
 
 /* 413 is the one answer about a body that needs no key: the body was not even kept. */
 static bool gate_route(struct call *call, struct buf *allow, struct error *err)
@@ -130,9 +154,23 @@ static bool answer_options(struct call *call, const struct buf *allow)
     return call_answer(call, 204);
 }
 
-static bool has_room(const struct response *response)
+static bool is_whole(const struct response *response)
 {
     return !response->headers.failed && !response->body.failed;
+}
+
+/* An answer that the peer does not read takes memory from others', so each account has its share.
+ * What was changed is answered in any case. */
+static bool gate_answer(const struct call *call, struct error *err)
+{
+    const struct request *request = call->request;
+    struct response *response = call->response;
+
+    response->payer = crc32_of(call->caller.digest, sizeof call->caller.digest);
+    if (!call->match.route->reads_only || !request->has_room ||
+        request->has_room(request->peer, response->payer, response->body.len))
+        return true;
+    return error_set(err, ERR_ANSWERS_UNREAD);
 }
 
 /* A change that is made already must not look like one to be tried again. */
@@ -142,7 +180,7 @@ static bool run(struct call *call, struct error *err)
 
     if (!route->run(call, err))
         return false;
-    return has_room(call->response) ||
+    return is_whole(call->response) ||
            error_set(err, route->reads_only ? ERR_OUT_OF_MEMORY : ERR_OUTCOME_UNKNOWN);
 }
 
@@ -164,11 +202,13 @@ static bool handle(struct call *call, struct buf *allow, struct buf *base_url, s
         return answer_options(call, allow);
     if (!call->match.route->is_public && !gate_caller(call, err))
         return false;
+    if (call->request->is_overdue)
+        return error_set(err, ERR_BUSY);
     if (!gate_input(call, base_url, err))
         return refuse_input(call, err);
     if (!call->match.ids_valid)
         return refuse_identifier(call, err);
-    return gate_peer(call, err) && run(call, err);
+    return gate_peer(call, err) && run(call, err) && gate_answer(call, err);
 }
 
 bool call_answer(struct call *call, int status)
@@ -230,7 +270,7 @@ static bool write_error(struct call *call, const char *operation_id, const struc
     response_error(response, &call->settings->names, operation_id, err);
     if (err->code == ERR_METHOD_NOT_ALLOWED)
         response_header(response, "Allow", buf_text(allow).s);
-    return has_room(response);
+    return is_whole(response);
 }
 
 /* An error for which there is no memory becomes the one that says so, which has its room reserved;
@@ -268,7 +308,7 @@ void api_answer(const struct api_settings *settings, struct store *store, struct
     call.caller.operation_id = operation_id;
     response_start(response, &settings->names, operation_id);
     ok = handle(&call, &allow, &base_url, &err);
-    if (ok && !has_room(response))
+    if (ok && !is_whole(response))
         ok = error_set(&err, ERR_OUT_OF_MEMORY);
     if (ok)
         err.code = ERR_NONE;

@@ -111,6 +111,9 @@ ERROR(IDEMPOTENCY_KEY_MALFORMED, 9040, 400, "Idempotency-Key is not 1 to 255 pri
 ERROR(IDEMPOTENCY_KEY_REUSED, 9041, 422, "The Idempotency-Key was sent with another body before. Send a key of its own with each new request.")
 /* Sealing secrets */
 ERROR(SECRET_NOT_SEALED,   9042, 503, "The client_secret cannot be sealed, and nothing was changed: the key file cannot be read. The operator finds the reason in the log, under the operation id.")
+/* A service that has too much to do */
+ERROR(BUSY,                9063, 503, "The request waited too long for its turn, and nothing was changed. Try again shortly.")
+ERROR(ANSWERS_UNREAD,      9064, 503, "Too many earlier answers to this account are still being sent. Read them to their end, or ask for fewer rows with limit, then try again.")
 /* A bug */
 ERROR(INTERNAL,            10000, 500, "The service failed in a way that is a bug. The operator finds the reason in the log, under the operation id.")
 /* Errors of the web server */

@@ -45,9 +45,13 @@ struct request {
     enum body_state body_state;
     struct text body; /* may hold anything, NUL too */
 
-    /* Returns whether whoever asked has gone, so that nobody waits for the answer; NULL: unknown.
-     */
+    bool is_overdue; /* it has waited for so long that it is to be refused */
+
+    /* Returns whether the client has gone, so that nobody waits for the answer; NULL: unknown. */
     bool (*peer_gone)(void *peer);
+    /* Returns whether an answer of so many bytes may be held for this payer until the peer has read
+     * it; NULL: it may. */
+    bool (*has_room)(void *peer, uint32_t payer, size_t bytes);
     void *peer;
 };
 
@@ -57,6 +61,7 @@ struct response {
     struct buf headers; /* lines that end in CR LF */
     struct buf body;
     bool omit_body; /* the answer to HEAD */
+    uint32_t payer; /* who is charged for the memory that it takes: a checksum; 0: nobody */
 };
 
 #endif

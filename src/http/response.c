@@ -28,6 +28,7 @@ void response_start(struct response *response, const struct http_names *names,
 {
     response->status = 0;
     response->omit_body = false;
+    response->payer = 0;
     buf_clear(&response->headers);
     buf_clear(&response->body);
     response_header(response, names->operation_header, operation_id);

@@ -14,6 +14,13 @@ struct call; /* one request on its way; the handlers' business */
 
 enum route_body { ROUTE_NO_BODY, ROUTE_JSON_BODY };
 
+/* What an answer takes of the database. */
+enum route_work {
+    ROUTE_LONG,   /* anything: it may wait for others */
+    ROUTE_SHORT,  /* one row, read by its key */
+    ROUTE_INSTANT /* nothing */
+};
+
 /* A row of the route table.  The zero value of every column is the strictest. */
 struct route {
     const char *method;
@@ -21,6 +28,7 @@ struct route {
     bool is_public;   /* needs no API key and no version header */
     bool reads_only;  /* a read-only API key may use it */
     enum route_body body;
+    enum route_work work;
     bool takes_idempotency_key;
     const struct query_param *query; /* NULL: none */
     enum error_code missing;         /* what a malformed identifier in the path amounts to */

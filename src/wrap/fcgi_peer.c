@@ -3,6 +3,7 @@
 #include "wrap/fcgi_peer.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -21,11 +22,6 @@ void fcgi_peer_close(struct fcgi_peer *peer)
     *peer = (struct fcgi_peer){.fd = -1};
 }
 
-size_t fcgi_peer_held(const struct fcgi_peer *peer)
-{
-    return peer->intake.params.cap + peer->intake.body.cap + peer->unsent.cap;
-}
-
 /* ---- in ---- */
 
 enum fcgi_progress fcgi_peer_receive(struct fcgi_peer *peer, struct fcgi_chunk *chunk)
@@ -40,15 +36,15 @@ enum fcgi_progress fcgi_peer_receive(struct fcgi_peer *peer, struct fcgi_chunk *
         return FCGI_BROKEN;
     progress = fcgi_intake_take(&peer->intake, chunk->bytes, (size_t)n, &used);
     peer->said_more = used < (size_t)n;
+    explicit_bzero(chunk->bytes, (size_t)n);
     return progress;
 }
 
 /* A web server says nothing more until it has its answer, but that it gives the request up: by
  * closing or resetting the connection, or an ABORT_REQUEST.  So whatever it says means that, and
  * none of it is ever looked at. */
-static bool is_gone(void *context)
+bool fcgi_peer_gone(const struct fcgi_peer *peer)
 {
-    const struct fcgi_peer *peer = context;
     char byte;
 
     return peer->said_more || recv(peer->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 ||
@@ -65,8 +61,6 @@ void fcgi_peer_request(struct fcgi_peer *peer, const char *version_variable,
     fcgi_intake_see(&peer->intake, cgi_see, &reader);
     cgi_end(&reader, &announced);
     cgi_set_body(request, &peer->intake.body, &announced);
-    request->peer_gone = is_gone;
-    request->peer = peer;
 }
 
 /* ---- out ---- */

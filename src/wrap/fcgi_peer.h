@@ -23,13 +23,13 @@ struct fcgi_chunk {
 /* Closes the connection and frees what it holds. */
 void fcgi_peer_close(struct fcgi_peer *peer);
 
-/* Returns the bytes of memory that it holds. */
-size_t fcgi_peer_held(const struct fcgi_peer *peer);
-
 /* Reads what has come, once, so that nobody who sends much holds the worker.  Returns FCGI_BROKEN
  * where no request can come any more: with intake.cause, or without it where the peer has simply
  * gone. */
 enum fcgi_progress fcgi_peer_receive(struct fcgi_peer *peer, struct fcgi_chunk *chunk);
+
+/* Returns whether the web server gave up the request, which is there whole. */
+bool fcgi_peer_gone(const struct fcgi_peer *peer);
 
 /* Fills in the request, which is there whole, once.  It lasts until the next call for the peer. */
 void fcgi_peer_request(struct fcgi_peer *peer, const char *version_variable,

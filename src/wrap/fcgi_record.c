@@ -247,6 +247,38 @@ void fcgi_intake_see(struct fcgi_intake *intake, fcgi_variable_seen *seen, void 
     }
 }
 
+struct text fcgi_intake_find(const struct fcgi_intake *intake, const char *name)
+{
+    const unsigned char *at = (const unsigned char *)intake->params.data;
+    size_t left = intake->params.len;
+    size_t wanted_len = strlen(name);
+
+    while (left > 0) {
+        size_t name_len;
+        size_t value_len;
+
+        if (!read_length(&at, &left, &name_len) || !read_length(&at, &left, &value_len))
+            break;
+        if (name_len == wanted_len && memcmp(at, name, name_len) == 0)
+            return (struct text){(const char *)at + name_len, value_len};
+        at += name_len + value_len;
+        left -= name_len + value_len;
+    }
+    return (struct text){0};
+}
+
+enum fcgi_progress fcgi_intake_refill(struct fcgi_intake *intake, uint16_t id, bool keep,
+                                      struct text params, struct text body)
+{
+    intake->id = id;
+    intake->keep = keep;
+    intake->awaited = FCGI_TYPE_STDIN;
+    return take_params(intake, params.s, params.len) && check_params(intake) &&
+                   take_body(intake, body.s, body.len)
+               ? FCGI_WHOLE
+               : FCGI_BROKEN;
+}
+
 bool fcgi_intake_begun(const struct fcgi_intake *intake)
 {
     return intake->header_len > 0 || intake->awaited != 0;

@@ -64,6 +64,16 @@ enum fcgi_progress fcgi_intake_take(struct fcgi_intake *intake, const char *data
 typedef void fcgi_variable_seen(void *context, struct text name, const char *value);
 void fcgi_intake_see(struct fcgi_intake *intake, fcgi_variable_seen *seen, void *context);
 
+/* Finds a variable of a whole request, the first one of that name.  To be called before
+ * fcgi_intake_see().  Returns text that lasts as long as the intake, or text that is not given. */
+struct text fcgi_intake_find(const struct fcgi_intake *intake, const char *name);
+
+/* Fills in an empty intake with a request that another one took in whole: its variables as the
+ * content of PARAMS records, and its body.  Returns FCGI_BROKEN with intake->cause where they are
+ * malformed or there is no memory, else FCGI_WHOLE. */
+enum fcgi_progress fcgi_intake_refill(struct fcgi_intake *intake, uint16_t id, bool keep,
+                                      struct text params, struct text body);
+
 /* Returns whether anything of a request has come. */
 bool fcgi_intake_begun(const struct fcgi_intake *intake);
 

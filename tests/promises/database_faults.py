@@ -38,8 +38,13 @@ def open_session(stack):
 
 def lock(psql, tables=TABLES):
     """Returns once a psql holds locks on the tables that nothing gets past."""
-    psql.stdin.write("BEGIN; LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;\n\\echo held\n"
-                     % ", ".join("adit." + table for table in tables))
+    hold(psql, "LOCK TABLE %s IN ACCESS EXCLUSIVE MODE"
+         % ", ".join("adit." + table for table in tables))
+
+
+def hold(psql, sql):
+    """Returns once a psql has the locks that a statement takes, in a transaction that stays open."""
+    psql.stdin.write("\\set ON_ERROR_STOP\nBEGIN; %s;\n\\echo held\n" % sql)
     psql.stdin.flush()
     if psql.stdout.readline() != "held\n":
         raise AssertionError("psql did not get the locks")

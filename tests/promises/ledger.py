@@ -20,7 +20,7 @@ RATE = 200
 UNKNOWN = (9033, 9055, 9056)
 
 # Conditions of the service that are no bug: refused, and without effect.
-REFUSED = (9030, 9031, 9032, 9035, 9037)
+REFUSED = (9030, 9031, 9032, 9035, 9037, 9063)
 
 # How long a client sends a write again before it leaves it as it is.
 PATIENCE_S = 20

@@ -20,6 +20,7 @@ Suite *log_suite(void);
 Suite *cgi_suite(void);
 Suite *confine_calls_suite(void);
 Suite *crypt_suite(void);
+Suite *fcgi_loop_suite(void);
 Suite *fcgi_record_suite(void);
 Suite *fiber_suite(void);
 Suite *json_suite(void);

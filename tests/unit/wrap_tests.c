@@ -11,6 +11,7 @@ int main(void)
 
     srunner_add_suite(runner, confine_calls_suite());
     srunner_add_suite(runner, crypt_suite());
+    srunner_add_suite(runner, fcgi_loop_suite());
     srunner_add_suite(runner, fcgi_record_suite());
     srunner_add_suite(runner, fiber_suite());
     srunner_add_suite(runner, json_suite());

@@ -214,6 +214,28 @@ START_TEST(variables_are_seen)
 }
 END_TEST
 
+/* What another worker took in is found in the same way, and checked again. */
+START_TEST(requests_are_refilled)
+{
+    static const char params[] = "\3\3ONEaaa\3\0TWO\3\2ONEbb";
+    struct text given = {params, sizeof params - 1};
+    struct text found;
+
+    ck_assert_int_eq(fcgi_intake_refill(&intake, 7, true, given, text_of("body")), FCGI_WHOLE);
+    ck_assert(intake.id == 7 && intake.keep && fcgi_intake_begun(&intake));
+    ck_assert_str_eq(intake.body.data, "body");
+    found = fcgi_intake_find(&intake, "ONE");
+    ck_assert(found.len == 3 && memcmp(found.s, "aaa", 3) == 0);
+    found = fcgi_intake_find(&intake, "TWO");
+    ck_assert(found.s && found.len == 0);
+    ck_assert_ptr_null(fcgi_intake_find(&intake, "THREE").s);
+    fcgi_intake_clear(&intake);
+    given.len--;
+    ck_assert_int_eq(fcgi_intake_refill(&intake, 7, true, given, text_of("")), FCGI_BROKEN);
+    ck_assert_ptr_nonnull(intake.cause);
+}
+END_TEST
+
 Suite *fcgi_record_suite(void)
 {
     Suite *suite = suite_create("wrap/fcgi_record");
@@ -224,6 +246,7 @@ Suite *fcgi_record_suite(void)
     tcase_add_test(tcase, wrong_variables);
     tcase_add_test(tcase, frames);
     tcase_add_test(tcase, variables_are_seen);
+    tcase_add_test(tcase, requests_are_refilled);
     suite_add_tcase(suite, tcase);
     return suite;
 }

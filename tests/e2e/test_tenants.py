@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+"""What one account's requests do to others': refusals that keep a share for everybody."""
+import contextlib
+
+from adit import fastcgi, samples
+from adit.case import Case
+from adit.large import CREDENTIALS, ask_unread, fill
+from adit.programs import Responder, variables
+
+
+class Tenants(Case):
+    def test_answers_that_nobody_reads(self):
+        """An account that reads none of its answers gets no more, and another one does."""
+        hoarder, other = self.stack.account().admin.key, self.stack.account().admin.key
+        with Responder(self.stack) as responder, contextlib.ExitStack() as held:
+            for key in (hoarder, other):
+                fill(responder.socket, key, 15)
+            unread = [held.enter_context(ask_unread(responder.socket, variables(hoarder)))
+                      for _ in range(16)]
+            page = fastcgi.ask(responder.socket, variables(other))
+            self.assertEqual((page.status, len(page.json["ssh_credentials"]) > 8), (200, True))
+            small = fastcgi.ask(responder.socket, variables(hoarder, QUERY_STRING="limit=0"))
+            self.assertEqual(small.status, 400)
+            answers = []
+            for sock in unread:
+                with sock.makefile("rb") as file:
+                    answers.append(fastcgi.read_answer(file))
+            refused = [self.check(answer, 9064) for answer in answers if answer.status != 200]
+            self.assertGreater(len(refused), 4)
+            self.assertLess(len(refused), 13)
+            # What it has read is its own to use again.
+            self.assertEqual(fastcgi.ask(responder.socket, variables(hoarder)).status, 200)
+
+    def check(self, answer, number):
+        self.assert_error(answer, number)
+        self.assertEqual(answer.header("Retry-After"), "1")
+        return answer
+
+    def slow_rows(self, client, n):
+        """Makes credentials of which each takes more than a second to change."""
+        self.stack.psql("""
+            CREATE FUNCTION public.sleep_first() RETURNS trigger LANGUAGE plpgsql AS
+                'BEGIN PERFORM pg_catalog.pg_sleep(1.2); RETURN NEW; END';
+            CREATE TRIGGER a_sleep BEFORE UPDATE ON adit.ssh_credential FOR EACH ROW
+                WHEN (OLD.description = 'slow') EXECUTE FUNCTION public.sleep_first()""")
+        self.addCleanup(self.stack.psql, "DROP FUNCTION public.sleep_first() CASCADE")
+        return [client.post(CREDENTIALS, samples.credential(description="slow")).json["id"]
+                for _ in range(n)]
+
+    def test_overdue(self):
+        """A request that waits too long for a lane is refused without being run."""
+        key = self.stack.account().admin.key
+        client = self.stack.client(key)
+        body, answers = b'{"metadata": "changed"}', []
+        with Responder(self.stack) as responder, contextlib.ExitStack() as held:
+            waiting = []
+            for ident in self.slow_rows(client, 24):
+                said = variables(key, "PATCH", CREDENTIALS + "/" + ident, body)
+                sock = held.enter_context(fastcgi.connect(responder.socket))
+                sock.settimeout(30)
+                sock.sendall(fastcgi.records(said, body))
+                waiting.append((ident, sock, fastcgi.asked_by(said, body)))
+            for ident, sock, asked in waiting:
+                with sock.makefile("rb") as file:
+                    answers.append((ident, fastcgi.read_answer(file, asked)))
+        overdue = [ident for ident, answer in answers if answer.status != 200]
+        for ident, answer in answers:
+            if ident in overdue:
+                self.check(answer, 9063)
+            self.assertEqual(client.get(CREDENTIALS + "/" + ident).json["metadata"],
+                             "" if ident in overdue else "changed")
+        self.assertGreater(len(overdue), 3)
+        self.assertLess(len(overdue), 21)

@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: MIT
+"""Tenants.
+
+One account's work takes nothing from another's.  Pages are bounded in bytes.  Answers that an
+account does not read take no memory from other accounts.  Requests that wait in the database leave a
+lane to short ones, and do not hold up requests that another worker could answer."""
+import concurrent.futures
+import json
+import os
+import signal
+import threading
+import time
+
+from adit import fastcgi, samples
+from adit.case import until
+from adit.large import PAGE_MAX, Slow, ask_unread, fill
+from adit.programs import Peer, Responder, timed, variables
+from database_faults import close, hold, open_session
+from promise import PromiseCase, scaled
+
+CREDENTIALS = "/ssh_credentials"
+
+
+class Pages(PromiseCase):
+    def test_pages(self):
+        """A walk over a hundred of the largest credentials, page by page"""
+        account = self.stack.account("large")
+        with Responder(self.stack) as responder:
+            fill(responder.socket, account.admin.key, 100)
+            sizes, idents, query = [], [], "limit=100"
+            while True:
+                page = fastcgi.ask(responder.socket, variables(account.admin.key,
+                                                               QUERY_STRING=query))
+                self.assertEqual(page.status, 200)
+                sizes.append(len(page.body))
+                rows = page.json["ssh_credentials"]
+                self.assertTrue(rows)
+                idents += [row["id"] for row in rows]
+                if page.json["next_page_uri"] is None:
+                    break
+                query = page.json["next_page_uri"].partition("?")[2]
+        self.figure("pages", len(sizes), at_least=8)
+        self.figure("the largest", max(sizes), "bytes", at_most=PAGE_MAX,
+                    at_least=PAGE_MAX - 100000)
+        self.figure("credentials that came once", len(set(idents)) * (len(idents) == 100),
+                    exactly=100)
+
+
+class Hoards(PromiseCase):
+    def setUp(self):
+        self.responder = Responder(self.stack, 1)
+        self.addCleanup(self.responder.stop)
+        self.hoarder = self.stack.account("hoarder")
+        fill(self.responder.socket, self.hoarder.admin.key, 15)
+        self.page = variables(self.hoarder.admin.key)
+
+    def test_parallel_lists(self):
+        """32 clients of one account ask for the largest page at the same moment and read it at
+        2 MB/s, while another account reads pages and uploads 20 KB bit by bit"""
+        other = self.stack.account("other")
+        fill(self.responder.socket, other.admin.key, 15)
+        body = json.dumps(samples.credential(
+            public_key=samples.ED25519 + " " + "c" * 16000, metadata="m" * 4000)).encode()
+        upload = fastcgi.records(variables(other.admin.key, "POST", body=body), body)
+        sock = fastcgi.connect(self.responder.socket)
+        stop = threading.Event()
+
+        def read_pages():
+            statuses = []
+            while not stop.is_set():
+                answer = Slow(self.responder.socket, variables(other.admin.key), 8000000).answer()
+                statuses.append(answer and answer.status)
+            return statuses
+        with concurrent.futures.ThreadPoolExecutor(34) as pool:
+            reader = pool.submit(read_pages)
+            hoard = [pool.submit(Slow(self.responder.socket, self.page, 2000000).answer)
+                     for _ in range(32)]
+            try:
+                for at in range(0, len(upload), 1000):
+                    sock.sendall(upload[at:at + 1000])
+                    time.sleep(0.05)
+                with sock.makefile("rb") as file:
+                    made = fastcgi.read_answer(file)
+                answers = [each.result() for each in hoard]
+            finally:
+                stop.set()
+                sock.close()
+            others = reader.result()
+        whole = [answer for answer in answers if answer]
+        self.assertTrue(all(len(answer.body) > 900000 for answer in whole if answer.status == 200))
+        self.figure("answers broken off", len(answers) - len(whole), exactly=0)
+        self.figure("of them whole", sum(answer.status == 200 for answer in whole), at_least=4)
+        self.figure("others refused with 503", sum(answer.status == 503 for answer in whole))
+        self.figure("the other account's pages", len(others), at_least=3)
+        self.figure("of them not whole", sum(status != 200 for status in others), exactly=0)
+        self.figure("the upload's status", made.status, exactly=201)
+
+    def test_unread(self):
+        """One account asks for 60 of the largest pages and reads none of them, while others read
+        theirs"""
+        held = []
+        for _ in range(60):
+            held.append(ask_unread(self.responder.socket, self.page))
+        other = self.stack.account("reader")
+        fill(self.responder.socket, other.admin.key, 15)
+        statuses = [fastcgi.ask(self.responder.socket, variables(other.admin.key)).status
+                    for _ in range(scaled(10, 100))]
+        refused = 0
+        for sock in held:
+            with sock, sock.makefile("rb") as file:
+                answer = fastcgi.read_answer(file)
+                self.assertIn(answer.status, (200, 503))
+                if answer.status == 503:
+                    self.assertEqual(answer.json["error_code"], "ERR_SERVICE_9064")
+                    refused += 1
+        self.figure("of the hoarder's answers refused", refused, at_least=40, at_most=56)
+        self.figure("of the others' pages not whole", sum(status != 200 for status in statuses),
+                    exactly=0)
+
+
+class Deadlines(PromiseCase):
+    def test_slow_readers(self):
+        """A page is read at 25 KB/s, another not at all, and a request drips in a byte every
+        20 ms, all at the same time"""
+        account = self.stack.account("slow")
+        with Responder(self.stack) as responder:
+            fill(responder.socket, account.admin.key, 15)
+            said = variables(account.admin.key)
+            idle = ask_unread(responder.socket, said)
+            started = time.monotonic()
+            with concurrent.futures.ThreadPoolExecutor(2) as pool:
+                slow = pool.submit(timed, Slow(responder.socket, said, 25000).answer)
+                drip = pool.submit(self.drip, responder.socket)
+                until(lambda: b"was not read in time" in responder.log(), "a dropped reader",
+                      seconds=45)
+                dropped = time.monotonic() - started
+                answer, seconds = slow.result()
+                dripped = drip.result()
+            idle.close()
+        self.figure("who reads nothing is dropped after", dropped, "s", at_least=29, at_most=35)
+        self.figure("the slow page took", seconds, "s", at_least=32)
+        self.figure("of it came", len(answer.body) if answer else 0, "bytes", at_least=900000)
+        self.figure("the request that drips in is dropped after", dripped, "s", at_least=58,
+                    at_most=64)
+
+    @staticmethod
+    def drip(path):
+        data = fastcgi.records(variables(None, HTTP_X="x" * 60000))
+        started = time.monotonic()
+        with fastcgi.connect(path) as sock:
+            try:
+                for byte in data:
+                    sock.send(bytes([byte]))
+                    time.sleep(0.02)
+                    if time.monotonic() - started > 70:
+                        break
+            except OSError:
+                pass
+        return time.monotonic() - started
+
+
+class StuckLanes(PromiseCase):
+    """Writes that wait for a lock take all lanes that they may have."""
+
+    N_WORKERS = 2
+
+    def setUp(self):
+        self.responder = Responder(self.stack, self.N_WORKERS)
+        self.addCleanup(self.responder.stop)
+        self.account = self.stack.account("stuck")
+        self.body = b'{"metadata": "m"}'
+        self.ident = self.make(self.account.admin.key)
+        self.held = []
+        self.addCleanup(self.let_go)
+
+    def make(self, key):
+        body = json.dumps(samples.credential()).encode()
+        answer = fastcgi.ask(self.responder.socket, variables(key, "POST", body=body), body)
+        self.assertEqual(answer.status, 201)
+        return answer.json["id"]
+
+    def let_go(self):
+        for sock in self.held:
+            sock.close()
+
+    def patch(self):
+        sock = fastcgi.connect(self.responder.socket)
+        sock.sendall(fastcgi.records(variables(
+            self.account.admin.key, "PATCH", CREDENTIALS + "/" + self.ident, self.body), self.body))
+        self.held.append(sock)
+
+    def worst(self, key, path, status=200, seconds=1):
+        """The longest that one of several requests took."""
+        worst, until_s = 0, time.monotonic() + seconds
+        while time.monotonic() < until_s:
+            answer, took = timed(fastcgi.ask, self.responder.socket, variables(key, path=path))
+            self.assertEqual(answer.status, status)
+            worst = max(worst, took)
+            time.sleep(0.01)
+        return worst
+
+    def stuck(self, n):
+        holder = open_session(self.stack)
+        self.addCleanup(close, holder)
+        hold(holder, "UPDATE adit.ssh_credential SET metadata = 'held' WHERE id = '%s'"
+             % self.ident)
+        for _ in range(n):
+            self.patch()
+        time.sleep(0.1)
+
+    def test_behind_a_lock(self):
+        """More PATCHes of one row than there are lanes wait for its lock, while another account
+        reads"""
+        other = self.stack.account("bystander").admin.key
+        ident = self.make(other)
+        # Its lanes know the database by now.
+        self.worst(other, CREDENTIALS + "/" + ident)
+        self.stuck(scaled(16, 60))
+        self.figure("longest GET of another account", self.worst(other, CREDENTIALS + "/" + ident),
+                    "s", at_most=0.25)
+        self.figure("longest GET of /livez", self.worst(None, "/livez", seconds=0.5), "s",
+                    at_most=0.05)
+
+    def test_behind_a_database(self):
+        """More PATCHes than there are lanes wait for a database that does not answer, while
+        somebody asks for /livez"""
+        postmaster = self.stack.postmaster()
+        self.stuck(0)
+        backends = [int(pid) for pid in self.stack.psql(
+            "SELECT pid FROM pg_stat_activity WHERE application_name = 'adit'").split()]
+        for pid in [postmaster, *backends]:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            for _ in range(scaled(16, 60)):
+                self.patch()
+            time.sleep(0.1)
+            worst = self.worst(None, "/livez", seconds=scaled(1, 6))
+        finally:
+            for pid in [postmaster, *backends]:
+                os.kill(pid, signal.SIGCONT)
+        self.figure("longest GET of /livez", worst, "s", at_most=0.05)
+
+    def test_idle_worker(self):
+        """A write comes on a kept connection of a worker whose lanes are taken, while the other
+        worker is idle"""
+        first, second = self.responder.workers()
+        os.kill(second, signal.SIGSTOP)
+        try:
+            peer = Peer(self.responder.socket)
+            said = variables(None, path="/livez")
+            self.assertEqual(peer.ask(fastcgi.records(said, keep=True)).status, 200)
+            self.stuck(5)
+        finally:
+            os.kill(second, signal.SIGCONT)
+        path = "/edges/tls/idle/mutual_tls"
+        records = fastcgi.records(variables(self.account.admin.key, "PUT", path, b"{}"), b"{}",
+                                  keep=True)
+        slowest = 0
+        for _ in range(scaled(3, 10)):
+            answer, took = timed(peer.ask, records)
+            self.assertEqual(answer.status, 200)
+            slowest = max(slowest, took)
+        self.figure("longest PUT", slowest, "s", at_most=0.25)
+        self.assertEqual(self.responder.workers(), [first, second])
+        peer.close()
