@@ -32,6 +32,7 @@ struct request {
     const char *host;   /* of the Host header */
     const char *server_name;
     const char *server_port;
+    const char *remote_addr; /* REMOTE_ADDR: the client's address, for the log only */
     const char *authorization;
     const char *version; /* of the version header */
     const char *content_type;
