@@ -104,24 +104,16 @@ static bool gate_input(struct call *call, struct buf *base_url, struct error *er
            gate_body(call, err) && (!route->read || route->read(call, err));
 }
 
-/* A handler's statement checks the key itself.  Where there will be none, the key is checked here,
- * so that nobody without one learns more than that. */
-static bool refuse_input(struct call *call, struct error *err)
+/* A handler's statement checks the key itself.  A request that is refused before it has none: the
+ * key is checked here, and callers without a key learn nothing else. */
+static bool refuse(struct call *call, bool writes, struct error *err)
 {
     struct error refused;
 
     if (!call->match.route->is_public &&
-        !store_authenticate(call->store, &call->caller, false, &refused))
+        !store_authenticate(call->store, &call->caller, writes, &refused))
         *err = refused;
     return false;
-}
-
-static bool refuse_identifier(struct call *call, struct error *err)
-{
-    const struct route *route = call->match.route;
-
-    return store_authenticate(call->store, &call->caller, !route->reads_only, err) &&
-           error_set(err, route->missing);
 }
 
 static bool answer_options(struct call *call, const struct buf *allow)
@@ -165,9 +157,9 @@ static bool handle(struct call *call, struct buf *allow, struct buf *base_url, s
     if (!call->match.route->is_public && !gate_caller(call, err))
         return false;
     if (!gate_input(call, base_url, err))
-        return refuse_input(call, err);
-    if (!call->match.ids_valid)
-        return refuse_identifier(call, err);
+        return refuse(call, false, err);
+    if (!route_check_ids(&call->match, err))
+        return refuse(call, !call->match.route->reads_only, err);
     return gate_peer(call, err) && run(call, err);
 }
 

@@ -111,6 +111,8 @@ ERROR(IDEMPOTENCY_KEY_MALFORMED, 9040, 400, "Idempotency-Key is not 1 to 255 pri
 ERROR(IDEMPOTENCY_KEY_REUSED, 9041, 422, "The Idempotency-Key was sent with another body before. Send a key of its own with each new request.")
 /* Sealing secrets */
 ERROR(SECRET_NOT_SEALED,   9042, 503, "The client_secret cannot be sealed, and nothing was changed: the key file cannot be read. The operator finds the reason in the log, under the operation id.")
+/* The path */
+ERROR(IDENTIFIER_MALFORMED, 9070, 404, "An identifier in the path is malformed. An identifier has 1 to 255 characters out of A-Z a-z 0-9 . _ ~ -, and is not '.' or '..'.")
 /* A bug */
 ERROR(INTERNAL,            10000, 500, "The service failed in a way that is a bug. The operator finds the reason in the log, under the operation id.")
 /* Errors of the web server */
