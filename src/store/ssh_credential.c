@@ -273,8 +273,10 @@ bool store_ssh_credential_create(struct store *store, const struct caller *calle
         if (!lost_claim(result, once)) {
             bool ok = read_created(result, once, arena, list, err);
 
-            if (ok && once->key.s)
+            if (ok && once->key.s) {
                 list->base_url = pg_text(list->result, 0, COLUMN_BASE_URL);
+                list->is_replay = !text_eq(list->items[0].id, text_of(id));
+            }
             return ok;
         }
         pg_result_free(result);

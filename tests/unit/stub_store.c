@@ -425,6 +425,8 @@ bool store_oauth_module_get(struct store *store, const struct caller *caller,
     if (!stored)
         return error_set(err, ERR_OAUTH_NOT_FOUND);
     *module = stored->module;
+    if (known->is_read_only)
+        module->config.client_secret = (struct text){0};
     return true;
 }
 

@@ -429,6 +429,21 @@ START_TEST(oauth_module_from_birth_to_death)
 }
 END_TEST
 
+START_TEST(secret_is_not_for_a_read_only_key)
+{
+    ck_assert_int_eq(ask("PUT", CLIENT_OAUTH,
+                         "{\"provider\":{\"provider_b\":{\"client_id\":\"i\","
+                         "\"client_secret\":\"s\"}}}"),
+                     200);
+    ck_assert_int_eq(ask_as(STUB_READ_ONLY_KEY, "GET", CLIENT_OAUTH, ""), 200);
+    ck_assert_ptr_nonnull(
+        strstr(client_body(&client), "{\"client_id\":\"i\",\"client_secret\":null,"));
+    ck_assert_int_eq(ask_as(STUB_MEMBER_KEY, "GET", CLIENT_OAUTH, ""), 200);
+    ck_assert_ptr_nonnull(
+        strstr(client_body(&client), "{\"client_id\":\"i\",\"client_secret\":\"s\","));
+}
+END_TEST
+
 START_TEST(mutual_tls_module_from_birth_to_death)
 {
     static const char stored[] =
@@ -531,6 +546,7 @@ Suite *routes_suite(void)
     tcase_add_test(operations, boundary_that_is_gone);
     tcase_add_test(operations, limits_and_boundaries);
     tcase_add_test(operations, oauth_module_from_birth_to_death);
+    tcase_add_test(operations, secret_is_not_for_a_read_only_key);
     tcase_add_test(operations, mutual_tls_module_from_birth_to_death);
     tcase_add_test(operations, identifiers_in_the_bodies_of_modules);
     tcase_add_test(operations, uris_derived_from_the_request);
