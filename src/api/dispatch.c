@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The gates that a request passes, in their documented order, and the handler behind them. */
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "api/call.h"
+#include "base/clock.h"
 #include "base/ident.h"
 #include "http/header.h"
 
@@ -192,26 +194,46 @@ bool call_answer_resource(struct call *call, int status, int64_t revision, call_
     return call_answer(call, status);
 }
 
+/* An operator has to see, without debugging, that somebody tries keys. */
+static bool is_refused_key(int status)
+{
+    return status == 401 || status == 403;
+}
+
 static void log_answer(const struct call *call, const char *operation_id, const struct error *err)
 {
-    const struct api_settings *settings = call->settings;
-    enum log_level level = call->response->status >= 500 ? LOG_LEVEL_ERROR : LOG_LEVEL_DEBUG;
+    const struct log *log = &call->settings->log;
+    const struct error_row *row = err->code ? error_row(err->code) : NULL;
+    int answered = call->response->status;
+    enum log_level level = answered >= 500            ? LOG_LEVEL_ERROR
+                           : is_refused_key(answered) ? LOG_LEVEL_WARNING
+                                                      : LOG_LEVEL_DEBUG;
     char status[12];
+    char number[12] = "";
+    char duration_ms[24];
     struct log_pair pairs[] = {{"operation_id", operation_id},
                                {"method", call->request->method},
                                {"route", call->match.route ? call->match.route->path : ""},
                                {"status", status},
-                               {"error", err->code ? error_row(err->code)->symbol : ""},
+                               {"error", row ? row->symbol : ""},
+                               {"number", number},
                                {"cause", err->cause},
+                               {"duration_ms", duration_ms},
+                               {"api_key_id", call->identity.key_id},
+                               {"account_id", call->identity.account_id},
+                               {"client_address", call->request->remote_addr},
                                {NULL, NULL}};
 
-    if (!log_wants(&settings->log, level))
+    if (!log_wants(log, level))
         return;
-    snprintf(status, sizeof status, "%d", call->response->status);
-    if (call->response->status == 503)
-        log_often(&settings->log, level, "request", pairs);
+    snprintf(status, sizeof status, "%d", answered);
+    if (row)
+        snprintf(number, sizeof number, "%d", row->number);
+    snprintf(duration_ms, sizeof duration_ms, "%" PRId64, clock_steady_ms() - call->started_ms);
+    if (answered == 503 || is_refused_key(answered))
+        log_often(log, level, "request", pairs);
     else
-        log_event(&settings->log, level, "request", pairs);
+        log_event(log, level, "request", pairs);
 }
 
 static bool write_error(struct call *call, const char *operation_id, const struct buf *allow,
@@ -249,7 +271,8 @@ void api_answer(const struct api_settings *settings, struct store *store, struct
                         .store = store,
                         .arena = arena,
                         .request = request,
-                        .response = response};
+                        .response = response,
+                        .started_ms = clock_steady_ms()};
     char operation_id[IDENT_SIZE] = "";
     struct error err = {.code = ERR_INTERNAL};
     struct buf allow = {0};
@@ -258,6 +281,7 @@ void api_answer(const struct api_settings *settings, struct store *store, struct
 
     ident_make(operation_id, IDENT_OPERATION);
     call.caller.operation_id = operation_id;
+    call.caller.identity = &call.identity;
     response_start(response, &settings->names, operation_id);
     ok = handle(&call, &allow, &base_url, &err);
     if (ok && !has_room(response))
