@@ -181,12 +181,17 @@ static bool prepare(struct process *process, const struct options *options)
 {
     const struct log early = {.level = LOG_LEVEL_INFO, .target = LOG_TARGET_STDERR};
     char reason[CONF_REASON_SIZE] = "";
+    const char *route;
 
     if (!conf_read(&process->conf, options->conf_path, reason))
         return cannot_start(&early, reason);
     openlog("adit", LOG_PID, LOG_DAEMON);
     process->conf.log.limit = &process->log_limit;
     fill_settings(process);
+    if (!route_table_fits(api_routes, &route)) {
+        snprintf(reason, sizeof reason, "%s has more identifiers or parameters than fit", route);
+        return cannot_start(&process->conf.log, reason);
+    }
     if (!crypt_start())
         return cannot_start(&process->conf.log, "libcrypto does not work");
     process->keyring = keyring_load(process->conf.key_file, reason, sizeof reason);

@@ -2,6 +2,7 @@
 /* Prints the tables that man/adit-api.7 and the OpenAPI document describe, a row a line, for
  * tests/man-guard and tests/reference/guard. */
 #include <stdio.h>
+#include <string.h>
 
 #include "api/call.h"
 #include "base/ident.h"
@@ -29,9 +30,10 @@ static void print_errors(void)
 static void print_routes(void)
 {
     for (const struct route *route = api_routes; route->method; route++) {
-        printf("route\t%s %s\t%s\t%s\t%s\t%d\n", route->method, route->path,
+        printf("route\t%s %s\t%s\t%s\t%s\t%s\n", route->method, route->path,
                route->is_public ? "public" : "key", route->reads_only ? "reads" : "writes",
-               route->body == ROUTE_JSON_BODY ? "body" : "none", number_of(route->missing));
+               route->body == ROUTE_JSON_BODY ? "body" : "none",
+               strchr(route->path, '{') ? "one" : "all");
         for (const struct query_param *param = route->query; param && param->name; param++)
             printf("query\t%s\t%s\t%s %s\n", param->name, param->alias ? param->alias : "",
                    route->method, route->path);

@@ -28,8 +28,9 @@ enum route_work api_work(struct text method, struct text path);
 
 /* Answers one request.  Never fails: where nothing else can be said, the response says 500 or 503;
  * its body may lack only where response_reserve() was not called for it and there is no memory.
- * The arena is emptied at the end.  Every request that is answered with a fault of the service is
- * logged with its cause (503 not without end: log_often()), every other at the level of debug. */
+ * The arena is emptied at the end.  Every request is logged, with who asked and how long it took: a
+ * fault of the service as an error, with its cause; a refused key (401, 403) as a warning; all
+ * others at the level of debug.  503, 401 and 403 are limited (log_often()). */
 void api_answer(const struct api_settings *settings, struct store *store, struct arena *arena,
                 const struct request *request, struct response *response);
 

@@ -22,7 +22,9 @@ struct call {
     const struct request *request;
     struct response *response;
     struct route_match match;
+    int64_t started_ms; /* on the steady clock */
     struct caller caller;
+    struct caller_identity identity;
     struct text base_url;
     struct text query[QUERY_MAX_PARAMS]; /* in the order of the route's table */
     struct json_node body;

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The gates that a request passes, in their documented order, and the handler behind them. */
+#include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "api/call.h"
 #include "base/base62.h"
+#include "base/clock.h"
 #include "base/ident.h"
 #include "http/header.h"
 
@@ -128,24 +131,16 @@ static bool gate_input(struct call *call, struct buf *base_url, struct error *er
            gate_body(call, err) && (!route->read || route->read(call, err));
 }
 
-/* A handler's statement checks the key itself.  Where there will be none, the key is checked here,
- * so that nobody without one learns more than that. */
-static bool refuse_input(struct call *call, struct error *err)
+/* A handler's statement checks the key itself.  A request that is refused before it has none: the
+ * key is checked here, and callers without a key learn nothing else. */
+static bool refuse(struct call *call, bool writes, struct error *err)
 {
     struct error refused;
 
     if (!call->match.route->is_public &&
-        !store_authenticate(call->store, &call->caller, false, &refused))
+        !store_authenticate(call->store, &call->caller, writes, &refused))
         *err = refused;
     return false;
-}
-
-static bool refuse_identifier(struct call *call, struct error *err)
-{
-    const struct route *route = call->match.route;
-
-    return store_authenticate(call->store, &call->caller, !route->reads_only, err) &&
-           error_set(err, route->missing);
 }
 
 static bool answer_options(struct call *call, const struct buf *allow)
@@ -166,7 +161,7 @@ static bool gate_answer(const struct call *call, struct error *err)
     const struct request *request = call->request;
     struct response *response = call->response;
 
-    response->payer = crc32_of(call->caller.digest, sizeof call->caller.digest);
+    response->payer = crc32_of(call->identity.account_id, strlen(call->identity.account_id));
     if (!call->match.route->reads_only || !request->has_room ||
         request->has_room(request->peer, response->payer, response->body.len))
         return true;
@@ -205,9 +200,9 @@ static bool handle(struct call *call, struct buf *allow, struct buf *base_url, s
     if (call->request->is_overdue)
         return error_set(err, ERR_BUSY);
     if (!gate_input(call, base_url, err))
-        return refuse_input(call, err);
-    if (!call->match.ids_valid)
-        return refuse_identifier(call, err);
+        return refuse(call, false, err);
+    if (!route_check_ids(&call->match, err))
+        return refuse(call, !call->match.route->reads_only, err);
     return gate_peer(call, err) && run(call, err) && gate_answer(call, err);
 }
 
@@ -240,26 +235,46 @@ bool call_answer_resource(struct call *call, int status, int64_t revision, call_
     return call_answer(call, status);
 }
 
+/* An operator has to see, without debugging, that somebody tries keys. */
+static bool is_refused_key(int status)
+{
+    return status == 401 || status == 403;
+}
+
 static void log_answer(const struct call *call, const char *operation_id, const struct error *err)
 {
-    const struct api_settings *settings = call->settings;
-    enum log_level level = call->response->status >= 500 ? LOG_LEVEL_ERROR : LOG_LEVEL_DEBUG;
+    const struct log *log = &call->settings->log;
+    const struct error_row *row = err->code ? error_row(err->code) : NULL;
+    int answered = call->response->status;
+    enum log_level level = answered >= 500            ? LOG_LEVEL_ERROR
+                           : is_refused_key(answered) ? LOG_LEVEL_WARNING
+                                                      : LOG_LEVEL_DEBUG;
     char status[12];
+    char number[12] = "";
+    char duration_ms[24];
     struct log_pair pairs[] = {{"operation_id", operation_id},
                                {"method", call->request->method},
                                {"route", call->match.route ? call->match.route->path : ""},
                                {"status", status},
-                               {"error", err->code ? error_row(err->code)->symbol : ""},
+                               {"error", row ? row->symbol : ""},
+                               {"number", number},
                                {"cause", err->cause},
+                               {"duration_ms", duration_ms},
+                               {"api_key_id", call->identity.key_id},
+                               {"account_id", call->identity.account_id},
+                               {"client_address", call->request->remote_addr},
                                {NULL, NULL}};
 
-    if (!log_wants(&settings->log, level))
+    if (!log_wants(log, level))
         return;
-    snprintf(status, sizeof status, "%d", call->response->status);
-    if (call->response->status == 503)
-        log_often(&settings->log, level, "request", pairs);
+    snprintf(status, sizeof status, "%d", answered);
+    if (row)
+        snprintf(number, sizeof number, "%d", row->number);
+    snprintf(duration_ms, sizeof duration_ms, "%" PRId64, clock_steady_ms() - call->started_ms);
+    if (answered == 503 || is_refused_key(answered))
+        log_often(log, level, "request", pairs);
     else
-        log_event(&settings->log, level, "request", pairs);
+        log_event(log, level, "request", pairs);
 }
 
 static bool write_error(struct call *call, const char *operation_id, const struct buf *allow,
@@ -297,7 +312,8 @@ void api_answer(const struct api_settings *settings, struct store *store, struct
                         .store = store,
                         .arena = arena,
                         .request = request,
-                        .response = response};
+                        .response = response,
+                        .started_ms = clock_steady_ms()};
     char operation_id[IDENT_SIZE] = "";
     struct error err = {.code = ERR_INTERNAL};
     struct buf allow = {0};
@@ -306,6 +322,7 @@ void api_answer(const struct api_settings *settings, struct store *store, struct
 
     ident_make(operation_id, IDENT_OPERATION);
     call.caller.operation_id = operation_id;
+    call.caller.identity = &call.identity;
     response_start(response, &settings->names, operation_id);
     ok = handle(&call, &allow, &base_url, &err);
     if (ok && !is_whole(response))

@@ -38,9 +38,11 @@ static void write_one(struct call *call, const void *resource)
 static bool answer_one(struct call *call, bool found, struct ssh_credential_list *list, int status,
                        struct error *err)
 {
-    bool ok =
-        found && call_answer_resource(call, status, list->items[0].revision, write_one, list, err);
+    bool ok;
 
+    if (found && list->is_replay)
+        response_header(call->response, "Idempotent-Replayed", "true");
+    ok = found && call_answer_resource(call, status, list->items[0].revision, write_one, list, err);
     ssh_credential_list_free(list);
     return ok;
 }

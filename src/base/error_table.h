@@ -114,6 +114,8 @@ ERROR(SECRET_NOT_SEALED,   9042, 503, "The client_secret cannot be sealed, and n
 /* A service that has too much to do */
 ERROR(BUSY,                9063, 503, "The request waited too long for its turn, and nothing was changed. Try again shortly.")
 ERROR(ANSWERS_UNREAD,      9064, 503, "Too many earlier answers to this account are still being sent. Read them to their end, or ask for fewer rows with limit, then try again.")
+/* The path */
+ERROR(IDENTIFIER_MALFORMED, 9070, 404, "An identifier in the path is malformed. An identifier has 1 to 255 characters out of A-Z a-z 0-9 . _ ~ -, and is not '.' or '..'.")
 /* A bug */
 ERROR(INTERNAL,            10000, 500, "The service failed in a way that is a bug. The operator finds the reason in the log, under the operation id.")
 /* Errors of the web server */

@@ -44,17 +44,26 @@ bool ident_make(char out[IDENT_SIZE], const char *prefix)
     return true;
 }
 
-bool ident_valid(struct text id)
+const char *ident_fault(struct text id)
 {
-    if (!id.s || id.len < 1 || id.len > IDENT_MAX)
-        return false;
+    if (!id.s || id.len < 1)
+        return "it is empty";
+    if (id.len > IDENT_MAX)
+        return "it is longer than 255 characters";
     for (size_t i = 0; i < id.len; i++) {
         char c = id.s[i];
 
         if (!base62_is_digit(c) && c != '.' && c != '_' && c != '~' && c != '-')
-            return false;
+            return "it has a character that is not one of A-Z a-z 0-9 . _ ~ -";
     }
-    return !(id.s[0] == '.' && (id.len == 1 || (id.len == 2 && id.s[1] == '.')));
+    if (id.s[0] == '.' && (id.len == 1 || (id.len == 2 && id.s[1] == '.')))
+        return "'.' and '..' are reserved";
+    return NULL;
+}
+
+bool ident_valid(struct text id)
+{
+    return !ident_fault(id);
 }
 
 static void check_digits(char out[KEY_CHECK_DIGITS], const char *secret)

@@ -30,6 +30,10 @@ bool ident_make(char out[IDENT_SIZE], const char *prefix);
  * A-Z a-z 0-9 . _ ~ -, and neither "." nor "..". */
 bool ident_valid(struct text id);
 
+/* Returns why the text is no identifier, as the clause that follows "because", static; NULL where
+ * it is one. */
+const char *ident_fault(struct text id);
+
 /* Room for an API key and its NUL. */
 #define API_KEY_SIZE 55
 

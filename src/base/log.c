@@ -102,21 +102,21 @@ void log_event(const struct log *log, enum log_level level, const char *event,
 }
 
 /* A bucket of LOG_BURST lines, from which one a second leaks. */
-static bool may_write(struct log_limit *limit)
+static bool may_write(struct log_bucket *bucket)
 {
     int64_t now_ms = clock_steady_ms();
-    int64_t leaked = (now_ms - limit->since_ms) / 1000;
+    int64_t leaked = (now_ms - bucket->since_ms) / 1000;
 
-    if (limit->n_written <= leaked) {
-        limit->n_written = 0;
-        limit->since_ms = now_ms;
+    if (bucket->n_written <= leaked) {
+        bucket->n_written = 0;
+        bucket->since_ms = now_ms;
     } else if (leaked > 0) {
-        limit->n_written -= (int)leaked;
-        limit->since_ms += leaked * 1000;
+        bucket->n_written -= (int)leaked;
+        bucket->since_ms += leaked * 1000;
     }
-    if (limit->n_written == LOG_BURST)
+    if (bucket->n_written == LOG_BURST)
         return false;
-    limit->n_written++;
+    bucket->n_written++;
     return true;
 }
 
@@ -128,13 +128,15 @@ void log_often(const struct log *log, enum log_level level, const char *event,
     if (!log_wants(log, level))
         return;
     if (log->limit && log->level != LOG_LEVEL_DEBUG) {
-        if (!may_write(log->limit)) {
-            log->limit->n_left_out++;
+        struct log_bucket *bucket = &log->limit->of[level];
+
+        if (!may_write(bucket)) {
+            bucket->n_left_out++;
             return;
         }
-        if (log->limit->n_left_out > 0)
-            snprintf(n_left_out, sizeof n_left_out, "%lu", log->limit->n_left_out);
-        log->limit->n_left_out = 0;
+        if (bucket->n_left_out > 0)
+            snprintf(n_left_out, sizeof n_left_out, "%lu", bucket->n_left_out);
+        bucket->n_left_out = 0;
     }
     write_line(log, level, event, pairs, n_left_out);
 }

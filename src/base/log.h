@@ -10,11 +10,14 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_D
 
 enum log_target { LOG_TARGET_STDERR, LOG_TARGET_SYSLOG };
 
-/* What log_often() remembers, of one process.  All zero: nothing was logged yet. */
+/* What log_often() remembers, of one process, by level: many lines of one level leave out none of
+ * another.  All zero: nothing was logged yet. */
 struct log_limit {
-    int64_t since_ms; /* on the steady clock: until then, what was written has been counted */
-    int n_written;
-    unsigned long n_left_out;
+    struct log_bucket {
+        int64_t since_ms; /* on the steady clock: until then, what was written has been counted */
+        int n_written;
+        unsigned long n_left_out;
+    } of[LOG_LEVEL_DEBUG + 1];
 };
 
 struct log {
@@ -36,9 +39,9 @@ struct log_pair {
 void log_event(const struct log *log, enum log_level level, const char *event,
                const struct log_pair *pairs);
 
-/* The same for an event of which there may be thousands a second, all alike: of them, one a second
- * is written, after the first LOG_BURST.  A line says how many have been left out before it.  Where
- * debugging is wanted none is. */
+/* The same for an event of which there may be thousands a second, all alike: of those of one level,
+ * one a second is written, after the first LOG_BURST.  A line says how many of its level have been
+ * left out before it.  At the level of debug, none is left out. */
 #define LOG_BURST 10
 void log_often(const struct log *log, enum log_level level, const char *event,
                const struct log_pair *pairs);

@@ -32,6 +32,7 @@ struct request {
     const char *host;   /* of the Host header */
     const char *server_name;
     const char *server_port;
+    const char *remote_addr; /* REMOTE_ADDR: the client's address, for the log only */
     const char *authorization;
     const char *version; /* of the version header */
     const char *content_type;
@@ -61,7 +62,7 @@ struct response {
     struct buf headers; /* lines that end in CR LF */
     struct buf body;
     bool omit_body; /* the answer to HEAD */
-    uint32_t payer; /* who is charged for the memory that it takes: a checksum; 0: nobody */
+    uint32_t payer; /* the account that is charged for its memory: a checksum; 0: none */
 };
 
 #endif

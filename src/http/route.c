@@ -5,6 +5,40 @@
 #include <string.h>
 
 #include "base/ident.h"
+#include "base/json_check.h"
+
+/* Bytes of the longest name of an identifier in a template. */
+#define ID_NAME_MAX 15
+
+static size_t n_params(const struct query_param *params)
+{
+    size_t n = 0;
+
+    while (params && params[n].name)
+        n++;
+    return n;
+}
+
+static bool ids_fit(const char *template)
+{
+    size_t n_ids = 0;
+
+    for (const char *at = strchr(template, '{'); at; at = strchr(at + 1, '{')) {
+        if (++n_ids > ROUTE_MAX_IDS || strcspn(at + 1, "}") > ID_NAME_MAX)
+            return false;
+    }
+    return true;
+}
+
+bool route_table_fits(const struct route *routes, const char **which)
+{
+    for (; routes->method; routes++) {
+        *which = routes->path;
+        if (!ids_fit(routes->path) || n_params(routes->query) > QUERY_MAX_PARAMS)
+            return false;
+    }
+    return true;
+}
 
 /* An identifier's segment takes any bytes but none at all. */
 static bool path_matches(const char *template, const char *path, struct text *ids)
@@ -24,15 +58,6 @@ static bool path_matches(const char *template, const char *path, struct text *id
         template += strcspn(template, "/");
     }
     return *path == '\0';
-}
-
-static bool all_valid(const struct text *ids)
-{
-    for (size_t i = 0; i < ROUTE_MAX_IDS; i++) {
-        if (ids[i].s && !ident_valid(ids[i]))
-            return false;
-    }
-    return true;
 }
 
 static void add_method(struct buf *allow, const char *method)
@@ -69,7 +94,6 @@ bool route_find(const struct route *routes, const char *method, const char *path
             continue;
         match->route = route;
         memcpy(match->ids, ids, sizeof ids);
-        match->ids_valid = all_valid(ids);
         return true;
     }
     list_methods(routes, path, allow);
@@ -80,4 +104,34 @@ bool route_find(const struct route *routes, const char *method, const char *path
     return match->is_options ||
            error_say(err, ERR_METHOD_NOT_ALLOWED,
                      "The path does not take this method. It takes: %s.", allow->data);
+}
+
+/* A path may hold any bytes, and an answer none but UTF-8. */
+static bool refuse_id(const char *name, struct text id, const char *fault, struct error *err)
+{
+    char quote[ERROR_QUOTE_SIZE];
+
+    if (!utf8_valid(id.s, id.len))
+        return error_field(err, ERR_IDENTIFIER_MALFORMED, name,
+                           "%s in the path is not an identifier, because %s.", name, fault);
+    return error_field(err, ERR_IDENTIFIER_MALFORMED, name,
+                       "%s in the path is '%s', which is not an identifier, because %s.", name,
+                       error_quote(quote, id), fault);
+}
+
+bool route_check_ids(const struct route_match *match, struct error *err)
+{
+    const char *at = match->route->path;
+
+    for (size_t i = 0; i < ROUTE_MAX_IDS && match->ids[i].s; i++) {
+        const char *fault = ident_fault(match->ids[i]);
+        char name[ID_NAME_MAX + 1] = "";
+
+        at = strchr(at, '{') + 1;
+        if (!fault)
+            continue;
+        memcpy(name, at, strcspn(at, "}"));
+        return refuse_id(name, match->ids[i], fault, err);
+    }
+    return true;
 }

@@ -30,8 +30,7 @@ struct route {
     enum route_body body;
     enum route_work work;
     bool takes_idempotency_key;
-    const struct query_param *query; /* NULL: none */
-    enum error_code missing;         /* what a malformed identifier in the path amounts to */
+    const struct query_param *query;                    /* NULL: none */
     bool (*read)(struct call *call, struct error *err); /* input that is checked without the
                                                            database; may be NULL */
     bool (*run)(struct call *call, struct error *err);  /* does the work and fills the answer */
@@ -44,8 +43,11 @@ struct route_match {
     bool is_options;
     bool is_head;
     struct text ids[ROUTE_MAX_IDS]; /* in the path's order and memory: no NUL follows */
-    bool ids_valid;                 /* else nothing can be there */
 };
+
+/* Returns whether a route_match and the queries of a call have room for every row of the table; if
+ * not, *which is the path of the row.  To be called once, before route_find(). */
+bool route_table_fits(const struct route *routes, const char **which);
 
 /* Finds the route of a method and a path in a table that ends with a row whose method is NULL. HEAD
  * finds what GET finds.  Returns false with ERR_PATH_UNKNOWN or ERR_METHOD_NOT_ALLOWED; for
@@ -53,5 +55,9 @@ struct route_match {
  * *allow, and it is false with ERR_OUT_OF_MEMORY where they cannot be. */
 bool route_find(const struct route *routes, const char *method, const char *path,
                 struct route_match *match, struct buf *allow, struct error *err);
+
+/* Checks the identifiers of a match that has a route.  Returns false with ERR_IDENTIFIER_MALFORMED,
+ * which names the first that is none by its name in the template. */
+bool route_check_ids(const struct route_match *match, struct error *err);
 
 #endif

@@ -180,6 +180,42 @@ static bool permits_everything(struct text rule)
     return is_text(rule, "*") || is_text(rule, BIND "*");
 }
 
+static bool stands_at(struct text text, size_t at, const char *wanted)
+{
+    size_t len = strlen(wanted);
+
+    return text.len - at >= len && memcmp(text.s + at, wanted, len) == 0;
+}
+
+static bool parts_rules(char c)
+{
+    return c == ' ' || c == ',' || c == ';' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* Whether a text that is no rule is a list of them, or of targets behind one "bind:". */
+static bool is_list(struct text rule)
+{
+    bool has_first = false;
+    bool is_parted = false;
+
+    for (size_t i = 0; i < rule.len; i++) {
+        if (is_parted && stands_at(rule, i, BIND))
+            return true;
+        is_parted = has_first && parts_rules(rule.s[i]);
+        has_first = has_first || !parts_rules(rule.s[i]);
+    }
+    return is_bind_rule(rule) && has_byte(rule, ',') && !has_byte(rule, '=');
+}
+
+static bool is_url(struct text rule)
+{
+    for (size_t i = BIND_LEN - 1; i < rule.len && is_bind_rule(rule); i++) {
+        if (stands_at(rule, i, "://"))
+            return true;
+    }
+    return false;
+}
+
 bool acl_rule_valid(struct text rule, const char **why)
 {
     struct target target;
@@ -187,8 +223,16 @@ bool acl_rule_valid(struct text rule, const char **why)
     if (permits_everything(rule))
         return true;
     if (!is_bind_rule(rule))
-        return refuse(why, "the rule does not begin with 'bind:', in small letters." FORM);
-    return read_target(part(rule, BIND_LEN, rule.len), &target, why);
+        refuse(why, "the rule does not begin with 'bind:', in small letters." FORM);
+    else if (read_target(part(rule, BIND_LEN, rule.len), &target, why))
+        return true;
+    if (is_list(rule))
+        return refuse(why, "this is several rules in one string. Make each rule a string of its "
+                           "own: [\"bind:a.example\", \"bind:b.example\"]." FORM);
+    if (is_url(rule))
+        return refuse(why, "the target is a URL. Give its host, 'bind:a.example', or its host and "
+                           "port, 'bind:a.example:443'." FORM);
+    return false;
 }
 
 /* ---- judging ---- */

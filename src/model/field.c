@@ -25,27 +25,42 @@ static bool is_known(const void *context, struct text name)
     return false;
 }
 
+/* Appends the name that was meant, if one is known, and those of the table. */
+static void suggest(struct buf *out, struct text name, const struct table *table)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < table->n_fields; i++) {
+        const struct field *field = &table->fields[i];
+
+        if (field->mistaken && text_eq(text_of(field->mistaken), name))
+            buf_printf(out, "Give %s instead. ", field->name);
+    }
+    buf_puts(out, "This object takes: ");
+    for (size_t i = 0; i < table->n_fields; i++) {
+        if (table->fields[i].kind != FIELD_REFUSED)
+            buf_printf(out, "%s%s", n++ ? ", " : "", table->fields[i].name);
+    }
+}
+
 static bool unknown_member(const struct json_node *object, struct text name,
                            const struct table *table, struct error *err)
 {
     char quote[ERROR_QUOTE_SIZE];
     char path[JSON_PATH_SIZE];
     char field[sizeof path + sizeof quote];
-    struct buf names = {0};
+    struct buf advice = {0};
 
     error_quote(quote, name);
     json_path(path, object, -1);
     snprintf(field, sizeof field, "%s%s%s", path, path[0] ? "." : "", quote);
-    for (size_t i = 0; i < table->n_fields; i++) {
-        if (table->fields[i].kind != FIELD_REFUSED)
-            buf_printf(&names, "%s%s", names.len ? ", " : "", table->fields[i].name);
-    }
-    if (names.failed)
+    suggest(&advice, name, table);
+    if (advice.failed)
         error_set(err, ERR_OUT_OF_MEMORY);
     else
-        error_field(err, ERR_UNKNOWN_MEMBER, field, "The member %s is unknown. Known here are: %s.",
-                    field, buf_text(&names).s);
-    buf_free(&names);
+        error_field(err, ERR_UNKNOWN_MEMBER, field, "The member %s is unknown. %s.", field,
+                    advice.data);
+    buf_free(&advice);
     return false;
 }
 

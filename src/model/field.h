@@ -27,6 +27,7 @@ enum field_kind {
 /* A row.  Checks that do not apply to its kind, or whose error is ERR_NONE, are not made. */
 struct field {
     const char *name;
+    const char *mistaken; /* an unknown name that callers give in its place; NULL: none */
     enum field_kind kind;
     size_t offset;            /* of the value in the struct that is filled */
     bool is_secret;           /* its value is quoted nowhere */

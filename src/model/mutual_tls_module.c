@@ -11,6 +11,7 @@ const struct field mutual_tls_module_fields[] = {
     MODULE_WRAPPER_ROWS,
     {.name = "enabled", .kind = FIELD_BOOL, AT(enabled)},
     {.name = "certificate_authority_ids",
+     .mistaken = "certificate_authorities", /* what answers hold */
      .kind = FIELD_TEXTS,
      AT(certificate_authority_ids),
      .too_many = ERR_AUTHORITIES_TOO_MANY,

@@ -7,9 +7,9 @@
 
 /* Every caller's statement takes the digest as $1 and begins its rows with these columns, which
  * CALLER_COLUMNS_OF names for reads and CALLER_CTE for writes.  No row: the key is not good. */
-enum caller_column { CALLER_ACCOUNT_ID, CALLER_READ_ONLY, CALLER_N_COLUMNS };
+enum caller_column { CALLER_ACCOUNT_ID, CALLER_READ_ONLY, CALLER_KEY_ID, CALLER_N_COLUMNS };
 
-#define CALLER_COLUMNS_OF(table) table ".account_id, " table ".read_only"
+#define CALLER_COLUMNS_OF(table) table ".account_id, " table ".read_only, " table ".id"
 
 #define CALLER_KEY_IS_GOOD                                                                         \
     "k.digest = $1::bytea AND k.revoked_at IS NULL"                                                \
@@ -20,7 +20,7 @@ enum caller_column { CALLER_ACCOUNT_ID, CALLER_READ_ONLY, CALLER_N_COLUMNS };
  * change it.  It tells the trigger that records changes who makes them (sql/003_audit.sql). */
 #define CALLER_CTE                                                                                 \
     "WITH caller AS MATERIALIZED ("                                                                \
-    "SELECT k.account_id, k.read_only, k.principal_id, pg_catalog.set_config('adit.caller',"       \
+    "SELECT k.account_id, k.read_only, k.id, k.principal_id, pg_catalog.set_config('adit.caller'," \
     " pg_catalog.concat_ws(' ', k.principal_id, k.id, $2::text), true)"                            \
     " FROM adit.api_key AS k WHERE " CALLER_KEY_IS_GOOD ")"
 #define CALLER_MAY_WRITE "NOT caller.read_only"

@@ -50,13 +50,15 @@ static const struct pg_statement put_statement = {
 
 enum put_column { COLUMN_PUT_REVISION = CALLER_N_COLUMNS, COLUMN_RIGHT_ACCOUNT };
 
+/* A read-only key gets no secret, not even a sealed one. */
 static const struct pg_statement get_statement = {
     .name = "oauth_module_get",
     .is_short = true,
     .sql = "SELECT " CALLER_COLUMNS_OF(
         "k") ", m.enabled, m.provider, m.client_id,"
-             " m.client_secret_key_id, m.client_secret_sealed, m.scopes, m.email_addresses,"
-             " m.email_domains, m.teams, m.organizations, m.options_passthrough, m.cookie_prefix,"
+             " m.client_secret_key_id, CASE WHEN NOT k.read_only THEN m.client_secret_sealed END,"
+             " m.scopes, m.email_addresses, m.email_domains, m.teams, m.organizations, "
+             "m.options_passthrough, m.cookie_prefix,"
              " m.inactivity_timeout, m.maximum_duration, m.auth_check_interval, m.revision"
              " FROM adit.api_key AS k LEFT JOIN adit.oauth_module AS m"
              " ON m.account_id = k.account_id AND m.edge_id = $2::text COLLATE \"C\""

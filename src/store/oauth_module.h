@@ -18,8 +18,8 @@ bool store_oauth_module_put(struct store *store, const struct caller *caller,
                             const struct oauth_route *route, struct oauth_module *module,
                             struct arena *arena, struct error *err);
 
-/* Reads the module of a route; text and arrays belong to the arena.  ERR_OAUTH_NOT_FOUND,
- * ERR_SECRET_UNREADABLE. */
+/* Reads the module of a route; text and arrays belong to the arena.  For a read-only key, the
+ * client secret is not given.  ERR_OAUTH_NOT_FOUND, ERR_SECRET_UNREADABLE. */
 bool store_oauth_module_get(struct store *store, const struct caller *caller,
                             const struct oauth_route *route, struct arena *arena,
                             struct oauth_module *module, struct error *err);

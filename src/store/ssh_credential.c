@@ -39,8 +39,8 @@ enum delete_column { COLUMN_DELETED_ID = CALLER_N_COLUMNS, COLUMN_LEFT_THERE };
 /* Whoever is no admin may only name itself; an admin anybody of the account. */
 #define OWNER_CTE                                                                                  \
     ", owner AS MATERIALIZED ("                                                                    \
-    "SELECT caller.account_id, caller.read_only, caller.principal_id,"                             \
-    " coalesce($4::text COLLATE \"C\", caller.principal_id) AS id,"                                \
+    "SELECT caller.account_id, caller.read_only, caller.id, caller.principal_id,"                  \
+    " coalesce($4::text COLLATE \"C\", caller.principal_id) AS owner_id,"                          \
     " $4::text IS NULL OR $4::text = caller.principal_id"                                          \
     " OR (SELECT p.is_admin FROM adit.principal AS p WHERE p.account_id = caller.account_id"       \
     " AND p.id = caller.principal_id) AS may_own,"                                                 \
@@ -56,7 +56,7 @@ static const struct pg_statement create_statement = {
     ", c AS ("
     "INSERT INTO adit.ssh_credential AS c (account_id, id, owner_id, public_key, key_type,"
     " fingerprint, description, metadata, acl)"
-    " SELECT owner.account_id, $3::text, owner.id, $5::text, $6::text, $7::text,"
+    " SELECT owner.account_id, $3::text, owner.owner_id, $5::text, $6::text, $7::text,"
     " coalesce($8::text, ''), coalesce($9::text, ''), coalesce($10::text[], '{}')"
     " FROM caller JOIN owner USING (account_id)"
     " WHERE " CALLER_MAY_WRITE " AND owner.may_own AND owner.is_there"
@@ -79,7 +79,7 @@ static const struct pg_statement create_once_statement = {
     "INSERT INTO adit.idempotency_key AS i (account_id, principal_id, key, request_digest,"
     " base_url, id, revision, owner_id, description, metadata, acl, public_key)"
     " SELECT owner.account_id, owner.principal_id, $11::text, $12::bytea, $13::text, $3::text,"
-    " adit.new_revision(), owner.id, coalesce($8::text, ''),"
+    " adit.new_revision(), owner.owner_id, coalesce($8::text, ''),"
     " coalesce($9::text, ''), coalesce($10::text[], '{}'), $5::text"
     " FROM caller JOIN owner USING (account_id)"
     " WHERE " CALLER_MAY_WRITE " AND owner.may_own AND owner.is_there"
@@ -283,8 +283,10 @@ bool store_ssh_credential_create(struct store *store, const struct caller *calle
         if (!lost_claim(result, once)) {
             bool ok = read_created(result, once, arena, list, err);
 
-            if (ok && once->key.s)
+            if (ok && once->key.s) {
                 list->base_url = pg_text(list->result, 0, COLUMN_BASE_URL);
+                list->is_replay = !text_eq(list->items[0].id, text_of(id));
+            }
             return ok;
         }
         pg_result_free(result);

@@ -12,6 +12,7 @@ struct ssh_credential_list {
     struct ssh_credential *items; /* the arena's */
     size_t n;
     bool more;                /* there are older ones */
+    bool is_replay;           /* an earlier request with the same Idempotency-Key made it */
     struct text base_url;     /* what the first answer to an Idempotency-Key was written with */
     struct pg_result *result; /* holds the text; ssh_credential_list_free() frees it */
 };

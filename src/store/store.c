@@ -70,16 +70,28 @@ static struct account_hint *hint_slot(const struct store *store, const struct ca
     return &store->hints->slots[caller->digest[0] % N_HINTS];
 }
 
-static void remember_account(struct store *store, const struct caller *caller,
-                             struct text account_id)
+static bool copy_id(char out[IDENT_MAX + 1], struct text id)
 {
+    if (!id.s || id.len > IDENT_MAX)
+        return false;
+    memcpy(out, id.s, id.len);
+    out[id.len] = '\0';
+    return true;
+}
+
+/* Keeps what a row says of the key that it was found for. */
+static void learn_identity(struct store *store, const struct caller *caller,
+                           const struct pg_result *result)
+{
+    struct text account_id = pg_text(result, 0, CALLER_ACCOUNT_ID);
     struct account_hint *slot = hint_slot(store, caller);
 
-    if (!account_id.s || account_id.len > IDENT_MAX)
+    if (copy_id(slot->account_id, account_id))
+        memcpy(slot->digest, caller->digest, sizeof slot->digest);
+    if (!caller->identity)
         return;
-    memcpy(slot->digest, caller->digest, sizeof slot->digest);
-    memcpy(slot->account_id, account_id.s, account_id.len);
-    slot->account_id[account_id.len] = '\0';
+    copy_id(caller->identity->account_id, account_id);
+    copy_id(caller->identity->key_id, pg_text(result, 0, CALLER_KEY_ID));
 }
 
 struct text caller_account_hint(const struct store *store, const struct caller *caller)
@@ -131,16 +143,16 @@ bool caller_run(struct store *store, const struct pg_statement *statement,
 {
     if (!pg_run(store->pg, statement, params, result, err))
         return false;
-    if (pg_rows(*result) == 0)
+    err->code = ERR_NONE;
+    if (pg_rows(*result) == 0) {
         error_set(err, ERR_KEY_UNKNOWN);
-    else if (statement->writes && pg_bool(*result, 0, CALLER_READ_ONLY))
-        error_set(err, ERR_KEY_READ_ONLY);
-    else
-        err->code = ERR_NONE;
-    if (err->code == ERR_NONE) {
-        remember_account(store, caller, pg_text(*result, 0, CALLER_ACCOUNT_ID));
-        return true;
+    } else {
+        learn_identity(store, caller, *result);
+        if (statement->writes && pg_bool(*result, 0, CALLER_READ_ONLY))
+            error_set(err, ERR_KEY_READ_ONLY);
     }
+    if (err->code == ERR_NONE)
+        return true;
     pg_result_free(*result);
     *result = NULL;
     return false;

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/ident.h"
 #include "http/precondition.h"
 #include "store/keyring.h"
 #include "wrap/crypt.h"
@@ -18,9 +19,16 @@ struct once {
     struct text base_url;
 };
 
+/* Whom a good API key belongs to. */
+struct caller_identity {
+    char key_id[IDENT_MAX + 1]; /* "": not looked up yet, or no good key */
+    char account_id[IDENT_MAX + 1];
+};
+
 /* Who asks, in which operation, and on which condition. */
 struct caller {
     unsigned char digest[CRYPT_SHA256_LEN]; /* of the API key */
+    struct caller_identity *identity;       /* where the statement puts it; NULL: nowhere */
     const char *operation_id;               /* for the audit */
     struct precondition condition;
     struct once once;

@@ -10,36 +10,37 @@
 
 extern char **environ;
 
-static void know(struct cgi_reader *reader, const char *name, const char **value, bool *repeated)
-{
-    reader->known[reader->n++] = (struct cgi_variable){text_of(name), value, repeated};
-    *value = "";
-}
-
 void cgi_begin(struct cgi_reader *reader, struct request *request, const char *version_variable)
 {
-    reader->n = 0;
-    reader->request = request;
+    const struct cgi_variable known[] = {
+        {text_of("REQUEST_METHOD"), &request->method, NULL},
+        {text_of("PATH_INFO"), &request->path, NULL},
+        {text_of("QUERY_STRING"), &request->query, NULL},
+        {text_of("SCRIPT_NAME"), &request->script_name, NULL},
+        {text_of("REQUEST_SCHEME"), &request->scheme, NULL},
+        {text_of("HTTPS"), &reader->https, NULL},
+        {text_of("HTTP_HOST"), &request->host, NULL},
+        {text_of("SERVER_NAME"), &request->server_name, NULL},
+        {text_of("SERVER_PORT"), &request->server_port, NULL},
+        {text_of("REMOTE_ADDR"), &request->remote_addr, NULL},
+        {text_of("CONTENT_TYPE"), &request->content_type, NULL},
+        {text_of("CONTENT_LENGTH"), &reader->content_length, NULL},
+        {text_of("HTTP_TRANSFER_ENCODING"), &reader->transfer_encoding, NULL},
+        {text_of("HTTP_AUTHORIZATION"), &request->authorization, &request->authorization_repeated},
+        {text_of("REDIRECT_HTTP_AUTHORIZATION"), &reader->redirect_authorization, NULL},
+        {text_of(version_variable), &request->version, &request->version_repeated},
+        {text_of("HTTP_IF_MATCH"), &request->if_match, &request->condition_repeated},
+        {text_of("HTTP_IF_NONE_MATCH"), &request->if_none_match, &request->condition_repeated},
+        {text_of("HTTP_IDEMPOTENCY_KEY"), &request->idempotency_key,
+         &request->idempotency_key_repeated},
+    };
+    _Static_assert(sizeof known == sizeof reader->known, "CGI_N_VARIABLES is the number of rows");
+
     *request = (struct request){.authorization_repeated = false};
-    know(reader, "REQUEST_METHOD", &request->method, NULL);
-    know(reader, "PATH_INFO", &request->path, NULL);
-    know(reader, "QUERY_STRING", &request->query, NULL);
-    know(reader, "SCRIPT_NAME", &request->script_name, NULL);
-    know(reader, "REQUEST_SCHEME", &request->scheme, NULL);
-    know(reader, "HTTPS", &reader->https, NULL);
-    know(reader, "HTTP_HOST", &request->host, NULL);
-    know(reader, "SERVER_NAME", &request->server_name, NULL);
-    know(reader, "SERVER_PORT", &request->server_port, NULL);
-    know(reader, "CONTENT_TYPE", &request->content_type, NULL);
-    know(reader, "CONTENT_LENGTH", &reader->content_length, NULL);
-    know(reader, "HTTP_TRANSFER_ENCODING", &reader->transfer_encoding, NULL);
-    know(reader, "HTTP_AUTHORIZATION", &request->authorization, &request->authorization_repeated);
-    know(reader, "REDIRECT_HTTP_AUTHORIZATION", &reader->redirect_authorization, NULL);
-    know(reader, version_variable, &request->version, &request->version_repeated);
-    know(reader, "HTTP_IF_MATCH", &request->if_match, &request->condition_repeated);
-    know(reader, "HTTP_IF_NONE_MATCH", &request->if_none_match, &request->condition_repeated);
-    know(reader, "HTTP_IDEMPOTENCY_KEY", &request->idempotency_key,
-         &request->idempotency_key_repeated);
+    reader->request = request;
+    memcpy(reader->known, known, sizeof known);
+    for (size_t i = 0; i < CGI_N_VARIABLES; i++)
+        *known[i].value = "";
     request->if_match = NULL;
     request->if_none_match = NULL;
     request->idempotency_key = NULL;
@@ -49,7 +50,7 @@ void cgi_see(void *reader, struct text name, const char *value)
 {
     const struct cgi_reader *to = reader;
 
-    for (size_t i = 0; i < to->n; i++) {
+    for (size_t i = 0; i < CGI_N_VARIABLES; i++) {
         const struct cgi_variable *known = &to->known[i];
 
         if (known->name.len != name.len || memcmp(known->name.s, name.s, name.len) != 0)

@@ -21,7 +21,7 @@ struct cgi_announced {
 };
 
 /* Takes the variables of a request one by one, and knows where each belongs. */
-#define CGI_N_VARIABLES 18
+#define CGI_N_VARIABLES 19
 
 struct cgi_reader {
     struct cgi_variable {
@@ -29,7 +29,6 @@ struct cgi_reader {
         const char **value;
         bool *repeated; /* of a header that must not come twice; else NULL */
     } known[CGI_N_VARIABLES];
-    size_t n;
     struct request *request;
     const char *https;
     const char *content_length;

@@ -184,7 +184,7 @@ const struct scenario scenarios[] = {
     {.name = "another account's", .method = "PATCH", .path = CREDENTIAL, .body = "{}",
      .who = WHO_HOARDER, .status = 404, .number = 9002},
     {.name = "identifier malformed", .method = "DELETE", .path = CREDENTIALS "/a b", .status = 404,
-     .number = 9002},
+     .number = 9070},
     {.name = "oauth absent", .method = "GET", .path = OAUTH("none"), .status = 404, .number = 9003},
     {.name = "mutual tls absent", .method = "GET", .path = MUTUAL_TLS("none"), .status = 404,
      .number = 9004},

@@ -233,7 +233,7 @@ class Npm(Clients):
             ("no identifier", 9009, None, listing, "a b"),
             ("another id in the body", 9013, "id", self.MUTUAL_TLS + "replace",
              {"id": "a%62", "module": {}}),
-            ("no identifier in the path", 9002, None, "sshCredentials.get", "a b"),
+            ("no identifier in the path", 9070, "id", "sshCredentials.get", "a b"),
             ("two parts of a path", 9000, None, "sshCredentials.get", "a/b"),
         ], self.assert_rejected)
 

@@ -36,6 +36,16 @@ class Idempotency(Case):
         found = self.client.get(PATH + "/" + first.json["id"])
         self.assertEqual((found.body, found.header("ETag")), (first.body, first.header("ETag")))
 
+    def test_repeat_says_so(self):
+        def replayed(*arguments, **options):
+            return self.client.post(PATH, *arguments, **options).all("Idempotent-Replayed")
+        self.assertEqual(replayed(BODY), [])
+        self.assertEqual(replayed(BODY, **once("k")), [])
+        for _ in range(2):
+            self.assertEqual(replayed(BODY, **once("k")), ["true"])
+        self.assertEqual(replayed(dict(BODY, description="another"), **once("k")), [])
+        self.assertEqual(replayed(BODY, **once("another")), [])
+
     def test_first_answer_outlives_the_credential(self):
         first = self.client.post(PATH, BODY, **once("k"))
         path = PATH + "/" + first.json["id"]
@@ -131,6 +141,8 @@ class Idempotency(Case):
             answers = self.at_once(50, "turn-%d" % turn, [BODY])
             self.assertEqual({answer.status for answer in answers}, {201})
             self.assertEqual(len({answer.body for answer in answers}), 1)
+            self.assertEqual(sum(answer.header("Idempotent-Replayed") == "true"
+                                 for answer in answers), 49)
             self.assertEqual(self.rows(), before + 1)
 
     def test_parallel_with_two_bodies(self):

@@ -111,29 +111,37 @@ class IncomingIdentifiers(Case):
             self.assert_error(self.admin.get("/ssh_credentials/" + ident), 9002)
         self.each(self.GOOD, check)
 
+    def assert_malformed(self, answer, field, says):
+        """An identifier that can be none is named with what is wrong with it."""
+        self.assert_error(answer, 9070, field, ["%s in the path is " % field, "because " + says])
+
     def test_bad_in_paths(self):
         def check(ident):
-            for target, number in (
-                    ("/ssh_credentials/%s" % ident, 9002),
-                    ("/edges/tls/%s/mutual_tls" % ident, 9004),
-                    ("/edges/https/%s/routes/r/oauth" % ident, 9003),
-                    ("/edges/https/e/routes/%s/oauth" % ident, 9003)):
-                answer = self.admin.get(target)
-                self.assertEqual(answer.status, 404, (target, answer))
-                self.assert_error(answer, number)
+            says = "it is longer" if len(ident) > 255 else "it has a character"
+            for target, field in (
+                    ("/ssh_credentials/%s" % ident, "id"),
+                    ("/edges/tls/%s/mutual_tls" % ident, "id"),
+                    ("/edges/https/%s/routes/r/oauth" % ident, "edge_id"),
+                    ("/edges/https/e/routes/%s/oauth" % ident, "id"),
+                    ("/edges/https/%s/routes/%s/oauth" % (ident, ident), "edge_id")):
+                self.assert_malformed(self.admin.get(target), field, says)
                 self.assertEqual(self.nobody.get(target).status, 401, target)
         self.each(self.BAD_IN_PATH, check)
 
     def test_bad_in_paths_of_writes(self):
-        for method, target, body in (
-                ("PATCH", "/ssh_credentials/a%20b", {}),
-                ("DELETE", "/ssh_credentials/a%20b", None),
-                ("PUT", "/edges/tls/a%20b/mutual_tls", {}),
-                ("DELETE", "/edges/tls/a%20b/mutual_tls", None),
-                ("PUT", "/edges/https/a/routes/a%20b/oauth", {}),
-                ("DELETE", "/edges/https/a/routes/a%20b/oauth", None)):
+        for method, target, body, field in (
+                ("PATCH", "/ssh_credentials/a%20b", {}, "id"),
+                ("DELETE", "/ssh_credentials/a%20b", None, "id"),
+                ("PUT", "/edges/tls/a%20b/mutual_tls", {}, "id"),
+                ("DELETE", "/edges/tls/a%20b/mutual_tls", None, "id"),
+                ("PUT", "/edges/https/a%20b/routes/a/oauth", {}, "edge_id"),
+                ("DELETE", "/edges/https/a%20b/routes/a/oauth", None, "edge_id"),
+                ("PUT", "/edges/https/a/routes/a%20b/oauth", {}, "id"),
+                ("DELETE", "/edges/https/a/routes/a%20b/oauth", None, "id")):
             with self.subTest("%s %s" % (method, target)):
-                self.assertEqual(self.admin.call(method, target, body).status, 404)
+                answer = self.admin.call(method, target, body)
+                self.assert_malformed(answer, field, "it has a character")
+                self.assertIn("'a b'", answer.json["msg"])
                 self.assertEqual(self.nobody.call(method, target, body).status, 401)
 
     def test_bad_owner(self):

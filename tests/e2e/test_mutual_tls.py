@@ -41,15 +41,16 @@ class MutualTls(Case):
 
     def test_refused(self):
         stored = self.assert_ok(self.admin.put(MUTUAL_TLS, {"certificate_authority_ids": ["a"]}))
-        for body, number, field in (
+        for body, number, field, *says in (
                 ({"certificate_authority_ids": ["a", "b", "a"]}, 9023,
                  "certificate_authority_ids[2]"),
                 ({"certificate_authority_ids": ["a b"]}, 228, "certificate_authority_ids[0]"),
                 ({"certificate_authority_ids": "a"}, 215, "certificate_authority_ids"),
-                ({"certificate_authorities": [{"id": "a"}]}, 214, "certificate_authorities"),
+                ({"certificate_authorities": [{"id": "a"}]}, 214, "certificate_authorities",
+                 "Give certificate_authority_ids instead."),
                 ({"enabled": "true"}, 215, "enabled")):
             with self.subTest(str(body)):
-                self.assert_error(self.admin.put(MUTUAL_TLS, body), number, field)
+                self.assert_error(self.admin.put(MUTUAL_TLS, body), number, field, says)
                 self.assertEqual(self.admin.get(MUTUAL_TLS).json, stored)
 
     def test_life(self):

@@ -124,6 +124,39 @@ class Life(OauthCase):
         self.assert_ok(self.admin.get("/edges/https/E1/routes/r1/oauth"))
 
 
+class ReadOnlyKey(OauthCase):
+    """A read-only key sees everything but the secret."""
+
+    def setUp(self):
+        self.written = self.put_config("provider_b", **APP, scopes=["s"])
+        self.assert_ok(self.written)
+
+    def test_secret_is_null(self):
+        seen = self.reader.get(OAUTH)
+        wanted = self.written.json
+        self.assertEqual(wanted["provider"]["provider_b"]["client_secret"], APP["client_secret"])
+        wanted["provider"]["provider_b"]["client_secret"] = None
+        self.assertEqual(self.assert_ok(seen), wanted)
+
+    def test_tag_is_the_same(self):
+        tag = self.written.header("ETag")
+        self.assertEqual(self.reader.get(OAUTH).header("ETag"), tag)
+        unchanged = self.reader.get(OAUTH, more=[("If-None-Match", tag)])
+        self.assertEqual((unchanged.status, unchanged.body), (304, b""))
+
+    def test_what_it_saw_cannot_be_put(self):
+        seen = self.reader.get(OAUTH).json
+        self.assert_error(self.admin.put(OAUTH, seen), 383, "provider.provider_b.client_secret")
+        self.assertEqual(self.admin.get(OAUTH).body, self.written.body)
+
+    def test_secret_is_not_opened(self):
+        self.stack.psql("UPDATE adit.oauth_module SET client_secret_key_id = 'gone'"
+                        " WHERE client_secret_key_id IS NOT NULL")
+        self.assert_error(self.admin.get(OAUTH), 9036)
+        seen = self.assert_ok(self.reader.get(OAUTH))["provider"]["provider_b"]
+        self.assertEqual((seen["client_id"], seen["client_secret"]), (APP["client_id"], None))
+
+
 class Selection(OauthCase):
     def test_each_provider(self):
         for name in PROVIDERS:

@@ -40,7 +40,7 @@ FAULTS = [
     ("a body for a deletion", "DELETE", MUTUAL_TLS, "2", JSON, b"{}", 211),
     ("unknown parameter of a deletion", "DELETE", OAUTH + "?limit=1", "2", None, None, 231),
     ("unknown credential", "GET", CREDENTIALS + "/" + UNKNOWN, "2", None, None, 9002),
-    ("malformed identifier", "GET", CREDENTIALS + "/a%20b", "2", None, None, 9002),
+    ("malformed identifier", "GET", CREDENTIALS + "/a%20b", "2", None, None, 9070),
 ]
 
 

@@ -84,6 +84,7 @@ static void look_at_request(const struct environment *environment, const struct 
     expect(environment, "HTTP_HOST", request->host);
     expect(environment, "SERVER_NAME", request->server_name);
     expect(environment, "SERVER_PORT", request->server_port);
+    expect(environment, "REMOTE_ADDR", request->remote_addr);
     expect(environment, "CONTENT_TYPE", request->content_type);
     look_at_headers(environment, request);
     MUST(strcmp(request->scheme, "http") == 0 || strcmp(request->scheme, "https") == 0);

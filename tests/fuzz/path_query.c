@@ -13,7 +13,8 @@ static void look_at_ids(const struct route_match *match, const char *path)
     const char *template = match->route->path;
     struct buf built = {0};
     size_t n_ids = 0;
-    bool all_valid = true;
+    const char *malformed = NULL; /* the name of the first one */
+    struct error err;
 
     while (*template) {
         if (*template != '{') {
@@ -22,13 +23,16 @@ static void look_at_ids(const struct route_match *match, const char *path)
         }
         MUST(n_ids < ROUTE_MAX_IDS);
         MUST(match->ids[n_ids].len > 0);
-        all_valid = all_valid && ident_valid(match->ids[n_ids]);
+        if (!malformed && !ident_valid(match->ids[n_ids]))
+            malformed = template + 1;
         buf_add(&built, match->ids[n_ids].s, match->ids[n_ids].len);
         n_ids++;
         template += strcspn(template, "}") + 1;
     }
     MUST(!built.failed && strcmp(built.data, path) == 0);
-    MUST(match->ids_valid == all_valid);
+    MUST(route_check_ids(match, &err) == !malformed);
+    MUST(!malformed || (utf8_valid(err.msg, strlen(err.msg)) &&
+                        strncmp(err.field, malformed, strcspn(malformed, "}")) == 0));
     buf_free(&built);
 }
 

@@ -32,9 +32,10 @@ struct asked {
     const char *idempotency_key;
     const char *host; /* not given: the settings have a base URL */
     const char *script_name;
-    const char *repeated; /* "authorization", "version" */
-    const char *gone;     /* given: the peer has gone */
-    const char *failure;  /* given: the store fails */
+    const char *remote_addr; /* not given: NULL */
+    const char *repeated;    /* "authorization", "version" */
+    const char *gone;        /* given: the peer has gone */
+    const char *failure;     /* given: the store fails */
     struct buf body;
 };
 
@@ -59,6 +60,7 @@ static const struct header headers[] = {
     ROW("Idempotency-Key: ", idempotency_key),
     ROW("Host: ", host),
     ROW("Script-Name: ", script_name),
+    ROW("Remote-Addr: ", remote_addr),
     ROW("Repeated: ", repeated),
     ROW("Gone: ", gone),
     ROW("Failure: ", failure),
@@ -223,6 +225,7 @@ static struct request request_of(const struct asked *asked)
         .host = asked->host ? asked->host : "",
         .server_name = "server.example",
         .server_port = "443",
+        .remote_addr = asked->remote_addr,
         .authorization = asked->authorization,
         .version = asked->version,
         .content_type = asked->content_type,

@@ -30,8 +30,9 @@ INJECTIONS = {
 }
 
 # The names of an event's members; none comes from outside.
-NAMES = {"time", "level", "event", "operation_id", "method", "route", "status", "error", "cause",
-         "pid", "landlock", "seccomp"}
+NAMES = {"time", "level", "event", "left_out", "operation_id", "method", "route", "status", "error",
+         "number", "cause", "duration_ms", "api_key_id", "account_id", "client_address", "pid",
+         "landlock", "seccomp"}
 
 # In a mount namespace of its own: /dev anew, with a log that leads to the test's socket.
 OWN_DEV = """
@@ -53,7 +54,7 @@ def requests(account):
     key = account.admin.key
     body = json.dumps(samples.credential()).encode()
     names = list(variables(key, "POST", body=body)) + [
-        "HTTP_X", "HTTPS", "REDIRECT_HTTP_AUTHORIZATION", "HTTP_TRANSFER_ENCODING"]
+        "HTTP_X", "HTTPS", "REMOTE_ADDR", "REDIRECT_HTTP_AUTHORIZATION", "HTTP_TRANSFER_ENCODING"]
     for kind, text in INJECTIONS.items():
         for name in names:
             for around in (b"%s", b"Bearer %s", b"a%sb"):

@@ -2,6 +2,7 @@
 /* A store in memory. */
 #include "stub_store.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "store/mutual_tls_module.h"
@@ -111,6 +112,24 @@ bool store_caller(const struct store *store, struct text key, struct caller *cal
     return crypt_sha256(key.s, key.len, caller->digest) || error_set(err, ERR_OUT_OF_MEMORY);
 }
 
+static struct caller_identity identity_of(const struct known *known)
+{
+    struct caller_identity identity = {.key_id = ""};
+
+    snprintf(identity.key_id, sizeof identity.key_id, "ak_%s", known->principal_id);
+    snprintf(identity.account_id, sizeof identity.account_id, "ac_%d", known->account);
+    return identity;
+}
+
+struct caller_identity stub_store_identity(const char *key)
+{
+    for (size_t i = 0; i < N_KNOWN; i++) {
+        if (strcmp(all_known[i].key, key) == 0 && !all_known[i].is_revoked)
+            return identity_of(&all_known[i]);
+    }
+    return (struct caller_identity){.key_id = ""};
+}
+
 /* Returns the known if it may do that, or NULL with *err. */
 static const struct known *find_known(const struct store *store, const struct caller *caller,
                                       bool writes, struct error *err)
@@ -123,6 +142,8 @@ static const struct known *find_known(const struct store *store, const struct ca
         if (memcmp(store->callers[i].digest, caller->digest, sizeof caller->digest) != 0 ||
             all_known[i].is_revoked)
             continue;
+        if (caller->identity)
+            *caller->identity = identity_of(&all_known[i]);
         if (!writes || !all_known[i].is_read_only)
             return &all_known[i];
         error_set(err, ERR_KEY_READ_ONLY);
@@ -427,6 +448,8 @@ bool store_oauth_module_get(struct store *store, const struct caller *caller,
     if (!stored)
         return error_set(err, ERR_OAUTH_NOT_FOUND);
     *module = stored->module;
+    if (known->is_read_only)
+        module->config.client_secret = (struct text){0};
     return true;
 }
 

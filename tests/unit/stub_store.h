@@ -38,6 +38,9 @@ void stub_store_fail(struct store *store, enum error_code code);
 /* What the cause of such a failure holds, and no answer may. */
 #define STUB_CAUSE "stub: host=db.example SQLSTATE 42601"
 
+/* Returns what a request with that key learns; empty for a key that is not good. */
+struct caller_identity stub_store_identity(const char *key);
+
 /* Returns how many changes were made since the store is there. */
 int stub_store_n_changes(const struct store *store);
 

@@ -3,6 +3,7 @@
 #include <check.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -270,6 +271,147 @@ START_TEST(faults_are_logged_with_their_cause)
 }
 END_TEST
 
+static void expect_logged(const char *pair)
+{
+    ck_assert_msg(strstr(logged, pair) != NULL, "%s has not %s", logged, pair);
+}
+
+static void ask_as(const char *key, const char *method, const char *path, const char *body)
+{
+    char authorization[80];
+
+    snprintf(authorization, sizeof authorization, "Bearer %s", key);
+    client_prepare(&client, method, path, body);
+    client.request.authorization = authorization;
+    client.request.remote_addr = "2001:db8::1";
+    client_send(&client);
+    client.request.authorization = "";
+    read_log();
+}
+
+START_TEST(who_asked_is_logged)
+{
+    static const struct {
+        const char *key;
+        const char *method;
+        const char *path;
+        const char *body;
+        int error;
+    } cases[] = {
+        {STUB_MEMBER_KEY, "GET", "/ssh_credentials", "", 0},
+        {STUB_MEMBER_KEY, "POST", "/ssh_credentials", CLIENT_CREDENTIAL, 0},
+        {STUB_MEMBER_KEY, "PUT", CLIENT_OAUTH, "{}", 0},
+        {STUB_MEMBER_KEY, "GET", CLIENT_MUTUAL_TLS, "", 0},
+        {STUB_MEMBER_KEY, "GET", "/ssh_credentials/x", "", 9002},
+        {STUB_MEMBER_KEY, "GET", "/ssh_credentials/a b", "", 9070},
+        {STUB_MEMBER_KEY, "PATCH", "/ssh_credentials/x", "{", 213},
+        {STUB_MEMBER_KEY, "POST", "/ssh_credentials",
+         "{\"public_key\":\"" CLIENT_KEY "\",\"owner_id\":\"" STUB_ADMIN_ID "\"}", 630},
+        {STUB_READ_ONLY_KEY, "GET", CLIENT_OAUTH, "", 0},
+        {STUB_READ_ONLY_KEY, "PUT", CLIENT_OAUTH, "{}", 9005},
+        {STUB_READ_ONLY_KEY, "DELETE", "/ssh_credentials/a b", "", 9005},
+        {STUB_OTHER_KEY, "GET", CLIENT_OAUTH, "", 9003},
+        {STUB_REVOKED_KEY, "GET", CLIENT_OAUTH, "", 203},
+        {STUB_UNKNOWN_KEY, "GET", CLIENT_OAUTH, "", 203},
+        {"x", "GET", CLIENT_OAUTH, "", 202},
+        {STUB_ADMIN_KEY, "BREW", CLIENT_OAUTH, "", 9001},
+    };
+
+    open_log(LOG_LEVEL_DEBUG);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct caller_identity wanted = stub_store_identity(cases[i].key);
+        char pair[300];
+
+        ask_as(cases[i].key, cases[i].method, cases[i].path, cases[i].body);
+        ck_assert_int_eq(client_error(&client), cases[i].error);
+        snprintf(pair, sizeof pair, "\"number\":\"%d\"", cases[i].error);
+        ck_assert_msg((strstr(logged, pair) != NULL) == (cases[i].error != 0), "%s", logged);
+        expect_logged("\"client_address\":\"2001:db8::1\"");
+        snprintf(pair, sizeof pair, "\"api_key_id\":\"%s\"", wanted.key_id);
+        ck_assert_msg((strstr(logged, "api_key_id") != NULL) ==
+                          (cases[i].error != 9001 && wanted.key_id[0] != '\0'),
+                      "%s", logged);
+        if (cases[i].error == 9001 || !wanted.key_id[0]) {
+            ck_assert_ptr_null(strstr(logged, "account_id"));
+            continue;
+        }
+        expect_logged(pair);
+        snprintf(pair, sizeof pair, "\"account_id\":\"%s\"", wanted.account_id);
+        expect_logged(pair);
+    }
+}
+END_TEST
+
+static bool wait_20_ms(void *peer)
+{
+    (void)peer;
+    ck_assert_int_eq(usleep(20000), 0);
+    return false;
+}
+
+START_TEST(duration_is_logged)
+{
+    const char *at;
+
+    open_log(LOG_LEVEL_DEBUG);
+    client_prepare(&client, "DELETE", operations_credential_path, "");
+    client.request.peer_gone = wait_20_ms;
+    ck_assert_int_eq(client_send(&client), 204);
+    read_log();
+    at = strstr(logged, "\"duration_ms\":\"");
+    ck_assert_msg(at != NULL, "%s", logged);
+    ck_assert_int_ge((int)strtol(at + 15, NULL, 10), 19);
+    ck_assert_int_lt((int)strtol(at + 15, NULL, 10), 10000);
+}
+END_TEST
+
+static int n_lines(void)
+{
+    int n = 0;
+
+    read_log();
+    for (const char *at = logged; (at = strchr(at, '\n')) != NULL; at++)
+        n++;
+    return n;
+}
+
+/* Refusals of a key show without debugging, other faults of a request do not. */
+START_TEST(refusals_are_warnings)
+{
+    open_log(LOG_LEVEL_WARNING);
+    ask_as(STUB_UNKNOWN_KEY, "GET", "/ssh_credentials", "");
+    expect_logged("\"level\":\"warning\",\"event\":\"request\"");
+    expect_logged("\"error\":\"KEY_UNKNOWN\",\"number\":\"203\"");
+    ask_as(STUB_READ_ONLY_KEY, "PUT", CLIENT_OAUTH, "{}");
+    expect_logged("\"level\":\"warning\",\"event\":\"request\"");
+    expect_logged("\"error\":\"KEY_READ_ONLY\",\"number\":\"9005\"");
+    ask_as(STUB_ADMIN_KEY, "GET", "/ssh_credentials/x", "");
+    ask_as(STUB_ADMIN_KEY, "PUT", CLIENT_OAUTH, "{");
+    ask_as(STUB_ADMIN_KEY, "GET", CLIENT_OAUTH, "");
+    ck_assert_str_eq(logged, "");
+}
+END_TEST
+
+/* Nor do they keep faults of the service out of the log. */
+START_TEST(refusals_are_limited)
+{
+    struct log_limit limit = {0};
+
+    open_log(LOG_LEVEL_INFO);
+    client.settings.log.limit = &limit;
+    for (int i = 0; i < 100; i++) {
+        client_prepare(&client, "GET", "/ssh_credentials", "");
+        unknown_key(&client.request);
+        ck_assert_int_eq(client_send(&client), 401);
+    }
+    ck_assert_int_eq(n_lines(), LOG_BURST);
+    stub_store_fail(client.store, ERR_DATABASE_UNAVAILABLE);
+    for (int i = 0; i < 100; i++)
+        ck_assert_int_eq(client_ask(&client, "GET", "/ssh_credentials", ""), 503);
+    ck_assert_int_eq(n_lines(), LOG_BURST);
+}
+END_TEST
+
 /* Secrets at every place of a request, accepted and refused: none of them is in the log. */
 START_TEST(no_secret_is_logged)
 {
@@ -334,6 +476,10 @@ Suite *answers_suite(void)
     tcase_add_test(tcase, health);
     tcase_add_test(tcase, peer_that_has_gone);
     tcase_add_test(tcase, faults_are_logged_with_their_cause);
+    tcase_add_test(tcase, who_asked_is_logged);
+    tcase_add_test(tcase, duration_is_logged);
+    tcase_add_test(tcase, refusals_are_warnings);
+    tcase_add_test(tcase, refusals_are_limited);
     tcase_add_test(tcase, no_secret_is_logged);
     tcase_add_test(tcase, method_cannot_forge_a_line);
     suite_add_tcase(suite, tcase);

@@ -141,6 +141,21 @@ START_TEST(incoming_identifiers)
 }
 END_TEST
 
+START_TEST(faults_of_identifiers)
+{
+    char longest[257] = "";
+
+    memset(longest, 'a', 256);
+    ck_assert_ptr_null(ident_fault((struct text){longest, 255}));
+    ck_assert_str_eq(ident_fault((struct text){longest, 256}), "it is longer than 255 characters");
+    ck_assert_str_eq(ident_fault(text_of("")), "it is empty");
+    ck_assert_str_eq(ident_fault((struct text){0}), "it is empty");
+    ck_assert_ptr_nonnull(strstr(ident_fault(text_of("a/b")), "A-Z a-z 0-9 . _ ~ -"));
+    ck_assert_ptr_nonnull(strstr(ident_fault(text_of(".")), "reserved"));
+    ck_assert_ptr_nonnull(strstr(ident_fault(text_of("..")), "reserved"));
+}
+END_TEST
+
 START_TEST(every_byte)
 {
     for (int c = 0; c < 256; c++) {
@@ -240,6 +255,7 @@ Suite *ident_suite(void)
     tcase_add_test(idents, order_is_age);
     tcase_add_test(idents, identifiers_are_random);
     tcase_add_test(idents, incoming_identifiers);
+    tcase_add_test(idents, faults_of_identifiers);
     tcase_add_test(idents, every_byte);
     tcase_add_test(keys, form_of_api_keys);
     tcase_add_test(keys, known_api_keys);

@@ -88,21 +88,37 @@ START_TEST(often)
 
     open_pipe();
     ck_assert_int_eq(write_often(&log, 1000), LOG_BURST);
-    ck_assert_uint_eq(limit.n_left_out, 1000 - LOG_BURST);
-    limit.since_ms -= 1000;
+    ck_assert_uint_eq(limit.of[LOG_LEVEL_ERROR].n_left_out, 1000 - LOG_BURST);
+    limit.of[LOG_LEVEL_ERROR].since_ms -= 1000;
     log_often(&log, LOG_LEVEL_ERROR, "event", (struct log_pair[]){{"a", "b"}, {0}});
     expect_one_line();
     ck_assert_ptr_nonnull(strstr(written, ",\"left_out\":\"990\",\"a\":\"b\"}"));
     ck_assert_int_eq(write_often(&log, 100), 0);
-    limit.since_ms -= 3000;
+    limit.of[LOG_LEVEL_ERROR].since_ms -= 3000;
     ck_assert_int_eq(write_often(&log, 100), 3);
-    limit.since_ms -= 3600 * 1000;
+    limit.of[LOG_LEVEL_ERROR].since_ms -= 3600 * 1000;
     ck_assert_int_eq(write_often(&log, 100), LOG_BURST);
     log.level = LOG_LEVEL_DEBUG;
     ck_assert_int_eq(write_often(&log, 100), 100);
     log.limit = NULL;
     log.level = LOG_LEVEL_INFO;
     ck_assert_int_eq(write_often(&log, 100), 100);
+}
+END_TEST
+
+/* Many lines of one level leave out none of another. */
+START_TEST(often_at_two_levels)
+{
+    struct log_limit limit = {0};
+    struct log log = {.level = LOG_LEVEL_INFO, .target = LOG_TARGET_STDERR, .limit = &limit};
+
+    open_pipe();
+    for (int i = 0; i < 100; i++)
+        log_often(&log, LOG_LEVEL_WARNING, "event", NULL);
+    read_written();
+    ck_assert_int_eq(write_often(&log, 1), 1);
+    ck_assert_uint_eq(limit.of[LOG_LEVEL_WARNING].n_left_out, 100 - LOG_BURST);
+    ck_assert_uint_eq(limit.of[LOG_LEVEL_ERROR].n_left_out, 0);
 }
 END_TEST
 
@@ -255,6 +271,7 @@ Suite *log_suite(void)
     tcase_set_timeout(tests, 30);
     tcase_add_test(tests, members_of_a_line);
     tcase_add_test(tests, often);
+    tcase_add_test(tests, often_at_two_levels);
     tcase_add_test(tests, line_without_pairs);
     tcase_add_test(tests, values_forge_nothing);
     tcase_add_test(tests, event_is_escaped_too);

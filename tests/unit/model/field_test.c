@@ -111,7 +111,7 @@ static void expect_error(const char *text, enum error_code code, const char *fie
 START_TEST(messages)
 {
     expect_error("{\"flat\":1}", ERR_UNKNOWN_MEMBER, "flat",
-                 "The member flat is unknown. Known here are: plain, name, list, set, flag, "
+                 "The member flat is unknown. This object takes: plain, name, list, set, flag, "
                  "number.");
     expect_error("{\"set\":[\"a\",\"b\",\"a\"]}", ERR_SCOPE_REPEATED, "set[2]",
                  "set[2] is 'a', which stands in the list before.");

@@ -54,6 +54,31 @@ static void check_body(const struct test_case *test)
     body_case_check(test, test->input, read_module);
 }
 
+/* The name in answers is not the name in bodies. */
+START_TEST(hint_at_the_right_name)
+{
+    static const char *const bodies[] = {
+        "{\"certificate_authorities\":[{\"id\":\"a\"}]}",
+        "{\"module\":{\"certificate_authorities\":null}}",
+    };
+
+    for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
+        struct json_node body;
+        struct arena arena = {0};
+        struct error err;
+
+        ck_assert(json_parse(bodies[i], strlen(bodies[i]), &body, &err));
+        ck_assert(!read_module(&body, &arena, &err));
+        ck_assert_int_eq(err.code, ERR_UNKNOWN_MEMBER);
+        ck_assert_msg(strstr(err.msg, "certificate_authorities is unknown. Give "
+                                      "certificate_authority_ids instead.") != NULL,
+                      "%s", err.msg);
+        json_free(&body);
+        arena_free(&arena);
+    }
+}
+END_TEST
+
 START_TEST(bodies_of_case_file)
 {
     cases_run("mutual_tls_module.cases", check_body);
@@ -99,6 +124,7 @@ Suite *mutual_tls_suite(void)
     tcase_add_test(tcase, fields_of_a_flat_module);
     tcase_add_test(tcase, fields_of_a_wrapped_module);
     tcase_add_test(tcase, bodies_of_case_file);
+    tcase_add_test(tcase, hint_at_the_right_name);
     tcase_add_test(tcase, written);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -117,7 +117,7 @@ START_TEST(hosting_fields_of_the_others)
             ck_assert_msg(!read_module(&top, &arena, &err), "%s", body.data);
             ck_assert_int_eq(err.code, ERR_UNKNOWN_MEMBER);
             /* It is not offered either. */
-            ck_assert_ptr_null(strstr(strstr(err.msg, "Known here are"), field));
+            ck_assert_ptr_null(strstr(strstr(err.msg, "This object takes"), field));
             json_free(&top);
             arena_free(&arena);
             buf_free(&body);
@@ -180,11 +180,12 @@ START_TEST(messages)
     expect_message("{\"provider\":{\"provider_c\":{\"email_domains\":[\"a\"]},\"provider_d\":{},"
                    "\"provider_a\":{\"teams\":[\"o/t\"]}}}",
                    "More than one identity provider is given: provider_a, provider_c.");
-    expect_message("{\"provider\":{\"github\":{}}}",
-                   "The member provider.github is unknown. Known here are: provider_a, provider_b, "
-                   "provider_c, provider_d, provider_e, provider_f, provider_g, provider_h.");
+    expect_message(
+        "{\"provider\":{\"github\":{}}}",
+        "The member provider.github is unknown. This object takes: provider_a, provider_b, "
+        "provider_c, provider_d, provider_e, provider_f, provider_g, provider_h.");
     expect_message("{\"provider\":{\"provider_b\":{\"email_domain\":null}}}",
-                   "Known here are: client_id, client_secret, scopes, email_addresses, "
+                   "This object takes: client_id, client_secret, scopes, email_addresses, "
                    "email_domains.");
 }
 END_TEST

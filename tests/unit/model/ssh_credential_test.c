@@ -166,8 +166,9 @@ START_TEST(message_of_a_change)
     struct error err;
 
     ck_assert(!read_text(read_update, "{\"x\":1}", &arena, &top, &err));
-    ck_assert_str_eq(err.msg, "The member x is unknown. Known here are: id, description, metadata, "
-                              "acl.");
+    ck_assert_str_eq(err.msg,
+                     "The member x is unknown. This object takes: id, description, metadata, "
+                     "acl.");
     json_free(&top);
     arena_free(&arena);
 }

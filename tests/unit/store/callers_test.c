@@ -234,6 +234,40 @@ START_TEST(bad_keys_in_every_operation)
 }
 END_TEST
 
+static void expect_identity(const struct caller *caller, const char *key_id, const char *account_id)
+{
+    make_what_operations_need();
+    for (size_t i = 0; i < N_OPERATIONS; i++) {
+        struct caller_identity identity = {.key_id = ""};
+        struct caller asking = *caller;
+
+        asking.identity = &identity;
+        operations[i].run(&asking);
+        ck_assert_msg(strcmp(identity.key_id, key_id) == 0, "operation %zu: %s", i,
+                      identity.key_id);
+        ck_assert_str_eq(identity.account_id, account_id);
+    }
+    database_run(tried.owner, "DELETE FROM adit.ssh_credential");
+}
+
+/* Also where the key may not do what was asked; but a key that is not good is nobody's. */
+START_TEST(identity_in_every_operation)
+{
+    char id[34];
+    char reader_id[34];
+    char revoked_id[34];
+    struct caller caller = database_issue(tried.owner, tried.who.admin, false, 0, id);
+    struct caller reader = database_issue(tried.owner, tried.who.admin, true, 0, reader_id);
+    struct caller revoked = database_issue(tried.owner, tried.who.admin, false, 0, revoked_id);
+    bool found;
+
+    ck_assert(api_key_revoke(tried.owner, text_of(revoked_id), &found, &tried.err) && found);
+    expect_identity(&caller, id, tried.who.account[0]);
+    expect_identity(&reader, reader_id, tried.who.account[0]);
+    expect_identity(&revoked, "", "");
+}
+END_TEST
+
 START_TEST(key_that_expires_later)
 {
     struct caller later = database_issue(tried.owner, tried.who.admin, false, 3600, NULL);
@@ -393,6 +427,7 @@ Suite *callers_suite(void)
     tcase_add_checked_fixture(tcase, tried_set_up, tried_tear_down);
     tcase_add_test(tcase, good_key_in_every_operation);
     tcase_add_test(tcase, bad_keys_in_every_operation);
+    tcase_add_test(tcase, identity_in_every_operation);
     tcase_add_test(tcase, key_that_expires_later);
     tcase_add_test(tcase, statements_of_case_file);
     suite_add_tcase(suite, tcase);

@@ -239,7 +239,7 @@ START_TEST(oauth_module_of_every_column)
     ck_assert(!tried_get_oauth(&tried.admin, &found));
     ck_assert_int_eq(tried.err.code, ERR_OAUTH_NOT_FOUND);
     ck_assert_msg(tried_put_oauth(&tried.admin, &module), "%s", tried.err.cause);
-    ck_assert_msg(tried_get_oauth(&tried.reader, &found), "%s", tried.err.cause);
+    ck_assert_msg(tried_get_oauth(&tried.admin, &found), "%s", tried.err.cause);
     ck_assert(found.enabled && found.options_passthrough);
     ck_assert_int_eq(found.provider, 1);
     tried_expect_text(found.config.client_id, "i");
@@ -253,6 +253,28 @@ START_TEST(oauth_module_of_every_column)
     ck_assert_uint_eq(found.inactivity_timeout, 1);
     ck_assert_uint_eq(found.maximum_duration, UINT32_MAX);
     ck_assert_uint_eq(found.auth_check_interval, 3);
+}
+END_TEST
+
+/* Not even where it cannot be opened: nobody tries. */
+START_TEST(secret_is_not_for_a_read_only_key)
+{
+    struct text items[5];
+    struct oauth_module module = tried_full_module(items);
+    struct oauth_module found;
+
+    ck_assert(tried_put_oauth(&tried.admin, &module));
+    for (int broken = 0; broken < 2; broken++) {
+        ck_assert_msg(tried_get_oauth(&tried.reader, &found), "%s", tried.err.cause);
+        tried_expect_text(found.config.client_id, "i");
+        ck_assert_ptr_null(found.config.client_secret.s);
+        expect_only(&found.config.teams, "team");
+        ck_assert_int_eq(found.revision, module.revision);
+        database_run(tried.owner, "UPDATE adit.oauth_module SET client_secret_key_id = 'gone'");
+        ck_assert(tried_get_oauth(&tried.admin, &found) == false);
+        module.revision =
+            database_number(tried.owner, "SELECT max(revision) FROM adit.oauth_module");
+    }
 }
 END_TEST
 
@@ -392,6 +414,7 @@ Suite *resources_suite(void)
     tcase_set_timeout(modules, 60);
     tcase_add_checked_fixture(modules, tried_set_up, tried_tear_down);
     tcase_add_test(modules, oauth_module_of_every_column);
+    tcase_add_test(modules, secret_is_not_for_a_read_only_key);
     tcase_add_test(modules, oauth_module_replaced_and_deleted);
     tcase_add_test(modules, secret_at_rest);
     tcase_add_test(modules, secret_for_the_right_account);

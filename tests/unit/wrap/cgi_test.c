@@ -26,10 +26,10 @@ static void read_variables(const char *const *variables)
 
 static void expect_all_empty(void)
 {
-    const char *const strings[] = {request.method,      request.path,          request.query,
-                                   request.script_name, request.host,          request.server_name,
-                                   request.server_port, request.authorization, request.version,
-                                   request.content_type};
+    const char *const strings[] = {request.method,       request.path,          request.query,
+                                   request.script_name,  request.host,          request.server_name,
+                                   request.server_port,  request.authorization, request.version,
+                                   request.content_type, request.remote_addr};
 
     for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++)
         ck_assert_str_eq(strings[i], "");
@@ -54,8 +54,8 @@ START_TEST(every_variable)
 {
     READ("REQUEST_METHOD=GET", "PATH_INFO=/a=b", "QUERY_STRING=a=b&c", "SCRIPT_NAME=/api",
          "REQUEST_SCHEME=http", "HTTP_HOST=h.example:8080", "SERVER_NAME=s.example",
-         "SERVER_PORT=8080", "CONTENT_TYPE=application/json", "HTTP_AUTHORIZATION=Bearer k",
-         VERSION_VARIABLE "=2");
+         "SERVER_PORT=8080", "REMOTE_ADDR=2001:db8::1", "CONTENT_TYPE=application/json",
+         "HTTP_AUTHORIZATION=Bearer k", VERSION_VARIABLE "=2");
     ck_assert_str_eq(request.method, "GET");
     ck_assert_str_eq(request.path, "/a=b");
     ck_assert_str_eq(request.query, "a=b&c");
@@ -64,6 +64,7 @@ START_TEST(every_variable)
     ck_assert_str_eq(request.host, "h.example:8080");
     ck_assert_str_eq(request.server_name, "s.example");
     ck_assert_str_eq(request.server_port, "8080");
+    ck_assert_str_eq(request.remote_addr, "2001:db8::1");
     ck_assert_str_eq(request.content_type, "application/json");
     ck_assert_str_eq(request.authorization, "Bearer k");
     ck_assert_str_eq(request.version, "2");
