@@ -136,11 +136,18 @@ static bool check_schema(struct findings *findings, struct pg *pg)
         trouble_error(findings, "schema", &err);
         return false;
     }
-    if (version >= migrations_latest) {
+    if (version == migrations_latest) {
         line("ok", "schema", "version %d", version);
         return true;
     }
     findings->n_troubles++;
+    if (version > migrations_latest) {
+        line("trouble", "schema",
+             "version %d is newer than this program, which knows versions up to %d: install the "
+             "version of Adit that the schema is for",
+             version, migrations_latest);
+        return true;
+    }
     line("trouble", "schema", "version %d; this program needs %d: run 'aditctl migrate'", version,
          migrations_latest);
     return false;
