@@ -123,6 +123,19 @@ static const char *check_conninfo(struct conf *conf, char *value)
     return fault;
 }
 
+/* The responder reads the same file, so what breaks into a worker reads what stands here. */
+static const char *check_admin_conninfo(struct conf *conf, char *value)
+{
+    const char *fault = check_conninfo(conf, value);
+
+    if (fault || !pg_conninfo_has_password(value))
+        return fault;
+    return "holds a password, and the responder reads this file too: a compromised worker could "
+           "read "
+           "it and own the tables. Move it to a file that only aditctl's user may read, and name "
+           "that: passfile=FILE or service=NAME; adit.conf(5) shows how";
+}
+
 static const char *check_path(struct conf *conf, char *value)
 {
     (void)conf;
@@ -175,8 +188,9 @@ static const struct setting settings[] = {
      "derived from each request's scheme, Host header and script name."},
     {"database", "conninfo", "dbname=adit", AT(conninfo), check_conninfo,
      "How the responder reaches PostgreSQL: a connection string of libpq's."},
-    {"database", "admin_conninfo", "", AT(admin_conninfo), check_conninfo,
-     "How aditctl does, as a role that owns the tables. Empty: as conninfo says."},
+    {"database", "admin_conninfo", "", AT(admin_conninfo), check_admin_conninfo,
+     "How aditctl does, as a role that owns the tables. Empty: as conninfo says. No password: the\n"
+     "responder reads this file too. Name a file of libpq's with passfile= or service=."},
     {"secrets", "key_file", "adit.key", AT(key_file), check_path,
      "The file of keys under which client secrets are sealed, made by 'aditctl secrets init'. A\n"
      "relative path starts from this file's folder."},
@@ -307,11 +321,31 @@ static const char *set(struct conf *conf, const struct setting *setting, const c
     return wanted;
 }
 
+/* No setting has this name here: it may have one elsewhere. */
+static int wrong_place(struct reading *reading, const char *section, const char *key)
+{
+    for (size_t i = 0; i < N_SETTINGS; i++) {
+        if (strcmp(settings[i].key, key) != 0)
+            continue;
+        if (!section[0])
+            return wrong(reading, "%s stands above any section; put it below [%s]", key,
+                         settings[i].section);
+        return wrong(reading, "there is no setting %s in section [%s]; put it below [%s]", key,
+                     section, settings[i].section);
+    }
+    if (!section[0])
+        return wrong(reading,
+                     "%s stands above any section, and no section has a setting of that name", key);
+    return wrong(reading, "there is no setting %s in section [%s]", key, section);
+}
+
 static int take(void *context, const char *section, const char *key, const char *value)
 {
     struct reading *reading = context;
     const char *wanted;
 
+    if (reading->long_value)
+        value = reading->long_value;
     for (size_t i = 0; i < N_SETTINGS; i++) {
         if (strcmp(settings[i].section, section) != 0 || strcmp(settings[i].key, key) != 0)
             continue;
@@ -321,11 +355,13 @@ static int take(void *context, const char *section, const char *key, const char 
                              ? " (an indented line goes on with the one before it)"
                              : "");
         reading->seen[i] = true;
-        wanted =
-            set(reading->conf, &settings[i], reading->long_value ? reading->long_value : value);
+        if (value[0] == '"' || value[0] == '\'')
+            return wrong(reading, "[%s] %s begins with a quote; write the value without quotes",
+                         section, key);
+        wanted = set(reading->conf, &settings[i], value);
         return wanted ? wrong(reading, "[%s] %s %s", section, key, wanted) : 1;
     }
-    return wrong(reading, "there is no setting %s in section [%s]", key, section);
+    return wrong_place(reading, section, key);
 }
 
 /* The file, as a folder cannot, or what is behind the line that was read last. */

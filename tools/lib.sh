@@ -64,6 +64,13 @@ step() {
     fi
 }
 
+# Stops where autoconf or make cannot build in the clone, whatever is installed.
+check_root() {
+    [[ ! $root =~ [^[:alnum:]/._+,@=~-] ]] ||
+        die "cannot build in '$root': autoconf and make take no blanks, quotes and the like in a path;" \
+            "move the clone to one of letters, digits and / . _ + , @ = ~ -"
+}
+
 missing_packages() {
     local have package
     # It fails as soon as one of them is unknown, and prints the others nevertheless.

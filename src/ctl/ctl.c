@@ -351,6 +351,32 @@ static void set_option(struct ctl *ctl, int letter, const char *value)
     }
 }
 
+/* Returns the letter of the option that the word is in its long form, or 0. */
+static int letter_of(const char *word)
+{
+    size_t len = strcspn(word, "=");
+
+    for (size_t i = 0; len > 2 && i < N_OPTIONS; i++) {
+        const char *name = option_rows[i].name;
+
+        if (strncmp(word + 2, name, len - 2) == 0 && !name[len - 2])
+            return option_rows[i].letter;
+    }
+    return 0;
+}
+
+/* getopt has said what is wrong with the word; this says what to do. */
+static int misused_option(const struct command *command, const char *word)
+{
+    if (!command)
+        return ctl_misuse("try 'aditctl --help'");
+    if (command->run == ctl_key_revoke && (optopt ? optopt : letter_of(word)) == 'f')
+        return ctl_misuse("key revoke takes a key's id and no --for: 'aditctl key list' shows the "
+                          "keys of each holder; then run: aditctl key revoke KEY-ID");
+    return ctl_misuse("try 'aditctl %s%s%s --help'", command->noun, command->verb ? " " : "",
+                      command->verb ? command->verb : "");
+}
+
 /* Reads the options of a command, or with NULL those in front of it; words[-1] stands where getopt
  * expects the program's name.  Returns -1 to go on, with *words behind what was read, or the exit
  * status. */
@@ -388,7 +414,7 @@ static int read_options(struct ctl *ctl, const struct command *command, char ***
             return CTL_OK;
         }
         if (letter == '?')
-            return CTL_USAGE;
+            return misused_option(command, at[optind - 2]);
         set_option(ctl, letter, optarg);
     }
     *words = at + optind - 1;

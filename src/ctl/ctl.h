@@ -4,6 +4,7 @@
 #define ADIT_CTL_CTL_H
 
 #include "conf.h"
+#include "store/oauth_secret.h"
 #include "wrap/pg.h"
 
 /* Exit statuses. */
@@ -51,6 +52,12 @@ bool ctl_text_valid(const char *option, const char *text);
 /* Reads a whole number and a unit, such as 90d, as seconds; at most ten years.  Returns false where
  * it is none. */
 bool ctl_read_duration(const char *s, int64_t *seconds);
+
+/* Calls lost with a line for each key that secrets are sealed under and that the keyring lacks;
+ * NULL lacks all.  Returns how many secrets are under keys that it has. */
+int64_t ctl_lost_keys(const struct ctl *ctl, const struct oauth_secret_counts *counts,
+                      const struct keyring *keyring, void (*lost)(void *context, const char *what),
+                      void *context);
 
 #define CTL_MAX_COLUMNS 8
 

@@ -67,27 +67,49 @@ static struct keyring *check_key_file(struct findings *findings, const struct co
     char reason[CONF_REASON_SIZE];
     struct keyring *keyring = keyring_load(conf->key_file, reason, sizeof reason);
 
-    if (keyring)
+    if (keyring) {
         ok("secrets", conf->key_file);
-    else
+    } else if (keyring_is_missing(conf->key_file)) {
+        /* What to do depends on whether secrets are sealed: check_sealed() knows. */
+        findings->n_troubles++;
+        line("trouble", "secrets", "%s: there is no such file", conf->key_file);
+    } else {
         trouble(findings, "secrets", reason);
+    }
     return keyring;
 }
 
-/* The other keys are needed for as long as there are some. */
-static void check_sealed(struct findings *findings, struct pg *pg, const struct keyring *keyring)
+static void trouble_lost(void *context, const char *what)
 {
+    trouble(context, "sealed", what);
+}
+
+/* Secrets whose key is lost cannot be opened; the other keys are needed for as long as there are
+ * secrets under them. */
+static void check_sealed(struct findings *findings, const struct ctl *ctl,
+                         const struct keyring *keyring)
+{
+    int before = findings->n_troubles;
+    struct oauth_secret_counts counts;
     struct error err;
     int64_t n;
 
-    if (!oauth_secret_count_others(pg, keyring, &n, &err))
+    if (!oauth_secret_count(ctl->pg, keyring, &counts, &err)) {
         trouble_error(findings, "sealed", &err);
-    else if (n > 0)
+        return;
+    }
+    n = ctl_lost_keys(ctl, &counts, keyring, trouble_lost, findings);
+    if (n > 0)
         line("note", "sealed",
              "%lld under other keys than the first, %s: 'aditctl secrets rekey' seals them anew",
              (long long)n, keyring_first(keyring));
-    else
+    else if (findings->n_troubles > before)
+        return;
+    else if (keyring)
         line("ok", "sealed", "all under the first key, %s", keyring_first(keyring));
+    else
+        line("note", "sealed",
+             "no secret is sealed; to make the key file, run: aditctl secrets init");
 }
 
 /* A database whose session is read-only takes no connection: see pg_connect(). */
@@ -114,11 +136,18 @@ static bool check_schema(struct findings *findings, struct pg *pg)
         trouble_error(findings, "schema", &err);
         return false;
     }
-    if (version >= migrations_latest) {
+    if (version == migrations_latest) {
         line("ok", "schema", "version %d", version);
         return true;
     }
     findings->n_troubles++;
+    if (version > migrations_latest) {
+        line("trouble", "schema",
+             "version %d is newer than this program, which knows versions up to %d: install the "
+             "version of Adit that the schema is for",
+             version, migrations_latest);
+        return true;
+    }
     line("trouble", "schema", "version %d; this program needs %d: run 'aditctl migrate'", version,
          migrations_latest);
     return false;
@@ -188,8 +217,12 @@ int ctl_doctor(struct ctl *ctl)
         check_grants(&findings, ctl->pg);
         check_writes(&findings, ctl->pg);
         check_clock(&findings, ctl->pg);
-        if (keyring)
-            check_sealed(&findings, ctl->pg, keyring);
+        if (keyring || keyring_is_missing(ctl->conf.key_file))
+            check_sealed(&findings, ctl, keyring);
+    } else if (keyring_is_missing(ctl->conf.key_file)) {
+        line("note", "sealed",
+             "unknown without the database; if secrets are sealed, restore the key file from your "
+             "copy");
     }
     keyring_free(keyring);
     return findings.n_troubles ? CTL_FAILED : CTL_OK;

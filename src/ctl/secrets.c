@@ -36,29 +36,83 @@ static void print_unreadable(struct text edge_id, struct text route_id, const ch
     ctl_fail("edge %s, route %s: %s", edge_id.s, route_id.s, cause);
 }
 
+int64_t ctl_lost_keys(const struct ctl *ctl, const struct oauth_secret_counts *counts,
+                      const struct keyring *keyring, void (*lost)(void *context, const char *what),
+                      void *context)
+{
+    int64_t n_others = 0;
+
+    for (size_t i = 0; i < counts->n_rows; i++) {
+        const char *key_id = counts->rows[i].key_id;
+        int64_t n = counts->rows[i].n;
+        char what[CONF_REASON_SIZE];
+
+        if (keyring && keyring_has(keyring, text_of(key_id))) {
+            n_others += n;
+            continue;
+        }
+        snprintf(
+            what, sizeof what,
+            "%lld secret%s sealed under key %s, which %s lacks: restore that key from your copy",
+            (long long)n, n == 1 ? " is" : "s are", key_id, ctl->conf.key_file);
+        lost(context, what);
+    }
+    return n_others;
+}
+
+static void print_lost(void *context, const char *what)
+{
+    bool *is_any = context;
+
+    *is_any = true;
+    ctl_fail("%s", what);
+}
+
+/* Says what is left under other keys than the first, if anything, and what helps. */
+static int tell_left(struct ctl *ctl, const struct keyring *keyring, int64_t n_damaged)
+{
+    struct oauth_secret_counts counts;
+    struct error err;
+    bool is_lost = false;
+    int64_t n_left;
+
+    if (!oauth_secret_count(ctl->pg, keyring, &counts, &err))
+        return ctl_fail_error(&err);
+    n_left = ctl_lost_keys(ctl, &counts, keyring, print_lost, &is_lost) - n_damaged;
+    if (n_damaged > 0)
+        ctl_fail("%lld secret%s damaged: store the modules named above anew, with client_secret",
+                 (long long)n_damaged, n_damaged == 1 ? " is" : "s are");
+    if (n_left > 0)
+        ctl_fail("%lld secrets are under other keys; run this again once every responder has "
+                 "the new key file",
+                 (long long)n_left);
+    return is_lost || n_damaged > 0 || n_left > 0 ? CTL_FAILED : CTL_OK;
+}
+
 int ctl_secrets_rekey(struct ctl *ctl)
 {
     char reason[CONF_REASON_SIZE];
     struct keyring *keyring = keyring_load(ctl->conf.key_file, reason, sizeof reason);
     struct oauth_secret_rekeying done;
     struct error err;
-    bool ok;
+    int status;
 
+    if (!keyring && keyring_is_missing(ctl->conf.key_file)) {
+        status = tell_left(ctl, NULL, 0);
+        return status == CTL_OK ? ctl_fail("%s", reason)
+                                : ctl_fail("%s: there is no such file", ctl->conf.key_file);
+    }
     if (!keyring)
         return ctl_fail("%s", reason);
-    ok = oauth_secret_rekey(ctl->pg, keyring, print_unreadable, &done, &err);
-    if (ok)
+    if (oauth_secret_rekey(ctl->pg, keyring, print_unreadable, &done, &err)) {
         printf("%lld secrets sealed under key %s\n", (long long)done.n_sealed,
                keyring_first(keyring));
+        status = tell_left(ctl, keyring, done.n_damaged);
+    } else {
+        status = ctl_fail_error(&err);
+    }
     keyring_free(keyring);
-    if (!ok)
-        return ctl_fail_error(&err);
-    if (done.n_left > 0)
-        return ctl_fail(
-            "%lld secrets are under other keys; run this again once every responder has "
-            "the new key file",
-            (long long)done.n_left);
-    return CTL_OK;
+    return status;
 }
 
 static bool read_days(const char *s, int64_t *days)

@@ -116,8 +116,11 @@ static void say_unopened(const char *path, int error, char *reason, size_t size)
     const struct passwd *user = error == EACCES ? getpwuid(geteuid()) : NULL;
 
     if (error == ENOENT)
-        snprintf(reason, size, "%s: there is no such file; make it with 'aditctl secrets init'",
-                 path);
+        snprintf(
+            reason, size,
+            "%s: there is no such file; restore it from your copy, or where no secret was ever "
+            "sealed, run: aditctl secrets init",
+            path);
     else if (error == EACCES)
         snprintf(reason, size,
                  "%s: may not be read by the user %s (uid %lu); give it to a group of that user "
@@ -157,6 +160,11 @@ struct keyring *keyring_load(const char *path, char *reason, size_t size)
         return keyring;
     keyring_free(keyring);
     return NULL;
+}
+
+bool keyring_is_missing(const char *path)
+{
+    return access(path, F_OK) != 0 && errno == ENOENT;
 }
 
 void keyring_free(struct keyring *keyring)
@@ -371,6 +379,11 @@ static const struct sealing_key *find_key(const struct keyring *keyring, struct 
             return &keyring->keys[i];
     }
     return NULL;
+}
+
+bool keyring_has(const struct keyring *keyring, struct text id)
+{
+    return find_key(keyring, id) != NULL;
 }
 
 bool keyring_open(struct keyring *keyring, const struct keyring_place *place, struct text key_id,

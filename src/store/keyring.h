@@ -21,6 +21,9 @@ struct keyring;
  * the file and line and quotes nothing of it. */
 struct keyring *keyring_load(const char *path, char *reason, size_t size);
 
+/* Returns whether there is no file at the path, so that keyring_load() cannot read it. */
+bool keyring_is_missing(const char *path);
+
 /* Wipes and frees it.  NULL is fine. */
 void keyring_free(struct keyring *keyring);
 
@@ -34,6 +37,9 @@ bool keyring_add(const char *path, char *reason, size_t size);
 
 /* Returns the id of the key that seals, which belongs to the keyring. */
 const char *keyring_first(const struct keyring *keyring);
+
+/* Returns whether the keyring has a key of that id. */
+bool keyring_has(const struct keyring *keyring, struct text id);
 
 /* The place that a sealed secret is bound to: moved anywhere else, it cannot be opened. */
 struct keyring_place {

@@ -2,6 +2,8 @@
 /* Client secrets under seal. */
 #include "store/oauth_secret.h"
 
+#include <string.h>
+
 /* Modules are gone through in the order of their key, so many at a time, whether their secrets are
  * concerned or not: looking for the next few of ten million could take any time. */
 #define BATCH 1000
@@ -44,12 +46,14 @@ static const struct pg_statement count_statement = {
     .name = "oauth_secret_count",
     .sql = "WITH w AS MATERIALIZED (SELECT m.account_id, m.edge_id, m.route_id,"
            " m.client_secret_key_id" BEHIND_LAST ")"
-           " SELECT w.account_id, w.edge_id, w.route_id, (SELECT count(*) FROM w AS o"
-           " WHERE o.client_secret_key_id <> $1::text COLLATE \"C\") FROM w"
-           " ORDER BY w.account_id DESC, w.edge_id DESC, w.route_id DESC LIMIT 1",
+           " SELECT l.account_id, l.edge_id, l.route_id, k.id, k.n FROM"
+           " (SELECT w.account_id, w.edge_id, w.route_id FROM w"
+           " ORDER BY w.account_id DESC, w.edge_id DESC, w.route_id DESC LIMIT 1) AS l"
+           " LEFT JOIN (SELECT w.client_secret_key_id AS id, count(*) AS n FROM w"
+           " WHERE w.client_secret_key_id <> $1::text COLLATE \"C\" GROUP BY 1) AS k ON true",
 };
 
-#define COLUMN_COUNT 3
+enum count_column { COLUMN_COUNTED_KEY_ID = COLUMN_ROUTE_ID + 1, COLUMN_COUNT };
 
 struct keyring_place oauth_secret_place(struct text account_id, const struct oauth_route *route,
                                         int provider)
@@ -127,12 +131,13 @@ static bool seal_row(const struct rekeying *rekeying, const struct pg_result *re
         return write_sealed(rekeying, &found, secret, err);
     if (err->code != ERR_SECRET_UNREADABLE)
         return false;
+    rekeying->done->n_damaged += keyring_has(rekeying->keyring, found.key_id);
     rekeying->unreadable(found.place.ids[0], found.place.ids[1], err->cause);
     return true;
 }
 
 /* Runs the statement for the modules behind the last one in *batch, NULL at the beginning, and puts
- * its rows there in the place of those. */
+ * its rows there in the place of those.  No key's id is empty. */
 static bool next_batch(struct pg *pg, const struct pg_statement *statement,
                        const struct keyring *keyring, int64_t limit, struct pg_result **batch,
                        struct error *err)
@@ -140,7 +145,7 @@ static bool next_batch(struct pg *pg, const struct pg_statement *statement,
     struct pg_params params = {.n = 0};
     struct pg_result *result;
 
-    pg_add_text(&params, text_of(keyring_first(keyring)));
+    pg_add_text(&params, text_of(keyring ? keyring_first(keyring) : ""));
     for (int column = COLUMN_ACCOUNT_ID; column <= COLUMN_ROUTE_ID; column++)
         pg_add_text(&params, *batch ? pg_text(*batch, pg_rows(*batch) - 1, column) : text_of(""));
     pg_add_int(&params, limit);
@@ -164,16 +169,48 @@ static bool seal_batch(const struct rekeying *rekeying, const struct pg_result *
     return true;
 }
 
-bool oauth_secret_count_others(struct pg *pg, const struct keyring *keyring, int64_t *n,
-                               struct error *err)
+/* The id as the database has it, where anybody may have written it. */
+static void read_key_id(char key_id[KEYRING_ID_MAX + 1], struct text id)
+{
+    size_t len = id.len < KEYRING_ID_MAX ? id.len : KEYRING_ID_MAX;
+
+    for (size_t i = 0; i < len; i++)
+        key_id[i] = id.s[i] > ' ' && id.s[i] <= '~' ? id.s[i] : '?';
+    key_id[len] = '\0';
+}
+
+static void add_count(struct oauth_secret_counts *counts, struct text id, int64_t n)
+{
+    char key_id[KEYRING_ID_MAX + 1];
+    size_t row = 0;
+
+    read_key_id(key_id, id);
+    while (row < counts->n_rows && strcmp(counts->rows[row].key_id, key_id) != 0)
+        row++;
+    if (row == OAUTH_SECRET_ROWS) {
+        row--;
+    } else if (row == counts->n_rows) {
+        memcpy(counts->rows[row].key_id, key_id, sizeof key_id);
+        counts->n_rows++;
+    }
+    counts->rows[row].n += n;
+}
+
+bool oauth_secret_count(struct pg *pg, const struct keyring *keyring,
+                        struct oauth_secret_counts *counts, struct error *err)
 {
     struct pg_result *batch = NULL;
     bool ok;
 
-    *n = 0;
+    *counts = (struct oauth_secret_counts){.n_rows = 0};
     while ((ok = next_batch(pg, &count_statement, keyring, COUNT_BATCH, &batch, err)) &&
-           pg_rows(batch) > 0)
-        *n += pg_int(batch, 0, COLUMN_COUNT);
+           pg_rows(batch) > 0) {
+        for (int row = 0; row < pg_rows(batch); row++) {
+            if (!pg_is_null(batch, row, COLUMN_COUNTED_KEY_ID))
+                add_count(counts, pg_text(batch, row, COLUMN_COUNTED_KEY_ID),
+                          pg_int(batch, row, COLUMN_COUNT));
+        }
+    }
     pg_result_free(batch);
     return ok;
 }
@@ -196,5 +233,5 @@ bool oauth_secret_rekey(struct pg *pg, struct keyring *keyring,
     while (ok && pg_rows(batch) > 0);
     pg_result_free(batch);
     arena_free(&arena);
-    return ok && oauth_secret_count_others(pg, keyring, &done->n_left, err);
+    return ok;
 }

@@ -10,10 +10,27 @@
 struct keyring_place oauth_secret_place(struct text account_id, const struct oauth_route *route,
                                         int provider);
 
+/* Client secrets by the key that they are under.  Where they are under more keys than there are
+ * rows, which no key file leads to, the last row has those of several. */
+#define OAUTH_SECRET_ROWS 64
+
+struct oauth_secret_counts {
+    struct {
+        char key_id[KEYRING_ID_MAX + 1];
+        int64_t n;
+    } rows[OAUTH_SECRET_ROWS];
+    size_t n_rows;
+};
+
+/* Counts the client secrets that are not under the keyring's first key; NULL: all of them.  Returns
+ * false with *err. */
+bool oauth_secret_count(struct pg *pg, const struct keyring *keyring,
+                        struct oauth_secret_counts *counts, struct error *err);
+
 /* What came of sealing anew. */
 struct oauth_secret_rekeying {
     int64_t n_sealed;
-    int64_t n_left; /* secrets that are under another key still */
+    int64_t n_damaged; /* secrets that the keyring's key for them does not open */
 };
 
 /* Seals every client secret that is not under the keyring's first key anew under it, while requests
@@ -23,10 +40,5 @@ bool oauth_secret_rekey(struct pg *pg, struct keyring *keyring,
                         void (*unreadable)(struct text edge_id, struct text route_id,
                                            const char *cause),
                         struct oauth_secret_rekeying *done, struct error *err);
-
-/* Counts the client secrets that are not under the keyring's first key.  Returns false with *err.
- */
-bool oauth_secret_count_others(struct pg *pg, const struct keyring *keyring, int64_t *n,
-                               struct error *err);
 
 #endif

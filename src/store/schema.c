@@ -212,6 +212,18 @@ static void tell_applied(const struct schema_migrating *how, int version)
     }
 }
 
+/* Migrations lead forward only. */
+static bool check_not_newer(int version, struct error *err)
+{
+    return version <= migrations_latest ||
+           error_cause(
+               err, ERR_INTERNAL,
+               "the schema is at version %d and this program knows versions up to %d: "
+               "nothing was changed. Install the version of Adit that the schema is for, or "
+               "restore the backup that was made before the upgrade",
+               version, migrations_latest);
+}
+
 bool schema_migrate(struct pg *pg, const struct schema_migrating *how, struct error *err)
 {
     int64_t deadline_ms = clock_steady_ms() + how->patience_ms;
@@ -220,7 +232,8 @@ bool schema_migrate(struct pg *pg, const struct schema_migrating *how, struct er
     int version;
     int now;
 
-    if (!schema_check_server(pg, &server, err) || !schema_version(pg, &version, err))
+    if (!schema_check_server(pg, &server, err) || !schema_version(pg, &version, err) ||
+        !check_not_newer(version, err))
         return false;
     while (!run_migrations(pg, version, err)) {
         bool is_locked_out =
@@ -234,6 +247,8 @@ bool schema_migrate(struct pg *pg, const struct schema_migrating *how, struct er
         if (!schema_version(pg, &now, &ignored) || (now == version && !is_locked_out))
             return false;
         version = now;
+        if (!check_not_newer(version, err))
+            return false;
     }
     tell_applied(how, version);
     return true;

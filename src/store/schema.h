@@ -22,8 +22,8 @@ struct schema_migrating {
 
 /* Applies what is missing, and the grants, in one transaction under an advisory lock, so that
  * several can run at once.  Whoever needs a table waits behind a migration that waits for it: so
- * that waits a second at a time, and leaves pauses.  Returns false with *err where nothing was
- * changed. */
+ * that waits a second at a time, and leaves pauses.  A schema that is newer than the program is
+ * left alone.  Returns false with *err where nothing was changed. */
 bool schema_migrate(struct pg *pg, const struct schema_migrating *how, struct error *err);
 
 /* Calls found for each right that the responder's statements need and the connection's role lacks

@@ -66,6 +66,9 @@ void pg_free(struct pg *pg);
 /* Returns whether libpq can parse the conninfo. */
 bool pg_conninfo_valid(const char *conninfo);
 
+/* Returns whether a conninfo that is valid holds a password, in whatever form. */
+bool pg_conninfo_has_password(const char *conninfo);
+
 /* Says what is wrong with a conninfo that is not valid, without a word that may be a password's. */
 void pg_conninfo_reason(const char *conninfo, char *reason, size_t size);
 

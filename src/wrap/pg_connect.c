@@ -37,6 +37,15 @@ struct target {
 
 static const char *const listed[] = {"host", "hostaddr", "port"};
 
+static const char *value_of(const PQconninfoOption *options, const char *keyword)
+{
+    for (; options->keyword; options++) {
+        if (strcmp(options->keyword, keyword) == 0)
+            return options->val && options->val[0] ? options->val : NULL;
+    }
+    return NULL;
+}
+
 /* ---- what is wrong with a conninfo ---- */
 
 /* Writes libpq's own words. */
@@ -80,6 +89,15 @@ void pg_conninfo_reason(const char *conninfo, char *reason, size_t size)
     free(before);
 }
 
+bool pg_conninfo_has_password(const char *conninfo)
+{
+    PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
+    bool has = options && value_of(options, "password") != NULL;
+
+    PQconninfoFree(options);
+    return has;
+}
+
 /* ---- hosts ---- */
 
 static int count_items(const char *list)
@@ -106,15 +124,6 @@ static bool copy_item(char out[ITEM_SIZE], const char *list, int number)
     memcpy(out, list, len);
     out[len] = '\0';
     return true;
-}
-
-static const char *value_of(const PQconninfoOption *options, const char *keyword)
-{
-    for (; options->keyword; options++) {
-        if (strcmp(options->keyword, keyword) == 0)
-            return options->val && options->val[0] ? options->val : NULL;
-    }
-    return NULL;
 }
 
 static int count_hosts(const PQconninfoOption *options)

@@ -344,6 +344,21 @@ class Story(unittest.TestCase):
         self.assertNotEqual(self.main_pid(), before)
         self.assertEqual(self.ready(), "200")
 
+    def test_12_z_going_back(self):
+        """A package that is older than the schema restarts nothing; the backup from before leads back."""
+        psql = "runuser -u postgres -- psql -qAt -d adit -c "
+        versions = self.ask(psql + "'SELECT max(version) FROM adit.migration'")
+        self.run_chapter("debian", "Backup")
+        self.machine.run(psql + "\"INSERT INTO adit.migration (version, name) VALUES (999, 'x')\"")
+        before = self.main_pid()
+        said = self.machine.run("dpkg -i '%s'/new/adit_*.deb" % self.folder).stdout
+        self.assertIn("the database's schema is newer than this version knows", said)
+        self.assertNotIn("aditctl migrate", said)
+        self.assertEqual(self.main_pid(), before)
+        self.run_chapter("debian", "Go back a version")
+        self.assertEqual(self.ask(psql + "'SELECT max(version) FROM adit.migration'"), versions)
+        self.assertEqual(self.ready(), "200")
+
     def test_13_removal(self):
         self.machine.run("apt-get -q -y remove adit")
         for name, script, wanted in (

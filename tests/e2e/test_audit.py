@@ -148,6 +148,18 @@ class Audit(Case):
         for sql in "DELETE FROM adit.audit", "UPDATE adit.audit SET event = 'x'":
             self.assertIn("55000", self.stack.psql_run(sql).stderr)
 
+    def test_who_is_what_the_responder_says(self):
+        """As aditctl(8) says: its role may name any caller, and may not leave out the row."""
+        self.assert_ok(self.client.put(MUTUAL_TLS, {}))
+        other = self.stack.account().admin.id
+        self.stack.psql("SELECT set_config('adit.caller', '%s ak_other op_other', false);"
+                        "UPDATE adit.mutual_tls_module SET enabled = false"
+                        " WHERE account_id = '%s'" % (other, self.account.id), user="adit")
+        self.assertEqual(self.stack.psql(
+            "SELECT event, principal_id, api_key_id, operation_id, database_user FROM adit.audit"
+            " WHERE account_id = '%s' ORDER BY id DESC LIMIT 1" % self.account.id),
+            "mutual_tls_module_updated|%s|ak_other|op_other|adit" % other)
+
     def test_no_room_for_notifications(self):
         """A listener that reads nothing fills the queue, and PostgreSQL refuses the commit.  The
         queue takes 8 GB: a trigger that fails at commit stands for it."""

@@ -86,7 +86,11 @@ class Files(ConfCase):
     BAD = [
         ("unknown key", "[service]\nnmae = x\n", 2, ["nmae", "service"]),
         ("unknown section", "[services]\nname = x\n", 2, ["services"]),
-        ("no section", "name = x\n", 1, ["name"]),
+        ("no section", "name = x\n", 1, ["name stands above any section; put it below [service]"]),
+        ("no section, and no such setting", "nmae = x\n", 1,
+         ["nmae stands above any section", "no section has a setting of that name"]),
+        ("another section's", "[service]\nconninfo = dbname=adit\n", 2,
+         ["no setting conninfo in section [service]; put it below [database]"]),
         ("no key", "[service]\nnonsense\n", 2, []),
         ("section not closed", "[service\nname = x\n", 1, []),
         ("twice", "[service]\nname = a\nname = b\n", 3, ["name", "twice"]),
@@ -128,6 +132,11 @@ class Files(ConfCase):
         ("a user", "[service]\nbase_url = https://u:p@a/\n", 2, ["base_url"]),
         ("conninfo no pairs", "[database]\nconninfo = nonsense\n", 2, ["conninfo"]),
         ("conninfo with an unknown word", "[database]\nconninfo = hots=x\n", 2, ["conninfo", "option", "hots"]),
+        ("conninfo in quotes", "[database]\nconninfo = \"dbname=adit user=adit\"\n", 2,
+         ["conninfo begins with a quote", "write the value without quotes"]),
+        ("a long conninfo in quotes", "[database]\nconninfo = 'host=%s'\n" % ("h" * 300), 2,
+         ["conninfo begins with a quote"]),
+        ("a name in quotes", "[service]\nname = 'x'\n", 2, ["name begins with a quote"]),
         ("admin_conninfo", "[database]\nadmin_conninfo = x y\n", 2, ["admin_conninfo"]),
         ("no key file", "[secrets]\nkey_file =\n", 2, ["key_file", "path"]),
         ("level", "[log]\nlevel = verbose\n", 2, ["level", "debug"]),
@@ -168,6 +177,32 @@ class Files(ConfCase):
         self.assertNotIn("s3cr3t", self.assert_stops([self.conf + ":2"]).stderr)
         self.write("[database]\nconinfo = password=s3cr3t\n")
         self.assertNotIn("s3cr3t", self.assert_stops([self.conf + ":2"]).stderr)
+
+    def test_no_password_in_admin_conninfo(self):
+        """The responder refuses it as well as aditctl: both read the file."""
+        self.each([(value[:40], value) for value in (
+            "host=h user=owner password=s3cr3t", "password='s3 cr3t' host=h",
+            "postgresql://owner:s3cr3t@h/adit", "postgres://h/adit?user=owner&password=s3cr3t",
+            "host=h password=s3cr3t " + "application_name=" + "x" * 300)], self.check_password)
+
+    def check_password(self, value):
+        self.write("[database]\nconninfo = dbname=adit\nadmin_conninfo = %s\n" % value)
+        done = self.assert_stops([self.conf + ":3: [database] admin_conninfo holds a password",
+                                  "a compromised worker could read it", "passfile=FILE",
+                                  "service=NAME"])
+        self.assertNotIn("cr3t", done.stderr)
+        ctl = stack.run([os.path.join(stack.BUILD, "aditctl"), "-c", self.conf, "migrate"],
+                        check=False)
+        self.assertEqual((ctl.returncode, ctl.stdout), (1, ""))
+        self.assertIn(":3: [database] admin_conninfo holds a password", ctl.stderr)
+        self.assertNotIn("cr3t", ctl.stderr)
+
+    def test_admin_conninfo_without_a_password(self):
+        for value in ("", "host=h user=owner passfile=/root/pgpass", "service=adit-owner",
+                      "postgresql://owner@h/adit?passfile=/root/pgpass", "host=h password="):
+            with self.subTest(value):
+                self.write("[database]\nconninfo = password=x\nadmin_conninfo = %s\n" % value)
+                self.assert_starts("-c", self.conf)
 
     def test_cannot_be_read(self):
         self.assert_stops([self.conf + ": ", "No such file"])

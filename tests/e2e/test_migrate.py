@@ -142,6 +142,38 @@ class Result(MigrateCase):
         self.assertEqual(migrated, self.schema())
 
 
+class Newer(MigrateCase):
+    """A schema that a later version of Adit has migrated, under this one's programs."""
+
+    def setUp(self):
+        self.stack.ctl("migrate")
+        self.latest = self.version()
+        self.stack.psql("INSERT INTO adit.migration (version, name) VALUES (%d, 'of_a_later_version')"
+                        % (self.latest + 3))
+        self.addCleanup(self.stack.psql, "DELETE FROM adit.migration WHERE version > %d"
+                        % self.latest)
+
+    def test_migrate(self):
+        self.stack.psql("GRANT INSERT ON adit.api_key TO adit_responder")
+        self.addCleanup(self.stack.psql, "REVOKE INSERT ON adit.api_key FROM adit_responder")
+        done = self.stack.ctl_run("migrate")
+        self.assertEqual((done.returncode, done.stdout), (1, ""), done)
+        self.assertIn("the schema is at version %d and this program knows versions up to %d: nothing"
+                      " was changed" % (self.latest + 3, self.latest), done.stderr)
+        self.assertIn("restore the backup that was made before the upgrade", done.stderr)
+        # Rights are those that the later version gives.
+        self.assertEqual(self.stack.psql(
+            "SELECT has_table_privilege('adit_responder', 'adit.api_key', 'INSERT')"), "t")
+
+    def test_doctor(self):
+        done = self.stack.ctl_run("doctor")
+        self.assertEqual(done.returncode, 1, done)
+        self.assertRegex(done.stdout, "trouble +schema +version %d is newer than this program, which"
+                         " knows versions up to %d: install" % (self.latest + 3, self.latest))
+        self.assertNotIn("aditctl migrate", done.stdout)
+        self.assertRegex(done.stdout, "ok +writes")
+
+
 class OldServer(Case):
     """PostgreSQL 13, as far as aditctl can see: a proxy changes what the server says it is."""
 

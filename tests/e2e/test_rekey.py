@@ -141,6 +141,8 @@ class Rekey(Case):
         done = self.stack.ctl_run("secrets", "rekey")
         self.assertEqual(done.returncode, 1)
         self.assertIn("edge rekeyed, route r900: ", done.stderr)
+        self.assertIn("1 secret is damaged: store the modules named above anew", done.stderr)
+        self.assertNotIn("run this again", done.stderr)
         self.assertNotIn("hush", done.stderr + done.stdout)
         self.assert_ok(self.admin.put(path(900), body(900)))
         self.assertEqual(self.stack.ctl_run("secrets", "rekey").returncode, 0)

@@ -1,25 +1,198 @@
 # SPDX-License-Identifier: MIT
-"""tools/serve where all is running already."""
+"""tools/serve where all is running already, where its key is dead, where its responder ends, and where
+it cannot work."""
 import os
+import re
+import shutil
+import signal
+import time
 
 from adit import stack
-from adit.case import Case
+from adit.case import Case, until
+
+CREDENTIALS = "/ssh_credentials"
 
 
-class Running(Case):
-    def serve(self, port):
-        done = stack.run([os.path.join(stack.ROOT, "tools", "serve"), "--detach"], check=False,
+class ServeCase(Case):
+    stack_name = "serve"
+
+    def serve(self, *arguments, port=None):
+        done = stack.run([os.path.join(stack.ROOT, "tools", "serve"), *arguments], check=False,
                          env=dict(stack.CLEAN_ENV, ADIT_STATE=self.stack.given_state,
-                                  ADIT_PORT=str(port)))
+                                  ADIT_PORT=str(port or self.stack.port),
+                                  ADIT_BUILD=stack.BUILD))
         return done.returncode, done.stdout + done.stderr
 
+
+class Running(ServeCase):
     def test_once_more(self):
-        status, said = self.serve(self.stack.port)
+        status, said = self.serve("--detach")
         self.assertEqual(status, 0, said)
         self.assertIn("already running", said)
 
     def test_on_another_port(self):
-        status, said = self.serve(stack.free_port())
+        status, said = self.serve("--detach", port=stack.free_port())
         self.assertNotEqual(status, 0, said)
         self.assertIn("already running", said)
         self.assertIn("on port %d" % self.stack.port, said)
+
+
+class DeadKey(ServeCase):
+    """The key of the first run is refused now: another one is issued, to whoever is there."""
+
+    def key_of(self, *arguments):
+        status, said = self.serve(*arguments)
+        self.assertEqual(status, 0, said)
+        return re.search("adit_[0-9A-Za-z]{49}", said).group(), said
+
+    def kill_key(self):
+        self.stack.psql("UPDATE adit.api_key SET revoked_at = now() WHERE revoked_at IS NULL")
+
+    def assert_another(self, dead, argument, is_start=False):
+        key, said = self.key_of(argument)
+        self.assertNotEqual(key, dead)
+        if not is_start:  # where the keeper says it, in its log
+            self.assertIn("was refused; issued another one", said)
+        self.assert_ok(self.stack.client(key).get(CREDENTIALS))
+        # From then on that one is the key.
+        self.assertEqual(self.key_of("--detach")[0], key)
+        self.assertEqual(self.key_of("--env")[0], key)
+        self.assertNotIn("issued another one", self.key_of("--env")[1])
+
+    def test_one_that_works_stays(self):
+        self.assertEqual(self.key_of("--detach")[0], self.key_of("--env")[0])
+        n = self.stack.psql("SELECT count(*) FROM adit.api_key")
+        self.key_of("--detach")
+        self.assertEqual(self.stack.psql("SELECT count(*) FROM adit.api_key"), n)
+
+    def test_revoked(self):
+        for argument in "--detach", "--env":
+            with self.subTest(argument):
+                dead = self.key_of("--env")[0]
+                self.kill_key()
+                admin = self.stack.psql("SELECT min(id) FROM adit.principal WHERE is_admin")
+                self.assert_another(dead, argument)
+                self.assertEqual(self.stack.psql("SELECT principal_id FROM adit.api_key"
+                                                 " WHERE revoked_at IS NULL"), admin)
+
+    def test_revoked_before_a_start(self):
+        dead = self.key_of("--env")[0]
+        self.kill_key()
+        self.stack.stop()
+        self.assert_another(dead, "--detach", is_start=True)
+
+    def test_restored(self):
+        """From a backup that has others' accounts, and from one that is older than the first."""
+        dead = self.key_of("--env")[0]
+        self.stack.psql("DELETE FROM adit.api_key; DELETE FROM adit.principal")
+        account = self.stack.psql("SELECT min(id) FROM adit.account")
+        self.assert_another(dead, "--detach")
+        self.assertEqual(self.stack.psql("SELECT account_id FROM adit.principal"), account)
+        dead = self.key_of("--env")[0]
+        self.stack.psql("TRUNCATE adit.account CASCADE")
+        self.stack.forget_home()
+        self.assert_another(dead, "--detach")
+
+    def test_others_cannot_read_it(self):
+        self.kill_key()
+        self.key_of("--detach")
+        self.assertEqual(os.stat(os.path.join(self.stack.state, "first-key")).st_mode & 0o77, 0)
+
+
+class KilledResponder(ServeCase):
+    def master(self):
+        try:
+            return self.stack.responder()[0]
+        except IndexError:
+            return None
+
+    def answers(self):
+        try:
+            return self.nobody.get("/livez").status == 200
+        except (AssertionError, OSError):  # nginx, while there is none
+            return False
+
+    def test_comes_back(self):
+        for sent in signal.SIGKILL, signal.SIGTERM:
+            with self.subTest(sent.name):
+                before = self.master()
+                os.kill(before, sent)
+                until(lambda: self.master() not in (None, before), "another responder", 10)
+                until(self.answers, "its answers", 10)
+
+    def test_one_that_cannot_start(self):
+        """It is tried once a second, and is there once what was wrong is mended."""
+        conf, log = self.stack.read_conf(), os.path.join(self.stack.state, "log", "serve.log")
+        self.stack.write_conf(conf.replace("[service]", "[service]\nnonsense = x"))
+        try:
+            os.kill(self.master(), signal.SIGKILL)
+            time.sleep(4)
+            with open(log, encoding="utf-8") as file:
+                said = file.read()
+        finally:
+            self.stack.write_conf(conf)
+        n_tries = said.count("no setting nonsense")
+        self.assertTrue(2 <= n_tries <= 6, said)
+        until(self.answers, "its answers", 10)
+
+    def test_stops_in_between(self):
+        self.stack.write_conf(self.stack.read_conf().replace("[service]", "[service]\nnonsense = x"))
+        os.kill(self.master(), signal.SIGKILL)
+        time.sleep(1.5)
+        self.stack.write_conf(self.stack.read_conf().replace("nonsense = x\n", ""))
+        self.stack.stop()
+        self.assertIsNone(self.master())
+        self.stack.start()
+
+
+class Path(Case):
+    """A clone at a path that cannot be built in, on a machine that lacks every package."""
+
+    @classmethod
+    def setUpClass(cls):
+        pass  # no stack
+
+    def setUp(self):
+        self.folder = stack.make_folder()
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.bin = os.path.join(self.folder, "bin")
+        self.called = os.path.join(self.folder, "called")
+        os.mkdir(self.bin)
+        for name in "dpkg-query", "apt-get", "sudo", "autoreconf", "make":
+            self.write(os.path.join(self.bin, name), "#!/bin/sh\n%s >>'%s'\nexit 1\n" % (
+                ":" if name == "dpkg-query" else "echo " + name, self.called))
+
+    @staticmethod
+    def write(path, text):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(path, 0o755)
+
+    def run_in(self, clone, tool, *arguments):
+        tools = os.path.join(self.folder, clone, "tools")
+        os.makedirs(tools)
+        for name in tool, "lib.sh":
+            shutil.copy(os.path.join(stack.ROOT, "tools", name), tools)
+        done = stack.run([os.path.join(tools, tool), *arguments], check=False,
+                         env=dict(stack.CLEAN_ENV, PATH=self.bin + ":" + os.environ["PATH"]))
+        return done, os.listdir(os.path.join(self.folder, clone))
+
+    def test_that_cannot_work(self):
+        for tool, *arguments in (["serve"], ["serve", "--detach"], ["check"], ["bench"]):
+            for name in "my clone", "it's", 'a"b', "a$b", "a:b", "a#b":
+                with self.subTest("%s %s %s" % (tool, arguments, name)):
+                    clone = "%s%s/%s" % (tool, "".join(arguments), name)
+                    done, made = self.run_in(clone, tool, *arguments)
+                    self.assertEqual(done.returncode, 1, done)
+                    self.assertIn("cannot build in '%s'" % os.path.join(self.folder, clone),
+                                  done.stderr)
+                    self.assertIn("move the clone to", done.stderr)
+                    self.assertNotIn("installing", done.stdout + done.stderr)
+                    self.assertEqual(made, ["tools"])
+                    self.assertFalse(os.path.exists(self.called), done)
+
+    def test_that_works(self):
+        done, _ = self.run_in("a=b@c,d~e+f/\u00fc.1_2", "serve")
+        self.assertNotIn("cannot build in", done.stderr)
+        with open(self.called, encoding="utf-8") as file:
+            self.assertEqual(file.readline(), "apt-get\n", done)

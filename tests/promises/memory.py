@@ -36,7 +36,7 @@ UNKNOWN_CALLS = re.compile(r"--\d+-- WARNING: unhandled \S+ syscall: 444\n(--\d+
 # What asks a few things of other programs than the responder, and what starts copies of the program
 # from places in which valgrind's stands in their way.
 NOT_IN_VALGRIND = ("test_fronts", "test_install_web_servers", "test_front_docs", "test_clients",
-                   "test_conf")
+                   "test_client_shapes", "test_conf", "test_serve")
 
 
 def valgrind_program():

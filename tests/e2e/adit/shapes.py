@@ -12,17 +12,21 @@ Sender = collections.namedtuple("Sender", "always with_body without_body")
 JSON = ("Content-Type", "application/json")
 JSON_UTF_8 = ("Content-Type", "application/json; charset=utf-8")
 
+# Whose requests these are.
+VERSIONS = {"Go": "8.0.0", "Python": "0.17.0", "Ruby": "0.27.0", "Java": "0.15.0", ".NET": "0.15.0",
+            "npm": "0.11.0"}
+
 SENDERS = {
-    "Go": Sender([("User-Agent", "ngrok-api-go/5.1.0/go1.21"), ("Ngrok-Version", "2"),
+    "Go": Sender([("User-Agent", "ngrok-api-go/%s/go1.25.0" % VERSIONS["Go"]), ("Ngrok-Version", "2"),
                   ("Accept-Encoding", "gzip")], [JSON], []),
     # Its HTTP library announces the length of an empty body, but on GET.
-    "Python": Sender([("User-Agent", "ngrok-api-python/0.9.0/3.11.2"), ("Accept", "*/*"),
+    "Python": Sender([("User-Agent", "ngrok-api-python/%s/3.11.2" % VERSIONS["Python"]), ("Accept", "*/*"),
                       ("Accept-Encoding", "gzip, deflate"), ("ngrok-version", "2")], [JSON],
                      [("Content-Length", "0")]),
     "Ruby": Sender([("Accept-Encoding", "gzip;q=1.0,deflate;q=0.6,identity;q=0.3"),
                     ("Accept", "*/*"), ("Ngrok-Version", "2"),
                     ("User-Agent", "ngrok-api-ruby//3.1.2-p20")], [JSON], []),
-    "Java": Sender([("user-agent", "ngrok-api-java/0.8.0/17.0.9"), ("ngrok-version", "2")],
+    "Java": Sender([("user-agent", "ngrok-api-java/%s/17.0.9" % VERSIONS["Java"]), ("ngrok-version", "2")],
                    [("content-type", "application/json")], []),
     ".NET": Sender([("ngrok-version", "2")], [JSON_UTF_8], []),
     # It says what its body is where there is none, too.
@@ -37,6 +41,8 @@ POINTS = {
     "space": "+ and %20 in a query are both a space",
     "alias": "beforeId is another name of before_id",
     "first": "an empty before_id is the first page",
+    "filter": "a filter that is not given is not sent, and one that is given is refused",
+    "elsewhere": "what belongs to other resources is not there",
     "number": "a whole number may be written in any way",
     "wrapped": "a module may be wrapped, with identifiers beside it",
     "empty": "of several providers those with nothing given are not given",
@@ -154,6 +160,20 @@ QUERY = [
     refused("first", ".NET", "GET", LIST + "?before_id=&limit=", None, 244),
     refused("first", ".NET", "GET", LIST + "?before_id=%20", None, 9009),
     refused("first", ".NET", "GET", LIST + "?before_id=&before_id=", None, 232),
+]
+
+FILTER = [
+    accepted("filter", "Go", "GET", LIST + "?limit=7"),
+    accepted("filter", "Java", "GET", LIST + "?limit=7"),
+    refused("filter", "Go", "GET", LIST + "?filter=obj.description+%3D%3D+%22x%22&limit=7", None, 231),
+    refused("filter", "Java", "GET", LIST + "?limit=7&filter=obj.id%20%3D%3D%20%22x%22", None, 231),
+]
+
+ELSEWHERE = [
+    accepted("elsewhere", "Go", "PUT", MUTUAL_TLS, "{}", enabled=True),
+    refused("elsewhere", "Go", "PUT", "/edges/https/edghts_1/mutual_tls", "{}", 9000),
+    refused("elsewhere", "Python", "GET", "/edges/https/edghts_1/mutual_tls", None, 9000),
+    refused("elsewhere", "Ruby", "GET", "/service_users", None, 9000),
 ]
 
 NUMBER = [
@@ -318,7 +338,7 @@ NULL = [
     refused("null", "Java", "PATCH", CREDENTIAL, {"public_key": KEY}, 9014, "public_key"),
 ]
 
-SHAPES = TYPE + QUERY + NUMBER + WRAPPED + EMPTY + DELETE + TEXT + NULL
+SHAPES = TYPE + QUERY + FILTER + ELSEWHERE + NUMBER + WRAPPED + EMPTY + DELETE + TEXT + NULL
 
 
 def body_of(shape, ident):

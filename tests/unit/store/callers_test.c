@@ -341,16 +341,27 @@ static void rekey_and_purge(void)
     struct keyring *old = tried_keyring("old " KEY_0 "\n");
     struct keyring *both = tried_keyring("new " KEY_1 "\nold " KEY_0 "\n");
     struct oauth_secret_rekeying done;
+    struct oauth_secret_counts counts;
     int64_t n;
 
     put_with(old);
+    ck_assert(oauth_secret_count(tried.owner, both, &counts, &tried.err));
+    ck_assert_uint_eq(counts.n_rows, 1);
+    ck_assert_str_eq(counts.rows[0].key_id, "old");
+    ck_assert_int_eq(counts.rows[0].n, 1);
     ck_assert(oauth_secret_rekey(tried.owner, both, ignore_unreadable, &done, &tried.err));
     ck_assert_int_eq(done.n_sealed, 1);
-    ck_assert_int_eq(done.n_left, 0);
+    ck_assert(oauth_secret_count(tried.owner, both, &counts, &tried.err));
+    ck_assert_uint_eq(counts.n_rows, 0);
     /* What is under a key that is not there is left. */
     ck_assert(oauth_secret_rekey(tried.owner, old, ignore_unreadable, &done, &tried.err));
     ck_assert_int_eq(done.n_sealed, 0);
-    ck_assert_int_eq(done.n_left, 1);
+    ck_assert_int_eq(done.n_damaged, 0);
+    for (int i = 0; i < 2; i++) {
+        ck_assert(oauth_secret_count(tried.owner, i ? old : NULL, &counts, &tried.err));
+        ck_assert_uint_eq(counts.n_rows, 1);
+        ck_assert_str_eq(counts.rows[0].key_id, "new");
+    }
     ck_assert(idempotency_key_purge(tried.owner, &n, &tried.err));
     ck_assert_int_eq(n, 0);
     ck_assert(audit_event_purge(tried.owner, 1, &n, &tried.err));
