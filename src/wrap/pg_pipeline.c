@@ -211,7 +211,7 @@ static bool take(struct pg_pipeline *pipeline, PGresult *result)
  * first, a notice, or the session's end. */
 static bool receive_all(struct pg_pipeline *pipeline)
 {
-    if (!PQconsumeInput(pipeline->conn))
+    if (!pg_receive(pipeline->conn))
         return false;
     while (!PQisBusy(pipeline->conn) && pipeline->first != pipeline->unsent) {
         if (!take(pipeline, PQgetResult(pipeline->conn)))

@@ -2,6 +2,7 @@
 /* What all sessions have in common. */
 #include "wrap/pg_session.h"
 
+#include <openssl/ssl.h>
 #include <poll.h>
 
 /* Limits on the server's side are tighter than those here, so that the server ends a statement
@@ -16,6 +17,17 @@ const char pg_setup_sql[] =
     "SELECT a.pid, extract(epoch FROM a.backend_start)"
     " FROM pg_catalog.pg_stat_get_activity(pg_catalog.pg_backend_pid()) AS a";
 
+bool pg_receive(PGconn *conn)
+{
+    SSL *tls = PQsslStruct(conn, "OpenSSL");
+
+    do {
+        if (!PQconsumeInput(conn))
+            return false;
+    } while (tls && SSL_pending(tls) > 0);
+    return true;
+}
+
 bool pg_await(PGconn *conn, const struct wait *wait, int64_t deadline_ms)
 {
     for (;;) {
@@ -27,7 +39,7 @@ bool pg_await(PGconn *conn, const struct wait *wait, int64_t deadline_ms)
             return true;
         if (!wait->until(wait->context, PQsocket(conn), unsent ? POLLIN | POLLOUT : POLLIN,
                          deadline_ms) ||
-            !PQconsumeInput(conn))
+            !pg_receive(conn))
             return false;
     }
 }

@@ -17,6 +17,11 @@
  * is, its process id and when it began. */
 extern const char pg_setup_sql[];
 
+/* Takes what has come from the server, all of a TLS record that has begun: libpq before its releases
+ * of 2026 leaves bytes of a full record where no wait for the socket finds them.  Returns false where
+ * the connection has gone. */
+bool pg_receive(PGconn *conn);
+
 /* Returns whether all was sent and a result, or the lack of one, can be had without waiting; false
  * once the deadline has passed, or the connection has gone. */
 bool pg_await(PGconn *conn, const struct wait *wait, int64_t deadline_ms);
