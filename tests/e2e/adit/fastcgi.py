@@ -3,7 +3,7 @@
 import socket
 import struct
 
-from adit import reference
+from adit import covered, reference
 from adit.client import DEADLINE_S, Answer
 
 BEGIN, ABORT, END, PARAMS, STDIN, STDOUT, STDERR = range(1, 8)
@@ -73,6 +73,8 @@ def parse(out, asked=None):
     if name != b"Status":
         raise AssertionError("no Status in front: %r" % head)
     answer = Answer(b"HTTP/1.1 " + value + b"\r\n" + headers, body)
+    if answer.code:
+        covered.error(answer.code)
     reference.hold(answer, asked or reference.Asked(), head_only=not body)
     return answer
 

@@ -309,6 +309,21 @@ START_TEST(answers_are_charged_to_accounts)
 }
 END_TEST
 
+/* A body may hold a secret, and the room that it was read into is everybody's. */
+START_TEST(what_was_read_is_wiped)
+{
+    static const struct fcgi_chunk empty;
+    struct worker worker;
+
+    worker_open(&worker, 1);
+    ask(0, "/long");
+    connection_open(worker.fcgi, accept(listen_fd, NULL, NULL));
+    ck_assert_uint_eq(worker.fcgi->n_line, 1);
+    ck_assert_mem_eq(&worker.fcgi->chunk, &empty, sizeof empty);
+    worker_close(&worker);
+}
+END_TEST
+
 /* Where all places are taken, idle connections go first, and none that moves. */
 START_TEST(places_are_kept_for_what_moves)
 {
@@ -359,6 +374,7 @@ Suite *fcgi_loop_suite(void)
     tcase_add_test(tcase, instant_work_passes);
     tcase_add_test(tcase, waiting_requests_are_handed_over);
     tcase_add_test(tcase, answers_are_charged_to_accounts);
+    tcase_add_test(tcase, what_was_read_is_wiped);
     tcase_add_test(tcase, places_are_kept_for_what_moves);
     suite_add_tcase(suite, tcase);
     return suite;
