@@ -8,22 +8,26 @@
 
 static const struct pg_statement create_statement = {
     .name = "account_create",
+    .types = PG_TEXT,
     .writes = true,
     .sql = "INSERT INTO adit.account (id, name) VALUES ($1::text, $2::text) RETURNING id",
 };
 
 static const struct pg_statement find_only_statement = {
     .name = "account_find_only",
+    .types = PG_TEXT,
     .sql = "SELECT id FROM adit.account ORDER BY id LIMIT 2",
 };
 
 static const struct pg_statement list_statement = {
     .name = "account_list",
+    .types = PG_TEXT PG_TEXT PG_TEXT,
     .sql = "SELECT id, " SQL_RFC3339("created_at") ", name FROM adit.account ORDER BY id",
 };
 
 static const struct pg_statement principal_create_statement = {
     .name = "principal_create",
+    .types = PG_TEXT,
     .writes = true,
     .sql = "INSERT INTO adit.principal (account_id, id, kind, name, is_admin)"
            " SELECT a.id, $2::text, $3::text, $4::text, $5::boolean FROM adit.account AS a"
@@ -32,11 +36,13 @@ static const struct pg_statement principal_create_statement = {
 
 static const struct pg_statement principal_find_only_statement = {
     .name = "principal_find_only",
+    .types = PG_TEXT,
     .sql = "SELECT id FROM adit.principal ORDER BY id LIMIT 2",
 };
 
 static const struct pg_statement principal_list_statement = {
     .name = "principal_list",
+    .types = PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT,
     .sql = "SELECT p.id, p.account_id, CASE WHEN p.is_admin THEN 'yes' ELSE 'no' END,"
            " (SELECT count(*)::text FROM adit.api_key AS k"
            " WHERE k.account_id = p.account_id AND k.principal_id = p.id"

@@ -7,6 +7,7 @@
 
 static const struct pg_statement issue_statement = {
     .name = "api_key_issue",
+    .types = PG_TEXT,
     .writes = true,
     .sql = "INSERT INTO adit.api_key (account_id, id, principal_id, digest, description, read_only,"
            " expires_at)"
@@ -17,6 +18,7 @@ static const struct pg_statement issue_statement = {
 
 static const struct pg_statement revoke_statement = {
     .name = "api_key_revoke",
+    .types = PG_TEXT,
     .writes = true,
     .sql = "UPDATE adit.api_key SET revoked_at = coalesce(revoked_at, now())"
            " WHERE id = $1::text COLLATE \"C\" RETURNING id",
@@ -24,6 +26,7 @@ static const struct pg_statement revoke_statement = {
 
 static const struct pg_statement list_statement = {
     .name = "api_key_list",
+    .types = PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT,
     .sql = "SELECT id, account_id, principal_id,"
            " CASE WHEN revoked_at IS NOT NULL THEN 'revoked'"
            " WHEN expires_at <= now() THEN 'expired' ELSE 'active' END,"

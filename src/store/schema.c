@@ -27,6 +27,7 @@
 
 static const struct pg_statement version_statement = {
     .name = "schema_version",
+    .types = PG_INTEGER,
     .sql = "SELECT max(m.version) FROM adit.migration AS m",
 };
 
@@ -34,6 +35,7 @@ static const struct pg_statement version_statement = {
  * their oids: to name one takes a right on the schema, which may be what is missing. */
 static const struct pg_statement grants_statement = {
     .name = "schema_grants",
+    .types = PG_TEXT PG_BOOL,
     .sql =
         "WITH t AS (SELECT c.oid, 'adit.' || c.relname AS name FROM pg_class AS c"
         " JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = 'adit')"
@@ -66,18 +68,21 @@ static const struct pg_statement grants_statement = {
 
 static const struct pg_statement responder_statement = {
     .name = "schema_responder",
+    .types = PG_BOOL,
     .sql = "SELECT EXISTS (SELECT FROM pg_roles AS r WHERE r.rolname = 'adit_responder'"
            " AND has_schema_privilege(r.oid, 'adit', 'USAGE'))",
 };
 
 static const struct pg_statement server_statement = {
     .name = "schema_server",
+    .types = PG_TEXT,
     .sql = "SELECT current_setting('server_version_num')",
 };
 
 /* Whoever has been in a transaction with our tables, or in a migration, for longest. */
 static const struct pg_statement holder_statement = {
     .name = "schema_holder",
+    .types = PG_TEXT,
     .sql = "SELECT format('process %s (%s) of %s%s', a.pid,"
            " coalesce(nullif(a.application_name, ''), a.backend_type, 'unknown'),"
            " coalesce(a.usename, 'the server'),"
@@ -94,6 +99,7 @@ static const struct pg_statement holder_statement = {
 
 static const struct pg_statement clock_statement = {
     .name = "schema_clock",
+    .types = PG_BIGINT,
     .sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint",
 };
 

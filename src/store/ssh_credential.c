@@ -10,6 +10,7 @@
 /* In the order of enum column, behind the caller's. */
 #define COLUMNS                                                                                    \
     "c.id, c.created_at, c.description, c.metadata, c.public_key, c.acl, c.owner_id, c.revision"
+#define TYPES PG_TEXT PG_TIME PG_TEXT PG_TEXT PG_TEXT PG_TEXTS PG_TEXT PG_BIGINT
 
 enum column {
     COLUMN_ID = CALLER_N_COLUMNS,
@@ -50,6 +51,7 @@ enum delete_column { COLUMN_DELETED_ID = CALLER_N_COLUMNS, COLUMN_LEFT_THERE };
 
 static const struct pg_statement create_statement = {
     .name = "ssh_credential_create",
+    .types = CALLER_TYPES TYPES PG_BOOL PG_BOOL,
     .writes = true,
     .on_unique = ERR_PUBLIC_KEY_EXISTS,
     .sql = CALLER_CTE OWNER_CTE
@@ -69,6 +71,7 @@ static const struct pg_statement create_statement = {
  * run again. */
 static const struct pg_statement create_once_statement = {
     .name = "ssh_credential_create_once",
+    .types = CALLER_TYPES TYPES PG_BOOL PG_BOOL PG_BOOL PG_TEXT,
     .writes = true,
     .on_unique = ERR_PUBLIC_KEY_EXISTS,
     .sql = CALLER_CTE OWNER_CTE
@@ -98,6 +101,7 @@ static const struct pg_statement create_once_statement = {
 
 static const struct pg_statement get_statement = {
     .name = "ssh_credential_get",
+    .types = CALLER_TYPES TYPES,
     .is_short = true,
     .sql = "SELECT " CALLER_COLUMNS_OF(
         "k") ", " COLUMNS " FROM adit.api_key AS k"
@@ -112,6 +116,7 @@ static const struct pg_statement get_statement = {
 
 static const struct pg_statement update_statement = {
     .name = "ssh_credential_update",
+    .types = CALLER_TYPES TYPES PG_BOOL,
     .writes = true,
     .sql = CALLER_CTE
     ", c AS ("
@@ -125,6 +130,7 @@ static const struct pg_statement update_statement = {
 
 static const struct pg_statement delete_statement = {
     .name = "ssh_credential_delete",
+    .types = CALLER_TYPES PG_TEXT PG_BOOL,
     .writes = true,
     .sql = CALLER_CTE
     ", c AS ("
@@ -139,6 +145,7 @@ static const struct pg_statement delete_statement = {
 /* A condition that always compares, for the generic plan to walk the index from the right place. */
 static const struct pg_statement list_statement = {
     .name = "ssh_credential_list",
+    .types = CALLER_TYPES TYPES,
     .sql = "SELECT " CALLER_COLUMNS_OF(
         "k") ", " COLUMNS " FROM adit.api_key AS k"
              " LEFT JOIN LATERAL (SELECT * FROM adit.ssh_credential AS c"
