@@ -120,6 +120,59 @@ class Role(Case):
             "SELECT has_schema_privilege('pg_monitor', 'adit', 'USAGE')"), "f")
 
 
+class Functions(Case):
+    """What runs in the session of whoever changes a row, a superuser's maybe, resolves no name by
+    that session's path."""
+
+    TABLES = (("ssh_credential", "description = description || 'x'"),
+              ("oauth_module", "enabled = NOT enabled"),
+              ("mutual_tls_module", "enabled = NOT enabled"), ("account", "name = name || 'x'"),
+              ("principal", "name = name || 'x'"), ("api_key", "description = description || 'x'"))
+
+    def test_paths_are_pinned(self):
+        """A function in SQL whose body was parsed when it was made resolves nothing later."""
+        rows = self.stack.psql(
+            "SELECT oid::regprocedure, prosqlbody IS NOT NULL OR coalesce("
+            "'search_path=pg_catalog, pg_temp' = ANY(proconfig), false) FROM pg_proc"
+            " WHERE pronamespace = 'adit'::regnamespace ORDER BY 1").splitlines()
+        self.assertGreaterEqual(len(rows), 4)
+        self.assertEqual([row for row in rows if not row.endswith("|t")], [])
+
+    def test_names_were_resolved_to_postgresqls(self):
+        """Conditions of triggers, bodies of functions, views, defaults and constraints."""
+        self.assertEqual(self.stack.psql(
+            "SELECT pg_describe_object(d.classid, d.objid, 0), pg_describe_object(d.refclassid,"
+            " d.refobjid, 0) FROM pg_depend AS d"
+            " LEFT JOIN pg_proc AS p ON d.refclassid = 'pg_proc'::regclass AND p.oid = d.refobjid"
+            " LEFT JOIN pg_operator AS o ON d.refclassid = 'pg_operator'::regclass"
+            " AND o.oid = d.refobjid WHERE coalesce(p.pronamespace, o.oprnamespace)"
+            " NOT IN ('pg_catalog'::regnamespace, 'adit'::regnamespace,"
+            " 'information_schema'::regnamespace)"), "")
+
+    def test_a_function_of_somebody_elses(self):
+        """Who may create in public, as everybody could up to PostgreSQL 14, makes functions that
+        fit better than PostgreSQL's own.  A superuser changes rows then."""
+        self.assert_ok(self.admin.post("/ssh_credentials", samples.credential()), 201)
+        self.assert_ok(self.admin.put("/edges/https/f/routes/f/oauth", {}))
+        self.assert_ok(self.admin.put("/edges/tls/f/mutual_tls", {}))
+        self.addCleanup(self.stack.psql, "ALTER ROLE adit NOSUPERUSER; REVOKE CREATE ON SCHEMA"
+                        " public FROM adit; DROP OWNED BY adit")
+        self.stack.psql("GRANT CREATE ON SCHEMA public TO adit")
+        for table, _ in self.TABLES:
+            self.stack.psql(
+                "CREATE FUNCTION public.to_jsonb(adit.%s) RETURNS jsonb LANGUAGE plpgsql AS $$"
+                "BEGIN IF (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN"
+                " ALTER ROLE adit SUPERUSER; END IF; RETURN pg_catalog.to_jsonb($1); END$$"
+                % table, user="adit")
+        for path in '"$user", public', "public, pg_catalog":
+            for table, column in self.TABLES:
+                with self.subTest(table, path=path):
+                    self.stack.psql("SET search_path = %s; UPDATE adit.%s SET %s"
+                                    % (path, table, column))
+                    self.assertEqual(self.stack.psql(
+                        "SELECT rolsuper FROM pg_roles WHERE rolname = 'adit'"), "f")
+
+
 class Constraints(Case):
     @classmethod
     def setUpClass(cls):
