@@ -91,14 +91,31 @@ class Role(Case):
             " GROUP BY 1 ORDER BY 1")
         self.assertEqual(rows.splitlines(), [
             "api_key|SELECT", "idempotency_key|DELETE,INSERT,SELECT", "migration|SELECT",
-            "mutual_tls_module|DELETE,INSERT,SELECT,UPDATE",
-            "oauth_module|DELETE,INSERT,SELECT,UPDATE", "principal|SELECT",
-            "ssh_credential|DELETE,INSERT,SELECT"])
-        self.assertEqual(self.stack.psql(
-            "SELECT string_agg(column_name, ',' ORDER BY column_name)"
+            "mutual_tls_module|DELETE,INSERT,SELECT", "oauth_module|DELETE,INSERT,SELECT",
+            "principal|SELECT", "ssh_credential|DELETE,INSERT,SELECT"])
+        rows = self.stack.psql(
+            "SELECT table_name, string_agg(column_name, ',' ORDER BY column_name)"
             " FROM information_schema.column_privileges WHERE grantee = 'adit_responder'"
-            " AND table_name = 'ssh_credential' AND privilege_type = 'UPDATE'"),
-            "acl,description,metadata")
+            " AND privilege_type = 'UPDATE' GROUP BY 1 ORDER BY 1")
+        self.assertEqual(rows.splitlines(), [
+            "mutual_tls_module|certificate_authority_ids,enabled",
+            "oauth_module|auth_check_interval,client_id,client_secret_key_id,client_secret_sealed,"
+            "cookie_prefix,email_addresses,email_domains,enabled,inactivity_timeout,"
+            "maximum_duration,options_passthrough,organizations,provider,scopes,teams",
+            "ssh_credential|acl,description,metadata"])
+
+    def test_keys_stay(self):
+        """No row moves to another account, edge or route."""
+        columns = self.stack.psql(
+            "SELECT c.conrelid::regclass, a.attname FROM pg_constraint AS c JOIN pg_attribute AS a"
+            " ON a.attrelid = c.conrelid AND a.attnum = ANY(c.conkey) WHERE c.contype = 'p'"
+            " AND c.connamespace = 'adit'::regnamespace").splitlines()
+        self.assertGreater(len(columns), 12)
+        for column in columns:
+            table, name = column.split("|")
+            with self.subTest(column):
+                done = self.stack.psql_run("UPDATE %s SET %s = DEFAULT" % (table, name), user="adit")
+                self.assertIn("42501", done.stderr)
 
     def test_functions_that_are_not_public(self):
         """As where ALTER DEFAULT PRIVILEGES has taken EXECUTE back from PUBLIC."""

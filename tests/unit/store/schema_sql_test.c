@@ -330,13 +330,19 @@ START_TEST(grants)
     database_run(pg, "CREATE ROLE grants_none LOGIN;"
                      "CREATE ROLE grants_right LOGIN IN ROLE adit_responder;"
                      "CREATE ROLE grants_excess LOGIN IN ROLE adit_responder;"
-                     "GRANT INSERT ON adit.api_key TO grants_excess");
+                     "GRANT INSERT ON adit.api_key TO grants_excess;"
+                     "CREATE ROLE grants_keys LOGIN IN ROLE adit_responder;"
+                     "GRANT UPDATE (edge_id) ON adit.mutual_tls_module TO grants_keys");
     expect_grants("grants_none", true, false);
     expect_grants("grants_right", false, false);
     expect_grants("grants_excess", false, true);
+    expect_grants("grants_keys", false, true);
     expect_grants("postgres", false, true);
     /* One right that is taken away is missed. */
     database_run(pg, "REVOKE UPDATE (acl) ON adit.ssh_credential FROM adit_responder");
+    expect_grants("grants_right", true, false);
+    database_run(pg, "GRANT UPDATE (acl) ON adit.ssh_credential TO adit_responder;"
+                     "REVOKE UPDATE (scopes) ON adit.oauth_module FROM adit_responder");
     expect_grants("grants_right", true, false);
     pg_free(pg);
 }
@@ -352,6 +358,8 @@ START_TEST(responder_may_no_more_than_it_needs)
         "UPDATE adit.ssh_credential SET public_key = 'x'",
         "UPDATE adit.ssh_credential SET owner_id = 'x'",
         "UPDATE adit.ssh_credential SET account_id = 'x'",
+        "UPDATE adit.oauth_module SET route_id = 'x'",
+        "UPDATE adit.mutual_tls_module SET edge_id = 'x'",
         "TRUNCATE adit.ssh_credential",
         "SELECT * FROM adit.account",
         "DELETE FROM adit.migration",
