@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "api/call.h"
+#include "base/clock.h"
 #include "base/ident.h"
 #include "http/header.h"
 
@@ -264,7 +265,7 @@ void api_answer(const struct api_settings *settings, struct store *store, struct
     struct buf base_url = {0};
     bool ok;
 
-    ident_make(operation_id, IDENT_OPERATION);
+    ident_make(operation_id, IDENT_OPERATION, clock_wall_ms());
     call.caller.operation_id = operation_id;
     response_start(response, &settings->names, operation_id);
     ok = handle(&call, &allow, &base_url, &err);

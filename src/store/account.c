@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "store/sql.h"
+#include "store/store.h"
 
 static const struct pg_statement create_statement = {
     .name = "account_create",
@@ -52,18 +53,13 @@ static const struct pg_statement principal_list_statement = {
                                " FROM adit.principal AS p WHERE p.kind = $1::text ORDER BY p.id",
 };
 
-static bool no_random(struct error *err)
-{
-    return error_cause(err, ERR_INTERNAL, "the system has no random numbers");
-}
-
 bool account_create(struct pg *pg, struct text name, char id[IDENT_SIZE], struct error *err)
 {
     struct pg_params params = {.n = 0};
     struct pg_result *result;
 
-    if (!ident_make(id, IDENT_ACCOUNT))
-        return no_random(err);
+    if (!store_make_ident(pg, IDENT_ACCOUNT, id, NULL, err))
+        return false;
     pg_add_text(&params, text_of(id));
     pg_add_text(&params, name);
     if (!pg_run(pg, &create_statement, &params, &result, err))
@@ -114,8 +110,8 @@ bool principal_create(struct pg *pg, struct text account_id, const char *kind, s
     struct pg_params params = {.n = 0};
     struct pg_result *result;
 
-    if (!ident_make(id, strcmp(kind, "bot") == 0 ? IDENT_BOT : IDENT_USER))
-        return no_random(err);
+    if (!store_make_ident(pg, strcmp(kind, "bot") == 0 ? IDENT_BOT : IDENT_USER, id, NULL, err))
+        return false;
     pg_add_text(&params, account_id);
     pg_add_text(&params, text_of(id));
     pg_add_text(&params, text_of(kind));

@@ -3,6 +3,7 @@
 #include "store/api_key.h"
 
 #include "store/sql.h"
+#include "store/store.h"
 #include "wrap/crypt.h"
 
 static const struct pg_statement issue_statement = {
@@ -43,7 +44,9 @@ bool api_key_issue(struct pg *pg, const struct api_key_order *order, char id[IDE
     struct pg_params params = {.n = 0};
     struct pg_result *result;
 
-    if (!ident_make(id, IDENT_API_KEY) || !api_key_make(key))
+    if (!store_make_ident(pg, IDENT_API_KEY, id, NULL, err))
+        return false;
+    if (!api_key_make(key))
         return error_cause(err, ERR_INTERNAL, "the system has no random numbers");
     if (!crypt_sha256(key, API_KEY_SIZE - 1, digest))
         return error_set(err, ERR_OUT_OF_MEMORY);

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/ident.h"
 #include "store/caller.h"
 #include "store/migrations.h"
 
@@ -58,6 +57,19 @@ void store_free(struct store *store)
     crypt_hasher_free(store->hasher);
     free(store->hints);
     free(store);
+}
+
+bool store_make_ident(struct pg *pg, const char *prefix, char id[IDENT_SIZE], int64_t *ms,
+                      struct error *err)
+{
+    int64_t now_ms;
+
+    if (!pg_clock(pg, &now_ms, err))
+        return false;
+    if (ms)
+        *ms = now_ms;
+    return ident_make(id, prefix, now_ms) ||
+           error_cause(err, ERR_INTERNAL, "the system has no random numbers");
 }
 
 bool store_caller(const struct store *store, struct text key, struct caller *caller,

@@ -61,6 +61,9 @@ struct pg {
     enum error_code refused_with; /* what the last try to connect failed with */
     int64_t shed_until_ms;
     int64_t last_run_ms;
+    int64_t sent_us;      /* when the latest statement was sent */
+    bool knows_clock;     /* a session has told the time: */
+    int64_t ahead_us;     /* the database's clock shows so much more than the steady one */
     bool is_unreplicated; /* the server has committed without its standby */
     struct pg_prepared prepared;
     int n_lost_names;
@@ -230,6 +233,22 @@ static bool cannot_connect(struct pg *pg, const char *reason, struct error *err)
     return false;
 }
 
+/* The database read its clock after the statement was sent, and before now.  The host's clock is
+ * believed as far as that proves nothing else: where it is right, all workers make identifiers by
+ * the very same clock. */
+void pg_note_time(struct pg *pg, int64_t database_us)
+{
+    int64_t now_us = clock_steady_us();
+
+    if (!pg->knows_clock)
+        pg->ahead_us = clock_wall_us() - now_us;
+    if (pg->ahead_us < database_us - now_us)
+        pg->ahead_us = database_us - now_us;
+    if (pg->ahead_us > database_us - pg->sent_us)
+        pg->ahead_us = database_us - pg->sent_us;
+    pg->knows_clock = true;
+}
+
 /* A pooler hands out other sessions than those that it speaks of. */
 static void note_session(struct pg *pg, const PGresult *result)
 {
@@ -237,8 +256,10 @@ static void note_session(struct pg *pg, const PGresult *result)
 
     if (PQntuples(result) != 1)
         return;
-    started = PQgetvalue(result, 0, 1);
-    if (strtol(PQgetvalue(result, 0, 0), NULL, 10) != PQbackendPID(pg->conn) ||
+    pg->knows_clock = false; /* it may be another server's */
+    pg_note_time(pg, strtoll(PQgetvalue(result, 0, 0), NULL, 10));
+    started = PQgetvalue(result, 0, 2);
+    if (strtol(PQgetvalue(result, 0, 1), NULL, 10) != PQbackendPID(pg->conn) ||
         strspn(started, "0123456789.") != strlen(started))
         return;
     pg->session.pid = PQbackendPID(pg->conn);
@@ -249,6 +270,7 @@ static bool set_up(struct pg *pg, int64_t deadline_ms, struct error *err)
 {
     PGresult *result;
 
+    pg->sent_us = clock_steady_us();
     PQsetNoticeReceiver(pg->conn, note_notice, pg);
     if (PQsetnonblocking(pg->conn, 1) != 0 || !PQsendQuery(pg->conn, pg_setup_sql))
         return cannot_connect(pg, PQerrorMessage(pg->conn), err);
@@ -391,6 +413,7 @@ static enum outcome run_once(struct pg *pg, const struct pg_statement *statement
         if (outcome != DONE)
             return outcome;
     }
+    pg->sent_us = clock_steady_us();
     if (named)
         sent = PQsendQueryPrepared(pg->conn, pg_prepared_name(&pg->prepared, statement), params->n,
                                    params->values, params->lengths, params->formats, 1);
@@ -494,10 +517,23 @@ static PGresult *run_alone(struct pg *pg, const struct pg_statement *statement,
     return rows;
 }
 
+static int64_t deadline_of(const struct pg *pg)
+{
+    return pg->deadline_ms ? pg->deadline_ms : clock_steady_ms() + RUN_TIMEOUT_MS;
+}
+
+bool pg_clock(struct pg *pg, int64_t *ms, struct error *err)
+{
+    if (!pg->knows_clock && !ensure_connected(pg, false, deadline_of(pg), err))
+        return false;
+    *ms = (clock_steady_us() + pg->ahead_us) / 1000;
+    return pg->knows_clock || error_cause(err, ERR_INTERNAL, "database: it tells no time");
+}
+
 bool pg_run(struct pg *pg, const struct pg_statement *statement, const struct pg_params *params,
             struct pg_result **result, struct error *err)
 {
-    int64_t deadline_ms = pg->deadline_ms ? pg->deadline_ms : clock_steady_ms() + RUN_TIMEOUT_MS;
+    int64_t deadline_ms = deadline_of(pg);
     PGresult *rows = NULL;
 
     *result = NULL;

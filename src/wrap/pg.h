@@ -101,6 +101,15 @@ void pg_start_request(struct pg *pg, bool (*peer_gone)(void *peer), void *peer);
 bool pg_run(struct pg *pg, const struct pg_statement *statement, const struct pg_params *params,
             struct pg_result **result, struct error *err);
 
+/* Estimates what the database's clock shows, in milliseconds since 1970: a session tells the time
+ * when it is set up, and the steady clock says how long ago that was.  Connects where there was no
+ * session yet; otherwise it costs no round trip.  Returns false with *err like pg_run(). */
+bool pg_clock(struct pg *pg, int64_t *ms, struct error *err);
+
+/* Corrects that estimate by what the database's clock showed while the latest statement ran, in
+ * microseconds since 1970. */
+void pg_note_time(struct pg *pg, int64_t database_us);
+
 /* Runs SQL without parameters, of several statements if need be, with a deadline of its own and
  * never a second time.  Returns false with *err, like pg_run(); a transaction that it began may be
  * open. */
@@ -117,7 +126,8 @@ int pg_rows(const struct pg_result *result);
 struct text pg_text(const struct pg_result *result, int row, int column);
 bool pg_bool(const struct pg_result *result, int row, int column);
 int64_t pg_int(const struct pg_result *result, int row, int column);
-int64_t pg_time(const struct pg_result *result, int row, int column); /* seconds since 1970 */
+int64_t pg_time(const struct pg_result *result, int row, int column);    /* seconds since 1970 */
+int64_t pg_time_us(const struct pg_result *result, int row, int column); /* microseconds */
 const unsigned char *pg_bytes(const struct pg_result *result, int row, int column, size_t *len);
 bool pg_is_null(const struct pg_result *result, int row, int column);
 

@@ -15,8 +15,10 @@ const char pg_setup_sql[] =
     "SET idle_in_transaction_session_timeout = 5000;"
     "SET plan_cache_mode = force_generic_plan; SET jit = off;"
     "SET search_path = pg_catalog, pg_temp; SET client_min_messages = warning;"
-    "SELECT a.pid, extract(epoch FROM a.backend_start)"
-    " FROM pg_catalog.pg_stat_get_activity(pg_catalog.pg_backend_pid()) AS a";
+    "SELECT (extract(epoch FROM now.time) * 1000000)::bigint, a.pid,"
+    " extract(epoch FROM a.backend_start)"
+    " FROM (SELECT pg_catalog.clock_timestamp() AS time) AS now LEFT JOIN"
+    " pg_catalog.pg_stat_get_activity(pg_catalog.pg_backend_pid()) AS a ON true";
 
 bool pg_await(PGconn *conn, const struct wait *wait, int64_t deadline_ms)
 {

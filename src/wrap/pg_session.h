@@ -16,8 +16,9 @@
 /* Room for the name of a prepared statement: the server cuts names that are longer. */
 #define PG_NAME_SIZE 64
 
-/* What a session is set up with: a query of several statements, of which the last one tells who it
- * is, its process id and when it began. */
+/* What a session is set up with: a query of several statements, of which the last one tells the
+ * database's time in microseconds since 1970, and who the session is, its process id and when it
+ * began. */
 extern const char pg_setup_sql[];
 
 /* Returns whether all was sent and a result, or the lack of one, can be had without waiting; false

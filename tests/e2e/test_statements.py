@@ -90,6 +90,19 @@ class Statements(Case):
                     self.assert_error(answer, 9034)
                 self.assert_logged(answer, name)
 
+    def test_round_trips(self):
+        """Each request is one, once its statement is prepared: creating asks nobody for the time."""
+        def create():
+            return self.assert_ok(self.admin.post("/ssh_credentials", samples.credential()), 201)
+        n_sessions = self.stack.n_at_once()
+        for _ in range(4 * n_sessions):
+            create()
+        before = self.relay.n_round_trips
+        for _ in range(20):
+            create()
+        # A session that had not been used yet would prepare the statement.
+        self.assertLessEqual(self.relay.n_round_trips - before, 21)
+
     def test_a_write_of_other_columns(self):
         """Nobody knows what it did."""
         self.begin(change=lambda sql: sql.replace("m.revision FROM caller",

@@ -39,6 +39,7 @@ class PgRelay:
         self._lock = threading.Lock()
         self._open = set()
         self.n_begun = 0
+        self.n_round_trips = 0
         listener = socket.create_server(("127.0.0.1", 0))
         self.port = listener.getsockname()[1]
         self._listener = Listener(listener, self._serve)
@@ -97,6 +98,8 @@ class PgRelay:
     def _ask(self, client, server):
         while True:
             kind, body = read_message(client)
+            with self._lock:
+                self.n_round_trips += kind in (b"Q", b"S")
             if kind == b"P" and self.change:
                 name, sql, rest = body.split(b"\0", 2)
                 body = b"\0".join((name, self.change(sql.decode()).encode(), rest))
