@@ -1,8 +1,8 @@
 -- The audit names the columns that an update changed, and revisions resolve no name by the path of
 -- whoever changes a row.
 
--- It runs as the role that changes a row.  Without a path of its own, public.to_jsonb(adit.oauth_module)
--- would be a better match than PostgreSQL's, and run with that role's rights.
+-- It runs as the role that changes a row.  Without a path of its own, it would call
+-- public.to_jsonb(adit.oauth_module), which fits better than PostgreSQL's, with that role's rights.
 CREATE OR REPLACE FUNCTION adit.renew_revision() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
