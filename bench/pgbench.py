@@ -4,8 +4,10 @@ statements as scripts of pgbench."""
 import re
 
 ENTRY = re.compile(r"^\d{4}-\d\d-\d\d [\d:.]+ \S+ \[\d+\] (\w+):  ", re.M)
-EXECUTED = re.compile(r"execute ([a-z_0-9]+): (.*)", re.S)
+# A statement's name ends in a hash of its text.
+EXECUTED = re.compile(r"execute ([a-z_0-9]+)_[0-9a-f]{16}: (.*)", re.S)
 PARAMETER = re.compile(r"\$(\d+) = (NULL|'(?:[^']|'')*')(?:, |$)", re.S)
+MILLISECONDS = re.compile(r"\d{13}")
 SETTING = re.compile(r"SET (\w+) = ([^;]+)")
 
 
@@ -37,7 +39,7 @@ def options_of(settings):
 def make_script(statement, row, nonce):
     """Returns the script of pgbench and its variables.  Where a parameter of the sample had the
     number row or nonce in it, the script puts other numbers there, and a new identifier of a
-    credential where the responder made one.
+    credential, and its time, where the responder made one.
 
     The script takes the variables first_row and last_row, and serial, a number that is new in each
     run."""
@@ -59,6 +61,8 @@ def make_script(statement, row, nonce):
         if name.endswith("_create") and value.startswith("sshcr_"):
             # In the order of their age, as the responder's are.
             return "('%s' || :made::text)" % value[:len("sshcr_") + 12]
+        if name.endswith("_create") and MILLISECONDS.fullmatch(value):
+            return "(extract(epoch FROM now()) * 1000)"
         variables["p%d" % number] = value
         return ":p%d" % number
 

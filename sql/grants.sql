@@ -23,8 +23,14 @@ BEGIN
         GRANT SELECT, INSERT, DELETE ON adit.ssh_credential TO adit_responder;
         GRANT UPDATE (description, metadata, acl) ON adit.ssh_credential TO adit_responder;
         GRANT SELECT, INSERT, DELETE ON adit.idempotency_key TO adit_responder;
-        GRANT SELECT, INSERT, UPDATE, DELETE
+        GRANT SELECT, INSERT, DELETE
             ON adit.oauth_module, adit.mutual_tls_module TO adit_responder;
+        GRANT UPDATE (enabled, provider, client_id, client_secret_key_id, client_secret_sealed,
+                      scopes, email_addresses, email_domains, teams, organizations,
+                      options_passthrough, cookie_prefix, inactivity_timeout, maximum_duration,
+                      auth_check_interval) ON adit.oauth_module TO adit_responder;
+        GRANT UPDATE (enabled, certificate_authority_ids) ON adit.mutual_tls_module
+            TO adit_responder;
         -- Everybody may, but where default privileges were taken back from PUBLIC.
         GRANT EXECUTE ON FUNCTION adit.new_revision(), adit.is_rekeying(jsonb, jsonb)
             TO adit_responder;

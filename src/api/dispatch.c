@@ -320,7 +320,7 @@ void api_answer(const struct api_settings *settings, struct store *store, struct
     struct buf base_url = {0};
     bool ok;
 
-    ident_make(operation_id, IDENT_OPERATION);
+    ident_make(operation_id, IDENT_OPERATION, clock_wall_ms());
     call.caller.operation_id = operation_id;
     call.caller.identity = &call.identity;
     response_start(response, &settings->names, operation_id);

@@ -55,12 +55,9 @@ bool ssh_credentials_read_create(struct call *call, struct error *err)
 bool ssh_credentials_create(struct call *call, struct error *err)
 {
     struct ssh_credential_list list = {0};
-    char id[IDENT_SIZE];
 
-    if (!ident_make(id, IDENT_CREDENTIAL))
-        return error_cause(err, ERR_INTERNAL, "the system has no random numbers");
     return answer_one(call,
-                      store_ssh_credential_create(call->store, &call->caller, id,
+                      store_ssh_credential_create(call->store, &call->caller,
                                                   &call->input.credential, call->arena, &list, err),
                       &list, 201, err);
 }

@@ -6,22 +6,32 @@
 #include <string.h>
 #include <time.h>
 
-static int64_t read_ms(clockid_t clock)
+static int64_t read_us(clockid_t clock)
 {
     struct timespec now = {0};
 
     clock_gettime(clock, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+int64_t clock_wall_us(void)
+{
+    return read_us(CLOCK_REALTIME);
 }
 
 int64_t clock_wall_ms(void)
 {
-    return read_ms(CLOCK_REALTIME);
+    return clock_wall_us() / 1000;
+}
+
+int64_t clock_steady_us(void)
+{
+    return read_us(CLOCK_MONOTONIC);
 }
 
 int64_t clock_steady_ms(void)
 {
-    return read_ms(CLOCK_MONOTONIC);
+    return clock_steady_us() / 1000;
 }
 
 int clock_left_ms(int64_t deadline_ms)

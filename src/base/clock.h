@@ -6,11 +6,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Returns milliseconds since 1970-01-01T00:00:00Z. */
+/* Return milliseconds and microseconds since 1970-01-01T00:00:00Z. */
 int64_t clock_wall_ms(void);
+int64_t clock_wall_us(void);
 
-/* Returns milliseconds of a clock that only goes forward, for deadlines. */
+/* Return milliseconds and microseconds of a clock that only goes forward, for deadlines. */
 int64_t clock_steady_ms(void);
+int64_t clock_steady_us(void);
 
 /* Returns the milliseconds from now to a deadline of clock_steady_ms(), at least 0. */
 int clock_left_ms(int64_t deadline_ms);

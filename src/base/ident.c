@@ -2,13 +2,11 @@
 /* Identifiers and API keys. */
 #include "base/ident.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 
 #include "base/base62.h"
-#include "base/clock.h"
 
 #define IDENT_DIGITS 27
 #define KEY_PREFIX "adit_"
@@ -29,14 +27,14 @@ static void big_endian(unsigned char *out, size_t len, uint64_t value)
     }
 }
 
-bool ident_make(char out[IDENT_SIZE], const char *prefix)
+bool ident_make(char out[IDENT_SIZE], const char *prefix, int64_t ms)
 {
     unsigned char number[20];
     size_t prefix_len = strlen(prefix);
 
     if (prefix_len + 1 + IDENT_DIGITS >= IDENT_SIZE || !random_bytes(number + 6, 14))
         return false;
-    big_endian(number, 6, (uint64_t)clock_wall_ms());
+    big_endian(number, 6, (uint64_t)ms);
     memcpy(out, prefix, prefix_len);
     out[prefix_len] = '_';
     base62_write(out + prefix_len + 1, IDENT_DIGITS, number, sizeof number);

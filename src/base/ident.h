@@ -4,6 +4,7 @@
 #define ADIT_BASE_IDENT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/text.h"
 
@@ -22,9 +23,9 @@
 #define IDENT_MAX 255
 
 /* Writes <prefix>_<27 base62 digits>: 48 bits of milliseconds since 1970 and 112 random bits, so
- * that the order of bytes is the order of age.  Returns false where the system has no random
- * numbers. */
-bool ident_make(char out[IDENT_SIZE], const char *prefix);
+ * that the order of bytes is the order of age.  What is sorted takes its time from one clock, the
+ * database's (pg_clock()).  Returns false where the system has no random numbers. */
+bool ident_make(char out[IDENT_SIZE], const char *prefix, int64_t ms);
 
 /* Returns whether the text is an identifier as callers may name one: 1 to 255 characters out of
  * A-Z a-z 0-9 . _ ~ -, and neither "." nor "..". */

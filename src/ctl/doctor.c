@@ -12,7 +12,8 @@
 #include "store/oauth_secret.h"
 #include "store/schema.h"
 
-/* More than this between the two clocks, and the order of identifiers is not that of age. */
+/* More than this between the two clocks, and times in the log are not those of the record of
+ * changes. Identifiers follow the database's. */
 #define CLOCK_TOLERANCE_MS 2000
 
 struct findings {
@@ -199,10 +200,8 @@ static void check_clock(struct findings *findings, struct pg *pg)
         return;
     }
     apart_ms = llabs(database_ms - (before_ms + clock_wall_ms()) / 2);
-    if (apart_ms > CLOCK_TOLERANCE_MS)
-        findings->n_troubles++;
-    line(apart_ms > CLOCK_TOLERANCE_MS ? "trouble" : "ok", "clock",
-         "%lld ms apart from the database's", (long long)apart_ms);
+    line(apart_ms > CLOCK_TOLERANCE_MS ? "note" : "ok", "clock",
+         "%lld ms apart from the database's, which identifiers follow", (long long)apart_ms);
 }
 
 int ctl_doctor(struct ctl *ctl)

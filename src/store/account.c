@@ -5,25 +5,30 @@
 #include <string.h>
 
 #include "store/sql.h"
+#include "store/store.h"
 
 static const struct pg_statement create_statement = {
     .name = "account_create",
+    .types = PG_TEXT,
     .writes = true,
     .sql = "INSERT INTO adit.account (id, name) VALUES ($1::text, $2::text) RETURNING id",
 };
 
 static const struct pg_statement find_only_statement = {
     .name = "account_find_only",
+    .types = PG_TEXT,
     .sql = "SELECT id FROM adit.account ORDER BY id LIMIT 2",
 };
 
 static const struct pg_statement list_statement = {
     .name = "account_list",
+    .types = PG_TEXT PG_TEXT PG_TEXT,
     .sql = "SELECT id, " SQL_RFC3339("created_at") ", name FROM adit.account ORDER BY id",
 };
 
 static const struct pg_statement principal_create_statement = {
     .name = "principal_create",
+    .types = PG_TEXT,
     .writes = true,
     .sql = "INSERT INTO adit.principal (account_id, id, kind, name, is_admin)"
            " SELECT a.id, $2::text, $3::text, $4::text, $5::boolean FROM adit.account AS a"
@@ -32,11 +37,13 @@ static const struct pg_statement principal_create_statement = {
 
 static const struct pg_statement principal_find_only_statement = {
     .name = "principal_find_only",
+    .types = PG_TEXT,
     .sql = "SELECT id FROM adit.principal ORDER BY id LIMIT 2",
 };
 
 static const struct pg_statement principal_list_statement = {
     .name = "principal_list",
+    .types = PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT,
     .sql = "SELECT p.id, p.account_id, CASE WHEN p.is_admin THEN 'yes' ELSE 'no' END,"
            " (SELECT count(*)::text FROM adit.api_key AS k"
            " WHERE k.account_id = p.account_id AND k.principal_id = p.id"
@@ -46,18 +53,13 @@ static const struct pg_statement principal_list_statement = {
                                " FROM adit.principal AS p WHERE p.kind = $1::text ORDER BY p.id",
 };
 
-static bool no_random(struct error *err)
-{
-    return error_cause(err, ERR_INTERNAL, "the system has no random numbers");
-}
-
 bool account_create(struct pg *pg, struct text name, char id[IDENT_SIZE], struct error *err)
 {
     struct pg_params params = {.n = 0};
     struct pg_result *result;
 
-    if (!ident_make(id, IDENT_ACCOUNT))
-        return no_random(err);
+    if (!store_make_ident(pg, IDENT_ACCOUNT, id, NULL, err))
+        return false;
     pg_add_text(&params, text_of(id));
     pg_add_text(&params, name);
     if (!pg_run(pg, &create_statement, &params, &result, err))
@@ -108,8 +110,8 @@ bool principal_create(struct pg *pg, struct text account_id, const char *kind, s
     struct pg_params params = {.n = 0};
     struct pg_result *result;
 
-    if (!ident_make(id, strcmp(kind, "bot") == 0 ? IDENT_BOT : IDENT_USER))
-        return no_random(err);
+    if (!store_make_ident(pg, strcmp(kind, "bot") == 0 ? IDENT_BOT : IDENT_USER, id, NULL, err))
+        return false;
     pg_add_text(&params, account_id);
     pg_add_text(&params, text_of(id));
     pg_add_text(&params, text_of(kind));

@@ -3,10 +3,12 @@
 #include "store/api_key.h"
 
 #include "store/sql.h"
+#include "store/store.h"
 #include "wrap/crypt.h"
 
 static const struct pg_statement issue_statement = {
     .name = "api_key_issue",
+    .types = PG_TEXT,
     .writes = true,
     .sql = "INSERT INTO adit.api_key (account_id, id, principal_id, digest, description, read_only,"
            " expires_at)"
@@ -17,6 +19,7 @@ static const struct pg_statement issue_statement = {
 
 static const struct pg_statement revoke_statement = {
     .name = "api_key_revoke",
+    .types = PG_TEXT,
     .writes = true,
     .sql = "UPDATE adit.api_key SET revoked_at = coalesce(revoked_at, now())"
            " WHERE id = $1::text COLLATE \"C\" RETURNING id",
@@ -24,6 +27,7 @@ static const struct pg_statement revoke_statement = {
 
 static const struct pg_statement list_statement = {
     .name = "api_key_list",
+    .types = PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT,
     .sql = "SELECT id, account_id, principal_id,"
            " CASE WHEN revoked_at IS NOT NULL THEN 'revoked'"
            " WHEN expires_at <= now() THEN 'expired' ELSE 'active' END,"
@@ -40,7 +44,9 @@ bool api_key_issue(struct pg *pg, const struct api_key_order *order, char id[IDE
     struct pg_params params = {.n = 0};
     struct pg_result *result;
 
-    if (!ident_make(id, IDENT_API_KEY) || !api_key_make(key))
+    if (!store_make_ident(pg, IDENT_API_KEY, id, NULL, err))
+        return false;
+    if (!api_key_make(key))
         return error_cause(err, ERR_INTERNAL, "the system has no random numbers");
     if (!crypt_sha256(key, API_KEY_SIZE - 1, digest))
         return error_set(err, ERR_OUT_OF_MEMORY);

@@ -6,6 +6,7 @@
  * begins behind the last one, and not among the rows that have been removed. */
 static const struct pg_statement purge_statement = {
     .name = "audit_event_purge",
+    .types = PG_BIGINT PG_BIGINT PG_BIGINT,
     .writes = true,
     .sql = "WITH seen AS (SELECT count(*) AS n, max(s.id) AS last FROM (SELECT e.id"
            " FROM adit.audit_event AS e WHERE e.id > $1::bigint ORDER BY e.id LIMIT 5000) AS s),"

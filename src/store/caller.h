@@ -10,6 +10,7 @@
 enum caller_column { CALLER_ACCOUNT_ID, CALLER_READ_ONLY, CALLER_KEY_ID, CALLER_N_COLUMNS };
 
 #define CALLER_COLUMNS_OF(table) table ".account_id, " table ".read_only, " table ".id"
+#define CALLER_TYPES PG_TEXT PG_BOOL PG_TEXT /* as in struct pg_statement */
 
 #define CALLER_KEY_IS_GOOD                                                                         \
     "k.digest = $1::bytea AND k.revoked_at IS NULL"                                                \

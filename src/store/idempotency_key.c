@@ -6,6 +6,7 @@
  * for, and meets no row again that it has removed. */
 static const struct pg_statement purge_statement = {
     .name = "idempotency_key_purge",
+    .types = PG_BIGINT PG_BIGINT,
     .writes = true,
     .sql = "WITH gone AS (DELETE FROM adit.idempotency_key AS i"
            " WHERE i.ctid >= format('(%s,0)', $1::bigint)::tid"

@@ -8,6 +8,7 @@
  * cannot see to. */
 static const struct pg_statement put_statement = {
     .name = "mutual_tls_module_put",
+    .types = CALLER_TYPES PG_BIGINT,
     .writes = true,
     .sql = CALLER_CTE
     ", old AS MATERIALIZED ("
@@ -31,6 +32,7 @@ enum put_column { COLUMN_PUT_REVISION = CALLER_N_COLUMNS };
 
 static const struct pg_statement get_statement = {
     .name = "mutual_tls_module_get",
+    .types = CALLER_TYPES PG_BOOL PG_TEXTS PG_BIGINT,
     .is_short = true,
     .sql = "SELECT " CALLER_COLUMNS_OF(
         "k") ", m.enabled, m.certificate_authority_ids, m.revision"
@@ -43,6 +45,7 @@ enum get_column { COLUMN_ENABLED = CALLER_N_COLUMNS, COLUMN_AUTHORITY_IDS, COLUM
 
 static const struct pg_statement delete_statement = {
     .name = "mutual_tls_module_delete",
+    .types = CALLER_TYPES PG_TEXT PG_BOOL,
     .writes = true,
     .sql = CALLER_CTE
     ", m AS ("

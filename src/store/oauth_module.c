@@ -14,6 +14,7 @@
 
 static const struct pg_statement put_statement = {
     .name = "oauth_module_put",
+    .types = CALLER_TYPES PG_BIGINT PG_BOOL,
     .writes = true,
     .sql = CALLER_CTE
     ", old AS MATERIALIZED ("
@@ -53,6 +54,8 @@ enum put_column { COLUMN_PUT_REVISION = CALLER_N_COLUMNS, COLUMN_RIGHT_ACCOUNT }
 /* A read-only key gets no secret, not even a sealed one. */
 static const struct pg_statement get_statement = {
     .name = "oauth_module_get",
+    .types = CALLER_TYPES PG_BOOL PG_SMALLINT PG_TEXT PG_TEXT PG_BYTEA PG_TEXTS PG_TEXTS PG_TEXTS
+        PG_TEXTS PG_TEXTS PG_BOOL PG_TEXT PG_BIGINT PG_BIGINT PG_BIGINT PG_BIGINT,
     .is_short = true,
     .sql = "SELECT " CALLER_COLUMNS_OF(
         "k") ", m.enabled, m.provider, m.client_id,"
@@ -87,6 +90,7 @@ enum get_column {
 
 static const struct pg_statement delete_statement = {
     .name = "oauth_module_delete",
+    .types = CALLER_TYPES PG_TEXT PG_BOOL,
     .writes = true,
     .sql = CALLER_CTE
     ", m AS ("

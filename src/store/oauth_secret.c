@@ -17,6 +17,7 @@
 /* Only secrets under other keys have a value. */
 static const struct pg_statement list_statement = {
     .name = "oauth_secret_list",
+    .types = PG_TEXT PG_TEXT PG_TEXT PG_SMALLINT PG_TEXT PG_BYTEA,
     .sql = "SELECT m.account_id, m.edge_id, m.route_id, m.provider, m.client_secret_key_id,"
            " CASE WHEN m.client_secret_key_id <> $1::text COLLATE \"C\""
            " THEN m.client_secret_sealed END" BEHIND_LAST,
@@ -34,6 +35,7 @@ enum list_column {
 /* The triggers on the table know this from a change of the module (sql/002_revision.sql). */
 static const struct pg_statement seal_statement = {
     .name = "oauth_secret_seal",
+    .types = PG_TEXT,
     .sql = "WITH mark AS MATERIALIZED (SELECT pg_catalog.set_config('adit.rekey', 'on', true))"
            " UPDATE adit.oauth_module AS m"
            " SET client_secret_key_id = $5::text, client_secret_sealed = $6::bytea FROM mark"
@@ -44,6 +46,7 @@ static const struct pg_statement seal_statement = {
 
 static const struct pg_statement count_statement = {
     .name = "oauth_secret_count",
+    .types = PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_BIGINT,
     .sql = "WITH w AS MATERIALIZED (SELECT m.account_id, m.edge_id, m.route_id,"
            " m.client_secret_key_id" BEHIND_LAST ")"
            " SELECT l.account_id, l.edge_id, l.route_id, k.id, k.n FROM"

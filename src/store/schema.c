@@ -27,6 +27,7 @@
 
 static const struct pg_statement version_statement = {
     .name = "schema_version",
+    .types = PG_INTEGER,
     .sql = "SELECT max(m.version) FROM adit.migration AS m",
 };
 
@@ -34,24 +35,34 @@ static const struct pg_statement version_statement = {
  * their oids: to name one takes a right on the schema, which may be what is missing. */
 static const struct pg_statement grants_statement = {
     .name = "schema_grants",
+    .types = PG_TEXT PG_BOOL,
     .sql =
         "WITH t AS (SELECT c.oid, 'adit.' || c.relname AS name FROM pg_class AS c"
-        " JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = 'adit')"
+        " JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = 'adit'),"
+        " u AS (SELECT g.name, string_agg(c.name, ', ') AS columns, g.is_missing FROM (VALUES"
+        " ('adit.ssh_credential', '{description,metadata,acl}'::text[], true),"
+        " ('adit.ssh_credential', '{account_id,id,owner_id,public_key}', false),"
+        " ('adit.oauth_module', '{enabled,provider,client_id,client_secret_key_id,"
+        "client_secret_sealed,scopes,email_addresses,email_domains,teams,organizations,"
+        "options_passthrough,cookie_prefix,inactivity_timeout,maximum_duration,"
+        "auth_check_interval}', true),"
+        " ('adit.oauth_module', '{account_id,edge_id,route_id}', false),"
+        " ('adit.mutual_tls_module', '{enabled,certificate_authority_ids}', true),"
+        " ('adit.mutual_tls_module', '{account_id,edge_id}', false)) AS g (name, columns,"
+        " is_missing) JOIN t USING (name), unnest(g.columns) AS c (name)"
+        " WHERE has_column_privilege(t.oid, c.name, 'UPDATE') <> g.is_missing"
+        " GROUP BY g.name, g.is_missing)"
         " SELECT g.name || ': ' || g.privilege, true FROM (VALUES"
         " ('adit.migration', 'SELECT'), ('adit.principal', 'SELECT'), ('adit.api_key', 'SELECT'),"
         " ('adit.ssh_credential', 'SELECT'), ('adit.ssh_credential', 'INSERT'),"
         " ('adit.ssh_credential', 'DELETE'), ('adit.oauth_module', 'SELECT'),"
-        " ('adit.oauth_module', 'INSERT'), ('adit.oauth_module', 'UPDATE'),"
-        " ('adit.oauth_module', 'DELETE'), ('adit.mutual_tls_module', 'SELECT'),"
-        " ('adit.mutual_tls_module', 'INSERT'), ('adit.mutual_tls_module', 'UPDATE'),"
+        " ('adit.oauth_module', 'INSERT'), ('adit.oauth_module', 'DELETE'),"
+        " ('adit.mutual_tls_module', 'SELECT'), ('adit.mutual_tls_module', 'INSERT'),"
         " ('adit.mutual_tls_module', 'DELETE'), ('adit.idempotency_key', 'SELECT'),"
         " ('adit.idempotency_key', 'INSERT'), ('adit.idempotency_key', 'DELETE')) AS g (name, "
         "privilege) JOIN t USING (name)"
         " WHERE NOT has_table_privilege(t.oid, g.privilege)"
-        " UNION ALL SELECT 'adit.ssh_credential: UPDATE of ' || g.name, true"
-        " FROM (VALUES ('description'), ('metadata'), ('acl')) AS g (name), t"
-        " WHERE t.name = 'adit.ssh_credential' AND NOT has_column_privilege(t.oid, g.name, "
-        "'UPDATE')"
+        " UNION ALL SELECT u.name || ': UPDATE of ' || u.columns, u.is_missing FROM u"
         " UNION ALL SELECT 'adit.' || p.proname || '(): EXECUTE', true FROM pg_proc AS p"
         " WHERE p.pronamespace = (SELECT n.oid FROM pg_namespace AS n WHERE n.nspname = 'adit')"
         " AND p.proname IN ('new_revision', 'is_rekeying') AND NOT has_function_privilege(p.oid, "
@@ -66,18 +77,21 @@ static const struct pg_statement grants_statement = {
 
 static const struct pg_statement responder_statement = {
     .name = "schema_responder",
+    .types = PG_BOOL,
     .sql = "SELECT EXISTS (SELECT FROM pg_roles AS r WHERE r.rolname = 'adit_responder'"
            " AND has_schema_privilege(r.oid, 'adit', 'USAGE'))",
 };
 
 static const struct pg_statement server_statement = {
     .name = "schema_server",
+    .types = PG_TEXT,
     .sql = "SELECT current_setting('server_version_num')",
 };
 
 /* Whoever has been in a transaction with our tables, or in a migration, for longest. */
 static const struct pg_statement holder_statement = {
     .name = "schema_holder",
+    .types = PG_TEXT,
     .sql = "SELECT format('process %s (%s) of %s%s', a.pid,"
            " coalesce(nullif(a.application_name, ''), a.backend_type, 'unknown'),"
            " coalesce(a.usename, 'the server'),"
@@ -94,6 +108,7 @@ static const struct pg_statement holder_statement = {
 
 static const struct pg_statement clock_statement = {
     .name = "schema_clock",
+    .types = PG_BIGINT,
     .sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint",
 };
 

@@ -4,12 +4,14 @@
 
 #include "store/caller.h"
 
-/* How often a request tries to claim an Idempotency-Key that others claim and give up. */
-#define MAX_CLAIMS 4
+/* How often a request tries to create: others may claim its Idempotency-Key and give it up, and the
+ * identifier's time may be wrong. */
+#define MAX_TRIES 4
 
 /* In the order of enum column, behind the caller's. */
 #define COLUMNS                                                                                    \
     "c.id, c.created_at, c.description, c.metadata, c.public_key, c.acl, c.owner_id, c.revision"
+#define TYPES PG_TEXT PG_TIME PG_TEXT PG_TEXT PG_TEXT PG_TEXTS PG_TEXT PG_BIGINT
 
 enum column {
     COLUMN_ID = CALLER_N_COLUMNS,
@@ -27,6 +29,7 @@ enum column {
 enum create_column {
     COLUMN_MAY_OWN = N_COLUMNS,
     COLUMN_OWNER_IS_THERE,
+    COLUMN_NOW,
     COLUMN_SAME_REQUEST,
     COLUMN_BASE_URL
 };
@@ -36,7 +39,9 @@ enum delete_column { COLUMN_DELETED_ID = CALLER_N_COLUMNS, COLUMN_LEFT_THERE };
 /* A place in the order of identifiers behind all of them: 0x7F follows '~'. */
 #define AFTER_ALL "\x7F"
 
-/* Whoever is no admin may only name itself; an admin anybody of the account. */
+/* Whoever is no admin may only name itself; an admin anybody of the account.  $11 is the time in
+ * the identifier: a session that has lasted for days, or whose server's clock was set, may be wrong
+ * about it. */
 #define OWNER_CTE                                                                                  \
     ", owner AS MATERIALIZED ("                                                                    \
     "SELECT caller.account_id, caller.read_only, caller.id, caller.principal_id,"                  \
@@ -45,11 +50,17 @@ enum delete_column { COLUMN_DELETED_ID = CALLER_N_COLUMNS, COLUMN_LEFT_THERE };
     " OR (SELECT p.is_admin FROM adit.principal AS p WHERE p.account_id = caller.account_id"       \
     " AND p.id = caller.principal_id) AS may_own,"                                                 \
     " $4::text IS NULL OR EXISTS (SELECT FROM adit.principal AS p"                                 \
-    " WHERE p.account_id = caller.account_id AND p.id = $4::text COLLATE \"C\") AS is_there"       \
-    " FROM caller)"
+    " WHERE p.account_id = caller.account_id AND p.id = $4::text COLLATE \"C\") AS is_there,"      \
+    " $11::bigint - extract(epoch FROM pg_catalog.now()) * 1000 BETWEEN -1000 AND 1000"            \
+    " AS is_timely FROM caller)"
+
+#define MAY_CREATE CALLER_MAY_WRITE " AND owner.may_own AND owner.is_there AND owner.is_timely"
+#define OWNER_COLUMNS "owner.may_own, owner.is_there, pg_catalog.clock_timestamp()"
+#define OWNER_TYPES PG_BOOL PG_BOOL PG_TIME
 
 static const struct pg_statement create_statement = {
     .name = "ssh_credential_create",
+    .types = CALLER_TYPES TYPES OWNER_TYPES,
     .writes = true,
     .on_unique = ERR_PUBLIC_KEY_EXISTS,
     .sql = CALLER_CTE OWNER_CTE
@@ -59,9 +70,9 @@ static const struct pg_statement create_statement = {
     " SELECT owner.account_id, $3::text, owner.owner_id, $5::text, $6::text, $7::text,"
     " coalesce($8::text, ''), coalesce($9::text, ''), coalesce($10::text[], '{}')"
     " FROM caller JOIN owner USING (account_id)"
-    " WHERE " CALLER_MAY_WRITE " AND owner.may_own AND owner.is_there"
-    " RETURNING " COLUMNS ") SELECT " CALLER_COLUMNS_OF(
-        "owner") ", " COLUMNS ", owner.may_own, owner.is_there FROM owner LEFT JOIN c ON true",
+    " WHERE " MAY_CREATE " RETURNING " COLUMNS
+    ") SELECT " CALLER_COLUMNS_OF("owner") ", " COLUMNS ", " OWNER_COLUMNS
+                                           " FROM owner LEFT JOIN c ON true",
 };
 
 /* The same under an Idempotency-Key.  Of several at a time, one claims the key; the others wait for
@@ -69,21 +80,21 @@ static const struct pg_statement create_statement = {
  * run again. */
 static const struct pg_statement create_once_statement = {
     .name = "ssh_credential_create_once",
+    .types = CALLER_TYPES TYPES OWNER_TYPES PG_BOOL PG_TEXT,
     .writes = true,
     .on_unique = ERR_PUBLIC_KEY_EXISTS,
     .sql = CALLER_CTE OWNER_CTE
     ", earlier AS MATERIALIZED ("
     "SELECT i.* FROM owner JOIN adit.idempotency_key AS i ON i.account_id = owner.account_id"
-    " AND i.principal_id = owner.principal_id AND i.key = $11::text COLLATE \"C\""
+    " AND i.principal_id = owner.principal_id AND i.key = $12::text COLLATE \"C\""
     "), claim AS ("
     "INSERT INTO adit.idempotency_key AS i (account_id, principal_id, key, request_digest,"
     " base_url, id, revision, owner_id, description, metadata, acl, public_key)"
-    " SELECT owner.account_id, owner.principal_id, $11::text, $12::bytea, $13::text, $3::text,"
+    " SELECT owner.account_id, owner.principal_id, $12::text, $13::bytea, $14::text, $3::text,"
     " adit.new_revision(), owner.owner_id, coalesce($8::text, ''),"
     " coalesce($9::text, ''), coalesce($10::text[], '{}'), $5::text"
     " FROM caller JOIN owner USING (account_id)"
-    " WHERE " CALLER_MAY_WRITE " AND owner.may_own AND owner.is_there"
-    " AND NOT EXISTS (SELECT FROM earlier)"
+    " WHERE " MAY_CREATE " AND NOT EXISTS (SELECT FROM earlier)"
     " ON CONFLICT DO NOTHING RETURNING i.*"
     "), made AS ("
     "INSERT INTO adit.ssh_credential (account_id, id, owner_id, public_key, key_type, fingerprint,"
@@ -92,12 +103,13 @@ static const struct pg_statement create_once_statement = {
     " i.metadata, i.acl, i.created_at, i.revision FROM claim AS i"
     "), c AS (SELECT * FROM claim UNION ALL SELECT * FROM earlier)"
     " SELECT " CALLER_COLUMNS_OF(
-        "owner") ", " COLUMNS ", owner.may_own, owner.is_there,"
-                 " c.request_digest = $12::bytea, c.base_url FROM owner LEFT JOIN c ON true",
+        "owner") ", " COLUMNS ", " OWNER_COLUMNS ","
+                 " c.request_digest = $13::bytea, c.base_url FROM owner LEFT JOIN c ON true",
 };
 
 static const struct pg_statement get_statement = {
     .name = "ssh_credential_get",
+    .types = CALLER_TYPES TYPES,
     .is_short = true,
     .sql = "SELECT " CALLER_COLUMNS_OF(
         "k") ", " COLUMNS " FROM adit.api_key AS k"
@@ -112,6 +124,7 @@ static const struct pg_statement get_statement = {
 
 static const struct pg_statement update_statement = {
     .name = "ssh_credential_update",
+    .types = CALLER_TYPES TYPES PG_BOOL,
     .writes = true,
     .sql = CALLER_CTE
     ", c AS ("
@@ -125,6 +138,7 @@ static const struct pg_statement update_statement = {
 
 static const struct pg_statement delete_statement = {
     .name = "ssh_credential_delete",
+    .types = CALLER_TYPES PG_TEXT PG_BOOL,
     .writes = true,
     .sql = CALLER_CTE
     ", c AS ("
@@ -136,7 +150,6 @@ static const struct pg_statement delete_statement = {
                                                             " FROM caller LEFT JOIN c ON true",
 };
 
-/* A condition that always compares, for the generic plan to walk the index from the right place. */
 /* A page goes no further than a credential in front of which there are $4 bytes already.  What is
  * measured is what is sent, and little of it has to be read from where large values are kept. */
 #define BYTES_BEFORE                                                                               \
@@ -145,8 +158,10 @@ static const struct pg_statement delete_statement = {
     " THEN pg_catalog.pg_column_size(c.acl) ELSE octet_length(pg_catalog.array_send(c.acl)) END)"  \
     " OVER (ORDER BY c.id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
 
+/* A condition that always compares, for the generic plan to walk the index from the right place. */
 static const struct pg_statement list_statement = {
     .name = "ssh_credential_list",
+    .types = CALLER_TYPES TYPES,
     .sql = "SELECT " CALLER_COLUMNS_OF(
         "k") ", " COLUMNS " FROM adit.api_key AS k"
              " LEFT JOIN LATERAL (SELECT * FROM (SELECT c.*, " BYTES_BEFORE " AS before"
@@ -223,13 +238,19 @@ static bool owner_refused(bool may_own, struct error *err)
     return error_field(err, code, "owner_id", "%s", error_row(code)->text);
 }
 
-static void add_create_params(struct pg_params *params, const struct caller *caller, const char *id,
-                              const struct ssh_credential_input *input, struct arena *arena)
+struct new_id {
+    char id[IDENT_SIZE];
+    int64_t ms; /* the time in it */
+};
+
+static void add_create_params(struct pg_params *params, const struct caller *caller,
+                              const struct new_id *id, const struct ssh_credential_input *input,
+                              struct arena *arena)
 {
     const struct once *once = &caller->once;
 
     caller_write_params(params, caller);
-    pg_add_text(params, text_of(id));
+    pg_add_text(params, text_of(id->id));
     pg_add_text(params, input->owner_id);
     pg_add_text(params, input->public_key);
     pg_add_text(params, text_of(input->parsed_key.type));
@@ -237,6 +258,7 @@ static void add_create_params(struct pg_params *params, const struct caller *cal
     pg_add_text(params, input->description);
     pg_add_text(params, input->metadata);
     pg_add_texts(params, input->acl, arena);
+    pg_add_int(params, id->ms);
     if (!once->key.s)
         return;
     pg_add_text(params, once->key);
@@ -258,40 +280,45 @@ static bool read_created(struct pg_result *result, const struct once *once, stru
     return false;
 }
 
-/* Whether another request with the same Idempotency-Key was faster.  It may also come to nothing.
- */
-static bool lost_claim(const struct pg_result *result, const struct once *once)
+/* Whether nothing was created and another try may do it: another request with the same
+ * Idempotency-Key was faster, which may come to nothing, or the identifier's time was wrong. */
+static bool may_try_again(const struct pg_result *result)
 {
-    return once->key.s && pg_is_null(result, 0, COLUMN_ID) && pg_bool(result, 0, COLUMN_MAY_OWN) &&
+    return pg_is_null(result, 0, COLUMN_ID) && pg_bool(result, 0, COLUMN_MAY_OWN) &&
            pg_bool(result, 0, COLUMN_OWNER_IS_THERE);
 }
 
-bool store_ssh_credential_create(struct store *store, const struct caller *caller, const char *id,
+bool store_ssh_credential_create(struct store *store, const struct caller *caller,
                                  const struct ssh_credential_input *input, struct arena *arena,
                                  struct ssh_credential_list *list, struct error *err)
 {
     const struct once *once = &caller->once;
-    struct pg_params params;
 
-    add_create_params(&params, caller, id, input, arena);
-    for (int attempt = 0; attempt < MAX_CLAIMS; attempt++) {
+    for (int n_tries = 0; n_tries < MAX_TRIES; n_tries++) {
+        struct pg_params params;
         struct pg_result *result;
+        struct new_id id;
 
+        if (!store_make_ident(store->pg, IDENT_CREDENTIAL, id.id, &id.ms, err))
+            return false;
+        add_create_params(&params, caller, &id, input, arena);
         if (!caller_run(store, once->key.s ? &create_once_statement : &create_statement, caller,
                         &params, &result, err))
             return false;
-        if (!lost_claim(result, once)) {
+        pg_note_time(store->pg, pg_time_us(result, 0, COLUMN_NOW));
+        if (!may_try_again(result)) {
             bool ok = read_created(result, once, arena, list, err);
 
             if (ok && once->key.s) {
                 list->base_url = pg_text(list->result, 0, COLUMN_BASE_URL);
-                list->is_replay = !text_eq(list->items[0].id, text_of(id));
+                list->is_replay = !text_eq(list->items[0].id, text_of(id.id));
             }
             return ok;
         }
         pg_result_free(result);
     }
-    return error_cause(err, ERR_DATABASE_TIMEOUT, "idempotency key: claimed again and again");
+    return error_cause(err, ERR_DATABASE_TIMEOUT, "ssh credential: %d tries created nothing",
+                       MAX_TRIES);
 }
 
 bool store_ssh_credential_get(struct store *store, const struct caller *caller, struct text id,

@@ -19,10 +19,10 @@ struct ssh_credential_list {
 
 void ssh_credential_list_free(struct ssh_credential_list *list);
 
-/* Stores a new credential under the identifier given.  list holds it, or what the first request
- * with the same Idempotency-Key stored.  ERR_NOT_ADMIN, ERR_OWNER_UNKNOWN, ERR_PUBLIC_KEY_EXISTS,
- * ERR_IDEMPOTENCY_KEY_REUSED. */
-bool store_ssh_credential_create(struct store *store, const struct caller *caller, const char *id,
+/* Stores a new credential under a new identifier, whose time is within a second of its created_at.
+ * list holds it, or what the first request with the same Idempotency-Key stored.  ERR_NOT_ADMIN,
+ * ERR_OWNER_UNKNOWN, ERR_PUBLIC_KEY_EXISTS, ERR_IDEMPOTENCY_KEY_REUSED. */
+bool store_ssh_credential_create(struct store *store, const struct caller *caller,
                                  const struct ssh_credential_input *input, struct arena *arena,
                                  struct ssh_credential_list *list, struct error *err);
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/ident.h"
 #include "store/caller.h"
 #include "store/migrations.h"
 
@@ -23,12 +22,14 @@ struct account_hints {
 
 static const struct pg_statement authenticate_statement = {
     .name = "authenticate",
+    .types = CALLER_TYPES,
     .is_short = true,
     .sql = "SELECT " CALLER_COLUMNS_OF("k") " FROM adit.api_key AS k WHERE " CALLER_KEY_IS_GOOD,
 };
 
 static const struct pg_statement ready_statement = {
     .name = "ready",
+    .types = PG_BOOL PG_INTEGER,
     .sql = "SELECT pg_catalog.current_setting('transaction_read_only') = 'on',"
            " (SELECT max(m.version) FROM adit.migration AS m)",
 };
@@ -56,6 +57,19 @@ void store_free(struct store *store)
     crypt_hasher_free(store->hasher);
     free(store->hints);
     free(store);
+}
+
+bool store_make_ident(struct pg *pg, const char *prefix, char id[IDENT_SIZE], int64_t *ms,
+                      struct error *err)
+{
+    int64_t now_ms;
+
+    if (!pg_clock(pg, &now_ms, err))
+        return false;
+    if (ms)
+        *ms = now_ms;
+    return ident_make(id, prefix, now_ms) ||
+           error_cause(err, ERR_INTERNAL, "the system has no random numbers");
 }
 
 bool store_caller(const struct store *store, struct text key, struct caller *caller,

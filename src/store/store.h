@@ -41,6 +41,11 @@ struct store;
 struct store *store_new(struct pg *pg, struct keyring *keyring);
 void store_free(struct store *store);
 
+/* Makes an identifier at the time that the database's clock shows, whatever the host's does.  Sets
+ * *ms to that time, unless ms is NULL.  Returns false as pg_clock(), or with ERR_INTERNAL. */
+bool store_make_ident(struct pg *pg, const char *prefix, char id[IDENT_SIZE], int64_t *ms,
+                      struct error *err);
+
 /* Fills in the digest of an API key, and nothing else.  Returns false with ERR_OUT_OF_MEMORY. */
 bool store_caller(const struct store *store, struct text key, struct caller *caller,
                   struct error *err);

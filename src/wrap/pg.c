@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "wrap/pg_connect.h"
+#include "wrap/pg_failure.h"
 #include "wrap/pg_pipeline.h"
 #include "wrap/pg_session.h"
 
@@ -60,6 +61,9 @@ struct pg {
     enum error_code refused_with; /* what the last try to connect failed with */
     int64_t shed_until_ms;
     int64_t last_run_ms;
+    int64_t sent_us;      /* when the latest statement was sent */
+    bool knows_clock;     /* a session has told the time: */
+    int64_t ahead_us;     /* the database's clock shows so much more than the steady one */
     bool is_unreplicated; /* the server has committed without its standby */
     struct pg_prepared prepared;
     int n_lost_names;
@@ -125,55 +129,7 @@ bool pg_conninfo_valid(const char *conninfo)
     return options != NULL;
 }
 
-/* ---- telling failures apart ---- */
-
-static bool is_class(const char *state, const char *class)
-{
-    return strncmp(state, class, 2) == 0;
-}
-
-static bool is_one_of(const char *state, const char *states)
-{
-    return strlen(state) == 5 && strstr(states, state) != NULL;
-}
-
-static enum error_code code_of(const char *state, const struct pg_statement *statement)
-{
-    if (strcmp(state, "23505") == 0 && statement && statement->on_unique != ERR_NONE)
-        return statement->on_unique;
-    /* Beside a standby's: a disk without room, and a queue of notifications without (54000, which a
-     * listener that reads nothing fills). */
-    if (is_one_of(state, "25006 53100 54000"))
-        return ERR_DATABASE_READ_ONLY;
-    if (is_one_of(state, "57014 55P03"))
-        return ERR_DATABASE_TIMEOUT;
-    if (is_one_of(state, "42P01 42703 42883 3F000"))
-        return ERR_SCHEMA_MISMATCH;
-    if (!state[0] || is_class(state, "08") || is_class(state, "53") || is_class(state, "54") ||
-        is_class(state, "57") || is_class(state, "58") || is_one_of(state, "40001 40P01"))
-        return ERR_DATABASE_UNAVAILABLE;
-    return ERR_INTERNAL;
-}
-
-/* Only the primary message goes to the log: DETAIL quotes rows.  A result that libpq made itself
- * has none; the first line of its text is that. */
-static void describe(struct error *err, enum error_code code, const PGresult *result)
-{
-    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-    const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-
-    if (!message)
-        message = PQresultErrorMessage(result);
-    error_cause(err, code, "database: %s %.*s", state ? state : "-", (int)strcspn(message, "\n"),
-                message);
-}
-
-/* Returns whether libpq itself lacked memory, which says nothing about the server. */
-static bool is_own_memory(const char *message)
-{
-    return !strstr(message, "FATAL") &&
-           (strstr(message, "out of memory") || strstr(message, "Memory allocation failure"));
-}
+/* ---- answers ---- */
 
 static enum outcome judge(struct pg *pg, const PGresult *result,
                           const struct pg_statement *statement, struct error *err)
@@ -185,23 +141,22 @@ static enum outcome judge(struct pg *pg, const PGresult *result,
         return DONE;
     if (!state)
         state = "";
-    describe(err, code_of(state, statement), result);
+    pg_describe(err, result, statement);
     /* The server ends the session with these; libpq may not have seen the end of it yet. */
-    if (!state[0] || is_class(state, "08") || is_one_of(state, "57P01 57P02 57P03 57P05"))
+    if (!state[0] || pg_state_has_class(state, "08") ||
+        pg_state_is_one_of(state, "57P01 57P02 57P03 57P05"))
         return LOST;
     if (strcmp(state, "26000") == 0) {
         pg->prepared.n = 0;
         pg->n_lost_names++;
         return NO_EFFECT;
     }
-    if (is_one_of(state, "25006 0A000")) {
+    if (pg_state_is_one_of(state, "25006 0A000")) {
         disconnect(pg);
         return NO_EFFECT;
     }
-    return is_one_of(state, "40001 40P01") ? NO_EFFECT : FAILED;
+    return pg_state_is_one_of(state, "40001 40P01") ? NO_EFFECT : FAILED;
 }
-
-/* ---- answers ---- */
 
 /* Takes the answers to what was sent, keeps the last and judges the worst.  A connection that did
  * not answer is closed, also where it ended without any result. */
@@ -272,10 +227,26 @@ static bool cannot_connect(struct pg *pg, const char *reason, struct error *err)
 
     pg->refused_with = read_only ? ERR_DATABASE_READ_ONLY : ERR_DATABASE_UNAVAILABLE;
     error_cause(err, pg->refused_with, "database: cannot connect: %s", reason);
-    if (!is_own_memory(reason))
+    if (!pg_is_own_memory(reason))
         back_off(pg);
     disconnect(pg);
     return false;
+}
+
+/* The database read its clock after the statement was sent, and before now.  The host's clock is
+ * believed as far as that proves nothing else: where it is right, all workers make identifiers by
+ * the very same clock. */
+void pg_note_time(struct pg *pg, int64_t database_us)
+{
+    int64_t now_us = clock_steady_us();
+
+    if (!pg->knows_clock)
+        pg->ahead_us = clock_wall_us() - now_us;
+    if (pg->ahead_us < database_us - now_us)
+        pg->ahead_us = database_us - now_us;
+    if (pg->ahead_us > database_us - pg->sent_us)
+        pg->ahead_us = database_us - pg->sent_us;
+    pg->knows_clock = true;
 }
 
 /* A pooler hands out other sessions than those that it speaks of. */
@@ -285,8 +256,10 @@ static void note_session(struct pg *pg, const PGresult *result)
 
     if (PQntuples(result) != 1)
         return;
-    started = PQgetvalue(result, 0, 1);
-    if (strtol(PQgetvalue(result, 0, 0), NULL, 10) != PQbackendPID(pg->conn) ||
+    pg->knows_clock = false; /* it may be another server's */
+    pg_note_time(pg, strtoll(PQgetvalue(result, 0, 0), NULL, 10));
+    started = PQgetvalue(result, 0, 2);
+    if (strtol(PQgetvalue(result, 0, 1), NULL, 10) != PQbackendPID(pg->conn) ||
         strspn(started, "0123456789.") != strlen(started))
         return;
     pg->session.pid = PQbackendPID(pg->conn);
@@ -297,6 +270,7 @@ static bool set_up(struct pg *pg, int64_t deadline_ms, struct error *err)
 {
     PGresult *result;
 
+    pg->sent_us = clock_steady_us();
     PQsetNoticeReceiver(pg->conn, note_notice, pg);
     if (PQsetnonblocking(pg->conn, 1) != 0 || !PQsendQuery(pg->conn, pg_setup_sql))
         return cannot_connect(pg, PQerrorMessage(pg->conn), err);
@@ -304,7 +278,7 @@ static bool set_up(struct pg *pg, int64_t deadline_ms, struct error *err)
                 err) != DONE) {
         disconnect(pg);
         pg->refused_with = err->code;
-        if (!is_own_memory(err->cause))
+        if (!pg_is_own_memory(err->cause))
             back_off(pg);
         return false;
     }
@@ -393,10 +367,12 @@ static bool ensure_connected(struct pg *pg, bool looks_ahead, int64_t deadline_m
 static enum outcome prepare(struct pg *pg, const struct pg_statement *statement,
                             int64_t deadline_ms, struct error *err)
 {
+    char name[PG_NAME_SIZE];
     PGresult *result;
     enum outcome outcome;
 
-    if (!PQsendPrepare(pg->conn, statement->name, statement->sql, 0, NULL))
+    pg_make_name(name, statement);
+    if (!PQsendPrepare(pg->conn, name, statement->sql, 0, NULL))
         return not_sent(pg, err);
     outcome = collect(pg, statement, deadline_ms, &result, err);
     PQclear(result);
@@ -405,8 +381,23 @@ static enum outcome prepare(struct pg *pg, const struct pg_statement *statement,
     if (outcome == FAILED && strstr(err->cause, " 42P05 "))
         outcome = DONE; /* another client of the same pooled session has prepared it */
     if (outcome == DONE)
-        pg_note_prepared(&pg->prepared, statement);
+        pg_note_prepared(&pg->prepared, statement, name);
     return outcome;
+}
+
+/* Takes what a statement answered, where it is what the statement declares. */
+static enum outcome collect_rows(struct pg *pg, const struct pg_statement *statement,
+                                 int64_t deadline_ms, PGresult **rows, struct error *err)
+{
+    enum outcome outcome = collect(pg, statement, deadline_ms, rows, err);
+
+    if (outcome != DONE || pg_has_types(*rows, statement))
+        return outcome;
+    PQclear(*rows);
+    *rows = NULL;
+    error_cause(err, ERR_SCHEMA_MISMATCH,
+                "database: %s returned other columns than those that it declares", statement->name);
+    return statement->writes ? LOST : FAILED;
 }
 
 static enum outcome run_once(struct pg *pg, const struct pg_statement *statement,
@@ -416,22 +407,23 @@ static enum outcome run_once(struct pg *pg, const struct pg_statement *statement
     bool named = pg->n_lost_names < MAX_LOST_NAMES;
     int sent;
 
-    if (named && !pg_is_prepared(&pg->prepared, statement)) {
+    if (named && !pg_prepared_name(&pg->prepared, statement)) {
         enum outcome outcome = prepare(pg, statement, deadline_ms, err);
 
         if (outcome != DONE)
             return outcome;
     }
+    pg->sent_us = clock_steady_us();
     if (named)
-        sent = PQsendQueryPrepared(pg->conn, statement->name, params->n, params->values,
-                                   params->lengths, params->formats, 1);
+        sent = PQsendQueryPrepared(pg->conn, pg_prepared_name(&pg->prepared, statement), params->n,
+                                   params->values, params->lengths, params->formats, 1);
     else
         sent = PQsendQueryParams(pg->conn, statement->sql, params->n, NULL, params->values,
                                  params->lengths, params->formats, 1);
     if (!sent)
         return not_sent(pg, err);
     pg->is_unreplicated = false;
-    return collect(pg, statement, deadline_ms, result, err);
+    return collect_rows(pg, statement, deadline_ms, result, err);
 }
 
 static bool is_done(const struct pg *pg, const struct pg_statement *statement,
@@ -525,10 +517,23 @@ static PGresult *run_alone(struct pg *pg, const struct pg_statement *statement,
     return rows;
 }
 
+static int64_t deadline_of(const struct pg *pg)
+{
+    return pg->deadline_ms ? pg->deadline_ms : clock_steady_ms() + RUN_TIMEOUT_MS;
+}
+
+bool pg_clock(struct pg *pg, int64_t *ms, struct error *err)
+{
+    if (!pg->knows_clock && !ensure_connected(pg, false, deadline_of(pg), err))
+        return false;
+    *ms = (clock_steady_us() + pg->ahead_us) / 1000;
+    return pg->knows_clock || error_cause(err, ERR_INTERNAL, "database: it tells no time");
+}
+
 bool pg_run(struct pg *pg, const struct pg_statement *statement, const struct pg_params *params,
             struct pg_result **result, struct error *err)
 {
-    int64_t deadline_ms = pg->deadline_ms ? pg->deadline_ms : clock_steady_ms() + RUN_TIMEOUT_MS;
+    int64_t deadline_ms = deadline_of(pg);
     PGresult *rows = NULL;
 
     *result = NULL;

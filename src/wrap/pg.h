@@ -14,12 +14,23 @@
 struct pg;
 struct pg_result;
 
+/* Types of columns. */
+#define PG_BOOL "b"
+#define PG_SMALLINT "s"
+#define PG_INTEGER "i"
+#define PG_BIGINT "l"
+#define PG_TEXT "t"
+#define PG_TEXTS "T" /* text[] */
+#define PG_BYTEA "x"
+#define PG_TIME "z" /* timestamptz */
+
 /* A prepared statement.  Constant; its address stays the same. */
 struct pg_statement {
     const char *name; /* unique within the program */
     const char *sql;
-    bool writes;   /* run once only: when its answer is lost, nobody knows what it did */
-    bool is_short; /* reads a row by its key: may share a session with others' */
+    const char *types; /* of the columns that it returns, in their order */
+    bool writes;       /* run once only: when its answer is lost, nobody knows what it did */
+    bool is_short;     /* reads a row by its key: may share a session with others' */
     enum error_code on_unique; /* what a unique violation means; ERR_NONE: a bug */
 };
 
@@ -88,9 +99,19 @@ void pg_start_request(struct pg *pg, bool (*peer_gone)(void *peer), void *peer);
  * to it that a write that was given up is not made later.  Returns true and sets *result, which
  * the caller hands to pg_result_free(), or false with *err: one of the 503 conditions,
  * ERR_CLIENT_GONE, ERR_OUT_OF_MEMORY, the statement's on_unique, or ERR_INTERNAL for what cannot
- * happen on the schema that the statement was written for. */
+ * happen on the schema that the statement was written for.  A result has the columns that the
+ * statement declares: any other is ERR_SCHEMA_MISMATCH, or ERR_OUTCOME_UNKNOWN after a write. */
 bool pg_run(struct pg *pg, const struct pg_statement *statement, const struct pg_params *params,
             struct pg_result **result, struct error *err);
+
+/* Estimates what the database's clock shows, in milliseconds since 1970: a session tells the time
+ * when it is set up, and the steady clock says how long ago that was.  Connects where there was no
+ * session yet; otherwise it costs no round trip.  Returns false with *err like pg_run(). */
+bool pg_clock(struct pg *pg, int64_t *ms, struct error *err);
+
+/* Corrects that estimate by what the database's clock showed while the latest statement ran, in
+ * microseconds since 1970. */
+void pg_note_time(struct pg *pg, int64_t database_us);
 
 /* Runs SQL without parameters, of several statements if need be, with a deadline of its own and
  * never a second time.  Returns false with *err, like pg_run(); a transaction that it began may be
@@ -108,7 +129,8 @@ int pg_rows(const struct pg_result *result);
 struct text pg_text(const struct pg_result *result, int row, int column);
 bool pg_bool(const struct pg_result *result, int row, int column);
 int64_t pg_int(const struct pg_result *result, int row, int column);
-int64_t pg_time(const struct pg_result *result, int row, int column); /* seconds since 1970 */
+int64_t pg_time(const struct pg_result *result, int row, int column);    /* seconds since 1970 */
+int64_t pg_time_us(const struct pg_result *result, int row, int column); /* microseconds */
 const unsigned char *pg_bytes(const struct pg_result *result, int row, int column, size_t *len);
 bool pg_is_null(const struct pg_result *result, int row, int column);
 

@@ -152,15 +152,19 @@ static bool send_one(struct pg_pipeline *pipeline, struct run *run)
 {
     const struct pg_statement *statement = run->statement;
     const struct pg_params *params = run->params;
+    const char *name = pg_prepared_name(&pipeline->prepared, statement);
+    char new_name[PG_NAME_SIZE];
 
-    run->prepares = !pg_is_prepared(&pipeline->prepared, statement);
-    if (run->prepares) {
-        if (!PQsendPrepare(pipeline->conn, statement->name, statement->sql, 0, NULL))
+    run->prepares = !name;
+    if (!name) {
+        pg_make_name(new_name, statement);
+        name = new_name;
+        if (!PQsendPrepare(pipeline->conn, name, statement->sql, 0, NULL))
             return false;
-        pg_note_prepared(&pipeline->prepared, statement);
+        pg_note_prepared(&pipeline->prepared, statement, name);
     }
-    return PQsendQueryPrepared(pipeline->conn, statement->name, params->n, params->values,
-                               params->lengths, params->formats, 1);
+    return PQsendQueryPrepared(pipeline->conn, name, params->n, params->values, params->lengths,
+                               params->formats, 1);
 }
 
 /* Nobody waits until a socket takes it: it is less than any of them takes at once. */
@@ -195,7 +199,8 @@ static bool take(struct pg_pipeline *pipeline, PGresult *result)
         run->prepares = false;
         return true;
     }
-    if (status == PGRES_TUPLES_OK && !run->prepares && !run->has_answer) {
+    if (status == PGRES_TUPLES_OK && !run->prepares && !run->has_answer &&
+        pg_has_types(result, run->statement)) {
         run->has_answer = true;
         run->rows = result;
         return true;

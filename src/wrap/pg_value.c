@@ -175,14 +175,23 @@ int64_t pg_int(const struct pg_result *result, int row, int column)
     return bytes && len <= 8 ? big_endian(bytes, len) : 0;
 }
 
-/* A timestamptz is microseconds since 2000-01-01T00:00:00Z. */
-int64_t pg_time(const struct pg_result *result, int row, int column)
+/* A timestamptz is microseconds since 2000-01-01T00:00:00Z.  Returns it in units of so many. */
+static int64_t time_in(const struct pg_result *result, int row, int column, int64_t unit)
 {
-    const int64_t unit = 1000000;
-    const int64_t year_2000 = 946684800;
+    const int64_t year_2000 = 946684800000000;
     int64_t time = pg_int(result, row, column);
 
-    return year_2000 + (time >= 0 ? time : time - unit + 1) / unit;
+    return year_2000 / unit + (time >= 0 ? time : time - unit + 1) / unit;
+}
+
+int64_t pg_time(const struct pg_result *result, int row, int column)
+{
+    return time_in(result, row, column, 1000000);
+}
+
+int64_t pg_time_us(const struct pg_result *result, int row, int column)
+{
+    return time_in(result, row, column, 1);
 }
 
 bool pg_bool(const struct pg_result *result, int row, int column)

@@ -70,6 +70,30 @@ class Audit(Case):
         self.assertNotIn("client_secret_sealed", text)
         self.assertIn("client_secret_key_id", text)
 
+    def test_which_columns_changed(self):
+        def module(secret, **more):
+            return {"provider": {"provider_a": {"client_id": "app", "client_secret": secret}},
+                    **more}
+        for body in (module(SECRET), module("another secret"),
+                     module("another secret", cookie_prefix="c.", maximum_duration=1), {}):
+            self.assert_ok(self.client.put(OAUTH, body))
+        self.assert_ok(self.client.delete(OAUTH), 204)
+        self.assertEqual([event["changed"] for event in self.changes()], [
+            None, ["client_secret"], ["client_secret", "cookie_prefix", "maximum_duration"],
+            ["client_id", "client_secret", "client_secret_key_id", "cookie_prefix",
+             "maximum_duration", "provider"], None])
+        path = "/ssh_credentials/" + self.client.post("/ssh_credentials",
+                                                      samples.credential()).json["id"]
+        self.assert_ok(self.client.patch(path, {"metadata": "m", "acl": ["*"], "description": ""}))
+        self.stack.psql("UPDATE adit.principal SET name = 'n', is_admin = NOT is_admin"
+                        " WHERE account_id = '%s'" % self.account.id)
+        self.assertEqual(self.changes()[-1]["changed"], ["acl", "metadata"])
+        self.assertEqual(self.events("a.event = 'principal_updated'")[-1]["changed"],
+                         ["is_admin", "name"])
+        text = json.dumps(self.events())
+        for hidden in SECRET, "another secret", "client_secret_sealed":
+            self.assertNotIn(hidden, text)
+
     def test_what_changes_nothing_leaves_nothing(self):
         made = self.client.post("/ssh_credentials", {"public_key": samples.ED25519}).json
         path = "/ssh_credentials/" + made["id"]
@@ -117,18 +141,21 @@ class Audit(Case):
     def test_rekeying_hides_nothing(self):
         """A session that says that it seals anew, as anybody's may, and does something else."""
         body = {"provider": {"provider_a": {"client_id": "app", "client_secret": SECRET}}}
-        for change, event, is_seen in (
-                ("enabled = NOT enabled", "updated", True),
-                ("client_secret_key_id = 'k', email_domains = '{evil.example}'", "updated", True),
-                ("client_secret_sealed = client_secret_sealed || 'x'", "updated", True),
+        for change, event, is_seen, changed in (
+                ("enabled = NOT enabled", "updated", True, ["enabled"]),
+                ("client_secret_key_id = 'k', email_domains = '{evil.example}'", "updated", True,
+                 ["client_secret_key_id", "email_domains"]),
+                ("client_secret_sealed = client_secret_sealed || 'x'", "updated", True,
+                 ["client_secret"]),
                 ("client_secret_sealed = client_secret_sealed || 'x', client_secret_key_id = 'k'",
-                 "rekeyed", False)):
+                 "rekeyed", False, ["client_secret_key_id"])):
             with self.subTest(change):
                 etag = self.client.put(OAUTH, body).header("ETag")
                 self.stack.psql("BEGIN; SET LOCAL adit.rekey = 'on'; UPDATE adit.oauth_module SET"
                                 " %s WHERE account_id = '%s'; COMMIT" % (change, self.account.id),
                                 user="adit")
-                self.assertEqual(self.changes()[-1]["event"], "oauth_module_" + event)
+                self.assertEqual((self.changes()[-1]["event"], self.changes()[-1]["changed"]),
+                                 ("oauth_module_" + event, changed))
                 self.assertEqual(self.stack.psql(
                     "SELECT revision FROM adit.oauth_module WHERE account_id = '%s'"
                     % self.account.id) != etag.strip('"'), is_seen)

@@ -91,14 +91,31 @@ class Role(Case):
             " GROUP BY 1 ORDER BY 1")
         self.assertEqual(rows.splitlines(), [
             "api_key|SELECT", "idempotency_key|DELETE,INSERT,SELECT", "migration|SELECT",
-            "mutual_tls_module|DELETE,INSERT,SELECT,UPDATE",
-            "oauth_module|DELETE,INSERT,SELECT,UPDATE", "principal|SELECT",
-            "ssh_credential|DELETE,INSERT,SELECT"])
-        self.assertEqual(self.stack.psql(
-            "SELECT string_agg(column_name, ',' ORDER BY column_name)"
+            "mutual_tls_module|DELETE,INSERT,SELECT", "oauth_module|DELETE,INSERT,SELECT",
+            "principal|SELECT", "ssh_credential|DELETE,INSERT,SELECT"])
+        rows = self.stack.psql(
+            "SELECT table_name, string_agg(column_name, ',' ORDER BY column_name)"
             " FROM information_schema.column_privileges WHERE grantee = 'adit_responder'"
-            " AND table_name = 'ssh_credential' AND privilege_type = 'UPDATE'"),
-            "acl,description,metadata")
+            " AND privilege_type = 'UPDATE' GROUP BY 1 ORDER BY 1")
+        self.assertEqual(rows.splitlines(), [
+            "mutual_tls_module|certificate_authority_ids,enabled",
+            "oauth_module|auth_check_interval,client_id,client_secret_key_id,client_secret_sealed,"
+            "cookie_prefix,email_addresses,email_domains,enabled,inactivity_timeout,"
+            "maximum_duration,options_passthrough,organizations,provider,scopes,teams",
+            "ssh_credential|acl,description,metadata"])
+
+    def test_keys_stay(self):
+        """No row moves to another account, edge or route."""
+        columns = self.stack.psql(
+            "SELECT c.conrelid::regclass, a.attname FROM pg_constraint AS c JOIN pg_attribute AS a"
+            " ON a.attrelid = c.conrelid AND a.attnum = ANY(c.conkey) WHERE c.contype = 'p'"
+            " AND c.connamespace = 'adit'::regnamespace").splitlines()
+        self.assertGreater(len(columns), 12)
+        for column in columns:
+            table, name = column.split("|")
+            with self.subTest(column):
+                done = self.stack.psql_run("UPDATE %s SET %s = DEFAULT" % (table, name), user="adit")
+                self.assertIn("42501", done.stderr)
 
     def test_functions_that_are_not_public(self):
         """As where ALTER DEFAULT PRIVILEGES has taken EXECUTE back from PUBLIC."""
@@ -118,6 +135,59 @@ class Role(Case):
             " AND table_schema = 'adit'"), "0")
         self.assertEqual(self.stack.psql(
             "SELECT has_schema_privilege('pg_monitor', 'adit', 'USAGE')"), "f")
+
+
+class Functions(Case):
+    """What runs in the session of whoever changes a row, a superuser's maybe, resolves no name by
+    that session's path."""
+
+    TABLES = (("ssh_credential", "description = description || 'x'"),
+              ("oauth_module", "enabled = NOT enabled"),
+              ("mutual_tls_module", "enabled = NOT enabled"), ("account", "name = name || 'x'"),
+              ("principal", "name = name || 'x'"), ("api_key", "description = description || 'x'"))
+
+    def test_paths_are_pinned(self):
+        """A function in SQL whose body was parsed when it was made resolves nothing later."""
+        rows = self.stack.psql(
+            "SELECT oid::regprocedure, prosqlbody IS NOT NULL OR coalesce("
+            "'search_path=pg_catalog, pg_temp' = ANY(proconfig), false) FROM pg_proc"
+            " WHERE pronamespace = 'adit'::regnamespace ORDER BY 1").splitlines()
+        self.assertGreaterEqual(len(rows), 4)
+        self.assertEqual([row for row in rows if not row.endswith("|t")], [])
+
+    def test_names_were_resolved_to_postgresqls(self):
+        """Conditions of triggers, bodies of functions, views, defaults and constraints."""
+        self.assertEqual(self.stack.psql(
+            "SELECT pg_describe_object(d.classid, d.objid, 0), pg_describe_object(d.refclassid,"
+            " d.refobjid, 0) FROM pg_depend AS d"
+            " LEFT JOIN pg_proc AS p ON d.refclassid = 'pg_proc'::regclass AND p.oid = d.refobjid"
+            " LEFT JOIN pg_operator AS o ON d.refclassid = 'pg_operator'::regclass"
+            " AND o.oid = d.refobjid WHERE coalesce(p.pronamespace, o.oprnamespace)"
+            " NOT IN ('pg_catalog'::regnamespace, 'adit'::regnamespace,"
+            " 'information_schema'::regnamespace)"), "")
+
+    def test_a_function_of_somebody_elses(self):
+        """Who may create in public, as everybody could up to PostgreSQL 14, makes functions that
+        fit better than PostgreSQL's own.  A superuser changes rows then."""
+        self.assert_ok(self.admin.post("/ssh_credentials", samples.credential()), 201)
+        self.assert_ok(self.admin.put("/edges/https/f/routes/f/oauth", {}))
+        self.assert_ok(self.admin.put("/edges/tls/f/mutual_tls", {}))
+        self.addCleanup(self.stack.psql, "ALTER ROLE adit NOSUPERUSER; REVOKE CREATE ON SCHEMA"
+                        " public FROM adit; DROP OWNED BY adit")
+        self.stack.psql("GRANT CREATE ON SCHEMA public TO adit")
+        for table, _ in self.TABLES:
+            self.stack.psql(
+                "CREATE FUNCTION public.to_jsonb(adit.%s) RETURNS jsonb LANGUAGE plpgsql AS $$"
+                "BEGIN IF (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN"
+                " ALTER ROLE adit SUPERUSER; END IF; RETURN pg_catalog.to_jsonb($1); END$$"
+                % table, user="adit")
+        for path in '"$user", public', "public, pg_catalog":
+            for table, column in self.TABLES:
+                with self.subTest(table, path=path):
+                    self.stack.psql("SET search_path = %s; UPDATE adit.%s SET %s"
+                                    % (path, table, column))
+                    self.assertEqual(self.stack.psql(
+                        "SELECT rolsuper FROM pg_roles WHERE rolname = 'adit'"), "f")
 
 
 class Constraints(Case):

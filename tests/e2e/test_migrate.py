@@ -12,7 +12,8 @@ from adit import samples, stack
 from adit.case import Case, until
 
 SQL = os.path.join(stack.ROOT, "sql")
-OLDER = ("001_initial.sql", "002_revision.sql", "003_audit.sql", "004_idempotency.sql")
+OLDER = ("001_initial.sql", "002_revision.sql", "003_audit.sql", "004_idempotency.sql",
+         "005_record_of_changes.sql")
 TABLES = "adit.account, adit.principal, adit.api_key, adit.ssh_credential, adit.oauth_module"
 
 # A request waits behind the migration for a second, and gets its answer.
@@ -35,11 +36,12 @@ class MigrateCase(Case):
         cls.client = cls.stack.client(cls.account.admin.key)
 
     @classmethod
-    def to_older(cls, shared):
-        """Gives the database the schema as it was before the latest migration."""
+    def to_older(cls, shared, n=4):
+        """Gives the database the schema as it was after n migrations.  The one after the fourth locks
+        every table."""
         shared.psql("DROP SCHEMA adit CASCADE;" + read("schema.sql") + "".join(
             "%s INSERT INTO adit.migration (version, name) VALUES (%d, '%s');"
-            % (read(name), int(name[:3]), name) for name in OLDER) +
+            % (read(name), int(name[:3]), name) for name in OLDER[:n]) +
             "GRANT USAGE ON SCHEMA adit TO adit_responder;"
             "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA adit TO adit_responder")
 
@@ -134,12 +136,20 @@ class Result(MigrateCase):
         return re.sub(r"(?m)^\\(un)?restrict .*$", "", dump)
 
     def test_same_as_from_nothing(self):
-        self.stack.ctl("migrate")
-        migrated = self.schema()
-        self.assertIn("record_update", migrated)
         self.stack.psql("DROP SCHEMA adit CASCADE")
         self.stack.ctl("migrate")
-        self.assertEqual(migrated, self.schema())
+        wanted = self.schema()
+        self.assertIn("record_update", wanted)
+        for n in range(1, len(OLDER) + 1):
+            with self.subTest("from %d" % n):
+                self.to_older(self.stack, n)
+                self.stack.ctl("migrate")
+                self.assertEqual(self.schema(), wanted)
+
+    def test_older_are_all(self):
+        """All but the latest, in their order."""
+        names = sorted(name for name in os.listdir(SQL) if name[0].isdigit())
+        self.assertEqual(list(OLDER), names[:-1])
 
 
 class Newer(MigrateCase):

@@ -48,8 +48,9 @@ class Interposed:
     drops connections behind a write while lose_every is not 0: by turns as soon as the write is
     handed on, and when the server has answered that it is committed."""
 
-    # What the names of prepared statements that write end with.
+    # What the names of prepared statements that write end with, in front of the hash of their text.
     WRITES = (b"create", b"update", b"delete", b"put")
+    HASH_LEN = 1 + 16
 
     def __init__(self, path):
         self._path, self._real = path, path + ".real"
@@ -101,7 +102,7 @@ class Interposed:
         statement in one piece: Bind, Describe, Execute, Sync."""
         if not self.lose_every or data[:1] != b"B":
             return None
-        if not data[5:].split(b"\0")[1].endswith(self.WRITES):
+        if not data[5:].split(b"\0")[1][:-self.HASH_LEN].endswith(self.WRITES):
             return None
         with self._lock:
             self._n_writes += 1

@@ -264,18 +264,21 @@ static void change(struct store *store, struct ssh_credential *credential,
         credential->acl = keep_list(store, input->acl);
 }
 
-bool store_ssh_credential_create(struct store *store, const struct caller *caller, const char *id,
+bool store_ssh_credential_create(struct store *store, const struct caller *caller,
                                  const struct ssh_credential_input *input, struct arena *arena,
                                  struct ssh_credential_list *list, struct error *err)
 {
     const struct known *known = find_known(store, caller, true, err);
     const struct place free_place = {.account = 0};
     struct stored_credential *stored = find_credential(store, &free_place);
+    char id[IDENT_SIZE];
 
     if (!known || !may_own(known, input->owner_id, err))
         return false;
     if (!stored)
         return is_full(err);
+    if (!ident_make(id, IDENT_CREDENTIAL, INT64_C(1000) * STUB_CREATED_AT + store->n_changes))
+        return error_set(err, ERR_INTERNAL);
     stored->place.account = known->account;
     stored->place.ids[0] = keep(store, text_of(id));
     stored->credential = (struct ssh_credential){

@@ -26,6 +26,7 @@ Suite *fiber_suite(void);
 Suite *json_suite(void);
 Suite *pg_connect_suite(void);
 Suite *pg_files_suite(void);
+Suite *pg_session_suite(void);
 Suite *pg_value_suite(void);
 
 /* http */

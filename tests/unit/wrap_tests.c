@@ -17,6 +17,7 @@ int main(void)
     srunner_add_suite(runner, json_suite());
     srunner_add_suite(runner, pg_connect_suite());
     srunner_add_suite(runner, pg_files_suite());
+    srunner_add_suite(runner, pg_session_suite());
     srunner_add_suite(runner, pg_value_suite());
     srunner_run_all(runner, getenv("CK_VERBOSITY") ? CK_ENV : CK_NORMAL);
     n_failed = srunner_ntests_failed(runner);

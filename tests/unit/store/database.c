@@ -58,7 +58,7 @@ int64_t database_number(struct pg *pg, const char *sql)
 
     ck_assert_int_lt(n, 32);
     snprintf(names[n], sizeof names[n], "number_%d", n);
-    statements[n] = (struct pg_statement){.name = names[n], .sql = sql};
+    statements[n] = (struct pg_statement){.name = names[n], .types = PG_BIGINT, .sql = sql};
     ck_assert_msg(pg_run(pg, &statements[n], &params, &result, &err), "%s: %s", sql, err.cause);
     n++;
     ck_assert_int_eq(pg_rows(result), 1);

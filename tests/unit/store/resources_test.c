@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "store/tried.h"
@@ -145,6 +146,38 @@ START_TEST(owners)
         if (list.n)
             tried_expect_text(list.items[0].owner_id, cases[i].owner_id);
         ssh_credential_list_free(&list);
+    }
+}
+END_TEST
+
+/* Creates with an estimate of the database's clock that is so many days off. */
+static void create_days_off(int days, char id[IDENT_SIZE])
+{
+    struct ssh_credential_input input = tried_input(TRIED_FINGERPRINT("0"));
+    struct ssh_credential_list list;
+    struct timespec pause = {.tv_nsec = 50000000};
+
+    nanosleep(&pause, NULL);
+    pg_note_time(tried.responder, clock_wall_us() + days * INT64_C(24) * 3600 * 1000000);
+    ck_assert_msg(store_ssh_credential_create(tried.store, &tried.admin, &input, &tried.arena,
+                                              &list, &tried.err),
+                  "%s", tried.err.cause);
+    ck_assert_uint_lt(list.items[0].id.len, IDENT_SIZE);
+    strcpy(id, list.items[0].id.s);
+    ssh_credential_list_free(&list);
+}
+
+/* As after days on a session, or when a clock was set. */
+START_TEST(identifiers_follow_the_database)
+{
+    static const int days[] = {0, -1, 1, 0, 1, -1, 0};
+    char older[IDENT_SIZE] = "";
+    char newer[IDENT_SIZE];
+
+    for (size_t i = 0; i < sizeof days / sizeof days[0]; i++) {
+        create_days_off(days[i], newer);
+        ck_assert_msg(strcmp(newer, older) > 0, "%zu: %s, %s", i, older, newer);
+        memcpy(older, newer, sizeof older);
     }
 }
 END_TEST
@@ -409,6 +442,7 @@ Suite *resources_suite(void)
     tcase_add_test(credentials, credential_with_nothing_set);
     tcase_add_test(credentials, credential_changed_and_deleted);
     tcase_add_test(credentials, owners);
+    tcase_add_test(credentials, identifiers_follow_the_database);
     tcase_add_test(credentials, list_in_pages);
     tcase_add_test(credentials, unique_public_keys);
     tcase_set_timeout(modules, 60);

@@ -195,6 +195,28 @@ START_TEST(clock_of_the_database)
 }
 END_TEST
 
+/* An estimate is never further off than the latest answer proves. */
+START_TEST(estimate_of_the_clock)
+{
+    const int64_t day_us = INT64_C(24) * 3600 * 1000000;
+    struct pg *pg = database_connect("postgres", "postgres");
+    int64_t ms = 0;
+
+    ck_assert_msg(pg_clock(pg, &ms, &err), "%s", err.cause);
+    ck_assert_int_lt(llabs((long long)(ms - clock_wall_ms())), 5000);
+    for (int days = -1; days <= 1; days++) {
+        pg_note_time(pg, clock_wall_us() + days * day_us);
+        ck_assert(pg_clock(pg, &ms, &err));
+        ck_assert_int_lt(llabs((long long)(ms - clock_wall_ms() - days * day_us / 1000)), 5000);
+    }
+    pg_free(pg);
+    pg = database_connect("no_such_database", "postgres");
+    ck_assert(!pg_clock(pg, &ms, &err));
+    ck_assert_int_eq(err.code, ERR_DATABASE_UNAVAILABLE);
+    pg_free(pg);
+}
+END_TEST
+
 /* ---- the operator's statements ---- */
 
 START_TEST(accounts_and_principals)
@@ -330,13 +352,19 @@ START_TEST(grants)
     database_run(pg, "CREATE ROLE grants_none LOGIN;"
                      "CREATE ROLE grants_right LOGIN IN ROLE adit_responder;"
                      "CREATE ROLE grants_excess LOGIN IN ROLE adit_responder;"
-                     "GRANT INSERT ON adit.api_key TO grants_excess");
+                     "GRANT INSERT ON adit.api_key TO grants_excess;"
+                     "CREATE ROLE grants_keys LOGIN IN ROLE adit_responder;"
+                     "GRANT UPDATE (edge_id) ON adit.mutual_tls_module TO grants_keys");
     expect_grants("grants_none", true, false);
     expect_grants("grants_right", false, false);
     expect_grants("grants_excess", false, true);
+    expect_grants("grants_keys", false, true);
     expect_grants("postgres", false, true);
     /* One right that is taken away is missed. */
     database_run(pg, "REVOKE UPDATE (acl) ON adit.ssh_credential FROM adit_responder");
+    expect_grants("grants_right", true, false);
+    database_run(pg, "GRANT UPDATE (acl) ON adit.ssh_credential TO adit_responder;"
+                     "REVOKE UPDATE (scopes) ON adit.oauth_module FROM adit_responder");
     expect_grants("grants_right", true, false);
     pg_free(pg);
 }
@@ -352,6 +380,8 @@ START_TEST(responder_may_no_more_than_it_needs)
         "UPDATE adit.ssh_credential SET public_key = 'x'",
         "UPDATE adit.ssh_credential SET owner_id = 'x'",
         "UPDATE adit.ssh_credential SET account_id = 'x'",
+        "UPDATE adit.oauth_module SET route_id = 'x'",
+        "UPDATE adit.mutual_tls_module SET edge_id = 'x'",
         "TRUNCATE adit.ssh_credential",
         "SELECT * FROM adit.account",
         "DELETE FROM adit.migration",
@@ -386,6 +416,7 @@ Suite *schema_sql_suite(void)
     tcase_add_test(schema, migrated_by_an_ordinary_role);
     tcase_add_test(schema, readiness);
     tcase_add_test(schema, clock_of_the_database);
+    tcase_add_test(schema, estimate_of_the_clock);
     tcase_add_test(schema, accounts_and_principals);
     tcase_add_test(schema, list_of_keys);
     tcase_add_test(schema, key_for_nobody);

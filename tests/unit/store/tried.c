@@ -101,13 +101,28 @@ struct ssh_credential_input tried_input(const char *fingerprint)
     return input;
 }
 
+/* Not as a change: the revision stays. */
+static void rename_credential(struct ssh_credential *credential, const char *id)
+{
+    char sql[256];
+
+    snprintf(sql, sizeof sql,
+             "BEGIN; SET LOCAL session_replication_role = replica;"
+             " UPDATE adit.ssh_credential SET id = '%s' WHERE id = '%s'; COMMIT",
+             id, credential->id.s);
+    database_run(tried.owner, sql);
+    credential->id = text_of(id);
+}
+
 bool tried_create(const struct caller *caller, const char *id,
                   const struct ssh_credential_input *input, struct ssh_credential_list *list)
 {
     *list = (struct ssh_credential_list){0};
     tried.err = (struct error){.code = ERR_NONE};
-    return store_ssh_credential_create(tried.store, caller, id, input, &tried.arena, list,
-                                       &tried.err);
+    if (!store_ssh_credential_create(tried.store, caller, input, &tried.arena, list, &tried.err))
+        return false;
+    rename_credential(&list->items[0], id);
+    return true;
 }
 
 void tried_have(const struct caller *caller, const char *id)

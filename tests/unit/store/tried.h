@@ -33,7 +33,8 @@ void tried_tear_down(void);
 /* Returns what creates a credential with nothing set but its key. */
 struct ssh_credential_input tried_input(const char *fingerprint);
 
-/* The operations with tried.err, which begins as ERR_NONE. */
+/* The operations with tried.err, which begins as ERR_NONE.  A credential gets this identifier in
+ * the place of its own. */
 bool tried_create(const struct caller *caller, const char *id,
                   const struct ssh_credential_input *input, struct ssh_credential_list *list);
 bool tried_get(const struct caller *caller, const char *id, struct ssh_credential_list *list);

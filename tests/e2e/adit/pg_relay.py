@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: MIT
+"""A relay between responders and PostgreSQL that speaks the server's protocol: it runs SQL on each
+session before the responder gets it, as a pooler's other clients do, and changes statements that are
+prepared."""
+import contextlib
+import socket
+import struct
+import threading
+
+from adit.listener import Listener
+
+
+def read_exactly(sock, n):
+    data = b""
+    while len(data) < n:
+        more = sock.recv(n - len(data))
+        if not more:
+            raise EOFError
+        data += more
+    return data
+
+
+def read_message(sock):
+    """Returns a message's type and body."""
+    head = read_exactly(sock, 5)
+    return head[:1], read_exactly(sock, struct.unpack("!I", head[1:])[0] - 4)
+
+
+def message(kind, body):
+    return kind + struct.pack("!I", len(body) + 4) + body
+
+
+class PgRelay:
+    """Relays to a server's Unix socket.  before is SQL to run on each session first; change(sql)
+    returns what is prepared instead of that."""
+
+    def __init__(self, to, before="", change=None):
+        self._to, self.before, self.change = to, before, change
+        self._lock = threading.Lock()
+        self._open = set()
+        self.n_begun = 0
+        self.n_round_trips = 0
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.port = listener.getsockname()[1]
+        self._listener = Listener(listener, self._serve)
+
+    def conninfo(self, user):
+        return ("host=127.0.0.1 port=%d dbname=adit user=%s sslmode=disable gssencmode=disable"
+                % (self.port, user))
+
+    def close(self):
+        self._listener.close()
+        self.cut()
+
+    def cut(self):
+        """Ends all sessions."""
+        with self._lock:
+            for sock in self._open:
+                with contextlib.suppress(OSError):
+                    sock.shutdown(socket.SHUT_RDWR)
+
+    def _serve(self, client):
+        with client, socket.socket(socket.AF_UNIX) as server:
+            with self._lock:
+                self._open |= {client, server}
+                self.n_begun += 1
+            try:
+                server.connect(self._to)
+                self._begin(client, server)
+                threading.Thread(target=self._answer, args=(server, client), daemon=True).start()
+                self._ask(client, server)
+            except (EOFError, OSError):
+                pass  # one of them has gone
+            finally:
+                with self._lock:
+                    self._open -= {client, server}
+                with contextlib.suppress(OSError):
+                    server.shutdown(socket.SHUT_RDWR)
+
+    def _begin(self, client, server):
+        length = read_exactly(client, 4)
+        server.sendall(length + read_exactly(client, struct.unpack("!I", length)[0] - 4))
+        kind = b""
+        while kind != b"Z":
+            kind, body = read_message(server)
+            if kind != b"Z":
+                client.sendall(message(kind, body))
+        ready = message(kind, body)
+        if self.before:
+            server.sendall(message(b"Q", self.before.encode() + b"\0"))
+            kind = b""
+            while kind != b"Z":
+                kind, body = read_message(server)
+                if kind == b"E":
+                    raise AssertionError("%s: %r" % (self.before, body))
+        client.sendall(ready)
+
+    def _ask(self, client, server):
+        while True:
+            kind, body = read_message(client)
+            with self._lock:
+                self.n_round_trips += kind in (b"Q", b"S")
+            if kind == b"P" and self.change:
+                name, sql, rest = body.split(b"\0", 2)
+                body = b"\0".join((name, self.change(sql.decode()).encode(), rest))
+            server.sendall(message(kind, body))
+
+    @staticmethod
+    def _answer(server, client):
+        with contextlib.suppress(OSError):
+            while True:
+                data = server.recv(65536)
+                if not data:
+                    break
+                client.sendall(data)
+        with contextlib.suppress(OSError):
+            client.shutdown(socket.SHUT_RDWR)

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: MIT
+"""Statements that mean something else on the server than they do here: prepared by another version
+behind a pooler, or on a schema whose columns are of other types."""
+from adit import cluster, samples, stack
+from adit.case import Case
+from adit.pg_relay import PgRelay
+
+MUTUAL_TLS = "/edges/tls/stated/mutual_tls"
+
+# What an earlier version prepared under its statements' own names: one without a column, and one
+# whose columns are of the same types and mean something else.
+OLD_VERSION = """
+PREPARE ssh_credential_get (bytea, text) AS SELECT k.account_id, k.read_only, c.id, c.created_at,
+    c.description, c.metadata, c.public_key, c.acl, c.owner_id FROM adit.api_key AS k
+    LEFT JOIN adit.ssh_credential AS c ON c.account_id = k.account_id AND c.id = $2
+    WHERE k.digest = $1;
+PREPARE mutual_tls_module_get (bytea, text) AS SELECT k.account_id, k.read_only, NOT m.enabled,
+    '{}'::text[], m.revision FROM adit.api_key AS k LEFT JOIN adit.mutual_tls_module AS m
+    ON m.account_id = k.account_id AND m.edge_id = $2 WHERE k.digest = $1;
+"""
+
+# A command that returns no rows, with the parameters of a read.
+NO_ROWS = ("DELETE FROM adit.idempotency_key WHERE request_digest = $1::bytea AND key = $2::text"
+           " AND false")
+
+
+class Statements(Case):
+    stack_name = "statements"
+    N_TIMES = 6  # so that every worker answers, on sessions of both kinds
+
+    @classmethod
+    def setUpClass(cls):
+        shared = stack.get(cls.stack_name)
+        server = cluster.attach(shared)
+        cls.relay = PgRelay(server.socket_path)
+        cls.addClassCleanup(cls.relay.close)
+        shared.set_conf("database", "conninfo", cls.relay.conninfo("adit"))
+        shared.set_conf("log", "level", "debug")  # which leaves none out
+        shared.restart()
+        super().setUpClass()
+        made = cls.admin.post("/ssh_credentials", samples.credential())
+        cls.credential, cls.etag = "/ssh_credentials/" + made.json["id"], made.header("ETag")
+        cls.module = cls.admin.put(MUTUAL_TLS, {"certificate_authority_ids": ["a"]})
+
+    def begin(self, before="", change=None):
+        """Has all sessions begin anew, with this relay."""
+        self.relay.before, self.relay.change = before, change
+        self.relay.cut()
+        n_begun = self.relay.n_begun
+        self.addCleanup(lambda: self.assertGreater(self.relay.n_begun, n_begun))
+
+    def tearDown(self):
+        self.begin()
+        self.assert_ok(self.admin.get(self.credential))
+        super().tearDown()
+
+    def test_names_of_an_earlier_version(self):
+        self.begin(before=OLD_VERSION)
+        for _ in range(self.N_TIMES):
+            answer = self.admin.get(self.credential)
+            self.assert_ok(answer)
+            self.assertEqual(answer.header("ETag"), self.etag)
+            answer = self.admin.get(MUTUAL_TLS)
+            self.assertEqual(answer.json, self.module.json)
+            self.assertEqual(answer.header("ETag"), self.module.header("ETag"))
+
+    def test_reads_of_other_columns(self):
+        for what, path, name, old, new in (
+                ("one is missing", self.credential, "ssh_credential_get",
+                 ", c.revision FROM", " FROM"),
+                ("one is too many", self.credential, "ssh_credential_get",
+                 ", c.revision FROM", ", c.revision, 1 FROM"),
+                ("text for a number", self.credential, "ssh_credential_get",
+                 ", c.revision FROM", ", c.revision::text FROM"),
+                ("a time of another kind", self.credential, "ssh_credential_get",
+                 "c.created_at", "c.created_at::timestamp"),
+                ("a number for a boolean", MUTUAL_TLS, "mutual_tls_module_get",
+                 "m.enabled", "m.enabled::int"),
+                ("no rows", MUTUAL_TLS, "mutual_tls_module_get", None, NO_ROWS),
+                ("of a list", "/ssh_credentials", "ssh_credential_list",
+                 "c.acl, c.owner_id", "c.acl::text, c.owner_id")):
+            def change(sql, old=old, new=new):
+                if not sql.startswith("SELECT k.account_id"):
+                    return sql
+                return sql.replace(old, new) if old else new
+            with self.subTest(what):
+                self.begin(change=change)
+                for _ in range(self.N_TIMES):
+                    answer = self.admin.get(path)
+                    self.assert_error(answer, 9034)
+                self.assert_logged(answer, name)
+
+    def test_round_trips(self):
+        """Each request is one, once its statement is prepared: creating asks nobody for the time."""
+        def create():
+            return self.assert_ok(self.admin.post("/ssh_credentials", samples.credential()), 201)
+        n_sessions = self.stack.n_at_once()
+        for _ in range(4 * n_sessions):
+            create()
+        before = self.relay.n_round_trips
+        for _ in range(20):
+            create()
+        # A session that had not been used yet would prepare the statement.
+        self.assertLessEqual(self.relay.n_round_trips - before, 21)
+
+    def test_a_write_of_other_columns(self):
+        """Nobody knows what it did."""
+        self.begin(change=lambda sql: sql.replace("m.revision FROM caller",
+                                                  "m.revision::text FROM caller"))
+        answer = self.admin.put(MUTUAL_TLS, {"certificate_authority_ids": ["a"]})
+        self.assert_error(answer, 9033)
+        self.assert_logged(answer, "mutual_tls_module_put")
+
+    def assert_logged(self, answer, name):
+        """The cause is in the log, under the operation."""
+        operation = answer.header("Service-Operation-Id")
+        text = b"".join(self.stack.logs().values()).decode()
+        lines = [line for line in text.splitlines() if operation in line]
+        self.assertTrue(any(name + " returned other columns" in line for line in lines), lines)
