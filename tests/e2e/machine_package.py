@@ -392,7 +392,7 @@ class Story(unittest.TestCase):
     def test_17_over_the_network(self):
         """A password, TLS, a name that is looked up; and a filter that kills for a forbidden call."""
         self.machine.run("""
-            cd /var/lib/postgresql/15/main
+            cd "$(runuser -u postgres -- psql -Atc 'SHOW data_directory')"
             openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -days 2 \\
                 -addext subjectAltName=DNS:localhost -keyout server.key -out server.crt 2>/dev/null
             chown postgres: server.key server.crt
@@ -401,7 +401,7 @@ class Story(unittest.TestCase):
                 -c 'ALTER SYSTEM SET ssl = on' \\
                 -c "ALTER SYSTEM SET ssl_cert_file = '$PWD/server.crt'" \\
                 -c "ALTER SYSTEM SET ssl_key_file = '$PWD/server.key'"
-            systemctl reload postgresql@15-main
+            systemctl reload postgresql
             echo 'localhost:5432:adit:adit:p4ss' >/etc/adit/pgpass
             sed -i 's|^conninfo =.*|conninfo = host=localhost dbname=adit user=adit """
                          """sslmode=verify-full sslrootcert=/etc/adit/database.crt|
