@@ -26,11 +26,10 @@ test_packages=(python3 openssh-client openssl iproute2 util-linux mount passwd p
 # Debian's own will not install beside those of another source.
 command -v npm >/dev/null || test_packages+=(nodejs npm)
 test_packages+=(python3-yaml python3-jsonschema chromium)
+test_packages+=(systemd build-essential debhelper dpkg-dev fakeroot lintian)
 # The page at /docs is made with these and npm.
 # shellcheck disable=SC2034
 docs_packages=(python3 python3-yaml)
-test_packages+=(systemd build-essential debhelper dpkg-dev fakeroot lintian)
-
 # shellcheck disable=SC2034
 bench_packages=(python3 wrk iproute2)
 
