@@ -74,7 +74,7 @@ class Story(unittest.TestCase):
         cls.addClassCleanup(cls.machine.stop)
         cls.machine.boot()
         # As apt leaves them on a machine where services may start.
-        cls.machine.run("systemctl start postgresql@15-main nginx")
+        cls.machine.run("systemctl start postgresql nginx")
 
     @classmethod
     def build(cls, name, *options):
