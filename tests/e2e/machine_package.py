@@ -411,6 +411,7 @@ class Story(unittest.TestCase):
             mkdir -p /etc/systemd/system/adit.service.d
             printf '[Service]\\nSystemCallErrorNumber=kill\\n' \\
                 >/etc/systemd/system/adit.service.d/strict.conf
+            systemctl daemon-reload
         """)
         since = self.cursor()
         self.run_chapter("systemd", "A database on another machine")
