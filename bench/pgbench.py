@@ -23,7 +23,8 @@ def read_log(text):
             statements.append((executed.group(1), executed.group(2), {}))
         elif kind == "LOG" and entry.startswith("statement: SET "):
             settings.update(SETTING.findall(entry))
-        elif kind == "DETAIL" and entry.startswith("parameters: "):
+        # PostgreSQL 15 writes "parameters:", PostgreSQL 17 "Parameters:".
+        elif kind == "DETAIL" and entry.lower().startswith("parameters: "):
             for number, value in PARAMETER.findall(entry.partition(": ")[2]):
                 statements[-1][2][int(number)] = \
                     None if value == "NULL" else value[1:-1].replace("''", "'")

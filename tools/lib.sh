@@ -11,25 +11,25 @@ PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 export LC_ALL=C.UTF-8
 unset LANGUAGE
 
-# The packages of Debian 12, by what they are for.  Whoever reads this file picks.
+# The packages of Debian 12 and 13, by use.  No name has a version, so that each release installs
+# its own.  The scripts pick the lists that they need.
 # shellcheck disable=SC2034
 build_packages=(autoconf automake pkg-config gcc libc6-dev make
     libfcgi-dev libjson-c-dev libpq-dev libssl-dev libinih-dev check)
 # shellcheck disable=SC2034
-run_packages=(postgresql-15 nginx curl)
+run_packages=(postgresql nginx curl openssh-client)
 # shellcheck disable=SC2034
-test_packages=(python3 openssh-client openssl iproute2 util-linux
+test_packages=(python3 openssh-client openssl iproute2 util-linux mount passwd procps
     mandoc groff-base
     apache2 apache2-suexec-custom libapache2-mod-fcgid lighttpd
     valgrind)
 # Debian's own will not install beside those of another source.
 command -v npm >/dev/null || test_packages+=(nodejs npm)
 test_packages+=(python3-yaml python3-jsonschema chromium)
+test_packages+=(systemd build-essential debhelper dpkg-dev fakeroot lintian)
 # The page at /docs is made with these and npm.
 # shellcheck disable=SC2034
 docs_packages=(python3 python3-yaml)
-test_packages+=(systemd debhelper dpkg-dev fakeroot lintian postgresql)
-
 # shellcheck disable=SC2034
 bench_packages=(python3 wrk iproute2)
 
@@ -71,6 +71,17 @@ check_root() {
             "move the clone to one of letters, digits and / . _ + , @ = ~ -"
 }
 
+# postgres_programs [DATA]: prints the folder of PostgreSQL's programs: those of the version that made
+# the cluster DATA, or else the newest.
+postgres_programs() {
+    local version='*' program
+    [ ! -e "${1-}/PG_VERSION" ] || version=$(cat "$1/PG_VERSION")
+    # shellcheck disable=SC2086  # a pattern
+    program=$(printf '%s\n' /usr/lib/postgresql/$version/bin/initdb | sort -V | tail -n 1)
+    [ -x "$program" ] || return 1
+    printf '%s\n' "${program%/initdb}"
+}
+
 missing_packages() {
     local have package
     # It fails as soon as one of them is unknown, and prints the others nevertheless.
@@ -108,7 +119,7 @@ need_packages() {
     shift
     read -r -a missing <<<"$(missing_packages "$@")"
     [ ${#missing[@]} -gt 0 ] || return 0
-    command -v apt-get >/dev/null || die "needs Debian 12 with: ${missing[*]}"
+    command -v apt-get >/dev/null || die "needs Debian 12 or 13 with: ${missing[*]}"
     if [ "$(id -u)" != 0 ]; then
         sudo_ready || die "missing packages, which only root may install: ${missing[*]}"
         as_root=(sudo)

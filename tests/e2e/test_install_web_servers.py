@@ -21,8 +21,8 @@ get_ready() {
     set -eux
     make -C "$1" install
     install -d -o postgres /run/postgresql
-    su postgres -c "/usr/lib/postgresql/15/bin/initdb -D /tmp/data --auth=peer --no-sync"
-    su postgres -c "/usr/lib/postgresql/15/bin/pg_ctl -D /tmp/data -w \
+    su postgres -c "PG_BIN/initdb -D /tmp/data --auth=peer --no-sync"
+    su postgres -c "PG_BIN/pg_ctl -D /tmp/data -w \
         -o '-k /run/postgresql -c listen_addresses=' -l /tmp/postgres.log start"
     useradd --system --home /nonexistent --shell /usr/sbin/nologin adit
     mkdir -p /etc/adit
@@ -46,7 +46,7 @@ bash -c 'get_ready "$1"' bash "$1" > /tmp/ready.log 2>&1 < /dev/null || {
     cat /tmp/ready.log
     exit 1
 }
-"""
+""".replace("PG_BIN", stack.PG_BIN)
 
 # What the page's reader does next: a request with a key, which has to get through.
 WITH_A_KEY = """

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""tools/serve where all is running already, where its key is dead, where its responder ends, and where
-it cannot work."""
+"""tools/serve where all is running already, where its key is dead, where its responder ends, where
+the cluster is another version's, and where it cannot work."""
 import os
 import re
 import shutil
 import signal
+import tempfile
 import time
+import unittest
 
 from adit import stack
 from adit.case import Case, until
@@ -196,3 +198,19 @@ class Path(Case):
         self.assertNotIn("cannot build in", done.stderr)
         with open(self.called, encoding="utf-8") as file:
             self.assertEqual(file.readline(), "apt-get\n", done)
+
+
+class AnotherVersion(unittest.TestCase):
+    def test_cluster_of_a_missing_version(self):
+        state = tempfile.mkdtemp(prefix="adit-e2e-")
+        self.addCleanup(shutil.rmtree, state)
+        os.mkdir(state + "/data", 0o700)
+        with open(state + "/data/PG_VERSION", "w") as file:
+            file.write("9\n")
+        done = stack.run([os.path.join(stack.ROOT, "tools", "serve"), "--detach"], check=False,
+                         env=dict(stack.CLEAN_ENV, ADIT_STATE=state, ADIT_BUILD=stack.BUILD,
+                                  ADIT_PORT=str(stack.free_port())))
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn("PostgreSQL 9 made the cluster %s/data and is missing: install postgresql-9"
+                      % state, done.stderr)
+        self.assertEqual(os.listdir(state + "/data"), ["PG_VERSION"])

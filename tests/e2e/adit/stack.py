@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Stacks: PostgreSQL, responders and nginx, started by tools/serve in a folder of their own."""
 import atexit
+import glob
 import os
 import re
 import shlex
@@ -13,7 +14,9 @@ from adit.client import Client
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 BUILD = os.path.realpath(os.environ.get("ADIT_BUILD") or os.path.join(ROOT, "build"))
-PG_BIN = "/usr/lib/postgresql/15/bin"
+# The newest version's programs, where there are several.
+PG_BIN = max(glob.glob("/usr/lib/postgresql/*/bin/initdb"),
+             key=lambda path: float(path.split("/")[4])).removesuffix("/initdb")
 START_TIMEOUT_S = 120
 
 # What the caller exported for another stack is nothing for these.
