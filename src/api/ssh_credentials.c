@@ -11,10 +11,6 @@
 /* Bytes of the body of a page at most. */
 #define PAGE_MAX ((size_t)1024 * 1024)
 
-/* Bytes of credentials that are read for a page.  As JSON they are more than PAGE_MAX: an array is
- * sent with four bytes to each rule, where JSON has three. */
-#define LIST_BYTES_MAX (PAGE_MAX / 2 * 3)
-
 /* Bytes of what follows the credentials on a page, beside two URIs. */
 #define ROOM_BEHIND 512
 
@@ -162,7 +158,7 @@ bool ssh_credentials_list(struct call *call, struct error *err)
     struct ssh_credential_list list = {0};
     const struct page *page = &call->input.page;
     bool ok = store_ssh_credential_list(call->store, &call->caller, page->before_id, page->limit,
-                                        LIST_BYTES_MAX, call->arena, &list, err);
+                                        PAGE_MAX, call->arena, &list, err);
 
     if (ok)
         write_list(call, &list);

@@ -150,25 +150,15 @@ static const struct pg_statement delete_statement = {
                                                             " FROM caller LEFT JOIN c ON true",
 };
 
-/* A page goes no further than a credential in front of which there are $4 bytes already.  What is
- * measured is what is sent, and little of it has to be read from where large values are kept. */
-#define BYTES_BEFORE                                                                               \
-    "sum(octet_length(c.description) + octet_length(c.metadata) + octet_length(c.public_key)"      \
-    " + CASE WHEN pg_catalog.pg_column_compression(c.acl) IS NULL"                                 \
-    " THEN pg_catalog.pg_column_size(c.acl) ELSE octet_length(pg_catalog.array_send(c.acl)) END)"  \
-    " OVER (ORDER BY c.id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
-
 /* A condition that always compares, for the generic plan to walk the index from the right place. */
 static const struct pg_statement list_statement = {
     .name = "ssh_credential_list",
     .types = CALLER_TYPES TYPES,
     .sql = "SELECT " CALLER_COLUMNS_OF(
         "k") ", " COLUMNS " FROM adit.api_key AS k"
-             " LEFT JOIN LATERAL (SELECT * FROM (SELECT c.*, " BYTES_BEFORE " AS before"
-             " FROM (SELECT * FROM adit.ssh_credential AS c"
+             " LEFT JOIN LATERAL (SELECT * FROM adit.ssh_credential AS c"
              " WHERE c.account_id = k.account_id AND c.id < $2::text COLLATE \"C\""
-             " ORDER BY c.id DESC LIMIT $3::bigint) AS c) AS c"
-             " WHERE c.before IS NULL OR c.before < $4::bigint) AS c ON true"
+             " ORDER BY c.id DESC LIMIT $3::bigint) AS c ON true"
              " WHERE " CALLER_KEY_IS_GOOD " ORDER BY c.id DESC",
 };
 
@@ -193,10 +183,22 @@ static bool read_row(const struct pg_result *result, int row, struct arena *aren
     return pg_texts(result, row, COLUMN_ACL, arena, &credential->acl);
 }
 
-/* Reads at most limit rows into the list, which takes the result over, also where it fails. */
-static bool read_rows(struct pg_result *result, int limit, struct arena *arena,
+static size_t text_bytes(const struct ssh_credential *credential)
+{
+    size_t sum =
+        credential->description.len + credential->metadata.len + credential->public_key.len;
+
+    for (size_t i = 0; i < credential->acl.n; i++)
+        sum += credential->acl.items[i].len;
+    return sum;
+}
+
+/* Reads at most limit rows into the list, and none behind those that take most_bytes.  The list
+ * takes the result over, also where it fails. */
+static bool read_rows(struct pg_result *result, int limit, size_t most_bytes, struct arena *arena,
                       struct ssh_credential_list *list, struct error *err)
 {
+    size_t bytes = 0;
     int n = pg_is_null(result, 0, COLUMN_ID) ? 0 : pg_rows(result);
 
     *list = (struct ssh_credential_list){.result = result, .more = n > limit};
@@ -205,17 +207,19 @@ static bool read_rows(struct pg_result *result, int limit, struct arena *arena,
     list->items = arena_array(arena, (size_t)n, sizeof *list->items);
     if (!list->items)
         return error_set(err, ERR_OUT_OF_MEMORY);
-    for (; list->n < (size_t)n; list->n++) {
+    for (; list->n < (size_t)n && bytes < most_bytes; list->n++) {
         if (!read_row(result, (int)list->n, arena, &list->items[list->n]))
             return error_set(err, ERR_OUT_OF_MEMORY);
+        bytes += text_bytes(&list->items[list->n]);
     }
+    list->more = list->more || list->n < (size_t)n;
     return true;
 }
 
 static bool read_one(struct pg_result *result, struct arena *arena,
                      struct ssh_credential_list *list, struct error *err)
 {
-    return read_rows(result, 1, arena, list, err) &&
+    return read_rows(result, 1, SIZE_MAX, arena, list, err) &&
            (list->n == 1 || error_set(err, ERR_CREDENTIAL_NOT_FOUND));
 }
 
@@ -378,7 +382,7 @@ bool store_ssh_credential_delete(struct store *store, const struct caller *calle
 }
 
 bool store_ssh_credential_list(struct store *store, const struct caller *caller,
-                               struct text before_id, int limit, int64_t most_bytes,
+                               struct text before_id, int limit, size_t most_bytes,
                                struct arena *arena, struct ssh_credential_list *list,
                                struct error *err)
 {
@@ -388,7 +392,6 @@ bool store_ssh_credential_list(struct store *store, const struct caller *caller,
     caller_params(&params, caller);
     pg_add_text(&params, before_id.s ? before_id : text_of(AFTER_ALL));
     pg_add_int(&params, limit + 1);
-    pg_add_int(&params, most_bytes);
     return caller_run(store, &list_statement, caller, &params, &result, err) &&
-           read_rows(result, limit, arena, list, err);
+           read_rows(result, limit, most_bytes, arena, list, err);
 }

@@ -40,11 +40,10 @@ bool store_ssh_credential_update(struct store *store, const struct caller *calle
 bool store_ssh_credential_delete(struct store *store, const struct caller *caller, struct text id,
                                  struct arena *arena, struct error *err);
 
-/* At most limit credentials, newest first, those older than before_id if that is given.  None
- * follows those that take most_bytes together; where that leaves some out, list->more may be false.
- */
+/* At most limit credentials, newest first, those older than before_id if that is given, and none
+ * behind those whose texts take most_bytes together. */
 bool store_ssh_credential_list(struct store *store, const struct caller *caller,
-                               struct text before_id, int limit, int64_t most_bytes,
+                               struct text before_id, int limit, size_t most_bytes,
                                struct arena *arena, struct ssh_credential_list *list,
                                struct error *err);
 

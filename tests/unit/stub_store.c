@@ -355,7 +355,7 @@ static int newest_first(const void *a, const void *b)
 }
 
 bool store_ssh_credential_list(struct store *store, const struct caller *caller,
-                               struct text before_id, int limit, int64_t most_bytes,
+                               struct text before_id, int limit, size_t most_bytes,
                                struct arena *arena, struct ssh_credential_list *list,
                                struct error *err)
 {

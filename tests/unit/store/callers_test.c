@@ -80,7 +80,7 @@ static bool op_delete(const struct caller *caller)
 static bool op_list(const struct caller *caller)
 {
     struct ssh_credential_list list = {0};
-    bool ok = store_ssh_credential_list(tried.store, caller, (struct text){0}, 10, INT64_MAX,
+    bool ok = store_ssh_credential_list(tried.store, caller, (struct text){0}, 10, SIZE_MAX,
                                         &tried.arena, &list, &tried.err);
 
     ssh_credential_list_free(&list);

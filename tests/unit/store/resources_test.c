@@ -190,8 +190,8 @@ START_TEST(list_in_pages)
                                          TRIED_ID("0")};
     struct ssh_credential_list list;
 
-    ck_assert(store_ssh_credential_list(tried.store, &tried.reader, (struct text){0}, 100,
-                                        INT64_MAX, &tried.arena, &list, &tried.err));
+    ck_assert(store_ssh_credential_list(tried.store, &tried.reader, (struct text){0}, 100, SIZE_MAX,
+                                        &tried.arena, &list, &tried.err));
     ck_assert(list.n == 0 && !list.more);
     ssh_credential_list_free(&list);
     tried_have(&tried.other, TRIED_ID("C"));
@@ -203,8 +203,8 @@ START_TEST(list_in_pages)
         bool more = true;
 
         while (more) {
-            ck_assert(store_ssh_credential_list(tried.store, &tried.reader, before, limit,
-                                                INT64_MAX, &tried.arena, &list, &tried.err));
+            ck_assert(store_ssh_credential_list(tried.store, &tried.reader, before, limit, SIZE_MAX,
+                                                &tried.arena, &list, &tried.err));
             ck_assert_uint_gt(list.n, 0);
             ck_assert_uint_le(list.n, (size_t)limit);
             for (size_t i = 0; i < list.n; i++)
@@ -216,11 +216,11 @@ START_TEST(list_in_pages)
         ck_assert_uint_eq(n, 5);
     }
     /* Boundaries that are nowhere, in front of all and behind all. */
-    ck_assert(store_ssh_credential_list(tried.store, &tried.admin, text_of("~"), 100, INT64_MAX,
+    ck_assert(store_ssh_credential_list(tried.store, &tried.admin, text_of("~"), 100, SIZE_MAX,
                                         &tried.arena, &list, &tried.err));
     ck_assert_uint_eq(list.n, 5);
     ssh_credential_list_free(&list);
-    ck_assert(store_ssh_credential_list(tried.store, &tried.admin, text_of("-"), 100, INT64_MAX,
+    ck_assert(store_ssh_credential_list(tried.store, &tried.admin, text_of("-"), 100, SIZE_MAX,
                                         &tried.arena, &list, &tried.err));
     ck_assert_uint_eq(list.n, 0);
     ssh_credential_list_free(&list);
