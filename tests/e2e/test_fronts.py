@@ -240,7 +240,7 @@ class Compressing(Case):
                       ("apache-proxy-fcgi", "apache-fcgid", "apache-cgid")):
             server = fronts.KINDS[kinds[0]](self.stack)
             self.addCleanup(server.stop)
-            server.more = self.MORE[kinds[0].partition("-")[0]]
+            server.more += "\n" + self.MORE[kinds[0].partition("-")[0]]
             for kind in kinds:
                 server.add(kind, fronts.PREFIX)
             server.start()
