@@ -21,7 +21,7 @@ from promise import PromiseCase, scaled
 N_CREDENTIALS, N_SMALL = 80, 2
 COMMENT_LEN, METADATA_LEN = 8000, 4000
 
-# A whole answer takes 20 ms.  The web servers give up after 10 s.
+# A whole answer takes about 20 ms.  The web servers give up after 10 s.
 STALL_S = 15
 
 # The small window makes the web server wait for its client.
@@ -71,6 +71,10 @@ class Client:
         except OSError:
             pass  # closed: reading tells
 
+    def wait(self):
+        """Waits for the first byte."""
+        self._file.peek(1)
+
     def read(self):
         """The answer, or None where the connection ends before it does."""
         try:
@@ -101,18 +105,20 @@ class Trials:
         self.found = collections.Counter()
         self.faults = []
         self.time_one()
-        self.usual_s = statistics.median(self.time_one() for _ in range(5))
+        self.begins_s = statistics.median(self.time_one() for _ in range(5))
 
     def connect(self):
         return Client(self.server.fronts[0].port)
 
     def time_one(self):
-        """How long a whole answer takes."""
+        """Reads a whole answer.  Returns after which time it began."""
         with self.connect() as client:
             started = time.monotonic()
             client.send(self.test.request(N_CREDENTIALS))
+            client.wait()
+            began_s = time.monotonic() - started
             client.read()
-            return time.monotonic() - started
+            return began_s
 
     def run(self, n_listed, sends_both):
         """The second request is sent with the first one, or behind its answer."""
@@ -121,7 +127,8 @@ class Trials:
         workers = programs or self.test.stack.responder()[1]
         with self.connect() as client:
             client.send(self.test.request(n_listed) + (SECOND if sends_both else b""))
-            time.sleep(random.uniform(0, self.usual_s))
+            # The rest of an answer follows within milliseconds.
+            time.sleep(random.uniform(0, 1.5 * self.begins_s))
             self.kill(servers, workers)
             first = self.read(client, "first", lambda answer: check_list(answer, n_listed))
             if first and not sends_both:
