@@ -92,7 +92,8 @@ class Expander:
             headers["WWW-Authenticate"] = ref("headers", "WwwAuthenticate")
         if status == 405:
             headers["Allow"] = ref("headers", "Allow")
-        if status == 503:
+        # None: several of the web server's, and 429 among them.
+        if status in (503, None):
             headers["Retry-After"] = ref("headers", "RetryAfter")
         return headers
 
