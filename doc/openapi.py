@@ -191,6 +191,11 @@ class Expander:
                     self.expand_operation(method, item[method])
             item["head"] = self.make_head(item["get"])
             item["options"] = self.make_options(item["get"])
+            # swagger-ui loses those of a path where a link opens one of its operations.
+            shared = item.pop("parameters", [])
+            for operation in item.values():
+                if shared:
+                    operation["parameters"] = copy.deepcopy(shared) + operation.get("parameters", [])
         self.document["x-answers-elsewhere"] = self.error_responses(self.elsewhere)
         return self.document
 
