@@ -92,7 +92,8 @@ class Expander:
             headers["WWW-Authenticate"] = ref("headers", "WwwAuthenticate")
         if status == 405:
             headers["Allow"] = ref("headers", "Allow")
-        if status == 503:
+        # None: several of the web server's, and 429 among them.
+        if status in (503, None):
             headers["Retry-After"] = ref("headers", "RetryAfter")
         return headers
 
@@ -190,6 +191,11 @@ class Expander:
                     self.expand_operation(method, item[method])
             item["head"] = self.make_head(item["get"])
             item["options"] = self.make_options(item["get"])
+            # swagger-ui loses those of a path where a link opens one of its operations.
+            shared = item.pop("parameters", [])
+            for operation in item.values():
+                if shared:
+                    operation["parameters"] = copy.deepcopy(shared) + operation.get("parameters", [])
         self.document["x-answers-elsewhere"] = self.error_responses(self.elsewhere)
         return self.document
 

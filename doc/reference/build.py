@@ -83,6 +83,9 @@ def main():
             file.write(pinned)
     for name in OWN:
         shutil.copyfile(os.path.join(HERE, name), os.path.join(folder, name))
+    # The same page for /docs/, beside which all else stands.
+    with open(os.path.join(folder, "folder.html"), "w", encoding="utf-8") as file:
+        file.write(read(os.path.join(HERE, "index.html")).replace('"docs/', '"'))
     with open(os.path.join(folder, "openapi.json"), "w", encoding="utf-8") as file:
         file.write(openapi.make() + "\n")
 

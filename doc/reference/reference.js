@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Shows openapi.json.  "Try it out" sends requests to the deployment that serves the page. */
 SwaggerUIBundle({
-  url: 'docs/openapi.json',
+  // Beside this script, whether the page is /docs or /docs/.
+  url: new URL('openapi.json', document.currentScript.src).href,
   dom_id: '#reference',
   deepLinking: true,
   docExpansion: 'list',

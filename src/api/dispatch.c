@@ -33,6 +33,26 @@ enum route_work api_work(struct text method, struct text path)
     return work;
 }
 
+/* Says where the reference is to a client that asks for the address of the service itself. */
+static bool refuse_root(const struct call *call, struct error *err)
+{
+    struct buf docs = {0};
+
+    if (call->settings->base_url)
+        buf_puts(&docs, call->settings->base_url);
+    else
+        header_base_path(call->request, &docs);
+    buf_puts(&docs, "/docs");
+    if (docs.failed)
+        error_set(err, ERR_OUT_OF_MEMORY);
+    else
+        error_say(err, ERR_PATH_UNKNOWN,
+                  "There is nothing at this path. The reference is at %s, if it is installed.",
+                  docs.data);
+    buf_free(&docs);
+    return false;
+}
+
 /* 413 is the one answer about a body that needs no key: the body was not even kept. */
 static bool gate_route(struct call *call, struct buf *allow, struct error *err)
 {
@@ -41,7 +61,9 @@ static bool gate_route(struct call *call, struct buf *allow, struct error *err)
 
     call->response->omit_body = call->match.is_head;
     if (!found)
-        return false;
+        return err->code == ERR_PATH_UNKNOWN && strcmp(request->path, "/") == 0
+                   ? refuse_root(call, err)
+                   : false;
     if (request->body_state == BODY_TOO_LARGE)
         return error_set(err, ERR_BODY_TOO_LARGE);
     return true;

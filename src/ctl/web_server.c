@@ -169,11 +169,15 @@ static int print(const struct kind *kind, const struct ctl_options *options, con
     ok = !regex.failed && !upper.failed && !upstream.failed;
     if (ok) {
         const struct value values[] = {
-            {"NAME", upper.data},         {"PREFIX", options->prefix},
-            {"PREFIX_REGEX", regex.data}, {"SOCKET", options->socket},
-            {"UPSTREAM", upstream.data},  {"KEEP", kind->keeps_connections ? "on" : "off"},
-            {"DOCS", options->docs},      {"PROGRAM", options->program},
-            {"CONF", conf_path},          {NULL, NULL},
+            {"NAME", upper.data},
+            {"PREFIX", options->prefix},
+            {"PREFIX_REGEX", regex.data},
+            {"SOCKET", options->socket},
+            {"UPSTREAM", upstream.data},
+            {"DOCS", options->docs},
+            {"PROGRAM", options->program},
+            {"CONF", conf_path},
+            {NULL, NULL},
         };
 
         buf_printf(&out,

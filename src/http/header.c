@@ -102,8 +102,9 @@ static bool is_default_port(const struct request *request)
 
 /* The server has decoded the path that the program is mounted at.  At the root some say "/", which
  * would be the trailing slash that a base URL has not. */
-static void write_path(struct buf *url, const char *path)
+void header_base_path(const struct request *request, struct buf *url)
 {
+    const char *path = request->script_name;
     size_t len = strlen(path);
 
     while (len > 0 && path[len - 1] == '/')
@@ -131,6 +132,6 @@ bool header_base_url(const struct request *request, struct buf *url, struct erro
         buf_puts(url, ":");
         buf_puts(url, request->server_port);
     }
-    write_path(url, request->script_name);
+    header_base_path(request, url);
     return true;
 }

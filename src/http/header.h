@@ -26,6 +26,9 @@ bool header_content_type(const struct request *request, struct error *err);
  * ERR_IDEMPOTENCY_KEY_MALFORMED. */
 bool header_idempotency_key(const struct request *request, struct text *key, struct error *err);
 
+/* Appends the path of the base URL, percent-encoded, without a trailing slash. */
+void header_base_path(const struct request *request, struct buf *url);
+
 /* Appends the base URL of the request, scheme, host and script name, without a trailing slash.
  * Returns false with ERR_HOST_MALFORMED where the Host header cannot be part of an answer. */
 bool header_base_url(const struct request *request, struct buf *url, struct error *err);

@@ -20,7 +20,7 @@ import unittest
 
 from adit import covered, samples, stack
 from adit.case import Case, until
-from adit.client import Client, check_answer, check_server_answer
+from adit.client import Client, check_answer, check_server_answer, read_answer
 
 PAGE = os.path.join(stack.ROOT, "doc", "install", "shared-hosting.md")
 PASSWORD = "%s-has-a-p4ssword"
@@ -400,6 +400,24 @@ class Answers:
         self.assertEqual(self.assert_ok(self.admin.get("/adit.fcgi" + path)), made.json)
         self.assert_error(self.nobody.get("/adit.fcgi" + path), 200)
         self.assert_ok(self.admin.delete(path), 204)
+
+    def test_a_large_answer_ends_the_connection(self):
+        """Apache would wait for the next request, were it to break off."""
+        made = [self.assert_ok(self.admin.post(CREDENTIALS, samples.credential(
+            metadata="m" * 4000)), 201)["id"] for _ in range(9)]
+        head = "GET %s%s?limit=%d HTTP/1.1\r\nHost: %s\r\n%s\r\n\r\n"
+        headers = "\r\n".join("%s: %s" % pair for pair in self.admin.headers(
+            "GET", None, self.site.key, "2", None))
+        for limit, is_kept in ((1, True), (9, False)):
+            with self.subTest(limit), self.site.connect() as sock, \
+                    sock.makefile("rb") as stream:
+                sock.sendall((head % (self.site.prefix, CREDENTIALS, limit, self.site.name,
+                                      headers)).encode())
+                answer = read_answer(stream)
+                self.assertEqual((answer.status, answer.header("Connection") != "close"),
+                                 (200, is_kept))
+        for ident in made:
+            self.assert_ok(self.admin.delete(CREDENTIALS + "/" + ident), 204)
 
     # Path, number of the error.
     PATHS = [

@@ -4,7 +4,9 @@ import gzip
 import http.client
 import json
 import os
+import re
 import shutil
+import urllib.parse
 
 from adit import fronts
 from adit.case import Case
@@ -73,7 +75,8 @@ class Docs(Case):
 
     def paths(self):
         """The paths of the page, each with the name of its file."""
-        return {"/docs" if name == "index.html" else "/docs/" + name: name for name in self.files}
+        pages = {"index.html": "/docs", "folder.html": "/docs/"}
+        return {pages.get(name, "/docs/" + name): name for name in self.files}
 
     def test_files(self):
         paths = self.paths()
@@ -126,15 +129,23 @@ class Docs(Case):
 
     def test_what_is_not_there(self):
         self.each_front(
-            ["/docs/", "/docs/index.html", "/docs/nonsense", "/docs/none.js", "/docs/../",
-             "/docs/../docs/", "/docs/.", "/docs/..", "/docs/../outside.txt",
+            ["/docs/index.html", "/docs/folder.html", "/docs/nonsense", "/docs/none.js",
+             "/docs/../", "/docs/..", "/docs/../outside.txt", "/docs/docs/", "/docs/%0a",
              "/docs/%2e%2e/outside.txt", "/docs/..%2foutside.txt",
              "/docs/openapi.json/", "/docs/openapi.json/x.js", "/docs/openapi.json%0a",
              "/docs%0a", "/docs%0a/openapi.json", "/docsx", "/docs.json", "/x/docs", "/DOCS"],
             lambda front, path: self.check_error(self.ask(front, path), 404, 9000))
 
+    def test_links_of_the_pages(self):
+        """Both pages name files that are there."""
+        for page, name in (("/docs", "index.html"), ("/docs/", "folder.html")):
+            links = re.findall(rb'(?:src|href)="(?!data:)([^"]+)"', self.files[name])
+            self.assertGreaterEqual(len(links), 5)
+            self.each_front({urllib.parse.urljoin(page, link.decode()) for link in links},
+                            lambda front, path: self.assertEqual(self.ask(front, path)[0], 200))
+
     def test_methods(self):
-        rows = [(method, path) for path in ("/docs", "/docs/openapi.json")
+        rows = [(method, path) for path in ("/docs", "/docs/", "/docs/openapi.json")
                 for method in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS")]
         self.each_front(rows, lambda front, row: self.check_method(front, *row))
 

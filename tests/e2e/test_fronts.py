@@ -240,7 +240,7 @@ class Compressing(Case):
                       ("apache-proxy-fcgi", "apache-fcgid", "apache-cgid")):
             server = fronts.KINDS[kinds[0]](self.stack)
             self.addCleanup(server.stop)
-            server.more = self.MORE[kinds[0].partition("-")[0]]
+            server.more += "\n" + self.MORE[kinds[0].partition("-")[0]]
             for kind in kinds:
                 server.add(kind, fronts.PREFIX)
             server.start()
@@ -258,6 +258,32 @@ class Compressing(Case):
                         self.assertEqual((answer.status, answer.header("ETag"),
                                           answer.header("Content-Encoding")),
                                          (status, etag, None))
+
+
+class Limited(Case):
+    """More requests than the server lets in."""
+
+    MORE = {"nginx": "limit_req_zone $server_name zone=one:1m rate=1r/m; limit_req zone=one;",
+            "apache": '<LocationMatch "/limited$">\nRedirect 429 "/"\n</LocationMatch>'}
+
+    def test_says_when_to_try_again(self):
+        for kinds in (("nginx", "nginx-keepalive"),
+                      ("apache-proxy-fcgi", "apache-fcgid", "apache-cgid")):
+            server = fronts.KINDS[kinds[0]](self.stack)
+            self.addCleanup(server.stop)
+            server.more += "\n" + self.MORE[kinds[0].partition("-")[0]]
+            server.faults = (429,)
+            for kind in kinds:
+                server.add(kind, fronts.PREFIX)
+            server.start()
+            for front in server.fronts:
+                with self.subTest(front.kind):
+                    received = front.exchange(front_cases.Request(
+                        "", path="/limited", key=None).data(front.names))
+                    answer = read_answer(io.BytesIO(received))
+                    check_server_answer(answer)
+                    self.assertEqual((answer.status, answer.code, answer.all("Retry-After")),
+                                     (429, 9053, ["1"]))
 
 
 class Away(Case):

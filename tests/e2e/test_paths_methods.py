@@ -134,6 +134,9 @@ class Paths(Case):
                     self.assertEqual(answer.code, 9000)
                     self.assertEqual(answer.all("Location"), [])
 
+    def test_root_names_the_reference(self):
+        self.assert_error(self.nobody.get("/", version=None), 9000, says="is at /docs")
+
     # Either not there, or the same as the path that the web server makes of it.
     NORMALISED = [
         ("//ssh_credentials", CREDENTIALS),

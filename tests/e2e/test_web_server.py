@@ -216,7 +216,8 @@ class Upstream(Case):
                                               " rate=1r/s;"))
         try:
             self.reload(re.sub(r"(fastcgi_pass [^;]+;)", r"\1 limit_req zone=e2e;", self.shipped))
-            self.assertEqual(self.ask_until(429).code, 9053)
+            answer = self.ask_until(429)
+            self.assertEqual((answer.code, answer.all("Retry-After")), (9053, ["1"]))
         finally:
             self.reload(self.shipped)
             with open(zone, "w", encoding="utf-8") as file:

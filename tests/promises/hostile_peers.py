@@ -30,7 +30,6 @@ def kept_connections(path):
     def change(text):
         upstream = "    upstream kept {\n        server unix:%s;\n        keepalive 4;\n    }\n"
         text = text.replace("    server {\n", upstream % path + "    server {\n", 1)
-        text = text.replace("fastcgi_keep_conn off;", "fastcgi_keep_conn on;")
         head, _, rest = text.partition("fastcgi_pass unix:")
         return head + "fastcgi_pass kept;" + rest.partition(";")[2]
     return change

@@ -15,6 +15,7 @@ import time
 import urllib.parse
 
 from adit import samples
+from adit.programs import children
 from adit.stack import CLEAN_ENV, free_port, make_folder
 
 # The dot is one in the servers' regular expressions too.
@@ -80,8 +81,20 @@ def service_user():
     return "postgres" if os.getuid() == 0 else pwd.getpwuid(os.getuid()).pw_name
 
 
+def process_name(pid):
+    """Nothing where there is no such process."""
+    try:
+        with open("/proc/%d/comm" % pid, encoding="utf-8") as file:
+            return file.read().rstrip("\n")
+    except OSError:
+        return ""
+
+
 class Server:
     """A web server in a folder of its own, with several fronts."""
+
+    # The configuration that encloses Adit's, as other sites on the server may have set it.
+    SURROUNDINGS = ""
 
     def __init__(self, stack):
         self.stack = stack
@@ -91,7 +104,7 @@ class Server:
         self.socket = os.path.join(stack.run_folder, "adit.sock")
         self.program = os.path.join(stack.state, "bin", "adit.fcgi")
         self.docs = None  # the folder of the reference, where it is not the installed one
-        self.more = ""  # of the server's own configuration, for all fronts
+        self.more = self.SURROUNDINGS  # of the server's own configuration, for all fronts
         self.faults = ()  # statuses besides 200 by which a server is known to be there
         if os.getuid() == 0:
             user = pwd.getpwnam(service_user())
@@ -144,6 +157,17 @@ class Server:
         finally:
             connection.close()
 
+    def processes(self):
+        """Process ids: the server's own, and those of the programs that it has started."""
+        servers, programs, above = [], [], [self.process.pid]
+        while above:
+            pid = above.pop()
+            name = process_name(pid)
+            if name:
+                (programs if name == os.path.basename(self.program) else servers).append(pid)
+                above += children(pid)
+        return servers, programs
+
     def stop(self):
         if self.process and self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
@@ -157,6 +181,8 @@ class Server:
 
 class Nginx(Server):
     """With and without connections that are kept."""
+
+    SURROUNDINGS = "fastcgi_intercept_errors on;"
 
     def start(self):
         servers = []
@@ -194,6 +220,7 @@ class Apache(Server):
     MODULES = ("mpm_event", "authz_core", "alias", "env", "headers", "setenvif", "mime", "dir",
                "negotiation", "reqtimeout", "deflate", "filter", "fcgid", "cgid", "proxy",
                "proxy_fcgi")
+    SURROUNDINGS = "ProxyErrorOverride On"
 
     def start(self):
         lines = ["ServerRoot %s" % self.folder, "ServerName localhost",
@@ -350,4 +377,13 @@ def start_all(stack):
     return list(servers.values())
 
 
-__all__ = ["Front", "PREFIX", "start_all"]
+def start_one(stack, kind, more=""):
+    """Starts one front at the root of a host.  Returns its server, which has no other."""
+    server = KINDS[kind](stack)
+    server.more += "\n" + more
+    server.add(kind, "")
+    server.start()
+    return server
+
+
+__all__ = ["Front", "PREFIX", "start_all", "start_one"]

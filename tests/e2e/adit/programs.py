@@ -87,11 +87,11 @@ class Responder(Program):
         """Process ids; there may be a program around the supervisor."""
         found, above = [], [self.process.pid]
         while above:
-            found, above = above, [child for pid in above for child in _children(pid)]
+            found, above = above, [child for pid in above for child in children(pid)]
         return found
 
 
-def _children(pid):
+def children(pid):
     try:
         with open("/proc/%d/task/%d/children" % (pid, pid), encoding="ascii") as file:
             return [int(child) for child in file.read().split()]

@@ -107,6 +107,33 @@ START_TEST(allow_of_405)
 }
 END_TEST
 
+START_TEST(root_names_the_reference)
+{
+    static const struct {
+        const char *base_url, *script_name, *says;
+    } cases[] = {
+        {NULL, "", "is at /docs, "},
+        {NULL, "/", "is at /docs, "},
+        {NULL, "/a \"b", "is at /a%20%22b/docs, "},
+        {"https://adit.example/api", "/x", "is at https://adit.example/api/docs, "},
+    };
+    char msg[200];
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        client.settings.base_url = cases[i].base_url;
+        client_prepare(&client, "GET", "/", "");
+        client.request.script_name = cases[i].script_name;
+        ck_assert_int_eq(client_send(&client), 404);
+        ck_assert_int_eq(client_error(&client), 9000);
+        client_member(&client, "msg", msg, sizeof msg);
+        ck_assert_msg(strstr(msg, cases[i].says) != NULL, "%s", msg);
+    }
+    ck_assert_int_eq(client_ask(&client, "GET", "/nothing", ""), 404);
+    client_member(&client, "msg", msg, sizeof msg);
+    ck_assert_str_eq(msg, "There is nothing at this path.");
+}
+END_TEST
+
 /* ---- 401 ---- */
 
 START_TEST(challenges)
@@ -470,6 +497,7 @@ Suite *answers_suite(void)
     tcase_add_test(tcase, head_is_get_without_the_body);
     tcase_add_test(tcase, options_needs_nothing);
     tcase_add_test(tcase, allow_of_405);
+    tcase_add_test(tcase, root_names_the_reference);
     tcase_add_test(tcase, challenges);
     tcase_add_test(tcase, every_fault_in_every_operation);
     tcase_add_test(tcase, fault_comes_before_the_input);

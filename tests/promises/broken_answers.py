@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: MIT
+"""Broken answers.
+
+The program that answers is killed in the middle of a large answer, behind every web server.  The
+client keeps its connection and sends a second request on it.  Each answer is whole, or an error in
+the contract's shape, or the connection ends before it.  A client never waits for bytes that do not
+come, and never takes part of an answer for the whole."""
+import collections
+import os
+import random
+import signal
+import socket
+import statistics
+import time
+
+from adit import fronts, samples
+from adit.client import Answer, check_answer, check_server_answer
+from promise import PromiseCase, scaled
+
+# A list of 1 MiB at most, and one that a program sends in one piece.
+N_CREDENTIALS, N_SMALL = 80, 2
+COMMENT_LEN, METADATA_LEN = 8000, 4000
+
+# A whole answer takes about 20 ms.  The web servers give up after 10 s.
+STALL_S = 15
+
+# The small window makes the web server wait for its client.
+WINDOW = 4096
+
+# Time for the program to fill the buffers between it and the web server, which have 208 KiB.
+HELD_UP_S = 0.03
+
+SECOND = b"GET /livez HTTP/1.1\r\nHost: adit.test\r\n\r\n"
+
+# Else mod_fcgid starts a program at most every three seconds.
+MORE = {"apache-fcgid": "FcgidSpawnScoreUpLimit 1000000"}
+
+
+def signal_all(pids, how):
+    for pid in pids:
+        try:
+            os.kill(pid, how)
+        except ProcessLookupError:
+            pass
+
+
+class Stall(Exception):
+    """Nothing comes, and the connection does not end."""
+
+
+class Client:
+    """One connection that is kept."""
+
+    def __init__(self, port):
+        self.sock = socket.socket()
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, WINDOW)
+        self.sock.settimeout(STALL_S)
+        self.sock.connect(("127.0.0.1", port))
+        self._file = self.sock.makefile("rb")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._file.close()
+        self.sock.close()
+
+    def send(self, data):
+        try:
+            self.sock.sendall(data)
+        except OSError:
+            pass  # closed: reading tells
+
+    def wait(self):
+        """Waits for the first byte."""
+        self._file.peek(1)
+
+    def read(self):
+        """The answer, or None where the connection ends before it does."""
+        try:
+            head = b""
+            while not head.endswith(b"\r\n\r\n"):
+                line = self._file.readline()
+                if not line.endswith(b"\n"):
+                    return None
+                head += line
+            answer = Answer(head[:-4], b"")
+            # An answer that ends where the connection does could end anywhere.
+            length = answer.header("Content-Length")
+            if length is None or answer.header("Transfer-Encoding"):
+                raise AssertionError("no length: %r" % head)
+            answer.body = self._file.read(int(length))
+            return answer if len(answer.body) == int(length) else None
+        except TimeoutError as error:
+            raise Stall from error
+        except ConnectionError:
+            return None
+
+
+class Trials:
+    """What became of the answers of one front."""
+
+    def __init__(self, test, server):
+        self.test, self.server = test, server
+        self.found = collections.Counter()
+        self.faults = []
+        self.time_one()
+        self.begins_s = statistics.median(self.time_one() for _ in range(5))
+
+    def connect(self):
+        return Client(self.server.fronts[0].port)
+
+    def time_one(self):
+        """Reads a whole answer.  Returns after which time it began."""
+        with self.connect() as client:
+            started = time.monotonic()
+            client.send(self.test.request(N_CREDENTIALS))
+            client.wait()
+            began_s = time.monotonic() - started
+            client.read()
+            return began_s
+
+    def run(self, n_listed, sends_both):
+        """The second request is sent with the first one, or behind its answer."""
+        self.time_one()  # what was killed before is there again
+        servers, programs = self.server.processes()
+        workers = programs or self.test.stack.responder()[1]
+        with self.connect() as client:
+            client.send(self.test.request(n_listed) + (SECOND if sends_both else b""))
+            # The rest of an answer follows within milliseconds.
+            time.sleep(random.uniform(0, 1.5 * self.begins_s))
+            self.kill(servers, workers)
+            first = self.read(client, "first", lambda answer: check_list(answer, n_listed))
+            if first and not sends_both:
+                client.send(SECOND)
+            if first:
+                self.read(client, "second", check_answer)
+
+    def kill(self, servers, workers):
+        """Holds the web server up for a moment, and kills what has no room for its answer."""
+        signal_all(servers, signal.SIGSTOP)
+        try:
+            time.sleep(HELD_UP_S)
+            # mod_cgid has started its program only now.
+            signal_all(self.server.processes()[1] or workers, signal.SIGKILL)
+        finally:
+            signal_all(servers, signal.SIGCONT)
+
+    def read(self, client, what, check):
+        """Returns the answer unless the connection has ended."""
+        answer, outcome = None, "whole"
+        try:
+            answer = client.read()
+            if answer is None:
+                outcome = "closed"
+            elif answer.status >= 500:
+                outcome = "5xx"
+                check_server_answer(answer)
+            else:
+                check(answer)
+        except Stall:
+            outcome = "stall"
+        except (AssertionError, ValueError, IndexError) as error:
+            outcome = "wrong"
+            self.faults.append("%s: %.500s" % (what, error))
+        self.found[what, outcome] += 1
+        return answer
+
+
+def check_list(answer, n_listed):
+    check_answer(answer)
+    if answer.status != 200 or len(answer.json["ssh_credentials"]) != n_listed:
+        raise AssertionError("not the list: %r" % answer)
+
+
+class BrokenAnswers(PromiseCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        account = cls.stack.account()
+        client = cls.stack.client(account.admin.key)
+        for _ in range(N_CREDENTIALS):
+            answer = client.post("/ssh_credentials", samples.credential(
+                public_key=samples.ED25519 + " " + "c" * COMMENT_LEN, metadata="m" * METADATA_LEN))
+            assert answer.status == 201, answer
+        cls.key = account.admin.key
+
+    def request(self, limit):
+        return ("GET /ssh_credentials?limit=%d HTTP/1.1\r\nHost: adit.test\r\n"
+                "Service-Version: 2\r\nAuthorization: Bearer %s\r\n\r\n"
+                % (limit, self.key)).encode()
+
+    def check(self, kind):
+        n_kills, n_small = scaled(20, 200), scaled(5, 50)
+        n_broken = n_kills // 10
+        server = fronts.start_one(self.stack, kind, MORE.get(kind, ""))
+        self.addCleanup(server.stop)
+        trials = Trials(self, server)
+        found = trials.found
+        n = 0
+        # On a busy machine fewer kills come in time.
+        while n < n_kills or (found["first", "closed"] < n_broken and n < 5 * n_kills):
+            trials.run(N_CREDENTIALS, n % 2 == 0)
+            n += 1
+        for number in range(n_small):
+            trials.run(N_SMALL, number % 2 == 0)
+        self.figure("kills", n + n_small, at_least=n_kills + n_small)
+        self.figure("answers broken off", found["first", "closed"], at_least=n_broken)
+        self.figure("stalls", found["first", "stall"] + found["second", "stall"], exactly=0)
+        self.figure("other answers than a whole one or an error of the contract",
+                    len(trials.faults), exactly=0, why=trials.faults[:3])
+
+    def test_nginx(self):
+        """nginx."""
+        self.check("nginx")
+
+    def test_nginx_keepalive(self):
+        """nginx with connections that it keeps to the responder."""
+        self.check("nginx-keepalive")
+
+    def test_apache_proxy_fcgi(self):
+        """Apache with mod_proxy_fcgi."""
+        self.check("apache-proxy-fcgi")
+
+    def test_apache_fcgid(self):
+        """Apache with mod_fcgid."""
+        self.check("apache-fcgid")
+
+    def test_apache_cgid(self):
+        """Apache with mod_cgid."""
+        self.check("apache-cgid")
