@@ -225,21 +225,6 @@ class Crowds(PromiseCase):
             stop.set()
             thread.join()
 
-    def test_deadline(self):
-        """A peer that drips on for ever is dropped, whatever it sends"""
-        data = fastcgi.records(variables(self.home.admin.key, HTTP_X="x" * 60000))
-        sock, started = self.hold(data[:1]), time.monotonic()
-        try:
-            for byte in data[1:]:
-                sock.send(bytes([byte]))
-                time.sleep(0.02)
-                if time.monotonic() - started > 15:
-                    break
-        except OSError:
-            pass
-        self.figure("dropped after", time.monotonic() - started, "s", at_least=9, at_most=12)
-        until(lambda: b"not whole in time" in self.responder.log(), "a line of the log")
-
     def test_idle_costs_nothing(self):
         """Peers that wait, half-way through a request, use no processor time"""
         for _ in range(5 * self.N_WORKERS):
