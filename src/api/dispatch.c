@@ -184,7 +184,7 @@ static bool gate_answer(const struct call *call, struct error *err)
     struct response *response = call->response;
 
     response->payer = crc32_of(call->identity.account_id, strlen(call->identity.account_id));
-    if (!call->match.route->reads_only || !request->has_room ||
+    if (!call->match.route->reads_only || response->omit_body || !request->has_room ||
         request->has_room(request->peer, response->payer, response->body.len))
         return true;
     return error_set(err, ERR_ANSWERS_UNREAD);
