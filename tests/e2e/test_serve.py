@@ -176,7 +176,8 @@ class Path(Case):
         for name in tool, "lib.sh":
             shutil.copy(os.path.join(stack.ROOT, "tools", name), tools)
         done = stack.run([os.path.join(tools, tool), *arguments], check=False,
-                         env=dict(stack.CLEAN_ENV, PATH=self.bin + ":" + os.environ["PATH"]))
+                         env=dict(stack.CLEAN_ENV, ADIT_PORT=str(stack.free_port()),
+                                  PATH=self.bin + ":" + os.environ["PATH"]))
         return done, os.listdir(os.path.join(self.folder, clone))
 
     def test_that_cannot_work(self):
