@@ -29,9 +29,9 @@ BEGIN {
     print "one; SERVICE is the service's name in capitals. `status_code` is the HTTP status. `msg` is"
     print "written for people: it is the text below, or says more exactly what was wrong. The values"
     print "of `details` are strings: `operation_id`, under which the operator finds the request in the"
-    print "log (a fault of the service always, any other at the level debug), `field`, the path of the"
-    print "member at fault, and `offset`, the byte of the body at which its JSON stops being acceptable."
-    print "Errors of the web server have no `details`."
+    print "log (faults of the service, 401 and 403 by default, others at the level debug), `field`, the path"
+    print "of the member at fault, and `offset`, the byte of the body at which its JSON stops being"
+    print "acceptable. Errors of the web server have empty `details`."
     print ""
     print "This page is made from `src/base/error_table.h` by `tests/doc-guard --write`."
 }

@@ -69,8 +69,9 @@ static const char usage[] =
     "                          or adit.conf beside the program\n"
     "  -l, --listen unix:PATH  listen on this socket\n"
     "  -m, --mode MODE         mode of that socket (0660)\n"
-    "  -w, --workers N         worker processes, each for 5 requests at once (as many as\n"
-    "                          processors, 2 to 8, with --listen or systemd's socket, else 1)\n"
+    "  -w, --workers N         worker processes, each for 5 requests at once, of which\n"
+    "                          4 may write (as many as processors, 2 to 8, with --listen\n"
+    "                          or systemd's socket, else 1)\n"
     "      --check-confinement\n"
     "                          confine itself as a worker does, and print what that leaves\n"
     "      --print-settings    print a settings file with all settings and their defaults\n"
@@ -451,10 +452,10 @@ static int serve(struct process *process, const struct options *options, int n_d
 
     if (n_workers == 1 && !options->socket_path)
         return serve_fcgi(process);
-    if (n_workers > 1 && !fcgi_handover_open(process->handover))
-        return socket_fault(&process->conf.log, "socketpair", "cannot connect the workers")
-                   ? 0
-                   : status;
+    if (n_workers > 1 && !fcgi_handover_open(process->handover)) {
+        socket_fault(&process->conf.log, "socketpair", "cannot connect the workers");
+        return EXIT_FAILURE;
+    }
     if (workers_run(n_workers, serve_fcgi, process, &process->conf.log, &status) &&
         options->socket_path)
         unlink(options->socket_path);

@@ -219,7 +219,7 @@ static bool handle(struct call *call, struct buf *allow, struct buf *base_url, s
         return answer_options(call, allow);
     if (!call->match.route->is_public && !gate_caller(call, err))
         return false;
-    if (call->request->is_overdue)
+    if (call->request->is_at_once && call->match.route->work != ROUTE_INSTANT)
         return error_set(err, ERR_BUSY);
     if (!gate_input(call, base_url, err))
         return refuse(call, false, err);

@@ -46,7 +46,7 @@ struct request {
     enum body_state body_state;
     struct text body; /* may hold anything, NUL too */
 
-    bool is_overdue; /* it has waited for so long that it is to be refused */
+    bool is_at_once; /* to be answered without a database, or refused */
 
     /* Returns whether the client has gone, so that nobody waits for the answer; NULL: unknown. */
     bool (*peer_gone)(void *peer);

@@ -49,7 +49,7 @@ int ctl_fail_error(const struct error *err);
  * says so of the option.  NULL is fine. */
 bool ctl_text_valid(const char *option, const char *text);
 
-/* Reads a whole number and a unit, such as 90d, as seconds; at most ten years.  Returns false where
+/* Reads a whole number and a unit, such as 90d, as seconds; at most 3660 days.  Returns false where
  * it is none. */
 bool ctl_read_duration(const char *s, int64_t *seconds);
 

@@ -38,8 +38,8 @@ int ctl_key_issue(struct ctl *ctl)
     if (!ctl_text_valid("description", ctl->options.description))
         return CTL_USAGE;
     if (ctl->options.expires && !ctl_read_duration(ctl->options.expires, &order.expires_s))
-        return ctl_misuse("--expires takes a number and s, m, h, d or w, such as 90d; at most ten "
-                          "years");
+        return ctl_misuse("--expires takes a number and s, m, h, d or w, such as 90d; at most "
+                          "3660d");
     status = find_holder(ctl, only, &order.principal_id);
     if (status != CTL_OK)
         return status;

@@ -106,8 +106,7 @@ static bool check_text(const struct field *field, const struct json_node *node, 
 
     if (value.len == 0 && field->empty != ERR_NONE) {
         json_path(path, node, index);
-        return error_field(err, field->empty, path, "%s is empty. Give a value or leave it out.",
-                           path);
+        return error_field(err, field->empty, path, "%s is empty. Give a value.", path);
     }
     if (field->too_long != ERR_NONE && value.len > field->max)
         return too_long(field, json_path(path, node, index), value, err);

@@ -58,10 +58,14 @@ enum delete_column { COLUMN_DELETED_ID = CALLER_N_COLUMNS, COLUMN_LEFT_THERE };
 #define OWNER_COLUMNS "owner.may_own, owner.is_there, pg_catalog.clock_timestamp()"
 #define OWNER_TYPES PG_BOOL PG_BOOL PG_TIME
 
+/* The index of sql/optional/unique_public_keys.sql. */
+#define UNIQUE_KEY "ssh_credential_unique_public_key"
+
 static const struct pg_statement create_statement = {
     .name = "ssh_credential_create",
     .types = CALLER_TYPES TYPES OWNER_TYPES,
     .writes = true,
+    .unique = UNIQUE_KEY,
     .on_unique = ERR_PUBLIC_KEY_EXISTS,
     .sql = CALLER_CTE OWNER_CTE
     ", c AS ("
@@ -82,6 +86,7 @@ static const struct pg_statement create_once_statement = {
     .name = "ssh_credential_create_once",
     .types = CALLER_TYPES TYPES OWNER_TYPES PG_BOOL PG_TEXT,
     .writes = true,
+    .unique = UNIQUE_KEY,
     .on_unique = ERR_PUBLIC_KEY_EXISTS,
     .sql = CALLER_CTE OWNER_CTE
     ", earlier AS MATERIALIZED ("

@@ -141,7 +141,7 @@ static bool is_done(const struct fcgi *fcgi)
            (!any_moves(fcgi) || clock_left_ms(fcgi->drain_until_ms) == 0);
 }
 
-static bool may_listen(const struct fcgi *fcgi)
+static bool may_listen(struct fcgi *fcgi)
 {
     return lanes_want_more(fcgi) && !fcgi->is_stopping && clock_left_ms(fcgi->deaf_until_ms) == 0 &&
            connection_has_place(fcgi);
@@ -151,7 +151,8 @@ static bool may_listen(const struct fcgi *fcgi)
  * not listen though it has nothing to do, the kernel refused something that it has to try again. */
 static int wait_ms(const struct fcgi *fcgi)
 {
-    if (lanes_are_idle(fcgi) && !any_moves(fcgi) && fcgi->is_listening && !fcgi->has_grown)
+    if (lanes_are_idle(fcgi) && !any_moves(fcgi) && fcgi->is_listening && !fcgi->has_grown &&
+        !fcgi->is_offered)
         return -1;
     return lanes_wait_ms(fcgi, FCGI_SWEEP_MS);
 }
@@ -195,10 +196,12 @@ static bool accept_one(struct fcgi *fcgi)
 {
     int fd = accept4(fcgi->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-    if (fd >= 0)
+    if (fd >= 0) {
+        fcgi->accepted_ms = clock_steady_ms();
         connection_open(fcgi, fd);
-    else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+    } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
         fcgi->deaf_until_ms = clock_steady_ms() + DEAF_MS;
+    }
     return fd >= 0;
 }
 
@@ -207,7 +210,7 @@ static void accept_some(struct fcgi *fcgi)
 {
     size_t most = fcgi->n_free > 0 ? fcgi->n_free : 1;
 
-    while (most-- > 0 && lanes_want_more(fcgi) && accept_one(fcgi))
+    while (most-- > 0 && lanes_want_more(fcgi) && connection_has_place(fcgi) && accept_one(fcgi))
         lanes_start(fcgi);
 }
 

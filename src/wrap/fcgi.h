@@ -14,7 +14,7 @@ struct fcgi;
 /* Returns whether the process was started as a CGI program: descriptor 0 is no listening socket. */
 bool fcgi_is_cgi(void);
 
-/* How long a request may keep a lane. */
+/* How long a request may keep a lane, the longest first. */
 enum fcgi_work {
     FCGI_WORK_LONG,   /* it may wait in the database for others */
     FCGI_WORK_SHORT,  /* it reads a row by its key */
@@ -29,7 +29,7 @@ typedef struct response *fcgi_answerer(void *context, const struct request *requ
 struct fcgi_callbacks {
     /* Says what work a request is, before it is read as a whole. */
     enum fcgi_work (*sort)(void *context, struct text method, struct text path);
-    /* Answers instant requests, and those whose is_overdue is set.  It must not wait. */
+    /* Answers instant requests, and refuses others.  It must not wait. */
     fcgi_answerer *answer_at_once;
     /* Called each time that all lanes have done what they can without waiting. */
     void (*before_wait)(void *context);

@@ -106,17 +106,9 @@ static struct connection *find_spare(struct fcgi *fcgi)
     return spare;
 }
 
-bool connection_has_place(const struct fcgi *fcgi)
+bool connection_has_place(struct fcgi *fcgi)
 {
-    int64_t now_ms = clock_steady_ms();
-
-    if (fcgi->n_in[CONNECTION_FREE] > 0 || fcgi->n_in[CONNECTION_IDLE] > 0)
-        return true;
-    for (size_t i = 0; i < FCGI_MAX_CONNECTIONS; i++) {
-        if (can_be_spared(&fcgi->connections[i], now_ms))
-            return true;
-    }
-    return false;
+    return fcgi->n_in[CONNECTION_FREE] > 0 || find_spare(fcgi);
 }
 
 static struct connection *find_free(struct fcgi *fcgi)
@@ -135,8 +127,7 @@ static struct connection *find_place(struct fcgi *fcgi)
     if (fcgi->n_in[CONNECTION_FREE] > 0)
         return find_free(fcgi);
     spare = find_spare(fcgi);
-    if (spare)
-        refuse(spare, "too many connections");
+    refuse(spare, "too many connections");
     return spare;
 }
 
@@ -155,13 +146,18 @@ static void park(struct connection *connection, uint32_t events)
         refuse(connection, "epoll_ctl failed");
 }
 
-static void join_line(struct connection *connection)
+/* The oldest stands first. */
+static void join_line(struct connection *connection, int64_t since_ms)
 {
     struct fcgi *fcgi = connection->fcgi;
+    size_t at = fcgi->n_line++;
 
     enter(connection, CONNECTION_WAITING);
+    connection->since_ms = since_ms;
     connection->is_sorted = false;
-    fcgi->line[fcgi->n_line++] = connection;
+    for (; at > 0 && fcgi->line[at - 1]->since_ms > since_ms; at--)
+        fcgi->line[at] = fcgi->line[at - 1];
+    fcgi->line[at] = connection;
 }
 
 void connection_leave_line(struct connection *connection)
@@ -188,7 +184,7 @@ static void go_on_reading(struct connection *connection)
         park(connection, EPOLLIN);
         break;
     case FCGI_WHOLE:
-        join_line(connection);
+        join_line(connection, connection->moved_ms);
         break;
     case FCGI_BROKEN:
         if (connection->peer.intake.cause)
@@ -210,10 +206,6 @@ void connection_open(struct fcgi *fcgi, int fd)
 {
     struct connection *place = find_place(fcgi);
 
-    if (!place) {
-        close(fd);
-        return;
-    }
     open_in(fcgi, place, fd);
     go_on_reading(place);
 }
@@ -225,8 +217,9 @@ void connection_take_over(struct fcgi *fcgi, int fd, struct fcgi_intake *intake,
     open_in(fcgi, place, fd);
     place->peer.intake = *intake;
     *intake = (struct fcgi_intake){.id = 0};
-    join_line(place);
-    place->since_ms = since_ms;
+    join_line(place, since_ms);
+    if (clock_steady_ms() - since_ms >= WAITING_MS)
+        connection_answer_at_once(place);
 }
 
 static bool peer_gone(void *peer)
@@ -236,7 +229,7 @@ static bool peer_gone(void *peer)
     return fcgi_peer_gone(&connection->peer);
 }
 
-/* Who pays may hold as much as is left then: one that hoards leaves half of the room to others, two
+/* A payer may hold as much as is still free: one that hoards leaves half of the room to others, two
  * leave a third, and so on. */
 static bool has_room(void *peer, uint32_t payer, size_t bytes)
 {
@@ -262,7 +255,6 @@ void connection_request(struct connection *connection, struct request *request)
 
 /* ---- answers ---- */
 
-/* Whose bytes were all sent holds nothing any more. */
 static void end_answer(struct connection *connection)
 {
     struct fcgi *fcgi = connection->fcgi;
@@ -305,24 +297,24 @@ void connection_answer(struct connection *connection, struct response *response)
     connection->payer = response->payer;
     connection->charged = connection->peer.unsent.cap;
     fcgi->answers_held += connection->charged;
-    if (response->body.cap > FCGI_KEPT_ANSWER) {
-        buf_shrink(&response->body, FCGI_KEPT_ANSWER);
-        fcgi->has_grown = true;
-    }
+    fcgi->has_grown = fcgi->has_grown || response->body.cap > FCGI_KEPT_ANSWER;
+    /* It may hold a secret, and its next use may be far. */
+    buf_clear(&response->headers);
+    buf_shrink(&response->body, FCGI_KEPT_ANSWER);
     if (is_copied)
         go_on_sending(connection);
     else
         refuse(connection, "out of memory");
 }
 
-void connection_answer_at_once(struct connection *connection, bool is_overdue)
+void connection_answer_at_once(struct connection *connection)
 {
     const struct fcgi_callbacks *callbacks = connection->fcgi->callbacks;
     struct request request;
 
     connection_leave_line(connection);
     connection_request(connection, &request);
-    request.is_overdue = is_overdue;
+    request.is_at_once = true;
     connection_answer(connection, callbacks->answer_at_once(callbacks->context, &request));
 }
 
@@ -369,5 +361,5 @@ void connection_sweep(struct fcgi *fcgi, int64_t now_ms)
     for (size_t i = 0; i < FCGI_MAX_CONNECTIONS; i++)
         sweep_one(&fcgi->connections[i], now_ms);
     while (fcgi->n_line > 0 && now_ms - fcgi->line[0]->since_ms >= WAITING_MS)
-        connection_answer_at_once(fcgi->line[0], true);
+        connection_answer_at_once(fcgi->line[0]);
 }

@@ -2,6 +2,7 @@
 /* Requests that one worker cannot get to, for any that can: a message on a socket pair that all
  * workers share holds the request as far as it was read, and passes the connection's descriptor. */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -46,22 +47,30 @@ static bool send_message(int socket, int fd, struct iovec *parts, size_t n_parts
     return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
 }
 
+bool handover_fits(const struct connection *connection)
+{
+    const struct fcgi_peer *peer = &connection->peer;
+
+    return !peer->said_more && !peer->intake.is_too_much &&
+           sizeof(struct head) + peer->intake.params.len + peer->intake.body.len <= MESSAGE_MAX;
+}
+
 bool handover_send(struct connection *connection)
 {
     struct fcgi *fcgi = connection->fcgi;
     const struct fcgi_peer *peer = &connection->peer;
-    struct head head = {.since_ms = connection->since_ms,
-                        .params_len = (uint32_t)peer->intake.params.len,
-                        .body_len = (uint32_t)peer->intake.body.len,
-                        .id = peer->intake.id,
-                        .keep = peer->intake.keep};
+    struct head head;
     struct iovec parts[] = {{&head, sizeof head},
                             {peer->intake.params.data, peer->intake.params.len},
                             {peer->intake.body.data, peer->intake.body.len}};
 
-    if (peer->said_more || peer->intake.is_too_much ||
-        sizeof head + head.params_len + head.body_len > MESSAGE_MAX ||
-        !send_message(fcgi->handover[0], peer->fd, parts, sizeof parts / sizeof parts[0]))
+    memset(&head, 0, sizeof head); /* its padding is sent, too */
+    head.since_ms = connection->since_ms;
+    head.params_len = (uint32_t)peer->intake.params.len;
+    head.body_len = (uint32_t)peer->intake.body.len;
+    head.id = peer->intake.id;
+    head.keep = peer->intake.keep;
+    if (!send_message(fcgi->handover[0], peer->fd, parts, sizeof parts / sizeof parts[0]))
         return false;
     connection_leave_line(connection);
     connection_forget(connection);
@@ -110,6 +119,8 @@ static bool receive_one(struct fcgi *fcgi, struct buf *buf)
                              .msg_control = control.bytes,
                              .msg_controllen = sizeof control.bytes};
     struct fcgi_intake intake = {.id = 0};
+    const struct log_pair pairs[] = {{"cause", "what another worker offers is malformed"},
+                                     {NULL, NULL}};
     ssize_t n = recvmsg(fcgi->handover[1], &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     int64_t since_ms;
     int fd;
@@ -120,19 +131,30 @@ static bool receive_one(struct fcgi *fcgi, struct buf *buf)
     fd = passed_fd(&message);
     if (fd >= 0 && read_message(buf->data, (size_t)n, &intake, &since_ms)) {
         connection_take_over(fcgi, fd, &intake, since_ms);
-    } else if (fd >= 0) {
-        close(fd);
+    } else {
+        log_event(fcgi->log, LOG_LEVEL_WARNING, "connection dropped", pairs);
+        if (fd >= 0)
+            close(fd);
     }
-    buf_clear(buf);
     fcgi_intake_clear(&intake);
     return true;
+}
+
+/* At its limit of descriptors, the kernel would deliver the message and drop the connection. */
+static bool can_take_descriptor(const struct fcgi *fcgi)
+{
+    int fd = fcntl(fcgi->handover[1], F_DUPFD_CLOEXEC, 0);
+
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
 }
 
 bool handover_receive(struct fcgi *fcgi)
 {
     struct buf buf = {0};
 
-    if (!connection_has_place(fcgi) || !buf_room(&buf, MESSAGE_MAX))
+    if (!connection_has_place(fcgi) || !can_take_descriptor(fcgi) || !buf_room(&buf, MESSAGE_MAX))
         return false;
     fcgi->is_offered = receive_one(fcgi, &buf);
     buf_free(&buf);

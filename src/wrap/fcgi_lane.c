@@ -12,8 +12,13 @@
  * accepted nevertheless, since what they ask for may be short. */
 #define STUCK_MS 10
 
-/* A request that has waited for this long is offered to other workers. */
-#define OFFER_MS 20
+/* While they are busy, one connection is accepted for each time of this length, since kept ones
+ * could keep the lanes busy for ever. */
+#define ACCEPT_MS 10
+
+/* A request that has waited for this long is offered to other workers.  Under load, a request's
+ * turn comes sooner. */
+#define OFFER_MS 50
 
 /* ---- a lane's own waiting ---- */
 
@@ -167,37 +172,44 @@ static void start(struct fcgi *fcgi, struct connection *connection)
     resume(lane, true);
 }
 
-/* Those that stay behind stay in the line. */
+/* A request that cannot be sent waits here. */
 static void offer_late(struct fcgi *fcgi)
 {
     int64_t now_ms = clock_steady_ms();
+    size_t at = 0;
 
-    while (fcgi->n_line > 0 && now_ms - fcgi->line[0]->since_ms >= OFFER_MS &&
-           handover_send(fcgi->line[0]))
-        ;
+    while (at < fcgi->n_line && now_ms - fcgi->line[at]->since_ms >= OFFER_MS) {
+        if (!handover_fits(fcgi->line[at]))
+            at++;
+        else if (!handover_send(fcgi->line[at]))
+            break;
+    }
 }
 
-static void start_line(struct fcgi *fcgi)
+/* Returns the next request to work on, or NULL.  What was offered has waited for longer than most
+ * of the line, so it comes into the line first; what is overdue is answered on the way. */
+static struct connection *next_request(struct fcgi *fcgi)
+{
+    size_t n_line = fcgi->n_line;
+
+    while (fcgi->is_offered && any_lane_is_free(fcgi) && fcgi->n_line == n_line &&
+           handover_receive(fcgi))
+        ;
+    return next_in_line(fcgi);
+}
+
+void lanes_start(struct fcgi *fcgi)
 {
     struct connection *next;
 
-    while ((next = next_in_line(fcgi))) {
-        bool is_instant = !any_lane_is_free(fcgi) && next->work == FCGI_WORK_INSTANT;
-
-        if (is_instant) {
-            connection_answer_at_once(next, false);
+    while ((next = next_request(fcgi))) {
+        if (!any_lane_is_free(fcgi) && next->work == FCGI_WORK_INSTANT) {
+            connection_answer_at_once(next);
         } else {
             connection_leave_line(next);
             start(fcgi, next);
         }
     }
-}
-
-void lanes_start(struct fcgi *fcgi)
-{
-    do
-        start_line(fcgi);
-    while (fcgi->is_offered && any_lane_is_free(fcgi) && handover_receive(fcgi));
     if (fcgi->n_line > 0 && fcgi->handover[0] >= 0)
         offer_late(fcgi);
 }
@@ -207,14 +219,29 @@ bool lanes_are_idle(const struct fcgi *fcgi)
     return fcgi->n_free == fcgi->n_lanes && fcgi->n_line == 0;
 }
 
+/* Returns when a connection may be accepted although no lane is free for any work. */
+static int64_t accept_at_ms(const struct fcgi *fcgi)
+{
+    return clock_earlier(fcgi->freed_ms + STUCK_MS, fcgi->accepted_ms + ACCEPT_MS);
+}
+
 bool lanes_want_more(const struct fcgi *fcgi)
 {
-    return any_lane_is_free(fcgi) || clock_left_ms(fcgi->freed_ms + STUCK_MS) == 0;
+    return any_lane_is_free(fcgi) || clock_left_ms(accept_at_ms(fcgi)) == 0;
 }
 
 static int earlier_ms(int wait_ms, int other_ms)
 {
     return other_ms < wait_ms ? other_ms : wait_ms;
+}
+
+/* Returns the milliseconds until the oldest request is offered; those that were not taken up are
+ * offered again after a while. */
+static int offer_left_ms(const struct fcgi *fcgi)
+{
+    int left_ms = clock_left_ms(fcgi->line[0]->since_ms + OFFER_MS);
+
+    return left_ms > 0 ? left_ms : OFFER_MS;
 }
 
 int lanes_wait_ms(const struct fcgi *fcgi, int most_ms)
@@ -230,8 +257,8 @@ int lanes_wait_ms(const struct fcgi *fcgi, int most_ms)
             wait_ms = earlier_ms(wait_ms, clock_left_ms(lane->deadline_ms));
     }
     if (!lanes_want_more(fcgi))
-        wait_ms = earlier_ms(wait_ms, clock_left_ms(fcgi->freed_ms + STUCK_MS));
+        wait_ms = earlier_ms(wait_ms, clock_left_ms(accept_at_ms(fcgi)));
     if (fcgi->n_line > 0 && fcgi->handover[0] >= 0)
-        wait_ms = earlier_ms(wait_ms, OFFER_MS);
+        wait_ms = earlier_ms(wait_ms, offer_left_ms(fcgi));
     return wait_ms;
 }

@@ -89,6 +89,7 @@ struct fcgi {
     int64_t drain_until_ms; /* where it is stopping */
     int64_t sweep_ms;       /* when deadlines are looked at next */
     int64_t freed_ms;       /* when a lane last became free */
+    int64_t accepted_ms;    /* when a connection was last accepted */
     uint32_t serial;
     struct lane lanes[FCGI_MAX_LANES];
     struct lane *free_lanes[FCGI_MAX_LANES]; /* the last one is the next: its session is warm */
@@ -115,14 +116,14 @@ bool fcgi_watch_anew(const struct fcgi *fcgi, int fd, uint32_t events, uint32_t 
 /* ---- fcgi_connection.c ---- */
 
 /* Returns whether connection_open() will find a place. */
-bool connection_has_place(const struct fcgi *fcgi);
+bool connection_has_place(struct fcgi *fcgi);
 
 /* Takes over a descriptor and reads what has come.  Where all places are taken, it ends a
- * connection that is idle or has stalled.  Without a place it closes the descriptor. */
+ * connection that is idle or has stalled.  connection_has_place() must hold. */
 void connection_open(struct fcgi *fcgi, int fd);
 
-/* Takes over a request that another worker has read, and since when it has waited.
- * connection_has_place() must hold. */
+/* Takes over a request that another worker has read, and since when it has waited, which is its
+ * place in the line.  connection_has_place() must hold. */
 void connection_take_over(struct fcgi *fcgi, int fd, struct fcgi_intake *intake, int64_t since_ms);
 
 /* Goes on with a connection that epoll reports. */
@@ -137,8 +138,9 @@ void connection_request(struct connection *connection, struct request *request);
 /* Sends the answer, of which a copy is made, and gives back what the response holds too much. */
 void connection_answer(struct connection *connection, struct response *response);
 
-/* Takes the connection out of the line, and answers its request without a lane. */
-void connection_answer_at_once(struct connection *connection, bool is_overdue);
+/* Takes the connection out of the line, and answers its request without a lane: with 503 where the
+ * answer needs the database. */
+void connection_answer_at_once(struct connection *connection);
 
 /* Forgets a connection whose descriptor another worker has. */
 void connection_forget(struct connection *connection);
@@ -176,8 +178,11 @@ int lanes_wait_ms(const struct fcgi *fcgi, int most_ms);
 
 /* ---- fcgi_handover.c ---- */
 
-/* Offers a whole request, of which nothing was read yet, to all workers.  Returns false where it
- * stays here. */
+/* Returns whether a request in the line can be offered. */
+bool handover_fits(const struct connection *connection);
+
+/* Offers a request in the line to all workers, and takes it out of the line.  Returns false where
+ * too many are offered already. */
 bool handover_send(struct connection *connection);
 
 /* Takes over a request that was offered.  Returns false where there is none, or no place for it. */

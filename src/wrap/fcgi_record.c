@@ -252,6 +252,7 @@ struct text fcgi_intake_find(const struct fcgi_intake *intake, const char *name)
     const unsigned char *at = (const unsigned char *)intake->params.data;
     size_t left = intake->params.len;
     size_t wanted_len = strlen(name);
+    struct text found = {0};
 
     while (left > 0) {
         size_t name_len;
@@ -260,11 +261,11 @@ struct text fcgi_intake_find(const struct fcgi_intake *intake, const char *name)
         if (!read_length(&at, &left, &name_len) || !read_length(&at, &left, &value_len))
             break;
         if (name_len == wanted_len && memcmp(at, name, name_len) == 0)
-            return (struct text){(const char *)at + name_len, value_len};
+            found = (struct text){(const char *)at + name_len, value_len};
         at += name_len + value_len;
         left -= name_len + value_len;
     }
-    return (struct text){0};
+    return found;
 }
 
 enum fcgi_progress fcgi_intake_refill(struct fcgi_intake *intake, uint16_t id, bool keep,

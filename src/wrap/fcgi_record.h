@@ -64,8 +64,9 @@ enum fcgi_progress fcgi_intake_take(struct fcgi_intake *intake, const char *data
 typedef void fcgi_variable_seen(void *context, struct text name, const char *value);
 void fcgi_intake_see(struct fcgi_intake *intake, fcgi_variable_seen *seen, void *context);
 
-/* Finds a variable of a whole request, the first one of that name.  To be called before
- * fcgi_intake_see().  Returns text that lasts as long as the intake, or text that is not given. */
+/* Finds a variable of a whole request, the last one of that name, as cgi_see() does.  To be called
+ * before fcgi_intake_see().  Returns text that lasts as long as the intake, or text that is not
+ * given. */
 struct text fcgi_intake_find(const struct fcgi_intake *intake, const char *name);
 
 /* Fills in an empty intake with a request that another one took in whole: its variables as the

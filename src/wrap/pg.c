@@ -60,6 +60,7 @@ struct pg {
     int64_t retry_at_ms;          /* when to connect again */
     enum error_code refused_with; /* what the last try to connect failed with */
     int64_t shed_until_ms;
+    bool sheds_reads; /* too: it was a read that took too long */
     int64_t last_run_ms;
     int64_t sent_us;      /* when the latest statement was sent */
     bool knows_clock;     /* a session has told the time: */
@@ -443,12 +444,14 @@ void pg_start_request(struct pg *pg, bool (*peer_gone)(void *peer), void *peer)
     pg->deadline_ms = clock_steady_ms() + RUN_TIMEOUT_MS;
 }
 
-/* Whether the statement comes right behind one that took too long. */
-static bool must_shed(const struct pg *pg, struct error *err)
+/* Whether the statement comes right behind one that took too long.  A read does not wait for what a
+ * write waits for. */
+static bool must_shed(const struct pg *pg, const struct pg_statement *statement, struct error *err)
 {
     int64_t now_ms = clock_steady_ms();
 
-    if (now_ms >= pg->shed_until_ms || now_ms - pg->last_run_ms > SHED_PAUSE_MS)
+    if (now_ms >= pg->shed_until_ms || now_ms - pg->last_run_ms > SHED_PAUSE_MS ||
+        (!statement->writes && !pg->sheds_reads))
         return false;
     error_cause(err, ERR_DATABASE_TIMEOUT,
                 "database: waited behind a statement that took too long");
@@ -496,8 +499,10 @@ static PGresult *run_until_done(struct pg *pg, const struct pg_statement *statem
         if (is_done(pg, statement, &outcome, err))
             return rows;
         PQclear(rows);
-        if (err->code == ERR_DATABASE_TIMEOUT)
+        if (err->code == ERR_DATABASE_TIMEOUT) {
             pg->shed_until_ms = clock_steady_ms() + SHED_MS;
+            pg->sheds_reads = !statement->writes;
+        }
         if (outcome == LOST && statement->writes)
             return lost_write(pg, err);
         if (outcome == FAILED || clock_left_ms(deadline_ms) < RUN_TIMEOUT_MS / 2)
@@ -510,8 +515,9 @@ static PGresult *run_until_done(struct pg *pg, const struct pg_statement *statem
 static PGresult *run_alone(struct pg *pg, const struct pg_statement *statement,
                            const struct pg_params *params, int64_t deadline_ms, struct error *err)
 {
-    PGresult *rows =
-        must_shed(pg, err) ? NULL : run_until_done(pg, statement, params, deadline_ms, err);
+    PGresult *rows = must_shed(pg, statement, err)
+                         ? NULL
+                         : run_until_done(pg, statement, params, deadline_ms, err);
 
     pg->last_run_ms = clock_steady_ms();
     return rows;

@@ -28,10 +28,11 @@ struct pg_result;
 struct pg_statement {
     const char *name; /* unique within the program */
     const char *sql;
-    const char *types; /* of the columns that it returns, in their order */
-    bool writes;       /* run once only: when its answer is lost, nobody knows what it did */
-    bool is_short;     /* reads a row by its key: may share a session with others' */
-    enum error_code on_unique; /* what a unique violation means; ERR_NONE: a bug */
+    const char *types;  /* of the columns that it returns, in their order */
+    bool writes;        /* run once only: when its answer is lost, nobody knows what it did */
+    bool is_short;      /* reads a row by its key: may share a session with others' */
+    const char *unique; /* a constraint or unique index whose violation is the client's */
+    enum error_code on_unique; /* what that violation means; that of any other is a bug */
 };
 
 #define PG_MAX_PARAMS 24

@@ -92,7 +92,7 @@ void pg_conninfo_reason(const char *conninfo, char *reason, size_t size)
 bool pg_conninfo_has_password(const char *conninfo)
 {
     PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
-    bool has = options && value_of(options, "password") != NULL;
+    bool has = options && (value_of(options, "password") || value_of(options, "sslpassword"));
 
     PQconninfoFree(options);
     return has;

@@ -25,9 +25,17 @@ static bool is_passing(const char *state)
     return !state[0] || pg_state_is_one_of(state, "40001 40P01");
 }
 
-static enum error_code code_of(const char *state, const struct pg_statement *statement)
+static bool violates(const PGresult *result, const char *state, const char *unique)
 {
-    if (strcmp(state, "23505") == 0 && statement && statement->on_unique != ERR_NONE)
+    const char *name = PQresultErrorField(result, PG_DIAG_CONSTRAINT_NAME);
+
+    return strcmp(state, "23505") == 0 && name && unique && strcmp(name, unique) == 0;
+}
+
+static enum error_code code_of(const PGresult *result, const char *state,
+                               const struct pg_statement *statement)
+{
+    if (statement && violates(result, state, statement->unique))
         return statement->on_unique;
     /* Beside a standby's: a disk without room, and a queue of notifications without (54000, which a
      * listener that reads nothing fills). */
@@ -49,7 +57,7 @@ void pg_describe(struct error *err, const PGresult *result, const struct pg_stat
 
     if (!message)
         message = PQresultErrorMessage(result);
-    error_cause(err, code_of(state ? state : "", statement), "database: %s %.*s",
+    error_cause(err, code_of(result, state ? state : "", statement), "database: %s %.*s",
                 state ? state : "-", (int)strcspn(message, "\n"), message);
 }
 

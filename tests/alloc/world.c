@@ -64,7 +64,8 @@ static void make_schema(struct world *world, struct pg *pg)
     if (!schema_migrate(pg, &how, &err))
         die("migrate", err.cause);
     run_sql(world, "CREATE ROLE alloc_responder LOGIN IN ROLE adit_responder;"
-                   "CREATE UNIQUE INDEX ON adit.ssh_credential (account_id, fingerprint)");
+                   "CREATE UNIQUE INDEX ssh_credential_unique_public_key"
+                   " ON adit.ssh_credential (account_id, fingerprint)");
 }
 
 static void make_principal(struct pg *pg, const char *account, bool is_admin, char *id)

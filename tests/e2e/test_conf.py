@@ -182,6 +182,7 @@ class Files(ConfCase):
         """The responder refuses it as well as aditctl: both read the file."""
         self.each([(value[:40], value) for value in (
             "host=h user=owner password=s3cr3t", "password='s3 cr3t' host=h",
+            "host=h sslkey=k sslpassword=s3cr3t",
             "postgresql://owner:s3cr3t@h/adit", "postgres://h/adit?user=owner&password=s3cr3t",
             "host=h password=s3cr3t " + "application_name=" + "x" * 300)], self.check_password)
 

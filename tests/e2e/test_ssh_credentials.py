@@ -353,6 +353,17 @@ class OnePerKey(Case):
                     CREDENTIALS, {"public_key": rows[name][0]}), 609)
                 self.assertNotIn("SHA256", error["msg"])
 
+    def test_violation_of_another_index(self):
+        """One that the operator made says nothing of the public key."""
+        self.stack.psql("CREATE UNIQUE INDEX of_the_operator ON adit.ssh_credential (metadata)"
+                        " WHERE metadata = 'once'")
+        self.addCleanup(self.stack.psql, "DROP INDEX adit.of_the_operator")
+        client = self.stack.client(self.stack.account().admin.key)
+        rows = [text for name, text, _, _ in samples.accepted_keys() if name.endswith(".line")]
+        bodies = [{"public_key": key, "metadata": "once"} for key in rows[:2]]
+        self.assert_ok(client.post(CREDENTIALS, bodies[0]), 201)
+        self.assert_error(client.post(CREDENTIALS, bodies[1]), 10000)
+
     def test_other_accounts_may(self):
         key = samples.ED25519
         other = self.stack.client(self.stack.account().admin.key)

@@ -71,3 +71,25 @@ class Tenants(Case):
                              "" if ident in overdue else "changed")
         self.assertGreater(len(overdue), 3)
         self.assertLess(len(overdue), 21)
+
+    def test_two_paths(self):
+        """A web server that names the path twice cannot have work done where there is no database."""
+        key = self.stack.account().admin.key
+        client = self.stack.client(key)
+        idents = self.slow_rows(client, 12)
+        body = b'{"metadata": "changed"}'
+        with Responder(self.stack) as responder, contextlib.ExitStack() as held:
+            workers = responder.workers()
+            for ident in idents:
+                sock = held.enter_context(fastcgi.connect(responder.socket))
+                sock.sendall(fastcgi.records(
+                    variables(key, "PATCH", CREDENTIALS + "/" + ident, body), body))
+            for first, last, statuses in (("/livez", CREDENTIALS, (200, 503)),
+                                          ("", CREDENTIALS, (200, 503)),
+                                          (CREDENTIALS, "/livez", (200,))):
+                said = [*variables(key, path=first).items(), ("PATH_INFO", last)]
+                with self.subTest("%s %s" % (first, last)):
+                    answer = fastcgi.ask_raw(responder.socket, fastcgi.records(said),
+                                             fastcgi.asked_by(variables(key, path=last)))
+                    self.assertIn(answer.status, statuses)
+            self.assertEqual(responder.workers(), workers)

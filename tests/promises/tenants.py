@@ -263,3 +263,66 @@ class StuckLanes(PromiseCase):
         self.figure("longest PUT", slowest, "s", at_most=0.25)
         self.assertEqual(self.responder.workers(), [first, second])
         peer.close()
+
+
+class Busy(PromiseCase):
+    """More clients than places, all of which ask again as soon as they are answered."""
+
+    N_KEPT, N_NEW = 48, 8
+
+    @staticmethod
+    def read_raw(file):
+        """Reads an answer and looks at nothing of it: the clients must not be what is slow."""
+        out = b""
+        while True:
+            head = fastcgi.read_exactly(file, 8)
+            content = fastcgi.read_exactly(file, int.from_bytes(head[4:6], "big") + head[6])
+            if head[1] == fastcgi.END:
+                return out
+            out = out or content[:11]
+
+    def ask_new(self):
+        with fastcgi.connect(self.responder.socket) as sock, sock.makefile("rb") as file:
+            sock.sendall(self.once)
+            return self.read_raw(file)
+
+    def ask_kept(self, peer):
+        peer.sock.sendall(self.kept)
+        return self.read_raw(peer.file)
+
+    def ask_until(self, seconds, ask):
+        took = []
+        self.together.wait()
+        stop = time.monotonic() + seconds
+        while not took or time.monotonic() < stop:
+            answer, seconds = timed(ask)
+            self.assertEqual(answer, b"Status: 200")
+            took.append(seconds)
+        return took
+
+    def test_more_clients_than_places(self):
+        """48 clients on kept connections list without a pause, while 8 others connect anew for each
+        request"""
+        key = self.stack.account("busy").admin.key
+        body = json.dumps(samples.credential()).encode()
+        self.together = threading.Barrier(self.N_KEPT + self.N_NEW)
+        with Responder(self.stack, 2) as self.responder:
+            for _ in range(50):
+                fastcgi.ask(self.responder.socket, variables(key, "POST", body=body), body)
+            self.once = fastcgi.records(variables(key))
+            self.kept = fastcgi.records(variables(key), keep=True)
+            peers = [Peer(self.responder.socket) for _ in range(self.N_KEPT)]
+            for peer in peers:
+                self.ask_kept(peer)
+            asks = [lambda peer=peer: self.ask_kept(peer) for peer in peers]
+            asks += [self.ask_new] * self.N_NEW
+            with concurrent.futures.ThreadPoolExecutor(len(asks)) as pool:
+                took = [call.result() for call in [
+                    pool.submit(self.ask_until, scaled(4, 20), ask) for ask in asks]]
+            for peer in peers:
+                peer.close()
+        self.figure("requests", sum(map(len, took)), at_least=scaled(1000, 5000))
+        self.figure("the slowest on a kept connection", max(map(max, took[:self.N_KEPT])), "s",
+                    at_most=2)
+        self.figure("the slowest on a new connection", max(map(max, took[self.N_KEPT:])), "s",
+                    at_most=2)

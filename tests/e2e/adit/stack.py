@@ -296,11 +296,11 @@ class Stack:
         return min(max(os.cpu_count(), 2), 8)
 
     def n_at_once(self):
-        """How many requests the responder works on at once, each with a session if it writes."""
+        """How many writes the responder works on at once, each with a session."""
         master, _ = self.responder()
         program = next(command[0] for pid, _, command in self._processes() if pid == master)
         usage = run([program, "--help"]).stdout
-        return self.n_workers() * int(re.search(r"for (\d+) requests at once", usage).group(1))
+        return self.n_workers() * int(re.search(r"(\d+) may write", usage).group(1))
 
     def children(self, pid):
         return [child for child, parent, _ in self._processes() if parent == pid]
