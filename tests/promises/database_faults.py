@@ -81,9 +81,12 @@ class DatabaseCase(PromiseCase):
     def connect_all_workers(self, writers):
         """Keeps the writers waiting for a moment, so that each worker gets as many as it takes."""
         psql = open_session(self.stack)
-        lock(psql)
-        until(lambda: len(self.backends()) >= self.stack.n_at_once(), "all workers are connected")
-        close(psql)
+        try:
+            lock(psql)
+            until(lambda: len(self.backends()) >= self.stack.n_at_once(),
+                  "all workers are connected")
+        finally:
+            close(psql)
         writers.wait_for(ledger.N_CLIENTS)
 
     def judge(self, writers, ready, expects_errors=True):
