@@ -82,6 +82,9 @@ int ctl_key_revoke(struct ctl *ctl)
     struct error err;
     bool found;
 
+    if (api_key_valid(id))
+        return ctl_misuse("that is a key itself, and not its id; 'aditctl key list' shows the ids; "
+                          "your shell may have kept the key in its history");
     if (!ident_valid(id))
         return ctl_misuse("a key's id looks like ak_..., as 'aditctl key list' shows it");
     if (!api_key_revoke(ctl->pg, id, &found, &err))

@@ -84,6 +84,12 @@ class Calls(CtlCase):
                 self.assertIn("key revoke takes a key's id and no --for: 'aditctl key list' shows"
                               " the keys of each holder; then run: aditctl key revoke KEY-ID", said)
 
+    def test_revoking_by_the_key_itself(self):
+        key = samples.well_formed_key()
+        said = self.ctl("key", "revoke", key, status=2).stderr
+        self.assertIn("that is a key itself, and not its id", said)
+        self.assertNotIn(key, said)
+
     def test_unknown_option(self):
         for words in (["key", "revoke", "--nonsense"], ["migrate", "-x"], ["key", "list", "--for=x"],
                       ["account", "create", "--name"]):

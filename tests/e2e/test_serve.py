@@ -95,6 +95,13 @@ class DeadKey(ServeCase):
         self.stack.forget_home()
         self.assert_another(dead, "--detach")
 
+    def test_of_a_stack_that_is_stopped(self):
+        self.stack.stop()
+        key, said = self.key_of("--env")
+        self.assertIn("not running: start it with --detach", said)
+        self.stack.start()
+        self.assertEqual(self.key_of("--env")[0], key)
+
     def test_others_cannot_read_it(self):
         self.kill_key()
         self.key_of("--detach")
