@@ -204,6 +204,7 @@ class Path(Case):
     def test_that_works(self):
         done, _ = self.run_in("a=b@c,d~e+f/\u00fc.1_2", "serve")
         self.assertNotIn("cannot build in", done.stderr)
+        self.assertTrue(os.path.exists(self.called), done)
         with open(self.called, encoding="utf-8") as file:
             self.assertEqual(file.readline(), "apt-get\n", done)
 
