@@ -79,6 +79,7 @@ class Tenants(Case):
         idents = self.slow_rows(client, 12)
         body = b'{"metadata": "changed"}'
         with Responder(self.stack) as responder, contextlib.ExitStack() as held:
+            fastcgi.ask(responder.socket, variables(None, path="/livez"))
             workers = responder.workers()
             for ident in idents:
                 sock = held.enter_context(fastcgi.connect(responder.socket))
