@@ -6,7 +6,7 @@
 
 #include "api/call.h"
 #include "base/ident.h"
-#include "base/json_check.h"
+#include "json/check.h"
 #include "model/acl.h"
 #include "model/mutual_tls_module.h"
 #include "model/oauth_module.h"

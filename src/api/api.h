@@ -5,10 +5,10 @@
 
 #include "base/arena.h"
 #include "base/log.h"
-#include "base/request.h"
 #include "http/names.h"
 #include "http/route.h"
 #include "model/oauth_module.h"
+#include "serve/request.h"
 #include "store/store.h"
 
 /* What the interface depends on.  All of it must outlive the calls; none of it changes. */

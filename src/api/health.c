@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The handlers that a supervisor or a load balancer asks. */
 #include "api/call.h"
-#include "base/json_write.h"
+#include "json/write.h"
 
 static bool answer(struct call *call, const char *status)
 {

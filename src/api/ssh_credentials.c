@@ -4,7 +4,7 @@
 
 #include "api/call.h"
 #include "base/ident.h"
-#include "base/json_write.h"
+#include "json/write.h"
 
 #define LIMIT_MAX 100
 

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/json_check.h"
 #include "base/text.h"
+#include "json/check.h"
 
 /* Ten years, as the longest time that makes sense to write down. */
 #define EXPIRES_MAX_S (INT64_C(3660) * 24 * 3600)

@@ -3,9 +3,9 @@
 #ifndef ADIT_CTL_CTL_H
 #define ADIT_CTL_CTL_H
 
-#include "conf.h"
+#include "conf/conf.h"
+#include "pg/pg.h"
 #include "store/oauth_secret.h"
-#include "wrap/pg.h"
 
 /* Exit statuses. */
 enum { CTL_OK = 0, CTL_FAILED = 1, CTL_USAGE = 2 };

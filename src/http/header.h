@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "base/request.h"
+#include "serve/request.h"
 
 /* Reads "Bearer <API key>" (RFC 6750), the scheme in any case, from the Authorization header.  The
  * key belongs to the request.  Returns false with one of the 401 conditions where there is no key

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/request.h"
+#include "serve/request.h"
 
 /* Entity tags in one header that can be told apart. */
 #define PRECONDITION_MAX_TAGS 16

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/base62.h"
-#include "base/json_check.h"
+#include "json/check.h"
 
 static int hex_digit(char c)
 {

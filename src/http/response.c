@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "base/json_write.h"
+#include "json/write.h"
 
 /* Seconds after which a client should try again where the service is unavailable. */
 #define RETRY_AFTER "1"

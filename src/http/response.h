@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 #include "base/error.h"
-#include "base/request.h"
 #include "http/names.h"
+#include "serve/request.h"
 
 /* Makes room in an empty response, once for all requests that it will answer, for saying that there
  * is no memory.  Returns false where there is none for that. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/ident.h"
-#include "base/json_check.h"
+#include "json/check.h"
 
 /* Bytes of the longest name of an identifier in a template. */
 #define ID_NAME_MAX 15

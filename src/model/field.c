@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/ident.h"
-#include "base/json_write.h"
+#include "json/write.h"
 
 /* A table under the name that a callback can take. */
 struct table {

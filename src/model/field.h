@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "wrap/json.h"
+#include "json/tree.h"
 
 /* Entries of the longest list. */
 #define FIELD_MAX_ENTRIES 1000

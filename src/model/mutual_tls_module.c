@@ -2,7 +2,7 @@
 /* Mutual TLS modules. */
 #include "model/mutual_tls_module.h"
 
-#include "base/json_write.h"
+#include "json/write.h"
 #include "model/module.h"
 
 #define AT(member) .offset = offsetof(struct mutual_tls_module, member)

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/json_write.h"
+#include "json/write.h"
 #include "model/domain.h"
 
 #define TEXT_MAX 1024

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "crypt/crypt.h"
+#include "crypt/key.h"
 #include "model/key_der.h"
 #include "model/key_reason.h"
 #include "model/key_scan.h"
 #include "model/ssh_wire.h"
-#include "wrap/crypt.h"
-#include "wrap/crypt_key.h"
 
 #define PEM_BEGIN "-----BEGIN "
 #define SSH2_BEGIN "---- BEGIN "

@@ -3,7 +3,7 @@
 #include "model/ssh_credential.h"
 
 #include "base/clock.h"
-#include "base/json_write.h"
+#include "json/write.h"
 #include "model/acl.h"
 
 #define DESCRIPTION_MAX 255

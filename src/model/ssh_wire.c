@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "crypt/key.h"
 #include "model/key_reason.h"
-#include "wrap/crypt_key.h"
 
 #define RSA_MIN_BITS 2048
 #define RSA_MAX_BITS 16384

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/ident.h"
-#include "wrap/pg.h"
+#include "pg/pg.h"
 
 /* Creates an account.  Returns true with its identifier. */
 bool account_create(struct pg *pg, struct text name, char id[IDENT_SIZE], struct error *err);

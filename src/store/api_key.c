@@ -2,9 +2,9 @@
 /* Issuing, listing and revoking API keys. */
 #include "store/api_key.h"
 
+#include "crypt/crypt.h"
 #include "store/sql.h"
 #include "store/store.h"
-#include "wrap/crypt.h"
 
 static const struct pg_statement issue_statement = {
     .name = "api_key_issue",

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/ident.h"
-#include "wrap/pg.h"
+#include "pg/pg.h"
 
 struct api_key_order {
     struct text principal_id;

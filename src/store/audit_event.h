@@ -4,7 +4,7 @@
 #define ADIT_STORE_AUDIT_EVENT_H
 
 #include "base/error.h"
-#include "wrap/pg.h"
+#include "pg/pg.h"
 
 /* Removes the events that are older than this, in small steps; only the owner of the tables may.
  * Returns true with their number. */

@@ -4,7 +4,7 @@
 #define ADIT_STORE_IDEMPOTENCY_KEY_H
 
 #include "base/error.h"
-#include "wrap/pg.h"
+#include "pg/pg.h"
 
 /* Removes what is older than a day, in small steps that keep nobody waiting.  Returns true with the
  * number of rows. */

@@ -14,7 +14,7 @@
 
 #include "base/base62.h"
 #include "base/buf.h"
-#include "wrap/crypt.h"
+#include "crypt/crypt.h"
 
 #define MAX_KEYS 16
 #define REASON_SIZE 256

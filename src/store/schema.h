@@ -4,7 +4,7 @@
 #define ADIT_STORE_SCHEMA_H
 
 #include "base/error.h"
-#include "wrap/pg.h"
+#include "pg/pg.h"
 
 /* Reads the version of the schema, 0 where there is none.  Returns false with *err. */
 bool schema_version(struct pg *pg, int *version, struct error *err);

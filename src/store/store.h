@@ -7,10 +7,10 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/ident.h"
+#include "crypt/crypt.h"
 #include "http/precondition.h"
+#include "pg/pg.h"
 #include "store/keyring.h"
-#include "wrap/crypt.h"
-#include "wrap/pg.h"
 
 /* The Idempotency-Key of a request, and what a repeat of it has to be answered with. */
 struct once {

@@ -15,10 +15,10 @@
 #endif
 
 #include "base/clock.h"
+#include "crypt/crypt.h"
 #include "hook.h"
 #include "judge.h"
 #include "world.h"
-#include "wrap/crypt.h"
 
 /* Faults that are printed of each scenario. */
 #define MAX_PRINTED 8

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "base/request.h"
+#include "serve/request.h"
 
 /* A copy of an answer without what differs from run to run. */
 struct answer {

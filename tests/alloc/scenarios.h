@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "base/request.h"
+#include "serve/request.h"
 
 /* Whose API key the request carries. */
 enum who {

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/json_write.h"
 #include "http/response.h"
+#include "json/write.h"
 #include "model/public_key.h"
 #include "store/account.h"
 #include "store/api_key.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Fuzz target: the variables of FastCGI and CGI, and the answer on its way out.  The input is an
  * environment, each "NAME=value" ended by a NUL, an empty one, and the body. */
-#include "wrap/cgi.h"
+#include "serve/cgi.h"
 
 #include "fuzz.h"
 

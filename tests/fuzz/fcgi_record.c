@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Fuzz target: FastCGI's records, on their way in and out.  The input's first byte says in which
  * pieces the rest comes. */
-#include "wrap/fcgi_record.h"
+#include "serve/record.h"
 
-#include "base/request.h"
 #include "fuzz.h"
+#include "serve/request.h"
 
 /* Takes in all of the data in pieces of that many bytes.  Each piece has memory of its own, so that
  * a sanitizer sees what reads past its end. */

@@ -8,8 +8,8 @@
 
 #include "base/base62.h"
 #include "base/ident.h"
-#include "base/json_check.h"
 #include "fuzz.h"
+#include "json/check.h"
 
 enum flag { FLAG_HTTPS = 1, FLAG_AUTHORIZATION_REPEATED = 2, FLAG_VERSION_REPEATED = 4 };
 

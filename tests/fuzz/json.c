@@ -4,9 +4,9 @@
 #include <ctype.h>
 #include <json-c/json.h>
 
-#include "base/json_check.h"
 #include "fuzz.h"
-#include "wrap/json.h"
+#include "json/check.h"
+#include "json/tree.h"
 
 #define MAX_SIZE 65536
 

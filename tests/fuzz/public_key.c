@@ -5,9 +5,9 @@
 #include "model/public_key.h"
 
 #include "base/buf.h"
+#include "crypt/key.h"
 #include "fuzz.h"
 #include "model/ssh_wire.h"
-#include "wrap/crypt_key.h"
 
 enum form { FORM_WIRE = 1, FORM_INFO, FORM_PKCS1 };
 

@@ -8,10 +8,10 @@
 
 #include "api/call.h"
 #include "base/ident.h"
-#include "base/json_check.h"
 #include "fuzz.h"
+#include "json/check.h"
+#include "serve/cgi.h"
 #include "stub_store.h"
-#include "wrap/cgi.h"
 
 #define MAX_REQUESTS 8
 #define SEPARATOR "\n%%\n"

@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/json_check.h"
-#include "conf.h"
+#include "conf/conf.h"
 #include "fuzz.h"
 #include "http/names.h"
+#include "json/check.h"
 
 #define MAX_SIZE 16384
 

@@ -14,8 +14,6 @@ int main(void)
     srunner_add_suite(runner, clock_suite());
     srunner_add_suite(runner, error_suite());
     srunner_add_suite(runner, ident_suite());
-    srunner_add_suite(runner, json_check_suite());
-    srunner_add_suite(runner, json_write_suite());
     srunner_add_suite(runner, log_suite());
     srunner_run_all(runner, getenv("CK_VERBOSITY") ? CK_ENV : CK_NORMAL);
     n_failed = srunner_ntests_failed(runner);

@@ -12,22 +12,30 @@ Suite *buf_suite(void);
 Suite *clock_suite(void);
 Suite *error_suite(void);
 Suite *ident_suite(void);
-Suite *json_check_suite(void);
-Suite *json_write_suite(void);
 Suite *log_suite(void);
 
-/* wrap */
-Suite *cgi_suite(void);
+/* confine */
 Suite *confine_calls_suite(void);
+
+/* crypt */
 Suite *crypt_suite(void);
-Suite *fcgi_loop_suite(void);
-Suite *fcgi_record_suite(void);
-Suite *fiber_suite(void);
+
+/* json */
+Suite *json_check_suite(void);
 Suite *json_suite(void);
+Suite *json_write_suite(void);
+
+/* pg */
 Suite *pg_connect_suite(void);
 Suite *pg_files_suite(void);
 Suite *pg_session_suite(void);
 Suite *pg_value_suite(void);
+
+/* serve */
+Suite *cgi_suite(void);
+Suite *fiber_suite(void);
+Suite *fcgi_loop_suite(void);
+Suite *fcgi_record_suite(void);
 
 /* http */
 Suite *header_suite(void);

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "base/ident.h"
-#include "base/json_check.h"
-#include "wrap/json.h"
+#include "json/check.h"
+#include "json/tree.h"
 
 void client_open(struct client *client)
 {

@@ -4,7 +4,7 @@
 
 #include <check.h>
 
-#include "base/json_check.h"
+#include "json/check.h"
 #include "suites.h"
 
 #define EURO "\xE2\x82\xAC"

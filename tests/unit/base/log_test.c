@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/json_check.h"
+#include "json/check.h"
 #include "suites.h"
 
 static const struct log log_all = {.level = LOG_LEVEL_DEBUG, .target = LOG_TARGET_STDERR};

@@ -5,7 +5,7 @@
 #include <check.h>
 #include <stdio.h>
 
-#include "base/json_check.h"
+#include "json/check.h"
 #include "suites.h"
 
 static struct http_names names;

@@ -5,7 +5,7 @@
 #include <check.h>
 #include <stdint.h>
 
-#include "base/json_write.h"
+#include "json/write.h"
 #include "model/field_cases.h"
 #include "suites.h"
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cases.h"
+#include "pg/session.h"
 #include "store/account.h"
 #include "store/api_key.h"
 #include "store/audit_event.h"
@@ -15,7 +16,6 @@
 #include "store/schema.h"
 #include "store/tried.h"
 #include "suites.h"
-#include "wrap/pg_session.h"
 
 /* ---- keys ---- */
 

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/* The seccomp filter.  It names what is refused rather than what is allowed: libraries change the
+ * calls that they make, and a filter that breaks the service at an update would be taken out. */
+#include "confine/calls.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#if defined(__x86_64__) && !defined(__ILP32__)
+#define ARCHITECTURE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define ARCHITECTURE AUDIT_ARCH_AARCH64
+#elif defined(__riscv) && __riscv_xlen == 64
+#define ARCHITECTURE AUDIT_ARCH_RISCV64
+#elif defined(__powerpc64__) && defined(__LITTLE_ENDIAN__)
+#define ARCHITECTURE AUDIT_ARCH_PPC64LE
+#endif
+
+#ifndef ARCHITECTURE
+
+bool confine_calls(void)
+{
+    return false;
+}
+
+#else
+
+/* Another way to make calls that x86_64 has (x32): the same numbers and this bit. */
+#define X32_BIT 0x40000000U
+
+/* From here on all processors number calls alike, and each is one that libraries do without: Linux
+ * 5.0 has none of them.  None is needed here, and those that are still to come would pass a list of
+ * names; so they are answered as by a kernel that has not got them.  Landlock's are among them: it
+ * was put in force before. */
+#define FIRST_NEWER_CALL 424U
+
+/* By what they would be good for. */
+static const uint16_t refused[] = {
+    /* running programs, starting and steering processes */
+    SYS_execve,
+    SYS_execveat,
+    SYS_ptrace,
+    SYS_process_vm_readv,
+    SYS_process_vm_writev,
+    SYS_kcmp,
+    SYS_kill,
+    SYS_tkill,
+    SYS_rt_sigqueueinfo,
+    SYS_rt_tgsigqueueinfo,
+    SYS_personality,
+#ifdef SYS_fork
+    SYS_fork,
+    SYS_vfork,
+#endif
+    /* being somebody else, or somewhere else */
+    SYS_setuid,
+    SYS_setgid,
+    SYS_setreuid,
+    SYS_setregid,
+    SYS_setresuid,
+    SYS_setresgid,
+    SYS_setgroups,
+    SYS_setfsuid,
+    SYS_setfsgid,
+    SYS_capset,
+    SYS_chroot,
+    SYS_pivot_root,
+    SYS_mount,
+    SYS_umount2,
+    SYS_unshare,
+    SYS_setns,
+    /* changing what is in folders, and what files are */
+    SYS_unlinkat,
+    SYS_renameat2,
+    SYS_mkdirat,
+    SYS_mknodat,
+    SYS_symlinkat,
+    SYS_linkat,
+    SYS_truncate,
+    SYS_fchmod,
+    SYS_fchmodat,
+    SYS_fchown,
+    SYS_fchownat,
+    SYS_utimensat,
+    SYS_setxattr,
+    SYS_lsetxattr,
+    SYS_fsetxattr,
+    SYS_removexattr,
+    SYS_lremovexattr,
+    SYS_fremovexattr,
+    SYS_name_to_handle_at,
+    SYS_open_by_handle_at,
+#ifdef SYS_unlink
+    SYS_unlink,
+    SYS_rename,
+    SYS_mkdir,
+    SYS_rmdir,
+    SYS_mknod,
+    SYS_symlink,
+    SYS_link,
+    SYS_chmod,
+    SYS_chown,
+    SYS_lchown,
+    SYS_creat,
+    SYS_utime,
+    SYS_utimes,
+    SYS_futimesat,
+#endif
+#ifdef SYS_renameat
+    SYS_renameat,
+#endif
+    /* being a server that it is not yet */
+    SYS_listen,
+    /* the machine, and parts of the kernel that other programs need */
+    SYS_reboot,
+    SYS_kexec_load,
+    SYS_init_module,
+    SYS_finit_module,
+    SYS_delete_module,
+    SYS_bpf,
+    SYS_perf_event_open,
+    SYS_userfaultfd,
+    SYS_swapon,
+    SYS_swapoff,
+    SYS_settimeofday,
+    SYS_clock_settime,
+    SYS_adjtimex,
+    SYS_clock_adjtime,
+    SYS_sethostname,
+    SYS_setdomainname,
+    SYS_acct,
+    SYS_quotactl,
+    SYS_syslog,
+    SYS_vhangup,
+#ifdef SYS_kexec_file_load
+    SYS_kexec_file_load,
+#endif
+#ifdef SYS_iopl
+    SYS_iopl,
+    SYS_ioperm,
+#endif
+};
+
+#define N_REFUSED (sizeof refused / sizeof refused[0])
+
+struct program {
+    struct sock_filter steps[2 * N_REFUSED + 64];
+    unsigned short n;
+};
+
+static void add(struct program *program, uint16_t code, uint32_t k, uint8_t jump, uint8_t skip)
+{
+    program->steps[program->n++] =
+        (struct sock_filter){.code = code, .jt = jump, .jf = skip, .k = k};
+}
+
+static void load(struct program *program, size_t offset)
+{
+    add(program, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
+}
+
+/* The lower half of an argument; all processors above are little-endian. */
+static void load_argument(struct program *program, size_t i)
+{
+    load(program, offsetof(struct seccomp_data, args) + i * sizeof(uint64_t));
+}
+
+static void end(struct program *program, uint32_t verdict)
+{
+    add(program, BPF_RET | BPF_K, verdict, 0, 0);
+}
+
+static void refuse(struct program *program, uint32_t error)
+{
+    end(program, SECCOMP_RET_ERRNO | error);
+}
+
+/* What follows, up to len steps, is for that call alone. */
+static void on_call(struct program *program, uint32_t call, uint8_t len)
+{
+    add(program, BPF_JMP | BPF_JEQ | BPF_K, call, 0, len);
+}
+
+/* Opening a file to write into it; Landlock says the same, where there is Landlock. */
+static void refuse_writing(struct program *program, uint32_t call, size_t flags_argument)
+{
+    on_call(program, call, 4);
+    load_argument(program, flags_argument);
+    add(program, BPF_JMP | BPF_JSET | BPF_K, O_WRONLY | O_RDWR | O_CREAT | O_TRUNC, 0, 1);
+    refuse(program, EPERM);
+    end(program, SECCOMP_RET_ALLOW);
+}
+
+/* A thread may be started, a process not.  What clone3() would do could not be seen here; it is one
+ * of the newer calls. */
+static void refuse_processes(struct program *program)
+{
+    on_call(program, SYS_clone, 4);
+    load_argument(program, 0);
+    add(program, BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0);
+    refuse(program, EPERM);
+    end(program, SECCOMP_RET_ALLOW);
+}
+
+/* Calls that take a process first are for this one alone, by its number or 0: abort() signals
+ * itself, and the limits of a process are a way to end it. */
+static void refuse_others(struct program *program, uint32_t call)
+{
+    on_call(program, call, 5);
+    load_argument(program, 0);
+    add(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 2, 0);
+    add(program, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)getpid(), 1, 0);
+    refuse(program, EPERM);
+    end(program, SECCOMP_RET_ALLOW);
+}
+
+/* PostgreSQL, the log and name services need these families, and no other.  The resolver asks
+ * netlink which addresses the machine has, to put those that it found in order, and goes on without
+ * where there is none; systemd/adit.service has the same list. */
+static void refuse_sockets(struct program *program)
+{
+    static const uint32_t families[] = {AF_UNIX, AF_INET, AF_INET6};
+    const uint8_t n = sizeof families / sizeof families[0];
+
+    on_call(program, SYS_socket, (uint8_t)(n + 3));
+    load_argument(program, 0);
+    for (uint8_t i = 0; i < n; i++)
+        add(program, BPF_JMP | BPF_JEQ | BPF_K, families[i], (uint8_t)(n - i), 0);
+    refuse(program, EAFNOSUPPORT);
+    end(program, SECCOMP_RET_ALLOW);
+}
+
+/* Calls by way of another architecture's numbers have no business here, nor have newer ones. */
+static void check_numbers(struct program *program)
+{
+    load(program, offsetof(struct seccomp_data, arch));
+    add(program, BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0);
+    end(program, SECCOMP_RET_KILL_PROCESS);
+    load(program, offsetof(struct seccomp_data, nr));
+#if ARCHITECTURE == AUDIT_ARCH_X86_64
+    add(program, BPF_JMP | BPF_JGE | BPF_K, X32_BIT, 0, 1);
+    refuse(program, EPERM);
+#endif
+    add(program, BPF_JMP | BPF_JGE | BPF_K, FIRST_NEWER_CALL, 0, 1);
+    refuse(program, ENOSYS);
+}
+
+bool confine_calls(void)
+{
+    struct program program = {.n = 0};
+    struct sock_fprog filter = {.filter = program.steps};
+
+    check_numbers(&program);
+    for (size_t i = 0; i < N_REFUSED; i++) {
+        on_call(&program, refused[i], 1);
+        refuse(&program, EPERM);
+    }
+    refuse_processes(&program);
+    refuse_others(&program, SYS_tgkill);
+    refuse_others(&program, SYS_prlimit64);
+#ifdef SYS_open
+    refuse_writing(&program, SYS_open, 1);
+#endif
+    refuse_writing(&program, SYS_openat, 2);
+    refuse_sockets(&program);
+    end(&program, SECCOMP_RET_ALLOW);
+    filter.len = program.n;
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) == 0;
+}
+
+#endif

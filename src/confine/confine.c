@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* Confinement: Landlock by its numbers, for headers lag behind kernels. */
+#include "confine/confine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "confine/calls.h"
+
+#ifndef SYS_landlock_create_ruleset
+#define SYS_landlock_create_ruleset 444
+#define SYS_landlock_add_rule 445
+#define SYS_landlock_restrict_self 446
+#endif
+
+/* Rights to files: running, writing, reading a file and a folder, and what changes a folder. */
+#define FS_READ_FILE (1ULL << 2)
+#define FS_READ_DIR (1ULL << 3)
+#define FS_FIRST_VERSION ((1ULL << 13) - 1)
+#define FS_REFER (1ULL << 13)     /* from version 2 */
+#define FS_TRUNCATE (1ULL << 14)  /* 3 */
+#define NET_BIND_TCP (1ULL << 0)  /* 4 */
+#define FS_IOCTL_DEV (1ULL << 15) /* 5 */
+#define SCOPE_SIGNAL (1ULL << 1)  /* 6 */
+
+#define CREATE_RULESET_VERSION 1U
+#define RULE_PATH_BENEATH 1
+
+struct ruleset_attributes {
+    uint64_t fs;
+    uint64_t net;
+    uint64_t scoped;
+};
+
+struct path_beneath {
+    uint64_t allowed;
+    int32_t parent_fd;
+} __attribute__((packed));
+
+/* Folders rather than files, for a rule holds on to the file that it was made for, and these are
+ * replaced.  Libraries load others when a connection is made, years from now maybe. */
+static const char *const system_folders[] = {
+    "/etc",
+    "/usr",
+    "/lib",
+    "/lib64",
+    "/nix/store",
+    "/gnu/store",
+    "/var/lib/sss",
+    "/var/lib/extrausers",
+    "/run/systemd/resolve",
+    "/run/resolvconf",
+};
+
+/* What these are links to. */
+static const char *const system_files[] = {"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf",
+                                           "/etc/localtime"};
+
+static const char *const system_devices[] = {"/dev/null", "/dev/random", "/dev/urandom"};
+
+bool confine_is_built_in(void)
+{
+#ifdef ADIT_UNCONFINED
+    return false;
+#else
+    return true;
+#endif
+}
+
+static int create_ruleset(int version)
+{
+    struct ruleset_attributes attributes = {.fs = FS_FIRST_VERSION};
+    size_t size = sizeof attributes.fs;
+
+    if (version >= 2)
+        attributes.fs |= FS_REFER;
+    if (version >= 3)
+        attributes.fs |= FS_TRUNCATE;
+    if (version >= 4) {
+        attributes.net = NET_BIND_TCP;
+        size += sizeof attributes.net;
+    }
+    if (version >= 5)
+        attributes.fs |= FS_IOCTL_DEV;
+    if (version >= 6) {
+        attributes.scoped = SCOPE_SIGNAL;
+        size += sizeof attributes.scoped;
+    }
+    return (int)syscall(SYS_landlock_create_ruleset, &attributes, size, 0);
+}
+
+static void allow(struct confinement *confinement, const char *path)
+{
+    struct path_beneath rule = {.allowed = FS_READ_FILE};
+    struct stat status;
+
+    if (confinement->ruleset_fd < 0)
+        return;
+    rule.parent_fd = open(path, O_PATH | O_CLOEXEC);
+    if (rule.parent_fd < 0) {
+        confinement->n_forgotten += errno != ENOENT && errno != ENOTDIR;
+        return;
+    }
+    if (fstat(rule.parent_fd, &status) == 0 && S_ISDIR(status.st_mode))
+        rule.allowed |= FS_READ_DIR;
+    if (syscall(SYS_landlock_add_rule, confinement->ruleset_fd, RULE_PATH_BENEATH, &rule, 0) != 0)
+        confinement->n_forgotten++;
+    close(rule.parent_fd);
+}
+
+void confine_allow_folder(struct confinement *confinement, const char *path)
+{
+    if (path && path[0] == '/')
+        allow(confinement, path);
+}
+
+/* The root's files are allowed one by one: its folder is everything. */
+static void allow_parent(struct confinement *confinement, const char *path)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    size_t len = (size_t)(slash - path);
+
+    if (len >= sizeof folder)
+        return;
+    memcpy(folder, path, len);
+    folder[len] = '\0';
+    allow(confinement, strspn(folder, "/") == len ? path : folder);
+}
+
+/* A relative path may be a word that is no path at all: it counts where there is such a file. */
+void confine_allow_file(struct confinement *confinement, const char *path)
+{
+    char target[PATH_MAX];
+
+    if (!path)
+        return;
+    if (path[0] == '/')
+        allow_parent(confinement, path);
+    if (realpath(path, target))
+        allow_parent(confinement, target);
+}
+
+void confine_begin(struct confinement *confinement)
+{
+    long version = syscall(SYS_landlock_create_ruleset, NULL, 0, CREATE_RULESET_VERSION);
+
+    *confinement = (struct confinement){.ruleset_fd = -1};
+    if (version <= 0)
+        return;
+    confinement->landlock = (int)version;
+    confinement->ruleset_fd = create_ruleset(confinement->landlock);
+    for (size_t i = 0; i < sizeof system_folders / sizeof system_folders[0]; i++)
+        allow(confinement, system_folders[i]);
+    for (size_t i = 0; i < sizeof system_files / sizeof system_files[0]; i++)
+        confine_allow_file(confinement, system_files[i]);
+    for (size_t i = 0; i < sizeof system_devices / sizeof system_devices[0]; i++)
+        allow(confinement, system_devices[i]);
+}
+
+static bool restrict_files(int ruleset_fd)
+{
+    return ruleset_fd >= 0 && syscall(SYS_landlock_restrict_self, ruleset_fd, 0) == 0;
+}
+
+void confine_enforce(struct confinement *confinement)
+{
+    bool may = confine_is_built_in() && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+
+    if (!may || !restrict_files(confinement->ruleset_fd))
+        confinement->landlock = 0;
+    if (confinement->ruleset_fd >= 0)
+        close(confinement->ruleset_fd);
+    confinement->ruleset_fd = -1;
+    confinement->seccomp = may && confine_calls();
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* The only room that knows libcrypto's base64 and elliptic curves. */
+#include "crypt/key.h"
+
+#include <limits.h>
+#include <openssl/ec.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/objects.h>
+#include <string.h>
+
+static bool in_alphabet(char c)
+{
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' ||
+           c == '/';
+}
+
+/* EVP_DecodeBlock() skips white space and forgives bits that no encoder sets, and counts padding as
+ * bytes: what it may not see is checked before, the bits by encoding the last group again. */
+bool crypt_key_base64_decode(const char *s, size_t len, unsigned char *out, size_t *out_len)
+{
+    char group[CRYPT_KEY_ENCODED_SIZE(3)];
+    size_t n_pad = 0;
+    size_t n_tail;
+
+    if (len == 0 || len % 4 != 0 || len > INT_MAX)
+        return false;
+    while (n_pad < 2 && s[len - 1 - n_pad] == '=')
+        n_pad++;
+    for (size_t i = 0; i < len - n_pad; i++) {
+        if (!in_alphabet(s[i]))
+            return false;
+    }
+    if (EVP_DecodeBlock(out, (const unsigned char *)s, (int)len) < 0)
+        return false;
+    *out_len = len / 4 * 3 - n_pad;
+    n_tail = 3 - n_pad;
+    crypt_key_base64_encode(out + *out_len - n_tail, n_tail, group);
+    return memcmp(group, s + len - 4, 4) == 0;
+}
+
+void crypt_key_base64_encode(const unsigned char *data, size_t len, char *out)
+{
+    EVP_EncodeBlock((unsigned char *)out, data, (int)len);
+}
+
+static int curve_nid(const char *curve)
+{
+    if (strcmp(curve, "nistp256") == 0)
+        return NID_X9_62_prime256v1;
+    if (strcmp(curve, "nistp384") == 0)
+        return NID_secp384r1;
+    if (strcmp(curve, "nistp521") == 0)
+        return NID_secp521r1;
+    return NID_undef;
+}
+
+/* Empties the queue of errors, and returns whether a lack of memory was among them: a call that
+ * says only that it failed leaves the reason there. */
+static bool ran_out_of_memory(void)
+{
+    bool memory = false;
+    unsigned long code;
+
+    while ((code = ERR_get_error()) != 0)
+        memory = memory || ERR_GET_REASON(code) == ERR_R_MALLOC_FAILURE;
+    return memory;
+}
+
+/* The curves have a cofactor of 1: a point on them is in the group (SEC 1, section 3.2.2.1). */
+bool crypt_key_point_check(const char *curve, const unsigned char *point, size_t len, bool *valid)
+{
+    EC_GROUP *group = EC_GROUP_new_by_curve_name(curve_nid(curve));
+    EC_POINT *p = group ? EC_POINT_new(group) : NULL;
+    bool checked = false;
+
+    *valid = false;
+    if (!p)
+        goto out;
+    ERR_clear_error();
+    *valid =
+        EC_POINT_oct2point(group, p, point, len, NULL) == 1 && !EC_POINT_is_at_infinity(group, p);
+    checked = *valid || !ran_out_of_memory();
+out:
+    EC_POINT_free(p);
+    EC_GROUP_free(group);
+    ERR_clear_error();
+    return checked;
+}

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT */
+/* The only room that knows json-c. */
+#include "json/tree.h"
+
+#include <json-c/json.h>
+#include <json-c/json_visit.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json/check.h"
+
+/* ---- making the tree ----
+ *
+ * json-c's own parser is of no use where memory runs out: it drops members and cuts strings without
+ * a word, takes an inner list for the whole, or crashes (0.16 and those before).  Its objects tell.
+ */
+
+/* A text that was checked, so that what comes next is always what may come. */
+struct reader {
+    const char *at;
+    char *scratch; /* room for a string or a number, and its NUL */
+};
+
+static bool read_value(struct reader *r, struct json_object **value);
+
+static void skip_space(struct reader *r)
+{
+    r->at += strspn(r->at, " \t\r\n");
+}
+
+/* Skips a bracket or a comma, and returns whether the object or list goes on behind it. */
+static bool goes_on(struct reader *r, char closing)
+{
+    skip_space(r);
+    if (*r->at == ',') {
+        r->at++;
+        skip_space(r);
+    }
+    if (*r->at != closing)
+        return true;
+    r->at++;
+    return false;
+}
+
+/* Returns the length of the string that comes next and is in the scratch then. */
+static size_t read_string(struct reader *r)
+{
+    size_t len;
+
+    r->at++;
+    len = json_decode(&r->at, r->scratch);
+    r->scratch[len] = '\0';
+    return len;
+}
+
+static bool read_number(struct reader *r, struct json_object **value)
+{
+    size_t len = strspn(r->at, "+-.0123456789Ee");
+
+    memcpy(r->scratch, r->at, len);
+    r->scratch[len] = '\0';
+    r->at += len;
+    *value = json_object_new_double_s(strtod(r->scratch, NULL), r->scratch);
+    return *value != NULL;
+}
+
+static bool read_literal(struct reader *r, struct json_object **value)
+{
+    bool is_null = *r->at == 'n';
+
+    *value = is_null ? NULL : json_object_new_boolean(*r->at == 't');
+    r->at += *r->at == 'f' ? 5 : 4;
+    return is_null || *value;
+}
+
+/* A table that grows while a member is added loses the member's name where it cannot grow. */
+static bool make_room(struct json_object *object)
+{
+    struct lh_table *table = json_object_get_object(object);
+
+    return table->count < table->size / 2 || lh_table_resize(table, table->size * 2) == 0;
+}
+
+static bool add_member(struct json_object *object, const char *name, struct json_object *value)
+{
+    if (make_room(object) &&
+        json_object_object_add_ex(object, name, value, JSON_C_OBJECT_ADD_KEY_IS_NEW) == 0)
+        return true;
+    json_object_put(value);
+    return false;
+}
+
+static bool read_member(struct reader *r, struct json_object *object)
+{
+    struct json_object *value;
+    size_t len = read_string(r);
+    char *name = strndup(r->scratch, len);
+    bool ok;
+
+    skip_space(r);
+    r->at++;
+    skip_space(r);
+    ok = name && read_value(r, &value) && add_member(object, name, value);
+    free(name);
+    return ok;
+}
+
+static bool read_object(struct reader *r, struct json_object **value)
+{
+    struct json_object *object = json_object_new_object();
+    bool ok = object != NULL;
+
+    r->at++;
+    while (ok && goes_on(r, '}'))
+        ok = read_member(r, object);
+    if (ok)
+        *value = object;
+    else
+        json_object_put(object);
+    return ok;
+}
+
+static bool read_list(struct reader *r, struct json_object **value)
+{
+    struct json_object *list = json_object_new_array();
+    bool ok = list != NULL;
+
+    r->at++;
+    while (ok && goes_on(r, ']')) {
+        struct json_object *item;
+
+        ok = read_value(r, &item);
+        if (ok && json_object_array_add(list, item) != 0) {
+            json_object_put(item);
+            ok = false;
+        }
+    }
+    if (ok)
+        *value = list;
+    else
+        json_object_put(list);
+    return ok;
+}
+
+/* Returns false where there is no memory; null is read as NULL. */
+static bool read_value(struct reader *r, struct json_object **value)
+{
+    size_t len;
+
+    switch (*r->at) {
+    case '{':
+        return read_object(r, value);
+    case '[':
+        return read_list(r, value);
+    case '"':
+        len = read_string(r);
+        *value = json_object_new_string_len(r->scratch, (int)len);
+        return *value != NULL;
+    case 't':
+    case 'f':
+    case 'n':
+        return read_literal(r, value);
+    default:
+        return read_number(r, value);
+    }
+}
+
+bool json_parse(const char *text, size_t len, struct json_node *top, struct error *err)
+{
+    struct reader r = {.at = text};
+    bool ok;
+
+    *top = (struct json_node){0};
+    if (!json_check(text, len, err))
+        return false;
+    r.scratch = malloc(len);
+    ok = r.scratch;
+    if (ok) {
+        skip_space(&r);
+        ok = read_value(&r, &top->value);
+        explicit_bzero(r.scratch, len);
+    }
+    free(r.scratch);
+    return ok || error_set(err, ERR_OUT_OF_MEMORY);
+}
+
+/* Bodies carry secrets, and json-c frees without wiping. */
+static int wipe(struct json_object *value, int flags, struct json_object *parent, const char *key,
+                size_t *index, void *context)
+{
+    (void)flags, (void)parent, (void)key, (void)index, (void)context;
+    if (json_object_is_type(value, json_type_string)) {
+        char *bytes = (char *)(uintptr_t)json_object_get_string(value);
+
+        explicit_bzero(bytes, (size_t)json_object_get_string_len(value));
+    }
+    return JSON_C_VISIT_RETURN_CONTINUE;
+}
+
+void json_free(struct json_node *top)
+{
+    if (top->value) {
+        json_c_visit(top->value, 0, wipe, NULL);
+        json_object_put(top->value);
+    }
+    *top = (struct json_node){0};
+}
+
+struct json_node json_member(const struct json_node *object, const char *name)
+{
+    struct json_node node = {.parent = object, .name = name};
+
+    json_object_object_get_ex(object->value, name, &node.value);
+    return node;
+}
+
+bool json_given(const struct json_node *node)
+{
+    return node->value != NULL;
+}
+
+const char *json_path(char out[JSON_PATH_SIZE], const struct json_node *node, int index)
+{
+    const struct json_node *chain[JSON_MAX_DEPTH];
+    size_t depth = 0;
+    size_t len = 0;
+
+    for (; node && node->name && depth < JSON_MAX_DEPTH; node = node->parent)
+        chain[depth++] = node;
+    out[0] = '\0';
+    while (depth-- > 0 && len < JSON_PATH_SIZE)
+        len += (size_t)snprintf(out + len, JSON_PATH_SIZE - len, "%s%s", len ? "." : "",
+                                chain[depth]->name);
+    if (index >= 0 && len < JSON_PATH_SIZE)
+        snprintf(out + len, JSON_PATH_SIZE - len, "[%d]", index);
+    return out;
+}
+
+static bool wrong_type(const struct json_node *node, int index, const char *wanted,
+                       struct error *err)
+{
+    char path[JSON_PATH_SIZE];
+
+    json_path(path, node, index);
+    if (!path[0])
+        return error_say(err, ERR_WRONG_VALUE, "The body must be %s.", wanted);
+    return error_field(err, ERR_WRONG_VALUE, path, "%s must be %s.", path, wanted);
+}
+
+bool json_is_object(const struct json_node *node, struct error *err)
+{
+    return json_object_is_type(node->value, json_type_object) ||
+           wrong_type(node, -1, "an object", err);
+}
+
+struct text json_find_unknown(const struct json_node *object,
+                              bool (*known)(const void *context, struct text name),
+                              const void *context)
+{
+    json_object_object_foreach(object->value, name, value)
+    {
+        (void)value;
+        if (!known(context, text_of(name)))
+            return text_of(name);
+    }
+    return (struct text){0};
+}
+
+static struct text text_value(struct json_object *string)
+{
+    return (struct text){.s = json_object_get_string(string),
+                         .len = (size_t)json_object_get_string_len(string)};
+}
+
+bool json_get_text(const struct json_node *node, struct text *out, struct error *err)
+{
+    if (!json_given(node))
+        return true;
+    if (!json_object_is_type(node->value, json_type_string))
+        return wrong_type(node, -1, "a string", err);
+    *out = text_value(node->value);
+    return true;
+}
+
+bool json_get_bool(const struct json_node *node, bool *out, struct error *err)
+{
+    if (!json_given(node))
+        return true;
+    if (!json_object_is_type(node->value, json_type_boolean))
+        return wrong_type(node, -1, "true or false", err);
+    *out = json_object_get_boolean(node->value);
+    return true;
+}
+
+/* Reads the exponent of a JSON number, at its 'e' or at the end; beyond +-100000 only the sign of
+ * it matters. */
+static long read_exponent(const char *s)
+{
+    long exponent = 0;
+    bool minus;
+
+    if (!*s)
+        return 0;
+    s++;
+    minus = *s == '-';
+    for (s += *s == '-' || *s == '+'; *s; s++)
+        exponent = exponent > 100000 ? exponent : exponent * 10 + (*s - '0');
+    return minus ? -exponent : exponent;
+}
+
+/* Reads a JSON number by its digits: as a double, 4294967295.00000001 would pass for whole.  The
+ * decimal point stands behind `whole` digits once the exponent has moved it; a digit other than 0
+ * behind it makes the number one that is not whole. */
+static bool decimal_uint32(const char *s, uint32_t *out)
+{
+    bool negative = *s == '-';
+    const char *digits = s + negative;
+    size_t mantissa = strcspn(digits, "eE");
+    long whole = (long)strcspn(digits, ".eE") + read_exponent(digits + mantissa);
+    long n_digits = 0;
+    uint64_t value = 0;
+
+    for (size_t i = 0; i < mantissa; i++) {
+        if (digits[i] == '.')
+            continue;
+        if (n_digits++ >= whole) {
+            if (digits[i] != '0')
+                return false;
+        } else if ((value = value * 10 + (uint64_t)(digits[i] - '0')) > UINT32_MAX) {
+            return false;
+        }
+    }
+    for (; value != 0 && n_digits < whole; n_digits++) {
+        if ((value *= 10) > UINT32_MAX)
+            return false;
+    }
+    if (negative && value != 0)
+        return false;
+    *out = (uint32_t)value;
+    return true;
+}
+
+bool json_get_uint32(const struct json_node *node, uint32_t *out, struct error *err)
+{
+    static const char wanted[] = "a whole number from 0 to 4294967295";
+
+    if (!json_given(node))
+        return true;
+    /* The number as it was written: json_object_new_double_s() keeps it. */
+    if (json_object_is_type(node->value, json_type_double) &&
+        decimal_uint32(json_object_get_userdata(node->value), out))
+        return true;
+    return wrong_type(node, -1, wanted, err);
+}
+
+bool json_get_texts(const struct json_node *node, size_t max, enum error_code too_many,
+                    struct arena *arena, struct text_list *out, struct error *err)
+{
+    char path[JSON_PATH_SIZE];
+    struct text_list list = {.given = true};
+
+    if (!json_given(node))
+        return true;
+    if (!json_object_is_type(node->value, json_type_array))
+        return wrong_type(node, -1, "a list of strings", err);
+    list.n = json_object_array_length(node->value);
+    if (list.n > max) {
+        json_path(path, node, -1);
+        return error_field(err, too_many, path, "%s has %zu entries; at most %zu are accepted.",
+                           path, list.n, max);
+    }
+    list.items = arena_array(arena, list.n, sizeof *list.items);
+    if (!list.items)
+        return error_set(err, ERR_OUT_OF_MEMORY);
+    for (size_t i = 0; i < list.n; i++) {
+        struct json_object *item = json_object_array_get_idx(node->value, i);
+
+        if (!json_object_is_type(item, json_type_string))
+            return wrong_type(node, (int)i, "a string", err);
+        list.items[i] = text_value(item);
+    }
+    *out = list;
+    return true;
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/* Confining a worker, and trying it out. */
+#include "main/confined.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <pwd.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "confine/confine.h"
+#include "pg/pg.h"
+#include "store/keyring.h"
+
+static void allow_file(void *confinement, const char *path)
+{
+    confine_allow_file(confinement, path);
+}
+
+/* What Kerberos' variables may hold besides a file's name: that of a folder of caches, and several
+ * names of settings, with colons between. */
+static void allow_kerberos(struct confinement *confinement)
+{
+    const char *cache = getenv("KRB5CCNAME");
+    const char *settings = getenv("KRB5_CONFIG");
+    const char *keytab = getenv("KRB5_CLIENT_KTNAME");
+
+    if (cache && strncmp(cache, "DIR:", 4) == 0)
+        confine_allow_folder(confinement, cache + 4);
+    while (settings && *settings) {
+        size_t len = strcspn(settings, ":");
+        char *path = strndup(settings, len);
+
+        confine_allow_file(confinement, path);
+        free(path);
+        settings += len + (settings[len] == ':');
+    }
+    if (keytab)
+        confine_allow_file(confinement, keytab + (strncmp(keytab, "FILE:", 5) == 0 ? 5 : 0));
+}
+
+/* Folders of certificates, on the system's side and on the operator's. */
+static void allow_folders(struct confinement *confinement, const char *conninfo)
+{
+    confine_allow_folder(confinement, getenv("SSL_CERT_DIR"));
+    confine_allow_folder(confinement, getenv("OPENSSL_MODULES"));
+    pg_see_files(conninfo, allow_file, confinement);
+    allow_kerberos(confinement);
+}
+
+static void confine(struct confinement *confinement, const struct conf *conf)
+{
+    confine_begin(confinement);
+    allow_folders(confinement, conf->conninfo);
+    confine_allow_file(confinement, conf->key_file);
+    confine_enforce(confinement);
+}
+
+static void tell_landlock(const struct confinement *confinement, char text[16])
+{
+    snprintf(text, 16, confinement->landlock ? "%d" : "no", confinement->landlock);
+}
+
+void confined_enter(const struct conf *conf)
+{
+    struct confinement confinement;
+    char landlock[16];
+    struct log_pair pairs[] = {{"landlock", landlock}, {"seccomp", "no"}, {NULL, NULL}};
+
+    confine(&confinement, conf);
+    tell_landlock(&confinement, landlock);
+    if (confinement.seccomp)
+        pairs[1].value = "yes";
+    log_event(&conf->log, LOG_LEVEL_DEBUG, "confined", pairs);
+}
+
+/* ---- trying it out ---- */
+
+/* Each does what is to be refused.  Returns the error, 0 where it worked. */
+
+static int error_of(long result)
+{
+    return result < 0 ? errno : 0;
+}
+
+static int try_to_open(const char *path, int flags)
+{
+    int fd = open(path, flags | O_CLOEXEC, 0600);
+    int error = error_of(fd);
+
+    if (fd >= 0)
+        close(fd);
+    return error;
+}
+
+/* With an argument over the kernel's limit (32 pages), which it looks at after the file: where the
+ * program may be run it is not, and this one is still there to say so. */
+static int run_program(const struct conf *conf)
+{
+    const size_t size = (size_t)sysconf(_SC_PAGESIZE) * 33;
+    char *argument = malloc(size);
+    char *const arguments[] = {argument, NULL};
+    char *const environment[] = {NULL};
+    int error = ENOMEM;
+
+    (void)conf;
+    if (argument) {
+        memset(argument, 'x', size - 1);
+        argument[size - 1] = '\0';
+        error = error_of(execve("/bin/sh", arguments, environment));
+    }
+    free(argument);
+    return error == E2BIG ? 0 : error;
+}
+
+/* With flags that contradict each other. */
+static int start_process(const struct conf *conf)
+{
+    int error = error_of(syscall(SYS_clone, CLONE_SIGHAND, 0, 0, 0, 0));
+
+    (void)conf;
+    return error == EINVAL ? 0 : error;
+}
+
+/* One that cannot be there. */
+static int trace_process(const struct conf *conf)
+{
+    int error = error_of(ptrace(PTRACE_PEEKDATA, INT32_MAX, NULL, NULL));
+
+    (void)conf;
+    return error == ESRCH ? 0 : error;
+}
+
+static int read_elsewhere(const struct conf *conf)
+{
+    (void)conf;
+    return try_to_open("/proc/self/environ", O_RDONLY);
+}
+
+static int list_elsewhere(const struct conf *conf)
+{
+    (void)conf;
+    return try_to_open("/", O_RDONLY | O_DIRECTORY);
+}
+
+static int make_file(const struct conf *conf)
+{
+    (void)conf;
+    return try_to_open("/tmp", O_TMPFILE | O_WRONLY);
+}
+
+static int write_null(const struct conf *conf)
+{
+    (void)conf;
+    return try_to_open("/dev/null", O_WRONLY);
+}
+
+static int listen_on_port(const struct conf *conf)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int error = error_of(fd);
+
+    (void)conf;
+    if (fd < 0)
+        return error;
+    error = error_of(bind(fd, (const struct sockaddr *)&address, sizeof address));
+    if (error == 0)
+        error = error_of(listen(fd, 1));
+    close(fd);
+    return error;
+}
+
+/* What is to go on working. */
+
+static int read_key_file(const struct conf *conf)
+{
+    char reason[CONF_REASON_SIZE];
+    struct keyring *keyring = keyring_load(conf->key_file, reason, sizeof reason);
+
+    keyring_free(keyring);
+    return keyring ? 0 : EACCES;
+}
+
+static int resolve_name(const struct conf *conf)
+{
+    struct addrinfo *found = NULL;
+    int error = getaddrinfo("localhost", NULL, NULL, &found);
+
+    (void)conf;
+    if (error == 0)
+        freeaddrinfo(found);
+    return error == 0 ? 0 : ENOENT;
+}
+
+static int look_up_user(const struct conf *conf)
+{
+    (void)conf;
+    return getpwuid(geteuid()) ? 0 : ENOENT;
+}
+
+struct trial {
+    const char *what;
+    int (*run)(const struct conf *conf);
+    bool wanted; /* it is to work */
+};
+
+static const struct trial trials[] = {
+    {"running a program", run_program, false},
+    {"starting a process", start_process, false},
+    {"tracing a process", trace_process, false},
+    {"reading a file outside the list", read_elsewhere, false},
+    {"listing a folder outside the list", list_elsewhere, false},
+    {"making a file", make_file, false},
+    {"writing into a file", write_null, false},
+    {"listening on a port", listen_on_port, false},
+    {"reading the key file", read_key_file, true},
+    {"resolving a name", resolve_name, true},
+    {"looking a user up", look_up_user, true},
+};
+
+static bool run_trial(const struct trial *trial, const struct conf *conf)
+{
+    int error = trial->run(conf);
+    bool refused = error == EACCES || error == EPERM;
+    bool ok = trial->wanted ? error == 0 : refused;
+
+    printf("%-36s %s%s%s\n", trial->what,
+           error == 0 ? "works"
+           : refused  ? "refused"
+                      : "fails: ",
+           error == 0 || refused ? "" : strerror(error), ok ? "" : "  <-- not as it should be");
+    return ok;
+}
+
+bool confined_check(const struct conf *conf)
+{
+    struct confinement confinement;
+    char landlock[16];
+    bool ok;
+
+    confine(&confinement, conf);
+    tell_landlock(&confinement, landlock);
+    if (!confine_is_built_in())
+        puts("This build is for tests of the program, and is not confined.");
+    printf("%-36s %s\n", "Landlock", landlock);
+    printf("%-36s %s\n", "seccomp", confinement.seccomp ? "yes" : "no");
+    ok = confinement.landlock && confinement.seccomp && confinement.n_forgotten == 0;
+    for (size_t i = 0; i < sizeof trials / sizeof trials[0]; i++)
+        ok = run_trial(&trials[i], conf) && ok;
+    puts(ok ? "A worker is confined." : "A worker is not confined as it should be.");
+    return ok;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* Requests that one worker cannot get to, for any that can: a message on a socket pair that all
+ * workers share holds the request as far as it was read, and passes the connection's descriptor. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "serve/loop.h"
+
+/* Bytes of a message; what the kernel lets wait on a socket, less its own share. */
+#define MESSAGE_MAX ((size_t)128 * 1024)
+
+struct head {
+    int64_t since_ms; /* all workers have one steady clock */
+    uint32_t params_len;
+    uint32_t body_len;
+    uint16_t id;
+    bool keep;
+};
+
+/* Room for one descriptor. */
+union control {
+    char bytes[CMSG_SPACE(sizeof(int))];
+    struct cmsghdr align;
+};
+
+bool fcgi_handover_open(int handover[2])
+{
+    return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, handover) == 0;
+}
+
+static bool send_message(int socket, int fd, struct iovec *parts, size_t n_parts)
+{
+    union control control = {.bytes = {0}};
+    struct msghdr message = {.msg_iov = parts,
+                             .msg_iovlen = n_parts,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof control.bytes};
+    struct cmsghdr *passed = CMSG_FIRSTHDR(&message);
+
+    passed->cmsg_level = SOL_SOCKET;
+    passed->cmsg_type = SCM_RIGHTS;
+    passed->cmsg_len = CMSG_LEN(sizeof fd);
+    memcpy(CMSG_DATA(passed), &fd, sizeof fd);
+    return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
+}
+
+bool handover_fits(const struct connection *connection)
+{
+    const struct fcgi_peer *peer = &connection->peer;
+
+    return !peer->said_more && !peer->intake.is_too_much &&
+           sizeof(struct head) + peer->intake.params.len + peer->intake.body.len <= MESSAGE_MAX;
+}
+
+bool handover_send(struct connection *connection)
+{
+    struct fcgi *fcgi = connection->fcgi;
+    const struct fcgi_peer *peer = &connection->peer;
+    struct head head;
+    struct iovec parts[] = {{&head, sizeof head},
+                            {peer->intake.params.data, peer->intake.params.len},
+                            {peer->intake.body.data, peer->intake.body.len}};
+
+    memset(&head, 0, sizeof head); /* its padding is sent, too */
+    head.since_ms = connection->since_ms;
+    head.params_len = (uint32_t)peer->intake.params.len;
+    head.body_len = (uint32_t)peer->intake.body.len;
+    head.id = peer->intake.id;
+    head.keep = peer->intake.keep;
+    if (!send_message(fcgi->handover[0], peer->fd, parts, sizeof parts / sizeof parts[0]))
+        return false;
+    connection_leave_line(connection);
+    connection_forget(connection);
+    fcgi->is_offered = true;
+    return true;
+}
+
+/* Returns the descriptor that came with a message, or -1. */
+static int passed_fd(struct msghdr *message)
+{
+    const struct cmsghdr *passed = CMSG_FIRSTHDR(message);
+    int fd = -1;
+
+    if (passed && passed->cmsg_level == SOL_SOCKET && passed->cmsg_type == SCM_RIGHTS &&
+        passed->cmsg_len == CMSG_LEN(sizeof fd))
+        memcpy(&fd, CMSG_DATA(passed), sizeof fd);
+    return fd;
+}
+
+/* Fills in the intake with a message's request. */
+static bool read_message(const char *data, size_t len, struct fcgi_intake *intake,
+                         int64_t *since_ms)
+{
+    struct head head;
+    struct text params;
+    struct text body;
+
+    if (len < sizeof head)
+        return false;
+    memcpy(&head, data, sizeof head);
+    if (len != sizeof head + head.params_len + head.body_len)
+        return false;
+    params = (struct text){data + sizeof head, head.params_len};
+    body = (struct text){params.s + params.len, head.body_len};
+    *since_ms = head.since_ms;
+    return fcgi_intake_refill(intake, head.id, head.keep, params, body) == FCGI_WHOLE;
+}
+
+/* Returns false where there is no message. */
+static bool receive_one(struct fcgi *fcgi, struct buf *buf)
+{
+    union control control;
+    struct iovec part = {buf->data, MESSAGE_MAX};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof control.bytes};
+    struct fcgi_intake intake = {.id = 0};
+    const struct log_pair pairs[] = {{"cause", "what another worker offers is malformed"},
+                                     {NULL, NULL}};
+    ssize_t n = recvmsg(fcgi->handover[1], &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    int64_t since_ms;
+    int fd;
+
+    if (n < 0)
+        return errno == EINTR;
+    buf->len = (size_t)n; /* for wiping it */
+    fd = passed_fd(&message);
+    if (fd >= 0 && read_message(buf->data, (size_t)n, &intake, &since_ms)) {
+        connection_take_over(fcgi, fd, &intake, since_ms);
+    } else {
+        log_event(fcgi->log, LOG_LEVEL_WARNING, "connection dropped", pairs);
+        if (fd >= 0)
+            close(fd);
+    }
+    fcgi_intake_clear(&intake);
+    return true;
+}
+
+/* At its limit of descriptors, the kernel would deliver the message and drop the connection. */
+static bool can_take_descriptor(const struct fcgi *fcgi)
+{
+    int fd = fcntl(fcgi->handover[1], F_DUPFD_CLOEXEC, 0);
+
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+bool handover_receive(struct fcgi *fcgi)
+{
+    struct buf buf = {0};
+
+    if (!connection_has_place(fcgi) || !can_take_descriptor(fcgi) || !buf_room(&buf, MESSAGE_MAX))
+        return false;
+    fcgi->is_offered = receive_one(fcgi, &buf);
+    buf_free(&buf);
+    return fcgi->is_offered;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* A connection of a web server. */
+#include "serve/peer.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "serve/cgi.h"
+
+/* Bytes for a status line, Content-Length, and the headers of records, of which there is one for
+ * every 64 KiB. */
+#define ROOM_AROUND 4096
+
+void fcgi_peer_close(struct fcgi_peer *peer)
+{
+    if (peer->fd >= 0)
+        close(peer->fd);
+    fcgi_intake_clear(&peer->intake);
+    buf_free(&peer->unsent);
+    *peer = (struct fcgi_peer){.fd = -1};
+}
+
+/* ---- in ---- */
+
+enum fcgi_progress fcgi_peer_receive(struct fcgi_peer *peer, struct fcgi_chunk *chunk)
+{
+    ssize_t n = recv(peer->fd, chunk->bytes, sizeof chunk->bytes, MSG_DONTWAIT);
+    enum fcgi_progress progress;
+    size_t used;
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return FCGI_PART;
+    if (n <= 0)
+        return FCGI_BROKEN;
+    progress = fcgi_intake_take(&peer->intake, chunk->bytes, (size_t)n, &used);
+    peer->said_more = used < (size_t)n;
+    explicit_bzero(chunk->bytes, (size_t)n);
+    return progress;
+}
+
+/* A web server says nothing more until it has its answer, but that it gives the request up: by
+ * closing or resetting the connection, or an ABORT_REQUEST.  So whatever it says means that, and
+ * none of it is ever looked at. */
+bool fcgi_peer_gone(const struct fcgi_peer *peer)
+{
+    char byte;
+
+    return peer->said_more || recv(peer->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 ||
+           (errno != EAGAIN && errno != EINTR);
+}
+
+void fcgi_peer_request(struct fcgi_peer *peer, const char *version_variable,
+                       struct request *request)
+{
+    struct cgi_announced announced;
+    struct cgi_reader reader;
+
+    cgi_begin(&reader, request, version_variable);
+    fcgi_intake_see(&peer->intake, cgi_see, &reader);
+    cgi_end(&reader, &announced);
+    cgi_set_body(request, &peer->intake.body, &announced);
+}
+
+/* ---- out ---- */
+
+bool fcgi_peer_answer(struct fcgi_peer *peer, const struct response *response)
+{
+    unsigned char end[FCGI_END_SIZE];
+
+    /* All at once: a buffer that has to grow doubles. */
+    buf_room(&peer->unsent, response->headers.len + response->body.len + ROOM_AROUND);
+    cgi_write(&peer->unsent, response);
+    fcgi_record_frame(&peer->unsent, FCGI_TYPE_STDOUT, peer->intake.id);
+    fcgi_record_end(end, peer->intake.id);
+    buf_add(&peer->unsent, (const char *)end, sizeof end);
+    return !peer->unsent.failed;
+}
+
+/* An answer goes out in one piece where the peer has room for it, as web servers do. */
+enum fcgi_sent fcgi_peer_send(struct fcgi_peer *peer)
+{
+    struct buf *unsent = &peer->unsent;
+    ssize_t n;
+
+    do
+        n = send(peer->fd, unsent->data + peer->sent, unsent->len - peer->sent,
+                 MSG_DONTWAIT | MSG_NOSIGNAL);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return errno == EAGAIN ? FCGI_SENT_PART : FCGI_NOT_SENT;
+    peer->sent += (size_t)n;
+    return peer->sent == unsent->len ? FCGI_SENT : FCGI_SENT_PART;
+}
+
+/* Whatever follows on a connection that is not kept is never read, and nothing that was sent is
+ * lost by closing it at once, since the request was read to its end. */
+bool fcgi_peer_next(struct fcgi_peer *peer)
+{
+    if (!peer->intake.keep || peer->said_more || peer->intake.is_too_much)
+        return false;
+    fcgi_intake_clear(&peer->intake);
+    buf_free(&peer->unsent);
+    peer->sent = 0;
+    return true;
+}

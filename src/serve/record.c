@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/* FastCGI's records. */
+#include "serve/record.h"
+
+#include <string.h>
+
+#include "serve/request.h"
+
+/* Bytes of content in a record; a multiple of eight needs no padding. */
+#define PIECE_SIZE 65528
+
+static void write_header(unsigned char *out, enum fcgi_type type, uint16_t id, size_t len)
+{
+    const unsigned char header[FCGI_HEADER_SIZE] = {FCGI_VERSION_1,
+                                                    (unsigned char)type,
+                                                    (unsigned char)(id >> 8),
+                                                    (unsigned char)(id & 0xFF),
+                                                    (unsigned char)(len >> 8),
+                                                    (unsigned char)(len & 0xFF)};
+
+    memcpy(out, header, sizeof header);
+}
+
+/* Zero is the status of a program that went well, and that the request is complete. */
+void fcgi_record_end(unsigned char out[FCGI_END_SIZE], uint16_t id)
+{
+    memset(out, 0, FCGI_END_SIZE);
+    write_header(out, FCGI_TYPE_END, id, FCGI_END_SIZE - FCGI_HEADER_SIZE);
+}
+
+/* In place: each piece moves up by its own header and those before it, the last one first. */
+void fcgi_record_frame(struct buf *buf, enum fcgi_type type, uint16_t id)
+{
+    size_t len = buf->len;
+    size_t n = (len + PIECE_SIZE - 1) / PIECE_SIZE;
+    size_t headers = (n + 1) * FCGI_HEADER_SIZE;
+    unsigned char *data;
+
+    if (!buf_room(buf, headers))
+        return;
+    data = (unsigned char *)buf->data;
+    write_header(data + len + n * FCGI_HEADER_SIZE, type, id, 0);
+    for (size_t i = n; i-- > 0;) {
+        size_t from = i * PIECE_SIZE;
+        size_t to = from + i * FCGI_HEADER_SIZE;
+        size_t piece = len - from < PIECE_SIZE ? len - from : PIECE_SIZE;
+
+        memmove(data + to + FCGI_HEADER_SIZE, data + from, piece);
+        write_header(data + to, type, id, piece);
+    }
+    buf->len += headers;
+    buf->data[buf->len] = '\0';
+}
+
+/* ---- a request on its way in ---- */
+
+static bool broken(struct fcgi_intake *intake, const char *cause)
+{
+    intake->cause = cause;
+    return false;
+}
+
+/* Reads the length of a name or a value.  Returns false past the end. */
+static bool read_length(const unsigned char **at, size_t *left, size_t *len)
+{
+    const unsigned char *s = *at;
+    size_t size = *left > 0 && s[0] >= 0x80 ? 4 : 1;
+
+    if (*left < size)
+        return false;
+    *len = s[0];
+    if (size == 4)
+        *len = (size_t)(s[0] & 0x7F) << 24 | (size_t)s[1] << 16 | (size_t)s[2] << 8 | s[3];
+    *at += size;
+    *left -= size;
+    return true;
+}
+
+/* Every name and value lies within the content, and none is cut by a NUL. */
+static bool check_params(struct fcgi_intake *intake)
+{
+    const unsigned char *at = (const unsigned char *)intake->params.data;
+    size_t left = intake->params.len;
+
+    while (left > 0) {
+        size_t name;
+        size_t value;
+
+        if (!read_length(&at, &left, &name) || !read_length(&at, &left, &value) || name > left ||
+            value > left - name)
+            return broken(intake, "a variable's length is wrong");
+        if (memchr(at, '\0', name + value))
+            return broken(intake, "a variable holds a NUL");
+        at += name + value;
+        left -= name + value;
+    }
+    return true;
+}
+
+static bool check_begin(struct fcgi_intake *intake)
+{
+    if (intake->begin[0] != 0 || intake->begin[1] != FCGI_RESPONDER)
+        return broken(intake, "the role is not the responder's");
+    intake->keep = intake->begin[2] & FCGI_KEEP_CONN;
+    return true;
+}
+
+static bool open_record(struct fcgi_intake *intake)
+{
+    const unsigned char *header = intake->header;
+    uint16_t id = (uint16_t)(header[2] << 8 | header[3]);
+
+    if (!intake->awaited)
+        intake->awaited = FCGI_TYPE_BEGIN;
+    if (header[0] != FCGI_VERSION_1)
+        return broken(intake, "what it sends is not FastCGI 1");
+    if (header[1] == FCGI_TYPE_ABORT)
+        return broken(intake, "the web server gave the request up");
+    if (header[1] != intake->awaited)
+        return broken(intake, "a record is out of place");
+    intake->content_len = (size_t)(header[4] << 8 | header[5]);
+    intake->content_taken = 0;
+    intake->padding_left = header[6];
+    if (intake->awaited == FCGI_TYPE_BEGIN) {
+        intake->id = id;
+        return (id != 0 && intake->content_len == sizeof intake->begin) ||
+               broken(intake, "a record is out of place");
+    }
+    return id == intake->id || broken(intake, "a record of a second request");
+}
+
+static bool take_params(struct fcgi_intake *intake, const char *data, size_t len)
+{
+    if (len > FCGI_PARAMS_MAX - intake->params.len)
+        return broken(intake, "there are too many variables");
+    buf_add(&intake->params, data, len);
+    return !intake->params.failed || broken(intake, "out of memory");
+}
+
+/* One byte over the limit is kept, which tells that it was exceeded. */
+static bool take_body(struct fcgi_intake *intake, const char *data, size_t len)
+{
+    size_t room = REQUEST_BODY_MAX + 1 - intake->body.len;
+    size_t kept = len < room ? len : room;
+
+    buf_add(&intake->body, data, kept);
+    intake->dropped += len - kept;
+    intake->is_too_much = intake->dropped > FCGI_DRAIN_MAX;
+    return !intake->body.failed || broken(intake, "out of memory");
+}
+
+static bool take_content(struct fcgi_intake *intake, const char *data, size_t len)
+{
+    bool ok = true;
+
+    if (intake->awaited == FCGI_TYPE_BEGIN)
+        memcpy(intake->begin + intake->content_taken, data, len);
+    else if (intake->awaited == FCGI_TYPE_PARAMS)
+        ok = take_params(intake, data, len);
+    else
+        ok = take_body(intake, data, len);
+    intake->content_taken += len;
+    return ok;
+}
+
+/* At a record's end.  Tells in *whole whether it was the request's last one. */
+static bool close_record(struct fcgi_intake *intake, bool *whole)
+{
+    intake->header_len = 0;
+    if (intake->awaited == FCGI_TYPE_BEGIN) {
+        intake->awaited = FCGI_TYPE_PARAMS;
+        return check_begin(intake);
+    }
+    if (intake->content_len > 0)
+        return true;
+    *whole = intake->awaited == FCGI_TYPE_STDIN;
+    intake->awaited = FCGI_TYPE_STDIN;
+    return *whole || check_params(intake);
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Takes some bytes, at most up to the end of a part of a record. */
+static bool take_some(struct fcgi_intake *intake, const char *data, size_t len, size_t *used)
+{
+    size_t n = least(len, FCGI_HEADER_SIZE - intake->header_len);
+
+    if (n > 0) {
+        memcpy(intake->header + intake->header_len, data, n);
+        intake->header_len += n;
+        *used += n;
+        return intake->header_len < FCGI_HEADER_SIZE || open_record(intake);
+    }
+    n = least(len, intake->content_len - intake->content_taken);
+    if (n > 0) {
+        *used += n;
+        return take_content(intake, data, n);
+    }
+    n = least(len, intake->padding_left);
+    intake->padding_left -= n;
+    *used += n;
+    return true;
+}
+
+static bool at_record_end(const struct fcgi_intake *intake)
+{
+    return intake->header_len == FCGI_HEADER_SIZE && intake->content_taken == intake->content_len &&
+           intake->padding_left == 0;
+}
+
+enum fcgi_progress fcgi_intake_take(struct fcgi_intake *intake, const char *data, size_t len,
+                                    size_t *used)
+{
+    bool whole = false;
+
+    *used = 0;
+    while (*used < len && !whole) {
+        if (!take_some(intake, data + *used, len - *used, used) ||
+            (at_record_end(intake) && !close_record(intake, &whole)))
+            return FCGI_BROKEN;
+        whole = whole || intake->is_too_much;
+    }
+    return whole ? FCGI_WHOLE : FCGI_PART;
+}
+
+/* The first byte of a length stands behind the value before: read, it makes room for a NUL. */
+void fcgi_intake_see(struct fcgi_intake *intake, fcgi_variable_seen *seen, void *context)
+{
+    const unsigned char *at = (const unsigned char *)intake->params.data;
+    size_t left = intake->params.len;
+
+    while (left > 0) {
+        char *begin = intake->params.data + (intake->params.len - left);
+        struct text name;
+        size_t value_len;
+
+        if (!read_length(&at, &left, &name.len) || !read_length(&at, &left, &value_len))
+            return;
+        *begin = '\0';
+        name.s = (const char *)at;
+        seen(context, name, name.s + name.len);
+        at += name.len + value_len;
+        left -= name.len + value_len;
+    }
+}
+
+struct text fcgi_intake_find(const struct fcgi_intake *intake, const char *name)
+{
+    const unsigned char *at = (const unsigned char *)intake->params.data;
+    size_t left = intake->params.len;
+    size_t wanted_len = strlen(name);
+    struct text found = {0};
+
+    while (left > 0) {
+        size_t name_len;
+        size_t value_len;
+
+        if (!read_length(&at, &left, &name_len) || !read_length(&at, &left, &value_len))
+            break;
+        if (name_len == wanted_len && memcmp(at, name, name_len) == 0)
+            found = (struct text){(const char *)at + name_len, value_len};
+        at += name_len + value_len;
+        left -= name_len + value_len;
+    }
+    return found;
+}
+
+enum fcgi_progress fcgi_intake_refill(struct fcgi_intake *intake, uint16_t id, bool keep,
+                                      struct text params, struct text body)
+{
+    intake->id = id;
+    intake->keep = keep;
+    intake->awaited = FCGI_TYPE_STDIN;
+    return take_params(intake, params.s, params.len) && check_params(intake) &&
+                   take_body(intake, body.s, body.len)
+               ? FCGI_WHOLE
+               : FCGI_BROKEN;
+}
+
+bool fcgi_intake_begun(const struct fcgi_intake *intake)
+{
+    return intake->header_len > 0 || intake->awaited != 0;
+}
+
+void fcgi_intake_clear(struct fcgi_intake *intake)
+{
+    buf_free(&intake->params);
+    buf_free(&intake->body);
+    *intake = (struct fcgi_intake){.id = 0};
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* A request as a web server hands it over (RFC 3875), and the answer that goes back. */
+#ifndef ADIT_SERVE_REQUEST_H
+#define ADIT_SERVE_REQUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/text.h"
+
+/* Bytes of the largest body that is accepted. */
+#define REQUEST_BODY_MAX 65536
+
+enum body_state {
+    BODY_WHOLE,
+    BODY_CUT,      /* shorter than announced */
+    BODY_OVERLONG, /* longer than announced */
+    BODY_TOO_LARGE /* past REQUEST_BODY_MAX; it was not kept */
+};
+
+/* All strings are C strings, and belong to whoever made the request.  "" stands for what was not
+ * sent; but a condition or an Idempotency-Key that was sent empty is not one that was not sent,
+ * which is NULL. */
+struct request {
+    const char *method;
+    const char *path;  /* PATH_INFO: decoded by the server */
+    const char *query; /* QUERY_STRING: as the client sent it */
+    const char *script_name;
+    const char *scheme; /* "http" or "https" */
+    const char *host;   /* of the Host header */
+    const char *server_name;
+    const char *server_port;
+    const char *remote_addr; /* REMOTE_ADDR: the client's address, for the log only */
+    const char *authorization;
+    const char *version; /* of the version header */
+    const char *content_type;
+    const char *if_match; /* may be NULL, as the next two */
+    const char *if_none_match;
+    const char *idempotency_key;
+    bool authorization_repeated;
+    bool version_repeated;
+    bool condition_repeated; /* If-Match or If-None-Match */
+    bool idempotency_key_repeated;
+    enum body_state body_state;
+    struct text body; /* may hold anything, NUL too */
+
+    bool is_at_once; /* to be answered without a database, or refused */
+
+    /* Returns whether the client has gone, so that nobody waits for the answer; NULL: unknown. */
+    bool (*peer_gone)(void *peer);
+    /* Returns whether an answer of so many bytes may be held for this payer until the peer has read
+     * it; NULL: it may. */
+    bool (*has_room)(void *peer, uint32_t payer, size_t bytes);
+    void *peer;
+};
+
+/* All zero: empty.  Whoever declares it frees its buffers. */
+struct response {
+    int status;         /* HTTP status */
+    struct buf headers; /* lines that end in CR LF */
+    struct buf body;
+    bool omit_body; /* the answer to HEAD */
+    uint32_t payer; /* the account that is charged for its memory: a checksum; 0: none */
+};
+
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of the JSON writer. */
+#include "json/write.h"
+
+#include <check.h>
+
+#include "json/check.h"
+#include "suites.h"
+
+/* Compares what was written, and empties it. */
+static void expect(struct buf *out, const char *wanted)
+{
+    ck_assert(!out->failed);
+    ck_assert_str_eq(buf_text(out).s, wanted);
+    buf_free(out);
+}
+
+START_TEST(commas)
+{
+    struct buf out = {0};
+
+    json_open(&out, '{');
+    json_name(&out, "a");
+    json_uint(&out, 1);
+    json_name(&out, "b");
+    json_open(&out, '[');
+    json_bool(&out, true);
+    json_bool(&out, false);
+    json_null(&out);
+    json_open(&out, '{');
+    json_close(&out, '}');
+    json_open(&out, '[');
+    json_close(&out, ']');
+    json_text(&out, text_of(""));
+    json_close(&out, ']');
+    json_name(&out, "c");
+    json_open(&out, '{');
+    json_name(&out, "d");
+    json_text(&out, text_of("e"));
+    json_close(&out, '}');
+    json_name(&out, "f");
+    json_null(&out);
+    json_close(&out, '}');
+    expect(&out, "{\"a\":1,\"b\":[true,false,null,{},[],\"\"],\"c\":{\"d\":\"e\"},\"f\":null}");
+}
+END_TEST
+
+/* A string that ends in a sign of the grammar is still a value that a comma follows. */
+START_TEST(commas_behind_strings)
+{
+    static const char *const values[] = {"[", "{", ":", ",", "\"", "\\"};
+    struct buf out = {0};
+
+    json_open(&out, '[');
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
+        json_text(&out, text_of(values[i]));
+    json_close(&out, ']');
+    expect(&out, "[\"[\",\"{\",\":\",\",\",\"\\\"\",\"\\\\\"]");
+}
+END_TEST
+
+START_TEST(escapes)
+{
+    struct buf out = {0};
+
+    json_text(&out, text_of("\"\\/\b\f\n\r\t\x01\x1F\x7F<>&'"));
+    expect(&out, "\"\\\"\\\\/\\b\\f\\n\\r\\t\\u0001\\u001f\x7F<>&'\"");
+    json_text(&out, (struct text){"a\0b", 3});
+    expect(&out, "\"a\\u0000b\"");
+    json_text(&out, text_of("\xC3\xA9\xE2\x80\xA8\xF0\x9F\x98\x80"));
+    expect(&out, "\"\xC3\xA9\xE2\x80\xA8\xF0\x9F\x98\x80\"");
+    json_open(&out, '{');
+    json_name(&out, "a\"b\n");
+    json_null(&out);
+    json_close(&out, '}');
+    expect(&out, "{\"a\\\"b\\n\":null}");
+}
+END_TEST
+
+/* What is written passes the strict check, whatever characters are in it. */
+START_TEST(every_character_passes_the_check)
+{
+    for (int c = 1; c < 128; c++) {
+        struct buf out = {0};
+        struct error err;
+        char value[] = {(char)c, 'x', (char)c, '\0'};
+
+        json_open(&out, '{');
+        json_name(&out, value);
+        json_text(&out, text_of(value));
+        json_close(&out, '}');
+        ck_assert_msg(json_check(out.data, out.len, &err), "%d: %s: %s", c, out.data, err.msg);
+        buf_free(&out);
+    }
+}
+END_TEST
+
+START_TEST(length_decides)
+{
+    struct buf out = {0};
+
+    json_text(&out, (struct text){"abcdef", 3});
+    expect(&out, "\"abc\"");
+    json_text(&out, (struct text){"", 0});
+    expect(&out, "\"\"");
+    json_text(&out, (struct text){0});
+    expect(&out, "null");
+}
+END_TEST
+
+START_TEST(numbers)
+{
+    struct buf out = {0};
+
+    json_open(&out, '[');
+    json_uint(&out, 0);
+    json_uint(&out, 10);
+    json_uint(&out, UINT32_MAX);
+    json_uint(&out, UINT64_MAX);
+    json_close(&out, ']');
+    expect(&out, "[0,10,4294967295,18446744073709551615]");
+}
+END_TEST
+
+START_TEST(lists_of_texts)
+{
+    struct text items[] = {text_of("a"), text_of(""), text_of("\"")};
+    struct buf out = {0};
+
+    json_texts(&out, (struct text_list){.items = items, .n = 3, .given = true});
+    expect(&out, "[\"a\",\"\",\"\\\"\"]");
+    json_texts(&out, (struct text_list){.given = true});
+    expect(&out, "[]");
+    json_texts(&out, (struct text_list){0});
+    expect(&out, "[]");
+    json_open(&out, '[');
+    json_texts(&out, (struct text_list){0});
+    json_texts(&out, (struct text_list){.items = items, .n = 1, .given = true});
+    json_close(&out, ']');
+    expect(&out, "[[],[\"a\"]]");
+}
+END_TEST
+
+START_TEST(failure_is_kept)
+{
+    struct buf out = {.failed = true};
+
+    json_open(&out, '{');
+    json_name(&out, "a");
+    json_uint(&out, 1);
+    json_close(&out, '}');
+    ck_assert(out.failed);
+    ck_assert_uint_eq(out.len, 0);
+}
+END_TEST
+
+Suite *json_write_suite(void)
+{
+    Suite *suite = suite_create("base/json_write");
+    TCase *tests = tcase_create("json_write");
+
+    tcase_add_test(tests, commas);
+    tcase_add_test(tests, commas_behind_strings);
+    tcase_add_test(tests, escapes);
+    tcase_add_test(tests, every_character_passes_the_check);
+    tcase_add_test(tests, length_decides);
+    tcase_add_test(tests, numbers);
+    tcase_add_test(tests, lists_of_texts);
+    tcase_add_test(tests, failure_is_kept);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

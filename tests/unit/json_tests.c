@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs the unit tests of src/json. */
+#include <stdlib.h>
+
+#include "suites.h"
+
+int main(void)
+{
+    SRunner *runner = srunner_create(json_check_suite());
+    int n_failed;
+
+    srunner_add_suite(runner, json_suite());
+    srunner_add_suite(runner, json_write_suite());
+    srunner_run_all(runner, getenv("CK_VERBOSITY") ? CK_ENV : CK_NORMAL);
+    n_failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of connecting: hosts that do not answer, or are not there, cost what they may and no more.
+ */
+#include "pg/connect.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "suites.h"
+
+#define N_SILENT 3
+
+/* Folders with a socket on which connections are taken, and no word is said. */
+static char folders[N_SILENT][32];
+static int listeners[N_SILENT];
+
+static void socket_address(struct sockaddr_un *address, const char *folder)
+{
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    snprintf(address->sun_path, sizeof address->sun_path, "%.31s/.s.PGSQL.5432", folder);
+}
+
+static void start_silent(void)
+{
+    for (int i = 0; i < N_SILENT; i++) {
+        struct sockaddr_un address;
+
+        snprintf(folders[i], sizeof folders[i], "/tmp/adit-pg-XXXXXX");
+        ck_assert_ptr_nonnull(mkdtemp(folders[i]));
+        socket_address(&address, folders[i]);
+        listeners[i] = socket(AF_UNIX, SOCK_STREAM, 0);
+        ck_assert_int_eq(bind(listeners[i], (struct sockaddr *)&address, sizeof address), 0);
+        ck_assert_int_eq(listen(listeners[i], 8), 0);
+    }
+}
+
+static void stop_silent(void)
+{
+    for (int i = 0; i < N_SILENT; i++) {
+        struct sockaddr_un address;
+
+        socket_address(&address, folders[i]);
+        close(listeners[i]);
+        unlink(address.sun_path);
+        rmdir(folders[i]);
+    }
+}
+
+static int count(const char *text, const char *what)
+{
+    int n = 0;
+
+    while ((text = strstr(text, what))) {
+        text += strlen(what);
+        n++;
+    }
+    return n;
+}
+
+/* Connects within a second to hosts and ports; returns the milliseconds that it took to fail. */
+static int64_t try_hosts(const char *hosts, const char *more, char reason[PG_REASON_SIZE])
+{
+    char conninfo[256];
+    int64_t begin_ms = clock_steady_ms();
+
+    snprintf(conninfo, sizeof conninfo, "host=%s dbname=x user=x %s", hosts, more);
+    ck_assert_ptr_null(pg_connect(conninfo, &wait_alone, begin_ms + 1000, reason));
+    return clock_steady_ms() - begin_ms;
+}
+
+START_TEST(silent_hosts_share_the_time)
+{
+    char hosts[128];
+    char reason[PG_REASON_SIZE];
+    int64_t took_ms;
+
+    snprintf(hosts, sizeof hosts, "%s,%s,%s", folders[0], folders[1], folders[2]);
+    took_ms = try_hosts(hosts, "", reason);
+    ck_assert_int_eq(count(reason, "no answer in time"), 3);
+    ck_assert_int_ge(took_ms, 950);
+    ck_assert_int_le(took_ms, 1500);
+}
+END_TEST
+
+START_TEST(single_silent_host)
+{
+    char reason[PG_REASON_SIZE];
+    int64_t took_ms = try_hosts(folders[0], "", reason);
+
+    ck_assert_str_eq(reason, "no answer in time");
+    ck_assert_int_ge(took_ms, 950);
+    ck_assert_int_le(took_ms, 1500);
+}
+END_TEST
+
+/* Each has its own port; that of a list of one is every host's. */
+START_TEST(hosts_that_are_not_there)
+{
+    char reason[PG_REASON_SIZE];
+
+    ck_assert_int_le(try_hosts("/tmp/adit-none,/tmp/adit-none", "port=1,2", reason), 500);
+    ck_assert_int_eq(count(reason, ".s.PGSQL.1\""), 1);
+    ck_assert_int_eq(count(reason, ".s.PGSQL.2\""), 1);
+    try_hosts("/tmp/adit-none,/tmp/adit-none", "port=3", reason);
+    ck_assert_int_eq(count(reason, ".s.PGSQL.3\""), 2);
+}
+END_TEST
+
+START_TEST(host_that_is_not_there_leaves_its_time)
+{
+    char hosts[128];
+    char reason[PG_REASON_SIZE];
+    int64_t took_ms;
+
+    snprintf(hosts, sizeof hosts, "/tmp/adit-none,%s", folders[0]);
+    took_ms = try_hosts(hosts, "", reason);
+    ck_assert_int_eq(count(reason, "no answer in time"), 1);
+    ck_assert_int_ge(took_ms, 950);
+}
+END_TEST
+
+Suite *pg_connect_suite(void)
+{
+    Suite *suite = suite_create("wrap/pg_connect");
+    TCase *tcase = tcase_create("hosts");
+
+    tcase_add_checked_fixture(tcase, start_silent, stop_silent);
+    tcase_add_test(tcase, silent_hosts_share_the_time);
+    tcase_add_test(tcase, single_silent_host);
+    tcase_add_test(tcase, hosts_that_are_not_there);
+    tcase_add_test(tcase, host_that_is_not_there_leaves_its_time);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}

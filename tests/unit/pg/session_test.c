@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of the names of prepared statements, and of the check of a result's columns. */
+#include "pg/session.h"
+
+#include <check.h>
+#include <string.h>
+
+#include "suites.h"
+
+#define LONG_NAME "a_name_of_sixty_bytes_that_the_server_would_cut_with_its_hash"
+
+START_TEST(name_follows_the_text)
+{
+    static const struct pg_statement one = {.name = "get", .sql = "SELECT 1"};
+    static const struct pg_statement same = {.name = "get", .sql = "SELECT 1"};
+    static const struct pg_statement other = {.name = "get", .sql = "SELECT 2"};
+    static const struct pg_statement cut = {.name = LONG_NAME, .sql = "SELECT 1"};
+    char names[4][PG_NAME_SIZE];
+
+    pg_make_name(names[0], &one);
+    pg_make_name(names[1], &same);
+    pg_make_name(names[2], &other);
+    pg_make_name(names[3], &cut);
+    ck_assert_str_eq(names[0], "get_199e7bca63ea84f2");
+    ck_assert_str_eq(names[1], names[0]);
+    ck_assert_uint_eq(strlen(names[2]), strlen(names[0]));
+    ck_assert_str_ne(names[2], names[0]);
+    ck_assert_str_eq(names[3] + 63 - 17, names[0] + 3);
+}
+END_TEST
+
+START_TEST(statements_of_a_session)
+{
+    static const struct pg_statement statements[PG_MAX_PREPARED + 1];
+    struct pg_prepared prepared = {.n = 0};
+    char name[PG_NAME_SIZE] = "a";
+
+    for (size_t i = 0; i <= PG_MAX_PREPARED; i++) {
+        ck_assert_ptr_null(pg_prepared_name(&prepared, &statements[i]));
+        pg_note_prepared(&prepared, &statements[i], name);
+        name[0]++;
+    }
+    ck_assert_str_eq(pg_prepared_name(&prepared, &statements[0]), "a");
+    ck_assert_str_eq(pg_prepared_name(&prepared, &statements[1]), "b");
+    ck_assert_ptr_null(pg_prepared_name(&prepared, &statements[PG_MAX_PREPARED]));
+}
+END_TEST
+
+/* Columns by PostgreSQL's numbers of their types, 0: there is no more. */
+static const struct {
+    Oid types[8];
+    int format;
+    bool right;
+} results[] = {
+    {{16, 21, 23, 20, 25, 1009, 17, 1184}, 1, true},
+    {{16, 21, 23, 20, 25, 1009, 17, 1184}, 0, false}, /* as text */
+    {{16, 21, 23, 20, 25, 1009, 17}, 1, false},       /* one is missing */
+    {{16, 21, 23, 20, 25, 1009, 17, 1114}, 1, false}, /* a timestamp without a time zone */
+    {{16, 21, 23, 20, 25, 1009, 25, 1184}, 1, false}, /* text for bytea */
+    {{21, 16, 23, 20, 25, 1009, 17, 1184}, 1, false}, /* another order */
+    {{0}, 1, false},
+};
+
+START_TEST(columns)
+{
+    static const struct pg_statement statement = {
+        .name = "get",
+        .types = PG_BOOL PG_SMALLINT PG_INTEGER PG_BIGINT PG_TEXT PG_TEXTS PG_BYTEA PG_TIME};
+    PGresult *rows = PQmakeEmptyPGresult(NULL, PGRES_TUPLES_OK);
+    PGresAttDesc described[8];
+    char name[] = "c";
+    int n = 0;
+
+    for (; n < 8 && results[_i].types[n]; n++)
+        described[n] = (PGresAttDesc){
+            .name = name, .format = results[_i].format, .typid = results[_i].types[n]};
+    ck_assert(n == 0 || PQsetResultAttrs(rows, n, described));
+    ck_assert_int_eq(pg_has_types(rows, &statement), results[_i].right);
+    PQclear(rows);
+}
+END_TEST
+
+START_TEST(more_columns_than_declared)
+{
+    static const struct pg_statement statement = {.name = "get", .types = PG_TEXT};
+    PGresult *rows = PQmakeEmptyPGresult(NULL, PGRES_TUPLES_OK);
+    char name[] = "c";
+    PGresAttDesc described[] = {{.name = name, .format = 1, .typid = 25},
+                                {.name = name, .format = 1, .typid = 25}};
+
+    ck_assert(PQsetResultAttrs(rows, 2, described));
+    ck_assert(!pg_has_types(rows, &statement));
+    PQclear(rows);
+}
+END_TEST
+
+Suite *pg_session_suite(void)
+{
+    Suite *suite = suite_create("wrap/pg_session");
+    TCase *tcase = tcase_create("session");
+
+    tcase_add_test(tcase, name_follows_the_text);
+    tcase_add_test(tcase, statements_of_a_session);
+    tcase_add_loop_test(tcase, columns, 0, sizeof results / sizeof results[0]);
+    tcase_add_test(tcase, more_columns_than_declared);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of FastCGI's records.  Their shapes are the fuzz target's; here are limits and lengths. */
+#include "serve/record.h"
+
+#include <check.h>
+#include <string.h>
+
+#include "serve/request.h"
+#include "suites.h"
+
+static struct fcgi_intake intake;
+static struct buf wire;
+
+static void clear(void)
+{
+    fcgi_intake_clear(&intake);
+    buf_free(&wire);
+}
+
+/* Of a request to a responder, with the number 1. */
+static void add_begin(void)
+{
+    static const char begin[FCGI_BEGIN_SIZE] = {1, FCGI_TYPE_BEGIN, 0, 1, 0, 8, 0, 0, 0, 1};
+
+    buf_add(&wire, begin, sizeof begin);
+}
+
+static void add_stream(enum fcgi_type type, struct buf *content)
+{
+    fcgi_record_frame(content, type, 1);
+    buf_add(&wire, content->data, content->len);
+    buf_free(content);
+}
+
+static void add_bytes(enum fcgi_type type, const char *bytes, size_t len)
+{
+    struct buf content = {0};
+
+    buf_add(&content, bytes, len);
+    add_stream(type, &content);
+}
+
+static void add_body(size_t len)
+{
+    struct buf content = {0};
+
+    memset(buf_room(&content, len), 'x', len);
+    content.len = len;
+    add_stream(FCGI_TYPE_STDIN, &content);
+}
+
+static enum fcgi_progress take(void)
+{
+    size_t used;
+    enum fcgi_progress progress = fcgi_intake_take(&intake, wire.data, wire.len, &used);
+
+    ck_assert(progress == FCGI_BROKEN || intake.is_too_much || used == wire.len);
+    return progress;
+}
+
+static enum fcgi_progress take_body(size_t len)
+{
+    clear();
+    add_begin();
+    add_bytes(FCGI_TYPE_PARAMS, "\1\1Aa", 4);
+    add_body(len);
+    return take();
+}
+
+START_TEST(bodies)
+{
+    ck_assert(take_body(0) == FCGI_WHOLE && intake.body.len == 0);
+    ck_assert(take_body(1) == FCGI_WHOLE && intake.body.len == 1);
+    ck_assert(take_body(REQUEST_BODY_MAX) == FCGI_WHOLE);
+    ck_assert_uint_eq(intake.body.len, REQUEST_BODY_MAX);
+    ck_assert(take_body(REQUEST_BODY_MAX + 1) == FCGI_WHOLE);
+    ck_assert_uint_eq(intake.body.len, REQUEST_BODY_MAX + 1);
+    /* From here on it is dropped, and from there on left. */
+    ck_assert(take_body(REQUEST_BODY_MAX + 1 + FCGI_DRAIN_MAX) == FCGI_WHOLE);
+    ck_assert_uint_eq(intake.body.len, REQUEST_BODY_MAX + 1);
+    ck_assert(!intake.is_too_much);
+    ck_assert(take_body(REQUEST_BODY_MAX + 1 + FCGI_DRAIN_MAX + 1) == FCGI_WHOLE);
+    ck_assert(intake.is_too_much);
+    clear();
+}
+END_TEST
+
+/* One variable of that many bytes, its lengths included. */
+static enum fcgi_progress take_params(size_t len)
+{
+    struct buf content = {0};
+    size_t value = len - 6;
+    const char lengths[] = {1,
+                            (char)(0x80 | value >> 24),
+                            (char)(value >> 16 & 0xFF),
+                            (char)(value >> 8 & 0xFF),
+                            (char)(value & 0xFF),
+                            'A'};
+
+    clear();
+    add_begin();
+    buf_add(&content, lengths, sizeof lengths);
+    memset(buf_room(&content, value), 'x', value);
+    content.len += value;
+    add_stream(FCGI_TYPE_PARAMS, &content);
+    add_body(2);
+    return take();
+}
+
+START_TEST(variables)
+{
+    static const size_t lens[] = {200, 65527, 65528, 65529, 131056, FCGI_PARAMS_MAX};
+
+    for (size_t i = 0; i < sizeof lens / sizeof lens[0]; i++) {
+        ck_assert(take_params(lens[i]) == FCGI_WHOLE);
+        ck_assert_uint_eq(intake.params.len, lens[i]);
+        ck_assert_uint_eq(intake.body.len, 2);
+    }
+    ck_assert(take_params(FCGI_PARAMS_MAX + 1) == FCGI_BROKEN);
+    ck_assert_str_eq(intake.cause, "there are too many variables");
+    clear();
+}
+END_TEST
+
+static void expect_broken(const char *params, size_t len, const char *cause)
+{
+    clear();
+    add_begin();
+    add_bytes(FCGI_TYPE_PARAMS, params, len);
+    add_body(0);
+    ck_assert(take() == FCGI_BROKEN);
+    ck_assert_str_eq(intake.cause, cause);
+    clear();
+}
+
+START_TEST(wrong_variables)
+{
+    static const char wrong[] = "a variable's length is wrong";
+
+    expect_broken("\1", 1, wrong);
+    expect_broken("\1\1", 2, wrong);
+    expect_broken("\1\1A", 3, wrong);
+    expect_broken("\1\2Aa", 4, wrong);
+    expect_broken("\x80", 1, wrong);
+    expect_broken("\x80\0\0\5\1A", 6, wrong);
+    expect_broken("\xff\xff\xff\xff\xff\xff\xff\xff"
+                  "ab",
+                  10, wrong);
+    expect_broken("\1\1Aa\1", 5, wrong);
+    expect_broken("\1\3Aa\0b", 6, "a variable holds a NUL");
+    expect_broken("\1\1\0a", 4, "a variable holds a NUL");
+}
+END_TEST
+
+START_TEST(frames)
+{
+    static const size_t lens[] = {0, 1, 65528, 65529, 3 * 65528, 3 * 65528 + 1};
+    unsigned char end[FCGI_END_SIZE];
+
+    for (size_t i = 0; i < sizeof lens / sizeof lens[0]; i++) {
+        size_t n = (lens[i] + 65527) / 65528;
+        const unsigned char *last;
+
+        memset(buf_room(&wire, lens[i]), 'x', lens[i]);
+        wire.len = lens[i];
+        fcgi_record_frame(&wire, FCGI_TYPE_STDOUT, 0x0102);
+        ck_assert_uint_eq(wire.len, lens[i] + (n + 1) * FCGI_HEADER_SIZE);
+        last = (const unsigned char *)wire.data + wire.len - FCGI_HEADER_SIZE;
+        ck_assert_mem_eq(last, "\1\6\1\2\0\0\0\0", FCGI_HEADER_SIZE);
+        buf_free(&wire);
+    }
+    fcgi_record_end(end, 0x0102);
+    ck_assert_mem_eq(end, "\1\3\1\2\0\10\0\0\0\0\0\0\0\0\0\0", FCGI_END_SIZE);
+}
+END_TEST
+
+static void note_variable(void *context, struct text name, const char *value)
+{
+    const char **values = context;
+
+    ck_assert_uint_eq(name.len, 1);
+    ck_assert(name.s[0] >= 'A' && name.s[0] <= 'E');
+    values[name.s[0] - 'A'] = value;
+}
+
+START_TEST(variables_are_seen)
+{
+    const char *values[5] = {NULL};
+    char long_value[201] = {0};
+
+    memset(long_value, 'x', sizeof long_value - 1);
+    clear();
+    add_begin();
+    {
+        struct buf content = {0};
+
+        buf_add(&content, "\1\1Aa\1\0B\1\3Cccc", 13);
+        buf_add(&content,
+                "\1\x80\0\0\xC8"
+                "D",
+                6);
+        buf_puts(&content, long_value);
+        buf_add(&content, "\1\1Ee", 4);
+        add_stream(FCGI_TYPE_PARAMS, &content);
+    }
+    add_body(0);
+    ck_assert_int_eq(take(), FCGI_WHOLE);
+    fcgi_intake_see(&intake, note_variable, values);
+    ck_assert_str_eq(values[0], "a");
+    ck_assert_str_eq(values[1], "");
+    ck_assert_str_eq(values[2], "ccc");
+    ck_assert_str_eq(values[3], long_value);
+    ck_assert_str_eq(values[4], "e");
+}
+END_TEST
+
+/* What another worker took in is found in the same way, and checked again. */
+START_TEST(requests_are_refilled)
+{
+    static const char params[] = "\3\3ONEaaa\3\0TWO\3\2ONEbb";
+    struct text given = {params, sizeof params - 1};
+    struct text found;
+
+    ck_assert_int_eq(fcgi_intake_refill(&intake, 7, true, given, text_of("body")), FCGI_WHOLE);
+    ck_assert(intake.id == 7 && intake.keep && fcgi_intake_begun(&intake));
+    ck_assert_str_eq(intake.body.data, "body");
+    found = fcgi_intake_find(&intake, "ONE");
+    ck_assert(found.len == 2 && memcmp(found.s, "bb", 2) == 0);
+    found = fcgi_intake_find(&intake, "TWO");
+    ck_assert(found.s && found.len == 0);
+    ck_assert_ptr_null(fcgi_intake_find(&intake, "THREE").s);
+    fcgi_intake_clear(&intake);
+    given.len--;
+    ck_assert_int_eq(fcgi_intake_refill(&intake, 7, true, given, text_of("")), FCGI_BROKEN);
+    ck_assert_ptr_nonnull(intake.cause);
+}
+END_TEST
+
+Suite *fcgi_record_suite(void)
+{
+    Suite *suite = suite_create("wrap/fcgi_record");
+    TCase *tcase = tcase_create("records");
+
+    tcase_add_test(tcase, bodies);
+    tcase_add_test(tcase, variables);
+    tcase_add_test(tcase, wrong_variables);
+    tcase_add_test(tcase, frames);
+    tcase_add_test(tcase, variables_are_seen);
+    tcase_add_test(tcase, requests_are_refilled);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
