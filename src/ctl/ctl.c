@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "json/check.h"
+#include "base/utf8.h"
 
 /* Ten years, as the longest time that makes sense to write down. */
 #define EXPIRES_MAX_S (INT64_C(3660) * 24 * 3600)

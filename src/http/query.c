@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/base62.h"
-#include "json/check.h"
+#include "base/utf8.h"
 
 static int hex_digit(char c)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/ident.h"
-#include "json/check.h"
+#include "base/utf8.h"
 
 /* Bytes of the longest name of an identifier in a template. */
 #define ID_NAME_MAX 15

@@ -28,11 +28,4 @@ bool json_check(const char *text, size_t len, struct error *err);
  * their number. */
 size_t json_decode(const char **at, char *out);
 
-/* Returns the length in bytes of the UTF-8 character (RFC 3629) that begins at s and ends before
- * end, or 0 if there is none: overlong forms, surrogates and values past U+10FFFF are none. */
-size_t utf8_char_len(const unsigned char *s, const unsigned char *end);
-
-/* Returns whether len bytes are UTF-8 without NUL. */
-bool utf8_valid(const char *s, size_t len);
-
 #endif

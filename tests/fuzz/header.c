@@ -8,6 +8,7 @@
 
 #include "base/base62.h"
 #include "base/ident.h"
+#include "base/utf8.h"
 #include "fuzz.h"
 #include "json/check.h"
 

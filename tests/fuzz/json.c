@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <json-c/json.h>
 
+#include "base/utf8.h"
 #include "fuzz.h"
 #include "json/check.h"
 #include "json/tree.h"

@@ -2,8 +2,8 @@
 /* Fuzz target: methods, paths and query strings, each ended by a NUL. */
 #include "api/call.h"
 #include "base/ident.h"
+#include "base/utf8.h"
 #include "fuzz.h"
-#include "json/check.h"
 
 /* ---- paths ---- */
 

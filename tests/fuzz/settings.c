@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/utf8.h"
 #include "conf/conf.h"
 #include "fuzz.h"
 #include "http/names.h"

@@ -4,7 +4,7 @@
 
 #include <check.h>
 
-#include "json/check.h"
+#include "base/utf8.h"
 #include "suites.h"
 
 #define EURO "\xE2\x82\xAC"
