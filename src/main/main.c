@@ -2,40 +2,24 @@
 /* adit.fcgi: the program that answers requests. */
 #include <errno.h>
 #include <getopt.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-#include <syslog.h>
+#include <sys/types.h>
 #include <unistd.h>
 
-#include "api/api.h"
-#include "conf/conf.h"
-#include "crypt/crypt.h"
-#include "http/response.h"
 #include "main/confined.h"
+#include "main/listen.h"
+#include "main/process.h"
 #include "main/systemd.h"
+#include "main/worker.h"
 #include "main/workers.h"
-#include "pg/pipeline.h"
-#include "serve/cgi.h"
 #include "serve/serve.h"
-#include "store/keyring.h"
 
-#define BACKLOG 1024
 #define DEFAULT_WORKERS_LEAST 2
 #define DEFAULT_WORKERS_MOST 8
-
-/* Requests that a worker works on at once, one of them a short read at least.  They share a session
- * in the database for short reads, and have one each for other work. */
-#define LANES 5
-
-/* A CGI program is one request's; it may not outlive it by much. */
-#define CGI_TIMEOUT_S 30
 
 enum { EXIT_USAGE = 2 };
 
@@ -45,16 +29,6 @@ struct options {
     int n_workers;           /* 0: the default */
     bool check_confinement;
     mode_t socket_mode;
-};
-
-/* All that a worker needs, made before the workers are. */
-struct process {
-    struct conf conf;
-    struct api_settings settings;
-    struct log_limit log_limit;
-    struct keyring *keyring;
-    int listen_fd;
-    int handover[2]; /* between workers */
 };
 
 static const char usage[] =
@@ -154,53 +128,6 @@ static int read_options(int argc, char **argv, struct options *options)
     return EXIT_USAGE;
 }
 
-/* ---- start ---- */
-
-/* Reports why the program cannot start, on the log's target as well as the terminal can show it. */
-static bool cannot_start(const struct log *log, const char *reason)
-{
-    struct log_pair pairs[] = {{"cause", reason}, {NULL, NULL}};
-
-    log_event(log, LOG_LEVEL_ERROR, "cannot start", pairs);
-    return false;
-}
-
-static void fill_settings(struct process *process)
-{
-    struct api_settings *settings = &process->settings;
-    const struct conf *conf = &process->conf;
-
-    names_fill(&settings->names, conf->service_name);
-    for (size_t i = 0; i < OAUTH_N_PROVIDERS; i++)
-        settings->oauth.providers[i] = conf->provider_names[i];
-    settings->oauth.cookie_prefix = settings->names.cookie_prefix;
-    settings->base_url = conf->base_url[0] ? conf->base_url : NULL;
-    settings->log = conf->log;
-}
-
-static bool prepare(struct process *process, const struct options *options)
-{
-    const struct log early = {.level = LOG_LEVEL_INFO, .target = LOG_TARGET_STDERR};
-    char reason[CONF_REASON_SIZE] = "";
-    const char *route;
-
-    if (!conf_read(&process->conf, options->conf_path, reason))
-        return cannot_start(&early, reason);
-    openlog("adit", LOG_PID, LOG_DAEMON);
-    process->conf.log.limit = &process->log_limit;
-    fill_settings(process);
-    if (!route_table_fits(api_routes, &route)) {
-        snprintf(reason, sizeof reason, "%s has more identifiers or parameters than fit", route);
-        return cannot_start(&process->conf.log, reason);
-    }
-    if (!crypt_start())
-        return cannot_start(&process->conf.log, "libcrypto does not work");
-    process->keyring = keyring_load(process->conf.key_file, reason, sizeof reason);
-    if (!process->keyring)
-        return cannot_start(&process->conf.log, reason);
-    return true;
-}
-
 /* SIGTERM stays blocked: a worker looks for it where it waits, so that it can cut no request and is
  * never lost. */
 static void set_signals(void)
@@ -215,235 +142,7 @@ static void set_signals(void)
     sigprocmask(SIG_BLOCK, &blocked, NULL);
 }
 
-/* ---- a worker ---- */
-
-/* What works on one request at a time. */
-struct lane {
-    const struct process *process;
-    struct wait wait;
-    struct pg *pg;
-    struct store *store;
-    struct arena arena;
-    struct response response;
-};
-
-static bool lane_open(struct lane *lane, struct pg_pipeline *pipeline)
-{
-    lane->pg = pg_new(lane->process->conf.conninfo, &lane->wait);
-    if (lane->pg)
-        pg_use_pipeline(lane->pg, pipeline);
-    lane->store = lane->pg ? store_new(lane->pg, lane->process->keyring) : NULL;
-    return lane->store && response_reserve(&lane->response);
-}
-
-static void lane_close(struct lane *lane)
-{
-    store_free(lane->store);
-    pg_free(lane->pg);
-    arena_free(&lane->arena);
-    buf_free(&lane->response.headers);
-    buf_free(&lane->response.body);
-}
-
-static struct response *answer(void *context, const struct request *request)
-{
-    struct lane *lane = context;
-
-    pg_start_request(lane->pg, request->peer_gone, request->peer);
-    api_answer(&lane->process->settings, lane->store, &lane->arena, request, &lane->response);
-    return &lane->response;
-}
-
-/* A worker that wakes up does not push aside whoever runs, which has more for it when its turn
- * comes: under load, that saves a sixth of its processor time.  A service that may not say so, or
- * ends for it, is started that way. */
-static void let_others_finish(void)
-{
-    const struct sched_param none = {.sched_priority = 0};
-
-    if (sched_getscheduler(0) == SCHED_OTHER)
-        (void)sched_setscheduler(0, SCHED_BATCH, &none);
-}
-
-/* What all lanes of a worker share. */
-struct worker {
-    const struct process *process;
-    struct pg_pipeline *pipeline;
-    struct lane lanes[LANES];
-    struct lane at_once; /* no lane: it has neither a stack nor a database */
-};
-
-static enum fcgi_work sort(void *context, struct text method, struct text path)
-{
-    (void)context;
-    switch (api_work(method, path)) {
-    case ROUTE_INSTANT:
-        return FCGI_WORK_INSTANT;
-    case ROUTE_SHORT:
-        return FCGI_WORK_SHORT;
-    case ROUTE_LONG:
-        break;
-    }
-    return FCGI_WORK_LONG;
-}
-
-static struct response *answer_at_once(void *context, const struct request *request)
-{
-    struct worker *worker = context;
-    struct lane *lane = &worker->at_once;
-
-    api_answer(&worker->process->settings, lane->store, &lane->arena, request, &lane->response);
-    return &lane->response;
-}
-
-static void send_pipeline(void *context)
-{
-    pg_pipeline_send(((struct worker *)context)->pipeline);
-}
-
-static void receive_pipeline(void *context)
-{
-    pg_pipeline_receive(((struct worker *)context)->pipeline);
-}
-
-static bool worker_open(struct worker *worker, struct fcgi *fcgi)
-{
-    const struct process *process = worker->process;
-
-    if (!worker->pipeline)
-        return false;
-    worker->at_once.store = store_new(NULL, process->keyring);
-    if (!worker->at_once.store || !response_reserve(&worker->at_once.response))
-        return false;
-    for (int i = 0; i < LANES; i++) {
-        struct lane *lane = &worker->lanes[i];
-
-        lane->process = process;
-        if (!fcgi_add_lane(fcgi, answer, lane, &lane->wait) || !lane_open(lane, worker->pipeline))
-            return false;
-    }
-    return true;
-}
-
-static void worker_close(struct worker *worker)
-{
-    for (int i = 0; i < LANES; i++)
-        lane_close(&worker->lanes[i]);
-    lane_close(&worker->at_once);
-    pg_pipeline_free(worker->pipeline);
-}
-
-static int serve_fcgi(void *context)
-{
-    const struct process *process = context;
-    struct worker worker = {.process = process,
-                            .pipeline = pg_pipeline_new(process->conf.conninfo)};
-    const struct fcgi_callbacks callbacks = {sort, answer_at_once, send_pipeline, receive_pipeline,
-                                             &worker};
-    struct fcgi *fcgi = fcgi_open(process->listen_fd, process->handover,
-                                  process->settings.names.version_variable, &process->conf.log);
-    bool ok = false;
-
-    if (!fcgi) {
-        cannot_start(&process->conf.log, "the socket cannot be used");
-    } else if (!worker_open(&worker, fcgi)) {
-        cannot_start(&process->conf.log, "out of memory");
-    } else {
-        let_others_finish();
-        /* Before anything of a client's is read, and after all that it needs is open. */
-        confined_enter(&process->conf);
-        fcgi_serve(fcgi, &callbacks);
-        ok = true;
-    }
-    worker_close(&worker);
-    fcgi_close(fcgi);
-    return ok ? EXIT_SUCCESS : EXIT_FAILURE;
-}
-
-static int serve_cgi(const struct process *process)
-{
-    struct lane lane = {.process = process, .wait = wait_alone};
-    struct request request;
-    struct buf body = {0};
-    bool ok = lane_open(&lane, NULL) || cannot_start(&process->conf.log, "out of memory");
-
-    alarm(CGI_TIMEOUT_S);
-    confined_enter(&process->conf);
-    if (ok && cgi_read(&request, &body, process->settings.names.version_variable)) {
-        ok = cgi_answer(answer(&lane, &request));
-    } else if (ok) {
-        ok = cannot_start(&process->conf.log,
-                          "descriptor 0 is no listening socket, and there is no CGI request");
-    }
-    buf_free(&body);
-    lane_close(&lane);
-    return ok ? EXIT_SUCCESS : EXIT_FAILURE;
-}
-
-/* ---- the socket ---- */
-
-static bool socket_fault(const struct log *log, const char *path, const char *what)
-{
-    char reason[256];
-
-    snprintf(reason, sizeof reason, "%s: %s: %s", path, what, strerror(errno));
-    return cannot_start(log, reason);
-}
-
-/* A socket file that nobody listens on is what an earlier run left behind.  It is known by one
- * error alone: any other may come of a socket that is in use, by a responder that is busy, say, or
- * that this user may not connect to. */
-static bool remove_stale(const struct sockaddr_un *address, const struct log *log)
-{
-    struct stat status;
-    int fd;
-    int fault;
-
-    if (lstat(address->sun_path, &status) != 0)
-        return true;
-    if (!S_ISSOCK(status.st_mode)) {
-        errno = EEXIST;
-        return socket_fault(log, address->sun_path, "cannot listen");
-    }
-    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return socket_fault(log, address->sun_path, "cannot listen");
-    fault = EADDRINUSE;
-    if (connect(fd, (const struct sockaddr *)address, sizeof *address) != 0)
-        fault = errno;
-    close(fd);
-    if (fault != ECONNREFUSED) {
-        errno = fault == EAGAIN ? EADDRINUSE : fault;
-        return socket_fault(log, address->sun_path, "cannot listen");
-    }
-    return unlink(address->sun_path) == 0 ||
-           socket_fault(log, address->sun_path, "cannot remove the old socket");
-}
-
-static bool open_socket(struct process *process, const struct options *options)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    const struct log *log = &process->conf.log;
-    mode_t old_mask;
-    int bound;
-
-    if (strlen(options->socket_path) >= sizeof address.sun_path) {
-        errno = ENAMETOOLONG;
-        return socket_fault(log, options->socket_path, "cannot listen");
-    }
-    snprintf(address.sun_path, sizeof address.sun_path, "%s", options->socket_path);
-    if (!remove_stale(&address, log))
-        return false;
-    process->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (process->listen_fd < 0)
-        return socket_fault(log, options->socket_path, "cannot listen");
-    old_mask = umask(0777 & ~options->socket_mode);
-    bound = bind(process->listen_fd, (const struct sockaddr *)&address, sizeof address);
-    umask(old_mask);
-    if (bound != 0 || listen(process->listen_fd, BACKLOG) != 0)
-        return socket_fault(log, options->socket_path, "cannot listen");
-    return true;
-}
+/* ---- running ---- */
 
 static int serve(struct process *process, const struct options *options, int n_default)
 {
@@ -451,12 +150,12 @@ static int serve(struct process *process, const struct options *options, int n_d
     int status = EXIT_FAILURE;
 
     if (n_workers == 1 && !options->socket_path)
-        return serve_fcgi(process);
+        return worker_serve_fcgi(process);
     if (n_workers > 1 && !fcgi_handover_open(process->handover)) {
-        socket_fault(&process->conf.log, "socketpair", "cannot connect the workers");
+        process_fault(&process->conf.log, "socketpair", "cannot connect the workers");
         return EXIT_FAILURE;
     }
-    if (workers_run(n_workers, serve_fcgi, process, &process->conf.log, &status) &&
+    if (workers_run(n_workers, worker_serve_fcgi, process, &process->conf.log, &status) &&
         options->socket_path)
         unlink(options->socket_path);
     return status;
@@ -484,21 +183,22 @@ static int run(struct process *process, const struct options *options)
     if (options->check_confinement)
         return confined_check(&process->conf) ? EXIT_SUCCESS : EXIT_FAILURE;
     if (!systemd_listen_fd(&passed, reason, sizeof reason)) {
-        cannot_start(log, reason);
+        process_cannot_start(log, reason);
         return EXIT_FAILURE;
     }
     if (passed >= 0 && options->socket_path) {
-        cannot_start(log, "--listen names a socket, and systemd passes another");
+        process_cannot_start(log, "--listen names a socket, and systemd passes another");
         return EXIT_FAILURE;
     }
     if (passed < 0 && !options->socket_path && fcgi_is_cgi())
-        return serve_cgi(process);
+        return worker_serve_cgi(process);
     if (passed >= 0)
         process->listen_fd = passed;
-    else if (options->socket_path && !open_socket(process, options))
+    else if (options->socket_path &&
+             !listen_open(process, options->socket_path, options->socket_mode))
         return EXIT_FAILURE;
     if (!systemd_notify("READY=1"))
-        socket_fault(log, "NOTIFY_SOCKET", "cannot tell systemd that all is ready");
+        process_fault(log, "NOTIFY_SOCKET", "cannot tell systemd that all is ready");
     return serve(process, options, passed >= 0 || options->socket_path ? default_workers() : 1);
 }
 
@@ -522,8 +222,7 @@ int main(int argc, char **argv)
         return status;
     set_signals();
     forbid_cores();
-    status = prepare(&process, &options) ? run(&process, &options) : EXIT_FAILURE;
-    keyring_free(process.keyring);
-    conf_free(&process.conf);
+    status = process_open(&process, options.conf_path) ? run(&process, &options) : EXIT_FAILURE;
+    process_close(&process);
     return status;
 }

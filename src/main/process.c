@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* Making all that the workers share. */
+#include "main/process.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <syslog.h>
+
+#include "crypt/crypt.h"
+#include "http/names.h"
+#include "http/route.h"
+
+bool process_cannot_start(const struct log *log, const char *reason)
+{
+    struct log_pair pairs[] = {{"cause", reason}, {NULL, NULL}};
+
+    log_event(log, LOG_LEVEL_ERROR, "cannot start", pairs);
+    return false;
+}
+
+bool process_fault(const struct log *log, const char *path, const char *what)
+{
+    char reason[256];
+
+    snprintf(reason, sizeof reason, "%s: %s: %s", path, what, strerror(errno));
+    return process_cannot_start(log, reason);
+}
+
+static void fill_settings(struct process *process)
+{
+    struct api_settings *settings = &process->settings;
+    const struct conf *conf = &process->conf;
+
+    names_fill(&settings->names, conf->service_name);
+    for (size_t i = 0; i < OAUTH_N_PROVIDERS; i++)
+        settings->oauth.providers[i] = conf->provider_names[i];
+    settings->oauth.cookie_prefix = settings->names.cookie_prefix;
+    settings->base_url = conf->base_url[0] ? conf->base_url : NULL;
+    settings->log = conf->log;
+}
+
+bool process_open(struct process *process, const char *conf_path)
+{
+    const struct log early = {.level = LOG_LEVEL_INFO, .target = LOG_TARGET_STDERR};
+    char reason[CONF_REASON_SIZE] = "";
+    const char *route;
+
+    if (!conf_read(&process->conf, conf_path, reason))
+        return process_cannot_start(&early, reason);
+    openlog("adit", LOG_PID, LOG_DAEMON);
+    process->conf.log.limit = &process->log_limit;
+    fill_settings(process);
+    if (!route_table_fits(api_routes, &route)) {
+        snprintf(reason, sizeof reason, "%s has more identifiers or parameters than fit", route);
+        return process_cannot_start(&process->conf.log, reason);
+    }
+    if (!crypt_start())
+        return process_cannot_start(&process->conf.log, "libcrypto does not work");
+    process->keyring = keyring_load(process->conf.key_file, reason, sizeof reason);
+    if (!process->keyring)
+        return process_cannot_start(&process->conf.log, reason);
+    return true;
+}
+
+void process_close(struct process *process)
+{
+    keyring_free(process->keyring);
+    conf_free(&process->conf);
+}
