@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+/* MUST_CHECK before a prototype: the compiler warns where a caller drops what it returns. */
+#ifndef ADIT_BASE_MUST_CHECK_H
+#define ADIT_BASE_MUST_CHECK_H
+
+#define MUST_CHECK __attribute__((warn_unused_result))
+
+#endif
