@@ -79,7 +79,7 @@ def compare(modules, figures, left_out):
     faults = []
     for module in modules:
         taken = [(figure.test, figure.what) for figure in figures if figure.module == module]
-        faults += ["has not %s.%s: %s" % (module, *row) for row in taken
+        faults += ["lacks %s.%s: %s" % (module, *row) for row in taken
                    if row not in listed.get(module, [])]
         faults += ["%s.%s: %s was not taken" % (module, *row) for row in listed.get(module, [])
                    if row not in taken and row[0] not in left_out]
