@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-# Makes doc/errors.md, the reference of errors, from src/base/error_table.h.  Each comment line between
-# the rows begins a table.
+# Makes doc/errors.md, the reference of errors, out of src/base/error_table.h: a table for each
+# comment line between the rows.
 
-# Escapes the characters that Markdown gives a meaning.
+# What Markdown would take for its own.
 function plain(text) {
     gsub(/\\"/, "\"", text)
     gsub(/[\\`*<>|]/, "\\\\&", text)
@@ -18,22 +18,20 @@ function fail(why) {
 BEGIN {
     print "# Errors"
     print ""
-    print "All errors have the same shape, whichever program or server answers:"
+    print "An error has one shape, whichever program or server answers it:"
     print ""
     print "```"
     print "{\"error_code\": \"ERR_SERVICE_600\", \"status_code\": 400, \"msg\": \"...\","
     print " \"details\": {\"operation_id\": \"op_...\", \"field\": \"acl[1]\"}}"
     print "```"
     print ""
-    print "- `error_code` ends in the number of the condition. A number never gets another meaning."
-    print "  SERVICE is the service's name in capitals."
-    print "- `status_code` is the HTTP status."
-    print "- `msg` is for people. It is the text below, or a more exact one."
-    print "- The values of `details` are strings. Errors of the web server have empty `details`."
-    print "  - `operation_id`: the operator finds the request in the log under it. By default the log has"
-    print "    faults of the service, 401 and 403; level debug has the others."
-    print "  - `field`: the path of the member at fault."
-    print "  - `offset`: the byte of the body at which its JSON stops being acceptable."
+    print "`error_code` ends in the number of the condition, and a number never comes to mean another"
+    print "one; SERVICE is the service's name in capitals. `status_code` is the HTTP status. `msg` is"
+    print "written for people: it is the text below, or says more exactly what was wrong. The values"
+    print "of `details` are strings: `operation_id`, under which the operator finds the request in the"
+    print "log (faults of the service, 401 and 403 by default, others at the level debug), `field`, the path"
+    print "of the member at fault, and `offset`, the byte of the body at which its JSON stops being"
+    print "acceptable. Errors of the web server have empty `details`."
     print ""
     print "This page is made from `src/base/error_table.h` by `tests/doc-guard --write`."
 }
@@ -45,7 +43,7 @@ BEGIN {
 
 /^(SERVER_)?ERROR\(/ {
     if (!match($0, /[0-9]+, *[0-9]+, *".*"\)$/))
-        fail("not a row of the form ERROR(SYMBOL, number, status, \"text\")")
+        fail("a row that is none")
     row = substr($0, RSTART, RLENGTH - 2)
     number = status = text = row
     sub(/,.*/, "", number)
@@ -62,5 +60,5 @@ BEGIN {
 
 END {
     if (!failed && n_rows == 0)
-        fail("no rows found")
+        fail("there are no rows")
 }
