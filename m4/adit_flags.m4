@@ -1,5 +1,5 @@
 # ADIT_PROBE_FLAG(VARIABLE, FLAG)
-# Appends FLAG to VARIABLE if the compiler and the linker take it without a word.
+# Appends FLAG to VARIABLE if the compiler and the linker accept it without a warning.
 AC_DEFUN([ADIT_PROBE_FLAG], [
     AS_VAR_PUSHDEF([cache], [adit_cv_flag_$2])
     AC_CACHE_CHECK([whether $CC takes $2], [cache], [
@@ -12,7 +12,7 @@ AC_DEFUN([ADIT_PROBE_FLAG], [
     AS_VAR_POPDEF([cache])
 ])
 
-# ADIT_WARNINGS: the warnings that the code is kept free of, in WARN_CFLAGS.
+# ADIT_WARNINGS: puts the warnings that the code must not cause into WARN_CFLAGS.
 AC_DEFUN([ADIT_WARNINGS], [
     WARN_CFLAGS=
     m4_foreach_w([flag], [-Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
@@ -24,7 +24,8 @@ AC_DEFUN([ADIT_WARNINGS], [
     AC_SUBST([WARN_CFLAGS])
 ])
 
-# ADIT_HARDENING: flags that make a mistake harder to use, in HARDEN_CFLAGS and HARDEN_LDFLAGS.
+# ADIT_HARDENING: puts flags that make a bug harder to exploit into HARDEN_CFLAGS and
+# HARDEN_LDFLAGS.
 AC_DEFUN([ADIT_HARDENING], [
     AC_ARG_ENABLE([hardening],
         [AS_HELP_STRING([--disable-hardening], [build without the hardening flags])],
@@ -44,10 +45,10 @@ AC_DEFUN([ADIT_HARDENING], [
     AC_SUBST([HARDEN_LDFLAGS])
 ])
 
-# ADIT_ENABLE_MODES: builds for tests, all off by default, in MODE_CFLAGS; what links a fuzz target
-# is in FUZZ_LDFLAGS.  Sanitizers write reports, trace the process and read /proc at its end, and
-# coverage writes its counts then: a confined worker could do none of it, so these builds, and they
-# alone, are made without (ADIT_UNCONFINED).
+# ADIT_ENABLE_MODES: puts the flags of test builds, all off by default, into MODE_CFLAGS.
+# FUZZ_LDFLAGS links a fuzz target.  When a process ends, sanitizers write reports, trace it and
+# read /proc, and coverage writes its counts.  A confined worker could not do that, so only these
+# builds are unconfined (ADIT_UNCONFINED).
 AC_DEFUN([ADIT_ENABLE_MODES], [
     AC_ARG_ENABLE([sanitizers],
         [AS_HELP_STRING([--enable-sanitizers], [build with AddressSanitizer and UBSan])])
@@ -79,9 +80,9 @@ AC_DEFUN([ADIT_ENABLE_MODES], [
     AC_SUBST([FUZZ_LDFLAGS])
 ])
 
-# ADIT_NEED_LIBFUZZER: ends with an error where the compiler does not bring libFuzzer along.
+# ADIT_NEED_LIBFUZZER: fails if the compiler has no libFuzzer.
 AC_DEFUN([ADIT_NEED_LIBFUZZER], [
-    AC_MSG_CHECKING([whether $CC brings libFuzzer along])
+    AC_MSG_CHECKING([whether $CC has libFuzzer])
     adit_saved_CFLAGS=$CFLAGS
     CFLAGS="$CFLAGS $MODE_CFLAGS $FUZZ_LDFLAGS"
     AC_LINK_IFELSE([AC_LANG_SOURCE([[

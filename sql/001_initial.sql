@@ -1,7 +1,7 @@
 -- Accounts, the Users and Bots in them, their API keys, and the three resources of the interface.
 --
--- Every key starts with the account: nothing is reachable across accounts.  Identifiers are compared
--- byte by byte (COLLATE "C"), so that the order of assigned ones is the order of their age.
+-- Every key starts with the account, so no query reaches across accounts.  Identifiers are compared
+-- byte by byte (COLLATE "C"), so assigned ones sort by age.
 
 CREATE TABLE adit.account (
     id text COLLATE "C" PRIMARY KEY,

@@ -1,12 +1,12 @@
--- The revision of each row of the three resources, which the interface shows as its ETag.
+-- The revision of each row of the three resources.  The interface shows it as the ETag.
 
--- A number out of 2^53, never a counter: one that is shared would tell each account how much the
--- others change, and one of its own would come again where a resource is deleted and made anew.
+-- A random number out of 2^53, not a counter.  A shared counter would tell each account how much
+-- the others change.  A counter for each resource would repeat after a delete and a new create.
 CREATE FUNCTION adit.new_revision() RETURNS bigint LANGUAGE sql VOLATILE
 RETURN floor(pg_catalog.random() * 9007199254740992)::bigint;
 COMMENT ON FUNCTION adit.new_revision() IS 'A revision: a random number.';
 
--- Rows from before have revision 0; a default that is not constant would write all of them anew.
+-- Existing rows get revision 0.  A default that is not constant would rewrite all of them.
 ALTER TABLE adit.ssh_credential ADD COLUMN revision bigint NOT NULL DEFAULT 0;
 ALTER TABLE adit.oauth_module ADD COLUMN revision bigint NOT NULL DEFAULT 0;
 ALTER TABLE adit.mutual_tls_module ADD COLUMN revision bigint NOT NULL DEFAULT 0;
@@ -17,7 +17,7 @@ COMMENT ON COLUMN adit.ssh_credential.revision IS 'Changes whenever the row does
 COMMENT ON COLUMN adit.oauth_module.revision IS 'Changes whenever the row does: its ETag.';
 COMMENT ON COLUMN adit.mutual_tls_module.revision IS 'Changes whenever the row does: its ETag.';
 
--- Whoever changes a row, the responder or somebody at psql.
+-- For every role that changes a row: the responder, or a person at psql.
 CREATE FUNCTION adit.renew_revision() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     NEW.revision := adit.new_revision();
@@ -26,7 +26,7 @@ END
 $$;
 COMMENT ON FUNCTION adit.renew_revision() IS 'Gives a row that changes its next revision.';
 
--- Sealing a secret anew changes nothing that a caller sees ('aditctl secrets rekey').
+-- 'aditctl secrets rekey' changes nothing that a caller sees.
 CREATE TRIGGER renew_revision BEFORE UPDATE ON adit.ssh_credential
     FOR EACH ROW WHEN (OLD.* IS DISTINCT FROM NEW.*)
     EXECUTE FUNCTION adit.renew_revision();

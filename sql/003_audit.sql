@@ -1,5 +1,5 @@
--- A row for every change of what the interface and aditctl manage, in the change's own transaction,
--- and a notification of it.
+-- A row and a notification for every change that the interface and aditctl make, in the change's
+-- own transaction.
 
 CREATE TABLE adit.audit_event (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -34,10 +34,10 @@ COMMENT ON COLUMN adit.audit_event.before IS
 COMMENT ON COLUMN adit.audit_event.after IS
     'The row after the change, secrets left out; NULL: there is none.';
 
--- Its arguments are the columns that hold secrets.  adit.caller is what the responder's statements
--- say of the request: "<principal> <API key> <operation>".  It runs as the owner of the tables, so
--- that nobody else has to be able to write events.  PostgreSQL commits transactions that notify one
--- after the other; ALTER DATABASE ... SET adit.notify = off for whoever listens to nothing.
+-- The arguments are the columns that hold secrets.  The responder's statements set adit.caller to
+-- "<principal> <API key> <operation>".  The function runs as the owner of the tables, so no other
+-- role needs the right to write events.  PostgreSQL commits notifying transactions one after the
+-- other.  If nothing listens, run ALTER DATABASE ... SET adit.notify = off.
 CREATE FUNCTION adit.record_change() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -98,7 +98,7 @@ CREATE TRIGGER record_change AFTER INSERT OR UPDATE OR DELETE ON adit.principal
 CREATE TRIGGER record_change AFTER INSERT OR UPDATE OR DELETE ON adit.api_key
     FOR EACH ROW EXECUTE FUNCTION adit.record_change('digest');
 
--- A join, so that nothing can be written through it.
+-- A join, so no role can write through the view.
 CREATE VIEW adit.audit AS
 SELECT e.at, e.event, e.resource, e.account_id, a.name AS account,
     e.principal_id, p.name AS principal, e.api_key_id, k.description AS api_key,

@@ -1,4 +1,4 @@
--- What an Idempotency-Key was answered with, so that a repeat gets the same answer.
+-- The answers to requests with an Idempotency-Key, so that a repeat gets the same answer.
 
 CREATE TABLE adit.idempotency_key (
     account_id text COLLATE "C" NOT NULL,

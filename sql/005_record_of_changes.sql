@@ -1,8 +1,8 @@
--- Updates that change nothing are not recorded, and 'adit.rekey' hides nothing.
+-- The audit records no update that changes nothing, and 'adit.rekey' hides no change.
 
--- Sealing a secret anew ('aditctl secrets rekey') changes nothing that a caller sees.  Any session
--- may say that it does so: it is believed where the secret has come under another key and nothing
--- else has changed.  Whether it is the same secret, nobody can see without the keys.
+-- 'aditctl secrets rekey' changes nothing that a caller sees.  Any session may set adit.rekey.  It
+-- counts only if the secret's key has changed and no other column has.  Without the keys nobody can
+-- tell whether the secret is the same.
 CREATE FUNCTION adit.is_rekeying(before jsonb, after jsonb) RETURNS boolean LANGUAGE sql STABLE
 RETURN coalesce(pg_catalog.current_setting('adit.rekey', true) = 'on', false)
     AND before -> 'client_secret_key_id' IS DISTINCT FROM after -> 'client_secret_key_id'
@@ -21,9 +21,9 @@ BEGIN
 END
 $$;
 
--- Its arguments are the columns that hold secrets.  adit.caller is what the responder's statements
--- say of the request: "<principal> <API key> <operation>".  It runs as the owner of the tables, so
--- that nobody else has to be able to write events.
+-- The arguments are the columns that hold secrets.  The responder's statements set adit.caller to
+-- "<principal> <API key> <operation>".  The function runs as the owner of the tables, so no other
+-- role needs the right to write events.
 CREATE OR REPLACE FUNCTION adit.record_change() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -62,7 +62,7 @@ BEGIN
 END
 $$;
 
--- Tables are locked in the order in which requests lock them.
+-- Lock the tables in the same order as requests do.
 DROP TRIGGER record_change ON adit.api_key;
 CREATE TRIGGER record_change AFTER INSERT OR DELETE ON adit.api_key
     FOR EACH ROW EXECUTE FUNCTION adit.record_change('digest');
@@ -84,5 +84,5 @@ CREATE TRIGGER renew_revision BEFORE UPDATE ON adit.oauth_module
     FOR EACH ROW WHEN (OLD.* IS DISTINCT FROM NEW.*)
     EXECUTE FUNCTION adit.renew_revision();
 
--- 'aditctl purge' goes through the table itself.
+-- 'aditctl purge' scans the table without this index.
 DROP INDEX adit.idempotency_key_created_at;

@@ -1,8 +1,9 @@
--- The audit names the columns that an update changed, and revisions resolve no name by the path of
--- whoever changes a row.
+-- The audit names the columns that an update changed.  The function for revisions gets a
+-- search_path of its own.
 
--- It runs as the role that changes a row.  Without a path of its own, it would call
--- public.to_jsonb(adit.oauth_module), which fits better than PostgreSQL's, with that role's rights.
+-- It runs as the role that changes a row.  Without a search_path of its own, it would prefer
+-- public.to_jsonb(adit.oauth_module), if there is one, to PostgreSQL's function, and call it with
+-- that role's rights.
 CREATE OR REPLACE FUNCTION adit.renew_revision() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -19,9 +20,9 @@ ALTER TABLE adit.audit_event ADD COLUMN changed text[] COLLATE "C";
 COMMENT ON COLUMN adit.audit_event.changed IS
     'The columns that an update changed, without revision, which every update changes.  client_secret stands for the sealed one, which changes whenever a secret is set, also to what it was.  NULL: not an update, or recorded by an earlier version.';
 
--- Its arguments are the columns that hold secrets.  adit.caller is what the responder's statements
--- say of the request: "<principal> <API key> <operation>".  It runs as the owner of the tables, so
--- that nobody else has to be able to write events.
+-- The arguments are the columns that hold secrets.  The responder's statements set adit.caller to
+-- "<principal> <API key> <operation>".  The function runs as the owner of the tables, so no other
+-- role needs the right to write events.
 CREATE OR REPLACE FUNCTION adit.record_change() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -70,7 +71,7 @@ BEGIN
 END
 $$;
 
--- The new column comes last, so that the view, and who may read it, stay.
+-- The new column comes last, so that the view and its grants stay.
 CREATE OR REPLACE VIEW adit.audit AS
 SELECT e.at, e.event, e.resource, e.account_id, a.name AS account,
     e.principal_id, p.name AS principal, e.api_key_id, k.description AS api_key,

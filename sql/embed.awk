@@ -1,6 +1,5 @@
-# Turns SQL files into the C table of migrations (src/store/migrations.h).
-# Files named NNN_*.sql are migrations, in the order of the command line; the two others have names of
-# their own.
+# Turns SQL files into the C table of migrations (src/store/migrations.h).  Files named NNN_*.sql are
+# migrations, in the order of the command line.  The other two files become variables of their own.
 function name_of(path) { sub(/.*\//, "", path); return path }
 function finish() { if (open) print "        \"\""; open = 0 }
 BEGIN {

@@ -1,8 +1,11 @@
--- What the responder may do: no more than its statements do, and no DDL.  Run after every migration.
--- Roles are the cluster's, not the database's.  Whoever may create roles makes adit_responder, and
--- gives it what it needs here.  Elsewhere (a shared host with one role a customer) the responder
--- connects as the owner of the tables: a role of this name may be somebody else's, and gets nothing
--- unless it has got into this schema before, or the owner is a member of it.
+-- The rights of the responder: those of its statements, and no DDL.  Run this after every
+-- migration.
+--
+-- Roles belong to the cluster, not to the database.  A role that may create roles creates
+-- adit_responder and grants it these rights.  Without that right (on a shared host with one role
+-- for each customer) the responder connects as the owner of the tables.  There adit_responder may
+-- belong to another customer.  It gets these rights only if it already has USAGE on this schema, or
+-- if the owner is a member of it.
 DO $$
 DECLARE
     makes_roles boolean := (SELECT rolcreaterole OR rolsuper FROM pg_catalog.pg_roles
@@ -31,7 +34,7 @@ BEGIN
                       auth_check_interval) ON adit.oauth_module TO adit_responder;
         GRANT UPDATE (enabled, certificate_authority_ids) ON adit.mutual_tls_module
             TO adit_responder;
-        -- Everybody may, but where default privileges were taken back from PUBLIC.
+        -- PUBLIC has these rights too, unless default privileges were revoked from it.
         GRANT EXECUTE ON FUNCTION adit.new_revision(), adit.is_rekeying(jsonb, jsonb)
             TO adit_responder;
     END IF;

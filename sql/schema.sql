@@ -1,4 +1,4 @@
--- What the migrations stand on.  Run before them, every time.
+-- The schema and the list of migrations.  Run this before the migrations, every time.
 CREATE SCHEMA IF NOT EXISTS adit;
 COMMENT ON SCHEMA adit IS 'Adit: who may open a tunnel, pass a route, and be trusted by an edge.';
 CREATE TABLE IF NOT EXISTS adit.migration (

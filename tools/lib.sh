@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# What tools/serve and tools/check share: messages, the list of packages, and the build.
+# Shared by the scripts in tools/: messages, the list of packages, and the build.
 
 tool=${0##*/}
 root=$(cd "${BASH_SOURCE[0]%/*}/.." && pwd -P)
 
-# Debian puts nginx and policy helpers where an ordinary user's PATH does not look.
+# Debian puts nginx and policy helpers into folders that an ordinary user's PATH lacks.
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
-# Perl, apt and PostgreSQL complain about locales that a small machine does not have.
+# Perl, apt and PostgreSQL warn about locales that a small machine lacks.
 export LC_ALL=C.UTF-8
 unset LANGUAGE
 
-# The packages of Debian 12 and 13, by use.  No name has a version, so that each release installs
-# its own.  The scripts pick the lists that they need.
-# shellcheck disable=SC2034
+# The packages of Debian 12 and 13, by use.  No name has a version, so each release installs its
+# own.  The scripts pick the lists that they need.  shellcheck disable=SC2034
 build_packages=(autoconf automake pkg-config gcc libc6-dev make
     libfcgi-dev libjson-c-dev libpq-dev libssl-dev libinih-dev check)
 # shellcheck disable=SC2034
@@ -23,11 +22,11 @@ test_packages=(python3 openssh-client openssl iproute2 util-linux mount passwd p
     mandoc groff-base
     apache2 apache2-suexec-custom libapache2-mod-fcgid lighttpd
     valgrind)
-# Debian's own will not install beside those of another source.
+# Debian's nodejs and npm conflict with those of another source.
 command -v npm >/dev/null || test_packages+=(nodejs npm)
 test_packages+=(python3-yaml python3-jsonschema chromium)
 test_packages+=(systemd build-essential debhelper dpkg-dev fakeroot lintian)
-# The page at /docs is made with these and npm.
+# These and npm make the page at /docs.
 # shellcheck disable=SC2034
 docs_packages=(python3 python3-yaml)
 # shellcheck disable=SC2034
@@ -46,14 +45,14 @@ die() {
     exit 1
 }
 
-# Prints the last lines of a log, and where the rest is.
+# show_log LOG: prints the last lines of a log and its path.
 show_log() {
     [ -s "$1" ] || return 0
     tail -n 20 -- "$1" | sed 's/^/    /' >&2
-    warn "the whole log: $1"
+    warn "the complete log is $1"
 }
 
-# step WHAT LOG COMMAND...: runs COMMAND with its output in LOG, and ends the script if it fails.
+# step WHAT LOG COMMAND...: runs COMMAND with its output in LOG.  If COMMAND fails, ends the script.
 step() {
     local what=$1 log=$2
     shift 2
@@ -64,15 +63,15 @@ step() {
     fi
 }
 
-# Stops where autoconf or make cannot build in the clone, whatever is installed.
+# Ends the script if autoconf and make cannot build in the clone's path.
 check_root() {
     [[ ! $root =~ [^[:alnum:]/._+,@=~-] ]] ||
-        die "cannot build in '$root': autoconf and make take no blanks, quotes and the like in a path;" \
-            "move the clone to one of letters, digits and / . _ + , @ = ~ -"
+        die "cannot build in '$root': autoconf and make fail on blanks, quotes and the like in a path;" \
+            "move the clone to a path with only letters, digits and / . _ + , @ = ~ -"
 }
 
-# postgres_programs [DATA]: prints the folder of PostgreSQL's programs: those of the version that made
-# the cluster DATA, or else the newest.
+# postgres_programs [DATA]: prints the folder of PostgreSQL's programs.  The version is the one that
+# made the cluster DATA.  Without a cluster it is the newest.
 postgres_programs() {
     local version='*' program
     [ ! -e "${1-}/PG_VERSION" ] || version=$(cat "$1/PG_VERSION")
@@ -84,7 +83,7 @@ postgres_programs() {
 
 missing_packages() {
     local have package
-    # It fails as soon as one of them is unknown, and prints the others nevertheless.
+    # dpkg-query fails if it does not know a package, but prints the others.
     # shellcheck disable=SC2016  # ${...} is dpkg-query's
     have=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null) || true
     for package; do
@@ -95,12 +94,12 @@ missing_packages() {
     done
 }
 
-# Runs as root, maybe in a shell of its own: uses nothing but its arguments.
+# Runs as root, perhaps in a shell of its own, so it uses only its arguments.
 install_packages() (
     set -eu
     policy=/usr/sbin/policy-rc.d
-    # Debian starts nginx on port 80 and a cluster on port 5432 as it unpacks them, which nobody
-    # asked for here.  A policy that is there already stays as it is.
+    # Debian's packages start nginx on port 80 and a cluster on port 5432.  This policy prevents
+    # that.  An existing policy stays as it is.
     if [ ! -e "$policy" ]; then
         trap 'rm -f "$policy"' EXIT
         trap 'exit 1' INT TERM HUP
@@ -108,20 +107,21 @@ install_packages() (
         chmod 755 "$policy"
     fi
     export DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1
-    # A list that cannot be fetched now may be there from before: the installation decides.
+    # If the lists cannot be fetched, older ones may be enough for the installation.
     apt-get -q -o DPkg::Lock::Timeout=300 update || true
     apt-get -q -y -o DPkg::Lock::Timeout=300 --no-install-recommends install "$@"
 )
 
-# need_packages LOG PACKAGE...: installs those that are missing.
+# need_packages LOG PACKAGE...: installs the missing packages.
 need_packages() {
     local log=$1 missing as_root=()
     shift
     read -r -a missing <<<"$(missing_packages "$@")"
     [ ${#missing[@]} -gt 0 ] || return 0
-    command -v apt-get >/dev/null || die "needs Debian 12 or 13 with: ${missing[*]}"
+    command -v apt-get >/dev/null ||
+        die "apt-get is missing: use Debian 12 or 13, or install the equivalents of: ${missing[*]}"
     if [ "$(id -u)" != 0 ]; then
-        sudo_ready || die "missing packages, which only root may install: ${missing[*]}"
+        sudo_ready || die "missing packages; as root, run: apt-get install ${missing[*]}"
         as_root=(sudo)
     fi
     say "installing packages: ${missing[*]}"
@@ -129,7 +129,7 @@ need_packages() {
         bash -c "$(declare -f install_packages); install_packages \"\$@\"" bash "${missing[@]}"
 }
 
-# Asks for the password, if at all: later there is no terminal.
+# Asks for the password now: later there is no terminal.
 sudo_ready() {
     command -v sudo >/dev/null || return 1
     if [ -t 0 ]; then
@@ -139,13 +139,13 @@ sudo_ready() {
     fi
 }
 
-# build_tree DIR LOG [CONFIGURE-OPTION...]: builds the programs in DIR.  Without options, a DIR that
-# is configured is taken as it is.
+# build_tree DIR LOG [CONFIGURE-OPTION...]: builds the programs in DIR.  Without options, it keeps
+# the configuration of DIR if there is one.
 build_tree() {
     local dir=$1 log=$2
     shift 2
     mkdir -p "$dir" "$root/build" || die "cannot create $dir"
-    # Two that start at once build one after the other.
+    # If two scripts start at once, they build one after the other.
     exec 8>"$root/build/.lock"
     flock 8
     if [ ! -e "$root/configure" ]; then
@@ -167,7 +167,7 @@ is_configured() {
     [ $# -eq 0 ] || [ "$*" = "$(cat "$dir/.options")" ]
 }
 
-# Other options make other objects, which make does not see: the old ones go.
+# Removes the old objects first: make does not notice that other options need other objects.
 configure_tree() {
     local dir=$1
     shift
@@ -176,13 +176,13 @@ configure_tree() {
         printf '%s\n' "$*" >"$dir/.options"
 }
 
-# npm_install DIR: installs exactly the packages that DIR/package-lock.json names, in a folder of
-# the build, and sets npm_folder to it.  No package runs a script of its own.
+# npm_install DIR: installs exactly the packages of DIR/package-lock.json into a folder of the
+# build, and sets npm_folder to that folder.  Packages run no scripts.
 npm_install() {
     local from=$root/$1
     npm_folder=$root/build/npm/${1//\//-}
     mkdir -p "$npm_folder" || die "cannot create $npm_folder"
-    # Two that start at once install one after the other.
+    # If two scripts start at once, they install one after the other.
     exec 9>"$npm_folder/.lock"
     flock 9
     if ! cmp -s "$from/package-lock.json" "$npm_folder/.installed"; then
@@ -195,11 +195,11 @@ npm_install() {
     exec 9>&-
 }
 
-# build_docs DIR LOG: makes what is served at /docs in DIR.  Fails where npm is missing, or does not
-# get the renderer.
+# build_docs DIR LOG: makes the page at /docs in DIR.  Fails if npm is missing or cannot fetch the
+# renderer.
 build_docs() {
     if [ ! -e "$1/docs/renderer.txt" ] && ! command -v npm >/dev/null; then
-        warn "npm is missing, which fetches what shows the reference of the interface"
+        warn "npm is missing: install it to make the page at /docs"
         return 1
     fi
     need_packages "$2" "${docs_packages[@]}"

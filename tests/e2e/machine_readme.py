@@ -87,7 +87,7 @@ def setUpModule():
 
 
 class Session(unittest.TestCase):
-    """The chapters "Two commands" and "A session", in one shell."""
+    """The chapters "Two commands", "A session" and "How an edge reads it", in one shell."""
     maxDiff = 4000
 
     @classmethod
@@ -105,7 +105,9 @@ class Session(unittest.TestCase):
         cls.commands += blocks(chapter("What it promises"))
         [cls.shown] = shown
         script = [start] + ["echo; echo '== %d'\n%s" % (n, block)
-                            for n, block in enumerate(cls.commands)] + ["echo; echo '== end'"]
+                            for n, block in enumerate(cls.commands)]
+        script += ["echo; echo '== gateway'\npsql -X -v ON_ERROR_STOP=1 <<'END'\n%s\nEND" % "\n".join(
+            blocks(chapter("How an edge reads it"))), "echo; echo '== end'"]
         done = subprocess.run(["bash", "-eu", "-o", "pipefail", "-c", "\n".join(script)],
                               cwd=stack.ROOT, env=cls.env, text=True, timeout=TIMEOUT_S,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -172,6 +174,11 @@ class Session(unittest.TestCase):
         self.assertRegex(said, r"(?m)^ok +database ")
         self.assertNotIn("trouble", said)
         self.assertNotIn("adit_", said)
+
+    def test_gateway(self):
+        """The role of a gateway is made, and the look-up of a key is valid SQL."""
+        self.assertEqual(self.printed["gateway"].split()[:3], ["CREATE", "ROLE", "GRANT"])
+        self.assertIn("(0 rows)", self.printed["gateway"])
 
     def test_audit(self):
         said = self.block("adit.audit")

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Audit.
 
-Every change has one event, and every event a change: the events of a resource are a chain, from
-nothing to the row that is there, in which each begins with what the one before it has left."""
+Every change has one event, and every event belongs to a change.  The events of a resource form a
+chain that leads from nothing to the present row.  Each event begins with the state that the event
+before it left."""
 import json
 import os
 import random
@@ -52,7 +53,7 @@ class Chain(PromiseCase):
         return found
 
     def test_every_change_has_one_event(self):
-        """Clients write 200 times a second while workers and sessions of the database are killed"""
+        """Clients write 200 times a second while workers and database sessions are killed"""
         n_workers = self.stack.n_workers()
         listener = subprocess.Popen(
             ["psql", "-X", "-q", "-A", "-t"], env=self.stack.pg_env(), text=True,
@@ -100,8 +101,8 @@ class Chain(PromiseCase):
 
 class AppendOnly(PromiseCase):
     def test_append_only(self):
-        """The role of the responder tries to write, change, empty and read the record, and to have
-        changes go unrecorded"""
+        """The responder's role tries to write, change, empty and read the record, and to make
+        changes without a record"""
         self.assert_ok(self.admin.put("/edges/tls/recorded/mutual_tls", {}))
         before = self.stack.psql("SELECT count(*) FROM adit.audit_event")
         tries = ["INSERT INTO adit.audit_event (event, account_id, resource) VALUES ('a', 'b', 'c')",

@@ -215,7 +215,7 @@ class BrokenAnswers(PromiseCase):
         self.check("nginx")
 
     def test_nginx_keepalive(self):
-        """nginx with connections that it keeps to the responder."""
+        """nginx with kept connections to the responder."""
         self.check("nginx-keepalive")
 
     def test_apache_proxy_fcgi(self):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Conditional requests.
 
-A write that names the state which it was made for changes that state and no other, whatever else is
-written at the same time, for the tag is compared in the statement that writes."""
+A conditional write changes the state that it names and no other, whatever other clients write at
+the same time.  The statement that writes also compares the tag."""
 import collections
 import random
 import threading
@@ -37,8 +37,8 @@ class Conditions(PromiseCase):
         return found
 
     def test_lost_updates(self):
-        """Clients count up in the same three resources, each by reading a number and writing the
-        next one with If-Match, until all have been let through so often"""
+        """Clients increment numbers in the same three resources.  Each reads a number and writes
+        the next one with If-Match, until all have succeeded often enough"""
         counters = self.counters()
         rounds = scaled(5, 60)
         statuses, lock = collections.Counter(), threading.Lock()
@@ -62,8 +62,8 @@ class Conditions(PromiseCase):
         self.figure("writes lost", statuses[200] - sum(counted), "writes", exactly=0, why=counted)
 
     def test_creates_only(self):
-        """Clients put the same module at once with If-None-Match: *, each with a body of its own,
-        and another deletes it in between"""
+        """Clients put the same module at once with If-None-Match: *, each with a body of its own.
+        Another client deletes it in between"""
         path = "/edges/tls/created-once/mutual_tls"
         n_good, n_wrong = 0, []
         for turn in range(scaled(10, 200)):
@@ -86,8 +86,8 @@ class Conditions(PromiseCase):
                     why=n_wrong[:3])
 
     def test_not_modified(self):
-        """A reader asks with the tag that it has while a writer changes the resource: 304 only as
-        long as nothing has changed"""
+        """A reader sends its tag while a writer changes the resource.  The answer is 304 only while
+        nothing has changed"""
         path = "/edges/tls/watched/mutual_tls"
         self.assert_ok(self.admin.put(path, {}))
         n_same = n_new = n_wrong = 0

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Database faults.
 
-PostgreSQL is broken in each of these ways while clients write 200 times a second.  Every answer is
-the contract's: 2xx, or 503 with Retry-After, in 6 seconds at most.  The first write is
-acknowledged within a second of the moment at which the database is ready again, and from then on
-all are.
+PostgreSQL is broken in each of these ways while clients write 200 times a second.  Every answer
+follows the contract: 2xx, or 503 with Retry-After, within 6 seconds.  The first write is
+acknowledged within a second after the database is ready again, and so are all that follow.
 """
 import concurrent.futures
 import os
@@ -135,7 +134,7 @@ class Restarts(DatabaseCase):
         self.restart("immediate")
 
     def test_postmaster_killed(self):
-        """The postmaster is killed; its backends end, and it is started again."""
+        """The postmaster is killed.  Its backends end, and it is started again."""
         def fault():
             self.cluster.kill()
             time.sleep(scaled(0.3, 2))
@@ -174,14 +173,14 @@ class Refusals(DatabaseCase):
         return run
 
     def test_connections_exhausted(self):
-        """No connection is left for the responder, and those that it had are ended."""
+        """All the responder's connections are ended, and PostgreSQL accepts no others."""
         self.for_a_while(
             self.sql("ALTER ROLE adit CONNECTION LIMIT 0", "SELECT pg_terminate_backend(pid)"
                      " FROM pg_stat_activity WHERE usename = 'adit'"),
             self.sql("ALTER ROLE adit CONNECTION LIMIT -1"))
 
     def test_read_only(self):
-        """The database takes no writes."""
+        """The database is read-only."""
         self.for_a_while(
             self.sql("ALTER SYSTEM SET default_transaction_read_only = on",
                      "SELECT pg_reload_conf()"),
@@ -195,7 +194,7 @@ class Refusals(DatabaseCase):
         self.for_a_while(lambda: lock(psql), lambda: close(psql), seconds=scaled(2.5, 8))
 
     def test_statement_too_slow(self):
-        """Every write takes ten seconds, by a trigger."""
+        """A trigger makes every write take ten seconds."""
         self.for_a_while(
             self.sql("CREATE FUNCTION public.slow() RETURNS trigger LANGUAGE plpgsql AS"
                      " 'BEGIN PERFORM pg_sleep(10); RETURN NULL; END';" + "".join(
@@ -207,8 +206,8 @@ class Refusals(DatabaseCase):
 
 class Changes(DatabaseCase):
     def test_answers_lost(self):
-        """A proxy between responder and PostgreSQL drops every tenth connection behind a write: at
-        once, or when the answer to its COMMIT has come."""
+        """A proxy between responder and PostgreSQL drops every tenth connection after a write: at
+        once, or when the answer to its COMMIT has arrived."""
         with wire.Interposed(self.cluster.socket_path) as proxy:
             self.end_backends()
 
@@ -239,7 +238,7 @@ class Changes(DatabaseCase):
         self.under_load(fault, expects_errors=False)
 
     def test_disk_full(self):
-        """The disk of the tables is full, and is given room again."""
+        """The disk of the tables is full, and gets room again."""
         with SmallDisk(self.cluster) as disk:
             location = disk.make_folder("tables")
             self.stack.psql("CREATE TABLESPACE small LOCATION '%s'" % location)
@@ -273,8 +272,8 @@ class Changes(DatabaseCase):
 
 class WalDisk(DatabaseCase):
     def test_wal_disk_full(self):
-        """The disk of the write-ahead log is full, so that PostgreSQL ends itself; it is given
-        room, and is started where it has not come back."""
+        """The disk of the write-ahead log is full, so PostgreSQL stops itself.  The disk gets room,
+        and PostgreSQL is started if it has not come back."""
         size = 24 + self.wal_size_mb()
         with SmallDisk(self.cluster, "%dm" % size) as disk:
             self.move_wal(disk.make_folder("wal"))
@@ -368,7 +367,7 @@ class SmallDisk:
 
 class Frozen(DatabaseCase):
     def test_backend_stopped(self):
-        """Half of the backends are stopped (SIGSTOP), and go on later."""
+        """Half of the backends are stopped (SIGSTOP), and resume later."""
         def fault():
             stopped = self.backends()[::2]
             for pid in stopped:
@@ -383,8 +382,8 @@ class Frozen(DatabaseCase):
 
     @only_long
     def test_write_given_up(self):
-        """Every backend is stopped (SIGSTOP) with a write before it; the write is made anew with
-        another value, and the backends go on: what they were sent is not made any more."""
+        """Every backend is stopped (SIGSTOP) before it runs a write.  The write is repeated with
+        another value, and the backends resume.  They no longer run the old write."""
         edges = ["/edges/tls/given-up-%d/mutual_tls" % n for n in range(self.stack.n_at_once())]
         stopped = self.stop_backends()
         with concurrent.futures.ThreadPoolExecutor(len(edges)) as pool:
@@ -416,7 +415,7 @@ class Frozen(DatabaseCase):
 
     @only_long
     def test_server_stopped(self):
-        """The whole server is stopped (SIGSTOP), as on a machine that hangs, and goes on later."""
+        """The whole server is stopped (SIGSTOP), like a machine that hangs, and resumes later."""
         def fault():
             self.cluster.freeze()
             try:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Failover.
 
-The conninfo names two hosts, of which one is the primary and the other its synchronous standby.
-The primary is killed while clients write, the standby is promoted, and the roles change for the
-next round.  Nothing else is restarted or told.
+The conninfo names two hosts: the primary and its synchronous standby.  The primary is killed while
+clients write, and the standby is promoted.  The roles change for the next round.  Nothing else is
+restarted or notified.
 """
 import concurrent.futures
 import time
@@ -103,14 +103,14 @@ class Failover(PromiseCase):
 
     @only_long
     def test_primary_stopped(self):
-        """The primary is stopped (SIGSTOP), as on a machine that hangs, and the standby promoted;
-        the old primary is killed later."""
+        """The primary is stopped (SIGSTOP), like a machine that hangs, and the standby promoted.
+        The old primary is killed later."""
         self.run_rounds(HANGS_S, lambda: self.fail_over(HANGS_S, self.primary.freeze,
                                                         self.primary.kill))
 
     def test_commit_without_standby(self):
-        """The standby is away, and somebody ends a commit's wait for it: nobody is told that the
-        write is there."""
+        """The standby is down, and somebody ends a commit's wait for it.  No client gets an
+        acknowledgement of that write."""
         self.standby.freeze()
         try:
             answers = self.write_and_cancel()

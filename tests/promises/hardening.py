@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Hardening.
 
-The programs are built to be hard to turn against their host, and a worker gives up what it does not
-need before it reads anything of a client's: running programs, writing files, and reading any but
-those that connections to the database and the keys need."""
+The programs are built to be hard to turn against their host.  A worker gives up rights before it
+reads anything from a client: it cannot run programs or write files.  It can read only the files
+that database connections and the keys need."""
 import os
 import random
 import re
@@ -48,18 +48,18 @@ class Binaries(PromiseCase):
         self.figure("programs with " + what, sum(map(good, self.programs)), exactly=len(names))
 
     def test_position(self):
-        """Placed anywhere in memory (PIE)"""
+        """Loaded at a random address (PIE)"""
         self.count("it", lambda path: re.search(r"^\s+Type:\s+DYN", output("readelf", "-hW", path),
                                                 re.M) is not None and
                    re.search(r"FLAGS_1.*\bPIE\b", output("readelf", "-dW", path)) is not None)
 
     def test_relro(self):
-        """Tables of addresses read-only from the start on (full RELRO)"""
+        """Relocation tables read-only from the start (full RELRO)"""
         self.count("it", lambda path: "GNU_RELRO" in output("readelf", "-lW", path) and
                    re.search(r"FLAGS_1.*\bNOW\b", output("readelf", "-dW", path)) is not None)
 
     def test_stack(self):
-        """No stack or other segment both written and run"""
+        """No stack or other segment both writable and executable"""
         def good(path):
             segments = re.findall(r"^\s+(LOAD|GNU_STACK)\s+(?:0x\S+\s+){5}(.{3})",
                                   output("readelf", "-lW", path), re.M)
@@ -72,7 +72,7 @@ class Binaries(PromiseCase):
         self.count("it", lambda path: "__stack_chk_fail" in output("nm", "-D", path))
 
     def test_fortified(self):
-        """Library calls that check their buffers' sizes"""
+        """Library calls that check the sizes of their buffers"""
         self.count("them", lambda path: re.search(r"__(memcpy|v?snprintf|v?fprintf|printf|explicit_"
                                                   r"bzero|read)_chk", output("nm", "-D", path))
                    is not None)
@@ -94,7 +94,8 @@ class Confinement(PromiseCase):
                     if "  " in line)
 
     def test_check(self):
-        """What `adit.fcgi --check-confinement` tries is refused, and what is needed works"""
+        """`adit.fcgi --check-confinement`: the forbidden calls are refused, and the needed ones
+        work"""
         done = self.check()
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         rows = self.rows(done)
@@ -141,7 +142,7 @@ class Confinement(PromiseCase):
         return text.replace("level = info", "level = debug")
 
     def test_less_where_the_kernel_has_less(self):
-        """On kernels without Landlock, without seccomp, and without either: a worker serves, says
+        """On kernels without Landlock, without seccomp, and without either: a worker serves, logs
         at level debug what is in force, and the check says what is not"""
         conf = self.with_settings(self.debug)
         seen = 0
@@ -261,8 +262,8 @@ class Reconnects(PromiseCase):
         return fastcgi.ask(responder.socket, variables(self.home.admin.key)).status
 
     def test_renewed_files(self):
-        """Connections with TLS and a password, after the authority's certificate and the password
-        file were renewed under a running worker"""
+        """A running worker connects with TLS and a password after the authority's certificate and
+        the password file were replaced"""
         self.set_up_server()
         self.put_in_force("first")
         text = self.stack.read_conf()
@@ -359,8 +360,8 @@ class Kerberos(PromiseCase):
         return session
 
     def test_kerberos(self):
-        """Workers whose Kerberos settings, keytab and caches are each in a folder of its own find
-        credentials and ask for a ticket"""
+        """Workers find credentials and ask for a ticket, with Kerberos settings, keytab and caches
+        each in a folder of its own"""
         folder = stack.make_folder()
         self.addCleanup(shutil.rmtree, folder)
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as kdc, \

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Hostile peers.
 
-What comes to the responder's socket is a request whole and well-formed, or nothing: a body is never
-taken for records, and nobody who is silent, slow or broken holds a worker."""
+The responder takes a request from its socket only whole and well-formed.  It never takes a body for
+records.  No silent, slow or broken peer holds a worker."""
 import json
 import os
 import signal
@@ -55,8 +55,8 @@ class Desync(PromiseCase):
                 (401, samples.well_formed_key(), "POST", CREDENTIALS)]
 
     def test_records_work_outside_a_body(self):
-        """The forged records do what they say where a peer sends them itself; else the figures
-        below would say nothing"""
+        """The forged records work if a peer sends them itself.  Otherwise the figures below would
+        prove nothing"""
         with Responder(self.stack) as responder:
             peer = Peer(responder.socket)
             self.assert_ok(check_answer(peer.ask(self.forged())), 201)
@@ -96,7 +96,7 @@ class Desync(PromiseCase):
             peer.close()
 
     def test_through_nginx(self):
-        """The same from a client of nginx, whose connections to the responder are kept"""
+        """The same from a client of nginx, with kept connections to the responder"""
         with Responder(self.stack) as responder, \
                 Nginx(self.stack, kept_connections(responder.socket)) as nginx:
             client = Client("127.0.0.1", nginx.port)
@@ -109,7 +109,7 @@ class Desync(PromiseCase):
             self.attack(ask)
 
     def test_behind_the_end(self):
-        """Forged records right behind a request's last one, which no web server sends there"""
+        """Forged records right after a request's last one, where no web server sends any"""
         with Responder(self.stack) as responder:
             n_closed = 0
             for keep in (True, False):
@@ -166,7 +166,7 @@ class Crowds(PromiseCase):
         self.assertNotIn(b"worker ended", self.responder.log())
 
     def test_silent(self):
-        """Peers that connect and say nothing"""
+        """Peers that connect and send nothing"""
         self.wait_beside(lambda: self.hold(b""))
 
     def test_one_byte(self):
@@ -226,7 +226,7 @@ class Crowds(PromiseCase):
             thread.join()
 
     def test_idle_costs_nothing(self):
-        """Peers that wait, half-way through a request, use no processor time"""
+        """Peers that stop half-way through a request and wait use no processor time"""
         for _ in range(5 * self.N_WORKERS):
             self.hold(fastcgi.records(variables(self.home.admin.key))[:300])
         time.sleep(0.2)
@@ -315,7 +315,7 @@ class GivenUp(PromiseCase):
         self.figure("rows that changed later", changed, exactly=0)
 
     def test_before_a_session(self):
-        """Writes whose peer left while the worker waited for a session in the database"""
+        """Writes whose peer left while the worker waited for a database session"""
         postmaster = self.stack.postmaster()
         before = self.stack.dump()
         with Responder(self.stack, 2) as responder:
@@ -339,7 +339,7 @@ class GivenUp(PromiseCase):
         self.figure("rows that changed later", len(changed), exactly=0)
 
     def test_by_peers(self):
-        """Writes whose peer closed, closed one side, or sent an abort behind them"""
+        """Writes whose peer closed, closed one side, or sent an abort after them"""
         held = []
 
         def send():

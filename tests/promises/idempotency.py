@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Idempotency-Key.
 
-What is sent again under a key makes nothing and gets the first answer, also at the same time, and
-also where nobody got the first answer because the worker or the database session was killed."""
+A request that is repeated under a key makes nothing and gets the first answer.  That holds for
+requests at the same time.  It also holds if no client got the first answer, because the worker or
+the database session was killed."""
 import concurrent.futures
 import json
 import os
@@ -74,7 +75,7 @@ class Idempotency(PromiseCase):
         self.run_rounds("parallel", scaled(4, 40))
 
     def test_parallel_and_killed(self):
-        """The same while workers and their sessions of the database are killed"""
+        """The same while workers and their database sessions are killed"""
         done, n_killed = threading.Event(), [0, 0]
         n_workers = self.stack.n_workers()
 
@@ -99,7 +100,7 @@ class Idempotency(PromiseCase):
         self.figure("sessions ended", n_killed[1], at_least=scaled(2, 20))
 
     def test_purge(self):
-        """Keys older than a day are purged while requests go on; younger ones stay"""
+        """Keys older than a day are purged while requests go on.  Younger keys stay"""
         n = scaled(20000, 200000)
         self.assert_ok(self.once("first", samples.credential()), 201)
         self.stack.psql(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Logs.
 
-One line of JSON for each event, on standard error or in syslog, with the operation's id; nothing
-that comes from a client breaks a line or reaches a terminal, and no secret is in one."""
+Each event is one line of JSON with the operation's id, on standard error or in syslog.  No text
+from a client breaks a line or reaches a terminal.  No line has a secret."""
 import collections
 import json
 import os
@@ -163,7 +163,7 @@ class Injection(PromiseCase):
             self.figure("lines that are one event each at level " + level, n, exactly=len(lines))
 
     def test_syslog(self):
-        """At each level, in syslog, on a /dev/log of the test's own"""
+        """At each level, in syslog, on the test's own /dev/log"""
         folder = stack.make_folder()
         self.addCleanup(shutil.rmtree, folder)
         os.mkdir(folder + "/dev")
@@ -204,7 +204,7 @@ class Injection(PromiseCase):
         self.figure("messages that are one event each at level " + level, n, exactly=len(messages))
 
     def test_settings(self):
-        """In the settings, their file's name, and options of the command line"""
+        """Hostile text in the settings, in their file's name, and in options of the command line"""
         program = os.path.join(self.stack.state, "bin", "adit.fcgi")
         n_started = 0
         n_lines = 0

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Memory.
 
-A worker's memory and descriptors do not grow with the requests that it has answered, and what it
-allocates it frees."""
+A worker's memory and descriptors do not grow with the number of requests.  It frees what it
+allocates."""
 import concurrent.futures
 import glob
 import json
@@ -113,7 +113,7 @@ class Mix:
 
 class Growth(PromiseCase):
     def test_mixed_requests(self):
-        """Mixed requests, broken ones among them, on one worker"""
+        """Mixed requests, some of them broken, on one worker"""
         warm_up, n = scaled(3000, 10000), scaled(12000, 200000)
         # The disk's speed is of no interest here.
         self.stack.psql("ALTER ROLE adit SET synchronous_commit = off")
@@ -191,8 +191,8 @@ class Footprint(PromiseCase):
         return max(len(answer.body) for answer in pages)
 
     def test_worker(self):
-        """Proportional memory of a worker of two that has answered one request, and of one alone
-        after the worst ones"""
+        """Proportional memory: one of two workers after one request, and a single worker after the
+        worst requests"""
         with Responder(self.stack, 2) as responder:
             # Each holds a worker, so that the next one gets another.
             peers = [Peer(responder.socket) for _ in range(2)]
@@ -232,8 +232,8 @@ class Valgrind(PromiseCase):
         return folder, reports
 
     def test_end_to_end(self):
-        """The end-to-end tests, all but those of settings files and other programs, with responders
-        in valgrind's memcheck, which reports errors and what is lost as they end"""
+        """The end-to-end tests with responders under valgrind's memcheck, which reports errors and
+        leaks when they end.  Tests of settings files and of other programs are left out"""
         folder, reports = self.wrap()
         modules = scaled(["test_fastcgi"], ["--without=" + name for name in NOT_IN_VALGRIND])
         done = subprocess.run(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""doc/promises.md: its text is written by hand as far as the mark, and made of the tests' own words
-and figures from there on."""
+"""doc/promises.md.  The text before the mark is written by hand.  The rest is made from the docstrings
+and figures of the tests."""
 import importlib
 import inspect
 import os
@@ -16,7 +16,7 @@ def _read():
     with open(PATH, encoding="utf-8") as file:
         before, mark, after = file.read().partition(MARK)
     if not mark:
-        raise AssertionError("%s has not the line %s" % (PATH, MARK))
+        raise AssertionError("%s lacks the line %s" % (PATH, MARK))
     return before, after
 
 
@@ -79,7 +79,7 @@ def compare(modules, figures, left_out):
     faults = []
     for module in modules:
         taken = [(figure.test, figure.what) for figure in figures if figure.module == module]
-        faults += ["has not %s.%s: %s" % (module, *row) for row in taken
+        faults += ["lacks %s.%s: %s" % (module, *row) for row in taken
                    if row not in listed.get(module, [])]
         faults += ["%s.%s: %s was not taken" % (module, *row) for row in listed.get(module, [])
                    if row not in taken and row[0] not in left_out]

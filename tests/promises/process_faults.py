@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Process faults.
 
-Workers are killed, told to stop and restarted while clients write or read.  What the web server
-loses with a worker it answers itself, with 502; the clients send it again.
+Workers are killed, told to stop and restarted while clients write or read.  The web server answers
+502 to requests that it loses with a worker, and the clients send them again.
 """
 import json
 import os
@@ -247,8 +247,8 @@ class Stop(OwnSocket):
 
 class Restart(OwnSocket):
     def test_restart_under_load(self):
-        """A responder is stopped and the next one started, again and again, on a socket that stays;
-        eight clients ask all the time."""
+        """A responder is stopped and the next one started, again and again, on a socket that stays.
+        Eight clients send requests all the time."""
         clients = self.clients(2 * N_CLIENTS, False)
         n = scaled(5, 40)
         statuses = []
@@ -273,8 +273,8 @@ class Restart(OwnSocket):
         self.figure("slowest answer", max(times), "s", at_most=3)
 
     def test_restart_behind_nginx(self):
-        """The same with a socket that is passed by LISTEN_FDS, as systemd does; the clients are
-        nginx's, and write and read."""
+        """The same with a socket passed by LISTEN_FDS, as systemd does.  The clients go through
+        nginx, and write and read."""
         def change(text):
             default = "unix:%s/adit.sock" % self.stack.run_folder
             self.assertIn(default, text)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Reads.
 
-Clients of many accounts ask at the same moment, again and again, for what is theirs, for what is
-another account's, and with keys that are not good.  A worker asks for what several of them want in
-one session of the database: everybody gets the bytes that were there for them when nobody else
-asked, whatever happens to that session; and what holds one of them up holds up no others for long.
+Clients of many accounts send reads at the same moment, again and again: for their own resources,
+for another account's, and with bad keys.  A worker sends the reads of several clients in one
+database session.  Each client gets the bytes that it would get alone, whatever happens to that
+session.  A read that is held up does not hold up others for long.
 """
 import contextlib
 import os
@@ -145,7 +145,7 @@ class Reads(PromiseCase):
         return until(find, "reads share a session")
 
     def test_at_once(self):
-        """Nothing happens but that they ask"""
+        """The clients read, and nothing else happens"""
         with self.bursts() as bursts:
             shared = self.shared_sessions(bursts)
             moment = self.stack.psql("SELECT now()")
@@ -177,7 +177,7 @@ class Reads(PromiseCase):
         self.figure("sessions ended", n_ended[0], at_least=20)
 
     def test_ended_while_idle(self):
-        """The sessions that workers share are ended while nobody asks"""
+        """The shared sessions of the workers are ended while no client reads"""
         with self.bursts() as bursts:
             shared = self.shared_sessions(bursts)
             n_open = self.n_descriptors() - len(shared)
@@ -197,7 +197,7 @@ class Reads(PromiseCase):
         return sum(programs.descriptors(pid) for pid in self.stack.responder()[1])
 
     def test_frozen(self):
-        """The sessions that workers share stop (SIGSTOP), and go on later"""
+        """The shared sessions of the workers stop (SIGSTOP), and resume later"""
         with self.bursts() as bursts:
             stopped = self.shared_sessions(bursts)
             for pid in stopped:
@@ -211,8 +211,9 @@ class Reads(PromiseCase):
         self.judge(bursts, 100)
 
     def test_locked(self):
-        """Tables are locked that some clients read over and over, while the others read another one;
-        a worker that gave a read up refuses what has queued up behind it"""
+        """Tables that some clients read over and over are locked, while the other clients read
+        another table.  A worker whose read timed out refuses the reads that have queued up behind
+        it"""
         of_edges = [question for question in self.questions if b"/edges/" in question.data]
         others = [question for question in self.questions if b"/edges/" not in question.data]
         done, n_held_up = threading.Event(), [0]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Sealed secrets.
 
-A client secret opens in its own place alone and whole, or not at all; and it is in the clear in the
-answers to those who may read it and nowhere else."""
+A client secret opens only in its own place and only whole.  It is in the clear only in answers to
+callers who may read it."""
 import os
 import re
 import secrets
@@ -74,7 +74,7 @@ class Altered(SecretsCase):
         self.figure("answers that show something", n_shown, exactly=0)
 
     def test_flipped_bits(self):
-        """Each bit of what is stored is flipped (in the short form each byte's lowest)"""
+        """Each bit of the stored secret is flipped (in the short form, each byte's lowest bit)"""
         self.put("r", self.SECRET)
         n = int(self.stack.psql("SELECT length(client_secret_sealed) FROM adit.oauth_module"
                                 " WHERE %s" % self.where("r")))
@@ -83,8 +83,8 @@ class Altered(SecretsCase):
                     for bit in range(0, 8 * n, scaled(8, 1))])
 
     def test_moved(self):
-        """What is stored is taken from another row, another provider and another account, is cut or
-        longer, or is said to be under another key"""
+        """The stored secret is taken from another row, another provider or another account, is cut
+        or extended, or is marked with another key"""
         stranger = self.stack.account("stranger")
         self.put("r", self.SECRET)
         self.put("other", "hush, another row")
@@ -102,7 +102,8 @@ class Altered(SecretsCase):
                     sealed + "client_secret_sealed || '\\x00'"])
 
     def test_key_file(self):
-        """A worker starts with no key file, with one that others may read, and with another key"""
+        """A worker starts without a key file, with one that others may read, and with another
+        key"""
         self.put("r", self.SECRET)
         key_file = os.path.join(self.stack.state, "adit.key")
         with open(key_file, encoding="ascii") as file:
@@ -137,8 +138,8 @@ class Rekey(SecretsCase):
             return [line.split()[0] for line in file]
 
     def test_rekey(self):
-        """All secrets are sealed anew under a new key, again and again, while clients read and
-        write them"""
+        """All secrets are sealed under a new key, again and again, while clients read and write
+        them"""
         n = scaled(40, 400)
         for i in range(n):
             self.put("k%d" % i, "secret %d" % i)
@@ -210,8 +211,9 @@ class Nowhere(SecretsCase):
         return b"".join(found)
 
     def test_nowhere(self):
-        """Secrets and API keys are used, some in statements that PostgreSQL refuses and in requests
-        that Adit does; then dump, logs, files and memory of PostgreSQL are searched for them"""
+        """Clients use secrets and API keys, some in statements that PostgreSQL refuses and in
+        requests that Adit refuses.  Then the test searches the dump, logs, files and memory of
+        PostgreSQL for them"""
         issued = [self.home.admin.issue() for _ in range(scaled(2, 10))]
         client_secrets = ["S3cr3t" + secrets.token_hex(12) for _ in range(scaled(5, 50))]
         for i, secret in enumerate(client_secrets):
@@ -286,8 +288,8 @@ class Cores(SecretsCase):
         return len(names)
 
     def test_cores(self):
-        """Workers are ended by signals that make a core, just after they had a secret in hand; so
-        is a program that takes no care, for comparison"""
+        """Workers are ended by signals that write a core, just after they handled a secret.  So is
+        a program without protection, for comparison"""
         n_killed = n_others = 0
         signals = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL)
         body = (b'{"provider": {"provider_b": {"client_id": "app", "client_secret": "in memory just'

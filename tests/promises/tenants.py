@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Tenants.
 
-One account's work takes nothing from another's.  Pages are bounded in bytes.  Answers that an
-account does not read take no memory from other accounts.  Requests that wait in the database leave a
-lane to short ones, and do not hold up requests that another worker could answer."""
+The work of one account takes nothing from another.  Pages have a limit in bytes.  Answers that an
+account does not read take no memory from other accounts.  Requests that wait in the database leave
+a lane to short ones.  They do not hold up requests that another worker could answer."""
 import concurrent.futures
 import json
 import os
@@ -55,8 +55,8 @@ class Hoards(PromiseCase):
         self.page = variables(self.hoarder.admin.key)
 
     def test_parallel_lists(self):
-        """32 clients of one account ask for the largest page at the same moment and read it at
-        2 MB/s, while another account reads pages and uploads 20 KB bit by bit"""
+        """32 clients of one account request the largest page at the same moment and read it at 2
+        MB/s, while another account reads pages and uploads 20 KB bit by bit"""
         other = self.stack.account("other")
         fill(self.responder.socket, other.admin.key, 15)
         body = json.dumps(samples.credential(
@@ -96,7 +96,7 @@ class Hoards(PromiseCase):
         self.figure("the upload's status", made.status, exactly=201)
 
     def test_unread(self):
-        """One account asks for 60 of the largest pages and reads none of them, while others read
+        """One account requests 60 of the largest pages and reads none of them, while others read
         theirs"""
         held = []
         for _ in range(60):
@@ -120,8 +120,8 @@ class Hoards(PromiseCase):
 
 class Deadlines(PromiseCase):
     def test_slow_readers(self):
-        """A page is read at 25 KB/s, another not at all, and a request drips in a byte every
-        20 ms, all at the same time"""
+        """One client reads a page at 25 KB/s, another reads nothing of its page, and a third sends
+        a request at a byte every 20 ms, all at the same time"""
         account = self.stack.account("slow")
         with Responder(self.stack) as responder:
             fill(responder.socket, account.admin.key, 15)
@@ -209,7 +209,7 @@ class StuckLanes(PromiseCase):
         time.sleep(0.1)
 
     def test_behind_a_lock(self):
-        """More PATCHes of one row than there are lanes wait for its lock, while another account
+        """PATCHes of one row, more than there are lanes, wait for its lock while another account
         reads"""
         other = self.stack.account("bystander").admin.key
         ident = self.make(other)
@@ -222,8 +222,8 @@ class StuckLanes(PromiseCase):
                     at_most=0.05)
 
     def test_behind_a_database(self):
-        """More PATCHes than there are lanes wait for a database that does not answer, while
-        somebody asks for /livez"""
+        """PATCHes, more than there are lanes, wait for a database that does not answer, while a
+        client reads /livez"""
         postmaster = self.stack.postmaster()
         self.stuck(0)
         backends = [int(pid) for pid in self.stack.psql(
@@ -241,7 +241,7 @@ class StuckLanes(PromiseCase):
         self.figure("longest GET of /livez", worst, "s", at_most=0.05)
 
     def test_idle_worker(self):
-        """A write comes on a kept connection of a worker whose lanes are taken, while the other
+        """A write arrives on a kept connection of a worker without a free lane, while the other
         worker is idle"""
         first, second = self.responder.workers()
         os.kill(second, signal.SIGSTOP)
