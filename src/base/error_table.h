@@ -101,7 +101,7 @@ ERROR(DATABASE_READ_ONLY,  9031, 503, "The database takes no writes at the momen
 ERROR(DATABASE_TIMEOUT,    9032, 503, "The database did not answer in time. Retry after the delay in Retry-After.")
 ERROR(OUTCOME_UNKNOWN,     9033, 503, "The service lost the database, or ran out of memory, during the change. The change may or may not be in effect: check before you retry.")
 ERROR(SCHEMA_MISMATCH,     9034, 503, "The database schema does not match this version of Adit. The operator must run 'aditctl migrate'.")
-ERROR(OUT_OF_MEMORY,       9035, 503, "The service is out of memory. Retry after the delay in Retry-After.")
+ERROR(OUT_OF_MEMORY,       9035, 503, "The service is out of memory. Retry shortly.")
 ERROR(SECRET_UNREADABLE,   9036, 500, "A stored secret cannot be decrypted. The operator finds the cause in the log, under the operation id.")
 ERROR(CLIENT_GONE,         9037, 503, "The connection closed before the change was made. Nothing was changed.")
 /* Conditional and repeated requests */
