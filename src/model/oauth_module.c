@@ -32,11 +32,11 @@ static bool email_address_valid(struct text value, const char **why)
     const char *at = memchr(value.s, '@', value.len);
     size_t local_len = at ? (size_t)(at - value.s) : 0;
 
-    *why = "an address is <local part>@<domain>, with one '@' and without spaces";
+    *why = "an address must be <local part>@<domain>, with one '@' and without spaces";
     if (!at || memchr(at + 1, '@', value.len - local_len - 1) || !all_printable(value))
         return false;
     if (local_len < 1 || local_len > EMAIL_LOCAL_MAX) {
-        *why = "the part before '@' has 1 to 64 bytes";
+        *why = "the part before '@' must have 1 to 64 bytes";
         return false;
     }
     return domain_valid((struct text){.s = at + 1, .len = value.len - local_len - 1}, why);
@@ -46,7 +46,7 @@ static bool team_valid(struct text value, const char **why)
 {
     const char *slash = memchr(value.s, '/', value.len);
 
-    *why = "a team is <org>/<team>, two slugs without spaces";
+    *why = "a team must be <org>/<team>, two slugs without spaces";
     if (!slash || slash == value.s || slash == value.s + value.len - 1 || !all_printable(value))
         return false;
     return !memchr(slash + 1, '/', value.len - (size_t)(slash + 1 - value.s));
@@ -55,7 +55,7 @@ static bool team_valid(struct text value, const char **why)
 /* A token of RFC 9110, 5.6.2, which RFC 6265 takes for the names of cookies. */
 static bool cookie_prefix_valid(struct text value, const char **why)
 {
-    *why = "letters, digits and !#$%&'*+-.^_`|~ may be in the name of a cookie";
+    *why = "the name of a cookie may contain letters, digits and !#$%&'*+-.^_`|~";
     for (size_t i = 0; i < value.len; i++) {
         if (!is_printable(value.s[i]) || strchr("\"(),/:;<=>?@[\\]{}", value.s[i]))
             return false;
