@@ -95,7 +95,7 @@ static int read_options(int argc, char **argv, struct options *options)
             break;
         case 'm':
             if (!read_number(optarg, 8, 0777, &number)) {
-                fprintf(stderr, "adit.fcgi: --mode takes an octal mode up to 0777, such as 0660\n");
+                fprintf(stderr, "adit.fcgi: --mode takes an octal mode such as 0660\n");
                 return EXIT_USAGE;
             }
             options->socket_mode = (mode_t)number;
@@ -201,7 +201,7 @@ static int run(struct process *process, const struct options *options)
              !listen_open(process, options->socket_path, options->socket_mode))
         return EXIT_FAILURE;
     if (!systemd_notify("READY=1"))
-        process_fault(log, "NOTIFY_SOCKET", "cannot tell systemd that the start is complete");
+        process_fault(log, "NOTIFY_SOCKET", "cannot tell systemd that all is ready");
     return serve(process, options, passed >= 0 || options->socket_path ? default_workers() : 1);
 }
 
