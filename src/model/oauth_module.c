@@ -32,7 +32,7 @@ static bool email_address_valid(struct text value, const char **why)
     const char *at = memchr(value.s, '@', value.len);
     size_t local_len = at ? (size_t)(at - value.s) : 0;
 
-    *why = "an address must be <local part>@<domain>, with one '@' and without spaces";
+    *why = "an address is <local part>@<domain>, with one '@' and without spaces";
     if (!at || memchr(at + 1, '@', value.len - local_len - 1) || !all_printable(value))
         return false;
     if (local_len < 1 || local_len > EMAIL_LOCAL_MAX) {
@@ -46,7 +46,7 @@ static bool team_valid(struct text value, const char **why)
 {
     const char *slash = memchr(value.s, '/', value.len);
 
-    *why = "a team must be <org>/<team>, two slugs without spaces";
+    *why = "a team is <org>/<team>, two slugs without spaces";
     if (!slash || slash == value.s || slash == value.s + value.len - 1 || !all_printable(value))
         return false;
     return !memchr(slash + 1, '/', value.len - (size_t)(slash + 1 - value.s));
