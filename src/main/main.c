@@ -46,7 +46,7 @@ static const char usage[] =
     "  -l, --listen unix:PATH  listen on this Unix-domain socket\n"
     "  -m, --mode MODE         octal mode of that socket's file (default 0660)\n"
     "  -w, --workers N         number of worker processes, 1 to 256; each handles 5 requests\n"
-    "                          at once, at most 4 of them writes (default: one per processor,\n"
+    "                          at once, of which 4 may write (default: one per processor,\n"
     "                          2 to 8, with --listen or systemd's socket; else 1)\n"
     "      --check-confinement\n"
     "                          confine this process like a worker and print what it can do\n"
