@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-# Makes doc/errors.md, the reference of errors, out of src/base/error_table.h: a table for each
-# comment line between the rows.
+# Makes doc/errors.md, the reference of errors, from src/base/error_table.h.  Each comment line
+# between the rows starts a new table.
 
-# What Markdown would take for its own.
+# Escapes the characters that Markdown would interpret.
 function plain(text) {
     gsub(/\\"/, "\"", text)
     gsub(/[\\`*<>|]/, "\\\\&", text)
@@ -18,22 +18,24 @@ function fail(why) {
 BEGIN {
     print "# Errors"
     print ""
-    print "An error has one shape, whichever program or server answers it:"
+    print "All errors have the same shape, whichever program or server answers:"
     print ""
     print "```"
     print "{\"error_code\": \"ERR_SERVICE_600\", \"status_code\": 400, \"msg\": \"...\","
     print " \"details\": {\"operation_id\": \"op_...\", \"field\": \"acl[1]\"}}"
     print "```"
     print ""
-    print "`error_code` ends in the number of the condition, and a number never comes to mean another"
-    print "one; SERVICE is the service's name in capitals. `status_code` is the HTTP status. `msg` is"
-    print "written for people: it is the text below, or says more exactly what was wrong. The values"
-    print "of `details` are strings: `operation_id`, under which the operator finds the request in the"
-    print "log (faults of the service, 401 and 403 by default, others at the level debug), `field`, the path"
-    print "of the member at fault, and `offset`, the byte of the body at which its JSON stops being"
-    print "acceptable. Errors of the web server have empty `details`."
+    print "- `error_code` ends in the number of the condition. A number is never reused for another"
+    print "  condition. SERVICE is the service's name in capitals."
+    print "- `status_code` is the HTTP status."
+    print "- `msg` is for people. It is the text below or a more exact one."
+    print "- `details` holds strings. Errors of the web server have empty `details`."
+    print "  - `operation_id` identifies the request in the log. By default the log has faults of the"
+    print "    service, 401 and 403; at the level debug it has every request."
+    print "  - `field` is the path of the member at fault."
+    print "  - `offset` is the byte of the body at which its JSON stops being acceptable."
     print ""
-    print "This page is made from `src/base/error_table.h` by `tests/doc-guard --write`."
+    print "`tests/doc-guard --write` makes this page from `src/base/error_table.h`."
 }
 
 /^\/\* [A-Z].*\*\/$/ && !/SPDX/ && !/clang-format/ {
@@ -43,7 +45,7 @@ BEGIN {
 
 /^(SERVER_)?ERROR\(/ {
     if (!match($0, /[0-9]+, *[0-9]+, *".*"\)$/))
-        fail("a row that is none")
+        fail("malformed row")
     row = substr($0, RSTART, RLENGTH - 2)
     number = status = text = row
     sub(/,.*/, "", number)
@@ -60,5 +62,5 @@ BEGIN {
 
 END {
     if (!failed && n_rows == 0)
-        fail("there are no rows")
+        fail("no rows found")
 }

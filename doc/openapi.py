@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes the OpenAPI document out of doc/openapi.yaml and src/base/error_table.h, and prints it as
+"""Makes the OpenAPI document from doc/openapi.yaml and src/base/error_table.h, and prints it as
 JSON.
 
 usage: doc/openapi.py [--service NAME] [--providers "NAME..."]
 
-The options put a deployment's names in the place of the default ones.
+The options replace the default names with those of a deployment.
 """
 import argparse
 import copy
@@ -28,12 +28,12 @@ METHODS = ("post", "get", "put", "patch", "delete")
 SERVICE = "service"
 PROVIDERS = ["provider_" + letter for letter in "abcdefgh"]
 
-# What the program and the web server find alike, under the same number.
+# Conditions that both the program and the web server detect, under the same number.
 SHARED = {9000, 9001, 9006}
 
 
 class Row:
-    """A row of the catalogue of errors."""
+    """A row of the error catalogue."""
 
     def __init__(self, number, status, text, is_servers):
         self.number, self.status, self.text = number, status, text
@@ -41,7 +41,7 @@ class Row:
 
 
 def read_rows():
-    """The catalogue by number, in the order of the file."""
+    """Returns the catalogue by number, in the order of the file."""
     pattern = r'^(SERVER_)?ERROR\((?:[A-Z][A-Z0-9_]*, +)?(\d+), (\d+), "(.+)"\)$'
     with open(TABLE, encoding="utf-8") as file:
         found = re.findall(pattern, file.read(), re.M)
@@ -50,12 +50,12 @@ def read_rows():
 
 
 def plain(text):
-    """What Markdown would take for its own, as text."""
+    """Escapes the characters that Markdown would interpret."""
     return re.sub(r"([\\`*<>|])", r"\\\1", text)
 
 
 def table(rows, with_status):
-    """Conditions as a table in Markdown."""
+    """Returns conditions as a Markdown table."""
     head = ["Number", "Status", "Meaning"] if with_status else ["Number", "Meaning"]
     lines = [head, ["---"] * len(head)]
     for row in rows:
@@ -79,7 +79,7 @@ class Expander:
     # ---- headers ----
 
     def common_headers(self, is_servers_too=False):
-        """Those of every answer; the web server's have no operation id."""
+        """Headers of every answer.  The web server's own answers have no operation id."""
         operation_id = ref("headers", "OperationId")
         if is_servers_too:
             operation_id = dict(self.headers["OperationId"], required=False)
@@ -92,7 +92,7 @@ class Expander:
             headers["WWW-Authenticate"] = ref("headers", "WwwAuthenticate")
         if status == 405:
             headers["Allow"] = ref("headers", "Allow")
-        # None: several of the web server's, and 429 among them.
+        # None means several of the web server's errors, including 429.
         if status in (503, None):
             headers["Retry-After"] = ref("headers", "RetryAfter")
         return headers
@@ -100,17 +100,17 @@ class Expander:
     # ---- errors ----
 
     def numbers(self, listed):
-        """Those that a list gives itself and by the names of groups."""
+        """The numbers that a list gives directly and by the names of groups."""
         found = set()
         for entry in listed:
             found.update(self.groups[entry] if isinstance(entry, str) else [entry])
         unknown = found - set(self.rows)
         if unknown:
-            raise SystemExit("%s: there is no error %s" % (SOURCE, sorted(unknown)))
+            raise SystemExit("%s: unknown error %s" % (SOURCE, sorted(unknown)))
         return found
 
     def error_response(self, title, rows):
-        """The response of conditions of one status, or of the web server's of several."""
+        """The response for conditions of one status, or for the web server's errors of several."""
         rows = sorted(rows, key=lambda row: (row.status, row.number))
         statuses = sorted({row.status for row in rows})
         is_mixed = any(row.is_servers or row.number in SHARED for row in rows)
@@ -128,7 +128,7 @@ class Expander:
                 "example": example}}}
 
     def error_responses(self, listed):
-        """The responses of an operation: by status, and the rest of the web server's errors."""
+        """The responses of an operation by status, and the web server's other errors."""
         numbers = self.numbers(["always", *listed])
         own = [row for row in self.rows.values() if row.number in numbers]
         statuses = sorted({row.status for row in own})
@@ -137,21 +137,21 @@ class Expander:
             rows = [row for row in own + self.server_rows if row.status == status]
             responses[str(status)] = self.error_response(TITLES[status], rows)
         rest = [row for row in self.server_rows if row.status not in statuses]
-        responses["default"] = self.error_response("Errors that the web server answers by itself.",
+        responses["default"] = self.error_response("The web server's own errors.",
                                                    rest)
         return responses
 
     # ---- operations ----
 
     def add_conditions(self, operation, is_read):
-        """What goes with an operation on one resource."""
+        """Adds the ETag and the condition headers of an operation on one resource."""
         etag = {"ETag": ref("headers", "ETag")}
         for response in operation["responses"].values():
             if "content" in response:
                 response["headers"] = {**etag, **response.get("headers", {})}
         if is_read:
             operation["responses"]["304"] = {
-                "description": "It still has the tag that If-None-Match names.", "headers": etag}
+                "description": "The resource still has the tag in If-None-Match.", "headers": etag}
         operation.setdefault("parameters", []).extend(
             [ref("parameters", "IfMatch"), ref("parameters", "IfNoneMatch")])
 
@@ -167,7 +167,7 @@ class Expander:
     def make_head(self, get):
         head = copy.deepcopy(get)
         head["operationId"] = re.sub("^[a-z]+", "head", get["operationId"])
-        head["summary"] = "As GET, without the body"
+        head["summary"] = "Like GET, without the body"
         head["tags"] = ["HEAD and OPTIONS"]
         head.pop("description", None)
         for response in head["responses"].values():
@@ -175,11 +175,11 @@ class Expander:
         return head
 
     def make_options(self, get):
-        responses = {"204": {"description": "The methods of the path.",
+        responses = {"204": {"description": "The methods of the path are in Allow.",
                              "headers": {**self.common_headers(), "Allow": ref("headers", "Allow")}}}
         responses.update(self.error_responses([]))
         return {"operationId": re.sub("^[a-z]+", "options", get["operationId"]),
-                "summary": "The methods of the path",
+                "summary": "List the methods of the path",
                 "tags": ["HEAD and OPTIONS"],
                 "security": [],
                 "responses": responses}
@@ -191,7 +191,7 @@ class Expander:
                     self.expand_operation(method, item[method])
             item["head"] = self.make_head(item["get"])
             item["options"] = self.make_options(item["get"])
-            # swagger-ui loses those of a path where a link opens one of its operations.
+            # swagger-ui loses the parameters of a path when a link opens one of its operations.
             shared = item.pop("parameters", [])
             for operation in item.values():
                 if shared:
@@ -201,23 +201,23 @@ class Expander:
 
 
 TITLES = {
-    400: "The request is not acceptable.",
-    401: "There is no valid API key.",
+    400: "The request is invalid.",
+    401: "The request has no valid API key.",
     403: "The key may not do this.",
-    404: "It is not there.",
+    404: "The resource does not exist.",
     405: "The path does not take the method.",
-    409: "It is there already.",
+    409: "The resource already exists.",
     413: "The body is too large.",
-    412: "The resource is not what the condition asks for.",
-    415: "The type of the body is not supported.",
-    422: "The request cannot be taken as a repeat of an earlier one.",
+    412: "The resource does not match the condition.",
+    415: "The Content-Type of the body is missing or not supported.",
+    422: "The Idempotency-Key was used with another body.",
     500: "The service failed.",
     503: "The service cannot serve the request at the moment.",
 }
 
 
 def rename(text, service, providers):
-    """Puts a deployment's names in the place of the default ones in the document's JSON, as
+    """Replaces the default names in the document's JSON with those of a deployment, as
     "aditctl openapi" does."""
     names = {"Service-Version": service.capitalize() + "-Version",
              "Service-Operation-Id": service.capitalize() + "-Operation-Id",
@@ -231,14 +231,13 @@ def rename(text, service, providers):
 def read_source():
     with open(SOURCE, encoding="utf-8") as file:
         document = yaml.load(file, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    # A copy of its own wherever it stands: what YAML's anchors repeat is one object.
+    # YAML anchors share one object.  Each place needs its own copy.
     return json.loads(json.dumps(document))
 
 
 @functools.lru_cache(maxsize=None)
 def grouped():
-    """The numbers that come in groups, which are the business of what stands in front of an
-    operation and below it."""
+    """The numbers in groups: checks before an operation and faults below it give them."""
     return set().union(*read_source()["x-error-groups"].values())
 
 
@@ -255,7 +254,7 @@ def main():
     parser.add_argument("--providers", type=str.split, default=PROVIDERS)
     arguments = parser.parse_args()
     if len(arguments.providers) != len(PROVIDERS):
-        parser.error("there are %d providers" % len(PROVIDERS))
+        parser.error("--providers needs %d names" % len(PROVIDERS))
     print(make(arguments.service, arguments.providers))
 
 

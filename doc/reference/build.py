@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes the folder that a web server serves at /docs: the OpenAPI document, and the page that shows
-it.  The renderer comes from npm, pinned to a version and its digest.
+"""Makes the folder that a web server serves at /docs: the OpenAPI document and the page that shows
+it.  npm fetches the renderer, which is pinned to a version and its digest.
 
 usage: doc/reference/build.py FOLDER
 """
@@ -17,7 +17,7 @@ import tempfile
 HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 sys.dont_write_bytecode = True
-import openapi  # noqa: E402  (the path has to be set first)
+import openapi  # noqa: E402  (the path must be set first)
 
 RENDERER = "swagger-ui-dist@5.35.0"
 SHA512 = "U06rpMtW9V3XPGOBeamTUSr0Z09jMX4IJuANpE/EZbAhw0G8CgwrzU4YmXkn/h0wCDNsXdGarTNNHC3sU8yVUQ=="
@@ -36,16 +36,16 @@ def die(message):
 
 
 def fetch(folder):
-    """Returns the path of the renderer's package, as npm has it."""
+    """Downloads the renderer's package with npm and returns its path."""
     command = ["npm", "pack", RENDERER, "--silent", "--ignore-scripts", "--pack-destination", folder]
     try:
         done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, encoding="utf-8", check=False)
     except FileNotFoundError:
-        die("npm is missing, which fetches %s: install npm" % RENDERER)
+        die("npm is missing and is needed to fetch %s: install npm" % RENDERER)
     found = [name for name in os.listdir(folder) if name.endswith(".tgz")]
     if done.returncode != 0 or len(found) != 1:
-        die("npm does not fetch %s: %s" % (RENDERER, done.stderr.strip() or done.stdout.strip()))
+        die("npm cannot fetch %s: %s" % (RENDERER, done.stderr.strip() or done.stdout.strip()))
     return os.path.join(folder, found[0])
 
 
@@ -53,7 +53,7 @@ def unpack(package, folder):
     with open(package, "rb") as file:
         digest = base64.b64encode(hashlib.sha512(file.read()).digest()).decode()
     if digest != SHA512:
-        die("%s is not what it was: its SHA-512 is %s and not %s" % (RENDERER, digest, SHA512))
+        die("%s has changed: its SHA-512 is %s, expected %s" % (RENDERER, digest, SHA512))
     with tarfile.open(package) as archive:
         for part, name in PARTS.items():
             with archive.extractfile("package/" + part) as source, \
@@ -62,7 +62,7 @@ def unpack(package, folder):
 
 
 def read(path):
-    """The text of a file, and nothing where there is none."""
+    """Returns the text of a file, or an empty string if it does not exist."""
     if not os.path.exists(path):
         return ""
     with open(path, encoding="utf-8") as file:
@@ -71,7 +71,7 @@ def read(path):
 
 def main():
     if len(sys.argv) != 2:
-        die("one argument is due, the folder")
+        die("expected one argument, FOLDER")
     folder = os.path.abspath(sys.argv[1])
     stamp = os.path.join(folder, "renderer.txt")
     os.makedirs(folder, exist_ok=True)
@@ -83,7 +83,7 @@ def main():
             file.write(pinned)
     for name in OWN:
         shutil.copyfile(os.path.join(HERE, name), os.path.join(folder, name))
-    # The same page for /docs/, beside which all else stands.
+    # The same page for /docs/, where the other files are in the same folder.
     with open(os.path.join(folder, "folder.html"), "w", encoding="utf-8") as file:
         file.write(read(os.path.join(HERE, "index.html")).replace('"docs/', '"'))
     with open(os.path.join(folder, "openapi.json"), "w", encoding="utf-8") as file:

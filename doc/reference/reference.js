@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Shows openapi.json.  "Try it out" sends requests to the deployment that serves the page. */
 SwaggerUIBundle({
-  // Beside this script, whether the page is /docs or /docs/.
+  // Relative to this script, because the page is both /docs and /docs/.
   url: new URL('openapi.json', document.currentScript.src).href,
   dom_id: '#reference',
   deepLinking: true,
   docExpansion: 'list',
   defaultModelsExpandDepth: 0,
   defaultModelRendering: 'example',
-  // The key that is entered is forgotten with the page.
+  // Forget the API key when the page is closed.
   persistAuthorization: false,
-  // Else the document is sent to a server of somebody else.
+  // By default, swagger-ui sends the document to a third-party validator.
   validatorUrl: null,
 });

@@ -26,7 +26,7 @@
 /* A line may be as long as this, its end counted. */
 #define LINE_BYTES_MAX 8000
 
-#define NO_LINE "no '[section]', no 'key = value' and no '; comment'"
+#define NO_LINE "'[section]', 'key = value' or '; comment'"
 
 /* A row of the table.  check() may change the value in place; it returns what the value has to be,
  * or NULL where it is right. */
@@ -43,8 +43,8 @@ static const char *check_name(struct conf *conf, char *value)
 {
     (void)conf;
     return names_valid(text_of(value)) ? NULL
-                                       : "has to be 1 to 32 lowercase letters and digits, a letter "
-                                         "first";
+                                       : "must be 1 to 32 lowercase letters and digits, beginning "
+                                         "with a letter";
 }
 
 static bool all_differ(const char *const *names)
@@ -60,8 +60,8 @@ static bool all_differ(const char *const *names)
 
 static const char *check_providers(struct conf *conf, char *value)
 {
-    static const char wanted[] = "has to be eight different names of lowercase letters, digits and "
-                                 "'_', with spaces between";
+    static const char wanted[] = "must be eight different names of lowercase letters, digits and "
+                                 "'_', separated by spaces";
     char *rest = value;
     char *word;
     size_t n = 0;
@@ -99,15 +99,15 @@ static const char *check_base_url(struct conf *conf, char *value)
     if (len == 0)
         return NULL;
     if (strncmp(value, "http://", 7) != 0 && scheme != 8)
-        return "has to begin with http:// or https://";
+        return "must begin with http:// or https://";
     if (strspn(value, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:/[]%") !=
         len)
-        return "may hold nothing but a scheme, a host, a port and a path";
+        return "may contain only a scheme, a host, a port and a path";
     while (len > scheme && value[len - 1] == '/')
         value[--len] = '\0';
     if (len == scheme || strchr(":/", value[scheme]))
-        return "lacks a host";
-    return port_valid(value + scheme) ? NULL : "has a port that is not 1 to 65535";
+        return "has no host";
+    return port_valid(value + scheme) ? NULL : "has an invalid port; use 1 to 65535";
 }
 
 static const char *check_conninfo(struct conf *conf, char *value)
@@ -119,7 +119,7 @@ static const char *check_conninfo(struct conf *conf, char *value)
     if (pg_conninfo_valid(value))
         return NULL;
     pg_conninfo_reason(value, reason, sizeof reason);
-    snprintf(fault, sizeof fault, "is no connection string of PostgreSQL's: %s", reason);
+    snprintf(fault, sizeof fault, "is not a PostgreSQL connection string: %s", reason);
     return fault;
 }
 
@@ -130,16 +130,15 @@ static const char *check_admin_conninfo(struct conf *conf, char *value)
 
     if (fault || !pg_conninfo_has_password(value))
         return fault;
-    return "holds a password, and the responder reads this file too: a compromised worker could "
-           "read "
-           "it and own the tables. Move it to a file that only aditctl's user may read, and name "
-           "that: passfile=FILE or service=NAME; adit.conf(5) shows how";
+    return "holds a password, but the responder reads this file too: a compromised worker could "
+           "read it and own the tables. Move the password to a file that only aditctl's user may "
+           "read, and set passfile=FILE or service=NAME; see adit.conf(5)";
 }
 
 static const char *check_path(struct conf *conf, char *value)
 {
     (void)conf;
-    return *value ? NULL : "has to be the path of a file";
+    return *value ? NULL : "must be the path of a file";
 }
 
 static int find_word(const char *const *words, size_t n, const char *word)
@@ -157,7 +156,7 @@ static const char *check_level(struct conf *conf, char *value)
     int found = find_word(words, 4, value);
 
     conf->log.level = found < 0 ? LOG_LEVEL_INFO : (enum log_level)found;
-    return found < 0 ? "has to be error, warning, info or debug" : NULL;
+    return found < 0 ? "must be error, warning, info or debug" : NULL;
 }
 
 static const char *check_target(struct conf *conf, char *value)
@@ -166,7 +165,7 @@ static const char *check_target(struct conf *conf, char *value)
     int found = find_word(words, 2, value);
 
     conf->log.target = found < 0 ? LOG_TARGET_STDERR : (enum log_target)found;
-    return found < 0 ? "has to be stderr or syslog" : NULL;
+    return found < 0 ? "must be stderr or syslog" : NULL;
 }
 
 /* Values that are only checked, and kept elsewhere in the struct, have no place of their own. */
@@ -180,23 +179,24 @@ static const struct setting settings[] = {
     {"service", "providers",
      "provider_a provider_b provider_c provider_d provider_e provider_f provider_g provider_h",
      AT(providers), check_providers,
-     "Names of the eight identity providers, in their order: code hosting platform, social\n"
+     "The names of the eight identity providers, in this order: code hosting platform, social\n"
      "network, enterprise software vendor, web services company, professional network, DevOps\n"
-     "platform, game streaming platform, online retailer. Modules are stored by position."},
+     "platform, game streaming platform, online retailer. Modules store the position."},
     {"service", "base_url", "", AT(base_url), check_base_url,
-     "What every uri in an answer begins with, such as https://adit.example/api. Empty: it is\n"
-     "derived from each request's scheme, Host header and script name."},
+     "The beginning of every uri in an answer, such as https://adit.example/api. If empty, the\n"
+     "responder derives it from each request's scheme, Host header and script name."},
     {"database", "conninfo", "dbname=adit", AT(conninfo), check_conninfo,
-     "How the responder reaches PostgreSQL: a connection string of libpq's."},
+     "The responder's connection to PostgreSQL: a libpq connection string."},
     {"database", "admin_conninfo", "", AT(admin_conninfo), check_admin_conninfo,
-     "How aditctl does, as a role that owns the tables. Empty: as conninfo says. No password: the\n"
-     "responder reads this file too. Name a file of libpq's with passfile= or service=."},
+     "aditctl's connection, as a role that owns the tables. If empty, aditctl uses conninfo. No\n"
+     "password here: the responder reads this file. Use passfile= or service=."},
     {"secrets", "key_file", "adit.key", AT(key_file), check_path,
-     "The file of keys under which client secrets are sealed, made by 'aditctl secrets init'. A\n"
-     "relative path starts from this file's folder."},
+     "The file with the keys that seal (encrypt) client secrets. 'aditctl secrets init' makes it.\n"
+     "A relative path starts at this file's folder."},
     {"log", "level", "info", NO_PLACE, check_level,
-     "The least important events that are logged: error, warning, info or debug."},
-    {"log", "target", "stderr", NO_PLACE, check_target, "Where the log goes: stderr or syslog."},
+     "The least severe level that is logged: error, warning, info or debug."},
+    {"log", "target", "stderr", NO_PLACE, check_target,
+     "The destination of the log: stderr or syslog."},
 };
 
 #define N_SETTINGS (sizeof settings / sizeof settings[0])
@@ -270,7 +270,7 @@ static bool shorten(struct reading *reading, char *line, size_t size)
     bool is_nothing = strchr(";#", text[strspn(text, BLANKS)]) != NULL; /* a comment, or blank */
 
     if (!is_nothing && (!text[key_len] || key_len + sizeof "=" > size))
-        return wrong(reading, "this is " NO_LINE);
+        return wrong(reading, "expected " NO_LINE);
     snprintf(line, size, "%.*s", is_nothing ? 0 : (int)key_len + 1, text);
     if (!is_nothing)
         reading->long_value = trim(text + key_len + 1);
@@ -289,7 +289,7 @@ static char *next_line(char *line, int size, void *context)
         return NULL;
     reading->line++;
     if (memchr(reading->text, '\0', (size_t)len)) {
-        wrong(reading, "there is a NUL byte in the line");
+        wrong(reading, "the line contains a NUL byte");
         return NULL;
     }
     if (len > LINE_BYTES_MAX) {
@@ -310,7 +310,7 @@ static char **place_of(struct conf *conf, const struct setting *setting)
 static const char *set(struct conf *conf, const struct setting *setting, const char *value)
 {
     char *copy = strdup(value);
-    const char *wanted = copy ? setting->check(conf, copy) : "could not be kept: out of memory";
+    const char *wanted = copy ? setting->check(conf, copy) : "cannot be stored: out of memory";
 
     if (setting->offset == NO_PLACE) {
         free(copy);
@@ -328,15 +328,16 @@ static int wrong_place(struct reading *reading, const char *section, const char 
         if (strcmp(settings[i].key, key) != 0)
             continue;
         if (!section[0])
-            return wrong(reading, "%s stands above any section; put it below [%s]", key,
+            return wrong(reading, "%s is above the first section; put it below [%s]", key,
                          settings[i].section);
-        return wrong(reading, "there is no setting %s in section [%s]; put it below [%s]", key,
-                     section, settings[i].section);
+        return wrong(reading, "unknown setting %s in section [%s]; put it below [%s]", key, section,
+                     settings[i].section);
     }
     if (!section[0])
         return wrong(reading,
-                     "%s stands above any section, and no section has a setting of that name", key);
-    return wrong(reading, "there is no setting %s in section [%s]", key, section);
+                     "%s is above the first section, and no section has a setting of that name",
+                     key);
+    return wrong(reading, "unknown setting %s in section [%s]; see adit.conf(5)", key, section);
 }
 
 static int take(void *context, const char *section, const char *key, const char *value)
@@ -352,7 +353,7 @@ static int take(void *context, const char *section, const char *key, const char 
         if (reading->seen[i])
             return wrong(reading, "[%s] %s is set twice%s", section, key,
                          is_blank(reading->text[0])
-                             ? " (an indented line goes on with the one before it)"
+                             ? " (an indented line continues the line above it)"
                              : "");
         reading->seen[i] = true;
         if (value[0] == '"' || value[0] == '\'')
@@ -384,7 +385,7 @@ static bool read_file(struct conf *conf, FILE *file, char *reason)
     if (first_wrong > 0 && (!reading.failed || first_wrong < reading.failed_line)) {
         reading.failed = false;
         reading.line = first_wrong;
-        wrong(&reading, "this is " NO_LINE);
+        wrong(&reading, "expected " NO_LINE);
     } else if (first_wrong < 0) {
         wrong(&reading, "cannot be read: out of memory");
     }
@@ -550,7 +551,7 @@ void conf_print_sample(FILE *out)
 {
     const char *section = "";
 
-    fprintf(out, "; Settings of Adit.  What stands here are the defaults.\n");
+    fprintf(out, "; Settings of Adit.  The values below are the defaults.\n");
     for (size_t i = 0; i < N_SETTINGS; i++) {
         if (strcmp(section, settings[i].section) != 0)
             fprintf(out, "\n[%s]\n", settings[i].section);

@@ -46,7 +46,7 @@ bool header_version(const struct request *request, const char *header, struct er
                          "The header %s is missing. Send it with the value 2.", header);
     if (strcmp(request->version, "2") != 0 || request->version_repeated)
         return error_say(err, ERR_VERSION_UNSUPPORTED,
-                         "The header %s asks for a version that is not supported. Send it once, "
+                         "The version in the header %s is not supported. Send the header once, "
                          "with the value 2.",
                          header);
     return true;

@@ -102,8 +102,8 @@ static bool read_header(const char *name, const char *value, bool take_weak,
     }
     return read_tags(value, take_weak, revisions) ||
            error_say(err, ERR_CONDITION_MALFORMED,
-                     "%s is not '*' and no list of at most %d entity tags. Send the ETag of an "
-                     "answer as it came, quotes and all.",
+                     "%s is neither '*' nor a list of at most %d entity tags. Send the ETag of "
+                     "an answer unchanged, with its quotes.",
                      name, PRECONDITION_MAX_TAGS);
 }
 

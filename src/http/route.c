@@ -113,9 +113,9 @@ static bool refuse_id(const char *name, struct text id, const char *fault, struc
 
     if (!utf8_valid(id.s, id.len))
         return error_field(err, ERR_IDENTIFIER_MALFORMED, name,
-                           "%s in the path is not an identifier, because %s.", name, fault);
+                           "%s in the path is not an identifier: %s.", name, fault);
     return error_field(err, ERR_IDENTIFIER_MALFORMED, name,
-                       "%s in the path is '%s', which is not an identifier, because %s.", name,
+                       "%s in the path is '%s', which is not an identifier: %s.", name,
                        error_quote(quote, id), fault);
 }
 

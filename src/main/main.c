@@ -33,23 +33,25 @@ struct options {
 
 static const char usage[] =
     "Usage: adit.fcgi [OPTION]...\n"
-    "Answers requests to Adit's interface: FastCGI on a socket of its own, on one that systemd\n"
-    "passes, or on descriptor 0, where a web server or spawn-fcgi has put one; plain CGI where\n"
-    "descriptor 0 is no socket; then it takes no options, for a server may have made them of the\n"
-    "query.\n"
+    "Answers requests to Adit's interface.  It speaks FastCGI on the socket of --listen,\n"
+    "on a socket that systemd passes, or on descriptor 0 if that is a listening socket, as\n"
+    "web servers and spawn-fcgi leave it.  Otherwise it is a CGI program: it answers one\n"
+    "request.  If GATEWAY_INTERFACE is set, it ignores all options, because a web server\n"
+    "may have made them from the query.\n"
     "\n"
-    "  -c, --conf FILE         settings; else $ADIT_CONF, ROOT/etc/adit.conf where this is\n"
-    "                          ROOT/libexec/adit/adit.fcgi, " ADIT_CONF_PATH ",\n"
-    "                          or adit.conf beside the program\n"
-    "  -l, --listen unix:PATH  listen on this socket\n"
-    "  -m, --mode MODE         mode of that socket (0660)\n"
-    "  -w, --workers N         worker processes, each for 5 requests at once, of which\n"
-    "                          4 may write (as many as processors, 2 to 8, with --listen\n"
-    "                          or systemd's socket, else 1)\n"
+    "  -c, --conf FILE         read the settings from FILE (default: $ADIT_CONF, else the first\n"
+    "                          that exists of ROOT/etc/adit.conf, if this program is\n"
+    "                          ROOT/libexec/adit/adit.fcgi, " ADIT_CONF_PATH "\n"
+    "                          and adit.conf beside the program)\n"
+    "  -l, --listen unix:PATH  listen on this Unix-domain socket\n"
+    "  -m, --mode MODE         octal mode of that socket's file (default 0660)\n"
+    "  -w, --workers N         number of worker processes, 1 to 256; each handles 5 requests\n"
+    "                          at once, of which 4 may write (default: one per processor,\n"
+    "                          2 to 8, with --listen or systemd's socket; else 1)\n"
     "      --check-confinement\n"
-    "                          confine itself as a worker does, and print what that leaves\n"
-    "      --print-settings    print a settings file with all settings and their defaults\n"
-    "  -h, --help              print this\n"
+    "                          confine this process like a worker and print what it can do\n"
+    "      --print-settings    print a settings file with every setting and its default\n"
+    "  -h, --help              print this help\n"
     "  -V, --version           print the version\n";
 
 static bool read_number(const char *s, int base, long most, long *out)
@@ -187,7 +189,8 @@ static int run(struct process *process, const struct options *options)
         return EXIT_FAILURE;
     }
     if (passed >= 0 && options->socket_path) {
-        process_cannot_start(log, "--listen names a socket, and systemd passes another");
+        process_cannot_start(
+            log, "--listen names a socket, but systemd passes another; use one of them");
         return EXIT_FAILURE;
     }
     if (passed < 0 && !options->socket_path && fcgi_is_cgi())

@@ -52,7 +52,8 @@ bool process_open(struct process *process, const char *conf_path)
     process->conf.log.limit = &process->log_limit;
     fill_settings(process);
     if (!route_table_fits(api_routes, &route)) {
-        snprintf(reason, sizeof reason, "%s has more identifiers or parameters than fit", route);
+        snprintf(reason, sizeof reason, "the route %s has too many identifiers or parameters",
+                 route);
         return process_cannot_start(&process->conf.log, reason);
     }
     if (!crypt_start())

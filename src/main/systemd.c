@@ -50,8 +50,8 @@ bool systemd_listen_fd(int *fd, char *reason, size_t size)
     if (n == 1 && is_listening(*fd) && fcntl(*fd, F_SETFD, FD_CLOEXEC) == 0)
         return true;
     snprintf(reason, size, "LISTEN_FDS: %s",
-             n == 1 ? "descriptor 3 is no listening socket"
-                    : "has to be 1, for one listening socket");
+             n == 1 ? "descriptor 3 is not a listening socket"
+                    : "must be 1, for one listening socket");
     return false;
 }
 

@@ -175,7 +175,8 @@ int worker_serve_cgi(const struct process *process)
         ok = cgi_answer(answer(&lane, &request));
     } else if (ok) {
         ok = process_cannot_start(
-            &process->conf.log, "descriptor 0 is no listening socket, and there is no CGI request");
+            &process->conf.log,
+            "descriptor 0 is not a listening socket, and there is no CGI request");
     }
     buf_free(&body);
     lane_close(&lane);

@@ -165,7 +165,7 @@ static bool check_repeated(const struct field *field, const struct json_node *no
 
         json_path(path, node, (int)index);
         return error_field(err, field->repeated, path,
-                           "%s is '%s', which stands in the list before. Give it once.", path,
+                           "%s is '%s', which is in the list already. Give it once.", path,
                            error_quote(quote, list.items[index]));
     }
     return true;

@@ -36,7 +36,7 @@ static bool email_address_valid(struct text value, const char **why)
     if (!at || memchr(at + 1, '@', value.len - local_len - 1) || !all_printable(value))
         return false;
     if (local_len < 1 || local_len > EMAIL_LOCAL_MAX) {
-        *why = "the part before '@' has 1 to 64 bytes";
+        *why = "the part before '@' must have 1 to 64 bytes";
         return false;
     }
     return domain_valid((struct text){.s = at + 1, .len = value.len - local_len - 1}, why);
@@ -55,7 +55,7 @@ static bool team_valid(struct text value, const char **why)
 /* A token of RFC 9110, 5.6.2, which RFC 6265 takes for the names of cookies. */
 static bool cookie_prefix_valid(struct text value, const char **why)
 {
-    *why = "letters, digits and !#$%&'*+-.^_`|~ may be in the name of a cookie";
+    *why = "the name of a cookie may contain letters, digits and !#$%&'*+-.^_`|~";
     for (size_t i = 0; i < value.len; i++) {
         if (!is_printable(value.s[i]) || strchr("\"(),/:;<=>?@[\\]{}", value.s[i]))
             return false;

@@ -70,18 +70,17 @@ static const char *read_line(struct keyring *keyring, char *line)
     if (line[0] == '\0' || line[0] == '#')
         return NULL;
     if (keyring->n == MAX_KEYS)
-        return "there are more than 16 keys";
+        return "there are more than 16 keys; keep at most 16";
     id_len = strcspn(line, " \t");
     if (!read_id(key, line, id_len))
-        return "a line is '<key id> <64 hexadecimal digits>', with a key id of letters, digits, "
-               "'.', "
-               "'_' and '-'";
+        return "expected '<key id> <64 hexadecimal digits>', with a key id of letters, digits, "
+               "'.', '_' and '-'";
     line += id_len;
     if (!read_hex(key, line + strspn(line, " \t")))
-        return "a key has 64 hexadecimal digits";
+        return "the key is not 64 hexadecimal digits";
     for (size_t i = 0; i < keyring->n; i++) {
         if (strcmp(keyring->keys[i].id, key->id) == 0)
-            return "a key id stands there twice";
+            return "the key id is used twice";
     }
     keyring->n++;
     return NULL;
@@ -105,7 +104,7 @@ static bool read_lines(struct keyring *keyring, FILE *file, const char *path, ch
     else if (ferror(file))
         snprintf(reason, size, "%s: cannot be read: %s", path, strerror(errno));
     else if (keyring->n == 0)
-        snprintf(reason, size, "%s: there is no key in it", path);
+        snprintf(reason, size, "%s: contains no key", path);
     else
         return true;
     return false;
@@ -116,16 +115,17 @@ static void say_unopened(const char *path, int error, char *reason, size_t size)
     const struct passwd *user = error == EACCES ? getpwuid(geteuid()) : NULL;
 
     if (error == ENOENT)
+        snprintf(reason, size,
+                 "%s: there is no such file; restore it from your copy, or, if no secret was ever "
+                 "sealed, run: aditctl secrets init",
+                 path);
+    else if (error == EACCES)
         snprintf(
             reason, size,
-            "%s: there is no such file; restore it from your copy, or where no secret was ever "
-            "sealed, run: aditctl secrets init",
-            path);
-    else if (error == EACCES)
-        snprintf(reason, size,
-                 "%s: may not be read by the user %s (uid %lu); give it to a group of that user "
-                 "with mode 640, and let the user search every folder above it",
-                 path, user ? user->pw_name : "that runs this", (unsigned long)geteuid());
+            "%s: the user %s (uid %lu) may not read it; give the file a group of that user and "
+            "mode 640, "
+            "and let the user search every folder above it",
+            path, user ? user->pw_name : "without a name", (unsigned long)geteuid());
     else
         snprintf(reason, size, "%s: cannot be opened: %s", path, strerror(error));
 }
@@ -150,7 +150,7 @@ struct keyring *keyring_load(const char *path, char *reason, size_t size)
     else if (fstat(fileno(file), &status) != 0 || !S_ISREG(status.st_mode))
         snprintf(reason, size, "%s: is not a file", path);
     else if (status.st_mode & (S_IROTH | S_IWOTH))
-        snprintf(reason, size, "%s: others than its owner may read it; chmod o= it", path);
+        snprintf(reason, size, "%s: others may read or write it; run: chmod 640 %s", path, path);
     else
         ok = read_lines(keyring, file, path, reason, size);
     if (ok)
@@ -315,8 +315,9 @@ bool keyring_add(const char *path, char *reason, size_t size)
     bool ok = keyring != NULL;
 
     if (ok && keyring->n == MAX_KEYS) {
-        snprintf(reason, size, "%s: there are %d keys in it; remove those that seal nothing", path,
-                 MAX_KEYS);
+        snprintf(reason, size,
+                 "%s: contains %d keys, the most there may be; remove a key that no secret uses",
+                 path, MAX_KEYS);
         ok = false;
     }
     keyring_free(keyring);
@@ -393,7 +394,7 @@ bool keyring_open(struct keyring *keyring, const struct keyring_place *place, st
     const struct sealing_key *key = find_key(keyring, key_id);
     struct buf aad = {0};
     enum crypt_opened opened = CRYPT_NO_MEMORY;
-    char reason[REASON_SIZE] = "the key file lacks it";
+    char reason[REASON_SIZE] = "the key file does not contain this key";
     char *out;
 
     if (!key && read_again(keyring, reason, sizeof reason) == RENEWED)
@@ -403,7 +404,7 @@ bool keyring_open(struct keyring *keyring, const struct keyring_place *place, st
                            "secrets: %s is sealed under key '%.64s': %s", place->column,
                            key_id.s ? key_id.s : "", reason);
     if (len < CRYPT_SEAL_OVERHEAD)
-        return error_cause(err, ERR_SECRET_UNREADABLE, "secrets: %s is cut", place->column);
+        return error_cause(err, ERR_SECRET_UNREADABLE, "secrets: %s is truncated", place->column);
     out = arena_alloc(arena, len - CRYPT_SEAL_OVERHEAD + 1);
     write_place(&aad, place, key->id);
     if (out && !aad.failed)

@@ -267,7 +267,7 @@ class Story(unittest.TestCase):
         """A start that cannot work fails and says why; what is asked meanwhile waits for it."""
         for name, broken, says, mended in (
                 ("settings", "cp /etc/adit/adit.conf /var/tmp/; echo x >>/etc/adit/adit.conf",
-                 "this is no '[section]'", "cp /var/tmp/adit.conf /etc/adit/"),
+                 "expected '[section]'", "cp /var/tmp/adit.conf /etc/adit/"),
                 ("a wrong key", "cp -p /etc/adit/adit.key /var/tmp/; echo x >/etc/adit/adit.key",
                  "adit.key", "cp -p /var/tmp/adit.key /etc/adit/"),
                 ("no key", "mv /etc/adit/adit.key /var/tmp/", "CREDENTIALS",

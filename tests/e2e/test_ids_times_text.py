@@ -113,7 +113,7 @@ class IncomingIdentifiers(Case):
 
     def assert_malformed(self, answer, field, says):
         """An identifier that can be none is named with what is wrong with it."""
-        self.assert_error(answer, 9070, field, ["%s in the path is " % field, "because " + says])
+        self.assert_error(answer, 9070, field, ["%s in the path is " % field, "identifier: " + says])
 
     def test_bad_in_paths(self):
         def check(ident):

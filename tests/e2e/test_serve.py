@@ -140,7 +140,7 @@ class KilledResponder(ServeCase):
                 said = file.read()
         finally:
             self.stack.write_conf(conf)
-        n_tries = said.count("no setting nonsense")
+        n_tries = said.count("unknown setting nonsense")
         self.assertTrue(2 <= n_tries <= 6, said)
         until(self.answers, "its answers", 10)
 

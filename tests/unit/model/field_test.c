@@ -114,7 +114,7 @@ START_TEST(messages)
                  "The member flat is unknown. This object takes: plain, name, list, set, flag, "
                  "number.");
     expect_error("{\"set\":[\"a\",\"b\",\"a\"]}", ERR_SCOPE_REPEATED, "set[2]",
-                 "set[2] is 'a', which stands in the list before.");
+                 "set[2] is 'a', which is in the list already.");
     expect_error("{\"set\":[\"12345678\"]}", ERR_SCOPE_TOO_LONG, "set[0]",
                  "set[0] is 8 bytes long; at most 7 are accepted.");
     expect_error("{\"set\":[\"\"]}", ERR_SCOPE_EMPTY, "set[0]", "set[0] is empty.");
