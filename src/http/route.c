@@ -41,13 +41,13 @@ bool route_table_fits(const struct route *routes, const char **which)
 }
 
 /* An identifier's segment takes any bytes but none at all. */
-static bool path_matches(const char *template, const char *path, struct text *ids)
+static bool path_matches(const char *pattern, const char *path, struct text *ids)
 {
     size_t n_ids = 0;
 
-    while (*template) {
-        if (*template != '{') {
-            if (*template ++ != *path++)
+    while (*pattern) {
+        if (*pattern != '{') {
+            if (*pattern++ != *path++)
                 return false;
             continue;
         }
@@ -55,7 +55,7 @@ static bool path_matches(const char *template, const char *path, struct text *id
         if (ids[n_ids].len == 0)
             return false;
         path += ids[n_ids++].len;
-        template += strcspn(template, "/");
+        pattern += strcspn(pattern, "/");
     }
     return *path == '\0';
 }

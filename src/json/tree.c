@@ -231,6 +231,7 @@ const char *json_path(char out[JSON_PATH_SIZE], const struct json_node *node, in
     out[0] = '\0';
     while (depth-- > 0 && len < JSON_PATH_SIZE)
         len += (size_t)snprintf(out + len, JSON_PATH_SIZE - len, "%s%s", len ? "." : "",
+                                /* cppcheck-suppress uninitvar ; the first "depth" are set */
                                 chain[depth]->name);
     if (index >= 0 && len < JSON_PATH_SIZE)
         snprintf(out + len, JSON_PATH_SIZE - len, "[%d]", index);

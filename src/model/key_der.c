@@ -32,25 +32,22 @@ struct algorithm {
     const char *name; /* the SSH type, or why it is refused */
 };
 
-#define ROW(id, name)                                                                              \
-    {                                                                                              \
-        id, sizeof(id) - 1, name                                                                   \
-    }
+#define ROW(id, name) id, sizeof(id) - 1, name
 
 static const struct algorithm accepted[] = {
-    ROW(OID_RSA DER_NULL, "ssh-rsa"),
-    ROW(OID_EC OID_P256, "ecdsa-sha2-nistp256"),
-    ROW(OID_EC OID_P384, "ecdsa-sha2-nistp384"),
-    ROW(OID_EC OID_P521, "ecdsa-sha2-nistp521"),
-    ROW(OID_ED25519, "ssh-ed25519"),
+    {ROW(OID_RSA DER_NULL, "ssh-rsa")},
+    {ROW(OID_EC OID_P256, "ecdsa-sha2-nistp256")},
+    {ROW(OID_EC OID_P384, "ecdsa-sha2-nistp384")},
+    {ROW(OID_EC OID_P521, "ecdsa-sha2-nistp521")},
+    {ROW(OID_ED25519, "ssh-ed25519")},
 };
 
 /* The first that fits says why. */
 static const struct algorithm refused[] = {
-    ROW(OID_DSA, KEY_REASON_DSA),         ROW(OID_EC "\x30", KEY_REASON_CURVE_EXPLICIT),
-    ROW(OID_EC "\x06", KEY_REASON_CURVE), ROW(OID_EC, KEY_REASON_DER),
-    ROW(OID_RSA, KEY_REASON_DER),         ROW(OID_ED25519, KEY_REASON_DER),
-    ROW("\x06", KEY_REASON_TYPE),         ROW("", KEY_REASON_DER),
+    {ROW(OID_DSA, KEY_REASON_DSA)},         {ROW(OID_EC "\x30", KEY_REASON_CURVE_EXPLICIT)},
+    {ROW(OID_EC "\x06", KEY_REASON_CURVE)}, {ROW(OID_EC, KEY_REASON_DER)},
+    {ROW(OID_RSA, KEY_REASON_DER)},         {ROW(OID_ED25519, KEY_REASON_DER)},
+    {ROW("\x06", KEY_REASON_TYPE)},         {ROW("", KEY_REASON_DER)},
 };
 
 /* Takes an element with that tag off the front.  Lengths are definite and in their shortest form,

@@ -195,6 +195,7 @@ static bool read_ssh2(struct reading *r)
         !decode(r, r->base64, r->base64_len, r->blob.data, &r->blob.len) ||
         !ssh_blob_check(&r->blob, NULL, &r->type, r->reason))
         return false;
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): ssh_blob_check() has set the type */
     if (r->type->kind == SSH_KIND_SK_ECDSA || r->type->kind == SSH_KIND_SK_ED25519)
         return refuse(r, KEY_REASON_SECURITY_KEY);
     return true;

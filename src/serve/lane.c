@@ -178,6 +178,7 @@ static void offer_late(struct fcgi *fcgi)
     int64_t now_ms = clock_steady_ms();
     size_t at = 0;
 
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): the first n_line are never NULL */
     while (at < fcgi->n_line && now_ms - fcgi->line[at]->since_ms >= OFFER_MS) {
         if (!handover_fits(fcgi->line[at]))
             at++;

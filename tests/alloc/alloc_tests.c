@@ -49,10 +49,12 @@ static const struct run *current;
 
 static void say_crash(int signal)
 {
+    /* NOLINTBEGIN(bugprone-signal-handler): the process is lost already */
     printf("FAIL %s: signal %d, failing from the %zu. of %zu allocations%s\n",
            current->scenario->name, signal, current->n, current->n_allocations,
            current->for_good ? " on" : "");
     fflush(stdout);
+    /* NOLINTEND(bugprone-signal-handler) */
     _exit(EXIT_FAILURE);
 }
 

@@ -104,6 +104,7 @@ void *reallocarray(void *block, size_t n, size_t size)
         errno = ENOMEM;
         return NULL;
     }
+    /* NOLINTNEXTLINE(clang-analyzer-optin.portability.UnixAPI): no bytes, if the caller says so */
     return realloc(block, n * size);
 }
 

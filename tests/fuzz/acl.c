@@ -51,6 +51,7 @@ static char *rule_for(struct text target)
     char *rule = malloc(BIND_LEN + target.len + 1);
 
     MUST(rule);
+    /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): the target ends it */
     memcpy(rule, BIND, BIND_LEN);
     memcpy(rule + BIND_LEN, target.s, target.len + 1);
     return rule;

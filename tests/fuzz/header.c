@@ -64,15 +64,16 @@ static bool try_version(const struct request *request)
 /* The type is compared without case, and any parameter may follow it. */
 static bool try_content_type(struct request *request)
 {
+    static const char parameter[] = "; charset=utf-8";
     size_t len = strlen(request->content_type);
-    char *longer = malloc(len + sizeof "; charset=utf-8");
+    char *longer = malloc(len + sizeof parameter);
     struct error err;
     bool ok = header_content_type(request, &err);
 
     MUST(longer);
     MUST(ok || status_of(&err) == 415);
     memcpy(longer, request->content_type, len);
-    strcpy(longer + len, "; charset=utf-8");
+    memcpy(longer + len, parameter, sizeof parameter);
     for (size_t i = 0; i < len; i++)
         longer[i] = (char)(longer[i] >= 'a' && longer[i] <= 'z' ? longer[i] - 0x20 : longer[i]);
     request->content_type = longer;
@@ -126,7 +127,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bool ok;
 
     if (input.left > 0) {
-        flags = *input.at++;
+        flags = (unsigned char)*input.at++;
         input.left--;
     }
     for (size_t i = 0; i < N_PARTS; i++)

@@ -55,7 +55,8 @@ static void look_at_white_space(struct text text, const struct public_key *key)
     MUST(wide);
     memcpy(wide, "\n ", 2);
     memcpy(wide + 2, text.s, text.len);
-    memcpy(wide + 2 + text.len, "\r\n", 2);
+    wide[2 + text.len] = '\r';
+    wide[3 + text.len] = '\n';
     expect_key((struct text){.s = wide, .len = text.len + 4}, key);
     free(wide);
 }
@@ -78,13 +79,14 @@ static void look_at_accepted(struct text text, const struct public_key *key)
 static void look_at_refused(struct text text, const char *reason)
 {
     char before[512];
+    size_t before_len = strlen(reason);
     char *copy = copy_of(text);
     struct public_key key;
     const char *again;
 
-    MUST(strlen(reason) < sizeof before);
+    MUST(before_len < sizeof before);
     MUST(strncmp(reason, "public_key ", 11) == 0 && is_plain(text_of(reason)));
-    strcpy(before, reason);
+    memcpy(before, reason, before_len + 1);
     MUST(!public_key_read((struct text){.s = copy, .len = text.len}, &key, &again));
     MUST(again == reason);
     free(copy);

@@ -159,6 +159,16 @@ START_TEST(challenges)
 }
 END_TEST
 
+/* The test's process has no standard error from here on: what it logs has a test of its own. */
+static void drop_log(void)
+{
+    int null = open("/dev/null", O_WRONLY);
+
+    ck_assert_int_ge(null, 0);
+    ck_assert_int_ge(dup2(null, STDERR_FILENO), 0);
+    close(null);
+}
+
 /* ---- faults of the store ---- */
 
 START_TEST(every_fault_in_every_operation)
@@ -168,11 +178,9 @@ START_TEST(every_fault_in_every_operation)
         ERR_OUTCOME_UNKNOWN,      ERR_SCHEMA_MISMATCH,    ERR_OUT_OF_MEMORY,
         ERR_SECRET_UNREADABLE,    ERR_SECRET_NOT_SEALED,  ERR_INTERNAL,
     };
-    int null = open("/dev/null", O_WRONLY);
     int n_cases = 0;
 
-    /* Each is logged; the log has a test of its own. */
-    ck_assert_int_ge(dup2(null, STDERR_FILENO), 0);
+    drop_log();
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
         stub_store_fail(client.store, faults[i]);
         for (size_t j = 0; j < operations_n; j++) {
@@ -198,7 +206,7 @@ START_TEST(fault_comes_before_the_input)
 {
     client.settings.log.level = LOG_LEVEL_ERROR;
     stub_store_fail(client.store, ERR_DATABASE_UNAVAILABLE);
-    ck_assert_int_ge(dup2(open("/dev/null", O_WRONLY), STDERR_FILENO), 0);
+    drop_log();
     ck_assert_int_eq(client_ask(&client, "POST", "/ssh_credentials", "{"), 503);
     ck_assert_int_eq(client_ask(&client, "GET", "/ssh_credentials/a b", ""), 503);
 }
@@ -214,7 +222,7 @@ START_TEST(health)
     client.request.path = "/readyz";
     ck_assert_int_eq(client_send(&client), 200);
     ck_assert_str_eq(client_body(&client), "{\"status\":\"ready\"}");
-    ck_assert_int_ge(dup2(open("/dev/null", O_WRONLY), STDERR_FILENO), 0);
+    drop_log();
     stub_store_fail(client.store, ERR_SCHEMA_MISMATCH);
     ck_assert_int_eq(client_send(&client), 503);
     ck_assert_int_eq(client_error(&client), 9034);
@@ -234,9 +242,8 @@ static bool say_gone(void *peer)
 START_TEST(peer_that_has_gone)
 {
     bool gone = true;
-    int null = open("/dev/null", O_WRONLY);
 
-    ck_assert_int_ge(dup2(null, STDERR_FILENO), 0);
+    drop_log();
     for (size_t i = 0; i < operations_n; i++) {
         const struct operation *operation = &operations[i];
         int before = stub_store_n_changes(client.store);

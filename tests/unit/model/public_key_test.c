@@ -23,9 +23,10 @@ static struct text read_file(const char *path)
     char *s;
 
     ck_assert_msg(file != NULL, "cannot open %s", path);
-    fseek(file, 0, SEEK_END);
+    ck_assert_int_eq(fseek(file, 0, SEEK_END), 0);
     size = ftell(file);
-    rewind(file);
+    ck_assert_msg(size >= 0 && size < 1024 * 1024, "%s is too large", path);
+    ck_assert_int_eq(fseek(file, 0, SEEK_SET), 0);
     s = malloc(size > 0 ? (size_t)size : 1);
     ck_assert_ptr_nonnull(s);
     ck_assert_uint_eq(fread(s, 1, (size_t)size, file), (size_t)size);

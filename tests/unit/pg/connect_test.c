@@ -35,6 +35,7 @@ static void start_silent(void)
         ck_assert_ptr_nonnull(mkdtemp(folders[i]));
         socket_address(&address, folders[i]);
         listeners[i] = socket(AF_UNIX, SOCK_STREAM, 0);
+        ck_assert_int_ge(listeners[i], 0);
         ck_assert_int_eq(bind(listeners[i], (struct sockaddr *)&address, sizeof address), 0);
         ck_assert_int_eq(listen(listeners[i], 8), 0);
     }

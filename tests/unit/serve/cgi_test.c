@@ -55,7 +55,7 @@ START_TEST(every_variable)
     READ("REQUEST_METHOD=GET", "PATH_INFO=/a=b", "QUERY_STRING=a=b&c", "SCRIPT_NAME=/api",
          "REQUEST_SCHEME=http", "HTTP_HOST=h.example:8080", "SERVER_NAME=s.example",
          "SERVER_PORT=8080", "REMOTE_ADDR=2001:db8::1", "CONTENT_TYPE=application/json",
-         "HTTP_AUTHORIZATION=Bearer k", VERSION_VARIABLE "=2");
+         "HTTP_AUTHORIZATION=Bearer k", (VERSION_VARIABLE "=2"));
     ck_assert_str_eq(request.method, "GET");
     ck_assert_str_eq(request.path, "/a=b");
     ck_assert_str_eq(request.query, "a=b&c");

@@ -44,7 +44,7 @@ START_TEST(many_take_turns)
     }
     /* Each call takes two turns: it pauses, then it ends. */
     for (int i = 0; i < 16; i++) {
-        ck_assert_int_eq(counters[i].n, 500 * i);
+        ck_assert_int_eq(counters[i].n, 500L * i);
         fiber_free(counters[i].fiber);
     }
     fiber_free(NULL);

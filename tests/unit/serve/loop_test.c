@@ -140,6 +140,7 @@ static void set_up(void)
     snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "adit-loop-test-%ld",
              (long)getpid());
     listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_ge(listen_fd, 0);
     ck_assert_int_eq(bind(listen_fd, (struct sockaddr *)&address, sizeof address), 0);
     ck_assert_int_eq(listen(listen_fd, MAX_CLIENTS), 0);
     ck_assert(fcgi_handover_open(handover));
@@ -186,6 +187,7 @@ static void ask(int client, const char *path)
     fcgi_record_frame(&part, FCGI_TYPE_STDIN, 1);
     buf_add(&wire, part.data, part.len);
     clients[client] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_ge(clients[client], 0);
     ck_assert_int_eq(connect(clients[client], (struct sockaddr *)&address, sizeof address), 0);
     ck_assert_int_eq(send(clients[client], wire.data, wire.len, 0), (ssize_t)wire.len);
     buf_free(&wire);

@@ -163,7 +163,7 @@ static void create_days_off(int days, char id[IDENT_SIZE])
                                               &list, &tried.err),
                   "%s", tried.err.cause);
     ck_assert_uint_lt(list.items[0].id.len, IDENT_SIZE);
-    strcpy(id, list.items[0].id.s);
+    memcpy(id, list.items[0].id.s, list.items[0].id.len + 1);
     ssh_credential_list_free(&list);
 }
 
