@@ -2,6 +2,7 @@
 /* What a failed result means. */
 #include "pg/failure.h"
 
+#include <stdio.h>
 #include <string.h>
 
 bool pg_state_has_class(const char *state, const char *class)
@@ -59,6 +60,7 @@ void pg_describe(struct error *err, const PGresult *result, const struct pg_stat
         message = PQresultErrorMessage(result);
     error_cause(err, code_of(result, state ? state : "", statement), "database: %s %.*s",
                 state ? state : "-", (int)strcspn(message, "\n"), message);
+    snprintf(err->sqlstate, sizeof err->sqlstate, "%s", state ? state : "");
 }
 
 bool pg_is_own_memory(const char *message)

@@ -379,7 +379,7 @@ static enum outcome prepare(struct pg *pg, const struct pg_statement *statement,
     PQclear(result);
     if (outcome == LOST)
         outcome = NO_EFFECT;
-    if (outcome == FAILED && strstr(err->cause, " 42P05 "))
+    if (outcome == FAILED && strcmp(err->sqlstate, "42P05") == 0)
         outcome = DONE; /* another client of the same pooled session has prepared it */
     if (outcome == DONE)
         pg_note_prepared(&pg->prepared, statement, name);

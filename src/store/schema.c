@@ -252,7 +252,7 @@ bool schema_migrate(struct pg *pg, const struct schema_migrating *how, struct er
         return false;
     while (!run_migrations(pg, version, err)) {
         bool is_locked_out =
-            strstr(err->cause, " 55P03 ") != NULL || strstr(err->cause, " 40P01 ") != NULL;
+            strcmp(err->sqlstate, "55P03") == 0 || strcmp(err->sqlstate, "40P01") == 0;
         struct error ignored;
 
         /* A failed script leaves its transaction open. */
