@@ -25,6 +25,8 @@
 /* How long it may take, after that, to end a session that was given up. */
 #define FENCE_TIMEOUT_MS 700
 
+#define ROLLBACK_TIMEOUT_MS 1000
+
 #define MAX_ATTEMPTS 4
 
 /* After a failed connection nobody tries again for this long, give or take a random half. */
@@ -566,4 +568,11 @@ bool pg_script(struct pg *pg, const char *sql, int timeout_ms, struct error *err
     ok = collect(pg, NULL, deadline_ms, &last, err) == DONE;
     PQclear(last);
     return ok;
+}
+
+void pg_rollback(struct pg *pg)
+{
+    struct error ignored;
+
+    pg_script(pg, "ROLLBACK", ROLLBACK_TIMEOUT_MS, &ignored);
 }

@@ -119,6 +119,9 @@ void pg_note_time(struct pg *pg, int64_t database_us);
  * open. */
 bool pg_script(struct pg *pg, const char *sql, int timeout_ms, struct error *err);
 
+/* Ends the transaction that a failed script may have left open.  Waits at most 1 s. */
+void pg_rollback(struct pg *pg);
+
 /* Frees a result.  NULL is fine. */
 void pg_result_free(struct pg_result *result);
 

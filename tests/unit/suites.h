@@ -27,7 +27,9 @@ Suite *json_write_suite(void);
 
 /* pg */
 Suite *pg_connect_suite(void);
+Suite *pg_driver_suite(void);
 Suite *pg_files_suite(void);
+Suite *pg_pipeline_suite(void);
 Suite *pg_session_suite(void);
 Suite *pg_value_suite(void);
 

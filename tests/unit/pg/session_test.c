@@ -96,7 +96,7 @@ END_TEST
 
 Suite *pg_session_suite(void)
 {
-    Suite *suite = suite_create("wrap/pg_session");
+    Suite *suite = suite_create("pg/session");
     TCase *tcase = tcase_create("session");
 
     tcase_add_test(tcase, name_follows_the_text);

@@ -365,7 +365,7 @@ END_TEST
 
 Suite *pg_value_suite(void)
 {
-    Suite *suite = suite_create("wrap/pg_value");
+    Suite *suite = suite_create("pg/value");
     TCase *params = tcase_create("parameters");
     TCase *results = tcase_create("results");
 
