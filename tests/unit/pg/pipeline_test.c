@@ -5,6 +5,7 @@
 #include <check.h>
 
 #include "base/clock.h"
+#include "pg/answer.h"
 #include "pg/backend.h"
 #include "pg/lane.h"
 #include "suites.h"
@@ -274,6 +275,19 @@ START_TEST(lost_own_session_leaves_the_shared_one)
 }
 END_TEST
 
+/* Closing an own session is its own affair. */
+START_TEST(closed_own_session_leaves_the_shared_one_open)
+{
+    warm_up();
+    ck_assert_int_eq(run(1, &get), ERR_NONE);
+    pg_free(pgs[0]);
+    pgs[0] = NULL;
+    backend_sent("2:run:get | 1:end");
+    ck_assert_int_eq(run(1, &get), ERR_NONE);
+    backend_sent("2:run:get |");
+}
+END_TEST
+
 START_TEST(idle_shared_session)
 {
     warm_up();
@@ -320,6 +334,7 @@ Suite *pg_pipeline_suite(void)
     tcase_add_test(tcase, nobody_else_waits_while_it_opens);
     tcase_add_test(tcase, session_is_left_while_a_read_waits);
     tcase_add_test(tcase, lost_own_session_leaves_the_shared_one);
+    tcase_add_test(tcase, closed_own_session_leaves_the_shared_one_open);
     tcase_add_test(tcase, idle_shared_session);
     return suite;
 }
