@@ -92,7 +92,7 @@ static enum pg_outcome no_answer(struct pg_own *own, int64_t deadline_ms, struct
     return PG_LOST;
 }
 
-/* Clears the results but the last one. */
+/* Keeps the last result. */
 static enum pg_outcome take_results(struct pg_own *own, const struct pg_statement *statement,
                                     int64_t deadline_ms, PGresult **last, struct error *err)
 {
@@ -123,7 +123,7 @@ enum pg_outcome pg_own_collect(struct pg_own *own, const struct pg_statement *st
     own->lacked_memory = false;
     outcome = take_results(own, statement, deadline_ms, last, err);
     if (outcome == PG_DONE && !*last) {
-        error_cause(err, ERR_DATABASE_UNAVAILABLE, "database: there is no result");
+        error_cause(err, ERR_DATABASE_UNAVAILABLE, "database: the server sent no result");
         outcome = PG_LOST;
     }
     if (own->session.conn && (outcome == PG_LOST || PQstatus(own->session.conn) != CONNECTION_OK))
@@ -162,8 +162,8 @@ static void back_off(struct pg_own *own)
     own->retry_at_ms = clock_steady_ms() + BACKOFF_MS / 2 + BACKOFF_MS * random / 256;
 }
 
-/* There is no session: notes what the next attempts fail with, unless they find one.  After a lack
- * of memory here the next attempt need not wait. */
+/* Notes the code that statements get during the pause.  A lack of memory here says nothing about
+ * the server: then there is no pause. */
 static bool cannot_open(struct pg_own *own, const struct error *err, bool is_own_memory)
 {
     own->refused_with = err->code;
@@ -203,7 +203,7 @@ static void note_setup(struct pg_own *own, const PGresult *result)
     snprintf(session->identity.started, sizeof session->identity.started, "%s", started);
 }
 
-static bool set_up(struct pg_own *own, int64_t deadline_ms, struct error *err)
+static bool set_up_session(struct pg_own *own, int64_t deadline_ms, struct error *err)
 {
     PGconn *conn = own->session.conn;
     PGresult *result;
@@ -252,7 +252,8 @@ static bool connect_now(struct pg_own *own, int64_t deadline_ms, struct error *e
 
     if (clock_steady_ms() < own->retry_at_ms)
         return error_cause(err, own->refused_with,
-                           "database: waiting before the next try to connect");
+                           "database: the last attempt to connect failed; the next is due in %d ms",
+                           clock_left_ms(own->retry_at_ms));
     pg_session_move(&own->session, PG_SESSION_OPENS);
     own->session.conn = pg_connect(own->conninfo, &own->wait, deadline_ms, &refusal);
     if (!own->session.conn) {
@@ -260,7 +261,7 @@ static bool connect_now(struct pg_own *own, int64_t deadline_ms, struct error *e
                     "database: cannot connect: %s", refusal.reason);
         return cannot_open(own, err, refusal.is_own_memory);
     }
-    if (!set_up(own, deadline_ms, err))
+    if (!set_up_session(own, deadline_ms, err))
         return false;
     /* The shared one may still be with another host, which this one has found to be wrong. */
     leave_shared(own);

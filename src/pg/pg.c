@@ -107,8 +107,8 @@ static enum pg_outcome collect_rows(struct pg_own *own, const struct pg_statemen
         return outcome;
     PQclear(*rows);
     *rows = NULL;
-    error_cause(err, ERR_SCHEMA_MISMATCH,
-                "database: %s returned other columns than those that it declares", statement->name);
+    error_cause(err, ERR_SCHEMA_MISMATCH, "database: %s returned other columns than it declares",
+                statement->name);
     return statement->writes ? PG_LOST : PG_FAILED;
 }
 
@@ -129,7 +129,8 @@ static enum pg_outcome run_once(struct pg_own *own, const struct pg_statement *s
     own->is_unreplicated = false;
     outcome = collect_rows(own, statement, deadline_ms, rows, err);
     if (outcome == PG_DONE && statement->writes && own->is_unreplicated) {
-        error_cause(err, ERR_OUTCOME_UNKNOWN, "database: committed, but not on the standby");
+        error_cause(err, ERR_OUTCOME_UNKNOWN,
+                    "database: committed, but the standby has not confirmed it");
         outcome = PG_LOST;
     }
     return outcome;
@@ -154,7 +155,7 @@ static bool may_send(const struct pg *pg, const struct pg_statement *statement, 
 {
     if (clock_left_ms(deadline_ms) == 0)
         return error_cause(err, ERR_DATABASE_TIMEOUT,
-                           "database: no time was left for the statement");
+                           "database: the deadline passed before the statement was sent");
     if (statement->writes && pg->peer_gone && pg->peer_gone(pg->peer))
         return error_set(err, ERR_CLIENT_GONE);
     return true;
@@ -195,7 +196,7 @@ static PGresult *run_on_own(struct pg *pg, const struct pg_statement *statement,
 
     if (pg_shed_refuses(&pg->shed, statement->writes, clock_steady_ms()))
         error_cause(err, ERR_DATABASE_TIMEOUT,
-                    "database: waited behind a statement that took too long");
+                    "database: refused, because the statement before it took too long");
     else
         rows = run_until_done(pg, statement, params, deadline_ms, err);
     pg_shed_note_end(&pg->shed, clock_steady_ms());
@@ -259,7 +260,8 @@ bool pg_clock(struct pg *pg, int64_t *ms, struct error *err)
     if (!own->knows_clock && !pg_own_open(&pg->own, false, deadline_of(pg), err))
         return false;
     *ms = (clock_steady_us() + own->ahead_us) / 1000;
-    return own->knows_clock || error_cause(err, ERR_INTERNAL, "database: it tells no time");
+    return own->knows_clock ||
+           error_cause(err, ERR_INTERNAL, "database: the server did not return its time");
 }
 
 void pg_note_time(struct pg *pg, int64_t database_us)
