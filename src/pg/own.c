@@ -173,7 +173,7 @@ static bool cannot_open(struct pg_own *own, const struct error *err, bool is_own
     return false;
 }
 
-/* When somebody ends the wait for a synchronous standby, the server reports success with a
+/* When an operator ends the wait for a synchronous standby, the server reports success with a
  * warning. */
 static void note_notice(void *context, const PGresult *notice)
 {

@@ -94,8 +94,8 @@ typedef void pg_file_seen(void *context, const char *path);
 void pg_see_files(const char *conninfo, pg_file_seen *seen, void *context);
 
 /* Starts a request: all statements until the next call share one deadline of 4 s.  Without a
- * request, each statement has its own.  No write is sent once peer_gone(peer) returns true: nobody
- * waits for its answer.  NULL: somebody always does. */
+ * request, each statement has its own.  No write is sent once peer_gone(peer) returns true.
+ * NULL: the peer is always there. */
 void pg_start_request(struct pg *pg, bool (*peer_gone)(void *peer), void *peer);
 
 /* Runs a statement.  Connects and prepares as needed, and runs the statement again after a passing

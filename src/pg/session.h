@@ -56,7 +56,7 @@ enum pg_session_state {
 };
 
 enum pg_session_event {
-    PG_SESSION_OPENS,     /* somebody begins to connect */
+    PG_SESSION_OPENS,     /* a lane begins to connect */
     PG_SESSION_IS_READY,  /* set up, and nothing is left to fence: it is its lane's own */
     PG_SESSION_IS_SHARED, /* set up, and in pipeline mode */
     PG_SESSION_IS_LEFT,   /* another session has found that the server is gone or the wrong one */

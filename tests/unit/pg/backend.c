@@ -55,8 +55,8 @@ void backend_start(void)
 {
     snprintf(backend.folder, sizeof backend.folder, "/tmp/adit-backend-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(backend.folder));
-    snprintf(backend.conninfo, sizeof backend.conninfo, "host=%s dbname=x user=x sslmode=disable",
-             backend.folder);
+    snprintf(backend.conninfo, sizeof backend.conninfo,
+             "host=%s port=5432 dbname=x user=x sslmode=disable", backend.folder);
     backend.address.sun_family = AF_UNIX;
     snprintf(backend.address.sun_path, sizeof backend.address.sun_path, "%.31s/.s.PGSQL.5432",
              backend.folder);

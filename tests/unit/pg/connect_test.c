@@ -72,7 +72,7 @@ static int64_t try_hosts(const char *hosts, const char *more, struct pg_refusal 
     struct wait wait = lane_wait(&lane);
     int64_t begin_ms = clock_steady_ms();
 
-    snprintf(conninfo, sizeof conninfo, "host=%s dbname=x user=x %s", hosts, more);
+    snprintf(conninfo, sizeof conninfo, "host=%s port=5432 dbname=x user=x %s", hosts, more);
     ck_assert_ptr_null(pg_connect(conninfo, &wait, begin_ms + 1000, refusal));
     return clock_steady_ms() - begin_ms;
 }
@@ -132,7 +132,7 @@ START_TEST(connect_timeout_limits_a_host)
     struct wait wait = lane_wait(&lane);
     int64_t begin_ms = clock_steady_ms();
 
-    snprintf(conninfo, sizeof conninfo, "host=%s connect_timeout=3 user=x", folders[0]);
+    snprintf(conninfo, sizeof conninfo, "host=%s port=5432 connect_timeout=3 user=x", folders[0]);
     ck_assert_ptr_null(pg_connect(conninfo, &wait, begin_ms + 10000, &refusal));
     ck_assert_int_eq(clock_steady_ms() - begin_ms, 3000);
     snprintf(hosts, sizeof hosts, "%s,%s", folders[0], folders[1]);
