@@ -11,15 +11,22 @@
  * and says why.  All SQL qualifies its names, so the search path holds no schema of others.  A
  * generic plan does not know how few rows a page has: at ten million rows PostgreSQL overestimates
  * its cost and would JIT-compile it, which takes longer than running it. */
+/* clang-format off */
 const char pg_setup_sql[] =
-    "SET statement_timeout = 3000; SET lock_timeout = 2000;"
+    "SET statement_timeout = 3000;"
+    "SET lock_timeout = 2000;"
     "SET idle_in_transaction_session_timeout = 5000;"
-    "SET plan_cache_mode = force_generic_plan; SET jit = off;"
-    "SET search_path = pg_catalog, pg_temp; SET client_min_messages = warning;"
-    "SELECT (extract(epoch FROM now.time) * 1000000)::bigint, a.pid,"
-    " extract(epoch FROM a.backend_start)"
-    " FROM (SELECT pg_catalog.clock_timestamp() AS time) AS now LEFT JOIN"
-    " pg_catalog.pg_stat_get_activity(pg_catalog.pg_backend_pid()) AS a ON true";
+    "SET plan_cache_mode = force_generic_plan;"
+    "SET jit = off;"
+    "SET search_path = pg_catalog, pg_temp;"
+    "SET client_min_messages = warning;"
+    "SELECT (extract(epoch FROM now.time) * 1000000)::bigint,"
+    "       a.pid,"
+    "       extract(epoch FROM a.backend_start)"
+    "  FROM (SELECT pg_catalog.clock_timestamp() AS time) AS now"
+    "  LEFT JOIN pg_catalog.pg_stat_get_activity(pg_catalog.pg_backend_pid()) AS a"
+    "    ON true";
+/* clang-format on */
 
 /* ---- states ---- */
 
