@@ -24,6 +24,9 @@ struct error_row {
     const char *text;
 };
 
+/* A SQLSTATE, five characters, and its NUL. */
+#define ERROR_SQLSTATE_SIZE 6
+
 /* An error on its way to whoever answers it.  All zero: none yet. */
 struct error {
     enum error_code code;
@@ -33,6 +36,7 @@ struct error {
     char field[192]; /* path of the member at fault */
     char msg[640];   /* for the client; "" stands for the row's text */
     char cause[512]; /* for the log only: may name SQL states, hosts and files, never a secret */
+    char sqlstate[ERROR_SQLSTATE_SIZE]; /* what PostgreSQL answered; "": it is not from there */
 };
 
 /* Returns the row of a code; of ERR_NONE or no code at all, the row of ERR_INTERNAL. */

@@ -9,13 +9,14 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "pg/pg.h"
+#include "pg/conninfo.h"
+#include "pg/failure.h"
 
 #define HOST_TIMEOUT_S 2
 #define MAX_KEYWORDS 80
 #define ITEM_SIZE 256
 
-/* What holds where the conninfo says nothing. */
+/* Options that the conninfo does not set. */
 static const struct {
     const char *keyword, *value;
 } defaults[] = {{"application_name", "adit"},
@@ -28,7 +29,7 @@ static const struct {
 
 #define N_DEFAULTS (sizeof defaults / sizeof defaults[0])
 
-/* A conninfo in the shape in which libpq takes it, for one of its hosts. */
+/* The arguments of PQconnectStartParams() for one host of a conninfo. */
 struct target {
     const char *keywords[MAX_KEYWORDS];
     const char *values[MAX_KEYWORDS];
@@ -36,67 +37,6 @@ struct target {
 };
 
 static const char *const listed[] = {"host", "hostaddr", "port"};
-
-static const char *value_of(const PQconninfoOption *options, const char *keyword)
-{
-    for (; options->keyword; options++) {
-        if (strcmp(options->keyword, keyword) == 0)
-            return options->val && options->val[0] ? options->val : NULL;
-    }
-    return NULL;
-}
-
-/* ---- what is wrong with a conninfo ---- */
-
-/* Writes libpq's own words. */
-static bool quote_reason(const char *conninfo, char *reason, size_t size)
-{
-    char *message = NULL;
-
-    PQconninfoFree(PQconninfoParse(conninfo, &message));
-    if (message)
-        snprintf(reason, size, "%.*s", (int)strcspn(message, "\n"), message);
-    PQfreemem(message);
-    return message != NULL;
-}
-
-/* Returns the beginning of the word that names the first password, or NULL. */
-static const char *find_password(const char *conninfo)
-{
-    const char *at = strstr(conninfo, "password");
-
-    while (at && at > conninfo && !strchr(" \t\r\n", at[-1]))
-        at--;
-    return at;
-}
-
-/* libpq quotes the word that it stumbles over.  What stands in front of a password has none in it,
- * so libpq is shown that alone.  A URI may have one anywhere. */
-void pg_conninfo_reason(const char *conninfo, char *reason, size_t size)
-{
-    const char *password = find_password(conninfo);
-    char *before;
-
-    if (strstr(conninfo, "://")) {
-        snprintf(reason, size, "the URI is malformed, or names an unknown parameter");
-        return;
-    }
-    before = strndup(conninfo, password ? (size_t)(password - conninfo) : strlen(conninfo));
-    if (!before || !quote_reason(before, reason, size))
-        snprintf(reason, size,
-                 "at the password or behind it; a password with spaces needs quotes: "
-                 "password='...'");
-    free(before);
-}
-
-bool pg_conninfo_has_password(const char *conninfo)
-{
-    PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
-    bool has = options && (value_of(options, "password") || value_of(options, "sslpassword"));
-
-    PQconninfoFree(options);
-    return has;
-}
 
 /* ---- hosts ---- */
 
@@ -109,7 +49,8 @@ static int count_items(const char *list)
     return n;
 }
 
-/* Copies an item of a list; a list of one is every host's.  Returns false where it has no room. */
+/* Copies an item of a list.  A list of one item applies to every host.  Returns false where the
+ * item is too long. */
 static bool copy_item(char out[ITEM_SIZE], const char *list, int number)
 {
     size_t len;
@@ -128,22 +69,22 @@ static bool copy_item(char out[ITEM_SIZE], const char *list, int number)
 
 static int count_hosts(const PQconninfoOption *options)
 {
-    const char *hosts = value_of(options, "hostaddr");
+    const char *hosts = pg_conninfo_value(options, "hostaddr");
 
     if (!hosts)
-        hosts = value_of(options, "host");
+        hosts = pg_conninfo_value(options, "host");
     return hosts ? count_items(hosts) : 1;
 }
 
 static int host_timeout_ms(const PQconninfoOption *options)
 {
-    const char *value = value_of(options, "connect_timeout");
+    const char *value = pg_conninfo_value(options, "connect_timeout");
     long seconds = value ? strtol(value, NULL, 10) : 0;
 
     return seconds > 0 && seconds < 60 ? (int)seconds * 1000 : HOST_TIMEOUT_S * 1000;
 }
 
-/* Returns the value of an option for one of several hosts, NULL where it has no room. */
+/* Returns the value of an option for one of several hosts; NULL where it is too long. */
 static const char *value_for_host(struct target *target, const PQconninfoOption *option, int host)
 {
     for (size_t i = 0; i < 3; i++) {
@@ -153,8 +94,9 @@ static const char *value_for_host(struct target *target, const PQconninfoOption 
     return option->val;
 }
 
-/* What the conninfo says comes last and wins.  A single host is libpq's own business: it may come
- * from the environment. */
+/* The conninfo comes after the defaults, and libpq takes the last value.  A single host is left to
+ * libpq, because it may come from the environment.  Returns false where the conninfo is too long.
+ */
 static bool fill_target(struct target *target, const PQconninfoOption *options, int host,
                         int n_hosts)
 {
@@ -180,16 +122,31 @@ static bool fill_target(struct target *target, const PQconninfoOption *options, 
 
 /* ---- connecting ---- */
 
-static void add_reason(char reason[PG_REASON_SIZE], const char *what)
+static void add_reason(struct pg_refusal *refusal, const char *what)
 {
-    size_t len = strlen(reason);
+    size_t len = strlen(refusal->reason);
 
-    snprintf(reason + len, PG_REASON_SIZE - len, "%s%.*s", len ? "; " : "",
+    snprintf(refusal->reason + len, PG_REASON_SIZE - len, "%s%.*s", len ? "; " : "",
              (int)strcspn(what, "\n"), what);
 }
 
+/* libpq tells these failures apart in its text only. */
+static void add_message(struct pg_refusal *refusal, const char *message)
+{
+    size_t len = strcspn(message, "\n");
+    const char *read_only = strstr(message, "session is read-only");
+
+    if (!read_only)
+        read_only = strstr(message, "hot standby");
+    if (read_only && read_only < message + len)
+        refusal->is_read_only = true;
+    if (pg_is_own_memory(message))
+        refusal->is_own_memory = true;
+    add_reason(refusal, message);
+}
+
 static PGconn *connect_host(const struct target *target, const struct wait *wait,
-                            int64_t deadline_ms, char reason[PG_REASON_SIZE])
+                            int64_t deadline_ms, struct pg_refusal *refusal)
 {
     PGconn *conn = PQconnectStartParams(target->keywords, target->values, 0);
     PostgresPollingStatusType next = PGRES_POLLING_WRITING;
@@ -204,19 +161,21 @@ static PGconn *connect_host(const struct target *target, const struct wait *wait
     }
     if (next == PGRES_POLLING_OK)
         return conn;
-    add_reason(reason, !conn ? "out of memory" : late ? "no answer in time" : PQerrorMessage(conn));
+    add_message(refusal, !conn  ? "out of memory"
+                         : late ? "no answer in time"
+                                : PQerrorMessage(conn));
     PQfinish(conn);
     return NULL;
 }
 
 PGconn *pg_connect(const char *conninfo, const struct wait *wait, int64_t deadline_ms,
-                   char reason[PG_REASON_SIZE])
+                   struct pg_refusal *refusal)
 {
     PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
     int n_hosts = options ? count_hosts(options) : 0;
     PGconn *conn = NULL;
 
-    reason[0] = '\0';
+    *refusal = (struct pg_refusal){.is_own_memory = !options};
     for (int host = 0; !conn && host < n_hosts; host++) {
         int64_t now_ms = clock_steady_ms();
         int64_t share_ms = clock_left_ms(deadline_ms) / (n_hosts - host);
@@ -224,12 +183,12 @@ PGconn *pg_connect(const char *conninfo, const struct wait *wait, int64_t deadli
         struct target target;
 
         if (fill_target(&target, options, host, n_hosts))
-            conn = connect_host(&target, wait, limit_ms, reason);
+            conn = connect_host(&target, wait, limit_ms, refusal);
         else
-            add_reason(reason, "conninfo is too long");
+            add_reason(refusal, "conninfo is too long");
     }
-    if (n_hosts == 0)
-        add_reason(reason, "out of memory");
+    if (!options)
+        add_reason(refusal, "out of memory");
     PQconninfoFree(options);
     return conn;
 }

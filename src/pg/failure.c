@@ -2,27 +2,65 @@
 /* What a failed result means. */
 #include "pg/failure.h"
 
+#include <stdio.h>
 #include <string.h>
 
-bool pg_state_has_class(const char *state, const char *class)
-{
-    return strncmp(state, class, 2) == 0;
-}
+/* SQLSTATEs and classes of them (their first two characters).  The first that fits counts; all
+ * others are a bug: ERR_INTERNAL, PG_VERDICT_FAILED. */
+static const struct meaning {
+    const char *state;
+    enum error_code code;
+    enum pg_verdict verdict;
+} meanings[] = {
+    /* The server ends the session with these; libpq may not have seen its end yet. */
+    {"08", ERR_DATABASE_UNAVAILABLE, PG_VERDICT_LOST},
+    {"57P01", ERR_DATABASE_UNAVAILABLE, PG_VERDICT_LOST},
+    {"57P02", ERR_DATABASE_UNAVAILABLE, PG_VERDICT_LOST},
+    {"57P03", ERR_DATABASE_UNAVAILABLE, PG_VERDICT_LOST},
+    {"57P05", ERR_DATABASE_UNAVAILABLE, PG_VERDICT_LOST},
+    /* Serialization failure, deadlock. */
+    {"40001", ERR_DATABASE_UNAVAILABLE, PG_VERDICT_RETRY},
+    {"40P01", ERR_DATABASE_UNAVAILABLE, PG_VERDICT_RETRY},
+    /* The prepared statement is gone, or was planned for another schema. */
+    {"26000", ERR_INTERNAL, PG_VERDICT_UNPREPARED},
+    {"0A000", ERR_INTERNAL, PG_VERDICT_LEAVE},
+    /* A standby; a full disk; a full queue of notifications, because a listener does not read. */
+    {"25006", ERR_DATABASE_READ_ONLY, PG_VERDICT_LEAVE},
+    {"53100", ERR_DATABASE_READ_ONLY, PG_VERDICT_FAILED},
+    {"54000", ERR_DATABASE_READ_ONLY, PG_VERDICT_FAILED},
+    /* statement_timeout, lock_timeout. */
+    {"57014", ERR_DATABASE_TIMEOUT, PG_VERDICT_FAILED},
+    {"55P03", ERR_DATABASE_TIMEOUT, PG_VERDICT_FAILED},
+    /* A table, column, function or schema is missing. */
+    {"42P01", ERR_SCHEMA_MISMATCH, PG_VERDICT_FAILED},
+    {"42703", ERR_SCHEMA_MISMATCH, PG_VERDICT_FAILED},
+    {"42883", ERR_SCHEMA_MISMATCH, PG_VERDICT_FAILED},
+    {"3F000", ERR_SCHEMA_MISMATCH, PG_VERDICT_FAILED},
+    /* Too few resources, a limit, an operator, the system. */
+    {"53", ERR_DATABASE_UNAVAILABLE, PG_VERDICT_FAILED},
+    {"54", ERR_DATABASE_UNAVAILABLE, PG_VERDICT_FAILED},
+    {"57", ERR_DATABASE_UNAVAILABLE, PG_VERDICT_FAILED},
+    {"58", ERR_DATABASE_UNAVAILABLE, PG_VERDICT_FAILED},
+};
 
-bool pg_state_is_one_of(const char *state, const char *states)
+static struct meaning meaning_of(const char *state)
 {
-    return strlen(state) == 5 && strstr(states, state) != NULL;
-}
-
-static bool is_passing(const char *state)
-{
-    static const char *const classes[] = {"08", "53", "54", "57", "58"};
-
-    for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++) {
-        if (pg_state_has_class(state, classes[i]))
-            return true;
+    if (!state || !state[0])
+        return (struct meaning){"", ERR_DATABASE_UNAVAILABLE, PG_VERDICT_LOST};
+    for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++) {
+        if (strncmp(state, meanings[i].state, strlen(meanings[i].state)) == 0)
+            return meanings[i];
     }
-    return !state[0] || pg_state_is_one_of(state, "40001 40P01");
+    return (struct meaning){state, ERR_INTERNAL, PG_VERDICT_FAILED};
+}
+
+enum pg_verdict pg_judge(const PGresult *result)
+{
+    ExecStatusType status = PQresultStatus(result);
+
+    if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK || status == PGRES_EMPTY_QUERY)
+        return PG_VERDICT_DONE;
+    return meaning_of(PQresultErrorField(result, PG_DIAG_SQLSTATE)).verdict;
 }
 
 static bool violates(const PGresult *result, const char *state, const char *unique)
@@ -32,33 +70,21 @@ static bool violates(const PGresult *result, const char *state, const char *uniq
     return strcmp(state, "23505") == 0 && name && unique && strcmp(name, unique) == 0;
 }
 
-static enum error_code code_of(const PGresult *result, const char *state,
-                               const struct pg_statement *statement)
-{
-    if (statement && violates(result, state, statement->unique))
-        return statement->on_unique;
-    /* Beside a standby's: a disk without room, and a queue of notifications without (54000, which a
-     * listener that reads nothing fills). */
-    if (pg_state_is_one_of(state, "25006 53100 54000"))
-        return ERR_DATABASE_READ_ONLY;
-    if (pg_state_is_one_of(state, "57014 55P03"))
-        return ERR_DATABASE_TIMEOUT;
-    if (pg_state_is_one_of(state, "42P01 42703 42883 3F000"))
-        return ERR_SCHEMA_MISMATCH;
-    return is_passing(state) ? ERR_DATABASE_UNAVAILABLE : ERR_INTERNAL;
-}
-
-/* Only the primary message goes to the log: DETAIL quotes rows.  A result that libpq made itself
- * has none; the first line of its text is that. */
+/* Only the primary message goes to the log: DETAIL quotes rows.  A result of libpq's own has no
+ * primary message; the first line of its text takes its place. */
 void pg_describe(struct error *err, const PGresult *result, const struct pg_statement *statement)
 {
     const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    enum error_code code = meaning_of(state).code;
 
     if (!message)
         message = PQresultErrorMessage(result);
-    error_cause(err, code_of(result, state ? state : "", statement), "database: %s %.*s",
-                state ? state : "-", (int)strcspn(message, "\n"), message);
+    if (state && statement && violates(result, state, statement->unique))
+        code = statement->on_unique;
+    error_cause(err, code, "database: %s %.*s", state ? state : "-", (int)strcspn(message, "\n"),
+                message);
+    snprintf(err->sqlstate, sizeof err->sqlstate, "%s", state ? state : "");
 }
 
 bool pg_is_own_memory(const char *message)

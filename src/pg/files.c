@@ -8,12 +8,13 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "pg/conninfo.h"
 #include "pg/pg.h"
 
 static const char *const file_options[] = {"passfile", "sslcert",   "sslkey",     "sslrootcert",
                                            "sslcrl",   "sslcrldir", "servicefile"};
 
-/* What libpq looks for in the home folder where nothing else is said. */
+/* What libpq looks for in the home folder unless the options name another file. */
 static const char *const home_files[] = {".pgpass",
                                          ".pg_service.conf",
                                          ".postgresql/root.crt",
@@ -21,30 +22,21 @@ static const char *const home_files[] = {".pgpass",
                                          ".postgresql/postgresql.crt",
                                          ".postgresql/postgresql.key"};
 
-/* Those of OpenSSL and Kerberos, and what libpq's defaults do not tell. */
+/* Variables that name files of OpenSSL and Kerberos, and one that PQconndefaults() leaves out. */
 static const char *const variables[] = {"PGSERVICEFILE", "SSL_CERT_FILE", "OPENSSL_CONF",
                                         "KRB5_CONFIG",   "KRB5CCNAME",    "KRB5_KTNAME"};
-
-static const char *value_of(const PQconninfoOption *options, const char *keyword)
-{
-    for (; options && options->keyword; options++) {
-        if (strcmp(options->keyword, keyword) == 0)
-            return options->val;
-    }
-    return NULL;
-}
 
 static void see_options(const PQconninfoOption *options, pg_file_seen *seen, void *context)
 {
     for (size_t i = 0; i < sizeof file_options / sizeof file_options[0]; i++) {
-        const char *path = value_of(options, file_options[i]);
+        const char *path = pg_conninfo_value(options, file_options[i]);
 
         if (path)
             seen(context, path);
     }
 }
 
-/* libpq reads a service's settings for its defaults, not as it parses a conninfo. */
+/* libpq reads a service's settings in PQconndefaults(), not when it parses a conninfo. */
 static PQconninfoOption *read_defaults(const char *service)
 {
     const char *given = getenv("PGSERVICE");
@@ -82,7 +74,7 @@ static void see_home(pg_file_seen *seen, void *context)
 void pg_see_files(const char *conninfo, pg_file_seen *seen, void *context)
 {
     PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
-    PQconninfoOption *defaults = read_defaults(value_of(options, "service"));
+    PQconninfoOption *defaults = read_defaults(pg_conninfo_value(options, "service"));
 
     see_options(options, seen, context);
     see_options(defaults, seen, context);

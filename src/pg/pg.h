@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A connection to PostgreSQL (libpq) that mends itself, with a deadline on every wait. */
+/* The driver for PostgreSQL: runs prepared statements over libpq, reconnects by itself, and puts a
+ * deadline on every wait.  README.md in this folder describes it. */
 #ifndef ADIT_PG_PG_H
 #define ADIT_PG_PG_H
 
@@ -8,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/must_check.h"
 #include "base/text.h"
 #include "base/wait.h"
 
@@ -29,95 +31,105 @@ struct pg_statement {
     const char *name; /* unique within the program */
     const char *sql;
     const char *types;  /* of the columns that it returns, in their order */
-    bool writes;        /* run once only: when its answer is lost, nobody knows what it did */
-    bool is_short;      /* reads a row by its key: may share a session with others' */
-    const char *unique; /* a constraint or unique index whose violation is the client's */
-    enum error_code on_unique; /* what that violation means; that of any other is a bug */
+    bool writes;        /* never sent again once its answer is lost */
+    bool is_short;      /* reads rows by a key: may run on the shared session */
+    const char *unique; /* a constraint or unique index that a client may violate; NULL: none */
+    enum error_code on_unique; /* the error for that; any other violation is a bug */
 };
 
 #define PG_MAX_PARAMS 24
 
-/* Parameters in their order.  All zero: none.  Bytes stay with whoever gave them. */
+/* Parameters in their order.  All zero: none.  Text and bytes are not copied: the caller keeps them
+ * until the statement has run. */
 struct pg_params {
     const char *values[PG_MAX_PARAMS];
     int lengths[PG_MAX_PARAMS];
     int formats[PG_MAX_PARAMS]; /* 0: text, 1: binary */
     char digits[PG_MAX_PARAMS][24];
     int n;
-    bool failed; /* there was no memory, or were more than PG_MAX_PARAMS */
+    bool failed; /* memory was short, or there were more than PG_MAX_PARAMS */
 };
 
-/* Append a parameter.  Text and bytes that are not given are NULL. */
+/* Append a parameter.  An absent value is NULL in SQL.  A failure is kept in params->failed. */
 void pg_add_text(struct pg_params *params, struct text value);
 void pg_add_bytes(struct pg_params *params, const void *bytes, size_t len);
 void pg_add_bool(struct pg_params *params, bool value);
 void pg_add_int(struct pg_params *params, int64_t value);
 void pg_add_null(struct pg_params *params);
 
-/* Appends a text[]; NULL where it is not given.  The array's bytes go into the arena. */
+/* Appends a text[]; NULL where the list is absent.  Its bytes are allocated in the arena. */
 void pg_add_texts(struct pg_params *params, struct text_list list, struct arena *arena);
 
-/* Appends a bigint[] of n numbers, whose bytes go into the arena; NULL where it is not given. */
+/* Appends a bigint[] of n numbers; NULL unless given.  Its bytes are allocated in the arena. */
 void pg_add_ints(struct pg_params *params, const int64_t *numbers, size_t n, bool given,
                  struct arena *arena);
 
-/* Returns a connection that is not open yet, or NULL where there is no memory.  The conninfo is
- * libpq's; what it does not say is set to defaults that never wait for ever.  It must outlive the
- * connection, as must what wait() is given. */
-struct pg *pg_new(const char *conninfo, const struct wait *wait);
+/* Returns a driver that has not connected yet, or NULL where memory is short.  The conninfo is
+ * libpq's; options that it does not set get defaults with finite timeouts.  The conninfo and
+ * wait->context must outlive the driver. */
+MUST_CHECK struct pg *pg_new(const char *conninfo, const struct wait *wait);
 
 struct pg_pipeline;
 
-/* Has short reads go through a pipeline, which must outlive the connection, as long as that works.
- */
+/* Runs short reads on the pipeline's shared session while that works.  The pipeline must outlive
+ * the driver. */
 void pg_use_pipeline(struct pg *pg, struct pg_pipeline *pipeline);
 
-/* Closes it.  NULL is fine. */
+/* Closes the driver's own session and frees the driver.  NULL is fine. */
 void pg_free(struct pg *pg);
 
 /* Returns whether libpq can parse the conninfo. */
-bool pg_conninfo_valid(const char *conninfo);
+MUST_CHECK bool pg_conninfo_valid(const char *conninfo);
 
-/* Returns whether a conninfo that is valid holds a password, in whatever form. */
-bool pg_conninfo_has_password(const char *conninfo);
+/* Returns whether a valid conninfo holds a password: of the role, or of the client's key. */
+MUST_CHECK bool pg_conninfo_has_password(const char *conninfo);
 
-/* Says what is wrong with a conninfo that is not valid, without a word that may be a password's. */
+/* Writes what is wrong with an invalid conninfo.  The text holds no part of a password. */
 void pg_conninfo_reason(const char *conninfo, char *reason, size_t size);
 
-/* Calls seen() with each file that libpq may read when it connects: those that the conninfo, its
- * service and the environment name, and those in the home folder that are there. */
+/* Calls seen() with each file that libpq may read when it connects: files that the conninfo, its
+ * service and the environment name, and existing files in the home folder.  The path is valid
+ * during the call. */
 typedef void pg_file_seen(void *context, const char *path);
 void pg_see_files(const char *conninfo, pg_file_seen *seen, void *context);
 
-/* Says that a request begins: all that is run from now on shares one deadline.  Without it, each
- * run has its own.  What writes is not sent any more once peer_gone(peer) says that nobody waits
- * for the answer; NULL: somebody does. */
+/* Starts a request: all statements until the next call share one deadline of 4 s.  Without a
+ * request, each statement has its own.  No write is sent once peer_gone(peer) returns true.
+ * NULL: the peer is always there. */
 void pg_start_request(struct pg *pg, bool (*peer_gone)(void *peer), void *peer);
 
-/* Runs a statement, (re)connecting and preparing as needed; what failed without effect for a
- * passing reason is tried again.  Waits at most 4 seconds in all, of which each host of the
- * conninfo has 2 to take a connection (or what connect_timeout says), and 0.7 seconds more to see
- * to it that a write that was given up is not made later.  Returns true and sets *result, which
- * the caller hands to pg_result_free(), or false with *err: one of the 503 conditions,
- * ERR_CLIENT_GONE, ERR_OUT_OF_MEMORY, the statement's on_unique, or ERR_INTERNAL for what cannot
- * happen on the schema that the statement was written for.  A result has the columns that the
- * statement declares: any other is ERR_SCHEMA_MISMATCH, or ERR_OUTCOME_UNKNOWN after a write. */
-bool pg_run(struct pg *pg, const struct pg_statement *statement, const struct pg_params *params,
-            struct pg_result **result, struct error *err);
+/* Runs a statement.  Connects and prepares as needed, and runs the statement again after a passing
+ * failure that had no effect.  Returns true and sets *result, which the caller frees with
+ * pg_result_free().  Or returns false with *err:
+ *   - the statement's on_unique
+ *   - ERR_DATABASE_UNAVAILABLE, ERR_DATABASE_READ_ONLY, ERR_DATABASE_TIMEOUT, ERR_OUT_OF_MEMORY
+ *   - ERR_SCHEMA_MISMATCH: the schema is another, or the columns are not those declared
+ *   - ERR_OUTCOME_UNKNOWN: a write was sent, and nobody knows whether it took effect
+ *   - ERR_CLIENT_GONE: a write was not sent, because its peer is gone
+ *   - ERR_INTERNAL: a bug
+ * Waits at most 4 s in all.  Connecting to a host takes at most connect_timeout, or 2 s.  If a
+ * write times out, it waits up to 0.7 s more to end its session, so that the write cannot take
+ * effect later. */
+MUST_CHECK bool pg_run(struct pg *pg, const struct pg_statement *statement,
+                       const struct pg_params *params, struct pg_result **result,
+                       struct error *err);
 
-/* Estimates what the database's clock shows, in milliseconds since 1970: a session tells the time
- * when it is set up, and the steady clock says how long ago that was.  Connects where there was no
- * session yet; otherwise it costs no round trip.  Returns false with *err like pg_run(). */
-bool pg_clock(struct pg *pg, int64_t *ms, struct error *err);
+/* Estimates the database's clock, in milliseconds since 1970.  A session reads that clock when it
+ * is set up, and the steady clock tells the time since.  Connects where no session was set up yet;
+ * otherwise it costs no round trip.  Returns false with *err as pg_run() does. */
+MUST_CHECK bool pg_clock(struct pg *pg, int64_t *ms, struct error *err);
 
-/* Corrects that estimate by what the database's clock showed while the latest statement ran, in
- * microseconds since 1970. */
+/* Corrects that estimate: the database's clock showed database_us (microseconds since 1970) while
+ * the latest statement ran. */
 void pg_note_time(struct pg *pg, int64_t database_us);
 
-/* Runs SQL without parameters, of several statements if need be, with a deadline of its own and
- * never a second time.  Returns false with *err, like pg_run(); a transaction that it began may be
- * open. */
-bool pg_script(struct pg *pg, const char *sql, int timeout_ms, struct error *err);
+/* Runs SQL of one or more statements, without parameters, once, with a deadline of its own.
+ * Returns false with *err as pg_run() does; a transaction that the SQL began may then be open. */
+MUST_CHECK bool pg_script(struct pg *pg, const char *sql, int timeout_ms, struct error *err);
+
+/* Ends the transaction that a failed script may have left open.  Waits at most 1 s; where it fails,
+ * the session is closed, which ends the transaction too. */
+void pg_rollback(struct pg *pg);
 
 /* Frees a result.  NULL is fine. */
 void pg_result_free(struct pg_result *result);
@@ -125,19 +137,21 @@ void pg_result_free(struct pg_result *result);
 /* Returns the number of rows. */
 int pg_rows(const struct pg_result *result);
 
-/* Return the value in a row and a column of pg_run()'s result, which owns it; NULL is text that is
- * not given, false, 0. */
+/* Return the value in a row and a column, from 0.  The result owns it.  NULL in SQL is an absent
+ * text, false or 0.  The column must have that type. */
 struct text pg_text(const struct pg_result *result, int row, int column);
 bool pg_bool(const struct pg_result *result, int row, int column);
 int64_t pg_int(const struct pg_result *result, int row, int column);
 int64_t pg_time(const struct pg_result *result, int row, int column);    /* seconds since 1970 */
 int64_t pg_time_us(const struct pg_result *result, int row, int column); /* microseconds */
+/* Returns the bytes of a value, whatever its type, and their number; NULL for NULL in SQL. */
 const unsigned char *pg_bytes(const struct pg_result *result, int row, int column, size_t *len);
+/* Returns whether a value is NULL in SQL. */
 bool pg_is_null(const struct pg_result *result, int row, int column);
 
-/* Reads a one-dimensional text[] into *out, whose array belongs to the arena.  Returns false where
- * there is no memory or the value is no such array. */
-bool pg_texts(const struct pg_result *result, int row, int column, struct arena *arena,
-              struct text_list *out);
+/* Reads a one-dimensional text[] into *out, whose items are allocated in the arena.  Returns false
+ * where memory is short or the value is no such array. */
+MUST_CHECK bool pg_texts(const struct pg_result *result, int row, int column, struct arena *arena,
+                         struct text_list *out);
 
 #endif

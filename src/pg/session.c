@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What all sessions have in common. */
+/* What all sessions have in common: states, setup, waiting, prepared statements, columns. */
 #include "pg/session.h"
 
 #include <openssl/ssl.h>
@@ -7,19 +7,73 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Limits on the server's side are tighter than those here, so that the server ends a statement
- * itself and says so.  Names are qualified in all SQL: an empty path keeps others' out.  A generic
- * plan does not know how few rows a page has: at ten million rows it looks so dear that compiling
- * it would take longer than anything else. */
+/* The server's limits are tighter than those here, so that the server ends a late statement itself
+ * and says why.  All SQL qualifies its names, so the search path holds no schema of others.  A
+ * generic plan does not know how few rows a page has: at ten million rows PostgreSQL overestimates
+ * its cost and would JIT-compile it, which takes longer than running it. */
+/* clang-format off */
 const char pg_setup_sql[] =
-    "SET statement_timeout = 3000; SET lock_timeout = 2000;"
+    "SET statement_timeout = 3000;"
+    "SET lock_timeout = 2000;"
     "SET idle_in_transaction_session_timeout = 5000;"
-    "SET plan_cache_mode = force_generic_plan; SET jit = off;"
-    "SET search_path = pg_catalog, pg_temp; SET client_min_messages = warning;"
-    "SELECT (extract(epoch FROM now.time) * 1000000)::bigint, a.pid,"
-    " extract(epoch FROM a.backend_start)"
-    " FROM (SELECT pg_catalog.clock_timestamp() AS time) AS now LEFT JOIN"
-    " pg_catalog.pg_stat_get_activity(pg_catalog.pg_backend_pid()) AS a ON true";
+    "SET plan_cache_mode = force_generic_plan;"
+    "SET jit = off;"
+    "SET search_path = pg_catalog, pg_temp;"
+    "SET client_min_messages = warning;"
+    "SELECT (extract(epoch FROM now.time) * 1000000)::bigint,"
+    "       a.pid,"
+    "       extract(epoch FROM a.backend_start)"
+    "  FROM (SELECT pg_catalog.clock_timestamp() AS time) AS now"
+    "  LEFT JOIN pg_catalog.pg_stat_get_activity(pg_catalog.pg_backend_pid()) AS a"
+    "    ON true";
+/* clang-format on */
+
+/* ---- states ---- */
+
+#define CLOSED PG_SESSION_CLOSED
+#define OPENING PG_SESSION_OPENING
+#define FENCING PG_SESSION_FENCING
+#define OWN PG_SESSION_OWN
+#define SHARED PG_SESSION_SHARED
+#define LEFT PG_SESSION_LEFT
+#define GIVEN_UP PG_SESSION_GIVEN_UP
+
+/* clang-format off */
+static const enum pg_session_state next_state[PG_SESSION_N_STATES][PG_SESSION_N_EVENTS] = {
+    /*             OPENS    IS_READY  IS_SHARED IS_LEFT   CLOSES    IS_LATE */
+    [CLOSED]   = {OPENING,  CLOSED,   CLOSED,   CLOSED,   CLOSED,   CLOSED},
+    [OPENING]  = {OPENING,  OWN,      SHARED,   LEFT,     CLOSED,   CLOSED},
+    [FENCING]  = {FENCING,  OWN,      FENCING,  FENCING,  GIVEN_UP, GIVEN_UP},
+    [OWN]      = {OWN,      OWN,      OWN,      OWN,      CLOSED,   GIVEN_UP},
+    [SHARED]   = {SHARED,   SHARED,   SHARED,   CLOSED,   CLOSED,   CLOSED},
+    [LEFT]     = {LEFT,     LEFT,     LEFT,     LEFT,     CLOSED,   CLOSED},
+    [GIVEN_UP] = {FENCING,  GIVEN_UP, GIVEN_UP, GIVEN_UP, GIVEN_UP, GIVEN_UP},
+};
+/* clang-format on */
+
+static void disconnect(struct pg_session *session)
+{
+    PQfinish(session->conn);
+    session->conn = NULL;
+    session->identity.pid = 0;
+    session->prepared.n = 0;
+    session->n_lost_names = 0;
+}
+
+void pg_session_move(struct pg_session *session, enum pg_session_event event)
+{
+    enum pg_session_state last = session->state;
+
+    if (event == PG_SESSION_IS_LATE && !session->identity.pid)
+        event = PG_SESSION_CLOSES;
+    session->state = next_state[last][event];
+    if (last == OWN && session->state == GIVEN_UP)
+        session->given_up = session->identity;
+    if (session->state == CLOSED || session->state == GIVEN_UP)
+        disconnect(session);
+}
+
+/* ---- waiting ---- */
 
 bool pg_receive(PGconn *conn)
 {

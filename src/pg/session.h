@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* For wrap/pg: what all sessions have in common, a connection's own and the one that is shared. */
+/* A session in PostgreSQL and its states.  README.md in this folder draws them. */
 #ifndef ADIT_PG_SESSION_H
 #define ADIT_PG_SESSION_H
 
@@ -8,27 +8,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/must_check.h"
 #include "base/wait.h"
 #include "pg/pg.h"
+
+/* ---- prepared statements ---- */
 
 #define PG_MAX_PREPARED 48
 
 /* Room for the name of a prepared statement: the server cuts names that are longer. */
 #define PG_NAME_SIZE 64
-
-/* What a session is set up with: a query of several statements, of which the last one tells the
- * database's time in microseconds since 1970, and who the session is, its process id and when it
- * began. */
-extern const char pg_setup_sql[];
-
-/* Takes what has come from the server, to the end of a TLS record that has begun: libpq before its
- * releases of 2026 leaves bytes of a full record where no wait for the socket finds them.  Returns
- * false where the connection has gone. */
-bool pg_receive(PGconn *conn);
-
-/* Returns whether all was sent and a result, or the lack of one, can be had without waiting; false
- * once the deadline has passed, or the connection has gone. */
-bool pg_await(PGconn *conn, const struct wait *wait, int64_t deadline_ms);
 
 /* The statements that are prepared on a session, and their names there.  All zero: none. */
 struct pg_prepared {
@@ -39,20 +28,81 @@ struct pg_prepared {
     size_t n;
 };
 
-/* Writes the name to prepare a statement under: its own, and a hash of its text.  A pooler hands
- * out sessions on which other versions of this program have prepared their statements. */
+/* Writes the name to prepare a statement under: its own name and a hash of its SQL.  Behind a
+ * pooler, other versions of this program may have prepared theirs on the same session. */
 void pg_make_name(char name[PG_NAME_SIZE], const struct pg_statement *statement);
 
-/* Returns the name that a statement was prepared under, or NULL: it is not prepared. */
-const char *pg_prepared_name(const struct pg_prepared *prepared,
-                             const struct pg_statement *statement);
+/* Returns the name that a statement was prepared under, or NULL: it is not prepared.  The name
+ * belongs to *prepared. */
+MUST_CHECK const char *pg_prepared_name(const struct pg_prepared *prepared,
+                                        const struct pg_statement *statement);
 
-/* Adds a statement, unless there is no room. */
+/* Adds a statement.  Once PG_MAX_PREPARED are there, it does nothing. */
 void pg_note_prepared(struct pg_prepared *prepared, const struct pg_statement *statement,
                       const char name[PG_NAME_SIZE]);
 
+/* ---- states ---- */
+
+/* What a session is.  Only pg_session_move() changes it. */
+enum pg_session_state {
+    PG_SESSION_CLOSED,   /* no connection */
+    PG_SESSION_OPENING,  /* connecting, then setting up */
+    PG_SESSION_FENCING,  /* the same, and then ending the session that was given up */
+    PG_SESSION_OWN,      /* open: runs the statements of one lane, one at a time */
+    PG_SESSION_SHARED,   /* open, in pipeline mode: runs the short reads of all lanes */
+    PG_SESSION_LEFT,     /* still opening, but to be closed then: its server is the wrong one */
+    PG_SESSION_GIVEN_UP, /* no connection, but the server may still run the last statement */
+    PG_SESSION_N_STATES
+};
+
+enum pg_session_event {
+    PG_SESSION_OPENS,     /* a lane begins to connect */
+    PG_SESSION_IS_READY,  /* set up, and nothing is left to fence: it is its lane's own */
+    PG_SESSION_IS_SHARED, /* set up, and in pipeline mode */
+    PG_SESSION_IS_LEFT,   /* another session has found that the server is gone or the wrong one */
+    PG_SESSION_CLOSES,    /* lost, or not wanted any more */
+    PG_SESSION_IS_LATE,   /* the server did not answer a statement in time */
+    PG_SESSION_N_EVENTS
+};
+
+/* Identifies a session on its server.  A process id alone may be reused. */
+struct pg_identity {
+    int pid; /* 0: unknown, or a pooler's */
+    char started[32];
+};
+
+/* All zero: closed. */
+struct pg_session {
+    enum pg_session_state state;
+    PGconn *conn; /* NULL while it is closed, given up or still connecting */
+    struct pg_identity identity;
+    struct pg_identity given_up; /* while it is given up or fencing: the session to end */
+    struct pg_prepared prepared;
+    int n_lost_names; /* how often the server did not know the name of a prepared statement */
+};
+
+/* Moves a session to its next state.  A move to a state without a connection closes the connection
+ * and forgets what was prepared.  A late session becomes given up only where its identity is known;
+ * otherwise it is closed.  An event that means nothing in a state changes nothing. */
+void pg_session_move(struct pg_session *session, enum pg_session_event event);
+
+/* ---- what all sessions do ---- */
+
+/* What a session is set up with: a query of several statements.  The last one returns one row: the
+ * database's time in microseconds since 1970, the session's process id and when it began. */
+extern const char pg_setup_sql[];
+
+/* Reads what the server has sent, to the end of a TLS record that has begun: releases of libpq
+ * before 2026 leave bytes of a full record where poll() does not find them.  Returns false where
+ * the connection is lost. */
+MUST_CHECK bool pg_receive(PGconn *conn);
+
+/* Waits until everything is sent and PQgetResult() returns without waiting.  Returns false once the
+ * deadline (steady clock) has passed, or the connection is lost. */
+MUST_CHECK bool pg_await(PGconn *conn, const struct wait *wait, int64_t deadline_ms);
+
 /* Returns whether the rows of a result have the columns that the statement declares, in binary
- * form.  Nothing of a row may be read where they do not. */
-bool pg_has_types(const PGresult *rows, const struct pg_statement *statement);
+ * form.  If not, no value may be read from them. */
+MUST_CHECK bool pg_has_types(const PGresult *rows, const struct pg_statement *statement);
 
 #endif

@@ -7,13 +7,13 @@
 #include "base/buf.h"
 #include "pg/pg.h"
 
-/* struct pg_result is libpq's own result under a name of this room's. */
+/* struct pg_result is libpq's result under a name of this folder's. */
 static const PGresult *rows_of(const struct pg_result *result)
 {
     return (const PGresult *)(const void *)result;
 }
 
-static void add(struct pg_params *params, const char *value, size_t len, int format)
+static void add_param(struct pg_params *params, const char *value, size_t len, int format)
 {
     if (params->n == PG_MAX_PARAMS) {
         params->failed = true;
@@ -25,20 +25,20 @@ static void add(struct pg_params *params, const char *value, size_t len, int for
     params->n++;
 }
 
-/* The binary form of text is its bytes, which need no NUL behind them and cannot be cut by one. */
+/* Text is sent in binary form: it needs no NUL after it, and a NUL in it does not cut it. */
 void pg_add_text(struct pg_params *params, struct text value)
 {
-    add(params, value.s, value.len, 1);
+    add_param(params, value.s, value.len, 1);
 }
 
 void pg_add_bytes(struct pg_params *params, const void *bytes, size_t len)
 {
-    add(params, bytes, len, 1);
+    add_param(params, bytes, len, 1);
 }
 
 void pg_add_bool(struct pg_params *params, bool value)
 {
-    add(params, value ? "t" : "f", 1, 0);
+    add_param(params, value ? "t" : "f", 1, 0);
 }
 
 void pg_add_int(struct pg_params *params, int64_t value)
@@ -51,15 +51,15 @@ void pg_add_int(struct pg_params *params, int64_t value)
     }
     digits = params->digits[params->n];
     snprintf(digits, sizeof params->digits[0], "%lld", (long long)value);
-    add(params, digits, strlen(digits), 0);
+    add_param(params, digits, strlen(digits), 0);
 }
 
 void pg_add_null(struct pg_params *params)
 {
-    add(params, NULL, 0, 0);
+    add_param(params, NULL, 0, 0);
 }
 
-/* An array's text form: every element in quotes, so that only '"' and '\' need escaping. */
+/* Writes an array's text form.  Every element is quoted, so only '"' and '\' need escaping. */
 static size_t write_array(char *out, struct text_list list)
 {
     char *at = out;
@@ -99,7 +99,7 @@ void pg_add_texts(struct pg_params *params, struct text_list list, struct arena 
         params->failed = true;
         return;
     }
-    add(params, array, write_array(array, list), 0);
+    add_param(params, array, write_array(array, list), 0);
 }
 
 void pg_add_ints(struct pg_params *params, const int64_t *numbers, size_t n, bool given,
@@ -123,7 +123,7 @@ void pg_add_ints(struct pg_params *params, const int64_t *numbers, size_t n, boo
         len += (size_t)snprintf(array + len, room - len, "%s%lld", i > 0 ? "," : "",
                                 (long long)numbers[i]);
     array[len++] = '}';
-    add(params, array, len, 0);
+    add_param(params, array, len, 0);
 }
 
 void pg_result_free(struct pg_result *result)
@@ -157,8 +157,8 @@ struct text pg_text(const struct pg_result *result, int row, int column)
     return value;
 }
 
-/* Binary numbers are big-endian and 2, 4 or 8 bytes long by their type. */
-static int64_t big_endian(const unsigned char *bytes, size_t len)
+/* Binary numbers are big-endian; their type makes them 2, 4 or 8 bytes long. */
+static int64_t from_big_endian(const unsigned char *bytes, size_t len)
 {
     uint64_t value = len > 0 && bytes[0] & 0x80 ? UINT64_MAX : 0;
 
@@ -172,10 +172,11 @@ int64_t pg_int(const struct pg_result *result, int row, int column)
     size_t len;
     const unsigned char *bytes = pg_bytes(result, row, column, &len);
 
-    return bytes && len <= 8 ? big_endian(bytes, len) : 0;
+    return bytes && len <= 8 ? from_big_endian(bytes, len) : 0;
 }
 
-/* A timestamptz is microseconds since 2000-01-01T00:00:00Z.  Returns it in units of so many. */
+/* A timestamptz is microseconds since 2000-01-01T00:00:00Z.  Returns it since 1970, in units of
+ * that many microseconds, rounded down. */
 static int64_t time_in(const struct pg_result *result, int row, int column, int64_t unit)
 {
     const int64_t year_2000 = 946684800000000;
@@ -199,7 +200,7 @@ bool pg_bool(const struct pg_result *result, int row, int column)
     return pg_int(result, row, column) == 1;
 }
 
-/* A big-endian int32 at *at, which moves behind it; -1 where the bytes end before. */
+/* Reads a big-endian int32 and moves *at past it.  Returns -1 where fewer than 4 bytes are left. */
 static int32_t next_int32(const unsigned char **at, const unsigned char *end)
 {
     int32_t value = -1;
@@ -208,13 +209,13 @@ static int32_t next_int32(const unsigned char **at, const unsigned char *end)
         *at = end;
         return value;
     }
-    value = (int32_t)big_endian(*at, 4);
+    value = (int32_t)from_big_endian(*at, 4);
     *at += 4;
     return value;
 }
 
-/* array_send() of PostgreSQL: dimensions, a flag, the elements' type; then for each dimension its
- * size and lower bound; then for each element its length and bytes. */
+/* The format of PostgreSQL's array_send(): the number of dimensions, a flag, the elements' type;
+ * for each dimension its size and lower bound; for each element its length and bytes. */
 bool pg_texts(const struct pg_result *result, int row, int column, struct arena *arena,
               struct text_list *out)
 {

@@ -252,11 +252,11 @@ bool schema_migrate(struct pg *pg, const struct schema_migrating *how, struct er
         return false;
     while (!run_migrations(pg, version, err)) {
         bool is_locked_out =
-            strstr(err->cause, " 55P03 ") != NULL || strstr(err->cause, " 40P01 ") != NULL;
+            strcmp(err->sqlstate, "55P03") == 0 || strcmp(err->sqlstate, "40P01") == 0;
         struct error ignored;
 
         /* A failed script leaves its transaction open. */
-        pg_script(pg, "ROLLBACK", 1000, &ignored);
+        pg_rollback(pg);
         if (is_locked_out && !pause_for_locks(pg, how, deadline_ms, &pause_ms, err))
             return false;
         if (!schema_version(pg, &now, &ignored) || (now == version && !is_locked_out))
@@ -306,11 +306,10 @@ static const char try_write_sql[] =
 
 bool schema_try_write(struct pg *pg, struct error *err)
 {
-    struct error ignored;
     bool ok = pg_script(pg, try_write_sql, TRY_TIMEOUT_MS, err);
 
     if (!ok)
-        pg_script(pg, "ROLLBACK", 1000, &ignored);
+        pg_rollback(pg);
     return ok;
 }
 

@@ -26,9 +26,14 @@ Suite *json_suite(void);
 Suite *json_write_suite(void);
 
 /* pg */
+Suite *pg_answer_suite(void);
 Suite *pg_connect_suite(void);
+Suite *pg_driver_suite(void);
+Suite *pg_failure_suite(void);
 Suite *pg_files_suite(void);
+Suite *pg_pipeline_suite(void);
 Suite *pg_session_suite(void);
+Suite *pg_shed_suite(void);
 Suite *pg_value_suite(void);
 
 /* serve */

@@ -148,7 +148,7 @@ END_TEST
 
 Suite *pg_files_suite(void)
 {
-    Suite *suite = suite_create("wrap/pg_files");
+    Suite *suite = suite_create("pg/files");
     TCase *tcase = tcase_create("files");
 
     tcase_add_test(tcase, options);

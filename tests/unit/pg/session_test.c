@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the names of prepared statements, and of the check of a result's columns. */
+/* Tests of the states of a session, the names of its prepared statements, and the check of the
+ * columns of a result. */
 #include "pg/session.h"
 
 #include <check.h>
@@ -45,6 +46,86 @@ START_TEST(statements_of_a_session)
     ck_assert_ptr_null(pg_prepared_name(&prepared, &statements[PG_MAX_PREPARED]));
 }
 END_TEST
+
+/* ---- states ---- */
+
+#define CLOSED PG_SESSION_CLOSED
+#define OPENING PG_SESSION_OPENING
+#define FENCING PG_SESSION_FENCING
+#define OWN PG_SESSION_OWN
+#define SHARED PG_SESSION_SHARED
+#define LEFT PG_SESSION_LEFT
+#define GIVEN_UP PG_SESSION_GIVEN_UP
+
+static const struct {
+    enum pg_session_state before;
+    enum pg_session_event event;
+    enum pg_session_state after;
+} moves[] = {
+    {CLOSED, PG_SESSION_OPENS, OPENING},     {GIVEN_UP, PG_SESSION_OPENS, FENCING},
+    {OPENING, PG_SESSION_IS_READY, OWN},     {FENCING, PG_SESSION_IS_READY, OWN},
+    {OPENING, PG_SESSION_IS_SHARED, SHARED}, {OPENING, PG_SESSION_IS_LEFT, LEFT},
+    {SHARED, PG_SESSION_IS_LEFT, CLOSED},    {OPENING, PG_SESSION_CLOSES, CLOSED},
+    {FENCING, PG_SESSION_CLOSES, GIVEN_UP},  {OWN, PG_SESSION_CLOSES, CLOSED},
+    {SHARED, PG_SESSION_CLOSES, CLOSED},     {LEFT, PG_SESSION_CLOSES, CLOSED},
+    {OPENING, PG_SESSION_IS_LATE, CLOSED},   {FENCING, PG_SESSION_IS_LATE, GIVEN_UP},
+    {OWN, PG_SESSION_IS_LATE, GIVEN_UP},     {SHARED, PG_SESSION_IS_LATE, CLOSED},
+    {LEFT, PG_SESSION_IS_LATE, CLOSED},
+};
+
+/* Every event in every state: what is not listed changes nothing. */
+START_TEST(states)
+{
+    for (enum pg_session_state before = 0; before < PG_SESSION_N_STATES; before++) {
+        for (enum pg_session_event event = 0; event < PG_SESSION_N_EVENTS; event++) {
+            struct pg_session session = {.state = before, .identity = {.pid = 7, .started = "1"}};
+            enum pg_session_state after = before;
+
+            for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++) {
+                if (moves[i].before == before && moves[i].event == event)
+                    after = moves[i].after;
+            }
+            pg_session_move(&session, event);
+            ck_assert_msg(session.state == after, "state %d, event %d: %d, not %d", before, event,
+                          session.state, after);
+        }
+    }
+}
+END_TEST
+
+START_TEST(late_session_is_given_up_by_its_identity)
+{
+    static const struct pg_statement statement = {.name = "get"};
+    const char name[PG_NAME_SIZE] = "get_1";
+    struct pg_session session = {.state = OWN, .identity = {.pid = 7, .started = "1.5"}};
+
+    pg_note_prepared(&session.prepared, &statement, name);
+    session.n_lost_names = 2;
+    pg_session_move(&session, PG_SESSION_IS_LATE);
+    ck_assert_int_eq(session.given_up.pid, 7);
+    ck_assert_str_eq(session.given_up.started, "1.5");
+    ck_assert_int_eq(session.identity.pid, 0);
+    ck_assert_ptr_null(pg_prepared_name(&session.prepared, &statement));
+    ck_assert_int_eq(session.n_lost_names, 0);
+    /* The session that should have ended it is late too: the first one is still to be ended. */
+    pg_session_move(&session, PG_SESSION_OPENS);
+    session.identity.pid = 8;
+    pg_session_move(&session, PG_SESSION_IS_LATE);
+    ck_assert_int_eq(session.state, GIVEN_UP);
+    ck_assert_int_eq(session.given_up.pid, 7);
+}
+END_TEST
+
+START_TEST(late_session_without_an_identity_is_closed)
+{
+    struct pg_session session = {.state = OWN};
+
+    pg_session_move(&session, PG_SESSION_IS_LATE);
+    ck_assert_int_eq(session.state, CLOSED);
+}
+END_TEST
+
+/* ---- columns ---- */
 
 /* Columns by PostgreSQL's numbers of their types, 0: there is no more. */
 static const struct {
@@ -96,11 +177,14 @@ END_TEST
 
 Suite *pg_session_suite(void)
 {
-    Suite *suite = suite_create("wrap/pg_session");
+    Suite *suite = suite_create("pg/session");
     TCase *tcase = tcase_create("session");
 
     tcase_add_test(tcase, name_follows_the_text);
     tcase_add_test(tcase, statements_of_a_session);
+    tcase_add_test(tcase, states);
+    tcase_add_test(tcase, late_session_is_given_up_by_its_identity);
+    tcase_add_test(tcase, late_session_without_an_identity_is_closed);
     tcase_add_loop_test(tcase, columns, 0, sizeof results / sizeof results[0]);
     tcase_add_test(tcase, more_columns_than_declared);
     suite_add_tcase(suite, tcase);

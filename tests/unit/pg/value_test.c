@@ -130,6 +130,26 @@ START_TEST(array_literals)
 }
 END_TEST
 
+START_TEST(number_arrays)
+{
+    static const int64_t values[] = {0, -1, INT64_MAX, INT64_MIN};
+    struct arena arena = {0};
+    struct pg_params params = {.n = 0};
+
+    pg_add_ints(&params, values, 4, true, &arena);
+    pg_add_ints(&params, NULL, 0, true, &arena);
+    pg_add_ints(&params, NULL, 0, false, &arena);
+    ck_assert_int_eq(params.n, 3);
+    ck_assert(!params.failed);
+    ck_assert_mem_eq(params.values[0], "{0,-1,9223372036854775807,-9223372036854775808}",
+                     (size_t)params.lengths[0]);
+    ck_assert_mem_eq(params.values[1], "{}", 2);
+    ck_assert_int_eq(params.lengths[1], 2);
+    ck_assert_ptr_null(params.values[2]);
+    arena_free(&arena);
+}
+END_TEST
+
 START_TEST(array_not_given)
 {
     struct pg_params params = {.n = 0};
@@ -245,6 +265,7 @@ START_TEST(times)
 
         ck_assert_msg(pg_time(result, 0, 0) == cases[i].seconds, "case %zu: %" PRId64, i,
                       pg_time(result, 0, 0));
+        ck_assert_int_eq(pg_time_us(result, 0, 0), pg_int(result, 0, 0) + 946684800000000);
         pg_result_free(result);
     }
 }
@@ -330,7 +351,18 @@ START_TEST(conninfos)
 }
 END_TEST
 
-/* Whatever is wrong, a word of the password is not told. */
+START_TEST(passwords_in_conninfos)
+{
+    ck_assert(!pg_conninfo_has_password("dbname=adit passfile=/nowhere"));
+    ck_assert(!pg_conninfo_has_password("password=''"));
+    ck_assert(pg_conninfo_has_password("password=hush"));
+    ck_assert(pg_conninfo_has_password("sslpassword=hush"));
+    ck_assert(pg_conninfo_has_password("postgresql://me:hush@h/d"));
+    ck_assert(!pg_conninfo_has_password("nonsense"));
+}
+END_TEST
+
+/* Whatever is wrong, no part of a password is quoted. */
 START_TEST(conninfo_reasons)
 {
     static const struct {
@@ -342,12 +374,12 @@ START_TEST(conninfo_reasons)
         {"hots=/run password=hush", "invalid connection option \"hots\""},
         {"host=/run nonsense password=hush", "after \"nonsense\""},
         {"dbname='unfinished", "unterminated quoted string"},
-        {"dbname=adit password='hush", "behind it"},
-        {"dbname=adit password=hush hush=1", "behind it"},
-        {"dbname=adit password=hush hush", "behind it"},
-        {"dbname=adit sslpassword=hush hush", "behind it"},
-        {"password=hush hush", "behind it"},
-        {"password = hush\thush=hush", "behind it"},
+        {"dbname=adit password='hush", "after it"},
+        {"dbname=adit password=hush hush=1", "after it"},
+        {"dbname=adit password=hush hush", "after it"},
+        {"dbname=adit sslpassword=hush hush", "after it"},
+        {"password=hush hush", "after it"},
+        {"password = hush\thush=hush", "after it"},
         {"postgresql://me:hu%shhush@h/d", "the URI is malformed"},
         {"postgresql://me:hush@h/d?no_such=hush", "the URI is malformed"},
     };
@@ -365,7 +397,7 @@ END_TEST
 
 Suite *pg_value_suite(void)
 {
-    Suite *suite = suite_create("wrap/pg_value");
+    Suite *suite = suite_create("pg/value");
     TCase *params = tcase_create("parameters");
     TCase *results = tcase_create("results");
 
@@ -373,8 +405,10 @@ Suite *pg_value_suite(void)
     tcase_add_test(params, text_is_not_cut_at_nul);
     tcase_add_test(params, too_many_parameters);
     tcase_add_test(params, array_literals);
+    tcase_add_test(params, number_arrays);
     tcase_add_test(params, array_not_given);
     tcase_add_test(params, conninfos);
+    tcase_add_test(params, passwords_in_conninfos);
     tcase_add_test(params, conninfo_reasons);
     tcase_add_test(results, numbers);
     tcase_add_test(results, flags_and_nulls);

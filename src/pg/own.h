@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* A lane's own session: opens it, runs queries on it, and ends the one that was given up before. */
+#ifndef ADIT_PG_OWN_H
+#define ADIT_PG_OWN_H
+
+#include <libpq-fe.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/must_check.h"
+#include "base/wait.h"
+#include "pg/pg.h"
+#include "pg/session.h"
+
+/* How long it may take, after a write was given up, to end its session. */
+#define PG_FENCE_TIMEOUT_MS 700
+
+/* What became of a query. */
+enum pg_outcome {
+    PG_DONE,
+    PG_FAILED,    /* for good, as *err says */
+    PG_NO_EFFECT, /* for a passing reason: it may run again */
+    PG_LOST       /* the session is closed, and the effect unknown */
+};
+
+/* Times are on the steady clock; 0: never, or at once. */
+struct pg_own {
+    const char *conninfo;
+    struct wait wait;
+    struct pg_session session;
+    struct pg_pipeline *pipeline; /* holds the shared session; NULL: there is none */
+    int64_t retry_at_ms;          /* no attempt to connect before */
+    enum error_code refused_with; /* the code of the last failed attempt to connect */
+    bool lacked_memory;           /* libpq did, in the latest query that failed */
+    bool is_unreplicated;         /* the server has committed without its standby */
+    int64_t sent_us;              /* when the latest query was sent */
+    bool knows_clock;             /* a session has told the database's time */
+    int64_t ahead_us;             /* the database's clock minus the steady clock */
+};
+
+/* Closes the session.  The shared one stays open. */
+void pg_own_close(struct pg_own *own);
+
+/* Closes the session and leaves the shared one too: the server is gone, or is the wrong one. */
+void pg_own_leave_server(struct pg_own *own);
+
+/* Opens the session unless it is open.  With looks_ahead, an open session whose server has gone is
+ * opened anew: a write needs that, while a read is simply sent again.  After a failure nobody tries
+ * again for some 100 ms.  Returns false with *err where there is no session by the deadline. */
+MUST_CHECK bool pg_own_open(struct pg_own *own, bool looks_ahead, int64_t deadline_ms,
+                            struct error *err);
+
+/* Leaves the server because libpq could not send.  Returns PG_NO_EFFECT with *err. */
+enum pg_outcome pg_own_not_sent(struct pg_own *own, struct error *err);
+
+/* Takes all results of what was sent, for a statement or for none (NULL).  Judges the first that
+ * failed.  Returns PG_DONE and the last result, which the caller clears; or another outcome with
+ * *err and NULL.  A session that gave no answer is left with its server; one that gave none in time
+ * is given up. */
+MUST_CHECK enum pg_outcome pg_own_collect(struct pg_own *own, const struct pg_statement *statement,
+                                          int64_t deadline_ms, PGresult **last, struct error *err);
+
+/* Corrects the estimate of the database's clock: it showed database_us (since 1970) at some moment
+ * between sent_us and now. */
+void pg_own_note_time(struct pg_own *own, int64_t database_us);
+
+#endif
