@@ -151,7 +151,7 @@ static int serve(struct process *process, const struct options *options, int n_d
 
     if (n_workers == 1 && !options->socket_path)
         return worker_serve_fcgi(process);
-    if (n_workers > 1 && !fcgi_handover_open(process->handover)) {
+    if (n_workers > 1 && !serve_handover_open(process->handover)) {
         process_fault(&process->conf.log, "socketpair", "cannot connect the workers");
         return EXIT_FAILURE;
     }
@@ -190,7 +190,7 @@ static int run(struct process *process, const struct options *options)
         process_cannot_start(log, "--listen names a socket, and systemd passes another");
         return EXIT_FAILURE;
     }
-    if (passed < 0 && !options->socket_path && fcgi_is_cgi())
+    if (passed < 0 && !options->socket_path && serve_is_cgi())
         return worker_serve_cgi(process);
     if (passed >= 0)
         process->listen_fd = passed;

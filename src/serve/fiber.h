@@ -5,24 +5,24 @@
 
 #include <stddef.h>
 
-struct fiber;
+struct serve_fiber;
 
 /* Bytes of a fiber's stack.  What is not touched takes no memory; behind its end lies a page that
  * nobody may touch. */
-#define FIBER_STACK_SIZE ((size_t)512 * 1024)
+#define SERVE_FIBER_STACK_SIZE ((size_t)512 * 1024)
 
 /* Returns a fiber that will call run() over and over, and pauses between two calls; or NULL, with
  * errno set.  The context must outlive it. */
-struct fiber *fiber_new(void (*run)(void *context), void *context);
+struct serve_fiber *serve_fiber_new(void (*run)(void *context), void *context);
 
 /* Frees it, also one that has paused; what its function holds at that time is lost.  NULL is fine.
  */
-void fiber_free(struct fiber *fiber);
+void serve_fiber_free(struct serve_fiber *fiber);
 
 /* Lets it go on until its function pauses or returns. */
-void fiber_resume(struct fiber *fiber);
+void serve_fiber_resume(struct serve_fiber *fiber);
 
 /* Called on the fiber's own stack: goes back to whoever resumed it. */
-void fiber_pause(struct fiber *fiber);
+void serve_fiber_pause(struct serve_fiber *fiber);
 
 #endif

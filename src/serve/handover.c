@@ -26,7 +26,7 @@ union control {
     struct cmsghdr align;
 };
 
-bool fcgi_handover_open(int handover[2])
+bool serve_handover_open(int handover[2])
 {
     return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, handover) == 0;
 }
@@ -47,18 +47,18 @@ static bool send_message(int socket, int fd, struct iovec *parts, size_t n_parts
     return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
 }
 
-bool handover_fits(const struct connection *connection)
+bool serve_handover_fits(const struct serve_connection *connection)
 {
-    const struct fcgi_peer *peer = &connection->peer;
+    const struct serve_peer *peer = &connection->peer;
 
     return !peer->said_more && !peer->intake.is_too_much &&
            sizeof(struct head) + peer->intake.params.len + peer->intake.body.len <= MESSAGE_MAX;
 }
 
-bool handover_send(struct connection *connection)
+bool serve_handover_send(struct serve_connection *connection)
 {
-    struct fcgi *fcgi = connection->fcgi;
-    const struct fcgi_peer *peer = &connection->peer;
+    struct serve *serve = connection->serve;
+    const struct serve_peer *peer = &connection->peer;
     struct head head;
     struct iovec parts[] = {{&head, sizeof head},
                             {peer->intake.params.data, peer->intake.params.len},
@@ -70,11 +70,11 @@ bool handover_send(struct connection *connection)
     head.body_len = (uint32_t)peer->intake.body.len;
     head.id = peer->intake.id;
     head.keep = peer->intake.keep;
-    if (!send_message(fcgi->handover[0], peer->fd, parts, sizeof parts / sizeof parts[0]))
+    if (!send_message(serve->handover[0], peer->fd, parts, sizeof parts / sizeof parts[0]))
         return false;
-    connection_leave_line(connection);
-    connection_forget(connection);
-    fcgi->is_offered = true;
+    serve_connection_leave_line(connection);
+    serve_connection_forget(connection);
+    serve->is_offered = true;
     return true;
 }
 
@@ -91,7 +91,7 @@ static int passed_fd(struct msghdr *message)
 }
 
 /* Fills in the intake with a message's request. */
-static bool read_message(const char *data, size_t len, struct fcgi_intake *intake,
+static bool read_message(const char *data, size_t len, struct serve_intake *intake,
                          int64_t *since_ms)
 {
     struct head head;
@@ -106,11 +106,11 @@ static bool read_message(const char *data, size_t len, struct fcgi_intake *intak
     params = (struct text){data + sizeof head, head.params_len};
     body = (struct text){params.s + params.len, head.body_len};
     *since_ms = head.since_ms;
-    return fcgi_intake_refill(intake, head.id, head.keep, params, body) == FCGI_WHOLE;
+    return serve_intake_refill(intake, head.id, head.keep, params, body) == SERVE_WHOLE;
 }
 
 /* Returns false where there is no message. */
-static bool receive_one(struct fcgi *fcgi, struct buf *buf)
+static bool receive_one(struct serve *serve, struct buf *buf)
 {
     union control control;
     struct iovec part = {buf->data, MESSAGE_MAX};
@@ -118,10 +118,10 @@ static bool receive_one(struct fcgi *fcgi, struct buf *buf)
                              .msg_iovlen = 1,
                              .msg_control = control.bytes,
                              .msg_controllen = sizeof control.bytes};
-    struct fcgi_intake intake = {.id = 0};
+    struct serve_intake intake = {.id = 0};
     const struct log_pair pairs[] = {{"cause", "what another worker offers is malformed"},
                                      {NULL, NULL}};
-    ssize_t n = recvmsg(fcgi->handover[1], &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    ssize_t n = recvmsg(serve->handover[1], &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     int64_t since_ms;
     int fd;
 
@@ -130,33 +130,34 @@ static bool receive_one(struct fcgi *fcgi, struct buf *buf)
     buf->len = (size_t)n; /* for wiping it */
     fd = passed_fd(&message);
     if (fd >= 0 && read_message(buf->data, (size_t)n, &intake, &since_ms)) {
-        connection_take_over(fcgi, fd, &intake, since_ms);
+        serve_connection_take_over(serve, fd, &intake, since_ms);
     } else {
-        log_event(fcgi->log, LOG_LEVEL_WARNING, "connection dropped", pairs);
+        log_event(serve->log, LOG_LEVEL_WARNING, "connection dropped", pairs);
         if (fd >= 0)
             close(fd);
     }
-    fcgi_intake_clear(&intake);
+    serve_intake_clear(&intake);
     return true;
 }
 
 /* At its limit of descriptors, the kernel would deliver the message and drop the connection. */
-static bool can_take_descriptor(const struct fcgi *fcgi)
+static bool can_take_descriptor(const struct serve *serve)
 {
-    int fd = fcntl(fcgi->handover[1], F_DUPFD_CLOEXEC, 0);
+    int fd = fcntl(serve->handover[1], F_DUPFD_CLOEXEC, 0);
 
     if (fd >= 0)
         close(fd);
     return fd >= 0;
 }
 
-bool handover_receive(struct fcgi *fcgi)
+bool serve_handover_receive(struct serve *serve)
 {
     struct buf buf = {0};
 
-    if (!connection_has_place(fcgi) || !can_take_descriptor(fcgi) || !buf_room(&buf, MESSAGE_MAX))
+    if (!serve_connection_has_place(serve) || !can_take_descriptor(serve) ||
+        !buf_room(&buf, MESSAGE_MAX))
         return false;
-    fcgi->is_offered = receive_one(fcgi, &buf);
+    serve->is_offered = receive_one(serve, &buf);
     buf_free(&buf);
-    return fcgi->is_offered;
+    return serve->is_offered;
 }

@@ -7,42 +7,42 @@
 #include "serve/record.h"
 #include "serve/request.h"
 
-struct fcgi_peer {
+struct serve_peer {
     int fd;         /* -1: none */
     bool said_more; /* behind the end of its request */
-    struct fcgi_intake intake;
+    struct serve_intake intake;
     struct buf unsent; /* an answer, from sent on */
     size_t sent;
 };
 
 /* Room for what is read at once, which one peer after the other may use. */
-struct fcgi_chunk {
+struct serve_chunk {
     char bytes[65536];
 };
 
 /* Closes the connection and frees what it holds. */
-void fcgi_peer_close(struct fcgi_peer *peer);
+void serve_peer_close(struct serve_peer *peer);
 
-/* Reads what has come, once, so that nobody who sends much holds the worker.  Returns FCGI_BROKEN
+/* Reads what has come, once, so that nobody who sends much holds the worker.  Returns SERVE_BROKEN
  * where no request can come any more: with intake.cause, or without it where the peer has simply
  * gone. */
-enum fcgi_progress fcgi_peer_receive(struct fcgi_peer *peer, struct fcgi_chunk *chunk);
+enum serve_progress serve_peer_receive(struct serve_peer *peer, struct serve_chunk *chunk);
 
 /* Returns whether the web server gave up the request, which is there whole. */
-bool fcgi_peer_gone(const struct fcgi_peer *peer);
+bool serve_peer_gone(const struct serve_peer *peer);
 
 /* Fills in the request, which is there whole, once.  It lasts until the next call for the peer. */
-void fcgi_peer_request(struct fcgi_peer *peer, const char *version_variable,
-                       struct request *request);
+void serve_peer_request(struct serve_peer *peer, const char *version_variable,
+                        struct request *request);
 
 /* Sets the answer.  Returns false without memory. */
-bool fcgi_peer_answer(struct fcgi_peer *peer, const struct response *response);
+bool serve_peer_answer(struct serve_peer *peer, const struct response *response);
 
 /* Sends what the peer takes of it at the moment. */
-enum fcgi_sent { FCGI_SENT, FCGI_SENT_PART, FCGI_NOT_SENT };
-enum fcgi_sent fcgi_peer_send(struct fcgi_peer *peer);
+enum serve_sent { SERVE_SENT, SERVE_SENT_PART, SERVE_NOT_SENT };
+enum serve_sent serve_peer_send(struct serve_peer *peer);
 
 /* Makes it ready for the next request.  Returns false where there can be none. */
-bool fcgi_peer_next(struct fcgi_peer *peer);
+bool serve_peer_next(struct serve_peer *peer);
 
 #endif

@@ -9,43 +9,43 @@
 /* Bytes of content in a record; a multiple of eight needs no padding. */
 #define PIECE_SIZE 65528
 
-static void write_header(unsigned char *out, enum fcgi_type type, uint16_t id, size_t len)
+static void write_header(unsigned char *out, enum serve_record_type type, uint16_t id, size_t len)
 {
-    const unsigned char header[FCGI_HEADER_SIZE] = {FCGI_VERSION_1,
-                                                    (unsigned char)type,
-                                                    (unsigned char)(id >> 8),
-                                                    (unsigned char)(id & 0xFF),
-                                                    (unsigned char)(len >> 8),
-                                                    (unsigned char)(len & 0xFF)};
+    const unsigned char header[SERVE_RECORD_HEADER_SIZE] = {FCGI_VERSION_1,
+                                                            (unsigned char)type,
+                                                            (unsigned char)(id >> 8),
+                                                            (unsigned char)(id & 0xFF),
+                                                            (unsigned char)(len >> 8),
+                                                            (unsigned char)(len & 0xFF)};
 
     memcpy(out, header, sizeof header);
 }
 
 /* Zero is the status of a program that went well, and that the request is complete. */
-void fcgi_record_end(unsigned char out[FCGI_END_SIZE], uint16_t id)
+void serve_record_end(unsigned char out[SERVE_RECORD_END_SIZE], uint16_t id)
 {
-    memset(out, 0, FCGI_END_SIZE);
-    write_header(out, FCGI_TYPE_END, id, FCGI_END_SIZE - FCGI_HEADER_SIZE);
+    memset(out, 0, SERVE_RECORD_END_SIZE);
+    write_header(out, SERVE_RECORD_END, id, SERVE_RECORD_END_SIZE - SERVE_RECORD_HEADER_SIZE);
 }
 
 /* In place: each piece moves up by its own header and those before it, the last one first. */
-void fcgi_record_frame(struct buf *buf, enum fcgi_type type, uint16_t id)
+void serve_record_frame(struct buf *buf, enum serve_record_type type, uint16_t id)
 {
     size_t len = buf->len;
     size_t n = (len + PIECE_SIZE - 1) / PIECE_SIZE;
-    size_t headers = (n + 1) * FCGI_HEADER_SIZE;
+    size_t headers = (n + 1) * SERVE_RECORD_HEADER_SIZE;
     unsigned char *data;
 
     if (!buf_room(buf, headers))
         return;
     data = (unsigned char *)buf->data;
-    write_header(data + len + n * FCGI_HEADER_SIZE, type, id, 0);
+    write_header(data + len + n * SERVE_RECORD_HEADER_SIZE, type, id, 0);
     for (size_t i = n; i-- > 0;) {
         size_t from = i * PIECE_SIZE;
-        size_t to = from + i * FCGI_HEADER_SIZE;
+        size_t to = from + i * SERVE_RECORD_HEADER_SIZE;
         size_t piece = len - from < PIECE_SIZE ? len - from : PIECE_SIZE;
 
-        memmove(data + to + FCGI_HEADER_SIZE, data + from, piece);
+        memmove(data + to + SERVE_RECORD_HEADER_SIZE, data + from, piece);
         write_header(data + to, type, id, piece);
     }
     buf->len += headers;
@@ -54,7 +54,7 @@ void fcgi_record_frame(struct buf *buf, enum fcgi_type type, uint16_t id)
 
 /* ---- a request on its way in ---- */
 
-static bool broken(struct fcgi_intake *intake, const char *cause)
+static bool broken(struct serve_intake *intake, const char *cause)
 {
     intake->cause = cause;
     return false;
@@ -77,7 +77,7 @@ static bool read_length(const unsigned char **at, size_t *left, size_t *len)
 }
 
 /* Every name and value lies within the content, and none is cut by a NUL. */
-static bool check_params(struct fcgi_intake *intake)
+static bool check_params(struct serve_intake *intake)
 {
     const unsigned char *at = (const unsigned char *)intake->params.data;
     size_t left = intake->params.len;
@@ -97,7 +97,7 @@ static bool check_params(struct fcgi_intake *intake)
     return true;
 }
 
-static bool check_begin(struct fcgi_intake *intake)
+static bool check_begin(struct serve_intake *intake)
 {
     if (intake->begin[0] != 0 || intake->begin[1] != FCGI_RESPONDER)
         return broken(intake, "the role is not the responder's");
@@ -105,23 +105,23 @@ static bool check_begin(struct fcgi_intake *intake)
     return true;
 }
 
-static bool open_record(struct fcgi_intake *intake)
+static bool open_record(struct serve_intake *intake)
 {
     const unsigned char *header = intake->header;
     uint16_t id = (uint16_t)(header[2] << 8 | header[3]);
 
     if (!intake->awaited)
-        intake->awaited = FCGI_TYPE_BEGIN;
+        intake->awaited = SERVE_RECORD_BEGIN;
     if (header[0] != FCGI_VERSION_1)
         return broken(intake, "what it sends is not FastCGI 1");
-    if (header[1] == FCGI_TYPE_ABORT)
+    if (header[1] == SERVE_RECORD_ABORT)
         return broken(intake, "the web server gave the request up");
     if (header[1] != intake->awaited)
         return broken(intake, "a record is out of place");
     intake->content_len = (size_t)(header[4] << 8 | header[5]);
     intake->content_taken = 0;
     intake->padding_left = header[6];
-    if (intake->awaited == FCGI_TYPE_BEGIN) {
+    if (intake->awaited == SERVE_RECORD_BEGIN) {
         intake->id = id;
         return (id != 0 && intake->content_len == sizeof intake->begin) ||
                broken(intake, "a record is out of place");
@@ -129,33 +129,33 @@ static bool open_record(struct fcgi_intake *intake)
     return id == intake->id || broken(intake, "a record of a second request");
 }
 
-static bool take_params(struct fcgi_intake *intake, const char *data, size_t len)
+static bool take_params(struct serve_intake *intake, const char *data, size_t len)
 {
-    if (len > FCGI_PARAMS_MAX - intake->params.len)
+    if (len > SERVE_PARAMS_MAX - intake->params.len)
         return broken(intake, "there are too many variables");
     buf_add(&intake->params, data, len);
     return !intake->params.failed || broken(intake, "out of memory");
 }
 
 /* One byte over the limit is kept, which tells that it was exceeded. */
-static bool take_body(struct fcgi_intake *intake, const char *data, size_t len)
+static bool take_body(struct serve_intake *intake, const char *data, size_t len)
 {
     size_t room = REQUEST_BODY_MAX + 1 - intake->body.len;
     size_t kept = len < room ? len : room;
 
     buf_add(&intake->body, data, kept);
     intake->dropped += len - kept;
-    intake->is_too_much = intake->dropped > FCGI_DRAIN_MAX;
+    intake->is_too_much = intake->dropped > SERVE_DRAIN_MAX;
     return !intake->body.failed || broken(intake, "out of memory");
 }
 
-static bool take_content(struct fcgi_intake *intake, const char *data, size_t len)
+static bool take_content(struct serve_intake *intake, const char *data, size_t len)
 {
     bool ok = true;
 
-    if (intake->awaited == FCGI_TYPE_BEGIN)
+    if (intake->awaited == SERVE_RECORD_BEGIN)
         memcpy(intake->begin + intake->content_taken, data, len);
-    else if (intake->awaited == FCGI_TYPE_PARAMS)
+    else if (intake->awaited == SERVE_RECORD_PARAMS)
         ok = take_params(intake, data, len);
     else
         ok = take_body(intake, data, len);
@@ -164,17 +164,17 @@ static bool take_content(struct fcgi_intake *intake, const char *data, size_t le
 }
 
 /* At a record's end.  Tells in *whole whether it was the request's last one. */
-static bool close_record(struct fcgi_intake *intake, bool *whole)
+static bool close_record(struct serve_intake *intake, bool *whole)
 {
     intake->header_len = 0;
-    if (intake->awaited == FCGI_TYPE_BEGIN) {
-        intake->awaited = FCGI_TYPE_PARAMS;
+    if (intake->awaited == SERVE_RECORD_BEGIN) {
+        intake->awaited = SERVE_RECORD_PARAMS;
         return check_begin(intake);
     }
     if (intake->content_len > 0)
         return true;
-    *whole = intake->awaited == FCGI_TYPE_STDIN;
-    intake->awaited = FCGI_TYPE_STDIN;
+    *whole = intake->awaited == SERVE_RECORD_STDIN;
+    intake->awaited = SERVE_RECORD_STDIN;
     return *whole || check_params(intake);
 }
 
@@ -184,15 +184,15 @@ static size_t least(size_t a, size_t b)
 }
 
 /* Takes some bytes, at most up to the end of a part of a record. */
-static bool take_some(struct fcgi_intake *intake, const char *data, size_t len, size_t *used)
+static bool take_some(struct serve_intake *intake, const char *data, size_t len, size_t *used)
 {
-    size_t n = least(len, FCGI_HEADER_SIZE - intake->header_len);
+    size_t n = least(len, SERVE_RECORD_HEADER_SIZE - intake->header_len);
 
     if (n > 0) {
         memcpy(intake->header + intake->header_len, data, n);
         intake->header_len += n;
         *used += n;
-        return intake->header_len < FCGI_HEADER_SIZE || open_record(intake);
+        return intake->header_len < SERVE_RECORD_HEADER_SIZE || open_record(intake);
     }
     n = least(len, intake->content_len - intake->content_taken);
     if (n > 0) {
@@ -205,14 +205,14 @@ static bool take_some(struct fcgi_intake *intake, const char *data, size_t len, 
     return true;
 }
 
-static bool at_record_end(const struct fcgi_intake *intake)
+static bool at_record_end(const struct serve_intake *intake)
 {
-    return intake->header_len == FCGI_HEADER_SIZE && intake->content_taken == intake->content_len &&
-           intake->padding_left == 0;
+    return intake->header_len == SERVE_RECORD_HEADER_SIZE &&
+           intake->content_taken == intake->content_len && intake->padding_left == 0;
 }
 
-enum fcgi_progress fcgi_intake_take(struct fcgi_intake *intake, const char *data, size_t len,
-                                    size_t *used)
+enum serve_progress serve_intake_take(struct serve_intake *intake, const char *data, size_t len,
+                                      size_t *used)
 {
     bool whole = false;
 
@@ -220,14 +220,14 @@ enum fcgi_progress fcgi_intake_take(struct fcgi_intake *intake, const char *data
     while (*used < len && !whole) {
         if (!take_some(intake, data + *used, len - *used, used) ||
             (at_record_end(intake) && !close_record(intake, &whole)))
-            return FCGI_BROKEN;
+            return SERVE_BROKEN;
         whole = whole || intake->is_too_much;
     }
-    return whole ? FCGI_WHOLE : FCGI_PART;
+    return whole ? SERVE_WHOLE : SERVE_PART;
 }
 
 /* The first byte of a length stands behind the value before: read, it makes room for a NUL. */
-void fcgi_intake_see(struct fcgi_intake *intake, fcgi_variable_seen *seen, void *context)
+void serve_intake_see(struct serve_intake *intake, serve_variable_seen *seen, void *context)
 {
     const unsigned char *at = (const unsigned char *)intake->params.data;
     size_t left = intake->params.len;
@@ -247,7 +247,7 @@ void fcgi_intake_see(struct fcgi_intake *intake, fcgi_variable_seen *seen, void 
     }
 }
 
-struct text fcgi_intake_find(const struct fcgi_intake *intake, const char *name)
+struct text serve_intake_find(const struct serve_intake *intake, const char *name)
 {
     const unsigned char *at = (const unsigned char *)intake->params.data;
     size_t left = intake->params.len;
@@ -268,26 +268,26 @@ struct text fcgi_intake_find(const struct fcgi_intake *intake, const char *name)
     return found;
 }
 
-enum fcgi_progress fcgi_intake_refill(struct fcgi_intake *intake, uint16_t id, bool keep,
-                                      struct text params, struct text body)
+enum serve_progress serve_intake_refill(struct serve_intake *intake, uint16_t id, bool keep,
+                                        struct text params, struct text body)
 {
     intake->id = id;
     intake->keep = keep;
-    intake->awaited = FCGI_TYPE_STDIN;
+    intake->awaited = SERVE_RECORD_STDIN;
     return take_params(intake, params.s, params.len) && check_params(intake) &&
                    take_body(intake, body.s, body.len)
-               ? FCGI_WHOLE
-               : FCGI_BROKEN;
+               ? SERVE_WHOLE
+               : SERVE_BROKEN;
 }
 
-bool fcgi_intake_begun(const struct fcgi_intake *intake)
+bool serve_intake_begun(const struct serve_intake *intake)
 {
     return intake->header_len > 0 || intake->awaited != 0;
 }
 
-void fcgi_intake_clear(struct fcgi_intake *intake)
+void serve_intake_clear(struct serve_intake *intake)
 {
     buf_free(&intake->params);
     buf_free(&intake->body);
-    *intake = (struct fcgi_intake){.id = 0};
+    *intake = (struct serve_intake){.id = 0};
 }

@@ -9,28 +9,28 @@
 #include "base/wait.h"
 #include "serve/request.h"
 
-struct fcgi;
+struct serve;
 
 /* Returns whether the process was started as a CGI program: descriptor 0 is no listening socket. */
-bool fcgi_is_cgi(void);
+bool serve_is_cgi(void);
 
 /* How long a request may keep a lane, the longest first. */
-enum fcgi_work {
-    FCGI_WORK_LONG,   /* it may wait in the database for others */
-    FCGI_WORK_SHORT,  /* it reads a row by its key */
-    FCGI_WORK_INSTANT /* it waits for nothing, and needs no lane */
+enum serve_work {
+    SERVE_LONG,   /* it may wait in the database for others */
+    SERVE_SHORT,  /* it reads a row by its key */
+    SERVE_INSTANT /* it waits for nothing, and needs no lane */
 };
 
 /* Answers a request, which lasts until it returns; the answer lasts until the next call.  Of its
  * memory, what is too much to keep is given back meanwhile. */
-typedef struct response *fcgi_answerer(void *context, const struct request *request);
+typedef struct response *serve_answerer(void *context, const struct request *request);
 
-/* What the loop calls.  All of it must outlive fcgi_serve(). */
-struct fcgi_callbacks {
+/* What the loop calls.  All of it must outlive serve_run(). */
+struct serve_callbacks {
     /* Says what work a request is, before it is read as a whole. */
-    enum fcgi_work (*sort)(void *context, struct text method, struct text path);
+    enum serve_work (*sort)(void *context, struct text method, struct text path);
     /* Answers instant requests, and refuses others.  It must not wait. */
-    fcgi_answerer *answer_at_once;
+    serve_answerer *answer_at_once;
     /* Called each time that all lanes have done what they can without waiting. */
     void (*before_wait)(void *context);
     /* Called when something can be read from what a lane has had watched. */
@@ -40,27 +40,28 @@ struct fcgi_callbacks {
 
 /* Makes the socket pair by which workers hand requests to each other; to be called before they are
  * started.  Returns false with errno set. */
-bool fcgi_handover_open(int handover[2]);
+bool serve_handover_open(int handover[2]);
 
 /* Returns a source of requests from the listening socket, or NULL with errno set.  A handover of
  * {-1, -1} means that there is no other worker.  Requests name the version header by
  * version_variable ("HTTP_<NAME>_VERSION"), which must outlive it, as must the log.  SIGTERM must
- * be blocked: fcgi_serve() ends when it is pending. */
-struct fcgi *fcgi_open(int listen_fd, const int handover[2], const char *version_variable,
-                       const struct log *log);
+ * be blocked: serve_run() ends when it is pending. */
+struct serve *serve_open(int listen_fd, const int handover[2], const char *version_variable,
+                         const struct log *log);
 
 /* Adds a lane: as many requests as there are lanes are worked on at once, and long work takes at
  * most all lanes but one.  Sets *wait, which is how the answerer has to wait for anything; other
  * lanes go on meanwhile.  Returns false without memory. */
-bool fcgi_add_lane(struct fcgi *fcgi, fcgi_answerer *answerer, void *context, struct wait *wait);
+bool serve_add_lane(struct serve *serve, serve_answerer *answerer, void *context,
+                    struct wait *wait);
 
 /* Answers requests until SIGTERM comes, and then what had arrived.  Only a request that is there
  * whole takes a lane, and an answer leaves it at once, so that a silent or slow peer keeps no other
  * waiting.  A peer that moves no bytes in time loses its connection. */
-void fcgi_serve(struct fcgi *fcgi, const struct fcgi_callbacks *callbacks);
+void serve_run(struct serve *serve, const struct serve_callbacks *callbacks);
 
 /* Closes all connections and frees it; the listening socket and the handover stay open.  NULL is
  * fine. */
-void fcgi_close(struct fcgi *fcgi);
+void serve_close(struct serve *serve);
 
 #endif

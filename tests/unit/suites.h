@@ -32,10 +32,10 @@ Suite *pg_session_suite(void);
 Suite *pg_value_suite(void);
 
 /* serve */
-Suite *cgi_suite(void);
-Suite *fiber_suite(void);
-Suite *fcgi_loop_suite(void);
-Suite *fcgi_record_suite(void);
+Suite *serve_cgi_suite(void);
+Suite *serve_fiber_suite(void);
+Suite *serve_loop_suite(void);
+Suite *serve_record_suite(void);
 
 /* http */
 Suite *header_suite(void);

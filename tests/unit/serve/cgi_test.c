@@ -12,14 +12,15 @@
 #define VERSION_VARIABLE "HTTP_SERVICE_VERSION"
 
 static struct request request;
-static struct cgi_announced announced;
+static struct serve_cgi_announced announced;
 
 static void read_variables(const char *const *variables)
 {
     /* What is left of an earlier request must not show. */
     memset(&request, 0xA5, sizeof request);
     memset(&announced, 0xA5, sizeof announced);
-    cgi_read_variables((char *const *)(uintptr_t)variables, VERSION_VARIABLE, &request, &announced);
+    serve_cgi_read_variables((char *const *)(uintptr_t)variables, VERSION_VARIABLE, &request,
+                             &announced);
 }
 
 #define READ(...) read_variables((const char *const[]){__VA_ARGS__, NULL})
@@ -196,7 +197,7 @@ END_TEST
 static void set_body(size_t len, bool is_given, uint64_t length)
 {
     struct buf body = {0};
-    struct cgi_announced as = {.is_given = is_given, .length = length};
+    struct serve_cgi_announced as = {.is_given = is_given, .length = length};
 
     if (len > 0) {
         memset(buf_room(&body, len), 'b', len);
@@ -204,7 +205,7 @@ static void set_body(size_t len, bool is_given, uint64_t length)
         body.data[len] = '\0';
     }
     request = (struct request){.body_state = BODY_CUT};
-    cgi_set_body(&request, &body, &as);
+    serve_cgi_set_body(&request, &body, &as);
     if (request.body_state == BODY_TOO_LARGE)
         ck_assert_uint_eq(request.body.len, 0);
     else
@@ -252,10 +253,10 @@ END_TEST
 START_TEST(body_with_nul)
 {
     struct buf body = {0};
-    struct cgi_announced as = {.is_given = true, .length = 3};
+    struct serve_cgi_announced as = {.is_given = true, .length = 3};
 
     buf_add(&body, "{\0}", 3);
-    cgi_set_body(&request, &body, &as);
+    serve_cgi_set_body(&request, &body, &as);
     ck_assert_int_eq(request.body_state, BODY_WHOLE);
     ck_assert_uint_eq(request.body.len, 3);
     ck_assert_int_eq(memcmp(request.body.s, "{\0}", 3), 0);
@@ -272,7 +273,7 @@ static void expect_written(int status, bool omit_body, const char *body, const c
 
     buf_puts(&response.headers, "A: b\r\n");
     buf_puts(&response.body, body);
-    cgi_write(&out, &response);
+    serve_cgi_write(&out, &response);
     ck_assert_str_eq(out.data, wanted);
     ck_assert_uint_eq(out.len, strlen(wanted));
     buf_free(&out);
@@ -296,7 +297,7 @@ START_TEST(every_status_has_a_phrase)
         struct response response = {.status = error_row((enum error_code)code)->status};
         struct buf out = {0};
 
-        cgi_write(&out, &response);
+        serve_cgi_write(&out, &response);
         ck_assert_msg(strcspn(out.data, "\r") > strlen("Status: 000 "), "%s", out.data);
         buf_free(&out);
     }
@@ -310,15 +311,15 @@ START_TEST(answer_of_nothing)
     struct response response = {.status = 503};
     struct buf out = {0};
 
-    cgi_write(&out, &response);
+    serve_cgi_write(&out, &response);
     ck_assert_str_eq(out.data, "Status: 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n");
     buf_free(&out);
 }
 END_TEST
 
-Suite *cgi_suite(void)
+Suite *serve_cgi_suite(void)
 {
-    Suite *suite = suite_create("wrap/cgi");
+    Suite *suite = suite_create("serve/cgi");
     TCase *variables = tcase_create("variables");
     TCase *bodies = tcase_create("bodies");
     TCase *output = tcase_create("answers");

@@ -21,7 +21,7 @@
 
 /* A worker, and what it answers with: the path of each request. */
 struct worker {
-    struct fcgi *fcgi;
+    struct serve *serve;
     struct lane_of_worker {
         struct worker *worker;
         struct wait wait;
@@ -77,13 +77,13 @@ static struct response *answer_at_once(void *context, const struct request *requ
     return &worker->at_once;
 }
 
-static enum fcgi_work sort(void *context, struct text method, struct text path)
+static enum serve_work sort(void *context, struct text method, struct text path)
 {
     (void)context;
     ck_assert_uint_eq(method.len, 3);
     if (path.len > 6 && memcmp(path.s, "/short", 6) == 0)
-        return FCGI_WORK_SHORT;
-    return path.len == 8 && memcmp(path.s, "/instant", 8) == 0 ? FCGI_WORK_INSTANT : FCGI_WORK_LONG;
+        return SERVE_SHORT;
+    return path.len == 8 && memcmp(path.s, "/instant", 8) == 0 ? SERVE_INSTANT : SERVE_LONG;
 }
 
 /* Ends the loop when all is answered, or when nothing comes for long. */
@@ -103,24 +103,24 @@ static void on_input(void *context)
 static void worker_open(struct worker *worker, int n_due)
 {
     *worker = (struct worker){.n_due = n_due};
-    worker->fcgi = fcgi_open(listen_fd, handover, "HTTP_SERVICE_VERSION", &quiet);
-    ck_assert_ptr_nonnull(worker->fcgi);
+    worker->serve = serve_open(listen_fd, handover, "HTTP_SERVICE_VERSION", &quiet);
+    ck_assert_ptr_nonnull(worker->serve);
     for (size_t i = 0; i < N_LANES; i++) {
         worker->lanes[i].worker = worker;
-        ck_assert(fcgi_add_lane(worker->fcgi, answer, &worker->lanes[i], &worker->lanes[i].wait));
+        ck_assert(serve_add_lane(worker->serve, answer, &worker->lanes[i], &worker->lanes[i].wait));
     }
 }
 
 static void worker_serve(struct worker *worker)
 {
-    const struct fcgi_callbacks callbacks = {sort, answer_at_once, before_wait, on_input, worker};
+    const struct serve_callbacks callbacks = {sort, answer_at_once, before_wait, on_input, worker};
 
-    fcgi_serve(worker->fcgi, &callbacks);
+    serve_run(worker->serve, &callbacks);
 }
 
 static void worker_close(struct worker *worker)
 {
-    fcgi_close(worker->fcgi);
+    serve_close(worker->serve);
     for (size_t i = 0; i < N_LANES; i++) {
         buf_free(&worker->lanes[i].response.headers);
         buf_free(&worker->lanes[i].response.body);
@@ -142,7 +142,7 @@ static void set_up(void)
     listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     ck_assert_int_eq(bind(listen_fd, (struct sockaddr *)&address, sizeof address), 0);
     ck_assert_int_eq(listen(listen_fd, MAX_CLIENTS), 0);
-    ck_assert(fcgi_handover_open(handover));
+    ck_assert(serve_handover_open(handover));
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, silent), 0);
     for (size_t i = 0; i < MAX_CLIENTS; i++)
         clients[i] = -1;
@@ -173,17 +173,18 @@ static void add_variable(struct buf *params, const char *name, const char *value
 /* Connects a client and sends a GET of the path. */
 static void ask(int client, const char *path)
 {
-    static const char begin[FCGI_BEGIN_SIZE] = {1, FCGI_TYPE_BEGIN, 0, 1, 0, 8, 0, 0, 0, 1};
+    static const char begin[SERVE_RECORD_BEGIN_SIZE] = {1, SERVE_RECORD_BEGIN, 0, 1, 0, 8, 0, 0, 0,
+                                                        1};
     struct buf wire = {0};
     struct buf part = {0};
 
     buf_add(&wire, begin, sizeof begin);
     add_variable(&part, "REQUEST_METHOD", "GET");
     add_variable(&part, "PATH_INFO", path);
-    fcgi_record_frame(&part, FCGI_TYPE_PARAMS, 1);
+    serve_record_frame(&part, SERVE_RECORD_PARAMS, 1);
     buf_add(&wire, part.data, part.len);
     buf_clear(&part);
-    fcgi_record_frame(&part, FCGI_TYPE_STDIN, 1);
+    serve_record_frame(&part, SERVE_RECORD_STDIN, 1);
     buf_add(&wire, part.data, part.len);
     clients[client] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     ck_assert_int_eq(connect(clients[client], (struct sockaddr *)&address, sizeof address), 0);
@@ -259,18 +260,18 @@ START_TEST(waiting_requests_are_handed_over)
     ask(0, "/stuck/1");
     ask(1, "/stuck/2");
     ask(2, "/long");
-    stuck.fcgi->callbacks =
-        &(struct fcgi_callbacks){sort, answer_at_once, before_wait, on_input, &stuck};
+    stuck.serve->callbacks =
+        &(struct serve_callbacks){sort, answer_at_once, before_wait, on_input, &stuck};
     for (int i = 0; i < 3; i++)
-        connection_open(stuck.fcgi, accept(listen_fd, NULL, NULL));
-    lanes_start(stuck.fcgi);
+        serve_connection_open(stuck.serve, accept(listen_fd, NULL, NULL));
+    serve_lanes_start(stuck.serve);
     ck_assert_int_eq(stuck.n_stuck, 2);
     /* Its turn may come soon. */
-    ck_assert_uint_eq(stuck.fcgi->n_line, 1);
+    ck_assert_uint_eq(stuck.serve->n_line, 1);
     usleep(60000);
-    lanes_start(stuck.fcgi);
-    ck_assert_uint_eq(stuck.fcgi->n_line, 0);
-    ck_assert_uint_eq(stuck.fcgi->n_in[CONNECTION_WORKING], 2);
+    serve_lanes_start(stuck.serve);
+    ck_assert_uint_eq(stuck.serve->n_line, 0);
+    ck_assert_uint_eq(stuck.serve->n_in[SERVE_CONNECTION_WORKING], 2);
     ck_assert(!is_answered(2));
     worker_serve(&idle);
     expect(2, "/long");
@@ -285,26 +286,26 @@ START_TEST(answers_are_charged_to_accounts)
     const size_t mib = 1024 * 1024;
     struct worker worker;
     struct request request;
-    struct connection *first;
-    struct connection *second;
+    struct serve_connection *first;
+    struct serve_connection *second;
 
     worker_open(&worker, 1);
     ask(0, "/long");
     ask(1, "/long");
     for (int i = 0; i < 2; i++)
-        connection_open(worker.fcgi, accept(listen_fd, NULL, NULL));
-    first = worker.fcgi->line[0];
-    second = worker.fcgi->line[1];
-    connection_request(first, &request);
+        serve_connection_open(worker.serve, accept(listen_fd, NULL, NULL));
+    first = worker.serve->line[0];
+    second = worker.serve->line[1];
+    serve_connection_request(first, &request);
     first->payer = 1;
     first->charged = 8 * mib;
-    worker.fcgi->answers_held = 8 * mib;
+    worker.serve->answers_held = 8 * mib;
     ck_assert(!request.has_room(request.peer, 1, mib));
     ck_assert(request.has_room(request.peer, 1, 1000));
     ck_assert(request.has_room(request.peer, 2, 8 * mib));
     second->payer = 2;
     second->charged = 4 * mib;
-    worker.fcgi->answers_held = 12 * mib;
+    worker.serve->answers_held = 12 * mib;
     ck_assert(!request.has_room(request.peer, 2, mib));
     ck_assert(request.has_room(request.peer, 3, 4 * mib));
     ck_assert(!request.has_room(request.peer, 3, 4 * mib + 1));
@@ -315,14 +316,14 @@ END_TEST
 /* A body may hold a secret, and the room that it was read into is everybody's. */
 START_TEST(what_was_read_is_wiped)
 {
-    static const struct fcgi_chunk empty;
+    static const struct serve_chunk empty;
     struct worker worker;
 
     worker_open(&worker, 1);
     ask(0, "/long");
-    connection_open(worker.fcgi, accept(listen_fd, NULL, NULL));
-    ck_assert_uint_eq(worker.fcgi->n_line, 1);
-    ck_assert_mem_eq(&worker.fcgi->chunk, &empty, sizeof empty);
+    serve_connection_open(worker.serve, accept(listen_fd, NULL, NULL));
+    ck_assert_uint_eq(worker.serve->n_line, 1);
+    ck_assert_mem_eq(&worker.serve->chunk, &empty, sizeof empty);
     worker_close(&worker);
 }
 END_TEST
@@ -331,41 +332,41 @@ END_TEST
 START_TEST(places_are_kept_for_what_moves)
 {
     struct worker worker;
-    struct fcgi *fcgi;
-    int pairs[FCGI_MAX_CONNECTIONS][2];
+    struct serve *serve;
+    int pairs[SERVE_MAX_CONNECTIONS][2];
     int one_more[2];
 
     worker_open(&worker, 1);
-    fcgi = worker.fcgi;
-    for (size_t i = 0; i < FCGI_MAX_CONNECTIONS; i++) {
+    serve = worker.serve;
+    for (size_t i = 0; i < SERVE_MAX_CONNECTIONS; i++) {
         ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, pairs[i]), 0);
-        connection_open(fcgi, pairs[i][0]);
+        serve_connection_open(serve, pairs[i][0]);
     }
-    ck_assert_uint_eq(fcgi->n_in[CONNECTION_READING], FCGI_MAX_CONNECTIONS);
-    ck_assert(!connection_has_place(fcgi));
+    ck_assert_uint_eq(serve->n_in[SERVE_CONNECTION_READING], SERVE_MAX_CONNECTIONS);
+    ck_assert(!serve_connection_has_place(serve));
     /* One has stood still for a while, and one is idle. */
-    fcgi->connections[3].moved_ms -= 1500;
-    fcgi->connections[5].state = CONNECTION_IDLE;
-    fcgi->n_in[CONNECTION_READING]--;
-    fcgi->n_in[CONNECTION_IDLE]++;
+    serve->connections[3].moved_ms -= 1500;
+    serve->connections[5].state = SERVE_CONNECTION_IDLE;
+    serve->n_in[SERVE_CONNECTION_READING]--;
+    serve->n_in[SERVE_CONNECTION_IDLE]++;
     for (int i = 5; i >= 3; i -= 2) {
-        ck_assert(connection_has_place(fcgi));
+        ck_assert(serve_connection_has_place(serve));
         ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, one_more), 0);
-        connection_open(fcgi, one_more[0]);
+        serve_connection_open(serve, one_more[0]);
         ck_assert_int_eq(recv(pairs[i][1], &(char){0}, 1, 0), 0);
         close(one_more[1]);
     }
-    ck_assert(!connection_has_place(fcgi));
-    for (size_t i = 0; i < FCGI_MAX_CONNECTIONS; i++)
+    ck_assert(!serve_connection_has_place(serve));
+    for (size_t i = 0; i < SERVE_MAX_CONNECTIONS; i++)
         close(pairs[i][1]);
     worker_close(&worker);
 }
 END_TEST
 
-Suite *fcgi_loop_suite(void)
+Suite *serve_loop_suite(void)
 {
-    Suite *suite = suite_create("wrap/fcgi_loop");
-    TCase *tcase = tcase_create("fcgi_loop");
+    Suite *suite = suite_create("serve/loop");
+    TCase *tcase = tcase_create("loop");
 
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_add_test(tcase, short_work_passes);
