@@ -76,20 +76,6 @@ struct worker {
     struct answerer at_once; /* needs neither a stack nor a database */
 };
 
-static enum serve_work sort(void *context, struct text method, struct text path)
-{
-    (void)context;
-    switch (api_work(method, path)) {
-    case ROUTE_INSTANT:
-        return SERVE_INSTANT;
-    case ROUTE_SHORT:
-        return SERVE_SHORT;
-    case ROUTE_LONG:
-        break;
-    }
-    return SERVE_LONG;
-}
-
 static struct response *answer_at_once(void *context, const struct request *request)
 {
     struct worker *worker = context;
@@ -143,8 +129,8 @@ int worker_serve_fcgi(void *process_of_worker)
     const struct process *process = process_of_worker;
     struct worker worker = {.process = process,
                             .pipeline = pg_pipeline_new(process->conf.conninfo)};
-    const struct serve_callbacks callbacks = {sort, answer_at_once, send_pipeline, receive_pipeline,
-                                              &worker};
+    const struct serve_callbacks callbacks = {api_work, answer_at_once, send_pipeline,
+                                              receive_pipeline, &worker};
     struct serve *serve = serve_open(process->listen_fd, process->handover,
                                      process->settings.names.version_variable, &process->conf.log);
     bool ok = false;

@@ -131,15 +131,14 @@ static bool any_lane_is_free(const struct serve *serve)
     return serve->n_free > (serve->n_lanes > RESERVED_LANES ? RESERVED_LANES : 0);
 }
 
-static enum serve_work work_of(struct serve_connection *connection)
+static enum request_work work_of(struct serve_connection *connection)
 {
     const struct serve_callbacks *callbacks = connection->serve->callbacks;
     const struct serve_intake *intake = &connection->peer.intake;
 
     if (!connection->is_sorted) {
-        connection->work =
-            callbacks->sort(callbacks->context, serve_intake_find(intake, "REQUEST_METHOD"),
-                            serve_intake_find(intake, "PATH_INFO"));
+        connection->work = callbacks->sort(serve_intake_find(intake, "REQUEST_METHOD"),
+                                           serve_intake_find(intake, "PATH_INFO"));
         connection->is_sorted = true;
     }
     return connection->work;
@@ -149,7 +148,7 @@ static enum serve_work work_of(struct serve_connection *connection)
  * short. */
 static struct serve_connection *next_in_line(const struct serve *serve)
 {
-    enum serve_work least = serve->n_free > 0 ? SERVE_SHORT : SERVE_INSTANT;
+    enum request_work least = serve->n_free > 0 ? REQUEST_SHORT : REQUEST_INSTANT;
 
     if (serve->n_line == 0)
         return NULL;
@@ -203,7 +202,7 @@ void serve_lanes_start(struct serve *serve)
     struct serve_connection *next;
 
     while ((next = next_request(serve))) {
-        if (!any_lane_is_free(serve) && next->work == SERVE_INSTANT) {
+        if (!any_lane_is_free(serve) && next->work == REQUEST_INSTANT) {
             serve_connection_answer_at_once(next);
         } else {
             serve_connection_leave_line(next);

@@ -44,7 +44,7 @@ struct serve_connection {
     uint32_t serial;
     bool is_watched; /* epoll knows it */
     bool is_sorted;  /* work is known */
-    enum serve_work work;
+    enum request_work work;
     uint32_t payer;   /* of its answer */
     size_t charged;   /* bytes of memory that its answer takes */
     int64_t since_ms; /* when its state began */

@@ -20,6 +20,13 @@ enum body_state {
     BODY_TOO_LARGE /* past REQUEST_BODY_MAX; it was not kept */
 };
 
+/* How long a request may keep a lane. */
+enum request_work {
+    REQUEST_LONG,   /* it may wait in the database for others */
+    REQUEST_SHORT,  /* it reads one row by its key */
+    REQUEST_INSTANT /* it needs neither the database nor a lane */
+};
+
 /* All strings are C strings, and belong to whoever made the request.  "" stands for what was not
  * sent; but a condition or an Idempotency-Key that was sent empty is not one that was not sent,
  * which is NULL. */

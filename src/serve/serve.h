@@ -14,21 +14,14 @@ struct serve;
 /* Returns whether the process was started as a CGI program: descriptor 0 is no listening socket. */
 bool serve_is_cgi(void);
 
-/* How long a request may keep a lane, the longest first. */
-enum serve_work {
-    SERVE_LONG,   /* it may wait in the database for others */
-    SERVE_SHORT,  /* it reads a row by its key */
-    SERVE_INSTANT /* it waits for nothing, and needs no lane */
-};
-
 /* Answers a request, which lasts until it returns; the answer lasts until the next call.  Of its
  * memory, what is too much to keep is given back meanwhile. */
 typedef struct response *serve_answerer(void *context, const struct request *request);
 
 /* What the loop calls.  All of it must outlive serve_run(). */
 struct serve_callbacks {
-    /* Says what work a request is, before it is read as a whole. */
-    enum serve_work (*sort)(void *context, struct text method, struct text path);
+    /* Returns how long a request may keep a lane.  Neither text ends with a NUL. */
+    enum request_work (*sort)(struct text method, struct text path);
     /* Answers instant requests, and refuses others.  It must not wait. */
     serve_answerer *answer_at_once;
     /* Called each time that all lanes have done what they can without waiting. */

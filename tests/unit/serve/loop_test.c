@@ -77,13 +77,12 @@ static struct response *answer_at_once(void *context, const struct request *requ
     return &worker->at_once;
 }
 
-static enum serve_work sort(void *context, struct text method, struct text path)
+static enum request_work sort(struct text method, struct text path)
 {
-    (void)context;
     ck_assert_uint_eq(method.len, 3);
     if (path.len > 6 && memcmp(path.s, "/short", 6) == 0)
-        return SERVE_SHORT;
-    return path.len == 8 && memcmp(path.s, "/instant", 8) == 0 ? SERVE_INSTANT : SERVE_LONG;
+        return REQUEST_SHORT;
+    return path.len == 8 && memcmp(path.s, "/instant", 8) == 0 ? REQUEST_INSTANT : REQUEST_LONG;
 }
 
 /* Ends the loop when all is answered, or when nothing comes for long. */
