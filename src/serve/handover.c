@@ -9,9 +9,6 @@
 
 #include "serve/loop.h"
 
-/* Bytes of a message; what the kernel lets wait on a socket, less its own share. */
-#define MESSAGE_MAX ((size_t)128 * 1024)
-
 struct head {
     int64_t since_ms; /* all workers have one steady clock */
     uint32_t params_len;
@@ -52,7 +49,8 @@ bool serve_handover_fits(const struct serve_connection *connection)
     const struct serve_peer *peer = &connection->peer;
 
     return !peer->said_more && !peer->intake.is_too_much &&
-           sizeof(struct head) + peer->intake.params.len + peer->intake.body.len <= MESSAGE_MAX;
+           sizeof(struct head) + peer->intake.params.len + peer->intake.body.len <=
+               SERVE_MESSAGE_MAX;
 }
 
 bool serve_handover_send(struct serve_connection *connection)
@@ -110,10 +108,10 @@ static bool read_message(const char *data, size_t len, struct serve_intake *inta
 }
 
 /* Returns false where there is no message. */
-static bool receive_one(struct serve *serve, struct buf *buf)
+static bool receive_one(struct serve *serve)
 {
     union control control;
-    struct iovec part = {buf->data, MESSAGE_MAX};
+    struct iovec part = {serve->offered, sizeof serve->offered};
     struct msghdr message = {.msg_iov = &part,
                              .msg_iovlen = 1,
                              .msg_control = control.bytes,
@@ -127,15 +125,15 @@ static bool receive_one(struct serve *serve, struct buf *buf)
 
     if (n < 0)
         return errno == EINTR;
-    buf->len = (size_t)n; /* for wiping it */
     fd = passed_fd(&message);
-    if (fd >= 0 && read_message(buf->data, (size_t)n, &intake, &since_ms)) {
+    if (fd >= 0 && read_message(serve->offered, (size_t)n, &intake, &since_ms)) {
         serve_connection_take_over(serve, fd, &intake, since_ms);
     } else {
         log_event(serve->log, LOG_LEVEL_WARNING, "connection dropped", pairs);
         if (fd >= 0)
             close(fd);
     }
+    explicit_bzero(serve->offered, (size_t)n); /* a body may hold a secret */
     serve_intake_clear(&intake);
     return true;
 }
@@ -152,12 +150,8 @@ static bool can_take_descriptor(const struct serve *serve)
 
 bool serve_handover_receive(struct serve *serve)
 {
-    struct buf buf = {0};
-
-    if (!serve_connection_has_place(serve) || !can_take_descriptor(serve) ||
-        !buf_room(&buf, MESSAGE_MAX))
+    if (!serve_connection_has_place(serve) || !can_take_descriptor(serve))
         return false;
-    serve->is_offered = receive_one(serve, &buf);
-    buf_free(&buf);
+    serve->is_offered = receive_one(serve);
     return serve->is_offered;
 }

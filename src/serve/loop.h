@@ -19,6 +19,10 @@
 /* Bytes of an answer that a buffer may keep for the next one. */
 #define SERVE_KEPT_ANSWER ((size_t)256 * 1024)
 
+/* Bytes of the largest request that workers hand over, with its head.  The kernel queues at most
+ * some 200 KiB on a socket. */
+#define SERVE_MESSAGE_MAX ((size_t)128 * 1024)
+
 /* Event targets.  Connections and lanes add a serial number: one turn's events may hold one for a
  * connection that another of them has just replaced. */
 #define SERVE_EVENT_FIRST_LANE UINT32_C(0x10000)
@@ -103,6 +107,7 @@ struct serve {
     size_t n_line;
     size_t answers_held; /* the sum of all that is charged */
     struct serve_chunk chunk;
+    char offered[SERVE_MESSAGE_MAX]; /* for a request from the handover */
 };
 
 /* ---- loop.c ---- */
