@@ -20,6 +20,9 @@
  * turn comes sooner. */
 #define OFFER_MS 50
 
+/* A lane whose descriptor epoll does not take looks at it this often. */
+#define LOOK_MS 10
+
 /* ---- a lane's own waiting ---- */
 
 static void run_lane(void *context)
@@ -29,8 +32,32 @@ static void run_lane(void *context)
     lane->response = lane->answerer(lane->context, &lane->request);
 }
 
-/* The wait of the answerer in a lane.  poll()'s events are epoll's. */
-static bool pause_lane(void *context, int fd, short events, int64_t deadline_ms)
+/* Returns whether the wait ended before the deadline. */
+static bool pause_until(struct serve_lane *lane, int64_t deadline_ms)
+{
+    lane->deadline_ms = deadline_ms;
+    lane->state = SERVE_LANE_PAUSED;
+    serve_fiber_pause(lane->fiber);
+    return lane->is_in_time;
+}
+
+/* The kernel has no memory for one more watched descriptor: look at it now and then, and let other
+ * lanes go on. */
+static bool wait_unwatched(struct serve_lane *lane, int fd, short events, int64_t deadline_ms)
+{
+    while (!wait_alone.until(NULL, fd, events, 0)) {
+        int64_t now_ms = clock_steady_ms();
+
+        if (now_ms >= deadline_ms)
+            return false;
+        if (pause_until(lane, clock_earlier(deadline_ms, now_ms + LOOK_MS)))
+            return true; /* it was woken */
+    }
+    return true;
+}
+
+/* The wait that an answerer uses.  poll()'s events are epoll's. */
+static bool wait_in_lane(void *context, int fd, short events, int64_t deadline_ms)
 {
     struct serve_lane *lane = context;
     uint32_t id = SERVE_EVENT_FIRST_LANE + (uint32_t)(lane - lane->serve->lanes);
@@ -38,11 +65,8 @@ static bool pause_lane(void *context, int fd, short events, int64_t deadline_ms)
     lane->serial++;
     if (fd >= 0 &&
         !serve_watch_anew(lane->serve, fd, (uint32_t)events | EPOLLONESHOT, id, lane->serial))
-        return wait_alone.until(NULL, fd, events, deadline_ms);
-    lane->deadline_ms = deadline_ms;
-    lane->state = SERVE_LANE_PAUSED;
-    serve_fiber_pause(lane->fiber);
-    return lane->is_in_time;
+        return wait_unwatched(lane, fd, events, deadline_ms);
+    return pause_until(lane, deadline_ms);
 }
 
 static void wake_lane(void *context)
@@ -70,7 +94,7 @@ bool serve_add_lane(struct serve *serve, serve_answerer *answerer, void *context
     lane->fiber = serve_fiber_new(run_lane, lane);
     if (!lane->fiber)
         return false;
-    *wait = (struct wait){pause_lane, wake_lane, watch_shared, lane};
+    *wait = (struct wait){wait_in_lane, wake_lane, watch_shared, lane};
     serve->n_lanes++;
     serve->free_lanes[serve->n_free++] = lane;
     return true;
