@@ -70,7 +70,6 @@ bool serve_handover_send(struct serve_connection *connection)
     head.keep = peer->intake.keep;
     if (!send_message(serve->handover[0], peer->fd, parts, sizeof parts / sizeof parts[0]))
         return false;
-    serve_connection_leave_line(connection);
     serve_connection_forget(connection);
     serve->is_offered = true;
     return true;

@@ -5,38 +5,63 @@
 #include "base/clock.h"
 #include "serve/loop.h"
 
-/* Long work leaves one lane to others. */
+/* Long work leaves one lane free for shorter work. */
 #define RESERVED_LANES 1
 
-/* When no lane has become free for this long, the lanes are stuck rather than busy: connections are
- * accepted nevertheless, since what they ask for may be short. */
+/* If no lane has become free for this long, the lanes are stuck rather than busy.  The worker then
+ * accepts connections nevertheless: their requests may be short. */
 #define STUCK_MS 10
 
-/* While they are busy, one connection is accepted for each time of this length, since kept ones
+/* While lanes are busy, the worker accepts one connection in this time.  Otherwise kept connections
  * could keep the lanes busy for ever. */
 #define ACCEPT_MS 10
 
-/* A request that has waited for this long is offered to other workers.  Under load, a request's
- * turn comes sooner. */
+/* A request that has waited for this long is offered to other workers.  Under load, a request gets
+ * a lane sooner. */
 #define OFFER_MS 50
 
 /* A lane whose descriptor epoll does not take looks at it this often. */
 #define LOOK_MS 10
 
-/* ---- a lane's own waiting ---- */
+/* ---- states ---- */
+
+#define TO(state) (1U << SERVE_LANE_##state)
+
+/* The states that may follow each state. */
+static const unsigned next_states[SERVE_LANE_N_STATES] = {
+    [SERVE_LANE_FREE] = TO(RUNNING),
+    [SERVE_LANE_RUNNING] = TO(PAUSED) | TO(DONE),
+    [SERVE_LANE_PAUSED] = TO(RUNNING) | TO(WOKEN),
+    [SERVE_LANE_WOKEN] = TO(RUNNING),
+    [SERVE_LANE_DONE] = TO(FREE),
+};
+
+bool serve_lane_may_move(enum serve_lane_state from, enum serve_lane_state to)
+{
+    return next_states[from] >> to & 1;
+}
+
+void serve_lane_move(struct serve_lane *lane, enum serve_lane_state to)
+{
+    lane->serve->n_wrong_moves += !serve_lane_may_move(lane->state, to);
+    lane->state = to;
+}
+
+/* ---- waiting in a lane ---- */
 
 static void run_lane(void *context)
 {
     struct serve_lane *lane = context;
 
     lane->response = lane->answerer(lane->context, &lane->request);
+    serve_lane_move(lane, SERVE_LANE_DONE);
 }
 
 /* Returns whether the wait ended before the deadline. */
 static bool pause_until(struct serve_lane *lane, int64_t deadline_ms)
 {
     lane->deadline_ms = deadline_ms;
-    lane->state = SERVE_LANE_PAUSED;
+    serve_lane_move(lane, SERVE_LANE_PAUSED);
     serve_fiber_pause(lane->fiber);
     return lane->is_in_time;
 }
@@ -74,7 +99,7 @@ static void wake_lane(void *context)
     struct serve_lane *lane = context;
 
     if (lane->state == SERVE_LANE_PAUSED)
-        lane->state = SERVE_LANE_WOKEN;
+        serve_lane_move(lane, SERVE_LANE_WOKEN);
 }
 
 static bool watch_shared(void *context, int fd)
@@ -100,20 +125,24 @@ bool serve_add_lane(struct serve *serve, serve_answerer *answerer, void *context
     return true;
 }
 
-static void resume(struct serve_lane *lane, bool is_in_time)
+static void end_request(struct serve_lane *lane)
 {
     struct serve *serve = lane->serve;
 
-    lane->state = SERVE_LANE_RUNNING;
-    lane->is_in_time = is_in_time;
-    serve_fiber_resume(lane->fiber);
-    if (!lane->response)
-        return;
     serve_connection_answer(lane->connection, lane->response);
     lane->connection = NULL;
-    lane->state = SERVE_LANE_FREE;
+    serve_lane_move(lane, SERVE_LANE_FREE);
     serve->free_lanes[serve->n_free++] = lane;
     serve->freed_ms = clock_steady_ms();
+}
+
+static void resume(struct serve_lane *lane, bool is_in_time)
+{
+    serve_lane_move(lane, SERVE_LANE_RUNNING);
+    lane->is_in_time = is_in_time;
+    serve_fiber_resume(lane->fiber);
+    if (lane->state == SERVE_LANE_DONE)
+        end_request(lane);
 }
 
 void serve_lane_attend(struct serve_lane *lane, uint32_t serial)
@@ -168,34 +197,46 @@ static enum request_work work_of(struct serve_connection *connection)
     return connection->work;
 }
 
-/* Returns the first that can be worked on now, or NULL.  Work is looked at only where lanes are
- * short. */
+/* Returns whether such a request can be started while no lane is free for any work. */
+static bool passes_others(const struct serve *serve, enum request_work work)
+{
+    switch (work) {
+    case REQUEST_INSTANT:
+        return true;
+    case REQUEST_SHORT:
+        return serve->n_free > 0;
+    case REQUEST_LONG:
+        break;
+    }
+    return false;
+}
+
+/* Returns the first request that can be started now, or NULL.  Requests are sorted only while lanes
+ * are short. */
 static struct serve_connection *next_in_line(const struct serve *serve)
 {
-    enum request_work least = serve->n_free > 0 ? REQUEST_SHORT : REQUEST_INSTANT;
-
     if (serve->n_line == 0)
         return NULL;
     if (any_lane_is_free(serve))
         return serve->line[0];
     for (size_t i = 0; i < serve->n_line; i++) {
-        if (work_of(serve->line[i]) >= least)
+        if (passes_others(serve, work_of(serve->line[i])))
             return serve->line[i];
     }
     return NULL;
 }
 
-static void start(struct serve *serve, struct serve_connection *connection)
+static void start_request(struct serve *serve, struct serve_connection *connection)
 {
     struct serve_lane *lane = serve->free_lanes[--serve->n_free];
 
+    serve_connection_move(connection, SERVE_CONNECTION_WORKING);
     lane->connection = connection;
-    lane->response = NULL;
     serve_connection_request(connection, &lane->request);
     resume(lane, true);
 }
 
-/* A request that cannot be sent waits here. */
+/* A request that cannot be handed over stays in the line. */
 static void offer_late(struct serve *serve)
 {
     int64_t now_ms = clock_steady_ms();
@@ -209,8 +250,8 @@ static void offer_late(struct serve *serve)
     }
 }
 
-/* Returns the next request to work on, or NULL.  What was offered has waited for longer than most
- * of the line, so it comes into the line first; what is overdue is answered on the way. */
+/* Returns the next request to start, or NULL.  Offered requests have waited longer than most of the
+ * line, so they join the line first; overdue ones get 503 and do not join it. */
 static struct serve_connection *next_request(struct serve *serve)
 {
     size_t n_line = serve->n_line;
@@ -229,8 +270,7 @@ void serve_lanes_start(struct serve *serve)
         if (!any_lane_is_free(serve) && next->work == REQUEST_INSTANT) {
             serve_connection_answer_at_once(next);
         } else {
-            serve_connection_leave_line(next);
-            start(serve, next);
+            start_request(serve, next);
         }
     }
     if (serve->n_line > 0 && serve->handover[0] >= 0)
@@ -242,7 +282,7 @@ bool serve_lanes_are_idle(const struct serve *serve)
     return serve->n_free == serve->n_lanes && serve->n_line == 0;
 }
 
-/* Returns when a connection may be accepted although no lane is free for any work. */
+/* Returns when this worker accepts a connection although no lane is free for any work. */
 static int64_t accept_at_ms(const struct serve *serve)
 {
     return clock_earlier(serve->freed_ms + STUCK_MS, serve->accepted_ms + ACCEPT_MS);
@@ -258,8 +298,8 @@ static int earlier_ms(int wait_ms, int other_ms)
     return other_ms < wait_ms ? other_ms : wait_ms;
 }
 
-/* Returns the milliseconds until the oldest request is offered; those that were not taken up are
- * offered again after a while. */
+/* Returns the milliseconds until the oldest request is offered.  A request that could not be
+ * offered is tried again after OFFER_MS. */
 static int offer_left_ms(const struct serve *serve)
 {
     int left_ms = clock_left_ms(serve->line[0]->since_ms + OFFER_MS);

@@ -46,6 +46,11 @@ bool serve_watch(const struct serve *serve, int how, int fd, uint32_t events, ui
     return epoll_ctl(serve->epoll_fd, how, fd, &event) == 0;
 }
 
+void serve_unwatch(const struct serve *serve, int fd)
+{
+    (void)epoll_ctl(serve->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+}
+
 bool serve_watch_anew(const struct serve *serve, int fd, uint32_t events, uint32_t id,
                       uint32_t serial)
 {
@@ -58,10 +63,12 @@ bool serve_watch_anew(const struct serve *serve, int fd, uint32_t events, uint32
 /* EPOLLEXCLUSIVE: one connection wakes one of the workers that share the socket. */
 static void listen_only_if(struct serve *serve, bool wanted)
 {
-    if (wanted != serve->is_listening &&
-        serve_watch(serve, wanted ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, serve->listen_fd,
-                    EPOLLIN | EPOLLEXCLUSIVE, SERVE_EVENT_LISTENER, 0))
-        serve->is_listening = wanted;
+    if (wanted == serve->is_listening)
+        return;
+    if (!wanted)
+        serve_unwatch(serve, serve->listen_fd);
+    serve->is_listening = wanted && serve_watch(serve, EPOLL_CTL_ADD, serve->listen_fd,
+                                                EPOLLIN | EPOLLEXCLUSIVE, SERVE_EVENT_LISTENER, 0);
 }
 
 /* EPOLLET: a worker is told once of each message, whether it can take it or not. */
@@ -133,7 +140,8 @@ void serve_close(struct serve *serve)
 
 static bool any_moves(const struct serve *serve)
 {
-    return serve->n_in[SERVE_CONNECTION_READING] > 0 || serve->n_in[SERVE_CONNECTION_SENDING] > 0;
+    return serve->n_in[SERVE_CONNECTION_NEW] > 0 || serve->n_in[SERVE_CONNECTION_READING] > 0 ||
+           serve->n_in[SERVE_CONNECTION_SENDING] > 0;
 }
 
 static bool is_done(const struct serve *serve)

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "base/log.h"
+#include "base/must_check.h"
 #include "base/wait.h"
 #include "serve/request.h"
 

@@ -33,7 +33,10 @@ Suite *pg_value_suite(void);
 
 /* serve */
 Suite *serve_cgi_suite(void);
+Suite *serve_connection_suite(void);
 Suite *serve_fiber_suite(void);
+Suite *serve_handover_suite(void);
+Suite *serve_lane_suite(void);
 Suite *serve_loop_suite(void);
 Suite *serve_record_suite(void);
 

@@ -5,8 +5,11 @@
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/error.h"
+#include "serve/faults.h"
 #include "suites.h"
 
 #define VERSION_VARIABLE "HTTP_SERVICE_VERSION"
@@ -317,12 +320,108 @@ START_TEST(answer_of_nothing)
 }
 END_TEST
 
+/* ---- the program ---- */
+
+/* A file in memory takes the place of that descriptor.  Returns it. */
+static int replace(int fd, size_t len)
+{
+    int file = memfd_create("cgi-test", MFD_CLOEXEC);
+
+    ck_assert_int_eq(ftruncate(file, (off_t)len), 0);
+    ck_assert_int_eq(dup2(file, fd), fd);
+    return file;
+}
+
+/* Reads a request with so many bytes on descriptor 0.  Returns how many of them were read. */
+static off_t read_program(size_t len, const char *const *variables, bool expected)
+{
+    int input = replace(STDIN_FILENO, len);
+    char **usual = environ;
+    struct buf body = {0};
+    bool is_read;
+    off_t used;
+
+    environ = (char **)(uintptr_t)variables;
+    is_read = serve_cgi_read(&request, &body, VERSION_VARIABLE);
+    environ = usual;
+    ck_assert_int_eq(is_read, expected);
+    used = lseek(input, 0, SEEK_CUR);
+    buf_free(&body);
+    close(input);
+    return used;
+}
+
+#define READ_PROGRAM(len, ...)                                                                     \
+    read_program(len, (const char *const[]){"REQUEST_METHOD=PUT", __VA_ARGS__, NULL}, true)
+
+/* A program reads no byte past the announced length, and only so much of what is too large. */
+START_TEST(program_reads_a_body)
+{
+    const off_t most = REQUEST_BODY_MAX + 1 + SERVE_CGI_DRAIN_MAX;
+
+    ck_assert_int_eq(READ_PROGRAM(9, "CONTENT_LENGTH=5"), 5);
+    ck_assert(request.body_state == BODY_WHOLE && request.body.len == 5);
+    ck_assert_int_eq(READ_PROGRAM(4, "CONTENT_LENGTH=5"), 4);
+    ck_assert_int_eq(request.body_state, BODY_CUT);
+    ck_assert_int_eq(READ_PROGRAM(9, "PATH_INFO=/"), 0);
+    ck_assert(request.body_state == BODY_WHOLE && request.body.len == 0);
+    ck_assert_int_eq(READ_PROGRAM(9, "HTTP_TRANSFER_ENCODING=chunked"), 9);
+    ck_assert(request.body_state == BODY_WHOLE && request.body.len == 9);
+    ck_assert_int_eq(READ_PROGRAM(100000, "CONTENT_LENGTH=100000"), 100000);
+    ck_assert_int_eq(request.body_state, BODY_TOO_LARGE);
+    ck_assert_int_eq(READ_PROGRAM(3000000, "CONTENT_LENGTH=3000000"), most);
+    ck_assert_int_eq(request.body_state, BODY_TOO_LARGE);
+    ck_assert_int_eq(READ_PROGRAM(100000, "HTTP_TRANSFER_ENCODING=chunked"), 100000);
+    ck_assert_int_eq(request.body_state, BODY_TOO_LARGE);
+}
+END_TEST
+
+START_TEST(program_has_no_request)
+{
+    const char *const none[] = {"PATH=/bin", NULL};
+    const char *const some[] = {"REQUEST_METHOD=PUT", "CONTENT_LENGTH=60000", NULL};
+
+    ck_assert_int_eq(read_program(5, none, false), 0);
+    faults.n_malloc = 1;
+    faults.least = 60000;
+    ck_assert_int_eq(read_program(60000, some, false), 0);
+}
+END_TEST
+
+START_TEST(program_answers)
+{
+    struct response response = {.status = 200};
+    int output = dup(STDOUT_FILENO);
+    int file = replace(STDOUT_FILENO, 0);
+    char written[100] = "";
+
+    buf_puts(&response.body, "{}");
+    faults.interrupt_write = true;
+    ck_assert(serve_cgi_answer(&response));
+    ck_assert_int_eq(pread(file, written, sizeof written - 1, 0), 39);
+    ck_assert_str_eq(written, "Status: 200 OK\r\nContent-Length: 2\r\n\r\n{}");
+    memset(buf_room(&response.body, 5000), 'x', 5000);
+    response.body.len += 5000;
+    faults.n_malloc = 1;
+    faults.least = 5000;
+    ck_assert(!serve_cgi_answer(&response));
+    ck_assert_int_eq(faults.n_malloc, 0);
+    close(STDOUT_FILENO);
+    ck_assert(!serve_cgi_answer(&response));
+    dup2(output, STDOUT_FILENO);
+    close(output);
+    close(file);
+    buf_free(&response.body);
+}
+END_TEST
+
 Suite *serve_cgi_suite(void)
 {
     Suite *suite = suite_create("serve/cgi");
     TCase *variables = tcase_create("variables");
     TCase *bodies = tcase_create("bodies");
     TCase *output = tcase_create("answers");
+    TCase *program = tcase_create("program");
 
     tcase_add_test(variables, no_variables);
     tcase_add_test(variables, every_variable);
@@ -339,6 +438,11 @@ Suite *serve_cgi_suite(void)
     tcase_add_test(output, answer_of_nothing);
     suite_add_tcase(suite, variables);
     suite_add_tcase(suite, bodies);
+    tcase_add_checked_fixture(program, faults_clear, faults_clear);
+    tcase_add_test(program, program_reads_a_body);
+    tcase_add_test(program, program_has_no_request);
+    tcase_add_test(program, program_answers);
     suite_add_tcase(suite, output);
+    suite_add_tcase(suite, program);
     return suite;
 }

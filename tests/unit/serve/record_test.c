@@ -153,6 +153,48 @@ START_TEST(wrong_variables)
 }
 END_TEST
 
+#define BEGIN "\1\1\0\1\0\10\0\0\0\1\0\0\0\0\0\0"
+
+START_TEST(wrong_records)
+{
+    static const struct {
+        const char *bytes;
+        size_t len;
+        const char *cause;
+    } cases[] = {
+        {"\2\1\0\1\0\10\0\0", 8, "FastCGI"},
+        {"\1\4\0\1\0\10\0\0", 8, "out of place"}, /* variables before the begin */
+        {"\1\1\0\0\0\10\0\0", 8, "out of place"}, /* the number 0 is for management */
+        {"\1\1\0\1\0\7\0\0", 8, "out of place"},  /* a begin has eight bytes */
+        {"\1\1\0\1\0\10\0\0\0\2\0\0\0\0\0\0", 16, "role"},
+        {BEGIN "\1\2\0\1\0\0\0\0", 24, "gave"},
+        {BEGIN "\1\4\0\2\0\0\0\0", 24, "second request"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        clear();
+        buf_add(&wire, cases[i].bytes, cases[i].len);
+        ck_assert_int_eq(take(), SERVE_BROKEN);
+        ck_assert_msg(strstr(intake.cause, cases[i].cause), "%s: %s", cases[i].cause, intake.cause);
+    }
+    clear();
+}
+END_TEST
+
+/* Padding is passed over. */
+START_TEST(padded_records)
+{
+    static const char rest[] = "\1\4\0\1\0\4\3\0\1\1Aaxxx\1\4\0\1\0\0\2\0xx\1\5\0\1\0\0\0\0";
+
+    clear();
+    buf_add(&wire, BEGIN, sizeof BEGIN - 1);
+    buf_add(&wire, rest, sizeof rest - 1);
+    ck_assert_msg(take() == SERVE_WHOLE, "%s", intake.cause);
+    ck_assert_uint_eq(intake.params.len, 4);
+    clear();
+}
+END_TEST
+
 START_TEST(frames)
 {
     static const size_t lens[] = {0, 1, 65528, 65529, 3 * 65528, 3 * 65528 + 1};
@@ -245,6 +287,8 @@ Suite *serve_record_suite(void)
     tcase_add_test(tcase, bodies);
     tcase_add_test(tcase, variables);
     tcase_add_test(tcase, wrong_variables);
+    tcase_add_test(tcase, wrong_records);
+    tcase_add_test(tcase, padded_records);
     tcase_add_test(tcase, frames);
     tcase_add_test(tcase, variables_are_seen);
     tcase_add_test(tcase, requests_are_refilled);
