@@ -52,7 +52,7 @@ static const char usage[] =
     "  -h, --help              print this\n"
     "  -V, --version           print the version\n";
 
-static bool read_number(const char *s, int base, long most, long *out)
+static bool read_option_number(const char *s, int base, long most, long *out)
 {
     char *end;
 
@@ -62,7 +62,7 @@ static bool read_number(const char *s, int base, long most, long *out)
 }
 
 /* Returns -1 to go on, or the status to exit with. */
-static int read_options(int argc, char **argv, struct options *options)
+static int parse_options(int argc, char **argv, struct options *options)
 {
     static const struct option known[] = {{"conf", required_argument, NULL, 'c'},
                                           {"listen", required_argument, NULL, 'l'},
@@ -92,14 +92,14 @@ static int read_options(int argc, char **argv, struct options *options)
             options->socket_path = optarg + 5;
             break;
         case 'm':
-            if (!read_number(optarg, 8, 0777, &number)) {
+            if (!read_option_number(optarg, 8, 0777, &number)) {
                 fprintf(stderr, "adit.fcgi: --mode takes an octal mode such as 0660\n");
                 return EXIT_USAGE;
             }
             options->socket_mode = (mode_t)number;
             break;
         case 'w':
-            if (!read_number(optarg, 10, WORKERS_MAX, &number) || number == 0) {
+            if (!read_option_number(optarg, 10, WORKERS_MAX, &number) || number == 0) {
                 fprintf(stderr, "adit.fcgi: --workers takes 1 to %d\n", WORKERS_MAX);
                 return EXIT_USAGE;
             }
@@ -144,7 +144,7 @@ static void set_signals(void)
 
 /* ---- running ---- */
 
-static int serve(struct process *process, const struct options *options, int n_default)
+static int run_workers(struct process *process, const struct options *options, int n_default)
 {
     int n_workers = options->n_workers ? options->n_workers : n_default;
     int status = EXIT_FAILURE;
@@ -174,7 +174,7 @@ static int default_workers(void)
 
 /* What can keep it from answering has been looked at when systemd is told that it is ready: a start
  * that fails is then a start that failed, and not a service that ends a moment later. */
-static int run(struct process *process, const struct options *options)
+static int run_responder(struct process *process, const struct options *options)
 {
     const struct log *log = &process->conf.log;
     char reason[64];
@@ -199,7 +199,8 @@ static int run(struct process *process, const struct options *options)
         return EXIT_FAILURE;
     if (!systemd_notify("READY=1"))
         process_fault(log, "NOTIFY_SOCKET", "cannot tell systemd that all is ready");
-    return serve(process, options, passed >= 0 || options->socket_path ? default_workers() : 1);
+    return run_workers(process, options,
+                       passed >= 0 || options->socket_path ? default_workers() : 1);
 }
 
 /* A core would hold keys and client secrets.  Less than a page makes no file, and exactly one byte
@@ -216,13 +217,14 @@ int main(int argc, char **argv)
 {
     struct options options = {.socket_mode = 0660};
     struct process process = {.listen_fd = STDIN_FILENO, .handover = {-1, -1}};
-    int status = read_options(argc, argv, &options);
+    int status = parse_options(argc, argv, &options);
 
     if (status >= 0)
         return status;
     set_signals();
     forbid_cores();
-    status = process_open(&process, options.conf_path) ? run(&process, &options) : EXIT_FAILURE;
+    status = process_open(&process, options.conf_path) ? run_responder(&process, &options)
+                                                       : EXIT_FAILURE;
     process_close(&process);
     return status;
 }

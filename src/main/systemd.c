@@ -15,7 +15,7 @@
 #define LISTEN_FDS_START 3
 
 /* Returns a variable that holds a decimal number, or -1. */
-static long read_number(const char *name)
+static long read_variable(const char *name)
 {
     const char *text = getenv(name);
     char *end;
@@ -38,8 +38,8 @@ static bool is_listening(int fd)
 
 bool systemd_listen_fd(int *fd, char *reason, size_t size)
 {
-    bool is_ours = read_number("LISTEN_PID") == (long)getpid();
-    long n = is_ours ? read_number("LISTEN_FDS") : 0;
+    bool is_ours = read_variable("LISTEN_PID") == (long)getpid();
+    long n = is_ours ? read_variable("LISTEN_FDS") : 0;
 
     unsetenv("LISTEN_PID");
     unsetenv("LISTEN_FDS");

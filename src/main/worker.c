@@ -47,7 +47,7 @@ static void answerer_close(struct answerer *answerer)
     buf_free(&answerer->response.body);
 }
 
-static struct response *answer(void *context, const struct request *request)
+static struct response *answer_in_lane(void *context, const struct request *request)
 {
     struct answerer *answerer = context;
 
@@ -109,7 +109,7 @@ static bool worker_open(struct worker *worker, struct serve *serve)
         struct answerer *answerer = &worker->answerers[i];
 
         answerer->process = process;
-        if (!serve_add_lane(serve, answer, answerer, &answerer->wait) ||
+        if (!serve_add_lane(serve, answer_in_lane, answerer, &answerer->wait) ||
             !answerer_open(answerer, worker->pipeline))
             return false;
     }
@@ -162,7 +162,7 @@ int worker_serve_cgi(const struct process *process)
     alarm(CGI_TIMEOUT_S);
     confined_enter(&process->conf);
     if (ok && serve_cgi_read(&request, &body, process->settings.names.version_variable)) {
-        ok = serve_cgi_answer(answer(&answerer, &request));
+        ok = serve_cgi_answer(answer_in_lane(&answerer, &request));
     } else if (ok) {
         ok = process_cannot_start(
             &process->conf.log, "descriptor 0 is no listening socket, and there is no CGI request");

@@ -63,7 +63,7 @@ void serve_cgi_see(void *reader, struct text name, const char *value)
     }
 }
 
-static bool read_length(const char *s, uint64_t *length)
+static bool read_content_length(const char *s, uint64_t *length)
 {
     char *end;
 
@@ -87,7 +87,7 @@ void serve_cgi_end(const struct serve_cgi_reader *reader, struct serve_cgi_annou
     else
         request->scheme = "http";
     *announced = (struct serve_cgi_announced){.is_chunked = reader->transfer_encoding[0] != '\0'};
-    announced->is_given = read_length(reader->content_length, &announced->length);
+    announced->is_given = read_content_length(reader->content_length, &announced->length);
 }
 
 void serve_cgi_read_variables(char *const *variables, const char *version_variable,

@@ -19,7 +19,7 @@ struct serve_fiber {
 };
 
 /* makecontext() hands over ints only: a pointer comes in two halves. */
-static void start(unsigned high, unsigned low)
+static void fiber_main(unsigned high, unsigned low)
 {
     struct serve_fiber *fiber = (struct serve_fiber *)(((uintptr_t)high << 16 << 16) | low);
 
@@ -64,7 +64,7 @@ struct serve_fiber *serve_fiber_new(void (*run)(void *context), void *context)
         serve_fiber_free(fiber);
         return NULL;
     }
-    makecontext(&fiber->own, (void (*)(void))start, 2, (unsigned)(self >> 16 >> 16),
+    makecontext(&fiber->own, (void (*)(void))fiber_main, 2, (unsigned)(self >> 16 >> 16),
                 (unsigned)self);
     return fiber;
 }

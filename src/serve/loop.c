@@ -78,7 +78,7 @@ static bool watch_handover(const struct serve *serve)
                                                  EPOLLIN | EPOLLET, SERVE_EVENT_HANDOVER, 0);
 }
 
-static bool set_up(struct serve *serve)
+static bool open_events(struct serve *serve)
 {
     int flags = fcntl(serve->listen_fd, F_GETFL);
     sigset_t signals;
@@ -111,7 +111,7 @@ struct serve *serve_open(int listen_fd, const int handover[2], const char *versi
     for (size_t i = 0; i < SERVE_MAX_CONNECTIONS; i++)
         serve->connections[i] = (struct serve_connection){.peer.fd = -1, .serve = serve};
     serve->n_in[SERVE_CONNECTION_FREE] = SERVE_MAX_CONNECTIONS;
-    if (set_up(serve))
+    if (open_events(serve))
         return serve;
     serve_close(serve);
     return NULL;
@@ -144,7 +144,7 @@ static bool any_moves(const struct serve *serve)
            serve->n_in[SERVE_CONNECTION_SENDING] > 0;
 }
 
-static bool is_done(const struct serve *serve)
+static bool has_drained(const struct serve *serve)
 {
     return serve->is_stopping && serve_lanes_are_idle(serve) && !serve->is_offered &&
            (!any_moves(serve) || clock_left_ms(serve->drain_until_ms) == 0);
@@ -246,7 +246,7 @@ void serve_run(struct serve *serve, const struct serve_callbacks *callbacks)
     struct epoll_event events[MAX_EVENTS];
 
     serve->callbacks = callbacks;
-    while (!is_done(serve)) {
+    while (!has_drained(serve)) {
         int n;
 
         listen_only_if(serve, may_listen(serve));

@@ -61,7 +61,7 @@ static bool broken(struct serve_intake *intake, const char *cause)
 }
 
 /* Reads the length of a name or a value.  Returns false past the end. */
-static bool read_length(const unsigned char **at, size_t *left, size_t *len)
+static bool read_pair_length(const unsigned char **at, size_t *left, size_t *len)
 {
     const unsigned char *s = *at;
     size_t size = *left > 0 && s[0] >= 0x80 ? 4 : 1;
@@ -86,8 +86,8 @@ static bool check_params(struct serve_intake *intake)
         size_t name;
         size_t value;
 
-        if (!read_length(&at, &left, &name) || !read_length(&at, &left, &value) || name > left ||
-            value > left - name)
+        if (!read_pair_length(&at, &left, &name) || !read_pair_length(&at, &left, &value) ||
+            name > left || value > left - name)
             return broken(intake, "a variable's length is wrong");
         if (memchr(at, '\0', name + value))
             return broken(intake, "a variable holds a NUL");
@@ -138,7 +138,7 @@ static bool take_params(struct serve_intake *intake, const char *data, size_t le
 }
 
 /* One byte over the limit is kept, which tells that it was exceeded. */
-static bool take_body(struct serve_intake *intake, const char *data, size_t len)
+static bool take_stdin(struct serve_intake *intake, const char *data, size_t len)
 {
     size_t room = REQUEST_BODY_MAX + 1 - intake->body.len;
     size_t kept = len < room ? len : room;
@@ -158,7 +158,7 @@ static bool take_content(struct serve_intake *intake, const char *data, size_t l
     else if (intake->awaited == SERVE_RECORD_PARAMS)
         ok = take_params(intake, data, len);
     else
-        ok = take_body(intake, data, len);
+        ok = take_stdin(intake, data, len);
     intake->content_taken += len;
     return ok;
 }
@@ -237,7 +237,7 @@ void serve_intake_see(struct serve_intake *intake, serve_variable_seen *seen, vo
         struct text name;
         size_t value_len;
 
-        if (!read_length(&at, &left, &name.len) || !read_length(&at, &left, &value_len))
+        if (!read_pair_length(&at, &left, &name.len) || !read_pair_length(&at, &left, &value_len))
             return;
         *begin = '\0';
         name.s = (const char *)at;
@@ -258,7 +258,7 @@ struct text serve_intake_find(const struct serve_intake *intake, const char *nam
         size_t name_len;
         size_t value_len;
 
-        if (!read_length(&at, &left, &name_len) || !read_length(&at, &left, &value_len))
+        if (!read_pair_length(&at, &left, &name_len) || !read_pair_length(&at, &left, &value_len))
             break;
         if (name_len == wanted_len && memcmp(at, name, name_len) == 0)
             found = (struct text){(const char *)at + name_len, value_len};
@@ -275,7 +275,7 @@ enum serve_progress serve_intake_refill(struct serve_intake *intake, uint16_t id
     intake->keep = keep;
     intake->awaited = SERVE_RECORD_STDIN;
     return take_params(intake, params.s, params.len) && check_params(intake) &&
-                   take_body(intake, body.s, body.len)
+                   take_stdin(intake, body.s, body.len)
                ? SERVE_WHOLE
                : SERVE_BROKEN;
 }
