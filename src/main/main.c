@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* adit.fcgi: the program that answers requests. */
+/* adit.fcgi: options, sockets, workers. */
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
@@ -25,7 +25,7 @@ enum { EXIT_USAGE = 2 };
 
 struct options {
     const char *conf_path;
-    const char *socket_path; /* NULL: one that was passed */
+    const char *socket_path; /* NULL: a socket that was passed */
     int n_workers;           /* 0: the default */
     bool check_confinement;
     mode_t socket_mode;
@@ -128,8 +128,8 @@ static int parse_options(int argc, char **argv, struct options *options)
     return EXIT_USAGE;
 }
 
-/* SIGTERM stays blocked: a worker looks for it where it waits, so that it can cut no request and is
- * never lost. */
+/* SIGTERM stays blocked, and a worker's loop reads it from a signalfd: it interrupts no request,
+ * and none is lost. */
 static void set_signals(void)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN};
@@ -161,8 +161,8 @@ static int run_workers(struct process *process, const struct options *options, i
     return status;
 }
 
-/* Workers do not wait for the database, and need no more than the processors there are; a second
- * one goes on where one has died. */
+/* Workers do not wait for the database, so one for each processor is enough.  With two, one goes on
+ * while the other is replaced. */
 static int default_workers(void)
 {
     long n = sysconf(_SC_NPROCESSORS_ONLN);
@@ -172,8 +172,8 @@ static int default_workers(void)
     return n > DEFAULT_WORKERS_MOST ? DEFAULT_WORKERS_MOST : (int)n;
 }
 
-/* What can keep it from answering has been looked at when systemd is told that it is ready: a start
- * that fails is then a start that failed, and not a service that ends a moment later. */
+/* Tells systemd that it is ready only after everything that can fail: a failed start must not look
+ * like a service that ends a moment later. */
 static int run_responder(struct process *process, const struct options *options)
 {
     const struct log *log = &process->conf.log;
@@ -203,14 +203,14 @@ static int run_responder(struct process *process, const struct options *options)
                        passed >= 0 || options->socket_path ? default_workers() : 1);
 }
 
-/* A core would hold keys and client secrets.  Less than a page makes no file, and exactly one byte
- * keeps the kernel from handing it to a program as well (coredump_pipe() in Linux' fs/coredump.c).
+/* A core would hold keys and client secrets.  A limit below a page makes no file, and a limit of
+ * exactly 1 keeps the kernel from piping the core to a program (coredump_pipe() in fs/coredump.c).
  */
 static void forbid_cores(void)
 {
     struct rlimit limit = {.rlim_cur = 1, .rlim_max = 1};
 
-    setrlimit(RLIMIT_CORE, &limit); /* where it fails, it is 0 already: no file at least */
+    setrlimit(RLIMIT_CORE, &limit); /* it fails only if the limit is 0 already */
 }
 
 int main(int argc, char **argv)

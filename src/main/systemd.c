@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The two protocols of systemd's that a service takes part in: sd_listen_fds(3), sd_notify(3). */
+/* sd_listen_fds(3) and sd_notify(3), without libsystemd. */
 #include "main/systemd.h"
 
 #include <errno.h>
@@ -11,10 +11,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* The first descriptor that is passed. */
+/* The number of the first descriptor that systemd passes. */
 #define LISTEN_FDS_START 3
 
-/* Returns a variable that holds a decimal number, or -1. */
+/* Returns the number in an environment variable, or -1 if there is none. */
 static long read_variable(const char *name)
 {
     const char *text = getenv(name);
@@ -50,12 +50,12 @@ bool systemd_listen_fd(int *fd, char *reason, size_t size)
     if (n == 1 && is_listening(*fd) && fcntl(*fd, F_SETFD, FD_CLOEXEC) == 0)
         return true;
     snprintf(reason, size, "LISTEN_FDS: %s",
-             n == 1 ? "descriptor 3 is no listening socket"
-                    : "has to be 1, for one listening socket");
+             n == 1 ? "descriptor 3 is not a listening socket"
+                    : "must be 1, for one listening socket");
     return false;
 }
 
-/* The address is a path, or a name in the abstract namespace, which is written with an @. */
+/* The address is a path, or "@" and a name in the abstract namespace. */
 static bool send_to(const char *path, const char *state)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a worker does: it answers in lanes, each with a way to the database of its own. */
+/* A worker answers requests in lanes.  Each lane has its own access to the database. */
 #include "main/worker.h"
 
 #include <sched.h>
@@ -12,14 +12,14 @@
 #include "serve/cgi.h"
 #include "serve/serve.h"
 
-/* Requests that a worker works on at once, one of them a short read at least.  They share a session
- * in the database for short reads, and have one each for other work. */
+/* Requests that a worker answers at once; at least one of them is short.  Short reads share one
+ * database session.  For other work, each lane has a session of its own. */
 #define LANES 5
 
-/* A CGI program is one request's; it may not outlive it by much. */
+/* A CGI program answers one request, and ends after this time in any case. */
 #define CGI_TIMEOUT_S 30
 
-/* What works on one request at a time. */
+/* What it takes to answer one request at a time. */
 struct answerer {
     const struct process *process;
     struct wait wait;
@@ -57,9 +57,9 @@ static struct response *answer_in_lane(void *context, const struct request *requ
     return &answerer->response;
 }
 
-/* A worker that wakes up does not push aside whoever runs, which has more for it when its turn
- * comes: under load, that saves a sixth of its processor time.  A service that may not say so, or
- * ends for it, is started that way. */
+/* SCHED_BATCH: a worker that wakes up does not preempt PostgreSQL or the web server, which then
+ * have more work for it when its turn comes.  Under load, this saves a sixth of its processor time.
+ * A service whose filter forbids the call sets the policy itself. */
 static void let_others_finish(void)
 {
     const struct sched_param none = {.sched_priority = 0};
@@ -141,7 +141,7 @@ int worker_serve_fcgi(void *process_of_worker)
         process_cannot_start(&process->conf.log, "out of memory");
     } else {
         let_others_finish();
-        /* Before anything of a client's is read, and after all that it needs is open. */
+        /* Before it reads a client's first byte, and after it has opened what it needs. */
         confined_enter(&process->conf);
         serve_run(serve, &callbacks);
         ok = true;
@@ -165,7 +165,8 @@ int worker_serve_cgi(const struct process *process)
         ok = serve_cgi_answer(answer_in_lane(&answerer, &request));
     } else if (ok) {
         ok = process_cannot_start(
-            &process->conf.log, "descriptor 0 is no listening socket, and there is no CGI request");
+            &process->conf.log,
+            "descriptor 0 is not a listening socket, and there is no CGI request");
     }
     buf_free(&body);
     answerer_close(&answerer);

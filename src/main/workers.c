@@ -15,8 +15,8 @@
 
 #define STOP_TIMEOUT_MS 10000
 
-/* A worker that ends sooner than this had no chance; the next one gets a moment, so that a fault
- * that hits every start does not burn the processor. */
+/* A worker that ends within SHORT_LIFE_MS is replaced only after a pause: a fault that ends every
+ * worker must not waste the processor. */
 #define SHORT_LIFE_MS 100
 #define PAUSE_MS 50
 
@@ -46,7 +46,7 @@ static void log_worker(const struct workers *workers, enum log_level level, cons
     log_event(workers->log, level, event, pairs);
 }
 
-/* Returns false in the child, once it is done. */
+/* Returns false in the child, after run() has returned. */
 static bool start_child(struct workers *workers, struct child *child, int *status)
 {
     pid_t supervisor = getpid();

@@ -78,7 +78,7 @@ void serve_cgi_end(const struct serve_cgi_reader *reader, struct serve_cgi_annou
 {
     struct request *request = reader->request;
 
-    /* Apache's rewriting renames the header of the request that it came from. */
+    /* Apache's mod_rewrite renames the variables of the request that it redirects. */
     if (!request->authorization[0])
         request->authorization = reader->redirect_authorization;
     if (strcmp(reader->https, "on") == 0 || strcmp(reader->https, "1") == 0 ||
@@ -155,7 +155,7 @@ static const char *find_phrase(int status)
     return "";
 }
 
-/* A length that does not fit what is sent desynchronises some servers: exact, or none. */
+/* A wrong Content-Length desynchronises some servers, so it is exact or absent. */
 void serve_cgi_write(struct buf *out, const struct response *response)
 {
     buf_puts(out, "Status: ");
@@ -174,7 +174,7 @@ void serve_cgi_write(struct buf *out, const struct response *response)
         buf_add(out, response->body.data, response->body.len);
 }
 
-/* Reads at most so many bytes.  Returns how many there were until the end of the stream. */
+/* Reads until the end of the stream, at most so many bytes.  Returns how many it read. */
 static uint64_t read_up_to(char *room, uint64_t most)
 {
     uint64_t len = 0;
@@ -190,9 +190,9 @@ static uint64_t read_up_to(char *room, uint64_t most)
     return len;
 }
 
-/* A program may not read past the announced length (RFC 3875, 4.2); only a chunked body, which has
- * none, goes to the end of the stream.  What is more than is kept is read nevertheless: a server
- * that cannot hand the body over may not look for an answer. */
+/* A program may not read past the announced length (RFC 3875, 4.2).  A chunked body has none and
+ * goes to the end of the stream.  Bytes that are not kept are read too: a server that cannot pass
+ * on the whole body may not look for an answer. */
 static bool read_body(struct buf *body, const struct serve_cgi_announced *announced)
 {
     uint64_t left = REQUEST_BODY_MAX + 1 + SERVE_CGI_DRAIN_MAX;

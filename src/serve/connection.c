@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Connections: their places, states, deadlines, and what their answers hold. */
+/* Connections: their states, deadlines and places, and the memory of their answers. */
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -153,7 +153,7 @@ static struct serve_connection *find_place(struct serve *serve)
 
 /* ---- requests ---- */
 
-/* Waits for the next of these events on the connection. */
+/* Has epoll report the next of these events. */
 static void park(struct serve_connection *connection, uint32_t events)
 {
     struct serve *serve = connection->serve;

@@ -18,7 +18,7 @@ struct serve_fiber {
     size_t size;
 };
 
-/* makecontext() hands over ints only: a pointer comes in two halves. */
+/* makecontext() passes ints only, so a pointer comes in two halves. */
 static void fiber_main(unsigned high, unsigned low)
 {
     struct serve_fiber *fiber = (struct serve_fiber *)(((uintptr_t)high << 16 << 16) | low);
@@ -29,7 +29,8 @@ static void fiber_main(unsigned high, unsigned low)
     }
 }
 
-/* A function of its own, for the compiler keeps little in registers where it is called. */
+/* A function of its own: the compiler optimizes a caller of getcontext() less, since that may
+ * return twice. */
 static void fill_context(ucontext_t *context)
 {
     getcontext(context);

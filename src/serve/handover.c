@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests that one worker cannot get to, for any that can: a message on a socket pair that all
- * workers share holds the request as far as it was read, and passes the connection's descriptor. */
+/* Moves requests to idle workers.  All workers share a socket pair; a message on it holds a whole
+ * request and passes its connection's descriptor. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "serve/loop.h"
 
 struct head {
-    int64_t since_ms; /* all workers have one steady clock */
+    int64_t since_ms; /* all workers share the steady clock */
     uint32_t params_len;
     uint32_t body_len;
     uint16_t id;
@@ -62,7 +62,7 @@ bool serve_handover_send(struct serve_connection *connection)
                             {peer->intake.params.data, peer->intake.params.len},
                             {peer->intake.body.data, peer->intake.body.len}};
 
-    memset(&head, 0, sizeof head); /* its padding is sent, too */
+    memset(&head, 0, sizeof head); /* the message includes its padding */
     head.since_ms = connection->since_ms;
     head.params_len = (uint32_t)peer->intake.params.len;
     head.body_len = (uint32_t)peer->intake.body.len;
@@ -87,7 +87,7 @@ static int passed_fd(struct msghdr *message)
     return fd;
 }
 
-/* Fills in the intake with a message's request. */
+/* Fills in the intake from a message.  Returns false if the message is malformed. */
 static bool read_message(const char *data, size_t len, struct serve_intake *intake,
                          int64_t *since_ms)
 {
@@ -106,7 +106,7 @@ static bool read_message(const char *data, size_t len, struct serve_intake *inta
     return serve_intake_refill(intake, head.id, head.keep, params, body) == SERVE_WHOLE;
 }
 
-/* Returns false where there is no message. */
+/* Returns false if there is no message. */
 static bool receive_one(struct serve *serve)
 {
     union control control;
@@ -116,7 +116,7 @@ static bool receive_one(struct serve *serve)
                              .msg_control = control.bytes,
                              .msg_controllen = sizeof control.bytes};
     struct serve_intake intake = {.id = 0};
-    const struct log_pair pairs[] = {{"cause", "what another worker offers is malformed"},
+    const struct log_pair pairs[] = {{"cause", "a request from another worker is malformed"},
                                      {NULL, NULL}};
     ssize_t n = recvmsg(serve->handover[1], &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     int64_t since_ms;
@@ -137,7 +137,7 @@ static bool receive_one(struct serve *serve)
     return true;
 }
 
-/* At its limit of descriptors, the kernel would deliver the message and drop the connection. */
+/* A process at its limit of descriptors would get the message without the connection. */
 static bool can_take_descriptor(const struct serve *serve)
 {
     int fd = fcntl(serve->handover[1], F_DUPFD_CLOEXEC, 0);

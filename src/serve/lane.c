@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lanes, and the line of requests that wait for one. */
+/* Lanes, and the line of requests that wait for them. */
 #include <sys/epoll.h>
 
 #include "base/clock.h"
@@ -267,11 +267,10 @@ void serve_lanes_start(struct serve *serve)
     struct serve_connection *next;
 
     while ((next = next_request(serve))) {
-        if (!any_lane_is_free(serve) && next->work == REQUEST_INSTANT) {
+        if (!any_lane_is_free(serve) && next->work == REQUEST_INSTANT)
             serve_connection_answer_at_once(next);
-        } else {
+        else
             start_request(serve, next);
-        }
     }
     if (serve->n_line > 0 && serve->handover[0] >= 0)
         offer_late(serve);

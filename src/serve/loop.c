@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The only room that knows libfcgi, of which it takes the protocol's definitions and the test for
- * plain CGI.  It accepts connections itself, waits for all of them at once, and reads a request
- * whole before a lane works on it: libfcgi's own accept and reads serve one connection until its
- * end, so that a silent, a slow or an idle kept one would hold the worker.
+/* The event loop of a worker.
  *
- * Requests are worked on in lanes, each on a stack of its own.  A lane that waits for the database
- * pauses, and one turn of the loop serves all lanes whose answers have come: under load a worker
- * wakes up far less than once for each event, and waking up is what costs most. */
+ * It accepts connections, waits for all of them at once, and reads each request whole before a lane
+ * takes it.  libfcgi's own loop serves one connection until its end: a silent, slow or idle one
+ * would hold the worker.  Of libfcgi, only the test for plain CGI is used here.
+ *
+ * Each lane answers a request on a stack of its own.  A lane that waits for the database pauses,
+ * and one turn of the loop resumes all lanes whose results have come.  Under load, a worker wakes
+ * up far less than once per event; waking up is the largest cost. */
 #include "serve/serve.h"
 
 #include <errno.h>
@@ -23,12 +24,12 @@
 #include "base/clock.h"
 #include "serve/loop.h"
 
-/* After EMFILE or ENOMEM the worker accepts nothing for this long: trying at once would only burn
+/* After EMFILE or ENOMEM the worker accepts nothing for this long: trying again at once would waste
  * the processor. */
 #define DEAF_MS 50
 
-/* At the end, connections that were accepted may still bring their request, or take their answer,
- * for this long. */
+/* After SIGTERM, accepted connections may bring their request and read their answer for this long.
+ */
 #define DRAIN_TIMEOUT_MS 1000
 
 #define MAX_EVENTS 16
@@ -71,7 +72,7 @@ static void listen_only_if(struct serve *serve, bool wanted)
                                                 EPOLLIN | EPOLLEXCLUSIVE, SERVE_EVENT_LISTENER, 0);
 }
 
-/* EPOLLET: a worker is told once of each message, whether it can take it or not. */
+/* EPOLLET: epoll reports each message once, so a worker that cannot take it does not spin. */
 static bool watch_handover(const struct serve *serve)
 {
     return serve->handover[1] < 0 || serve_watch(serve, EPOLL_CTL_ADD, serve->handover[1],
@@ -156,8 +157,8 @@ static bool may_listen(struct serve *serve)
            clock_left_ms(serve->deaf_until_ms) == 0 && serve_connection_has_place(serve);
 }
 
-/* Returns the milliseconds to wait for whatever comes next, -1: as long as it takes.  Where it does
- * not listen though it has nothing to do, the kernel refused something that it has to try again. */
+/* Returns the milliseconds to wait for events; -1: no limit.  A worker that has nothing to do and
+ * does not listen has to try again: accept or epoll_ctl failed. */
 static int wait_ms(const struct serve *serve)
 {
     if (serve_lanes_are_idle(serve) && !any_moves(serve) && serve->is_listening &&
@@ -166,7 +167,7 @@ static int wait_ms(const struct serve *serve)
     return serve_lanes_wait_ms(serve, SERVE_SWEEP_MS);
 }
 
-/* What large answers leave behind lies in pieces between what is in use. */
+/* Large answers leave free memory in pieces, which free() does not return to the system. */
 static void give_memory_back(struct serve *serve)
 {
     if (!serve->has_grown)
@@ -200,7 +201,7 @@ static void begin_to_stop(struct serve *serve)
     serve->drain_until_ms = clock_steady_ms() + DRAIN_TIMEOUT_MS;
 }
 
-/* Returns false where nobody is there. */
+/* Returns false if no connection can be accepted. */
 static bool accept_one(struct serve *serve)
 {
     int fd = accept4(serve->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -214,7 +215,7 @@ static bool accept_one(struct serve *serve)
     return fd >= 0;
 }
 
-/* As many as there are lanes for, so that what they ask is asked at once. */
+/* Accepts one connection for each free lane, so that their queries leave together. */
 static void accept_some(struct serve *serve)
 {
     size_t most = serve->n_free > 0 ? serve->n_free : 1;

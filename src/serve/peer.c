@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A connection of a web server. */
+/* A web server's connection. */
 #include "serve/peer.h"
 
 #include <errno.h>
@@ -9,8 +9,8 @@
 
 #include "serve/cgi.h"
 
-/* Bytes for a status line, Content-Length, and the headers of records, of which there is one for
- * every 64 KiB. */
+/* Bytes for a status line, Content-Length and the headers of records: one record for each 64 KiB.
+ */
 #define ROOM_AROUND 4096
 
 void serve_peer_close(struct serve_peer *peer)
@@ -40,9 +40,8 @@ enum serve_progress serve_peer_receive(struct serve_peer *peer, struct serve_chu
     return progress;
 }
 
-/* A web server says nothing more until it has its answer, but that it gives the request up: by
- * closing or resetting the connection, or an ABORT_REQUEST.  So whatever it says means that, and
- * none of it is ever looked at. */
+/* Before it has its answer, a web server sends nothing unless it gives up the request: it closes or
+ * resets the connection, or sends ABORT_REQUEST.  Any byte means that, so nobody reads it. */
 bool serve_peer_gone(const struct serve_peer *peer)
 {
     char byte;
@@ -70,7 +69,8 @@ bool serve_peer_answer(struct serve_peer *peer, const struct response *response)
     unsigned char end[SERVE_RECORD_END_SIZE];
 
     /* All at once: a buffer that has to grow doubles. */
-    buf_room(&peer->unsent, response->headers.len + response->body.len + ROOM_AROUND);
+    if (!buf_room(&peer->unsent, response->headers.len + response->body.len + ROOM_AROUND))
+        return false;
     serve_cgi_write(&peer->unsent, response);
     serve_record_frame(&peer->unsent, SERVE_RECORD_STDOUT, peer->intake.id);
     serve_record_end(end, peer->intake.id);
@@ -78,7 +78,7 @@ bool serve_peer_answer(struct serve_peer *peer, const struct response *response)
     return !peer->unsent.failed;
 }
 
-/* An answer goes out in one piece where the peer has room for it, as web servers do. */
+/* Web servers have room for a whole answer, as a rule: one send() is enough. */
 enum serve_sent serve_peer_send(struct serve_peer *peer)
 {
     struct buf *unsent = &peer->unsent;
@@ -94,8 +94,8 @@ enum serve_sent serve_peer_send(struct serve_peer *peer)
     return peer->sent == unsent->len ? SERVE_SENT : SERVE_SENT_PART;
 }
 
-/* Whatever follows on a connection that is not kept is never read, and nothing that was sent is
- * lost by closing it at once, since the request was read to its end. */
+/* A connection that is not kept can be closed at once: its request was read to the end, so the
+ * kernel does not reset it, and the answer is not lost. */
 bool serve_peer_next(struct serve_peer *peer)
 {
     if (!peer->intake.keep || peer->said_more || peer->intake.is_too_much)

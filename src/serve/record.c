@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* FastCGI's records. */
+/* FastCGI's records, in and out. */
 #include "serve/record.h"
 
 #include <string.h>
@@ -21,14 +21,15 @@ static void write_header(unsigned char *out, enum serve_record_type type, uint16
     memcpy(out, header, sizeof header);
 }
 
-/* Zero is the status of a program that went well, and that the request is complete. */
+/* All zero: exit status 0, and FCGI_REQUEST_COMPLETE. */
 void serve_record_end(unsigned char out[SERVE_RECORD_END_SIZE], uint16_t id)
 {
     memset(out, 0, SERVE_RECORD_END_SIZE);
     write_header(out, SERVE_RECORD_END, id, SERVE_RECORD_END_SIZE - SERVE_RECORD_HEADER_SIZE);
 }
 
-/* In place: each piece moves up by its own header and those before it, the last one first. */
+/* In place: each piece moves up by its own header and those before it.  The last piece moves first.
+ */
 void serve_record_frame(struct buf *buf, enum serve_record_type type, uint16_t id)
 {
     size_t len = buf->len;
@@ -76,7 +77,7 @@ static bool read_pair_length(const unsigned char **at, size_t *left, size_t *len
     return true;
 }
 
-/* Every name and value lies within the content, and none is cut by a NUL. */
+/* Every name and value must lie within the content.  A NUL would cut it short. */
 static bool check_params(struct serve_intake *intake)
 {
     const unsigned char *at = (const unsigned char *)intake->params.data;
@@ -113,9 +114,9 @@ static bool open_record(struct serve_intake *intake)
     if (!intake->awaited)
         intake->awaited = SERVE_RECORD_BEGIN;
     if (header[0] != FCGI_VERSION_1)
-        return broken(intake, "what it sends is not FastCGI 1");
+        return broken(intake, "the peer does not speak FastCGI version 1");
     if (header[1] == SERVE_RECORD_ABORT)
-        return broken(intake, "the web server gave the request up");
+        return broken(intake, "the web server aborted the request");
     if (header[1] != intake->awaited)
         return broken(intake, "a record is out of place");
     intake->content_len = (size_t)(header[4] << 8 | header[5]);
@@ -137,7 +138,7 @@ static bool take_params(struct serve_intake *intake, const char *data, size_t le
     return !intake->params.failed || broken(intake, "out of memory");
 }
 
-/* One byte over the limit is kept, which tells that it was exceeded. */
+/* Keeps one byte over the limit, which shows that the body exceeds it. */
 static bool take_stdin(struct serve_intake *intake, const char *data, size_t len)
 {
     size_t room = REQUEST_BODY_MAX + 1 - intake->body.len;
@@ -163,7 +164,7 @@ static bool take_content(struct serve_intake *intake, const char *data, size_t l
     return ok;
 }
 
-/* At a record's end.  Tells in *whole whether it was the request's last one. */
+/* Called at a record's end.  Sets *whole if it was the request's last record. */
 static bool close_record(struct serve_intake *intake, bool *whole)
 {
     intake->header_len = 0;
@@ -226,7 +227,7 @@ enum serve_progress serve_intake_take(struct serve_intake *intake, const char *d
     return whole ? SERVE_WHOLE : SERVE_PART;
 }
 
-/* The first byte of a length stands behind the value before: read, it makes room for a NUL. */
+/* The length of the next name follows each value.  Once it is read, a NUL may take its place. */
 void serve_intake_see(struct serve_intake *intake, serve_variable_seen *seen, void *context)
 {
     const unsigned char *at = (const unsigned char *)intake->params.data;

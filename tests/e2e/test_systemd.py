@@ -100,8 +100,8 @@ class Socket(Systemd):
         null = open("/dev/null", "rb")
         self.addCleanup(null.close)
         sock = self.listening()
-        no_socket = "descriptor 3 is no listening socket"
-        one = "LISTEN_FDS: has to be 1"
+        no_socket = "descriptor 3 is not a listening socket"
+        one = "LISTEN_FDS: must be 1"
         for name, passed, env, arguments, says in (
                 ("not listening", plain, {}, (), no_socket),
                 ("not a socket", null, {}, (), no_socket),

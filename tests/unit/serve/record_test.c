@@ -167,7 +167,7 @@ START_TEST(wrong_records)
         {"\1\1\0\0\0\10\0\0", 8, "out of place"}, /* the number 0 is for management */
         {"\1\1\0\1\0\7\0\0", 8, "out of place"},  /* a begin has eight bytes */
         {"\1\1\0\1\0\10\0\0\0\2\0\0\0\0\0\0", 16, "role"},
-        {BEGIN "\1\2\0\1\0\0\0\0", 24, "gave"},
+        {BEGIN "\1\2\0\1\0\0\0\0", 24, "aborted"},
         {BEGIN "\1\4\0\2\0\0\0\0", 24, "second request"},
     };
 
