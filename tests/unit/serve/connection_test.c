@@ -440,8 +440,11 @@ Suite *serve_connection_suite(void)
     TCase *limits = tcase_create("limits");
 
     tcase_add_checked_fixture(states, worker_set_up, worker_tear_down);
+    tcase_set_timeout(states, 60);
     tcase_add_checked_fixture(deadlines, worker_set_up, worker_tear_down);
+    tcase_set_timeout(deadlines, 60);
     tcase_add_checked_fixture(limits, worker_set_up, worker_tear_down);
+    tcase_set_timeout(limits, 60);
     tcase_add_test(states, moves_are_limited);
     tcase_add_test(states, a_wrong_move_is_counted);
     tcase_add_test(states, the_way_of_a_kept_connection);

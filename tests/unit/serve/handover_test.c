@@ -90,7 +90,7 @@ START_TEST(the_oldest_stands_first)
     worker_open(&other, 100);
     client_ask(3, "/own");
     worker_accept(&other, 1);
-    age_line(&stuck, 2000);
+    age_line(&stuck, 1000);
     serve_lanes_start(stuck.serve);
     ck_assert(serve_handover_receive(other.serve));
     ck_assert_uint_eq(other.serve->n_line, 2);
@@ -268,6 +268,7 @@ Suite *serve_handover_suite(void)
     TCase *tcase = tcase_create("handover");
 
     tcase_add_checked_fixture(tcase, worker_set_up, worker_tear_down);
+    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, waiting_requests_are_handed_over);
     tcase_add_test(tcase, what_was_offered_is_wiped);
     tcase_add_test(tcase, the_oldest_stands_first);

@@ -217,6 +217,7 @@ START_TEST(lanes_go_by_the_work)
     struct worker worker;
 
     worker_open(&worker, 100);
+    worker.serve->handover[0] = -1; /* however long this takes, none is handed over */
     client_ask(0, "/stuck");
     client_ask(1, "/stuck");
     client_ask(2, "/long");
@@ -277,6 +278,7 @@ Suite *serve_lane_suite(void)
     TCase *tcase = tcase_create("lane");
 
     tcase_add_checked_fixture(tcase, worker_set_up, worker_tear_down);
+    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, moves_are_limited);
     tcase_add_test(tcase, a_wrong_move_is_counted);
     tcase_add_test(tcase, a_wait_for_a_descriptor);

@@ -225,6 +225,7 @@ Suite *serve_loop_suite(void)
     TCase *tcase = tcase_create("loop");
 
     tcase_add_checked_fixture(tcase, worker_set_up, worker_tear_down);
+    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, short_work_passes);
     tcase_add_test(tcase, instant_work_passes);
     tcase_add_test(tcase, sigterm_lets_requests_finish);
