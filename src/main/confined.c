@@ -239,7 +239,7 @@ static bool run_trial(const struct trial *trial, const struct conf *conf)
            error == 0 ? "works"
            : refused  ? "refused"
                       : "fails: ",
-           error == 0 || refused ? "" : strerror(error), ok ? "" : "  <-- not as it should be");
+           error == 0 || refused ? "" : strerror(error), ok ? "" : "  <-- wrong");
     return ok;
 }
 
@@ -252,12 +252,12 @@ bool confined_check(const struct conf *conf)
     confine(&confinement, conf);
     tell_landlock(&confinement, landlock);
     if (!confine_is_built_in())
-        puts("This build is for tests of the program, and is not confined.");
+        puts("This is a test build: it is not confined.");
     printf("%-36s %s\n", "Landlock", landlock);
     printf("%-36s %s\n", "seccomp", confinement.seccomp ? "yes" : "no");
     ok = confinement.landlock && confinement.seccomp && confinement.n_forgotten == 0;
     for (size_t i = 0; i < sizeof trials / sizeof trials[0]; i++)
         ok = run_trial(&trials[i], conf) && ok;
-    puts(ok ? "A worker is confined." : "A worker is not confined as it should be.");
+    puts(ok ? "A worker is confined." : "A worker is not fully confined.");
     return ok;
 }

@@ -24,8 +24,8 @@
 #include "base/clock.h"
 #include "serve/loop.h"
 
-/* After EMFILE or ENOMEM the worker accepts nothing for this long: trying again at once would waste
- * the processor. */
+/* After EMFILE or ENOMEM the worker accepts nothing for at least this long: trying again at once
+ * would waste the processor. */
 #define DEAF_MS 50
 
 /* After SIGTERM, accepted connections may bring their request and read their answer for this long.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of CGI variables on their way in and of answers on their way out. */
+/* Tests of CGI variables, of bodies, of answers, and of the CGI program. */
 #include "serve/cgi.h"
 
 #include <check.h>
@@ -19,7 +19,7 @@ static struct serve_cgi_announced announced;
 
 static void read_variables(const char *const *variables)
 {
-    /* What is left of an earlier request must not show. */
+    /* No byte of an earlier request may show. */
     memset(&request, 0xA5, sizeof request);
     memset(&announced, 0xA5, sizeof announced);
     serve_cgi_read_variables((char *const *)(uintptr_t)variables, VERSION_VARIABLE, &request,
@@ -76,7 +76,7 @@ START_TEST(every_variable)
 }
 END_TEST
 
-/* Names are compared whole, and what is no "NAME=value" is passed over. */
+/* Names are compared whole.  A string without "=" is skipped. */
 START_TEST(names_that_only_resemble)
 {
     READ("REQUEST_METHO=GET", "REQUEST_METHODS=GET", "request_method=GET", "=GET", "",
@@ -101,7 +101,7 @@ START_TEST(headers_given_twice)
 }
 END_TEST
 
-/* A client that means a condition and has lost its value is not one that means none. */
+/* An empty condition is not an absent one: a client may have lost its value. */
 START_TEST(headers_that_are_empty)
 {
     READ("HTTP_IF_MATCH=", "HTTP_IF_NONE_MATCH=", "HTTP_IDEMPOTENCY_KEY=");
@@ -308,7 +308,7 @@ START_TEST(every_status_has_a_phrase)
 }
 END_TEST
 
-/* What is left where there was no memory for an answer. */
+/* The answer if there is no memory for another. */
 START_TEST(answer_of_nothing)
 {
     struct response response = {.status = 503};
@@ -354,7 +354,7 @@ static off_t read_program(size_t len, const char *const *variables, bool expecte
 #define READ_PROGRAM(len, ...)                                                                     \
     read_program(len, (const char *const[]){"REQUEST_METHOD=PUT", __VA_ARGS__, NULL}, true)
 
-/* A program reads no byte past the announced length, and only so much of what is too large. */
+/* A program reads no byte past the announced length, and not all of a body that is too large. */
 START_TEST(program_reads_a_body)
 {
     const off_t most = REQUEST_BODY_MAX + 1 + SERVE_CGI_DRAIN_MAX;

@@ -15,7 +15,7 @@ struct counter {
     int step;
 };
 
-/* Pauses once in each call, with what it knows on its stack. */
+/* Pauses once in each call, and keeps its state on the stack. */
 static void count(void *context)
 {
     struct counter *counter = context;
@@ -51,7 +51,7 @@ START_TEST(many_take_turns)
 }
 END_TEST
 
-/* Goes down to a depth that no request comes near, in frames that are touched. */
+/* Recurses deeper than any request, and touches each frame. */
 static int descend(volatile char *above, int depth)
 {
     volatile char frame[1024];
@@ -89,7 +89,7 @@ START_TEST(the_stack_is_deep)
 }
 END_TEST
 
-/* Not into what lies below it. */
+/* The guard page stops it. */
 START_TEST(past_the_stack_is_the_end)
 {
     struct diver diver = {.depth = (int)(SERVE_FIBER_STACK_SIZE / 512)};

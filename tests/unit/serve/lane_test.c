@@ -55,7 +55,7 @@ static void wait_for_silent(struct worker_lane *lane, const struct request *requ
             lane->wait.until(lane->wait.context, silent[0], POLLIN, deadline_ms);
 }
 
-/* Starts "/w", which waits in the last lane for what comes on silent[0].  Returns the lane. */
+/* Starts "/w", which waits in the last lane for a byte on silent[0].  Returns the lane. */
 static struct serve_lane *start_wait(struct worker *worker)
 {
     worker_open(worker, 100);

@@ -56,7 +56,7 @@ END_TEST
 
 static struct buf rest;
 
-/* Sends what is missing of a request, and connects one more client, once the loop is stopping. */
+/* Once the loop is stopping, sends the rest of a request and connects one more client. */
 static void send_rest(struct worker *worker)
 {
     if (!worker->serve->is_stopping || rest.len == 0)
@@ -102,7 +102,7 @@ static void end_the_drain(struct worker *worker)
         worker->serve->drain_until_ms = 0;
 }
 
-/* A connection that brings no request holds the end up, but not for ever. */
+/* A connection that brings no request delays the end by the drain timeout. */
 START_TEST(the_drain_ends)
 {
     struct worker worker;

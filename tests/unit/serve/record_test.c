@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of FastCGI's records.  Their shapes are the fuzz target's; here are limits and lengths. */
+/* Tests of FastCGI's records: limits and lengths.  The fuzz target tests their shapes. */
 #include "serve/record.h"
 
 #include <check.h>
@@ -17,7 +17,7 @@ static void clear(void)
     buf_free(&wire);
 }
 
-/* Of a request to a responder, with the number 1. */
+/* The begin of request 1, to a responder. */
 static void add_begin(void)
 {
     static const char begin[SERVE_RECORD_BEGIN_SIZE] = {1, SERVE_RECORD_BEGIN, 0, 1, 0, 8, 0, 0, 0,
@@ -76,7 +76,7 @@ START_TEST(bodies)
     ck_assert_uint_eq(intake.body.len, REQUEST_BODY_MAX);
     ck_assert(take_body(REQUEST_BODY_MAX + 1) == SERVE_WHOLE);
     ck_assert_uint_eq(intake.body.len, REQUEST_BODY_MAX + 1);
-    /* From here on it is dropped, and from there on left. */
+    /* The rest is dropped; past SERVE_DRAIN_MAX, it is not read. */
     ck_assert(take_body(REQUEST_BODY_MAX + 1 + SERVE_DRAIN_MAX) == SERVE_WHOLE);
     ck_assert_uint_eq(intake.body.len, REQUEST_BODY_MAX + 1);
     ck_assert(!intake.is_too_much);
@@ -257,7 +257,7 @@ START_TEST(variables_are_seen)
 }
 END_TEST
 
-/* What another worker took in is found in the same way, and checked again. */
+/* A request from another worker has the same variables, and is checked again. */
 START_TEST(requests_are_refilled)
 {
     static const char params[] = "\3\3ONEaaa\3\0TWO\3\2ONEbb";
