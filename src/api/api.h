@@ -22,9 +22,8 @@ struct api_settings {
 /* The routes, ended by a row whose method is NULL. */
 extern const struct route api_routes[];
 
-/* Returns what the answer to a request takes of the database, judged by its method and its path
- * alone. */
-enum route_work api_work(struct text method, struct text path);
+/* Returns how long a request may keep a lane, judged by its method and its path alone. */
+enum request_work api_work(struct text method, struct text path);
 
 /* Answers one request.  Never fails: where nothing else can be said, the response says 500 or 503;
  * its body may lack only where response_reserve() was not called for it and there is no memory.

@@ -14,17 +14,17 @@
 #define PATH_MAX_LEN 1024
 
 /* What is longer than any method or path is looked at later, in its lane. */
-enum route_work api_work(struct text method, struct text path)
+enum request_work api_work(struct text method, struct text path)
 {
     char method_copy[METHOD_MAX + 1];
     char path_copy[PATH_MAX_LEN + 1];
     struct route_match match;
     struct buf allow = {0};
     struct error err;
-    enum route_work work = ROUTE_INSTANT;
+    enum request_work work = REQUEST_INSTANT;
 
     if (method.len > METHOD_MAX || path.len > PATH_MAX_LEN)
-        return ROUTE_LONG;
+        return REQUEST_LONG;
     snprintf(method_copy, sizeof method_copy, "%.*s", (int)method.len, method.s ? method.s : "");
     snprintf(path_copy, sizeof path_copy, "%.*s", (int)path.len, path.s ? path.s : "");
     if (route_find(api_routes, method_copy, path_copy, &match, &allow, &err) && match.route)
@@ -219,7 +219,7 @@ static bool handle(struct call *call, struct buf *allow, struct buf *base_url, s
         return answer_options(call, allow);
     if (!call->match.route->is_public && !gate_caller(call, err))
         return false;
-    if (call->request->is_at_once && call->match.route->work != ROUTE_INSTANT)
+    if (call->request->is_at_once && call->match.route->work != REQUEST_INSTANT)
         return error_set(err, ERR_BUSY);
     if (!gate_input(call, base_url, err))
         return refuse(call, false, err);

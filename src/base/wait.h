@@ -13,7 +13,7 @@ struct wait {
     /* Ends the wait of somebody else; nothing where it does not wait. */
     void (*wake)(void *context);
     /* Has the loop tell those who share fd whenever something can be read from it, and again until
-     * all of it has been, as long as it is open (fcgi_callbacks.on_input).  Returns false where
+     * all of it has been, as long as it is open (serve_callbacks.on_input).  Returns false where
      * that cannot be. */
     bool (*watch)(void *context, int fd);
     void *context;

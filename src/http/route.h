@@ -9,17 +9,11 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "http/query.h"
+#include "serve/request.h"
 
 struct call; /* one request on its way; the handlers' business */
 
 enum route_body { ROUTE_NO_BODY, ROUTE_JSON_BODY };
-
-/* What an answer takes of the database. */
-enum route_work {
-    ROUTE_LONG,   /* anything: it may wait for others */
-    ROUTE_SHORT,  /* one row, read by its key */
-    ROUTE_INSTANT /* nothing */
-};
 
 /* A row of the route table.  The zero value of every column is the strictest. */
 struct route {
@@ -28,7 +22,7 @@ struct route {
     bool is_public;   /* needs no API key and no version header */
     bool reads_only;  /* a read-only API key may use it */
     enum route_body body;
-    enum route_work work;
+    enum request_work work;
     bool takes_idempotency_key;
     const struct query_param *query;                    /* NULL: none */
     bool (*read)(struct call *call, struct error *err); /* input that is checked without the

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Confining a worker, and trying it out. */
+/* Confines a worker, and tries the confinement out. */
 #include "main/confined.h"
 
 #include <errno.h>
@@ -27,8 +27,8 @@ static void allow_file(void *confinement, const char *path)
     confine_allow_file(confinement, path);
 }
 
-/* What Kerberos' variables may hold besides a file's name: that of a folder of caches, and several
- * names of settings, with colons between. */
+/* Kerberos' variables may also name a folder of caches, or several settings files with colons
+ * between. */
 static void allow_kerberos(struct confinement *confinement)
 {
     const char *cache = getenv("KRB5CCNAME");
@@ -49,7 +49,7 @@ static void allow_kerberos(struct confinement *confinement)
         confine_allow_file(confinement, keytab + (strncmp(keytab, "FILE:", 5) == 0 ? 5 : 0));
 }
 
-/* Folders of certificates, on the system's side and on the operator's. */
+/* Folders of certificates and modules, of the system and of the operator. */
 static void allow_folders(struct confinement *confinement, const char *conninfo)
 {
     confine_allow_folder(confinement, getenv("SSL_CERT_DIR"));
@@ -86,7 +86,7 @@ void confined_enter(const struct conf *conf)
 
 /* ---- trying it out ---- */
 
-/* Each does what is to be refused.  Returns the error, 0 where it worked. */
+/* Each of these tries what must be refused.  Returns errno, or 0 if it worked. */
 
 static int error_of(long result)
 {
@@ -103,8 +103,8 @@ static int try_to_open(const char *path, int flags)
     return error;
 }
 
-/* With an argument over the kernel's limit (32 pages), which it looks at after the file: where the
- * program may be run it is not, and this one is still there to say so. */
+/* With an argument over the kernel's limit of 32 pages.  The kernel checks the file first: if the
+ * program may be run, the call fails with E2BIG, and this process lives on to say so. */
 static int run_program(const struct conf *conf)
 {
     const size_t size = (size_t)sysconf(_SC_PAGESIZE) * 33;
@@ -123,7 +123,7 @@ static int run_program(const struct conf *conf)
     return error == E2BIG ? 0 : error;
 }
 
-/* With flags that contradict each other. */
+/* With contradictory flags: if it is allowed, it fails with EINVAL. */
 static int start_process(const struct conf *conf)
 {
     int error = error_of(syscall(SYS_clone, CLONE_SIGHAND, 0, 0, 0, 0));
@@ -132,7 +132,7 @@ static int start_process(const struct conf *conf)
     return error == EINVAL ? 0 : error;
 }
 
-/* One that cannot be there. */
+/* With a process number that cannot exist: if it is allowed, it fails with ESRCH. */
 static int trace_process(const struct conf *conf)
 {
     int error = error_of(ptrace(PTRACE_PEEKDATA, INT32_MAX, NULL, NULL));
@@ -181,7 +181,7 @@ static int listen_on_port(const struct conf *conf)
     return error;
 }
 
-/* What is to go on working. */
+/* Each of these tries what must still work. */
 
 static int read_key_file(const struct conf *conf)
 {
@@ -212,7 +212,7 @@ static int look_up_user(const struct conf *conf)
 struct trial {
     const char *what;
     int (*run)(const struct conf *conf);
-    bool wanted; /* it is to work */
+    bool wanted; /* it must work */
 };
 
 static const struct trial trials[] = {
@@ -239,7 +239,7 @@ static bool run_trial(const struct trial *trial, const struct conf *conf)
            error == 0 ? "works"
            : refused  ? "refused"
                       : "fails: ",
-           error == 0 || refused ? "" : strerror(error), ok ? "" : "  <-- not as it should be");
+           error == 0 || refused ? "" : strerror(error), ok ? "" : "  <-- wrong");
     return ok;
 }
 
@@ -252,12 +252,12 @@ bool confined_check(const struct conf *conf)
     confine(&confinement, conf);
     tell_landlock(&confinement, landlock);
     if (!confine_is_built_in())
-        puts("This build is for tests of the program, and is not confined.");
+        puts("This is a test build: it is not confined.");
     printf("%-36s %s\n", "Landlock", landlock);
     printf("%-36s %s\n", "seccomp", confinement.seccomp ? "yes" : "no");
     ok = confinement.landlock && confinement.seccomp && confinement.n_forgotten == 0;
     for (size_t i = 0; i < sizeof trials / sizeof trials[0]; i++)
         ok = run_trial(&trials[i], conf) && ok;
-    puts(ok ? "A worker is confined." : "A worker is not confined as it should be.");
+    puts(ok ? "A worker is confined." : "A worker is not fully confined.");
     return ok;
 }

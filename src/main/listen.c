@@ -12,9 +12,9 @@
 
 #define BACKLOG 1024
 
-/* A socket file that nobody listens on is what an earlier run left behind.  It is known by one
- * error alone: any other may come of a socket that is in use, by a responder that is busy, say, or
- * that this user may not connect to. */
+/* Removes a socket file that an earlier run has left: connecting to it fails with ECONNREFUSED. Any
+ * other error may come from a socket in use: its responder is busy, or this user may not connect.
+ */
 static bool remove_stale(const struct sockaddr_un *address, const struct log *log)
 {
     struct stat status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* adit.fcgi: the program that answers requests. */
+/* adit.fcgi: options, sockets, workers. */
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
@@ -25,7 +25,7 @@ enum { EXIT_USAGE = 2 };
 
 struct options {
     const char *conf_path;
-    const char *socket_path; /* NULL: one that was passed */
+    const char *socket_path; /* NULL: a socket that was passed */
     int n_workers;           /* 0: the default */
     bool check_confinement;
     mode_t socket_mode;
@@ -54,7 +54,7 @@ static const char usage[] =
     "  -h, --help              print this help\n"
     "  -V, --version           print the version\n";
 
-static bool read_number(const char *s, int base, long most, long *out)
+static bool read_option_number(const char *s, int base, long most, long *out)
 {
     char *end;
 
@@ -64,7 +64,7 @@ static bool read_number(const char *s, int base, long most, long *out)
 }
 
 /* Returns -1 to go on, or the status to exit with. */
-static int read_options(int argc, char **argv, struct options *options)
+static int parse_options(int argc, char **argv, struct options *options)
 {
     static const struct option known[] = {{"conf", required_argument, NULL, 'c'},
                                           {"listen", required_argument, NULL, 'l'},
@@ -94,14 +94,14 @@ static int read_options(int argc, char **argv, struct options *options)
             options->socket_path = optarg + 5;
             break;
         case 'm':
-            if (!read_number(optarg, 8, 0777, &number)) {
+            if (!read_option_number(optarg, 8, 0777, &number)) {
                 fprintf(stderr, "adit.fcgi: --mode takes an octal mode such as 0660\n");
                 return EXIT_USAGE;
             }
             options->socket_mode = (mode_t)number;
             break;
         case 'w':
-            if (!read_number(optarg, 10, WORKERS_MAX, &number) || number == 0) {
+            if (!read_option_number(optarg, 10, WORKERS_MAX, &number) || number == 0) {
                 fprintf(stderr, "adit.fcgi: --workers takes 1 to %d\n", WORKERS_MAX);
                 return EXIT_USAGE;
             }
@@ -130,8 +130,8 @@ static int read_options(int argc, char **argv, struct options *options)
     return EXIT_USAGE;
 }
 
-/* SIGTERM stays blocked: a worker looks for it where it waits, so that it can cut no request and is
- * never lost. */
+/* SIGTERM stays blocked, and a worker's loop reads it from a signalfd: it interrupts no request,
+ * and none is lost. */
 static void set_signals(void)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN};
@@ -146,14 +146,14 @@ static void set_signals(void)
 
 /* ---- running ---- */
 
-static int serve(struct process *process, const struct options *options, int n_default)
+static int run_workers(struct process *process, const struct options *options, int n_default)
 {
     int n_workers = options->n_workers ? options->n_workers : n_default;
     int status = EXIT_FAILURE;
 
     if (n_workers == 1 && !options->socket_path)
         return worker_serve_fcgi(process);
-    if (n_workers > 1 && !fcgi_handover_open(process->handover)) {
+    if (n_workers > 1 && !serve_handover_open(process->handover)) {
         process_fault(&process->conf.log, "socketpair", "cannot connect the workers");
         return EXIT_FAILURE;
     }
@@ -163,8 +163,8 @@ static int serve(struct process *process, const struct options *options, int n_d
     return status;
 }
 
-/* Workers do not wait for the database, and need no more than the processors there are; a second
- * one goes on where one has died. */
+/* Workers do not wait for the database, so one for each processor is enough.  With two, one goes on
+ * while the other is replaced. */
 static int default_workers(void)
 {
     long n = sysconf(_SC_NPROCESSORS_ONLN);
@@ -174,9 +174,9 @@ static int default_workers(void)
     return n > DEFAULT_WORKERS_MOST ? DEFAULT_WORKERS_MOST : (int)n;
 }
 
-/* What can keep it from answering has been looked at when systemd is told that it is ready: a start
- * that fails is then a start that failed, and not a service that ends a moment later. */
-static int run(struct process *process, const struct options *options)
+/* Tells systemd that it is ready only after everything that can fail: a failed start must not look
+ * like a service that ends a moment later. */
+static int run_responder(struct process *process, const struct options *options)
 {
     const struct log *log = &process->conf.log;
     char reason[64];
@@ -193,7 +193,7 @@ static int run(struct process *process, const struct options *options)
             log, "--listen names a socket, but systemd passes another; use one of them");
         return EXIT_FAILURE;
     }
-    if (passed < 0 && !options->socket_path && fcgi_is_cgi())
+    if (passed < 0 && !options->socket_path && serve_is_cgi())
         return worker_serve_cgi(process);
     if (passed >= 0)
         process->listen_fd = passed;
@@ -202,30 +202,32 @@ static int run(struct process *process, const struct options *options)
         return EXIT_FAILURE;
     if (!systemd_notify("READY=1"))
         process_fault(log, "NOTIFY_SOCKET", "cannot tell systemd that all is ready");
-    return serve(process, options, passed >= 0 || options->socket_path ? default_workers() : 1);
+    return run_workers(process, options,
+                       passed >= 0 || options->socket_path ? default_workers() : 1);
 }
 
-/* A core would hold keys and client secrets.  Less than a page makes no file, and exactly one byte
- * keeps the kernel from handing it to a program as well (coredump_pipe() in Linux' fs/coredump.c).
+/* A core would hold keys and client secrets.  A limit below a page makes no file, and a limit of
+ * exactly 1 keeps the kernel from piping the core to a program (coredump_pipe() in fs/coredump.c).
  */
 static void forbid_cores(void)
 {
     struct rlimit limit = {.rlim_cur = 1, .rlim_max = 1};
 
-    setrlimit(RLIMIT_CORE, &limit); /* where it fails, it is 0 already: no file at least */
+    setrlimit(RLIMIT_CORE, &limit); /* it fails only if the limit is 0 already */
 }
 
 int main(int argc, char **argv)
 {
     struct options options = {.socket_mode = 0660};
     struct process process = {.listen_fd = STDIN_FILENO, .handover = {-1, -1}};
-    int status = read_options(argc, argv, &options);
+    int status = parse_options(argc, argv, &options);
 
     if (status >= 0)
         return status;
     set_signals();
     forbid_cores();
-    status = process_open(&process, options.conf_path) ? run(&process, &options) : EXIT_FAILURE;
+    status = process_open(&process, options.conf_path) ? run_responder(&process, &options)
+                                                       : EXIT_FAILURE;
     process_close(&process);
     return status;
 }

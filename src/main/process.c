@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Making all that the workers share. */
+/* Makes what all workers share. */
 #include "main/process.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* All that a worker needs, made before the workers are. */
+/* What all workers share, made before they start. */
 #ifndef ADIT_MAIN_PROCESS_H
 #define ADIT_MAIN_PROCESS_H
 
@@ -7,6 +7,7 @@
 
 #include "api/api.h"
 #include "base/log.h"
+#include "base/must_check.h"
 #include "conf/conf.h"
 #include "store/keyring.h"
 
@@ -16,20 +17,21 @@ struct process {
     struct log_limit log_limit;
     struct keyring *keyring;
     int listen_fd;   /* the listening socket */
-    int handover[2]; /* between workers */
+    int handover[2]; /* between workers; -1: there is one worker */
 };
 
-/* Reads the settings, NULL: where they are looked for, and loads the keys of client secrets.
- * Returns false after it has logged why not; process_close() is due either way. */
-bool process_open(struct process *process, const char *conf_path);
+/* Reads the settings from conf_path, or from the first default place if it is NULL, and loads the
+ * keys of client secrets.  Returns false after it has logged why; the caller calls process_close()
+ * either way. */
+MUST_CHECK bool process_open(struct process *process, const char *conf_path);
 
-/* Frees the settings and wipes the keys.  Descriptors stay open. */
+/* Frees the settings, and wipes and frees the keys.  Descriptors stay open. */
 void process_close(struct process *process);
 
-/* Logs why the program cannot start, and returns false. */
+/* Logs why the program cannot start.  Returns false. */
 bool process_cannot_start(const struct log *log, const char *reason);
 
-/* The same, because what failed on something with that name: "name: what: errno's text". */
+/* The same for a system call that failed: logs "name: what: errno's text".  Returns false. */
 bool process_fault(const struct log *log, const char *name, const char *what);
 
 #endif

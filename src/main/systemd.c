@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The two protocols of systemd's that a service takes part in: sd_listen_fds(3), sd_notify(3). */
+/* sd_listen_fds(3) and sd_notify(3), without libsystemd. */
 #include "main/systemd.h"
 
 #include <errno.h>
@@ -11,11 +11,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* The first descriptor that is passed. */
+/* The number of the first descriptor that systemd passes. */
 #define LISTEN_FDS_START 3
 
-/* Returns a variable that holds a decimal number, or -1. */
-static long read_number(const char *name)
+/* Returns the number in an environment variable, or -1 if there is none. */
+static long read_variable(const char *name)
 {
     const char *text = getenv(name);
     char *end;
@@ -38,8 +38,8 @@ static bool is_listening(int fd)
 
 bool systemd_listen_fd(int *fd, char *reason, size_t size)
 {
-    bool is_ours = read_number("LISTEN_PID") == (long)getpid();
-    long n = is_ours ? read_number("LISTEN_FDS") : 0;
+    bool is_ours = read_variable("LISTEN_PID") == (long)getpid();
+    long n = is_ours ? read_variable("LISTEN_FDS") : 0;
 
     unsetenv("LISTEN_PID");
     unsetenv("LISTEN_FDS");
@@ -55,7 +55,7 @@ bool systemd_listen_fd(int *fd, char *reason, size_t size)
     return false;
 }
 
-/* The address is a path, or a name in the abstract namespace, which is written with an @. */
+/* The address is a path, or "@" and a name in the abstract namespace. */
 static bool send_to(const char *path, const char *state)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* What systemd and a service say to each other by way of the environment. */
+/* systemd's protocols for services: a listening socket that it passes, and readiness. */
 #ifndef ADIT_MAIN_SYSTEMD_H
 #define ADIT_MAIN_SYSTEMD_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Takes over the listening socket that systemd, or systemd-socket-activate, has passed to this
- * process: sets *fd to it, or to -1 where none was passed.  Returns false with a reason where what
- * was passed is not just one listening socket.  The variables are gone afterwards, and the socket
- * is closed on exec. */
-bool systemd_listen_fd(int *fd, char *reason, size_t size);
+#include "base/must_check.h"
 
-/* Tells systemd the state, "READY=1" say, where it wants to know.  Nobody is told twice.  Returns
- * false with errno set where it could not be told. */
-bool systemd_notify(const char *state);
+/* Takes over the listening socket that systemd or systemd-socket-activate has passed, and sets it
+ * to be closed on exec.  *fd is the socket, or -1 if none was passed.  Removes the variables that
+ * name it.  Returns false, with a reason of up to size bytes, if anything but one listening socket
+ * was passed. */
+MUST_CHECK bool systemd_listen_fd(int *fd, char *reason, size_t size);
+
+/* Tells systemd the state, such as "READY=1", if NOTIFY_SOCKET is set.  Removes the variable: a
+ * second call tells nothing.  Returns false with errno set if systemd could not be told. */
+MUST_CHECK bool systemd_notify(const char *state);
 
 #endif

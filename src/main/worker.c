@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a worker does: it answers in lanes, each with a way to the database of its own. */
+/* A worker answers requests in lanes.  Each lane has its own access to the database. */
 #include "main/worker.h"
 
 #include <sched.h>
@@ -12,15 +12,15 @@
 #include "serve/cgi.h"
 #include "serve/serve.h"
 
-/* Requests that a worker works on at once, one of them a short read at least.  They share a session
- * in the database for short reads, and have one each for other work. */
+/* Requests that a worker answers at once; at least one of them is short.  Short reads share one
+ * database session.  For other work, each lane has a session of its own. */
 #define LANES 5
 
-/* A CGI program is one request's; it may not outlive it by much. */
+/* A CGI program answers one request, and ends after this time in any case. */
 #define CGI_TIMEOUT_S 30
 
-/* What works on one request at a time. */
-struct lane {
+/* What it takes to answer one request at a time. */
+struct answerer {
     const struct process *process;
     struct wait wait;
     struct pg *pg;
@@ -29,36 +29,37 @@ struct lane {
     struct response response;
 };
 
-static bool lane_open(struct lane *lane, struct pg_pipeline *pipeline)
+static bool answerer_open(struct answerer *answerer, struct pg_pipeline *pipeline)
 {
-    lane->pg = pg_new(lane->process->conf.conninfo, &lane->wait);
-    if (lane->pg)
-        pg_use_pipeline(lane->pg, pipeline);
-    lane->store = lane->pg ? store_new(lane->pg, lane->process->keyring) : NULL;
-    return lane->store && response_reserve(&lane->response);
+    answerer->pg = pg_new(answerer->process->conf.conninfo, &answerer->wait);
+    if (answerer->pg)
+        pg_use_pipeline(answerer->pg, pipeline);
+    answerer->store = answerer->pg ? store_new(answerer->pg, answerer->process->keyring) : NULL;
+    return answerer->store && response_reserve(&answerer->response);
 }
 
-static void lane_close(struct lane *lane)
+static void answerer_close(struct answerer *answerer)
 {
-    store_free(lane->store);
-    pg_free(lane->pg);
-    arena_free(&lane->arena);
-    buf_free(&lane->response.headers);
-    buf_free(&lane->response.body);
+    store_free(answerer->store);
+    pg_free(answerer->pg);
+    arena_free(&answerer->arena);
+    buf_free(&answerer->response.headers);
+    buf_free(&answerer->response.body);
 }
 
-static struct response *answer(void *context, const struct request *request)
+static struct response *answer_in_lane(void *context, const struct request *request)
 {
-    struct lane *lane = context;
+    struct answerer *answerer = context;
 
-    pg_start_request(lane->pg, request->peer_gone, request->peer);
-    api_answer(&lane->process->settings, lane->store, &lane->arena, request, &lane->response);
-    return &lane->response;
+    pg_start_request(answerer->pg, request->peer_gone, request->peer);
+    api_answer(&answerer->process->settings, answerer->store, &answerer->arena, request,
+               &answerer->response);
+    return &answerer->response;
 }
 
-/* A worker that wakes up does not push aside whoever runs, which has more for it when its turn
- * comes: under load, that saves a sixth of its processor time.  A service that may not say so, or
- * ends for it, is started that way. */
+/* SCHED_BATCH: a worker that wakes up does not preempt PostgreSQL or the web server, which then
+ * have more work for it when its turn comes.  Under load, this saves a sixth of its processor time.
+ * A service whose filter forbids the call sets the policy itself. */
 static void let_others_finish(void)
 {
     const struct sched_param none = {.sched_priority = 0};
@@ -71,31 +72,18 @@ static void let_others_finish(void)
 struct worker {
     const struct process *process;
     struct pg_pipeline *pipeline;
-    struct lane lanes[LANES];
-    struct lane at_once; /* no lane: it has neither a stack nor a database */
+    struct answerer answerers[LANES];
+    struct answerer at_once; /* needs neither a stack nor a database */
 };
-
-static enum fcgi_work sort(void *context, struct text method, struct text path)
-{
-    (void)context;
-    switch (api_work(method, path)) {
-    case ROUTE_INSTANT:
-        return FCGI_WORK_INSTANT;
-    case ROUTE_SHORT:
-        return FCGI_WORK_SHORT;
-    case ROUTE_LONG:
-        break;
-    }
-    return FCGI_WORK_LONG;
-}
 
 static struct response *answer_at_once(void *context, const struct request *request)
 {
     struct worker *worker = context;
-    struct lane *lane = &worker->at_once;
+    struct answerer *answerer = &worker->at_once;
 
-    api_answer(&worker->process->settings, lane->store, &lane->arena, request, &lane->response);
-    return &lane->response;
+    api_answer(&worker->process->settings, answerer->store, &answerer->arena, request,
+               &answerer->response);
+    return &answerer->response;
 }
 
 static void send_pipeline(void *context)
@@ -108,7 +96,7 @@ static void receive_pipeline(void *context)
     pg_pipeline_receive(((struct worker *)context)->pipeline);
 }
 
-static bool worker_open(struct worker *worker, struct fcgi *fcgi)
+static bool worker_open(struct worker *worker, struct serve *serve)
 {
     const struct process *process = worker->process;
 
@@ -118,10 +106,11 @@ static bool worker_open(struct worker *worker, struct fcgi *fcgi)
     if (!worker->at_once.store || !response_reserve(&worker->at_once.response))
         return false;
     for (int i = 0; i < LANES; i++) {
-        struct lane *lane = &worker->lanes[i];
+        struct answerer *answerer = &worker->answerers[i];
 
-        lane->process = process;
-        if (!fcgi_add_lane(fcgi, answer, lane, &lane->wait) || !lane_open(lane, worker->pipeline))
+        answerer->process = process;
+        if (!serve_add_lane(serve, answer_in_lane, answerer, &answerer->wait) ||
+            !answerer_open(answerer, worker->pipeline))
             return false;
     }
     return true;
@@ -130,8 +119,8 @@ static bool worker_open(struct worker *worker, struct fcgi *fcgi)
 static void worker_close(struct worker *worker)
 {
     for (int i = 0; i < LANES; i++)
-        lane_close(&worker->lanes[i]);
-    lane_close(&worker->at_once);
+        answerer_close(&worker->answerers[i]);
+    answerer_close(&worker->at_once);
     pg_pipeline_free(worker->pipeline);
 }
 
@@ -140,45 +129,46 @@ int worker_serve_fcgi(void *process_of_worker)
     const struct process *process = process_of_worker;
     struct worker worker = {.process = process,
                             .pipeline = pg_pipeline_new(process->conf.conninfo)};
-    const struct fcgi_callbacks callbacks = {sort, answer_at_once, send_pipeline, receive_pipeline,
-                                             &worker};
-    struct fcgi *fcgi = fcgi_open(process->listen_fd, process->handover,
-                                  process->settings.names.version_variable, &process->conf.log);
+    const struct serve_callbacks callbacks = {api_work, answer_at_once, send_pipeline,
+                                              receive_pipeline, &worker};
+    struct serve *serve = serve_open(process->listen_fd, process->handover,
+                                     process->settings.names.version_variable, &process->conf.log);
     bool ok = false;
 
-    if (!fcgi) {
+    if (!serve) {
         process_cannot_start(&process->conf.log, "the socket cannot be used");
-    } else if (!worker_open(&worker, fcgi)) {
+    } else if (!worker_open(&worker, serve)) {
         process_cannot_start(&process->conf.log, "out of memory");
     } else {
         let_others_finish();
-        /* Before anything of a client's is read, and after all that it needs is open. */
+        /* Before it reads a client's first byte, and after it has opened what it needs. */
         confined_enter(&process->conf);
-        fcgi_serve(fcgi, &callbacks);
+        serve_run(serve, &callbacks);
         ok = true;
     }
     worker_close(&worker);
-    fcgi_close(fcgi);
+    serve_close(serve);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int worker_serve_cgi(const struct process *process)
 {
-    struct lane lane = {.process = process, .wait = wait_alone};
+    struct answerer answerer = {.process = process, .wait = wait_alone};
     struct request request;
     struct buf body = {0};
-    bool ok = lane_open(&lane, NULL) || process_cannot_start(&process->conf.log, "out of memory");
+    bool ok =
+        answerer_open(&answerer, NULL) || process_cannot_start(&process->conf.log, "out of memory");
 
     alarm(CGI_TIMEOUT_S);
     confined_enter(&process->conf);
-    if (ok && cgi_read(&request, &body, process->settings.names.version_variable)) {
-        ok = cgi_answer(answer(&lane, &request));
+    if (ok && serve_cgi_read(&request, &body, process->settings.names.version_variable)) {
+        ok = serve_cgi_answer(answer_in_lane(&answerer, &request));
     } else if (ok) {
         ok = process_cannot_start(
             &process->conf.log,
             "descriptor 0 is not a listening socket, and there is no CGI request");
     }
     buf_free(&body);
-    lane_close(&lane);
+    answerer_close(&answerer);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* One worker. */
+/* A worker: answers requests. */
 #ifndef ADIT_MAIN_WORKER_H
 #define ADIT_MAIN_WORKER_H
 
+#include "base/must_check.h"
 #include "main/process.h"
 
-/* Answers requests that come over FastCGI on the process's socket, until SIGTERM.  Takes a struct
- * process, as workers_run() hands it on.  Returns an exit status. */
-int worker_serve_fcgi(void *process_of_worker);
+/* Answers FastCGI requests on the process's socket until SIGTERM.  process_of_worker is a struct
+ * process, passed on by workers_run().  Returns the exit status. */
+MUST_CHECK int worker_serve_fcgi(void *process_of_worker);
 
-/* Answers the one request of a CGI program.  Returns an exit status. */
-int worker_serve_cgi(const struct process *process);
+/* Answers the one request of a CGI program.  Returns the exit status. */
+MUST_CHECK int worker_serve_cgi(const struct process *process);
 
 #endif

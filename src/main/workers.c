@@ -15,18 +15,18 @@
 
 #define STOP_TIMEOUT_MS 10000
 
-/* A worker that ends sooner than this had no chance; the next one gets a moment, so that a fault
- * that hits every start does not burn the processor. */
+/* A worker that ends within SHORT_LIFE_MS is replaced only after a pause: a fault that ends every
+ * worker must not waste the processor. */
 #define SHORT_LIFE_MS 100
 #define PAUSE_MS 50
 
-struct worker {
+struct child {
     pid_t pid; /* 0: none */
     int64_t started_ms;
 };
 
 struct workers {
-    struct worker all[WORKERS_MAX];
+    struct child all[WORKERS_MAX];
     int n;
     int (*run)(void *context);
     void *context;
@@ -46,20 +46,20 @@ static void log_worker(const struct workers *workers, enum log_level level, cons
     log_event(workers->log, level, event, pairs);
 }
 
-/* Returns false in the child, once it is done. */
-static bool start(struct workers *workers, struct worker *worker, int *status)
+/* Returns false in the child, after run() has returned. */
+static bool start_child(struct workers *workers, struct child *child, int *status)
 {
     pid_t supervisor = getpid();
     pid_t pid = fork();
 
-    worker->started_ms = clock_steady_ms();
+    child->started_ms = clock_steady_ms();
     if (pid > 0) {
-        worker->pid = pid;
+        child->pid = pid;
         return true;
     }
     if (pid < 0) {
         log_worker(workers, LOG_LEVEL_ERROR, "cannot start a worker", 0, "errno", errno);
-        worker->pid = 0;
+        child->pid = 0;
         return true;
     }
     /* Workers do not outlive their supervisor, however it ends. */
@@ -71,7 +71,7 @@ static bool start(struct workers *workers, struct worker *worker, int *status)
 static bool start_missing(struct workers *workers, int *status)
 {
     for (int i = 0; i < workers->n; i++) {
-        if (workers->all[i].pid == 0 && !start(workers, &workers->all[i], status))
+        if (workers->all[i].pid == 0 && !start_child(workers, &workers->all[i], status))
             return false;
     }
     return true;
@@ -80,18 +80,18 @@ static bool start_missing(struct workers *workers, int *status)
 static void note_end(struct workers *workers, pid_t pid, int how, bool expected)
 {
     for (int i = 0; i < workers->n; i++) {
-        struct worker *worker = &workers->all[i];
+        struct child *child = &workers->all[i];
 
-        if (worker->pid != pid)
+        if (child->pid != pid)
             continue;
-        worker->pid = 0;
+        child->pid = 0;
         if (expected)
             return;
         if (WIFSIGNALED(how))
             log_worker(workers, LOG_LEVEL_ERROR, "worker ended", pid, "signal", WTERMSIG(how));
         else
             log_worker(workers, LOG_LEVEL_ERROR, "worker ended", pid, "status", WEXITSTATUS(how));
-        if (clock_steady_ms() - worker->started_ms < SHORT_LIFE_MS)
+        if (clock_steady_ms() - child->started_ms < SHORT_LIFE_MS)
             nanosleep(&(struct timespec){.tv_nsec = PAUSE_MS * 1000000L}, NULL);
     }
 }

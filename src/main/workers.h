@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* A supervisor over worker processes. */
+/* The supervisor of the worker processes. */
 #ifndef ADIT_MAIN_WORKERS_H
 #define ADIT_MAIN_WORKERS_H
 
 #include <stdbool.h>
 
 #include "base/log.h"
+#include "base/must_check.h"
 
 #define WORKERS_MAX 256
 
-/* Runs n workers, each a child process that returns the exit status of run(context), and replaces
- * any that ends at once, always.  SIGTERM, SIGINT and SIGHUP, which must be blocked before, end it:
- * the workers get SIGTERM and 10 seconds.  Returns true once they have all ended; in a child, false
- * with *status set to run()'s answer, for main() to return. */
-bool workers_run(int n, int (*run)(void *context), void *context, const struct log *log,
-                 int *status);
+/* Runs n workers, at most WORKERS_MAX: each is a child process that calls run(context).  Replaces
+ * each worker that ends.  SIGTERM, SIGINT or SIGHUP ends the supervisor; it sends SIGTERM to the
+ * workers, and SIGKILL after 10 seconds.  SIGTERM must be blocked before; the supervisor blocks the
+ * others.  Returns true with *status 0 once all workers have ended.  In a child it returns false,
+ * with run()'s result in *status for main() to return. */
+MUST_CHECK bool workers_run(int n, int (*run)(void *context), void *context, const struct log *log,
+                            int *status);
 
 #endif

@@ -10,9 +10,10 @@
 
 extern char **environ;
 
-void cgi_begin(struct cgi_reader *reader, struct request *request, const char *version_variable)
+void serve_cgi_begin(struct serve_cgi_reader *reader, struct request *request,
+                     const char *version_variable)
 {
-    const struct cgi_variable known[] = {
+    const struct serve_cgi_variable known[] = {
         {text_of("REQUEST_METHOD"), &request->method, NULL},
         {text_of("PATH_INFO"), &request->path, NULL},
         {text_of("QUERY_STRING"), &request->query, NULL},
@@ -34,24 +35,25 @@ void cgi_begin(struct cgi_reader *reader, struct request *request, const char *v
         {text_of("HTTP_IDEMPOTENCY_KEY"), &request->idempotency_key,
          &request->idempotency_key_repeated},
     };
-    _Static_assert(sizeof known == sizeof reader->known, "CGI_N_VARIABLES is the number of rows");
+    _Static_assert(sizeof known == sizeof reader->known,
+                   "SERVE_CGI_N_VARIABLES is the number of rows");
 
     *request = (struct request){.authorization_repeated = false};
     reader->request = request;
     memcpy(reader->known, known, sizeof known);
-    for (size_t i = 0; i < CGI_N_VARIABLES; i++)
+    for (size_t i = 0; i < SERVE_CGI_N_VARIABLES; i++)
         *known[i].value = "";
     request->if_match = NULL;
     request->if_none_match = NULL;
     request->idempotency_key = NULL;
 }
 
-void cgi_see(void *reader, struct text name, const char *value)
+void serve_cgi_see(void *reader, struct text name, const char *value)
 {
-    const struct cgi_reader *to = reader;
+    const struct serve_cgi_reader *to = reader;
 
-    for (size_t i = 0; i < CGI_N_VARIABLES; i++) {
-        const struct cgi_variable *known = &to->known[i];
+    for (size_t i = 0; i < SERVE_CGI_N_VARIABLES; i++) {
+        const struct serve_cgi_variable *known = &to->known[i];
 
         if (known->name.len != name.len || memcmp(known->name.s, name.s, name.len) != 0)
             continue;
@@ -61,7 +63,7 @@ void cgi_see(void *reader, struct text name, const char *value)
     }
 }
 
-static bool read_length(const char *s, uint64_t *length)
+static bool read_content_length(const char *s, uint64_t *length)
 {
     char *end;
 
@@ -72,11 +74,11 @@ static bool read_length(const char *s, uint64_t *length)
     return errno == 0 && *end == '\0';
 }
 
-void cgi_end(const struct cgi_reader *reader, struct cgi_announced *announced)
+void serve_cgi_end(const struct serve_cgi_reader *reader, struct serve_cgi_announced *announced)
 {
     struct request *request = reader->request;
 
-    /* Apache's rewriting renames the header of the request that it came from. */
+    /* Apache's mod_rewrite renames the variables of the request that it redirects. */
     if (!request->authorization[0])
         request->authorization = reader->redirect_authorization;
     if (strcmp(reader->https, "on") == 0 || strcmp(reader->https, "1") == 0 ||
@@ -84,27 +86,28 @@ void cgi_end(const struct cgi_reader *reader, struct cgi_announced *announced)
         request->scheme = "https";
     else
         request->scheme = "http";
-    *announced = (struct cgi_announced){.is_chunked = reader->transfer_encoding[0] != '\0'};
-    announced->is_given = read_length(reader->content_length, &announced->length);
+    *announced = (struct serve_cgi_announced){.is_chunked = reader->transfer_encoding[0] != '\0'};
+    announced->is_given = read_content_length(reader->content_length, &announced->length);
 }
 
-void cgi_read_variables(char *const *variables, const char *version_variable,
-                        struct request *request, struct cgi_announced *announced)
+void serve_cgi_read_variables(char *const *variables, const char *version_variable,
+                              struct request *request, struct serve_cgi_announced *announced)
 {
-    struct cgi_reader reader;
+    struct serve_cgi_reader reader;
 
-    cgi_begin(&reader, request, version_variable);
+    serve_cgi_begin(&reader, request, version_variable);
     for (; *variables; variables++) {
         const char *equals = strchr(*variables, '=');
 
         if (equals)
-            cgi_see(&reader, (struct text){*variables, (size_t)(equals - *variables)}, equals + 1);
+            serve_cgi_see(&reader, (struct text){*variables, (size_t)(equals - *variables)},
+                          equals + 1);
     }
-    cgi_end(&reader, announced);
+    serve_cgi_end(&reader, announced);
 }
 
-void cgi_set_body(struct request *request, const struct buf *body,
-                  const struct cgi_announced *announced)
+void serve_cgi_set_body(struct request *request, const struct buf *body,
+                        const struct serve_cgi_announced *announced)
 {
     request->body = buf_text(body);
     if (body->len > REQUEST_BODY_MAX ||
@@ -152,8 +155,8 @@ static const char *find_phrase(int status)
     return "";
 }
 
-/* A length that does not fit what is sent desynchronises some servers: exact, or none. */
-void cgi_write(struct buf *out, const struct response *response)
+/* A wrong Content-Length desynchronises some servers, so it is exact or absent. */
+void serve_cgi_write(struct buf *out, const struct response *response)
 {
     buf_puts(out, "Status: ");
     buf_uint(out, (uint64_t)response->status);
@@ -171,7 +174,7 @@ void cgi_write(struct buf *out, const struct response *response)
         buf_add(out, response->body.data, response->body.len);
 }
 
-/* Reads at most so many bytes.  Returns how many there were until the end of the stream. */
+/* Reads until the end of the stream, at most so many bytes.  Returns how many it read. */
 static uint64_t read_up_to(char *room, uint64_t most)
 {
     uint64_t len = 0;
@@ -187,12 +190,12 @@ static uint64_t read_up_to(char *room, uint64_t most)
     return len;
 }
 
-/* A program may not read past the announced length (RFC 3875, 4.2); only a chunked body, which has
- * none, goes to the end of the stream.  What is more than is kept is read nevertheless: a server
- * that cannot hand the body over may not look for an answer. */
-static bool read_body(struct buf *body, const struct cgi_announced *announced)
+/* A program may not read past the announced length (RFC 3875, 4.2).  A chunked body has none and
+ * goes to the end of the stream.  Bytes that are not kept are read too: a server that cannot pass
+ * on the whole body may not look for an answer. */
+static bool read_body(struct buf *body, const struct serve_cgi_announced *announced)
 {
-    uint64_t left = REQUEST_BODY_MAX + 1 + CGI_DRAIN_BODY_MAX;
+    uint64_t left = REQUEST_BODY_MAX + 1 + SERVE_CGI_DRAIN_MAX;
     uint64_t kept;
     char rest[4096];
     char *room;
@@ -215,24 +218,24 @@ static bool read_body(struct buf *body, const struct cgi_announced *announced)
     return true;
 }
 
-bool cgi_read(struct request *request, struct buf *body, const char *version_variable)
+bool serve_cgi_read(struct request *request, struct buf *body, const char *version_variable)
 {
-    struct cgi_announced announced;
+    struct serve_cgi_announced announced;
 
-    cgi_read_variables(environ, version_variable, request, &announced);
+    serve_cgi_read_variables(environ, version_variable, request, &announced);
     if (!request->method[0] || !read_body(body, &announced))
         return false;
-    cgi_set_body(request, body, &announced);
+    serve_cgi_set_body(request, body, &announced);
     return true;
 }
 
-bool cgi_answer(const struct response *response)
+bool serve_cgi_answer(const struct response *response)
 {
     struct buf out = {0};
     size_t sent = 0;
     bool whole;
 
-    cgi_write(&out, response);
+    serve_cgi_write(&out, response);
     while (!out.failed && sent < out.len) {
         ssize_t n = write(STDOUT_FILENO, out.data + sent, out.len - sent);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Connections: their places, states, deadlines, and what their answers hold. */
+/* Connections: their states, deadlines and places, and the memory of their answers. */
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -7,247 +7,255 @@
 #include "base/clock.h"
 #include "serve/loop.h"
 
-/* How long a request or an answer may stand still, and how long it may take in all.  Neither keeps
- * a lane.  The totals are for peers that move a byte now and then: the largest request arrives in
- * time at 6 KiB/s, the largest page leaves in time at 2 KiB/s. */
-#define REQUEST_STALL_MS 10000
-#define REQUEST_TOTAL_MS 60000
-#define ANSWER_STALL_MS 30000
-#define ANSWER_TOTAL_MS 600000
+/* Bytes that unread answers may hold together: 16 of the largest pages. */
+#define ANSWERS_MAX ((size_t)16 * 1024 * 1024)
 
-/* Where all places are taken, one that has not moved for this long is given to another. */
-#define SPARE_STALL_MS 1000
+/* An answer up to this size is not charged: the socket's buffer takes it. */
+#define SMALL_ANSWER ((size_t)64 * 1024)
 
 /* A request that no lane has taken by then is answered with 503: its client has waited as long as
  * for a database that does not answer. */
 #define WAITING_MS 4000
 
-/* Bytes that answers may hold that their peers do not read: 16 of the largest pages. */
-#define ANSWERS_MAX ((size_t)16 * 1024 * 1024)
+/* ---- states ---- */
 
-/* An answer up to this size needs no room: the socket's own buffer takes it. */
-#define SMALL_ANSWER ((size_t)64 * 1024)
+#define NEVER INT64_MAX
+#define TO(state) (1U << SERVE_CONNECTION_##state)
 
-static bool reads_or_sends(const struct connection *connection)
+/* What holds in each state.  No connection that waits for its peer keeps a lane.  The totals are
+ * for peers that move a byte now and then: the largest request arrives in time at 6 KiB/s, the
+ * largest page leaves in time at 2 KiB/s. */
+static const struct rule {
+    unsigned next;     /* the states that may follow */
+    int64_t stall_ms;  /* the connection ends after so long without a byte */
+    int64_t total_ms;  /* it ends after so long in this state */
+    int64_t spare_ms;  /* after so long without a byte, a new connection may take its place */
+    const char *cause; /* what the log says of its end; NULL: nothing */
+} rules[SERVE_CONNECTION_N_STATES] = {
+    [SERVE_CONNECTION_FREE] = {TO(NEW) | TO(WAITING), NEVER, NEVER, NEVER, NULL},
+    [SERVE_CONNECTION_NEW] = {TO(READING) | TO(WAITING) | TO(FREE), 10000, NEVER, 1000, NULL},
+    [SERVE_CONNECTION_IDLE] = {TO(READING) | TO(WAITING) | TO(FREE), NEVER, NEVER, 0, NULL},
+    [SERVE_CONNECTION_READING] = {TO(WAITING) | TO(FREE), 10000, 60000, 1000,
+                                  "the request was not whole in time"},
+    [SERVE_CONNECTION_WAITING] = {TO(WORKING) | TO(FREE), NEVER, NEVER, NEVER, NULL},
+    [SERVE_CONNECTION_WORKING] = {TO(SENDING) | TO(FREE), NEVER, NEVER, NEVER, NULL},
+    [SERVE_CONNECTION_SENDING] = {TO(IDLE) | TO(FREE), 30000, 600000, 1000,
+                                  "the answer was not read in time"},
+};
+
+bool serve_connection_may_move(enum serve_connection_state from, enum serve_connection_state to)
 {
-    return connection->state == CONNECTION_READING || connection->state == CONNECTION_SENDING;
+    return rules[from].next >> to & 1;
 }
 
-static void enter(struct connection *connection, enum connection_state state)
+static void leave_line(struct serve_connection *connection)
 {
-    connection->fcgi->n_in[connection->state]--;
-    connection->fcgi->n_in[state]++;
-    connection->state = state;
+    struct serve *serve = connection->serve;
+    size_t at = 0;
+
+    while (serve->line[at] != connection)
+        at++;
+    serve->n_line--;
+    memmove(serve->line + at, serve->line + at + 1, (serve->n_line - at) * sizeof serve->line[0]);
+}
+
+void serve_connection_move(struct serve_connection *connection, enum serve_connection_state to)
+{
+    struct serve *serve = connection->serve;
+
+    serve->n_wrong_moves += !serve_connection_may_move(connection->state, to);
+    if (connection->state == SERVE_CONNECTION_WAITING)
+        leave_line(connection);
+    serve->n_in[connection->state]--;
+    serve->n_in[to]++;
+    connection->state = to;
     connection->since_ms = clock_steady_ms();
     connection->moved_ms = connection->since_ms;
 }
 
 /* ---- ends ---- */
 
-void connection_drop(struct connection *connection)
+void serve_connection_drop(struct serve_connection *connection)
 {
-    struct fcgi *fcgi = connection->fcgi;
+    struct serve *serve = connection->serve;
 
-    if (connection->state == CONNECTION_FREE)
+    if (connection->state == SERVE_CONNECTION_FREE)
         return;
-    fcgi->answers_held -= connection->charged;
-    fcgi_peer_close(&connection->peer);
-    enter(connection, CONNECTION_FREE);
-    *connection = (struct connection){.peer = connection->peer, .fcgi = fcgi};
+    serve->answers_held -= connection->charged;
+    serve_peer_close(&connection->peer);
+    serve_connection_move(connection, SERVE_CONNECTION_FREE);
+    *connection = (struct serve_connection){.peer = connection->peer, .serve = serve};
 }
 
-/* The other worker's descriptor keeps the registration alive, so it has to be taken back. */
-void connection_forget(struct connection *connection)
+/* The other worker's descriptor keeps the registration alive: take it back first. */
+void serve_connection_forget(struct serve_connection *connection)
 {
-    struct fcgi *fcgi = connection->fcgi;
-
     if (connection->is_watched)
-        fcgi_watch(fcgi, EPOLL_CTL_DEL, connection->peer.fd, 0, 0, 0);
-    connection_drop(connection);
+        serve_unwatch(connection->serve, connection->peer.fd);
+    serve_connection_drop(connection);
 }
 
-/* A web server that gets no answer says so to its client: the log tells the operator why. */
-static void refuse(struct connection *connection, const char *cause)
+/* A web server that gets no answer tells its client so: the log tells the operator why. */
+static void drop_because(struct serve_connection *connection, const char *cause)
 {
     const struct log_pair pairs[] = {{"cause", cause}, {NULL, NULL}};
 
-    log_event(connection->fcgi->log, LOG_LEVEL_WARNING, "connection dropped", pairs);
-    connection_drop(connection);
+    if (cause)
+        log_event(connection->serve->log, LOG_LEVEL_WARNING, "connection dropped", pairs);
+    serve_connection_drop(connection);
 }
 
 /* ---- places ---- */
 
-/* Returns whether a is the better one to end, of two that can be spared. */
-static bool goes_before(const struct connection *a, const struct connection *b)
+/* Returns which of two connections that can be spared goes first: an idle one, else the one that
+ * has moved no byte for longer. */
+static bool goes_before(const struct serve_connection *a, const struct serve_connection *b)
 {
-    if ((a->state == CONNECTION_IDLE) != (b->state == CONNECTION_IDLE))
-        return a->state == CONNECTION_IDLE;
+    if ((a->state == SERVE_CONNECTION_IDLE) != (b->state == SERVE_CONNECTION_IDLE))
+        return a->state == SERVE_CONNECTION_IDLE;
     return a->moved_ms < b->moved_ms;
 }
 
-/* What makes progress is never ended for another's sake. */
-static bool can_be_spared(const struct connection *connection, int64_t now_ms)
+/* Returns the index of the connection that ends for a new one, or SERVE_MAX_CONNECTIONS.  A
+ * connection that makes progress is never ended. */
+static size_t find_spare(const struct serve *serve)
 {
-    return connection->state == CONNECTION_IDLE ||
-           (reads_or_sends(connection) && now_ms - connection->moved_ms >= SPARE_STALL_MS);
-}
-
-static struct connection *find_spare(struct fcgi *fcgi)
-{
+    const struct serve_connection *all = serve->connections;
     int64_t now_ms = clock_steady_ms();
-    struct connection *spare = NULL;
+    size_t spare = SERVE_MAX_CONNECTIONS;
 
-    for (size_t i = 0; i < FCGI_MAX_CONNECTIONS; i++) {
-        struct connection *connection = &fcgi->connections[i];
-
-        if (can_be_spared(connection, now_ms) && (!spare || goes_before(connection, spare)))
-            spare = connection;
+    for (size_t i = 0; i < SERVE_MAX_CONNECTIONS; i++) {
+        if (now_ms - all[i].moved_ms >= rules[all[i].state].spare_ms &&
+            (spare == SERVE_MAX_CONNECTIONS || goes_before(&all[i], &all[spare])))
+            spare = i;
     }
     return spare;
 }
 
-bool connection_has_place(struct fcgi *fcgi)
+bool serve_connection_has_place(const struct serve *serve)
 {
-    return fcgi->n_in[CONNECTION_FREE] > 0 || find_spare(fcgi);
+    return serve->n_in[SERVE_CONNECTION_FREE] > 0 || find_spare(serve) < SERVE_MAX_CONNECTIONS;
 }
 
-static struct connection *find_free(struct fcgi *fcgi)
+static struct serve_connection *find_place(struct serve *serve)
 {
-    for (size_t i = 0; i < FCGI_MAX_CONNECTIONS; i++) {
-        if (fcgi->connections[i].state == CONNECTION_FREE)
-            return &fcgi->connections[i];
+    size_t place = 0;
+
+    if (serve->n_in[SERVE_CONNECTION_FREE] > 0) {
+        while (serve->connections[place].state != SERVE_CONNECTION_FREE)
+            place++;
+    } else {
+        place = find_spare(serve);
+        drop_because(&serve->connections[place], "too many connections");
     }
-    return NULL;
-}
-
-static struct connection *find_place(struct fcgi *fcgi)
-{
-    struct connection *spare;
-
-    if (fcgi->n_in[CONNECTION_FREE] > 0)
-        return find_free(fcgi);
-    spare = find_spare(fcgi);
-    refuse(spare, "too many connections");
-    return spare;
+    return &serve->connections[place];
 }
 
 /* ---- requests ---- */
 
-/* Waits for the next of these events on the connection. */
-static void park(struct connection *connection, uint32_t events)
+/* Has epoll report the next of these events. */
+static void park(struct serve_connection *connection, uint32_t events)
 {
-    struct fcgi *fcgi = connection->fcgi;
+    struct serve *serve = connection->serve;
     int how = connection->is_watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
 
     connection->is_watched =
-        fcgi_watch(fcgi, how, connection->peer.fd, events | EPOLLONESHOT,
-                   (uint32_t)(connection - fcgi->connections), connection->serial);
+        serve_watch(serve, how, connection->peer.fd, events | EPOLLONESHOT,
+                    (uint32_t)(connection - serve->connections), connection->serial);
     if (!connection->is_watched)
-        refuse(connection, "epoll_ctl failed");
+        drop_because(connection, "epoll_ctl failed");
 }
 
-/* The oldest stands first. */
-static void join_line(struct connection *connection, int64_t since_ms)
+/* A request from another worker may be older than those in the line. */
+static void join_line(struct serve_connection *connection, int64_t since_ms)
 {
-    struct fcgi *fcgi = connection->fcgi;
-    size_t at = fcgi->n_line++;
+    struct serve *serve = connection->serve;
+    size_t at = serve->n_line++;
 
-    enter(connection, CONNECTION_WAITING);
+    serve_connection_move(connection, SERVE_CONNECTION_WAITING);
     connection->since_ms = since_ms;
     connection->is_sorted = false;
-    for (; at > 0 && fcgi->line[at - 1]->since_ms > since_ms; at--)
-        fcgi->line[at] = fcgi->line[at - 1];
-    fcgi->line[at] = connection;
+    for (; at > 0 && serve->line[at - 1]->since_ms > since_ms; at--)
+        serve->line[at] = serve->line[at - 1];
+    serve->line[at] = connection;
 }
 
-void connection_leave_line(struct connection *connection)
+/* An event may bring no byte: the connection is then as new or as idle as before. */
+static void go_on_reading(struct serve_connection *connection)
 {
-    struct fcgi *fcgi = connection->fcgi;
-    size_t at = 0;
+    const struct serve_intake *intake = &connection->peer.intake;
 
-    while (fcgi->line[at] != connection)
-        at++;
-    fcgi->n_line--;
-    memmove(fcgi->line + at, fcgi->line + at + 1, (fcgi->n_line - at) * sizeof fcgi->line[0]);
-    enter(connection, CONNECTION_WORKING);
-}
-
-static void go_on_reading(struct connection *connection)
-{
-    struct fcgi *fcgi = connection->fcgi;
-
-    if (connection->state == CONNECTION_IDLE)
-        enter(connection, CONNECTION_READING);
     connection->moved_ms = clock_steady_ms();
-    switch (fcgi_peer_receive(&connection->peer, &fcgi->chunk)) {
-    case FCGI_PART:
+    switch (serve_peer_receive(&connection->peer, &connection->serve->chunk)) {
+    case SERVE_PART:
+        if (connection->state != SERVE_CONNECTION_READING && serve_intake_begun(intake))
+            serve_connection_move(connection, SERVE_CONNECTION_READING);
         park(connection, EPOLLIN);
         break;
-    case FCGI_WHOLE:
+    case SERVE_WHOLE:
         join_line(connection, connection->moved_ms);
         break;
-    case FCGI_BROKEN:
-        if (connection->peer.intake.cause)
-            refuse(connection, connection->peer.intake.cause);
-        else
-            connection_drop(connection);
+    case SERVE_BROKEN:
+        drop_because(connection, intake->cause);
         break;
     }
 }
 
-static void open_in(struct fcgi *fcgi, struct connection *place, int fd)
+static struct serve_connection *open_place(struct serve *serve, int fd)
 {
+    struct serve_connection *place = find_place(serve);
+
     place->peer.fd = fd;
-    place->serial = ++fcgi->serial;
-    enter(place, CONNECTION_READING);
+    place->serial = ++serve->serial;
+    return place;
 }
 
-void connection_open(struct fcgi *fcgi, int fd)
+void serve_connection_open(struct serve *serve, int fd)
 {
-    struct connection *place = find_place(fcgi);
+    struct serve_connection *place = open_place(serve, fd);
 
-    open_in(fcgi, place, fd);
+    serve_connection_move(place, SERVE_CONNECTION_NEW);
     go_on_reading(place);
 }
 
-void connection_take_over(struct fcgi *fcgi, int fd, struct fcgi_intake *intake, int64_t since_ms)
+void serve_connection_take_over(struct serve *serve, int fd, struct serve_intake *intake,
+                                int64_t since_ms)
 {
-    struct connection *place = find_place(fcgi);
+    struct serve_connection *place = open_place(serve, fd);
 
-    open_in(fcgi, place, fd);
     place->peer.intake = *intake;
-    *intake = (struct fcgi_intake){.id = 0};
+    *intake = (struct serve_intake){.id = 0};
     join_line(place, since_ms);
     if (clock_steady_ms() - since_ms >= WAITING_MS)
-        connection_answer_at_once(place);
+        serve_connection_answer_at_once(place);
 }
 
 static bool peer_gone(void *peer)
 {
-    const struct connection *connection = peer;
+    const struct serve_connection *connection = peer;
 
-    return fcgi_peer_gone(&connection->peer);
+    return serve_peer_gone(&connection->peer);
 }
 
-/* A payer may hold as much as is still free: one that hoards leaves half of the room to others, two
- * leave a third, and so on. */
+/* A payer may hold as much as is still free.  One payer that reads nothing leaves half of the room
+ * to the others, two leave a third, and so on. */
 static bool has_room(void *peer, uint32_t payer, size_t bytes)
 {
-    const struct fcgi *fcgi = ((const struct connection *)peer)->fcgi;
+    const struct serve *serve = ((const struct serve_connection *)peer)->serve;
     size_t held = 0;
 
     if (bytes <= SMALL_ANSWER)
         return true;
-    for (size_t i = 0; i < FCGI_MAX_CONNECTIONS; i++) {
-        if (fcgi->connections[i].charged > 0 && fcgi->connections[i].payer == payer)
-            held += fcgi->connections[i].charged;
+    for (size_t i = 0; i < SERVE_MAX_CONNECTIONS; i++) {
+        if (serve->connections[i].charged > 0 && serve->connections[i].payer == payer)
+            held += serve->connections[i].charged;
     }
-    return fcgi->answers_held + held + bytes <= ANSWERS_MAX;
+    return serve->answers_held + held + bytes <= ANSWERS_MAX;
 }
 
-void connection_request(struct connection *connection, struct request *request)
+void serve_connection_request(struct serve_connection *connection, struct request *request)
 {
-    fcgi_peer_request(&connection->peer, connection->fcgi->version_variable, request);
+    serve_peer_request(&connection->peer, connection->serve->version_variable, request);
     request->peer_gone = peer_gone;
     request->has_room = has_room;
     request->peer = connection;
@@ -255,111 +263,98 @@ void connection_request(struct connection *connection, struct request *request)
 
 /* ---- answers ---- */
 
-static void end_answer(struct connection *connection)
+static void end_answer(struct serve_connection *connection)
 {
-    struct fcgi *fcgi = connection->fcgi;
+    struct serve *serve = connection->serve;
 
-    fcgi->answers_held -= connection->charged;
+    serve->answers_held -= connection->charged;
     connection->charged = 0;
-    if (fcgi->is_stopping || !fcgi_peer_next(&connection->peer)) {
-        connection_drop(connection);
+    if (serve->is_stopping || !serve_peer_next(&connection->peer)) {
+        serve_connection_drop(connection);
         return;
     }
-    enter(connection, CONNECTION_IDLE);
+    serve_connection_move(connection, SERVE_CONNECTION_IDLE);
     park(connection, EPOLLIN);
 }
 
-static void go_on_sending(struct connection *connection)
+static void go_on_sending(struct serve_connection *connection)
 {
     size_t sent = connection->peer.sent;
 
-    switch (fcgi_peer_send(&connection->peer)) {
-    case FCGI_SENT_PART:
+    switch (serve_peer_send(&connection->peer)) {
+    case SERVE_SENT_PART:
         if (connection->peer.sent > sent)
             connection->moved_ms = clock_steady_ms();
         park(connection, EPOLLOUT);
         break;
-    case FCGI_NOT_SENT:
-        connection_drop(connection);
+    case SERVE_NOT_SENT:
+        serve_connection_drop(connection);
         break;
-    case FCGI_SENT:
+    case SERVE_SENT:
         end_answer(connection);
         break;
     }
 }
 
-void connection_answer(struct connection *connection, struct response *response)
+void serve_connection_answer(struct serve_connection *connection, struct response *response)
 {
-    struct fcgi *fcgi = connection->fcgi;
-    bool is_copied = fcgi_peer_answer(&connection->peer, response);
+    struct serve *serve = connection->serve;
+    bool is_copied = serve_peer_answer(&connection->peer, response);
 
-    enter(connection, CONNECTION_SENDING);
+    serve_connection_move(connection, SERVE_CONNECTION_SENDING);
     connection->payer = response->payer;
     connection->charged = connection->peer.unsent.cap;
-    fcgi->answers_held += connection->charged;
-    fcgi->has_grown = fcgi->has_grown || response->body.cap > FCGI_KEPT_ANSWER;
-    /* It may hold a secret, and its next use may be far. */
+    serve->answers_held += connection->charged;
+    serve->has_grown = serve->has_grown || response->body.cap > SERVE_KEPT_ANSWER;
+    /* It may hold a secret, and the lane may stay free for long. */
     buf_clear(&response->headers);
-    buf_shrink(&response->body, FCGI_KEPT_ANSWER);
+    buf_shrink(&response->body, SERVE_KEPT_ANSWER);
     if (is_copied)
         go_on_sending(connection);
     else
-        refuse(connection, "out of memory");
+        drop_because(connection, "out of memory");
 }
 
-void connection_answer_at_once(struct connection *connection)
+void serve_connection_answer_at_once(struct serve_connection *connection)
 {
-    const struct fcgi_callbacks *callbacks = connection->fcgi->callbacks;
+    const struct serve_callbacks *callbacks = connection->serve->callbacks;
     struct request request;
 
-    connection_leave_line(connection);
-    connection_request(connection, &request);
+    serve_connection_move(connection, SERVE_CONNECTION_WORKING);
+    serve_connection_request(connection, &request);
     request.is_at_once = true;
-    connection_answer(connection, callbacks->answer_at_once(callbacks->context, &request));
+    serve_connection_answer(connection, callbacks->answer_at_once(callbacks->context, &request));
 }
 
-void connection_attend(struct connection *connection)
+void serve_connection_attend(struct serve_connection *connection)
 {
     switch (connection->state) {
-    case CONNECTION_SENDING:
-        go_on_sending(connection);
-        break;
-    case CONNECTION_IDLE:
-    case CONNECTION_READING:
+    case SERVE_CONNECTION_NEW:
+    case SERVE_CONNECTION_IDLE:
+    case SERVE_CONNECTION_READING:
         go_on_reading(connection);
         break;
-    case CONNECTION_FREE:
-    case CONNECTION_WAITING:
-    case CONNECTION_WORKING:
-    case CONNECTION_N_STATES:
+    case SERVE_CONNECTION_SENDING:
+        go_on_sending(connection);
+        break;
+    case SERVE_CONNECTION_FREE: /* nothing is watched in these */
+    case SERVE_CONNECTION_WAITING:
+    case SERVE_CONNECTION_WORKING:
+    case SERVE_CONNECTION_N_STATES:
         break;
     }
 }
 
-/* ---- deadlines ---- */
-
-/* A connection that never said anything is no news. */
-static void sweep_one(struct connection *connection, int64_t now_ms)
+void serve_connections_sweep(struct serve *serve, int64_t now_ms)
 {
-    int64_t still_ms = now_ms - connection->moved_ms;
-    int64_t total_ms = now_ms - connection->since_ms;
+    for (size_t i = 0; i < SERVE_MAX_CONNECTIONS; i++) {
+        struct serve_connection *connection = &serve->connections[i];
+        const struct rule *rule = &rules[connection->state];
 
-    if (connection->state == CONNECTION_SENDING &&
-        (still_ms >= ANSWER_STALL_MS || total_ms >= ANSWER_TOTAL_MS))
-        refuse(connection, "the answer was not read in time");
-    else if (connection->state != CONNECTION_READING ||
-             (still_ms < REQUEST_STALL_MS && total_ms < REQUEST_TOTAL_MS))
-        return;
-    else if (fcgi_intake_begun(&connection->peer.intake))
-        refuse(connection, "the request was not whole in time");
-    else
-        connection_drop(connection);
-}
-
-void connection_sweep(struct fcgi *fcgi, int64_t now_ms)
-{
-    for (size_t i = 0; i < FCGI_MAX_CONNECTIONS; i++)
-        sweep_one(&fcgi->connections[i], now_ms);
-    while (fcgi->n_line > 0 && now_ms - fcgi->line[0]->since_ms >= WAITING_MS)
-        connection_answer_at_once(fcgi->line[0]);
+        if (now_ms - connection->moved_ms >= rule->stall_ms ||
+            now_ms - connection->since_ms >= rule->total_ms)
+            drop_because(connection, rule->cause);
+    }
+    while (serve->n_line > 0 && now_ms - serve->line[0]->since_ms >= WAITING_MS)
+        serve_connection_answer_at_once(serve->line[0]);
 }

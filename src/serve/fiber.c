@@ -9,7 +9,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-struct fiber {
+struct serve_fiber {
     ucontext_t own;
     ucontext_t resumer;
     void (*run)(void *context);
@@ -18,41 +18,42 @@ struct fiber {
     size_t size;
 };
 
-/* makecontext() hands over ints only: a pointer comes in two halves. */
-static void start(unsigned high, unsigned low)
+/* makecontext() passes ints only, so a pointer comes in two halves. */
+static void fiber_main(unsigned high, unsigned low)
 {
-    struct fiber *fiber = (struct fiber *)(((uintptr_t)high << 16 << 16) | low);
+    struct serve_fiber *fiber = (struct serve_fiber *)(((uintptr_t)high << 16 << 16) | low);
 
     for (;;) {
         fiber->run(fiber->context);
-        fiber_pause(fiber);
+        serve_fiber_pause(fiber);
     }
 }
 
-/* A function of its own, for the compiler keeps little in registers where it is called. */
+/* A function of its own: the compiler optimizes a caller of getcontext() less, since that may
+ * return twice. */
 static void fill_context(ucontext_t *context)
 {
     getcontext(context);
 }
 
-static bool make_stack(struct fiber *fiber)
+static bool make_stack(struct serve_fiber *fiber)
 {
     size_t guard = (size_t)sysconf(_SC_PAGESIZE);
-    void *memory = mmap(NULL, guard + FIBER_STACK_SIZE, PROT_READ | PROT_WRITE,
+    void *memory = mmap(NULL, guard + SERVE_FIBER_STACK_SIZE, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
 
     if (memory == MAP_FAILED)
         return false;
     fiber->memory = memory;
-    fiber->size = guard + FIBER_STACK_SIZE;
+    fiber->size = guard + SERVE_FIBER_STACK_SIZE;
     fiber->own.uc_stack.ss_sp = (char *)memory + guard;
-    fiber->own.uc_stack.ss_size = FIBER_STACK_SIZE;
+    fiber->own.uc_stack.ss_size = SERVE_FIBER_STACK_SIZE;
     return mprotect(memory, guard, PROT_NONE) == 0;
 }
 
-struct fiber *fiber_new(void (*run)(void *context), void *context)
+struct serve_fiber *serve_fiber_new(void (*run)(void *context), void *context)
 {
-    struct fiber *fiber = calloc(1, sizeof *fiber);
+    struct serve_fiber *fiber = calloc(1, sizeof *fiber);
     uintptr_t self = (uintptr_t)fiber;
 
     if (!fiber)
@@ -61,27 +62,27 @@ struct fiber *fiber_new(void (*run)(void *context), void *context)
     fiber->run = run;
     fiber->context = context;
     if (!make_stack(fiber)) {
-        fiber_free(fiber);
+        serve_fiber_free(fiber);
         return NULL;
     }
-    makecontext(&fiber->own, (void (*)(void))start, 2, (unsigned)(self >> 16 >> 16),
+    makecontext(&fiber->own, (void (*)(void))fiber_main, 2, (unsigned)(self >> 16 >> 16),
                 (unsigned)self);
     return fiber;
 }
 
-void fiber_free(struct fiber *fiber)
+void serve_fiber_free(struct serve_fiber *fiber)
 {
     if (fiber && fiber->memory)
         munmap(fiber->memory, fiber->size);
     free(fiber);
 }
 
-void fiber_resume(struct fiber *fiber)
+void serve_fiber_resume(struct serve_fiber *fiber)
 {
     swapcontext(&fiber->resumer, &fiber->own);
 }
 
-void fiber_pause(struct fiber *fiber)
+void serve_fiber_pause(struct serve_fiber *fiber)
 {
     swapcontext(&fiber->own, &fiber->resumer);
 }

@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions that can pause: each runs on a stack of its own, one at a time, in one thread. */
+/* Functions that can pause.  Each has a stack of its own; one runs at a time, in one thread. */
 #ifndef ADIT_SERVE_FIBER_H
 #define ADIT_SERVE_FIBER_H
 
 #include <stddef.h>
 
-struct fiber;
+#include "base/must_check.h"
 
-/* Bytes of a fiber's stack.  What is not touched takes no memory; behind its end lies a page that
- * nobody may touch. */
-#define FIBER_STACK_SIZE ((size_t)512 * 1024)
+struct serve_fiber;
 
-/* Returns a fiber that will call run() over and over, and pauses between two calls; or NULL, with
- * errno set.  The context must outlive it. */
-struct fiber *fiber_new(void (*run)(void *context), void *context);
-
-/* Frees it, also one that has paused; what its function holds at that time is lost.  NULL is fine.
+/* Bytes of a fiber's stack.  Untouched pages take no memory.  An inaccessible page guards its end.
  */
-void fiber_free(struct fiber *fiber);
+#define SERVE_FIBER_STACK_SIZE ((size_t)512 * 1024)
 
-/* Lets it go on until its function pauses or returns. */
-void fiber_resume(struct fiber *fiber);
+/* Returns a fiber that calls run() again and again, and pauses after each call, or NULL with errno
+ * set.  serve_fiber_free() frees it.  The context must outlive it. */
+MUST_CHECK struct serve_fiber *serve_fiber_new(void (*run)(void *context), void *context);
 
-/* Called on the fiber's own stack: goes back to whoever resumed it. */
-void fiber_pause(struct fiber *fiber);
+/* Frees a fiber that does not run.  If its function has paused, whatever the function holds is
+ * lost.  NULL is fine. */
+void serve_fiber_free(struct serve_fiber *fiber);
+
+/* Runs the fiber until its function pauses or returns. */
+void serve_fiber_resume(struct serve_fiber *fiber);
+
+/* Called on the fiber's own stack: returns to the caller of serve_fiber_resume(). */
+void serve_fiber_pause(struct serve_fiber *fiber);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests that one worker cannot get to, for any that can: a message on a socket pair that all
- * workers share holds the request as far as it was read, and passes the connection's descriptor. */
+/* Moves requests to idle workers.  All workers share a socket pair; a message on it holds a whole
+ * request and passes its connection's descriptor. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -9,11 +9,8 @@
 
 #include "serve/loop.h"
 
-/* Bytes of a message; what the kernel lets wait on a socket, less its own share. */
-#define MESSAGE_MAX ((size_t)128 * 1024)
-
 struct head {
-    int64_t since_ms; /* all workers have one steady clock */
+    int64_t since_ms; /* all workers share the steady clock */
     uint32_t params_len;
     uint32_t body_len;
     uint16_t id;
@@ -26,7 +23,7 @@ union control {
     struct cmsghdr align;
 };
 
-bool fcgi_handover_open(int handover[2])
+bool serve_handover_open(int handover[2])
 {
     return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, handover) == 0;
 }
@@ -47,34 +44,34 @@ static bool send_message(int socket, int fd, struct iovec *parts, size_t n_parts
     return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
 }
 
-bool handover_fits(const struct connection *connection)
+bool serve_handover_fits(const struct serve_connection *connection)
 {
-    const struct fcgi_peer *peer = &connection->peer;
+    const struct serve_peer *peer = &connection->peer;
 
     return !peer->said_more && !peer->intake.is_too_much &&
-           sizeof(struct head) + peer->intake.params.len + peer->intake.body.len <= MESSAGE_MAX;
+           sizeof(struct head) + peer->intake.params.len + peer->intake.body.len <=
+               SERVE_MESSAGE_MAX;
 }
 
-bool handover_send(struct connection *connection)
+bool serve_handover_send(struct serve_connection *connection)
 {
-    struct fcgi *fcgi = connection->fcgi;
-    const struct fcgi_peer *peer = &connection->peer;
+    struct serve *serve = connection->serve;
+    const struct serve_peer *peer = &connection->peer;
     struct head head;
     struct iovec parts[] = {{&head, sizeof head},
                             {peer->intake.params.data, peer->intake.params.len},
                             {peer->intake.body.data, peer->intake.body.len}};
 
-    memset(&head, 0, sizeof head); /* its padding is sent, too */
+    memset(&head, 0, sizeof head); /* the message includes its padding */
     head.since_ms = connection->since_ms;
     head.params_len = (uint32_t)peer->intake.params.len;
     head.body_len = (uint32_t)peer->intake.body.len;
     head.id = peer->intake.id;
     head.keep = peer->intake.keep;
-    if (!send_message(fcgi->handover[0], peer->fd, parts, sizeof parts / sizeof parts[0]))
+    if (!send_message(serve->handover[0], peer->fd, parts, sizeof parts / sizeof parts[0]))
         return false;
-    connection_leave_line(connection);
-    connection_forget(connection);
-    fcgi->is_offered = true;
+    serve_connection_forget(connection);
+    serve->is_offered = true;
     return true;
 }
 
@@ -90,8 +87,8 @@ static int passed_fd(struct msghdr *message)
     return fd;
 }
 
-/* Fills in the intake with a message's request. */
-static bool read_message(const char *data, size_t len, struct fcgi_intake *intake,
+/* Fills in the intake from a message.  Returns false if the message is malformed. */
+static bool read_message(const char *data, size_t len, struct serve_intake *intake,
                          int64_t *since_ms)
 {
     struct head head;
@@ -106,57 +103,54 @@ static bool read_message(const char *data, size_t len, struct fcgi_intake *intak
     params = (struct text){data + sizeof head, head.params_len};
     body = (struct text){params.s + params.len, head.body_len};
     *since_ms = head.since_ms;
-    return fcgi_intake_refill(intake, head.id, head.keep, params, body) == FCGI_WHOLE;
+    return serve_intake_refill(intake, head.id, head.keep, params, body) == SERVE_WHOLE;
 }
 
-/* Returns false where there is no message. */
-static bool receive_one(struct fcgi *fcgi, struct buf *buf)
+/* Returns false if there is no message. */
+static bool receive_one(struct serve *serve)
 {
     union control control;
-    struct iovec part = {buf->data, MESSAGE_MAX};
+    struct iovec part = {serve->offered, sizeof serve->offered};
     struct msghdr message = {.msg_iov = &part,
                              .msg_iovlen = 1,
                              .msg_control = control.bytes,
                              .msg_controllen = sizeof control.bytes};
-    struct fcgi_intake intake = {.id = 0};
-    const struct log_pair pairs[] = {{"cause", "what another worker offers is malformed"},
+    struct serve_intake intake = {.id = 0};
+    const struct log_pair pairs[] = {{"cause", "a request from another worker is malformed"},
                                      {NULL, NULL}};
-    ssize_t n = recvmsg(fcgi->handover[1], &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    ssize_t n = recvmsg(serve->handover[1], &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     int64_t since_ms;
     int fd;
 
     if (n < 0)
         return errno == EINTR;
-    buf->len = (size_t)n; /* for wiping it */
     fd = passed_fd(&message);
-    if (fd >= 0 && read_message(buf->data, (size_t)n, &intake, &since_ms)) {
-        connection_take_over(fcgi, fd, &intake, since_ms);
+    if (fd >= 0 && read_message(serve->offered, (size_t)n, &intake, &since_ms)) {
+        serve_connection_take_over(serve, fd, &intake, since_ms);
     } else {
-        log_event(fcgi->log, LOG_LEVEL_WARNING, "connection dropped", pairs);
+        log_event(serve->log, LOG_LEVEL_WARNING, "connection dropped", pairs);
         if (fd >= 0)
             close(fd);
     }
-    fcgi_intake_clear(&intake);
+    explicit_bzero(serve->offered, (size_t)n); /* a body may hold a secret */
+    serve_intake_clear(&intake);
     return true;
 }
 
-/* At its limit of descriptors, the kernel would deliver the message and drop the connection. */
-static bool can_take_descriptor(const struct fcgi *fcgi)
+/* A process at its limit of descriptors would get the message without the connection. */
+static bool can_take_descriptor(const struct serve *serve)
 {
-    int fd = fcntl(fcgi->handover[1], F_DUPFD_CLOEXEC, 0);
+    int fd = fcntl(serve->handover[1], F_DUPFD_CLOEXEC, 0);
 
     if (fd >= 0)
         close(fd);
     return fd >= 0;
 }
 
-bool handover_receive(struct fcgi *fcgi)
+bool serve_handover_receive(struct serve *serve)
 {
-    struct buf buf = {0};
-
-    if (!connection_has_place(fcgi) || !can_take_descriptor(fcgi) || !buf_room(&buf, MESSAGE_MAX))
+    if (!serve_connection_has_place(serve) || !can_take_descriptor(serve))
         return false;
-    fcgi->is_offered = receive_one(fcgi, &buf);
-    buf_free(&buf);
-    return fcgi->is_offered;
+    serve->is_offered = receive_one(serve);
+    return serve->is_offered;
 }

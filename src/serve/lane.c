@@ -1,234 +1,296 @@
 /* SPDX-License-Identifier: MIT */
-/* Lanes, and the line of requests that wait for one. */
+/* Lanes, and the line of requests that wait for them. */
 #include <sys/epoll.h>
 
 #include "base/clock.h"
 #include "serve/loop.h"
 
-/* Long work leaves one lane to others. */
+/* Long work leaves one lane free for shorter work. */
 #define RESERVED_LANES 1
 
-/* When no lane has become free for this long, the lanes are stuck rather than busy: connections are
- * accepted nevertheless, since what they ask for may be short. */
+/* If no lane has become free for this long, the lanes are stuck rather than busy.  The worker then
+ * accepts connections nevertheless: their requests may be short. */
 #define STUCK_MS 10
 
-/* While they are busy, one connection is accepted for each time of this length, since kept ones
+/* While lanes are busy, the worker accepts one connection in this time.  Otherwise kept connections
  * could keep the lanes busy for ever. */
 #define ACCEPT_MS 10
 
-/* A request that has waited for this long is offered to other workers.  Under load, a request's
- * turn comes sooner. */
+/* A request that has waited for this long is offered to other workers.  Under load, a request gets
+ * a lane sooner. */
 #define OFFER_MS 50
 
-/* ---- a lane's own waiting ---- */
+/* A lane whose descriptor epoll does not take looks at it this often. */
+#define LOOK_MS 10
+
+/* ---- states ---- */
+
+#define TO(state) (1U << SERVE_LANE_##state)
+
+/* The states that may follow each state. */
+static const unsigned next_states[SERVE_LANE_N_STATES] = {
+    [SERVE_LANE_FREE] = TO(RUNNING),
+    [SERVE_LANE_RUNNING] = TO(PAUSED) | TO(DONE),
+    [SERVE_LANE_PAUSED] = TO(RUNNING) | TO(WOKEN),
+    [SERVE_LANE_WOKEN] = TO(RUNNING),
+    [SERVE_LANE_DONE] = TO(FREE),
+};
+
+bool serve_lane_may_move(enum serve_lane_state from, enum serve_lane_state to)
+{
+    return next_states[from] >> to & 1;
+}
+
+void serve_lane_move(struct serve_lane *lane, enum serve_lane_state to)
+{
+    lane->serve->n_wrong_moves += !serve_lane_may_move(lane->state, to);
+    lane->state = to;
+}
+
+/* ---- waiting in a lane ---- */
 
 static void run_lane(void *context)
 {
-    struct lane *lane = context;
+    struct serve_lane *lane = context;
 
     lane->response = lane->answerer(lane->context, &lane->request);
+    serve_lane_move(lane, SERVE_LANE_DONE);
 }
 
-/* The wait of the answerer in a lane.  poll()'s events are epoll's. */
-static bool pause_lane(void *context, int fd, short events, int64_t deadline_ms)
+/* Returns whether the wait ended before the deadline. */
+static bool pause_until(struct serve_lane *lane, int64_t deadline_ms)
 {
-    struct lane *lane = context;
-    uint32_t id = FCGI_FIRST_LANE + (uint32_t)(lane - lane->fcgi->lanes);
+    lane->deadline_ms = deadline_ms;
+    serve_lane_move(lane, SERVE_LANE_PAUSED);
+    serve_fiber_pause(lane->fiber);
+    return lane->is_in_time;
+}
+
+/* The kernel has no memory for one more watched descriptor: look at it now and then, and let other
+ * lanes go on. */
+static bool wait_unwatched(struct serve_lane *lane, int fd, short events, int64_t deadline_ms)
+{
+    while (!wait_alone.until(NULL, fd, events, 0)) {
+        int64_t now_ms = clock_steady_ms();
+
+        if (now_ms >= deadline_ms)
+            return false;
+        if (pause_until(lane, clock_earlier(deadline_ms, now_ms + LOOK_MS)))
+            return true; /* it was woken */
+    }
+    return true;
+}
+
+/* The wait that an answerer uses.  poll()'s events are epoll's. */
+static bool wait_in_lane(void *context, int fd, short events, int64_t deadline_ms)
+{
+    struct serve_lane *lane = context;
+    uint32_t id = SERVE_EVENT_FIRST_LANE + (uint32_t)(lane - lane->serve->lanes);
 
     lane->serial++;
     if (fd >= 0 &&
-        !fcgi_watch_anew(lane->fcgi, fd, (uint32_t)events | EPOLLONESHOT, id, lane->serial))
-        return wait_alone.until(NULL, fd, events, deadline_ms);
-    lane->deadline_ms = deadline_ms;
-    lane->state = LANE_PAUSED;
-    fiber_pause(lane->fiber);
-    return lane->is_in_time;
+        !serve_watch_anew(lane->serve, fd, (uint32_t)events | EPOLLONESHOT, id, lane->serial))
+        return wait_unwatched(lane, fd, events, deadline_ms);
+    return pause_until(lane, deadline_ms);
 }
 
 static void wake_lane(void *context)
 {
-    struct lane *lane = context;
+    struct serve_lane *lane = context;
 
-    if (lane->state == LANE_PAUSED)
-        lane->state = LANE_WOKEN;
+    if (lane->state == SERVE_LANE_PAUSED)
+        serve_lane_move(lane, SERVE_LANE_WOKEN);
 }
 
 static bool watch_shared(void *context, int fd)
 {
-    const struct lane *lane = context;
+    const struct serve_lane *lane = context;
 
-    return fcgi_watch_anew(lane->fcgi, fd, EPOLLIN, FCGI_SHARED, 0);
+    return serve_watch_anew(lane->serve, fd, EPOLLIN, SERVE_EVENT_SHARED, 0);
 }
 
-bool fcgi_add_lane(struct fcgi *fcgi, fcgi_answerer *answerer, void *context, struct wait *wait)
+bool serve_add_lane(struct serve *serve, serve_answerer *answerer, void *context, struct wait *wait)
 {
-    struct lane *lane = &fcgi->lanes[fcgi->n_lanes];
+    struct serve_lane *lane = &serve->lanes[serve->n_lanes];
 
-    if (fcgi->n_lanes == FCGI_MAX_LANES)
+    if (serve->n_lanes == SERVE_MAX_LANES)
         return false;
-    *lane = (struct lane){.fcgi = fcgi, .answerer = answerer, .context = context};
-    lane->fiber = fiber_new(run_lane, lane);
+    *lane = (struct serve_lane){.serve = serve, .answerer = answerer, .context = context};
+    lane->fiber = serve_fiber_new(run_lane, lane);
     if (!lane->fiber)
         return false;
-    *wait = (struct wait){pause_lane, wake_lane, watch_shared, lane};
-    fcgi->n_lanes++;
-    fcgi->free_lanes[fcgi->n_free++] = lane;
+    *wait = (struct wait){wait_in_lane, wake_lane, watch_shared, lane};
+    serve->n_lanes++;
+    serve->free_lanes[serve->n_free++] = lane;
     return true;
 }
 
-static void resume(struct lane *lane, bool is_in_time)
+static void end_request(struct serve_lane *lane)
 {
-    struct fcgi *fcgi = lane->fcgi;
+    struct serve *serve = lane->serve;
 
-    lane->state = LANE_RUNNING;
-    lane->is_in_time = is_in_time;
-    fiber_resume(lane->fiber);
-    if (!lane->response)
-        return;
-    connection_answer(lane->connection, lane->response);
+    serve_connection_answer(lane->connection, lane->response);
     lane->connection = NULL;
-    lane->state = LANE_FREE;
-    fcgi->free_lanes[fcgi->n_free++] = lane;
-    fcgi->freed_ms = clock_steady_ms();
+    serve_lane_move(lane, SERVE_LANE_FREE);
+    serve->free_lanes[serve->n_free++] = lane;
+    serve->freed_ms = clock_steady_ms();
 }
 
-void lane_attend(struct lane *lane, uint32_t serial)
+static void resume(struct serve_lane *lane, bool is_in_time)
 {
-    if (lane->state == LANE_PAUSED && lane->serial == serial)
+    serve_lane_move(lane, SERVE_LANE_RUNNING);
+    lane->is_in_time = is_in_time;
+    serve_fiber_resume(lane->fiber);
+    if (lane->state == SERVE_LANE_DONE)
+        end_request(lane);
+}
+
+void serve_lane_attend(struct serve_lane *lane, uint32_t serial)
+{
+    if (lane->state == SERVE_LANE_PAUSED && lane->serial == serial)
         resume(lane, true);
 }
 
-void lanes_sweep(struct fcgi *fcgi, int64_t now_ms)
+void serve_lanes_sweep(struct serve *serve, int64_t now_ms)
 {
-    for (size_t i = 0; i < fcgi->n_lanes; i++) {
-        struct lane *lane = &fcgi->lanes[i];
+    for (size_t i = 0; i < serve->n_lanes; i++) {
+        struct serve_lane *lane = &serve->lanes[i];
 
-        if (lane->state == LANE_PAUSED && now_ms >= lane->deadline_ms)
+        if (lane->state == SERVE_LANE_PAUSED && now_ms >= lane->deadline_ms)
             resume(lane, false);
     }
 }
 
-void lanes_resume_woken(struct fcgi *fcgi)
+void serve_lanes_resume_woken(struct serve *serve)
 {
     bool any;
 
     do {
         any = false;
-        for (size_t i = 0; i < fcgi->n_lanes; i++) {
-            if (fcgi->lanes[i].state != LANE_WOKEN)
+        for (size_t i = 0; i < serve->n_lanes; i++) {
+            if (serve->lanes[i].state != SERVE_LANE_WOKEN)
                 continue;
             any = true;
-            resume(&fcgi->lanes[i], true);
+            resume(&serve->lanes[i], true);
         }
-        lanes_start(fcgi);
+        serve_lanes_start(serve);
     } while (any);
 }
 
 /* ---- the line ---- */
 
-static bool any_lane_is_free(const struct fcgi *fcgi)
+static bool any_lane_is_free(const struct serve *serve)
 {
-    return fcgi->n_free > (fcgi->n_lanes > RESERVED_LANES ? RESERVED_LANES : 0);
+    return serve->n_free > (serve->n_lanes > RESERVED_LANES ? RESERVED_LANES : 0);
 }
 
-static enum fcgi_work work_of(struct connection *connection)
+static enum request_work work_of(struct serve_connection *connection)
 {
-    const struct fcgi_callbacks *callbacks = connection->fcgi->callbacks;
-    const struct fcgi_intake *intake = &connection->peer.intake;
+    const struct serve_callbacks *callbacks = connection->serve->callbacks;
+    const struct serve_intake *intake = &connection->peer.intake;
 
     if (!connection->is_sorted) {
-        connection->work =
-            callbacks->sort(callbacks->context, fcgi_intake_find(intake, "REQUEST_METHOD"),
-                            fcgi_intake_find(intake, "PATH_INFO"));
+        connection->work = callbacks->sort(serve_intake_find(intake, "REQUEST_METHOD"),
+                                           serve_intake_find(intake, "PATH_INFO"));
         connection->is_sorted = true;
     }
     return connection->work;
 }
 
-/* Returns the first that can be worked on now, or NULL.  Work is looked at only where lanes are
- * short. */
-static struct connection *next_in_line(const struct fcgi *fcgi)
+/* Returns whether such a request can be started while no lane is free for any work. */
+static bool passes_others(const struct serve *serve, enum request_work work)
 {
-    enum fcgi_work least = fcgi->n_free > 0 ? FCGI_WORK_SHORT : FCGI_WORK_INSTANT;
+    switch (work) {
+    case REQUEST_INSTANT:
+        return true;
+    case REQUEST_SHORT:
+        return serve->n_free > 0;
+    case REQUEST_LONG:
+        break;
+    }
+    return false;
+}
 
-    if (fcgi->n_line == 0)
+/* Returns the first request that can be started now, or NULL.  Requests are sorted only while lanes
+ * are short. */
+static struct serve_connection *next_in_line(const struct serve *serve)
+{
+    if (serve->n_line == 0)
         return NULL;
-    if (any_lane_is_free(fcgi))
-        return fcgi->line[0];
-    for (size_t i = 0; i < fcgi->n_line; i++) {
-        if (work_of(fcgi->line[i]) >= least)
-            return fcgi->line[i];
+    if (any_lane_is_free(serve))
+        return serve->line[0];
+    for (size_t i = 0; i < serve->n_line; i++) {
+        if (passes_others(serve, work_of(serve->line[i])))
+            return serve->line[i];
     }
     return NULL;
 }
 
-static void start(struct fcgi *fcgi, struct connection *connection)
+static void start_request(struct serve *serve, struct serve_connection *connection)
 {
-    struct lane *lane = fcgi->free_lanes[--fcgi->n_free];
+    struct serve_lane *lane = serve->free_lanes[--serve->n_free];
 
+    serve_connection_move(connection, SERVE_CONNECTION_WORKING);
     lane->connection = connection;
-    lane->response = NULL;
-    connection_request(connection, &lane->request);
+    serve_connection_request(connection, &lane->request);
     resume(lane, true);
 }
 
-/* A request that cannot be sent waits here. */
-static void offer_late(struct fcgi *fcgi)
+/* A request that cannot be handed over stays in the line. */
+static void offer_late(struct serve *serve)
 {
     int64_t now_ms = clock_steady_ms();
     size_t at = 0;
 
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): the first n_line are never NULL */
-    while (at < fcgi->n_line && now_ms - fcgi->line[at]->since_ms >= OFFER_MS) {
-        if (!handover_fits(fcgi->line[at]))
+    while (at < serve->n_line && now_ms - serve->line[at]->since_ms >= OFFER_MS) {
+        if (!serve_handover_fits(serve->line[at]))
             at++;
-        else if (!handover_send(fcgi->line[at]))
+        else if (!serve_handover_send(serve->line[at]))
             break;
     }
 }
 
-/* Returns the next request to work on, or NULL.  What was offered has waited for longer than most
- * of the line, so it comes into the line first; what is overdue is answered on the way. */
-static struct connection *next_request(struct fcgi *fcgi)
+/* Returns the next request to start, or NULL.  Offered requests have waited longer than most of the
+ * line, so they join the line first; overdue ones get 503 and do not join it. */
+static struct serve_connection *next_request(struct serve *serve)
 {
-    size_t n_line = fcgi->n_line;
+    size_t n_line = serve->n_line;
 
-    while (fcgi->is_offered && any_lane_is_free(fcgi) && fcgi->n_line == n_line &&
-           handover_receive(fcgi))
+    while (serve->is_offered && any_lane_is_free(serve) && serve->n_line == n_line &&
+           serve_handover_receive(serve))
         ;
-    return next_in_line(fcgi);
+    return next_in_line(serve);
 }
 
-void lanes_start(struct fcgi *fcgi)
+void serve_lanes_start(struct serve *serve)
 {
-    struct connection *next;
+    struct serve_connection *next;
 
-    while ((next = next_request(fcgi))) {
-        if (!any_lane_is_free(fcgi) && next->work == FCGI_WORK_INSTANT) {
-            connection_answer_at_once(next);
-        } else {
-            connection_leave_line(next);
-            start(fcgi, next);
-        }
+    while ((next = next_request(serve))) {
+        if (!any_lane_is_free(serve) && next->work == REQUEST_INSTANT)
+            serve_connection_answer_at_once(next);
+        else
+            start_request(serve, next);
     }
-    if (fcgi->n_line > 0 && fcgi->handover[0] >= 0)
-        offer_late(fcgi);
+    if (serve->n_line > 0 && serve->handover[0] >= 0)
+        offer_late(serve);
 }
 
-bool lanes_are_idle(const struct fcgi *fcgi)
+bool serve_lanes_are_idle(const struct serve *serve)
 {
-    return fcgi->n_free == fcgi->n_lanes && fcgi->n_line == 0;
+    return serve->n_free == serve->n_lanes && serve->n_line == 0;
 }
 
-/* Returns when a connection may be accepted although no lane is free for any work. */
-static int64_t accept_at_ms(const struct fcgi *fcgi)
+/* Returns when this worker accepts a connection although no lane is free for any work. */
+static int64_t accept_at_ms(const struct serve *serve)
 {
-    return clock_earlier(fcgi->freed_ms + STUCK_MS, fcgi->accepted_ms + ACCEPT_MS);
+    return clock_earlier(serve->freed_ms + STUCK_MS, serve->accepted_ms + ACCEPT_MS);
 }
 
-bool lanes_want_more(const struct fcgi *fcgi)
+bool serve_lanes_want_more(const struct serve *serve)
 {
-    return any_lane_is_free(fcgi) || clock_left_ms(accept_at_ms(fcgi)) == 0;
+    return any_lane_is_free(serve) || clock_left_ms(accept_at_ms(serve)) == 0;
 }
 
 static int earlier_ms(int wait_ms, int other_ms)
@@ -236,30 +298,30 @@ static int earlier_ms(int wait_ms, int other_ms)
     return other_ms < wait_ms ? other_ms : wait_ms;
 }
 
-/* Returns the milliseconds until the oldest request is offered; those that were not taken up are
- * offered again after a while. */
-static int offer_left_ms(const struct fcgi *fcgi)
+/* Returns the milliseconds until the oldest request is offered.  A request that could not be
+ * offered is tried again after OFFER_MS. */
+static int offer_left_ms(const struct serve *serve)
 {
-    int left_ms = clock_left_ms(fcgi->line[0]->since_ms + OFFER_MS);
+    int left_ms = clock_left_ms(serve->line[0]->since_ms + OFFER_MS);
 
     return left_ms > 0 ? left_ms : OFFER_MS;
 }
 
-int lanes_wait_ms(const struct fcgi *fcgi, int most_ms)
+int serve_lanes_wait_ms(const struct serve *serve, int most_ms)
 {
     int wait_ms = most_ms;
 
-    for (size_t i = 0; i < fcgi->n_lanes; i++) {
-        const struct lane *lane = &fcgi->lanes[i];
+    for (size_t i = 0; i < serve->n_lanes; i++) {
+        const struct serve_lane *lane = &serve->lanes[i];
 
-        if (lane->state == LANE_WOKEN)
+        if (lane->state == SERVE_LANE_WOKEN)
             return 0;
-        if (lane->state == LANE_PAUSED)
+        if (lane->state == SERVE_LANE_PAUSED)
             wait_ms = earlier_ms(wait_ms, clock_left_ms(lane->deadline_ms));
     }
-    if (!lanes_want_more(fcgi))
-        wait_ms = earlier_ms(wait_ms, clock_left_ms(accept_at_ms(fcgi)));
-    if (fcgi->n_line > 0 && fcgi->handover[0] >= 0)
-        wait_ms = earlier_ms(wait_ms, offer_left_ms(fcgi));
+    if (!serve_lanes_want_more(serve))
+        wait_ms = earlier_ms(wait_ms, clock_left_ms(accept_at_ms(serve)));
+    if (serve->n_line > 0 && serve->handover[0] >= 0)
+        wait_ms = earlier_ms(wait_ms, offer_left_ms(serve));
     return wait_ms;
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The only room that knows libfcgi, of which it takes the protocol's definitions and the test for
- * plain CGI.  It accepts connections itself, waits for all of them at once, and reads a request
- * whole before a lane works on it: libfcgi's own accept and reads serve one connection until its
- * end, so that a silent, a slow or an idle kept one would hold the worker.
+/* The event loop of a worker.
  *
- * Requests are worked on in lanes, each on a stack of its own.  A lane that waits for the database
- * pauses, and one turn of the loop serves all lanes whose answers have come: under load a worker
- * wakes up far less than once for each event, and waking up is what costs most. */
+ * It accepts connections, waits for all of them at once, and reads each request whole before a lane
+ * takes it.  libfcgi's own loop serves one connection until its end: a silent, slow or idle one
+ * would hold the worker.  Of libfcgi, only the test for plain CGI is used here.
+ *
+ * Each lane answers a request on a stack of its own.  A lane that waits for the database pauses,
+ * and one turn of the loop resumes all lanes whose results have come.  Under load, a worker wakes
+ * up far less than once per event; waking up is the largest cost. */
 #include "serve/serve.h"
 
 #include <errno.h>
@@ -23,89 +24,97 @@
 #include "base/clock.h"
 #include "serve/loop.h"
 
-/* After EMFILE or ENOMEM the worker accepts nothing for this long: trying at once would only burn
- * the processor. */
+/* After EMFILE or ENOMEM the worker accepts nothing for at least this long: trying again at once
+ * would waste the processor. */
 #define DEAF_MS 50
 
-/* At the end, connections that were accepted may still bring their request, or take their answer,
- * for this long. */
+/* After SIGTERM, accepted connections may bring their request and read their answer for this long.
+ */
 #define DRAIN_TIMEOUT_MS 1000
 
 #define MAX_EVENTS 16
 
-bool fcgi_is_cgi(void)
+bool serve_is_cgi(void)
 {
     return FCGX_IsCGI() != 0;
 }
 
-bool fcgi_watch(const struct fcgi *fcgi, int how, int fd, uint32_t events, uint32_t id,
-                uint32_t serial)
+bool serve_watch(const struct serve *serve, int how, int fd, uint32_t events, uint32_t id,
+                 uint32_t serial)
 {
     struct epoll_event event = {.events = events, .data.u64 = (uint64_t)serial << 32 | id};
 
-    return epoll_ctl(fcgi->epoll_fd, how, fd, &event) == 0;
+    return epoll_ctl(serve->epoll_fd, how, fd, &event) == 0;
 }
 
-bool fcgi_watch_anew(const struct fcgi *fcgi, int fd, uint32_t events, uint32_t id, uint32_t serial)
+void serve_unwatch(const struct serve *serve, int fd)
 {
-    return fcgi_watch(fcgi, EPOLL_CTL_MOD, fd, events, id, serial) ||
-           (errno == ENOENT && fcgi_watch(fcgi, EPOLL_CTL_ADD, fd, events, id, serial));
+    (void)epoll_ctl(serve->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+}
+
+bool serve_watch_anew(const struct serve *serve, int fd, uint32_t events, uint32_t id,
+                      uint32_t serial)
+{
+    return serve_watch(serve, EPOLL_CTL_MOD, fd, events, id, serial) ||
+           (errno == ENOENT && serve_watch(serve, EPOLL_CTL_ADD, fd, events, id, serial));
 }
 
 /* ---- opening and closing ---- */
 
 /* EPOLLEXCLUSIVE: one connection wakes one of the workers that share the socket. */
-static void listen_only_if(struct fcgi *fcgi, bool wanted)
+static void listen_only_if(struct serve *serve, bool wanted)
 {
-    if (wanted != fcgi->is_listening &&
-        fcgi_watch(fcgi, wanted ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, fcgi->listen_fd,
-                   EPOLLIN | EPOLLEXCLUSIVE, FCGI_LISTENER, 0))
-        fcgi->is_listening = wanted;
+    if (wanted == serve->is_listening)
+        return;
+    if (!wanted)
+        serve_unwatch(serve, serve->listen_fd);
+    serve->is_listening = wanted && serve_watch(serve, EPOLL_CTL_ADD, serve->listen_fd,
+                                                EPOLLIN | EPOLLEXCLUSIVE, SERVE_EVENT_LISTENER, 0);
 }
 
-/* EPOLLET: a worker is told once of each message, whether it can take it or not. */
-static bool watch_handover(const struct fcgi *fcgi)
+/* EPOLLET: epoll reports each message once, so a worker that cannot take it does not spin. */
+static bool watch_handover(const struct serve *serve)
 {
-    return fcgi->handover[1] < 0 ||
-           fcgi_watch(fcgi, EPOLL_CTL_ADD, fcgi->handover[1], EPOLLIN | EPOLLET, FCGI_HANDOVER, 0);
+    return serve->handover[1] < 0 || serve_watch(serve, EPOLL_CTL_ADD, serve->handover[1],
+                                                 EPOLLIN | EPOLLET, SERVE_EVENT_HANDOVER, 0);
 }
 
-static bool set_up(struct fcgi *fcgi)
+static bool open_events(struct serve *serve)
 {
-    int flags = fcntl(fcgi->listen_fd, F_GETFL);
+    int flags = fcntl(serve->listen_fd, F_GETFL);
     sigset_t signals;
 
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
-    fcgi->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    fcgi->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (flags < 0 || fcntl(fcgi->listen_fd, F_SETFL, flags | O_NONBLOCK) != 0 ||
-        fcgi->epoll_fd < 0 || fcgi->signal_fd < 0 ||
-        !fcgi_watch(fcgi, EPOLL_CTL_ADD, fcgi->signal_fd, EPOLLIN, FCGI_SIGNALS, 0) ||
-        !watch_handover(fcgi))
+    serve->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    serve->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (flags < 0 || fcntl(serve->listen_fd, F_SETFL, flags | O_NONBLOCK) != 0 ||
+        serve->epoll_fd < 0 || serve->signal_fd < 0 ||
+        !serve_watch(serve, EPOLL_CTL_ADD, serve->signal_fd, EPOLLIN, SERVE_EVENT_SIGNALS, 0) ||
+        !watch_handover(serve))
         return false;
-    listen_only_if(fcgi, true);
-    return fcgi->is_listening;
+    listen_only_if(serve, true);
+    return serve->is_listening;
 }
 
-struct fcgi *fcgi_open(int listen_fd, const int handover[2], const char *version_variable,
-                       const struct log *log)
+struct serve *serve_open(int listen_fd, const int handover[2], const char *version_variable,
+                         const struct log *log)
 {
-    struct fcgi *fcgi = calloc(1, sizeof *fcgi);
+    struct serve *serve = calloc(1, sizeof *serve);
 
-    if (!fcgi)
+    if (!serve)
         return NULL;
-    fcgi->listen_fd = listen_fd;
-    fcgi->handover[0] = handover[0];
-    fcgi->handover[1] = handover[1];
-    fcgi->version_variable = version_variable;
-    fcgi->log = log;
-    for (size_t i = 0; i < FCGI_MAX_CONNECTIONS; i++)
-        fcgi->connections[i] = (struct connection){.peer.fd = -1, .fcgi = fcgi};
-    fcgi->n_in[CONNECTION_FREE] = FCGI_MAX_CONNECTIONS;
-    if (set_up(fcgi))
-        return fcgi;
-    fcgi_close(fcgi);
+    serve->listen_fd = listen_fd;
+    serve->handover[0] = handover[0];
+    serve->handover[1] = handover[1];
+    serve->version_variable = version_variable;
+    serve->log = log;
+    for (size_t i = 0; i < SERVE_MAX_CONNECTIONS; i++)
+        serve->connections[i] = (struct serve_connection){.peer.fd = -1, .serve = serve};
+    serve->n_in[SERVE_CONNECTION_FREE] = SERVE_MAX_CONNECTIONS;
+    if (open_events(serve))
+        return serve;
+    serve_close(serve);
     return NULL;
 }
 
@@ -115,139 +124,141 @@ static void close_if_open(int fd)
         close(fd);
 }
 
-void fcgi_close(struct fcgi *fcgi)
+void serve_close(struct serve *serve)
 {
-    if (!fcgi)
+    if (!serve)
         return;
-    for (size_t i = 0; i < FCGI_MAX_CONNECTIONS; i++)
-        connection_drop(&fcgi->connections[i]);
-    for (size_t i = 0; i < fcgi->n_lanes; i++)
-        fiber_free(fcgi->lanes[i].fiber);
-    close_if_open(fcgi->signal_fd);
-    close_if_open(fcgi->epoll_fd);
-    free(fcgi);
+    for (size_t i = 0; i < SERVE_MAX_CONNECTIONS; i++)
+        serve_connection_drop(&serve->connections[i]);
+    for (size_t i = 0; i < serve->n_lanes; i++)
+        serve_fiber_free(serve->lanes[i].fiber);
+    close_if_open(serve->signal_fd);
+    close_if_open(serve->epoll_fd);
+    free(serve);
 }
 
 /* ---- the loop ---- */
 
-static bool any_moves(const struct fcgi *fcgi)
+static bool any_moves(const struct serve *serve)
 {
-    return fcgi->n_in[CONNECTION_READING] > 0 || fcgi->n_in[CONNECTION_SENDING] > 0;
+    return serve->n_in[SERVE_CONNECTION_NEW] > 0 || serve->n_in[SERVE_CONNECTION_READING] > 0 ||
+           serve->n_in[SERVE_CONNECTION_SENDING] > 0;
 }
 
-static bool is_done(const struct fcgi *fcgi)
+static bool has_drained(const struct serve *serve)
 {
-    return fcgi->is_stopping && lanes_are_idle(fcgi) && !fcgi->is_offered &&
-           (!any_moves(fcgi) || clock_left_ms(fcgi->drain_until_ms) == 0);
+    return serve->is_stopping && serve_lanes_are_idle(serve) && !serve->is_offered &&
+           (!any_moves(serve) || clock_left_ms(serve->drain_until_ms) == 0);
 }
 
-static bool may_listen(struct fcgi *fcgi)
+static bool may_listen(struct serve *serve)
 {
-    return lanes_want_more(fcgi) && !fcgi->is_stopping && clock_left_ms(fcgi->deaf_until_ms) == 0 &&
-           connection_has_place(fcgi);
+    return serve_lanes_want_more(serve) && !serve->is_stopping &&
+           clock_left_ms(serve->deaf_until_ms) == 0 && serve_connection_has_place(serve);
 }
 
-/* Returns the milliseconds to wait for whatever comes next, -1: as long as it takes.  Where it does
- * not listen though it has nothing to do, the kernel refused something that it has to try again. */
-static int wait_ms(const struct fcgi *fcgi)
+/* Returns the milliseconds to wait for events; -1: no limit.  A worker that has nothing to do and
+ * does not listen has to try again: accept or epoll_ctl failed. */
+static int wait_ms(const struct serve *serve)
 {
-    if (lanes_are_idle(fcgi) && !any_moves(fcgi) && fcgi->is_listening && !fcgi->has_grown &&
-        !fcgi->is_offered)
+    if (serve_lanes_are_idle(serve) && !any_moves(serve) && serve->is_listening &&
+        !serve->has_grown && !serve->is_offered)
         return -1;
-    return lanes_wait_ms(fcgi, FCGI_SWEEP_MS);
+    return serve_lanes_wait_ms(serve, SERVE_SWEEP_MS);
 }
 
-/* What large answers leave behind lies in pieces between what is in use. */
-static void give_memory_back(struct fcgi *fcgi)
+/* Large answers leave free memory in pieces, which free() does not return to the system. */
+static void give_memory_back(struct serve *serve)
 {
-    if (!fcgi->has_grown)
+    if (!serve->has_grown)
         return;
-    fcgi->has_grown = false;
+    serve->has_grown = false;
 #ifdef __GLIBC__
     malloc_trim(0);
 #endif
 }
 
-static void sweep(struct fcgi *fcgi)
+static void sweep(struct serve *serve)
 {
     int64_t now_ms = clock_steady_ms();
 
-    lanes_sweep(fcgi, now_ms);
-    if (now_ms < fcgi->sweep_ms)
+    serve_lanes_sweep(serve, now_ms);
+    if (now_ms < serve->sweep_ms)
         return;
-    fcgi->sweep_ms = now_ms + FCGI_SWEEP_MS;
-    connection_sweep(fcgi, now_ms);
-    give_memory_back(fcgi);
+    serve->sweep_ms = now_ms + SERVE_SWEEP_MS;
+    serve_connections_sweep(serve, now_ms);
+    give_memory_back(serve);
 }
 
-static void begin_to_stop(struct fcgi *fcgi)
+static void begin_to_stop(struct serve *serve)
 {
     struct signalfd_siginfo info;
 
-    (void)!read(fcgi->signal_fd, &info, sizeof info);
-    if (fcgi->is_stopping)
+    (void)!read(serve->signal_fd, &info, sizeof info);
+    if (serve->is_stopping)
         return;
-    fcgi->is_stopping = true;
-    fcgi->drain_until_ms = clock_steady_ms() + DRAIN_TIMEOUT_MS;
+    serve->is_stopping = true;
+    serve->drain_until_ms = clock_steady_ms() + DRAIN_TIMEOUT_MS;
 }
 
-/* Returns false where nobody is there. */
-static bool accept_one(struct fcgi *fcgi)
+/* Returns false if no connection can be accepted. */
+static bool accept_one(struct serve *serve)
 {
-    int fd = accept4(fcgi->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int fd = accept4(serve->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
     if (fd >= 0) {
-        fcgi->accepted_ms = clock_steady_ms();
-        connection_open(fcgi, fd);
+        serve->accepted_ms = clock_steady_ms();
+        serve_connection_open(serve, fd);
     } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-        fcgi->deaf_until_ms = clock_steady_ms() + DEAF_MS;
+        serve->deaf_until_ms = clock_steady_ms() + DEAF_MS;
     }
     return fd >= 0;
 }
 
-/* As many as there are lanes for, so that what they ask is asked at once. */
-static void accept_some(struct fcgi *fcgi)
+/* Accepts one connection for each free lane, so that their queries leave together. */
+static void accept_some(struct serve *serve)
 {
-    size_t most = fcgi->n_free > 0 ? fcgi->n_free : 1;
+    size_t most = serve->n_free > 0 ? serve->n_free : 1;
 
-    while (most-- > 0 && lanes_want_more(fcgi) && connection_has_place(fcgi) && accept_one(fcgi))
-        lanes_start(fcgi);
+    while (most-- > 0 && serve_lanes_want_more(serve) && serve_connection_has_place(serve) &&
+           accept_one(serve))
+        serve_lanes_start(serve);
 }
 
-static void attend(struct fcgi *fcgi, uint32_t id, uint32_t serial)
+static void attend(struct serve *serve, uint32_t id, uint32_t serial)
 {
-    if (id == FCGI_LISTENER) {
-        accept_some(fcgi);
-    } else if (id == FCGI_SIGNALS) {
-        begin_to_stop(fcgi);
-    } else if (id == FCGI_SHARED) {
-        fcgi->callbacks->on_input(fcgi->callbacks->context);
-    } else if (id == FCGI_HANDOVER) {
-        fcgi->is_offered = true;
-    } else if (id >= FCGI_FIRST_LANE) {
-        lane_attend(&fcgi->lanes[id - FCGI_FIRST_LANE], serial);
-    } else if (fcgi->connections[id].serial == serial) {
-        connection_attend(&fcgi->connections[id]);
+    if (id == SERVE_EVENT_LISTENER) {
+        accept_some(serve);
+    } else if (id == SERVE_EVENT_SIGNALS) {
+        begin_to_stop(serve);
+    } else if (id == SERVE_EVENT_SHARED) {
+        serve->callbacks->on_input(serve->callbacks->context);
+    } else if (id == SERVE_EVENT_HANDOVER) {
+        serve->is_offered = true;
+    } else if (id >= SERVE_EVENT_FIRST_LANE) {
+        serve_lane_attend(&serve->lanes[id - SERVE_EVENT_FIRST_LANE], serial);
+    } else if (serve->connections[id].serial == serial) {
+        serve_connection_attend(&serve->connections[id]);
     }
 }
 
-void fcgi_serve(struct fcgi *fcgi, const struct fcgi_callbacks *callbacks)
+void serve_run(struct serve *serve, const struct serve_callbacks *callbacks)
 {
     struct epoll_event events[MAX_EVENTS];
 
-    fcgi->callbacks = callbacks;
-    while (!is_done(fcgi)) {
+    serve->callbacks = callbacks;
+    while (!has_drained(serve)) {
         int n;
 
-        listen_only_if(fcgi, may_listen(fcgi));
-        n = epoll_wait(fcgi->epoll_fd, events, MAX_EVENTS, wait_ms(fcgi));
+        listen_only_if(serve, may_listen(serve));
+        n = epoll_wait(serve->epoll_fd, events, MAX_EVENTS, wait_ms(serve));
         for (int i = 0; i < n; i++) {
-            attend(fcgi, (uint32_t)events[i].data.u64, (uint32_t)(events[i].data.u64 >> 32));
-            lanes_start(fcgi);
+            attend(serve, (uint32_t)events[i].data.u64, (uint32_t)(events[i].data.u64 >> 32));
+            serve_lanes_start(serve);
         }
-        sweep(fcgi);
-        lanes_start(fcgi);
-        lanes_resume_woken(fcgi);
+        sweep(serve);
+        serve_lanes_start(serve);
+        serve_lanes_resume_woken(serve);
         callbacks->before_wait(callbacks->context);
     }
 }

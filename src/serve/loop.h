@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* For wrap/fcgi: connections, the line in which whole requests wait, lanes, and the loop. */
+/* Within serve/: connections, the line of whole requests, lanes, and the loop.  README.md draws
+ * the states. */
 #ifndef ADIT_SERVE_LOOP_H
 #define ADIT_SERVE_LOOP_H
 
@@ -10,182 +11,207 @@
 #include "serve/peer.h"
 #include "serve/serve.h"
 
-#define FCGI_MAX_CONNECTIONS 128
-#define FCGI_MAX_LANES 16
+#define SERVE_MAX_CONNECTIONS 128
+#define SERVE_MAX_LANES 16
 
-/* How often deadlines are looked at. */
-#define FCGI_SWEEP_MS 250
+/* The loop checks the deadlines of connections this often. */
+#define SERVE_SWEEP_MS 250
 
-/* Bytes of an answer that a buffer may keep for the next one. */
-#define FCGI_KEPT_ANSWER ((size_t)256 * 1024)
+/* A response keeps at most this many bytes of memory for the next answer. */
+#define SERVE_KEPT_ANSWER ((size_t)256 * 1024)
 
-/* Event targets.  Connections and lanes add a serial number: one turn's events may hold one for a
- * connection that another of them has just replaced. */
-#define FCGI_FIRST_LANE UINT32_C(0x10000)
-#define FCGI_LISTENER UINT32_C(0x20000)
-#define FCGI_SIGNALS UINT32_C(0x20001)
-#define FCGI_SHARED UINT32_C(0x20002)
-#define FCGI_HANDOVER UINT32_C(0x20003)
+/* Bytes of the largest request that workers hand over, with its head.  The kernel queues at most
+ * some 200 KiB on a socket. */
+#define SERVE_MESSAGE_MAX ((size_t)128 * 1024)
 
-enum connection_state {
-    CONNECTION_FREE,    /* there is none */
-    CONNECTION_IDLE,    /* kept, and nothing of a next request has come */
-    CONNECTION_READING, /* a request is coming in */
-    CONNECTION_WAITING, /* its request is whole and waits for a lane */
-    CONNECTION_WORKING, /* a lane works on its request */
-    CONNECTION_SENDING, /* its answer is going out */
-    CONNECTION_N_STATES
+/* Event targets.  A number below SERVE_EVENT_FIRST_LANE is the index of a connection.  Events of
+ * connections and lanes also carry a serial number: one batch of events may hold an event of a
+ * connection that an earlier event of the batch has replaced. */
+#define SERVE_EVENT_FIRST_LANE UINT32_C(0x10000)
+#define SERVE_EVENT_LISTENER UINT32_C(0x20000)
+#define SERVE_EVENT_SIGNALS UINT32_C(0x20001)
+#define SERVE_EVENT_SHARED UINT32_C(0x20002)
+#define SERVE_EVENT_HANDOVER UINT32_C(0x20003)
+
+enum serve_connection_state {
+    SERVE_CONNECTION_FREE,    /* an unused place: it has no descriptor */
+    SERVE_CONNECTION_NEW,     /* accepted; no byte of its first request has come */
+    SERVE_CONNECTION_IDLE,    /* kept after an answer; no byte of the next request has come */
+    SERVE_CONNECTION_READING, /* part of a request has come */
+    SERVE_CONNECTION_WAITING, /* its request is whole and stands in the line */
+    SERVE_CONNECTION_WORKING, /* a lane, or the loop itself, answers its request */
+    SERVE_CONNECTION_SENDING, /* its answer goes out */
+    SERVE_CONNECTION_N_STATES
 };
 
-struct connection {
-    struct fcgi_peer peer;
-    struct fcgi *fcgi;
-    enum connection_state state;
+struct serve_connection {
+    struct serve_peer peer;
+    struct serve *serve;
+    enum serve_connection_state state; /* serve_connection_move() alone sets it */
     uint32_t serial;
-    bool is_watched; /* epoll knows it */
+    bool is_watched; /* epoll knows its descriptor */
     bool is_sorted;  /* work is known */
-    enum fcgi_work work;
+    enum request_work work;
     uint32_t payer;   /* of its answer */
     size_t charged;   /* bytes of memory that its answer takes */
-    int64_t since_ms; /* when its state began */
-    int64_t moved_ms; /* when bytes last went in or out */
+    int64_t since_ms; /* when its state began; in the line, when its request was whole */
+    int64_t moved_ms; /* when bytes last came or went */
 };
 
-enum lane_state {
-    LANE_FREE,
-    LANE_RUNNING, /* on its own stack now */
-    LANE_PAUSED,  /* it waits for a descriptor, or to be woken */
-    LANE_WOKEN    /* its wait is to end */
+enum serve_lane_state {
+    SERVE_LANE_FREE,
+    SERVE_LANE_RUNNING, /* its own stack is in use now */
+    SERVE_LANE_PAUSED,  /* waits for a descriptor, a deadline or another lane */
+    SERVE_LANE_WOKEN,   /* another lane has ended its wait; the loop resumes it next */
+    SERVE_LANE_DONE,    /* its answer is made; the loop takes it next */
+    SERVE_LANE_N_STATES
 };
 
-struct lane {
-    struct fcgi *fcgi;
-    struct fiber *fiber;
-    fcgi_answerer *answerer;
+struct serve_lane {
+    struct serve *serve;
+    struct serve_fiber *fiber;
+    serve_answerer *answerer;
     void *context;
-    enum lane_state state;
-    struct connection *connection;
+    enum serve_lane_state state; /* serve_lane_move() alone sets it */
+    struct serve_connection *connection;
     struct request request;
-    struct response *response; /* NULL: not yet */
+    struct response *response; /* once it is done */
     int64_t deadline_ms;       /* of its wait */
     uint32_t serial;           /* of its wait */
-    bool is_in_time;           /* how its wait ended */
+    bool is_in_time;           /* its wait ended before the deadline */
 };
 
-struct fcgi {
+struct serve {
     int listen_fd;
-    int handover[2]; /* requests go into the first and come out of the second; -1: no other worker
-                      */
+    int handover[2]; /* requests go into the first, and come out of the second; -1: none */
     int epoll_fd;
     int signal_fd; /* readable while SIGTERM is pending */
     const char *version_variable;
     const struct log *log;
-    const struct fcgi_callbacks *callbacks;
+    const struct serve_callbacks *callbacks;
     bool is_listening;
     bool is_stopping;
-    bool is_offered; /* there may be something in the handover */
-    bool has_grown;  /* a large answer was made since memory was last given back */
-    int64_t deaf_until_ms;
-    int64_t drain_until_ms; /* where it is stopping */
-    int64_t sweep_ms;       /* when deadlines are looked at next */
+    bool is_offered;        /* the handover may hold a request */
+    bool has_grown;         /* a large answer was made since memory was last given back */
+    int64_t deaf_until_ms;  /* accepts nothing until then */
+    int64_t drain_until_ms; /* once it is stopping */
+    int64_t sweep_ms;       /* when it next checks deadlines */
     int64_t freed_ms;       /* when a lane last became free */
-    int64_t accepted_ms;    /* when a connection was last accepted */
+    int64_t accepted_ms;    /* when it last accepted a connection */
     uint32_t serial;
-    struct lane lanes[FCGI_MAX_LANES];
-    struct lane *free_lanes[FCGI_MAX_LANES]; /* the last one is the next: its session is warm */
+    size_t n_wrong_moves; /* changes of state that the tables do not allow; unit tests expect 0 */
+    struct serve_lane lanes[SERVE_MAX_LANES];
+    struct serve_lane *free_lanes[SERVE_MAX_LANES]; /* the last is used next: its session is warm */
     size_t n_lanes;
     size_t n_free;
-    struct connection connections[FCGI_MAX_CONNECTIONS];
-    size_t n_in[CONNECTION_N_STATES];
-    struct connection *line[FCGI_MAX_CONNECTIONS]; /* those that wait, in the order of arrival */
+    struct serve_connection connections[SERVE_MAX_CONNECTIONS];
+    size_t n_in[SERVE_CONNECTION_N_STATES];
+    struct serve_connection *line[SERVE_MAX_CONNECTIONS]; /* those that wait, the oldest first */
     size_t n_line;
-    size_t answers_held; /* the sum of all that is charged */
-    struct fcgi_chunk chunk;
+    size_t answers_held; /* bytes: the sum of all that is charged */
+    struct serve_chunk chunk;
+    char offered[SERVE_MESSAGE_MAX]; /* for a request from the handover */
 };
 
-/* ---- fcgi.c ---- */
+/* ---- loop.c ---- */
 
-/* Has epoll report these events on fd. */
-bool fcgi_watch(const struct fcgi *fcgi, int how, int fd, uint32_t events, uint32_t id,
-                uint32_t serial);
+/* Has epoll report these events on fd; how is EPOLL_CTL_ADD or EPOLL_CTL_MOD.  Returns false with
+ * errno set. */
+MUST_CHECK bool serve_watch(const struct serve *serve, int how, int fd, uint32_t events,
+                            uint32_t id, uint32_t serial);
 
-/* The same for a descriptor that may be watched for something else already. */
-bool fcgi_watch_anew(const struct fcgi *fcgi, int fd, uint32_t events, uint32_t id,
-                     uint32_t serial);
+/* The same for a descriptor that epoll may know already. */
+MUST_CHECK bool serve_watch_anew(const struct serve *serve, int fd, uint32_t events, uint32_t id,
+                                 uint32_t serial);
 
-/* ---- fcgi_connection.c ---- */
+/* Has epoll forget fd, which it knows. */
+void serve_unwatch(const struct serve *serve, int fd);
 
-/* Returns whether connection_open() will find a place. */
-bool connection_has_place(struct fcgi *fcgi);
+/* ---- connection.c ---- */
 
-/* Takes over a descriptor and reads what has come.  Where all places are taken, it ends a
- * connection that is idle or has stalled.  connection_has_place() must hold. */
-void connection_open(struct fcgi *fcgi, int fd);
+/* Returns whether a connection may go from one state to another. */
+MUST_CHECK bool serve_connection_may_move(enum serve_connection_state from,
+                                          enum serve_connection_state to);
 
-/* Takes over a request that another worker has read, and since when it has waited, which is its
- * place in the line.  connection_has_place() must hold. */
-void connection_take_over(struct fcgi *fcgi, int fd, struct fcgi_intake *intake, int64_t since_ms);
+/* Changes the state.  Takes the connection out of the line if it stood there. */
+void serve_connection_move(struct serve_connection *connection, enum serve_connection_state to);
 
-/* Goes on with a connection that epoll reports. */
-void connection_attend(struct connection *connection);
+/* Returns whether one more connection has a place, perhaps in place of an idle or stalled one. */
+MUST_CHECK bool serve_connection_has_place(const struct serve *serve);
 
-/* Takes the connection out of the line, to be worked on. */
-void connection_leave_line(struct connection *connection);
+/* Takes over a descriptor and reads what has come.  If all places are taken, ends the connection
+ * that is idle or has stalled longest.  serve_connection_has_place() must be true. */
+void serve_connection_open(struct serve *serve, int fd);
 
-/* Fills in the request, once. */
-void connection_request(struct connection *connection, struct request *request);
+/* Takes over a descriptor with a whole request that another worker has read, and empties *intake.
+ * The request has waited since since_ms, which is its place in the line.
+ * serve_connection_has_place() must be true. */
+void serve_connection_take_over(struct serve *serve, int fd, struct serve_intake *intake,
+                                int64_t since_ms);
 
-/* Sends the answer, of which a copy is made, and gives back what the response holds too much. */
-void connection_answer(struct connection *connection, struct response *response);
+/* Reads or sends after epoll has reported the connection. */
+void serve_connection_attend(struct serve_connection *connection);
 
-/* Takes the connection out of the line, and answers its request without a lane: with 503 where the
- * answer needs the database. */
-void connection_answer_at_once(struct connection *connection);
+/* Fills in the request, which must be whole.  To be called once for each request. */
+void serve_connection_request(struct serve_connection *connection, struct request *request);
 
-/* Forgets a connection whose descriptor another worker has. */
-void connection_forget(struct connection *connection);
+/* Copies the answer, starts to send it, and empties the response. */
+void serve_connection_answer(struct serve_connection *connection, struct response *response);
 
-/* Ends what has passed its deadline. */
-void connection_sweep(struct fcgi *fcgi, int64_t now_ms);
+/* Answers a request of the line without a lane: with 503 if the answer needs the database. */
+void serve_connection_answer_at_once(struct serve_connection *connection);
 
-/* Closes it without a word. */
-void connection_drop(struct connection *connection);
+/* Closes this worker's descriptor of a connection that another worker has now. */
+void serve_connection_forget(struct serve_connection *connection);
 
-/* ---- fcgi_lane.c ---- */
+/* Ends the connections, and answers the requests of the line, whose deadline has passed. */
+void serve_connections_sweep(struct serve *serve, int64_t now_ms);
 
-/* Works on requests that wait: at once, in a lane that is free for such work, or by handing over to
- * another worker those that have waited for long. */
-void lanes_start(struct fcgi *fcgi);
+/* Closes the connection and logs nothing.  A free place stays free. */
+void serve_connection_drop(struct serve_connection *connection);
+
+/* ---- lane.c ---- */
+
+/* Returns whether a lane may go from one state to another. */
+MUST_CHECK bool serve_lane_may_move(enum serve_lane_state from, enum serve_lane_state to);
+
+/* Changes the state. */
+void serve_lane_move(struct serve_lane *lane, enum serve_lane_state to);
+
+/* Starts each request of the line that can be started: at once, or in a lane that is free for it.
+ * Offers those that have waited too long to other workers. */
+void serve_lanes_start(struct serve *serve);
 
 /* Resumes the lanes that were woken, and those that these wake. */
-void lanes_resume_woken(struct fcgi *fcgi);
+void serve_lanes_resume_woken(struct serve *serve);
 
-/* Goes on with a lane whose descriptor epoll reports. */
-void lane_attend(struct lane *lane, uint32_t serial);
+/* Resumes a lane whose descriptor epoll has reported, unless it waits for something else now. */
+void serve_lane_attend(struct serve_lane *lane, uint32_t serial);
 
-/* Ends waits that have passed their deadline. */
-void lanes_sweep(struct fcgi *fcgi, int64_t now_ms);
+/* Ends the waits whose deadline has passed. */
+void serve_lanes_sweep(struct serve *serve, int64_t now_ms);
 
-/* Returns whether every lane is free and no request waits. */
-bool lanes_are_idle(const struct fcgi *fcgi);
+/* Returns whether every lane is free and the line is empty. */
+MUST_CHECK bool serve_lanes_are_idle(const struct serve *serve);
 
-/* Returns whether this worker should accept connections: a lane is free for any work, or none has
- * become free for so long that other work has to be let through. */
-bool lanes_want_more(const struct fcgi *fcgi);
+/* Returns whether this worker should accept connections: a lane is free for any work, or no lane
+ * has become free for so long that other work has to get through. */
+MUST_CHECK bool serve_lanes_want_more(const struct serve *serve);
 
 /* Returns the milliseconds until a lane or the line needs the loop, at most most_ms. */
-int lanes_wait_ms(const struct fcgi *fcgi, int most_ms);
+MUST_CHECK int serve_lanes_wait_ms(const struct serve *serve, int most_ms);
 
-/* ---- fcgi_handover.c ---- */
+/* ---- handover.c ---- */
 
-/* Returns whether a request in the line can be offered. */
-bool handover_fits(const struct connection *connection);
+/* Returns whether the request of a connection can be handed over: it fits into a message, and its
+ * peer has sent nothing after it. */
+MUST_CHECK bool serve_handover_fits(const struct serve_connection *connection);
 
-/* Offers a request in the line to all workers, and takes it out of the line.  Returns false where
- * too many are offered already. */
-bool handover_send(struct connection *connection);
+/* Offers a request of the line to all workers and forgets its connection.  Returns false if the
+ * handover is full; the request then stays in the line. */
+MUST_CHECK bool serve_handover_send(struct serve_connection *connection);
 
-/* Takes over a request that was offered.  Returns false where there is none, or no place for it. */
-bool handover_receive(struct fcgi *fcgi);
+/* Takes over one offered request.  Returns false if there is none, or no place for it. */
+MUST_CHECK bool serve_handover_receive(struct serve *serve);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A connection of a web server. */
+/* A web server's connection. */
 #include "serve/peer.h"
 
 #include <errno.h>
@@ -9,41 +9,40 @@
 
 #include "serve/cgi.h"
 
-/* Bytes for a status line, Content-Length, and the headers of records, of which there is one for
- * every 64 KiB. */
+/* Bytes for a status line, Content-Length and the headers of records: one record for each 64 KiB.
+ */
 #define ROOM_AROUND 4096
 
-void fcgi_peer_close(struct fcgi_peer *peer)
+void serve_peer_close(struct serve_peer *peer)
 {
     if (peer->fd >= 0)
         close(peer->fd);
-    fcgi_intake_clear(&peer->intake);
+    serve_intake_clear(&peer->intake);
     buf_free(&peer->unsent);
-    *peer = (struct fcgi_peer){.fd = -1};
+    *peer = (struct serve_peer){.fd = -1};
 }
 
 /* ---- in ---- */
 
-enum fcgi_progress fcgi_peer_receive(struct fcgi_peer *peer, struct fcgi_chunk *chunk)
+enum serve_progress serve_peer_receive(struct serve_peer *peer, struct serve_chunk *chunk)
 {
     ssize_t n = recv(peer->fd, chunk->bytes, sizeof chunk->bytes, MSG_DONTWAIT);
-    enum fcgi_progress progress;
+    enum serve_progress progress;
     size_t used;
 
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return FCGI_PART;
+        return SERVE_PART;
     if (n <= 0)
-        return FCGI_BROKEN;
-    progress = fcgi_intake_take(&peer->intake, chunk->bytes, (size_t)n, &used);
+        return SERVE_BROKEN;
+    progress = serve_intake_take(&peer->intake, chunk->bytes, (size_t)n, &used);
     peer->said_more = used < (size_t)n;
     explicit_bzero(chunk->bytes, (size_t)n);
     return progress;
 }
 
-/* A web server says nothing more until it has its answer, but that it gives the request up: by
- * closing or resetting the connection, or an ABORT_REQUEST.  So whatever it says means that, and
- * none of it is ever looked at. */
-bool fcgi_peer_gone(const struct fcgi_peer *peer)
+/* Before it has its answer, a web server sends nothing unless it gives up the request: it closes or
+ * resets the connection, or sends ABORT_REQUEST.  Any byte means that, so nobody reads it. */
+bool serve_peer_gone(const struct serve_peer *peer)
 {
     char byte;
 
@@ -51,35 +50,36 @@ bool fcgi_peer_gone(const struct fcgi_peer *peer)
            (errno != EAGAIN && errno != EINTR);
 }
 
-void fcgi_peer_request(struct fcgi_peer *peer, const char *version_variable,
-                       struct request *request)
+void serve_peer_request(struct serve_peer *peer, const char *version_variable,
+                        struct request *request)
 {
-    struct cgi_announced announced;
-    struct cgi_reader reader;
+    struct serve_cgi_announced announced;
+    struct serve_cgi_reader reader;
 
-    cgi_begin(&reader, request, version_variable);
-    fcgi_intake_see(&peer->intake, cgi_see, &reader);
-    cgi_end(&reader, &announced);
-    cgi_set_body(request, &peer->intake.body, &announced);
+    serve_cgi_begin(&reader, request, version_variable);
+    serve_intake_see(&peer->intake, serve_cgi_see, &reader);
+    serve_cgi_end(&reader, &announced);
+    serve_cgi_set_body(request, &peer->intake.body, &announced);
 }
 
 /* ---- out ---- */
 
-bool fcgi_peer_answer(struct fcgi_peer *peer, const struct response *response)
+bool serve_peer_answer(struct serve_peer *peer, const struct response *response)
 {
-    unsigned char end[FCGI_END_SIZE];
+    unsigned char end[SERVE_RECORD_END_SIZE];
 
     /* All at once: a buffer that has to grow doubles. */
-    buf_room(&peer->unsent, response->headers.len + response->body.len + ROOM_AROUND);
-    cgi_write(&peer->unsent, response);
-    fcgi_record_frame(&peer->unsent, FCGI_TYPE_STDOUT, peer->intake.id);
-    fcgi_record_end(end, peer->intake.id);
+    if (!buf_room(&peer->unsent, response->headers.len + response->body.len + ROOM_AROUND))
+        return false;
+    serve_cgi_write(&peer->unsent, response);
+    serve_record_frame(&peer->unsent, SERVE_RECORD_STDOUT, peer->intake.id);
+    serve_record_end(end, peer->intake.id);
     buf_add(&peer->unsent, (const char *)end, sizeof end);
     return !peer->unsent.failed;
 }
 
-/* An answer goes out in one piece where the peer has room for it, as web servers do. */
-enum fcgi_sent fcgi_peer_send(struct fcgi_peer *peer)
+/* Web servers have room for a whole answer, as a rule: one send() is enough. */
+enum serve_sent serve_peer_send(struct serve_peer *peer)
 {
     struct buf *unsent = &peer->unsent;
     ssize_t n;
@@ -89,18 +89,18 @@ enum fcgi_sent fcgi_peer_send(struct fcgi_peer *peer)
                  MSG_DONTWAIT | MSG_NOSIGNAL);
     while (n < 0 && errno == EINTR);
     if (n < 0)
-        return errno == EAGAIN ? FCGI_SENT_PART : FCGI_NOT_SENT;
+        return errno == EAGAIN ? SERVE_SENT_PART : SERVE_NOT_SENT;
     peer->sent += (size_t)n;
-    return peer->sent == unsent->len ? FCGI_SENT : FCGI_SENT_PART;
+    return peer->sent == unsent->len ? SERVE_SENT : SERVE_SENT_PART;
 }
 
-/* Whatever follows on a connection that is not kept is never read, and nothing that was sent is
- * lost by closing it at once, since the request was read to its end. */
-bool fcgi_peer_next(struct fcgi_peer *peer)
+/* A connection that is not kept can be closed at once: its request was read to the end, so the
+ * kernel does not reset it, and the answer is not lost. */
+bool serve_peer_next(struct serve_peer *peer)
 {
     if (!peer->intake.keep || peer->said_more || peer->intake.is_too_much)
         return false;
-    fcgi_intake_clear(&peer->intake);
+    serve_intake_clear(&peer->intake);
     buf_free(&peer->unsent);
     peer->sent = 0;
     return true;

@@ -1,48 +1,55 @@
 /* SPDX-License-Identifier: MIT */
-/* A connection of a web server: a request on its way in, then an answer on its way out, in whatever
- * pieces they go.  It waits for nothing, and knows no limits of time. */
+/* A connection of a web server: a request comes in, then an answer goes out, each in any pieces.
+ * A peer waits for nothing and has no deadlines. */
 #ifndef ADIT_SERVE_PEER_H
 #define ADIT_SERVE_PEER_H
 
 #include "serve/record.h"
 #include "serve/request.h"
 
-struct fcgi_peer {
+struct serve_peer {
     int fd;         /* -1: none */
-    bool said_more; /* behind the end of its request */
-    struct fcgi_intake intake;
-    struct buf unsent; /* an answer, from sent on */
-    size_t sent;
+    bool said_more; /* it sent bytes after the end of its request */
+    struct serve_intake intake;
+    struct buf unsent; /* an answer */
+    size_t sent;       /* bytes of it */
 };
 
-/* Room for what is read at once, which one peer after the other may use. */
-struct fcgi_chunk {
+/* Room for the bytes of one read.  All peers of a worker share it. */
+struct serve_chunk {
     char bytes[65536];
 };
 
 /* Closes the connection and frees what it holds. */
-void fcgi_peer_close(struct fcgi_peer *peer);
+void serve_peer_close(struct serve_peer *peer);
 
-/* Reads what has come, once, so that nobody who sends much holds the worker.  Returns FCGI_BROKEN
- * where no request can come any more: with intake.cause, or without it where the peer has simply
- * gone. */
-enum fcgi_progress fcgi_peer_receive(struct fcgi_peer *peer, struct fcgi_chunk *chunk);
+/* Reads what has come, at most one chunk, so that no peer holds the worker.  Wipes the chunk.
+ * Returns SERVE_BROKEN if no request can come any more: intake.cause says why, or is NULL if the
+ * peer has closed the connection. */
+MUST_CHECK enum serve_progress serve_peer_receive(struct serve_peer *peer,
+                                                  struct serve_chunk *chunk);
 
-/* Returns whether the web server gave up the request, which is there whole. */
-bool fcgi_peer_gone(const struct fcgi_peer *peer);
+/* Returns whether the web server gave up the request, which must be whole. */
+MUST_CHECK bool serve_peer_gone(const struct serve_peer *peer);
 
-/* Fills in the request, which is there whole, once.  It lasts until the next call for the peer. */
-void fcgi_peer_request(struct fcgi_peer *peer, const char *version_variable,
-                       struct request *request);
+/* Fills in the request, which must be whole.  To be called once for each request.  The strings last
+ * until the next call for the peer. */
+void serve_peer_request(struct serve_peer *peer, const char *version_variable,
+                        struct request *request);
 
-/* Sets the answer.  Returns false without memory. */
-bool fcgi_peer_answer(struct fcgi_peer *peer, const struct response *response);
+/* Sets the answer, of which it makes a copy.  Returns false without memory. */
+MUST_CHECK bool serve_peer_answer(struct serve_peer *peer, const struct response *response);
 
-/* Sends what the peer takes of it at the moment. */
-enum fcgi_sent { FCGI_SENT, FCGI_SENT_PART, FCGI_NOT_SENT };
-enum fcgi_sent fcgi_peer_send(struct fcgi_peer *peer);
+enum serve_sent {
+    SERVE_SENT,      /* all of the answer */
+    SERVE_SENT_PART, /* the peer takes no more at the moment */
+    SERVE_NOT_SENT   /* the connection is broken */
+};
 
-/* Makes it ready for the next request.  Returns false where there can be none. */
-bool fcgi_peer_next(struct fcgi_peer *peer);
+/* Sends as much of the answer as the peer takes at the moment. */
+MUST_CHECK enum serve_sent serve_peer_send(struct serve_peer *peer);
+
+/* Prepares for the next request.  Returns false if the connection must be closed instead. */
+MUST_CHECK bool serve_peer_next(struct serve_peer *peer);
 
 #endif

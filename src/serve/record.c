@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* FastCGI's records. */
+/* FastCGI's records, in and out. */
 #include "serve/record.h"
 
 #include <string.h>
@@ -9,43 +9,44 @@
 /* Bytes of content in a record; a multiple of eight needs no padding. */
 #define PIECE_SIZE 65528
 
-static void write_header(unsigned char *out, enum fcgi_type type, uint16_t id, size_t len)
+static void write_header(unsigned char *out, enum serve_record_type type, uint16_t id, size_t len)
 {
-    const unsigned char header[FCGI_HEADER_SIZE] = {FCGI_VERSION_1,
-                                                    (unsigned char)type,
-                                                    (unsigned char)(id >> 8),
-                                                    (unsigned char)(id & 0xFF),
-                                                    (unsigned char)(len >> 8),
-                                                    (unsigned char)(len & 0xFF)};
+    const unsigned char header[SERVE_RECORD_HEADER_SIZE] = {FCGI_VERSION_1,
+                                                            (unsigned char)type,
+                                                            (unsigned char)(id >> 8),
+                                                            (unsigned char)(id & 0xFF),
+                                                            (unsigned char)(len >> 8),
+                                                            (unsigned char)(len & 0xFF)};
 
     memcpy(out, header, sizeof header);
 }
 
-/* Zero is the status of a program that went well, and that the request is complete. */
-void fcgi_record_end(unsigned char out[FCGI_END_SIZE], uint16_t id)
+/* All zero: exit status 0, and FCGI_REQUEST_COMPLETE. */
+void serve_record_end(unsigned char out[SERVE_RECORD_END_SIZE], uint16_t id)
 {
-    memset(out, 0, FCGI_END_SIZE);
-    write_header(out, FCGI_TYPE_END, id, FCGI_END_SIZE - FCGI_HEADER_SIZE);
+    memset(out, 0, SERVE_RECORD_END_SIZE);
+    write_header(out, SERVE_RECORD_END, id, SERVE_RECORD_END_SIZE - SERVE_RECORD_HEADER_SIZE);
 }
 
-/* In place: each piece moves up by its own header and those before it, the last one first. */
-void fcgi_record_frame(struct buf *buf, enum fcgi_type type, uint16_t id)
+/* In place: each piece moves up by its own header and those before it.  The last piece moves first.
+ */
+void serve_record_frame(struct buf *buf, enum serve_record_type type, uint16_t id)
 {
     size_t len = buf->len;
     size_t n = (len + PIECE_SIZE - 1) / PIECE_SIZE;
-    size_t headers = (n + 1) * FCGI_HEADER_SIZE;
+    size_t headers = (n + 1) * SERVE_RECORD_HEADER_SIZE;
     unsigned char *data;
 
     if (!buf_room(buf, headers))
         return;
     data = (unsigned char *)buf->data;
-    write_header(data + len + n * FCGI_HEADER_SIZE, type, id, 0);
+    write_header(data + len + n * SERVE_RECORD_HEADER_SIZE, type, id, 0);
     for (size_t i = n; i-- > 0;) {
         size_t from = i * PIECE_SIZE;
-        size_t to = from + i * FCGI_HEADER_SIZE;
+        size_t to = from + i * SERVE_RECORD_HEADER_SIZE;
         size_t piece = len - from < PIECE_SIZE ? len - from : PIECE_SIZE;
 
-        memmove(data + to + FCGI_HEADER_SIZE, data + from, piece);
+        memmove(data + to + SERVE_RECORD_HEADER_SIZE, data + from, piece);
         write_header(data + to, type, id, piece);
     }
     buf->len += headers;
@@ -54,14 +55,14 @@ void fcgi_record_frame(struct buf *buf, enum fcgi_type type, uint16_t id)
 
 /* ---- a request on its way in ---- */
 
-static bool broken(struct fcgi_intake *intake, const char *cause)
+static bool broken(struct serve_intake *intake, const char *cause)
 {
     intake->cause = cause;
     return false;
 }
 
 /* Reads the length of a name or a value.  Returns false past the end. */
-static bool read_length(const unsigned char **at, size_t *left, size_t *len)
+static bool read_pair_length(const unsigned char **at, size_t *left, size_t *len)
 {
     const unsigned char *s = *at;
     size_t size = *left > 0 && s[0] >= 0x80 ? 4 : 1;
@@ -76,8 +77,8 @@ static bool read_length(const unsigned char **at, size_t *left, size_t *len)
     return true;
 }
 
-/* Every name and value lies within the content, and none is cut by a NUL. */
-static bool check_params(struct fcgi_intake *intake)
+/* Every name and value must lie within the content.  A NUL would cut it short. */
+static bool check_params(struct serve_intake *intake)
 {
     const unsigned char *at = (const unsigned char *)intake->params.data;
     size_t left = intake->params.len;
@@ -86,8 +87,8 @@ static bool check_params(struct fcgi_intake *intake)
         size_t name;
         size_t value;
 
-        if (!read_length(&at, &left, &name) || !read_length(&at, &left, &value) || name > left ||
-            value > left - name)
+        if (!read_pair_length(&at, &left, &name) || !read_pair_length(&at, &left, &value) ||
+            name > left || value > left - name)
             return broken(intake, "a variable's length is wrong");
         if (memchr(at, '\0', name + value))
             return broken(intake, "a variable holds a NUL");
@@ -97,7 +98,7 @@ static bool check_params(struct fcgi_intake *intake)
     return true;
 }
 
-static bool check_begin(struct fcgi_intake *intake)
+static bool check_begin(struct serve_intake *intake)
 {
     if (intake->begin[0] != 0 || intake->begin[1] != FCGI_RESPONDER)
         return broken(intake, "the role is not the responder's");
@@ -105,23 +106,23 @@ static bool check_begin(struct fcgi_intake *intake)
     return true;
 }
 
-static bool open_record(struct fcgi_intake *intake)
+static bool open_record(struct serve_intake *intake)
 {
     const unsigned char *header = intake->header;
     uint16_t id = (uint16_t)(header[2] << 8 | header[3]);
 
     if (!intake->awaited)
-        intake->awaited = FCGI_TYPE_BEGIN;
+        intake->awaited = SERVE_RECORD_BEGIN;
     if (header[0] != FCGI_VERSION_1)
-        return broken(intake, "what it sends is not FastCGI 1");
-    if (header[1] == FCGI_TYPE_ABORT)
-        return broken(intake, "the web server gave the request up");
+        return broken(intake, "the peer does not speak FastCGI version 1");
+    if (header[1] == SERVE_RECORD_ABORT)
+        return broken(intake, "the web server aborted the request");
     if (header[1] != intake->awaited)
         return broken(intake, "a record is out of place");
     intake->content_len = (size_t)(header[4] << 8 | header[5]);
     intake->content_taken = 0;
     intake->padding_left = header[6];
-    if (intake->awaited == FCGI_TYPE_BEGIN) {
+    if (intake->awaited == SERVE_RECORD_BEGIN) {
         intake->id = id;
         return (id != 0 && intake->content_len == sizeof intake->begin) ||
                broken(intake, "a record is out of place");
@@ -129,52 +130,52 @@ static bool open_record(struct fcgi_intake *intake)
     return id == intake->id || broken(intake, "a record of a second request");
 }
 
-static bool take_params(struct fcgi_intake *intake, const char *data, size_t len)
+static bool take_params(struct serve_intake *intake, const char *data, size_t len)
 {
-    if (len > FCGI_PARAMS_MAX - intake->params.len)
+    if (len > SERVE_PARAMS_MAX - intake->params.len)
         return broken(intake, "there are too many variables");
     buf_add(&intake->params, data, len);
     return !intake->params.failed || broken(intake, "out of memory");
 }
 
-/* One byte over the limit is kept, which tells that it was exceeded. */
-static bool take_body(struct fcgi_intake *intake, const char *data, size_t len)
+/* Keeps one byte over the limit, which shows that the body exceeds it. */
+static bool take_stdin(struct serve_intake *intake, const char *data, size_t len)
 {
     size_t room = REQUEST_BODY_MAX + 1 - intake->body.len;
     size_t kept = len < room ? len : room;
 
     buf_add(&intake->body, data, kept);
     intake->dropped += len - kept;
-    intake->is_too_much = intake->dropped > FCGI_DRAIN_MAX;
+    intake->is_too_much = intake->dropped > SERVE_DRAIN_MAX;
     return !intake->body.failed || broken(intake, "out of memory");
 }
 
-static bool take_content(struct fcgi_intake *intake, const char *data, size_t len)
+static bool take_content(struct serve_intake *intake, const char *data, size_t len)
 {
     bool ok = true;
 
-    if (intake->awaited == FCGI_TYPE_BEGIN)
+    if (intake->awaited == SERVE_RECORD_BEGIN)
         memcpy(intake->begin + intake->content_taken, data, len);
-    else if (intake->awaited == FCGI_TYPE_PARAMS)
+    else if (intake->awaited == SERVE_RECORD_PARAMS)
         ok = take_params(intake, data, len);
     else
-        ok = take_body(intake, data, len);
+        ok = take_stdin(intake, data, len);
     intake->content_taken += len;
     return ok;
 }
 
-/* At a record's end.  Tells in *whole whether it was the request's last one. */
-static bool close_record(struct fcgi_intake *intake, bool *whole)
+/* Called at a record's end.  Sets *whole if it was the request's last record. */
+static bool close_record(struct serve_intake *intake, bool *whole)
 {
     intake->header_len = 0;
-    if (intake->awaited == FCGI_TYPE_BEGIN) {
-        intake->awaited = FCGI_TYPE_PARAMS;
+    if (intake->awaited == SERVE_RECORD_BEGIN) {
+        intake->awaited = SERVE_RECORD_PARAMS;
         return check_begin(intake);
     }
     if (intake->content_len > 0)
         return true;
-    *whole = intake->awaited == FCGI_TYPE_STDIN;
-    intake->awaited = FCGI_TYPE_STDIN;
+    *whole = intake->awaited == SERVE_RECORD_STDIN;
+    intake->awaited = SERVE_RECORD_STDIN;
     return *whole || check_params(intake);
 }
 
@@ -184,15 +185,15 @@ static size_t least(size_t a, size_t b)
 }
 
 /* Takes some bytes, at most up to the end of a part of a record. */
-static bool take_some(struct fcgi_intake *intake, const char *data, size_t len, size_t *used)
+static bool take_some(struct serve_intake *intake, const char *data, size_t len, size_t *used)
 {
-    size_t n = least(len, FCGI_HEADER_SIZE - intake->header_len);
+    size_t n = least(len, SERVE_RECORD_HEADER_SIZE - intake->header_len);
 
     if (n > 0) {
         memcpy(intake->header + intake->header_len, data, n);
         intake->header_len += n;
         *used += n;
-        return intake->header_len < FCGI_HEADER_SIZE || open_record(intake);
+        return intake->header_len < SERVE_RECORD_HEADER_SIZE || open_record(intake);
     }
     n = least(len, intake->content_len - intake->content_taken);
     if (n > 0) {
@@ -205,14 +206,14 @@ static bool take_some(struct fcgi_intake *intake, const char *data, size_t len, 
     return true;
 }
 
-static bool at_record_end(const struct fcgi_intake *intake)
+static bool at_record_end(const struct serve_intake *intake)
 {
-    return intake->header_len == FCGI_HEADER_SIZE && intake->content_taken == intake->content_len &&
-           intake->padding_left == 0;
+    return intake->header_len == SERVE_RECORD_HEADER_SIZE &&
+           intake->content_taken == intake->content_len && intake->padding_left == 0;
 }
 
-enum fcgi_progress fcgi_intake_take(struct fcgi_intake *intake, const char *data, size_t len,
-                                    size_t *used)
+enum serve_progress serve_intake_take(struct serve_intake *intake, const char *data, size_t len,
+                                      size_t *used)
 {
     bool whole = false;
 
@@ -220,14 +221,14 @@ enum fcgi_progress fcgi_intake_take(struct fcgi_intake *intake, const char *data
     while (*used < len && !whole) {
         if (!take_some(intake, data + *used, len - *used, used) ||
             (at_record_end(intake) && !close_record(intake, &whole)))
-            return FCGI_BROKEN;
+            return SERVE_BROKEN;
         whole = whole || intake->is_too_much;
     }
-    return whole ? FCGI_WHOLE : FCGI_PART;
+    return whole ? SERVE_WHOLE : SERVE_PART;
 }
 
-/* The first byte of a length stands behind the value before: read, it makes room for a NUL. */
-void fcgi_intake_see(struct fcgi_intake *intake, fcgi_variable_seen *seen, void *context)
+/* The length of the next name follows each value.  Once it is read, a NUL may take its place. */
+void serve_intake_see(struct serve_intake *intake, serve_variable_seen *seen, void *context)
 {
     const unsigned char *at = (const unsigned char *)intake->params.data;
     size_t left = intake->params.len;
@@ -237,7 +238,7 @@ void fcgi_intake_see(struct fcgi_intake *intake, fcgi_variable_seen *seen, void 
         struct text name;
         size_t value_len;
 
-        if (!read_length(&at, &left, &name.len) || !read_length(&at, &left, &value_len))
+        if (!read_pair_length(&at, &left, &name.len) || !read_pair_length(&at, &left, &value_len))
             return;
         *begin = '\0';
         name.s = (const char *)at;
@@ -247,7 +248,7 @@ void fcgi_intake_see(struct fcgi_intake *intake, fcgi_variable_seen *seen, void 
     }
 }
 
-struct text fcgi_intake_find(const struct fcgi_intake *intake, const char *name)
+struct text serve_intake_find(const struct serve_intake *intake, const char *name)
 {
     const unsigned char *at = (const unsigned char *)intake->params.data;
     size_t left = intake->params.len;
@@ -258,7 +259,7 @@ struct text fcgi_intake_find(const struct fcgi_intake *intake, const char *name)
         size_t name_len;
         size_t value_len;
 
-        if (!read_length(&at, &left, &name_len) || !read_length(&at, &left, &value_len))
+        if (!read_pair_length(&at, &left, &name_len) || !read_pair_length(&at, &left, &value_len))
             break;
         if (name_len == wanted_len && memcmp(at, name, name_len) == 0)
             found = (struct text){(const char *)at + name_len, value_len};
@@ -268,26 +269,26 @@ struct text fcgi_intake_find(const struct fcgi_intake *intake, const char *name)
     return found;
 }
 
-enum fcgi_progress fcgi_intake_refill(struct fcgi_intake *intake, uint16_t id, bool keep,
-                                      struct text params, struct text body)
+enum serve_progress serve_intake_refill(struct serve_intake *intake, uint16_t id, bool keep,
+                                        struct text params, struct text body)
 {
     intake->id = id;
     intake->keep = keep;
-    intake->awaited = FCGI_TYPE_STDIN;
+    intake->awaited = SERVE_RECORD_STDIN;
     return take_params(intake, params.s, params.len) && check_params(intake) &&
-                   take_body(intake, body.s, body.len)
-               ? FCGI_WHOLE
-               : FCGI_BROKEN;
+                   take_stdin(intake, body.s, body.len)
+               ? SERVE_WHOLE
+               : SERVE_BROKEN;
 }
 
-bool fcgi_intake_begun(const struct fcgi_intake *intake)
+bool serve_intake_begun(const struct serve_intake *intake)
 {
     return intake->header_len > 0 || intake->awaited != 0;
 }
 
-void fcgi_intake_clear(struct fcgi_intake *intake)
+void serve_intake_clear(struct serve_intake *intake)
 {
     buf_free(&intake->params);
     buf_free(&intake->body);
-    *intake = (struct fcgi_intake){.id = 0};
+    *intake = (struct serve_intake){.id = 0};
 }

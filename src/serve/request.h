@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A request as a web server hands it over (RFC 3875), and the answer that goes back. */
+/* A request as a web server passes it on (RFC 3875), and its answer. */
 #ifndef ADIT_SERVE_REQUEST_H
 #define ADIT_SERVE_REQUEST_H
 
@@ -17,12 +17,19 @@ enum body_state {
     BODY_WHOLE,
     BODY_CUT,      /* shorter than announced */
     BODY_OVERLONG, /* longer than announced */
-    BODY_TOO_LARGE /* past REQUEST_BODY_MAX; it was not kept */
+    BODY_TOO_LARGE /* past REQUEST_BODY_MAX; its bytes were not kept */
 };
 
-/* All strings are C strings, and belong to whoever made the request.  "" stands for what was not
- * sent; but a condition or an Idempotency-Key that was sent empty is not one that was not sent,
- * which is NULL. */
+/* How long a request may keep a lane. */
+enum request_work {
+    REQUEST_LONG,   /* it may wait in the database for others */
+    REQUEST_SHORT,  /* it reads one row by its key */
+    REQUEST_INSTANT /* it needs neither the database nor a lane */
+};
+
+/* All strings are C strings that the request's source owns.  A variable that is absent is "".  A
+ * condition or an Idempotency-Key that is absent is NULL, because an empty one means something
+ * else. */
 struct request {
     const char *method;
     const char *path;  /* PATH_INFO: decoded by the server */
@@ -44,25 +51,25 @@ struct request {
     bool condition_repeated; /* If-Match or If-None-Match */
     bool idempotency_key_repeated;
     enum body_state body_state;
-    struct text body; /* may hold anything, NUL too */
+    struct text body; /* any bytes, NUL included */
 
-    bool is_at_once; /* to be answered without a database, or refused */
+    bool is_at_once; /* to be answered without the database, or refused */
 
-    /* Returns whether the client has gone, so that nobody waits for the answer; NULL: unknown. */
+    /* Returns whether the client has gone, so that nobody waits for the answer.  NULL: unknown. */
     bool (*peer_gone)(void *peer);
     /* Returns whether an answer of so many bytes may be held for this payer until the peer has read
-     * it; NULL: it may. */
+     * it.  NULL: it may. */
     bool (*has_room)(void *peer, uint32_t payer, size_t bytes);
     void *peer;
 };
 
-/* All zero: empty.  Whoever declares it frees its buffers. */
+/* All zero: empty.  Its owner frees the buffers. */
 struct response {
     int status;         /* HTTP status */
     struct buf headers; /* lines that end in CR LF */
     struct buf body;
     bool omit_body; /* the answer to HEAD */
-    uint32_t payer; /* the account that is charged for its memory: a checksum; 0: none */
+    uint32_t payer; /* a checksum of the account that is charged for its memory; 0: none */
 };
 
 #endif

@@ -1,66 +1,65 @@
 /* SPDX-License-Identifier: MIT */
-/* Where requests come from: web servers that speak FastCGI on a listening socket. */
+/* Requests from web servers that speak FastCGI on a listening socket. */
 #ifndef ADIT_SERVE_SERVE_H
 #define ADIT_SERVE_SERVE_H
 
 #include <stdbool.h>
 
 #include "base/log.h"
+#include "base/must_check.h"
 #include "base/wait.h"
 #include "serve/request.h"
 
-struct fcgi;
+struct serve;
 
-/* Returns whether the process was started as a CGI program: descriptor 0 is no listening socket. */
-bool fcgi_is_cgi(void);
+/* Returns whether a web server runs the process as a CGI program: descriptor 0 is not a listening
+ * socket.  Looks once, and returns the same from then on. */
+MUST_CHECK bool serve_is_cgi(void);
 
-/* How long a request may keep a lane, the longest first. */
-enum fcgi_work {
-    FCGI_WORK_LONG,   /* it may wait in the database for others */
-    FCGI_WORK_SHORT,  /* it reads a row by its key */
-    FCGI_WORK_INSTANT /* it waits for nothing, and needs no lane */
-};
+/* Answers a request, which lasts until it returns.  The answerer owns the response, which must last
+ * until the next call with the same context.  The loop empties it in between, and frees memory that
+ * is too much to keep. */
+typedef struct response *serve_answerer(void *context, const struct request *request);
 
-/* Answers a request, which lasts until it returns; the answer lasts until the next call.  Of its
- * memory, what is too much to keep is given back meanwhile. */
-typedef struct response *fcgi_answerer(void *context, const struct request *request);
-
-/* What the loop calls.  All of it must outlive fcgi_serve(). */
-struct fcgi_callbacks {
-    /* Says what work a request is, before it is read as a whole. */
-    enum fcgi_work (*sort)(void *context, struct text method, struct text path);
+/* What the loop calls.  All of it must outlive serve_run(). */
+struct serve_callbacks {
+    /* Returns how long a request may keep a lane.  Neither text ends with a NUL. */
+    enum request_work (*sort)(struct text method, struct text path);
     /* Answers instant requests, and refuses others.  It must not wait. */
-    fcgi_answerer *answer_at_once;
-    /* Called each time that all lanes have done what they can without waiting. */
+    serve_answerer *answer_at_once;
+    /* Called before the loop waits: no lane can go on. */
     void (*before_wait)(void *context);
-    /* Called when something can be read from what a lane has had watched. */
+    /* Called when a descriptor that a lane watches (struct wait) can be read from. */
     void (*on_input)(void *context);
     void *context;
 };
 
-/* Makes the socket pair by which workers hand requests to each other; to be called before they are
- * started.  Returns false with errno set. */
-bool fcgi_handover_open(int handover[2]);
+/* Makes the socket pair on which workers hand requests to each other.  To be called before they
+ * start; the caller closes both descriptors.  Returns false with errno set. */
+MUST_CHECK bool serve_handover_open(int handover[2]);
 
-/* Returns a source of requests from the listening socket, or NULL with errno set.  A handover of
- * {-1, -1} means that there is no other worker.  Requests name the version header by
- * version_variable ("HTTP_<NAME>_VERSION"), which must outlive it, as must the log.  SIGTERM must
- * be blocked: fcgi_serve() ends when it is pending. */
-struct fcgi *fcgi_open(int listen_fd, const int handover[2], const char *version_variable,
-                       const struct log *log);
+/* Returns a source of requests from the listening socket, or NULL with errno set.  serve_close()
+ * frees it; both sockets stay the caller's.  A handover of {-1, -1} means that there is no other
+ * worker.  version_variable ("HTTP_<NAME>_VERSION") is the variable of the version header; it and
+ * the log must outlive the source.  SIGTERM must be blocked: serve_run() ends when it is pending.
+ */
+MUST_CHECK struct serve *serve_open(int listen_fd, const int handover[2],
+                                    const char *version_variable, const struct log *log);
 
-/* Adds a lane: as many requests as there are lanes are worked on at once, and long work takes at
- * most all lanes but one.  Sets *wait, which is how the answerer has to wait for anything; other
- * lanes go on meanwhile.  Returns false without memory. */
-bool fcgi_add_lane(struct fcgi *fcgi, fcgi_answerer *answerer, void *context, struct wait *wait);
+/* Adds a lane.  The lanes answer one request each at a time; long work takes at most all lanes but
+ * one.  Sets *wait: the answerer must use it for every wait, so that other lanes go on meanwhile.
+ * The context must outlive the source.  Returns false without memory, or if there are
+ * SERVE_MAX_LANES already. */
+MUST_CHECK bool serve_add_lane(struct serve *serve, serve_answerer *answerer, void *context,
+                               struct wait *wait);
 
-/* Answers requests until SIGTERM comes, and then what had arrived.  Only a request that is there
- * whole takes a lane, and an answer leaves it at once, so that a silent or slow peer keeps no other
- * waiting.  A peer that moves no bytes in time loses its connection. */
-void fcgi_serve(struct fcgi *fcgi, const struct fcgi_callbacks *callbacks);
+/* Answers requests until SIGTERM, and then those that have arrived.  A request takes a lane once it
+ * is whole, and its answer leaves the lane at once: a silent or slow peer keeps no other waiting.
+ * A peer that moves no bytes in time loses its connection. */
+void serve_run(struct serve *serve, const struct serve_callbacks *callbacks);
 
-/* Closes all connections and frees it; the listening socket and the handover stay open.  NULL is
- * fine. */
-void fcgi_close(struct fcgi *fcgi);
+/* Closes all connections and frees the source.  The listening socket and the handover stay open.
+ * NULL is fine. */
+void serve_close(struct serve *serve);
 
 #endif

@@ -93,7 +93,7 @@ static void look_at_request(const struct environment *environment, const struct 
 
 /* A length counts only where it is digits and nothing else, and fits. */
 static void look_at_length(const struct environment *environment,
-                           const struct cgi_announced *announced)
+                           const struct serve_cgi_announced *announced)
 {
     char digits[24];
     int n;
@@ -111,7 +111,7 @@ static void look_at_length(const struct environment *environment,
 }
 
 static void look_at_body(const struct request *request, const struct buf *body,
-                         const struct cgi_announced *announced)
+                         const struct serve_cgi_announced *announced)
 {
     uint64_t length = announced->is_given ? announced->length : body->len;
     bool too_large = body->len > REQUEST_BODY_MAX || length > REQUEST_BODY_MAX;
@@ -147,7 +147,7 @@ static void look_at_answer(const struct buf *body, int status, bool omit_body)
 
     buf_puts(&response.headers, "A: b\r\n");
     buf_add(&response.body, body->data, status == 204 ? 0 : body->len);
-    cgi_write(&out, &response);
+    serve_cgi_write(&out, &response);
     MUST(!out.failed && strncmp(out.data, "Status: ", 8) == 0);
     blank = strstr(out.data, "\r\n\r\n");
     length = strstr(out.data, "\r\nContent-Length: ");
@@ -167,19 +167,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct input input = input_of(data, size);
     struct environment environment = {.n = 0};
     struct request request;
-    struct cgi_announced announced;
+    struct serve_cgi_announced announced;
     struct buf body = {0};
 
     memset(&request, 0xA5, sizeof request);
     memset(&announced, 0xA5, sizeof announced);
     take_environment(&input, &environment);
-    cgi_read_variables(environment.variables, VERSION_VARIABLE, &request, &announced);
+    serve_cgi_read_variables(environment.variables, VERSION_VARIABLE, &request, &announced);
     look_at_request(&environment, &request);
     look_at_length(&environment, &announced);
     if (input.left > 0)
         buf_add(&body, input.at,
                 input.left > REQUEST_BODY_MAX + 1 ? REQUEST_BODY_MAX + 1 : input.left);
-    cgi_set_body(&request, &body, &announced);
+    serve_cgi_set_body(&request, &body, &announced);
     look_at_body(&request, &body, &announced);
     look_at_answer(&body, 200, false);
     look_at_answer(&body, 404, true);

@@ -8,21 +8,21 @@
 
 /* Takes in all of the data in pieces of that many bytes.  Each piece has memory of its own, so that
  * a sanitizer sees what reads past its end. */
-static enum fcgi_progress take(struct fcgi_intake *intake, struct text data, size_t piece,
-                               size_t *taken)
+static enum serve_progress take(struct serve_intake *intake, struct text data, size_t piece,
+                                size_t *taken)
 {
-    enum fcgi_progress progress = FCGI_PART;
+    enum serve_progress progress = SERVE_PART;
 
     *taken = 0;
-    while (progress == FCGI_PART && *taken < data.len) {
+    while (progress == SERVE_PART && *taken < data.len) {
         size_t len = data.len - *taken < piece ? data.len - *taken : piece;
         char *copy = malloc(len);
         size_t used;
 
         MUST(copy);
         memcpy(copy, data.s + *taken, len);
-        progress = fcgi_intake_take(intake, copy, len, &used);
-        MUST(used <= len && (used == len || progress != FCGI_PART));
+        progress = serve_intake_take(intake, copy, len, &used);
+        MUST(used <= len && (used == len || progress != SERVE_PART));
         *taken += used;
         free(copy);
     }
@@ -35,19 +35,19 @@ static bool same(const struct buf *a, const struct buf *b)
 }
 
 /* How a request comes changes nothing of what it is. */
-static void compare(struct text data, size_t piece, const struct fcgi_intake *intake,
-                    enum fcgi_progress progress, size_t taken)
+static void compare(struct text data, size_t piece, const struct serve_intake *intake,
+                    enum serve_progress progress, size_t taken)
 {
-    struct fcgi_intake other = {.id = 0};
+    struct serve_intake other = {.id = 0};
     size_t n;
 
     MUST(take(&other, data, piece, &n) == progress);
-    if (progress == FCGI_WHOLE)
+    if (progress == SERVE_WHOLE)
         MUST(n == taken && other.keep == intake->keep && other.id == intake->id);
-    MUST(progress != FCGI_BROKEN || (intake->cause && strcmp(intake->cause, other.cause) == 0));
+    MUST(progress != SERVE_BROKEN || (intake->cause && strcmp(intake->cause, other.cause) == 0));
     MUST(same(&intake->params, &other.params) && same(&intake->body, &other.body));
-    fcgi_intake_clear(&other);
-    MUST(!fcgi_intake_begun(&other));
+    serve_intake_clear(&other);
+    MUST(!serve_intake_begun(&other));
 }
 
 /* Returns a pair's length, from lengths that are known to be right. */
@@ -96,7 +96,7 @@ static void look_at_variable(void *context, struct text name, const char *value)
 }
 
 /* Each is seen, and ends with a NUL by then. */
-static void look_at_variables(struct fcgi_intake *intake)
+static void look_at_variables(struct serve_intake *intake)
 {
     struct buf came = {0};
     struct seen seen = {0};
@@ -105,7 +105,7 @@ static void look_at_variables(struct fcgi_intake *intake)
     MUST(!came.failed);
     seen.came = came.data;
     seen.params = intake->params.data;
-    fcgi_intake_see(intake, look_at_variable, &seen);
+    serve_intake_see(intake, look_at_variable, &seen);
     MUST(seen.at == came.len);
     for (size_t at = 0; at < came.len;) {
         at += pair_len((const unsigned char *)came.data + at);
@@ -115,36 +115,36 @@ static void look_at_variables(struct fcgi_intake *intake)
 }
 
 /* The same request, put into records by this program, is the same request. */
-static void put_together_again(const struct fcgi_intake *intake, size_t piece)
+static void put_together_again(const struct serve_intake *intake, size_t piece)
 {
-    const unsigned char begin[FCGI_BEGIN_SIZE] = {1,
-                                                  FCGI_TYPE_BEGIN,
-                                                  (unsigned char)(intake->id >> 8),
-                                                  (unsigned char)(intake->id & 0xFF),
-                                                  0,
-                                                  8,
-                                                  0,
-                                                  0,
-                                                  0,
-                                                  1};
+    const unsigned char begin[SERVE_RECORD_BEGIN_SIZE] = {1,
+                                                          SERVE_RECORD_BEGIN,
+                                                          (unsigned char)(intake->id >> 8),
+                                                          (unsigned char)(intake->id & 0xFF),
+                                                          0,
+                                                          8,
+                                                          0,
+                                                          0,
+                                                          0,
+                                                          1};
     struct buf all = {0};
     struct buf params = {0};
     struct buf body = {0};
-    struct fcgi_intake again = {.id = 0};
+    struct serve_intake again = {.id = 0};
     size_t taken;
 
     buf_add(&params, buf_text(&intake->params).s, intake->params.len);
     buf_add(&body, buf_text(&intake->body).s, intake->body.len);
-    fcgi_record_frame(&params, FCGI_TYPE_PARAMS, intake->id);
-    fcgi_record_frame(&body, FCGI_TYPE_STDIN, intake->id);
+    serve_record_frame(&params, SERVE_RECORD_PARAMS, intake->id);
+    serve_record_frame(&body, SERVE_RECORD_STDIN, intake->id);
     buf_add(&all, (const char *)begin, sizeof begin);
     buf_add(&all, params.data, params.len);
     buf_add(&all, body.data, body.len);
     MUST(!all.failed && !params.failed && !body.failed);
-    MUST(take(&again, buf_text(&all), piece, &taken) == FCGI_WHOLE && taken == all.len);
+    MUST(take(&again, buf_text(&all), piece, &taken) == SERVE_WHOLE && taken == all.len);
     MUST(again.id == intake->id && !again.keep && !again.is_too_much);
     MUST(same(&again.params, &intake->params) && same(&again.body, &intake->body));
-    fcgi_intake_clear(&again);
+    serve_intake_clear(&again);
     buf_free(&all);
     buf_free(&params);
     buf_free(&body);
@@ -152,9 +152,9 @@ static void put_together_again(const struct fcgi_intake *intake, size_t piece)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct fcgi_intake intake = {.id = 0};
+    struct serve_intake intake = {.id = 0};
     struct text rest;
-    enum fcgi_progress progress;
+    enum serve_progress progress;
     size_t piece;
     size_t taken;
 
@@ -165,13 +165,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     progress = take(&intake, rest, rest.len, &taken);
     compare(rest, piece, &intake, progress, taken);
     compare(rest, 1, &intake, progress, taken);
-    MUST(intake.params.len <= FCGI_PARAMS_MAX && intake.body.len <= REQUEST_BODY_MAX + 1);
-    if (progress == FCGI_WHOLE) {
+    MUST(intake.params.len <= SERVE_PARAMS_MAX && intake.body.len <= REQUEST_BODY_MAX + 1);
+    if (progress == SERVE_WHOLE) {
         look_at_params(&intake.params);
         put_together_again(&intake, piece);
         look_at_variables(&intake);
         accepted();
     }
-    fcgi_intake_clear(&intake);
+    serve_intake_clear(&intake);
     return 0;
 }

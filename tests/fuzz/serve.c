@@ -234,10 +234,10 @@ static struct request request_of(const struct asked *asked)
         .version_repeated = strcmp(asked->repeated, "version") == 0,
         .peer_gone = asked->gone ? has_gone : NULL,
     };
-    struct cgi_announced announced = {.is_given = *asked->content_length != '\0'};
+    struct serve_cgi_announced announced = {.is_given = *asked->content_length != '\0'};
 
     announced.length = strtoull(asked->content_length, NULL, 10);
-    cgi_set_body(&request, &asked->body, &announced);
+    serve_cgi_set_body(&request, &asked->body, &announced);
     return request;
 }
 

@@ -37,10 +37,13 @@ Suite *pg_shed_suite(void);
 Suite *pg_value_suite(void);
 
 /* serve */
-Suite *cgi_suite(void);
-Suite *fiber_suite(void);
-Suite *fcgi_loop_suite(void);
-Suite *fcgi_record_suite(void);
+Suite *serve_cgi_suite(void);
+Suite *serve_connection_suite(void);
+Suite *serve_fiber_suite(void);
+Suite *serve_handover_suite(void);
+Suite *serve_lane_suite(void);
+Suite *serve_loop_suite(void);
+Suite *serve_record_suite(void);
 
 /* http */
 Suite *header_suite(void);

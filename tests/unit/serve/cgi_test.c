@@ -1,25 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of CGI variables on their way in and of answers on their way out. */
+/* Tests of CGI variables, of bodies, of answers, and of the CGI program. */
 #include "serve/cgi.h"
 
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/error.h"
+#include "serve/faults.h"
 #include "suites.h"
 
 #define VERSION_VARIABLE "HTTP_SERVICE_VERSION"
 
 static struct request request;
-static struct cgi_announced announced;
+static struct serve_cgi_announced announced;
 
 static void read_variables(const char *const *variables)
 {
-    /* What is left of an earlier request must not show. */
+    /* No byte of an earlier request may show. */
     memset(&request, 0xA5, sizeof request);
     memset(&announced, 0xA5, sizeof announced);
-    cgi_read_variables((char *const *)(uintptr_t)variables, VERSION_VARIABLE, &request, &announced);
+    serve_cgi_read_variables((char *const *)(uintptr_t)variables, VERSION_VARIABLE, &request,
+                             &announced);
 }
 
 #define READ(...) read_variables((const char *const[]){__VA_ARGS__, NULL})
@@ -72,7 +76,7 @@ START_TEST(every_variable)
 }
 END_TEST
 
-/* Names are compared whole, and what is no "NAME=value" is passed over. */
+/* Names are compared whole.  A string without "=" is skipped. */
 START_TEST(names_that_only_resemble)
 {
     READ("REQUEST_METHO=GET", "REQUEST_METHODS=GET", "request_method=GET", "=GET", "",
@@ -97,7 +101,7 @@ START_TEST(headers_given_twice)
 }
 END_TEST
 
-/* A client that means a condition and has lost its value is not one that means none. */
+/* An empty condition is not an absent one: a client may have lost its value. */
 START_TEST(headers_that_are_empty)
 {
     READ("HTTP_IF_MATCH=", "HTTP_IF_NONE_MATCH=", "HTTP_IDEMPOTENCY_KEY=");
@@ -196,7 +200,7 @@ END_TEST
 static void set_body(size_t len, bool is_given, uint64_t length)
 {
     struct buf body = {0};
-    struct cgi_announced as = {.is_given = is_given, .length = length};
+    struct serve_cgi_announced as = {.is_given = is_given, .length = length};
 
     if (len > 0) {
         memset(buf_room(&body, len), 'b', len);
@@ -204,7 +208,7 @@ static void set_body(size_t len, bool is_given, uint64_t length)
         body.data[len] = '\0';
     }
     request = (struct request){.body_state = BODY_CUT};
-    cgi_set_body(&request, &body, &as);
+    serve_cgi_set_body(&request, &body, &as);
     if (request.body_state == BODY_TOO_LARGE)
         ck_assert_uint_eq(request.body.len, 0);
     else
@@ -252,10 +256,10 @@ END_TEST
 START_TEST(body_with_nul)
 {
     struct buf body = {0};
-    struct cgi_announced as = {.is_given = true, .length = 3};
+    struct serve_cgi_announced as = {.is_given = true, .length = 3};
 
     buf_add(&body, "{\0}", 3);
-    cgi_set_body(&request, &body, &as);
+    serve_cgi_set_body(&request, &body, &as);
     ck_assert_int_eq(request.body_state, BODY_WHOLE);
     ck_assert_uint_eq(request.body.len, 3);
     ck_assert_int_eq(memcmp(request.body.s, "{\0}", 3), 0);
@@ -272,7 +276,7 @@ static void expect_written(int status, bool omit_body, const char *body, const c
 
     buf_puts(&response.headers, "A: b\r\n");
     buf_puts(&response.body, body);
-    cgi_write(&out, &response);
+    serve_cgi_write(&out, &response);
     ck_assert_str_eq(out.data, wanted);
     ck_assert_uint_eq(out.len, strlen(wanted));
     buf_free(&out);
@@ -296,7 +300,7 @@ START_TEST(every_status_has_a_phrase)
         struct response response = {.status = error_row((enum error_code)code)->status};
         struct buf out = {0};
 
-        cgi_write(&out, &response);
+        serve_cgi_write(&out, &response);
         ck_assert_msg(strcspn(out.data, "\r") > strlen("Status: 000 "), "%s", out.data);
         buf_free(&out);
     }
@@ -304,24 +308,120 @@ START_TEST(every_status_has_a_phrase)
 }
 END_TEST
 
-/* What is left where there was no memory for an answer. */
+/* The answer if there is no memory for another. */
 START_TEST(answer_of_nothing)
 {
     struct response response = {.status = 503};
     struct buf out = {0};
 
-    cgi_write(&out, &response);
+    serve_cgi_write(&out, &response);
     ck_assert_str_eq(out.data, "Status: 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n");
     buf_free(&out);
 }
 END_TEST
 
-Suite *cgi_suite(void)
+/* ---- the program ---- */
+
+/* A file in memory takes the place of that descriptor.  Returns it. */
+static int replace(int fd, size_t len)
 {
-    Suite *suite = suite_create("wrap/cgi");
+    int file = memfd_create("cgi-test", MFD_CLOEXEC);
+
+    ck_assert_int_eq(ftruncate(file, (off_t)len), 0);
+    ck_assert_int_eq(dup2(file, fd), fd);
+    return file;
+}
+
+/* Reads a request with so many bytes on descriptor 0.  Returns how many of them were read. */
+static off_t read_program(size_t len, const char *const *variables, bool expected)
+{
+    int input = replace(STDIN_FILENO, len);
+    char **usual = environ;
+    struct buf body = {0};
+    bool is_read;
+    off_t used;
+
+    environ = (char **)(uintptr_t)variables;
+    is_read = serve_cgi_read(&request, &body, VERSION_VARIABLE);
+    environ = usual;
+    ck_assert_int_eq(is_read, expected);
+    used = lseek(input, 0, SEEK_CUR);
+    buf_free(&body);
+    close(input);
+    return used;
+}
+
+#define READ_PROGRAM(len, ...)                                                                     \
+    read_program(len, (const char *const[]){"REQUEST_METHOD=PUT", __VA_ARGS__, NULL}, true)
+
+/* A program reads no byte past the announced length, and not all of a body that is too large. */
+START_TEST(program_reads_a_body)
+{
+    const off_t most = REQUEST_BODY_MAX + 1 + SERVE_CGI_DRAIN_MAX;
+
+    ck_assert_int_eq(READ_PROGRAM(9, "CONTENT_LENGTH=5"), 5);
+    ck_assert(request.body_state == BODY_WHOLE && request.body.len == 5);
+    ck_assert_int_eq(READ_PROGRAM(4, "CONTENT_LENGTH=5"), 4);
+    ck_assert_int_eq(request.body_state, BODY_CUT);
+    ck_assert_int_eq(READ_PROGRAM(9, "PATH_INFO=/"), 0);
+    ck_assert(request.body_state == BODY_WHOLE && request.body.len == 0);
+    ck_assert_int_eq(READ_PROGRAM(9, "HTTP_TRANSFER_ENCODING=chunked"), 9);
+    ck_assert(request.body_state == BODY_WHOLE && request.body.len == 9);
+    ck_assert_int_eq(READ_PROGRAM(100000, "CONTENT_LENGTH=100000"), 100000);
+    ck_assert_int_eq(request.body_state, BODY_TOO_LARGE);
+    ck_assert_int_eq(READ_PROGRAM(3000000, "CONTENT_LENGTH=3000000"), most);
+    ck_assert_int_eq(request.body_state, BODY_TOO_LARGE);
+    ck_assert_int_eq(READ_PROGRAM(100000, "HTTP_TRANSFER_ENCODING=chunked"), 100000);
+    ck_assert_int_eq(request.body_state, BODY_TOO_LARGE);
+}
+END_TEST
+
+START_TEST(program_has_no_request)
+{
+    const char *const none[] = {"PATH=/bin", NULL};
+    const char *const some[] = {"REQUEST_METHOD=PUT", "CONTENT_LENGTH=60000", NULL};
+
+    ck_assert_int_eq(read_program(5, none, false), 0);
+    faults.n_malloc = 1;
+    faults.least = 60000;
+    ck_assert_int_eq(read_program(60000, some, false), 0);
+}
+END_TEST
+
+START_TEST(program_answers)
+{
+    struct response response = {.status = 200};
+    int output = dup(STDOUT_FILENO);
+    int file = replace(STDOUT_FILENO, 0);
+    char written[100] = "";
+
+    buf_puts(&response.body, "{}");
+    faults.interrupt_write = true;
+    ck_assert(serve_cgi_answer(&response));
+    ck_assert_int_eq(pread(file, written, sizeof written - 1, 0), 39);
+    ck_assert_str_eq(written, "Status: 200 OK\r\nContent-Length: 2\r\n\r\n{}");
+    memset(buf_room(&response.body, 5000), 'x', 5000);
+    response.body.len += 5000;
+    faults.n_malloc = 1;
+    faults.least = 5000;
+    ck_assert(!serve_cgi_answer(&response));
+    ck_assert_int_eq(faults.n_malloc, 0);
+    close(STDOUT_FILENO);
+    ck_assert(!serve_cgi_answer(&response));
+    dup2(output, STDOUT_FILENO);
+    close(output);
+    close(file);
+    buf_free(&response.body);
+}
+END_TEST
+
+Suite *serve_cgi_suite(void)
+{
+    Suite *suite = suite_create("serve/cgi");
     TCase *variables = tcase_create("variables");
     TCase *bodies = tcase_create("bodies");
     TCase *output = tcase_create("answers");
+    TCase *program = tcase_create("program");
 
     tcase_add_test(variables, no_variables);
     tcase_add_test(variables, every_variable);
@@ -338,6 +438,11 @@ Suite *cgi_suite(void)
     tcase_add_test(output, answer_of_nothing);
     suite_add_tcase(suite, variables);
     suite_add_tcase(suite, bodies);
+    tcase_add_checked_fixture(program, faults_clear, faults_clear);
+    tcase_add_test(program, program_reads_a_body);
+    tcase_add_test(program, program_has_no_request);
+    tcase_add_test(program, program_answers);
     suite_add_tcase(suite, output);
+    suite_add_tcase(suite, program);
     return suite;
 }

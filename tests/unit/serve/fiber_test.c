@@ -10,12 +10,12 @@
 #include "suites.h"
 
 struct counter {
-    struct fiber *fiber;
+    struct serve_fiber *fiber;
     int n;
     int step;
 };
 
-/* Pauses once in each call, with what it knows on its stack. */
+/* Pauses once in each call, and keeps its state on the stack. */
 static void count(void *context)
 {
     struct counter *counter = context;
@@ -24,7 +24,7 @@ static void count(void *context)
 
     snprintf(text, sizeof text, "%d %d", counter->step, counter->n);
     memcpy(expected, text, sizeof expected);
-    fiber_pause(counter->fiber);
+    serve_fiber_pause(counter->fiber);
     ck_assert_str_eq(text, expected);
     counter->n += counter->step;
 }
@@ -35,23 +35,23 @@ START_TEST(many_take_turns)
 
     for (int i = 0; i < 16; i++) {
         counters[i].step = i;
-        counters[i].fiber = fiber_new(count, &counters[i]);
+        counters[i].fiber = serve_fiber_new(count, &counters[i]);
         ck_assert_ptr_nonnull(counters[i].fiber);
     }
     for (int round = 0; round < 1000; round++) {
         for (int i = 0; i < 16; i++)
-            fiber_resume(counters[i].fiber);
+            serve_fiber_resume(counters[i].fiber);
     }
     /* Each call takes two turns: it pauses, then it ends. */
     for (int i = 0; i < 16; i++) {
         ck_assert_int_eq(counters[i].n, 500L * i);
-        fiber_free(counters[i].fiber);
+        serve_fiber_free(counters[i].fiber);
     }
-    fiber_free(NULL);
+    serve_fiber_free(NULL);
 }
 END_TEST
 
-/* Goes down to a depth that no request comes near, in frames that are touched. */
+/* Recurses deeper than any request, and touches each frame. */
 static int descend(volatile char *above, int depth)
 {
     volatile char frame[1024];
@@ -62,7 +62,7 @@ static int descend(volatile char *above, int depth)
 }
 
 struct diver {
-    struct fiber *fiber;
+    struct serve_fiber *fiber;
     int depth;
     int result;
 };
@@ -79,31 +79,31 @@ static void dive(void *context)
 
 START_TEST(the_stack_is_deep)
 {
-    struct diver diver = {.depth = (int)(FIBER_STACK_SIZE / 4 / 1024)};
+    struct diver diver = {.depth = (int)(SERVE_FIBER_STACK_SIZE / 4 / 1024)};
 
-    diver.fiber = fiber_new(dive, &diver);
+    diver.fiber = serve_fiber_new(dive, &diver);
     ck_assert_ptr_nonnull(diver.fiber);
-    fiber_resume(diver.fiber);
+    serve_fiber_resume(diver.fiber);
     ck_assert_int_eq(diver.result, diver.depth + 1);
-    fiber_free(diver.fiber);
+    serve_fiber_free(diver.fiber);
 }
 END_TEST
 
-/* Not into what lies below it. */
+/* The guard page stops it. */
 START_TEST(past_the_stack_is_the_end)
 {
-    struct diver diver = {.depth = (int)(FIBER_STACK_SIZE / 512)};
+    struct diver diver = {.depth = (int)(SERVE_FIBER_STACK_SIZE / 512)};
 
-    diver.fiber = fiber_new(dive, &diver);
+    diver.fiber = serve_fiber_new(dive, &diver);
     ck_assert_ptr_nonnull(diver.fiber);
     signal(SIGSEGV, SIG_DFL);
-    fiber_resume(diver.fiber);
+    serve_fiber_resume(diver.fiber);
 }
 END_TEST
 
-Suite *fiber_suite(void)
+Suite *serve_fiber_suite(void)
 {
-    Suite *suite = suite_create("wrap/fiber");
+    Suite *suite = suite_create("serve/fiber");
     TCase *tcase = tcase_create("fiber");
 
     tcase_add_test(tcase, many_take_turns);

@@ -1,230 +1,32 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the loop: whose turn it is, what is refused, and what workers hand to each other.
- *
- * A loop runs in the test's own process until its clients have their answers: SIGTERM is raised
- * then, which ends it. */
+/* Tests of the loop: what it starts first, when it accepts, and how it ends. */
 #include <check.h>
-#include <poll.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "serve/loop.h"
+#include "serve/faults.h"
+#include "serve/worker.h"
 #include "suites.h"
 
-#define N_LANES 3
-#define MAX_CLIENTS 8
-
-/* A worker, and what it answers with: the path of each request. */
-struct worker {
-    struct fcgi *fcgi;
-    struct lane_of_worker {
-        struct worker *worker;
-        struct wait wait;
-        struct response response;
-    } lanes[N_LANES];
-    struct response at_once;
-    int turns; /* without an answer; many: nothing more comes */
-    int n_stuck;
-    int n_at_once;
-    int n_due; /* answers after which the loop is to end */
-    int n_answered;
-};
-
-static struct log quiet = {.level = LOG_LEVEL_ERROR};
-static int listen_fd;
-static struct sockaddr_un address = {.sun_family = AF_UNIX};
-static int handover[2];
-static int silent[2]; /* nothing ever comes here */
-static int clients[MAX_CLIENTS];
-
-static void answer_path(struct worker *worker, const struct request *request,
-                        struct response *response)
-{
-    buf_clear(&response->body);
-    buf_puts(&response->body, request->path);
-    response->status = 200;
-    response->payer = (uint32_t)strlen(request->path);
-    worker->n_answered++;
-    worker->turns = 0;
-}
-
-/* "/stuck..." waits until the test is over. */
-static struct response *answer(void *context, const struct request *request)
-{
-    struct lane_of_worker *lane = context;
-    struct worker *worker = lane->worker;
-
-    if (strncmp(request->path, "/stuck", 6) == 0) {
-        worker->n_stuck++;
-        while (worker->n_answered < worker->n_due)
-            lane->wait.until(lane->wait.context, silent[0], POLLIN, clock_steady_ms() + 5);
-    }
-    answer_path(worker, request, &lane->response);
-    return &lane->response;
-}
-
-static struct response *answer_at_once(void *context, const struct request *request)
-{
-    struct worker *worker = context;
-
-    worker->n_at_once++;
-    answer_path(worker, request, &worker->at_once);
-    return &worker->at_once;
-}
-
-static enum fcgi_work sort(void *context, struct text method, struct text path)
-{
-    (void)context;
-    ck_assert_uint_eq(method.len, 3);
-    if (path.len > 6 && memcmp(path.s, "/short", 6) == 0)
-        return FCGI_WORK_SHORT;
-    return path.len == 8 && memcmp(path.s, "/instant", 8) == 0 ? FCGI_WORK_INSTANT : FCGI_WORK_LONG;
-}
-
-/* Ends the loop when all is answered, or when nothing comes for long. */
-static void before_wait(void *context)
-{
-    struct worker *worker = context;
-
-    if (worker->n_answered >= worker->n_due || ++worker->turns > 400)
-        raise(SIGTERM);
-}
-
-static void on_input(void *context)
-{
-    (void)context;
-}
-
-static void worker_open(struct worker *worker, int n_due)
-{
-    *worker = (struct worker){.n_due = n_due};
-    worker->fcgi = fcgi_open(listen_fd, handover, "HTTP_SERVICE_VERSION", &quiet);
-    ck_assert_ptr_nonnull(worker->fcgi);
-    for (size_t i = 0; i < N_LANES; i++) {
-        worker->lanes[i].worker = worker;
-        ck_assert(fcgi_add_lane(worker->fcgi, answer, &worker->lanes[i], &worker->lanes[i].wait));
-    }
-}
-
-static void worker_serve(struct worker *worker)
-{
-    const struct fcgi_callbacks callbacks = {sort, answer_at_once, before_wait, on_input, worker};
-
-    fcgi_serve(worker->fcgi, &callbacks);
-}
-
-static void worker_close(struct worker *worker)
-{
-    fcgi_close(worker->fcgi);
-    for (size_t i = 0; i < N_LANES; i++) {
-        buf_free(&worker->lanes[i].response.headers);
-        buf_free(&worker->lanes[i].response.body);
-    }
-    buf_free(&worker->at_once.headers);
-    buf_free(&worker->at_once.body);
-}
-
-static void set_up(void)
-{
-    sigset_t blocked;
-
-    sigemptyset(&blocked);
-    sigaddset(&blocked, SIGTERM);
-    sigprocmask(SIG_BLOCK, &blocked, NULL);
-    /* An abstract name, which leaves no file behind. */
-    snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "adit-loop-test-%ld",
-             (long)getpid());
-    listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    ck_assert_int_ge(listen_fd, 0);
-    ck_assert_int_eq(bind(listen_fd, (struct sockaddr *)&address, sizeof address), 0);
-    ck_assert_int_eq(listen(listen_fd, MAX_CLIENTS), 0);
-    ck_assert(fcgi_handover_open(handover));
-    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, silent), 0);
-    for (size_t i = 0; i < MAX_CLIENTS; i++)
-        clients[i] = -1;
-}
-
-static void tear_down(void)
-{
-    close(listen_fd);
-    close(handover[0]);
-    close(handover[1]);
-    close(silent[0]);
-    close(silent[1]);
-    for (size_t i = 0; i < MAX_CLIENTS; i++) {
-        if (clients[i] >= 0)
-            close(clients[i]);
-    }
-}
-
-static void add_variable(struct buf *params, const char *name, const char *value)
-{
-    char lengths[2] = {(char)strlen(name), (char)strlen(value)};
-
-    buf_add(params, lengths, sizeof lengths);
-    buf_puts(params, name);
-    buf_puts(params, value);
-}
-
-/* Connects a client and sends a GET of the path. */
-static void ask(int client, const char *path)
-{
-    static const char begin[FCGI_BEGIN_SIZE] = {1, FCGI_TYPE_BEGIN, 0, 1, 0, 8, 0, 0, 0, 1};
-    struct buf wire = {0};
-    struct buf part = {0};
-
-    buf_add(&wire, begin, sizeof begin);
-    add_variable(&part, "REQUEST_METHOD", "GET");
-    add_variable(&part, "PATH_INFO", path);
-    fcgi_record_frame(&part, FCGI_TYPE_PARAMS, 1);
-    buf_add(&wire, part.data, part.len);
-    buf_clear(&part);
-    fcgi_record_frame(&part, FCGI_TYPE_STDIN, 1);
-    buf_add(&wire, part.data, part.len);
-    clients[client] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    ck_assert_int_ge(clients[client], 0);
-    ck_assert_int_eq(connect(clients[client], (struct sockaddr *)&address, sizeof address), 0);
-    ck_assert_int_eq(send(clients[client], wire.data, wire.len, 0), (ssize_t)wire.len);
-    buf_free(&wire);
-    buf_free(&part);
-}
-
-/* The client's answer, all records of it, has this body. */
-static void expect(int client, const char *body)
-{
-    char found[1024] = "";
-    ssize_t n = recv(clients[client], found, sizeof found - 1, 0);
-
-    ck_assert_int_gt(n, 0);
-    ck_assert_ptr_nonnull(memmem(found, (size_t)n, body, strlen(body)));
-}
-
-static bool is_answered(int client)
-{
-    char byte;
-
-    return recv(clients[client], &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
-}
-
-/* Of three lanes, two are stuck: the third is for what is short. */
+/* Two of three lanes are stuck: the third is for short work. */
 START_TEST(short_work_passes)
 {
     struct worker worker;
 
     worker_open(&worker, 2);
-    ask(0, "/stuck/1");
-    ask(1, "/stuck/2");
-    ask(2, "/stuck/3");
-    ask(3, "/short/1");
-    ask(4, "/short/2");
-    worker_serve(&worker);
-    expect(3, "/short/1");
-    expect(4, "/short/2");
+    client_ask(0, "/stuck/1");
+    client_ask(1, "/stuck/2");
+    client_ask(2, "/stuck/3");
+    client_ask(3, "/short/1");
+    client_ask(4, "/short/2");
+    worker_run(&worker);
+    client_expect(3, "/short/1");
+    client_expect(4, "/short/2");
     ck_assert_int_eq(worker.n_at_once, 0);
     /* Answers are copied, and what they were copied from is wiped. */
     for (size_t i = 0; i < N_LANES; i++)
@@ -233,149 +35,206 @@ START_TEST(short_work_passes)
 }
 END_TEST
 
-/* What needs no lane is answered though all of them are taken. */
+/* Instant work needs no lane. */
 START_TEST(instant_work_passes)
 {
     struct worker worker;
 
     worker_open(&worker, 1);
-    ask(0, "/stuck/1");
-    ask(1, "/stuck/2");
-    ask(2, "/stuck/3");
-    ask(3, "/instant");
-    worker_serve(&worker);
-    expect(3, "/instant");
+    client_ask(0, "/stuck/1");
+    client_ask(1, "/stuck/2");
+    client_ask(2, "/stuck/3");
+    client_ask(3, "/instant");
+    worker_run(&worker);
+    client_expect(3, "/instant");
     ck_assert_int_eq(worker.n_at_once, 1);
     worker_close(&worker);
 }
 END_TEST
 
-/* A worker's lanes are stuck; what it cannot get to, another one answers. */
-START_TEST(waiting_requests_are_handed_over)
-{
-    struct worker stuck;
-    struct worker idle;
+/* ---- the end ---- */
 
-    worker_open(&stuck, 1);
-    worker_open(&idle, 1);
-    ask(0, "/stuck/1");
-    ask(1, "/stuck/2");
-    ask(2, "/long");
-    stuck.fcgi->callbacks =
-        &(struct fcgi_callbacks){sort, answer_at_once, before_wait, on_input, &stuck};
-    for (int i = 0; i < 3; i++)
-        connection_open(stuck.fcgi, accept(listen_fd, NULL, NULL));
-    lanes_start(stuck.fcgi);
-    ck_assert_int_eq(stuck.n_stuck, 2);
-    /* Its turn may come soon. */
-    ck_assert_uint_eq(stuck.fcgi->n_line, 1);
-    usleep(60000);
-    lanes_start(stuck.fcgi);
-    ck_assert_uint_eq(stuck.fcgi->n_line, 0);
-    ck_assert_uint_eq(stuck.fcgi->n_in[CONNECTION_WORKING], 2);
-    ck_assert(!is_answered(2));
-    worker_serve(&idle);
-    expect(2, "/long");
-    worker_close(&idle);
-    worker_close(&stuck);
+static struct buf rest;
+
+/* Once the loop is stopping, sends the rest of a request and connects one more client. */
+static void send_rest(struct worker *worker)
+{
+    if (!worker->serve->is_stopping || rest.len == 0)
+        return;
+    client_send(0, rest.data, rest.len);
+    buf_clear(&rest);
+    client_ask(2, "/late");
+}
+
+/* SIGTERM comes while one request has come in part and another one as a whole. */
+START_TEST(sigterm_lets_requests_finish)
+{
+    struct worker worker;
+
+    worker_open(&worker, 3);
+    client_write_request(&rest, "/in-part", 0, true);
+    client_connect(0);
+    client_send(0, rest.data, 20);
+    memmove(rest.data, rest.data + 20, rest.len - 20);
+    rest.len -= 20;
+    client_connect(1);
+    client_ask_again(1, "/whole");
+    worker_accept(&worker, 2);
+    ck_assert_int_eq(raise(SIGTERM), 0);
+    worker.turn = send_rest;
+    worker_run(&worker);
+    client_expect(0, "/in-part");
+    client_expect(1, "/whole");
+    /* Kept connections end, too, and a new one is left to another worker. */
+    ck_assert(client_is_closed(0) && client_is_closed(1));
+    ck_assert(!client_is_answered(2) && !client_is_closed(2));
+    ck_assert_int_eq(worker.n_answered, 2);
+    worker_close(&worker);
+    buf_free(&rest);
 }
 END_TEST
 
-/* An account may hold what is still free, whoever holds the rest. */
-START_TEST(answers_are_charged_to_accounts)
+static int n_turns_stopping;
+
+static void end_the_drain(struct worker *worker)
 {
-    const size_t mib = 1024 * 1024;
+    if (worker->serve->is_stopping && ++n_turns_stopping == 2)
+        worker->serve->drain_until_ms = 0;
+}
+
+/* A connection that brings no request delays the end by the drain timeout. */
+START_TEST(the_drain_ends)
+{
     struct worker worker;
-    struct request request;
-    struct connection *first;
-    struct connection *second;
 
     worker_open(&worker, 1);
-    ask(0, "/long");
-    ask(1, "/long");
-    for (int i = 0; i < 2; i++)
-        connection_open(worker.fcgi, accept(listen_fd, NULL, NULL));
-    first = worker.fcgi->line[0];
-    second = worker.fcgi->line[1];
-    connection_request(first, &request);
-    first->payer = 1;
-    first->charged = 8 * mib;
-    worker.fcgi->answers_held = 8 * mib;
-    ck_assert(!request.has_room(request.peer, 1, mib));
-    ck_assert(request.has_room(request.peer, 1, 1000));
-    ck_assert(request.has_room(request.peer, 2, 8 * mib));
-    second->payer = 2;
-    second->charged = 4 * mib;
-    worker.fcgi->answers_held = 12 * mib;
-    ck_assert(!request.has_room(request.peer, 2, mib));
-    ck_assert(request.has_room(request.peer, 3, 4 * mib));
-    ck_assert(!request.has_room(request.peer, 3, 4 * mib + 1));
+    client_connect(0);
+    worker_accept(&worker, 1);
+    ck_assert_int_eq(raise(SIGTERM), 0);
+    worker.turn = end_the_drain;
+    worker_run(&worker);
+    ck_assert_int_eq(n_turns_stopping, 2);
+    worker_close(&worker);
+    ck_assert(client_is_closed(0));
+}
+END_TEST
+
+/* ---- accepting ---- */
+
+static const struct {
+    int error;
+    bool pauses;
+} accept_errors[] = {
+    {EMFILE, true}, {ENFILE, true}, {ENOBUFS, true}, {ENOMEM, true}, {ECONNABORTED, false},
+};
+
+static bool was_deaf;
+
+static void look_whether_deaf(struct worker *worker)
+{
+    was_deaf = was_deaf || !worker->serve->is_listening;
+}
+
+START_TEST(accept_fails_for_a_time)
+{
+    struct worker worker;
+
+    worker_open(&worker, 1);
+    faults.n_accept = 1;
+    faults.accept_errno = accept_errors[_i].error;
+    client_ask(0, "/long");
+    worker.turn = look_whether_deaf;
+    worker_run(&worker);
+    client_expect(0, "/long");
+    ck_assert_int_eq(faults.n_accept, 0);
+    ck_assert_int_eq(was_deaf, accept_errors[_i].pauses);
     worker_close(&worker);
 }
 END_TEST
 
-/* A body may hold a secret, and the room that it was read into is everybody's. */
-START_TEST(what_was_read_is_wiped)
+/* ---- what lanes share ---- */
+
+static void wait_for_shared_input(struct worker_lane *lane, const struct request *request)
 {
-    static const struct fcgi_chunk empty;
+    const struct wait *wait = &lane->wait;
+
+    (void)request;
+    ck_assert(wait->watch(wait->context, silent[0]));
+    ck_assert_int_eq(send(silent[1], "x", 1, 0), 1);
+    lane->worker->in_time[0] = wait->until(wait->context, -1, 0, clock_steady_ms() + 60000);
+}
+
+START_TEST(shared_input_wakes_a_lane)
+{
     struct worker worker;
 
     worker_open(&worker, 1);
-    ask(0, "/long");
-    connection_open(worker.fcgi, accept(listen_fd, NULL, NULL));
-    ck_assert_uint_eq(worker.fcgi->n_line, 1);
-    ck_assert_mem_eq(&worker.fcgi->chunk, &empty, sizeof empty);
+    worker.task = wait_for_shared_input;
+    client_ask(0, "/long");
+    worker_run(&worker);
+    client_expect(0, "/long");
+    ck_assert_int_eq(worker.n_inputs, 1);
+    ck_assert(worker.in_time[0]);
     worker_close(&worker);
 }
 END_TEST
 
-/* Where all places are taken, idle connections go first, and none that moves. */
-START_TEST(places_are_kept_for_what_moves)
+/* ---- opening ---- */
+
+START_TEST(opening_fails)
+{
+    ck_assert_ptr_null(serve_open(-1, handover, "HTTP_SERVICE_VERSION", NULL));
+    faults.n_epoll_ctl = 1;
+    ck_assert_ptr_null(serve_open(listen_fd, handover, "HTTP_SERVICE_VERSION", NULL));
+    serve_close(NULL);
+}
+END_TEST
+
+START_TEST(lanes_are_limited)
 {
     struct worker worker;
-    struct fcgi *fcgi;
-    int pairs[FCGI_MAX_CONNECTIONS][2];
-    int one_more[2];
+    struct wait wait;
 
     worker_open(&worker, 1);
-    fcgi = worker.fcgi;
-    for (size_t i = 0; i < FCGI_MAX_CONNECTIONS; i++) {
-        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, pairs[i]), 0);
-        connection_open(fcgi, pairs[i][0]);
-    }
-    ck_assert_uint_eq(fcgi->n_in[CONNECTION_READING], FCGI_MAX_CONNECTIONS);
-    ck_assert(!connection_has_place(fcgi));
-    /* One has stood still for a while, and one is idle. */
-    fcgi->connections[3].moved_ms -= 1500;
-    fcgi->connections[5].state = CONNECTION_IDLE;
-    fcgi->n_in[CONNECTION_READING]--;
-    fcgi->n_in[CONNECTION_IDLE]++;
-    for (int i = 5; i >= 3; i -= 2) {
-        ck_assert(connection_has_place(fcgi));
-        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, one_more), 0);
-        connection_open(fcgi, one_more[0]);
-        ck_assert_int_eq(recv(pairs[i][1], &(char){0}, 1, 0), 0);
-        close(one_more[1]);
-    }
-    ck_assert(!connection_has_place(fcgi));
-    for (size_t i = 0; i < FCGI_MAX_CONNECTIONS; i++)
-        close(pairs[i][1]);
+    faults.no_mmap = true;
+    ck_assert(!serve_add_lane(worker.serve, NULL, NULL, &wait));
+    faults.no_mmap = false;
+    for (size_t i = N_LANES; i < SERVE_MAX_LANES; i++)
+        ck_assert(serve_add_lane(worker.serve, NULL, NULL, &wait));
+    ck_assert(!serve_add_lane(worker.serve, NULL, NULL, &wait));
     worker_close(&worker);
 }
 END_TEST
 
-Suite *fcgi_loop_suite(void)
+/* Descriptor 0 is a listening socket, unless a web server runs the program as plain CGI.  libfcgi
+ * looks once in a process. */
+START_TEST(cgi_is_told_from_fastcgi)
 {
-    Suite *suite = suite_create("wrap/fcgi_loop");
-    TCase *tcase = tcase_create("fcgi_loop");
+    int input = _i == 0 ? dup(listen_fd) : open("/dev/null", O_RDONLY);
 
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    ck_assert_int_eq(dup2(input, STDIN_FILENO), STDIN_FILENO);
+    ck_assert_int_eq(serve_is_cgi(), _i);
+    close(input);
+}
+END_TEST
+
+Suite *serve_loop_suite(void)
+{
+    const int n_errors = sizeof accept_errors / sizeof accept_errors[0];
+    Suite *suite = suite_create("serve/loop");
+    TCase *tcase = tcase_create("loop");
+
+    tcase_add_checked_fixture(tcase, worker_set_up, worker_tear_down);
+    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, short_work_passes);
     tcase_add_test(tcase, instant_work_passes);
-    tcase_add_test(tcase, waiting_requests_are_handed_over);
-    tcase_add_test(tcase, answers_are_charged_to_accounts);
-    tcase_add_test(tcase, what_was_read_is_wiped);
-    tcase_add_test(tcase, places_are_kept_for_what_moves);
+    tcase_add_test(tcase, sigterm_lets_requests_finish);
+    tcase_add_test(tcase, the_drain_ends);
+    tcase_add_loop_test(tcase, accept_fails_for_a_time, 0, n_errors);
+    tcase_add_test(tcase, shared_input_wakes_a_lane);
+    tcase_add_test(tcase, opening_fails);
+    tcase_add_test(tcase, lanes_are_limited);
+    tcase_add_loop_test(tcase, cgi_is_told_from_fastcgi, 0, 2);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: MIT
+"""adit.fcgi --check-confinement: one verdict a trial, and an exit status that fits them.
+
+Builds with sanitizers are not confined; tests/promises/hardening.py checks that others are."""
+import re
+
+from test_conf import ConfCase
+
+REFUSED = ("running a program", "starting a process", "tracing a process",
+           "reading a file outside the list", "listing a folder outside the list", "making a file",
+           "writing into a file", "listening on a port")
+WORKS = ("reading the key file", "resolving a name", "looking a user up")
+
+
+class CheckConfinement(ConfCase):
+    def check(self, **environment):
+        """Runs the check.  Returns its rows, after a look at the summary."""
+        self.write("")
+        done = self.start("-c", self.conf, "--check-confinement", **environment)
+        self.assertEqual(done.stderr, "")
+        rows = dict(re.split(r"  +", line, maxsplit=1) for line in done.stdout.splitlines()
+                    if "  " in line)
+        self.assertEqual(tuple(rows), ("Landlock", "seccomp") + REFUSED + WORKS)
+        good = (rows["Landlock"].isdigit() and rows["seccomp"] == "yes" and
+                all(rows[name] == "refused" for name in REFUSED) and
+                all(rows[name] == "works" for name in WORKS))
+        self.assertEqual(done.returncode, 0 if good else 1, done.stdout)
+        self.assertEqual(done.stdout.splitlines()[-1].startswith("A worker is confined"), good)
+        self.assertEqual("<--" in done.stdout, any(
+            rows[name] != "refused" for name in REFUSED))
+        return rows
+
+    def test_verdicts(self):
+        rows = self.check()
+        self.assertEqual([rows[name] for name in WORKS], ["works"] * len(WORKS))
+
+    def test_files_of_kerberos_are_allowed(self):
+        """Whatever its variables name: here, what the trials open."""
+        rows = self.check(KRB5CCNAME="DIR:/", KRB5_CONFIG="/nonexistent:/proc/self/environ",
+                          KRB5_CLIENT_KTNAME="FILE:" + self.key_file)
+        for name in ("reading a file outside the list", "listing a folder outside the list"):
+            self.assertTrue(rows[name].startswith("works"), rows)

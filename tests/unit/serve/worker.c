@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/* A worker in the test's own process. */
+#include "serve/worker.h"
+
+#include <check.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "serve/faults.h"
+
+int listen_fd;
+int handover[2];
+int silent[2];
+int clients[MAX_CLIENTS];
+
+static struct log warnings = {.level = LOG_LEVEL_WARNING};
+static struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+/* ---- the worker ---- */
+
+size_t lane_number(const struct worker_lane *lane)
+{
+    return (size_t)(lane - lane->worker->lanes);
+}
+
+void worker_stay(struct worker_lane *lane, const struct request *request)
+{
+    struct worker *worker = lane->worker;
+
+    if (!strstr(request->path, "stuck"))
+        return;
+    worker->n_stuck++;
+    while (worker->n_answered < worker->n_due)
+        lane->wait.until(lane->wait.context, silent[0], POLLIN, clock_steady_ms() + 5);
+}
+
+static void answer_path(struct worker *worker, const struct request *request,
+                        struct response *response)
+{
+    buf_clear(&response->body);
+    buf_puts(&response->body, request->path);
+    if (worker->padding > 0) {
+        memset(buf_room(&response->body, worker->padding), 'x', worker->padding);
+        response->body.len += worker->padding;
+    }
+    response->status = 200;
+    response->payer = (uint32_t)strlen(request->path);
+    worker->n_answered++;
+    worker->n_turns = 0;
+}
+
+static struct response *answer(void *context, const struct request *request)
+{
+    struct worker_lane *lane = context;
+
+    if (lane->worker->task)
+        lane->worker->task(lane, request);
+    answer_path(lane->worker, request, &lane->response);
+    return &lane->response;
+}
+
+static struct response *answer_at_once(void *context, const struct request *request)
+{
+    struct worker *worker = context;
+
+    ck_assert(request->is_at_once);
+    worker->n_at_once++;
+    answer_path(worker, request, &worker->at_once);
+    if (strcmp(request->path, "/instant") != 0)
+        worker->at_once.status = 503;
+    return &worker->at_once;
+}
+
+static enum request_work sort(struct text method, struct text path)
+{
+    ck_assert_uint_eq(method.len, 3);
+    if (path.len > 6 && memcmp(path.s, "/short", 6) == 0)
+        return REQUEST_SHORT;
+    return path.len == 8 && memcmp(path.s, "/instant", 8) == 0 ? REQUEST_INSTANT : REQUEST_LONG;
+}
+
+/* Ends the loop when all is answered, or when nothing comes for long. */
+static void before_wait(void *context)
+{
+    struct worker *worker = context;
+
+    if (worker->turn)
+        worker->turn(worker);
+    if (worker->n_answered >= worker->n_due || ++worker->n_turns > 400)
+        raise(SIGTERM);
+}
+
+static void on_input(void *context)
+{
+    struct worker *worker = context;
+    char byte;
+
+    worker->n_inputs++;
+    ck_assert_int_eq(recv(silent[0], &byte, 1, MSG_DONTWAIT), 1);
+    for (size_t i = 0; i < N_LANES; i++)
+        worker->lanes[i].wait.wake(worker->lanes[i].wait.context);
+}
+
+void worker_open(struct worker *worker, int n_due)
+{
+    *worker = (struct worker){
+        .callbacks = {sort, answer_at_once, before_wait, on_input, worker},
+        .n_due = n_due,
+        .task = worker_stay,
+    };
+    worker->serve = serve_open(listen_fd, handover, "HTTP_SERVICE_VERSION", &warnings);
+    ck_assert_ptr_nonnull(worker->serve);
+    worker->serve->callbacks = &worker->callbacks;
+    for (size_t i = 0; i < N_LANES; i++) {
+        struct worker_lane *lane = &worker->lanes[i];
+
+        lane->worker = worker;
+        ck_assert(serve_add_lane(worker->serve, answer, lane, &lane->wait));
+    }
+}
+
+void worker_run(struct worker *worker)
+{
+    serve_run(worker->serve, &worker->callbacks);
+}
+
+void worker_close(struct worker *worker)
+{
+    ck_assert_uint_eq(worker->serve->n_wrong_moves, 0);
+    serve_close(worker->serve);
+    for (size_t i = 0; i < N_LANES; i++) {
+        buf_free(&worker->lanes[i].response.headers);
+        buf_free(&worker->lanes[i].response.body);
+    }
+    buf_free(&worker->at_once.headers);
+    buf_free(&worker->at_once.body);
+}
+
+void worker_accept(struct worker *worker, int n)
+{
+    for (int i = 0; i < n; i++) {
+        int fd = accept(listen_fd, NULL, NULL);
+
+        ck_assert_int_ge(fd, 0);
+        serve_connection_open(worker->serve, fd);
+    }
+}
+
+void worker_set_up(void)
+{
+    sigset_t blocked;
+
+    faults_clear();
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGTERM);
+    sigprocmask(SIG_BLOCK, &blocked, NULL);
+    /* An abstract name, which leaves no file behind. */
+    snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "adit-serve-test-%ld",
+             (long)getpid());
+    listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_eq(bind(listen_fd, (struct sockaddr *)&address, sizeof address), 0);
+    ck_assert_int_eq(listen(listen_fd, MAX_CLIENTS), 0);
+    ck_assert(serve_handover_open(handover));
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, silent), 0);
+    for (size_t i = 0; i < MAX_CLIENTS; i++)
+        clients[i] = -1;
+}
+
+void worker_tear_down(void)
+{
+    close(listen_fd);
+    close(handover[0]);
+    close(handover[1]);
+    close(silent[0]);
+    close(silent[1]);
+    for (size_t i = 0; i < MAX_CLIENTS; i++) {
+        if (clients[i] >= 0)
+            close(clients[i]);
+    }
+}
+
+/* ---- its clients ---- */
+
+static void add_variable(struct buf *params, const char *name, const char *value)
+{
+    char lengths[2] = {(char)strlen(name), (char)strlen(value)};
+
+    buf_add(params, lengths, sizeof lengths);
+    buf_puts(params, name);
+    buf_puts(params, value);
+}
+
+void client_write_request(struct buf *wire, const char *path, size_t body_len, bool keep)
+{
+    const char begin[SERVE_RECORD_BEGIN_SIZE] = {1, SERVE_RECORD_BEGIN, 0, 1, 0, 8, 0, 0, 0,
+                                                 1, (char)keep};
+    struct buf part = {0};
+
+    buf_add(wire, begin, sizeof begin);
+    add_variable(&part, "REQUEST_METHOD", "GET");
+    add_variable(&part, "PATH_INFO", path);
+    serve_record_frame(&part, SERVE_RECORD_PARAMS, 1);
+    buf_add(wire, part.data, part.len);
+    buf_clear(&part);
+    memset(buf_room(&part, body_len), 'x', body_len);
+    part.len = body_len;
+    serve_record_frame(&part, SERVE_RECORD_STDIN, 1);
+    buf_add(wire, part.data, part.len);
+    buf_free(&part);
+}
+
+void client_connect(int client)
+{
+    clients[client] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_eq(connect(clients[client], (struct sockaddr *)&address, sizeof address), 0);
+}
+
+void client_send(int client, const void *data, size_t len)
+{
+    ck_assert_int_eq(send(clients[client], data, len, MSG_NOSIGNAL), (ssize_t)len);
+}
+
+static void send_request(int client, const char *path, size_t body_len, bool keep)
+{
+    struct buf wire = {0};
+
+    client_write_request(&wire, path, body_len, keep);
+    client_send(client, wire.data, wire.len);
+    buf_free(&wire);
+}
+
+void client_ask(int client, const char *path)
+{
+    client_ask_with_body(client, path, 0);
+}
+
+void client_ask_with_body(int client, const char *path, size_t body_len)
+{
+    client_connect(client);
+    send_request(client, path, body_len, false);
+}
+
+void client_ask_again(int client, const char *path)
+{
+    send_request(client, path, 0, true);
+}
+
+void client_expect(int client, const char *text)
+{
+    char found[1024] = "";
+    ssize_t n = recv(clients[client], found, sizeof found - 1, MSG_DONTWAIT);
+
+    ck_assert_int_gt(n, 0);
+    ck_assert_msg(memmem(found, (size_t)n, text, strlen(text)), "no '%s'", text);
+}
+
+bool client_is_answered(int client)
+{
+    char byte;
+
+    return recv(clients[client], &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
+/* A Unix socket that was closed with unread bytes is reset. */
+bool client_is_closed(int client)
+{
+    char byte;
+    ssize_t n = recv(clients[client], &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+
+    return n == 0 || (n < 0 && errno == ECONNRESET);
+}
