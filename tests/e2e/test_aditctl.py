@@ -116,10 +116,10 @@ class Calls(CtlCase):
         with open(conf, "w", encoding="utf-8") as file:
             file.write("[database]\nconninfo = host=/nonexistent password=s3cr3t\n"
                        "[secrets]\nkey_file = %s/adit.key\n" % self.stack.state)
-        for command in COMMANDS:
+        for command, argument in VERBS:
             if command in WITHOUT_DATABASE:
                 continue
-            words = command.split() + (["ak_x"] if command == "key revoke" else [])
+            words = command.split() + (["ak_x"] if argument else [])
             with self.subTest(command):
                 done = self.ctl(*words, status=1, conf=conf) if command != "doctor" else \
                     self.stack.ctl_run("doctor", conf=conf)

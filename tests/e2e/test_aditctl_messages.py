@@ -8,6 +8,11 @@ from test_aditctl import COMMANDS, VERBS, CtlCase
 NOUNS = list(dict.fromkeys(words.split()[0] for words in COMMANDS))
 
 
+def choices(noun):
+    return "choose one of: " + ", ".join(words.split()[1] for words in COMMANDS
+                                         if words.startswith(noun + " "))
+
+
 class Help(CtlCase):
     def assert_tidy(self, text):
         self.assertNotRegex(text, r"(?m)[ \t]$")
@@ -74,12 +79,11 @@ class Misuse(CtlCase):
             (["users"], "unknown command 'users'; " + nouns),
             (["list", "--help"], "unknown command 'list'; " + nouns),
             (["help", "list"], "unknown command 'list'; " + nouns),
-            (["user"], "'user' needs a verb; choose one of: create, list"),
-            (["key", "--name", "x"], "'key' needs a verb; choose one of: issue, list, revoke"),
-            (["account", "delete"], "'account' has no verb 'delete'; choose one of: create, list"),
-            (["user", "add", "--help"], "'user' has no verb 'add'; choose one of: create, list"),
-            (["secrets", "rotate"],
-             "'secrets' has no verb 'rotate'; choose one of: init, add-key, rekey"),
+            (["user"], "'user' needs a verb; " + choices("user")),
+            (["key", "--name", "x"], "'key' needs a verb; " + choices("key")),
+            (["account", "delete"], "'account' has no verb 'delete'; " + choices("account")),
+            (["user", "add", "--help"], "'user' has no verb 'add'; " + choices("user")),
+            (["secrets", "rotate"], "'secrets' has no verb 'rotate'; " + choices("secrets")),
         )], self.assert_says)
 
     def test_options(self):
