@@ -32,7 +32,7 @@ int ctl_migrate(struct ctl *ctl)
         return ctl_fail_error(&err);
     printf("the schema is at version %d\n", migrations_latest);
     if (!has_responder)
-        puts("note: this database role may not create the role adit_responder;\n"
+        puts("note: this database role may not create roles, so there is no adit_responder;\n"
              "the responder must connect as the owner of the tables");
     return CTL_OK;
 }

@@ -11,24 +11,25 @@
 /* A hundred years. */
 #define AUDIT_DAYS_MAX 36500
 
-int ctl_secrets_init(struct ctl *ctl)
+/* Has the key file written, and prints its path. */
+static int write_key_file(const char *path, bool (*write)(const char *, char *, size_t))
 {
     char reason[CONF_REASON_SIZE];
 
-    if (!keyring_create(ctl->conf.key_file, reason, sizeof reason))
+    if (!write(path, reason, sizeof reason))
         return ctl_fail("%s", reason);
-    printf("%s\n", ctl->conf.key_file);
+    puts(path);
     return CTL_OK;
+}
+
+int ctl_secrets_init(struct ctl *ctl)
+{
+    return write_key_file(ctl->conf.key_file, keyring_create);
 }
 
 int ctl_secrets_add_key(struct ctl *ctl)
 {
-    char reason[CONF_REASON_SIZE];
-
-    if (!keyring_add(ctl->conf.key_file, reason, sizeof reason))
-        return ctl_fail("%s", reason);
-    printf("%s\n", ctl->conf.key_file);
-    return CTL_OK;
+    return write_key_file(ctl->conf.key_file, keyring_add);
 }
 
 static void print_unreadable(struct text edge_id, struct text route_id, const char *cause)
