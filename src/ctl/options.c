@@ -5,13 +5,14 @@
 #include <getopt.h>
 #include <string.h>
 
+/* Returns the row of a letter that has one. */
 static const struct verb_option *find_option(int letter)
 {
-    for (size_t i = 0; i < VERB_N_OPTIONS; i++) {
-        if (verb_options[i].letter == letter)
-            return &verb_options[i];
-    }
-    return NULL;
+    size_t i = 0;
+
+    while (i + 1 < VERB_N_OPTIONS && verb_options[i].letter != letter)
+        i++;
+    return &verb_options[i];
 }
 
 static void set_option(struct ctl_options *options, int letter, const char *value)

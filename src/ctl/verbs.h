@@ -46,10 +46,12 @@ bool verb_noun_known(const char *noun);
 /* Returns whether the verb takes the option; for NULL, whether it may stand before the verb. */
 bool verb_takes(const struct verb *verb, char letter);
 
-/* Return a list for a message: "a, b, c".  The names are the nouns that there are or, with a noun,
- * its verbs; the options that the verb takes (NULL: that may stand before it); the words that the
- * verb's argument is one of.  The list belongs to *list, which the caller frees; it is cut short
- * where memory runs out. */
+/* Return a list for a message, "a, b, c", of:
+ *   names    the nouns or, with a noun, its verbs
+ *   options  those that the verb takes or, for NULL, those that may stand before it
+ *   choices  the words that the verb's argument is one of
+ * The text belongs to *list, which is empty before and which the caller frees.  It is "" where
+ * memory runs out. */
 const char *verb_list_names(const char *noun, struct buf *list);
 const char *verb_list_options(const struct verb *verb, struct buf *list);
 const char *verb_list_choices(const struct verb *verb, struct buf *list);
