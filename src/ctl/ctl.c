@@ -201,7 +201,7 @@ static int answer_without_verb(char *const *words, bool asks_for_help)
 }
 
 /* Runs the verb that the words begin with. */
-static int answer(struct ctl *ctl, char **words)
+static int run_words(struct ctl *ctl, char **words)
 {
     int n_words = 0;
     const struct verb *verb = verb_find(words, &n_words);
@@ -241,5 +241,5 @@ int main(int argc, char **argv)
         ctl.options.help = true;
         words++;
     }
-    return answer(&ctl, words);
+    return run_words(&ctl, words);
 }

@@ -64,7 +64,7 @@ static int misuse_option(const struct verb *verb, int outcome, const char *word)
                           find_option(optopt)->name, find_option(optopt)->value);
     if (is_taken)
         return ctl_misuse("--%s takes no value", find_option(optopt)->name);
-    /* Who wants to revoke all keys of a User asks for it so. */
+    /* Operators who want to revoke every key of a User try this. */
     if (verb && verb->run == ctl_key_revoke && (optopt == 'f' || is_long_option(word, "for")))
         return ctl_misuse("'key revoke' takes the id of one key and no --for; find the keys of a "
                           "User or Bot with 'aditctl key list', then run: "
