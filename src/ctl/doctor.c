@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* aditctl doctor: a line for each thing that has to be right. */
+/* aditctl doctor: checks the installation and prints a line for each check. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -12,14 +12,14 @@
 #include "store/oauth_secret.h"
 #include "store/schema.h"
 
-/* More than this between the two clocks, and times in the log are not those of the record of
- * changes. Identifiers follow the database's. */
+/* Beyond this difference, times in the log do not match those of the record of changes. */
 #define CLOCK_TOLERANCE_MS 2000
 
 struct findings {
     int n_troubles;
 };
 
+/* Prints a line: a verdict (ok, note, trouble), what was checked, and what was found. */
 static void line(const char *state, const char *what, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -50,19 +50,20 @@ static void trouble_error(struct findings *findings, const char *what, const str
     trouble(findings, what, ctl_reason(err));
 }
 
-/* What the responder's user may read, and whom the database takes it for, is not to be seen as
- * another. */
+/* Another user sees neither which files the responder's user may read nor which database role it
+ * gets. */
 static void note_user(void)
 {
     if (geteuid() == 0)
         line("note", "user",
-             "root may read every file, and the database's peer authentication knows it by its own "
-             "name; what the responder may do shows as its user: "
+             "root may read every file and may connect as another database role than the "
+             "responder; to check as the responder's user, run: "
              "setpriv --reuid=USER --regid=GROUP --init-groups aditctl doctor");
     else
         ok("user", ctl_user_name());
 }
 
+/* Returns the keyring, which the caller frees, or NULL. */
 static struct keyring *check_key_file(struct findings *findings, const struct conf *conf)
 {
     char reason[CONF_REASON_SIZE];
@@ -71,7 +72,7 @@ static struct keyring *check_key_file(struct findings *findings, const struct co
     if (keyring) {
         ok("secrets", conf->key_file);
     } else if (keyring_is_missing(conf->key_file)) {
-        /* What to do depends on whether secrets are sealed: check_sealed() knows. */
+        /* What to do depends on whether secrets are sealed: count_sealed() says it. */
         findings->n_troubles++;
         line("trouble", "secrets", "%s: there is no such file", conf->key_file);
     } else {
@@ -85,9 +86,9 @@ static void trouble_lost(void *context, const char *what)
     trouble(context, "sealed", what);
 }
 
-/* Secrets whose key is lost cannot be opened; the other keys are needed for as long as there are
- * secrets under them. */
-static void check_sealed(struct findings *findings, const struct ctl *ctl,
+/* A secret whose key is lost cannot be opened.  An old key must stay in the file while a secret is
+ * sealed under it. */
+static void count_sealed(struct findings *findings, const struct ctl *ctl,
                          const struct keyring *keyring)
 {
     int before = findings->n_troubles;
@@ -102,18 +103,37 @@ static void check_sealed(struct findings *findings, const struct ctl *ctl,
     n = ctl_lost_keys(ctl, &counts, keyring, trouble_lost, findings);
     if (n > 0)
         line("note", "sealed",
-             "%lld under other keys than the first, %s: 'aditctl secrets rekey' seals them anew",
-             (long long)n, keyring_first(keyring));
+             "%lld secret%s still sealed under an old key; run: aditctl secrets rekey",
+             (long long)n, n == 1 ? " is" : "s are");
     else if (findings->n_troubles > before)
         return;
     else if (keyring)
-        line("ok", "sealed", "all under the first key, %s", keyring_first(keyring));
+        line("ok", "sealed", "every secret is sealed under the first key, %s",
+             keyring_first(keyring));
     else
         line("note", "sealed",
-             "no secret is sealed; to make the key file, run: aditctl secrets init");
+             "no secret is sealed; to create the key file, run: aditctl secrets init");
 }
 
-/* A database whose session is read-only takes no connection: see pg_connect(). */
+/* Says where the secrets stand, also where that cannot be known. */
+static void check_sealed(struct findings *findings, const struct ctl *ctl,
+                         const struct keyring *keyring, bool has_database)
+{
+    bool is_missing = !keyring && keyring_is_missing(ctl->conf.key_file);
+
+    if (!keyring && !is_missing)
+        line("note", "sealed", "unknown until the key file can be read");
+    else if (has_database)
+        count_sealed(findings, ctl, keyring);
+    else if (is_missing)
+        line("note", "sealed",
+             "unknown without the database; if secrets are sealed, restore the key file from your "
+             "copy");
+    else
+        line("note", "sealed", "unknown without the database");
+}
+
+/* pg_connect() refuses a session that is read-only. */
 static bool check_server(struct findings *findings, struct pg *pg)
 {
     struct error err;
@@ -123,7 +143,7 @@ static bool check_server(struct findings *findings, struct pg *pg)
         trouble_error(findings, "database", &err);
         return false;
     }
-    line("ok", "database", "PostgreSQL %d.%d, in a session that may write", version / 10000,
+    line("ok", "database", "PostgreSQL %d.%d, with a session that may write", version / 10000,
          version % 10000);
     return true;
 }
@@ -144,22 +164,30 @@ static bool check_schema(struct findings *findings, struct pg *pg)
     findings->n_troubles++;
     if (version > migrations_latest) {
         line("trouble", "schema",
-             "version %d is newer than this program, which knows versions up to %d: install the "
+             "version %d is newer than this program, which knows versions up to %d; install the "
              "version of Adit that the schema is for",
              version, migrations_latest);
         return true;
     }
-    line("trouble", "schema", "version %d; this program needs %d: run 'aditctl migrate'", version,
+    line("trouble", "schema",
+         "version %d is older than this program, which needs %d; run: aditctl migrate", version,
          migrations_latest);
     return false;
 }
 
 static void note_grant(void *context, const char *what, bool is_missing)
 {
-    if (is_missing)
-        trouble(context, "grants", what);
-    else
-        line("note", "grants", "%s is more than the responder needs", what);
+    struct findings *findings = context;
+
+    if (is_missing) {
+        findings->n_troubles++;
+        line("trouble", "grants",
+             "the responder's role lacks %s; make it a member of adit_responder, then run: aditctl "
+             "migrate",
+             what);
+    } else {
+        line("note", "grants", "the responder's role has %s, which it does not need", what);
+    }
 }
 
 static void check_grants(struct findings *findings, struct pg *pg)
@@ -170,10 +198,10 @@ static void check_grants(struct findings *findings, struct pg *pg)
     if (!schema_check_grants(pg, note_grant, findings, &err))
         trouble_error(findings, "grants", &err);
     else if (findings->n_troubles == before)
-        ok("grants", "the responder's role has all that it needs");
+        ok("grants", "the responder's role has the rights that it needs");
 }
 
-/* A change is somebody's: before there is a User or Bot, none can be tried. */
+/* A change needs an author: without a User or Bot there is nothing to try. */
 static void check_writes(struct findings *findings, struct pg *pg)
 {
     char only[IDENT_SIZE];
@@ -183,7 +211,7 @@ static void check_writes(struct findings *findings, struct pg *pg)
     if (!principal_find_only(pg, only, &n, &err) && n == 0 && err.code == ERR_NONE)
         return;
     if (err.code == ERR_NONE && schema_try_write(pg, &err))
-        ok("writes", "a change was made, and taken back");
+        ok("writes", "a change was made and rolled back");
     else
         trouble_error(findings, "writes", &err);
 }
@@ -200,29 +228,31 @@ static void check_clock(struct findings *findings, struct pg *pg)
         return;
     }
     apart_ms = llabs(database_ms - (before_ms + clock_wall_ms()) / 2);
-    line(apart_ms > CLOCK_TOLERANCE_MS ? "note" : "ok", "clock",
-         "%lld ms apart from the database's, which identifiers follow", (long long)apart_ms);
+    if (apart_ms > CLOCK_TOLERANCE_MS)
+        line("note", "clock",
+             "%lld ms from the database's clock, which ids follow; synchronise both clocks",
+             (long long)apart_ms);
+    else
+        line("ok", "clock", "%lld ms from the database's clock", (long long)apart_ms);
 }
 
 int ctl_doctor(struct ctl *ctl)
 {
     struct findings findings = {.n_troubles = 0};
     struct keyring *keyring;
+    bool has_database;
 
     note_user();
-    ok("settings", ctl->conf.path ? ctl->conf.path : "no file; all are the defaults");
+    ok("settings",
+       ctl->conf.path ? ctl->conf.path : "no settings file; every setting has its default");
     keyring = check_key_file(&findings, &ctl->conf);
-    if (check_server(&findings, ctl->pg) && check_schema(&findings, ctl->pg)) {
+    has_database = check_server(&findings, ctl->pg) && check_schema(&findings, ctl->pg);
+    if (has_database) {
         check_grants(&findings, ctl->pg);
         check_writes(&findings, ctl->pg);
         check_clock(&findings, ctl->pg);
-        if (keyring || keyring_is_missing(ctl->conf.key_file))
-            check_sealed(&findings, ctl, keyring);
-    } else if (keyring_is_missing(ctl->conf.key_file)) {
-        line("note", "sealed",
-             "unknown without the database; if secrets are sealed, restore the key file from your "
-             "copy");
     }
+    check_sealed(&findings, ctl, keyring, has_database);
     keyring_free(keyring);
     return findings.n_troubles ? CTL_FAILED : CTL_OK;
 }

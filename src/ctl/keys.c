@@ -6,8 +6,9 @@
 #include "store/account.h"
 #include "store/api_key.h"
 
-/* The User or Bot that is named, or the only one there is. */
-static int find_holder(struct ctl *ctl, char only[IDENT_SIZE], struct text *holder)
+/* Sets *holder to the User or Bot of --for, or to the only one there is, whose id it writes to
+ * only. Returns CTL_OK, or the exit status after a message. */
+static int choose_holder(struct ctl *ctl, char only[IDENT_SIZE], struct text *holder)
 {
     struct error err = {.code = ERR_NONE};
     int n = 0;
@@ -22,7 +23,7 @@ static int find_holder(struct ctl *ctl, char only[IDENT_SIZE], struct text *hold
     if (n > 1)
         return ctl_misuse("there are several Users and Bots; name one with --for");
     return err.code ? ctl_fail_error(&err)
-                    : ctl_fail("there is no User or Bot; make one with 'aditctl user create'");
+                    : ctl_fail("there is no User or Bot; run: aditctl user create");
 }
 
 int ctl_key_issue(struct ctl *ctl)
@@ -37,19 +38,21 @@ int ctl_key_issue(struct ctl *ctl)
 
     if (!ctl_text_valid("description", ctl->options.description))
         return CTL_USAGE;
-    if (ctl->options.expires && !ctl_read_duration(ctl->options.expires, &order.expires_s))
-        return ctl_misuse("--expires takes a number and s, m, h, d or w, such as 90d; at most "
-                          "3660d");
-    status = find_holder(ctl, only, &order.principal_id);
+    if (ctl->options.expires &&
+        !ctl_read_duration("expires", ctl->options.expires, &order.expires_s))
+        return CTL_USAGE;
+    status = choose_holder(ctl, only, &order.principal_id);
     if (status != CTL_OK)
         return status;
     if (!api_key_issue(ctl->pg, &order, id, key, &err))
         return ctl_fail_error(&err);
     if (!id[0])
-        return ctl_fail("there is no User or Bot '%s'", order.principal_id.s);
+        return ctl_fail("there is no User or Bot with the id '%s'; 'aditctl user list' and "
+                        "'aditctl bot list' show the ids",
+                        order.principal_id.s);
     puts(key);
     explicit_bzero(key, sizeof key);
-    fprintf(stderr, "aditctl: issued %s to %s; the key is shown this once\n", id,
+    fprintf(stderr, "aditctl: issued %s to %s; the key is not shown again\n", id,
             order.principal_id.s);
     return CTL_OK;
 }
@@ -82,14 +85,16 @@ int ctl_key_revoke(struct ctl *ctl)
     struct error err;
     bool found;
 
+    /* The word may be a secret: no message repeats it. */
     if (api_key_valid(id))
-        return ctl_misuse("that is a key itself, and not its id; 'aditctl key list' shows the ids; "
-                          "your shell may have kept the key in its history");
+        return ctl_misuse(
+            "this is an API key, not the id of one; 'aditctl key list' shows the ids; "
+            "the key may now be in the history of your shell");
     if (!ident_valid(id))
-        return ctl_misuse("a key's id looks like ak_..., as 'aditctl key list' shows it");
+        return ctl_misuse("this is not the id of an API key; expected ak_ and 27 letters and "
+                          "digits, as 'aditctl key list' shows it");
     if (!api_key_revoke(ctl->pg, id, &found, &err))
         return ctl_fail_error(&err);
     return found ? CTL_OK
-                 : ctl_fail("there is no API key with that id; 'aditctl key list' "
-                            "shows the ids");
+                 : ctl_fail("there is no API key with this id; 'aditctl key list' shows the ids");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* aditctl's lists: columns for people on a terminal, tabs for programs elsewhere. */
+/* aditctl's lists: aligned columns on a terminal, tabs elsewhere for programs. */
 #include <string.h>
 #include <unistd.h>
 
@@ -7,7 +7,7 @@
 
 #define GAP 2 /* spaces between the columns of a terminal */
 
-/* Characters, which is what stands for columns here. */
+/* Returns the number of characters, which stands for that of terminal columns. */
 static int width_of(struct text value)
 {
     int width = 0;
@@ -24,7 +24,7 @@ static struct text cell(const struct pg_result *result, int row, int column)
     return value.s ? value : text_of("-");
 }
 
-/* aditctl takes no control characters, but others may have written to the tables. */
+/* aditctl accepts no control characters, but another program may have written to the tables. */
 static void print_cell(struct text value)
 {
     for (size_t i = 0; i < value.len; i++) {

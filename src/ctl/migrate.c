@@ -4,12 +4,12 @@
 #include "store/migrations.h"
 #include "store/schema.h"
 
-/* How long to try where other sessions hold locks, a pg_dump for example. */
+/* How long to wait for locks that other sessions hold, such as pg_dump. */
 #define PATIENCE_S (5 * 60)
 
 static void print_waiting(const char *holder)
 {
-    fprintf(stderr, "aditctl: waiting for a lock on the tables, maybe that of %s\n", holder);
+    fprintf(stderr, "aditctl: waiting for a lock on the tables, probably held by %s\n", holder);
 }
 
 static void print_applied(const char *name)
@@ -24,16 +24,15 @@ int ctl_migrate(struct ctl *ctl)
     struct error err;
     bool has_responder;
 
-    if (ctl->options.wait && !ctl_read_duration(ctl->options.wait, &patience_s))
-        return ctl_misuse("--wait takes a number and s, m, h, d or w, such as 10m");
+    if (ctl->options.wait && !ctl_read_duration("wait", ctl->options.wait, &patience_s))
+        return CTL_USAGE;
     how.patience_ms = patience_s * 1000;
     if (!schema_migrate(ctl->pg, &how, &err) ||
         !schema_has_responder(ctl->pg, &has_responder, &err))
         return ctl_fail_error(&err);
     printf("the schema is at version %d\n", migrations_latest);
     if (!has_responder)
-        puts("note: this role may not create roles, so there is no adit_responder with fewer "
-             "rights: "
-             "the\nresponder has to connect as the owner of the tables");
+        puts("note: this database role may not create roles, so there is no adit_responder;\n"
+             "the responder must connect as the owner of the tables");
     return CTL_OK;
 }

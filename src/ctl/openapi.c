@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* aditctl openapi: the OpenAPI document under the names of this deployment. */
+/* aditctl openapi: prints the OpenAPI document with the names of this deployment. */
 #include <errno.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "ctl/ctl.h"
 #include "http/names.h"
 
-/* The names that the document is written with, each with the one that takes its place. */
+/* A name in the document, and the one that replaces it. */
 struct name {
     char from[24];
     char to[64];
@@ -16,8 +16,8 @@ struct name {
 
 #define N_NAMES (4 + OAUTH_N_PROVIDERS)
 
-/* Returns whether the character may go on a name, so that "provider_a" is none in "provider_ab". */
-static bool goes_on(char c)
+/* Returns whether the character continues a name: "provider_ab" does not contain "provider_a". */
+static bool continues_name(char c)
 {
     return c == '_' || (c != '\0' && base62_is_digit(c));
 }
@@ -42,7 +42,7 @@ static void fill_names(struct name names[N_NAMES], const struct conf *conf)
     }
 }
 
-/* The name that stands at this place as a whole, or NULL. */
+/* Returns the whole name at this place of the text, or NULL. */
 static const struct name *find_name(const struct name names[N_NAMES], const char *text,
                                     const char *at)
 {
@@ -50,8 +50,8 @@ static const struct name *find_name(const struct name names[N_NAMES], const char
         size_t len = strlen(names[i].from);
         bool is_open = names[i].from[len - 1] == '_'; /* a number follows */
 
-        if (strncmp(at, names[i].from, len) == 0 && (at == text || !goes_on(at[-1])) &&
-            (is_open || !goes_on(at[len])))
+        if (strncmp(at, names[i].from, len) == 0 && (at == text || !continues_name(at[-1])) &&
+            (is_open || !continues_name(at[len])))
             return &names[i];
     }
     return NULL;
@@ -71,8 +71,8 @@ static void rename_all(struct buf *out, const struct name names[N_NAMES], const 
     }
 }
 
-/* Reads the file; on false says why not. */
-static bool read_file(const char *path, struct buf *out)
+/* Adds the file to *out.  Returns false after a message where it cannot be read. */
+static bool read_document(const char *path, struct buf *out)
 {
     FILE *file = fopen(path, "re");
     char part[4096];
@@ -99,10 +99,10 @@ int ctl_openapi(struct ctl *ctl)
     int status = CTL_FAILED;
 
     fill_names(names, &ctl->conf);
-    if (!read_file(ctl->options.argument, &text))
+    if (!read_document(ctl->options.argument, &text))
         goto out;
     if (!strstr(buf_text(&text).s, "\"openapi\":")) {
-        ctl_fail("%s: is no OpenAPI document in JSON", ctl->options.argument);
+        ctl_fail("%s is not an OpenAPI document in JSON", ctl->options.argument);
         goto out;
     }
     rename_all(&renamed, names, buf_text(&text).s);

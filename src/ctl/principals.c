@@ -34,8 +34,9 @@ int ctl_account_list(struct ctl *ctl)
     return CTL_OK;
 }
 
-/* The account that is named, or the only one there is. */
-static int find_account(struct ctl *ctl, char only[IDENT_SIZE], struct text *account_id)
+/* Sets *account_id to that of --account, or to the only one there is, which it writes to only.
+ * Returns CTL_OK, or the exit status after a message. */
+static int choose_account(struct ctl *ctl, char only[IDENT_SIZE], struct text *account_id)
 {
     struct error err = {.code = ERR_NONE};
     int n = 0;
@@ -50,10 +51,11 @@ static int find_account(struct ctl *ctl, char only[IDENT_SIZE], struct text *acc
     if (n > 1)
         return ctl_misuse("there are several accounts; name one with --account");
     return err.code ? ctl_fail_error(&err)
-                    : ctl_fail("there is no account; make one with 'aditctl account create'");
+                    : ctl_fail("there is no account; run: aditctl account create");
 }
 
-static int create(struct ctl *ctl, const char *kind)
+/* Creates a principal of the kind, "user" or "bot". */
+static int create_principal(struct ctl *ctl, const char *kind)
 {
     struct text name = text_of(ctl->options.name ? ctl->options.name : "");
     struct text account_id;
@@ -64,18 +66,20 @@ static int create(struct ctl *ctl, const char *kind)
 
     if (!ctl_text_valid("name", ctl->options.name))
         return CTL_USAGE;
-    status = find_account(ctl, only, &account_id);
+    status = choose_account(ctl, only, &account_id);
     if (status != CTL_OK)
         return status;
     if (!principal_create(ctl->pg, account_id, kind, name, ctl->options.is_admin, id, &err))
         return ctl_fail_error(&err);
     if (!id[0])
-        return ctl_fail("there is no account '%s'", account_id.s);
+        return ctl_fail("there is no account with the id '%s'; 'aditctl account list' shows the "
+                        "ids",
+                        account_id.s);
     puts(id);
     return CTL_OK;
 }
 
-static int list(struct ctl *ctl, const char *kind)
+static int list_principals(struct ctl *ctl, const char *kind)
 {
     static const char *const names[PRINCIPAL_N_COLUMNS + 1] = {
         [PRINCIPAL_ID] = "ID",
@@ -97,20 +101,20 @@ static int list(struct ctl *ctl, const char *kind)
 
 int ctl_user_create(struct ctl *ctl)
 {
-    return create(ctl, "user");
+    return create_principal(ctl, "user");
 }
 
 int ctl_bot_create(struct ctl *ctl)
 {
-    return create(ctl, "bot");
+    return create_principal(ctl, "bot");
 }
 
 int ctl_user_list(struct ctl *ctl)
 {
-    return list(ctl, "user");
+    return list_principals(ctl, "user");
 }
 
 int ctl_bot_list(struct ctl *ctl)
 {
-    return list(ctl, "bot");
+    return list_principals(ctl, "bot");
 }

@@ -9,26 +9,27 @@
 #include "store/oauth_secret.h"
 
 /* A hundred years. */
-#define MAX_DAYS 36500
+#define AUDIT_DAYS_MAX 36500
 
-int ctl_secrets_init(struct ctl *ctl)
+/* Has the key file written, and prints its path. */
+static int write_key_file(const char *path, bool (*write)(const char *, char *, size_t))
 {
     char reason[CONF_REASON_SIZE];
 
-    if (!keyring_create(ctl->conf.key_file, reason, sizeof reason))
+    if (!write(path, reason, sizeof reason))
         return ctl_fail("%s", reason);
-    printf("%s\n", ctl->conf.key_file);
+    puts(path);
     return CTL_OK;
+}
+
+int ctl_secrets_init(struct ctl *ctl)
+{
+    return write_key_file(ctl->conf.key_file, keyring_create);
 }
 
 int ctl_secrets_add_key(struct ctl *ctl)
 {
-    char reason[CONF_REASON_SIZE];
-
-    if (!keyring_add(ctl->conf.key_file, reason, sizeof reason))
-        return ctl_fail("%s", reason);
-    printf("%s\n", ctl->conf.key_file);
-    return CTL_OK;
+    return write_key_file(ctl->conf.key_file, keyring_add);
 }
 
 static void print_unreadable(struct text edge_id, struct text route_id, const char *cause)
@@ -51,10 +52,10 @@ int64_t ctl_lost_keys(const struct ctl *ctl, const struct oauth_secret_counts *c
             n_others += n;
             continue;
         }
-        snprintf(
-            what, sizeof what,
-            "%lld secret%s sealed under key %s, which %s lacks: restore that key from your copy",
-            (long long)n, n == 1 ? " is" : "s are", key_id, ctl->conf.key_file);
+        snprintf(what, sizeof what,
+                 "%lld secret%s sealed under key %s, which %s lacks; restore this key from your "
+                 "copy of the file",
+                 (long long)n, n == 1 ? " is" : "s are", key_id, ctl->conf.key_file);
         lost(context, what);
     }
     return n_others;
@@ -68,7 +69,8 @@ static void print_lost(void *context, const char *what)
     ctl_fail("%s", what);
 }
 
-/* Says what is left under other keys than the first, if anything, and what helps. */
+/* Prints which secrets are not under the first key of the keyring, and what to do about them.  NULL
+ * has no key.  Returns CTL_OK where there are none, else CTL_FAILED. */
 static int tell_left(struct ctl *ctl, const struct keyring *keyring, int64_t n_damaged)
 {
     struct oauth_secret_counts counts;
@@ -80,12 +82,12 @@ static int tell_left(struct ctl *ctl, const struct keyring *keyring, int64_t n_d
         return ctl_fail_error(&err);
     n_left = ctl_lost_keys(ctl, &counts, keyring, print_lost, &is_lost) - n_damaged;
     if (n_damaged > 0)
-        ctl_fail("%lld secret%s damaged: store the modules named above anew, with client_secret",
+        ctl_fail("%lld secret%s damaged; PUT the modules named above again, with client_secret",
                  (long long)n_damaged, n_damaged == 1 ? " is" : "s are");
     if (n_left > 0)
-        ctl_fail("%lld secrets are under other keys; run this again once every responder has "
-                 "the new key file",
-                 (long long)n_left);
+        ctl_fail("%lld secret%s still sealed under an old key; give every responder the new key "
+                 "file, then run again: aditctl secrets rekey",
+                 (long long)n_left, n_left == 1 ? " is" : "s are");
     return is_lost || n_damaged > 0 || n_left > 0 ? CTL_FAILED : CTL_OK;
 }
 
@@ -105,8 +107,8 @@ int ctl_secrets_rekey(struct ctl *ctl)
     if (!keyring)
         return ctl_fail("%s", reason);
     if (oauth_secret_rekey(ctl->pg, keyring, print_unreadable, &done, &err)) {
-        printf("%lld secrets sealed under key %s\n", (long long)done.n_sealed,
-               keyring_first(keyring));
+        printf("%lld secret%s sealed under key %s\n", (long long)done.n_sealed,
+               done.n_sealed == 1 ? "" : "s", keyring_first(keyring));
         status = tell_left(ctl, keyring, done.n_damaged);
     } else {
         status = ctl_fail_error(&err);
@@ -122,7 +124,7 @@ static bool read_days(const char *s, int64_t *days)
     if (*s < '0' || *s > '9')
         return false;
     *days = strtoll(s, &end, 10);
-    return !*end && *days >= 1 && *days <= MAX_DAYS;
+    return !*end && *days >= 1 && *days <= AUDIT_DAYS_MAX;
 }
 
 int ctl_purge(struct ctl *ctl)
@@ -133,7 +135,8 @@ int ctl_purge(struct ctl *ctl)
     int64_t n;
 
     if (audit_days && !read_days(audit_days, &days))
-        return ctl_misuse("--audit-days takes a number of days, 1 to %d", MAX_DAYS);
+        return ctl_misuse("--audit-days '%s' is not accepted; expected a number of days, 1 to %d",
+                          audit_days, AUDIT_DAYS_MAX);
     if (!idempotency_key_purge(ctl->pg, &n, &err))
         return ctl_fail_error(&err);
     printf("%lld idempotency key%s removed\n", (long long)n, n == 1 ? "" : "s");

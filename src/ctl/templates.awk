@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Turns templates of configuration files into C strings (src/ctl/templates.h): nginx/adit.conf.in
-# becomes template_nginx_adit.  Lines that begin with "#@" stay behind.
+# becomes template_nginx_adit.  Lines that begin with "#@" are left out.
 function name_of(path) {
     sub(/\.conf\.in$/, "", path)
     gsub(/[^A-Za-z0-9]/, "_", path)

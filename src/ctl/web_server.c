@@ -10,20 +10,16 @@
 #include "ctl/templates.h"
 #include "http/names.h"
 
-#if !defined ADIT_SOCKET_PATH || !defined ADIT_PROGRAM_PATH || !defined ADIT_DOCS_PATH
-#error "ADIT_SOCKET_PATH, ADIT_PROGRAM_PATH and ADIT_DOCS_PATH are to be given by the build"
-#endif
-
 #define PATH_LEN_MAX 1023
 #define PREFIX_LEN_MAX 255
 
-/* A web server, or a way of one to reach the service. */
+/* A web server and the way in which it reaches the service. */
 struct kind {
     const char *name;
     const char *templates[2]; /* one after the other */
     bool starts_program;      /* else it connects to the responder's socket */
-    bool has_no_paths;        /* else it serves the interface below a prefix, and the reference */
-    bool keeps_connections;
+    bool has_no_paths;        /* else it serves the interface under a prefix, and the reference */
+    bool keeps_connections;   /* to the responder */
 };
 
 static const struct kind kinds[] = {
@@ -42,12 +38,13 @@ static const struct kind kinds[] = {
 
 #define N_KINDS (sizeof kinds / sizeof kinds[0])
 
-/* What a template says between two at signs, and what stands there instead. */
+/* A name that a template has between two at signs, and the text that replaces it. */
 struct value {
     const char *name;
     const char *text;
 };
 
+/* Returns the row of the name, or NULL. */
 static const struct kind *find_kind(const char *name)
 {
     for (size_t i = 0; i < N_KINDS; i++) {
@@ -64,15 +61,14 @@ static int unknown_kind(const char *name)
 
     for (size_t i = 0; i < N_KINDS; i++)
         buf_printf(&known, "%s%s", i > 0 ? ", " : "", kinds[i].name);
-    status = ctl_misuse("'%s' is no kind of web server that is known here: %s", name,
-                        known.failed ? "" : known.data);
+    status = ctl_misuse("unknown web server '%s'; choose one of: %s", name, buf_text(&known).s);
     buf_free(&known);
     return status;
 }
 
-/* ---- what may stand in a configuration file ---- */
+/* ---- paths ---- */
 
-/* Slashes and what needs no quotes or escapes in any of the files. */
+/* Returns whether the path needs no quotes or escapes in any of the configuration files. */
 static bool is_plain(const char *s)
 {
     return s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._+-")] ==
@@ -86,7 +82,7 @@ static bool path_valid(const char *path, size_t len_max)
     return path[0] == '/' && len > 1 && path[len - 1] != '/' && len <= len_max && is_plain(path);
 }
 
-/* Has the path a segment that is empty, "." or ".."?  A web server would take it away. */
+/* Returns whether a segment of the path is empty, "." or "..", which web servers remove. */
 static bool has_odd_segment(const char *path)
 {
     while (*path == '/') {
@@ -106,8 +102,9 @@ static bool prefix_valid(const char *prefix)
            (path_valid(prefix, PREFIX_LEN_MAX) && !has_odd_segment(prefix) && !strchr(prefix, '+'));
 }
 
-/* ---- filling in ---- */
+/* ---- templates ---- */
 
+/* Returns the text for the name, which is len bytes long, or NULL. */
 static const char *find_value(const struct value *values, const char *name, size_t len)
 {
     for (; values->name; values++) {
@@ -117,7 +114,7 @@ static const char *find_value(const struct value *values, const char *name, size
     return NULL;
 }
 
-/* Whatever stands between at signs and is no name stays as it is. */
+/* Adds the text with "@NAME@" replaced by the value of NAME.  Other at signs stay. */
 static void fill_in(struct buf *out, const char *text, const struct value *values)
 {
     const char *at;
@@ -136,7 +133,7 @@ static void fill_in(struct buf *out, const char *text, const struct value *value
     buf_puts(out, text);
 }
 
-/* In a regular expression the dot is the only one of a prefix's characters that needs it. */
+/* Adds the prefix as a regular expression, in which only its dots have a special meaning. */
 static void escape_dots(struct buf *out, const char *prefix)
 {
     buf_puts(out, "");
@@ -156,8 +153,9 @@ static void add_upper(struct buf *out, const char *name)
     }
 }
 
-static int print(const struct kind *kind, const struct ctl_options *options, const char *name,
-                 const char *conf_path)
+/* Prints the templates of the kind for the service name.  Returns the exit status. */
+static int print_configuration(const struct kind *kind, const struct ctl_options *options,
+                               const char *name, const char *conf_path)
 {
     struct buf regex = {0}, upper = {0}, upstream = {0}, out = {0};
     bool ok;
@@ -181,8 +179,8 @@ static int print(const struct kind *kind, const struct ctl_options *options, con
         };
 
         buf_printf(&out,
-                   "# Printed by 'aditctl web-server %s' for the service name '%s'; the two "
-                   "change together.\n",
+                   "# Printed by 'aditctl web-server %s' for the service name '%s'.  If the name "
+                   "changes, print it again.\n",
                    kind->name, name);
         for (size_t i = 0; i < 2 && kind->templates[i]; i++)
             fill_in(&out, kind->templates[i], values);
@@ -197,19 +195,56 @@ static int print(const struct kind *kind, const struct ctl_options *options, con
     return ok ? CTL_OK : ctl_fail("out of memory");
 }
 
-/* ---- the command ---- */
+/* ---- the verb ---- */
 
-/* Sets the options that were not given, and returns -1 where all are right. */
-static int check_options(const struct kind *kind, struct ctl_options *options)
+/* Refuses the options that the kind has no use for. */
+static int check_use(const struct kind *kind, const struct ctl_options *options)
 {
     if (options->socket && kind->starts_program)
-        return ctl_misuse("--socket: %s starts the program itself", kind->name);
+        return ctl_misuse("'%s' takes no --socket: it starts the program itself; use --program",
+                          kind->name);
     if (options->program && !kind->starts_program)
-        return ctl_misuse("--program: %s connects to a responder that runs already", kind->name);
-    if (options->prefix && kind->has_no_paths)
-        return ctl_misuse("--prefix: %s has no paths", kind->name);
-    if (options->docs && kind->has_no_paths)
-        return ctl_misuse("--docs: %s has no paths", kind->name);
+        return ctl_misuse("'%s' takes no --program: it connects to a running responder; use "
+                          "--socket",
+                          kind->name);
+    if ((options->prefix || options->docs) && kind->has_no_paths)
+        return ctl_misuse("'%s' takes no --%s: it has no paths", kind->name,
+                          options->prefix ? "prefix" : "docs");
+    return CTL_OK;
+}
+
+static int misuse_path(const char *option, const char *path, const char *what, size_t len_max)
+{
+    return ctl_misuse("--%s '%s' is not accepted; expected the absolute path of %s: at most %zu "
+                      "letters, digits, '/', '.', '_', '+' and '-', no '/' at the end",
+                      option, path, what, len_max);
+}
+
+static int check_paths(const struct ctl_options *options)
+{
+    const size_t socket_max = sizeof((struct sockaddr_un *)0)->sun_path - 1;
+
+    if (!prefix_valid(options->prefix))
+        return ctl_misuse("--prefix '%s' is not accepted; expected a path such as /adit: at most "
+                          "%d letters, digits, '/', '.', '_' and '-', no '/' at the end",
+                          options->prefix, PREFIX_LEN_MAX);
+    if (!path_valid(options->socket, socket_max))
+        return misuse_path("socket", options->socket, "a unix socket", socket_max);
+    if (!path_valid(options->docs, PATH_LEN_MAX))
+        return misuse_path("docs", options->docs, "the folder of the reference", PATH_LEN_MAX);
+    if (!path_valid(options->program, PATH_LEN_MAX))
+        return misuse_path("program", options->program, "adit.fcgi", PATH_LEN_MAX);
+    return CTL_OK;
+}
+
+/* Sets the options that are absent to their defaults and checks all.  Returns CTL_OK or CTL_USAGE.
+ */
+static int check_options(const struct kind *kind, struct ctl_options *options)
+{
+    int status = check_use(kind, options);
+
+    if (status != CTL_OK)
+        return status;
     if (!options->prefix)
         options->prefix = "";
     if (!options->socket)
@@ -218,20 +253,7 @@ static int check_options(const struct kind *kind, struct ctl_options *options)
         options->docs = ADIT_DOCS_PATH;
     if (!options->program)
         options->program = ADIT_PROGRAM_PATH;
-    if (!prefix_valid(options->prefix))
-        return ctl_misuse("--prefix takes a path such as /adit: letters, digits, '.', '_' and '-', "
-                          "no slash at its end");
-    if (!path_valid(options->socket, sizeof((struct sockaddr_un *)0)->sun_path - 1))
-        return ctl_misuse("--socket takes the absolute path of a unix socket: at most %zu letters, "
-                          "digits, '/', '.', '_', '+' and '-'",
-                          sizeof((struct sockaddr_un *)0)->sun_path - 1);
-    if (!path_valid(options->docs, PATH_LEN_MAX))
-        return ctl_misuse("--docs takes the absolute path of the reference's folder: letters, "
-                          "digits, '/', '.', '_', '+' and '-'");
-    if (!path_valid(options->program, PATH_LEN_MAX))
-        return ctl_misuse("--program takes the absolute path of adit.fcgi: letters, digits, '/', "
-                          "'.', '_', '+' and '-'");
-    return -1;
+    return check_paths(options);
 }
 
 int ctl_web_server(struct ctl *ctl)
@@ -243,22 +265,23 @@ int ctl_web_server(struct ctl *ctl)
     if (!kind)
         return unknown_kind(ctl->options.argument);
     status = check_options(kind, &ctl->options);
-    if (status >= 0)
+    if (status != CTL_OK)
         return status;
     if (kind->starts_program) {
         if (!ctl->conf.path)
-            return ctl_fail("there is no settings file that the program could be told of: make %s, "
-                            "or name one with -c",
-                            ADIT_CONF_PATH);
+            return ctl_fail("'%s' needs a settings file for the program; create %s, or name a file "
+                            "with --conf",
+                            kind->name, ADIT_CONF_PATH);
         conf_path = realpath(ctl->conf.path, NULL);
         if (!conf_path || !path_valid(conf_path, PATH_LEN_MAX)) {
             free(conf_path);
-            return ctl_fail("%s: the path of the settings may have letters, digits, '/', '.', '_', "
-                            "'+' and '-'",
+            return ctl_fail("%s: the path of the settings file may contain only letters, digits, "
+                            "'/', '.', '_', '+' and '-'; move the file",
                             ctl->conf.path);
         }
     }
-    status = print(kind, &ctl->options, ctl->conf.service_name, conf_path ? conf_path : "");
+    status = print_configuration(kind, &ctl->options, ctl->conf.service_name,
+                                 conf_path ? conf_path : "");
     free(conf_path);
     return status;
 }

@@ -210,8 +210,8 @@ static bool pause_for_locks(struct pg *pg, const struct schema_migrating *how, i
     if (left_ms <= 0)
         return error_cause(
             err, ERR_DATABASE_TIMEOUT,
-            "nothing was changed: a lock stood in the way for too long, maybe that of "
-            "%s; run this again when it is done",
+            "nothing was changed: another session held a lock for too long, probably "
+            "%s; run this again when it has ended",
             holder);
     how->waiting(holder);
     sleep_ms(*pause_ms < left_ms ? *pause_ms : left_ms);

@@ -301,7 +301,7 @@ class Story(unittest.TestCase):
             " {\"client_id\": \"c\", \"client_secret\": \"hush\"}}}'"))
         [said] = self.run_chapter("systemd", "A new key for client secrets")
         new = self.ask("head -n 1 /etc/adit/adit.key").split()[0]
-        self.assertIn("1 secrets sealed under key " + new, said)
+        self.assertIn("1 secret sealed under key " + new, said)
         self.machine.run("sed -i 1q /etc/adit/adit.key && systemctl restart adit.service")
         self.assertIn("hush", self.ask(module))
 

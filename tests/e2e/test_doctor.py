@@ -19,38 +19,53 @@ class Doctor(Case):
         done = self.doctor()
         self.assertEqual(done.returncode, 0, done)
         self.assertNotIn("trouble", done.stdout)
-        for what in ("settings", "secrets", "database", "schema", "grants", "writes", "clock"):
-            self.assertIn(what, done.stdout)
+        self.assertEqual([line.split()[1] for line in done.stdout.splitlines()],
+                         ["user", "settings", "secrets", "database", "schema", "grants", "writes",
+                          "clock", "sealed"])
+        for line in (r"ok +settings +%s" % self.stack.conf_path,
+                     r"ok +secrets +\S+/adit\.key",
+                     r"ok +database +PostgreSQL \d+\.\d+, with a session that may write",
+                     r"ok +schema +version \d+",
+                     r"ok +grants +the responder's role has the rights that it needs",
+                     r"ok +writes +a change was made and rolled back",
+                     r"ok +clock +\d+ ms from the database's clock",
+                     # Tests that ran before may have added a key.
+                     r"(ok +sealed +every secret is sealed under the first key, \S+|note +sealed"
+                     r" +\d+ secrets? (is|are) still sealed under an old key; run: aditctl secrets"
+                     r" rekey)"):
+            self.assertRegex(done.stdout, "(?m)^%s$" % line)
 
-    def assert_trouble(self, word, break_sql, mend_sql):
+    def assert_trouble(self, wanted, break_sql, mend_sql):
         self.stack.psql(break_sql)
         try:
             done = self.doctor()
             self.assertEqual(done.returncode, 1, done)
-            lines = [line for line in done.stdout.splitlines() if line.startswith("trouble")]
-            self.assertTrue(any(word in line for line in lines), done.stdout)
+            self.assertRegex(done.stdout, "(?m)^trouble +" + wanted)
+            self.assertRegex(done.stdout, "(?m)^(ok|note) +sealed +")
         finally:
             self.stack.psql(mend_sql)
         self.assertEqual(self.doctor().returncode, 0)
 
     def test_troubles(self):
         self.each([
-            ("a grant is missing", "grants", "REVOKE INSERT ON adit.ssh_credential FROM"
+            ("a grant is missing", "grants +the responder's role lacks adit.ssh_credential: INSERT; make"
+             " it a member of adit_responder, then run: aditctl migrate$", "REVOKE INSERT ON adit.ssh_credential FROM"
              " adit_responder", "GRANT INSERT ON adit.ssh_credential TO adit_responder"),
-            ("a function's is", "grants",
+            ("a function's is", r"grants +the responder's role lacks adit.new_revision\(\): EXECUTE;",
              "REVOKE EXECUTE ON FUNCTION adit.new_revision() FROM PUBLIC, adit_responder",
              "GRANT EXECUTE ON FUNCTION adit.new_revision() TO PUBLIC, adit_responder"),
-            ("the schema is older", "schema", "UPDATE adit.migration SET version = -version",
+            ("the schema is older", r"schema +version -\d+ is older than this program, which needs"
+             r" \d+; run: aditctl migrate$", "UPDATE adit.migration SET version = -version",
              "UPDATE adit.migration SET version = -version"),
-            ("the schema is missing", "schema", "ALTER SCHEMA adit RENAME TO away",
+            ("the schema is missing", "schema +version 0 is older", "ALTER SCHEMA adit RENAME TO away",
              "ALTER SCHEMA away RENAME TO adit"),
-            ("no room on the disk", "writes",
+            ("no room on the disk", "writes +database: 53100 ",
              "CREATE FUNCTION public.full() RETURNS trigger LANGUAGE plpgsql AS"
              " $$BEGIN RAISE 'could not extend file' USING ERRCODE = '53100'; END$$;"
              "CREATE TRIGGER full_disk BEFORE INSERT ON adit.mutual_tls_module"
              " FOR EACH STATEMENT EXECUTE FUNCTION public.full()",
              "DROP FUNCTION public.full CASCADE"),
-            ("the role may not log in", "database", "ALTER ROLE adit NOLOGIN",
+            ("the role may not log in", "database +database: cannot connect: ", "ALTER ROLE adit NOLOGIN",
              "ALTER ROLE adit LOGIN"),
         ], self.assert_trouble)
 
@@ -67,7 +82,8 @@ class Doctor(Case):
         """A responder that could make keys is worth a word; whether it is trouble is left open."""
         self.stack.psql("GRANT INSERT ON adit.api_key TO adit_responder")
         try:
-            self.assertIn("adit.api_key", self.doctor().stdout)
+            self.assertRegex(self.doctor().stdout, "(?m)^note +grants +the responder's role has"
+                             " adit.api_key: INSERT, which it does not need$")
         finally:
             self.stack.psql("REVOKE INSERT ON adit.api_key FROM adit_responder")
 
@@ -80,6 +96,31 @@ class Doctor(Case):
             self.assertIn(path, done.stdout)
         finally:
             os.rename(path + ".away", path)
+
+    def with_conf(self, text):
+        conf = os.path.join(self.stack.folder, "doctor.conf")
+        with open(conf, "w", encoding="utf-8") as file:
+            file.write(text)
+        return self.stack.ctl_run("doctor", conf=conf).stdout
+
+    def test_sealed_that_cannot_be_known(self):
+        """There is a line also where the key file is garbage or the database does not answer."""
+        key = os.path.join(self.stack.folder, "garbage.key")
+        with open(key, "w", encoding="ascii") as file:
+            file.write("garbage\n")
+        os.chmod(key, 0o600)
+        with open(self.stack.conf_path, encoding="utf-8") as file:
+            text = file.read()
+        away = "[database]\nconninfo = host=/nonexistent\n"
+        for name, conf, said in (
+                ("garbage", text + "[secrets]\nkey_file = %s\n" % key,
+                 "unknown until the key file can be read"),
+                ("garbage, no database", away + "[secrets]\nkey_file = %s\n" % key,
+                 "unknown until the key file can be read"),
+                ("no database", away + "[secrets]\nkey_file = %s/adit.key\n" % self.stack.state,
+                 "unknown without the database")):
+            with self.subTest(name):
+                self.assertRegex(self.with_conf(conf), "(?m)^note +sealed +%s$" % said)
 
     def test_key_file_that_may_not_be_read(self):
         """A file that is there needs no 'secrets init' but the right to read it."""
@@ -113,6 +154,7 @@ class Doctor(Case):
     def test_says_whom_it_runs_as(self):
         shown = self.doctor().stdout.splitlines()
         if os.getuid() == 0:
-            self.assertRegex(shown[0], r"^note +user +root .*setpriv .*aditctl doctor$")
+            self.assertRegex(shown[0], r"^note +user +root may read every file .*; to check as the"
+                             r" responder's user, run: setpriv .* aditctl doctor$")
         else:
             self.assertRegex(shown[0], r"^ok +user +%s$" % pwd.getpwuid(os.getuid()).pw_name)

@@ -110,8 +110,8 @@ class Behind(MigrateCase):
         self.assertLess(max(seconds for seconds, _ in answers), SLOWEST_S)
         self.assertEqual(migrate.returncode, 0, complained)
         self.assertIn("applied 005_", said)
-        self.assertRegex(complained, r"aditctl: waiting for a lock .* process \d+ \(pg_dump\) of"
-                         r" postgres, in a transaction since \d\d:\d\d:\d\d UTC\n")
+        self.assertRegex(complained, r"aditctl: waiting for a lock on the tables, probably held by"
+                         r" process \d+ \(pg_dump\) of postgres, in a transaction since \d\d:\d\d:\d\d UTC\n")
 
 
 class GivesUp(MigrateCase):
@@ -121,7 +121,8 @@ class GivesUp(MigrateCase):
         done = self.stack.ctl_run("migrate", "--wait", "1s")
         self.assertLess(time.monotonic() - started, 8)
         self.assertEqual(done.returncode, 1)
-        self.assertRegex(done.stderr, r"nothing was changed: .* \(pg_dump\) of postgres")
+        self.assertRegex(done.stderr, r"nothing was changed: another session held a lock for too"
+                         r" long, probably process \d+ \(pg_dump\) of postgres")
         self.assertEqual(self.version(), 4)
 
     def test_no_time(self):
@@ -179,7 +180,7 @@ class Newer(MigrateCase):
         done = self.stack.ctl_run("doctor")
         self.assertEqual(done.returncode, 1, done)
         self.assertRegex(done.stdout, "trouble +schema +version %d is newer than this program, which"
-                         " knows versions up to %d: install" % (self.latest + 3, self.latest))
+                         " knows versions up to %d; install" % (self.latest + 3, self.latest))
         self.assertNotIn("aditctl migrate", done.stdout)
         self.assertRegex(done.stdout, "ok +writes")
 

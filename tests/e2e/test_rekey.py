@@ -77,8 +77,9 @@ class Rekey(Case):
                 done = self.stack.ctl_run("secrets", "rekey")
                 if done.returncode == 0:
                     break
-                self.assertIn("run this again", done.stderr)
-            self.assertRegex(done.stdout, "secrets sealed under key " + new[0])
+                self.assertRegex(done.stderr, r"\d+ secrets? (is|are) still sealed under an old key; give every"
+                                 " responder the new key file, then run again: aditctl secrets rekey")
+            self.assertRegex(done.stdout, "secrets? sealed under key " + new[0])
         finally:
             stop.set()
             for thread in threads:
@@ -137,16 +138,17 @@ class Rekey(Case):
         # It does not keep the others from being sealed anew, and is named.
         self.stack.ctl("secrets", "add-key")
         self.assertRegex(self.stack.ctl("doctor"),
-                         r"note +sealed +[0-9]{2,} under other keys than the first, .*rekey")
+                         r"note +sealed +\d{2,} secrets are still sealed under an old key; run:"
+                         " aditctl secrets rekey")
         done = self.stack.ctl_run("secrets", "rekey")
         self.assertEqual(done.returncode, 1)
         self.assertIn("edge rekeyed, route r900: ", done.stderr)
-        self.assertIn("1 secret is damaged: store the modules named above anew", done.stderr)
-        self.assertNotIn("run this again", done.stderr)
+        self.assertIn("1 secret is damaged; PUT the modules named above again, with client_secret", done.stderr)
+        self.assertNotIn("run again", done.stderr)
         self.assertNotIn("hush", done.stderr + done.stdout)
         self.assert_ok(self.admin.put(path(900), body(900)))
         self.assertEqual(self.stack.ctl_run("secrets", "rekey").returncode, 0)
-        self.assertRegex(self.stack.ctl("doctor"), "ok +sealed +all under the first key")
+        self.assertRegex(self.stack.ctl("doctor"), "ok +sealed +every secret is sealed under the first key")
 
     def test_among_many(self):
         """The one secret to be sealed anew stands behind many modules, and no statement looks at

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import tempfile
 import time
 import unittest
@@ -210,6 +211,41 @@ class Path(Case):
         self.assertTrue(os.path.exists(self.called), done)
         with open(self.called, encoding="utf-8") as file:
             self.assertEqual(file.readline(), "apt-get\n", done)
+
+
+class State(unittest.TestCase):
+    """Where the state folder is made, and where it is not."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="adit-e2e-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.state = os.path.join(self.folder, "state")
+
+    def serve(self, argument, port, **more):
+        return stack.run([os.path.join(stack.ROOT, "tools", "serve"), *argument], check=False,
+                         env=dict(stack.CLEAN_ENV, ADIT_STATE=self.state, ADIT_BUILD=stack.BUILD,
+                                  ADIT_PORT=port, **more))
+
+    def test_a_bad_port_leaves_nothing(self):
+        for port in "abc", "0", "65536", "080", "-1", "80 81", "8080x":
+            for argument in [], ["--detach"]:
+                with self.subTest("%s %s" % (port, argument)):
+                    done = self.serve(argument, port)
+                    self.assertEqual((done.returncode, done.stdout, done.stderr), (
+                        1, "", "serve: ADIT_PORT is '%s'; set it to a port, 1 to 65535\n" % port))
+                    self.assertEqual(os.listdir(self.folder), [])
+
+    @unittest.skipUnless(os.getuid() == 0, "anybody else's programs run as the caller")
+    def test_a_parent_that_postgres_cannot_enter(self):
+        """The state is made elsewhere, and tools/serve says where."""
+        # It goes no further: the link is made before anything is started.
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            done = self.serve([], str(taken.getsockname()[1]))
+        real = os.readlink(self.state)
+        self.addCleanup(shutil.rmtree, real)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("serve: user postgres cannot enter %s: made the state folder %s, with a link"
+                      " to it at %s\n" % (self.folder, real, self.state), done.stderr)
 
 
 class AnotherVersion(unittest.TestCase):

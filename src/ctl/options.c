@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads the command line with getopt_long, by the rows of verb_table.h. */
+#include "ctl/options.h"
+
+#include <getopt.h>
+#include <string.h>
+
+/* Returns the row of a letter that has one. */
+static const struct verb_option *find_option(int letter)
+{
+    size_t i = 0;
+
+    while (i + 1 < VERB_N_OPTIONS && verb_options[i].letter != letter)
+        i++;
+    return &verb_options[i];
+}
+
+static void set_option(struct ctl_options *options, int letter, const char *value)
+{
+    const struct verb_option *option = find_option(letter);
+    char *member = (char *)options + option->offset;
+
+    if (option->value)
+        *(const char **)(void *)member = value;
+    else
+        *(bool *)(void *)member = true;
+}
+
+/* ---- what is wrong with an option ---- */
+
+/* Returns whether the word is --NAME or --NAME=VALUE. */
+static bool is_long_option(const char *word, const char *name)
+{
+    size_t len = strlen(name);
+
+    return strncmp(word, "--", 2) == 0 && strncmp(word + 2, name, len) == 0 &&
+           (word[2 + len] == '\0' || word[2 + len] == '=');
+}
+
+static int misuse_unknown(const struct verb *verb, const char *word, int len)
+{
+    struct buf list = {0};
+    int status;
+
+    if (verb)
+        status = ctl_misuse("unknown option '%.*s'; '%s' takes: %s", len, word, verb->words,
+                            verb_list_options(verb, &list));
+    else
+        status = ctl_misuse("unknown option '%.*s'; before the command, aditctl takes: %s", len,
+                            word, verb_list_options(NULL, &list));
+    buf_free(&list);
+    return status;
+}
+
+/* Says what is wrong with the option at which getopt_long() returned '?' or ':'.  The word is the
+ * one before getopt's place: the option, unless that is a letter among others. */
+static int misuse_option(const struct verb *verb, int outcome, const char *word)
+{
+    const char letter[] = {'-', (char)optopt, '\0'};
+    bool is_taken = optopt && verb_takes(verb, (char)optopt);
+
+    if (outcome == ':')
+        return ctl_misuse("--%s needs a value: --%s %s", find_option(optopt)->name,
+                          find_option(optopt)->name, find_option(optopt)->value);
+    if (is_taken)
+        return ctl_misuse("--%s takes no value", find_option(optopt)->name);
+    /* Operators who want to revoke every key of a User try this. */
+    if (verb && verb->run == ctl_key_revoke && (optopt == 'f' || is_long_option(word, "for")))
+        return ctl_misuse("'key revoke' takes the id of one key and no --for; find the keys of a "
+                          "User or Bot with 'aditctl key list', then run: "
+                          "aditctl key revoke KEY-ID");
+    if (optopt)
+        return misuse_unknown(verb, letter, 2);
+    return misuse_unknown(verb, word, (int)strcspn(word, "="));
+}
+
+/* ---- reading ---- */
+
+/* Makes getopt's tables of the options that the verb takes. */
+static void make_tables(const struct verb *verb, struct option known[VERB_N_OPTIONS + 1],
+                        char letters[2 * VERB_N_OPTIONS + 3])
+{
+    size_t n = 0;
+    char *at = letters;
+
+    /* Options of the verb are not looked for before it. */
+    if (!verb)
+        *at++ = '+';
+    *at++ = ':'; /* tell a missing value from an unknown option */
+    for (size_t i = 0; i < VERB_N_OPTIONS; i++) {
+        const struct verb_option *option = &verb_options[i];
+
+        if (!verb_takes(verb, option->letter))
+            continue;
+        known[n++] = (struct option){.name = option->name,
+                                     .has_arg = option->value ? required_argument : no_argument,
+                                     .val = option->letter};
+        *at++ = option->letter;
+        if (option->value)
+            *at++ = ':';
+    }
+    *at = '\0';
+}
+
+int options_read(struct ctl_options *options, const struct verb *verb, char ***words)
+{
+    static char program[] = "aditctl";
+    struct option known[VERB_N_OPTIONS + 1] = {{0}};
+    char letters[2 * VERB_N_OPTIONS + 3];
+    char **at = *words;
+    int n_words = 0;
+    int letter;
+
+    make_tables(verb, known, letters);
+    at[-1] = program;
+    while (at[n_words])
+        n_words++;
+    optind = 0; /* glibc's way to begin anew */
+    opterr = 0;
+    while ((letter = getopt_long(n_words + 1, at - 1, letters, known, NULL)) != -1) {
+        if (letter != '?' && letter != ':')
+            set_option(options, letter, optarg);
+        else if (options->help || options->version)
+            break;
+        else
+            return misuse_option(verb, letter, at[optind - 2]);
+    }
+    *words = at + optind - 1;
+    return CTL_OK;
+}
+
+int options_read_argument(struct ctl_options *options, const struct verb *verb, char *const *words)
+{
+    options->argument = *words;
+    if (verb->argument && !*words && strchr(verb->argument, '|')) {
+        struct buf list = {0};
+        int status = ctl_misuse("'%s' needs an argument; choose one of: %s", verb->words,
+                                verb_list_choices(verb, &list));
+
+        buf_free(&list);
+        return status;
+    }
+    if (verb->argument && !*words)
+        return ctl_misuse("'%s' needs an argument; run: aditctl %s %s", verb->words, verb->words,
+                          verb->argument);
+    if (*words && !verb->argument)
+        return ctl_misuse("unexpected argument '%s'; '%s' takes none", *words, verb->words);
+    if (*words && words[1])
+        return ctl_misuse("unexpected argument '%s'; '%s' takes one", words[1], verb->words);
+    return CTL_OK;
+}

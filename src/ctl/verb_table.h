@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* Everything that aditctl can do: one row a verb, one row an option.  The command line, the help,
+ * the prototypes in ctl/ctl.h and struct ctl_options are made of these rows.
+ *
+ * VERB(words, handler, options, argument, role, summary)
+ *     words     what the operator types: a noun and a verb, or one word
+ *     handler   the function, defined in a file of src/ctl/
+ *     options   the letters of the options that it takes; every verb takes -c and -h
+ *     argument  the one word that follows, or NULL; "a|b" lists the words to choose from
+ *     role      OWNER connects with admin_conninfo, RESPONDER with conninfo
+ *     summary   its line of help, which begins with a verb in lower case
+ *
+ * TEXT_OPTION(letter, name, value, member, help) takes a value, FLAG_OPTION(letter, name, member,
+ * help) none.  The member is the one of struct ctl_options.
+ *
+ * tests/man-guard compares the rows with man/aditctl.8, tests/guards looks at the letters.
+ * Who includes this defines the macros that it needs.
+ */
+#ifndef VERB
+#define VERB(words, handler, options, argument, role, summary)
+#endif
+#ifndef TEXT_OPTION
+#define TEXT_OPTION(letter, name, value, member, help)
+#endif
+#ifndef FLAG_OPTION
+#define FLAG_OPTION(letter, name, member, help)
+#endif
+/* clang-format off */
+
+VERB("migrate",        ctl_migrate,         "w",    NULL,     OWNER,     "create the database schema, or bring it up to date")
+VERB("account create", ctl_account_create,  "n",    NULL,     OWNER,     "create an account and print its id")
+VERB("account list",   ctl_account_list,    "",     NULL,     OWNER,     "list the accounts")
+VERB("user create",    ctl_user_create,     "anA",  NULL,     OWNER,     "create a User and print its id")
+VERB("user list",      ctl_user_list,       "",     NULL,     OWNER,     "list the Users, each with its number of valid keys")
+VERB("bot create",     ctl_bot_create,      "anA",  NULL,     OWNER,     "create a Bot and print its id")
+VERB("bot list",       ctl_bot_list,        "",     NULL,     OWNER,     "list the Bots, each with its number of valid keys")
+VERB("key issue",      ctl_key_issue,       "fred", NULL,     OWNER,     "issue an API key and print it, this once")
+VERB("key list",       ctl_key_list,        "",     NULL,     OWNER,     "list the API keys, without their secrets")
+VERB("key revoke",     ctl_key_revoke,      "",     "KEY-ID", OWNER,     "revoke an API key, from the next request on")
+VERB("secrets init",   ctl_secrets_init,    "",     NULL,     OWNER,     "create the key file that the settings name")
+VERB("secrets add-key", ctl_secrets_add_key, "",    NULL,     OWNER,     "add a key to the key file and seal with it from now on")
+VERB("secrets rekey",  ctl_secrets_rekey,   "",     NULL,     RESPONDER, "seal every secret under the first key of the key file")
+VERB("purge",          ctl_purge,           "k",    NULL,     RESPONDER, "remove Idempotency-Keys older than a day")
+VERB("openapi",        ctl_openapi,         "",     "FILE",   OWNER,     "print the OpenAPI document FILE with the names of this deployment")
+VERB("doctor",         ctl_doctor,          "",     NULL,     RESPONDER, "check settings, key file, database, schema, rights and clock")
+VERB("web-server",     ctl_web_server,      "pDsP", "nginx|nginx-keepalive|nginx-upstream|apache-fcgid|apache-proxy-fcgi|apache-cgid", OWNER, "print the configuration for a web server")
+
+TEXT_OPTION('a', "account",     "ID",    account,     "account of the User or Bot (default: the only account)")
+TEXT_OPTION('n', "name",        "TEXT",  name,        "name to show in lists")
+FLAG_OPTION('A', "admin",                is_admin,    "may create SSH credentials for other Users and Bots")
+TEXT_OPTION('f', "for",         "ID",    holder,      "User or Bot that holds the key (default: the only one)")
+FLAG_OPTION('r', "read-only",            read_only,   "let the key read but not write")
+TEXT_OPTION('e', "expires",     "TIME",  expires,     "expire after TIME: a number and s, m, h, d or w, such as 90d")
+TEXT_OPTION('d', "description", "TEXT",  description, "purpose of the key, to show in lists")
+TEXT_OPTION('k', "audit-days",  "DAYS",  audit_days,  "also remove changes recorded over DAYS days ago (as the tables' owner)")
+TEXT_OPTION('w', "wait",        "TIME",  wait,        "stop waiting for locks of other sessions after TIME (default: 5m)")
+TEXT_OPTION('p', "prefix",      "/PATH", prefix,      "path of the interface (default: the root of the host)")
+TEXT_OPTION('D', "docs",        "PATH",  docs,        "folder of the API reference (default: " ADIT_DOCS_PATH ")")
+TEXT_OPTION('s', "socket",      "PATH",  socket,      "unix socket of the responder (default: " ADIT_SOCKET_PATH ")")
+TEXT_OPTION('P', "program",     "PATH",  program,     "path of adit.fcgi (default: " ADIT_PROGRAM_PATH ")")
+TEXT_OPTION('c', "conf",        "FILE",  conf_path,   "settings (default: $ADIT_CONF, DIR/etc/adit.conf for DIR/bin/aditctl, or " ADIT_CONF_PATH ")")
+FLAG_OPTION('h', "help",                 help,        "print this help")
+FLAG_OPTION('V', "version",              version,     "print the version")
+
+/* clang-format on */
+#undef VERB
+#undef TEXT_OPTION
+#undef FLAG_OPTION

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: MIT
+"""What aditctl says, word for word: its help, and what is wrong with a call."""
+import re
+
+from adit import samples, stack
+from test_aditctl import COMMANDS, VERBS, CtlCase
+
+NOUNS = list(dict.fromkeys(words.split()[0] for words in COMMANDS))
+
+
+def choices(noun):
+    return "choose one of: " + ", ".join(words.split()[1] for words in COMMANDS
+                                         if words.startswith(noun + " "))
+
+
+class Help(CtlCase):
+    def assert_tidy(self, text):
+        self.assertNotRegex(text, r"(?m)[ \t]$")
+        self.assertNotRegex(text, r"\n\n\n|^\n|[^\n]\Z")
+
+    def test_of_every_verb(self):
+        """It shows the verb's words, its argument and its options, and needs no settings."""
+        for words, argument in VERBS:
+            with self.subTest(words):
+                shown = self.ctl(*words.split(), "--help", conf="/nonexistent").stdout
+                usage = "Usage: aditctl %s [OPTION]..." % words
+                self.assertEqual(shown.splitlines()[0],
+                                 usage + (" " + argument if argument else ""))
+                self.assertRegex(shown.splitlines()[1], r"^[A-Z].*[^.]\.$")
+                for option in ("--conf FILE", "--help"):
+                    self.assertIn(option, shown)
+                self.assert_tidy(shown)
+                for other in (["help", *words.split()], ["-h", *words.split()],
+                              [*words.split(), "-h"]):
+                    self.assertEqual(self.ctl(*other).stdout, shown)
+
+    def test_options_of_a_verb(self):
+        self.assertEqual(re.findall(r"^  -\w, (--\S+(?: [A-Z]+)?)", self.ctl(
+            "key", "issue", "--help").stdout, re.M), [
+                "--for ID", "--read-only", "--expires TIME", "--description TEXT", "--conf FILE",
+                "--help"])
+
+    def test_of_every_noun(self):
+        """It lists the verbs of the noun, with their summaries."""
+        everything = self.ctl("--help").stdout
+        for noun in NOUNS:
+            verbs = [words for words in COMMANDS if words.startswith(noun + " ")]
+            with self.subTest(noun):
+                shown = self.ctl(noun, "--help").stdout
+                self.assert_tidy(shown)
+                for words in verbs:
+                    line = re.search(r"(?m)^  %s .*$" % words, shown).group()
+                    self.assertIn(line, everything)
+                if verbs:
+                    self.assertEqual(re.findall(r"(?m)^  (\w\S* \S+)", shown), verbs)
+                    for other in ([noun, "-h"], [noun, "help"], ["help", noun], ["-h", noun]):
+                        self.assertEqual(self.ctl(*other).stdout, shown)
+
+    def test_of_aditctl(self):
+        shown = self.ctl("--help").stdout
+        self.assert_tidy(shown)
+        self.assertEqual(re.findall(r"(?m)^  (\S+(?: \S+)?)  +\S", shown.partition("\nOptions:")[0]),
+                         COMMANDS)
+        for words in (["help"], ["-h"], ["-h", "--nonsense"]):
+            self.assertEqual(self.ctl(*words).stdout, shown)
+
+
+class Misuse(CtlCase):
+    """One line each, that says what is accepted or what to do."""
+
+    def assert_says(self, words, *lines, status=2):
+        done = self.ctl(*words, status=status)
+        self.assertEqual((done.stdout, done.stderr),
+                         ("", "".join("aditctl: %s\n" % line for line in lines)))
+
+    def test_verbs(self):
+        nouns = "choose one of: " + ", ".join(NOUNS)
+        self.each([(words, words, said) for words, said in (
+            (["users"], "unknown command 'users'; " + nouns),
+            (["list", "--help"], "unknown command 'list'; " + nouns),
+            (["help", "list"], "unknown command 'list'; " + nouns),
+            (["user"], "'user' needs a verb; " + choices("user")),
+            (["key", "--name", "x"], "'key' needs a verb; " + choices("key")),
+            (["account", "delete"], "'account' has no verb 'delete'; " + choices("account")),
+            (["user", "add", "--help"], "'user' has no verb 'add'; " + choices("user")),
+            (["secrets", "rotate"], "'secrets' has no verb 'rotate'; " + choices("secrets")),
+        )], self.assert_says)
+
+    def test_options(self):
+        takes = "'account create' takes: --name, --conf, --help"
+        self.each([(words, words, said) for words, said in (
+            (["account", "create", "--nonsense"], "unknown option '--nonsense'; " + takes),
+            (["account", "create", "--nonsense=x"], "unknown option '--nonsense'; " + takes),
+            (["account", "create", "-x"], "unknown option '-x'; " + takes),
+            (["account", "create", "-xn"], "unknown option '-x'; " + takes),
+            (["account", "create", "--admin"], "unknown option '--admin'; " + takes),
+            (["user", "create", "--a"], "unknown option '--a'; 'user create' takes: --account,"
+             " --name, --admin, --conf, --help"),
+            (["account", "create", "--name"], "--name needs a value: --name TEXT"),
+            (["account", "create", "-n"], "--name needs a value: --name TEXT"),
+            (["user", "create", "--admin=yes"], "--admin takes no value"),
+            (["--nonsense"], "unknown option '--nonsense'; before the command, aditctl takes:"
+             " --conf, --help, --version"),
+            (["--expires", "1d", "key", "issue"], "unknown option '--expires'; before the command,"
+             " aditctl takes: --conf, --help, --version"),
+        )], self.assert_says)
+
+    def test_revoking_by_holder(self):
+        """Keys are revoked one by one; who asks for all of a holder is told how to find them."""
+        for words in (["--for", "usr_x"], ["--for=usr_x"], ["-f", "usr_x"], ["-fusr_x"],
+                      ["ak_x", "--for", "usr_x"]):
+            with self.subTest(words):
+                self.assert_says(["key", "revoke", *words], "'key revoke' takes the id of one key"
+                                 " and no --for; find the keys of a User or Bot with 'aditctl key"
+                                 " list', then run: aditctl key revoke KEY-ID")
+
+    def test_arguments(self):
+        self.each([(words, words, said) for words, said in (
+            (["key", "revoke"], "'key revoke' needs an argument; run: aditctl key revoke KEY-ID"),
+            (["openapi"], "'openapi' needs an argument; run: aditctl openapi FILE"),
+            (["web-server"], "'web-server' needs an argument; choose one of: "
+             + ", ".join(dict(VERBS)["web-server"].split("|"))),
+            (["key", "list", "x"], "unexpected argument 'x'; 'key list' takes none"),
+            (["key", "revoke", "a", "b"], "unexpected argument 'b'; 'key revoke' takes one"),
+        )], self.assert_says)
+
+    def test_values(self):
+        time = "is not a time; expected a number and s, m, h, d or w, such as 90d, of at most 3660d"
+        path = ("is not accepted; expected the absolute path of %s: at most %d letters, digits, '/',"
+                " '.', '_', '+' and '-', no '/' at the end")
+        self.each([(words, words, said) for words, said in (
+            (["key", "issue", "--expires", "90"], "--expires '90' " + time),
+            (["migrate", "--wait", "1y"], "--wait '1y' " + time),
+            (["purge", "--audit-days", "0"],
+             "--audit-days '0' is not accepted; expected a number of days, 1 to 36500"),
+            (["account", "create", "--name", "x" * 256],
+             "--name has 256 bytes; at most 255 are accepted"),
+            (["account", "create", "--name", "a\nb"], "--name contains a control character;"
+             " expected UTF-8 without control characters"),
+            (["account", "create", "--name", b"\xff"], "--name is not valid UTF-8; expected UTF-8"
+             " without control characters"),
+            (["web-server", "nginx", "--socket", "x"],
+             "--socket 'x' " + path % ("a unix socket", 107)),
+            (["web-server", "nginx", "--docs", "x"],
+             "--docs 'x' " + path % ("the folder of the reference", 1023)),
+            (["web-server", "apache-cgid", "--program", "x"],
+             "--program 'x' " + path % ("adit.fcgi", 1023)),
+            (["web-server", "nginx", "--prefix", "x"], "--prefix 'x' is not accepted; expected a"
+             " path such as /adit: at most 255 letters, digits, '/', '.', '_' and '-', no '/' at"
+             " the end"),
+            (["web-server", "apache-cgid", "--socket", "/x"], "'apache-cgid' takes no --socket: it"
+             " starts the program itself; use --program"),
+            (["web-server", "nginx", "--program", "/x"], "'nginx' takes no --program: it connects"
+             " to a running responder; use --socket"),
+            (["web-server", "nginx-upstream", "--docs", "/x"],
+             "'nginx-upstream' takes no --docs: it has no paths"),
+            (["web-server", "nginx-upstream", "--prefix", "/x"],
+             "'nginx-upstream' takes no --prefix: it has no paths"),
+        )], self.assert_says)
+
+    def test_ids(self):
+        account, holder = samples.unknown_id("ac"), samples.unknown_id("usr")
+        self.each([(words, words, said) for words, said in (
+            (["user", "create", "--account", account], "there is no account with the id '%s';"
+             " 'aditctl account list' shows the ids" % account),
+            (["key", "issue", "--for", holder], "there is no User or Bot with the id '%s'; 'aditctl"
+             " user list' and 'aditctl bot list' show the ids" % holder),
+            (["key", "revoke", samples.unknown_id("ak")],
+             "there is no API key with this id; 'aditctl key list' shows the ids"),
+        )], lambda words, said: self.assert_says(words, said, status=1))
+        self.assert_says(["key", "revoke", "x y"], "this is not the id of an API key; expected ak_"
+                         " and 27 letters and digits, as 'aditctl key list' shows it")
+
+    def test_revoking_by_the_key_itself(self):
+        key = samples.well_formed_key()
+        self.assert_says(["key", "revoke", key], "this is an API key, not the id of one; 'aditctl"
+                         " key list' shows the ids; the key may now be in the history of your shell")
+
+
+class Failures(CtlCase):
+    def test_standard_output_is_full(self):
+        done = stack.run(["sh", "-c", '"$@" >/dev/full', "sh", self.stack.env["ADITCTL"], "-c",
+                          self.stack.conf_path, "account", "list"], check=False)
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, "aditctl: cannot write to standard output\n"))
+
+    def test_issued(self):
+        done = self.ctl("key", "issue", "--for", self.home.admin.id)
+        self.assertRegex(done.stderr, r"^aditctl: issued ak_\w{27} to %s; the key is not shown"
+                         r" again\n$" % self.home.admin.id)

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* Every suite of the unit tests: one row a suite.  A new suite needs a row here, and its file in
+ * Makefile.am.
+ *
+ * SUITE(function): the function that makes the suite.
+ */
+/* clang-format off */
+
+/* base */
+SUITE(arena_suite)
+SUITE(base62_suite)
+SUITE(buf_suite)
+SUITE(clock_suite)
+SUITE(error_suite)
+SUITE(ident_suite)
+SUITE(log_suite)
+
+/* confine */
+SUITE(confine_calls_suite)
+
+/* crypt */
+SUITE(crypt_suite)
+
+/* json */
+SUITE(json_check_suite)
+SUITE(json_suite)
+SUITE(json_write_suite)
+
+/* pg */
+SUITE(pg_answer_suite)
+SUITE(pg_connect_suite)
+SUITE(pg_driver_suite)
+SUITE(pg_failure_suite)
+SUITE(pg_files_suite)
+SUITE(pg_pipeline_suite)
+SUITE(pg_session_suite)
+SUITE(pg_shed_suite)
+SUITE(pg_value_suite)
+
+/* serve */
+SUITE(serve_cgi_suite)
+SUITE(serve_connection_suite)
+SUITE(serve_fiber_suite)
+SUITE(serve_handover_suite)
+SUITE(serve_lane_suite)
+SUITE(serve_loop_suite)
+SUITE(serve_record_suite)
+
+/* http */
+SUITE(header_suite)
+SUITE(names_suite)
+SUITE(precondition_suite)
+SUITE(query_suite)
+SUITE(response_suite)
+SUITE(route_suite)
+
+/* model */
+SUITE(acl_suite)
+SUITE(domain_suite)
+SUITE(field_suite)
+SUITE(mutual_tls_suite)
+SUITE(oauth_module_suite)
+SUITE(public_key_suite)
+SUITE(ssh_credential_suite)
+
+/* store */
+SUITE(callers_suite)
+SUITE(keyring_suite)
+SUITE(resources_suite)
+SUITE(schema_sql_suite)
+
+/* api */
+SUITE(answers_suite)
+SUITE(dispatch_suite)
+SUITE(routes_suite)
+/* clang-format on */
