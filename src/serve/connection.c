@@ -63,7 +63,8 @@ void serve_connection_move(struct serve_connection *connection, enum serve_conne
 {
     struct serve *serve = connection->serve;
 
-    serve->n_wrong_moves += !serve_connection_may_move(connection->state, to);
+    if (!serve_connection_may_move(connection->state, to))
+        serve_wrong_move(serve, "connection", (int)connection->state, (int)to);
     if (connection->state == SERVE_CONNECTION_WAITING)
         leave_line(connection);
     serve->n_in[connection->state]--;

@@ -43,7 +43,8 @@ bool serve_lane_may_move(enum serve_lane_state from, enum serve_lane_state to)
 
 void serve_lane_move(struct serve_lane *lane, enum serve_lane_state to)
 {
-    lane->serve->n_wrong_moves += !serve_lane_may_move(lane->state, to);
+    if (!serve_lane_may_move(lane->state, to))
+        serve_wrong_move(lane->serve, "lane", (int)lane->state, (int)to);
     lane->state = to;
 }
 

@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
@@ -50,6 +51,16 @@ bool serve_watch(const struct serve *serve, int how, int fd, uint32_t events, ui
 void serve_unwatch(const struct serve *serve, int fd)
 {
     (void)epoll_ctl(serve->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+}
+
+void serve_wrong_move(struct serve *serve, const char *what, int from, int to)
+{
+    char cause[64];
+    const struct log_pair pairs[] = {{"cause", cause}, {NULL, NULL}};
+
+    serve->n_wrong_moves++;
+    snprintf(cause, sizeof cause, "a %s went from state %d to %d", what, from, to);
+    log_event(serve->log, LOG_LEVEL_ERROR, "wrong state", pairs);
 }
 
 bool serve_watch_anew(const struct serve *serve, int fd, uint32_t events, uint32_t id,

@@ -99,7 +99,7 @@ struct serve {
     int64_t freed_ms;       /* when a lane last became free */
     int64_t accepted_ms;    /* when it last accepted a connection */
     uint32_t serial;
-    size_t n_wrong_moves; /* changes of state that the tables do not allow; unit tests expect 0 */
+    size_t n_wrong_moves; /* changes of state that the tables do not allow: bugs */
     struct serve_lane lanes[SERVE_MAX_LANES];
     struct serve_lane *free_lanes[SERVE_MAX_LANES]; /* the last is used next: its session is warm */
     size_t n_lanes;
@@ -126,6 +126,10 @@ MUST_CHECK bool serve_watch_anew(const struct serve *serve, int fd, uint32_t eve
 
 /* Has epoll forget fd, which it knows. */
 void serve_unwatch(const struct serve *serve, int fd);
+
+/* Counts and logs a change of state that the tables do not allow.  what: "connection" or "lane";
+ * from and to: the numbers of the states. */
+void serve_wrong_move(struct serve *serve, const char *what, int from, int to);
 
 /* ---- connection.c ---- */
 

@@ -41,12 +41,13 @@ START_TEST(moves_are_limited)
 }
 END_TEST
 
-START_TEST(a_wrong_move_is_counted)
+START_TEST(a_wrong_move_is_logged)
 {
     struct worker worker;
 
     worker_open(&worker, 1);
     serve_connection_move(&worker.serve->connections[0], SERVE_CONNECTION_SENDING);
+    ck_assert_int_eq(logged_times("a connection went from state 0 to 6"), 1);
     ck_assert_uint_eq(worker.serve->n_wrong_moves, 1);
     serve_connection_move(&worker.serve->connections[0], SERVE_CONNECTION_FREE);
     ck_assert_uint_eq(worker.serve->n_wrong_moves, 1);
@@ -446,7 +447,7 @@ Suite *serve_connection_suite(void)
     tcase_add_checked_fixture(limits, worker_set_up, worker_tear_down);
     tcase_set_timeout(limits, 60);
     tcase_add_test(states, moves_are_limited);
-    tcase_add_test(states, a_wrong_move_is_counted);
+    tcase_add_test(states, a_wrong_move_is_logged);
     tcase_add_test(states, the_way_of_a_kept_connection);
     tcase_add_test(states, large_answers_go_out_in_parts);
     tcase_add_test(states, a_client_goes_while_its_answer_is_sent);

@@ -31,12 +31,13 @@ START_TEST(moves_are_limited)
 }
 END_TEST
 
-START_TEST(a_wrong_move_is_counted)
+START_TEST(a_wrong_move_is_logged)
 {
     struct worker worker;
 
     worker_open(&worker, 1);
     serve_lane_move(&worker.serve->lanes[0], SERVE_LANE_WOKEN);
+    ck_assert_int_eq(logged_times("a lane went from state 0 to 3"), 1);
     ck_assert_uint_eq(worker.serve->n_wrong_moves, 1);
     worker.serve->n_wrong_moves = 0;
     worker_close(&worker);
@@ -280,7 +281,7 @@ Suite *serve_lane_suite(void)
     tcase_add_checked_fixture(tcase, worker_set_up, worker_tear_down);
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, moves_are_limited);
-    tcase_add_test(tcase, a_wrong_move_is_counted);
+    tcase_add_test(tcase, a_wrong_move_is_logged);
     tcase_add_test(tcase, a_wait_for_a_descriptor);
     tcase_add_test(tcase, the_loop_reports_a_descriptor);
     tcase_add_test(tcase, a_wait_has_a_deadline);
