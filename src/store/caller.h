@@ -12,25 +12,37 @@ enum caller_column { CALLER_ACCOUNT_ID, CALLER_READ_ONLY, CALLER_KEY_ID, CALLER_
 #define CALLER_COLUMNS_OF(table) table ".account_id, " table ".read_only, " table ".id"
 #define CALLER_TYPES PG_TEXT PG_BOOL PG_TEXT /* as in struct pg_statement */
 
+/* clang-format off */
+
 #define CALLER_KEY_IS_GOOD                                                                         \
-    "k.digest = $1::bytea AND k.revoked_at IS NULL"                                                \
+    "k.digest = $1::bytea"                                                                         \
+    " AND k.revoked_at IS NULL"                                                                    \
     " AND (k.expires_at IS NULL OR k.expires_at > pg_catalog.now())"
 
-/* "WITH caller AS (...)", to go on with the statement that writes, in which $2 is the operation.
- * What it changes must join caller and stand under CALLER_MAY_WRITE, or a read-only key would
- * change it.  It tells the trigger that records changes who makes them (sql/003_audit.sql). */
+/* "WITH caller AS (...)", which a statement that writes continues.  $2 is the operation's id.  What
+ * the statement changes must join caller and have CALLER_MAY_WRITE among its conditions, or a
+ * read-only key would change it.  adit.caller tells the trigger that records changes who makes them
+ * (sql/003_audit.sql). */
 #define CALLER_CTE                                                                                 \
     "WITH caller AS MATERIALIZED ("                                                                \
-    "SELECT k.account_id, k.read_only, k.id, k.principal_id, pg_catalog.set_config('adit.caller'," \
-    " pg_catalog.concat_ws(' ', k.principal_id, k.id, $2::text), true)"                            \
-    " FROM adit.api_key AS k WHERE " CALLER_KEY_IS_GOOD ")"
+        "SELECT k.account_id, k.read_only, k.id, k.principal_id,"                                  \
+          " pg_catalog.set_config('adit.caller',"                                                  \
+            " pg_catalog.concat_ws(' ', k.principal_id, k.id, $2::text), true)"                    \
+        " FROM adit.api_key AS k"                                                                  \
+        " WHERE " CALLER_KEY_IS_GOOD                                                               \
+    ")"
 #define CALLER_MAY_WRITE "NOT caller.read_only"
 
-/* Whether a row is what the two parameters of caller_add_condition() ask for.  It has to stand in
- * what changes the row, which compares again where somebody else was faster. */
+/* Whether a row meets If-Match and If-None-Match, the two parameters of caller_add_condition().  It
+ * stands in the statement that changes the row: if another request changed the row first, the
+ * server compares again. */
 #define CALLER_CONDITION(row, match, none)                                                         \
-    "(" match "::bigint[] IS NULL OR ARRAY[-1, " row ".revision] && " match "::bigint[])"          \
-    " AND (" none "::bigint[] IS NULL OR NOT ARRAY[-1, " row ".revision] && " none "::bigint[])"
+    "(" match "::bigint[] IS NULL"                                                                 \
+      " OR ARRAY[-1, " row ".revision] && " match "::bigint[])"                                    \
+    " AND (" none "::bigint[] IS NULL"                                                             \
+      " OR NOT ARRAY[-1, " row ".revision] && " none "::bigint[])"
+
+/* clang-format on */
 
 struct store {
     struct pg *pg;

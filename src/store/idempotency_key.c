@@ -2,19 +2,28 @@
 /* Purging what Idempotency-Keys were answered with. */
 #include "store/idempotency_key.h"
 
-/* The table is gone through once, page by page: that takes no index, which every request would pay
- * for, and meets no row again that it has removed. */
+/* clang-format off */
+
+/* $1 first page, $2 page after the last.
+ * A step scans a range of pages.  That visits each page once and needs no index, which every request
+ * would pay for. */
 static const struct pg_statement purge_statement = {
     .name = "idempotency_key_purge",
     .types = PG_BIGINT PG_BIGINT,
     .writes = true,
-    .sql = "WITH gone AS (DELETE FROM adit.idempotency_key AS i"
-           " WHERE i.ctid >= format('(%s,0)', $1::bigint)::tid"
-           " AND i.ctid < format('(%s,0)', $2::bigint)::tid"
-           " AND i.created_at < now() - interval '24 hours' RETURNING i.key)"
-           " SELECT (SELECT count(*) FROM gone), pg_relation_size('adit.idempotency_key')"
-           " / current_setting('block_size')::bigint",
+    .sql =
+        "WITH gone AS ("
+            "DELETE FROM adit.idempotency_key AS i"
+            " WHERE i.ctid >= format('(%s,0)', $1::bigint)::tid"
+              " AND i.ctid < format('(%s,0)', $2::bigint)::tid"
+              " AND i.created_at < now() - interval '24 hours'"
+            " RETURNING i.key"
+        ")"
+        " SELECT (SELECT count(*) FROM gone),"
+          " pg_relation_size('adit.idempotency_key') / current_setting('block_size')::bigint",
 };
+
+/* clang-format on */
 
 /* Pages of the table that a step looks at. */
 #define STEP_PAGES 500

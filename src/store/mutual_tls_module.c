@@ -4,64 +4,90 @@
 
 #include "store/caller.h"
 
-/* What If-Match is for has to be there and to stay there, which the statement that takes its place
- * cannot see to. */
+/* clang-format off */
+
+/* $1 digest, $2 operation_id, $3 edge_id, $4 enabled, $5 certificate_authority_ids, $6 If-Match,
+ * $7 If-None-Match.
+ * "old" locks the row that If-Match names: the INSERT cannot check that it is there and stays. */
 static const struct pg_statement put_statement = {
     .name = "mutual_tls_module_put",
     .types = CALLER_TYPES PG_BIGINT,
     .writes = true,
-    .sql = CALLER_CTE
-    ", old AS MATERIALIZED ("
-    "SELECT m.revision FROM caller JOIN adit.mutual_tls_module AS m"
-    " ON m.account_id = caller.account_id AND m.edge_id = $3::text COLLATE \"C\""
-    " WHERE $6::bigint[] IS NOT NULL AND " CALLER_MAY_WRITE " FOR UPDATE OF m"
-    "), m AS ("
-    "INSERT INTO adit.mutual_tls_module AS m (account_id, edge_id, enabled,"
-    " certificate_authority_ids)"
-    " SELECT caller.account_id, $3::text, $4::boolean, $5::text[] FROM caller"
-    " WHERE " CALLER_MAY_WRITE " AND ($6::bigint[] IS NULL OR EXISTS (SELECT FROM old))"
-    " ON CONFLICT (account_id, edge_id) DO UPDATE SET enabled = excluded.enabled,"
-    " certificate_authority_ids = excluded.certificate_authority_ids"
-    " WHERE " CALLER_CONDITION("m", "$6",
-                               "$7") " RETURNING m.revision"
-                                     ") SELECT " CALLER_COLUMNS_OF(
-                                         "caller") ", m.revision FROM caller LEFT JOIN m ON true",
+    .sql =
+        CALLER_CTE
+        ", old AS MATERIALIZED ("
+            "SELECT m.revision"
+            " FROM caller"
+            " JOIN adit.mutual_tls_module AS m"
+              " ON m.account_id = caller.account_id"
+              " AND m.edge_id = $3::text COLLATE \"C\""
+            " WHERE $6::bigint[] IS NOT NULL"
+              " AND " CALLER_MAY_WRITE
+            " FOR UPDATE OF m"
+        "), m AS ("
+            "INSERT INTO adit.mutual_tls_module AS m"
+              " (account_id, edge_id, enabled, certificate_authority_ids)"
+            " SELECT caller.account_id, $3::text, $4::boolean, $5::text[]"
+            " FROM caller"
+            " WHERE " CALLER_MAY_WRITE
+              " AND ($6::bigint[] IS NULL OR EXISTS (SELECT FROM old))"
+            " ON CONFLICT (account_id, edge_id) DO UPDATE"
+            " SET enabled = excluded.enabled,"
+              " certificate_authority_ids = excluded.certificate_authority_ids"
+            " WHERE " CALLER_CONDITION("m", "$6", "$7")
+            " RETURNING m.revision"
+        ")"
+        " SELECT " CALLER_COLUMNS_OF("caller") ", m.revision"
+        " FROM caller"
+        " LEFT JOIN m ON true",
 };
 
 enum put_column { COLUMN_PUT_REVISION = CALLER_N_COLUMNS };
 
+/* $1 digest, $2 edge_id. */
 static const struct pg_statement get_statement = {
     .name = "mutual_tls_module_get",
     .types = CALLER_TYPES PG_BOOL PG_TEXTS PG_BIGINT,
     .is_short = true,
-    .sql = "SELECT " CALLER_COLUMNS_OF(
-        "k") ", m.enabled, m.certificate_authority_ids, m.revision"
-             " FROM adit.api_key AS k LEFT JOIN adit.mutual_tls_module AS m"
-             " ON m.account_id = k.account_id AND m.edge_id = $2::text COLLATE \"C\""
-             " WHERE " CALLER_KEY_IS_GOOD,
+    .sql =
+        "SELECT " CALLER_COLUMNS_OF("k") ", m.enabled, m.certificate_authority_ids, m.revision"
+        " FROM adit.api_key AS k"
+        " LEFT JOIN adit.mutual_tls_module AS m"
+          " ON m.account_id = k.account_id"
+          " AND m.edge_id = $2::text COLLATE \"C\""
+        " WHERE " CALLER_KEY_IS_GOOD,
 };
 
 enum get_column { COLUMN_ENABLED = CALLER_N_COLUMNS, COLUMN_AUTHORITY_IDS, COLUMN_REVISION };
 
+/* $1 digest, $2 operation_id, $3 edge_id, $4 If-Match, $5 If-None-Match. */
 static const struct pg_statement delete_statement = {
     .name = "mutual_tls_module_delete",
     .types = CALLER_TYPES PG_TEXT PG_BOOL,
     .writes = true,
-    .sql = CALLER_CTE
-    ", m AS ("
-    "DELETE FROM adit.mutual_tls_module AS m USING caller WHERE " CALLER_MAY_WRITE
-    " AND m.account_id = caller.account_id AND m.edge_id = $3::text COLLATE \"C\""
-    " AND " CALLER_CONDITION(
-        "m", "$4", "$5") " RETURNING m.edge_id"
-                         ") SELECT " CALLER_COLUMNS_OF(
-                             "caller") ", m.edge_id, m.edge_id IS NULL"
-                                       " AND EXISTS (SELECT FROM adit.mutual_tls_module AS e"
-                                       " WHERE e.account_id = caller.account_id AND e.edge_id = "
-                                       "$3::text COLLATE \"C\")"
-                                       " FROM caller LEFT JOIN m ON true",
+    .sql =
+        CALLER_CTE
+        ", m AS ("
+            "DELETE FROM adit.mutual_tls_module AS m"
+            " USING caller"
+            " WHERE " CALLER_MAY_WRITE
+              " AND m.account_id = caller.account_id"
+              " AND m.edge_id = $3::text COLLATE \"C\""
+              " AND " CALLER_CONDITION("m", "$4", "$5")
+            " RETURNING m.edge_id"
+        ")"
+        " SELECT " CALLER_COLUMNS_OF("caller") ", m.edge_id,"
+          " m.edge_id IS NULL"
+          " AND EXISTS (SELECT FROM adit.mutual_tls_module AS e"
+            " WHERE e.account_id = caller.account_id"
+            " AND e.edge_id = $3::text COLLATE \"C\")"
+        " FROM caller"
+        " LEFT JOIN m ON true",
 };
 
 enum delete_column { COLUMN_DELETED_EDGE_ID = CALLER_N_COLUMNS, COLUMN_IS_THERE };
+
+/* clang-format on */
 
 bool store_mutual_tls_module_put(struct store *store, const struct caller *caller,
                                  struct text edge_id, struct mutual_tls_module *module,

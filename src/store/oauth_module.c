@@ -5,68 +5,113 @@
 #include "store/caller.h"
 #include "store/oauth_secret.h"
 
-/* A client secret is sealed for its row, of which the account is part, before the statement looks
- * the account up.  So the account is guessed from what the key's earlier requests showed; where the
- * guess is wrong, nothing is written and the row shows the account to seal for ($5 is NULL where
- * there is nothing to seal).  What If-Match is for has to be there and to stay there, which the
- * statement that takes its place cannot see to. */
+/* clang-format off */
+
+/* A secret is sealed for its row, which includes the account, before the statement looks up the
+ * account.  So the caller passes the account that the key belonged to in its latest request ($5;
+ * NULL: there is no secret).  If that is wrong, the statement writes nothing and returns the
+ * account to seal for. */
 #define RIGHT_ACCOUNT "($5::text IS NULL OR $5::text = caller.account_id)"
 
+/*  $1 digest               $2 operation_id         $3 edge_id              $4 route_id
+ *  $5 account_id           $6 enabled              $7 provider             $8 client_id
+ *  $9 secret's key id     $10 sealed secret       $11 scopes              $12 email_addresses
+ * $13 email_domains       $14 teams               $15 organizations       $16 options_passthrough
+ * $17 cookie_prefix       $18 inactivity_timeout  $19 maximum_duration    $20 auth_check_interval
+ * $21 If-Match            $22 If-None-Match
+ * "old" locks the row that If-Match names: the INSERT cannot check that it is there and stays. */
 static const struct pg_statement put_statement = {
     .name = "oauth_module_put",
     .types = CALLER_TYPES PG_BIGINT PG_BOOL,
     .writes = true,
-    .sql = CALLER_CTE
-    ", old AS MATERIALIZED ("
-    "SELECT m.revision FROM caller JOIN adit.oauth_module AS m"
-    " ON m.account_id = caller.account_id AND m.edge_id = $3::text COLLATE \"C\""
-    " AND m.route_id = $4::text COLLATE \"C\""
-    " WHERE $21::bigint[] IS NOT NULL AND " CALLER_MAY_WRITE " FOR UPDATE OF m"
-    "), m AS ("
-    "INSERT INTO adit.oauth_module AS m (account_id, edge_id, route_id, enabled, provider,"
-    " client_id, client_secret_key_id, client_secret_sealed, scopes, email_addresses,"
-    " email_domains, teams, organizations, options_passthrough, cookie_prefix,"
-    " inactivity_timeout, maximum_duration, auth_check_interval)"
-    " SELECT caller.account_id, $3::text, $4::text, $6::boolean, $7::smallint, $8::text, $9::text,"
-    " $10::bytea, coalesce($11::text[], '{}'), coalesce($12::text[], '{}'),"
-    " coalesce($13::text[], '{}'), coalesce($14::text[], '{}'), coalesce($15::text[], '{}'),"
-    " $16::boolean, $17::text, $18::bigint, $19::bigint, $20::bigint FROM caller"
-    " WHERE " CALLER_MAY_WRITE " AND " RIGHT_ACCOUNT
-    " AND ($21::bigint[] IS NULL OR EXISTS (SELECT FROM old))"
-    " ON CONFLICT (account_id, edge_id, route_id) DO UPDATE SET enabled = excluded.enabled,"
-    " provider = excluded.provider, client_id = excluded.client_id,"
-    " client_secret_key_id = excluded.client_secret_key_id,"
-    " client_secret_sealed = excluded.client_secret_sealed, scopes = excluded.scopes,"
-    " email_addresses = excluded.email_addresses, email_domains = excluded.email_domains,"
-    " teams = excluded.teams, organizations = excluded.organizations,"
-    " options_passthrough = excluded.options_passthrough,"
-    " cookie_prefix = excluded.cookie_prefix, inactivity_timeout = excluded.inactivity_timeout,"
-    " maximum_duration = excluded.maximum_duration,"
-    " auth_check_interval = excluded.auth_check_interval"
-    " WHERE " CALLER_CONDITION("m", "$21", "$22") " RETURNING m.revision"
-                                                  ") SELECT " CALLER_COLUMNS_OF(
-                                                      "caller") ", m.revision, " RIGHT_ACCOUNT
-                                                                " FROM caller LEFT JOIN m ON true",
+    .sql =
+        CALLER_CTE
+        ", old AS MATERIALIZED ("
+            "SELECT m.revision"
+            " FROM caller"
+            " JOIN adit.oauth_module AS m"
+              " ON m.account_id = caller.account_id"
+              " AND m.edge_id = $3::text COLLATE \"C\""
+              " AND m.route_id = $4::text COLLATE \"C\""
+            " WHERE $21::bigint[] IS NOT NULL"
+              " AND " CALLER_MAY_WRITE
+            " FOR UPDATE OF m"
+        "), m AS ("
+            "INSERT INTO adit.oauth_module AS m"
+              " (account_id, edge_id, route_id,"
+              " enabled, provider, client_id,"
+              " client_secret_key_id, client_secret_sealed,"
+              " scopes,"
+              " email_addresses,"
+              " email_domains,"
+              " teams,"
+              " organizations,"
+              " options_passthrough, cookie_prefix,"
+              " inactivity_timeout, maximum_duration, auth_check_interval)"
+            " SELECT caller.account_id, $3::text, $4::text,"
+              " $6::boolean, $7::smallint, $8::text,"
+              " $9::text, $10::bytea,"
+              " coalesce($11::text[], '{}'),"
+              " coalesce($12::text[], '{}'),"
+              " coalesce($13::text[], '{}'),"
+              " coalesce($14::text[], '{}'),"
+              " coalesce($15::text[], '{}'),"
+              " $16::boolean, $17::text,"
+              " $18::bigint, $19::bigint, $20::bigint"
+            " FROM caller"
+            " WHERE " CALLER_MAY_WRITE
+              " AND " RIGHT_ACCOUNT
+              " AND ($21::bigint[] IS NULL OR EXISTS (SELECT FROM old))"
+            " ON CONFLICT (account_id, edge_id, route_id) DO UPDATE"
+            " SET enabled = excluded.enabled,"
+              " provider = excluded.provider,"
+              " client_id = excluded.client_id,"
+              " client_secret_key_id = excluded.client_secret_key_id,"
+              " client_secret_sealed = excluded.client_secret_sealed,"
+              " scopes = excluded.scopes,"
+              " email_addresses = excluded.email_addresses,"
+              " email_domains = excluded.email_domains,"
+              " teams = excluded.teams,"
+              " organizations = excluded.organizations,"
+              " options_passthrough = excluded.options_passthrough,"
+              " cookie_prefix = excluded.cookie_prefix,"
+              " inactivity_timeout = excluded.inactivity_timeout,"
+              " maximum_duration = excluded.maximum_duration,"
+              " auth_check_interval = excluded.auth_check_interval"
+            " WHERE " CALLER_CONDITION("m", "$21", "$22")
+            " RETURNING m.revision"
+        ")"
+        " SELECT " CALLER_COLUMNS_OF("caller") ", m.revision, " RIGHT_ACCOUNT
+        " FROM caller"
+        " LEFT JOIN m ON true",
 };
 
 enum put_column { COLUMN_PUT_REVISION = CALLER_N_COLUMNS, COLUMN_RIGHT_ACCOUNT };
 
-/* A read-only key gets no secret, not even a sealed one. */
+/* $1 digest, $2 edge_id, $3 route_id.
+ * A read-only key gets no secret, not even a sealed one. */
 static const struct pg_statement get_statement = {
     .name = "oauth_module_get",
-    .types = CALLER_TYPES PG_BOOL PG_SMALLINT PG_TEXT PG_TEXT PG_BYTEA PG_TEXTS PG_TEXTS PG_TEXTS
-        PG_TEXTS PG_TEXTS PG_BOOL PG_TEXT PG_BIGINT PG_BIGINT PG_BIGINT PG_BIGINT,
+    .types = CALLER_TYPES
+        PG_BOOL PG_SMALLINT PG_TEXT
+        PG_TEXT PG_BYTEA
+        PG_TEXTS PG_TEXTS PG_TEXTS PG_TEXTS PG_TEXTS
+        PG_BOOL PG_TEXT
+        PG_BIGINT PG_BIGINT PG_BIGINT PG_BIGINT,
     .is_short = true,
-    .sql = "SELECT " CALLER_COLUMNS_OF(
-        "k") ", m.enabled, m.provider, m.client_id,"
-             " m.client_secret_key_id, CASE WHEN NOT k.read_only THEN m.client_secret_sealed END,"
-             " m.scopes, m.email_addresses, m.email_domains, m.teams, m.organizations, "
-             "m.options_passthrough, m.cookie_prefix,"
-             " m.inactivity_timeout, m.maximum_duration, m.auth_check_interval, m.revision"
-             " FROM adit.api_key AS k LEFT JOIN adit.oauth_module AS m"
-             " ON m.account_id = k.account_id AND m.edge_id = $2::text COLLATE \"C\""
-             " AND m.route_id = $3::text COLLATE \"C\""
-             " WHERE " CALLER_KEY_IS_GOOD,
+    .sql =
+        "SELECT " CALLER_COLUMNS_OF("k") ","
+          " m.enabled, m.provider, m.client_id,"
+          " m.client_secret_key_id, CASE WHEN NOT k.read_only THEN m.client_secret_sealed END,"
+          " m.scopes, m.email_addresses, m.email_domains, m.teams, m.organizations,"
+          " m.options_passthrough, m.cookie_prefix,"
+          " m.inactivity_timeout, m.maximum_duration, m.auth_check_interval, m.revision"
+        " FROM adit.api_key AS k"
+        " LEFT JOIN adit.oauth_module AS m"
+          " ON m.account_id = k.account_id"
+          " AND m.edge_id = $2::text COLLATE \"C\""
+          " AND m.route_id = $3::text COLLATE \"C\""
+        " WHERE " CALLER_KEY_IS_GOOD,
 };
 
 enum get_column {
@@ -88,26 +133,36 @@ enum get_column {
     COLUMN_REVISION
 };
 
+/* $1 digest, $2 operation_id, $3 edge_id, $4 route_id, $5 If-Match, $6 If-None-Match. */
 static const struct pg_statement delete_statement = {
     .name = "oauth_module_delete",
     .types = CALLER_TYPES PG_TEXT PG_BOOL,
     .writes = true,
-    .sql = CALLER_CTE
-    ", m AS ("
-    "DELETE FROM adit.oauth_module AS m USING caller WHERE " CALLER_MAY_WRITE
-    " AND m.account_id = caller.account_id AND m.edge_id = $3::text COLLATE \"C\""
-    " AND m.route_id = $4::text COLLATE \"C\" AND " CALLER_CONDITION(
-        "m", "$5",
-        "$6") " RETURNING m.edge_id"
-              ") SELECT " CALLER_COLUMNS_OF("caller") ", m.edge_id, m.edge_id IS NULL"
-                                                      " AND EXISTS (SELECT FROM adit.oauth_module "
-                                                      "AS e WHERE e.account_id = caller.account_id"
-                                                      " AND e.edge_id = $3::text COLLATE \"C\" AND "
-                                                      "e.route_id = $4::text COLLATE \"C\")"
-                                                      " FROM caller LEFT JOIN m ON true",
+    .sql =
+        CALLER_CTE
+        ", m AS ("
+            "DELETE FROM adit.oauth_module AS m"
+            " USING caller"
+            " WHERE " CALLER_MAY_WRITE
+              " AND m.account_id = caller.account_id"
+              " AND m.edge_id = $3::text COLLATE \"C\""
+              " AND m.route_id = $4::text COLLATE \"C\""
+              " AND " CALLER_CONDITION("m", "$5", "$6")
+            " RETURNING m.edge_id"
+        ")"
+        " SELECT " CALLER_COLUMNS_OF("caller") ", m.edge_id,"
+          " m.edge_id IS NULL"
+          " AND EXISTS (SELECT FROM adit.oauth_module AS e"
+            " WHERE e.account_id = caller.account_id"
+            " AND e.edge_id = $3::text COLLATE \"C\""
+            " AND e.route_id = $4::text COLLATE \"C\")"
+        " FROM caller"
+        " LEFT JOIN m ON true",
 };
 
 enum delete_column { COLUMN_DELETED_EDGE_ID = CALLER_N_COLUMNS, COLUMN_IS_THERE };
+
+/* clang-format on */
 
 /* A client secret under seal; all zero where there is none. */
 struct sealed {

@@ -4,23 +4,31 @@
 
 #include <string.h>
 
-/* Modules are gone through in the order of their key, so many at a time, whether their secrets are
- * concerned or not: looking for the next few of ten million could take any time. */
+/* Modules per statement, in the order of their key.  Every module counts, whether or not its secret
+ * matches: finding the next match among ten million rows could take any time. */
 #define BATCH 1000
 #define COUNT_BATCH 10000
 
-#define BEHIND_LAST                                                                                \
-    " FROM adit.oauth_module AS m WHERE (m.account_id, m.edge_id, m.route_id)"                     \
-    " > ($2::text COLLATE \"C\", $3::text COLLATE \"C\", $4::text COLLATE \"C\")"                  \
-    " ORDER BY m.account_id, m.edge_id, m.route_id LIMIT $5::bigint"
+/* clang-format off */
 
-/* Only secrets under other keys have a value. */
+/* $2 account_id, $3 edge_id, $4 route_id of the last module before these, $5 how many. */
+#define BEHIND_LAST                                                                                \
+    " FROM adit.oauth_module AS m"                                                                 \
+    " WHERE (m.account_id, m.edge_id, m.route_id)"                                                 \
+      " > ($2::text COLLATE \"C\", $3::text COLLATE \"C\", $4::text COLLATE \"C\")"               \
+    " ORDER BY m.account_id, m.edge_id, m.route_id"                                                \
+    " LIMIT $5::bigint"
+
+/* $1 the first key's id, $2 to $5 as in BEHIND_LAST.
+ * Only a secret under another key has a value. */
 static const struct pg_statement list_statement = {
     .name = "oauth_secret_list",
     .types = PG_TEXT PG_TEXT PG_TEXT PG_SMALLINT PG_TEXT PG_BYTEA,
-    .sql = "SELECT m.account_id, m.edge_id, m.route_id, m.provider, m.client_secret_key_id,"
-           " CASE WHEN m.client_secret_key_id <> $1::text COLLATE \"C\""
-           " THEN m.client_secret_sealed END" BEHIND_LAST,
+    .sql =
+        "SELECT m.account_id, m.edge_id, m.route_id, m.provider, m.client_secret_key_id,"
+          " CASE WHEN m.client_secret_key_id <> $1::text COLLATE \"C\""
+          " THEN m.client_secret_sealed END"
+        BEHIND_LAST,
 };
 
 enum list_column {
@@ -32,31 +40,54 @@ enum list_column {
     COLUMN_SEALED
 };
 
-/* The triggers on the table know this from a change of the module (sql/002_revision.sql). */
+/* $1 account_id, $2 edge_id, $3 route_id, $4 sealed secret as read, $5 new key's id, $6 new sealed
+ * secret.
+ * adit.rekey tells the triggers that nothing else changes (sql/005_record_of_changes.sql). */
 static const struct pg_statement seal_statement = {
     .name = "oauth_secret_seal",
     .types = PG_TEXT,
-    .sql = "WITH mark AS MATERIALIZED (SELECT pg_catalog.set_config('adit.rekey', 'on', true))"
-           " UPDATE adit.oauth_module AS m"
-           " SET client_secret_key_id = $5::text, client_secret_sealed = $6::bytea FROM mark"
-           " WHERE m.account_id = $1::text COLLATE \"C\" AND m.edge_id = $2::text COLLATE \"C\""
-           " AND m.route_id = $3::text COLLATE \"C\" AND m.client_secret_sealed = $4::bytea"
-           " RETURNING m.edge_id",
+    .sql =
+        "WITH mark AS MATERIALIZED ("
+            "SELECT pg_catalog.set_config('adit.rekey', 'on', true)"
+        ")"
+        " UPDATE adit.oauth_module AS m"
+        " SET client_secret_key_id = $5::text, client_secret_sealed = $6::bytea"
+        " FROM mark"
+        " WHERE m.account_id = $1::text COLLATE \"C\""
+          " AND m.edge_id = $2::text COLLATE \"C\""
+          " AND m.route_id = $3::text COLLATE \"C\""
+          " AND m.client_secret_sealed = $4::bytea"
+        " RETURNING m.edge_id",
 };
 
+/* $1 a key's id to leave out, or "" for none, $2 to $5 as in BEHIND_LAST.
+ * Every row begins with the last module that was looked at. */
 static const struct pg_statement count_statement = {
     .name = "oauth_secret_count",
     .types = PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_BIGINT,
-    .sql = "WITH w AS MATERIALIZED (SELECT m.account_id, m.edge_id, m.route_id,"
-           " m.client_secret_key_id" BEHIND_LAST ")"
-           " SELECT l.account_id, l.edge_id, l.route_id, k.id, k.n FROM"
-           " (SELECT w.account_id, w.edge_id, w.route_id FROM w"
-           " ORDER BY w.account_id DESC, w.edge_id DESC, w.route_id DESC LIMIT 1) AS l"
-           " LEFT JOIN (SELECT w.client_secret_key_id AS id, count(*) AS n FROM w"
-           " WHERE w.client_secret_key_id <> $1::text COLLATE \"C\" GROUP BY 1) AS k ON true",
+    .sql =
+        "WITH w AS MATERIALIZED ("
+            "SELECT m.account_id, m.edge_id, m.route_id, m.client_secret_key_id"
+            BEHIND_LAST
+        ")"
+        " SELECT l.account_id, l.edge_id, l.route_id, k.id, k.n"
+        " FROM ("
+            "SELECT w.account_id, w.edge_id, w.route_id"
+            " FROM w"
+            " ORDER BY w.account_id DESC, w.edge_id DESC, w.route_id DESC"
+            " LIMIT 1"
+        ") AS l"
+        " LEFT JOIN ("
+            "SELECT w.client_secret_key_id AS id, count(*) AS n"
+            " FROM w"
+            " WHERE w.client_secret_key_id <> $1::text COLLATE \"C\""
+            " GROUP BY 1"
+        ") AS k ON true",
 };
 
 enum count_column { COLUMN_COUNTED_KEY_ID = COLUMN_ROUTE_ID + 1, COLUMN_COUNT };
+
+/* clang-format on */
 
 struct keyring_place oauth_secret_place(struct text account_id, const struct oauth_route *route,
                                         int provider)

@@ -25,6 +25,8 @@
 
 #define MIGRATION_LOCK "1633970548"
 
+/* clang-format off */
+
 static const struct pg_statement version_statement = {
     .name = "schema_version",
     .types = PG_INTEGER,
@@ -78,8 +80,10 @@ static const struct pg_statement grants_statement = {
 static const struct pg_statement responder_statement = {
     .name = "schema_responder",
     .types = PG_BOOL,
-    .sql = "SELECT EXISTS (SELECT FROM pg_roles AS r WHERE r.rolname = 'adit_responder'"
-           " AND has_schema_privilege(r.oid, 'adit', 'USAGE'))",
+    .sql =
+        "SELECT EXISTS (SELECT FROM pg_roles AS r"
+          " WHERE r.rolname = 'adit_responder'"
+          " AND has_schema_privilege(r.oid, 'adit', 'USAGE'))",
 };
 
 static const struct pg_statement server_statement = {
@@ -88,22 +92,28 @@ static const struct pg_statement server_statement = {
     .sql = "SELECT current_setting('server_version_num')",
 };
 
-/* Whoever has been in a transaction with our tables, or in a migration, for longest. */
+/* The session that has been longest in a transaction with our tables or in a migration. */
 static const struct pg_statement holder_statement = {
     .name = "schema_holder",
     .types = PG_TEXT,
-    .sql = "SELECT format('process %s (%s) of %s%s', a.pid,"
-           " coalesce(nullif(a.application_name, ''), a.backend_type, 'unknown'),"
-           " coalesce(a.usename, 'the server'),"
-           " to_char(a.xact_start AT TIME ZONE 'UTC', '\", in a transaction since \"HH24:MI:SS\" "
-           "UTC\"'))"
-           " FROM pg_locks AS l JOIN pg_stat_activity AS a USING (pid)"
-           " WHERE l.granted AND a.pid <> pg_backend_pid() AND l.database ="
-           " (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())"
-           " AND (l.locktype = 'advisory' AND l.objid = " MIGRATION_LOCK
-           " OR l.relation IN (SELECT c.oid FROM pg_class AS c JOIN pg_namespace AS n"
-           " ON n.oid = c.relnamespace WHERE n.nspname = 'adit'))"
-           " ORDER BY a.xact_start LIMIT 1",
+    .sql =
+        "SELECT format('process %s (%s) of %s%s', a.pid,"
+          " coalesce(nullif(a.application_name, ''), a.backend_type, 'unknown'),"
+          " coalesce(a.usename, 'the server'),"
+          " to_char(a.xact_start AT TIME ZONE 'UTC',"
+            " '\", in a transaction since \"HH24:MI:SS\" UTC\"'))"
+        " FROM pg_locks AS l"
+        " JOIN pg_stat_activity AS a USING (pid)"
+        " WHERE l.granted"
+          " AND a.pid <> pg_backend_pid()"
+          " AND l.database = (SELECT d.oid FROM pg_database AS d"
+            " WHERE d.datname = current_database())"
+          " AND (l.locktype = 'advisory' AND l.objid = " MIGRATION_LOCK
+            " OR l.relation IN (SELECT c.oid FROM pg_class AS c"
+              " JOIN pg_namespace AS n ON n.oid = c.relnamespace"
+              " WHERE n.nspname = 'adit'))"
+        " ORDER BY a.xact_start"
+        " LIMIT 1",
 };
 
 static const struct pg_statement clock_statement = {
@@ -111,6 +121,8 @@ static const struct pg_statement clock_statement = {
     .types = PG_BIGINT,
     .sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint",
 };
+
+/* clang-format on */
 
 bool schema_version(struct pg *pg, int *version, struct error *err)
 {

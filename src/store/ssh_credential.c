@@ -39,20 +39,34 @@ enum delete_column { COLUMN_DELETED_ID = CALLER_N_COLUMNS, COLUMN_LEFT_THERE };
 /* A place in the order of identifiers behind all of them: 0x7F follows '~'. */
 #define AFTER_ALL "\x7F"
 
-/* Whoever is no admin may only name itself; an admin anybody of the account.  $11 is the time in
- * the identifier: a session that has lasted for days, or whose server's clock was set, may be wrong
- * about it. */
+/* clang-format off */
+
+/* Parameters of both ways to create, in the order of add_create_params():
+ *  $1 digest         $2 operation_id   $3 id             $4 owner_id       $5 public_key
+ *  $6 key_type       $7 fingerprint    $8 description    $9 metadata      $10 acl
+ * $11 time in the id (ms)
+ * and with an Idempotency-Key: $12 key, $13 request_digest, $14 base_url.
+ *
+ * A caller who is no admin may only name itself as owner, an admin anyone in the account.  The
+ * responder estimates the database's time for the id: after days, or after a clock was set, it may
+ * be wrong, and the statement writes nothing. */
 #define OWNER_CTE                                                                                  \
     ", owner AS MATERIALIZED ("                                                                    \
-    "SELECT caller.account_id, caller.read_only, caller.id, caller.principal_id,"                  \
-    " coalesce($4::text COLLATE \"C\", caller.principal_id) AS owner_id,"                          \
-    " $4::text IS NULL OR $4::text = caller.principal_id"                                          \
-    " OR (SELECT p.is_admin FROM adit.principal AS p WHERE p.account_id = caller.account_id"       \
-    " AND p.id = caller.principal_id) AS may_own,"                                                 \
-    " $4::text IS NULL OR EXISTS (SELECT FROM adit.principal AS p"                                 \
-    " WHERE p.account_id = caller.account_id AND p.id = $4::text COLLATE \"C\") AS is_there,"      \
-    " $11::bigint - extract(epoch FROM pg_catalog.now()) * 1000 BETWEEN -1000 AND 1000"            \
-    " AS is_timely FROM caller)"
+        "SELECT caller.account_id, caller.read_only, caller.id, caller.principal_id,"              \
+          " coalesce($4::text COLLATE \"C\", caller.principal_id) AS owner_id,"                    \
+          " $4::text IS NULL"                                                                      \
+            " OR $4::text = caller.principal_id"                                                   \
+            " OR (SELECT p.is_admin FROM adit.principal AS p"                                      \
+              " WHERE p.account_id = caller.account_id"                                            \
+              " AND p.id = caller.principal_id) AS may_own,"                                       \
+          " $4::text IS NULL"                                                                      \
+            " OR EXISTS (SELECT FROM adit.principal AS p"                                          \
+              " WHERE p.account_id = caller.account_id"                                            \
+              " AND p.id = $4::text COLLATE \"C\") AS is_there,"                                   \
+          " $11::bigint - extract(epoch FROM pg_catalog.now()) * 1000"                             \
+            " BETWEEN -1000 AND 1000 AS is_timely"                                                 \
+        " FROM caller"                                                                             \
+    ")"
 
 #define MAY_CREATE CALLER_MAY_WRITE " AND owner.may_own AND owner.is_there AND owner.is_timely"
 #define OWNER_COLUMNS "owner.may_own, owner.is_there, pg_catalog.clock_timestamp()"
@@ -67,105 +81,173 @@ static const struct pg_statement create_statement = {
     .writes = true,
     .unique = UNIQUE_KEY,
     .on_unique = ERR_PUBLIC_KEY_EXISTS,
-    .sql = CALLER_CTE OWNER_CTE
-    ", c AS ("
-    "INSERT INTO adit.ssh_credential AS c (account_id, id, owner_id, public_key, key_type,"
-    " fingerprint, description, metadata, acl)"
-    " SELECT owner.account_id, $3::text, owner.owner_id, $5::text, $6::text, $7::text,"
-    " coalesce($8::text, ''), coalesce($9::text, ''), coalesce($10::text[], '{}')"
-    " FROM caller JOIN owner USING (account_id)"
-    " WHERE " MAY_CREATE " RETURNING " COLUMNS
-    ") SELECT " CALLER_COLUMNS_OF("owner") ", " COLUMNS ", " OWNER_COLUMNS
-                                           " FROM owner LEFT JOIN c ON true",
+    .sql =
+        CALLER_CTE
+        OWNER_CTE
+        ", c AS ("
+            "INSERT INTO adit.ssh_credential AS c"
+              " (account_id, id, owner_id,"
+              " public_key, key_type, fingerprint,"
+              " description, metadata, acl)"
+            " SELECT owner.account_id, $3::text, owner.owner_id,"
+              " $5::text, $6::text, $7::text,"
+              " coalesce($8::text, ''), coalesce($9::text, ''), coalesce($10::text[], '{}')"
+            " FROM caller"
+            " JOIN owner USING (account_id)"
+            " WHERE " MAY_CREATE
+            " RETURNING " COLUMNS
+        ")"
+        " SELECT " CALLER_COLUMNS_OF("owner") ", " COLUMNS ", " OWNER_COLUMNS
+        " FROM owner"
+        " LEFT JOIN c ON true",
 };
 
-/* The same under an Idempotency-Key.  Of several at a time, one claims the key; the others wait for
- * it and then see neither a claim of theirs nor, in a snapshot from before, what was answered: they
- * run again. */
+/* The same with an Idempotency-Key.  Of several requests at a time, one inserts the claim.  The
+ * others wait for it; then their snapshot shows neither a claim of their own nor the stored answer,
+ * so they run again. */
 static const struct pg_statement create_once_statement = {
     .name = "ssh_credential_create_once",
     .types = CALLER_TYPES TYPES OWNER_TYPES PG_BOOL PG_TEXT,
     .writes = true,
     .unique = UNIQUE_KEY,
     .on_unique = ERR_PUBLIC_KEY_EXISTS,
-    .sql = CALLER_CTE OWNER_CTE
-    ", earlier AS MATERIALIZED ("
-    "SELECT i.* FROM owner JOIN adit.idempotency_key AS i ON i.account_id = owner.account_id"
-    " AND i.principal_id = owner.principal_id AND i.key = $12::text COLLATE \"C\""
-    "), claim AS ("
-    "INSERT INTO adit.idempotency_key AS i (account_id, principal_id, key, request_digest,"
-    " base_url, id, revision, owner_id, description, metadata, acl, public_key)"
-    " SELECT owner.account_id, owner.principal_id, $12::text, $13::bytea, $14::text, $3::text,"
-    " adit.new_revision(), owner.owner_id, coalesce($8::text, ''),"
-    " coalesce($9::text, ''), coalesce($10::text[], '{}'), $5::text"
-    " FROM caller JOIN owner USING (account_id)"
-    " WHERE " MAY_CREATE " AND NOT EXISTS (SELECT FROM earlier)"
-    " ON CONFLICT DO NOTHING RETURNING i.*"
-    "), made AS ("
-    "INSERT INTO adit.ssh_credential (account_id, id, owner_id, public_key, key_type, fingerprint,"
-    " description, metadata, acl, created_at, revision)"
-    " SELECT i.account_id, i.id, i.owner_id, i.public_key, $6::text, $7::text, i.description,"
-    " i.metadata, i.acl, i.created_at, i.revision FROM claim AS i"
-    "), c AS (SELECT * FROM claim UNION ALL SELECT * FROM earlier)"
-    " SELECT " CALLER_COLUMNS_OF(
-        "owner") ", " COLUMNS ", " OWNER_COLUMNS ","
-                 " c.request_digest = $13::bytea, c.base_url FROM owner LEFT JOIN c ON true",
+    .sql =
+        CALLER_CTE
+        OWNER_CTE
+        ", earlier AS MATERIALIZED ("
+            "SELECT i.*"
+            " FROM owner"
+            " JOIN adit.idempotency_key AS i"
+              " ON i.account_id = owner.account_id"
+              " AND i.principal_id = owner.principal_id"
+              " AND i.key = $12::text COLLATE \"C\""
+        "), claim AS ("
+            "INSERT INTO adit.idempotency_key AS i"
+              " (account_id, principal_id, key,"
+              " request_digest, base_url,"
+              " id, revision, owner_id,"
+              " description, metadata, acl,"
+              " public_key)"
+            " SELECT owner.account_id, owner.principal_id, $12::text,"
+              " $13::bytea, $14::text,"
+              " $3::text, adit.new_revision(), owner.owner_id,"
+              " coalesce($8::text, ''), coalesce($9::text, ''), coalesce($10::text[], '{}'),"
+              " $5::text"
+            " FROM caller"
+            " JOIN owner USING (account_id)"
+            " WHERE " MAY_CREATE
+              " AND NOT EXISTS (SELECT FROM earlier)"
+            " ON CONFLICT DO NOTHING"
+            " RETURNING i.*"
+        "), made AS ("
+            "INSERT INTO adit.ssh_credential"
+              " (account_id, id, owner_id,"
+              " public_key, key_type, fingerprint,"
+              " description, metadata, acl,"
+              " created_at, revision)"
+            " SELECT i.account_id, i.id, i.owner_id,"
+              " i.public_key, $6::text, $7::text,"
+              " i.description, i.metadata, i.acl,"
+              " i.created_at, i.revision"
+            " FROM claim AS i"
+        "), c AS ("
+            "SELECT * FROM claim UNION ALL SELECT * FROM earlier"
+        ")"
+        " SELECT " CALLER_COLUMNS_OF("owner") ", " COLUMNS ", " OWNER_COLUMNS ","
+          " c.request_digest = $13::bytea, c.base_url"
+        " FROM owner"
+        " LEFT JOIN c ON true",
 };
 
+/* $1 digest, $2 id. */
 static const struct pg_statement get_statement = {
     .name = "ssh_credential_get",
     .types = CALLER_TYPES TYPES,
     .is_short = true,
-    .sql = "SELECT " CALLER_COLUMNS_OF(
-        "k") ", " COLUMNS " FROM adit.api_key AS k"
-             " LEFT JOIN adit.ssh_credential AS c"
-             " ON c.account_id = k.account_id AND c.id = $2::text COLLATE \"C\""
-             " WHERE " CALLER_KEY_IS_GOOD,
+    .sql =
+        "SELECT " CALLER_COLUMNS_OF("k") ", " COLUMNS
+        " FROM adit.api_key AS k"
+        " LEFT JOIN adit.ssh_credential AS c"
+          " ON c.account_id = k.account_id"
+          " AND c.id = $2::text COLLATE \"C\""
+        " WHERE " CALLER_KEY_IS_GOOD,
 };
 
+/* Whether a change or a deletion left the row that it was for, which did not meet its condition. */
 #define IS_THERE                                                                                   \
-    "c.id IS NULL AND EXISTS (SELECT FROM adit.ssh_credential AS e"                                \
-    " WHERE e.account_id = caller.account_id AND e.id = $3::text COLLATE \"C\")"
+    "c.id IS NULL"                                                                                 \
+    " AND EXISTS (SELECT FROM adit.ssh_credential AS e"                                            \
+      " WHERE e.account_id = caller.account_id"                                                    \
+      " AND e.id = $3::text COLLATE \"C\")"
 
+/* $1 digest, $2 operation_id, $3 id, $4 description, $5 metadata, $6 acl, $7 If-Match,
+ * $8 If-None-Match. */
 static const struct pg_statement update_statement = {
     .name = "ssh_credential_update",
     .types = CALLER_TYPES TYPES PG_BOOL,
     .writes = true,
-    .sql = CALLER_CTE
-    ", c AS ("
-    "UPDATE adit.ssh_credential AS c SET description = coalesce($4::text, c.description),"
-    " metadata = coalesce($5::text, c.metadata), acl = coalesce($6::text[], c.acl)"
-    " FROM caller WHERE " CALLER_MAY_WRITE
-    " AND c.account_id = caller.account_id AND c.id = $3::text COLLATE \"C\""
-    " AND " CALLER_CONDITION("c", "$7", "$8") " RETURNING " COLUMNS ") SELECT " CALLER_COLUMNS_OF(
-        "caller") ", " COLUMNS ", " IS_THERE " FROM caller LEFT JOIN c ON true",
+    .sql =
+        CALLER_CTE
+        ", c AS ("
+            "UPDATE adit.ssh_credential AS c"
+            " SET description = coalesce($4::text, c.description),"
+              " metadata = coalesce($5::text, c.metadata),"
+              " acl = coalesce($6::text[], c.acl)"
+            " FROM caller"
+            " WHERE " CALLER_MAY_WRITE
+              " AND c.account_id = caller.account_id"
+              " AND c.id = $3::text COLLATE \"C\""
+              " AND " CALLER_CONDITION("c", "$7", "$8")
+            " RETURNING " COLUMNS
+        ")"
+        " SELECT " CALLER_COLUMNS_OF("caller") ", " COLUMNS ", " IS_THERE
+        " FROM caller"
+        " LEFT JOIN c ON true",
 };
 
+/* $1 digest, $2 operation_id, $3 id, $4 If-Match, $5 If-None-Match. */
 static const struct pg_statement delete_statement = {
     .name = "ssh_credential_delete",
     .types = CALLER_TYPES PG_TEXT PG_BOOL,
     .writes = true,
-    .sql = CALLER_CTE
-    ", c AS ("
-    "DELETE FROM adit.ssh_credential AS c USING caller WHERE " CALLER_MAY_WRITE
-    " AND c.account_id = caller.account_id AND c.id = $3::text COLLATE \"C\""
-    " AND " CALLER_CONDITION("c", "$4", "$5") " RETURNING c.id"
-                                              ") SELECT " CALLER_COLUMNS_OF(
-                                                  "caller") ", c.id, " IS_THERE
-                                                            " FROM caller LEFT JOIN c ON true",
+    .sql =
+        CALLER_CTE
+        ", c AS ("
+            "DELETE FROM adit.ssh_credential AS c"
+            " USING caller"
+            " WHERE " CALLER_MAY_WRITE
+              " AND c.account_id = caller.account_id"
+              " AND c.id = $3::text COLLATE \"C\""
+              " AND " CALLER_CONDITION("c", "$4", "$5")
+            " RETURNING c.id"
+        ")"
+        " SELECT " CALLER_COLUMNS_OF("caller") ", c.id, " IS_THERE
+        " FROM caller"
+        " LEFT JOIN c ON true",
 };
 
-/* A condition that always compares, for the generic plan to walk the index from the right place. */
+/* $1 digest, $2 before_id (never NULL), $3 limit.
+ * The comparison with $2 is always there, so that the generic plan starts in the right place of the
+ * index. */
 static const struct pg_statement list_statement = {
     .name = "ssh_credential_list",
     .types = CALLER_TYPES TYPES,
-    .sql = "SELECT " CALLER_COLUMNS_OF(
-        "k") ", " COLUMNS " FROM adit.api_key AS k"
-             " LEFT JOIN LATERAL (SELECT * FROM adit.ssh_credential AS c"
-             " WHERE c.account_id = k.account_id AND c.id < $2::text COLLATE \"C\""
-             " ORDER BY c.id DESC LIMIT $3::bigint) AS c ON true"
-             " WHERE " CALLER_KEY_IS_GOOD " ORDER BY c.id DESC",
+    .sql =
+        "SELECT " CALLER_COLUMNS_OF("k") ", " COLUMNS
+        " FROM adit.api_key AS k"
+        " LEFT JOIN LATERAL ("
+            "SELECT *"
+            " FROM adit.ssh_credential AS c"
+            " WHERE c.account_id = k.account_id"
+              " AND c.id < $2::text COLLATE \"C\""
+            " ORDER BY c.id DESC"
+            " LIMIT $3::bigint"
+        ") AS c ON true"
+        " WHERE " CALLER_KEY_IS_GOOD
+        " ORDER BY c.id DESC",
 };
+
+/* clang-format on */
 
 void ssh_credential_list_free(struct ssh_credential_list *list)
 {

@@ -20,19 +20,28 @@ struct account_hints {
     struct account_hint slots[N_HINTS];
 };
 
+/* clang-format off */
+
+/* $1 digest. */
 static const struct pg_statement authenticate_statement = {
     .name = "authenticate",
     .types = CALLER_TYPES,
     .is_short = true,
-    .sql = "SELECT " CALLER_COLUMNS_OF("k") " FROM adit.api_key AS k WHERE " CALLER_KEY_IS_GOOD,
+    .sql =
+        "SELECT " CALLER_COLUMNS_OF("k")
+        " FROM adit.api_key AS k"
+        " WHERE " CALLER_KEY_IS_GOOD,
 };
 
 static const struct pg_statement ready_statement = {
     .name = "ready",
     .types = PG_BOOL PG_INTEGER,
-    .sql = "SELECT pg_catalog.current_setting('transaction_read_only') = 'on',"
-           " (SELECT max(m.version) FROM adit.migration AS m)",
+    .sql =
+        "SELECT pg_catalog.current_setting('transaction_read_only') = 'on',"
+          " (SELECT max(m.version) FROM adit.migration AS m)",
 };
+
+/* clang-format on */
 
 struct store *store_new(struct pg *pg, struct keyring *keyring)
 {
