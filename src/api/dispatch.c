@@ -74,13 +74,13 @@ static bool gate_caller(struct call *call, struct error *err)
     struct text key;
 
     return header_bearer(call->request, &key, err) &&
-           store_caller(call->store, key, &call->caller, err);
+           store_caller(call->store, key, &call->store_request.caller, err);
 }
 
 static bool gate_once(struct call *call, struct error *err)
 {
     const struct request *request = call->request;
-    struct once *once = &call->caller.once;
+    struct once *once = &call->store_request.once;
 
     if (!call->match.route->takes_idempotency_key || !request->idempotency_key)
         return true;
@@ -109,7 +109,8 @@ static bool gate_headers(struct call *call, struct buf *base_url, struct error *
         return error_set(err, ERR_OUT_OF_MEMORY);
     if (call->request->condition_repeated)
         return error_set(err, ERR_CONDITION_MALFORMED);
-    return precondition_read(call->request, &call->caller.condition, err) && gate_once(call, err);
+    return precondition_read(call->request, &call->store_request.condition, err) &&
+           gate_once(call, err);
 }
 
 static bool gate_body_size(const struct request *request, struct error *err)
@@ -160,7 +161,7 @@ static bool refuse(struct call *call, bool writes, struct error *err)
     struct error refused;
 
     if (!call->match.route->is_public &&
-        !store_authenticate(call->store, &call->caller, writes, &refused))
+        !store_authenticate(call->store, &call->store_request, writes, &refused))
         *err = refused;
     return false;
 }
@@ -228,6 +229,14 @@ static bool handle(struct call *call, struct buf *allow, struct buf *base_url, s
     return gate_peer(call, err) && run(call, err) && gate_answer(call, err);
 }
 
+void *call_input(struct call *call, size_t size, struct error *err)
+{
+    call->input = arena_alloc(call->arena, size);
+    if (!call->input)
+        error_set(err, ERR_OUT_OF_MEMORY);
+    return call->input;
+}
+
 bool call_answer(struct call *call, int status)
 {
     response_finish(call->response, status);
@@ -240,7 +249,7 @@ bool call_answer_resource(struct call *call, int status, int64_t revision, call_
     char etag[ETAG_SIZE];
 
     if (call->match.route->reads_only) {
-        switch (precondition_check(&call->caller.condition, revision)) {
+        switch (precondition_check(&call->store_request.condition, revision)) {
         case PRECONDITION_FAILED:
             return error_set(err, ERR_PRECONDITION_FAILED);
         case PRECONDITION_NOT_MODIFIED:
@@ -343,8 +352,9 @@ void api_answer(const struct api_settings *settings, struct store *store, struct
     bool ok;
 
     ident_make(operation_id, IDENT_OPERATION, clock_wall_ms());
-    call.caller.operation_id = operation_id;
-    call.caller.identity = &call.identity;
+    call.store_request.operation_id = operation_id;
+    call.store_request.caller.identity = &call.identity;
+    call.store_request.arena = arena;
     response_start(response, &settings->names, operation_id);
     ok = handle(&call, &allow, &base_url, &err);
     if (ok && !is_whole(response))

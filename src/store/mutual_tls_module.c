@@ -2,7 +2,7 @@
 /* The statements of mutual TLS modules, and the operations on them. */
 #include "store/mutual_tls_module.h"
 
-#include "store/caller.h"
+#include "store/executor.h"
 
 /* clang-format off */
 
@@ -63,7 +63,7 @@ enum get_column { COLUMN_ENABLED = CALLER_N_COLUMNS, COLUMN_AUTHORITY_IDS, COLUM
 /* $1 digest, $2 operation_id, $3 edge_id, $4 If-Match, $5 If-None-Match. */
 static const struct pg_statement delete_statement = {
     .name = "mutual_tls_module_delete",
-    .types = CALLER_TYPES PG_TEXT PG_BOOL,
+    .types = CALLER_TYPES EXECUTOR_DELETE_TYPES,
     .writes = true,
     .sql =
         CALLER_CTE
@@ -85,24 +85,22 @@ static const struct pg_statement delete_statement = {
         " LEFT JOIN m ON true",
 };
 
-enum delete_column { COLUMN_DELETED_EDGE_ID = CALLER_N_COLUMNS, COLUMN_IS_THERE };
-
 /* clang-format on */
 
-bool store_mutual_tls_module_put(struct store *store, const struct caller *caller,
+bool store_mutual_tls_module_put(struct store *store, const struct store_request *request,
                                  struct text edge_id, struct mutual_tls_module *module,
-                                 struct arena *arena, struct error *err)
+                                 struct error *err)
 {
     struct pg_params params;
     struct pg_result *result;
     bool written;
 
-    caller_write_params(&params, caller);
+    executor_write_params(&params, request);
     pg_add_text(&params, edge_id);
     pg_add_bool(&params, module->enabled);
-    pg_add_texts(&params, module->certificate_authority_ids, arena);
-    caller_add_condition(&params, caller, arena);
-    if (!caller_run(store, &put_statement, caller, &params, &result, err))
+    pg_add_texts(&params, module->certificate_authority_ids, request->arena);
+    executor_add_condition(&params, request);
+    if (!executor_run(store, &put_statement, request, &params, &result, err))
         return false;
     written = !pg_is_null(result, 0, COLUMN_PUT_REVISION);
     module->revision = pg_int(result, 0, COLUMN_PUT_REVISION);
@@ -110,23 +108,24 @@ bool store_mutual_tls_module_put(struct store *store, const struct caller *calle
     return written || error_set(err, ERR_PRECONDITION_FAILED);
 }
 
-bool store_mutual_tls_module_get(struct store *store, const struct caller *caller,
-                                 struct text edge_id, struct arena *arena,
-                                 struct mutual_tls_module *module, struct error *err)
+bool store_mutual_tls_module_get(struct store *store, const struct store_request *request,
+                                 struct text edge_id, struct mutual_tls_module *module,
+                                 struct error *err)
 {
     struct pg_params params;
     struct pg_result *result;
     bool ok = false;
 
-    caller_params(&params, caller);
+    executor_params(&params, request);
     pg_add_text(&params, edge_id);
-    if (!caller_run(store, &get_statement, caller, &params, &result, err))
+    if (!executor_run(store, &get_statement, request, &params, &result, err))
         return false;
     module->enabled = pg_bool(result, 0, COLUMN_ENABLED);
     module->revision = pg_int(result, 0, COLUMN_REVISION);
     if (pg_is_null(result, 0, COLUMN_ENABLED))
         error_set(err, ERR_MUTUAL_TLS_NOT_FOUND);
-    else if (!pg_texts(result, 0, COLUMN_AUTHORITY_IDS, arena, &module->certificate_authority_ids))
+    else if (!pg_texts(result, 0, COLUMN_AUTHORITY_IDS, request->arena,
+                       &module->certificate_authority_ids))
         error_set(err, ERR_OUT_OF_MEMORY);
     else
         ok = true;
@@ -134,20 +133,13 @@ bool store_mutual_tls_module_get(struct store *store, const struct caller *calle
     return ok;
 }
 
-bool store_mutual_tls_module_delete(struct store *store, const struct caller *caller,
-                                    struct text edge_id, struct arena *arena, struct error *err)
+bool store_mutual_tls_module_delete(struct store *store, const struct store_request *request,
+                                    struct text edge_id, struct error *err)
 {
     struct pg_params params;
-    struct pg_result *result;
 
-    caller_write_params(&params, caller);
+    executor_write_params(&params, request);
     pg_add_text(&params, edge_id);
-    caller_add_condition(&params, caller, arena);
-    if (!caller_run(store, &delete_statement, caller, &params, &result, err))
-        return false;
-    err->code = ERR_NONE;
-    if (pg_is_null(result, 0, COLUMN_DELETED_EDGE_ID))
-        err->code = caller_missed(caller, pg_bool(result, 0, COLUMN_IS_THERE), ERR_NONE);
-    pg_result_free(result);
-    return err->code == ERR_NONE || error_set(err, err->code);
+    executor_add_condition(&params, request);
+    return executor_delete(store, &delete_statement, request, &params, ERR_NONE, err);
 }

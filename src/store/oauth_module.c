@@ -2,7 +2,7 @@
 /* The statements of OAuth modules, and the operations on them. */
 #include "store/oauth_module.h"
 
-#include "store/caller.h"
+#include "store/executor.h"
 #include "store/oauth_secret.h"
 
 /* clang-format off */
@@ -136,7 +136,7 @@ enum get_column {
 /* $1 digest, $2 operation_id, $3 edge_id, $4 route_id, $5 If-Match, $6 If-None-Match. */
 static const struct pg_statement delete_statement = {
     .name = "oauth_module_delete",
-    .types = CALLER_TYPES PG_TEXT PG_BOOL,
+    .types = CALLER_TYPES EXECUTOR_DELETE_TYPES,
     .writes = true,
     .sql =
         CALLER_CTE
@@ -160,11 +160,9 @@ static const struct pg_statement delete_statement = {
         " LEFT JOIN m ON true",
 };
 
-enum delete_column { COLUMN_DELETED_EDGE_ID = CALLER_N_COLUMNS, COLUMN_IS_THERE };
-
 /* clang-format on */
 
-/* A client secret under seal; all zero where there is none. */
+/* A sealed client secret; all zero if there is none. */
 struct sealed {
     struct text key_id;
     const unsigned char *bytes;
@@ -200,11 +198,11 @@ static void add_put_params(struct pg_params *params, const struct oauth_route *r
     pg_add_int(params, module->auth_check_interval);
 }
 
-/* Tries with the account given.  Sets *right to whether that was the right one; where it was not,
- * nothing is written. */
-static bool try_put(struct store *store, const struct caller *caller,
+/* Runs the statement with an account, which may be wrong.  Sets *right to whether it is the key's;
+ * if not, nothing is written. */
+static bool try_put(struct store *store, const struct store_request *request,
                     const struct oauth_route *route, struct oauth_module *module,
-                    struct text account_id, struct arena *arena, bool *right, struct error *err)
+                    struct text account_id, bool *right, struct error *err)
 {
     struct keyring_place place = oauth_secret_place(account_id, route, module->provider);
     struct sealed sealed = {.len = 0};
@@ -213,13 +211,13 @@ static bool try_put(struct store *store, const struct caller *caller,
     bool written;
 
     if (module->config.client_secret.s &&
-        !keyring_seal(store->keyring, &place, module->config.client_secret, arena, &sealed.key_id,
-                      &sealed.bytes, &sealed.len, err))
+        !keyring_seal(store->keyring, &place, module->config.client_secret, request->arena,
+                      &sealed.key_id, &sealed.bytes, &sealed.len, err))
         return false;
-    caller_write_params(&params, caller);
-    add_put_params(&params, route, module, account_id, &sealed, arena);
-    caller_add_condition(&params, caller, arena);
-    if (!caller_run(store, &put_statement, caller, &params, &result, err))
+    executor_write_params(&params, request);
+    add_put_params(&params, route, module, account_id, &sealed, request->arena);
+    executor_add_condition(&params, request);
+    if (!executor_run(store, &put_statement, request, &params, &result, err))
         return false;
     *right = pg_bool(result, 0, COLUMN_RIGHT_ACCOUNT);
     written = !pg_is_null(result, 0, COLUMN_PUT_REVISION);
@@ -228,9 +226,9 @@ static bool try_put(struct store *store, const struct caller *caller,
     return written || !*right || error_set(err, ERR_PRECONDITION_FAILED);
 }
 
-bool store_oauth_module_put(struct store *store, const struct caller *caller,
+bool store_oauth_module_put(struct store *store, const struct store_request *request,
                             const struct oauth_route *route, struct oauth_module *module,
-                            struct arena *arena, struct error *err)
+                            struct error *err)
 {
     bool has_secret = module->config.client_secret.s != NULL;
     bool right = false;
@@ -239,14 +237,14 @@ bool store_oauth_module_put(struct store *store, const struct caller *caller,
         struct text account_id = {0};
 
         if (has_secret) {
-            account_id = caller_account_hint(store, caller);
+            account_id = executor_account_hint(store, &request->caller);
             if (!account_id.s) {
-                if (!store_authenticate(store, caller, true, err))
+                if (!store_authenticate(store, request, true, err))
                     return false;
-                account_id = caller_account_hint(store, caller);
+                account_id = executor_account_hint(store, &request->caller);
             }
         }
-        if (!try_put(store, caller, route, module, account_id, arena, &right, err))
+        if (!try_put(store, request, route, module, account_id, &right, err))
             return false;
     }
     return right || error_cause(err, ERR_INTERNAL, "oauth module: the account was not found");
@@ -265,8 +263,8 @@ static struct text copy_text(const struct pg_result *result, int column, struct 
 }
 
 static bool open_secret(const struct store *store, const struct pg_result *result,
-                        const struct oauth_route *route, struct oauth_module *module,
-                        struct arena *arena, struct error *err)
+                        const struct oauth_route *route, struct arena *arena,
+                        struct oauth_module *module, struct error *err)
 {
     struct keyring_place place =
         oauth_secret_place(pg_text(result, 0, CALLER_ACCOUNT_ID), route, module->provider);
@@ -277,8 +275,8 @@ static bool open_secret(const struct store *store, const struct pg_result *resul
                                    sealed, len, arena, &module->config.client_secret, err);
 }
 
-static bool read_row(const struct pg_result *result, struct arena *arena,
-                     struct oauth_module *module)
+static bool read_module(const struct pg_result *result, struct arena *arena,
+                        struct oauth_module *module)
 {
     struct oauth_provider *config = &module->config;
     bool ok = true;
@@ -301,45 +299,37 @@ static bool read_row(const struct pg_result *result, struct arena *arena,
            pg_texts(result, 0, COLUMN_ORGANIZATIONS, arena, &config->organizations);
 }
 
-bool store_oauth_module_get(struct store *store, const struct caller *caller,
-                            const struct oauth_route *route, struct arena *arena,
-                            struct oauth_module *module, struct error *err)
+bool store_oauth_module_get(struct store *store, const struct store_request *request,
+                            const struct oauth_route *route, struct oauth_module *module,
+                            struct error *err)
 {
     struct pg_params params;
     struct pg_result *result;
     bool ok = false;
 
-    caller_params(&params, caller);
+    executor_params(&params, request);
     pg_add_text(&params, route->edge_id);
     pg_add_text(&params, route->route_id);
-    if (!caller_run(store, &get_statement, caller, &params, &result, err))
+    if (!executor_run(store, &get_statement, request, &params, &result, err))
         return false;
     if (pg_is_null(result, 0, COLUMN_ENABLED))
         error_set(err, ERR_OAUTH_NOT_FOUND);
-    else if (!read_row(result, arena, module))
+    else if (!read_module(result, request->arena, module))
         error_set(err, ERR_OUT_OF_MEMORY);
     else
-        ok = open_secret(store, result, route, module, arena, err);
+        ok = open_secret(store, result, route, request->arena, module, err);
     pg_result_free(result);
     return ok;
 }
 
-bool store_oauth_module_delete(struct store *store, const struct caller *caller,
-                               const struct oauth_route *route, struct arena *arena,
-                               struct error *err)
+bool store_oauth_module_delete(struct store *store, const struct store_request *request,
+                               const struct oauth_route *route, struct error *err)
 {
     struct pg_params params;
-    struct pg_result *result;
 
-    caller_write_params(&params, caller);
+    executor_write_params(&params, request);
     pg_add_text(&params, route->edge_id);
     pg_add_text(&params, route->route_id);
-    caller_add_condition(&params, caller, arena);
-    if (!caller_run(store, &delete_statement, caller, &params, &result, err))
-        return false;
-    err->code = ERR_NONE;
-    if (pg_is_null(result, 0, COLUMN_DELETED_EDGE_ID))
-        err->code = caller_missed(caller, pg_bool(result, 0, COLUMN_IS_THERE), ERR_NONE);
-    pg_result_free(result);
-    return err->code == ERR_NONE || error_set(err, err->code);
+    executor_add_condition(&params, request);
+    return executor_delete(store, &delete_statement, request, &params, ERR_NONE, err);
 }

@@ -116,7 +116,7 @@ struct found {
     size_t len;
 };
 
-static struct found read_row(const struct pg_result *result, int row)
+static struct found read_found(const struct pg_result *result, int row)
 {
     struct oauth_route route = {.edge_id = pg_text(result, row, COLUMN_EDGE_ID),
                                 .route_id = pg_text(result, row, COLUMN_ROUTE_ID)};
@@ -157,7 +157,7 @@ static bool write_sealed(const struct rekeying *rekeying, const struct found *fo
 static bool seal_row(const struct rekeying *rekeying, const struct pg_result *result, int row,
                      struct error *err)
 {
-    struct found found = read_row(result, row);
+    struct found found = read_found(result, row);
     struct text secret;
 
     if (keyring_open(rekeying->keyring, &found.place, found.key_id, found.sealed, found.len,

@@ -2,13 +2,13 @@
 /* The statements of SSH credentials, and the operations on them. */
 #include "store/ssh_credential.h"
 
-#include "store/caller.h"
+#include "store/executor.h"
 
-/* How often a request tries to create: others may claim its Idempotency-Key and give it up, and the
- * identifier's time may be wrong. */
+/* Tries to create: another request may claim the Idempotency-Key and roll back, and the time in the
+ * identifier may be wrong. */
 #define MAX_TRIES 4
 
-/* In the order of enum column, behind the caller's. */
+/* In the order of enum column, after the caller's. */
 #define COLUMNS                                                                                    \
     "c.id, c.created_at, c.description, c.metadata, c.public_key, c.acl, c.owner_id, c.revision"
 #define TYPES PG_TEXT PG_TIME PG_TEXT PG_TEXT PG_TEXT PG_TEXTS PG_TEXT PG_BIGINT
@@ -34,9 +34,8 @@ enum create_column {
     COLUMN_BASE_URL
 };
 enum change_column { COLUMN_IS_THERE = N_COLUMNS };
-enum delete_column { COLUMN_DELETED_ID = CALLER_N_COLUMNS, COLUMN_LEFT_THERE };
 
-/* A place in the order of identifiers behind all of them: 0x7F follows '~'. */
+/* Sorts after every identifier: 0x7F follows '~'. */
 #define AFTER_ALL "\x7F"
 
 /* clang-format off */
@@ -208,7 +207,7 @@ static const struct pg_statement update_statement = {
 /* $1 digest, $2 operation_id, $3 id, $4 If-Match, $5 If-None-Match. */
 static const struct pg_statement delete_statement = {
     .name = "ssh_credential_delete",
-    .types = CALLER_TYPES PG_TEXT PG_BOOL,
+    .types = CALLER_TYPES EXECUTOR_DELETE_TYPES,
     .writes = true,
     .sql =
         CALLER_CTE
@@ -255,8 +254,8 @@ void ssh_credential_list_free(struct ssh_credential_list *list)
     *list = (struct ssh_credential_list){0};
 }
 
-static bool read_row(const struct pg_result *result, int row, struct arena *arena,
-                     struct ssh_credential *credential)
+static bool read_credential(const struct pg_result *result, int row, struct arena *arena,
+                            struct ssh_credential *credential)
 {
     *credential = (struct ssh_credential){
         .id = pg_text(result, row, COLUMN_ID),
@@ -280,22 +279,22 @@ static size_t text_bytes(const struct ssh_credential *credential)
     return sum;
 }
 
-/* Reads at most limit rows into the list, and none behind those that take most_bytes.  The list
- * takes the result over, also where it fails. */
-static bool read_rows(struct pg_result *result, int limit, size_t most_bytes, struct arena *arena,
-                      struct ssh_credential_list *list, struct error *err)
+/* Reads at most page->limit rows into the list, and stops after page->most_bytes of text.  The list
+ * takes over the result, also on failure. */
+static bool read_page(struct pg_result *result, const struct ssh_credential_page *page,
+                      struct arena *arena, struct ssh_credential_list *list, struct error *err)
 {
     size_t bytes = 0;
     int n = pg_is_null(result, 0, COLUMN_ID) ? 0 : pg_rows(result);
 
-    *list = (struct ssh_credential_list){.result = result, .more = n > limit};
-    if (n > limit)
-        n = limit;
+    *list = (struct ssh_credential_list){.result = result, .more = n > page->limit};
+    if (list->more)
+        n = page->limit;
     list->items = arena_array(arena, (size_t)n, sizeof *list->items);
     if (!list->items)
         return error_set(err, ERR_OUT_OF_MEMORY);
-    for (; list->n < (size_t)n && bytes < most_bytes; list->n++) {
-        if (!read_row(result, (int)list->n, arena, &list->items[list->n]))
+    for (; list->n < (size_t)n && bytes < page->most_bytes; list->n++) {
+        if (!read_credential(result, (int)list->n, arena, &list->items[list->n]))
             return error_set(err, ERR_OUT_OF_MEMORY);
         bytes += text_bytes(&list->items[list->n]);
     }
@@ -306,11 +305,13 @@ static bool read_rows(struct pg_result *result, int limit, size_t most_bytes, st
 static bool read_one(struct pg_result *result, struct arena *arena,
                      struct ssh_credential_list *list, struct error *err)
 {
-    return read_rows(result, 1, SIZE_MAX, arena, list, err) &&
+    static const struct ssh_credential_page one = {.limit = 1, .most_bytes = SIZE_MAX};
+
+    return read_page(result, &one, arena, list, err) &&
            (list->n == 1 || error_set(err, ERR_CREDENTIAL_NOT_FOUND));
 }
 
-/* The same for what was written just now: where there is no memory to show it, it is there. */
+/* The same for a row that was just written: if there is no memory to show it, it is still there. */
 static bool read_written(struct pg_result *result, struct arena *arena,
                          struct ssh_credential_list *list, struct error *err)
 {
@@ -321,8 +322,8 @@ static bool read_written(struct pg_result *result, struct arena *arena,
     return false;
 }
 
-/* Says why a creation made nothing. */
-static bool owner_refused(bool may_own, struct error *err)
+/* Says why a creation created nothing. */
+static bool refuse_owner(bool may_own, struct error *err)
 {
     enum error_code code = may_own ? ERR_OWNER_UNKNOWN : ERR_NOT_ADMIN;
 
@@ -331,16 +332,15 @@ static bool owner_refused(bool may_own, struct error *err)
 
 struct new_id {
     char id[IDENT_SIZE];
-    int64_t ms; /* the time in it */
+    int64_t ms; /* the time in it, in milliseconds since 1970 */
 };
 
-static void add_create_params(struct pg_params *params, const struct caller *caller,
-                              const struct new_id *id, const struct ssh_credential_input *input,
-                              struct arena *arena)
+static void add_create_params(struct pg_params *params, const struct store_request *request,
+                              const struct new_id *id, const struct ssh_credential_input *input)
 {
-    const struct once *once = &caller->once;
+    const struct once *once = &request->once;
 
-    caller_write_params(params, caller);
+    executor_write_params(params, request);
     pg_add_text(params, text_of(id->id));
     pg_add_text(params, input->owner_id);
     pg_add_text(params, input->public_key);
@@ -348,7 +348,7 @@ static void add_create_params(struct pg_params *params, const struct caller *cal
     pg_add_text(params, text_of(input->parsed_key.fingerprint));
     pg_add_text(params, input->description);
     pg_add_text(params, input->metadata);
-    pg_add_texts(params, input->acl, arena);
+    pg_add_texts(params, input->acl, request->arena);
     pg_add_int(params, id->ms);
     if (!once->key.s)
         return;
@@ -357,33 +357,34 @@ static void add_create_params(struct pg_params *params, const struct caller *cal
     pg_add_text(params, once->base_url);
 }
 
-/* What came of one run of a creation. */
-static bool read_created(struct pg_result *result, const struct once *once, struct arena *arena,
+/* Reads the answer to a creation.  Takes over the result. */
+static bool read_created(struct pg_result *result, const struct store_request *request,
                          struct ssh_credential_list *list, struct error *err)
 {
     if (pg_is_null(result, 0, COLUMN_ID))
-        owner_refused(pg_bool(result, 0, COLUMN_MAY_OWN), err);
-    else if (once->key.s && !pg_bool(result, 0, COLUMN_SAME_REQUEST))
+        refuse_owner(pg_bool(result, 0, COLUMN_MAY_OWN), err);
+    else if (request->once.key.s && !pg_bool(result, 0, COLUMN_SAME_REQUEST))
         error_set(err, ERR_IDEMPOTENCY_KEY_REUSED);
     else
-        return read_written(result, arena, list, err);
+        return read_written(result, request->arena, list, err);
     pg_result_free(result);
     return false;
 }
 
-/* Whether nothing was created and another try may do it: another request with the same
- * Idempotency-Key was faster, which may come to nothing, or the identifier's time was wrong. */
+/* Whether nothing was created and another try may succeed: another request claimed the same
+ * Idempotency-Key first and may roll back, or the time in the identifier was wrong. */
 static bool may_try_again(const struct pg_result *result)
 {
     return pg_is_null(result, 0, COLUMN_ID) && pg_bool(result, 0, COLUMN_MAY_OWN) &&
            pg_bool(result, 0, COLUMN_OWNER_IS_THERE);
 }
 
-bool store_ssh_credential_create(struct store *store, const struct caller *caller,
-                                 const struct ssh_credential_input *input, struct arena *arena,
+bool store_ssh_credential_create(struct store *store, const struct store_request *request,
+                                 const struct ssh_credential_input *input,
                                  struct ssh_credential_list *list, struct error *err)
 {
-    const struct once *once = &caller->once;
+    bool is_once = request->once.key.s != NULL;
+    const struct pg_statement *statement = is_once ? &create_once_statement : &create_statement;
 
     for (int n_tries = 0; n_tries < MAX_TRIES; n_tries++) {
         struct pg_params params;
@@ -392,15 +393,14 @@ bool store_ssh_credential_create(struct store *store, const struct caller *calle
 
         if (!store_make_ident(store->pg, IDENT_CREDENTIAL, id.id, &id.ms, err))
             return false;
-        add_create_params(&params, caller, &id, input, arena);
-        if (!caller_run(store, once->key.s ? &create_once_statement : &create_statement, caller,
-                        &params, &result, err))
+        add_create_params(&params, request, &id, input);
+        if (!executor_run(store, statement, request, &params, &result, err))
             return false;
         pg_note_time(store->pg, pg_time_us(result, 0, COLUMN_NOW));
         if (!may_try_again(result)) {
-            bool ok = read_created(result, once, arena, list, err);
+            bool ok = read_created(result, request, list, err);
 
-            if (ok && once->key.s) {
+            if (ok && is_once) {
                 list->base_url = pg_text(list->result, 0, COLUMN_BASE_URL);
                 list->is_replay = !text_eq(list->items[0].id, text_of(id.id));
             }
@@ -412,73 +412,63 @@ bool store_ssh_credential_create(struct store *store, const struct caller *calle
                        MAX_TRIES);
 }
 
-bool store_ssh_credential_get(struct store *store, const struct caller *caller, struct text id,
-                              struct arena *arena, struct ssh_credential_list *list,
-                              struct error *err)
+bool store_ssh_credential_get(struct store *store, const struct store_request *request,
+                              struct text id, struct ssh_credential_list *list, struct error *err)
 {
     struct pg_params params;
     struct pg_result *result;
 
-    caller_params(&params, caller);
+    executor_params(&params, request);
     pg_add_text(&params, id);
-    return caller_run(store, &get_statement, caller, &params, &result, err) &&
-           read_one(result, arena, list, err);
+    return executor_run(store, &get_statement, request, &params, &result, err) &&
+           read_one(result, request->arena, list, err);
 }
 
-bool store_ssh_credential_update(struct store *store, const struct caller *caller, struct text id,
-                                 const struct ssh_credential_input *input, struct arena *arena,
+bool store_ssh_credential_update(struct store *store, const struct store_request *request,
+                                 struct text id, const struct ssh_credential_input *input,
                                  struct ssh_credential_list *list, struct error *err)
 {
     struct pg_params params;
     struct pg_result *result;
+    bool is_there;
 
-    caller_write_params(&params, caller);
+    executor_write_params(&params, request);
     pg_add_text(&params, id);
     pg_add_text(&params, input->description);
     pg_add_text(&params, input->metadata);
-    pg_add_texts(&params, input->acl, arena);
-    caller_add_condition(&params, caller, arena);
-    if (!caller_run(store, &update_statement, caller, &params, &result, err))
+    pg_add_texts(&params, input->acl, request->arena);
+    executor_add_condition(&params, request);
+    if (!executor_run(store, &update_statement, request, &params, &result, err))
         return false;
     if (!pg_is_null(result, 0, COLUMN_ID))
-        return read_written(result, arena, list, err);
-    error_set(err,
-              caller_missed(caller, pg_bool(result, 0, COLUMN_IS_THERE), ERR_CREDENTIAL_NOT_FOUND));
+        return read_written(result, request->arena, list, err);
+    is_there = pg_bool(result, 0, COLUMN_IS_THERE);
     pg_result_free(result);
-    return false;
+    return error_set(err, executor_missed(request, is_there, ERR_CREDENTIAL_NOT_FOUND));
 }
 
-bool store_ssh_credential_delete(struct store *store, const struct caller *caller, struct text id,
-                                 struct arena *arena, struct error *err)
+bool store_ssh_credential_delete(struct store *store, const struct store_request *request,
+                                 struct text id, struct error *err)
 {
     struct pg_params params;
-    struct pg_result *result;
-    bool gone;
 
-    caller_write_params(&params, caller);
+    executor_write_params(&params, request);
     pg_add_text(&params, id);
-    caller_add_condition(&params, caller, arena);
-    if (!caller_run(store, &delete_statement, caller, &params, &result, err))
-        return false;
-    gone = !pg_is_null(result, 0, COLUMN_DELETED_ID);
-    if (!gone)
-        error_set(err, caller_missed(caller, pg_bool(result, 0, COLUMN_LEFT_THERE),
-                                     ERR_CREDENTIAL_NOT_FOUND));
-    pg_result_free(result);
-    return gone;
+    executor_add_condition(&params, request);
+    return executor_delete(store, &delete_statement, request, &params, ERR_CREDENTIAL_NOT_FOUND,
+                           err);
 }
 
-bool store_ssh_credential_list(struct store *store, const struct caller *caller,
-                               struct text before_id, int limit, size_t most_bytes,
-                               struct arena *arena, struct ssh_credential_list *list,
-                               struct error *err)
+bool store_ssh_credential_list(struct store *store, const struct store_request *request,
+                               const struct ssh_credential_page *page,
+                               struct ssh_credential_list *list, struct error *err)
 {
     struct pg_params params;
     struct pg_result *result;
 
-    caller_params(&params, caller);
-    pg_add_text(&params, before_id.s ? before_id : text_of(AFTER_ALL));
-    pg_add_int(&params, limit + 1);
-    return caller_run(store, &list_statement, caller, &params, &result, err) &&
-           read_rows(result, limit, most_bytes, arena, list, err);
+    executor_params(&params, request);
+    pg_add_text(&params, page->before_id.s ? page->before_id : text_of(AFTER_ALL));
+    pg_add_int(&params, page->limit + 1);
+    return executor_run(store, &list_statement, request, &params, &result, err) &&
+           read_page(result, page, request->arena, list, err);
 }
