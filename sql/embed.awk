@@ -1,6 +1,6 @@
 # Turns SQL files into the C table of migrations (src/store/migrations.h).
 # Files named NNN_*.sql are migrations, in the order of the command line; the two others have names of
-# their own.
+# their own.  The table of rights in grants.sql becomes a string of its own, too.
 function name_of(path) { sub(/.*\//, "", path); return path }
 function finish() { if (open) print "        \"\""; open = 0 }
 BEGIN {
@@ -29,6 +29,18 @@ FNR == 1 {
 }
 {
     line = $0
+    sub(/^ +/, "", line)
+    if (in_rights)
+        rights = rights (line ~ /^\]/ ? "]" : line)
+    if (in_rights && line ~ /^\]/)
+        in_rights = 0
+    if (line == "rights CONSTANT jsonb := '[") {
+        in_rights = 1
+        rights = "["
+    }
+}
+{
+    line = $0
     gsub(/\\/, "\\\\", line)
     gsub(/"/, "\\\"", line)
     print "        \"" line "\\n\""
@@ -42,4 +54,6 @@ END {
     print "};"
     print "const int migrations_n = " n ";"
     print "const int migrations_latest = " versions[n] ";"
+    gsub(/"/, "\\\"", rights)
+    print "const char migrations_rights[] = \"" rights "\";"
 }

@@ -33,48 +33,57 @@ static const struct pg_statement version_statement = {
     .sql = "SELECT max(m.version) FROM adit.migration AS m",
 };
 
-/* What grants.sql gives, a row a right, and what a responder's role should not have.  Tables go by
- * their oids: to name one takes a right on the schema, which may be what is missing. */
+/* $1 migrations_rights.
+ * Rights that the connection's role lacks (true), and rights that it should not have (false).
+ * Tables go by their oids: naming one takes USAGE on the schema, which the role may lack. */
 static const struct pg_statement grants_statement = {
     .name = "schema_grants",
     .types = PG_TEXT PG_BOOL,
     .sql =
-        "WITH t AS (SELECT c.oid, 'adit.' || c.relname AS name FROM pg_class AS c"
-        " JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = 'adit'),"
-        " u AS (SELECT g.name, string_agg(c.name, ', ') AS columns, g.is_missing FROM (VALUES"
-        " ('adit.ssh_credential', '{description,metadata,acl}'::text[], true),"
-        " ('adit.ssh_credential', '{account_id,id,owner_id,public_key}', false),"
-        " ('adit.oauth_module', '{enabled,provider,client_id,client_secret_key_id,"
-        "client_secret_sealed,scopes,email_addresses,email_domains,teams,organizations,"
-        "options_passthrough,cookie_prefix,inactivity_timeout,maximum_duration,"
-        "auth_check_interval}', true),"
-        " ('adit.oauth_module', '{account_id,edge_id,route_id}', false),"
-        " ('adit.mutual_tls_module', '{enabled,certificate_authority_ids}', true),"
-        " ('adit.mutual_tls_module', '{account_id,edge_id}', false)) AS g (name, columns,"
-        " is_missing) JOIN t USING (name), unnest(g.columns) AS c (name)"
-        " WHERE has_column_privilege(t.oid, c.name, 'UPDATE') <> g.is_missing"
-        " GROUP BY g.name, g.is_missing)"
-        " SELECT g.name || ': ' || g.privilege, true FROM (VALUES"
-        " ('adit.migration', 'SELECT'), ('adit.principal', 'SELECT'), ('adit.api_key', 'SELECT'),"
-        " ('adit.ssh_credential', 'SELECT'), ('adit.ssh_credential', 'INSERT'),"
-        " ('adit.ssh_credential', 'DELETE'), ('adit.oauth_module', 'SELECT'),"
-        " ('adit.oauth_module', 'INSERT'), ('adit.oauth_module', 'DELETE'),"
-        " ('adit.mutual_tls_module', 'SELECT'), ('adit.mutual_tls_module', 'INSERT'),"
-        " ('adit.mutual_tls_module', 'DELETE'), ('adit.idempotency_key', 'SELECT'),"
-        " ('adit.idempotency_key', 'INSERT'), ('adit.idempotency_key', 'DELETE')) AS g (name, "
-        "privilege) JOIN t USING (name)"
-        " WHERE NOT has_table_privilege(t.oid, g.privilege)"
-        " UNION ALL SELECT u.name || ': UPDATE of ' || u.columns, u.is_missing FROM u"
-        " UNION ALL SELECT 'adit.' || p.proname || '(): EXECUTE', true FROM pg_proc AS p"
-        " WHERE p.pronamespace = (SELECT n.oid FROM pg_namespace AS n WHERE n.nspname = 'adit')"
-        " AND p.proname IN ('new_revision', 'is_rekeying') AND NOT has_function_privilege(p.oid, "
-        "'EXECUTE')"
-        " UNION ALL SELECT 'schema adit: USAGE', true"
+        "WITH r AS ("
+            "SELECT r.*"
+            " FROM jsonb_to_recordset($1::text::jsonb)"
+              " AS r (\"table\" text, \"function\" text, may text[], fixed text[])"
+        "), t AS ("
+            "SELECT c.oid, 'adit.' || c.relname AS name, r.may, r.fixed"
+            " FROM r"
+            " JOIN pg_class AS c ON c.relname = r.\"table\""
+            " JOIN pg_namespace AS n ON n.oid = c.relnamespace"
+            " WHERE n.nspname = 'adit'"
+        "), u AS ("
+            "SELECT t.name, a.attname = ANY (t.fixed) AS is_fixed,"
+              " string_agg(a.attname, ', ' ORDER BY a.attnum) AS columns"
+            " FROM t"
+            " JOIN pg_attribute AS a ON a.attrelid = t.oid"
+            " WHERE a.attnum > 0"
+              " AND NOT a.attisdropped"
+              " AND has_column_privilege(t.oid, a.attnum, 'UPDATE') = (a.attname = ANY (t.fixed))"
+            " GROUP BY 1, 2"
+        ")"
+        " SELECT t.name || ': ' || p.privilege, true"
+        " FROM t, unnest(t.may) AS p (privilege)"
+        " WHERE NOT has_table_privilege(t.oid, p.privilege)"
+        " UNION ALL"
+        " SELECT u.name || ': UPDATE of ' || u.columns, NOT u.is_fixed"
+        " FROM u"
+        " UNION ALL"
+        " SELECT 'adit.' || p.proname || '(): EXECUTE', true"
+        " FROM r"
+        " JOIN pg_proc AS p ON p.proname = r.\"function\""
+        " JOIN pg_namespace AS n ON n.oid = p.pronamespace"
+        " WHERE n.nspname = 'adit'"
+          " AND NOT has_function_privilege(p.oid, 'EXECUTE')"
+        " UNION ALL"
+        " SELECT 'schema adit: USAGE', true"
         " WHERE NOT has_schema_privilege('adit', 'USAGE')"
-        " UNION ALL SELECT 'schema adit: CREATE', false"
+        " UNION ALL"
+        " SELECT 'schema adit: CREATE', false"
         " WHERE has_schema_privilege('adit', 'CREATE')"
-        " UNION ALL SELECT 'adit.api_key: INSERT', false FROM t"
-        " WHERE t.name = 'adit.api_key' AND has_table_privilege(t.oid, 'INSERT')",
+        " UNION ALL"
+        " SELECT t.name || ': INSERT', false"
+        " FROM t"
+        " WHERE t.name = 'adit.api_key'"
+          " AND has_table_privilege(t.oid, 'INSERT')",
 };
 
 static const struct pg_statement responder_statement = {
@@ -288,6 +297,7 @@ bool schema_check_grants(struct pg *pg,
     struct pg_params params = {.n = 0};
     struct pg_result *result;
 
+    pg_add_text(&params, text_of(migrations_rights));
     if (!pg_run(pg, &grants_statement, &params, &result, err))
         return false;
     for (int row = 0; row < pg_rows(result); row++)
