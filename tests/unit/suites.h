@@ -65,4 +65,7 @@ Suite *answers_suite(void);
 Suite *dispatch_suite(void);
 Suite *routes_suite(void);
 
+/* whole */
+Suite *idempotency_suite(void);
+
 #endif
