@@ -4,6 +4,7 @@
 #define ADIT_API_CALL_H
 
 #include "api/api.h"
+#include "base/must_check.h"
 #include "http/response.h"
 #include "json/tree.h"
 
@@ -26,7 +27,7 @@ struct call {
 
 /* Sets call->input to size bytes, all zero, that belong to the arena.  Returns them, or NULL with
  * ERR_OUT_OF_MEMORY. */
-void *call_input(struct call *call, size_t size, struct error *err);
+MUST_CHECK void *call_input(struct call *call, size_t size, struct error *err);
 
 /* Completes the answer, whose body has been written.  Returns true. */
 bool call_answer(struct call *call, int status);
@@ -36,7 +37,7 @@ typedef void call_write(struct call *call, const void *resource);
 
 /* Answers with one resource at a revision: its ETag and its body, or 304 without a body if the
  * request's condition says so.  Returns false with ERR_PRECONDITION_FAILED. */
-bool call_answer_resource(struct call *call, int status, int64_t revision, call_write *write,
-                          const void *resource, struct error *err);
+MUST_CHECK bool call_answer_resource(struct call *call, int status, int64_t revision,
+                                     call_write *write, const void *resource, struct error *err);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/ident.h"
+#include "base/must_check.h"
 #include "pg/pg.h"
 
 struct api_key_order {
@@ -16,11 +17,11 @@ struct api_key_order {
 
 /* Issues a key.  Returns true with its identifier, which is "" where there is no such User or Bot,
  * and the key itself, which exists nowhere else. */
-bool api_key_issue(struct pg *pg, const struct api_key_order *order, char id[IDENT_SIZE],
-                   char key[API_KEY_SIZE], struct error *err);
+MUST_CHECK bool api_key_issue(struct pg *pg, const struct api_key_order *order, char id[IDENT_SIZE],
+                              char key[API_KEY_SIZE], struct error *err);
 
 /* Revokes a key, if it is not revoked yet.  Returns true with whether there is such a key. */
-bool api_key_revoke(struct pg *pg, struct text id, bool *found, struct error *err);
+MUST_CHECK bool api_key_revoke(struct pg *pg, struct text id, bool *found, struct error *err);
 
 /* The columns of api_key_list(); times are RFC 3339 or not given. */
 enum api_key_column {
@@ -36,6 +37,6 @@ enum api_key_column {
 };
 
 /* Reads all keys, oldest first; every column is text.  The caller frees the result. */
-bool api_key_list(struct pg *pg, struct pg_result **result, struct error *err);
+MUST_CHECK bool api_key_list(struct pg *pg, struct pg_result **result, struct error *err);
 
 #endif

@@ -4,6 +4,7 @@
 #ifndef ADIT_STORE_EXECUTOR_H
 #define ADIT_STORE_EXECUTOR_H
 
+#include "base/must_check.h"
 #include "store/store.h"
 
 /* A caller's statement takes the digest as $1 and begins its rows with these columns.
@@ -80,9 +81,9 @@ enum error_code executor_missed(const struct store_request *request, bool is_the
 /* Runs a caller's statement.  Returns true with *result, of at least one row, which the caller
  * frees.  Returns false with *err as pg_run(), or with ERR_KEY_UNKNOWN or ERR_KEY_READ_ONLY: the
  * statement has changed nothing. */
-bool executor_run(struct store *store, const struct pg_statement *statement,
-                  const struct store_request *request, const struct pg_params *params,
-                  struct pg_result **result, struct error *err);
+MUST_CHECK bool executor_run(struct store *store, const struct pg_statement *statement,
+                             const struct store_request *request, const struct pg_params *params,
+                             struct pg_result **result, struct error *err);
 
 /* A statement that deletes a row returns, after the caller's columns, the key of the row, NULL if
  * it deleted none, and whether it left the row there because the condition did not hold. */
@@ -91,9 +92,9 @@ bool executor_run(struct store *store, const struct pg_statement *statement,
 /* Runs a statement that deletes a row.  Returns true if the row is gone, or false with *err: as
  * executor_run(), ERR_PRECONDITION_FAILED, or missing if there was no such row.  missing ERR_NONE:
  * no such row is no error. */
-bool executor_delete(struct store *store, const struct pg_statement *statement,
-                     const struct store_request *request, const struct pg_params *params,
-                     enum error_code missing, struct error *err);
+MUST_CHECK bool executor_delete(struct store *store, const struct pg_statement *statement,
+                                const struct store_request *request, const struct pg_params *params,
+                                enum error_code missing, struct error *err);
 
 /* Returns the account that the key last belonged to, owned by the store until the next statement
  * runs, or an absent value.  It grants no access: a statement that uses it compares it again. */

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/must_check.h"
 #include "base/text.h"
 
 #define KEYRING_ID_MAX 64
@@ -19,7 +20,7 @@ struct keyring;
  * skipped. A key id is 1 to 64 letters, digits, '.', '_' and '-'.  A file that others than its
  * owner and group may read is refused.  Returns the keyring, or NULL with the reason, which names
  * the file and line and quotes nothing of it. */
-struct keyring *keyring_load(const char *path, char *reason, size_t size);
+MUST_CHECK struct keyring *keyring_load(const char *path, char *reason, size_t size);
 
 /* Returns whether there is no file at the path, so that keyring_load() cannot read it. */
 bool keyring_is_missing(const char *path);
@@ -29,11 +30,11 @@ void keyring_free(struct keyring *keyring);
 
 /* Makes a key file with one new key, mode 0600; a file that exists is left alone.  Returns false
  * with the reason. */
-bool keyring_create(const char *path, char *reason, size_t size);
+MUST_CHECK bool keyring_create(const char *path, char *reason, size_t size);
 
 /* Puts a new key in front of those of a key file, whose owner, group and mode stay: it is the one
  * that seals from then on.  The file is whole at any moment.  Returns false with the reason. */
-bool keyring_add(const char *path, char *reason, size_t size);
+MUST_CHECK bool keyring_add(const char *path, char *reason, size_t size);
 
 /* Returns the id of the key that seals, which belongs to the keyring. */
 const char *keyring_first(const struct keyring *keyring);
@@ -53,15 +54,15 @@ struct keyring_place {
  * the arena.  The keyring reads its file first where that was replaced; where it cannot, nobody
  * knows which key is still kept.  Returns false with ERR_SECRET_NOT_SEALED and a cause for the log,
  * or ERR_OUT_OF_MEMORY. */
-bool keyring_seal(struct keyring *keyring, const struct keyring_place *place, struct text secret,
-                  struct arena *arena, struct text *key_id, const unsigned char **sealed,
-                  size_t *len, struct error *err);
+MUST_CHECK bool keyring_seal(struct keyring *keyring, const struct keyring_place *place,
+                             struct text secret, struct arena *arena, struct text *key_id,
+                             const unsigned char **sealed, size_t *len, struct error *err);
 
 /* Opens what keyring_seal() made for the same place into *secret, which belongs to the arena.  For
  * a key that it has not, the keyring reads its file again where that was replaced.
  * Returns false with ERR_SECRET_UNREADABLE and a cause for the log, or ERR_OUT_OF_MEMORY. */
-bool keyring_open(struct keyring *keyring, const struct keyring_place *place, struct text key_id,
-                  const unsigned char *sealed, size_t len, struct arena *arena, struct text *secret,
-                  struct error *err);
+MUST_CHECK bool keyring_open(struct keyring *keyring, const struct keyring_place *place,
+                             struct text key_id, const unsigned char *sealed, size_t len,
+                             struct arena *arena, struct text *secret, struct error *err);
 
 #endif

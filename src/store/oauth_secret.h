@@ -3,6 +3,7 @@
 #ifndef ADIT_STORE_OAUTH_SECRET_H
 #define ADIT_STORE_OAUTH_SECRET_H
 
+#include "base/must_check.h"
 #include "store/keyring.h"
 #include "store/oauth_module.h"
 
@@ -24,8 +25,8 @@ struct oauth_secret_counts {
 
 /* Counts the client secrets that are not under the keyring's first key; NULL: all of them.  Returns
  * false with *err. */
-bool oauth_secret_count(struct pg *pg, const struct keyring *keyring,
-                        struct oauth_secret_counts *counts, struct error *err);
+MUST_CHECK bool oauth_secret_count(struct pg *pg, const struct keyring *keyring,
+                                   struct oauth_secret_counts *counts, struct error *err);
 
 /* What came of sealing anew. */
 struct oauth_secret_rekeying {
@@ -36,9 +37,9 @@ struct oauth_secret_rekeying {
 /* Seals every client secret that is not under the keyring's first key anew under it, while requests
  * go on: what somebody else writes meanwhile stays.  Calls unreadable for each that cannot be
  * opened, with its route and the cause, and leaves it.  Returns false with *err. */
-bool oauth_secret_rekey(struct pg *pg, struct keyring *keyring,
-                        void (*unreadable)(struct text edge_id, struct text route_id,
-                                           const char *cause),
-                        struct oauth_secret_rekeying *done, struct error *err);
+MUST_CHECK bool oauth_secret_rekey(struct pg *pg, struct keyring *keyring,
+                                   void (*unreadable)(struct text edge_id, struct text route_id,
+                                                      const char *cause),
+                                   struct oauth_secret_rekeying *done, struct error *err);
 
 #endif

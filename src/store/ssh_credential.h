@@ -5,6 +5,7 @@
 #ifndef ADIT_STORE_SSH_CREDENTIAL_H
 #define ADIT_STORE_SSH_CREDENTIAL_H
 
+#include "base/must_check.h"
 #include "model/ssh_credential.h"
 #include "store/store.h"
 
@@ -32,27 +33,31 @@ void ssh_credential_list_free(struct ssh_credential_list *list);
  * The list gets it, or the credential that the first request with the same Idempotency-Key created.
  * ERR_NOT_ADMIN, ERR_OWNER_UNKNOWN, ERR_PUBLIC_KEY_EXISTS, ERR_IDEMPOTENCY_KEY_REUSED;
  * ERR_OUTCOME_UNKNOWN if it was created and there is no memory to return it. */
-bool store_ssh_credential_create(struct store *store, const struct store_request *request,
-                                 const struct ssh_credential_input *input,
-                                 struct ssh_credential_list *list, struct error *err);
+MUST_CHECK bool store_ssh_credential_create(struct store *store,
+                                            const struct store_request *request,
+                                            const struct ssh_credential_input *input,
+                                            struct ssh_credential_list *list, struct error *err);
 
 /* Reads the credential with that identifier.  ERR_CREDENTIAL_NOT_FOUND. */
-bool store_ssh_credential_get(struct store *store, const struct store_request *request,
-                              struct text id, struct ssh_credential_list *list, struct error *err);
+MUST_CHECK bool store_ssh_credential_get(struct store *store, const struct store_request *request,
+                                         struct text id, struct ssh_credential_list *list,
+                                         struct error *err);
 
 /* Changes the members that the input gives.  The list gets the credential as changed.
  * ERR_CREDENTIAL_NOT_FOUND, ERR_PRECONDITION_FAILED, ERR_OUTCOME_UNKNOWN. */
-bool store_ssh_credential_update(struct store *store, const struct store_request *request,
-                                 struct text id, const struct ssh_credential_input *input,
-                                 struct ssh_credential_list *list, struct error *err);
+MUST_CHECK bool store_ssh_credential_update(struct store *store,
+                                            const struct store_request *request, struct text id,
+                                            const struct ssh_credential_input *input,
+                                            struct ssh_credential_list *list, struct error *err);
 
 /* Deletes the credential.  ERR_CREDENTIAL_NOT_FOUND, ERR_PRECONDITION_FAILED. */
-bool store_ssh_credential_delete(struct store *store, const struct store_request *request,
-                                 struct text id, struct error *err);
+MUST_CHECK bool store_ssh_credential_delete(struct store *store,
+                                            const struct store_request *request, struct text id,
+                                            struct error *err);
 
 /* Reads a page of the account's credentials, newest first. */
-bool store_ssh_credential_list(struct store *store, const struct store_request *request,
-                               const struct ssh_credential_page *page,
-                               struct ssh_credential_list *list, struct error *err);
+MUST_CHECK bool store_ssh_credential_list(struct store *store, const struct store_request *request,
+                                          const struct ssh_credential_page *page,
+                                          struct ssh_credential_list *list, struct error *err);
 
 #endif

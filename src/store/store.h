@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/ident.h"
+#include "base/must_check.h"
 #include "pg/pg.h"
 #include "store/keyring.h"
 #include "store/request.h"
@@ -16,7 +17,7 @@ struct store;
 
 /* Returns a store over a connection and a keyring, or NULL if there is no memory.  The caller frees
  * it with store_free() and keeps both alive until then. */
-struct store *store_new(struct pg *pg, struct keyring *keyring);
+MUST_CHECK struct store *store_new(struct pg *pg, struct keyring *keyring);
 
 /* Frees the store, not its connection or keyring.  NULL is fine. */
 void store_free(struct store *store);
@@ -24,21 +25,21 @@ void store_free(struct store *store);
 /* Makes an identifier from the database's time, which may differ from the host's.  Sets *ms to that
  * time, in milliseconds since 1970, unless ms is NULL.  Returns false with *err as pg_clock(), or
  * with ERR_INTERNAL if the system has no random numbers. */
-bool store_make_ident(struct pg *pg, const char *prefix, char id[IDENT_SIZE], int64_t *ms,
-                      struct error *err);
+MUST_CHECK bool store_make_ident(struct pg *pg, const char *prefix, char id[IDENT_SIZE],
+                                 int64_t *ms, struct error *err);
 
 /* Sets the digest of the caller to that of an API key, and nothing else.  Returns false with
  * ERR_OUT_OF_MEMORY. */
-bool store_caller(const struct store *store, struct text key, struct caller *caller,
-                  struct error *err);
+MUST_CHECK bool store_caller(const struct store *store, struct text key, struct caller *caller,
+                             struct error *err);
 
 /* Checks the API key alone, and that it may write if writes is true.  Returns false with
  * ERR_KEY_UNKNOWN, ERR_KEY_READ_ONLY or as pg_run(). */
-bool store_authenticate(struct store *store, const struct store_request *request, bool writes,
-                        struct error *err);
+MUST_CHECK bool store_authenticate(struct store *store, const struct store_request *request,
+                                   bool writes, struct error *err);
 
 /* Checks that the database answers, accepts writes and has the schema of this build.  Returns false
  * with the 503 condition otherwise. */
-bool store_ready(struct store *store, struct error *err);
+MUST_CHECK bool store_ready(struct store *store, struct error *err);
 
 #endif

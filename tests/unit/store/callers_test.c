@@ -411,8 +411,8 @@ START_TEST(statements_of_case_file)
               schema_clock(tried.owner, &ms, &tried.err));
     ck_assert(schema_check_grants(tried.owner, ignore_grant, NULL, &tried.err) &&
               schema_has_responder(tried.owner, &found, &tried.err));
-    account_find_only(tried.owner, id, &version, &tried.err);
-    principal_find_only(tried.owner, id, &version, &tried.err);
+    ck_assert(!account_find_only(tried.owner, id, &version, &tried.err));
+    ck_assert(!principal_find_only(tried.owner, id, &version, &tried.err));
     ck_assert(api_key_list(tried.owner, &result, &tried.err));
     pg_result_free(result);
     ck_assert(account_list(tried.owner, &result, &tried.err));
