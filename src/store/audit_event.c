@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Purging the record of changes. */
+/* Deleting old events. */
 #include "store/audit_event.h"
 
 /* clang-format off */

@@ -18,7 +18,7 @@ static bool copy_id(char out[IDENT_MAX + 1], struct text id)
     return true;
 }
 
-/* Keeps what a row says of the key that it was found for. */
+/* Remembers the key's account, and fills in the identity for the caller. */
 static void learn_identity(struct store *store, const struct caller *caller,
                            const struct pg_result *result)
 {

@@ -36,9 +36,9 @@ enum caller_column { CALLER_ACCOUNT_ID, CALLER_READ_ONLY, CALLER_KEY_ID, CALLER_
     ")"
 #define CALLER_MAY_WRITE "NOT caller.read_only"
 
-/* Whether a row meets If-Match and If-None-Match, the two parameters of executor_add_condition().  It
- * stands in the statement that changes the row: if another request changed the row first, the
- * server compares again. */
+/* Whether a row meets If-Match and If-None-Match, the two parameters of executor_add_condition().
+ * The statement that changes the row has it among its conditions: if another request changed the
+ * row first, the server compares again. */
 #define CALLER_CONDITION(row, match, none)                                                         \
     "(" match "::bigint[] IS NULL"                                                                 \
       " OR ARRAY[-1, " row ".revision] && " match "::bigint[])"                                    \

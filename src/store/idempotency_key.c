@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Purging what Idempotency-Keys were answered with. */
+/* Deleting old answers to Idempotency-Keys. */
 #include "store/idempotency_key.h"
 
 /* clang-format off */
 
 /* $1 first page, $2 page after the last.
- * A step scans a range of pages.  That visits each page once and needs no index, which every request
- * would pay for. */
+ * A step scans a range of pages.  That visits each page once and needs no index, for which every
+ * request would pay. */
 static const struct pg_statement purge_statement = {
     .name = "idempotency_key_purge",
     .types = PG_BIGINT PG_BIGINT,
@@ -25,7 +25,7 @@ static const struct pg_statement purge_statement = {
 
 /* clang-format on */
 
-/* Pages of the table that a step looks at. */
+/* Pages of the table per step. */
 #define STEP_PAGES 500
 
 bool idempotency_key_purge(struct pg *pg, int64_t *n, struct error *err)

@@ -28,7 +28,7 @@ struct keyring {
     struct sealing_key keys[MAX_KEYS];
     size_t n;
     char *path;
-    struct stat read_at; /* what the file was when it was read */
+    struct stat read_at; /* of the file that was read */
 };
 
 /* ---- the key file ---- */
@@ -61,7 +61,7 @@ static bool read_hex(struct sealing_key *key, const char *at)
 }
 
 /* Returns NULL, or what is wrong with the line. */
-static const char *read_line(struct keyring *keyring, char *line)
+static const char *read_key_line(struct keyring *keyring, char *line)
 {
     struct sealing_key *key = &keyring->keys[keyring->n];
     size_t id_len;
@@ -70,18 +70,17 @@ static const char *read_line(struct keyring *keyring, char *line)
     if (line[0] == '\0' || line[0] == '#')
         return NULL;
     if (keyring->n == MAX_KEYS)
-        return "there are more than 16 keys";
+        return "the file holds more than 16 keys; remove those that no longer seal a secret";
     id_len = strcspn(line, " \t");
     if (!read_id(key, line, id_len))
-        return "a line is '<key id> <64 hexadecimal digits>', with a key id of letters, digits, "
-               "'.', "
-               "'_' and '-'";
+        return "expected '<key id> <64 hexadecimal digits>', with a key id of 1 to 64 letters, "
+               "digits, '.', '_' and '-'";
     line += id_len;
     if (!read_hex(key, line + strspn(line, " \t")))
-        return "a key has 64 hexadecimal digits";
+        return "expected a key of 64 hexadecimal digits after the key id";
     for (size_t i = 0; i < keyring->n; i++) {
         if (strcmp(keyring->keys[i].id, key->id) == 0)
-            return "a key id stands there twice";
+            return "the key id is used twice";
     }
     keyring->n++;
     return NULL;
@@ -96,7 +95,7 @@ static bool read_lines(struct keyring *keyring, FILE *file, const char *path, ch
     int number;
 
     for (number = 1; !wrong && getline(&line, &line_size, file) >= 0; number++)
-        wrong = read_line(keyring, line);
+        wrong = read_key_line(keyring, line);
     if (line)
         explicit_bzero(line, line_size);
     free(line);
@@ -105,7 +104,7 @@ static bool read_lines(struct keyring *keyring, FILE *file, const char *path, ch
     else if (ferror(file))
         snprintf(reason, size, "%s: cannot be read: %s", path, strerror(errno));
     else if (keyring->n == 0)
-        snprintf(reason, size, "%s: there is no key in it", path);
+        snprintf(reason, size, "%s: the file holds no key", path);
     else
         return true;
     return false;
@@ -116,14 +115,13 @@ static void say_unopened(const char *path, int error, char *reason, size_t size)
     const struct passwd *user = error == EACCES ? getpwuid(geteuid()) : NULL;
 
     if (error == ENOENT)
-        snprintf(
-            reason, size,
-            "%s: there is no such file; restore it from your copy, or where no secret was ever "
-            "sealed, run: aditctl secrets init",
-            path);
+        snprintf(reason, size,
+                 "%s: there is no such file; restore it from your copy, or, if no secret was ever "
+                 "sealed, run: aditctl secrets init",
+                 path);
     else if (error == EACCES)
         snprintf(reason, size,
-                 "%s: may not be read by the user %s (uid %lu); give it to a group of that user "
+                 "%s: the user %s (uid %lu) may not read it; give it to a group of that user "
                  "with mode 640, and let the user search every folder above it",
                  path, user ? user->pw_name : "that runs this", (unsigned long)geteuid());
     else
@@ -141,7 +139,7 @@ struct keyring *keyring_load(const char *path, char *reason, size_t size)
         say_unopened(path, errno, reason, size);
         return NULL;
     }
-    setvbuf(file, NULL, _IONBF, 0); /* no copy of a key in a buffer that is not wiped */
+    setvbuf(file, NULL, _IONBF, 0); /* no unwiped copy of a key in a buffer */
     keyring = calloc(1, sizeof *keyring);
     if (keyring)
         keyring->path = strdup(path);
@@ -150,7 +148,7 @@ struct keyring *keyring_load(const char *path, char *reason, size_t size)
     else if (fstat(fileno(file), &status) != 0 || !S_ISREG(status.st_mode))
         snprintf(reason, size, "%s: is not a file", path);
     else if (status.st_mode & (S_IROTH | S_IWOTH))
-        snprintf(reason, size, "%s: others than its owner may read it; chmod o= it", path);
+        snprintf(reason, size, "%s: it is readable by others; run: chmod 640 %s", path, path);
     else
         ok = read_lines(keyring, file, path, reason, size);
     if (ok)
@@ -183,8 +181,8 @@ const char *keyring_first(const struct keyring *keyring)
 
 enum renewal { SAME_FILE, RENEWED, NOT_RENEWED };
 
-/* Reads the file again if it is another one than it was.  Where it cannot be read the keyring stays
- * as it was, and *reason is set. */
+/* Reads the file again if it was replaced or changed.  If that fails, the keyring stays as it was
+ * and reason says why. */
 static enum renewal read_again(struct keyring *keyring, char *reason, size_t size)
 {
     struct stat now;
@@ -210,7 +208,7 @@ static enum renewal read_again(struct keyring *keyring, char *reason, size_t siz
 
 #define LINE_SIZE (8 + 1 + 2 * CRYPT_KEY_LEN + 1)
 
-/* Makes the line of a new key: eight hexadecimal digits to know it by, and the key. */
+/* Makes the line of a new key: 8 hexadecimal digits as its id, and the key. */
 static bool make_line(char line[LINE_SIZE + 1], char *reason, size_t size)
 {
     unsigned char random[4 + CRYPT_KEY_LEN];
@@ -229,7 +227,7 @@ static bool make_line(char line[LINE_SIZE + 1], char *reason, size_t size)
     return true;
 }
 
-/* A key must not be lost, once something is sealed under it, by a crash of the machine. */
+/* A crash of the machine must not lose a key that has sealed something. */
 static bool sync_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -261,14 +259,14 @@ bool keyring_create(const char *path, char *reason, size_t size)
     fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     ok = fd >= 0 && write(fd, line, LINE_SIZE) == LINE_SIZE && fsync(fd) == 0 && sync_folder(path);
     if (!ok)
-        snprintf(reason, size, "%s: cannot be made: %s", path, strerror(errno));
+        snprintf(reason, size, "%s: cannot be created: %s", path, strerror(errno));
     if (fd >= 0)
         close(fd);
     explicit_bzero(line, sizeof line);
     return ok;
 }
 
-/* Copies what is left of a file, by way of memory that is wiped. */
+/* Copies the rest of a file through memory that is wiped. */
 static bool copy_rest(int from, int to)
 {
     char bytes[4096];
@@ -282,9 +280,9 @@ static bool copy_rest(int from, int to)
     return n == 0;
 }
 
-/* The new file is whole, and its owner's and group's as the old one was, before it takes its
- * place.  It is there before the old one is opened, for it keeps others from adding a key at the
- * same time, of whom one would lose its own. */
+/* Writes the new file completely, with the old one's owner, group and mode, then renames it.
+ * Creates it before opening the old one: O_EXCL makes it a lock against another program that adds a
+ * key. */
 static bool write_before(const char *path, const char *new_path, const char *line)
 {
     struct stat status;
@@ -315,7 +313,8 @@ bool keyring_add(const char *path, char *reason, size_t size)
     bool ok = keyring != NULL;
 
     if (ok && keyring->n == MAX_KEYS) {
-        snprintf(reason, size, "%s: there are %d keys in it; remove those that seal nothing", path,
+        snprintf(reason, size,
+                 "%s: it holds %d keys, the most; remove those that no longer seal a secret", path,
                  MAX_KEYS);
         ok = false;
     }
@@ -333,7 +332,7 @@ bool keyring_add(const char *path, char *reason, size_t size)
 
 /* ---- sealing ---- */
 
-/* What the secret is bound to, its parts apart by NUL, which is in none of them. */
+/* Writes the data that the secret is bound to.  NUL separates the parts and occurs in none. */
 static void write_place(struct buf *aad, const struct keyring_place *place, const char *key_id)
 {
     buf_printf(aad, "adit 1%c%s%c%s%c%d%c", 0, place->column, 0, key_id, 0, place->position, 0);
@@ -355,10 +354,10 @@ bool keyring_seal(struct keyring *keyring, const struct keyring_place *place, st
     char *id;
     bool ok;
 
-    /* A secret that went under an old key now would be lost with it. */
+    /* The old key may be gone from the file: a secret sealed under it would be lost. */
     if (read_again(keyring, reason, sizeof reason) == NOT_RENEWED)
         return error_cause(err, ERR_SECRET_NOT_SEALED, "secrets: %s", reason);
-    /* A copy, for another request may change the keyring before this one is sent. */
+    /* A copy: another request may change the keyring before this one's statement is sent. */
     id = arena_copy(arena, key->id, strlen(key->id));
     write_place(&aad, place, key->id);
     ok = out && id && !aad.failed &&
@@ -403,7 +402,8 @@ bool keyring_open(struct keyring *keyring, const struct keyring_place *place, st
                            "secrets: %s is sealed under key '%.64s': %s", place->column,
                            key_id.s ? key_id.s : "", reason);
     if (len < CRYPT_SEAL_OVERHEAD)
-        return error_cause(err, ERR_SECRET_UNREADABLE, "secrets: %s is cut", place->column);
+        return error_cause(err, ERR_SECRET_UNREADABLE, "secrets: %s is too short to be sealed",
+                           place->column);
     out = arena_alloc(arena, len - CRYPT_SEAL_OVERHEAD + 1);
     write_place(&aad, place, key->id);
     if (out && !aad.failed)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Client secrets under seal. */
+/* Sealed client secrets. */
 #include "store/oauth_secret.h"
 
 #include <string.h>
@@ -108,7 +108,7 @@ struct rekeying {
     struct oauth_secret_rekeying *done;
 };
 
-/* A secret under seal, as a row holds it. */
+/* A sealed secret as a row holds it. */
 struct found {
     struct keyring_place place;
     struct text key_id;
@@ -170,8 +170,8 @@ static bool seal_row(const struct rekeying *rekeying, const struct pg_result *re
     return true;
 }
 
-/* Runs the statement for the modules behind the last one in *batch, NULL at the beginning, and puts
- * its rows there in the place of those.  No key's id is empty. */
+/* Runs the statement for the modules after the last one in *batch (NULL: from the first on), and
+ * replaces *batch by its rows.  Without a keyring, the key's id is "", which no key has. */
 static bool next_batch(struct pg *pg, const struct pg_statement *statement,
                        const struct keyring *keyring, int64_t limit, struct pg_result **batch,
                        struct error *err)
@@ -203,7 +203,7 @@ static bool seal_batch(const struct rekeying *rekeying, const struct pg_result *
     return true;
 }
 
-/* The id as the database has it, where anybody may have written it. */
+/* Copies an id from the database, where anyone may have written it: it may hold any bytes. */
 static void read_key_id(char key_id[KEYRING_ID_MAX + 1], struct text id)
 {
     size_t len = id.len < KEYRING_ID_MAX ? id.len : KEYRING_ID_MAX;

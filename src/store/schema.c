@@ -14,13 +14,12 @@
 #define TRY_TIMEOUT_MS 4000
 #define MIGRATE_TIMEOUT_MS (10 * 60 * 1000)
 
-/* While a migration waits for a lock, requests wait behind it, and they give up after 2 seconds
- * (wrap/pg). */
+/* Requests wait behind a migration that waits for a lock, and give up after 2 s (src/pg). */
 #define LOCK_TIMEOUT_MS 1000
 #define FIRST_PAUSE_MS 1000
 #define LONGEST_PAUSE_MS 10000
 
-/* Bodies of functions in SQL ("RETURN ...") came with it. */
+/* PostgreSQL 14: the first with SQL functions of the form "RETURN ...". */
 #define OLDEST_SERVER 140000
 
 #define MIGRATION_LOCK "1633970548"
@@ -146,8 +145,8 @@ bool schema_version(struct pg *pg, int *version, struct error *err)
     return true;
 }
 
-/* One script is one session's: a connection that is lost in between cannot leave half of it behind.
- * The version is compared again under the lock. */
+/* One script, so that one session runs all of it: a lost connection leaves nothing behind. Compares
+ * the version again under the lock. */
 static void write_script(struct buf *script, int version)
 {
     buf_printf(script,
@@ -157,7 +156,7 @@ static void write_script(struct buf *script, int version)
     buf_puts(script, migrations_schema_sql);
     buf_printf(script,
                "DO $$ BEGIN IF (SELECT coalesce(max(version), 0) FROM adit.migration) <> %d THEN"
-               " RAISE 'the schema changed meanwhile' USING ERRCODE = '40001'; END IF; END $$;\n",
+               " RAISE 'the schema has changed' USING ERRCODE = '40001'; END IF; END $$;\n",
                version);
     for (int i = 0; i < migrations_n; i++) {
         if (migrations[i].version <= version)
@@ -198,13 +197,13 @@ bool schema_check_server(struct pg *pg, int *version, struct error *err)
                        *version % 10000, OLDEST_SERVER / 10000);
 }
 
-static void find_holder(struct pg *pg, char *holder, size_t size)
+static void find_lock_holder(struct pg *pg, char *holder, size_t size)
 {
     struct pg_params params = {.n = 0};
     struct pg_result *result;
     struct error ignored;
 
-    snprintf(holder, size, "a session that has ended meanwhile");
+    snprintf(holder, size, "a session that has since ended");
     if (!pg_run(pg, &holder_statement, &params, &result, &ignored))
         return;
     if (pg_rows(result) > 0)
@@ -219,21 +218,19 @@ static void sleep_ms(int64_t ms)
     nanosleep(&pause, NULL);
 }
 
-/* Leaves the tables to requests for a while.  Returns false with *err where patience is at its end.
- */
+/* Pauses, so that requests get the locks.  Returns false with *err after the deadline. */
 static bool pause_for_locks(struct pg *pg, const struct schema_migrating *how, int64_t deadline_ms,
                             int64_t *pause_ms, struct error *err)
 {
     int64_t left_ms = deadline_ms - clock_steady_ms();
     char holder[200];
 
-    find_holder(pg, holder, sizeof holder);
+    find_lock_holder(pg, holder, sizeof holder);
     if (left_ms <= 0)
-        return error_cause(
-            err, ERR_DATABASE_TIMEOUT,
-            "nothing was changed: a lock stood in the way for too long, maybe that of "
-            "%s; run this again when it is done",
-            holder);
+        return error_cause(err, ERR_DATABASE_TIMEOUT,
+                           "nothing was changed: another session held a lock for too long, perhaps "
+                           "%s; run this again when it has finished",
+                           holder);
     how->waiting(holder);
     sleep_ms(*pause_ms < left_ms ? *pause_ms : left_ms);
     *pause_ms = *pause_ms * 2 < LONGEST_PAUSE_MS ? *pause_ms * 2 : LONGEST_PAUSE_MS;
@@ -248,7 +245,7 @@ static void tell_applied(const struct schema_migrating *how, int version)
     }
 }
 
-/* Migrations lead forward only. */
+/* There is no way back to an older version. */
 static bool check_not_newer(int version, struct error *err)
 {
     return version <= migrations_latest ||
@@ -318,7 +315,7 @@ bool schema_has_responder(struct pg *pg, bool *has, struct error *err)
     return true;
 }
 
-/* More than a page has room for, so that tables have to grow where they have no room left. */
+/* A row larger than a page, so that a table without free space must grow. */
 static const char try_write_sql[] =
     "BEGIN; INSERT INTO adit.mutual_tls_module"
     " (account_id, edge_id, enabled, certificate_authority_ids)"

@@ -208,7 +208,7 @@ class Rekey(Case):
             self.refuses_to_seal("there is no such file")
             with open(key_file, "w", encoding="ascii") as file:
                 file.write("nonsense\n")
-            self.refuses_to_seal("others than its owner may read it")
+            self.refuses_to_seal("it is readable by others")
         finally:
             os.rename(key_file + ".away", key_file)
         self.assert_ok(self.admin.put(path(910), body(910)))
@@ -217,7 +217,7 @@ class Rekey(Case):
             self.stack.ctl("secrets", "add-key")
         done = self.stack.ctl_run("secrets", "add-key")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("there are 16 keys", done.stderr)
+        self.assertIn("it holds 16 keys", done.stderr)
         self.assertEqual(self.stack.ctl_run("secrets", "rekey").returncode, 0)
         self.keep_first_key()
         self.assertEqual(self.secret(910), SECRET % 910)

@@ -304,7 +304,7 @@ START_TEST(altered_and_cut)
     memcpy(copy, sealed.bytes, sealed.len);
     for (altered.len = 0; altered.len < sealed.len; altered.len++)
         expect_unreadable(keyring, &place, &altered,
-                          altered.len < CRYPT_SEAL_OVERHEAD ? "is cut" : "altered");
+                          altered.len < CRYPT_SEAL_OVERHEAD ? "is too short" : "altered");
     arena_free(&arena);
     keyring_free(keyring);
 }
@@ -356,7 +356,7 @@ START_TEST(file_read_again)
     write_file("nonsense", 8, 0600);
     expect_unreadable(keyring, &place, &sealed, ":1: ");
     write_file("new " KEY_1 "\n", 69, 0604);
-    expect_unreadable(keyring, &place, &sealed, "others than its owner may read it");
+    expect_unreadable(keyring, &place, &sealed, "it is readable by others");
     ck_assert_str_eq(keyring_first(keyring), "old");
     write_file("new " KEY_1 "\nold " KEY_0 "\n", 138, 0600);
     ck_assert(open_at(keyring, &place, &sealed, &secret, &arena, &err));
@@ -418,7 +418,7 @@ START_TEST(key_added)
     for (int n = 1; n < 16; n++)
         ck_assert_msg(keyring_add(path, reason, sizeof reason), "%s", reason);
     ck_assert(!keyring_add(path, reason, sizeof reason));
-    ck_assert_ptr_nonnull(strstr(reason, "there are 16 keys"));
+    ck_assert_ptr_nonnull(strstr(reason, "it holds 16 keys"));
     ck_assert_int_eq(stat(path, &status), 0);
     ck_assert_uint_eq(status.st_mode & 0777, 0640);
     keyring = keyring_load(path, reason, sizeof reason);
