@@ -40,8 +40,8 @@ extern const struct ssh_credential_page tried_all;
 /* Returns what creates a credential with nothing set but its key. */
 struct ssh_credential_input tried_input(const char *fingerprint);
 
-/* The operations with tried.err, which begins as ERR_NONE.  A credential gets this identifier in
- * the place of its own. */
+/* Run an operation with tried.err, which begins as ERR_NONE.  A created credential gets this
+ * identifier instead of its own. */
 bool tried_create(const struct store_request *request, const char *id,
                   const struct ssh_credential_input *input, struct ssh_credential_list *list);
 bool tried_get(const struct store_request *request, const char *id,
@@ -50,11 +50,11 @@ bool tried_get(const struct store_request *request, const char *id,
 /* Creates a credential, which has to succeed. */
 void tried_have(const struct store_request *request, const char *id);
 
-/* The module of this route has every column set, the secret to this. */
-/* Returns the keyring of a key file that holds this, or (NULL) one new key.  The caller frees it.
+/* Returns the keyring of a key file with this content; NULL: with one new key.  The caller frees it.
  */
 struct keyring *tried_keyring(const char *content);
 
+/* Put or read the module of this route.  The full module has every column set, the secret to this. */
 extern const struct oauth_route tried_route;
 #define TRIED_SECRET "hush \xC3\xA9"
 struct oauth_module tried_full_module(struct text items[5]);
