@@ -50,11 +50,13 @@ bool tried_get(const struct store_request *request, const char *id,
 /* Creates a credential, which has to succeed. */
 void tried_have(const struct store_request *request, const char *id);
 
-/* Returns the keyring of a key file with this content; NULL: with one new key.  The caller frees it.
+/* Returns the keyring of a key file with this content; NULL: with one new key.  The caller frees
+ * it.
  */
 struct keyring *tried_keyring(const char *content);
 
-/* Put or read the module of this route.  The full module has every column set, the secret to this. */
+/* Put or read the module of this route.  The full module has every column set, the secret to this.
+ */
 extern const struct oauth_route tried_route;
 #define TRIED_SECRET "hush \xC3\xA9"
 struct oauth_module tried_full_module(struct text items[5]);
