@@ -1,5 +1,6 @@
 # Turns SQL files into the C table of migrations (src/store/migrations.h).  Files named NNN_*.sql are
-# migrations, in the order of the command line.  The other two files become variables of their own.
+# migrations, in the order of the command line.  The other two files become variables of their own, as
+# does the table of rights in grants.sql.
 function name_of(path) { sub(/.*\//, "", path); return path }
 function finish() { if (open) print "        \"\""; open = 0 }
 BEGIN {
@@ -28,6 +29,18 @@ FNR == 1 {
 }
 {
     line = $0
+    sub(/^ +/, "", line)
+    if (in_rights)
+        rights = rights (line ~ /^\]/ ? "]" : line)
+    if (in_rights && line ~ /^\]/)
+        in_rights = 0
+    if (line == "rights CONSTANT jsonb := '[") {
+        in_rights = 1
+        rights = "["
+    }
+}
+{
+    line = $0
     gsub(/\\/, "\\\\", line)
     gsub(/"/, "\\\"", line)
     print "        \"" line "\\n\""
@@ -41,4 +54,6 @@ END {
     print "};"
     print "const int migrations_n = " n ";"
     print "const int migrations_latest = " versions[n] ";"
+    gsub(/"/, "\\\"", rights)
+    print "const char migrations_rights[] = \"" rights "\";"
 }

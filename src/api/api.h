@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The interface: from a request to its answer. */
+/* The interface: turns a request into its answer. */
 #ifndef ADIT_API_API_H
 #define ADIT_API_API_H
 
@@ -11,7 +11,7 @@
 #include "serve/request.h"
 #include "store/store.h"
 
-/* What the interface depends on.  All of it must outlive the calls; none of it changes. */
+/* Settings of the interface.  Constant; they must outlive the calls. */
 struct api_settings {
     struct http_names names;
     struct oauth_names oauth;
@@ -19,17 +19,18 @@ struct api_settings {
     struct log log;
 };
 
-/* The routes, ended by a row whose method is NULL. */
+/* The routes; a row whose method is NULL ends them. */
 extern const struct route api_routes[];
 
-/* Returns how long a request may keep a lane, judged by its method and its path alone. */
+/* Returns how much database work a method and a path stand for: REQUEST_INSTANT if they match no
+ * route, REQUEST_LONG if they are too long to tell. */
 enum request_work api_work(struct text method, struct text path);
 
-/* Answers one request.  Never fails: where nothing else can be said, the response says 500 or 503;
- * its body may lack only where response_reserve() was not called for it and there is no memory.
- * The arena is emptied at the end.  Every request is logged, with who asked and how long it took: a
- * fault of the service as an error, with its cause; a refused key (401, 403) as a warning; all
- * others at the level of debug.  503, 401 and 403 are limited (log_often()). */
+/* Answers one request.  Never fails: a fault of the service becomes 500 or 503.  The response lacks
+ * a body only if memory ran out and response_reserve() was not called for it.  Empties the arena at
+ * the end.
+ * Logs every request with the caller and the duration: 5xx as an error, with its cause; 401 and 403
+ * as a warning; others as debug.  503, 401 and 403 go through log_often(), which limits them. */
 void api_answer(const struct api_settings *settings, struct store *store, struct arena *arena,
                 const struct request *request, struct response *response);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The gates that a request passes, in their documented order, and the handler behind them. */
+/* The gates that a request passes, in their documented order, and then its handler. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #define METHOD_MAX 16
 #define PATH_MAX_LEN 1024
 
-/* What is longer than any method or path is looked at later, in its lane. */
+/* A method or path that is too long for the copies gets its error later, in a lane. */
 enum request_work api_work(struct text method, struct text path)
 {
     char method_copy[METHOD_MAX + 1];
@@ -33,7 +33,7 @@ enum request_work api_work(struct text method, struct text path)
     return work;
 }
 
-/* Says where the reference is to a client that asks for the address of the service itself. */
+/* Names the reference to a client that asks for the root. */
 static bool refuse_root(const struct call *call, struct error *err)
 {
     struct buf docs = {0};
@@ -53,7 +53,7 @@ static bool refuse_root(const struct call *call, struct error *err)
     return false;
 }
 
-/* 413 is the one answer about a body that needs no key: the body was not even kept. */
+/* 413 needs no key, unlike every other error about a body: this body was not even kept. */
 static bool gate_route(struct call *call, struct buf *allow, struct error *err)
 {
     const struct request *request = call->request;
@@ -74,13 +74,13 @@ static bool gate_caller(struct call *call, struct error *err)
     struct text key;
 
     return header_bearer(call->request, &key, err) &&
-           store_caller(call->store, key, &call->caller, err);
+           store_caller(call->store, key, &call->store_request.caller, err);
 }
 
 static bool gate_once(struct call *call, struct error *err)
 {
     const struct request *request = call->request;
-    struct once *once = &call->caller.once;
+    struct once *once = &call->store_request.once;
 
     if (!call->match.route->takes_idempotency_key || !request->idempotency_key)
         return true;
@@ -91,7 +91,7 @@ static bool gate_once(struct call *call, struct error *err)
            error_set(err, ERR_OUT_OF_MEMORY);
 }
 
-/* Routes that are public answer without a version, and without a URI. */
+/* Public routes need no version header, and their answers hold no URI. */
 static bool gate_headers(struct call *call, struct buf *base_url, struct error *err)
 {
     const struct api_settings *settings = call->settings;
@@ -109,7 +109,8 @@ static bool gate_headers(struct call *call, struct buf *base_url, struct error *
         return error_set(err, ERR_OUT_OF_MEMORY);
     if (call->request->condition_repeated)
         return error_set(err, ERR_CONDITION_MALFORMED);
-    return precondition_read(call->request, &call->caller.condition, err) && gate_once(call, err);
+    return precondition_read(call->request, &call->store_request.condition, err) &&
+           gate_once(call, err);
 }
 
 static bool gate_body_size(const struct request *request, struct error *err)
@@ -143,7 +144,7 @@ static bool gate_body(struct call *call, struct error *err)
            json_parse(request->body.s, request->body.len, &call->body, err);
 }
 
-/* All that can be refused without the database. */
+/* Checks that need no database. */
 static bool gate_input(struct call *call, struct buf *base_url, struct error *err)
 {
     const struct route *route = call->match.route;
@@ -153,14 +154,14 @@ static bool gate_input(struct call *call, struct buf *base_url, struct error *er
            gate_body(call, err) && (!route->read || route->read(call, err));
 }
 
-/* A handler's statement checks the key itself.  A request that is refused before it has none: the
- * key is checked here, and callers without a key learn nothing else. */
-static bool refuse(struct call *call, bool writes, struct error *err)
+/* A handler's statement checks the key.  A request refused before its statement gets the check
+ * here, so that a caller without a good key learns nothing else.  Returns false. */
+static bool refuse_after_key(struct call *call, bool writes, struct error *err)
 {
     struct error refused;
 
     if (!call->match.route->is_public &&
-        !store_authenticate(call->store, &call->caller, writes, &refused))
+        !store_authenticate(call->store, &call->store_request, writes, &refused))
         *err = refused;
     return false;
 }
@@ -176,8 +177,8 @@ static bool is_whole(const struct response *response)
     return !response->headers.failed && !response->body.failed;
 }
 
-/* An answer that the peer does not read takes memory from others', so each account has its share.
- * What was changed is answered in any case. */
+/* An answer that the peer does not read occupies memory, so each account has a share of it.  The
+ * answer to a change is always sent. */
 static bool gate_answer(const struct call *call, struct error *err)
 {
     const struct request *request = call->request;
@@ -190,8 +191,8 @@ static bool gate_answer(const struct call *call, struct error *err)
     return error_set(err, ERR_ANSWERS_UNREAD);
 }
 
-/* A change that is made already must not look like one to be tried again. */
-static bool run(struct call *call, struct error *err)
+/* If there is no memory for the answer to a committed change, the error must not invite a retry. */
+static bool run_handler(struct call *call, struct error *err)
 {
     const struct route *route = call->match.route;
 
@@ -201,7 +202,7 @@ static bool run(struct call *call, struct error *err)
            error_set(err, route->reads_only ? ERR_OUT_OF_MEMORY : ERR_OUTCOME_UNKNOWN);
 }
 
-/* A request that the web server gave up on must not change anything later. */
+/* A change must not start after the web server has given up on the request. */
 static bool gate_peer(const struct call *call, struct error *err)
 {
     const struct request *request = call->request;
@@ -222,10 +223,18 @@ static bool handle(struct call *call, struct buf *allow, struct buf *base_url, s
     if (call->request->is_at_once && call->match.route->work != REQUEST_INSTANT)
         return error_set(err, ERR_BUSY);
     if (!gate_input(call, base_url, err))
-        return refuse(call, false, err);
+        return refuse_after_key(call, false, err);
     if (!route_check_ids(&call->match, err))
-        return refuse(call, !call->match.route->reads_only, err);
-    return gate_peer(call, err) && run(call, err) && gate_answer(call, err);
+        return refuse_after_key(call, !call->match.route->reads_only, err);
+    return gate_peer(call, err) && run_handler(call, err) && gate_answer(call, err);
+}
+
+void *call_input(struct call *call, size_t size, struct error *err)
+{
+    call->input = arena_alloc(call->arena, size);
+    if (!call->input)
+        error_set(err, ERR_OUT_OF_MEMORY);
+    return call->input;
 }
 
 bool call_answer(struct call *call, int status)
@@ -240,7 +249,7 @@ bool call_answer_resource(struct call *call, int status, int64_t revision, call_
     char etag[ETAG_SIZE];
 
     if (call->match.route->reads_only) {
-        switch (precondition_check(&call->caller.condition, revision)) {
+        switch (precondition_check(&call->store_request.condition, revision)) {
         case PRECONDITION_FAILED:
             return error_set(err, ERR_PRECONDITION_FAILED);
         case PRECONDITION_NOT_MODIFIED:
@@ -257,7 +266,7 @@ bool call_answer_resource(struct call *call, int status, int64_t revision, call_
     return call_answer(call, status);
 }
 
-/* An operator has to see, without debugging, that somebody tries keys. */
+/* Logged as a warning: somebody may be guessing keys. */
 static bool is_refused_key(int status)
 {
     return status == 401 || status == 403;
@@ -299,8 +308,8 @@ static void log_answer(const struct call *call, const char *operation_id, const 
         log_event(log, level, "request", pairs);
 }
 
-static bool write_error(struct call *call, const char *operation_id, const struct buf *allow,
-                        const struct error *err)
+static bool write_error_answer(struct call *call, const char *operation_id, const struct buf *allow,
+                               const struct error *err)
 {
     struct response *response = call->response;
 
@@ -310,17 +319,17 @@ static bool write_error(struct call *call, const char *operation_id, const struc
     return is_whole(response);
 }
 
-/* An error for which there is no memory becomes the one that says so, which has its room reserved;
- * where it has not, the answer is a status and nothing else. */
+/* Without memory for an error's body, answers ERR_OUT_OF_MEMORY, whose room is reserved.  Without
+ * that room, answers a bare 503. */
 static void answer_error(struct call *call, const char *operation_id, const struct buf *allow,
                          struct error *err)
 {
     struct response *response = call->response;
 
-    if (write_error(call, operation_id, allow, err))
+    if (write_error_answer(call, operation_id, allow, err))
         return;
     error_set(err, ERR_OUT_OF_MEMORY);
-    if (write_error(call, operation_id, allow, err))
+    if (write_error_answer(call, operation_id, allow, err))
         return;
     buf_free(&response->headers);
     buf_free(&response->body);
@@ -343,8 +352,9 @@ void api_answer(const struct api_settings *settings, struct store *store, struct
     bool ok;
 
     ident_make(operation_id, IDENT_OPERATION, clock_wall_ms());
-    call.caller.operation_id = operation_id;
-    call.caller.identity = &call.identity;
+    call.store_request.operation_id = operation_id;
+    call.store_request.caller.identity = &call.identity;
+    call.store_request.arena = arena;
     response_start(response, &settings->names, operation_id);
     ok = handle(&call, &allow, &base_url, &err);
     if (ok && !is_whole(response))

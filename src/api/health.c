@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The handlers that a supervisor or a load balancer asks. */
-#include "api/call.h"
+#include "api/health.h"
+
 #include "json/write.h"
 
-static bool answer(struct call *call, const char *status)
+static bool answer_status(struct call *call, const char *status)
 {
     struct buf *out = &call->response->body;
 
@@ -14,13 +15,13 @@ static bool answer(struct call *call, const char *status)
     return call_answer(call, 200);
 }
 
-bool health_live(struct call *call, struct error *err)
+bool api_health_live(struct call *call, struct error *err)
 {
     (void)err;
-    return answer(call, "live");
+    return answer_status(call, "live");
 }
 
-bool health_ready(struct call *call, struct error *err)
+bool api_health_ready(struct call *call, struct error *err)
 {
-    return store_ready(call->store, err) && answer(call, "ready");
+    return store_ready(call->store, err) && answer_status(call, "ready");
 }

@@ -7,11 +7,17 @@
 #include "store/sql.h"
 #include "store/store.h"
 
+/* clang-format off */
+
+/* $1 id, $2 name. */
 static const struct pg_statement create_statement = {
     .name = "account_create",
     .types = PG_TEXT,
     .writes = true,
-    .sql = "INSERT INTO adit.account (id, name) VALUES ($1::text, $2::text) RETURNING id",
+    .sql =
+        "INSERT INTO adit.account (id, name)"
+        " VALUES ($1::text, $2::text)"
+        " RETURNING id",
 };
 
 static const struct pg_statement find_only_statement = {
@@ -23,16 +29,23 @@ static const struct pg_statement find_only_statement = {
 static const struct pg_statement list_statement = {
     .name = "account_list",
     .types = PG_TEXT PG_TEXT PG_TEXT,
-    .sql = "SELECT id, " SQL_RFC3339("created_at") ", name FROM adit.account ORDER BY id",
+    .sql =
+        "SELECT id, " SQL_RFC3339("created_at") ", name"
+        " FROM adit.account"
+        " ORDER BY id",
 };
 
+/* $1 account_id, $2 id, $3 kind, $4 name, $5 is_admin. */
 static const struct pg_statement principal_create_statement = {
     .name = "principal_create",
     .types = PG_TEXT,
     .writes = true,
-    .sql = "INSERT INTO adit.principal (account_id, id, kind, name, is_admin)"
-           " SELECT a.id, $2::text, $3::text, $4::text, $5::boolean FROM adit.account AS a"
-           " WHERE a.id = $1::text COLLATE \"C\" RETURNING id",
+    .sql =
+        "INSERT INTO adit.principal (account_id, id, kind, name, is_admin)"
+        " SELECT a.id, $2::text, $3::text, $4::text, $5::boolean"
+        " FROM adit.account AS a"
+        " WHERE a.id = $1::text COLLATE \"C\""
+        " RETURNING id",
 };
 
 static const struct pg_statement principal_find_only_statement = {
@@ -41,17 +54,25 @@ static const struct pg_statement principal_find_only_statement = {
     .sql = "SELECT id FROM adit.principal ORDER BY id LIMIT 2",
 };
 
+/* $1 kind. */
 static const struct pg_statement principal_list_statement = {
     .name = "principal_list",
     .types = PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT,
-    .sql = "SELECT p.id, p.account_id, CASE WHEN p.is_admin THEN 'yes' ELSE 'no' END,"
-           " (SELECT count(*)::text FROM adit.api_key AS k"
-           " WHERE k.account_id = p.account_id AND k.principal_id = p.id"
-           " AND k.revoked_at IS NULL AND (k.expires_at > now()) IS NOT FALSE),"
-           " " SQL_RFC3339(
-               "p.created_at") ", p.name"
-                               " FROM adit.principal AS p WHERE p.kind = $1::text ORDER BY p.id",
+    .sql =
+        "SELECT p.id, p.account_id,"
+          " CASE WHEN p.is_admin THEN 'yes' ELSE 'no' END,"
+          " (SELECT count(*)::text FROM adit.api_key AS k"
+            " WHERE k.account_id = p.account_id"
+            " AND k.principal_id = p.id"
+            " AND k.revoked_at IS NULL"
+            " AND (k.expires_at > now()) IS NOT FALSE),"
+          " " SQL_RFC3339("p.created_at") ", p.name"
+        " FROM adit.principal AS p"
+        " WHERE p.kind = $1::text"
+        " ORDER BY p.id",
 };
+
+/* clang-format on */
 
 bool account_create(struct pg *pg, struct text name, char id[IDENT_SIZE], struct error *err)
 {

@@ -6,36 +6,50 @@
 #include "store/sql.h"
 #include "store/store.h"
 
+/* clang-format off */
+
+/* $1 principal_id, $2 id, $3 digest, $4 description, $5 read_only, $6 seconds to expiry or NULL. */
 static const struct pg_statement issue_statement = {
     .name = "api_key_issue",
     .types = PG_TEXT,
     .writes = true,
-    .sql = "INSERT INTO adit.api_key (account_id, id, principal_id, digest, description, read_only,"
-           " expires_at)"
-           " SELECT p.account_id, $2::text, p.id, $3::bytea, coalesce($4::text, ''), $5::boolean,"
-           " now() + $6::bigint * interval '1 second'"
-           " FROM adit.principal AS p WHERE p.id = $1::text COLLATE \"C\" RETURNING id",
+    .sql =
+        "INSERT INTO adit.api_key"
+          " (account_id, id, principal_id, digest,"
+          " description, read_only, expires_at)"
+        " SELECT p.account_id, $2::text, p.id, $3::bytea,"
+          " coalesce($4::text, ''), $5::boolean, now() + $6::bigint * interval '1 second'"
+        " FROM adit.principal AS p"
+        " WHERE p.id = $1::text COLLATE \"C\""
+        " RETURNING id",
 };
 
+/* $1 id. */
 static const struct pg_statement revoke_statement = {
     .name = "api_key_revoke",
     .types = PG_TEXT,
     .writes = true,
-    .sql = "UPDATE adit.api_key SET revoked_at = coalesce(revoked_at, now())"
-           " WHERE id = $1::text COLLATE \"C\" RETURNING id",
+    .sql =
+        "UPDATE adit.api_key"
+        " SET revoked_at = coalesce(revoked_at, now())"
+        " WHERE id = $1::text COLLATE \"C\""
+        " RETURNING id",
 };
 
 static const struct pg_statement list_statement = {
     .name = "api_key_list",
     .types = PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT,
-    .sql = "SELECT id, account_id, principal_id,"
-           " CASE WHEN revoked_at IS NOT NULL THEN 'revoked'"
-           " WHEN expires_at <= now() THEN 'expired' ELSE 'active' END,"
-           " CASE WHEN read_only THEN 'read-only' ELSE 'read-write' END,"
-           " " SQL_RFC3339("created_at") ", " SQL_RFC3339(
-               "expires_at") ", description"
-                             " FROM adit.api_key ORDER BY id",
+    .sql =
+        "SELECT id, account_id, principal_id,"
+          " CASE WHEN revoked_at IS NOT NULL THEN 'revoked'"
+            " WHEN expires_at <= now() THEN 'expired' ELSE 'active' END,"
+          " CASE WHEN read_only THEN 'read-only' ELSE 'read-write' END,"
+          " " SQL_RFC3339("created_at") ", " SQL_RFC3339("expires_at") ", description"
+        " FROM adit.api_key"
+        " ORDER BY id",
 };
+
+/* clang-format on */
 
 bool api_key_issue(struct pg *pg, const struct api_key_order *order, char id[IDENT_SIZE],
                    char key[API_KEY_SIZE], struct error *err)

@@ -1,20 +1,36 @@
 /* SPDX-License-Identifier: MIT */
-/* Purging the record of changes. */
+/* Deleting old events. */
 #include "store/audit_event.h"
 
-/* Events are numbered as they come, so the old ones are those with the lowest numbers.  Each step
- * begins behind the last one, and not among the rows that have been removed. */
+/* clang-format off */
+
+/* $1 the last event of the step before, $2 days to keep.
+ * Numbers ascend with time, so the old events have the lowest.  Each step starts after the last
+ * event of the step before and does not scan removed rows again. */
 static const struct pg_statement purge_statement = {
     .name = "audit_event_purge",
     .types = PG_BIGINT PG_BIGINT PG_BIGINT,
     .writes = true,
-    .sql = "WITH seen AS (SELECT count(*) AS n, max(s.id) AS last FROM (SELECT e.id"
-           " FROM adit.audit_event AS e WHERE e.id > $1::bigint ORDER BY e.id LIMIT 5000) AS s),"
-           " gone AS (DELETE FROM adit.audit_event AS e WHERE e.id > $1::bigint"
-           " AND e.id <= (SELECT seen.last FROM seen)"
-           " AND e.at < now() - $2::bigint * interval '1 day' RETURNING e.id)"
-           " SELECT seen.n, seen.last, (SELECT count(*) FROM gone) FROM seen",
+    .sql =
+        "WITH seen AS ("
+            "SELECT count(*) AS n, max(s.id) AS last"
+            " FROM (SELECT e.id"
+              " FROM adit.audit_event AS e"
+              " WHERE e.id > $1::bigint"
+              " ORDER BY e.id"
+              " LIMIT 5000) AS s"
+        "), gone AS ("
+            "DELETE FROM adit.audit_event AS e"
+            " WHERE e.id > $1::bigint"
+              " AND e.id <= (SELECT seen.last FROM seen)"
+              " AND e.at < now() - $2::bigint * interval '1 day'"
+            " RETURNING e.id"
+        ")"
+        " SELECT seen.n, seen.last, (SELECT count(*) FROM gone)"
+        " FROM seen",
 };
+
+/* clang-format on */
 
 enum purge_column { COLUMN_SEEN, COLUMN_LAST, COLUMN_GONE };
 

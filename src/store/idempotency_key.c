@@ -1,22 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* Purging what Idempotency-Keys were answered with. */
+/* Deleting old answers to Idempotency-Keys. */
 #include "store/idempotency_key.h"
 
-/* The table is gone through once, page by page: that takes no index, which every request would pay
- * for, and meets no row again that it has removed. */
+/* clang-format off */
+
+/* $1 first page, $2 page after the last.
+ * A step scans a range of pages.  That visits each page once and needs no index, for which every
+ * request would pay. */
 static const struct pg_statement purge_statement = {
     .name = "idempotency_key_purge",
     .types = PG_BIGINT PG_BIGINT,
     .writes = true,
-    .sql = "WITH gone AS (DELETE FROM adit.idempotency_key AS i"
-           " WHERE i.ctid >= format('(%s,0)', $1::bigint)::tid"
-           " AND i.ctid < format('(%s,0)', $2::bigint)::tid"
-           " AND i.created_at < now() - interval '24 hours' RETURNING i.key)"
-           " SELECT (SELECT count(*) FROM gone), pg_relation_size('adit.idempotency_key')"
-           " / current_setting('block_size')::bigint",
+    .sql =
+        "WITH gone AS ("
+            "DELETE FROM adit.idempotency_key AS i"
+            " WHERE i.ctid >= format('(%s,0)', $1::bigint)::tid"
+              " AND i.ctid < format('(%s,0)', $2::bigint)::tid"
+              " AND i.created_at < now() - interval '24 hours'"
+            " RETURNING i.key"
+        ")"
+        " SELECT (SELECT count(*) FROM gone),"
+          " pg_relation_size('adit.idempotency_key') / current_setting('block_size')::bigint",
 };
 
-/* Pages of the table that a step looks at. */
+/* clang-format on */
+
+/* Pages of the table per step. */
 #define STEP_PAGES 500
 
 bool idempotency_key_purge(struct pg *pg, int64_t *n, struct error *err)

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* What Idempotency-Keys were answered with: the operator's side of it. */
+/* Stored answers to Idempotency-Keys, for aditctl. */
 #ifndef ADIT_STORE_IDEMPOTENCY_KEY_H
 #define ADIT_STORE_IDEMPOTENCY_KEY_H
 
 #include "base/error.h"
+#include "base/must_check.h"
 #include "pg/pg.h"
 
-/* Removes what is older than a day, in small steps that keep nobody waiting.  Returns true with the
- * number of rows. */
-bool idempotency_key_purge(struct pg *pg, int64_t *n, struct error *err);
+/* Deletes the answers older than 24 hours, 500 pages of the table per statement, so that no request
+ * waits.  Sets *n to the number of deleted rows, also on failure.  Returns false with *err as
+ * pg_run(). */
+MUST_CHECK bool idempotency_key_purge(struct pg *pg, int64_t *n, struct error *err);
 
 #endif

@@ -28,7 +28,7 @@ struct keyring {
     struct sealing_key keys[MAX_KEYS];
     size_t n;
     char *path;
-    struct stat read_at; /* what the file was when it was read */
+    struct stat read_at; /* of the file that was read */
 };
 
 /* ---- the key file ---- */
@@ -61,7 +61,7 @@ static bool read_hex(struct sealing_key *key, const char *at)
 }
 
 /* Returns NULL, or what is wrong with the line. */
-static const char *read_line(struct keyring *keyring, char *line)
+static const char *read_key_line(struct keyring *keyring, char *line)
 {
     struct sealing_key *key = &keyring->keys[keyring->n];
     size_t id_len;
@@ -95,7 +95,7 @@ static bool read_lines(struct keyring *keyring, FILE *file, const char *path, ch
     int number;
 
     for (number = 1; !wrong && getline(&line, &line_size, file) >= 0; number++)
-        wrong = read_line(keyring, line);
+        wrong = read_key_line(keyring, line);
     if (line)
         explicit_bzero(line, line_size);
     free(line);
@@ -141,7 +141,7 @@ struct keyring *keyring_load(const char *path, char *reason, size_t size)
         say_unopened(path, errno, reason, size);
         return NULL;
     }
-    setvbuf(file, NULL, _IONBF, 0); /* no copy of a key in a buffer that is not wiped */
+    setvbuf(file, NULL, _IONBF, 0); /* no unwiped copy of a key in a buffer */
     keyring = calloc(1, sizeof *keyring);
     if (keyring)
         keyring->path = strdup(path);
@@ -183,8 +183,8 @@ const char *keyring_first(const struct keyring *keyring)
 
 enum renewal { SAME_FILE, RENEWED, NOT_RENEWED };
 
-/* Reads the file again if it is another one than it was.  Where it cannot be read the keyring stays
- * as it was, and *reason is set. */
+/* Reads the file again if it was replaced or changed.  If that fails, the keyring stays as it was
+ * and reason says why. */
 static enum renewal read_again(struct keyring *keyring, char *reason, size_t size)
 {
     struct stat now;
@@ -210,7 +210,7 @@ static enum renewal read_again(struct keyring *keyring, char *reason, size_t siz
 
 #define LINE_SIZE (8 + 1 + 2 * CRYPT_KEY_LEN + 1)
 
-/* Makes the line of a new key: eight hexadecimal digits to know it by, and the key. */
+/* Makes the line of a new key: 8 hexadecimal digits as its id, and the key. */
 static bool make_line(char line[LINE_SIZE + 1], char *reason, size_t size)
 {
     unsigned char random[4 + CRYPT_KEY_LEN];
@@ -229,7 +229,7 @@ static bool make_line(char line[LINE_SIZE + 1], char *reason, size_t size)
     return true;
 }
 
-/* A key must not be lost, once something is sealed under it, by a crash of the machine. */
+/* A crash of the machine must not lose a key that has sealed something. */
 static bool sync_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -261,14 +261,14 @@ bool keyring_create(const char *path, char *reason, size_t size)
     fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     ok = fd >= 0 && write(fd, line, LINE_SIZE) == LINE_SIZE && fsync(fd) == 0 && sync_folder(path);
     if (!ok)
-        snprintf(reason, size, "%s: cannot be made: %s", path, strerror(errno));
+        snprintf(reason, size, "%s: cannot be created: %s", path, strerror(errno));
     if (fd >= 0)
         close(fd);
     explicit_bzero(line, sizeof line);
     return ok;
 }
 
-/* Copies what is left of a file, by way of memory that is wiped. */
+/* Copies the rest of a file through memory that is wiped. */
 static bool copy_rest(int from, int to)
 {
     char bytes[4096];
@@ -282,9 +282,9 @@ static bool copy_rest(int from, int to)
     return n == 0;
 }
 
-/* The new file is whole, and its owner's and group's as the old one was, before it takes its
- * place.  It is there before the old one is opened, for it keeps others from adding a key at the
- * same time, of whom one would lose its own. */
+/* Writes the new file completely, with the old one's owner, group and mode, then renames it.
+ * Creates it before opening the old one: O_EXCL makes it a lock against another program that adds a
+ * key. */
 static bool write_before(const char *path, const char *new_path, const char *line)
 {
     struct stat status;
@@ -334,7 +334,7 @@ bool keyring_add(const char *path, char *reason, size_t size)
 
 /* ---- sealing ---- */
 
-/* What the secret is bound to, its parts apart by NUL, which is in none of them. */
+/* Writes the data that the secret is bound to.  NUL separates the parts and occurs in none. */
 static void write_place(struct buf *aad, const struct keyring_place *place, const char *key_id)
 {
     buf_printf(aad, "adit 1%c%s%c%s%c%d%c", 0, place->column, 0, key_id, 0, place->position, 0);
@@ -356,10 +356,10 @@ bool keyring_seal(struct keyring *keyring, const struct keyring_place *place, st
     char *id;
     bool ok;
 
-    /* A secret that went under an old key now would be lost with it. */
+    /* The old key may be gone from the file: a secret sealed under it would be lost. */
     if (read_again(keyring, reason, sizeof reason) == NOT_RENEWED)
         return error_cause(err, ERR_SECRET_NOT_SEALED, "secrets: %s", reason);
-    /* A copy, for another request may change the keyring before this one is sent. */
+    /* A copy: another request may change the keyring before this one's statement is sent. */
     id = arena_copy(arena, key->id, strlen(key->id));
     write_place(&aad, place, key->id);
     ok = out && id && !aad.failed &&

@@ -9,12 +9,15 @@ struct migration {
     const char *sql;
 };
 
-extern const struct migration migrations[]; /* in their order */
+extern const struct migration migrations[]; /* in ascending order of versions */
 extern const int migrations_n;
 extern const int migrations_latest; /* the version that this build needs */
 
-/* What is run before the migrations, and after them. */
+/* The scripts that run before and after the migrations. */
 extern const char migrations_schema_sql[];
 extern const char migrations_grants_sql[];
+
+/* The rows of grants.sql as JSON: what the responder's role may do. */
+extern const char migrations_rights[];
 
 #endif

@@ -1,24 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* Mutual TLS modules in the database.  Every function returns false with *err as caller_run() does,
- * beside what it says itself. */
+/* Mutual TLS modules in the database.  Every function returns false with *err: as executor_run(),
+ * or with the error named beside it. */
 #ifndef ADIT_STORE_MUTUAL_TLS_MODULE_H
 #define ADIT_STORE_MUTUAL_TLS_MODULE_H
 
+#include "base/must_check.h"
 #include "model/mutual_tls_module.h"
 #include "store/store.h"
 
-/* Makes or replaces the module of an edge, and sets its revision.  ERR_PRECONDITION_FAILED. */
-bool store_mutual_tls_module_put(struct store *store, const struct caller *caller,
-                                 struct text edge_id, struct mutual_tls_module *module,
-                                 struct arena *arena, struct error *err);
+/* Creates or replaces the module of an edge, and sets its revision.  ERR_PRECONDITION_FAILED. */
+MUST_CHECK bool store_mutual_tls_module_put(struct store *store,
+                                            const struct store_request *request,
+                                            struct text edge_id, struct mutual_tls_module *module,
+                                            struct error *err);
 
-/* Reads the module of an edge; text and arrays belong to the arena.  ERR_MUTUAL_TLS_NOT_FOUND. */
-bool store_mutual_tls_module_get(struct store *store, const struct caller *caller,
-                                 struct text edge_id, struct arena *arena,
-                                 struct mutual_tls_module *module, struct error *err);
+/* Reads the module of an edge into *module, with text in the request's arena.
+ * ERR_MUTUAL_TLS_NOT_FOUND. */
+MUST_CHECK bool store_mutual_tls_module_get(struct store *store,
+                                            const struct store_request *request,
+                                            struct text edge_id, struct mutual_tls_module *module,
+                                            struct error *err);
 
-/* Removes the module of an edge, if it is there.  ERR_PRECONDITION_FAILED. */
-bool store_mutual_tls_module_delete(struct store *store, const struct caller *caller,
-                                    struct text edge_id, struct arena *arena, struct error *err);
+/* Deletes the module of an edge.  No such module is no error.  ERR_PRECONDITION_FAILED. */
+MUST_CHECK bool store_mutual_tls_module_delete(struct store *store,
+                                               const struct store_request *request,
+                                               struct text edge_id, struct error *err);
 
 #endif

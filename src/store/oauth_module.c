@@ -2,71 +2,116 @@
 /* The statements of OAuth modules, and the operations on them. */
 #include "store/oauth_module.h"
 
-#include "store/caller.h"
+#include "store/executor.h"
 #include "store/oauth_secret.h"
 
-/* A client secret is sealed for its row, of which the account is part, before the statement looks
- * the account up.  So the account is guessed from what the key's earlier requests showed; where the
- * guess is wrong, nothing is written and the row shows the account to seal for ($5 is NULL where
- * there is nothing to seal).  What If-Match is for has to be there and to stay there, which the
- * statement that takes its place cannot see to. */
+/* clang-format off */
+
+/* A secret is sealed for its row, which includes the account, before the statement looks up the
+ * account.  So the caller passes the account that the key belonged to in its latest request ($5;
+ * NULL: there is no secret).  If that is wrong, the statement writes nothing and returns the
+ * account to seal for. */
 #define RIGHT_ACCOUNT "($5::text IS NULL OR $5::text = caller.account_id)"
 
+/*  $1 digest               $2 operation_id         $3 edge_id              $4 route_id
+ *  $5 account_id           $6 enabled              $7 provider             $8 client_id
+ *  $9 secret's key id     $10 sealed secret       $11 scopes              $12 email_addresses
+ * $13 email_domains       $14 teams               $15 organizations       $16 options_passthrough
+ * $17 cookie_prefix       $18 inactivity_timeout  $19 maximum_duration    $20 auth_check_interval
+ * $21 If-Match            $22 If-None-Match
+ * "old" locks the row that If-Match names: the INSERT cannot check that it is there and stays. */
 static const struct pg_statement put_statement = {
     .name = "oauth_module_put",
     .types = CALLER_TYPES PG_BIGINT PG_BOOL,
     .writes = true,
-    .sql = CALLER_CTE
-    ", old AS MATERIALIZED ("
-    "SELECT m.revision FROM caller JOIN adit.oauth_module AS m"
-    " ON m.account_id = caller.account_id AND m.edge_id = $3::text COLLATE \"C\""
-    " AND m.route_id = $4::text COLLATE \"C\""
-    " WHERE $21::bigint[] IS NOT NULL AND " CALLER_MAY_WRITE " FOR UPDATE OF m"
-    "), m AS ("
-    "INSERT INTO adit.oauth_module AS m (account_id, edge_id, route_id, enabled, provider,"
-    " client_id, client_secret_key_id, client_secret_sealed, scopes, email_addresses,"
-    " email_domains, teams, organizations, options_passthrough, cookie_prefix,"
-    " inactivity_timeout, maximum_duration, auth_check_interval)"
-    " SELECT caller.account_id, $3::text, $4::text, $6::boolean, $7::smallint, $8::text, $9::text,"
-    " $10::bytea, coalesce($11::text[], '{}'), coalesce($12::text[], '{}'),"
-    " coalesce($13::text[], '{}'), coalesce($14::text[], '{}'), coalesce($15::text[], '{}'),"
-    " $16::boolean, $17::text, $18::bigint, $19::bigint, $20::bigint FROM caller"
-    " WHERE " CALLER_MAY_WRITE " AND " RIGHT_ACCOUNT
-    " AND ($21::bigint[] IS NULL OR EXISTS (SELECT FROM old))"
-    " ON CONFLICT (account_id, edge_id, route_id) DO UPDATE SET enabled = excluded.enabled,"
-    " provider = excluded.provider, client_id = excluded.client_id,"
-    " client_secret_key_id = excluded.client_secret_key_id,"
-    " client_secret_sealed = excluded.client_secret_sealed, scopes = excluded.scopes,"
-    " email_addresses = excluded.email_addresses, email_domains = excluded.email_domains,"
-    " teams = excluded.teams, organizations = excluded.organizations,"
-    " options_passthrough = excluded.options_passthrough,"
-    " cookie_prefix = excluded.cookie_prefix, inactivity_timeout = excluded.inactivity_timeout,"
-    " maximum_duration = excluded.maximum_duration,"
-    " auth_check_interval = excluded.auth_check_interval"
-    " WHERE " CALLER_CONDITION("m", "$21", "$22") " RETURNING m.revision"
-                                                  ") SELECT " CALLER_COLUMNS_OF(
-                                                      "caller") ", m.revision, " RIGHT_ACCOUNT
-                                                                " FROM caller LEFT JOIN m ON true",
+    .sql =
+        CALLER_CTE
+        ", old AS MATERIALIZED ("
+            "SELECT m.revision"
+            " FROM caller"
+            " JOIN adit.oauth_module AS m"
+              " ON m.account_id = caller.account_id"
+              " AND m.edge_id = $3::text COLLATE \"C\""
+              " AND m.route_id = $4::text COLLATE \"C\""
+            " WHERE $21::bigint[] IS NOT NULL"
+              " AND " CALLER_MAY_WRITE
+            " FOR UPDATE OF m"
+        "), m AS ("
+            "INSERT INTO adit.oauth_module AS m"
+              " (account_id, edge_id, route_id,"
+              " enabled, provider, client_id,"
+              " client_secret_key_id, client_secret_sealed,"
+              " scopes,"
+              " email_addresses,"
+              " email_domains,"
+              " teams,"
+              " organizations,"
+              " options_passthrough, cookie_prefix,"
+              " inactivity_timeout, maximum_duration, auth_check_interval)"
+            " SELECT caller.account_id, $3::text, $4::text,"
+              " $6::boolean, $7::smallint, $8::text,"
+              " $9::text, $10::bytea,"
+              " coalesce($11::text[], '{}'),"
+              " coalesce($12::text[], '{}'),"
+              " coalesce($13::text[], '{}'),"
+              " coalesce($14::text[], '{}'),"
+              " coalesce($15::text[], '{}'),"
+              " $16::boolean, $17::text,"
+              " $18::bigint, $19::bigint, $20::bigint"
+            " FROM caller"
+            " WHERE " CALLER_MAY_WRITE
+              " AND " RIGHT_ACCOUNT
+              " AND ($21::bigint[] IS NULL OR EXISTS (SELECT FROM old))"
+            " ON CONFLICT (account_id, edge_id, route_id) DO UPDATE"
+            " SET enabled = excluded.enabled,"
+              " provider = excluded.provider,"
+              " client_id = excluded.client_id,"
+              " client_secret_key_id = excluded.client_secret_key_id,"
+              " client_secret_sealed = excluded.client_secret_sealed,"
+              " scopes = excluded.scopes,"
+              " email_addresses = excluded.email_addresses,"
+              " email_domains = excluded.email_domains,"
+              " teams = excluded.teams,"
+              " organizations = excluded.organizations,"
+              " options_passthrough = excluded.options_passthrough,"
+              " cookie_prefix = excluded.cookie_prefix,"
+              " inactivity_timeout = excluded.inactivity_timeout,"
+              " maximum_duration = excluded.maximum_duration,"
+              " auth_check_interval = excluded.auth_check_interval"
+            " WHERE " CALLER_CONDITION("m", "$21", "$22")
+            " RETURNING m.revision"
+        ")"
+        " SELECT " CALLER_COLUMNS_OF("caller") ", m.revision, " RIGHT_ACCOUNT
+        " FROM caller"
+        " LEFT JOIN m ON true",
 };
 
 enum put_column { COLUMN_PUT_REVISION = CALLER_N_COLUMNS, COLUMN_RIGHT_ACCOUNT };
 
-/* A read-only key gets no secret, not even a sealed one. */
+/* $1 digest, $2 edge_id, $3 route_id.
+ * A read-only key gets no secret, not even a sealed one. */
 static const struct pg_statement get_statement = {
     .name = "oauth_module_get",
-    .types = CALLER_TYPES PG_BOOL PG_SMALLINT PG_TEXT PG_TEXT PG_BYTEA PG_TEXTS PG_TEXTS PG_TEXTS
-        PG_TEXTS PG_TEXTS PG_BOOL PG_TEXT PG_BIGINT PG_BIGINT PG_BIGINT PG_BIGINT,
+    .types = CALLER_TYPES
+        PG_BOOL PG_SMALLINT PG_TEXT
+        PG_TEXT PG_BYTEA
+        PG_TEXTS PG_TEXTS PG_TEXTS PG_TEXTS PG_TEXTS
+        PG_BOOL PG_TEXT
+        PG_BIGINT PG_BIGINT PG_BIGINT PG_BIGINT,
     .is_short = true,
-    .sql = "SELECT " CALLER_COLUMNS_OF(
-        "k") ", m.enabled, m.provider, m.client_id,"
-             " m.client_secret_key_id, CASE WHEN NOT k.read_only THEN m.client_secret_sealed END,"
-             " m.scopes, m.email_addresses, m.email_domains, m.teams, m.organizations, "
-             "m.options_passthrough, m.cookie_prefix,"
-             " m.inactivity_timeout, m.maximum_duration, m.auth_check_interval, m.revision"
-             " FROM adit.api_key AS k LEFT JOIN adit.oauth_module AS m"
-             " ON m.account_id = k.account_id AND m.edge_id = $2::text COLLATE \"C\""
-             " AND m.route_id = $3::text COLLATE \"C\""
-             " WHERE " CALLER_KEY_IS_GOOD,
+    .sql =
+        "SELECT " CALLER_COLUMNS_OF("k") ","
+          " m.enabled, m.provider, m.client_id,"
+          " m.client_secret_key_id, CASE WHEN NOT k.read_only THEN m.client_secret_sealed END,"
+          " m.scopes, m.email_addresses, m.email_domains, m.teams, m.organizations,"
+          " m.options_passthrough, m.cookie_prefix,"
+          " m.inactivity_timeout, m.maximum_duration, m.auth_check_interval, m.revision"
+        " FROM adit.api_key AS k"
+        " LEFT JOIN adit.oauth_module AS m"
+          " ON m.account_id = k.account_id"
+          " AND m.edge_id = $2::text COLLATE \"C\""
+          " AND m.route_id = $3::text COLLATE \"C\""
+        " WHERE " CALLER_KEY_IS_GOOD,
 };
 
 enum get_column {
@@ -88,28 +133,36 @@ enum get_column {
     COLUMN_REVISION
 };
 
+/* $1 digest, $2 operation_id, $3 edge_id, $4 route_id, $5 If-Match, $6 If-None-Match. */
 static const struct pg_statement delete_statement = {
     .name = "oauth_module_delete",
-    .types = CALLER_TYPES PG_TEXT PG_BOOL,
+    .types = CALLER_TYPES EXECUTOR_DELETE_TYPES,
     .writes = true,
-    .sql = CALLER_CTE
-    ", m AS ("
-    "DELETE FROM adit.oauth_module AS m USING caller WHERE " CALLER_MAY_WRITE
-    " AND m.account_id = caller.account_id AND m.edge_id = $3::text COLLATE \"C\""
-    " AND m.route_id = $4::text COLLATE \"C\" AND " CALLER_CONDITION(
-        "m", "$5",
-        "$6") " RETURNING m.edge_id"
-              ") SELECT " CALLER_COLUMNS_OF("caller") ", m.edge_id, m.edge_id IS NULL"
-                                                      " AND EXISTS (SELECT FROM adit.oauth_module "
-                                                      "AS e WHERE e.account_id = caller.account_id"
-                                                      " AND e.edge_id = $3::text COLLATE \"C\" AND "
-                                                      "e.route_id = $4::text COLLATE \"C\")"
-                                                      " FROM caller LEFT JOIN m ON true",
+    .sql =
+        CALLER_CTE
+        ", m AS ("
+            "DELETE FROM adit.oauth_module AS m"
+            " USING caller"
+            " WHERE " CALLER_MAY_WRITE
+              " AND m.account_id = caller.account_id"
+              " AND m.edge_id = $3::text COLLATE \"C\""
+              " AND m.route_id = $4::text COLLATE \"C\""
+              " AND " CALLER_CONDITION("m", "$5", "$6")
+            " RETURNING m.edge_id"
+        ")"
+        " SELECT " CALLER_COLUMNS_OF("caller") ", m.edge_id,"
+          " m.edge_id IS NULL"
+          " AND EXISTS (SELECT FROM adit.oauth_module AS e"
+            " WHERE e.account_id = caller.account_id"
+            " AND e.edge_id = $3::text COLLATE \"C\""
+            " AND e.route_id = $4::text COLLATE \"C\")"
+        " FROM caller"
+        " LEFT JOIN m ON true",
 };
 
-enum delete_column { COLUMN_DELETED_EDGE_ID = CALLER_N_COLUMNS, COLUMN_IS_THERE };
+/* clang-format on */
 
-/* A client secret under seal; all zero where there is none. */
+/* A sealed client secret; all zero if there is none. */
 struct sealed {
     struct text key_id;
     const unsigned char *bytes;
@@ -145,11 +198,11 @@ static void add_put_params(struct pg_params *params, const struct oauth_route *r
     pg_add_int(params, module->auth_check_interval);
 }
 
-/* Tries with the account given.  Sets *right to whether that was the right one; where it was not,
- * nothing is written. */
-static bool try_put(struct store *store, const struct caller *caller,
+/* Runs the statement with an account, which may be wrong.  Sets *right to whether it is the key's;
+ * if not, nothing is written. */
+static bool try_put(struct store *store, const struct store_request *request,
                     const struct oauth_route *route, struct oauth_module *module,
-                    struct text account_id, struct arena *arena, bool *right, struct error *err)
+                    struct text account_id, bool *right, struct error *err)
 {
     struct keyring_place place = oauth_secret_place(account_id, route, module->provider);
     struct sealed sealed = {.len = 0};
@@ -158,13 +211,13 @@ static bool try_put(struct store *store, const struct caller *caller,
     bool written;
 
     if (module->config.client_secret.s &&
-        !keyring_seal(store->keyring, &place, module->config.client_secret, arena, &sealed.key_id,
-                      &sealed.bytes, &sealed.len, err))
+        !keyring_seal(store->keyring, &place, module->config.client_secret, request->arena,
+                      &sealed.key_id, &sealed.bytes, &sealed.len, err))
         return false;
-    caller_write_params(&params, caller);
-    add_put_params(&params, route, module, account_id, &sealed, arena);
-    caller_add_condition(&params, caller, arena);
-    if (!caller_run(store, &put_statement, caller, &params, &result, err))
+    executor_write_params(&params, request);
+    add_put_params(&params, route, module, account_id, &sealed, request->arena);
+    executor_add_condition(&params, request);
+    if (!executor_run(store, &put_statement, request, &params, &result, err))
         return false;
     *right = pg_bool(result, 0, COLUMN_RIGHT_ACCOUNT);
     written = !pg_is_null(result, 0, COLUMN_PUT_REVISION);
@@ -173,9 +226,9 @@ static bool try_put(struct store *store, const struct caller *caller,
     return written || !*right || error_set(err, ERR_PRECONDITION_FAILED);
 }
 
-bool store_oauth_module_put(struct store *store, const struct caller *caller,
+bool store_oauth_module_put(struct store *store, const struct store_request *request,
                             const struct oauth_route *route, struct oauth_module *module,
-                            struct arena *arena, struct error *err)
+                            struct error *err)
 {
     bool has_secret = module->config.client_secret.s != NULL;
     bool right = false;
@@ -184,14 +237,14 @@ bool store_oauth_module_put(struct store *store, const struct caller *caller,
         struct text account_id = {0};
 
         if (has_secret) {
-            account_id = caller_account_hint(store, caller);
+            account_id = executor_account_hint(store, &request->caller);
             if (!account_id.s) {
-                if (!store_authenticate(store, caller, true, err))
+                if (!store_authenticate(store, request, true, err))
                     return false;
-                account_id = caller_account_hint(store, caller);
+                account_id = executor_account_hint(store, &request->caller);
             }
         }
-        if (!try_put(store, caller, route, module, account_id, arena, &right, err))
+        if (!try_put(store, request, route, module, account_id, &right, err))
             return false;
     }
     return right || error_cause(err, ERR_INTERNAL, "oauth module: the account was not found");
@@ -210,8 +263,8 @@ static struct text copy_text(const struct pg_result *result, int column, struct 
 }
 
 static bool open_secret(const struct store *store, const struct pg_result *result,
-                        const struct oauth_route *route, struct oauth_module *module,
-                        struct arena *arena, struct error *err)
+                        const struct oauth_route *route, struct arena *arena,
+                        struct oauth_module *module, struct error *err)
 {
     struct keyring_place place =
         oauth_secret_place(pg_text(result, 0, CALLER_ACCOUNT_ID), route, module->provider);
@@ -222,8 +275,8 @@ static bool open_secret(const struct store *store, const struct pg_result *resul
                                    sealed, len, arena, &module->config.client_secret, err);
 }
 
-static bool read_row(const struct pg_result *result, struct arena *arena,
-                     struct oauth_module *module)
+static bool read_module(const struct pg_result *result, struct arena *arena,
+                        struct oauth_module *module)
 {
     struct oauth_provider *config = &module->config;
     bool ok = true;
@@ -246,45 +299,37 @@ static bool read_row(const struct pg_result *result, struct arena *arena,
            pg_texts(result, 0, COLUMN_ORGANIZATIONS, arena, &config->organizations);
 }
 
-bool store_oauth_module_get(struct store *store, const struct caller *caller,
-                            const struct oauth_route *route, struct arena *arena,
-                            struct oauth_module *module, struct error *err)
+bool store_oauth_module_get(struct store *store, const struct store_request *request,
+                            const struct oauth_route *route, struct oauth_module *module,
+                            struct error *err)
 {
     struct pg_params params;
     struct pg_result *result;
     bool ok = false;
 
-    caller_params(&params, caller);
+    executor_params(&params, request);
     pg_add_text(&params, route->edge_id);
     pg_add_text(&params, route->route_id);
-    if (!caller_run(store, &get_statement, caller, &params, &result, err))
+    if (!executor_run(store, &get_statement, request, &params, &result, err))
         return false;
     if (pg_is_null(result, 0, COLUMN_ENABLED))
         error_set(err, ERR_OAUTH_NOT_FOUND);
-    else if (!read_row(result, arena, module))
+    else if (!read_module(result, request->arena, module))
         error_set(err, ERR_OUT_OF_MEMORY);
     else
-        ok = open_secret(store, result, route, module, arena, err);
+        ok = open_secret(store, result, route, request->arena, module, err);
     pg_result_free(result);
     return ok;
 }
 
-bool store_oauth_module_delete(struct store *store, const struct caller *caller,
-                               const struct oauth_route *route, struct arena *arena,
-                               struct error *err)
+bool store_oauth_module_delete(struct store *store, const struct store_request *request,
+                               const struct oauth_route *route, struct error *err)
 {
     struct pg_params params;
-    struct pg_result *result;
 
-    caller_write_params(&params, caller);
+    executor_write_params(&params, request);
     pg_add_text(&params, route->edge_id);
     pg_add_text(&params, route->route_id);
-    caller_add_condition(&params, caller, arena);
-    if (!caller_run(store, &delete_statement, caller, &params, &result, err))
-        return false;
-    err->code = ERR_NONE;
-    if (pg_is_null(result, 0, COLUMN_DELETED_EDGE_ID))
-        err->code = caller_missed(caller, pg_bool(result, 0, COLUMN_IS_THERE), ERR_NONE);
-    pg_result_free(result);
-    return err->code == ERR_NONE || error_set(err, err->code);
+    executor_add_condition(&params, request);
+    return executor_delete(store, &delete_statement, request, &params, ERR_NONE, err);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* OAuth modules in the database, their client secrets sealed.  Every function returns false with
- * *err as caller_run() does, beside what it says itself. */
+ * *err: as executor_run(), or with the error named beside it. */
 #ifndef ADIT_STORE_OAUTH_MODULE_H
 #define ADIT_STORE_OAUTH_MODULE_H
 
+#include "base/must_check.h"
 #include "model/oauth_module.h"
 #include "store/store.h"
 
@@ -13,20 +14,20 @@ struct oauth_route {
     struct text route_id;
 };
 
-/* Makes or replaces the module of a route, and sets its revision.  ERR_PRECONDITION_FAILED. */
-bool store_oauth_module_put(struct store *store, const struct caller *caller,
-                            const struct oauth_route *route, struct oauth_module *module,
-                            struct arena *arena, struct error *err);
+/* Creates or replaces the module of a route, and sets its revision.  ERR_PRECONDITION_FAILED, or as
+ * keyring_seal(). */
+MUST_CHECK bool store_oauth_module_put(struct store *store, const struct store_request *request,
+                                       const struct oauth_route *route, struct oauth_module *module,
+                                       struct error *err);
 
-/* Reads the module of a route; text and arrays belong to the arena.  For a read-only key, the
- * client secret is not given.  ERR_OAUTH_NOT_FOUND, ERR_SECRET_UNREADABLE. */
-bool store_oauth_module_get(struct store *store, const struct caller *caller,
-                            const struct oauth_route *route, struct arena *arena,
-                            struct oauth_module *module, struct error *err);
+/* Reads the module of a route into *module, with text in the request's arena.  A read-only key gets
+ * no client secret.  ERR_OAUTH_NOT_FOUND, or as keyring_open(). */
+MUST_CHECK bool store_oauth_module_get(struct store *store, const struct store_request *request,
+                                       const struct oauth_route *route, struct oauth_module *module,
+                                       struct error *err);
 
-/* Removes the module of a route, if it is there.  ERR_PRECONDITION_FAILED. */
-bool store_oauth_module_delete(struct store *store, const struct caller *caller,
-                               const struct oauth_route *route, struct arena *arena,
-                               struct error *err);
+/* Deletes the module of a route.  No such module is no error.  ERR_PRECONDITION_FAILED. */
+MUST_CHECK bool store_oauth_module_delete(struct store *store, const struct store_request *request,
+                                          const struct oauth_route *route, struct error *err);
 
 #endif

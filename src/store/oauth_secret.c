@@ -1,26 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/* Client secrets under seal. */
+/* Sealed client secrets. */
 #include "store/oauth_secret.h"
 
 #include <string.h>
 
-/* Modules are gone through in the order of their key, so many at a time, whether their secrets are
- * concerned or not: looking for the next few of ten million could take any time. */
+/* Modules per statement, in the order of their key.  Every module counts, whether or not its secret
+ * matches: finding the next match among ten million rows could take any time. */
 #define BATCH 1000
 #define COUNT_BATCH 10000
 
-#define BEHIND_LAST                                                                                \
-    " FROM adit.oauth_module AS m WHERE (m.account_id, m.edge_id, m.route_id)"                     \
-    " > ($2::text COLLATE \"C\", $3::text COLLATE \"C\", $4::text COLLATE \"C\")"                  \
-    " ORDER BY m.account_id, m.edge_id, m.route_id LIMIT $5::bigint"
+/* clang-format off */
 
-/* Only secrets under other keys have a value. */
+/* $2 account_id, $3 edge_id, $4 route_id of the last module before these, $5 how many. */
+#define BEHIND_LAST                                                                                \
+    " FROM adit.oauth_module AS m"                                                                 \
+    " WHERE (m.account_id, m.edge_id, m.route_id)"                                                 \
+      " > ($2::text COLLATE \"C\", $3::text COLLATE \"C\", $4::text COLLATE \"C\")"               \
+    " ORDER BY m.account_id, m.edge_id, m.route_id"                                                \
+    " LIMIT $5::bigint"
+
+/* $1 the first key's id, $2 to $5 as in BEHIND_LAST.
+ * Only a secret under another key has a value. */
 static const struct pg_statement list_statement = {
     .name = "oauth_secret_list",
     .types = PG_TEXT PG_TEXT PG_TEXT PG_SMALLINT PG_TEXT PG_BYTEA,
-    .sql = "SELECT m.account_id, m.edge_id, m.route_id, m.provider, m.client_secret_key_id,"
-           " CASE WHEN m.client_secret_key_id <> $1::text COLLATE \"C\""
-           " THEN m.client_secret_sealed END" BEHIND_LAST,
+    .sql =
+        "SELECT m.account_id, m.edge_id, m.route_id, m.provider, m.client_secret_key_id,"
+          " CASE WHEN m.client_secret_key_id <> $1::text COLLATE \"C\""
+          " THEN m.client_secret_sealed END"
+        BEHIND_LAST,
 };
 
 enum list_column {
@@ -32,31 +40,54 @@ enum list_column {
     COLUMN_SEALED
 };
 
-/* The triggers on the table know this from a change of the module (sql/002_revision.sql). */
+/* $1 account_id, $2 edge_id, $3 route_id, $4 sealed secret as read, $5 new key's id, $6 new sealed
+ * secret.
+ * adit.rekey tells the triggers that nothing else changes (sql/005_record_of_changes.sql). */
 static const struct pg_statement seal_statement = {
     .name = "oauth_secret_seal",
     .types = PG_TEXT,
-    .sql = "WITH mark AS MATERIALIZED (SELECT pg_catalog.set_config('adit.rekey', 'on', true))"
-           " UPDATE adit.oauth_module AS m"
-           " SET client_secret_key_id = $5::text, client_secret_sealed = $6::bytea FROM mark"
-           " WHERE m.account_id = $1::text COLLATE \"C\" AND m.edge_id = $2::text COLLATE \"C\""
-           " AND m.route_id = $3::text COLLATE \"C\" AND m.client_secret_sealed = $4::bytea"
-           " RETURNING m.edge_id",
+    .sql =
+        "WITH mark AS MATERIALIZED ("
+            "SELECT pg_catalog.set_config('adit.rekey', 'on', true)"
+        ")"
+        " UPDATE adit.oauth_module AS m"
+        " SET client_secret_key_id = $5::text, client_secret_sealed = $6::bytea"
+        " FROM mark"
+        " WHERE m.account_id = $1::text COLLATE \"C\""
+          " AND m.edge_id = $2::text COLLATE \"C\""
+          " AND m.route_id = $3::text COLLATE \"C\""
+          " AND m.client_secret_sealed = $4::bytea"
+        " RETURNING m.edge_id",
 };
 
+/* $1 a key's id to leave out, or "" for none, $2 to $5 as in BEHIND_LAST.
+ * Every row begins with the last module that was looked at. */
 static const struct pg_statement count_statement = {
     .name = "oauth_secret_count",
     .types = PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_BIGINT,
-    .sql = "WITH w AS MATERIALIZED (SELECT m.account_id, m.edge_id, m.route_id,"
-           " m.client_secret_key_id" BEHIND_LAST ")"
-           " SELECT l.account_id, l.edge_id, l.route_id, k.id, k.n FROM"
-           " (SELECT w.account_id, w.edge_id, w.route_id FROM w"
-           " ORDER BY w.account_id DESC, w.edge_id DESC, w.route_id DESC LIMIT 1) AS l"
-           " LEFT JOIN (SELECT w.client_secret_key_id AS id, count(*) AS n FROM w"
-           " WHERE w.client_secret_key_id <> $1::text COLLATE \"C\" GROUP BY 1) AS k ON true",
+    .sql =
+        "WITH w AS MATERIALIZED ("
+            "SELECT m.account_id, m.edge_id, m.route_id, m.client_secret_key_id"
+            BEHIND_LAST
+        ")"
+        " SELECT l.account_id, l.edge_id, l.route_id, k.id, k.n"
+        " FROM ("
+            "SELECT w.account_id, w.edge_id, w.route_id"
+            " FROM w"
+            " ORDER BY w.account_id DESC, w.edge_id DESC, w.route_id DESC"
+            " LIMIT 1"
+        ") AS l"
+        " LEFT JOIN ("
+            "SELECT w.client_secret_key_id AS id, count(*) AS n"
+            " FROM w"
+            " WHERE w.client_secret_key_id <> $1::text COLLATE \"C\""
+            " GROUP BY 1"
+        ") AS k ON true",
 };
 
 enum count_column { COLUMN_COUNTED_KEY_ID = COLUMN_ROUTE_ID + 1, COLUMN_COUNT };
+
+/* clang-format on */
 
 struct keyring_place oauth_secret_place(struct text account_id, const struct oauth_route *route,
                                         int provider)
@@ -77,7 +108,7 @@ struct rekeying {
     struct oauth_secret_rekeying *done;
 };
 
-/* A secret under seal, as a row holds it. */
+/* A sealed secret as a row holds it. */
 struct found {
     struct keyring_place place;
     struct text key_id;
@@ -85,7 +116,7 @@ struct found {
     size_t len;
 };
 
-static struct found read_row(const struct pg_result *result, int row)
+static struct found read_found(const struct pg_result *result, int row)
 {
     struct oauth_route route = {.edge_id = pg_text(result, row, COLUMN_EDGE_ID),
                                 .route_id = pg_text(result, row, COLUMN_ROUTE_ID)};
@@ -126,7 +157,7 @@ static bool write_sealed(const struct rekeying *rekeying, const struct found *fo
 static bool seal_row(const struct rekeying *rekeying, const struct pg_result *result, int row,
                      struct error *err)
 {
-    struct found found = read_row(result, row);
+    struct found found = read_found(result, row);
     struct text secret;
 
     if (keyring_open(rekeying->keyring, &found.place, found.key_id, found.sealed, found.len,
@@ -139,8 +170,8 @@ static bool seal_row(const struct rekeying *rekeying, const struct pg_result *re
     return true;
 }
 
-/* Runs the statement for the modules behind the last one in *batch, NULL at the beginning, and puts
- * its rows there in the place of those.  No key's id is empty. */
+/* Runs the statement for the modules after the last one in *batch (NULL: from the first on), and
+ * replaces *batch by its rows.  Without a keyring, the key's id is "", which no key has. */
 static bool next_batch(struct pg *pg, const struct pg_statement *statement,
                        const struct keyring *keyring, int64_t limit, struct pg_result **batch,
                        struct error *err)
@@ -172,7 +203,7 @@ static bool seal_batch(const struct rekeying *rekeying, const struct pg_result *
     return true;
 }
 
-/* The id as the database has it, where anybody may have written it. */
+/* Copies an id from the database, where anyone may have written it: it may hold any bytes. */
 static void read_key_id(char key_id[KEYRING_ID_MAX + 1], struct text id)
 {
     size_t len = id.len < KEYRING_ID_MAX ? id.len : KEYRING_ID_MAX;

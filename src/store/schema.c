@@ -14,16 +14,17 @@
 #define TRY_TIMEOUT_MS 4000
 #define MIGRATE_TIMEOUT_MS (10 * 60 * 1000)
 
-/* While a migration waits for a lock, requests wait behind it, and they give up after 2 seconds
- * (wrap/pg). */
+/* Requests wait behind a migration that waits for a lock, and give up after 2 s (src/pg). */
 #define LOCK_TIMEOUT_MS 1000
 #define FIRST_PAUSE_MS 1000
 #define LONGEST_PAUSE_MS 10000
 
-/* Bodies of functions in SQL ("RETURN ...") came with it. */
+/* PostgreSQL 14: the first with SQL functions of the form "RETURN ...". */
 #define OLDEST_SERVER 140000
 
 #define MIGRATION_LOCK "1633970548"
+
+/* clang-format off */
 
 static const struct pg_statement version_statement = {
     .name = "schema_version",
@@ -31,55 +32,66 @@ static const struct pg_statement version_statement = {
     .sql = "SELECT max(m.version) FROM adit.migration AS m",
 };
 
-/* What grants.sql gives, a row a right, and what a responder's role should not have.  Tables go by
- * their oids: to name one takes a right on the schema, which may be what is missing. */
+/* $1 migrations_rights.
+ * Rights that the connection's role lacks (true), and rights that it should not have (false).
+ * Tables go by their oids: naming one takes USAGE on the schema, which the role may lack. */
 static const struct pg_statement grants_statement = {
     .name = "schema_grants",
     .types = PG_TEXT PG_BOOL,
     .sql =
-        "WITH t AS (SELECT c.oid, 'adit.' || c.relname AS name FROM pg_class AS c"
-        " JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = 'adit'),"
-        " u AS (SELECT g.name, string_agg(c.name, ', ') AS columns, g.is_missing FROM (VALUES"
-        " ('adit.ssh_credential', '{description,metadata,acl}'::text[], true),"
-        " ('adit.ssh_credential', '{account_id,id,owner_id,public_key}', false),"
-        " ('adit.oauth_module', '{enabled,provider,client_id,client_secret_key_id,"
-        "client_secret_sealed,scopes,email_addresses,email_domains,teams,organizations,"
-        "options_passthrough,cookie_prefix,inactivity_timeout,maximum_duration,"
-        "auth_check_interval}', true),"
-        " ('adit.oauth_module', '{account_id,edge_id,route_id}', false),"
-        " ('adit.mutual_tls_module', '{enabled,certificate_authority_ids}', true),"
-        " ('adit.mutual_tls_module', '{account_id,edge_id}', false)) AS g (name, columns,"
-        " is_missing) JOIN t USING (name), unnest(g.columns) AS c (name)"
-        " WHERE has_column_privilege(t.oid, c.name, 'UPDATE') <> g.is_missing"
-        " GROUP BY g.name, g.is_missing)"
-        " SELECT g.name || ': ' || g.privilege, true FROM (VALUES"
-        " ('adit.migration', 'SELECT'), ('adit.principal', 'SELECT'), ('adit.api_key', 'SELECT'),"
-        " ('adit.ssh_credential', 'SELECT'), ('adit.ssh_credential', 'INSERT'),"
-        " ('adit.ssh_credential', 'DELETE'), ('adit.oauth_module', 'SELECT'),"
-        " ('adit.oauth_module', 'INSERT'), ('adit.oauth_module', 'DELETE'),"
-        " ('adit.mutual_tls_module', 'SELECT'), ('adit.mutual_tls_module', 'INSERT'),"
-        " ('adit.mutual_tls_module', 'DELETE'), ('adit.idempotency_key', 'SELECT'),"
-        " ('adit.idempotency_key', 'INSERT'), ('adit.idempotency_key', 'DELETE')) AS g (name, "
-        "privilege) JOIN t USING (name)"
-        " WHERE NOT has_table_privilege(t.oid, g.privilege)"
-        " UNION ALL SELECT u.name || ': UPDATE of ' || u.columns, u.is_missing FROM u"
-        " UNION ALL SELECT 'adit.' || p.proname || '(): EXECUTE', true FROM pg_proc AS p"
-        " WHERE p.pronamespace = (SELECT n.oid FROM pg_namespace AS n WHERE n.nspname = 'adit')"
-        " AND p.proname IN ('new_revision', 'is_rekeying') AND NOT has_function_privilege(p.oid, "
-        "'EXECUTE')"
-        " UNION ALL SELECT 'schema adit: USAGE', true"
+        "WITH r AS ("
+            "SELECT r.*"
+            " FROM jsonb_to_recordset($1::text::jsonb)"
+              " AS r (\"table\" text, \"function\" text, may text[], fixed text[])"
+        "), t AS ("
+            "SELECT c.oid, 'adit.' || c.relname AS name, r.may, r.fixed"
+            " FROM r"
+            " JOIN pg_class AS c ON c.relname = r.\"table\""
+            " JOIN pg_namespace AS n ON n.oid = c.relnamespace"
+            " WHERE n.nspname = 'adit'"
+        "), u AS ("
+            "SELECT t.name, a.attname = ANY (t.fixed) AS is_fixed,"
+              " string_agg(a.attname, ', ' ORDER BY a.attnum) AS columns"
+            " FROM t"
+            " JOIN pg_attribute AS a ON a.attrelid = t.oid"
+            " WHERE a.attnum > 0"
+              " AND NOT a.attisdropped"
+              " AND has_column_privilege(t.oid, a.attnum, 'UPDATE') = (a.attname = ANY (t.fixed))"
+            " GROUP BY 1, 2"
+        ")"
+        " SELECT t.name || ': ' || p.privilege, true"
+        " FROM t, unnest(t.may) AS p (privilege)"
+        " WHERE NOT has_table_privilege(t.oid, p.privilege)"
+        " UNION ALL"
+        " SELECT u.name || ': UPDATE of ' || u.columns, NOT u.is_fixed"
+        " FROM u"
+        " UNION ALL"
+        " SELECT 'adit.' || p.proname || '(): EXECUTE', true"
+        " FROM r"
+        " JOIN pg_proc AS p ON p.proname = r.\"function\""
+        " JOIN pg_namespace AS n ON n.oid = p.pronamespace"
+        " WHERE n.nspname = 'adit'"
+          " AND NOT has_function_privilege(p.oid, 'EXECUTE')"
+        " UNION ALL"
+        " SELECT 'schema adit: USAGE', true"
         " WHERE NOT has_schema_privilege('adit', 'USAGE')"
-        " UNION ALL SELECT 'schema adit: CREATE', false"
+        " UNION ALL"
+        " SELECT 'schema adit: CREATE', false"
         " WHERE has_schema_privilege('adit', 'CREATE')"
-        " UNION ALL SELECT 'adit.api_key: INSERT', false FROM t"
-        " WHERE t.name = 'adit.api_key' AND has_table_privilege(t.oid, 'INSERT')",
+        " UNION ALL"
+        " SELECT t.name || ': INSERT', false"
+        " FROM t"
+        " WHERE t.name = 'adit.api_key'"
+          " AND has_table_privilege(t.oid, 'INSERT')",
 };
 
 static const struct pg_statement responder_statement = {
     .name = "schema_responder",
     .types = PG_BOOL,
-    .sql = "SELECT EXISTS (SELECT FROM pg_roles AS r WHERE r.rolname = 'adit_responder'"
-           " AND has_schema_privilege(r.oid, 'adit', 'USAGE'))",
+    .sql =
+        "SELECT EXISTS (SELECT FROM pg_roles AS r"
+          " WHERE r.rolname = 'adit_responder'"
+          " AND has_schema_privilege(r.oid, 'adit', 'USAGE'))",
 };
 
 static const struct pg_statement server_statement = {
@@ -88,22 +100,28 @@ static const struct pg_statement server_statement = {
     .sql = "SELECT current_setting('server_version_num')",
 };
 
-/* Whoever has been in a transaction with our tables, or in a migration, for longest. */
+/* The session that has been longest in a transaction with our tables or in a migration. */
 static const struct pg_statement holder_statement = {
     .name = "schema_holder",
     .types = PG_TEXT,
-    .sql = "SELECT format('process %s (%s) of %s%s', a.pid,"
-           " coalesce(nullif(a.application_name, ''), a.backend_type, 'unknown'),"
-           " coalesce(a.usename, 'the server'),"
-           " to_char(a.xact_start AT TIME ZONE 'UTC', '\", in a transaction since \"HH24:MI:SS\" "
-           "UTC\"'))"
-           " FROM pg_locks AS l JOIN pg_stat_activity AS a USING (pid)"
-           " WHERE l.granted AND a.pid <> pg_backend_pid() AND l.database ="
-           " (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())"
-           " AND (l.locktype = 'advisory' AND l.objid = " MIGRATION_LOCK
-           " OR l.relation IN (SELECT c.oid FROM pg_class AS c JOIN pg_namespace AS n"
-           " ON n.oid = c.relnamespace WHERE n.nspname = 'adit'))"
-           " ORDER BY a.xact_start LIMIT 1",
+    .sql =
+        "SELECT format('process %s (%s) of %s%s', a.pid,"
+          " coalesce(nullif(a.application_name, ''), a.backend_type, 'unknown'),"
+          " coalesce(a.usename, 'the server'),"
+          " to_char(a.xact_start AT TIME ZONE 'UTC',"
+            " '\", in a transaction since \"HH24:MI:SS\" UTC\"'))"
+        " FROM pg_locks AS l"
+        " JOIN pg_stat_activity AS a USING (pid)"
+        " WHERE l.granted"
+          " AND a.pid <> pg_backend_pid()"
+          " AND l.database = (SELECT d.oid FROM pg_database AS d"
+            " WHERE d.datname = current_database())"
+          " AND (l.locktype = 'advisory' AND l.objid = " MIGRATION_LOCK
+            " OR l.relation IN (SELECT c.oid FROM pg_class AS c"
+              " JOIN pg_namespace AS n ON n.oid = c.relnamespace"
+              " WHERE n.nspname = 'adit'))"
+        " ORDER BY a.xact_start"
+        " LIMIT 1",
 };
 
 static const struct pg_statement clock_statement = {
@@ -111,6 +129,8 @@ static const struct pg_statement clock_statement = {
     .types = PG_BIGINT,
     .sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint",
 };
+
+/* clang-format on */
 
 bool schema_version(struct pg *pg, int *version, struct error *err)
 {
@@ -125,8 +145,8 @@ bool schema_version(struct pg *pg, int *version, struct error *err)
     return true;
 }
 
-/* One script is one session's: a connection that is lost in between cannot leave half of it behind.
- * The version is compared again under the lock. */
+/* One script, so that one session runs all of it: a lost connection leaves nothing behind. Compares
+ * the version again under the lock. */
 static void write_script(struct buf *script, int version)
 {
     buf_printf(script,
@@ -136,7 +156,7 @@ static void write_script(struct buf *script, int version)
     buf_puts(script, migrations_schema_sql);
     buf_printf(script,
                "DO $$ BEGIN IF (SELECT coalesce(max(version), 0) FROM adit.migration) <> %d THEN"
-               " RAISE 'the schema changed meanwhile' USING ERRCODE = '40001'; END IF; END $$;\n",
+               " RAISE 'the schema has changed' USING ERRCODE = '40001'; END IF; END $$;\n",
                version);
     for (int i = 0; i < migrations_n; i++) {
         if (migrations[i].version <= version)
@@ -177,13 +197,13 @@ bool schema_check_server(struct pg *pg, int *version, struct error *err)
                        *version % 10000, OLDEST_SERVER / 10000);
 }
 
-static void find_holder(struct pg *pg, char *holder, size_t size)
+static void find_lock_holder(struct pg *pg, char *holder, size_t size)
 {
     struct pg_params params = {.n = 0};
     struct pg_result *result;
     struct error ignored;
 
-    snprintf(holder, size, "a session that has ended meanwhile");
+    snprintf(holder, size, "a session that has since ended");
     if (!pg_run(pg, &holder_statement, &params, &result, &ignored))
         return;
     if (pg_rows(result) > 0)
@@ -198,15 +218,14 @@ static void sleep_ms(int64_t ms)
     nanosleep(&pause, NULL);
 }
 
-/* Leaves the tables to requests for a while.  Returns false with *err where patience is at its end.
- */
+/* Pauses, so that requests get the locks.  Returns false with *err after the deadline. */
 static bool pause_for_locks(struct pg *pg, const struct schema_migrating *how, int64_t deadline_ms,
                             int64_t *pause_ms, struct error *err)
 {
     int64_t left_ms = deadline_ms - clock_steady_ms();
     char holder[200];
 
-    find_holder(pg, holder, sizeof holder);
+    find_lock_holder(pg, holder, sizeof holder);
     if (left_ms <= 0)
         return error_cause(
             err, ERR_DATABASE_TIMEOUT,
@@ -227,7 +246,7 @@ static void tell_applied(const struct schema_migrating *how, int version)
     }
 }
 
-/* Migrations lead forward only. */
+/* There is no way back to an older version. */
 static bool check_not_newer(int version, struct error *err)
 {
     return version <= migrations_latest ||
@@ -276,6 +295,7 @@ bool schema_check_grants(struct pg *pg,
     struct pg_params params = {.n = 0};
     struct pg_result *result;
 
+    pg_add_text(&params, text_of(migrations_rights));
     if (!pg_run(pg, &grants_statement, &params, &result, err))
         return false;
     for (int row = 0; row < pg_rows(result); row++)
@@ -296,7 +316,7 @@ bool schema_has_responder(struct pg *pg, bool *has, struct error *err)
     return true;
 }
 
-/* More than a page has room for, so that tables have to grow where they have no room left. */
+/* A row larger than a page, so that a table without free space must grow. */
 static const char try_write_sql[] =
     "BEGIN; INSERT INTO adit.mutual_tls_module"
     " (account_id, edge_id, enabled, certificate_authority_ids)"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pieces of SQL that several rooms write their statements with. */
+/* Fragments of SQL that several rooms share. */
 #ifndef ADIT_STORE_SQL_H
 #define ADIT_STORE_SQL_H
 

@@ -2,13 +2,13 @@
 /* The statements of SSH credentials, and the operations on them. */
 #include "store/ssh_credential.h"
 
-#include "store/caller.h"
+#include "store/executor.h"
 
-/* How often a request tries to create: others may claim its Idempotency-Key and give it up, and the
- * identifier's time may be wrong. */
+/* Tries to create: another request may claim the Idempotency-Key and roll back, and the time in the
+ * identifier may be wrong. */
 #define MAX_TRIES 4
 
-/* In the order of enum column, behind the caller's. */
+/* In the order of enum column, after the caller's. */
 #define COLUMNS                                                                                    \
     "c.id, c.created_at, c.description, c.metadata, c.public_key, c.acl, c.owner_id, c.revision"
 #define TYPES PG_TEXT PG_TIME PG_TEXT PG_TEXT PG_TEXT PG_TEXTS PG_TEXT PG_BIGINT
@@ -34,25 +34,38 @@ enum create_column {
     COLUMN_BASE_URL
 };
 enum change_column { COLUMN_IS_THERE = N_COLUMNS };
-enum delete_column { COLUMN_DELETED_ID = CALLER_N_COLUMNS, COLUMN_LEFT_THERE };
 
-/* A place in the order of identifiers behind all of them: 0x7F follows '~'. */
+/* Sorts after every identifier: 0x7F follows '~'. */
 #define AFTER_ALL "\x7F"
 
-/* Whoever is no admin may only name itself; an admin anybody of the account.  $11 is the time in
- * the identifier: a session that has lasted for days, or whose server's clock was set, may be wrong
- * about it. */
+/* clang-format off */
+
+/* Parameters of both ways to create, in the order of add_create_params():
+ *  $1 digest         $2 operation_id   $3 id             $4 owner_id       $5 public_key
+ *  $6 key_type       $7 fingerprint    $8 description    $9 metadata      $10 acl
+ * $11 time in the id (ms)
+ * and with an Idempotency-Key: $12 key, $13 request_digest, $14 base_url.
+ *
+ * A caller who is no admin may only name itself as owner, an admin anyone in the account.  The
+ * responder estimates the database's time for the id: after days, or after a clock was set, it may
+ * be wrong, and the statement writes nothing. */
 #define OWNER_CTE                                                                                  \
     ", owner AS MATERIALIZED ("                                                                    \
-    "SELECT caller.account_id, caller.read_only, caller.id, caller.principal_id,"                  \
-    " coalesce($4::text COLLATE \"C\", caller.principal_id) AS owner_id,"                          \
-    " $4::text IS NULL OR $4::text = caller.principal_id"                                          \
-    " OR (SELECT p.is_admin FROM adit.principal AS p WHERE p.account_id = caller.account_id"       \
-    " AND p.id = caller.principal_id) AS may_own,"                                                 \
-    " $4::text IS NULL OR EXISTS (SELECT FROM adit.principal AS p"                                 \
-    " WHERE p.account_id = caller.account_id AND p.id = $4::text COLLATE \"C\") AS is_there,"      \
-    " $11::bigint - extract(epoch FROM pg_catalog.now()) * 1000 BETWEEN -1000 AND 1000"            \
-    " AS is_timely FROM caller)"
+        "SELECT caller.account_id, caller.read_only, caller.id, caller.principal_id,"              \
+          " coalesce($4::text COLLATE \"C\", caller.principal_id) AS owner_id,"                    \
+          " $4::text IS NULL"                                                                      \
+            " OR $4::text = caller.principal_id"                                                   \
+            " OR (SELECT p.is_admin FROM adit.principal AS p"                                      \
+              " WHERE p.account_id = caller.account_id"                                            \
+              " AND p.id = caller.principal_id) AS may_own,"                                       \
+          " $4::text IS NULL"                                                                      \
+            " OR EXISTS (SELECT FROM adit.principal AS p"                                          \
+              " WHERE p.account_id = caller.account_id"                                            \
+              " AND p.id = $4::text COLLATE \"C\") AS is_there,"                                   \
+          " $11::bigint - extract(epoch FROM pg_catalog.now()) * 1000"                             \
+            " BETWEEN -1000 AND 1000 AS is_timely"                                                 \
+        " FROM caller"                                                                             \
+    ")"
 
 #define MAY_CREATE CALLER_MAY_WRITE " AND owner.may_own AND owner.is_there AND owner.is_timely"
 #define OWNER_COLUMNS "owner.may_own, owner.is_there, pg_catalog.clock_timestamp()"
@@ -67,105 +80,173 @@ static const struct pg_statement create_statement = {
     .writes = true,
     .unique = UNIQUE_KEY,
     .on_unique = ERR_PUBLIC_KEY_EXISTS,
-    .sql = CALLER_CTE OWNER_CTE
-    ", c AS ("
-    "INSERT INTO adit.ssh_credential AS c (account_id, id, owner_id, public_key, key_type,"
-    " fingerprint, description, metadata, acl)"
-    " SELECT owner.account_id, $3::text, owner.owner_id, $5::text, $6::text, $7::text,"
-    " coalesce($8::text, ''), coalesce($9::text, ''), coalesce($10::text[], '{}')"
-    " FROM caller JOIN owner USING (account_id)"
-    " WHERE " MAY_CREATE " RETURNING " COLUMNS
-    ") SELECT " CALLER_COLUMNS_OF("owner") ", " COLUMNS ", " OWNER_COLUMNS
-                                           " FROM owner LEFT JOIN c ON true",
+    .sql =
+        CALLER_CTE
+        OWNER_CTE
+        ", c AS ("
+            "INSERT INTO adit.ssh_credential AS c"
+              " (account_id, id, owner_id,"
+              " public_key, key_type, fingerprint,"
+              " description, metadata, acl)"
+            " SELECT owner.account_id, $3::text, owner.owner_id,"
+              " $5::text, $6::text, $7::text,"
+              " coalesce($8::text, ''), coalesce($9::text, ''), coalesce($10::text[], '{}')"
+            " FROM caller"
+            " JOIN owner USING (account_id)"
+            " WHERE " MAY_CREATE
+            " RETURNING " COLUMNS
+        ")"
+        " SELECT " CALLER_COLUMNS_OF("owner") ", " COLUMNS ", " OWNER_COLUMNS
+        " FROM owner"
+        " LEFT JOIN c ON true",
 };
 
-/* The same under an Idempotency-Key.  Of several at a time, one claims the key; the others wait for
- * it and then see neither a claim of theirs nor, in a snapshot from before, what was answered: they
- * run again. */
+/* The same with an Idempotency-Key.  Of several requests at a time, one inserts the claim.  The
+ * others wait for it; then their snapshot shows neither a claim of their own nor the stored answer,
+ * so they run again. */
 static const struct pg_statement create_once_statement = {
     .name = "ssh_credential_create_once",
     .types = CALLER_TYPES TYPES OWNER_TYPES PG_BOOL PG_TEXT,
     .writes = true,
     .unique = UNIQUE_KEY,
     .on_unique = ERR_PUBLIC_KEY_EXISTS,
-    .sql = CALLER_CTE OWNER_CTE
-    ", earlier AS MATERIALIZED ("
-    "SELECT i.* FROM owner JOIN adit.idempotency_key AS i ON i.account_id = owner.account_id"
-    " AND i.principal_id = owner.principal_id AND i.key = $12::text COLLATE \"C\""
-    "), claim AS ("
-    "INSERT INTO adit.idempotency_key AS i (account_id, principal_id, key, request_digest,"
-    " base_url, id, revision, owner_id, description, metadata, acl, public_key)"
-    " SELECT owner.account_id, owner.principal_id, $12::text, $13::bytea, $14::text, $3::text,"
-    " adit.new_revision(), owner.owner_id, coalesce($8::text, ''),"
-    " coalesce($9::text, ''), coalesce($10::text[], '{}'), $5::text"
-    " FROM caller JOIN owner USING (account_id)"
-    " WHERE " MAY_CREATE " AND NOT EXISTS (SELECT FROM earlier)"
-    " ON CONFLICT DO NOTHING RETURNING i.*"
-    "), made AS ("
-    "INSERT INTO adit.ssh_credential (account_id, id, owner_id, public_key, key_type, fingerprint,"
-    " description, metadata, acl, created_at, revision)"
-    " SELECT i.account_id, i.id, i.owner_id, i.public_key, $6::text, $7::text, i.description,"
-    " i.metadata, i.acl, i.created_at, i.revision FROM claim AS i"
-    "), c AS (SELECT * FROM claim UNION ALL SELECT * FROM earlier)"
-    " SELECT " CALLER_COLUMNS_OF(
-        "owner") ", " COLUMNS ", " OWNER_COLUMNS ","
-                 " c.request_digest = $13::bytea, c.base_url FROM owner LEFT JOIN c ON true",
+    .sql =
+        CALLER_CTE
+        OWNER_CTE
+        ", earlier AS MATERIALIZED ("
+            "SELECT i.*"
+            " FROM owner"
+            " JOIN adit.idempotency_key AS i"
+              " ON i.account_id = owner.account_id"
+              " AND i.principal_id = owner.principal_id"
+              " AND i.key = $12::text COLLATE \"C\""
+        "), claim AS ("
+            "INSERT INTO adit.idempotency_key AS i"
+              " (account_id, principal_id, key,"
+              " request_digest, base_url,"
+              " id, revision, owner_id,"
+              " description, metadata, acl,"
+              " public_key)"
+            " SELECT owner.account_id, owner.principal_id, $12::text,"
+              " $13::bytea, $14::text,"
+              " $3::text, adit.new_revision(), owner.owner_id,"
+              " coalesce($8::text, ''), coalesce($9::text, ''), coalesce($10::text[], '{}'),"
+              " $5::text"
+            " FROM caller"
+            " JOIN owner USING (account_id)"
+            " WHERE " MAY_CREATE
+              " AND NOT EXISTS (SELECT FROM earlier)"
+            " ON CONFLICT DO NOTHING"
+            " RETURNING i.*"
+        "), made AS ("
+            "INSERT INTO adit.ssh_credential"
+              " (account_id, id, owner_id,"
+              " public_key, key_type, fingerprint,"
+              " description, metadata, acl,"
+              " created_at, revision)"
+            " SELECT i.account_id, i.id, i.owner_id,"
+              " i.public_key, $6::text, $7::text,"
+              " i.description, i.metadata, i.acl,"
+              " i.created_at, i.revision"
+            " FROM claim AS i"
+        "), c AS ("
+            "SELECT * FROM claim UNION ALL SELECT * FROM earlier"
+        ")"
+        " SELECT " CALLER_COLUMNS_OF("owner") ", " COLUMNS ", " OWNER_COLUMNS ","
+          " c.request_digest = $13::bytea, c.base_url"
+        " FROM owner"
+        " LEFT JOIN c ON true",
 };
 
+/* $1 digest, $2 id. */
 static const struct pg_statement get_statement = {
     .name = "ssh_credential_get",
     .types = CALLER_TYPES TYPES,
     .is_short = true,
-    .sql = "SELECT " CALLER_COLUMNS_OF(
-        "k") ", " COLUMNS " FROM adit.api_key AS k"
-             " LEFT JOIN adit.ssh_credential AS c"
-             " ON c.account_id = k.account_id AND c.id = $2::text COLLATE \"C\""
-             " WHERE " CALLER_KEY_IS_GOOD,
+    .sql =
+        "SELECT " CALLER_COLUMNS_OF("k") ", " COLUMNS
+        " FROM adit.api_key AS k"
+        " LEFT JOIN adit.ssh_credential AS c"
+          " ON c.account_id = k.account_id"
+          " AND c.id = $2::text COLLATE \"C\""
+        " WHERE " CALLER_KEY_IS_GOOD,
 };
 
+/* Whether a change or a deletion left the row that it was for, which did not meet its condition. */
 #define IS_THERE                                                                                   \
-    "c.id IS NULL AND EXISTS (SELECT FROM adit.ssh_credential AS e"                                \
-    " WHERE e.account_id = caller.account_id AND e.id = $3::text COLLATE \"C\")"
+    "c.id IS NULL"                                                                                 \
+    " AND EXISTS (SELECT FROM adit.ssh_credential AS e"                                            \
+      " WHERE e.account_id = caller.account_id"                                                    \
+      " AND e.id = $3::text COLLATE \"C\")"
 
+/* $1 digest, $2 operation_id, $3 id, $4 description, $5 metadata, $6 acl, $7 If-Match,
+ * $8 If-None-Match. */
 static const struct pg_statement update_statement = {
     .name = "ssh_credential_update",
     .types = CALLER_TYPES TYPES PG_BOOL,
     .writes = true,
-    .sql = CALLER_CTE
-    ", c AS ("
-    "UPDATE adit.ssh_credential AS c SET description = coalesce($4::text, c.description),"
-    " metadata = coalesce($5::text, c.metadata), acl = coalesce($6::text[], c.acl)"
-    " FROM caller WHERE " CALLER_MAY_WRITE
-    " AND c.account_id = caller.account_id AND c.id = $3::text COLLATE \"C\""
-    " AND " CALLER_CONDITION("c", "$7", "$8") " RETURNING " COLUMNS ") SELECT " CALLER_COLUMNS_OF(
-        "caller") ", " COLUMNS ", " IS_THERE " FROM caller LEFT JOIN c ON true",
+    .sql =
+        CALLER_CTE
+        ", c AS ("
+            "UPDATE adit.ssh_credential AS c"
+            " SET description = coalesce($4::text, c.description),"
+              " metadata = coalesce($5::text, c.metadata),"
+              " acl = coalesce($6::text[], c.acl)"
+            " FROM caller"
+            " WHERE " CALLER_MAY_WRITE
+              " AND c.account_id = caller.account_id"
+              " AND c.id = $3::text COLLATE \"C\""
+              " AND " CALLER_CONDITION("c", "$7", "$8")
+            " RETURNING " COLUMNS
+        ")"
+        " SELECT " CALLER_COLUMNS_OF("caller") ", " COLUMNS ", " IS_THERE
+        " FROM caller"
+        " LEFT JOIN c ON true",
 };
 
+/* $1 digest, $2 operation_id, $3 id, $4 If-Match, $5 If-None-Match. */
 static const struct pg_statement delete_statement = {
     .name = "ssh_credential_delete",
-    .types = CALLER_TYPES PG_TEXT PG_BOOL,
+    .types = CALLER_TYPES EXECUTOR_DELETE_TYPES,
     .writes = true,
-    .sql = CALLER_CTE
-    ", c AS ("
-    "DELETE FROM adit.ssh_credential AS c USING caller WHERE " CALLER_MAY_WRITE
-    " AND c.account_id = caller.account_id AND c.id = $3::text COLLATE \"C\""
-    " AND " CALLER_CONDITION("c", "$4", "$5") " RETURNING c.id"
-                                              ") SELECT " CALLER_COLUMNS_OF(
-                                                  "caller") ", c.id, " IS_THERE
-                                                            " FROM caller LEFT JOIN c ON true",
+    .sql =
+        CALLER_CTE
+        ", c AS ("
+            "DELETE FROM adit.ssh_credential AS c"
+            " USING caller"
+            " WHERE " CALLER_MAY_WRITE
+              " AND c.account_id = caller.account_id"
+              " AND c.id = $3::text COLLATE \"C\""
+              " AND " CALLER_CONDITION("c", "$4", "$5")
+            " RETURNING c.id"
+        ")"
+        " SELECT " CALLER_COLUMNS_OF("caller") ", c.id, " IS_THERE
+        " FROM caller"
+        " LEFT JOIN c ON true",
 };
 
-/* A condition that always compares, for the generic plan to walk the index from the right place. */
+/* $1 digest, $2 before_id (never NULL), $3 limit.
+ * The comparison with $2 is always there, so that the generic plan starts in the right place of the
+ * index. */
 static const struct pg_statement list_statement = {
     .name = "ssh_credential_list",
     .types = CALLER_TYPES TYPES,
-    .sql = "SELECT " CALLER_COLUMNS_OF(
-        "k") ", " COLUMNS " FROM adit.api_key AS k"
-             " LEFT JOIN LATERAL (SELECT * FROM adit.ssh_credential AS c"
-             " WHERE c.account_id = k.account_id AND c.id < $2::text COLLATE \"C\""
-             " ORDER BY c.id DESC LIMIT $3::bigint) AS c ON true"
-             " WHERE " CALLER_KEY_IS_GOOD " ORDER BY c.id DESC",
+    .sql =
+        "SELECT " CALLER_COLUMNS_OF("k") ", " COLUMNS
+        " FROM adit.api_key AS k"
+        " LEFT JOIN LATERAL ("
+            "SELECT *"
+            " FROM adit.ssh_credential AS c"
+            " WHERE c.account_id = k.account_id"
+              " AND c.id < $2::text COLLATE \"C\""
+            " ORDER BY c.id DESC"
+            " LIMIT $3::bigint"
+        ") AS c ON true"
+        " WHERE " CALLER_KEY_IS_GOOD
+        " ORDER BY c.id DESC",
 };
+
+/* clang-format on */
 
 void ssh_credential_list_free(struct ssh_credential_list *list)
 {
@@ -173,8 +254,8 @@ void ssh_credential_list_free(struct ssh_credential_list *list)
     *list = (struct ssh_credential_list){0};
 }
 
-static bool read_row(const struct pg_result *result, int row, struct arena *arena,
-                     struct ssh_credential *credential)
+static bool read_credential(const struct pg_result *result, int row, struct arena *arena,
+                            struct ssh_credential *credential)
 {
     *credential = (struct ssh_credential){
         .id = pg_text(result, row, COLUMN_ID),
@@ -198,22 +279,22 @@ static size_t text_bytes(const struct ssh_credential *credential)
     return sum;
 }
 
-/* Reads at most limit rows into the list, and none behind those that take most_bytes.  The list
- * takes the result over, also where it fails. */
-static bool read_rows(struct pg_result *result, int limit, size_t most_bytes, struct arena *arena,
-                      struct ssh_credential_list *list, struct error *err)
+/* Reads at most page->limit rows into the list, and stops after page->most_bytes of text.  The list
+ * takes over the result, also on failure. */
+static bool read_page(struct pg_result *result, const struct ssh_credential_page *page,
+                      struct arena *arena, struct ssh_credential_list *list, struct error *err)
 {
     size_t bytes = 0;
     int n = pg_is_null(result, 0, COLUMN_ID) ? 0 : pg_rows(result);
 
-    *list = (struct ssh_credential_list){.result = result, .more = n > limit};
-    if (n > limit)
-        n = limit;
+    *list = (struct ssh_credential_list){.result = result, .more = n > page->limit};
+    if (list->more)
+        n = page->limit;
     list->items = arena_array(arena, (size_t)n, sizeof *list->items);
     if (!list->items)
         return error_set(err, ERR_OUT_OF_MEMORY);
-    for (; list->n < (size_t)n && bytes < most_bytes; list->n++) {
-        if (!read_row(result, (int)list->n, arena, &list->items[list->n]))
+    for (; list->n < (size_t)n && bytes < page->most_bytes; list->n++) {
+        if (!read_credential(result, (int)list->n, arena, &list->items[list->n]))
             return error_set(err, ERR_OUT_OF_MEMORY);
         bytes += text_bytes(&list->items[list->n]);
     }
@@ -224,11 +305,13 @@ static bool read_rows(struct pg_result *result, int limit, size_t most_bytes, st
 static bool read_one(struct pg_result *result, struct arena *arena,
                      struct ssh_credential_list *list, struct error *err)
 {
-    return read_rows(result, 1, SIZE_MAX, arena, list, err) &&
+    static const struct ssh_credential_page one = {.limit = 1, .most_bytes = SIZE_MAX};
+
+    return read_page(result, &one, arena, list, err) &&
            (list->n == 1 || error_set(err, ERR_CREDENTIAL_NOT_FOUND));
 }
 
-/* The same for what was written just now: where there is no memory to show it, it is there. */
+/* The same for a row that was just written: if there is no memory to show it, it is still there. */
 static bool read_written(struct pg_result *result, struct arena *arena,
                          struct ssh_credential_list *list, struct error *err)
 {
@@ -239,8 +322,8 @@ static bool read_written(struct pg_result *result, struct arena *arena,
     return false;
 }
 
-/* Says why a creation made nothing. */
-static bool owner_refused(bool may_own, struct error *err)
+/* Says why a creation created nothing. */
+static bool refuse_owner(bool may_own, struct error *err)
 {
     enum error_code code = may_own ? ERR_OWNER_UNKNOWN : ERR_NOT_ADMIN;
 
@@ -249,16 +332,15 @@ static bool owner_refused(bool may_own, struct error *err)
 
 struct new_id {
     char id[IDENT_SIZE];
-    int64_t ms; /* the time in it */
+    int64_t ms; /* the time in it, in milliseconds since 1970 */
 };
 
-static void add_create_params(struct pg_params *params, const struct caller *caller,
-                              const struct new_id *id, const struct ssh_credential_input *input,
-                              struct arena *arena)
+static void add_create_params(struct pg_params *params, const struct store_request *request,
+                              const struct new_id *id, const struct ssh_credential_input *input)
 {
-    const struct once *once = &caller->once;
+    const struct once *once = &request->once;
 
-    caller_write_params(params, caller);
+    executor_write_params(params, request);
     pg_add_text(params, text_of(id->id));
     pg_add_text(params, input->owner_id);
     pg_add_text(params, input->public_key);
@@ -266,7 +348,7 @@ static void add_create_params(struct pg_params *params, const struct caller *cal
     pg_add_text(params, text_of(input->parsed_key.fingerprint));
     pg_add_text(params, input->description);
     pg_add_text(params, input->metadata);
-    pg_add_texts(params, input->acl, arena);
+    pg_add_texts(params, input->acl, request->arena);
     pg_add_int(params, id->ms);
     if (!once->key.s)
         return;
@@ -275,33 +357,34 @@ static void add_create_params(struct pg_params *params, const struct caller *cal
     pg_add_text(params, once->base_url);
 }
 
-/* What came of one run of a creation. */
-static bool read_created(struct pg_result *result, const struct once *once, struct arena *arena,
+/* Reads the answer to a creation.  Takes over the result. */
+static bool read_created(struct pg_result *result, const struct store_request *request,
                          struct ssh_credential_list *list, struct error *err)
 {
     if (pg_is_null(result, 0, COLUMN_ID))
-        owner_refused(pg_bool(result, 0, COLUMN_MAY_OWN), err);
-    else if (once->key.s && !pg_bool(result, 0, COLUMN_SAME_REQUEST))
+        refuse_owner(pg_bool(result, 0, COLUMN_MAY_OWN), err);
+    else if (request->once.key.s && !pg_bool(result, 0, COLUMN_SAME_REQUEST))
         error_set(err, ERR_IDEMPOTENCY_KEY_REUSED);
     else
-        return read_written(result, arena, list, err);
+        return read_written(result, request->arena, list, err);
     pg_result_free(result);
     return false;
 }
 
-/* Whether nothing was created and another try may do it: another request with the same
- * Idempotency-Key was faster, which may come to nothing, or the identifier's time was wrong. */
+/* Whether nothing was created and another try may succeed: another request claimed the same
+ * Idempotency-Key first and may roll back, or the time in the identifier was wrong. */
 static bool may_try_again(const struct pg_result *result)
 {
     return pg_is_null(result, 0, COLUMN_ID) && pg_bool(result, 0, COLUMN_MAY_OWN) &&
            pg_bool(result, 0, COLUMN_OWNER_IS_THERE);
 }
 
-bool store_ssh_credential_create(struct store *store, const struct caller *caller,
-                                 const struct ssh_credential_input *input, struct arena *arena,
+bool store_ssh_credential_create(struct store *store, const struct store_request *request,
+                                 const struct ssh_credential_input *input,
                                  struct ssh_credential_list *list, struct error *err)
 {
-    const struct once *once = &caller->once;
+    bool is_once = request->once.key.s != NULL;
+    const struct pg_statement *statement = is_once ? &create_once_statement : &create_statement;
 
     for (int n_tries = 0; n_tries < MAX_TRIES; n_tries++) {
         struct pg_params params;
@@ -310,15 +393,14 @@ bool store_ssh_credential_create(struct store *store, const struct caller *calle
 
         if (!store_make_ident(store->pg, IDENT_CREDENTIAL, id.id, &id.ms, err))
             return false;
-        add_create_params(&params, caller, &id, input, arena);
-        if (!caller_run(store, once->key.s ? &create_once_statement : &create_statement, caller,
-                        &params, &result, err))
+        add_create_params(&params, request, &id, input);
+        if (!executor_run(store, statement, request, &params, &result, err))
             return false;
         pg_note_time(store->pg, pg_time_us(result, 0, COLUMN_NOW));
         if (!may_try_again(result)) {
-            bool ok = read_created(result, once, arena, list, err);
+            bool ok = read_created(result, request, list, err);
 
-            if (ok && once->key.s) {
+            if (ok && is_once) {
                 list->base_url = pg_text(list->result, 0, COLUMN_BASE_URL);
                 list->is_replay = !text_eq(list->items[0].id, text_of(id.id));
             }
@@ -330,73 +412,63 @@ bool store_ssh_credential_create(struct store *store, const struct caller *calle
                        MAX_TRIES);
 }
 
-bool store_ssh_credential_get(struct store *store, const struct caller *caller, struct text id,
-                              struct arena *arena, struct ssh_credential_list *list,
-                              struct error *err)
+bool store_ssh_credential_get(struct store *store, const struct store_request *request,
+                              struct text id, struct ssh_credential_list *list, struct error *err)
 {
     struct pg_params params;
     struct pg_result *result;
 
-    caller_params(&params, caller);
+    executor_params(&params, request);
     pg_add_text(&params, id);
-    return caller_run(store, &get_statement, caller, &params, &result, err) &&
-           read_one(result, arena, list, err);
+    return executor_run(store, &get_statement, request, &params, &result, err) &&
+           read_one(result, request->arena, list, err);
 }
 
-bool store_ssh_credential_update(struct store *store, const struct caller *caller, struct text id,
-                                 const struct ssh_credential_input *input, struct arena *arena,
+bool store_ssh_credential_update(struct store *store, const struct store_request *request,
+                                 struct text id, const struct ssh_credential_input *input,
                                  struct ssh_credential_list *list, struct error *err)
 {
     struct pg_params params;
     struct pg_result *result;
+    bool is_there;
 
-    caller_write_params(&params, caller);
+    executor_write_params(&params, request);
     pg_add_text(&params, id);
     pg_add_text(&params, input->description);
     pg_add_text(&params, input->metadata);
-    pg_add_texts(&params, input->acl, arena);
-    caller_add_condition(&params, caller, arena);
-    if (!caller_run(store, &update_statement, caller, &params, &result, err))
+    pg_add_texts(&params, input->acl, request->arena);
+    executor_add_condition(&params, request);
+    if (!executor_run(store, &update_statement, request, &params, &result, err))
         return false;
     if (!pg_is_null(result, 0, COLUMN_ID))
-        return read_written(result, arena, list, err);
-    error_set(err,
-              caller_missed(caller, pg_bool(result, 0, COLUMN_IS_THERE), ERR_CREDENTIAL_NOT_FOUND));
+        return read_written(result, request->arena, list, err);
+    is_there = pg_bool(result, 0, COLUMN_IS_THERE);
     pg_result_free(result);
-    return false;
+    return error_set(err, executor_missed(request, is_there, ERR_CREDENTIAL_NOT_FOUND));
 }
 
-bool store_ssh_credential_delete(struct store *store, const struct caller *caller, struct text id,
-                                 struct arena *arena, struct error *err)
+bool store_ssh_credential_delete(struct store *store, const struct store_request *request,
+                                 struct text id, struct error *err)
 {
     struct pg_params params;
-    struct pg_result *result;
-    bool gone;
 
-    caller_write_params(&params, caller);
+    executor_write_params(&params, request);
     pg_add_text(&params, id);
-    caller_add_condition(&params, caller, arena);
-    if (!caller_run(store, &delete_statement, caller, &params, &result, err))
-        return false;
-    gone = !pg_is_null(result, 0, COLUMN_DELETED_ID);
-    if (!gone)
-        error_set(err, caller_missed(caller, pg_bool(result, 0, COLUMN_LEFT_THERE),
-                                     ERR_CREDENTIAL_NOT_FOUND));
-    pg_result_free(result);
-    return gone;
+    executor_add_condition(&params, request);
+    return executor_delete(store, &delete_statement, request, &params, ERR_CREDENTIAL_NOT_FOUND,
+                           err);
 }
 
-bool store_ssh_credential_list(struct store *store, const struct caller *caller,
-                               struct text before_id, int limit, size_t most_bytes,
-                               struct arena *arena, struct ssh_credential_list *list,
-                               struct error *err)
+bool store_ssh_credential_list(struct store *store, const struct store_request *request,
+                               const struct ssh_credential_page *page,
+                               struct ssh_credential_list *list, struct error *err)
 {
     struct pg_params params;
     struct pg_result *result;
 
-    caller_params(&params, caller);
-    pg_add_text(&params, before_id.s ? before_id : text_of(AFTER_ALL));
-    pg_add_int(&params, limit + 1);
-    return caller_run(store, &list_statement, caller, &params, &result, err) &&
-           read_rows(result, limit, most_bytes, arena, list, err);
+    executor_params(&params, request);
+    pg_add_text(&params, page->before_id.s ? page->before_id : text_of(AFTER_ALL));
+    pg_add_int(&params, page->limit + 1);
+    return executor_run(store, &list_statement, request, &params, &result, err) &&
+           read_page(result, page, request->arena, list, err);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../unit/providers.h"
 #include "http/response.h"
 #include "json/write.h"
 #include "model/public_key.h"
@@ -267,9 +268,7 @@ static void make_keyring(struct world *world)
 
 static void fill_settings(struct world *world)
 {
-    static const char *const providers[OAUTH_N_PROVIDERS] = {
-        "provider_a", "provider_b", "provider_c", "provider_d",
-        "provider_e", "provider_f", "provider_g", "provider_h"};
+    static const char *const providers[OAUTH_N_PROVIDERS] = PROVIDERS;
     struct api_settings *settings = &world->settings[0];
 
     names_fill(&settings->names, "service");

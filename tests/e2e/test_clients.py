@@ -5,7 +5,7 @@ three resources.  test_client_shapes has what the clients of other languages sen
 import json
 import re
 
-from adit import covered, npm, samples, shapes
+from adit import covered, npm, reference, samples, shapes
 from adit.case import Case
 from adit.relay import Relay
 
@@ -122,8 +122,11 @@ class Npm(Clients):
             re.sub("[A-Z]", lambda match: "_" + match.group(0).lower(), name): value
             for name, value in members.items()})
         self.assertEqual({name: made[name] for name in members}, members)
-        self.assertEqual(sorted(made), ["acl", "createdAt", "description", "id", "metadata",
-                                        "ownerId", "publicKey", "uri"])
+        # The client shows every member, under a name of its own.
+        schema = reference.document().tree["components"]["schemas"]["SshCredential"]
+        self.assertEqual(sorted(made), sorted(
+            re.sub("_([a-z])", lambda match: match.group(1).upper(), name)
+            for name in schema["properties"]))
         self.assert_ident(made["id"], "sshcr")
         self.assertEqual(made["uri"], "%s%s/%s" % (self.relay.url, CREDENTIALS, made["id"]))
         self.assertRegex(made["createdAt"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")

@@ -12,8 +12,8 @@ from adit import samples, stack
 from adit.case import Case, until
 
 SQL = os.path.join(stack.ROOT, "sql")
-OLDER = ("001_initial.sql", "002_revision.sql", "003_audit.sql", "004_idempotency.sql",
-         "005_record_of_changes.sql")
+# All migrations but the latest.
+OLDER = sorted(name for name in os.listdir(SQL) if name[0].isdigit())[:-1]
 TABLES = "adit.account, adit.principal, adit.api_key, adit.ssh_credential, adit.oauth_module"
 
 # A request waits behind the migration for a second, and gets its answer.
@@ -141,16 +141,12 @@ class Result(MigrateCase):
         self.stack.ctl("migrate")
         wanted = self.schema()
         self.assertIn("record_update", wanted)
+        self.assertGreater(len(OLDER), 4)
         for n in range(1, len(OLDER) + 1):
             with self.subTest("from %d" % n):
                 self.to_older(self.stack, n)
                 self.stack.ctl("migrate")
                 self.assertEqual(self.schema(), wanted)
-
-    def test_older_are_all(self):
-        """All but the latest, in their order."""
-        names = sorted(name for name in os.listdir(SQL) if name[0].isdigit())
-        self.assertEqual(list(OLDER), names[:-1])
 
 
 class Newer(MigrateCase):

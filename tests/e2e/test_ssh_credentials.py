@@ -7,7 +7,6 @@ from adit import samples
 from adit.case import Case
 
 CREDENTIALS = "/ssh_credentials"
-MEMBERS = ["acl", "created_at", "description", "id", "metadata", "owner_id", "public_key", "uri"]
 
 
 class Create(Case):
@@ -16,7 +15,6 @@ class Create(Case):
                                   owner_id=self.home.member.id)
         answer = self.admin.post(CREDENTIALS, body)
         made = self.assert_ok(answer, 201)
-        self.assertEqual(sorted(made), MEMBERS)
         for name, value in body.items():
             with self.subTest(name):
                 self.assertEqual(made[name], value)
@@ -25,7 +23,6 @@ class Create(Case):
 
     def test_what_is_not_given(self):
         made = self.assert_ok(self.admin.post(CREDENTIALS, samples.credential()), 201)
-        self.assertEqual(sorted(made), MEMBERS)
         self.assertEqual((made["description"], made["metadata"], made["acl"], made["owner_id"]),
                          ("", "", [], self.home.admin.id))
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Fuzz target: methods, paths and query strings, each ended by a NUL. */
-#include "api/call.h"
+#include "api/ssh_credential.h"
 #include "base/ident.h"
 #include "base/utf8.h"
 #include "fuzz.h"
@@ -156,7 +156,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct route *route = try_path(method, path);
 
     look_at_query(query, NULL);
-    if (look_at_query(query, ssh_credentials_query) && route && (!*query || route->query))
+    if (look_at_query(query, api_ssh_credential_query) && route && (!*query || route->query))
         accepted();
     free(method);
     free(path);

@@ -10,6 +10,7 @@
 #include "base/ident.h"
 #include "fuzz.h"
 #include "json/check.h"
+#include "providers.h"
 #include "serve/cgi.h"
 #include "stub_store.h"
 
@@ -528,9 +529,7 @@ static void run(struct service *service, const struct asked *asked)
 
 static void open_service(struct service *service)
 {
-    static const char *const providers[OAUTH_N_PROVIDERS] = {
-        "provider_a", "provider_b", "provider_c", "provider_d",
-        "provider_e", "provider_f", "provider_g", "provider_h"};
+    static const char *const providers[OAUTH_N_PROVIDERS] = PROVIDERS;
 
     *service = (struct service){.store = stub_store_new()};
     MUST(service->store);

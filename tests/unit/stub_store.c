@@ -4,13 +4,11 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "store/mutual_tls_module.h"
 #include "store/oauth_module.h"
 #include "store/ssh_credential.h"
-
-/* Things of a kind; past that the store says that it is unavailable. */
-#define MAX_THINGS 256
 
 #define N_KNOWN 5
 
@@ -31,33 +29,27 @@ static const struct known all_known[N_KNOWN] = {
     {STUB_OTHER_KEY, STUB_OTHER_ID, 2, true, false, false},
 };
 
-/* A thing of an account under one or two identifiers; account 0: a free place. */
+enum kind { CREDENTIAL, OAUTH, MUTUAL_TLS };
+
+/* What a thing is found by; the second identifier is not given if the kind has one alone. */
 struct place {
-    int account;
+    enum kind kind;
     struct text ids[2];
 };
 
-struct stored_credential {
+/* A resource of an account. */
+struct thing {
+    struct thing *next;
+    int account; /* 0: deleted */
     struct place place;
-    struct ssh_credential credential;
-};
-
-struct stored_oauth {
-    struct place place;
-    struct oauth_module module;
-};
-
-struct stored_mutual_tls {
-    struct place place;
-    struct mutual_tls_module module;
+    int64_t revision;
+    void *value; /* the resource's struct, whose text is the store's */
 };
 
 struct store {
     struct caller callers[N_KNOWN];
-    struct stored_credential credentials[MAX_THINGS];
-    struct stored_oauth oauth[MAX_THINGS];
-    struct stored_mutual_tls mutual_tls[MAX_THINGS];
-    struct arena memory; /* of all text in them */
+    struct thing *things;
+    struct arena memory; /* of the things */
     int64_t revision;    /* the latest */
     enum error_code failure;
     int n_changes;
@@ -83,14 +75,6 @@ void stub_store_free(struct store *store)
         return;
     arena_free(&store->memory);
     free(store);
-}
-
-void stub_store_clear(struct store *store)
-{
-    memset(store->credentials, 0, sizeof store->credentials);
-    memset(store->oauth, 0, sizeof store->oauth);
-    memset(store->mutual_tls, 0, sizeof store->mutual_tls);
-    arena_reset(&store->memory);
 }
 
 void stub_store_fail(struct store *store, enum error_code code)
@@ -131,9 +115,12 @@ struct caller_identity stub_store_identity(const char *key)
 }
 
 /* Returns the known if it may do that, or NULL with *err. */
-static const struct known *find_known(const struct store *store, const struct caller *caller,
-                                      bool writes, struct error *err)
+static const struct known *find_known(const struct store *store,
+                                      const struct store_request *request, bool writes,
+                                      struct error *err)
 {
+    const struct caller *caller = &request->caller;
+
     if (store->failure != ERR_NONE) {
         error_cause(err, store->failure, "%s", STUB_CAUSE);
         return NULL;
@@ -153,10 +140,10 @@ static const struct known *find_known(const struct store *store, const struct ca
     return NULL;
 }
 
-bool store_authenticate(struct store *store, const struct caller *caller, bool writes,
+bool store_authenticate(struct store *store, const struct store_request *request, bool writes,
                         struct error *err)
 {
-    return find_known(store, caller, writes, err) != NULL;
+    return find_known(store, request, writes, err) != NULL;
 }
 
 bool store_ready(struct store *store, struct error *err)
@@ -183,32 +170,125 @@ static struct text_list keep_list(struct store *store, struct text_list list)
     return list;
 }
 
-static struct place keep_place(struct store *store, const struct place *place)
+/* Makes the text of a struct the store's, by the table of its members. */
+static void keep_fields(struct store *store, const struct field *fields, size_t n, void *target)
 {
-    return (struct place){.account = place->account,
-                          .ids = {keep(store, place->ids[0]), keep(store, place->ids[1])}};
+    for (size_t i = 0; i < n; i++) {
+        void *member = (char *)target + fields[i].offset;
+
+        if (fields[i].kind == FIELD_TEXT)
+            *(struct text *)member = keep(store, *(struct text *)member);
+        else if (fields[i].kind == FIELD_TEXTS)
+            *(struct text_list *)member = keep_list(store, *(struct text_list *)member);
+    }
 }
 
-static bool is_at(const struct place *a, const struct place *b)
+/* ---- things of any kind ---- */
+
+static struct thing *find(const struct store *store, int account, const struct place *place)
 {
-    return a->account == b->account && text_eq(a->ids[0], b->ids[0]) &&
-           text_eq(a->ids[1], b->ids[1]);
+    struct thing *thing = store->things;
+
+    while (thing && (thing->account != account || thing->place.kind != place->kind ||
+                     !text_eq(thing->place.ids[0], place->ids[0]) ||
+                     !text_eq(thing->place.ids[1], place->ids[1])))
+        thing = thing->next;
+    return thing;
 }
 
-/* Whether a change may be made: where there is nothing, revision is -1. */
-static bool condition_holds(const struct caller *caller, int64_t revision, struct error *err)
+/* Finds what a request reads or changes.  Returns false with *err, which is missing if there is
+ * nothing; missing ERR_NONE: then *thing is NULL. */
+static bool look_up(const struct store *store, const struct store_request *request,
+                    const struct place *place, bool writes, enum error_code missing,
+                    struct thing **thing, struct error *err)
 {
-    const struct precondition *condition = &caller->condition;
+    const struct known *known = find_known(store, request, writes, err);
+    const struct precondition *condition = &request->condition;
 
-    if (revision < 0 ? !condition->match.given
-                     : precondition_check(condition, revision) == PRECONDITION_HOLDS)
+    if (!known)
+        return false;
+    *thing = find(store, known->account, place);
+    if (!*thing && missing != ERR_NONE)
+        return error_set(err, missing);
+    if (!writes || (*thing ? precondition_check(condition, (*thing)->revision) == PRECONDITION_HOLDS
+                           : !condition->match.given))
         return true;
     return error_set(err, ERR_PRECONDITION_FAILED);
 }
 
-static bool is_full(struct error *err)
+static struct thing *add(struct store *store, int account, const struct place *place)
 {
-    return error_cause(err, ERR_DATABASE_UNAVAILABLE, "stub: full");
+    struct thing *thing = arena_alloc(&store->memory, sizeof *thing);
+
+    if (!thing)
+        return NULL;
+    *thing = (struct thing){
+        .next = store->things,
+        .account = account,
+        .place = {.kind = place->kind,
+                  .ids = {keep(store, place->ids[0]), keep(store, place->ids[1])}},
+    };
+    store->things = thing;
+    return thing;
+}
+
+static void mark_changed(struct store *store, struct thing *thing)
+{
+    thing->revision = ++store->revision;
+    store->n_changes++;
+}
+
+/* Creates or replaces a thing.  Returns a copy of the value, whose text is still the request's, and
+ * sets *revision in the value first; or NULL with *err. */
+static void *put(struct store *store, const struct store_request *request,
+                 const struct place *place, const void *value, size_t size, int64_t *revision,
+                 struct error *err)
+{
+    const struct known *known = find_known(store, request, true, err);
+    struct thing *thing;
+
+    if (!look_up(store, request, place, true, ERR_NONE, &thing, err))
+        return NULL;
+    if (!thing)
+        thing = add(store, known->account, place);
+    if (thing)
+        thing->value = arena_alloc(&store->memory, size);
+    if (!thing || !thing->value) {
+        error_set(err, ERR_OUT_OF_MEMORY);
+        return NULL;
+    }
+    mark_changed(store, thing);
+    *revision = thing->revision;
+    memcpy(thing->value, value, size);
+    return thing->value;
+}
+
+/* Copies the value of a thing to out.  Returns false with *err, which is missing if there is none.
+ */
+static bool get(const struct store *store, const struct store_request *request,
+                const struct place *place, void *out, size_t size, enum error_code missing,
+                struct error *err)
+{
+    struct thing *thing;
+
+    if (!look_up(store, request, place, false, missing, &thing, err))
+        return false;
+    memcpy(out, thing->value, size);
+    return true;
+}
+
+static bool remove_thing(struct store *store, const struct store_request *request,
+                         const struct place *place, enum error_code missing, struct error *err)
+{
+    struct thing *thing;
+
+    if (!look_up(store, request, place, true, missing, &thing, err))
+        return false;
+    if (thing) {
+        thing->account = 0;
+        store->n_changes++;
+    }
+    return true;
 }
 
 /* ---- credentials ---- */
@@ -218,44 +298,42 @@ void ssh_credential_list_free(struct ssh_credential_list *list)
     *list = (struct ssh_credential_list){0};
 }
 
-static struct stored_credential *find_credential(struct store *store, const struct place *place)
+static struct place credential_place(struct text id)
 {
-    for (size_t i = 0; i < MAX_THINGS; i++) {
-        if (is_at(&store->credentials[i].place, place))
-            return &store->credentials[i];
-    }
-    return NULL;
+    return (struct place){.kind = CREDENTIAL, .ids = {id}};
 }
 
-static bool list_one(const struct stored_credential *stored, struct arena *arena,
+static bool list_one(const struct thing *thing, struct arena *arena,
                      struct ssh_credential_list *list, struct error *err)
 {
     *list = (struct ssh_credential_list){.items = arena_array(arena, 1, sizeof *list->items)};
     if (!list->items)
         return error_set(err, ERR_OUT_OF_MEMORY);
-    list->items[list->n++] = stored->credential;
+    memcpy(&list->items[list->n++], thing->value, sizeof *list->items);
     return true;
 }
 
 static bool may_own(const struct known *known, struct text owner_id, struct error *err)
 {
+    enum error_code code = known->is_admin ? ERR_OWNER_UNKNOWN : ERR_NOT_ADMIN;
+
     if (!owner_id.s || text_eq(owner_id, text_of(known->principal_id)))
         return true;
-    if (!known->is_admin)
-        return error_field(err, ERR_NOT_ADMIN, "owner_id", "%s", error_row(ERR_NOT_ADMIN)->text);
-    for (size_t i = 0; i < N_KNOWN; i++) {
+    for (size_t i = 0; known->is_admin && i < N_KNOWN; i++) {
         if (all_known[i].account == known->account &&
             text_eq(owner_id, text_of(all_known[i].principal_id)))
             return true;
     }
-    return error_field(err, ERR_OWNER_UNKNOWN, "owner_id", "%s",
-                       error_row(ERR_OWNER_UNKNOWN)->text);
+    return error_field(err, code, "owner_id", "%s", error_row(code)->text);
 }
 
-static void change(struct store *store, struct ssh_credential *credential,
+static void change(struct store *store, struct thing *thing,
                    const struct ssh_credential_input *input)
 {
-    credential->revision = ++store->revision;
+    struct ssh_credential *credential = thing->value;
+
+    mark_changed(store, thing);
+    credential->revision = thing->revision;
     if (input->description.s)
         credential->description = keep(store, input->description);
     if (input->metadata.s)
@@ -264,25 +342,26 @@ static void change(struct store *store, struct ssh_credential *credential,
         credential->acl = keep_list(store, input->acl);
 }
 
-bool store_ssh_credential_create(struct store *store, const struct caller *caller,
-                                 const struct ssh_credential_input *input, struct arena *arena,
+bool store_ssh_credential_create(struct store *store, const struct store_request *request,
+                                 const struct ssh_credential_input *input,
                                  struct ssh_credential_list *list, struct error *err)
 {
-    const struct known *known = find_known(store, caller, true, err);
-    const struct place free_place = {.account = 0};
-    struct stored_credential *stored = find_credential(store, &free_place);
+    const struct known *known = find_known(store, request, true, err);
+    struct ssh_credential *credential = arena_alloc(&store->memory, sizeof *credential);
+    struct thing *thing;
+    struct place place;
     char id[IDENT_SIZE];
 
     if (!known || !may_own(known, input->owner_id, err))
         return false;
-    if (!stored)
-        return is_full(err);
     if (!ident_make(id, IDENT_CREDENTIAL, INT64_C(1000) * STUB_CREATED_AT + store->n_changes))
         return error_set(err, ERR_INTERNAL);
-    stored->place.account = known->account;
-    stored->place.ids[0] = keep(store, text_of(id));
-    stored->credential = (struct ssh_credential){
-        .id = stored->place.ids[0],
+    place = credential_place(text_of(id));
+    thing = add(store, known->account, &place);
+    if (!thing || !credential)
+        return error_set(err, ERR_OUT_OF_MEMORY);
+    *credential = (struct ssh_credential){
+        .id = thing->place.ids[0],
         .created_at = STUB_CREATED_AT,
         .description = text_of(""),
         .metadata = text_of(""),
@@ -290,60 +369,40 @@ bool store_ssh_credential_create(struct store *store, const struct caller *calle
         .acl = {.given = true},
         .owner_id = input->owner_id.s ? keep(store, input->owner_id) : text_of(known->principal_id),
     };
-    change(store, &stored->credential, input);
-    store->n_changes++;
-    return list_one(stored, arena, list, err);
+    thing->value = credential;
+    change(store, thing, input);
+    return list_one(thing, request->arena, list, err);
 }
 
-static struct stored_credential *look_up(struct store *store, const struct caller *caller,
-                                         struct text id, bool writes, struct error *err)
+bool store_ssh_credential_get(struct store *store, const struct store_request *request,
+                              struct text id, struct ssh_credential_list *list, struct error *err)
 {
-    const struct known *known = find_known(store, caller, writes, err);
-    struct place place = {.ids = {id}};
-    struct stored_credential *stored = NULL;
+    struct place place = credential_place(id);
+    struct thing *thing;
 
-    if (known) {
-        place.account = known->account;
-        stored = find_credential(store, &place);
-        if (!stored)
-            error_set(err, ERR_CREDENTIAL_NOT_FOUND);
-    }
-    return stored;
+    return look_up(store, request, &place, false, ERR_CREDENTIAL_NOT_FOUND, &thing, err) &&
+           list_one(thing, request->arena, list, err);
 }
 
-bool store_ssh_credential_get(struct store *store, const struct caller *caller, struct text id,
-                              struct arena *arena, struct ssh_credential_list *list,
-                              struct error *err)
-{
-    const struct stored_credential *stored = look_up(store, caller, id, false, err);
-
-    return stored && list_one(stored, arena, list, err);
-}
-
-bool store_ssh_credential_update(struct store *store, const struct caller *caller, struct text id,
-                                 const struct ssh_credential_input *input, struct arena *arena,
+bool store_ssh_credential_update(struct store *store, const struct store_request *request,
+                                 struct text id, const struct ssh_credential_input *input,
                                  struct ssh_credential_list *list, struct error *err)
 {
-    struct stored_credential *stored = look_up(store, caller, id, true, err);
+    struct place place = credential_place(id);
+    struct thing *thing;
 
-    if (!stored || !condition_holds(caller, stored->credential.revision, err))
+    if (!look_up(store, request, &place, true, ERR_CREDENTIAL_NOT_FOUND, &thing, err))
         return false;
-    change(store, &stored->credential, input);
-    store->n_changes++;
-    return list_one(stored, arena, list, err);
+    change(store, thing, input);
+    return list_one(thing, request->arena, list, err);
 }
 
-bool store_ssh_credential_delete(struct store *store, const struct caller *caller, struct text id,
-                                 struct arena *arena, struct error *err)
+bool store_ssh_credential_delete(struct store *store, const struct store_request *request,
+                                 struct text id, struct error *err)
 {
-    struct stored_credential *stored = look_up(store, caller, id, true, err);
+    struct place place = credential_place(id);
 
-    (void)arena;
-    if (!stored || !condition_holds(caller, stored->credential.revision, err))
-        return false;
-    *stored = (struct stored_credential){.place = {.account = 0}};
-    store->n_changes++;
-    return true;
+    return remove_thing(store, request, &place, ERR_CREDENTIAL_NOT_FOUND, err);
 }
 
 static int newest_first(const void *a, const void *b)
@@ -354,205 +413,116 @@ static int newest_first(const void *a, const void *b)
     return text_cmp(y->id, x->id);
 }
 
-bool store_ssh_credential_list(struct store *store, const struct caller *caller,
-                               struct text before_id, int limit, size_t most_bytes,
-                               struct arena *arena, struct ssh_credential_list *list,
-                               struct error *err)
+static size_t count(const struct store *store)
 {
-    const struct known *known = find_known(store, caller, false, err);
-    struct ssh_credential *items = arena_array(arena, MAX_THINGS, sizeof *items);
     size_t n = 0;
 
-    (void)most_bytes; /* there are too few for it to matter */
+    for (const struct thing *thing = store->things; thing; thing = thing->next)
+        n++;
+    return n;
+}
+
+/* There are too few for page->most_bytes to matter. */
+bool store_ssh_credential_list(struct store *store, const struct store_request *request,
+                               const struct ssh_credential_page *page,
+                               struct ssh_credential_list *list, struct error *err)
+{
+    const struct known *known = find_known(store, request, false, err);
+    struct ssh_credential *items = arena_array(request->arena, count(store), sizeof *items);
+    size_t n = 0;
+
     if (!known)
         return false;
     if (!items)
         return error_set(err, ERR_OUT_OF_MEMORY);
-    for (size_t i = 0; i < MAX_THINGS; i++) {
-        const struct stored_credential *stored = &store->credentials[i];
-
-        if (stored->place.account == known->account &&
-            (!before_id.s || text_cmp(stored->credential.id, before_id) < 0))
-            items[n++] = stored->credential;
+    for (const struct thing *thing = store->things; thing; thing = thing->next) {
+        if (thing->account == known->account && thing->place.kind == CREDENTIAL &&
+            (!page->before_id.s || text_cmp(thing->place.ids[0], page->before_id) < 0))
+            memcpy(&items[n++], thing->value, sizeof *items);
     }
     qsort(items, n, sizeof *items, newest_first);
-    *list = (struct ssh_credential_list){.items = items, .n = n, .more = n > (size_t)limit};
+    *list = (struct ssh_credential_list){.items = items, .n = n, .more = n > (size_t)page->limit};
     if (list->more)
-        list->n = (size_t)limit;
+        list->n = (size_t)page->limit;
     return true;
 }
 
 /* ---- OAuth modules ---- */
 
-static struct stored_oauth *find_oauth(struct store *store, const struct place *place)
+static struct place oauth_place(const struct oauth_route *route)
 {
-    for (size_t i = 0; i < MAX_THINGS; i++) {
-        if (is_at(&store->oauth[i].place, place))
-            return &store->oauth[i];
-    }
-    return NULL;
+    return (struct place){.kind = OAUTH, .ids = {route->edge_id, route->route_id}};
 }
 
-static struct place oauth_place(const struct known *known, const struct oauth_route *route)
-{
-    return (struct place){.account = known->account, .ids = {route->edge_id, route->route_id}};
-}
-
-bool store_oauth_module_put(struct store *store, const struct caller *caller,
+bool store_oauth_module_put(struct store *store, const struct store_request *request,
                             const struct oauth_route *route, struct oauth_module *module,
-                            struct arena *arena, struct error *err)
+                            struct error *err)
 {
-    const struct known *known = find_known(store, caller, true, err);
-    const struct place free_place = {.account = 0};
-    struct stored_oauth *stored;
-    struct oauth_provider *config;
-    struct place place;
+    struct place place = oauth_place(route);
+    struct oauth_module *kept =
+        put(store, request, &place, module, sizeof *module, &module->revision, err);
 
-    (void)arena;
-    if (!known)
+    if (!kept)
         return false;
-    place = oauth_place(known, route);
-    stored = find_oauth(store, &place);
-    if (!condition_holds(caller, stored ? stored->module.revision : -1, err))
-        return false;
-    if (!stored)
-        stored = find_oauth(store, &free_place);
-    if (!stored)
-        return is_full(err);
-    stored->place = keep_place(store, &place);
-    module->revision = ++store->revision;
-    stored->module = *module;
-    stored->module.cookie_prefix = keep(store, module->cookie_prefix);
-    config = &stored->module.config;
-    config->client_id = keep(store, config->client_id);
-    config->client_secret = keep(store, config->client_secret);
-    config->scopes = keep_list(store, config->scopes);
-    config->email_addresses = keep_list(store, config->email_addresses);
-    config->email_domains = keep_list(store, config->email_domains);
-    config->teams = keep_list(store, config->teams);
-    config->organizations = keep_list(store, config->organizations);
-    store->n_changes++;
+    keep_fields(store, oauth_module_fields, oauth_module_n_fields, kept);
+    keep_fields(store, oauth_provider_fields, oauth_provider_n_fields, &kept->config);
     return true;
 }
 
-bool store_oauth_module_get(struct store *store, const struct caller *caller,
-                            const struct oauth_route *route, struct arena *arena,
-                            struct oauth_module *module, struct error *err)
+bool store_oauth_module_get(struct store *store, const struct store_request *request,
+                            const struct oauth_route *route, struct oauth_module *module,
+                            struct error *err)
 {
-    const struct known *known = find_known(store, caller, false, err);
-    const struct stored_oauth *stored;
-    struct place place;
+    struct place place = oauth_place(route);
 
-    (void)arena;
-    if (!known)
+    if (!get(store, request, &place, module, sizeof *module, ERR_OAUTH_NOT_FOUND, err))
         return false;
-    place = oauth_place(known, route);
-    stored = find_oauth(store, &place);
-    if (!stored)
-        return error_set(err, ERR_OAUTH_NOT_FOUND);
-    *module = stored->module;
-    if (known->is_read_only)
+    if (find_known(store, request, false, err)->is_read_only)
         module->config.client_secret = (struct text){0};
     return true;
 }
 
-bool store_oauth_module_delete(struct store *store, const struct caller *caller,
-                               const struct oauth_route *route, struct arena *arena,
-                               struct error *err)
+bool store_oauth_module_delete(struct store *store, const struct store_request *request,
+                               const struct oauth_route *route, struct error *err)
 {
-    const struct known *known = find_known(store, caller, true, err);
-    struct stored_oauth *stored;
-    struct place place;
+    struct place place = oauth_place(route);
 
-    (void)arena;
-    if (!known)
-        return false;
-    place = oauth_place(known, route);
-    stored = find_oauth(store, &place);
-    if (!condition_holds(caller, stored ? stored->module.revision : -1, err))
-        return false;
-    if (stored) {
-        *stored = (struct stored_oauth){.place = {.account = 0}};
-        store->n_changes++;
-    }
-    return true;
+    return remove_thing(store, request, &place, ERR_NONE, err);
 }
 
 /* ---- mutual TLS modules ---- */
 
-static struct stored_mutual_tls *find_mutual_tls(struct store *store, const struct place *place)
+static struct place mutual_tls_place(struct text edge_id)
 {
-    for (size_t i = 0; i < MAX_THINGS; i++) {
-        if (is_at(&store->mutual_tls[i].place, place))
-            return &store->mutual_tls[i];
-    }
-    return NULL;
+    return (struct place){.kind = MUTUAL_TLS, .ids = {edge_id}};
 }
 
-bool store_mutual_tls_module_put(struct store *store, const struct caller *caller,
+bool store_mutual_tls_module_put(struct store *store, const struct store_request *request,
                                  struct text edge_id, struct mutual_tls_module *module,
-                                 struct arena *arena, struct error *err)
+                                 struct error *err)
 {
-    const struct known *known = find_known(store, caller, true, err);
-    const struct place free_place = {.account = 0};
-    struct place place = {.ids = {edge_id}};
-    struct stored_mutual_tls *stored;
+    struct place place = mutual_tls_place(edge_id);
+    struct mutual_tls_module *kept =
+        put(store, request, &place, module, sizeof *module, &module->revision, err);
 
-    (void)arena;
-    if (!known)
-        return false;
-    place.account = known->account;
-    stored = find_mutual_tls(store, &place);
-    if (!condition_holds(caller, stored ? stored->module.revision : -1, err))
-        return false;
-    if (!stored)
-        stored = find_mutual_tls(store, &free_place);
-    if (!stored)
-        return is_full(err);
-    stored->place = keep_place(store, &place);
-    module->revision = ++store->revision;
-    stored->module = *module;
-    stored->module.certificate_authority_ids = keep_list(store, module->certificate_authority_ids);
-    store->n_changes++;
-    return true;
+    if (kept)
+        keep_fields(store, mutual_tls_module_fields, mutual_tls_module_n_fields, kept);
+    return kept != NULL;
 }
 
-bool store_mutual_tls_module_get(struct store *store, const struct caller *caller,
-                                 struct text edge_id, struct arena *arena,
-                                 struct mutual_tls_module *module, struct error *err)
+bool store_mutual_tls_module_get(struct store *store, const struct store_request *request,
+                                 struct text edge_id, struct mutual_tls_module *module,
+                                 struct error *err)
 {
-    const struct known *known = find_known(store, caller, false, err);
-    struct place place = {.ids = {edge_id}};
-    const struct stored_mutual_tls *stored;
+    struct place place = mutual_tls_place(edge_id);
 
-    (void)arena;
-    if (!known)
-        return false;
-    place.account = known->account;
-    stored = find_mutual_tls(store, &place);
-    if (!stored)
-        return error_set(err, ERR_MUTUAL_TLS_NOT_FOUND);
-    *module = stored->module;
-    return true;
+    return get(store, request, &place, module, sizeof *module, ERR_MUTUAL_TLS_NOT_FOUND, err);
 }
 
-bool store_mutual_tls_module_delete(struct store *store, const struct caller *caller,
-                                    struct text edge_id, struct arena *arena, struct error *err)
+bool store_mutual_tls_module_delete(struct store *store, const struct store_request *request,
+                                    struct text edge_id, struct error *err)
 {
-    const struct known *known = find_known(store, caller, true, err);
-    struct place place = {.ids = {edge_id}};
-    struct stored_mutual_tls *stored;
+    struct place place = mutual_tls_place(edge_id);
 
-    (void)arena;
-    if (!known)
-        return false;
-    place.account = known->account;
-    stored = find_mutual_tls(store, &place);
-    if (!condition_holds(caller, stored ? stored->module.revision : -1, err))
-        return false;
-    if (stored) {
-        *stored = (struct stored_mutual_tls){.place = {.account = 0}};
-        store->n_changes++;
-    }
-    return true;
+    return remove_thing(store, request, &place, ERR_NONE, err);
 }

@@ -29,9 +29,6 @@
 struct store *stub_store_new(void);
 void stub_store_free(struct store *store);
 
-/* Forgets what was stored, and its memory. */
-void stub_store_clear(struct store *store);
-
 /* Makes every call fail with the code from now on, with a cause that says so; ERR_NONE: no more. */
 void stub_store_fail(struct store *store, enum error_code code);
 

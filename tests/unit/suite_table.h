@@ -73,4 +73,7 @@ SUITE(schema_sql_suite)
 SUITE(answers_suite)
 SUITE(dispatch_suite)
 SUITE(routes_suite)
+
+/* whole */
+SUITE(idempotency_suite)
 /* clang-format on */

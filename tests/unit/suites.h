@@ -10,4 +10,7 @@
 #include "suite_table.h"
 #undef SUITE
 
+/* whole */
+Suite *idempotency_suite(void);
+
 #endif

@@ -22,36 +22,6 @@ static void tear_down(void)
     client_close(&client);
 }
 
-static void no_version(struct request *request)
-{
-    request->version = "";
-}
-
-static void no_key(struct request *request)
-{
-    request->authorization = "";
-}
-
-static void other_scheme(struct request *request)
-{
-    request->authorization = "Basic eDp5";
-}
-
-static void malformed_key(struct request *request)
-{
-    request->authorization = "Bearer x";
-}
-
-static void unknown_key(struct request *request)
-{
-    request->authorization = "Bearer " STUB_UNKNOWN_KEY;
-}
-
-static void revoked_key(struct request *request)
-{
-    request->authorization = "Bearer " STUB_REVOKED_KEY;
-}
-
 /* ---- HEAD, OPTIONS ---- */
 
 START_TEST(head_is_get_without_the_body)
@@ -88,8 +58,8 @@ START_TEST(options_needs_nothing)
     stub_store_fail(client.store, ERR_DATABASE_UNAVAILABLE);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         client_prepare(&client, "OPTIONS", cases[i].path, "");
-        no_key(&client.request);
-        no_version(&client.request);
+        fault_no_key(&client.request);
+        fault_no_version(&client.request);
         ck_assert_int_eq(client_send(&client), 204);
         ck_assert_msg(client_has_header(&client, cases[i].allow), "%s",
                       client.response.headers.data);
@@ -101,7 +71,7 @@ END_TEST
 START_TEST(allow_of_405)
 {
     client_prepare(&client, "POST", operations_credential_path, "{}");
-    no_key(&client.request);
+    fault_no_key(&client.request);
     ck_assert_int_eq(client_send(&client), 405);
     ck_assert(client_has_header(&client, "Allow: GET, HEAD, PATCH, DELETE, OPTIONS"));
 }
@@ -142,11 +112,11 @@ START_TEST(challenges)
         void (*spoil)(struct request *request);
         const char *line;
     } cases[] = {
-        {no_key, "WWW-Authenticate: Bearer"},
-        {other_scheme, "WWW-Authenticate: Bearer"},
-        {malformed_key, "WWW-Authenticate: Bearer error=\"invalid_token\""},
-        {unknown_key, "WWW-Authenticate: Bearer error=\"invalid_token\""},
-        {revoked_key, "WWW-Authenticate: Bearer error=\"invalid_token\""},
+        {fault_no_key, "WWW-Authenticate: Bearer"},
+        {fault_other_scheme, "WWW-Authenticate: Bearer"},
+        {fault_malformed_key, "WWW-Authenticate: Bearer error=\"invalid_token\""},
+        {fault_unknown_key, "WWW-Authenticate: Bearer error=\"invalid_token\""},
+        {fault_revoked_key, "WWW-Authenticate: Bearer error=\"invalid_token\""},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -215,8 +185,8 @@ END_TEST
 START_TEST(health)
 {
     client_prepare(&client, "GET", "/livez", "");
-    no_key(&client.request);
-    no_version(&client.request);
+    fault_no_key(&client.request);
+    fault_no_version(&client.request);
     ck_assert_int_eq(client_send(&client), 200);
     ck_assert_str_eq(client_body(&client), "{\"status\":\"live\"}");
     client.request.path = "/readyz";
@@ -435,7 +405,7 @@ START_TEST(refusals_are_limited)
     client.settings.log.limit = &limit;
     for (int i = 0; i < 100; i++) {
         client_prepare(&client, "GET", "/ssh_credentials", "");
-        unknown_key(&client.request);
+        fault_unknown_key(&client.request);
         ck_assert_int_eq(client_send(&client), 401);
     }
     ck_assert_int_eq(n_lines(), LOG_BURST);

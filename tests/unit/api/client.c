@@ -9,12 +9,11 @@
 #include "base/ident.h"
 #include "json/check.h"
 #include "json/tree.h"
+#include "providers.h"
 
 void client_open(struct client *client)
 {
-    static const char *const providers[OAUTH_N_PROVIDERS] = {
-        "provider_a", "provider_b", "provider_c", "provider_d",
-        "provider_e", "provider_f", "provider_g", "provider_h"};
+    static const char *const providers[OAUTH_N_PROVIDERS] = PROVIDERS;
 
     *client = (struct client){.store = stub_store_new()};
     ck_assert_ptr_nonnull(client->store);

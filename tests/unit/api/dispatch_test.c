@@ -48,39 +48,9 @@ static void large_body(struct request *request)
     request->body_state = BODY_TOO_LARGE;
 }
 
-static void no_key(struct request *request)
-{
-    request->authorization = "";
-}
-
-static void other_scheme(struct request *request)
-{
-    request->authorization = "Basic eDp5";
-}
-
-static void malformed_key(struct request *request)
-{
-    request->authorization = "Bearer x";
-}
-
 static void two_keys(struct request *request)
 {
     request->authorization_repeated = true;
-}
-
-static void unknown_key(struct request *request)
-{
-    request->authorization = "Bearer " STUB_UNKNOWN_KEY;
-}
-
-static void revoked_key(struct request *request)
-{
-    request->authorization = "Bearer " STUB_REVOKED_KEY;
-}
-
-static void no_version(struct request *request)
-{
-    request->version = "";
 }
 
 static void other_version(struct request *request)
@@ -174,13 +144,13 @@ static const struct gate {
     {1, 9000, 404, ALWAYS, unknown_path},
     {2, 9001, 405, ALWAYS, other_method},
     {3, 9006, 413, ALWAYS, large_body},
-    {4, 200, 401, ALWAYS, no_key},
-    {4, 201, 401, ALWAYS, other_scheme},
-    {4, 202, 401, ALWAYS, malformed_key},
+    {4, 200, 401, ALWAYS, fault_no_key},
+    {4, 201, 401, ALWAYS, fault_other_scheme},
+    {4, 202, 401, ALWAYS, fault_malformed_key},
     {4, 202, 401, ALWAYS, two_keys},
-    {4, 203, 401, ALWAYS, unknown_key},
-    {4, 203, 401, ALWAYS, revoked_key},
-    {5, 218, 400, ALWAYS, no_version},
+    {4, 203, 401, ALWAYS, fault_unknown_key},
+    {4, 203, 401, ALWAYS, fault_revoked_key},
+    {5, 218, 400, ALWAYS, fault_no_version},
     {5, 217, 400, ALWAYS, other_version},
     {6, 231, 400, ALWAYS, unknown_parameter},
     {6, 9010, 400, ALWAYS, malformed_query},
@@ -293,9 +263,9 @@ START_TEST(host_is_looked_at_with_a_key_only)
     client.request.host = "a b";
     ck_assert_int_eq(client_send(&client), 400);
     ck_assert_int_eq(client_error(&client), 9024);
-    unknown_key(&client.request);
+    fault_unknown_key(&client.request);
     ck_assert_int_eq(client_send(&client), 401);
-    no_key(&client.request);
+    fault_no_key(&client.request);
     ck_assert_int_eq(client_send(&client), 401);
 }
 END_TEST

@@ -44,3 +44,33 @@ void operations_open(struct client *client)
     ck_assert_int_eq(client_ask(client, "PUT", CLIENT_OAUTH, "{}"), 200);
     ck_assert_int_eq(client_ask(client, "PUT", CLIENT_MUTUAL_TLS, "{}"), 200);
 }
+
+void fault_no_version(struct request *request)
+{
+    request->version = "";
+}
+
+void fault_no_key(struct request *request)
+{
+    request->authorization = "";
+}
+
+void fault_other_scheme(struct request *request)
+{
+    request->authorization = "Basic eDp5";
+}
+
+void fault_malformed_key(struct request *request)
+{
+    request->authorization = "Bearer x";
+}
+
+void fault_unknown_key(struct request *request)
+{
+    request->authorization = "Bearer " STUB_UNKNOWN_KEY;
+}
+
+void fault_revoked_key(struct request *request)
+{
+    request->authorization = "Bearer " STUB_REVOKED_KEY;
+}

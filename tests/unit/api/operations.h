@@ -27,4 +27,12 @@ extern char operations_credential_path[64];
 /* Opens a client whose store holds what the operations ask for. */
 void operations_open(struct client *client);
 
+/* Faults of any request: its version, its key. */
+void fault_no_version(struct request *request);
+void fault_no_key(struct request *request);
+void fault_other_scheme(struct request *request);
+void fault_malformed_key(struct request *request);
+void fault_unknown_key(struct request *request);
+void fault_revoked_key(struct request *request);
+
 #endif

@@ -7,11 +7,11 @@
 #include <stdio.h>
 
 #include "model/field_cases.h"
+#include "providers.h"
 #include "suites.h"
 
 static const struct oauth_names names = {
-    .providers = {"provider_a", "provider_b", "provider_c", "provider_d", "provider_e",
-                  "provider_f", "provider_g", "provider_h"},
+    .providers = PROVIDERS,
     .cookie_prefix = "service.",
 };
 static const struct module_ids ids = {.edge_id = {.s = "e", .len = 1}, .id = {.s = "r", .len = 1}};

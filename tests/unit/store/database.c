@@ -107,7 +107,7 @@ struct caller database_issue(struct pg *pg, const char *principal_id, bool read_
                                         .expires_s = expires_s};
     char key[API_KEY_SIZE];
     char id[IDENT_SIZE];
-    struct caller caller = {.operation_id = "op_test"};
+    struct caller caller = {.identity = NULL};
     struct error err = {.code = ERR_NONE};
 
     ck_assert_msg(api_key_issue(pg, &order, key_id ? key_id : id, key, &err), "%s", err.cause);

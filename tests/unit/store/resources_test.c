@@ -72,7 +72,7 @@ START_TEST(credential_changed_and_deleted)
     tried_have(&tried.admin, TRIED_ID("1"));
     tried_have(&tried.admin, TRIED_ID("2"));
     ck_assert(store_ssh_credential_update(tried.store, &tried.member, text_of(TRIED_ID("1")),
-                                          &input, &tried.arena, &list, &tried.err));
+                                          &input, &list, &tried.err));
     tried_expect_text(list.items[0].description, "d");
     tried_expect_text(list.items[0].metadata, "");
     tried_expect_text(list.items[0].public_key, "the key \xC3\xA9\n");
@@ -81,29 +81,29 @@ START_TEST(credential_changed_and_deleted)
     /* What is not given stays, what is empty clears. */
     input = (struct ssh_credential_input){.description = text_of(""), .metadata = text_of("m")};
     ck_assert(store_ssh_credential_update(tried.store, &tried.admin, text_of(TRIED_ID("1")), &input,
-                                          &tried.arena, &list, &tried.err));
+                                          &list, &tried.err));
     tried_expect_text(list.items[0].description, "");
     tried_expect_text(list.items[0].metadata, "m");
     ck_assert_uint_eq(list.items[0].acl.n, 1);
     ssh_credential_list_free(&list);
     input = (struct ssh_credential_input){.acl = {.given = true}};
     ck_assert(store_ssh_credential_update(tried.store, &tried.admin, text_of(TRIED_ID("1")), &input,
-                                          &tried.arena, &list, &tried.err));
+                                          &list, &tried.err));
     ck_assert_uint_eq(list.items[0].acl.n, 0);
     ssh_credential_list_free(&list);
     ck_assert(tried_get(&tried.admin, TRIED_ID("2"), &list));
     tried_expect_text(list.items[0].metadata, "");
     ssh_credential_list_free(&list);
     ck_assert(store_ssh_credential_delete(tried.store, &tried.member, text_of(TRIED_ID("1")),
-                                          &tried.arena, &tried.err));
+                                          &tried.err));
     ck_assert(!store_ssh_credential_delete(tried.store, &tried.member, text_of(TRIED_ID("1")),
-                                           &tried.arena, &tried.err));
+                                           &tried.err));
     ck_assert_int_eq(tried.err.code, ERR_CREDENTIAL_NOT_FOUND);
     ck_assert(!tried_get(&tried.admin, TRIED_ID("1"), &list));
     ck_assert_int_eq(tried.err.code, ERR_CREDENTIAL_NOT_FOUND);
     ssh_credential_list_free(&list);
     ck_assert(!store_ssh_credential_update(tried.store, &tried.admin, text_of(TRIED_ID("1")),
-                                           &input, &tried.arena, &list, &tried.err));
+                                           &input, &list, &tried.err));
     ck_assert_int_eq(tried.err.code, ERR_CREDENTIAL_NOT_FOUND);
     ssh_credential_list_free(&list);
     ck_assert(tried_get(&tried.admin, TRIED_ID("2"), &list));
@@ -114,7 +114,7 @@ END_TEST
 START_TEST(owners)
 {
     const struct {
-        const struct caller *caller;
+        const struct store_request *request;
         const char *owner_id;
         enum error_code code;
     } cases[] = {
@@ -138,7 +138,7 @@ START_TEST(owners)
 
         id[sizeof id - 2] = (char)('a' + i);
         input.owner_id = text_of(cases[i].owner_id);
-        ck_assert_msg(tried_create(cases[i].caller, id, &input, &list) ==
+        ck_assert_msg(tried_create(cases[i].request, id, &input, &list) ==
                           (cases[i].code == ERR_NONE),
                       "case %zu", i);
         ck_assert_msg(tried.err.code == cases[i].code, "case %zu: %s", i,
@@ -159,8 +159,7 @@ static void create_days_off(int days, char id[IDENT_SIZE])
 
     nanosleep(&pause, NULL);
     pg_note_time(tried.responder, clock_wall_us() + days * INT64_C(24) * 3600 * 1000000);
-    ck_assert_msg(store_ssh_credential_create(tried.store, &tried.admin, &input, &tried.arena,
-                                              &list, &tried.err),
+    ck_assert_msg(store_ssh_credential_create(tried.store, &tried.admin, &input, &list, &tried.err),
                   "%s", tried.err.cause);
     ck_assert_uint_lt(list.items[0].id.len, IDENT_SIZE);
     memcpy(id, list.items[0].id.s, list.items[0].id.len + 1);
@@ -188,40 +187,40 @@ START_TEST(list_in_pages)
                                       TRIED_ID("0")};
     static const char *const sorted[] = {TRIED_ID("a"), TRIED_ID("B"), TRIED_ID("A"), TRIED_ID("1"),
                                          TRIED_ID("0")};
+    struct ssh_credential_page boundary = tried_all;
     struct ssh_credential_list list;
 
-    ck_assert(store_ssh_credential_list(tried.store, &tried.reader, (struct text){0}, 100, SIZE_MAX,
-                                        &tried.arena, &list, &tried.err));
+    ck_assert(store_ssh_credential_list(tried.store, &tried.reader, &tried_all, &list, &tried.err));
     ck_assert(list.n == 0 && !list.more);
     ssh_credential_list_free(&list);
     tried_have(&tried.other, TRIED_ID("C"));
     for (size_t i = 0; i < 5; i++)
         tried_have(&tried.admin, ids[i]);
     for (int limit = 1; limit <= 6; limit++) {
-        struct text before = {0};
+        struct ssh_credential_page page = {.limit = limit, .most_bytes = SIZE_MAX};
         size_t n = 0;
         bool more = true;
 
         while (more) {
-            ck_assert(store_ssh_credential_list(tried.store, &tried.reader, before, limit, SIZE_MAX,
-                                                &tried.arena, &list, &tried.err));
+            ck_assert(
+                store_ssh_credential_list(tried.store, &tried.reader, &page, &list, &tried.err));
             ck_assert_uint_gt(list.n, 0);
             ck_assert_uint_le(list.n, (size_t)limit);
             for (size_t i = 0; i < list.n; i++)
                 tried_expect_text(list.items[i].id, sorted[n++]);
             more = list.more;
-            before = text_of(sorted[n - 1]);
+            page.before_id = text_of(sorted[n - 1]);
             ssh_credential_list_free(&list);
         }
         ck_assert_uint_eq(n, 5);
     }
-    /* Boundaries that are nowhere, in front of all and behind all. */
-    ck_assert(store_ssh_credential_list(tried.store, &tried.admin, text_of("~"), 100, SIZE_MAX,
-                                        &tried.arena, &list, &tried.err));
+    /* Boundaries that no credential has, before all and after all. */
+    boundary.before_id = text_of("~");
+    ck_assert(store_ssh_credential_list(tried.store, &tried.admin, &boundary, &list, &tried.err));
     ck_assert_uint_eq(list.n, 5);
     ssh_credential_list_free(&list);
-    ck_assert(store_ssh_credential_list(tried.store, &tried.admin, text_of("-"), 100, SIZE_MAX,
-                                        &tried.arena, &list, &tried.err));
+    boundary.before_id = text_of("-");
+    ck_assert(store_ssh_credential_list(tried.store, &tried.admin, &boundary, &list, &tried.err));
     ck_assert_uint_eq(list.n, 0);
     ssh_credential_list_free(&list);
 }
@@ -327,14 +326,11 @@ START_TEST(oauth_module_replaced_and_deleted)
     ck_assert_ptr_null(found.cookie_prefix.s);
     ck_assert_uint_eq(found.maximum_duration, 0);
     /* Somebody else's delete is nothing here; a second one of one's own is fine. */
-    ck_assert(store_oauth_module_delete(tried.store, &tried.other, &tried_route, &tried.arena,
-                                        &tried.err));
+    ck_assert(store_oauth_module_delete(tried.store, &tried.other, &tried_route, &tried.err));
     ck_assert(tried_get_oauth(&tried.admin, &found));
-    ck_assert(store_oauth_module_delete(tried.store, &tried.member, &tried_route, &tried.arena,
-                                        &tried.err));
+    ck_assert(store_oauth_module_delete(tried.store, &tried.member, &tried_route, &tried.err));
     ck_assert(!tried_get_oauth(&tried.admin, &found));
-    ck_assert(store_oauth_module_delete(tried.store, &tried.member, &tried_route, &tried.arena,
-                                        &tried.err));
+    ck_assert(store_oauth_module_delete(tried.store, &tried.member, &tried_route, &tried.err));
 }
 END_TEST
 
@@ -376,18 +372,18 @@ START_TEST(secret_for_the_right_account)
     struct text items[5];
     struct oauth_module module = tried_full_module(items);
     struct oauth_module found;
-    const struct caller *callers[] = {&tried.other, &tried.admin, &tried.member, &tried.other,
-                                      &tried.admin};
+    const struct store_request *requests[] = {&tried.other, &tried.admin, &tried.member,
+                                              &tried.other, &tried.admin};
 
     for (size_t i = 0; i < 5; i++) {
-        ck_assert_msg(tried_put_oauth(callers[i], &module), "%s", tried.err.cause);
-        ck_assert_msg(tried_get_oauth(callers[i], &found), "%s", tried.err.cause);
+        ck_assert_msg(tried_put_oauth(requests[i], &module), "%s", tried.err.cause);
+        ck_assert_msg(tried_get_oauth(requests[i], &found), "%s", tried.err.cause);
         tried_expect_text(found.config.client_secret, TRIED_SECRET);
     }
     /* Keys of both accounts in every place of whatever remembers them. */
     for (int i = 0; i < 100; i++) {
-        struct caller key = database_issue(
-            tried.owner, i % 2 ? tried.who.admin : tried.who.other_admin, false, 0, NULL);
+        struct store_request key =
+            tried_issue(i % 2 ? tried.who.admin : tried.who.other_admin, false, 0, NULL);
 
         ck_assert_msg(tried_put_oauth(&key, &module), "%s", tried.err.cause);
         ck_assert_msg(tried_get_oauth(i % 2 ? &tried.member : &tried.other, &found), "%s",
@@ -406,27 +402,24 @@ START_TEST(mutual_tls_module_from_birth_to_death)
 
     ck_assert(!tried_get_mutual_tls(&tried.admin, &found));
     ck_assert_int_eq(tried.err.code, ERR_MUTUAL_TLS_NOT_FOUND);
-    ck_assert_msg(store_mutual_tls_module_put(tried.store, &tried.admin, text_of("e"), &module,
-                                              &tried.arena, &tried.err),
-                  "%s", tried.err.cause);
+    ck_assert_msg(
+        store_mutual_tls_module_put(tried.store, &tried.admin, text_of("e"), &module, &tried.err),
+        "%s", tried.err.cause);
     ck_assert(tried_get_mutual_tls(&tried.reader, &found));
     ck_assert(found.enabled && found.certificate_authority_ids.n == 2);
     tried_expect_text(found.certificate_authority_ids.items[0], "z");
     tried_expect_text(found.certificate_authority_ids.items[1], "a");
     module = (struct mutual_tls_module){.certificate_authority_ids = {.given = true}};
-    ck_assert(store_mutual_tls_module_put(tried.store, &tried.member, text_of("e"), &module,
-                                          &tried.arena, &tried.err));
+    ck_assert(
+        store_mutual_tls_module_put(tried.store, &tried.member, text_of("e"), &module, &tried.err));
     ck_assert(tried_get_mutual_tls(&tried.admin, &found));
     ck_assert(!found.enabled && found.certificate_authority_ids.n == 0);
     ck_assert(!tried_get_mutual_tls(&tried.other, &found));
-    ck_assert(store_mutual_tls_module_delete(tried.store, &tried.other, text_of("e"), &tried.arena,
-                                             &tried.err));
+    ck_assert(store_mutual_tls_module_delete(tried.store, &tried.other, text_of("e"), &tried.err));
     ck_assert(tried_get_mutual_tls(&tried.admin, &found));
-    ck_assert(store_mutual_tls_module_delete(tried.store, &tried.admin, text_of("e"), &tried.arena,
-                                             &tried.err));
+    ck_assert(store_mutual_tls_module_delete(tried.store, &tried.admin, text_of("e"), &tried.err));
     ck_assert(!tried_get_mutual_tls(&tried.admin, &found));
-    ck_assert(store_mutual_tls_module_delete(tried.store, &tried.admin, text_of("e"), &tried.arena,
-                                             &tried.err));
+    ck_assert(store_mutual_tls_module_delete(tried.store, &tried.admin, text_of("e"), &tried.err));
 }
 END_TEST
 

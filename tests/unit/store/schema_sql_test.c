@@ -366,6 +366,13 @@ START_TEST(grants)
     database_run(pg, "GRANT UPDATE (acl) ON adit.ssh_credential TO adit_responder;"
                      "REVOKE UPDATE (scopes) ON adit.oauth_module FROM adit_responder");
     expect_grants("grants_right", true, false);
+    database_migrate(pg);
+    expect_grants("grants_right", false, false);
+    /* A new column needs a migration, and no line among the grants. */
+    database_run(pg, "ALTER TABLE adit.ssh_credential ADD COLUMN extra text");
+    expect_grants("grants_right", true, false);
+    database_migrate(pg);
+    expect_grants("grants_right", false, false);
     pg_free(pg);
 }
 END_TEST

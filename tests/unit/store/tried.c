@@ -58,6 +58,18 @@ struct keyring *tried_keyring(const char *content)
     return made;
 }
 
+struct store_request tried_issue(const char *principal_id, bool read_only, int64_t expires_s,
+                                 char key_id[34])
+{
+    return (struct store_request){
+        .caller = database_issue(tried.owner, principal_id, read_only, expires_s, key_id),
+        .operation_id = "op_test",
+        .arena = &tried.arena,
+    };
+}
+
+const struct ssh_credential_page tried_all = {.limit = 100, .most_bytes = SIZE_MAX};
+
 /* The responder's own role runs what the responder runs. */
 void tried_set_up(void)
 {
@@ -70,10 +82,10 @@ void tried_set_up(void)
     database_run(tried.owner, "DO $$ BEGIN CREATE ROLE adit_tester LOGIN IN ROLE adit_responder;"
                               " EXCEPTION WHEN duplicate_object THEN NULL; END $$");
     database_fill(tried.owner, &tried.who);
-    tried.admin = database_issue(tried.owner, tried.who.admin, false, 0, NULL);
-    tried.member = database_issue(tried.owner, tried.who.member, false, 0, NULL);
-    tried.reader = database_issue(tried.owner, tried.who.admin, true, 0, NULL);
-    tried.other = database_issue(tried.owner, tried.who.other_admin, false, 0, NULL);
+    tried.admin = tried_issue(tried.who.admin, false, 0, NULL);
+    tried.member = tried_issue(tried.who.member, false, 0, NULL);
+    tried.reader = tried_issue(tried.who.admin, true, 0, NULL);
+    tried.other = tried_issue(tried.who.other_admin, false, 0, NULL);
     make_folder();
     tried.keyring = tried_keyring(NULL);
     tried.responder = database_connect(name, "adit_tester");
@@ -114,32 +126,32 @@ static void rename_credential(struct ssh_credential *credential, const char *id)
     credential->id = text_of(id);
 }
 
-bool tried_create(const struct caller *caller, const char *id,
+bool tried_create(const struct store_request *request, const char *id,
                   const struct ssh_credential_input *input, struct ssh_credential_list *list)
 {
     *list = (struct ssh_credential_list){0};
     tried.err = (struct error){.code = ERR_NONE};
-    if (!store_ssh_credential_create(tried.store, caller, input, &tried.arena, list, &tried.err))
+    if (!store_ssh_credential_create(tried.store, request, input, list, &tried.err))
         return false;
     rename_credential(&list->items[0], id);
     return true;
 }
 
-void tried_have(const struct caller *caller, const char *id)
+void tried_have(const struct store_request *request, const char *id)
 {
     struct ssh_credential_input input = tried_input(TRIED_FINGERPRINT("0"));
     struct ssh_credential_list list;
 
-    ck_assert_msg(tried_create(caller, id, &input, &list), "%s", tried.err.cause);
+    ck_assert_msg(tried_create(request, id, &input, &list), "%s", tried.err.cause);
     ssh_credential_list_free(&list);
 }
 
-bool tried_get(const struct caller *caller, const char *id, struct ssh_credential_list *list)
+bool tried_get(const struct store_request *request, const char *id,
+               struct ssh_credential_list *list)
 {
     *list = (struct ssh_credential_list){0};
     tried.err = (struct error){.code = ERR_NONE};
-    return store_ssh_credential_get(tried.store, caller, text_of(id), &tried.arena, list,
-                                    &tried.err);
+    return store_ssh_credential_get(tried.store, request, text_of(id), list, &tried.err);
 }
 
 const struct oauth_route tried_route = {.edge_id = {.s = "e", .len = 1},
@@ -169,25 +181,22 @@ struct oauth_module tried_full_module(struct text items[5])
     return module;
 }
 
-bool tried_put_oauth(const struct caller *caller, struct oauth_module *module)
+bool tried_put_oauth(const struct store_request *request, struct oauth_module *module)
 {
     tried.err = (struct error){.code = ERR_NONE};
-    return store_oauth_module_put(tried.store, caller, &tried_route, module, &tried.arena,
-                                  &tried.err);
+    return store_oauth_module_put(tried.store, request, &tried_route, module, &tried.err);
 }
 
-bool tried_get_oauth(const struct caller *caller, struct oauth_module *module)
+bool tried_get_oauth(const struct store_request *request, struct oauth_module *module)
 {
     tried.err = (struct error){.code = ERR_NONE};
-    return store_oauth_module_get(tried.store, caller, &tried_route, &tried.arena, module,
-                                  &tried.err);
+    return store_oauth_module_get(tried.store, request, &tried_route, module, &tried.err);
 }
 
-bool tried_get_mutual_tls(const struct caller *caller, struct mutual_tls_module *module)
+bool tried_get_mutual_tls(const struct store_request *request, struct mutual_tls_module *module)
 {
     tried.err = (struct error){.code = ERR_NONE};
-    return store_mutual_tls_module_get(tried.store, caller, text_of("e"), &tried.arena, module,
-                                       &tried.err);
+    return store_mutual_tls_module_get(tried.store, request, text_of("e"), module, &tried.err);
 }
 
 void tried_expect_text(struct text value, const char *wanted)

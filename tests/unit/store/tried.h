@@ -16,15 +16,22 @@ extern struct tried {
     struct keyring *keyring;
     struct arena arena;
     struct accounts who;
-    struct caller admin;  /* keys of these, */
-    struct caller member; /* a Bot of the same account, */
-    struct caller reader; /* the admin again, read-only, */
-    struct caller other;  /* and the admin of another account */
-    struct error err;     /* of the latest operation */
+    struct store_request admin;  /* requests with keys of an admin, */
+    struct store_request member; /* of a Bot of the same account, */
+    struct store_request reader; /* of the admin again, read-only, */
+    struct store_request other;  /* and of the admin of another account */
+    struct error err;            /* of the latest operation */
 } tried;
 
 void tried_set_up(void);
 void tried_tear_down(void);
+
+/* Issues a key and returns a request that comes with it; expires_s as in api_key_issue(). */
+struct store_request tried_issue(const char *principal_id, bool read_only, int64_t expires_s,
+                                 char key_id[34]);
+
+/* The page of a list that holds all. */
+extern const struct ssh_credential_page tried_all;
 
 #define TRIED_TYPE "ssh-ed25519"
 #define TRIED_FINGERPRINT(c) "SHA256:" c "000000000000000000000000000000000000000000"
@@ -33,28 +40,31 @@ void tried_tear_down(void);
 /* Returns what creates a credential with nothing set but its key. */
 struct ssh_credential_input tried_input(const char *fingerprint);
 
-/* The operations with tried.err, which begins as ERR_NONE.  A credential gets this identifier in
- * the place of its own. */
-bool tried_create(const struct caller *caller, const char *id,
+/* Run an operation with tried.err, which begins as ERR_NONE.  A created credential gets this
+ * identifier instead of its own. */
+bool tried_create(const struct store_request *request, const char *id,
                   const struct ssh_credential_input *input, struct ssh_credential_list *list);
-bool tried_get(const struct caller *caller, const char *id, struct ssh_credential_list *list);
+bool tried_get(const struct store_request *request, const char *id,
+               struct ssh_credential_list *list);
 
 /* Creates a credential, which has to succeed. */
-void tried_have(const struct caller *caller, const char *id);
+void tried_have(const struct store_request *request, const char *id);
 
-/* The module of this route has every column set, the secret to this. */
-/* Returns the keyring of a key file that holds this, or (NULL) one new key.  The caller frees it.
+/* Returns the keyring of a key file with this content; NULL: with one new key.  The caller frees
+ * it.
  */
 struct keyring *tried_keyring(const char *content);
 
+/* Put or read the module of this route.  The full module has every column set, the secret to this.
+ */
 extern const struct oauth_route tried_route;
 #define TRIED_SECRET "hush \xC3\xA9"
 struct oauth_module tried_full_module(struct text items[5]);
-bool tried_put_oauth(const struct caller *caller, struct oauth_module *module);
-bool tried_get_oauth(const struct caller *caller, struct oauth_module *module);
+bool tried_put_oauth(const struct store_request *request, struct oauth_module *module);
+bool tried_get_oauth(const struct store_request *request, struct oauth_module *module);
 
 /* The module of edge "e". */
-bool tried_get_mutual_tls(const struct caller *caller, struct mutual_tls_module *module);
+bool tried_get_mutual_tls(const struct store_request *request, struct mutual_tls_module *module);
 
 void tried_expect_text(struct text value, const char *wanted);
 

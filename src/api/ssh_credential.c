@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /* The handlers of SSH credentials. */
-#include "store/ssh_credential.h"
+#include "api/ssh_credential.h"
 
-#include "api/call.h"
 #include "base/ident.h"
 #include "json/write.h"
+#include "store/ssh_credential.h"
 
 #define LIMIT_MAX 100
 
-/* Bytes of the body of a page at most. */
+/* Most bytes in the body of a page. */
 #define PAGE_MAX ((size_t)1024 * 1024)
 
-/* Bytes of what follows the credentials on a page, beside two URIs. */
-#define ROOM_BEHIND 512
+/* Room for the bytes after the credentials of a page, without the two URIs. */
+#define TAIL_MAX 512
+
+/* Input of the list operation. */
+struct list_input {
+    struct ssh_credential_page page;
+    bool limit_given;
+};
 
 enum query { QUERY_LIMIT, QUERY_BEFORE_ID };
 
-const struct query_param ssh_credentials_query[] = {
+const struct query_param api_ssh_credential_query[] = {
     [QUERY_LIMIT] = {.name = "limit"},
     [QUERY_BEFORE_ID] = {.name = "before_id", .alias = "beforeId"},
     {.name = NULL},
@@ -30,7 +36,7 @@ static void write_one(struct call *call, const void *resource)
                          list->base_url.s ? list->base_url : call->base_url);
 }
 
-/* Answers with the one credential of the list where it was found, and frees the list. */
+/* Answers with the one credential of the list if it was found.  Frees the list either way. */
 static bool answer_one(struct call *call, bool found, struct ssh_credential_list *list, int status,
                        struct error *err)
 {
@@ -43,22 +49,23 @@ static bool answer_one(struct call *call, bool found, struct ssh_credential_list
     return ok;
 }
 
-bool ssh_credentials_read_create(struct call *call, struct error *err)
+bool api_ssh_credential_read_create(struct call *call, struct error *err)
 {
-    return ssh_credential_read_create(&call->body, call->arena, &call->input.credential, err);
+    struct ssh_credential_input *input = call_input(call, sizeof *input, err);
+
+    return input && ssh_credential_read_create(&call->body, call->arena, input, err);
 }
 
-bool ssh_credentials_create(struct call *call, struct error *err)
+bool api_ssh_credential_create(struct call *call, struct error *err)
 {
     struct ssh_credential_list list = {0};
+    bool ok =
+        store_ssh_credential_create(call->store, &call->store_request, call->input, &list, err);
 
-    return answer_one(call,
-                      store_ssh_credential_create(call->store, &call->caller,
-                                                  &call->input.credential, call->arena, &list, err),
-                      &list, 201, err);
+    return answer_one(call, ok, &list, 201, err);
 }
 
-static bool read_limit(struct text value, struct page *page, struct error *err)
+static bool read_limit(struct text value, struct list_input *input, struct error *err)
 {
     char quote[ERROR_QUOTE_SIZE];
     int limit = 0;
@@ -76,19 +83,21 @@ static bool read_limit(struct text value, struct page *page, struct error *err)
     if (limit < 1 || limit > LIMIT_MAX)
         return error_say(err, ERR_LIMIT_RANGE, "limit is %s; 1 to %d are accepted.",
                          error_quote(quote, value), LIMIT_MAX);
-    page->limit = limit;
-    page->limit_given = true;
+    input->page.limit = limit;
+    input->limit_given = true;
     return true;
 }
 
-bool ssh_credentials_read_list(struct call *call, struct error *err)
+bool api_ssh_credential_read_list(struct call *call, struct error *err)
 {
-    struct page *page = &call->input.page;
+    struct list_input *input = call_input(call, sizeof *input, err);
     struct text before_id = call->query[QUERY_BEFORE_ID];
     char quote[ERROR_QUOTE_SIZE];
 
-    *page = (struct page){.limit = LIMIT_MAX};
-    if (call->query[QUERY_LIMIT].s && !read_limit(call->query[QUERY_LIMIT], page, err))
+    if (!input)
+        return false;
+    input->page = (struct ssh_credential_page){.limit = LIMIT_MAX, .most_bytes = PAGE_MAX};
+    if (call->query[QUERY_LIMIT].s && !read_limit(call->query[QUERY_LIMIT], input, err))
         return false;
     if (!text_present(before_id))
         return true;
@@ -96,13 +105,15 @@ bool ssh_credentials_read_list(struct call *call, struct error *err)
         return error_say(err, ERR_BEFORE_ID_MALFORMED,
                          "before_id is '%s', which is not an identifier. Follow next_page_uri.",
                          error_quote(quote, before_id));
-    page->before_id = before_id;
+    input->page.before_id = before_id;
     return true;
 }
 
 static void write_next_page(struct buf *out, const struct call *call,
                             const struct ssh_credential *last)
 {
+    const struct list_input *input = call->input;
+
     json_name(out, "next_page_uri");
     if (!last) {
         json_null(out);
@@ -112,16 +123,16 @@ static void write_next_page(struct buf *out, const struct call *call,
     ssh_credential_write_uri(out, call->base_url, (struct text){0});
     buf_puts(out, "?before_id=");
     query_encode(out, last->id);
-    if (call->input.page.limit_given)
-        buf_printf(out, "&limit=%d", call->input.page.limit);
+    if (input->limit_given)
+        buf_printf(out, "&limit=%d", input->page.limit);
     buf_puts(out, "\"");
 }
 
-/* Writes those that fit on a page, at least one if there is any.  Returns how many. */
+/* Writes the credentials that fit on a page, at least one if there is one.  Returns how many. */
 static size_t write_items(struct buf *out, const struct ssh_credential_list *list,
                           struct text base_url)
 {
-    size_t most = PAGE_MAX - ROOM_BEHIND - 2 * base_url.len;
+    size_t most = PAGE_MAX - TAIL_MAX - 2 * base_url.len;
 
     for (size_t i = 0; i < list->n; i++) {
         size_t len = out->len;
@@ -153,12 +164,12 @@ static void write_list(struct call *call, const struct ssh_credential_list *list
     json_close(out, '}');
 }
 
-bool ssh_credentials_list(struct call *call, struct error *err)
+bool api_ssh_credential_list(struct call *call, struct error *err)
 {
     struct ssh_credential_list list = {0};
-    const struct page *page = &call->input.page;
-    bool ok = store_ssh_credential_list(call->store, &call->caller, page->before_id, page->limit,
-                                        PAGE_MAX, call->arena, &list, err);
+    const struct list_input *input = call->input;
+    bool ok =
+        store_ssh_credential_list(call->store, &call->store_request, &input->page, &list, err);
 
     if (ok)
         write_list(call, &list);
@@ -166,35 +177,35 @@ bool ssh_credentials_list(struct call *call, struct error *err)
     return ok && call_answer(call, 200);
 }
 
-bool ssh_credentials_get(struct call *call, struct error *err)
+bool api_ssh_credential_get(struct call *call, struct error *err)
 {
     struct ssh_credential_list list = {0};
+    bool ok =
+        store_ssh_credential_get(call->store, &call->store_request, call->match.ids[0], &list, err);
 
-    return answer_one(call,
-                      store_ssh_credential_get(call->store, &call->caller, call->match.ids[0],
-                                               call->arena, &list, err),
-                      &list, 200, err);
+    return answer_one(call, ok, &list, 200, err);
 }
 
-bool ssh_credentials_read_update(struct call *call, struct error *err)
+bool api_ssh_credential_read_update(struct call *call, struct error *err)
 {
-    return ssh_credential_read_update(&call->body, call->match.ids[0], call->arena,
-                                      &call->input.credential, err);
+    struct ssh_credential_input *input = call_input(call, sizeof *input, err);
+
+    return input &&
+           ssh_credential_read_update(&call->body, call->match.ids[0], call->arena, input, err);
 }
 
-bool ssh_credentials_update(struct call *call, struct error *err)
+bool api_ssh_credential_update(struct call *call, struct error *err)
 {
     struct ssh_credential_list list = {0};
+    bool ok = store_ssh_credential_update(call->store, &call->store_request, call->match.ids[0],
+                                          call->input, &list, err);
 
-    return answer_one(call,
-                      store_ssh_credential_update(call->store, &call->caller, call->match.ids[0],
-                                                  &call->input.credential, call->arena, &list, err),
-                      &list, 200, err);
+    return answer_one(call, ok, &list, 200, err);
 }
 
-bool ssh_credentials_delete(struct call *call, struct error *err)
+bool api_ssh_credential_delete(struct call *call, struct error *err)
 {
-    return store_ssh_credential_delete(call->store, &call->caller, call->match.ids[0], call->arena,
+    return store_ssh_credential_delete(call->store, &call->store_request, call->match.ids[0],
                                        err) &&
            call_answer(call, 204);
 }

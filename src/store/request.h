@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* What each operation of the store gets from the request that it is for. */
+#ifndef ADIT_STORE_REQUEST_H
+#define ADIT_STORE_REQUEST_H
+
+#include "base/arena.h"
+#include "base/text.h"
+#include "crypt/crypt.h"
+#include "http/precondition.h"
+#include "store/caller.h"
+
+/* The Idempotency-Key of a request, and what its answer depends on. */
+struct once {
+    struct text key; /* not given: the request has none */
+    unsigned char request_digest[CRYPT_SHA256_LEN];
+    struct text base_url;
+};
+
+/* All zero but the caller and the arena: a request without conditions. */
+struct store_request {
+    struct caller caller;
+    const char *operation_id; /* for the audit; NULL only if the operation just reads */
+    struct precondition condition;
+    struct once once;
+    struct arena *arena; /* holds parameters and results; it must outlive both */
+};
+
+#endif
