@@ -97,7 +97,7 @@ static int create_ruleset(int version)
     return (int)syscall(SYS_landlock_create_ruleset, &attributes, size, 0);
 }
 
-static void allow(struct confinement *confinement, const char *path)
+static void allow(struct confine_state *confinement, const char *path)
 {
     struct path_beneath rule = {.allowed = FS_READ_FILE};
     struct stat status;
@@ -116,14 +116,14 @@ static void allow(struct confinement *confinement, const char *path)
     close(rule.parent_fd);
 }
 
-void confine_allow_folder(struct confinement *confinement, const char *path)
+void confine_allow_folder(struct confine_state *confinement, const char *path)
 {
     if (path && path[0] == '/')
         allow(confinement, path);
 }
 
 /* The root's files are allowed one by one: its folder is everything. */
-static void allow_parent(struct confinement *confinement, const char *path)
+static void allow_parent(struct confine_state *confinement, const char *path)
 {
     char folder[PATH_MAX];
     const char *slash = strrchr(path, '/');
@@ -137,7 +137,7 @@ static void allow_parent(struct confinement *confinement, const char *path)
 }
 
 /* A relative path may be a word that is no path at all: it counts where there is such a file. */
-void confine_allow_file(struct confinement *confinement, const char *path)
+void confine_allow_file(struct confine_state *confinement, const char *path)
 {
     char target[PATH_MAX];
 
@@ -149,11 +149,11 @@ void confine_allow_file(struct confinement *confinement, const char *path)
         allow_parent(confinement, target);
 }
 
-void confine_begin(struct confinement *confinement)
+void confine_begin(struct confine_state *confinement)
 {
     long version = syscall(SYS_landlock_create_ruleset, NULL, 0, CREATE_RULESET_VERSION);
 
-    *confinement = (struct confinement){.ruleset_fd = -1};
+    *confinement = (struct confine_state){.ruleset_fd = -1};
     if (version <= 0)
         return;
     confinement->landlock = (int)version;
@@ -171,7 +171,7 @@ static bool restrict_files(int ruleset_fd)
     return ruleset_fd >= 0 && syscall(SYS_landlock_restrict_self, ruleset_fd, 0) == 0;
 }
 
-void confine_enforce(struct confinement *confinement)
+void confine_enforce(struct confine_state *confinement)
 {
     bool may = confine_is_built_in() && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
 

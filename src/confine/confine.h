@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-struct confinement {
+struct confine_state {
     int landlock;    /* version of the kernel's interface, 0: not in force */
     bool seccomp;    /* in force */
     int ruleset_fd;  /* -1: no Landlock */
@@ -15,17 +15,17 @@ struct confinement {
 
 /* Starts with what libraries read while the process lives: the system's own settings and libraries,
  * for name services, name resolution, TLS and time zones. */
-void confine_begin(struct confinement *confinement);
+void confine_begin(struct confine_state *confinement);
 
 /* Allow to read all that is in a folder, or a file, which may be replaced by another under its
  * name: it is its folder that is allowed, and that of the file that a link leads to.  What is not
  * there, and NULL, is passed over. */
-void confine_allow_folder(struct confinement *confinement, const char *path);
-void confine_allow_file(struct confinement *confinement, const char *path);
+void confine_allow_folder(struct confine_state *confinement, const char *path);
+void confine_allow_file(struct confine_state *confinement, const char *path);
 
 /* From here on it is in force, for good, and so are the threads that the process starts.  What the
  * kernel does not have is left out. */
-void confine_enforce(struct confinement *confinement);
+void confine_enforce(struct confine_state *confinement);
 
 /* Returns whether a build has confinement at all: one that counts lines or watches memory writes
  * files at its end, and has not. */

@@ -52,20 +52,20 @@ void response_finish(struct response *response, int status)
 
 static void write_details(struct buf *out, const char *operation_id, const struct error *err)
 {
-    json_name(out, "details");
+    json_put_name(out, "details");
     json_open(out, '{');
-    json_name(out, "operation_id");
-    json_text(out, text_of(operation_id));
+    json_put_name(out, "operation_id");
+    json_put_text(out, text_of(operation_id));
     if (err->has_field) {
-        json_name(out, "field");
-        json_text(out, text_of(err->field));
+        json_put_name(out, "field");
+        json_put_text(out, text_of(err->field));
     }
     if (err->has_offset) {
         char offset[24];
 
         snprintf(offset, sizeof offset, "%zu", err->offset);
-        json_name(out, "offset");
-        json_text(out, text_of(offset));
+        json_put_name(out, "offset");
+        json_put_text(out, text_of(offset));
     }
     json_close(out, '}');
 }
@@ -78,12 +78,12 @@ static void write_error(struct buf *out, const struct http_names *names, const c
 
     snprintf(code, sizeof code, "%s%d", names->error_prefix, row->number);
     json_open(out, '{');
-    json_name(out, "error_code");
-    json_text(out, text_of(code));
-    json_name(out, "status_code");
-    json_uint(out, (uint64_t)row->status);
-    json_name(out, "msg");
-    json_text(out, text_of(err->msg[0] ? err->msg : row->text));
+    json_put_name(out, "error_code");
+    json_put_text(out, text_of(code));
+    json_put_name(out, "status_code");
+    json_put_uint(out, (uint64_t)row->status);
+    json_put_name(out, "msg");
+    json_put_text(out, text_of(err->msg[0] ? err->msg : row->text));
     write_details(out, operation_id, err);
     json_close(out, '}');
 }

@@ -228,7 +228,7 @@ static size_t put_utf8(unsigned char *out, uint32_t point)
     return len;
 }
 
-size_t json_decode(const char **at, char *out)
+size_t json_unescape(const char **at, char *out)
 {
     const unsigned char *s = (const unsigned char *)*at;
     unsigned char *begin = (unsigned char *)out;

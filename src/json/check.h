@@ -26,6 +26,6 @@ bool json_check(const char *text, size_t len, struct error *err);
 /* Decodes a string of a text that json_check() has passed: *at is behind its opening quote, and
  * behind its closing one afterwards.  Writes no more bytes than were read, and no NUL.  Returns
  * their number. */
-size_t json_decode(const char **at, char *out);
+size_t json_unescape(const char **at, char *out);
 
 #endif

@@ -49,7 +49,7 @@ static size_t read_string(struct reader *r)
     size_t len;
 
     r->at++;
-    len = json_decode(&r->at, r->scratch);
+    len = json_unescape(&r->at, r->scratch);
     r->scratch[len] = '\0';
     return len;
 }

@@ -20,7 +20,7 @@ struct json_node {
     const char *name; /* of the member, or NULL at the top */
 };
 
-/* Parses a body after checking it strictly (base/json_check.h).  Returns true and sets *top, which
+/* Parses a body after checking it strictly (json/check.h).  Returns true and sets *top, which
  * the caller hands to json_free(), or false with *err (ERR_BODY_NOT_JSON or ERR_OUT_OF_MEMORY). */
 bool json_parse(const char *text, size_t len, struct json_node *top, struct error *err);
 

@@ -120,12 +120,12 @@ void json_close(struct buf *out, char bracket)
     buf_add(out, &bracket, 1);
 }
 
-void json_name(struct buf *out, const char *name)
+void json_put_name(struct buf *out, const char *name)
 {
     quoted(out, text_of(name), "\":");
 }
 
-void json_text(struct buf *out, struct text value)
+void json_put_text(struct buf *out, struct text value)
 {
     if (value.s) {
         quoted(out, value, "\"");
@@ -135,27 +135,27 @@ void json_text(struct buf *out, struct text value)
     buf_puts(out, "null");
 }
 
-void json_bool(struct buf *out, bool value)
+void json_put_bool(struct buf *out, bool value)
 {
     comma(out);
     buf_puts(out, value ? "true" : "false");
 }
 
-void json_uint(struct buf *out, uint64_t value)
+void json_put_uint(struct buf *out, uint64_t value)
 {
     comma(out);
     buf_uint(out, value);
 }
 
-void json_null(struct buf *out)
+void json_put_null(struct buf *out)
 {
-    json_text(out, (struct text){0});
+    json_put_text(out, (struct text){0});
 }
 
-void json_texts(struct buf *out, struct text_list list)
+void json_put_texts(struct buf *out, struct text_list list)
 {
     json_open(out, '[');
     for (size_t i = 0; i < list.n; i++)
-        json_text(out, list.items[i]);
+        json_put_text(out, list.items[i]);
     json_close(out, ']');
 }

@@ -15,15 +15,15 @@ void json_open(struct buf *out, char bracket);
 void json_close(struct buf *out, char bracket);
 
 /* Writes the name of the member whose value comes next. */
-void json_name(struct buf *out, const char *name);
+void json_put_name(struct buf *out, const char *name);
 
 /* Write a value.  Text must be UTF-8; text that is not given is null. */
-void json_text(struct buf *out, struct text value);
-void json_bool(struct buf *out, bool value);
-void json_uint(struct buf *out, uint64_t value);
-void json_null(struct buf *out);
+void json_put_text(struct buf *out, struct text value);
+void json_put_bool(struct buf *out, bool value);
+void json_put_uint(struct buf *out, uint64_t value);
+void json_put_null(struct buf *out);
 
 /* Writes a list of strings; [] also where it is not given. */
-void json_texts(struct buf *out, struct text_list list);
+void json_put_texts(struct buf *out, struct text_list list);
 
 #endif

@@ -255,19 +255,19 @@ bool field_ident_valid(struct text value, const char **why)
 
 void field_write(struct buf *out, const struct field *field, const void *value)
 {
-    json_name(out, field->name);
+    json_put_name(out, field->name);
     switch (field->kind) {
     case FIELD_TEXT:
-        json_text(out, *(const struct text *)value);
+        json_put_text(out, *(const struct text *)value);
         break;
     case FIELD_TEXTS:
-        json_texts(out, *(const struct text_list *)value);
+        json_put_texts(out, *(const struct text_list *)value);
         break;
     case FIELD_BOOL:
-        json_bool(out, *(const bool *)value);
+        json_put_bool(out, *(const bool *)value);
         break;
     case FIELD_UINT32:
-        json_uint(out, *(const uint32_t *)value);
+        json_put_uint(out, *(const uint32_t *)value);
         break;
     case FIELD_OBJECT:
     case FIELD_REFUSED:

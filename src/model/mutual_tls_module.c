@@ -39,9 +39,9 @@ bool mutual_tls_module_read(const struct json_node *body, struct text edge_id, s
 static void write_authority(struct buf *out, struct text base_url, struct text id)
 {
     json_open(out, '{');
-    json_name(out, "id");
-    json_text(out, id);
-    json_name(out, "uri");
+    json_put_name(out, "id");
+    json_put_text(out, id);
+    json_put_name(out, "uri");
     buf_puts(out, "\"");
     buf_add(out, base_url.s, base_url.len);
     buf_puts(out, "/certificate_authorities/");
@@ -54,9 +54,9 @@ void mutual_tls_module_write(struct buf *out, const struct mutual_tls_module *mo
                              struct text base_url)
 {
     json_open(out, '{');
-    json_name(out, "enabled");
-    json_bool(out, module->enabled);
-    json_name(out, "certificate_authorities");
+    json_put_name(out, "enabled");
+    json_put_bool(out, module->enabled);
+    json_put_name(out, "certificate_authorities");
     json_open(out, '[');
     for (size_t i = 0; i < module->certificate_authority_ids.n; i++)
         write_authority(out, base_url, module->certificate_authority_ids.items[i]);

@@ -328,14 +328,14 @@ static void write_config(struct buf *out, const struct oauth_provider *config, i
 static void write_provider(struct buf *out, const struct oauth_module *module,
                            const struct oauth_names *names)
 {
-    json_name(out, "provider");
+    json_put_name(out, "provider");
     json_open(out, '{');
     for (int i = 0; i < OAUTH_N_PROVIDERS; i++) {
-        json_name(out, names->providers[i]);
+        json_put_name(out, names->providers[i]);
         if (module->provider == i + 1)
             write_config(out, &module->config, i + 1);
         else
-            json_null(out);
+            json_put_null(out);
     }
     json_close(out, '}');
 }
