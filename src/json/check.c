@@ -186,18 +186,6 @@ static uint32_t escaped_code_point(const unsigned char *s, size_t *len)
     return 0x10000 + ((unit - 0xD800) << 10) + ((uint32_t)hex4(s + 8, s + 12) - 0xDC00);
 }
 
-/* The code point that begins with a byte past ASCII, and its length. */
-static uint32_t utf8_code_point(const unsigned char *s, size_t *len)
-{
-    uint32_t value;
-
-    *len = *s < 0xE0 ? 2 : *s < 0xF0 ? 3 : 4;
-    value = *s & (0xFFu >> (*len + 1));
-    for (size_t i = 1; i < *len; i++)
-        value = value << 6 | (s[i] & 0x3F);
-    return value;
-}
-
 /* Returns the next code point of a string that was checked, escapes resolved; NAME_END at its
  * closing quote. */
 static inline uint32_t next_code_point(const unsigned char **at)
@@ -207,25 +195,13 @@ static inline uint32_t next_code_point(const unsigned char **at)
     size_t len = 1;
 
     if (value >= 0x80)
-        value = utf8_code_point(s, &len);
+        value = utf8_decode(s, &len);
     else if (value == '\\')
         value = escaped_code_point(s, &len);
     else if (value == '"')
         return NAME_END;
     *at = s + len;
     return value;
-}
-
-static size_t put_utf8(unsigned char *out, uint32_t point)
-{
-    size_t len = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
-
-    for (size_t i = len - 1; i > 0; i--) {
-        out[i] = (unsigned char)(0x80 | (point & 0x3F));
-        point >>= 6;
-    }
-    out[0] = (unsigned char)(len == 1 ? point : (0xF0u << (4 - len) & 0xFF) | point);
-    return len;
 }
 
 size_t json_unescape(const char **at, char *out)
@@ -235,8 +211,12 @@ size_t json_unescape(const char **at, char *out)
     unsigned char *end = begin;
     uint32_t point;
 
-    while ((point = next_code_point(&s)) != NAME_END)
-        end += put_utf8(end, point);
+    while ((point = next_code_point(&s)) != NAME_END) {
+        if (point < 0x80)
+            *end++ = (unsigned char)point;
+        else
+            end += utf8_encode(end, point);
+    }
     *at = (const char *)s + 1;
     return (size_t)(end - begin);
 }

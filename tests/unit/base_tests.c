@@ -15,6 +15,7 @@ int main(void)
     srunner_add_suite(runner, error_suite());
     srunner_add_suite(runner, ident_suite());
     srunner_add_suite(runner, log_suite());
+    srunner_add_suite(runner, utf8_suite());
     srunner_run_all(runner, getenv("CK_VERBOSITY") ? CK_ENV : CK_NORMAL);
     n_failed = srunner_ntests_failed(runner);
     srunner_free(runner);

@@ -13,6 +13,7 @@ Suite *clock_suite(void);
 Suite *error_suite(void);
 Suite *ident_suite(void);
 Suite *log_suite(void);
+Suite *utf8_suite(void);
 
 /* confine */
 Suite *confine_calls_suite(void);

@@ -140,7 +140,7 @@ END_TEST
 
 Suite *confine_calls_suite(void)
 {
-    Suite *suite = suite_create("wrap/confine_calls");
+    Suite *suite = suite_create("confine/calls");
     TCase *tcase = tcase_create("calls");
 
     tcase_add_test(tcase, other_processes);

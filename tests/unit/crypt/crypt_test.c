@@ -160,7 +160,7 @@ END_TEST
 
 Suite *crypt_suite(void)
 {
-    Suite *suite = suite_create("wrap/crypt");
+    Suite *suite = suite_create("crypt/crypt");
     TCase *tcase = tcase_create("crypt");
 
     tcase_add_test(tcase, digests);

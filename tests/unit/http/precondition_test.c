@@ -85,7 +85,7 @@ END_TEST
 
 Suite *precondition_suite(void)
 {
-    Suite *suite = suite_create("precondition");
+    Suite *suite = suite_create("http/precondition");
     TCase *tests = tcase_create("precondition");
 
     tcase_add_test(tests, conditions_of_case_file);

@@ -439,7 +439,7 @@ END_TEST
 
 Suite *json_suite(void)
 {
-    Suite *suite = suite_create("wrap/json");
+    Suite *suite = suite_create("json/tree");
     TCase *parsing = tcase_create("parsing");
     TCase *members = tcase_create("members");
     TCase *types = tcase_create("types");

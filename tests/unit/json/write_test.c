@@ -156,7 +156,7 @@ END_TEST
 
 Suite *json_write_suite(void)
 {
-    Suite *suite = suite_create("base/json_write");
+    Suite *suite = suite_create("json/write");
     TCase *tests = tcase_create("json_write");
 
     tcase_add_test(tests, commas);

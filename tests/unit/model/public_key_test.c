@@ -335,7 +335,7 @@ END_TEST
 
 Suite *public_key_suite(void)
 {
-    Suite *suite = suite_create("public_key");
+    Suite *suite = suite_create("model/public_key");
     TCase *tcase = tcase_create("public_key");
 
     tcase_add_test(tcase, test_cases);
