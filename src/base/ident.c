@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/ascii.h"
 #include "base/base62.h"
 
 #define IDENT_DIGITS 27
@@ -51,7 +52,7 @@ const char *ident_fault(struct text id)
     for (size_t i = 0; i < id.len; i++) {
         char c = id.s[i];
 
-        if (!base62_is_digit(c) && c != '.' && c != '_' && c != '~' && c != '-')
+        if (!ascii_is_alnum(c) && c != '.' && c != '_' && c != '~' && c != '-')
             return "it has a character that is not one of A-Z a-z 0-9 . _ ~ -";
     }
     if (id.s[0] == '.' && (id.len == 1 || (id.len == 2 && id.s[1] == '.')))
@@ -96,7 +97,7 @@ bool api_key_valid(struct text key)
     if (!key.s || key.len != API_KEY_SIZE - 1 || memcmp(key.s, KEY_PREFIX, KEY_PREFIX_LEN) != 0)
         return false;
     for (size_t i = KEY_PREFIX_LEN; i < key.len; i++) {
-        if (!base62_is_digit(key.s[i]))
+        if (!ascii_is_alnum(key.s[i]))
             return false;
     }
     check_digits(check, key.s + KEY_PREFIX_LEN);

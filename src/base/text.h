@@ -43,6 +43,20 @@ static inline int text_cmp(struct text a, struct text b)
     return order ? order : (a.len > b.len) - (a.len < b.len);
 }
 
+/* Returns the bytes from `from` to `to` (exclusive) of a text that has them.  No NUL follows. */
+static inline struct text text_part(struct text whole, size_t from, size_t to)
+{
+    return (struct text){.s = whole.s + from, .len = to - from};
+}
+
+/* Returns whether the text begins with the prefix. */
+static inline bool text_begins(struct text t, const char *prefix)
+{
+    size_t len = strlen(prefix);
+
+    return t.s && t.len >= len && memcmp(t.s, prefix, len) == 0;
+}
+
 /* Returns whether the text is given and not empty. */
 static inline bool text_present(struct text t)
 {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/number.h"
 #include "http/names.h"
 #include "pg/pg.h"
 
@@ -80,14 +81,15 @@ static const char *check_providers(struct conf *conf, char *value)
 static bool port_valid(const char *host)
 {
     const char *port = host + (*host == '[' ? strcspn(host, "]/") : 0);
-    size_t len;
+    struct text digits;
+    uint64_t value;
 
     port += strcspn(port, ":/");
     if (*port != ':')
         return true;
-    len = strspn(++port, "0123456789");
-    return len >= 1 && len <= 5 && (port[len] == '/' || !port[len]) && port[0] != '0' &&
-           strtol(port, NULL, 10) <= 65535;
+    port++;
+    digits = (struct text){.s = port, .len = strcspn(port, "/")};
+    return port[0] != '0' && number_read(digits, 10, 65535, &value);
 }
 
 static const char *check_base_url(struct conf *conf, char *value)

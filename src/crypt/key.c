@@ -9,10 +9,11 @@
 #include <openssl/objects.h>
 #include <string.h>
 
+#include "base/ascii.h"
+
 static bool in_alphabet(char c)
 {
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' ||
-           c == '/';
+    return ascii_is_alnum(c) || c == '+' || c == '/';
 }
 
 /* EVP_DecodeBlock() skips white space and forgives bits that no encoder sets, and counts padding as

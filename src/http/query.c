@@ -4,16 +4,8 @@
 
 #include <string.h>
 
-#include "base/base62.h"
+#include "base/ascii.h"
 #include "base/utf8.h"
-
-static int hex_digit(char c)
-{
-    static const char digits[] = "0123456789abcdef";
-    const char *found = c ? strchr(digits, c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c) : NULL;
-
-    return found ? (int)(found - digits) : -1;
-}
 
 /* Decodes '+' and percent-encoding.  Returns a text that is not given where there is no memory, and
  * one of length 0 and *bad where it is malformed. */
@@ -25,8 +17,8 @@ static struct text decode(const char *s, size_t len, struct arena *arena, bool *
     *bad = false;
     for (size_t i = 0; out && i < len; i++) {
         if (s[i] == '%') {
-            int high = i + 2 < len ? hex_digit(s[i + 1]) : -1;
-            int low = i + 2 < len ? hex_digit(s[i + 2]) : -1;
+            int high = i + 2 < len ? ascii_hex_value(s[i + 1]) : -1;
+            int low = i + 2 < len ? ascii_hex_value(s[i + 2]) : -1;
 
             if (high < 0 || low < 0) {
                 *bad = true;
@@ -123,7 +115,7 @@ void query_encode(struct buf *out, struct text value)
     for (size_t i = 0; i < value.len; i++) {
         char c = value.s[i];
 
-        if (base62_is_digit(c) || strchr("-._~", c))
+        if (ascii_is_alnum(c) || strchr("-._~", c))
             buf_add(out, &c, 1);
         else
             buf_printf(out, "%%%02X", (unsigned char)c);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/ascii.h"
 #include "base/utf8.h"
 
 /* A member name that was seen.  Zero offset: free, since a name never begins a text. */
@@ -58,19 +59,11 @@ static int peek(const struct check *c)
 
 static void skip_space(struct check *c)
 {
-    while (c->at < c->end && (*c->at == ' ' || *c->at == '\t' || *c->at == '\n' || *c->at == '\r'))
+    while (c->at < c->end && (ascii_is_space((char)*c->at)))
         c->at++;
 }
 
 /* ---- characters ---- */
-
-static int hex_value(unsigned char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
 
 /* Returns the four hexadecimal digits at s as a number, or -1. */
 static int32_t hex4(const unsigned char *s, const unsigned char *end)
@@ -78,7 +71,7 @@ static int32_t hex4(const unsigned char *s, const unsigned char *end)
     int32_t value = 0;
 
     for (int i = 0; i < 4; i++) {
-        int digit = s + i < end ? hex_value(s[i]) : -1;
+        int digit = s + i < end ? ascii_hex_value((char)s[i]) : -1;
 
         if (digit < 0)
             return -1;
@@ -291,9 +284,14 @@ static bool make_names(struct names *names, size_t len)
 
 /* ---- values ---- */
 
+static bool at_digit(const struct check *c)
+{
+    return c->at < c->end && ascii_is_digit((char)*c->at);
+}
+
 static void digits(struct check *c)
 {
-    while (c->at < c->end && *c->at >= '0' && *c->at <= '9')
+    while (at_digit(c))
         c->at++;
 }
 
@@ -311,7 +309,7 @@ static bool number(struct check *c)
         c->at++;
     if (peek(c) == '0') {
         c->at++;
-        if (peek(c) >= '0' && peek(c) <= '9')
+        if (at_digit(c))
             return refuse(c, "A number has a leading zero.");
     } else if (!need_digits(c)) {
         return false;
@@ -373,7 +371,7 @@ static bool value(struct check *c)
     case 'n':
         return literal(c, "null");
     default:
-        if (first == '-' || (first >= '0' && first <= '9'))
+        if (first == '-' || at_digit(c))
             return number(c);
         return refuse(c, "There is no JSON value here.");
     }

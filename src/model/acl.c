@@ -2,6 +2,8 @@
 /* Bind rules. */
 #include "model/acl.h"
 
+#include "base/ascii.h"
+#include "base/number.h"
 #include "model/domain.h"
 
 #define BIND "bind:"
@@ -29,11 +31,6 @@ static bool refuse(const char **why, const char *sentence)
 {
     *why = sentence;
     return false;
-}
-
-static struct text part(struct text whole, size_t from, size_t to)
-{
-    return (struct text){.s = whole.s + from, .len = to - from};
 }
 
 static bool is_text(struct text text, const char *wanted)
@@ -64,7 +61,7 @@ static bool read_domain(struct text text, struct target *target, const char **wh
 {
     target->kind = ACL_DOMAIN;
     target->any_below = text.len >= 2 && text.s[0] == '*' && text.s[1] == '.';
-    target->name = part(text, target->any_below ? 2 : 0, text.len);
+    target->name = text_part(text, target->any_below ? 2 : 0, text.len);
     if (text.len > DOMAIN_MAX)
         return refuse(why, "the domain is longer than 253 bytes, '*.' included." FORM);
     return check_domain(target->name, why);
@@ -72,14 +69,9 @@ static bool read_domain(struct text text, struct target *target, const char **wh
 
 static bool check_port(struct text port, const char **why)
 {
-    unsigned value = 0;
-    bool ok = port.len >= 1 && port.len <= 5 && port.s[0] != '0';
+    uint64_t value;
 
-    for (size_t i = 0; ok && i < port.len; i++) {
-        ok = port.s[i] >= '0' && port.s[i] <= '9';
-        value = value * 10 + (unsigned)(port.s[i] - '0');
-    }
-    return (ok && value <= PORT_MAX) ||
+    return (port.len > 0 && port.s[0] != '0' && number_read(port, 10, PORT_MAX, &value)) ||
            refuse(why, "the port is not a number from 1 to 65535, without sign, space or leading "
                        "zero." FORM);
 }
@@ -91,7 +83,7 @@ static bool read_host(struct text host, struct target *target, const char **why)
     target->name = host;
     target->is_ipv6 = len >= 2 && host.s[0] == '[' && host.s[len - 1] == ']';
     if (target->is_ipv6) {
-        target->name = part(host, 1, len - 1);
+        target->name = text_part(host, 1, len - 1);
         return ipv6_read(target->name, target->ipv6) ||
                refuse(why, "there is no IPv6 address without a zone between the brackets." FORM);
     }
@@ -113,8 +105,8 @@ static bool read_host(struct text host, struct target *target, const char **why)
 static bool read_address(struct text text, size_t colon, struct target *target, const char **why)
 {
     target->kind = ACL_ADDRESS;
-    target->detail = part(text, colon + 1, text.len);
-    return check_port(target->detail, why) && read_host(part(text, 0, colon), target, why);
+    target->detail = text_part(text, colon + 1, text.len);
+    return check_port(target->detail, why) && read_host(text_part(text, 0, colon), target, why);
 }
 
 static bool check_label_part(struct text text, const char **why)
@@ -132,7 +124,7 @@ static bool check_label_part(struct text text, const char **why)
             return refuse(why, "a '*' stands in a label only as the whole key or value." FORM);
         if (c == '=')
             return refuse(why, "a label holds one '='." FORM);
-        if (c <= ' ' || c > '~' || c == ',')
+        if (!ascii_is_visible(c) || c == ',')
             return refuse(why, "a label's key and value are printable ASCII without space, ',' "
                                "and '='." FORM);
     }
@@ -143,8 +135,8 @@ static bool check_label_part(struct text text, const char **why)
 static bool read_label(struct text text, size_t equals, struct target *target, const char **why)
 {
     target->kind = ACL_LABEL;
-    target->name = part(text, 0, equals);
-    target->detail = part(text, equals + 1, text.len);
+    target->name = text_part(text, 0, equals);
+    target->detail = text_part(text, equals + 1, text.len);
     return check_label_part(target->name, why) && check_label_part(target->detail, why);
 }
 
@@ -172,7 +164,7 @@ static bool read_target(struct text text, struct target *target, const char **wh
 
 static bool is_bind_rule(struct text rule)
 {
-    return rule.s && rule.len >= BIND_LEN && memcmp(rule.s, BIND, BIND_LEN) == 0;
+    return text_begins(rule, BIND);
 }
 
 static bool permits_everything(struct text rule)
@@ -182,14 +174,12 @@ static bool permits_everything(struct text rule)
 
 static bool stands_at(struct text text, size_t at, const char *wanted)
 {
-    size_t len = strlen(wanted);
-
-    return text.len - at >= len && memcmp(text.s + at, wanted, len) == 0;
+    return text_begins(text_part(text, at, text.len), wanted);
 }
 
 static bool parts_rules(char c)
 {
-    return c == ' ' || c == ',' || c == ';' || c == '\t' || c == '\r' || c == '\n';
+    return ascii_is_space(c) || c == ',' || c == ';';
 }
 
 /* Whether a text that is no rule is a list of them, or of targets behind one "bind:". */
@@ -224,7 +214,7 @@ bool acl_rule_valid(struct text rule, const char **why)
         return true;
     if (!is_bind_rule(rule))
         refuse(why, "the rule does not begin with 'bind:', in small letters." FORM);
-    else if (read_target(part(rule, BIND_LEN, rule.len), &target, why))
+    else if (read_target(text_part(rule, BIND_LEN, rule.len), &target, why))
         return true;
     if (is_list(rule))
         return refuse(why, "this is several rules in one string. Make each rule a string of its "
@@ -237,18 +227,12 @@ bool acl_rule_valid(struct text rule, const char **why)
 
 /* ---- judging ---- */
 
-/* Locales have no say in it, as they would in strncasecmp(). */
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
 static bool same_name(struct text a, struct text b)
 {
     if (a.len != b.len)
         return false;
     for (size_t i = 0; i < a.len; i++) {
-        if (lower(a.s[i]) != lower(b.s[i]))
+        if (ascii_lower(a.s[i]) != ascii_lower(b.s[i]))
             return false;
     }
     return true;
@@ -263,7 +247,7 @@ static bool is_below(struct text name, struct text suffix)
     if (name.len <= suffix.len)
         return false;
     rest = name.len - suffix.len;
-    return name.s[rest - 1] == '.' && same_name(part(name, rest, name.len), suffix);
+    return name.s[rest - 1] == '.' && same_name(text_part(name, rest, name.len), suffix);
 }
 
 /* A wildcard that is asked for needs a rule with a wildcard that is as wide. */
@@ -311,7 +295,7 @@ static bool rule_permits(struct text rule, const struct target *asked)
     struct target target;
     const char *why;
 
-    return is_bind_rule(rule) && read_target(part(rule, BIND_LEN, rule.len), &target, &why) &&
+    return is_bind_rule(rule) && read_target(text_part(rule, BIND_LEN, rule.len), &target, &why) &&
            target_permits(&target, asked);
 }
 

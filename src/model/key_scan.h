@@ -8,6 +8,13 @@
 
 #include "base/text.h"
 
+/* How the BEGIN line of PEM (RFC 7468) and of RFC 4716 begins. */
+#define KEY_SCAN_PEM_BEGIN "-----BEGIN "
+#define KEY_SCAN_SSH2_BEGIN "---- BEGIN "
+
+/* How the base64 of a key on the wire begins: with the high bytes of a length, which are zero. */
+#define KEY_SCAN_BASE64_BEGIN "AAAA"
+
 /* None of these texts needs a NUL behind it. */
 
 /* Returns whether the text holds what marks a private key, wherever it stands: the words PRIVATE

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/ascii.h"
 #include "json/write.h"
 #include "model/domain.h"
 
@@ -13,15 +14,10 @@
 
 /* ---- fields ---- */
 
-static bool is_printable(char c)
-{
-    return c > ' ' && c < 0x7F;
-}
-
-static bool all_printable(struct text value)
+static bool all_visible(struct text value)
 {
     for (size_t i = 0; i < value.len; i++) {
-        if (!is_printable(value.s[i]))
+        if (!ascii_is_visible(value.s[i]))
             return false;
     }
     return true;
@@ -33,7 +29,7 @@ static bool email_address_valid(struct text value, const char **why)
     size_t local_len = at ? (size_t)(at - value.s) : 0;
 
     *why = "an address is <local part>@<domain>, with one '@' and without spaces";
-    if (!at || memchr(at + 1, '@', value.len - local_len - 1) || !all_printable(value))
+    if (!at || memchr(at + 1, '@', value.len - local_len - 1) || !all_visible(value))
         return false;
     if (local_len < 1 || local_len > EMAIL_LOCAL_MAX) {
         *why = "the part before '@' has 1 to 64 bytes";
@@ -47,7 +43,7 @@ static bool team_valid(struct text value, const char **why)
     const char *slash = memchr(value.s, '/', value.len);
 
     *why = "a team is <org>/<team>, two slugs without spaces";
-    if (!slash || slash == value.s || slash == value.s + value.len - 1 || !all_printable(value))
+    if (!slash || slash == value.s || slash == value.s + value.len - 1 || !all_visible(value))
         return false;
     return !memchr(slash + 1, '/', value.len - (size_t)(slash + 1 - value.s));
 }
@@ -57,7 +53,7 @@ static bool cookie_prefix_valid(struct text value, const char **why)
 {
     *why = "letters, digits and !#$%&'*+-.^_`|~ may be in the name of a cookie";
     for (size_t i = 0; i < value.len; i++) {
-        if (!is_printable(value.s[i]) || strchr("\"(),/:;<=>?@[\\]{}", value.s[i]))
+        if (!ascii_is_visible(value.s[i]) || strchr("\"(),/:;<=>?@[\\]{}", value.s[i]))
             return false;
     }
     return true;
@@ -151,12 +147,12 @@ static size_t n_fields_of(int provider)
 
 bool oauth_provider_name_valid(struct text name)
 {
-    if (!name.s || name.len < 1 || name.len > 32 || !(name.s[0] >= 'a' && name.s[0] <= 'z'))
+    if (!name.s || name.len < 1 || name.len > 32 || !ascii_is_lower(name.s[0]))
         return false;
     for (size_t i = 1; i < name.len; i++) {
         char c = name.s[i];
 
-        if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '_')
+        if (!ascii_is_lower(c) && !ascii_is_digit(c) && c != '_')
             return false;
     }
     return true;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "crypt/crypt.h"
 #include "crypt/key.h"
 #include "model/key_der.h"
@@ -13,8 +14,6 @@
 #include "model/key_scan.h"
 #include "model/ssh_wire.h"
 
-#define PEM_BEGIN "-----BEGIN "
-#define SSH2_BEGIN "---- BEGIN "
 #define SSH2_MAX_TAG 64 /* bytes; RFC 4716, section 3.3 */
 
 /* What a key is while it is read.  All of it is overwritten in the end: a private key may have been
@@ -40,27 +39,15 @@ static bool refuse(struct reading *r, const char *reason)
 
 /* ---- text ---- */
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 static struct text trim(struct text t)
 {
-    while (t.len > 0 && is_space(t.s[0])) {
+    while (t.len > 0 && ascii_is_space(t.s[0])) {
         t.s++;
         t.len--;
     }
-    while (t.len > 0 && is_space(t.s[t.len - 1]))
+    while (t.len > 0 && ascii_is_space(t.s[t.len - 1]))
         t.len--;
     return t;
-}
-
-static bool begins_with(struct text t, const char *prefix)
-{
-    size_t len = strlen(prefix);
-
-    return t.len >= len && memcmp(t.s, prefix, len) == 0;
 }
 
 static bool ends_with(struct text t, char c)
@@ -130,7 +117,7 @@ static const struct pem *find_pem(struct reading *r, struct text begin)
         if (text_eq(begin, text_of(pems[i].begin)))
             return &pems[i];
     }
-    *r->reason = begins_with(begin, PEM_BEGIN "DSA ") ? KEY_REASON_DSA : KEY_REASON_LABEL;
+    *r->reason = text_begins(begin, KEY_SCAN_PEM_BEGIN "DSA ") ? KEY_REASON_DSA : KEY_REASON_LABEL;
     return NULL;
 }
 
@@ -162,7 +149,7 @@ static bool take_header(struct reading *r, struct text line)
     if (tag_len < 1 || tag_len > SSH2_MAX_TAG || (tag_len + 1 < line.len && colon[1] != ' '))
         return refuse(r, KEY_REASON_SSH2_HEADER);
     for (size_t i = 0; i < tag_len; i++) {
-        if (line.s[i] <= ' ' || line.s[i] > '~')
+        if (!ascii_is_visible(line.s[i]))
             return refuse(r, KEY_REASON_SSH2_HEADER);
     }
     while (ends_with(line, '\\')) {
@@ -210,7 +197,7 @@ static bool read_line(struct reading *r)
     const struct ssh_type *type = ssh_type_of(name.s, name.len);
     const char *refusal = ssh_type_refusal(type);
 
-    if (type->kind == SSH_KIND_UNKNOWN && !begins_with(data, "AAAA"))
+    if (type->kind == SSH_KIND_UNKNOWN && !text_begins(data, KEY_SCAN_BASE64_BEGIN))
         return refuse(r, KEY_REASON_FORM);
     if (refusal)
         return refuse(r, refusal);
@@ -250,9 +237,9 @@ static const char *look_over(struct text text)
 
 static bool read_form(struct reading *r)
 {
-    if (begins_with(r->text, PEM_BEGIN))
+    if (text_begins(r->text, KEY_SCAN_PEM_BEGIN))
         return read_pem(r);
-    if (begins_with(r->text, SSH2_BEGIN))
+    if (text_begins(r->text, KEY_SCAN_SSH2_BEGIN))
         return read_ssh2(r);
     return read_line(r);
 }

@@ -6,7 +6,7 @@
 
 #include <strings.h>
 
-#include "base/base62.h"
+#include "base/ascii.h"
 #include "base/ident.h"
 #include "base/utf8.h"
 #include "fuzz.h"
@@ -94,7 +94,7 @@ static void look_at_url(const struct request *request, struct text url)
     MUST(strncmp(url.s + scheme_len, "://", 3) == 0);
     MUST(url.len > scheme_len + 3 && url.s[scheme_len + 3] != '/');
     for (size_t i = 0; i < url.len; i++)
-        MUST(base62_is_digit(url.s[i]) || strchr("-._~:/[]%", url.s[i]));
+        MUST(ascii_is_alnum(url.s[i]) || strchr("-._~:/[]%", url.s[i]));
     MUST(url.s[url.len - 1] != '/');
     buf_printf(&body, "{\"uri\":\"%s\"}", url.s);
     MUST(!body.failed && json_check(body.data, body.len, &err));

@@ -7,12 +7,14 @@
 
 /* base */
 Suite *arena_suite(void);
+Suite *ascii_suite(void);
 Suite *base62_suite(void);
 Suite *buf_suite(void);
 Suite *clock_suite(void);
 Suite *error_suite(void);
 Suite *ident_suite(void);
 Suite *log_suite(void);
+Suite *number_suite(void);
 Suite *utf8_suite(void);
 
 /* confine */

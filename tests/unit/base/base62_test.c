@@ -62,15 +62,6 @@ START_TEST(order_of_bytes_is_order_of_numbers)
 }
 END_TEST
 
-START_TEST(digits)
-{
-    static const char all[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-
-    for (int c = 0; c < 256; c++)
-        ck_assert_msg(base62_is_digit((char)c) == (c && strchr(all, c)), "byte %d", c);
-}
-END_TEST
-
 /* The check value of the CRC catalogues, and others of zlib. */
 START_TEST(known_crcs)
 {
@@ -92,7 +83,6 @@ Suite *base62_suite(void)
     tcase_add_test(tests, known_numbers);
     tcase_add_test(tests, digits_that_do_not_fit_are_lost);
     tcase_add_test(tests, order_of_bytes_is_order_of_numbers);
-    tcase_add_test(tests, digits);
     tcase_add_test(tests, known_crcs);
     suite_add_tcase(suite, tests);
     return suite;
