@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,21 +12,17 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/number.h"
+
 /* The first descriptor that is passed. */
 #define LISTEN_FDS_START 3
 
 /* Returns a variable that holds a decimal number, or -1. */
-static long read_number(const char *name)
+static long variable_number(const char *name)
 {
-    const char *text = getenv(name);
-    char *end;
-    long number;
+    uint64_t number;
 
-    if (!text || *text < '0' || *text > '9')
-        return -1;
-    errno = 0;
-    number = strtol(text, &end, 10);
-    return errno == 0 && *end == '\0' ? number : -1;
+    return number_read(text_of(getenv(name)), 10, LONG_MAX, &number) ? (long)number : -1;
 }
 
 static bool is_listening(int fd)
@@ -38,8 +35,8 @@ static bool is_listening(int fd)
 
 bool systemd_listen_fd(int *fd, char *reason, size_t size)
 {
-    bool is_ours = read_number("LISTEN_PID") == (long)getpid();
-    long n = is_ours ? read_number("LISTEN_FDS") : 0;
+    bool is_ours = variable_number("LISTEN_PID") == (long)getpid();
+    long n = is_ours ? variable_number("LISTEN_FDS") : 0;
 
     unsetenv("LISTEN_PID");
     unsetenv("LISTEN_FDS");
