@@ -20,7 +20,7 @@ static bool random_bytes(unsigned char *out, size_t len)
     return getrandom(out, len, 0) == (ssize_t)len;
 }
 
-static void big_endian(unsigned char *out, size_t len, uint64_t value)
+static void put_big_endian(unsigned char *out, size_t len, uint64_t value)
 {
     while (len-- > 0) {
         out[len] = (unsigned char)value;
@@ -35,7 +35,7 @@ bool ident_make(char out[IDENT_SIZE], const char *prefix, int64_t ms)
 
     if (prefix_len + 1 + IDENT_DIGITS >= IDENT_SIZE || !random_bytes(number + 6, 14))
         return false;
-    big_endian(number, 6, (uint64_t)ms);
+    put_big_endian(number, 6, (uint64_t)ms);
     memcpy(out, prefix, prefix_len);
     out[prefix_len] = '_';
     base62_write(out + prefix_len + 1, IDENT_DIGITS, number, sizeof number);
@@ -69,7 +69,7 @@ static void check_digits(char out[KEY_CHECK_DIGITS], const char *secret)
 {
     unsigned char crc[4];
 
-    big_endian(crc, sizeof crc, crc32_of(secret, KEY_DIGITS));
+    put_big_endian(crc, sizeof crc, crc32_of(secret, KEY_DIGITS));
     base62_write(out, KEY_CHECK_DIGITS, crc, sizeof crc);
 }
 

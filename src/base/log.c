@@ -24,7 +24,7 @@ static const int syslog_levels[] = {LOG_ERR, LOG_WARNING, LOG_INFO, LOG_DEBUG};
 
 /* What closes a value and the line ("\"}\n") always has its room.  The line may be one byte over
  * the limit here: the quote that closed a value which was cut. */
-static bool add(struct line *line, const char *s, size_t len)
+static bool add_bytes(struct line *line, const char *s, size_t len)
 {
     if (line->len + len > sizeof line->data - 3)
         return false;
@@ -33,7 +33,7 @@ static bool add(struct line *line, const char *s, size_t len)
     return true;
 }
 
-static void add_escaped(struct line *line, const char *s)
+static void add_escaped_value(struct line *line, const char *s)
 {
     for (; *s; s++) {
         unsigned char c = (unsigned char)*s;
@@ -44,7 +44,7 @@ static void add_escaped(struct line *line, const char *s)
                                                    : "%c",
                            c);
 
-        if (!add(line, code, (size_t)len))
+        if (!add_bytes(line, code, (size_t)len))
             return;
     }
 }
@@ -56,12 +56,13 @@ static void add_pair(struct line *line, const char *name, const char *value)
     if (!value || !value[0])
         return;
     if (before > 1)
-        add(line, ",", 1);
-    if (!add(line, "\"", 1) || !add(line, name, strlen(name)) || !add(line, "\":\"", 3)) {
+        add_bytes(line, ",", 1);
+    if (!add_bytes(line, "\"", 1) || !add_bytes(line, name, strlen(name)) ||
+        !add_bytes(line, "\":\"", 3)) {
         line->len = before;
         return;
     }
-    add_escaped(line, value);
+    add_escaped_value(line, value);
     line->data[line->len++] = '"';
 }
 

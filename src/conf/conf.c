@@ -252,7 +252,7 @@ static bool is_blank(char c)
 }
 
 /* Cuts a value to what libinih makes of it: without a comment, and without blanks around it. */
-static char *trim(char *value)
+static char *trim_value(char *value)
 {
     size_t len = 0;
 
@@ -275,13 +275,13 @@ static bool shorten(struct reading *reading, char *line, size_t size)
         return wrong(reading, "this is " NO_LINE);
     snprintf(line, size, "%.*s", is_nothing ? 0 : (int)key_len + 1, text);
     if (!is_nothing)
-        reading->long_value = trim(text + key_len + 1);
+        reading->long_value = trim_value(text + key_len + 1);
     return true;
 }
 
 /* What libinih reads lines with.  It has 200 bytes for one, and would take the rest of a longer one
  * for another. */
-static char *next_line(char *line, int size, void *context)
+static char *next_text_line(char *line, int size, void *context)
 {
     struct reading *reading = context;
     ssize_t len = getline(&reading->text, &reading->text_size, reading->file);
@@ -341,7 +341,7 @@ static int wrong_place(struct reading *reading, const char *section, const char 
     return wrong(reading, "there is no setting %s in section [%s]", key, section);
 }
 
-static int take(void *context, const char *section, const char *key, const char *value)
+static int take_setting(void *context, const char *section, const char *key, const char *value)
 {
     struct reading *reading = context;
     const char *wanted;
@@ -377,10 +377,10 @@ static void cannot_read(struct reading *reading)
     reading->failed = true;
 }
 
-static bool read_file(struct conf *conf, FILE *file, char *reason)
+static bool parse_file(struct conf *conf, FILE *file, char *reason)
 {
     struct reading reading = {.conf = conf, .file = file, .path = conf->path, .reason = reason};
-    int first_wrong = ini_parse_stream(next_line, &reading, take, &reading);
+    int first_wrong = ini_parse_stream(next_text_line, &reading, take_setting, &reading);
 
     /* libinih goes on behind a line that it cannot read, and what follows may be wrong for that. */
     if (first_wrong > 0 && (!reading.failed || first_wrong < reading.failed_line)) {
@@ -520,7 +520,7 @@ bool conf_read(struct conf *conf, const char *path, char reason[CONF_REASON_SIZE
     }
     if (!open_file(conf, path, &file, reason))
         return false;
-    ok = !file || read_file(conf, file, reason);
+    ok = !file || parse_file(conf, file, reason);
     if (file)
         fclose(file);
     return ok && complete(conf, reason);

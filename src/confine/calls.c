@@ -158,7 +158,7 @@ struct program {
     unsigned short n;
 };
 
-static void add(struct program *program, uint16_t code, uint32_t k, uint8_t jump, uint8_t skip)
+static void add_step(struct program *program, uint16_t code, uint32_t k, uint8_t jump, uint8_t skip)
 {
     program->steps[program->n++] =
         (struct sock_filter){.code = code, .jt = jump, .jf = skip, .k = k};
@@ -166,7 +166,7 @@ static void add(struct program *program, uint16_t code, uint32_t k, uint8_t jump
 
 static void load(struct program *program, size_t offset)
 {
-    add(program, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
+    add_step(program, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
 }
 
 /* The lower half of an argument; all processors above are little-endian. */
@@ -177,10 +177,10 @@ static void load_argument(struct program *program, size_t i)
 
 static void end(struct program *program, uint32_t verdict)
 {
-    add(program, BPF_RET | BPF_K, verdict, 0, 0);
+    add_step(program, BPF_RET | BPF_K, verdict, 0, 0);
 }
 
-static void refuse(struct program *program, uint32_t error)
+static void return_errno(struct program *program, uint32_t error)
 {
     end(program, SECCOMP_RET_ERRNO | error);
 }
@@ -188,7 +188,7 @@ static void refuse(struct program *program, uint32_t error)
 /* What follows, up to len steps, is for that call alone. */
 static void on_call(struct program *program, uint32_t call, uint8_t len)
 {
-    add(program, BPF_JMP | BPF_JEQ | BPF_K, call, 0, len);
+    add_step(program, BPF_JMP | BPF_JEQ | BPF_K, call, 0, len);
 }
 
 /* Opening a file to write into it; Landlock says the same, where there is Landlock. */
@@ -196,8 +196,8 @@ static void refuse_writing(struct program *program, uint32_t call, size_t flags_
 {
     on_call(program, call, 4);
     load_argument(program, flags_argument);
-    add(program, BPF_JMP | BPF_JSET | BPF_K, O_WRONLY | O_RDWR | O_CREAT | O_TRUNC, 0, 1);
-    refuse(program, EPERM);
+    add_step(program, BPF_JMP | BPF_JSET | BPF_K, O_WRONLY | O_RDWR | O_CREAT | O_TRUNC, 0, 1);
+    return_errno(program, EPERM);
     end(program, SECCOMP_RET_ALLOW);
 }
 
@@ -207,8 +207,8 @@ static void refuse_processes(struct program *program)
 {
     on_call(program, SYS_clone, 4);
     load_argument(program, 0);
-    add(program, BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0);
-    refuse(program, EPERM);
+    add_step(program, BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0);
+    return_errno(program, EPERM);
     end(program, SECCOMP_RET_ALLOW);
 }
 
@@ -218,9 +218,9 @@ static void refuse_others(struct program *program, uint32_t call)
 {
     on_call(program, call, 5);
     load_argument(program, 0);
-    add(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 2, 0);
-    add(program, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)getpid(), 1, 0);
-    refuse(program, EPERM);
+    add_step(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 2, 0);
+    add_step(program, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)getpid(), 1, 0);
+    return_errno(program, EPERM);
     end(program, SECCOMP_RET_ALLOW);
 }
 
@@ -235,8 +235,8 @@ static void refuse_sockets(struct program *program)
     on_call(program, SYS_socket, (uint8_t)(n + 3));
     load_argument(program, 0);
     for (uint8_t i = 0; i < n; i++)
-        add(program, BPF_JMP | BPF_JEQ | BPF_K, families[i], (uint8_t)(n - i), 0);
-    refuse(program, EAFNOSUPPORT);
+        add_step(program, BPF_JMP | BPF_JEQ | BPF_K, families[i], (uint8_t)(n - i), 0);
+    return_errno(program, EAFNOSUPPORT);
     end(program, SECCOMP_RET_ALLOW);
 }
 
@@ -244,15 +244,15 @@ static void refuse_sockets(struct program *program)
 static void check_numbers(struct program *program)
 {
     load(program, offsetof(struct seccomp_data, arch));
-    add(program, BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0);
+    add_step(program, BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0);
     end(program, SECCOMP_RET_KILL_PROCESS);
     load(program, offsetof(struct seccomp_data, nr));
 #if ARCHITECTURE == AUDIT_ARCH_X86_64
-    add(program, BPF_JMP | BPF_JGE | BPF_K, X32_BIT, 0, 1);
-    refuse(program, EPERM);
+    add_step(program, BPF_JMP | BPF_JGE | BPF_K, X32_BIT, 0, 1);
+    return_errno(program, EPERM);
 #endif
-    add(program, BPF_JMP | BPF_JGE | BPF_K, FIRST_NEWER_CALL, 0, 1);
-    refuse(program, ENOSYS);
+    add_step(program, BPF_JMP | BPF_JGE | BPF_K, FIRST_NEWER_CALL, 0, 1);
+    return_errno(program, ENOSYS);
 }
 
 bool confine_calls(void)
@@ -263,7 +263,7 @@ bool confine_calls(void)
     check_numbers(&program);
     for (size_t i = 0; i < N_REFUSED; i++) {
         on_call(&program, refused[i], 1);
-        refuse(&program, EPERM);
+        return_errno(&program, EPERM);
     }
     refuse_processes(&program);
     refuse_others(&program, SYS_tgkill);

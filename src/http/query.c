@@ -9,7 +9,7 @@
 
 /* Decodes '+' and percent-encoding.  Returns a text that is not given where there is no memory, and
  * one of length 0 and *bad where it is malformed. */
-static struct text decode(const char *s, size_t len, struct arena *arena, bool *bad)
+static struct text decode_percent(const char *s, size_t len, struct arena *arena, bool *bad)
 {
     char *out = arena_alloc(arena, len + 1);
     size_t n = 0;
@@ -79,9 +79,9 @@ static bool read_pair(const char *pair, size_t len, const struct query_param *pa
     bool bad_name;
     bool bad_value = false;
 
-    name = decode(pair, name_len, arena, &bad_name);
+    name = decode_percent(pair, name_len, arena, &bad_name);
     if (equals)
-        value = decode(equals + 1, len - name_len - 1, arena, &bad_value);
+        value = decode_percent(equals + 1, len - name_len - 1, arena, &bad_value);
     if (!name.s || !value.s)
         return error_set(err, ERR_OUT_OF_MEMORY);
     if (bad_name || bad_value)

@@ -70,8 +70,8 @@ static void write_details(struct buf *out, const char *operation_id, const struc
     json_close(out, '}');
 }
 
-static void write_error(struct buf *out, const struct http_names *names, const char *operation_id,
-                        const struct error *err)
+static void write_error_body(struct buf *out, const struct http_names *names,
+                             const char *operation_id, const struct error *err)
 {
     const struct error_row *row = error_row(err->code);
     char code[sizeof names->error_prefix + 12];
@@ -107,7 +107,7 @@ bool response_error(struct response *response, const struct http_names *names,
 
     response_start(response, names, operation_id);
     response->omit_body = omit_body;
-    write_error(&response->body, names, operation_id, err);
+    write_error_body(&response->body, names, operation_id, err);
     add_error_headers(response, err->code, status);
     response_finish(response, status);
     return !response->headers.failed && !response->body.failed;

@@ -47,7 +47,7 @@ static bool refuse_at(struct check *c, const unsigned char *at, const char *msg)
     return false;
 }
 
-static bool refuse(struct check *c, const char *msg)
+static bool refuse_here(struct check *c, const char *msg)
 {
     return refuse_at(c, c->at, msg);
 }
@@ -121,7 +121,7 @@ static bool escape(struct check *c)
 {
     c->at++;
     if (c->at >= c->end)
-        return refuse(c, "");
+        return refuse_here(c, "");
     if (*c->at == 'u')
         return unicode_escape(c);
     if (!short_escapes[*c->at])
@@ -145,18 +145,18 @@ static bool string(struct check *c)
             if (!escape(c))
                 return false;
         } else if (byte < 0x20) {
-            return refuse(c, "A control character stands raw in a string; escape it.");
+            return refuse_here(c, "A control character stands raw in a string; escape it.");
         } else if (byte < 0x80) {
             c->at++;
         } else {
             size_t len = utf8_char_len(c->at, c->end);
 
             if (len == 0)
-                return refuse(c, "A string holds bytes that are not UTF-8.");
+                return refuse_here(c, "A string holds bytes that are not UTF-8.");
             c->at += len;
         }
     }
-    return refuse(c, "");
+    return refuse_here(c, "");
 }
 
 /* ---- member names ---- */
@@ -235,7 +235,7 @@ static uint64_t hash_name(const unsigned char *name, uint64_t seed)
     return hash;
 }
 
-static bool same_name(const unsigned char *a, const unsigned char *b)
+static bool names_equal(const unsigned char *a, const unsigned char *b)
 {
     uint32_t point;
 
@@ -259,7 +259,7 @@ static bool remember_name(struct check *c, const unsigned char *name)
         const struct name *seen = &c->names.slots[i];
 
         if (seen->hash == hash && seen->object == object &&
-            same_name(c->start + seen->offset, name))
+            names_equal(c->start + seen->offset, name))
             return refuse_at(c, name - 1, "An object has two members of the same name.");
         i = (i + 1) & mask;
     }
@@ -300,7 +300,7 @@ static bool need_digits(struct check *c)
     const unsigned char *first = c->at;
 
     digits(c);
-    return c->at > first || refuse(c, "A number lacks a digit here.");
+    return c->at > first || refuse_here(c, "A number lacks a digit here.");
 }
 
 static bool number(struct check *c)
@@ -310,7 +310,7 @@ static bool number(struct check *c)
     if (peek(c) == '0') {
         c->at++;
         if (at_digit(c))
-            return refuse(c, "A number has a leading zero.");
+            return refuse_here(c, "A number has a leading zero.");
     } else if (!need_digits(c)) {
         return false;
     }
@@ -333,7 +333,7 @@ static bool literal(struct check *c, const char *word)
 {
     for (const char *letter = word; *letter; letter++, c->at++) {
         if (peek(c) != (unsigned char)*letter)
-            return refuse(c, "There is no JSON value here.");
+            return refuse_here(c, "There is no JSON value here.");
     }
     return true;
 }
@@ -341,7 +341,7 @@ static bool literal(struct check *c, const char *word)
 static bool open_level(struct check *c, bool is_list)
 {
     if (c->depth == JSON_MAX_DEPTH)
-        return refuse(c, "The body is nested more than 16 levels deep.");
+        return refuse_here(c, "The body is nested more than 16 levels deep.");
     c->is_list[c->depth] = is_list;
     c->object[c->depth] = c->n_objects;
     c->n_objects += !is_list;
@@ -356,7 +356,7 @@ static bool value(struct check *c)
     int first = peek(c);
 
     if (first >= 0 && ++c->n_values > JSON_MAX_VALUES)
-        return refuse(c, "The body holds more than 4000 values.");
+        return refuse_here(c, "The body holds more than 4000 values.");
     switch (first) {
     case '{':
         return open_level(c, false);
@@ -373,7 +373,7 @@ static bool value(struct check *c)
     default:
         if (first == '-' || at_digit(c))
             return number(c);
-        return refuse(c, "There is no JSON value here.");
+        return refuse_here(c, "There is no JSON value here.");
     }
 }
 
@@ -383,12 +383,12 @@ static bool member_name(struct check *c)
     const unsigned char *name = c->at + 1;
 
     if (peek(c) != '"')
-        return refuse(c, "A member's name, in quotes, is missing here.");
+        return refuse_here(c, "A member's name, in quotes, is missing here.");
     if (!string(c) || !remember_name(c, name))
         return false;
     skip_space(c);
     if (peek(c) != ':')
-        return refuse(c, "A colon is missing here.");
+        return refuse_here(c, "A colon is missing here.");
     c->at++;
     skip_space(c);
     return true;
@@ -410,8 +410,8 @@ static bool step(struct check *c, bool first)
     }
     if (!first) {
         if (peek(c) != ',')
-            return refuse(c, c->is_list[c->depth - 1] ? "A comma or ']' is missing here."
-                                                      : "A comma or '}' is missing here.");
+            return refuse_here(c, c->is_list[c->depth - 1] ? "A comma or ']' is missing here."
+                                                           : "A comma or '}' is missing here.");
         c->at++;
         skip_space(c);
     }
@@ -422,7 +422,7 @@ static bool document(struct check *c)
 {
     skip_space(c);
     if (peek(c) != '{')
-        return refuse(c, "The body is not a JSON object.");
+        return refuse_here(c, "The body is not a JSON object.");
     if (!value(c))
         return false;
     for (bool first = true; c->depth > 0;) {
@@ -433,7 +433,7 @@ static bool document(struct check *c)
         first = c->depth > depth;
     }
     skip_space(c);
-    return c->at == c->end || refuse(c, "Something follows the JSON object.");
+    return c->at == c->end || refuse_here(c, "Something follows the JSON object.");
 }
 
 bool json_check(const char *text, size_t len, struct error *err)

@@ -24,18 +24,18 @@ struct reader {
 
 static bool read_value(struct reader *r, struct json_object **value);
 
-static void skip_space(struct reader *r)
+static void skip_to_token(struct reader *r)
 {
     r->at += strspn(r->at, " \t\r\n");
 }
 
 /* Skips a bracket or a comma, and returns whether the object or list goes on behind it. */
-static bool goes_on(struct reader *r, char closing)
+static bool has_next_item(struct reader *r, char closing)
 {
-    skip_space(r);
+    skip_to_token(r);
     if (*r->at == ',') {
         r->at++;
-        skip_space(r);
+        skip_to_token(r);
     }
     if (*r->at != closing)
         return true;
@@ -98,9 +98,9 @@ static bool read_member(struct reader *r, struct json_object *object)
     char *name = strndup(r->scratch, len);
     bool ok;
 
-    skip_space(r);
+    skip_to_token(r);
     r->at++;
-    skip_space(r);
+    skip_to_token(r);
     ok = name && read_value(r, &value) && add_member(object, name, value);
     free(name);
     return ok;
@@ -112,7 +112,7 @@ static bool read_object(struct reader *r, struct json_object **value)
     bool ok = object != NULL;
 
     r->at++;
-    while (ok && goes_on(r, '}'))
+    while (ok && has_next_item(r, '}'))
         ok = read_member(r, object);
     if (ok)
         *value = object;
@@ -127,7 +127,7 @@ static bool read_list(struct reader *r, struct json_object **value)
     bool ok = list != NULL;
 
     r->at++;
-    while (ok && goes_on(r, ']')) {
+    while (ok && has_next_item(r, ']')) {
         struct json_object *item;
 
         ok = read_value(r, &item);
@@ -177,7 +177,7 @@ bool json_parse(const char *text, size_t len, struct json_node *top, struct erro
     r.scratch = malloc(len);
     ok = r.scratch;
     if (ok) {
-        skip_space(&r);
+        skip_to_token(&r);
         ok = read_value(&r, &top->value);
         explicit_bzero(r.scratch, len);
     }

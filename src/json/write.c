@@ -64,7 +64,7 @@ static size_t plain_len(struct text value)
     return len;
 }
 
-static void add_escaped(struct buf *out, struct text value)
+static void put_escaped(struct buf *out, struct text value)
 {
     static const char hex[] = "0123456789abcdef";
     size_t start = 0;
@@ -105,7 +105,7 @@ static void quoted(struct buf *out, struct text value, const char *end)
     *at = '\0';
     out->len += (size_t)(at - room);
     if (n_plain < value.len)
-        add_escaped(out, (struct text){.s = value.s + n_plain, .len = value.len - n_plain});
+        put_escaped(out, (struct text){.s = value.s + n_plain, .len = value.len - n_plain});
     buf_puts(out, end);
 }
 

@@ -27,7 +27,7 @@ struct target {
     unsigned char ipv6[IPV6_SIZE];
 };
 
-static bool refuse(const char **why, const char *sentence)
+static bool refuse_rule(const char **why, const char *sentence)
 {
     *why = sentence;
     return false;
@@ -50,9 +50,10 @@ static bool check_domain(struct text domain, const char **why)
     const char *clause;
 
     if (has_byte(domain, '*'))
-        return refuse(why, "a '*' stands in a domain only as '*.' in front." FORM);
+        return refuse_rule(why, "a '*' stands in a domain only as '*.' in front." FORM);
     return domain_valid(domain, &clause) ||
-           refuse(why, "the target is not a domain: that is labels of 1 to 63 letters, digits and "
+           refuse_rule(why,
+                       "the target is not a domain: that is labels of 1 to 63 letters, digits and "
                        "inner hyphens, a leading underscore allowed, joined by dots and without "
                        "one at the end." FORM);
 }
@@ -63,7 +64,7 @@ static bool read_domain(struct text text, struct target *target, const char **wh
     target->any_below = text.len >= 2 && text.s[0] == '*' && text.s[1] == '.';
     target->name = text_part(text, target->any_below ? 2 : 0, text.len);
     if (text.len > DOMAIN_MAX)
-        return refuse(why, "the domain is longer than 253 bytes, '*.' included." FORM);
+        return refuse_rule(why, "the domain is longer than 253 bytes, '*.' included." FORM);
     return check_domain(target->name, why);
 }
 
@@ -72,7 +73,8 @@ static bool check_port(struct text port, const char **why)
     uint64_t value;
 
     return (port.len > 0 && port.s[0] != '0' && number_read(port, 10, PORT_MAX, &value)) ||
-           refuse(why, "the port is not a number from 1 to 65535, without sign, space or leading "
+           refuse_rule(why,
+                       "the port is not a number from 1 to 65535, without sign, space or leading "
                        "zero." FORM);
 }
 
@@ -85,19 +87,21 @@ static bool read_host(struct text host, struct target *target, const char **why)
     if (target->is_ipv6) {
         target->name = text_part(host, 1, len - 1);
         return ipv6_read(target->name, target->ipv6) ||
-               refuse(why, "there is no IPv6 address without a zone between the brackets." FORM);
+               refuse_rule(why,
+                           "there is no IPv6 address without a zone between the brackets." FORM);
     }
     if (len == 0)
-        return refuse(why, "the host is missing in front of the port." FORM);
+        return refuse_rule(why, "the host is missing in front of the port." FORM);
     if (has_byte(host, ':'))
-        return refuse(why, "a host does not hold ':', save an IPv6 address in brackets." FORM);
+        return refuse_rule(why, "a host does not hold ':', save an IPv6 address in brackets." FORM);
     if (domain_looks_like_ipv4(host))
         return ipv4_valid(host) ||
-               refuse(why, "the host has digits and dots only, and is not an IPv4 address." FORM);
+               refuse_rule(why,
+                           "the host has digits and dots only, and is not an IPv4 address." FORM);
     if (has_byte(host, '*'))
-        return refuse(why, "the host of an address takes no wildcard." FORM);
+        return refuse_rule(why, "the host of an address takes no wildcard." FORM);
     if (len > DOMAIN_MAX)
-        return refuse(why, "the host is longer than 253 bytes." FORM);
+        return refuse_rule(why, "the host is longer than 253 bytes." FORM);
     return check_domain(host, why);
 }
 
@@ -112,20 +116,21 @@ static bool read_address(struct text text, size_t colon, struct target *target, 
 static bool check_label_part(struct text text, const char **why)
 {
     if (text.len == 0)
-        return refuse(why, "a label needs both a key and a value." FORM);
+        return refuse_rule(why, "a label needs both a key and a value." FORM);
     if (text.len > LABEL_PART_MAX)
-        return refuse(why, "the key or the value of the label is longer than 255 bytes." FORM);
+        return refuse_rule(why, "the key or the value of the label is longer than 255 bytes." FORM);
     if (is_text(text, "*"))
         return true;
     for (size_t i = 0; i < text.len; i++) {
         char c = text.s[i];
 
         if (c == '*')
-            return refuse(why, "a '*' stands in a label only as the whole key or value." FORM);
+            return refuse_rule(why, "a '*' stands in a label only as the whole key or value." FORM);
         if (c == '=')
-            return refuse(why, "a label holds one '='." FORM);
+            return refuse_rule(why, "a label holds one '='." FORM);
         if (!ascii_is_visible(c) || c == ',')
-            return refuse(why, "a label's key and value are printable ASCII without space, ',' "
+            return refuse_rule(why,
+                               "a label's key and value are printable ASCII without space, ',' "
                                "and '='." FORM);
     }
     return true;
@@ -146,14 +151,14 @@ static bool read_target(struct text text, struct target *target, const char **wh
 
     *target = (struct target){0};
     if (!text_present(text))
-        return refuse(why, "the rule names no target." FORM);
+        return refuse_rule(why, "the rule names no target." FORM);
     equals = memchr(text.s, '=', text.len);
     if (equals)
         return read_label(text, (size_t)(equals - text.s), target, why);
     for (size_t i = text.len; i-- > 0;) {
         /* A colon within brackets ends no host: "[::1]" is an address that lacks its port. */
         if (text.s[i] == ']' && i == text.len - 1)
-            return refuse(why, "the address in brackets lacks its ':<port>'." FORM);
+            return refuse_rule(why, "the address in brackets lacks its ':<port>'." FORM);
         if (text.s[i] == ':')
             return read_address(text, i, target, why);
     }
@@ -213,21 +218,23 @@ bool acl_rule_valid(struct text rule, const char **why)
     if (permits_everything(rule))
         return true;
     if (!is_bind_rule(rule))
-        refuse(why, "the rule does not begin with 'bind:', in small letters." FORM);
+        refuse_rule(why, "the rule does not begin with 'bind:', in small letters." FORM);
     else if (read_target(text_part(rule, BIND_LEN, rule.len), &target, why))
         return true;
     if (is_list(rule))
-        return refuse(why, "this is several rules in one string. Make each rule a string of its "
+        return refuse_rule(why,
+                           "this is several rules in one string. Make each rule a string of its "
                            "own: [\"bind:a.example\", \"bind:b.example\"]." FORM);
     if (is_url(rule))
-        return refuse(why, "the target is a URL. Give its host, 'bind:a.example', or its host and "
+        return refuse_rule(why,
+                           "the target is a URL. Give its host, 'bind:a.example', or its host and "
                            "port, 'bind:a.example:443'." FORM);
     return false;
 }
 
 /* ---- judging ---- */
 
-static bool same_name(struct text a, struct text b)
+static bool equal_ignoring_case(struct text a, struct text b)
 {
     if (a.len != b.len)
         return false;
@@ -247,16 +254,16 @@ static bool is_below(struct text name, struct text suffix)
     if (name.len <= suffix.len)
         return false;
     rest = name.len - suffix.len;
-    return name.s[rest - 1] == '.' && same_name(text_part(name, rest, name.len), suffix);
+    return name.s[rest - 1] == '.' && equal_ignoring_case(text_part(name, rest, name.len), suffix);
 }
 
 /* A wildcard that is asked for needs a rule with a wildcard that is as wide. */
 static bool domain_permits(const struct target *rule, const struct target *asked)
 {
     if (!rule->any_below)
-        return !asked->any_below && same_name(rule->name, asked->name);
+        return !asked->any_below && equal_ignoring_case(rule->name, asked->name);
     return is_below(asked->name, rule->name) ||
-           (asked->any_below && same_name(rule->name, asked->name));
+           (asked->any_below && equal_ignoring_case(rule->name, asked->name));
 }
 
 static bool address_permits(const struct target *rule, const struct target *asked)
@@ -265,7 +272,7 @@ static bool address_permits(const struct target *rule, const struct target *aske
         return false;
     if (rule->is_ipv6)
         return memcmp(rule->ipv6, asked->ipv6, sizeof rule->ipv6) == 0;
-    return same_name(rule->name, asked->name);
+    return equal_ignoring_case(rule->name, asked->name);
 }
 
 static bool label_part_permits(struct text rule, struct text asked)

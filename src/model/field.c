@@ -204,7 +204,7 @@ static bool read_text(const struct field *field, const struct json_node *node, s
     return true;
 }
 
-static bool refuse(const struct field *field, const struct json_node *node, struct error *err)
+static bool refuse_given(const struct field *field, const struct json_node *node, struct error *err)
 {
     char path[JSON_PATH_SIZE];
 
@@ -227,7 +227,7 @@ static bool read_field(const struct field *field, const struct json_node *node, 
     case FIELD_UINT32:
         return json_get_uint32(node, value, err);
     case FIELD_REFUSED:
-        return refuse(field, node, err);
+        return refuse_given(field, node, err);
     case FIELD_OBJECT:
         return true;
     }

@@ -55,7 +55,7 @@ static const struct algorithm refused[] = {
 
 /* Takes an element with that tag off the front.  Lengths are definite and in their shortest form,
  * and below 64 KiB as everything here is. */
-static bool take(struct bytes *in, unsigned char tag, struct bytes *content)
+static bool take_element(struct bytes *in, unsigned char tag, struct bytes *content)
 {
     size_t head = 2;
     size_t len;
@@ -92,7 +92,7 @@ static bool is_private(struct bytes content)
 {
     struct bytes version;
 
-    return take(&content, TAG_INTEGER, &version) && version.len == 1 && version.at[0] <= 1;
+    return take_element(&content, TAG_INTEGER, &version) && version.len == 1 && version.at[0] <= 1;
 }
 
 /* Opens the SEQUENCE that is all of the data. */
@@ -102,7 +102,7 @@ static bool open_key(const unsigned char *der, size_t len, struct bytes *content
     struct bytes in = {.at = der, .len = len};
 
     *reason = KEY_REASON_DER;
-    if (!take(&in, TAG_SEQUENCE, content))
+    if (!take_element(&in, TAG_SEQUENCE, content))
         return false;
     if (is_private(*content)) {
         *reason = KEY_REASON_PRIVATE;
@@ -140,8 +140,9 @@ static bool put_rsa(struct ssh_blob *blob, struct bytes content)
     struct bytes e;
     struct bytes n;
 
-    return take(&content, TAG_INTEGER, &n) && take(&content, TAG_INTEGER, &e) && content.len == 0 &&
-           ssh_blob_put(blob, "ssh-rsa", strlen("ssh-rsa")) && put(blob, e) && put(blob, n);
+    return take_element(&content, TAG_INTEGER, &n) && take_element(&content, TAG_INTEGER, &e) &&
+           content.len == 0 && ssh_blob_put(blob, "ssh-rsa", strlen("ssh-rsa")) && put(blob, e) &&
+           put(blob, n);
 }
 
 bool key_der_from_pkcs1(const unsigned char *der, size_t len, struct ssh_blob *blob,
@@ -177,10 +178,10 @@ bool key_der_from_info(const unsigned char *der, size_t len, struct ssh_blob *bl
     if (!open_key(der, len, &content, reason))
         return false;
     *reason = KEY_REASON_DER;
-    if (!take(&content, TAG_SEQUENCE, &algorithm))
+    if (!take_element(&content, TAG_SEQUENCE, &algorithm))
         return false;
     name = find_type(algorithm, reason);
-    if (!name || !take(&content, TAG_BIT_STRING, &bits) || content.len > 0)
+    if (!name || !take_element(&content, TAG_BIT_STRING, &bits) || content.len > 0)
         return false;
     /* The first byte counts the bits that are unused in the last one. */
     if (bits.len < 1 || bits.at[0] != 0)

@@ -31,7 +31,7 @@ struct reading {
 
 _Static_assert(SSH_BLOB_MAX >= CRYPT_KEY_DECODED_ROOM(PUBLIC_KEY_MAX), "a decoded line fits");
 
-static bool refuse(struct reading *r, const char *reason)
+static bool refuse_key(struct reading *r, const char *reason)
 {
     *r->reason = reason;
     return false;
@@ -39,7 +39,7 @@ static bool refuse(struct reading *r, const char *reason)
 
 /* ---- text ---- */
 
-static struct text trim(struct text t)
+static struct text trim_space(struct text t)
 {
     while (t.len > 0 && ascii_is_space(t.s[0])) {
         t.s++;
@@ -56,7 +56,7 @@ static bool ends_with(struct text t, char c)
 }
 
 /* Takes a line without its end off the front.  Returns false where nothing is left. */
-static bool next_line(struct reading *r, struct text *line)
+static bool take_line(struct reading *r, struct text *line)
 {
     const char *end = r->text.len > 0 ? memchr(r->text.s, '\n', r->text.len) : NULL;
     size_t taken = end ? (size_t)(end - r->text.s) + 1 : r->text.len;
@@ -80,22 +80,22 @@ static void add_base64(struct reading *r, struct text line)
 }
 
 /* Takes lines up to the END line.  The first one is given, since the caller has looked at it. */
-static bool take_body(struct reading *r, struct text line, const char *end)
+static bool take_base64(struct reading *r, struct text line, const char *end)
 {
     while (!text_eq(line, text_of(end))) {
         if (line.len == 0)
-            return refuse(r, KEY_REASON_BASE64);
+            return refuse_key(r, KEY_REASON_BASE64);
         add_base64(r, line);
-        if (!next_line(r, &line))
-            return refuse(r, KEY_REASON_NO_END);
+        if (!take_line(r, &line))
+            return refuse_key(r, KEY_REASON_NO_END);
     }
-    return r->text.len == 0 || refuse(r, KEY_REASON_AFTER);
+    return r->text.len == 0 || refuse_key(r, KEY_REASON_AFTER);
 }
 
-static bool decode(struct reading *r, const char *s, size_t len, unsigned char *out,
-                   size_t *out_len)
+static bool decode_base64(struct reading *r, const char *s, size_t len, unsigned char *out,
+                          size_t *out_len)
 {
-    return crypt_key_base64_decode(s, len, out, out_len) || refuse(r, KEY_REASON_BASE64);
+    return crypt_key_base64_decode(s, len, out, out_len) || refuse_key(r, KEY_REASON_BASE64);
 }
 
 /* ---- PEM (RFC 7468) ---- */
@@ -124,16 +124,16 @@ static const struct pem *find_pem(struct reading *r, struct text begin)
 static bool read_pem(struct reading *r)
 {
     struct text line = {0};
-    const struct pem *pem = next_line(r, &line) ? find_pem(r, line) : NULL;
+    const struct pem *pem = take_line(r, &line) ? find_pem(r, line) : NULL;
 
     if (!pem)
         return false;
-    if (!next_line(r, &line))
-        return refuse(r, KEY_REASON_NO_END);
+    if (!take_line(r, &line))
+        return refuse_key(r, KEY_REASON_NO_END);
     if (memchr(line.s, ':', line.len))
-        return refuse(r, KEY_REASON_PEM_HEADER);
-    return take_body(r, line, pem->end) &&
-           decode(r, r->base64, r->base64_len, r->der, &r->der_len) &&
+        return refuse_key(r, KEY_REASON_PEM_HEADER);
+    return take_base64(r, line, pem->end) &&
+           decode_base64(r, r->base64, r->base64_len, r->der, &r->der_len) &&
            pem->read(r->der, r->der_len, &r->blob, r->reason) &&
            ssh_blob_check(&r->blob, NULL, &r->type, r->reason);
 }
@@ -147,14 +147,14 @@ static bool take_header(struct reading *r, struct text line)
     size_t tag_len = (size_t)(colon - line.s);
 
     if (tag_len < 1 || tag_len > SSH2_MAX_TAG || (tag_len + 1 < line.len && colon[1] != ' '))
-        return refuse(r, KEY_REASON_SSH2_HEADER);
+        return refuse_key(r, KEY_REASON_SSH2_HEADER);
     for (size_t i = 0; i < tag_len; i++) {
         if (!ascii_is_visible(line.s[i]))
-            return refuse(r, KEY_REASON_SSH2_HEADER);
+            return refuse_key(r, KEY_REASON_SSH2_HEADER);
     }
     while (ends_with(line, '\\')) {
-        if (!next_line(r, &line))
-            return refuse(r, KEY_REASON_NO_END);
+        if (!take_line(r, &line))
+            return refuse_key(r, KEY_REASON_NO_END);
     }
     return true;
 }
@@ -163,8 +163,8 @@ static bool take_header(struct reading *r, struct text line)
 static bool take_headers(struct reading *r, struct text *line)
 {
     for (;;) {
-        if (!next_line(r, line))
-            return refuse(r, KEY_REASON_NO_END);
+        if (!take_line(r, line))
+            return refuse_key(r, KEY_REASON_NO_END);
         if (!memchr(line->s, ':', line->len))
             return true;
         if (!take_header(r, *line))
@@ -176,20 +176,20 @@ static bool read_ssh2(struct reading *r)
 {
     struct text line = {0};
 
-    if (!next_line(r, &line) || !text_eq(line, text_of("---- BEGIN SSH2 PUBLIC KEY ----")))
-        return refuse(r, KEY_REASON_BEGIN_SSH2);
-    if (!take_headers(r, &line) || !take_body(r, line, "---- END SSH2 PUBLIC KEY ----") ||
-        !decode(r, r->base64, r->base64_len, r->blob.data, &r->blob.len) ||
+    if (!take_line(r, &line) || !text_eq(line, text_of("---- BEGIN SSH2 PUBLIC KEY ----")))
+        return refuse_key(r, KEY_REASON_BEGIN_SSH2);
+    if (!take_headers(r, &line) || !take_base64(r, line, "---- END SSH2 PUBLIC KEY ----") ||
+        !decode_base64(r, r->base64, r->base64_len, r->blob.data, &r->blob.len) ||
         !ssh_blob_check(&r->blob, NULL, &r->type, r->reason))
         return false;
     if (r->type->kind == SSH_KIND_SK_ECDSA || r->type->kind == SSH_KIND_SK_ED25519)
-        return refuse(r, KEY_REASON_SECURITY_KEY);
+        return refuse_key(r, KEY_REASON_SECURITY_KEY);
     return true;
 }
 
 /* ---- OpenSSH's line ---- */
 
-static bool read_line(struct reading *r)
+static bool read_openssh(struct reading *r)
 {
     struct text rest = r->text;
     struct text name = key_scan_word(&rest);
@@ -198,14 +198,14 @@ static bool read_line(struct reading *r)
     const char *refusal = ssh_type_refusal(type);
 
     if (type->kind == SSH_KIND_UNKNOWN && !text_begins(data, KEY_SCAN_BASE64_BEGIN))
-        return refuse(r, KEY_REASON_FORM);
+        return refuse_key(r, KEY_REASON_FORM);
     if (refusal)
-        return refuse(r, refusal);
+        return refuse_key(r, refusal);
     if (memchr(r->text.s, '\n', r->text.len) || memchr(r->text.s, '\r', r->text.len))
-        return refuse(r, KEY_REASON_LINES);
+        return refuse_key(r, KEY_REASON_LINES);
     if (data.len == 0)
-        return refuse(r, KEY_REASON_NO_DATA);
-    return decode(r, data.s, data.len, r->blob.data, &r->blob.len) &&
+        return refuse_key(r, KEY_REASON_NO_DATA);
+    return decode_base64(r, data.s, data.len, r->blob.data, &r->blob.len) &&
            ssh_blob_check(&r->blob, type, &r->type, r->reason);
 }
 
@@ -241,7 +241,7 @@ static bool read_form(struct reading *r)
         return read_pem(r);
     if (text_begins(r->text, KEY_SCAN_SSH2_BEGIN))
         return read_ssh2(r);
-    return read_line(r);
+    return read_openssh(r);
 }
 
 /* "SHA256:" and the digest in base64 without its padding. */
@@ -269,7 +269,7 @@ bool public_key_read(struct text text, struct public_key *key, const char **reas
         *reason = KEY_REASON_LONG;
         return false;
     }
-    text = trim(text);
+    text = trim_space(text);
     *reason = text.len > 0 ? look_over(text) : KEY_REASON_EMPTY;
     if (*reason)
         return false;
