@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include "base/must_check.h"
 #include "base/text.h"
 
 /* All zero: an empty arena. */
@@ -14,14 +15,14 @@ struct arena {
 
 /* Returns size bytes, zeroed and aligned for any type, that belong to the arena, or NULL where
  * there is no memory. */
-void *arena_alloc(struct arena *arena, size_t size);
+MUST_CHECK void *arena_alloc(struct arena *arena, size_t size);
 
 /* Returns n elements of size bytes each, as arena_alloc() does; NULL also where n * size overflows.
  */
-void *arena_array(struct arena *arena, size_t n, size_t size);
+MUST_CHECK void *arena_array(struct arena *arena, size_t n, size_t size);
 
 /* Returns a copy of len bytes with a NUL behind them, or NULL. */
-char *arena_copy(struct arena *arena, const char *s, size_t len);
+MUST_CHECK char *arena_copy(struct arena *arena, const char *s, size_t len);
 
 /* Overwrites what was given out with zeros, keeps one small block for the next request and frees
  * the others. */

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/must_check.h"
 #include "base/text.h"
 
 /* Prefixes of assigned identifiers. */
@@ -25,11 +26,11 @@
 /* Writes <prefix>_<27 base62 digits>: 48 bits of milliseconds since 1970 and 112 random bits, so
  * that the order of bytes is the order of age.  What is sorted takes its time from one clock, the
  * database's (pg_clock()).  Returns false where the system has no random numbers. */
-bool ident_make(char out[IDENT_SIZE], const char *prefix, int64_t ms);
+MUST_CHECK bool ident_make(char out[IDENT_SIZE], const char *prefix, int64_t ms);
 
 /* Returns whether the text is an identifier as callers may name one: 1 to 255 characters out of
  * A-Z a-z 0-9 . _ ~ -, and neither "." nor "..". */
-bool ident_valid(struct text id);
+MUST_CHECK bool ident_valid(struct text id);
 
 /* Returns why the text is no identifier, as the clause that follows "because", static; NULL where
  * it is one. */
@@ -40,9 +41,9 @@ const char *ident_fault(struct text id);
 
 /* Writes a new API key: "adit_", 43 random base62 digits, and six digits of their CRC-32, by which
  * a scanner tells a key from noise.  Returns false where the system has no random numbers. */
-bool api_key_make(char out[API_KEY_SIZE]);
+MUST_CHECK bool api_key_make(char out[API_KEY_SIZE]);
 
 /* Returns whether the text has the form of an API key, its check digits included. */
-bool api_key_valid(struct text key);
+MUST_CHECK bool api_key_valid(struct text key);
 
 #endif

@@ -7,13 +7,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/must_check.h"
+
 /* Returns the length in bytes of the character that begins at s and ends at or before end.  Returns
  * 0 if there is none: the bytes run out, or they are an overlong form, a surrogate or a value past
  * U+10FFFF. */
 size_t utf8_char_len(const unsigned char *s, const unsigned char *end);
 
 /* Returns whether len bytes are UTF-8 without NUL. */
-bool utf8_valid(const char *s, size_t len);
+MUST_CHECK bool utf8_valid(const char *s, size_t len);
 
 /* Returns how many of the first len bytes of a UTF-8 text are whole characters: less than len if
  * the cut is inside a character. */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/log.h"
+#include "base/must_check.h"
 #include "model/oauth_module.h"
 
 /* The settings of a file, defaults filled in.  Strings belong to it. */
@@ -30,7 +31,7 @@ struct conf {
  * from adit.conf beside the program; where the last three are not there, all settings have their
  * defaults.  Returns false with a reason, which names file and line and quotes no value that may be
  * secret. */
-bool conf_read(struct conf *conf, const char *path, char reason[CONF_REASON_SIZE]);
+MUST_CHECK bool conf_read(struct conf *conf, const char *path, char reason[CONF_REASON_SIZE]);
 
 /* Frees what is in it. */
 void conf_free(struct conf *conf);

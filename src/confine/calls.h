@@ -5,8 +5,10 @@
 
 #include <stdbool.h>
 
+#include "base/must_check.h"
+
 /* Refuses them from now on, with EPERM, in a process that has no_new_privs.  Returns false where
  * the kernel has no seccomp filters, or nobody has told this room the processor's calls. */
-bool confine_calls(void);
+MUST_CHECK bool confine_calls(void);
 
 #endif

@@ -6,31 +6,33 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/must_check.h"
+
 /* Sets libcrypto up, which it would do on first use; where memory runs out in that moment, it
  * crashes or never works again.  A program that answers requests calls this when it starts. Returns
  * false where libcrypto does not work. */
-bool crypt_start(void);
+MUST_CHECK bool crypt_start(void);
 
 #define CRYPT_SHA256_LEN 32
 
 /* Writes the SHA-256 of len bytes.  Returns false where libcrypto fails, which is a lack of memory.
  */
-bool crypt_sha256(const void *data, size_t len, unsigned char out[CRYPT_SHA256_LEN]);
+MUST_CHECK bool crypt_sha256(const void *data, size_t len, unsigned char out[CRYPT_SHA256_LEN]);
 
 /* What digests one thing after the other.  libcrypto takes longer to get ready for the first one
  * than to digest something as short as a key. */
 struct crypt_hasher;
 
 /* Returns a hasher that is ready, or NULL where libcrypto fails. */
-struct crypt_hasher *crypt_hasher_new(void);
+MUST_CHECK struct crypt_hasher *crypt_hasher_new(void);
 
 /* NULL is fine. */
 void crypt_hasher_free(struct crypt_hasher *hasher);
 
 /* Writes the SHA-256 of len bytes, of which the hasher keeps none.  Returns false where libcrypto
  * fails. */
-bool crypt_hasher_sha256(struct crypt_hasher *hasher, const void *data, size_t len,
-                         unsigned char out[CRYPT_SHA256_LEN]);
+MUST_CHECK bool crypt_hasher_sha256(struct crypt_hasher *hasher, const void *data, size_t len,
+                                    unsigned char out[CRYPT_SHA256_LEN]);
 
 #define CRYPT_KEY_LEN 32
 #define CRYPT_NONCE_LEN 12
@@ -42,8 +44,8 @@ bool crypt_hasher_sha256(struct crypt_hasher *hasher, const void *data, size_t l
 /* Seals len bytes with AES-256-GCM (NIST SP 800-38D) under a random nonce, bound to aad: writes
  * nonce, ciphertext and tag, len + CRYPT_SEAL_OVERHEAD bytes.  Returns false where libcrypto or the
  * source of random numbers fails. */
-bool crypt_seal(const unsigned char key[CRYPT_KEY_LEN], const void *aad, size_t aad_len,
-                const void *text, size_t len, unsigned char *sealed);
+MUST_CHECK bool crypt_seal(const unsigned char key[CRYPT_KEY_LEN], const void *aad, size_t aad_len,
+                           const void *text, size_t len, unsigned char *sealed);
 
 /* What came of opening; not good is 0. */
 enum crypt_opened { CRYPT_NOT_GOOD, CRYPT_OPENED, CRYPT_NO_MEMORY };
@@ -52,8 +54,8 @@ enum crypt_opened { CRYPT_NOT_GOOD, CRYPT_OPENED, CRYPT_NO_MEMORY };
  * CRYPT_OPENED, or, with nothing of the text in *text, CRYPT_NOT_GOOD where it was not sealed under
  * that key and aad, and CRYPT_NO_MEMORY where libcrypto fails, which says nothing about the seal.
  */
-enum crypt_opened crypt_open(const unsigned char key[CRYPT_KEY_LEN], const void *aad,
-                             size_t aad_len, const unsigned char *sealed, size_t sealed_len,
-                             char *text);
+MUST_CHECK enum crypt_opened crypt_open(const unsigned char key[CRYPT_KEY_LEN], const void *aad,
+                                        size_t aad_len, const unsigned char *sealed,
+                                        size_t sealed_len, char *text);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "base/must_check.h"
 #include "base/text.h"
 
 #define NAMES_SERVICE_MAX 32
@@ -20,7 +21,7 @@ struct http_names {
 /* Returns whether the name can be a service's: 1 to 32 lowercase letters and digits, a letter
  * first.
  */
-bool names_valid(struct text name);
+MUST_CHECK bool names_valid(struct text name);
 
 /* Fills in the names for a service's name that is valid. */
 void names_fill(struct http_names *names, const char *name);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/must_check.h"
 #include "serve/request.h"
 
 /* Entity tags in one header that can be told apart. */
@@ -37,8 +38,8 @@ enum precondition_result { PRECONDITION_FAILED, PRECONDITION_NOT_MODIFIED, PRECO
 void etag_write(char out[ETAG_SIZE], int64_t revision);
 
 /* Reads the conditions of a request.  Returns false with ERR_CONDITION_MALFORMED. */
-bool precondition_read(const struct request *request, struct precondition *condition,
-                       struct error *err);
+MUST_CHECK bool precondition_read(const struct request *request, struct precondition *condition,
+                                  struct error *err);
 
 /* Returns whether there is any condition. */
 bool precondition_given(const struct precondition *condition);

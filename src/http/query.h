@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/must_check.h"
 
 /* A parameter that an operation knows.  The last row of a table has the name NULL. */
 struct query_param {
@@ -20,8 +21,8 @@ struct query_param {
 /* Reads the query string (application/x-www-form-urlencoded) into values[], which has one place for
  * each row of params (NULL: no parameters are known); those not given stay as they are.  Values
  * belong to the arena.  Returns false with the condition that the first fault is. */
-bool query_read(const char *query, const struct query_param *params, struct arena *arena,
-                struct text *values, struct error *err);
+MUST_CHECK bool query_read(const char *query, const struct query_param *params, struct arena *arena,
+                           struct text *values, struct error *err);
 
 /* Percent-encodes the text, all but unreserved characters (RFC 3986, 2.3), onto out. */
 void query_encode(struct buf *out, struct text value);

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/must_check.h"
 #include "base/text.h"
 #include "http/query.h"
 
@@ -47,17 +48,17 @@ struct route_match {
 
 /* Returns whether a route_match and the queries of a call have room for every row of the table; if
  * not, *which is the path of the row.  To be called once, before route_find(). */
-bool route_table_fits(const struct route *routes, const char **which);
+MUST_CHECK bool route_table_fits(const struct route *routes, const char **which);
 
 /* Finds the route of a method and a path in a table that ends with a row whose method is NULL. HEAD
  * finds what GET finds.  Returns false with ERR_PATH_UNKNOWN or ERR_METHOD_NOT_ALLOWED; for
  * OPTIONS, true without a route.  In these two cases the methods of the path are appended to
  * *allow, and it is false with ERR_OUT_OF_MEMORY where they cannot be. */
-bool route_find(const struct route *routes, const char *method, const char *path,
-                struct route_match *match, struct buf *allow, struct error *err);
+MUST_CHECK bool route_find(const struct route *routes, const char *method, const char *path,
+                           struct route_match *match, struct buf *allow, struct error *err);
 
 /* Checks the identifiers of a match that has a route.  Returns false with ERR_IDENTIFIER_MALFORMED,
  * which names the first that is none by its name in the template. */
-bool route_check_ids(const struct route_match *match, struct error *err);
+MUST_CHECK bool route_check_ids(const struct route_match *match, struct error *err);
 
 #endif

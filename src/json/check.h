@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "base/must_check.h"
 
 /* What a text may hold beside the grammar's own rules. */
 #define JSON_MAX_DEPTH 16
@@ -21,7 +22,7 @@
  *
  * Returns true, or false with *err: ERR_BODY_NOT_JSON with the offset of the first byte that cannot
  * be accepted and a message, or ERR_OUT_OF_MEMORY. */
-bool json_check(const char *text, size_t len, struct error *err);
+MUST_CHECK bool json_check(const char *text, size_t len, struct error *err);
 
 /* Decodes a string of a text that json_check() has passed: *at is behind its opening quote, and
  * behind its closing one afterwards.  Writes no more bytes than were read, and no NUL.  Returns

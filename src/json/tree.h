@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/must_check.h"
 #include "base/text.h"
 
 struct json_object; /* json-c's */
@@ -22,7 +23,7 @@ struct json_node {
 
 /* Parses a body after checking it strictly (json/check.h).  Returns true and sets *top, which
  * the caller hands to json_free(), or false with *err (ERR_BODY_NOT_JSON or ERR_OUT_OF_MEMORY). */
-bool json_parse(const char *text, size_t len, struct json_node *top, struct error *err);
+MUST_CHECK bool json_parse(const char *text, size_t len, struct json_node *top, struct error *err);
 
 /* Overwrites the strings of the tree and frees it.  Safe on a node that is all zero. */
 void json_free(struct json_node *top);
@@ -41,7 +42,7 @@ bool json_given(const struct json_node *node);
 const char *json_path(char out[JSON_PATH_SIZE], const struct json_node *node, int index);
 
 /* Returns whether the node is an object; if not, *err is ERR_WRONG_VALUE. */
-bool json_is_object(const struct json_node *node, struct error *err);
+MUST_CHECK bool json_is_object(const struct json_node *node, struct error *err);
 
 /* Calls known for the name of each member of the object, in the body's order.  Returns the name of
  * the first for which it returns false, owned by the tree, or a text that is not given. */
@@ -51,14 +52,14 @@ struct text json_find_unknown(const struct json_node *object,
 
 /* Read a value that is given, else leave *out as it is.  Return false with *err = ERR_WRONG_VALUE
  * where it is of another type.  Text belongs to the tree; a list's array to the arena. */
-bool json_get_text(const struct json_node *node, struct text *out, struct error *err);
-bool json_get_bool(const struct json_node *node, bool *out, struct error *err);
+MUST_CHECK bool json_get_text(const struct json_node *node, struct text *out, struct error *err);
+MUST_CHECK bool json_get_bool(const struct json_node *node, bool *out, struct error *err);
 
 /* A uint32 is any number whose value is whole and in range, in whatever notation. */
-bool json_get_uint32(const struct json_node *node, uint32_t *out, struct error *err);
+MUST_CHECK bool json_get_uint32(const struct json_node *node, uint32_t *out, struct error *err);
 
 /* Every element must be a string.  At most max of them, else *err = too_many. */
-bool json_get_texts(const struct json_node *node, size_t max, enum error_code too_many,
-                    struct arena *arena, struct text_list *out, struct error *err);
+MUST_CHECK bool json_get_texts(const struct json_node *node, size_t max, enum error_code too_many,
+                               struct arena *arena, struct text_list *out, struct error *err);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "base/must_check.h"
 #include "base/text.h"
 
 /* What a rule's target, or an action to be judged, names. */
@@ -14,7 +15,7 @@ enum acl_kind { ACL_DOMAIN, ACL_ADDRESS, ACL_LABEL };
  * '=', else an address if it ends in ":<port>", else a domain; "bind:*" means every target.  If
  * not, *why says what is wrong, as what may follow a colon, and what a rule looks like; it is
  * static. */
-bool acl_rule_valid(struct text rule, const char **why);
+MUST_CHECK bool acl_rule_valid(struct text rule, const char **why);
 
 /* Returns whether the rules permit to bind the target, which is a domain ("a.example"), an address
  * ("a.example:22", "[::1]:22") or a label ("key=value"), told apart as in rules.  A list without
@@ -22,6 +23,6 @@ bool acl_rule_valid(struct text rule, const char **why);
  * labels byte by byte; "bind:*.s" permits any name with one or more labels before ".s", also the
  * name "*.s" itself, but not "s".  Addresses are compared by host and port; IPv6 hosts by value.
  * A target that is malformed is permitted by nothing but those that permit everything. */
-bool acl_permits(struct text_list rules, struct text target);
+MUST_CHECK bool acl_permits(struct text_list rules, struct text target);
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/must_check.h"
 #include "base/text.h"
 #include "json/tree.h"
 
@@ -46,16 +47,16 @@ struct field {
 /* Checks that the node is an object with no members but those of the table (rows of kind
  * FIELD_REFUSED are not named to the client).  Returns false with ERR_WRONG_VALUE or
  * ERR_UNKNOWN_MEMBER. */
-bool fields_known(const struct json_node *object, const struct field *fields, size_t n_fields,
-                  struct error *err);
+MUST_CHECK bool fields_known(const struct json_node *object, const struct field *fields,
+                             size_t n_fields, struct error *err);
 
 /* Reads the members that are given into the struct at target, row by row; what is not given, or
  * null, stays as it is.  Text belongs to the tree, arrays to the arena. */
-bool fields_read(const struct json_node *object, const struct field *fields, size_t n_fields,
-                 void *target, struct arena *arena, struct error *err);
+MUST_CHECK bool fields_read(const struct json_node *object, const struct field *fields,
+                            size_t n_fields, void *target, struct arena *arena, struct error *err);
 
 /* A check for rows whose text or entries are identifiers (base/ident.h). */
-bool field_ident_valid(struct text value, const char **why);
+MUST_CHECK bool field_ident_valid(struct text value, const char **why);
 
 /* Writes the name of a row and the value that it has at that address, as JSON.  Rows of the last
  * two kinds have none: only the name is written. */

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/must_check.h"
 #include "model/ssh_wire.h"
 
 /* Write the wire form of a SubjectPublicKeyInfo (RFC 5280, section 4.1.2.7; RFC 3279, 5480, 8410)
@@ -14,9 +15,9 @@
  * not looked at, which is ssh_blob_check()'s work.
  *
  * Return true, or false with *reason: a sentence for the client, static. */
-bool key_der_from_info(const unsigned char *der, size_t len, struct ssh_blob *blob,
-                       const char **reason);
-bool key_der_from_pkcs1(const unsigned char *der, size_t len, struct ssh_blob *blob,
-                        const char **reason);
+MUST_CHECK bool key_der_from_info(const unsigned char *der, size_t len, struct ssh_blob *blob,
+                                  const char **reason);
+MUST_CHECK bool key_der_from_pkcs1(const unsigned char *der, size_t len, struct ssh_blob *blob,
+                                   const char **reason);
 
 #endif

@@ -5,6 +5,7 @@
 #ifndef ADIT_MODEL_MODULE_H
 #define ADIT_MODEL_MODULE_H
 
+#include "base/must_check.h"
 #include "model/field.h"
 
 /* The first rows of a module's table of fields: the members around it.  The first two are compared
@@ -26,8 +27,8 @@ struct module_ids {
  * members by the table (MODULE_WRAPPER_ROWS first) into target.  Sets *module, which refers to
  * body, for members that the table does not read.  Errors are as in fields_read(); ERR_ID_MISMATCH
  * and ERR_MODULE_TWICE come on top. */
-bool module_read(const struct json_node *body, const struct module_ids *ids,
-                 const struct field *fields, size_t n_fields, void *target, struct arena *arena,
-                 struct json_node *module, struct error *err);
+MUST_CHECK bool module_read(const struct json_node *body, const struct module_ids *ids,
+                            const struct field *fields, size_t n_fields, void *target,
+                            struct arena *arena, struct json_node *module, struct error *err);
 
 #endif

@@ -4,6 +4,7 @@
 #define ADIT_MODEL_MUTUAL_TLS_MODULE_H
 
 #include "base/buf.h"
+#include "base/must_check.h"
 #include "model/field.h"
 
 struct mutual_tls_module {
@@ -18,8 +19,9 @@ extern const size_t mutual_tls_module_n_fields;
 
 /* Reads the body of a PUT to the edge of the path into *module, defaults included.  Text belongs to
  * the tree, arrays to the arena. */
-bool mutual_tls_module_read(const struct json_node *body, struct text edge_id, struct arena *arena,
-                            struct mutual_tls_module *module, struct error *err);
+MUST_CHECK bool mutual_tls_module_read(const struct json_node *body, struct text edge_id,
+                                       struct arena *arena, struct mutual_tls_module *module,
+                                       struct error *err);
 
 /* Writes the module as JSON.  base_url has no trailing slash. */
 void mutual_tls_module_write(struct buf *out, const struct mutual_tls_module *module,

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/must_check.h"
 #include "model/field.h"
 #include "model/module.h"
 
@@ -51,13 +52,13 @@ extern const size_t oauth_provider_n_fields;
 
 /* Returns whether a name can be a provider's: 1 to 32 lowercase letters, digits and '_', a letter
  * first. */
-bool oauth_provider_name_valid(struct text name);
+MUST_CHECK bool oauth_provider_name_valid(struct text name);
 
 /* Reads the body of a PUT to the route of the path into *module, defaults included.  Text belongs
  * to the tree, arrays to the arena. */
-bool oauth_module_read(const struct json_node *body, const struct module_ids *ids,
-                       const struct oauth_names *names, struct arena *arena,
-                       struct oauth_module *module, struct error *err);
+MUST_CHECK bool oauth_module_read(const struct json_node *body, const struct module_ids *ids,
+                                  const struct oauth_names *names, struct arena *arena,
+                                  struct oauth_module *module, struct error *err);
 
 /* Writes the module as JSON, the client secret in the clear. */
 void oauth_module_write(struct buf *out, const struct oauth_module *module,

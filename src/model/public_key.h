@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "base/must_check.h"
 #include "base/text.h"
 
 /* Bytes of the longest text that is looked at. */
@@ -30,6 +31,6 @@ struct public_key {
  *
  * Returns true and fills *key, or false with *reason: a sentence for the client, static, with
  * nothing of the text in it.  *reason is NULL where the failure is a lack of memory. */
-bool public_key_read(struct text text, struct public_key *key, const char **reason);
+MUST_CHECK bool public_key_read(struct text text, struct public_key *key, const char **reason);
 
 #endif

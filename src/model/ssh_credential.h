@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/must_check.h"
 
 #include "model/field.h"
 #include "model/public_key.h"
@@ -41,13 +42,13 @@ extern const struct field ssh_credential_update_fields[];
 extern const size_t ssh_credential_n_update_fields;
 
 /* Reads the body of a POST into *input.  Text belongs to the tree, arrays to the arena. */
-bool ssh_credential_read_create(const struct json_node *body, struct arena *arena,
-                                struct ssh_credential_input *input, struct error *err);
+MUST_CHECK bool ssh_credential_read_create(const struct json_node *body, struct arena *arena,
+                                           struct ssh_credential_input *input, struct error *err);
 
 /* Reads the body of a PATCH to the credential whose identifier stands in the path. */
-bool ssh_credential_read_update(const struct json_node *body, struct text path_id,
-                                struct arena *arena, struct ssh_credential_input *input,
-                                struct error *err);
+MUST_CHECK bool ssh_credential_read_update(const struct json_node *body, struct text path_id,
+                                           struct arena *arena, struct ssh_credential_input *input,
+                                           struct error *err);
 
 /* Writes the credential as JSON.  base_url has no trailing slash. */
 void ssh_credential_write(struct buf *out, const struct ssh_credential *credential,

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/must_check.h"
+
 enum ssh_kind {
     SSH_KIND_UNKNOWN,
     SSH_KIND_CERTIFICATE, /* of any type */
@@ -41,7 +43,7 @@ struct ssh_blob {
 };
 
 /* Appends a string.  Returns false where it does not fit. */
-bool ssh_blob_put(struct ssh_blob *blob, const void *s, size_t len);
+MUST_CHECK bool ssh_blob_put(struct ssh_blob *blob, const void *s, size_t len);
 
 /* Checks every byte of one key of a type that is accepted: numbers positive and in their shortest
  * form, RSA keys of 2048 to 16384 bits with an odd modulus and an odd exponent from 3 to below
@@ -51,7 +53,7 @@ bool ssh_blob_put(struct ssh_blob *blob, const void *s, size_t len);
  *
  * Returns true and the key's type, static, or false with *reason: a sentence for the client,
  * static, or NULL for a lack of memory. */
-bool ssh_blob_check(const struct ssh_blob *blob, const struct ssh_type *expected,
-                    const struct ssh_type **type, const char **reason);
+MUST_CHECK bool ssh_blob_check(const struct ssh_blob *blob, const struct ssh_type *expected,
+                               const struct ssh_type **type, const char **reason);
 
 #endif

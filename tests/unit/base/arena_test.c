@@ -81,8 +81,8 @@ START_TEST(reset_keeps_one_block)
     struct arena arena = {0};
     void *first = arena_alloc(&arena, 100);
 
-    arena_alloc(&arena, 1000000);
-    arena_alloc(&arena, 1000000);
+    ck_assert_ptr_nonnull(arena_alloc(&arena, 1000000));
+    ck_assert_ptr_nonnull(arena_alloc(&arena, 1000000));
     arena_reset(&arena);
     ck_assert_ptr_nonnull(arena.block);
     ck_assert_ptr_eq(arena_alloc(&arena, 100), first);
