@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The catalogue of errors and the making of an error value. */
+/* The catalogue of errors, and filling in an error. */
 #include "base/error.h"
 
 #include <stdarg.h>
@@ -16,7 +16,7 @@ static const struct error_row rows[ERR_N_CODES] = {
 static void format_into(char *out, size_t size, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
 
-/* What does not fit is cut off at a whole character. */
+/* Formats into out.  Cuts a text that is too long at a whole character. */
 static void format_into(char *out, size_t size, const char *format, va_list args)
 {
     int len = vsnprintf(out, size, format, args);

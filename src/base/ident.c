@@ -73,8 +73,8 @@ static void check_digits(char out[KEY_CHECK_DIGITS], const char *secret)
     base62_write(out, KEY_CHECK_DIGITS, crc, sizeof crc);
 }
 
-/* 43 digits hold a little more than 256 bits: none is lost, and all digits but the first are as
- * good as uniform. */
+/* 43 digits hold just over 256 bits: no bit is lost, and all digits but the first are nearly
+ * uniform. */
 bool api_key_make(char out[API_KEY_SIZE])
 {
     unsigned char number[32];

@@ -18,7 +18,7 @@ size_t utf8_char_len(const unsigned char *s, const unsigned char *end)
         if ((s[i] & 0xC0) != 0x80)
             return 0;
     }
-    /* Overlong, a surrogate, or past the last code point: told by the second byte (RFC 3629, 4). */
+    /* The second byte shows overlong forms, surrogates and values past U+10FFFF (RFC 3629, 4). */
     if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) ||
         (s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] > 0x8F))
         return 0;
