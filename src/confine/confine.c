@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Confinement: Landlock by its numbers, for headers lag behind kernels. */
+/* Confinement by Landlock.  The numbers are written out, since headers lag behind kernels. */
 #include "confine/confine.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@
 #define SYS_landlock_restrict_self 446
 #endif
 
-/* Rights to files: running, writing, reading a file and a folder, and what changes a folder. */
+/* Rights to files.  The first version has 13 of them; FS_FIRST_VERSION is all of those. */
 #define FS_READ_FILE (1ULL << 2)
 #define FS_READ_DIR (1ULL << 3)
 #define FS_FIRST_VERSION ((1ULL << 13) - 1)
@@ -45,8 +45,8 @@ struct path_beneath {
     int32_t parent_fd;
 } __attribute__((packed));
 
-/* Folders rather than files, for a rule holds on to the file that it was made for, and these are
- * replaced.  Libraries load others when a connection is made, years from now maybe. */
+/* Folders, not files: a rule stays with the file that it was made for, and updates replace files.
+ * Libraries load more files when they connect, maybe after an update. */
 static const char *const system_folders[] = {
     "/etc",
     "/usr",
@@ -60,7 +60,7 @@ static const char *const system_folders[] = {
     "/run/resolvconf",
 };
 
-/* What these are links to. */
+/* These may be links; their targets need to be readable, too. */
 static const char *const system_files[] = {"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf",
                                            "/etc/localtime"};
 
@@ -122,7 +122,8 @@ void confine_allow_folder(struct confine_state *confinement, const char *path)
         allow(confinement, path);
 }
 
-/* The root's files are allowed one by one: its folder is everything. */
+/* Allows the folder of a path.  A file in the root folder is allowed alone: the folder would be
+ * everything. */
 static void allow_parent(struct confine_state *confinement, const char *path)
 {
     char folder[PATH_MAX];
@@ -136,7 +137,7 @@ static void allow_parent(struct confine_state *confinement, const char *path)
     allow(confinement, strspn(folder, "/") == len ? path : folder);
 }
 
-/* A relative path may be a word that is no path at all: it counts where there is such a file. */
+/* A relative path may be a word and not a path.  realpath() fails then. */
 void confine_allow_file(struct confine_state *confinement, const char *path)
 {
     char target[PATH_MAX];

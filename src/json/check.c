@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One pass over JSON text with a stack of JSON_MAX_DEPTH levels, and a hash table of member names.
+/* One pass over JSON text, with a stack of JSON_MAX_DEPTH levels and a hash table of member names.
  */
 #include "json/check.h"
 
@@ -11,7 +11,7 @@
 #include "base/ascii.h"
 #include "base/utf8.h"
 
-/* A member name that was seen.  Zero offset: free, since a name never begins a text. */
+/* A member name.  An offset of 0 marks a free slot: no name is at the start of a text. */
 struct name {
     uint64_t hash;
     uint32_t offset; /* of the first byte within its quotes */
@@ -20,8 +20,8 @@ struct name {
 
 struct names {
     struct name *slots;
-    size_t n_slots; /* a power of two, over twice the names that can come */
-    uint64_t seed;  /* keeps a client from choosing names that collide */
+    size_t n_slots; /* a power of two, more than twice the possible number of names */
+    uint64_t seed;  /* random, so that a client cannot choose names that collide */
 };
 
 struct check {
@@ -90,7 +90,7 @@ static bool is_low_surrogate(int32_t unit)
     return unit >= 0xDC00 && unit <= 0xDFFF;
 }
 
-/* At the 'u' of an escape. */
+/* Starts at the 'u' of an escape. */
 static bool unicode_escape(struct check *c)
 {
     const unsigned char *escape = c->at - 1;
@@ -111,7 +111,7 @@ static bool unicode_escape(struct check *c)
     return refuse_at(c, escape, "A surrogate escape stands alone.");
 }
 
-/* What a backslash and the letter stand for; 0: nothing. */
+/* The byte that a backslash and a letter stand for; 0: none. */
 static const unsigned char short_escapes[256] = {
     ['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
     ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t',
@@ -130,7 +130,7 @@ static bool escape(struct check *c)
     return true;
 }
 
-/* At the opening quote; behind the closing one when it returns true. */
+/* Starts at the opening quote, and ends behind the closing one. */
 static bool string(struct check *c)
 {
     c->at++;
@@ -163,7 +163,7 @@ static bool string(struct check *c)
 
 #define NAME_END 0x110000u
 
-/* The code point that begins with a backslash, and its length as it is written. */
+/* Returns the code point of a checked escape, and the length of the escape in bytes. */
 static uint32_t escaped_code_point(const unsigned char *s, size_t *len)
 {
     uint32_t unit;
@@ -179,8 +179,8 @@ static uint32_t escaped_code_point(const unsigned char *s, size_t *len)
     return 0x10000 + ((unit - 0xD800) << 10) + ((uint32_t)hex4(s + 8, s + 12) - 0xDC00);
 }
 
-/* Returns the next code point of a string that was checked, escapes resolved; NAME_END at its
- * closing quote. */
+/* Returns the next code point of a checked string, with escapes resolved; NAME_END at the closing
+ * quote. */
 static inline uint32_t next_code_point(const unsigned char **at)
 {
     const unsigned char *s = *at;
@@ -214,8 +214,8 @@ size_t json_unescape(const char **at, char *out)
     return (size_t)(end - begin);
 }
 
-/* Three code points of 21 bits fill a word, and each word costs one multiplication.  NAME_END is in
- * the last word, so that no name is another one's beginning. */
+/* Three code points of 21 bits fill a word, and each word costs one multiplication.  The last word
+ * includes NAME_END, so a name hashes unlike its own prefixes. */
 static uint64_t hash_name(const unsigned char *name, uint64_t seed)
 {
     uint64_t hash = seed;
@@ -247,7 +247,7 @@ static bool names_equal(const unsigned char *a, const unsigned char *b)
     return true;
 }
 
-/* Remembers the name within the innermost object; false if it has one like it. */
+/* Adds a name of the innermost object.  Returns false if the object has that name already. */
 static bool remember_name(struct check *c, const unsigned char *name)
 {
     uint32_t object = c->object[c->depth - 1];
@@ -268,7 +268,7 @@ static bool remember_name(struct check *c, const unsigned char *name)
     return true;
 }
 
-/* Even the shortest member, "":0 and its comma, takes five bytes. */
+/* The shortest member, "":0 and a comma, has five bytes: so there are at most len / 5 + 1. */
 static bool make_names(struct names *names, size_t len)
 {
     size_t most = len / 5 + 1 < JSON_MAX_VALUES ? len / 5 + 1 : JSON_MAX_VALUES;
@@ -350,7 +350,7 @@ static bool open_level(struct check *c, bool is_list)
     return true;
 }
 
-/* At the first byte of a value.  An object or a list is only opened. */
+/* Starts at the first byte of a value.  Only opens an object or a list. */
 static bool value(struct check *c)
 {
     int first = peek(c);
@@ -377,7 +377,7 @@ static bool value(struct check *c)
     }
 }
 
-/* At a member's name; behind the colon and white space when it returns true. */
+/* Starts at a member's name, and ends behind the colon and white space. */
 static bool member_name(struct check *c)
 {
     const unsigned char *name = c->at + 1;
@@ -399,7 +399,7 @@ static bool at_close(const struct check *c)
     return peek(c) == (c->is_list[c->depth - 1] ? ']' : '}');
 }
 
-/* One element or member of the innermost level, or its end. */
+/* Reads one element or member of the innermost level, or its closing bracket. */
 static bool step(struct check *c, bool first)
 {
     skip_space(c);

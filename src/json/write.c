@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The JSON writer: escapes what RFC 8259 wants escaped and nothing else. */
+/* The JSON writer.  It escapes only what RFC 8259 requires. */
 #include "json/write.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ static void comma(struct buf *out)
         buf_add(out, ",", 1);
 }
 
-/* A backslash and a letter or 'u' for what may not stand raw in a string, 0 for all else. */
+/* Returns the letter that follows the backslash in the escape of a byte, or 0 if it needs none. */
 static char escape_of(unsigned char c)
 {
     switch (c) {
@@ -39,9 +39,10 @@ static char escape_of(unsigned char c)
     }
 }
 
-/* Returns how many bytes stand before the first one that needs an escape: eight at a time, since
- * nearly all of an answer is such bytes.  Taking n from each byte of a word sets the top bit of
- * those below n; one that borrows from the next has been found itself. */
+/* Returns the number of bytes before the first one that needs an escape.  Nearly no byte of an
+ * answer does, so it tests eight at a time.  Subtracting n from each byte of a word sets the top
+ * bit of the bytes below n.  A borrow from the next byte can only come from a byte that needs an
+ * escape. */
 static size_t plain_len(struct text value)
 {
     const uint64_t each = 0x0101010101010101u;
@@ -88,7 +89,7 @@ static void put_escaped(struct buf *out, struct text value)
     buf_add(out, value.s + start, value.len - start);
 }
 
-/* Writes a string with the comma before it, and end. */
+/* Writes a comma if one is needed, a quote, the string, and `end`. */
 static void quoted(struct buf *out, struct text value, const char *end)
 {
     size_t n_plain = plain_len(value);
