@@ -46,8 +46,8 @@ bool error_set(struct error *err, enum error_code code);
 bool error_say(struct error *err, enum error_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Overwrites *err with the code, the path of the wrong member and a message for the client. Returns
- * false.  The path is copied, and cut if it is longer than err->field. */
+/* Overwrites *err with the code, the path of the wrong member and a message for the client.
+ * Returns false.  The path is copied, and cut if it is longer than err->field. */
 bool error_field(struct error *err, enum error_code code, const char *field, const char *format,
                  ...) __attribute__((format(printf, 4, 5)));
 

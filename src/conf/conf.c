@@ -50,7 +50,8 @@ static const char *check_providers(struct conf *conf, char *value)
     return n == OAUTH_N_PROVIDERS && all_differ(conf->provider_names) ? NULL : wanted;
 }
 
-/* Where a port follows the host, which may be an IPv6 address in brackets, it is one. */
+/* Returns whether the port of a URL, if it has one, is valid.  Starts at the host, which may be an
+ * IPv6 address in brackets. */
 static bool port_valid(const char *host)
 {
     const char *port = host + (*host == '[' ? strcspn(host, "]/") : 0);
@@ -98,7 +99,7 @@ static const char *check_conninfo(struct conf *conf, char *value)
     return fault;
 }
 
-/* The responder reads the same file, so what breaks into a worker reads what stands here. */
+/* The responder reads the same file, so an attacker in a worker could read a password here. */
 static const char *check_admin_conninfo(struct conf *conf, char *value)
 {
     const char *fault = check_conninfo(conf, value);
@@ -143,7 +144,7 @@ static const char *check_target(struct conf *conf, char *value)
     return found < 0 ? "has to be stderr or syslog" : NULL;
 }
 
-/* Values that are only checked, and kept elsewhere in the struct, have no place of their own. */
+/* The offset of settings whose check() keeps the value elsewhere in the struct. */
 #define NO_PLACE SIZE_MAX
 #define AT(member) offsetof(struct conf, member)
 

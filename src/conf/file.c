@@ -37,9 +37,9 @@ static const char *program_path(char *path, size_t size)
     return path;
 }
 
-/* Returns the path of the settings of the tree that the program stands in, ROOT/etc/adit.conf for
- * ROOT/bin/aditctl and ROOT/libexec/adit/adit.fcgi; or NULL.  No other folder is guessed at: above
- * a program somewhere in /tmp, say, anybody may make one. */
+/* Returns ROOT/etc/adit.conf for the programs ROOT/bin/aditctl and ROOT/libexec/adit/adit.fcgi, or
+ * NULL for others.  It never looks in other folders above the program: above one in /tmp, say,
+ * anybody could place a file. */
 static char *tree_file(const char *program)
 {
     static const char *const places[] = {"/bin", "/libexec/adit"};

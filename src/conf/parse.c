@@ -10,10 +10,10 @@
 
 #include "conf/setting.h"
 
-/* What libinih takes for blanks. */
+/* The characters that libinih takes for blanks. */
 #define BLANKS " \t\n\v\f\r"
 
-/* A line may be as long as this, its end counted. */
+/* Bytes of the longest line, with its end. */
 #define LINE_BYTES_MAX 8000
 
 #define NO_LINE "no '[section]', no 'key = value' and no '; comment'"
@@ -23,16 +23,16 @@ struct reading {
     FILE *file;
     const char *path;
     char *reason;
-    char *text; /* the line that was read last */
+    char *text; /* the line read last */
     size_t text_size;
     int line;               /* its number */
-    const char *long_value; /* in it, where libinih has no room for it; else NULL */
+    const char *long_value; /* its value, if it is too long for libinih; else NULL */
     bool failed;
     int failed_line;
     bool seen[CONF_MAX_SETTINGS];
 };
 
-/* Notes the first thing that is wrong.  Returns 0, libinih's word for it. */
+/* Writes the reason of the first error.  Returns 0, which tells libinih of an error. */
 static int wrong(struct reading *reading, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -51,7 +51,7 @@ static int wrong(struct reading *reading, const char *format, ...)
     va_start(args, format);
     vsnprintf(reading->reason + len, CONF_REASON_SIZE - (size_t)len, format, args);
     va_end(args);
-    /* Names out of the file are in it, and the reason goes to a terminal. */
+    /* The reason has names from the file, and it goes to a terminal. */
     for (char *at = reading->reason + len; *at; at++) {
         if (*at < ' ' || *at > '~')
             *at = '?';
@@ -64,7 +64,7 @@ static bool is_blank(char c)
     return c && strchr(BLANKS, c);
 }
 
-/* Cuts a value to what libinih makes of it: without a comment, and without blanks around it. */
+/* Cuts a value as libinih does: removes a comment, and blanks around the value. */
 static char *trim_value(char *value)
 {
     size_t len = 0;
@@ -77,12 +77,12 @@ static char *trim_value(char *value)
     return value + strspn(value, BLANKS);
 }
 
-/* Gives libinih as much of a long line as it has room for: the key.  The value goes round it. */
+/* Gives libinih only the key of a long line, and keeps the value in reading->long_value. */
 static bool shorten(struct reading *reading, char *line, size_t size)
 {
     char *text = reading->text;
     size_t key_len = strcspn(text, "=:");
-    bool is_nothing = strchr(";#", text[strspn(text, BLANKS)]) != NULL; /* a comment, or blank */
+    bool is_nothing = strchr(";#", text[strspn(text, BLANKS)]) != NULL; /* a comment or blank */
 
     if (!is_nothing && (!text[key_len] || key_len + sizeof "=" > size))
         return wrong(reading, "this is " NO_LINE);
@@ -92,8 +92,8 @@ static bool shorten(struct reading *reading, char *line, size_t size)
     return true;
 }
 
-/* What libinih reads lines with.  It has 200 bytes for one, and would take the rest of a longer one
- * for another. */
+/* Reads a line for libinih, which has 200 bytes for one.  It would take the rest of a longer line
+ * for another line. */
 static char *next_text_line(char *line, int size, void *context)
 {
     struct reading *reading = context;
@@ -116,7 +116,7 @@ static char *next_text_line(char *line, int size, void *context)
     return shorten(reading, line, (size_t)size) ? line : NULL;
 }
 
-/* No setting has this name here: it may have one elsewhere. */
+/* Reports a setting that its section does not have, and names the section that has it. */
 static int wrong_place(struct reading *reading, const char *section, const char *key)
 {
     for (size_t i = 0; i < conf_n_settings; i++) {
@@ -160,7 +160,7 @@ static int take_setting(void *context, const char *section, const char *key, con
     return wrong_place(reading, section, key);
 }
 
-/* The file, as a folder cannot, or what is behind the line that was read last. */
+/* Reports an error of reading: of the file, if it is a folder, or of a later line. */
 static void cannot_read(struct reading *reading)
 {
     if (reading->line > 0)
@@ -176,7 +176,7 @@ bool conf_parse(struct conf *conf, FILE *file, char reason[CONF_REASON_SIZE])
     struct reading reading = {.conf = conf, .file = file, .path = conf->path, .reason = reason};
     int first_wrong = ini_parse_stream(next_text_line, &reading, take_setting, &reading);
 
-    /* libinih goes on behind a line that it cannot read, and what follows may be wrong for that. */
+    /* libinih goes on after a line that it cannot read, which may make later lines look wrong. */
     if (first_wrong > 0 && (!reading.failed || first_wrong < reading.failed_line)) {
         reading.failed = false;
         reading.line = first_wrong;
@@ -184,7 +184,7 @@ bool conf_parse(struct conf *conf, FILE *file, char reason[CONF_REASON_SIZE])
     } else if (first_wrong < 0) {
         wrong(&reading, "cannot be read: out of memory");
     }
-    /* Memory that runs out within a line is no error of the file's, and looks like its end. */
+    /* If memory runs out within a line, getline() fails as at the end, but feof() is not set. */
     if (!feof(file))
         cannot_read(&reading);
     free(reading.text);

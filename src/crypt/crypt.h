@@ -42,7 +42,7 @@ MUST_CHECK bool crypt_hasher_sha256(struct crypt_hasher *hasher, const void *dat
 
 /* Encrypts len bytes with AES-256-GCM (NIST SP 800-38D) under a random nonce, with aad as the
  * additional authenticated data.  Writes nonce, ciphertext and tag: len + CRYPT_SEAL_OVERHEAD
- * bytes. Returns false if libcrypto or the source of random numbers fails. */
+ * bytes.  Returns false if libcrypto or the source of random numbers fails. */
 MUST_CHECK bool crypt_seal(const unsigned char key[CRYPT_KEY_LEN], const void *aad, size_t aad_len,
                            const void *text, size_t len, unsigned char *sealed);
 

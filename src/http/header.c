@@ -77,7 +77,8 @@ bool header_idempotency_key(const struct request *request, struct text *key, str
     return true;
 }
 
-/* What may stand in a host and a port (RFC 3986, 3.2.2), names in letters, digits, '.' and '-'. */
+/* The characters of a host and a port (RFC 3986, 3.2.2), with names of letters, digits, '.' and '-'
+ * only. */
 static bool host_valid(const char *host)
 {
     size_t len = strlen(host);
@@ -96,8 +97,9 @@ static bool is_default_port(const struct request *request)
     return strcmp(request->server_port, strcmp(request->scheme, "https") == 0 ? "443" : "80") == 0;
 }
 
-/* The server has decoded the path that the program is mounted at.  At the root some say "/", which
- * would be the trailing slash that a base URL has not. */
+/* The web server has decoded the path that the program is mounted at.  At the root some servers
+ * send
+ * "/", but a base URL has no trailing slash. */
 void header_base_path(const struct request *request, struct buf *url)
 {
     const char *path = request->script_name;
@@ -113,7 +115,7 @@ void header_base_path(const struct request *request, struct buf *url)
     }
 }
 
-/* HTTP/1.0 needs no Host header: the server's own name stands in. */
+/* HTTP/1.0 needs no Host header.  Without one, use the server's own name. */
 bool header_base_url(const struct request *request, struct buf *url, struct error *err)
 {
     bool has_host = request->host[0] != '\0';

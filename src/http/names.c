@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names out of the service's name. */
+/* Making names of the service's name. */
 #include "http/names.h"
 
 #include <stdio.h>

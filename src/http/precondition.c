@@ -31,7 +31,7 @@ static const char *skip_blanks(const char *at)
     return at + strspn(at, " \t");
 }
 
-/* Reads [ W/ ] "..." at *at.  Returns false where there is none. */
+/* Reads [ W/ ] "..." and moves *at behind it.  Returns false for anything else. */
 static bool read_tag(const char **at, bool *weak, const char **tag, size_t *len)
 {
     const char *s = *at;
@@ -52,7 +52,7 @@ static bool read_tag(const char **at, bool *weak, const char **tag, size_t *len)
     return *s == '"';
 }
 
-/* A weak tag is no match for what must be the very same (RFC 9110, 8.8.3.2). */
+/* Weak tags never match in If-Match, which compares strongly (RFC 9110, 8.8.3.2). */
 static bool read_tags(const char *at, bool take_weak, struct revisions *revisions)
 {
     while (*(at = skip_blanks(at)) != '\0') {

@@ -7,8 +7,8 @@
 #include "base/ascii.h"
 #include "base/utf8.h"
 
-/* Decodes '+' and percent-encoding.  Returns a text that is not given where there is no memory, and
- * one of length 0 and *bad where it is malformed. */
+/* Decodes '+' and percent-encoding.  Returns an absent text if memory runs out.  If the text is
+ * malformed, sets *bad and returns an empty text. */
 static struct text decode_percent(const char *s, size_t len, struct arena *arena, bool *bad)
 {
     char *out = arena_alloc(arena, len + 1);
@@ -67,7 +67,7 @@ static bool unknown(const struct query_param *params, struct text name, struct e
     return false;
 }
 
-/* One "name=value" of len bytes. */
+/* Reads one "name=value" of len bytes. */
 static bool read_pair(const char *pair, size_t len, const struct query_param *params,
                       struct arena *arena, struct text *values, struct error *err)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Answers: the common headers, and errors in their one shape. */
+/* The headers that all answers have, and the body of errors. */
 #include "http/response.h"
 
 #include <stdio.h>
 
 #include "json/write.h"
 
-/* Seconds after which a client should try again where the service is unavailable. */
+/* Seconds until a client should retry after a 503. */
 #define RETRY_AFTER "1"
 
-/* Bytes of the headers and the body of an answer that says that there is no memory. */
+/* Bytes of the headers and of the body of ERR_OUT_OF_MEMORY. */
 #define RESERVED_HEADERS 512
 #define RESERVED_BODY 1024
 

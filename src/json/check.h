@@ -14,8 +14,8 @@
 #define JSON_MAX_VALUES 4000
 
 /* Checks that len bytes are one JSON object in UTF-8, with only white space around it.  Beyond the
- * RFC's grammar it accepts
- *   - no two members of one name in an object, however they are escaped,
+ * RFC's grammar it requires
+ *   - that no object has two members of one name, however they are escaped,
  *   - no lone surrogate escapes and no \u0000,
  *   - at most JSON_MAX_DEPTH levels; the object itself is the first,
  *   - at most JSON_MAX_VALUES values: objects, lists, strings, numbers and literals, but not member
@@ -27,8 +27,8 @@
 MUST_CHECK bool json_check(const char *text, size_t len, struct error *err);
 
 /* Decodes a string of a text that passed json_check().  *at points behind the opening quote, and
- * afterwards behind the closing one.  Writes no NUL, and at most as many bytes as it reads. Returns
- * their number. */
+ * afterwards behind the closing one.  Writes no NUL, and at most as many bytes as it reads.
+ * Returns their number. */
 size_t json_unescape(const char **at, char *out);
 
 #endif
