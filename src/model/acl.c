@@ -12,15 +12,15 @@
 #define LABEL_PART_MAX 255
 #define PORT_MAX 65535
 
-/* What every refusal ends with. */
+/* The end of every reason. */
 #define FORM                                                                                       \
     " A rule is '*', 'bind:<domain>', 'bind:*.<domain>', 'bind:<host>:<port>' or "                 \
     "'bind:<key>=<value>'"
 
-/* A target taken apart.  Its texts are parts of the target: no NUL follows them. */
+/* The parts of a target.  No NUL follows the texts. */
 struct target {
     enum acl_kind kind;
-    bool any_below;     /* domain: "*." stood in front of name */
+    bool any_below;     /* domain: "*." is in front of name */
     struct text name;   /* domain without "*.", host without brackets, key */
     struct text detail; /* port, value */
     bool is_ipv6;
@@ -105,7 +105,7 @@ static bool read_host(struct text host, struct target *target, const char **why)
     return check_domain(host, why);
 }
 
-/* At the colon that the port follows. */
+/* Starts at the colon before the port. */
 static bool read_address(struct text text, size_t colon, struct target *target, const char **why)
 {
     target->kind = ACL_ADDRESS;
@@ -136,7 +136,7 @@ static bool check_label_part(struct text text, const char **why)
     return true;
 }
 
-/* At the first '='. */
+/* Starts at the first '='. */
 static bool read_label(struct text text, size_t equals, struct target *target, const char **why)
 {
     target->kind = ACL_LABEL;
@@ -156,7 +156,7 @@ static bool read_target(struct text text, struct target *target, const char **wh
     if (equals)
         return read_label(text, (size_t)(equals - text.s), target, why);
     for (size_t i = text.len; i-- > 0;) {
-        /* A colon within brackets ends no host: "[::1]" is an address that lacks its port. */
+        /* A colon in brackets does not end the host: "[::1]" is an address without a port. */
         if (text.s[i] == ']' && i == text.len - 1)
             return refuse_rule(why, "the address in brackets lacks its ':<port>'." FORM);
         if (text.s[i] == ':')
@@ -187,7 +187,8 @@ static bool parts_rules(char c)
     return ascii_is_space(c) || c == ',' || c == ';';
 }
 
-/* Whether a text that is no rule is a list of them, or of targets behind one "bind:". */
+/* Returns whether a text that is not a rule lists several rules, or several targets after "bind:".
+ */
 static bool is_list(struct text rule)
 {
     bool has_first = false;
@@ -245,8 +246,8 @@ static bool equal_ignoring_case(struct text a, struct text b)
     return true;
 }
 
-/* Whether the name has one or more labels and a dot in front of the suffix.  Both are domains, so
- * that what precedes the dot is not empty. */
+/* Returns whether the name is one or more labels, a dot and the suffix.  Both are valid domains, so
+ * the label before the dot is not empty. */
 static bool is_below(struct text name, struct text suffix)
 {
     size_t rest;
@@ -257,7 +258,7 @@ static bool is_below(struct text name, struct text suffix)
     return name.s[rest - 1] == '.' && equal_ignoring_case(text_part(name, rest, name.len), suffix);
 }
 
-/* A wildcard that is asked for needs a rule with a wildcard that is as wide. */
+/* A requested wildcard needs a rule whose wildcard is at least as wide. */
 static bool domain_permits(const struct target *rule, const struct target *asked)
 {
     if (!rule->any_below)
@@ -296,7 +297,7 @@ static bool target_permits(const struct target *rule, const struct target *asked
     return false;
 }
 
-/* A rule that is malformed permits nothing. */
+/* A malformed rule permits nothing. */
 static bool rule_permits(struct text rule, const struct target *asked)
 {
     struct target target;

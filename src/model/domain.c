@@ -8,10 +8,10 @@
 
 #define LABEL_MAX 63
 
-/* Bytes of the longest IPv6 address as text: six groups and a dotted quad. */
+/* Bytes of the longest IPv6 address: six groups and a dotted quad. */
 #define IPV6_TEXT_MAX 45
 
-/* Returns NULL for a label, else what is wrong with it. */
+/* Returns NULL if the bytes are a label, or the reason why not. */
 static const char *label_fault(const char *s, size_t len)
 {
     size_t first = len > 0 && s[0] == '_';
@@ -74,7 +74,7 @@ bool domain_looks_like_ipv4(struct text host)
     return text_present(host);
 }
 
-/* Returns the length of the number up to 255 that begins there, or 0. */
+/* Returns the length of the number from 0 to 255 at s, or 0 if there is none. */
 static size_t octet_len(const char *s, size_t room)
 {
     unsigned value = 0;
@@ -104,8 +104,8 @@ bool ipv4_valid(struct text host)
     return at == host.len;
 }
 
-/* inet_pton() takes a C string, and what it takes besides the RFC's forms differs between systems:
- * only the RFC's characters come to it. */
+/* Some systems' inet_pton() accepts more than the RFC's forms.  So it gets only texts of the RFC's
+ * characters. */
 bool ipv6_read(struct text host, unsigned char out[IPV6_SIZE])
 {
     char copy[IPV6_TEXT_MAX + 1] = "";

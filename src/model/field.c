@@ -8,7 +8,7 @@
 #include "base/ident.h"
 #include "json/write.h"
 
-/* A table under the name that a callback can take. */
+/* A table, as the context of is_known(). */
 struct table {
     const struct field *fields;
     size_t n_fields;
@@ -25,7 +25,7 @@ static bool is_known(const void *context, struct text name)
     return false;
 }
 
-/* Appends the name that was meant, if one is known, and those of the table. */
+/* Appends the name that the caller probably meant, if there is one, and the names of the table. */
 static void suggest(struct buf *out, struct text name, const struct table *table)
 {
     size_t n = 0;
@@ -97,7 +97,7 @@ static bool invalid(const struct field *field, const char *path, struct text val
                        error_quote(quote, value), why);
 }
 
-/* index -1: the text of the field itself. */
+/* Checks the text of a field (index -1) or an entry of its list. */
 static bool check_text(const struct field *field, const struct json_node *node, int index,
                        struct text value, struct error *err)
 {
@@ -117,7 +117,7 @@ static bool check_text(const struct field *field, const struct json_node *node, 
 
 /* ---- lists ---- */
 
-/* An entry with its place, for sorting. */
+/* An entry and its index, for sorting. */
 struct entry {
     struct text value;
     size_t index;
@@ -132,7 +132,7 @@ static int entry_order(const void *a, const void *b)
     return order ? order : (x->index > y->index) - (x->index < y->index);
 }
 
-/* Finds the first place at which an entry stands again. */
+/* Finds the first entry that equals an earlier one. */
 static bool find_repeated(struct text_list list, struct entry *entries, size_t *index)
 {
     size_t found = list.n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Marks of keys in text. */
+/* Searching a text for keys. */
 #include "model/key_scan.h"
 
 #include <string.h>
@@ -24,8 +24,8 @@ static bool has_in_any_case(struct text text, const char *needle)
     return false;
 }
 
-/* A comment such as "my private key's other half" is no private key: only words as containers write
- * them count, and those in capitals whatever is around them. */
+/* A comment may be "my private key's other half".  So most words count only in the form in which
+ * files of keys have them, but PRIVATE KEY in capitals counts anywhere. */
 bool key_scan_private(struct text text)
 {
     return key_scan_has(text, "PRIVATE KEY") || key_scan_has(text, "AGE-SECRET-KEY-") ||
@@ -49,7 +49,7 @@ static bool key_begins(struct text text)
            ssh_type_of(name.s, name.len)->kind != SSH_KIND_UNKNOWN;
 }
 
-/* Each byte is looked at a few times at most: words do not overlap. */
+/* Takes time in proportion to the length: words do not overlap. */
 size_t key_scan_keys(struct text text, size_t *first)
 {
     size_t n_keys = 0;

@@ -11,7 +11,7 @@ const struct field mutual_tls_module_fields[] = {
     MODULE_WRAPPER_ROWS,
     {.name = "enabled", .kind = FIELD_BOOL, AT(enabled)},
     {.name = "certificate_authority_ids",
-     .mistaken = "certificate_authorities", /* what answers hold */
+     .mistaken = "certificate_authorities", /* the name in answers */
      .kind = FIELD_TEXTS,
      AT(certificate_authority_ids),
      .too_many = ERR_AUTHORITIES_TOO_MANY,
@@ -35,7 +35,7 @@ bool mutual_tls_module_read(const struct json_node *body, struct text edge_id, s
                        arena, &inner, err);
 }
 
-/* Only characters that stand for themselves in JSON can be in a base URL and an identifier. */
+/* A base URL and an identifier have no characters that JSON escapes. */
 static void write_authority(struct buf *out, struct text base_url, struct text id)
 {
     json_open(out, '{');

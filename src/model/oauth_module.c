@@ -48,7 +48,7 @@ static bool team_valid(struct text value, const char **why)
     return !memchr(slash + 1, '/', value.len - (size_t)(slash + 1 - value.s));
 }
 
-/* A token of RFC 9110, 5.6.2, which RFC 6265 takes for the names of cookies. */
+/* A token of RFC 9110, 5.6.2: RFC 6265 requires one as the name of a cookie. */
 static bool cookie_prefix_valid(struct text value, const char **why)
 {
     *why = "letters, digits and !#$%&'*+-.^_`|~ may be in the name of a cookie";
@@ -186,7 +186,7 @@ static bool read_config(const struct json_node *node, int provider, struct arena
     return true;
 }
 
-/* Both of the app's credentials or neither; scopes only with both. */
+/* An app needs both of its credentials or neither, and scopes need both. */
 static bool check_credentials(const struct json_node *node, const struct oauth_provider *config,
                               struct error *err)
 {
@@ -209,13 +209,13 @@ static bool check_credentials(const struct json_node *node, const struct oauth_p
     return error_field(err, code, json_path(path, &missing, -1), "%s", error_row(code)->text);
 }
 
-/* The providers that a body names, each with what it gives for them. */
+/* The providers in a body, and their configurations. */
 struct candidates {
     struct json_node nodes[OAUTH_N_PROVIDERS];
     struct oauth_provider configs[OAUTH_N_PROVIDERS];
     int n_given;
     int n_with_content;
-    int given; /* the last of each kind, as a position */
+    int given; /* position of the last one; so is with_content */
     int with_content;
 };
 
@@ -236,8 +236,8 @@ static bool several(const struct candidates *candidates, const struct json_node 
                        "More than one identity provider is given: %s. Give one.", list);
 }
 
-/* A single member selects its provider even if nothing is given in it.  Of several, clients send
- * those empty that they do not mean. */
+/* A single member selects its provider even if it is empty.  Of several members, clients send all
+ * but one empty. */
 static bool select_provider(const struct candidates *candidates, const struct json_node *provider,
                             const struct oauth_names *names, struct oauth_module *module,
                             struct error *err)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The forms of public keys: what is taken off each until the wire blob is left, which is checked
- * in one place for all. */
+/* Reading the forms of public keys.  Each is reduced to the wire blob, which is checked in one
+ * place.
+ */
 #include "model/public_key.h"
 
 #include <stdlib.h>
@@ -16,10 +17,10 @@
 
 #define SSH2_MAX_TAG 64 /* bytes; RFC 4716, section 3.3 */
 
-/* What a key is while it is read.  All of it is overwritten in the end: a private key may have been
- * given the clothes of a public one. */
+/* A key while it is read.  It is overwritten at the end: it may be a private key with the label of
+ * a public one. */
 struct reading {
-    struct text text; /* what is still to be read; not followed by a NUL */
+    struct text text; /* the unread rest; no NUL follows */
     size_t base64_len;
     size_t der_len;
     struct ssh_blob blob;
@@ -55,7 +56,7 @@ static bool ends_with(struct text t, char c)
     return t.len > 0 && t.s[t.len - 1] == c;
 }
 
-/* Takes a line without its end off the front.  Returns false where nothing is left. */
+/* Takes a line off the front, without its end.  Returns false if no text is left. */
 static bool take_line(struct reading *r, struct text *line)
 {
     const char *end = r->text.len > 0 ? memchr(r->text.s, '\n', r->text.len) : NULL;
@@ -71,7 +72,7 @@ static bool take_line(struct reading *r, struct text *line)
     return true;
 }
 
-/* ---- what PEM and RFC 4716 share: lines of base64 between a BEGIN and an END line ---- */
+/* ---- shared by PEM and RFC 4716: lines of base64 between a BEGIN and an END line ---- */
 
 static void add_base64(struct reading *r, struct text line)
 {
@@ -79,7 +80,7 @@ static void add_base64(struct reading *r, struct text line)
     r->base64_len += line.len;
 }
 
-/* Takes lines up to the END line.  The first one is given, since the caller has looked at it. */
+/* Takes lines up to the END line.  The caller has taken the first one. */
 static bool take_base64(struct reading *r, struct text line, const char *end)
 {
     while (!text_eq(line, text_of(end))) {
@@ -140,7 +141,7 @@ static bool read_pem(struct reading *r)
 
 /* ---- RFC 4716 ---- */
 
-/* Takes a header, which begins with that line, and the lines that continue it. */
+/* Checks a header, which begins with that line, and takes the lines that continue it. */
 static bool take_header(struct reading *r, struct text line)
 {
     const char *colon = memchr(line.s, ':', line.len);
@@ -159,7 +160,7 @@ static bool take_header(struct reading *r, struct text line)
     return true;
 }
 
-/* Takes all headers, and returns the line that follows them: the only one without a colon. */
+/* Takes all headers, and the line after them: the first one without a colon. */
 static bool take_headers(struct reading *r, struct text *line)
 {
     for (;;) {
@@ -211,8 +212,8 @@ static bool read_openssh(struct reading *r)
 
 /* ---- all of them ---- */
 
-/* Says why no key can be read from where the text begins, if there is a reason to be seen from
- * afar. */
+/* Returns the reason why the text cannot be one public key from its first byte on, as far as a
+ * search shows it, or NULL. */
 static const char *look_over(struct text text)
 {
     size_t first;

@@ -103,7 +103,7 @@ void ssh_credential_write_uri(struct buf *out, struct text base_url, struct text
     }
 }
 
-/* Only characters that stand for themselves in JSON can be in a base URL and an identifier. */
+/* A base URL and an identifier have no characters that JSON escapes. */
 static void write_uri_member(struct buf *out, struct text base_url, struct text id)
 {
     json_put_name(out, "uri");

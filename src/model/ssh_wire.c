@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading a key on the wire with a cursor, one check for each kind of key. */
+/* Reading the wire form with a cursor, and a check for each kind of key. */
 #include "model/ssh_wire.h"
 
 #include <stdint.h>
@@ -102,7 +102,8 @@ static bool take_string(struct cursor *c, struct string *out)
     return true;
 }
 
-/* Takes a positive number, and leaves out the zero byte that keeps its first bit from being a sign.
+/* Takes a positive number, without the leading zero byte that keeps its first bit from being a
+ * sign.
  */
 static bool take_number(struct cursor *c, struct string *out)
 {
@@ -186,7 +187,7 @@ static bool check_ed25519(struct cursor *c)
     return take_string(c, &key) && (key.len == ED25519_LEN || refuse_blob(c, KEY_REASON_ED25519));
 }
 
-/* The application is the relying party of FIDO: OpenSSH takes any C string, "ssh:" is usual. */
+/* The application is FIDO's relying party.  OpenSSH accepts any C string; "ssh:" is usual. */
 static bool check_application(struct cursor *c)
 {
     struct string application;
