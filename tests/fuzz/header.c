@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Fuzz target: headers.  The input is a byte of flags and then, each ended by a NUL, the values of
- * Authorization, version, Content-Type and Host, the server's name and port, and the mount point.
+/* Fuzz target: headers.  The input is a byte of flags, and the values of Authorization, version,
+ * Content-Type and Host, the server's name and port, and the mount point, each with a NUL at its
+ * end.
  */
 #include "http/header.h"
 
@@ -40,7 +41,7 @@ static bool try_bearer(const struct request *request)
 
     if (!header_bearer(request, &key, &err)) {
         MUST(status_of(&err) == 401);
-        /* Whatever was sent may be a secret. */
+        /* Any part of the header may be a secret. */
         MUST(!err.msg[0] && !err.cause[0]);
         return false;
     }
@@ -61,7 +62,7 @@ static bool try_version(const struct request *request)
     return ok;
 }
 
-/* The type is compared without case, and any parameter may follow it. */
+/* The type is compared without case, and parameters may follow it. */
 static bool try_content_type(struct request *request)
 {
     size_t len = strlen(request->content_type);
@@ -83,7 +84,7 @@ static bool try_content_type(struct request *request)
     return ok;
 }
 
-/* Only what stands for itself in JSON and in a URL. */
+/* It has no characters that JSON or a URL escapes. */
 static void look_at_url(const struct request *request, struct text url)
 {
     size_t scheme_len = strlen(request->scheme);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The suite of each room, as the runners of the floors call them. */
+/* The suites, one for each tested file. */
 #ifndef ADIT_TESTS_SUITES_H
 #define ADIT_TESTS_SUITES_H
 

@@ -63,7 +63,7 @@ START_TEST(other_texts)
 }
 END_TEST
 
-/* Bytes behind the text do not count. */
+/* Bytes after the text are not read. */
 START_TEST(part_of_a_text)
 {
     uint64_t value;

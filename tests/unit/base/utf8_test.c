@@ -10,7 +10,7 @@
 START_TEST(length_of_each_first_byte)
 {
     for (unsigned first = 0; first < 256; first++) {
-        /* The second byte is one that is right behind any first byte that is right. */
+        /* A second byte that is valid after every valid first byte. */
         unsigned char second = first == 0xED || first == 0xF4 ? 0x80 : 0xA0;
         unsigned char s[4] = {(unsigned char)first, second, 0x80, 0x80};
         size_t wanted = first < 0x80    ? 1
@@ -29,7 +29,7 @@ START_TEST(length_of_each_first_byte)
 }
 END_TEST
 
-/* As RFC 3629 says, but for all values that four bytes can hold. */
+/* Encodes as RFC 3629 does, but any value that fits into four bytes. */
 static size_t encode(unsigned char out[4], uint32_t point)
 {
     size_t len = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
@@ -40,8 +40,7 @@ static size_t encode(unsigned char out[4], uint32_t point)
     return len;
 }
 
-/* Every code point, and what would be one if there were more: exactly the characters are accepted.
- */
+/* Of all values up to twice the last code point, only the characters are accepted. */
 START_TEST(every_code_point)
 {
     for (uint32_t point = 1; point < 0x200000; point++) {
@@ -71,7 +70,7 @@ START_TEST(every_code_point_there_and_back)
 }
 END_TEST
 
-/* Forms that are too long for their code point: all of two bytes, and those of three and four. */
+/* Overlong forms: all of two bytes, and those of three and four. */
 START_TEST(every_overlong_form)
 {
     for (unsigned point = 0; point < 0x10000; point++) {
@@ -100,7 +99,7 @@ START_TEST(texts)
 }
 END_TEST
 
-/* Cut at each byte: only a character that lacks bytes is left out. */
+/* At each cut, only a character that lacks bytes is left out. */
 START_TEST(cuts_between_characters)
 {
     static const char text[] = "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80z";

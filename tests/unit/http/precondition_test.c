@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Entity tags and conditions, by a case file. */
+/* Tests of entity tags and conditions, from a case file. */
 #include "http/precondition.h"
 
 #include <check.h>

@@ -11,8 +11,7 @@
 #include "cases.h"
 #include "suites.h"
 
-/* Checks a copy whose bytes end where its memory ends, so that a sanitizer sees a read past them.
- */
+/* Checks a copy in memory of its exact size, so that a sanitizer sees a read past its end. */
 static bool check_copy(const char *s, size_t len, struct error *err)
 {
     char *copy = malloc(len ? len : 1);
@@ -39,7 +38,7 @@ static void check_refusal(const struct test_case *test, const struct error *err)
                   "%s:%d: the message is: %s", test->file, test->line, err->msg);
 }
 
-/* However a body is cut, it is refused, and not beyond its end. */
+/* A body that is cut anywhere is refused, with an offset inside it. */
 static void check_cuts(const struct test_case *test)
 {
     const char *brace = memrchr(test->input, '}', test->input_len);
@@ -75,8 +74,8 @@ START_TEST(cases_of_file)
 }
 END_TEST
 
-/* The table of names is sized for the shortest members; where it were too small, a search for a
- * free slot would never end. */
+/* The table of names has room for the shortest members.  If it were too small, a search for a free
+ * slot would never end. */
 START_TEST(many_shortest_members)
 {
     for (int n = 1; n < 200; n++) {
@@ -122,7 +121,7 @@ START_TEST(as_many_names_as_values)
 }
 END_TEST
 
-/* Each of 4,000 names is told from all others, at its first and at its last byte. */
+/* Names that differ only in the first or the last byte are different names. */
 START_TEST(names_that_differ_in_one_byte)
 {
     struct buf body = {0};

@@ -7,7 +7,7 @@
 #include "json/check.h"
 #include "suites.h"
 
-/* Compares what was written, and empties it. */
+/* Compares the output, and empties it. */
 static void expect(struct buf *out, const char *wanted)
 {
     ck_assert(!out->failed);
@@ -45,7 +45,7 @@ START_TEST(commas)
 }
 END_TEST
 
-/* A string that ends in a sign of the grammar is still a value that a comma follows. */
+/* A comma follows a string even if it ends in a character of the grammar. */
 START_TEST(commas_behind_strings)
 {
     static const char *const values[] = {"[", "{", ":", ",", "\"", "\\"};
@@ -77,7 +77,7 @@ START_TEST(escapes)
 }
 END_TEST
 
-/* What is written passes the strict check, whatever characters are in it. */
+/* The output passes the strict check with all characters in it. */
 START_TEST(every_character_passes_the_check)
 {
     for (int c = 1; c < 128; c++) {
