@@ -12,6 +12,15 @@
 #define COOKIE_PREFIX_MAX 100
 #define EMAIL_LOCAL_MAX 64
 
+const char *const oauth_default_providers[] = {
+    "provider_a", "provider_b", "provider_c", "provider_d",
+    "provider_e", "provider_f", "provider_g", "provider_h",
+};
+
+_Static_assert(sizeof oauth_default_providers / sizeof oauth_default_providers[0] ==
+                   OAUTH_N_PROVIDERS,
+               "each provider has a default name");
+
 /* ---- fields ---- */
 
 static bool all_visible(struct text value)

@@ -19,6 +19,9 @@ struct oauth_names {
     const char *cookie_prefix;
 };
 
+/* The default names of the providers, by position. */
+extern const char *const oauth_default_providers[OAUTH_N_PROVIDERS];
+
 /* The configuration of one provider. */
 struct oauth_provider {
     struct text client_id;

@@ -267,13 +267,10 @@ static void make_keyring(struct world *world)
 
 static void fill_settings(struct world *world)
 {
-    static const char *const providers[OAUTH_N_PROVIDERS] = {
-        "provider_a", "provider_b", "provider_c", "provider_d",
-        "provider_e", "provider_f", "provider_g", "provider_h"};
     struct api_settings *settings = &world->settings[0];
 
     names_fill(&settings->names, "service");
-    memcpy(settings->oauth.providers, providers, sizeof providers);
+    memcpy(settings->oauth.providers, oauth_default_providers, sizeof oauth_default_providers);
     settings->oauth.cookie_prefix = settings->names.cookie_prefix;
     settings->base_url = "https://adit.example/base";
     world->settings[1] = *settings;

@@ -530,14 +530,11 @@ static void run(struct service *service, const struct asked *asked)
 
 static void open_service(struct service *service)
 {
-    static const char *const providers[OAUTH_N_PROVIDERS] = {
-        "provider_a", "provider_b", "provider_c", "provider_d",
-        "provider_e", "provider_f", "provider_g", "provider_h"};
-
     *service = (struct service){.store = stub_store_new()};
     MUST(service->store);
     names_fill(&service->settings.names, "service");
-    memcpy(service->settings.oauth.providers, providers, sizeof providers);
+    memcpy(service->settings.oauth.providers, oauth_default_providers,
+           sizeof oauth_default_providers);
     service->settings.oauth.cookie_prefix = service->settings.names.cookie_prefix;
     service->settings.log = (struct log){.level = LOG_LEVEL_DEBUG, .target = LOG_TARGET_STDERR};
 }

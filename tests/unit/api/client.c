@@ -12,15 +12,11 @@
 
 void client_open(struct client *client)
 {
-    static const char *const providers[OAUTH_N_PROVIDERS] = {
-        "provider_a", "provider_b", "provider_c", "provider_d",
-        "provider_e", "provider_f", "provider_g", "provider_h"};
-
     *client = (struct client){.store = stub_store_new()};
     ck_assert_ptr_nonnull(client->store);
     names_fill(&client->settings.names, "service");
     for (size_t i = 0; i < OAUTH_N_PROVIDERS; i++)
-        client->settings.oauth.providers[i] = providers[i];
+        client->settings.oauth.providers[i] = oauth_default_providers[i];
     client->settings.oauth.cookie_prefix = client->settings.names.cookie_prefix;
     client->settings.base_url = "https://adit.example/api";
     client->settings.log = (struct log){.level = LOG_LEVEL_ERROR, .target = LOG_TARGET_STDERR};
