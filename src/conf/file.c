@@ -59,8 +59,8 @@ static char *tree_file(const char *program)
     return NULL;
 }
 
-/* Opens the file at a path, which is handed over, if there is one.  Returns whether the search
- * ends: it does not go on past a file that exists and cannot be opened. */
+/* Takes over a path and opens its file.  Returns whether the search ends: it does not go on past a
+ * file that exists and cannot be opened. */
 static bool try_file(char *path, char **found, FILE **file)
 {
     if (!path)
@@ -74,7 +74,7 @@ static bool try_file(char *path, char **found, FILE **file)
     return false;
 }
 
-/* Looks in the places that nobody has to name.  Returns false if none has a file. */
+/* Looks in the three default places.  Returns false if none has a file. */
 static bool find_file(char **found, FILE **file)
 {
     char buffer[4096];

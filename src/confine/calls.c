@@ -45,7 +45,7 @@ bool confine_calls(void)
 
 /* Grouped by what an attacker would use them for. */
 static const uint16_t refused[] = {
-    /* running programs, starting and steering processes */
+    /* running programs, starting and controlling processes */
     SYS_execve,
     SYS_execveat,
     SYS_ptrace,

@@ -97,9 +97,8 @@ static bool is_default_port(const struct request *request)
     return strcmp(request->server_port, strcmp(request->scheme, "https") == 0 ? "443" : "80") == 0;
 }
 
-/* The web server has decoded the path that the program is mounted at.  At the root some servers
- * send
- * "/", but a base URL has no trailing slash. */
+/* The web server has decoded the path of the mount point.  At the root some servers send "/", but a
+ * base URL has no trailing slash. */
 void header_base_path(const struct request *request, struct buf *url)
 {
     const char *path = request->script_name;

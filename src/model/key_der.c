@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* DER (X.690) of public keys.  The few algorithms that are accepted have one AlgorithmIdentifier
- * each, which is compared as bytes: a parser that is asked for less accepts less. */
+/* DER (X.690) of public keys.  Each accepted algorithm has one AlgorithmIdentifier, which is
+ * compared as bytes: less parsing, fewer accepted variants. */
 #include "model/key_der.h"
 
 #include <string.h>
@@ -27,9 +27,9 @@ struct bytes {
 };
 
 struct algorithm {
-    const char *id; /* content of the AlgorithmIdentifier, or how it begins */
+    const char *id; /* content of the AlgorithmIdentifier, or its beginning */
     size_t id_len;
-    const char *name; /* the SSH type, or why it is refused */
+    const char *name; /* the SSH type, or the reason for the refusal */
 };
 
 #define ROW(id, name)                                                                              \
@@ -45,7 +45,7 @@ static const struct algorithm accepted[] = {
     ROW(OID_ED25519, "ssh-ed25519"),
 };
 
-/* The first that fits says why. */
+/* The first row that fits has the reason. */
 static const struct algorithm refused[] = {
     ROW(OID_DSA, KEY_REASON_DSA),         ROW(OID_EC "\x30", KEY_REASON_CURVE_EXPLICIT),
     ROW(OID_EC "\x06", KEY_REASON_CURVE), ROW(OID_EC, KEY_REASON_DER),
@@ -53,8 +53,8 @@ static const struct algorithm refused[] = {
     ROW("\x06", KEY_REASON_TYPE),         ROW("", KEY_REASON_DER),
 };
 
-/* Takes an element with that tag off the front.  Lengths are definite and in their shortest form,
- * and below 64 KiB as everything here is. */
+/* Takes an element with that tag off the front.  Accepts definite lengths in their shortest form,
+ * up to 64 KiB: no key is longer. */
 static bool take_element(struct bytes *in, unsigned char tag, struct bytes *content)
 {
     size_t head = 2;
@@ -86,8 +86,8 @@ static bool begins_with(struct bytes b, const struct algorithm *row)
     return b.len >= row->id_len && memcmp(b.at, row->id, row->id_len) == 0;
 }
 
-/* A private key that somebody gave the label of a public one begins with a version of 0 or 1
- * (PKCS#1, PKCS#8, SEC 1), where a public key has an algorithm or a large number. */
+/* Detects a private key with the label of a public one.  It begins with a version of 0 or 1
+ * (PKCS#1, PKCS#8, SEC 1), a public key with an algorithm or a large number. */
 static bool is_private(struct bytes content)
 {
     struct bytes version;
@@ -95,7 +95,7 @@ static bool is_private(struct bytes content)
     return take_element(&content, TAG_INTEGER, &version) && version.len == 1 && version.at[0] <= 1;
 }
 
-/* Opens the SEQUENCE that is all of the data. */
+/* Opens the SEQUENCE, which has to be all of the data. */
 static bool open_key(const unsigned char *der, size_t len, struct bytes *content,
                      const char **reason)
 {
@@ -133,8 +133,7 @@ static bool put(struct ssh_blob *blob, struct bytes b)
     return ssh_blob_put(blob, b.at, b.len);
 }
 
-/* The content of an INTEGER is that of SSH's mpint: two's complement, most significant byte first.
- */
+/* An INTEGER has the same content as SSH's mpint: two's complement, most significant byte first. */
 static bool put_rsa(struct ssh_blob *blob, struct bytes content)
 {
     struct bytes e;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading the forms of public keys.  Each is reduced to the wire blob, which is checked in one
- * place.
- */
+/* Reading the forms of public keys.  All are reduced to a wire blob, which has one check. */
 #include "model/public_key.h"
 
 #include <stdlib.h>

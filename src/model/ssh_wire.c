@@ -102,9 +102,8 @@ static bool take_string(struct cursor *c, struct string *out)
     return true;
 }
 
-/* Takes a positive number, without the leading zero byte that keeps its first bit from being a
- * sign.
- */
+/* Takes a positive number.  Leaves out the leading zero byte that keeps its first bit from being a
+ * sign. */
 static bool take_number(struct cursor *c, struct string *out)
 {
     if (!take_string(c, out))
