@@ -313,7 +313,8 @@ static bool write_error_answer(struct call *call, const char *operation_id, cons
 {
     struct response *response = call->response;
 
-    response_error(response, &call->settings->names, operation_id, err);
+    if (!response_error(response, &call->settings->names, operation_id, err))
+        return false;
     if (err->code == ERR_METHOD_NOT_ALLOWED)
         response_header(response, "Allow", buf_text(allow).s);
     return is_whole(response);
@@ -351,7 +352,9 @@ void api_answer(const struct api_settings *settings, struct store *store, struct
     struct buf base_url = {0};
     bool ok;
 
-    ident_make(operation_id, IDENT_OPERATION, clock_wall_ms());
+    /* Without random numbers the answer has no identifier, but it is sent. */
+    if (!ident_make(operation_id, IDENT_OPERATION, clock_wall_ms()))
+        operation_id[0] = '\0';
     call.store_request.operation_id = operation_id;
     call.store_request.caller.identity = &call.identity;
     call.store_request.arena = arena;

@@ -9,8 +9,8 @@ static bool answer_status(struct call *call, const char *status)
     struct buf *out = &call->response->body;
 
     json_open(out, '{');
-    json_name(out, "status");
-    json_text(out, text_of(status));
+    json_put_name(out, "status");
+    json_put_text(out, text_of(status));
     json_close(out, '}');
     return call_answer(call, 200);
 }

@@ -114,9 +114,9 @@ static void write_next_page(struct buf *out, const struct call *call,
 {
     const struct list_input *input = call->input;
 
-    json_name(out, "next_page_uri");
+    json_put_name(out, "next_page_uri");
     if (!last) {
-        json_null(out);
+        json_put_null(out);
         return;
     }
     buf_puts(out, "\"");
@@ -152,11 +152,11 @@ static void write_list(struct call *call, const struct ssh_credential_list *list
     size_t n;
 
     json_open(out, '{');
-    json_name(out, "ssh_credentials");
+    json_put_name(out, "ssh_credentials");
     json_open(out, '[');
     n = write_items(out, list, call->base_url);
     json_close(out, ']');
-    json_name(out, "uri");
+    json_put_name(out, "uri");
     buf_puts(out, "\"");
     ssh_credential_write_uri(out, call->base_url, (struct text){0});
     buf_puts(out, "\"");

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory that lives as long as one request: given out piece by piece, taken back at once. */
+/* Memory that lives as long as one request: allocated in pieces, freed all at once. */
 #ifndef ADIT_BASE_ARENA_H
 #define ADIT_BASE_ARENA_H
 
 #include <stddef.h>
 
+#include "base/must_check.h"
 #include "base/text.h"
 
 /* All zero: an empty arena. */
@@ -12,22 +13,23 @@ struct arena {
     struct arena_block *block; /* newest */
 };
 
-/* Returns size bytes, zeroed and aligned for any type, that belong to the arena, or NULL where
- * there is no memory. */
-void *arena_alloc(struct arena *arena, size_t size);
+/* Returns size bytes, zeroed and aligned for any type.  They belong to the arena.  Returns NULL if
+ * memory runs out. */
+MUST_CHECK void *arena_alloc(struct arena *arena, size_t size);
 
-/* Returns n elements of size bytes each, as arena_alloc() does; NULL also where n * size overflows.
- */
-void *arena_array(struct arena *arena, size_t n, size_t size);
+/* Returns n elements of size bytes each, as arena_alloc() does.  Returns NULL also if n * size
+ * overflows. */
+MUST_CHECK void *arena_array(struct arena *arena, size_t n, size_t size);
 
-/* Returns a copy of len bytes with a NUL behind them, or NULL. */
-char *arena_copy(struct arena *arena, const char *s, size_t len);
+/* Returns a copy of len bytes and a NUL, which belongs to the arena.  Returns NULL if memory runs
+ * out. */
+MUST_CHECK char *arena_copy(struct arena *arena, const char *s, size_t len);
 
-/* Overwrites what was given out with zeros, keeps one small block for the next request and frees
- * the others. */
+/* Overwrites all allocated bytes with zeros.  Keeps one block of 16 KiB for the next request and
+ * frees the others.  Pointers into the arena become invalid. */
 void arena_reset(struct arena *arena);
 
-/* The same, and frees everything. */
+/* Overwrites all allocated bytes with zeros and frees every block. */
 void arena_free(struct arena *arena);
 
 #endif

@@ -4,7 +4,7 @@
 
 static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/* Five digits at a time, of which 32 bits hold as many. */
+/* Divide for five digits at a time: 62^5 is the highest power of 62 below 2^32. */
 #define GROUP 5
 #define GROUP_VALUE 916132832u /* 62^5 */
 
@@ -31,7 +31,7 @@ void base62_write(char *out, size_t n_digits, const unsigned char *number, size_
     }
 }
 
-/* Four bits at a time. */
+/* Uses a table of 16 entries, for four bits at a time. */
 uint32_t crc32_of(const void *data, size_t len)
 {
     static const uint32_t table[16] = {0x00000000, 0x1DB71064, 0x3B6E20C8, 0x26D930AC,

@@ -1,24 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers in base 62 with the digits 0-9A-Za-z, so that the order of bytes is the order of numbers.
+/* Numbers in base 62.  The digits are 0-9A-Za-z, so numbers of one length sort as their bytes do.
  */
 #ifndef ADIT_BASE_BASE62_H
 #define ADIT_BASE_BASE62_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* Writes the big-endian number of len bytes (at most 32) as exactly n_digits digits, most
- * significant first, without a NUL.  Digits that do not fit are lost: the caller gives enough. */
+ * significant first, without a NUL.  Drops the higher digits if n_digits is too small. */
 void base62_write(char *out, size_t n_digits, const unsigned char *number, size_t len);
 
-/* Returns whether c is a base62 digit. */
-static inline bool base62_is_digit(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-}
-
-/* Returns the CRC-32 of ISO 3309 (the one of zlib and gzip) of len bytes. */
+/* Returns the CRC-32 of len bytes, as zlib and gzip compute it (ISO 3309). */
 uint32_t crc32_of(const void *data, size_t len);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The old bytes may be a secret, so growing is copy and wipe rather than realloc(). */
+/* The old bytes may be a secret.  realloc() would free them unwiped, so copy and wipe here. */
 char *buf_grow(struct buf *buf, size_t extra)
 {
     size_t need;
@@ -61,7 +61,7 @@ void buf_uint(struct buf *buf, uint64_t value)
     buf_add(buf, digits + at, sizeof digits - at);
 }
 
-/* Into the room that is there, and once more where that is too small. */
+/* Formats into the free room first, and a second time if that is too small. */
 void buf_printf(struct buf *buf, const char *format, ...)
 {
     va_list args;

@@ -54,7 +54,8 @@ static void two_digits(char *out, int value)
     out[1] = (char)('0' + value % 10);
 }
 
-/* By hand: a list has a time in each row, and snprintf() would take a quarter of all its time. */
+/* Writes the digits by hand: a list has a time in each row, and snprintf() would take a quarter of
+ * the time of the whole request. */
 bool clock_rfc3339(char out[CLOCK_RFC3339_SIZE], int64_t seconds)
 {
     time_t t = (time_t)seconds;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The catalogue of errors and the making of an error value. */
+/* The catalogue of errors, and filling in an error. */
 #include "base/error.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+
+#include "base/utf8.h"
 
 static const struct error_row rows[ERR_N_CODES] = {
 #define ERROR(symbol, number, status, text) [ERR_##symbol] = {#symbol, number, status, text},
@@ -11,27 +13,16 @@ static const struct error_row rows[ERR_N_CODES] = {
 #undef ERROR
 };
 
-/* Cuts an over-long, formatted C string back to a whole UTF-8 character. */
-static void cut_at_character(char *s, size_t size, int wanted)
-{
-    size_t len;
-
-    if (wanted < 0 || (size_t)wanted < size)
-        return;
-    len = size - 1;
-    while (len > 0 && ((unsigned char)s[len - 1] & 0xC0) == 0x80)
-        len--;
-    if (len > 0 && ((unsigned char)s[len - 1] & 0x80))
-        len--;
-    s[len] = '\0';
-}
-
 static void format_into(char *out, size_t size, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
 
+/* Formats into out.  Cuts a text that is too long at a whole character. */
 static void format_into(char *out, size_t size, const char *format, va_list args)
 {
-    cut_at_character(out, size, vsnprintf(out, size, format, args));
+    int len = vsnprintf(out, size, format, args);
+
+    if (len >= 0 && (size_t)len >= size)
+        out[utf8_whole(out, size - 1)] = '\0';
 }
 
 const struct error_row *error_row(enum error_code code)
@@ -62,11 +53,12 @@ bool error_field(struct error *err, enum error_code code, const char *field, con
                  ...)
 {
     va_list args;
+    size_t len = strlen(field);
 
     error_set(err, code);
     err->has_field = true;
-    cut_at_character(err->field, sizeof err->field,
-                     snprintf(err->field, sizeof err->field, "%s", field));
+    memcpy(err->field, field,
+           len < sizeof err->field ? len : utf8_whole(field, sizeof err->field - 1));
     va_start(args, format);
     format_into(err->msg, sizeof err->msg, format, args);
     va_end(args);
@@ -88,13 +80,8 @@ const char *error_quote(char out[ERROR_QUOTE_SIZE], struct text value)
 {
     static const char ellipsis[] = "\xE2\x80\xA6";
     const size_t room = ERROR_QUOTE_SIZE - sizeof ellipsis;
-    size_t len = value.len;
+    size_t len = value.len > room ? utf8_whole(value.s, room) : value.len;
 
-    if (len > room) {
-        len = room;
-        while (len > 0 && ((unsigned char)value.s[len] & 0xC0) == 0x80)
-            len--;
-    }
     if (len > 0)
         memcpy(out, value.s, len);
     out[len] = '\0';

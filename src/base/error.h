@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Errors as values with two faces: what the client reads, and what the log says. */
+/* Errors as values with two texts: one for the client and one for the log. */
 #ifndef ADIT_BASE_ERROR_H
 #define ADIT_BASE_ERROR_H
 
@@ -27,42 +27,44 @@ struct error_row {
 /* A SQLSTATE, five characters, and its NUL. */
 #define ERROR_SQLSTATE_SIZE 6
 
-/* An error on its way to whoever answers it.  All zero: none yet. */
+/* An error on its way up to the answer.  All zero: no error. */
 struct error {
     enum error_code code;
     bool has_offset;
-    size_t offset; /* byte in the body where it stops being acceptable */
+    size_t offset; /* of the first byte of the body that is not accepted */
     bool has_field;
-    char field[192]; /* path of the member at fault */
-    char msg[640];   /* for the client; "" stands for the row's text */
-    char cause[512]; /* for the log only: may name SQL states, hosts and files, never a secret */
+    char field[192]; /* path of the wrong member */
+    char msg[640];   /* for the client; "": the text of the row */
+    char cause[512]; /* for the log: may name SQL states, hosts and files, never a secret */
     char sqlstate[ERROR_SQLSTATE_SIZE]; /* what PostgreSQL answered; "": it is not from there */
 };
 
-/* Returns the row of a code; of ERR_NONE or no code at all, the row of ERR_INTERNAL. */
+/* Returns the row of a code, static.  For ERR_NONE and invalid codes it is that of ERR_INTERNAL. */
 const struct error_row *error_row(enum error_code code);
 
-/* Fills *err with the code and the catalogue's own text.  Returns false, so that a caller can say
- * `return error_set(...)`. */
+/* Overwrites *err with the code; the client reads the text of the catalogue.  Returns false, so
+ * that a caller can write `return error_set(...)`. */
 bool error_set(struct error *err, enum error_code code);
 
-/* The same with a message for the client in place of the catalogue's. */
+/* Overwrites *err with the code and a message for the client.  Returns false. */
 bool error_say(struct error *err, enum error_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same as error_say() for a fault in the member with that path (copied, cut if very long). */
+/* Overwrites *err with the code, the path of the wrong member and a message for the client.
+ * Returns false.  The path is copied, and cut if it is longer than err->field. */
 bool error_field(struct error *err, enum error_code code, const char *field, const char *format,
                  ...) __attribute__((format(printf, 4, 5)));
 
-/* Fills *err with the code and a cause that only the log shows.  Returns false. */
+/* Overwrites *err with the code and a cause for the log; the client reads the text of the
+ * catalogue.  Returns false. */
 bool error_cause(struct error *err, enum error_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Room for a value quoted in a message. */
 #define ERROR_QUOTE_SIZE 80
 
-/* Copies the value into out as a C string, cut at a character's boundary and ended by an ellipsis
- * if it is long.  Returns out.  The value must be UTF-8. */
+/* Copies a value in UTF-8 into out as a C string.  Cuts a long one at a whole character and appends
+ * an ellipsis.  Returns out. */
 const char *error_quote(char out[ERROR_QUOTE_SIZE], struct text value);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/ascii.h"
 #include "base/base62.h"
 
 #define IDENT_DIGITS 27
@@ -19,7 +20,7 @@ static bool random_bytes(unsigned char *out, size_t len)
     return getrandom(out, len, 0) == (ssize_t)len;
 }
 
-static void big_endian(unsigned char *out, size_t len, uint64_t value)
+static void put_big_endian(unsigned char *out, size_t len, uint64_t value)
 {
     while (len-- > 0) {
         out[len] = (unsigned char)value;
@@ -34,7 +35,7 @@ bool ident_make(char out[IDENT_SIZE], const char *prefix, int64_t ms)
 
     if (prefix_len + 1 + IDENT_DIGITS >= IDENT_SIZE || !random_bytes(number + 6, 14))
         return false;
-    big_endian(number, 6, (uint64_t)ms);
+    put_big_endian(number, 6, (uint64_t)ms);
     memcpy(out, prefix, prefix_len);
     out[prefix_len] = '_';
     base62_write(out + prefix_len + 1, IDENT_DIGITS, number, sizeof number);
@@ -51,7 +52,7 @@ const char *ident_fault(struct text id)
     for (size_t i = 0; i < id.len; i++) {
         char c = id.s[i];
 
-        if (!base62_is_digit(c) && c != '.' && c != '_' && c != '~' && c != '-')
+        if (!ascii_is_alnum(c) && c != '.' && c != '_' && c != '~' && c != '-')
             return "it has a character that is not one of A-Z a-z 0-9 . _ ~ -";
     }
     if (id.s[0] == '.' && (id.len == 1 || (id.len == 2 && id.s[1] == '.')))
@@ -68,12 +69,12 @@ static void check_digits(char out[KEY_CHECK_DIGITS], const char *secret)
 {
     unsigned char crc[4];
 
-    big_endian(crc, sizeof crc, crc32_of(secret, KEY_DIGITS));
+    put_big_endian(crc, sizeof crc, crc32_of(secret, KEY_DIGITS));
     base62_write(out, KEY_CHECK_DIGITS, crc, sizeof crc);
 }
 
-/* 43 digits hold a little more than 256 bits: none is lost, and all digits but the first are as
- * good as uniform. */
+/* 43 digits hold just over 256 bits: no bit is lost, and all digits but the first are nearly
+ * uniform. */
 bool api_key_make(char out[API_KEY_SIZE])
 {
     unsigned char number[32];
@@ -96,7 +97,7 @@ bool api_key_valid(struct text key)
     if (!key.s || key.len != API_KEY_SIZE - 1 || memcmp(key.s, KEY_PREFIX, KEY_PREFIX_LEN) != 0)
         return false;
     for (size_t i = KEY_PREFIX_LEN; i < key.len; i++) {
-        if (!base62_is_digit(key.s[i]))
+        if (!ascii_is_alnum(key.s[i]))
             return false;
     }
     check_digits(check, key.s + KEY_PREFIX_LEN);

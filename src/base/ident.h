@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Identifiers: those that the service assigns, those that come in, and the form of API keys. */
+/* Identifiers that the service assigns, identifiers from callers, and the form of API keys. */
 #ifndef ADIT_BASE_IDENT_H
 #define ADIT_BASE_IDENT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/must_check.h"
 #include "base/text.h"
 
 /* Prefixes of assigned identifiers. */
@@ -19,30 +20,31 @@
 /* Room for an assigned identifier: the longest prefix, '_', 27 digits, NUL. */
 #define IDENT_SIZE 34
 
-/* Bytes of the longest identifier that is accepted. */
+/* Bytes of the longest identifier that is accepted from a caller. */
 #define IDENT_MAX 255
 
-/* Writes <prefix>_<27 base62 digits>: 48 bits of milliseconds since 1970 and 112 random bits, so
- * that the order of bytes is the order of age.  What is sorted takes its time from one clock, the
- * database's (pg_clock()).  Returns false where the system has no random numbers. */
-bool ident_make(char out[IDENT_SIZE], const char *prefix, int64_t ms);
+/* Writes <prefix>_<27 base62 digits>: 48 bits of milliseconds since 1970 and 112 random bits.  So
+ * identifiers sort by age.  Identifiers that are sorted need the time of one clock, the database's
+ * (pg_clock()).  Returns false if the prefix has more than 5 bytes or the system has no random
+ * numbers. */
+MUST_CHECK bool ident_make(char out[IDENT_SIZE], const char *prefix, int64_t ms);
 
-/* Returns whether the text is an identifier as callers may name one: 1 to 255 characters out of
+/* Returns whether the text is an identifier that a caller may use: 1 to 255 characters of
  * A-Z a-z 0-9 . _ ~ -, and neither "." nor "..". */
-bool ident_valid(struct text id);
+MUST_CHECK bool ident_valid(struct text id);
 
-/* Returns why the text is no identifier, as the clause that follows "because", static; NULL where
- * it is one. */
+/* Returns NULL if the text is an identifier.  If not, returns why, as the words after "because";
+ * static. */
 const char *ident_fault(struct text id);
 
 /* Room for an API key and its NUL. */
 #define API_KEY_SIZE 55
 
-/* Writes a new API key: "adit_", 43 random base62 digits, and six digits of their CRC-32, by which
- * a scanner tells a key from noise.  Returns false where the system has no random numbers. */
-bool api_key_make(char out[API_KEY_SIZE]);
+/* Writes a new API key: "adit_", 43 random base62 digits, and their CRC-32 in six digits, by which
+ * secret scanners recognize a key.  Returns false if the system has no random numbers. */
+MUST_CHECK bool api_key_make(char out[API_KEY_SIZE]);
 
-/* Returns whether the text has the form of an API key, its check digits included. */
-bool api_key_valid(struct text key);
+/* Returns whether the text has the form of an API key and its check digits are right. */
+MUST_CHECK bool api_key_valid(struct text key);
 
 #endif

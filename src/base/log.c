@@ -10,8 +10,8 @@
 
 #include "base/clock.h"
 
-/* A line goes out in one write() of at most this many bytes, so that lines of several processes do
- * not mix on a pipe (PIPE_BUF). */
+/* Bytes of the longest line.  It goes out in one write() of at most PIPE_BUF bytes, so lines of
+ * several processes do not mix in a pipe. */
 #define LINE_SIZE 4096
 
 struct line {
@@ -22,9 +22,9 @@ struct line {
 static const char *const level_names[] = {"error", "warning", "info", "debug"};
 static const int syslog_levels[] = {LOG_ERR, LOG_WARNING, LOG_INFO, LOG_DEBUG};
 
-/* What closes a value and the line ("\"}\n") always has its room.  The line may be one byte over
- * the limit here: the quote that closed a value which was cut. */
-static bool add(struct line *line, const char *s, size_t len)
+/* Appends, and always leaves room for the end of a value and of the line ("\"}\n").  The line may
+ * be one byte over that limit already, by the quote after a value that was cut. */
+static bool add_bytes(struct line *line, const char *s, size_t len)
 {
     if (line->len + len > sizeof line->data - 3)
         return false;
@@ -33,7 +33,7 @@ static bool add(struct line *line, const char *s, size_t len)
     return true;
 }
 
-static void add_escaped(struct line *line, const char *s)
+static void add_escaped_value(struct line *line, const char *s)
 {
     for (; *s; s++) {
         unsigned char c = (unsigned char)*s;
@@ -44,7 +44,7 @@ static void add_escaped(struct line *line, const char *s)
                                                    : "%c",
                            c);
 
-        if (!add(line, code, (size_t)len))
+        if (!add_bytes(line, code, (size_t)len))
             return;
     }
 }
@@ -56,12 +56,13 @@ static void add_pair(struct line *line, const char *name, const char *value)
     if (!value || !value[0])
         return;
     if (before > 1)
-        add(line, ",", 1);
-    if (!add(line, "\"", 1) || !add(line, name, strlen(name)) || !add(line, "\":\"", 3)) {
+        add_bytes(line, ",", 1);
+    if (!add_bytes(line, "\"", 1) || !add_bytes(line, name, strlen(name)) ||
+        !add_bytes(line, "\":\"", 3)) {
         line->len = before;
         return;
     }
-    add_escaped(line, value);
+    add_escaped_value(line, value);
     line->data[line->len++] = '"';
 }
 
@@ -101,7 +102,7 @@ void log_event(const struct log *log, enum log_level level, const char *event,
     write_line(log, level, event, pairs, NULL);
 }
 
-/* A bucket of LOG_BURST lines, from which one a second leaks. */
+/* A leaky bucket: it holds LOG_BURST lines, and one leaks each second. */
 static bool may_write(struct log_bucket *bucket)
 {
     int64_t now_ms = clock_steady_ms();

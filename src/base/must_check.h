@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* MUST_CHECK before a prototype: the compiler warns where a caller drops what it returns. */
+/* MUST_CHECK before a prototype makes the compiler warn if a caller ignores the result. */
 #ifndef ADIT_BASE_MUST_CHECK_H
 #define ADIT_BASE_MUST_CHECK_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lengths beside bytes: text that somebody else owns, and lists of it. */
+/* Text as a pointer and a length, owned by somebody else, and lists of it. */
 #ifndef ADIT_BASE_TEXT_H
 #define ADIT_BASE_TEXT_H
 
@@ -7,27 +7,27 @@
 #include <stddef.h>
 #include <string.h>
 
-/* UTF-8 without NUL.  A NUL follows it unless whoever hands it out says otherwise.  Not given: s is
- * NULL. */
+/* UTF-8 without NUL.  A NUL follows it, unless the comment of the function that returns it says
+ * otherwise.  Absent: s is NULL. */
 struct text {
     const char *s;
     size_t len; /* bytes, without the NUL */
 };
 
-/* Not given: given is false and n is 0. */
+/* Absent: given is false and n is 0. */
 struct text_list {
     struct text *items;
     size_t n;
     bool given;
 };
 
-/* Returns the text of a C string, which keeps its owner; of NULL, a text that is not given. */
+/* Returns the text of a C string, without a copy.  For NULL it is absent. */
 static inline struct text text_of(const char *s)
 {
     return (struct text){.s = s, .len = s ? strlen(s) : 0};
 }
 
-/* Returns whether both hold the same bytes; a text that is not given equals only another such. */
+/* Returns whether both hold the same bytes.  An absent text equals only another absent one. */
 static inline bool text_eq(struct text a, struct text b)
 {
     if (!a.s || !b.s)
@@ -35,7 +35,8 @@ static inline bool text_eq(struct text a, struct text b)
     return a.len == b.len && memcmp(a.s, b.s, a.len) == 0;
 }
 
-/* Orders by bytes, the shorter first where one begins the other: <0, 0, >0.  Both must be given. */
+/* Compares by bytes, and puts a text before the longer ones that begin with it.  Returns <0, 0 or
+ * >0.  Neither may be absent. */
 static inline int text_cmp(struct text a, struct text b)
 {
     int order = memcmp(a.s, b.s, a.len < b.len ? a.len : b.len);
@@ -43,7 +44,21 @@ static inline int text_cmp(struct text a, struct text b)
     return order ? order : (a.len > b.len) - (a.len < b.len);
 }
 
-/* Returns whether the text is given and not empty. */
+/* Returns the bytes from `from` to `to` (exclusive) of a text that has them.  No NUL follows. */
+static inline struct text text_part(struct text whole, size_t from, size_t to)
+{
+    return (struct text){.s = whole.s + from, .len = to - from};
+}
+
+/* Returns whether the text begins with the prefix. */
+static inline bool text_begins(struct text t, const char *prefix)
+{
+    size_t len = strlen(prefix);
+
+    return t.s && t.len >= len && memcmp(t.s, prefix, len) == 0;
+}
+
+/* Returns whether the text is neither absent nor empty. */
 static inline bool text_present(struct text t)
 {
     return t.s && t.len > 0;

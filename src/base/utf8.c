@@ -18,7 +18,7 @@ size_t utf8_char_len(const unsigned char *s, const unsigned char *end)
         if ((s[i] & 0xC0) != 0x80)
             return 0;
     }
-    /* Overlong, a surrogate, or past the last code point: told by the second byte (RFC 3629, 4). */
+    /* The second byte shows overlong forms, surrogates and values past U+10FFFF (RFC 3629, 4). */
     if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) ||
         (s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] > 0x8F))
         return 0;
@@ -38,4 +38,42 @@ bool utf8_valid(const char *s, size_t len)
         at += char_len;
     }
     return true;
+}
+
+size_t utf8_whole(const char *s, size_t len)
+{
+    const unsigned char *begin = (const unsigned char *)s;
+    size_t last = len;
+
+    while (last > 0 && (begin[last - 1] & 0xC0) == 0x80)
+        last--;
+    if (last > 0)
+        last--;
+    return last + utf8_char_len(begin + last, begin + len);
+}
+
+uint32_t utf8_decode(const unsigned char *s, size_t *len)
+{
+    uint32_t point = *s;
+
+    *len = 1;
+    if (point < 0x80)
+        return point;
+    *len = point < 0xE0 ? 2 : point < 0xF0 ? 3 : 4;
+    point &= 0xFFu >> (*len + 1);
+    for (size_t i = 1; i < *len; i++)
+        point = point << 6 | (s[i] & 0x3F);
+    return point;
+}
+
+size_t utf8_encode(unsigned char *out, uint32_t point)
+{
+    size_t len = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+
+    for (size_t i = len - 1; i > 0; i--) {
+        out[i] = (unsigned char)(0x80 | (point & 0x3F));
+        point >>= 6;
+    }
+    out[0] = (unsigned char)(len == 1 ? point : (0xF0u << (4 - len) & 0xFF) | point);
+    return len;
 }

@@ -5,12 +5,27 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-/* Returns the length in bytes of the UTF-8 character that begins at s and ends before
- * end, or 0 if there is none: overlong forms, surrogates and values past U+10FFFF are none. */
+#include "base/must_check.h"
+
+/* Returns the length in bytes of the character that begins at s and ends at or before end.  Returns
+ * 0 if there is none: the bytes run out, or they are an overlong form, a surrogate or a value past
+ * U+10FFFF. */
 size_t utf8_char_len(const unsigned char *s, const unsigned char *end);
 
 /* Returns whether len bytes are UTF-8 without NUL. */
-bool utf8_valid(const char *s, size_t len);
+MUST_CHECK bool utf8_valid(const char *s, size_t len);
+
+/* Returns how many of the first len bytes of a UTF-8 text are whole characters: less than len if
+ * the cut is inside a character. */
+size_t utf8_whole(const char *s, size_t len);
+
+/* Returns the code point of the valid character at s, and its length in bytes in *len. */
+uint32_t utf8_decode(const unsigned char *s, size_t *len);
+
+/* Writes the character of a code point up to U+10FFFF, without a NUL.  Returns its length in bytes.
+ * Needs room for that length only. */
+size_t utf8_encode(unsigned char *out, uint32_t point);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How to wait for a descriptor, for whoever must not know what else is waited for meanwhile. */
+/* Waiting for a descriptor.  The caller does not know what else the process waits for. */
 #ifndef ADIT_BASE_WAIT_H
 #define ADIT_BASE_WAIT_H
 
@@ -7,19 +7,19 @@
 #include <stdint.h>
 
 struct wait {
-    /* Waits until one of poll()'s events is there on fd, or its end; with fd -1, for wake() alone.
-     * Returns false once the deadline, on the steady clock, has passed. */
+    /* Waits until fd has one of the events of poll(), an error or a hangup, or until wake().  With
+     * fd -1 it waits for wake() alone.  Returns false if the deadline, in milliseconds on the
+     * steady clock, passes first. */
     bool (*until)(void *context, int fd, short events, int64_t deadline_ms);
-    /* Ends the wait of somebody else; nothing where it does not wait. */
+    /* Ends the wait that began with this context.  Does nothing if there is none. */
     void (*wake)(void *context);
-    /* Has the loop tell those who share fd whenever something can be read from it, and again until
-     * all of it has been, as long as it is open (serve_callbacks.on_input).  Returns false where
-     * that cannot be. */
+    /* Makes the loop call its on_input callback whenever fd is readable, until fd is closed.
+     * Returns false if the loop cannot watch fd. */
     bool (*watch)(void *context, int fd);
     void *context;
 };
 
-/* The wait of a process that has nothing else to do: only until() is there. */
+/* The wait of a process that has nothing else to do.  It has until() only. */
 extern const struct wait wait_alone;
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The settings: one table from which the file is read and its sample is printed. */
+/* The settings.  One table serves reading the file and printing the sample. */
 #ifndef ADIT_CONF_CONF_H
 #define ADIT_CONF_CONF_H
 
@@ -8,34 +8,39 @@
 #include <stdio.h>
 
 #include "base/log.h"
+#include "base/must_check.h"
 #include "model/oauth_module.h"
 
-/* The settings of a file, defaults filled in.  Strings belong to it. */
+/* The settings of a file, or their defaults.  The strings belong to the struct. */
 struct conf {
-    char *path; /* of the file; NULL where there was none and all are defaults */
+    char *path; /* of the file; NULL: no file, all settings have their defaults */
     char *service_name;
     char *providers; /* the words of the setting, each ended by NUL */
     const char *provider_names[OAUTH_N_PROVIDERS];
-    char *base_url; /* without a trailing slash; "" where it is derived from requests */
+    char *base_url; /* without a trailing slash; "": derived from each request */
     char *conninfo;
-    char *admin_conninfo; /* what aditctl connects with */
+    char *admin_conninfo; /* for aditctl */
     char *key_file;
     struct log log;
 };
 
+/* Room for the reason of a failure. */
 #define CONF_REASON_SIZE 512
 
-/* Reads the settings: from the file at path, else (NULL) from the one that ADIT_CONF names, else
- * from etc/adit.conf of the tree that the program stands in, else from the compiled-in path, else
- * from adit.conf beside the program; where the last three are not there, all settings have their
- * defaults.  Returns false with a reason, which names file and line and quotes no value that may be
- * secret. */
-bool conf_read(struct conf *conf, const char *path, char reason[CONF_REASON_SIZE]);
+/* Reads the settings from the file at path.  If path is NULL, reads the first of
+ *   - the file that the variable ADIT_CONF names,
+ *   - ROOT/etc/adit.conf, for a program in ROOT/bin or ROOT/libexec/adit,
+ *   - the file at the compiled-in path,
+ *   - adit.conf in the folder of the program.
+ * If none of the last three exists, all settings have their defaults.  Returns false with a reason,
+ * which names the file and the line, and quotes no value that may be secret.  conf_free()
+ * is due in either case. */
+MUST_CHECK bool conf_read(struct conf *conf, const char *path, char reason[CONF_REASON_SIZE]);
 
-/* Frees what is in it. */
+/* Frees the strings, and makes the struct all zero. */
 void conf_free(struct conf *conf);
 
-/* Prints a settings file that says what the defaults say, with an explanation of each. */
+/* Prints a settings file with all defaults and an explanation of each setting. */
 void conf_print_sample(FILE *out);
 
 #endif

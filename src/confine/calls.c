@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The seccomp filter.  It names what is refused rather than what is allowed: libraries change the
- * calls that they make, and a filter that breaks the service at an update would be taken out. */
+/* The seccomp filter.  It lists the refused calls, not the allowed ones: libraries change the calls
+ * that they make, and operators would remove a filter that breaks the service at an update. */
 #include "confine/calls.h"
 
 #include <errno.h>
@@ -35,18 +35,17 @@ bool confine_calls(void)
 
 #else
 
-/* Another way to make calls that x86_64 has (x32): the same numbers and this bit. */
+/* x86_64 has a second set of calls (x32): the same numbers with this bit. */
 #define X32_BIT 0x40000000U
 
-/* From here on all processors number calls alike, and each is one that libraries do without: Linux
- * 5.0 has none of them.  None is needed here, and those that are still to come would pass a list of
- * names; so they are answered as by a kernel that has not got them.  Landlock's are among them: it
- * was put in force before. */
+/* From this number on all processors number calls alike.  Linux 5.0 has none of these calls, so
+ * libraries work without them.  A list of names would miss future calls.  So all of them fail with
+ * ENOSYS, as in an older kernel.  Landlock's calls are among them; Landlock is in force already. */
 #define FIRST_NEWER_CALL 424U
 
-/* By what they would be good for. */
+/* Grouped by what an attacker would use them for. */
 static const uint16_t refused[] = {
-    /* running programs, starting and steering processes */
+    /* running programs, starting and controlling processes */
     SYS_execve,
     SYS_execveat,
     SYS_ptrace,
@@ -62,7 +61,7 @@ static const uint16_t refused[] = {
     SYS_fork,
     SYS_vfork,
 #endif
-    /* being somebody else, or somewhere else */
+    /* becoming another user, or moving to another root or namespace */
     SYS_setuid,
     SYS_setgid,
     SYS_setreuid,
@@ -79,7 +78,7 @@ static const uint16_t refused[] = {
     SYS_umount2,
     SYS_unshare,
     SYS_setns,
-    /* changing what is in folders, and what files are */
+    /* changing folders and the attributes of files */
     SYS_unlinkat,
     SYS_renameat2,
     SYS_mkdirat,
@@ -119,9 +118,9 @@ static const uint16_t refused[] = {
 #ifdef SYS_renameat
     SYS_renameat,
 #endif
-    /* being a server that it is not yet */
+    /* listening on another socket */
     SYS_listen,
-    /* the machine, and parts of the kernel that other programs need */
+    /* the machine, and parts of the kernel that this program does not need */
     SYS_reboot,
     SYS_kexec_load,
     SYS_init_module,
@@ -158,7 +157,7 @@ struct program {
     unsigned short n;
 };
 
-static void add(struct program *program, uint16_t code, uint32_t k, uint8_t jump, uint8_t skip)
+static void add_step(struct program *program, uint16_t code, uint32_t k, uint8_t jump, uint8_t skip)
 {
     program->steps[program->n++] =
         (struct sock_filter){.code = code, .jt = jump, .jf = skip, .k = k};
@@ -166,10 +165,10 @@ static void add(struct program *program, uint16_t code, uint32_t k, uint8_t jump
 
 static void load(struct program *program, size_t offset)
 {
-    add(program, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
+    add_step(program, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
 }
 
-/* The lower half of an argument; all processors above are little-endian. */
+/* Loads the lower half of an argument; all processors above are little-endian. */
 static void load_argument(struct program *program, size_t i)
 {
     load(program, offsetof(struct seccomp_data, args) + i * sizeof(uint64_t));
@@ -177,56 +176,55 @@ static void load_argument(struct program *program, size_t i)
 
 static void end(struct program *program, uint32_t verdict)
 {
-    add(program, BPF_RET | BPF_K, verdict, 0, 0);
+    add_step(program, BPF_RET | BPF_K, verdict, 0, 0);
 }
 
-static void refuse(struct program *program, uint32_t error)
+static void return_errno(struct program *program, uint32_t error)
 {
     end(program, SECCOMP_RET_ERRNO | error);
 }
 
-/* What follows, up to len steps, is for that call alone. */
+/* The next len steps apply to that call only. */
 static void on_call(struct program *program, uint32_t call, uint8_t len)
 {
-    add(program, BPF_JMP | BPF_JEQ | BPF_K, call, 0, len);
+    add_step(program, BPF_JMP | BPF_JEQ | BPF_K, call, 0, len);
 }
 
-/* Opening a file to write into it; Landlock says the same, where there is Landlock. */
+/* Refuses to open a file for writing.  Landlock does so too, but not every kernel has it. */
 static void refuse_writing(struct program *program, uint32_t call, size_t flags_argument)
 {
     on_call(program, call, 4);
     load_argument(program, flags_argument);
-    add(program, BPF_JMP | BPF_JSET | BPF_K, O_WRONLY | O_RDWR | O_CREAT | O_TRUNC, 0, 1);
-    refuse(program, EPERM);
+    add_step(program, BPF_JMP | BPF_JSET | BPF_K, O_WRONLY | O_RDWR | O_CREAT | O_TRUNC, 0, 1);
+    return_errno(program, EPERM);
     end(program, SECCOMP_RET_ALLOW);
 }
 
-/* A thread may be started, a process not.  What clone3() would do could not be seen here; it is one
- * of the newer calls. */
+/* Allows threads but no processes.  A filter cannot see the flags of clone3(); that is one of the
+ * newer calls, and refused. */
 static void refuse_processes(struct program *program)
 {
     on_call(program, SYS_clone, 4);
     load_argument(program, 0);
-    add(program, BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0);
-    refuse(program, EPERM);
+    add_step(program, BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0);
+    return_errno(program, EPERM);
     end(program, SECCOMP_RET_ALLOW);
 }
 
-/* Calls that take a process first are for this one alone, by its number or 0: abort() signals
- * itself, and the limits of a process are a way to end it. */
+/* Allows a call whose first argument is a process for this process only: 0 or its own id.  abort()
+ * signals itself.  Another process could be ended by a signal or by its limits. */
 static void refuse_others(struct program *program, uint32_t call)
 {
     on_call(program, call, 5);
     load_argument(program, 0);
-    add(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 2, 0);
-    add(program, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)getpid(), 1, 0);
-    refuse(program, EPERM);
+    add_step(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 2, 0);
+    add_step(program, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)getpid(), 1, 0);
+    return_errno(program, EPERM);
     end(program, SECCOMP_RET_ALLOW);
 }
 
-/* PostgreSQL, the log and name services need these families, and no other.  The resolver asks
- * netlink which addresses the machine has, to put those that it found in order, and goes on without
- * where there is none; systemd/adit.service has the same list. */
+/* PostgreSQL, the log and name services need these families only.  The resolver would use netlink
+ * to sort addresses, and works without it.  systemd/adit.service has the same list. */
 static void refuse_sockets(struct program *program)
 {
     static const uint32_t families[] = {AF_UNIX, AF_INET, AF_INET6};
@@ -235,24 +233,24 @@ static void refuse_sockets(struct program *program)
     on_call(program, SYS_socket, (uint8_t)(n + 3));
     load_argument(program, 0);
     for (uint8_t i = 0; i < n; i++)
-        add(program, BPF_JMP | BPF_JEQ | BPF_K, families[i], (uint8_t)(n - i), 0);
-    refuse(program, EAFNOSUPPORT);
+        add_step(program, BPF_JMP | BPF_JEQ | BPF_K, families[i], (uint8_t)(n - i), 0);
+    return_errno(program, EAFNOSUPPORT);
     end(program, SECCOMP_RET_ALLOW);
 }
 
-/* Calls by way of another architecture's numbers have no business here, nor have newer ones. */
+/* Refuses calls with the numbers of another architecture, and newer calls. */
 static void check_numbers(struct program *program)
 {
     load(program, offsetof(struct seccomp_data, arch));
-    add(program, BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0);
+    add_step(program, BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0);
     end(program, SECCOMP_RET_KILL_PROCESS);
     load(program, offsetof(struct seccomp_data, nr));
 #if ARCHITECTURE == AUDIT_ARCH_X86_64
-    add(program, BPF_JMP | BPF_JGE | BPF_K, X32_BIT, 0, 1);
-    refuse(program, EPERM);
+    add_step(program, BPF_JMP | BPF_JGE | BPF_K, X32_BIT, 0, 1);
+    return_errno(program, EPERM);
 #endif
-    add(program, BPF_JMP | BPF_JGE | BPF_K, FIRST_NEWER_CALL, 0, 1);
-    refuse(program, ENOSYS);
+    add_step(program, BPF_JMP | BPF_JGE | BPF_K, FIRST_NEWER_CALL, 0, 1);
+    return_errno(program, ENOSYS);
 }
 
 bool confine_calls(void)
@@ -263,7 +261,7 @@ bool confine_calls(void)
     check_numbers(&program);
     for (size_t i = 0; i < N_REFUSED; i++) {
         on_call(&program, refused[i], 1);
-        refuse(&program, EPERM);
+        return_errno(&program, EPERM);
     }
     refuse_processes(&program);
     refuse_others(&program, SYS_tgkill);

@@ -5,8 +5,11 @@
 
 #include <stdbool.h>
 
-/* Refuses them from now on, with EPERM, in a process that has no_new_privs.  Returns false where
- * the kernel has no seccomp filters, or nobody has told this room the processor's calls. */
-bool confine_calls(void);
+#include "base/must_check.h"
+
+/* Installs the seccomp filter for the rest of the process' life.  Refused calls fail, most with
+ * EPERM.  The process needs no_new_privs.  Returns false if the kernel has no seccomp filters, or
+ * if calls.c does not know the processor. */
+MUST_CHECK bool confine_calls(void);
 
 #endif

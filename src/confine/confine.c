@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Confinement: Landlock by its numbers, for headers lag behind kernels. */
+/* Confinement by Landlock.  The numbers are written out, since headers lag behind kernels. */
 #include "confine/confine.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@
 #define SYS_landlock_restrict_self 446
 #endif
 
-/* Rights to files: running, writing, reading a file and a folder, and what changes a folder. */
+/* Rights to files.  The first version has 13 of them; FS_FIRST_VERSION is all of those. */
 #define FS_READ_FILE (1ULL << 2)
 #define FS_READ_DIR (1ULL << 3)
 #define FS_FIRST_VERSION ((1ULL << 13) - 1)
@@ -45,8 +45,8 @@ struct path_beneath {
     int32_t parent_fd;
 } __attribute__((packed));
 
-/* Folders rather than files, for a rule holds on to the file that it was made for, and these are
- * replaced.  Libraries load others when a connection is made, years from now maybe. */
+/* Folders, not files: a rule stays with the file that it was made for, and updates replace files.
+ * Libraries load more files when they connect, maybe after an update. */
 static const char *const system_folders[] = {
     "/etc",
     "/usr",
@@ -60,7 +60,7 @@ static const char *const system_folders[] = {
     "/run/resolvconf",
 };
 
-/* What these are links to. */
+/* These may be links; their targets need to be readable, too. */
 static const char *const system_files[] = {"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf",
                                            "/etc/localtime"};
 
@@ -97,7 +97,7 @@ static int create_ruleset(int version)
     return (int)syscall(SYS_landlock_create_ruleset, &attributes, size, 0);
 }
 
-static void allow(struct confinement *confinement, const char *path)
+static void allow(struct confine_state *confinement, const char *path)
 {
     struct path_beneath rule = {.allowed = FS_READ_FILE};
     struct stat status;
@@ -116,14 +116,15 @@ static void allow(struct confinement *confinement, const char *path)
     close(rule.parent_fd);
 }
 
-void confine_allow_folder(struct confinement *confinement, const char *path)
+void confine_allow_folder(struct confine_state *confinement, const char *path)
 {
     if (path && path[0] == '/')
         allow(confinement, path);
 }
 
-/* The root's files are allowed one by one: its folder is everything. */
-static void allow_parent(struct confinement *confinement, const char *path)
+/* Allows the folder of a path.  A file in the root folder is allowed alone: the folder would be
+ * everything. */
+static void allow_parent(struct confine_state *confinement, const char *path)
 {
     char folder[PATH_MAX];
     const char *slash = strrchr(path, '/');
@@ -136,8 +137,8 @@ static void allow_parent(struct confinement *confinement, const char *path)
     allow(confinement, strspn(folder, "/") == len ? path : folder);
 }
 
-/* A relative path may be a word that is no path at all: it counts where there is such a file. */
-void confine_allow_file(struct confinement *confinement, const char *path)
+/* A relative path may be a word and not a path.  realpath() fails then. */
+void confine_allow_file(struct confine_state *confinement, const char *path)
 {
     char target[PATH_MAX];
 
@@ -149,11 +150,11 @@ void confine_allow_file(struct confinement *confinement, const char *path)
         allow_parent(confinement, target);
 }
 
-void confine_begin(struct confinement *confinement)
+void confine_begin(struct confine_state *confinement)
 {
     long version = syscall(SYS_landlock_create_ruleset, NULL, 0, CREATE_RULESET_VERSION);
 
-    *confinement = (struct confinement){.ruleset_fd = -1};
+    *confinement = (struct confine_state){.ruleset_fd = -1};
     if (version <= 0)
         return;
     confinement->landlock = (int)version;
@@ -171,7 +172,7 @@ static bool restrict_files(int ruleset_fd)
     return ruleset_fd >= 0 && syscall(SYS_landlock_restrict_self, ruleset_fd, 0) == 0;
 }
 
-void confine_enforce(struct confinement *confinement)
+void confine_enforce(struct confine_state *confinement)
 {
     bool may = confine_is_built_in() && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The only room that knows libcrypto's digests and ciphers. */
+/* SHA-256 and AES-256-GCM by libcrypto. */
 #include "crypt/crypt.h"
 
 #include <limits.h>
@@ -104,7 +104,7 @@ enum crypt_opened crypt_open(const unsigned char key[CRYPT_KEY_LEN], const void 
     return opened;
 }
 
-/* What is used once is there from then on. */
+/* Each call makes libcrypto load its algorithm, which then stays loaded. */
 bool crypt_start(void)
 {
     static const unsigned char key[CRYPT_KEY_LEN];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The only room that knows libcrypto's base64 and elliptic curves. */
+/* Base64 and elliptic curve points by libcrypto. */
 #include "crypt/key.h"
 
 #include <limits.h>
@@ -9,14 +9,15 @@
 #include <openssl/objects.h>
 #include <string.h>
 
+#include "base/ascii.h"
+
 static bool in_alphabet(char c)
 {
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' ||
-           c == '/';
+    return ascii_is_alnum(c) || c == '+' || c == '/';
 }
 
-/* EVP_DecodeBlock() skips white space and forgives bits that no encoder sets, and counts padding as
- * bytes: what it may not see is checked before, the bits by encoding the last group again. */
+/* EVP_DecodeBlock() skips white space, ignores unused bits, and counts padding as bytes.  So this
+ * checks the characters first, and the unused bits by encoding the last group again. */
 bool crypt_key_base64_decode(const char *s, size_t len, unsigned char *out, size_t *out_len)
 {
     char group[CRYPT_KEY_ENCODED_SIZE(3)];
@@ -55,8 +56,8 @@ static int curve_nid(const char *curve)
     return NID_undef;
 }
 
-/* Empties the queue of errors, and returns whether a lack of memory was among them: a call that
- * says only that it failed leaves the reason there. */
+/* Empties libcrypto's queue of errors, and returns whether one of them was a lack of memory.  The
+ * call that failed returns no reason. */
 static bool ran_out_of_memory(void)
 {
     bool memory = false;
@@ -67,7 +68,7 @@ static bool ran_out_of_memory(void)
     return memory;
 }
 
-/* The curves have a cofactor of 1: a point on them is in the group (SEC 1, section 3.2.2.1). */
+/* The curves have a cofactor of 1, so each of their points is in the group (SEC 1, 3.2.2.1). */
 bool crypt_key_point_check(const char *curve, const unsigned char *point, size_t len, bool *valid)
 {
     EC_GROUP *group = EC_GROUP_new_by_curve_name(curve_nid(curve));

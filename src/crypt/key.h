@@ -1,30 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/* What reading a public key needs of libcrypto: base64, and points on elliptic curves. */
+/* The parts of libcrypto that reading a public key needs: base64, and points on elliptic curves. */
 #ifndef ADIT_CRYPT_KEY_H
 #define ADIT_CRYPT_KEY_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Bytes that decoding len base64 characters needs room for. */
+#include "base/must_check.h"
+
+/* Bytes of room that decoding len base64 characters needs. */
 #define CRYPT_KEY_DECODED_ROOM(len) ((len) / 4 * 3)
 
-/* Characters that encoding len bytes makes, and their NUL. */
+/* Bytes of the base64 of len bytes, with a NUL. */
 #define CRYPT_KEY_ENCODED_SIZE(len) (((len) + 2) / 3 * 4 + 1)
 
 /* Decodes len base64 characters (RFC 4648, section 4) into out, which has room for
- * CRYPT_KEY_DECODED_ROOM(len) bytes.  Strict: whole groups of four, padding at the end and nowhere
- * else, unused bits zero, no other character, not empty.  Returns false for anything else; what is
- * in out then is the caller's to wipe. */
-bool crypt_key_base64_decode(const char *s, size_t len, unsigned char *out, size_t *out_len);
+ * CRYPT_KEY_DECODED_ROOM(len) bytes.  Strict: one or more whole groups of four, padding at the end
+ * only, unused bits zero, no other characters.  Returns false for anything else; out may hold
+ * decoded bytes then, which the caller wipes. */
+MUST_CHECK bool crypt_key_base64_decode(const char *s, size_t len, unsigned char *out,
+                                        size_t *out_len);
 
-/* Writes len bytes (at most 1 GiB) as base64 with its padding and a NUL, which is
- * CRYPT_KEY_ENCODED_SIZE(len) characters. */
+/* Writes len bytes (at most 1 GiB) as base64 with padding and a NUL: CRYPT_KEY_ENCODED_SIZE(len)
+ * bytes. */
 void crypt_key_base64_encode(const unsigned char *data, size_t len, char *out);
 
-/* Checks an elliptic curve point in the encoding of SEC 1, section 2.3.3, on the curve with that
- * name: "nistp256", "nistp384" or "nistp521" (RFC 5656, section 10.1).  Returns true and whether it
- * is a point of the curve in *valid, or false for a lack of memory and for another curve. */
-bool crypt_key_point_check(const char *curve, const unsigned char *point, size_t len, bool *valid);
+/* Checks an elliptic curve point in the encoding of SEC 1, section 2.3.3.  The curve is "nistp256",
+ * "nistp384" or "nistp521" (RFC 5656, section 10.1).  Returns true, and in *valid whether the point
+ * is on the curve, or false if memory runs out or the curve is another one. */
+MUST_CHECK bool crypt_key_point_check(const char *curve, const unsigned char *point, size_t len,
+                                      bool *valid);
 
 #endif

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/number.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "ctl/options.h"
 #include "ctl/verbs.h"
@@ -123,17 +125,14 @@ static bool read_duration(const char *s, int64_t *seconds)
 {
     static const char units[] = "smhdw";
     static const int64_t unit_seconds[] = {1, 60, 3600, 86400, 604800};
-    const char *unit;
-    char *end;
-    long long number;
+    const char *end = s + strspn(s, "0123456789");
+    const char *unit = *end ? strchr(units, *end) : NULL;
+    struct text digits = {.s = s, .len = (size_t)(end - s)};
+    uint64_t number;
 
-    if (*s < '0' || *s > '9')
+    if (!unit || end[1] || !number_read(digits, 10, DURATION_MAX_S, &number) || number < 1)
         return false;
-    number = strtoll(s, &end, 10);
-    unit = *end ? strchr(units, *end) : NULL;
-    if (!unit || end[1] || number < 1 || number > DURATION_MAX_S)
-        return false;
-    *seconds = number * unit_seconds[unit - units];
+    *seconds = (int64_t)number * unit_seconds[unit - units];
     return *seconds <= DURATION_MAX_S;
 }
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/base62.h"
+#include "base/ascii.h"
 #include "base/buf.h"
 #include "ctl/ctl.h"
 #include "http/names.h"
@@ -19,7 +19,7 @@ struct name {
 /* Returns whether the character continues a name: "provider_ab" does not contain "provider_a". */
 static bool continues_name(char c)
 {
-    return c == '_' || (c != '\0' && base62_is_digit(c));
+    return c == '_' || (c != '\0' && ascii_is_alnum(c));
 }
 
 static void fill_names(struct name names[N_NAMES], const struct conf *conf)

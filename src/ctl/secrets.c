@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* aditctl secrets, and aditctl purge. */
-#include <stdlib.h>
-
+#include "base/number.h"
 #include "ctl/ctl.h"
 #include "store/audit_event.h"
 #include "store/idempotency_key.h"
@@ -119,12 +118,12 @@ int ctl_secrets_rekey(struct ctl *ctl)
 
 static bool read_days(const char *s, int64_t *days)
 {
-    char *end;
+    uint64_t number;
 
-    if (*s < '0' || *s > '9')
+    if (!number_read(text_of(s), 10, AUDIT_DAYS_MAX, &number) || number < 1)
         return false;
-    *days = strtoll(s, &end, 10);
-    return !*end && *days >= 1 && *days <= AUDIT_DAYS_MAX;
+    *days = (int64_t)number;
+    return true;
 }
 
 int ctl_purge(struct ctl *ctl)

@@ -5,16 +5,11 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/base62.h"
+#include "base/ascii.h"
 #include "base/ident.h"
 #include "http/query.h"
 
 #define IDEMPOTENCY_KEY_MAX 255
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
 
 bool header_bearer(const struct request *request, struct text *key, struct error *err)
 {
@@ -22,17 +17,18 @@ bool header_bearer(const struct request *request, struct text *key, struct error
     const size_t scheme_len = sizeof scheme - 1;
     const char *at = request->authorization;
 
-    while (is_blank(*at))
+    while (ascii_is_blank(*at))
         at++;
     if (!*at)
         return error_set(err, ERR_AUTH_MISSING);
-    if (strncasecmp(at, scheme, scheme_len) != 0 || (at[scheme_len] && !is_blank(at[scheme_len])))
+    if (strncasecmp(at, scheme, scheme_len) != 0 ||
+        (at[scheme_len] && !ascii_is_blank(at[scheme_len])))
         return error_set(err, ERR_AUTH_NOT_BEARER);
     at += scheme_len;
-    while (is_blank(*at))
+    while (ascii_is_blank(*at))
         at++;
     *key = text_of(at);
-    while (key->len > 0 && is_blank(at[key->len - 1]))
+    while (key->len > 0 && ascii_is_blank(at[key->len - 1]))
         key->len--;
     if (request->authorization_repeated || !api_key_valid(*key))
         return error_set(err, ERR_KEY_MALFORMED);
@@ -61,7 +57,7 @@ bool header_content_type(const struct request *request, struct error *err)
         return error_set(err, ERR_CONTENT_TYPE_MISSING);
     if (strncasecmp(at, json, sizeof json - 1) == 0) {
         at += sizeof json - 1;
-        while (is_blank(*at))
+        while (ascii_is_blank(*at))
             at++;
         if (*at == '\0' || *at == ';')
             return true;
@@ -81,7 +77,8 @@ bool header_idempotency_key(const struct request *request, struct text *key, str
     return true;
 }
 
-/* What may stand in a host and a port (RFC 3986, 3.2.2), names in letters, digits, '.' and '-'. */
+/* The characters of a host and a port (RFC 3986, 3.2.2), with names of letters, digits, '.' and '-'
+ * only. */
 static bool host_valid(const char *host)
 {
     size_t len = strlen(host);
@@ -89,7 +86,7 @@ static bool host_valid(const char *host)
     if (len < 1 || len > 255)
         return false;
     for (size_t i = 0; i < len; i++) {
-        if (!base62_is_digit(host[i]) && !strchr(".-:[]", host[i]))
+        if (!ascii_is_alnum(host[i]) && !strchr(".-:[]", host[i]))
             return false;
     }
     return true;
@@ -100,8 +97,8 @@ static bool is_default_port(const struct request *request)
     return strcmp(request->server_port, strcmp(request->scheme, "https") == 0 ? "443" : "80") == 0;
 }
 
-/* The server has decoded the path that the program is mounted at.  At the root some say "/", which
- * would be the trailing slash that a base URL has not. */
+/* The web server has decoded the path of the mount point.  At the root some servers send "/", but a
+ * base URL has no trailing slash. */
 void header_base_path(const struct request *request, struct buf *url)
 {
     const char *path = request->script_name;
@@ -117,7 +114,7 @@ void header_base_path(const struct request *request, struct buf *url)
     }
 }
 
-/* HTTP/1.0 needs no Host header: the server's own name stands in. */
+/* HTTP/1.0 needs no Host header.  Without one, use the server's own name. */
 bool header_base_url(const struct request *request, struct buf *url, struct error *err)
 {
     bool has_host = request->host[0] != '\0';

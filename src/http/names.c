@@ -1,25 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Names out of the service's name. */
+/* Making names of the service's name. */
 #include "http/names.h"
 
 #include <stdio.h>
 
-static bool is_lower(char c)
-{
-    return c >= 'a' && c <= 'z';
-}
-
-static char upper(char c)
-{
-    return is_lower(c) ? (char)(c - 'a' + 'A') : c;
-}
+#include "base/ascii.h"
 
 bool names_valid(struct text name)
 {
-    if (!name.s || name.len < 1 || name.len > NAMES_SERVICE_MAX || !is_lower(name.s[0]))
+    if (!name.s || name.len < 1 || name.len > NAMES_SERVICE_MAX || !ascii_is_lower(name.s[0]))
         return false;
     for (size_t i = 1; i < name.len; i++) {
-        if (!is_lower(name.s[i]) && !(name.s[i] >= '0' && name.s[i] <= '9'))
+        if (!ascii_is_lower(name.s[i]) && !ascii_is_digit(name.s[i]))
             return false;
     }
     return true;
@@ -32,8 +24,8 @@ void names_fill(struct http_names *names, const char *name)
     size_t i;
 
     for (i = 0; i < NAMES_SERVICE_MAX && name[i]; i++) {
-        title[i] = i == 0 ? upper(name[i]) : name[i];
-        shout[i] = upper(name[i]);
+        title[i] = i == 0 ? ascii_upper(name[i]) : name[i];
+        shout[i] = ascii_upper(name[i]);
     }
     title[i] = shout[i] = '\0';
     snprintf(names->version_header, sizeof names->version_header, "%s-Version", title);

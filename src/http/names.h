@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The names on the wire that the service's own name is part of. */
+/* The names in requests and answers that contain the service's own name. */
 #ifndef ADIT_HTTP_NAMES_H
 #define ADIT_HTTP_NAMES_H
 
 #include <stdbool.h>
 
+#include "base/must_check.h"
 #include "base/text.h"
 
 #define NAMES_SERVICE_MAX 32
@@ -17,12 +18,11 @@ struct http_names {
     char cookie_prefix[NAMES_SERVICE_MAX + 2];     /* "service." */
 };
 
-/* Returns whether the name can be a service's: 1 to 32 lowercase letters and digits, a letter
- * first.
- */
-bool names_valid(struct text name);
+/* Returns whether the text can be a service's name: 1 to 32 lowercase letters and digits, a letter
+ * first. */
+MUST_CHECK bool names_valid(struct text name);
 
-/* Fills in the names for a service's name that is valid. */
+/* Fills in *names for a service's name, which must be valid. */
 void names_fill(struct http_names *names, const char *name);
 
 #endif

@@ -2,34 +2,28 @@
 /* Entity tags and conditional requests. */
 #include "http/precondition.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
 
 void etag_write(char out[ETAG_SIZE], int64_t revision)
 {
     snprintf(out, ETAG_SIZE, "\"%" PRId64 "\"", revision);
 }
 
-/* Returns the revision that an opaque tag stands for, or -1.  Two spellings of one number are two
- * tags. */
+/* Returns the revision that an opaque tag stands for, or -1.  Only the shortest form of a number is
+ * a tag: "042" is another tag than "42". */
 static int64_t revision_of(const char *tag, size_t len)
 {
-    char digits[ETAG_SIZE];
-    char etag[ETAG_SIZE];
-    char *end;
-    long long revision;
+    uint64_t revision;
 
-    if (len == 0 || len >= sizeof digits - 2 || tag[0] < '0' || tag[0] > '9')
+    if (len > 1 && tag[0] == '0')
         return -1;
-    snprintf(digits, sizeof digits, "%.*s", (int)len, tag);
-    errno = 0;
-    revision = strtoll(digits, &end, 10);
-    if (errno != 0 || *end)
-        return -1;
-    etag_write(etag, revision);
-    return strncmp(etag + 1, tag, len) == 0 && etag[1 + len] == '"' ? revision : -1;
+    return number_read((struct text){.s = tag, .len = len}, 10, INT64_MAX, &revision)
+               ? (int64_t)revision
+               : -1;
 }
 
 static const char *skip_blanks(const char *at)
@@ -37,7 +31,7 @@ static const char *skip_blanks(const char *at)
     return at + strspn(at, " \t");
 }
 
-/* Reads [ W/ ] "..." at *at.  Returns false where there is none. */
+/* Reads [ W/ ] "..." and moves *at behind it.  Returns false for anything else. */
 static bool read_tag(const char **at, bool *weak, const char **tag, size_t *len)
 {
     const char *s = *at;
@@ -58,7 +52,7 @@ static bool read_tag(const char **at, bool *weak, const char **tag, size_t *len)
     return *s == '"';
 }
 
-/* A weak tag is no match for what must be the very same (RFC 9110, 8.8.3.2). */
+/* Weak tags never match in If-Match, which compares strongly (RFC 9110, 8.8.3.2). */
 static bool read_tags(const char *at, bool take_weak, struct revisions *revisions)
 {
     while (*(at = skip_blanks(at)) != '\0') {

@@ -4,20 +4,12 @@
 
 #include <string.h>
 
-#include "base/base62.h"
+#include "base/ascii.h"
 #include "base/utf8.h"
 
-static int hex_digit(char c)
-{
-    static const char digits[] = "0123456789abcdef";
-    const char *found = c ? strchr(digits, c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c) : NULL;
-
-    return found ? (int)(found - digits) : -1;
-}
-
-/* Decodes '+' and percent-encoding.  Returns a text that is not given where there is no memory, and
- * one of length 0 and *bad where it is malformed. */
-static struct text decode(const char *s, size_t len, struct arena *arena, bool *bad)
+/* Decodes '+' and percent-encoding.  Returns an absent text if memory runs out.  If the text is
+ * malformed, sets *bad and returns an empty text. */
+static struct text decode_percent(const char *s, size_t len, struct arena *arena, bool *bad)
 {
     char *out = arena_alloc(arena, len + 1);
     size_t n = 0;
@@ -25,8 +17,8 @@ static struct text decode(const char *s, size_t len, struct arena *arena, bool *
     *bad = false;
     for (size_t i = 0; out && i < len; i++) {
         if (s[i] == '%') {
-            int high = i + 2 < len ? hex_digit(s[i + 1]) : -1;
-            int low = i + 2 < len ? hex_digit(s[i + 2]) : -1;
+            int high = i + 2 < len ? ascii_hex_value(s[i + 1]) : -1;
+            int low = i + 2 < len ? ascii_hex_value(s[i + 2]) : -1;
 
             if (high < 0 || low < 0) {
                 *bad = true;
@@ -75,7 +67,7 @@ static bool unknown(const struct query_param *params, struct text name, struct e
     return false;
 }
 
-/* One "name=value" of len bytes. */
+/* Reads one "name=value" of len bytes. */
 static bool read_pair(const char *pair, size_t len, const struct query_param *params,
                       struct arena *arena, struct text *values, struct error *err)
 {
@@ -87,9 +79,9 @@ static bool read_pair(const char *pair, size_t len, const struct query_param *pa
     bool bad_name;
     bool bad_value = false;
 
-    name = decode(pair, name_len, arena, &bad_name);
+    name = decode_percent(pair, name_len, arena, &bad_name);
     if (equals)
-        value = decode(equals + 1, len - name_len - 1, arena, &bad_value);
+        value = decode_percent(equals + 1, len - name_len - 1, arena, &bad_value);
     if (!name.s || !value.s)
         return error_set(err, ERR_OUT_OF_MEMORY);
     if (bad_name || bad_value)
@@ -123,7 +115,7 @@ void query_encode(struct buf *out, struct text value)
     for (size_t i = 0; i < value.len; i++) {
         char c = value.s[i];
 
-        if (base62_is_digit(c) || strchr("-._~", c))
+        if (ascii_is_alnum(c) || strchr("-._~", c))
             buf_add(out, &c, 1);
         else
             buf_printf(out, "%%%02X", (unsigned char)c);

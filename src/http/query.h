@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The query string, by a table of the parameters that an operation knows. */
+/* Reading a query string by the table of an operation's parameters. */
 #ifndef ADIT_HTTP_QUERY_H
 #define ADIT_HTTP_QUERY_H
 
@@ -8,22 +8,26 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/must_check.h"
 
-/* A parameter that an operation knows.  The last row of a table has the name NULL. */
+/* A row: one parameter.  The last row of a table has the name NULL. */
 struct query_param {
     const char *name;
-    const char *alias; /* another name for it, or NULL */
+    const char *alias; /* another accepted name, or NULL */
 };
 
+/* The most parameters of one operation. */
 #define QUERY_MAX_PARAMS 4
 
-/* Reads the query string (application/x-www-form-urlencoded) into values[], which has one place for
- * each row of params (NULL: no parameters are known); those not given stay as they are.  Values
- * belong to the arena.  Returns false with the condition that the first fault is. */
-bool query_read(const char *query, const struct query_param *params, struct arena *arena,
-                struct text *values, struct error *err);
+/* Reads a query string (application/x-www-form-urlencoded) into values[], which has an element for
+ * each row of params.  params may be NULL: no parameters.  The elements of absent parameters stay
+ * unchanged.  Values belong to the arena.  Returns false at the first error, with
+ * ERR_QUERY_MALFORMED, ERR_QUERY_UNKNOWN, ERR_QUERY_REPEATED or ERR_OUT_OF_MEMORY. */
+MUST_CHECK bool query_read(const char *query, const struct query_param *params, struct arena *arena,
+                           struct text *values, struct error *err);
 
-/* Percent-encodes the text, all but unreserved characters (RFC 3986, 2.3), onto out. */
+/* Appends the text to out, and percent-encodes all but unreserved characters (RFC 3986, 2.3).  A
+ * lack of memory sets out->failed. */
 void query_encode(struct buf *out, struct text value);
 
 #endif

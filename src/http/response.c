@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Answers: the common headers, and errors in their one shape. */
+/* The headers that all answers have, and the body of errors. */
 #include "http/response.h"
 
 #include <stdio.h>
 
 #include "json/write.h"
 
-/* Seconds after which a client should try again where the service is unavailable. */
+/* Seconds until a client should retry after a 503. */
 #define RETRY_AFTER "1"
 
-/* Bytes of the headers and the body of an answer that says that there is no memory. */
+/* Bytes of the headers and of the body of ERR_OUT_OF_MEMORY. */
 #define RESERVED_HEADERS 512
 #define RESERVED_BODY 1024
 
@@ -52,38 +52,38 @@ void response_finish(struct response *response, int status)
 
 static void write_details(struct buf *out, const char *operation_id, const struct error *err)
 {
-    json_name(out, "details");
+    json_put_name(out, "details");
     json_open(out, '{');
-    json_name(out, "operation_id");
-    json_text(out, text_of(operation_id));
+    json_put_name(out, "operation_id");
+    json_put_text(out, text_of(operation_id));
     if (err->has_field) {
-        json_name(out, "field");
-        json_text(out, text_of(err->field));
+        json_put_name(out, "field");
+        json_put_text(out, text_of(err->field));
     }
     if (err->has_offset) {
         char offset[24];
 
         snprintf(offset, sizeof offset, "%zu", err->offset);
-        json_name(out, "offset");
-        json_text(out, text_of(offset));
+        json_put_name(out, "offset");
+        json_put_text(out, text_of(offset));
     }
     json_close(out, '}');
 }
 
-static void write_error(struct buf *out, const struct http_names *names, const char *operation_id,
-                        const struct error *err)
+static void write_error_body(struct buf *out, const struct http_names *names,
+                             const char *operation_id, const struct error *err)
 {
     const struct error_row *row = error_row(err->code);
     char code[sizeof names->error_prefix + 12];
 
     snprintf(code, sizeof code, "%s%d", names->error_prefix, row->number);
     json_open(out, '{');
-    json_name(out, "error_code");
-    json_text(out, text_of(code));
-    json_name(out, "status_code");
-    json_uint(out, (uint64_t)row->status);
-    json_name(out, "msg");
-    json_text(out, text_of(err->msg[0] ? err->msg : row->text));
+    json_put_name(out, "error_code");
+    json_put_text(out, text_of(code));
+    json_put_name(out, "status_code");
+    json_put_uint(out, (uint64_t)row->status);
+    json_put_name(out, "msg");
+    json_put_text(out, text_of(err->msg[0] ? err->msg : row->text));
     write_details(out, operation_id, err);
     json_close(out, '}');
 }
@@ -107,7 +107,7 @@ bool response_error(struct response *response, const struct http_names *names,
 
     response_start(response, names, operation_id);
     response->omit_body = omit_body;
-    write_error(&response->body, names, operation_id, err);
+    write_error_body(&response->body, names, operation_id, err);
     add_error_headers(response, err->code, status);
     response_finish(response, status);
     return !response->headers.failed && !response->body.failed;

@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/* Filling in an answer. */
+/* Writing an answer. */
 #ifndef ADIT_HTTP_RESPONSE_H
 #define ADIT_HTTP_RESPONSE_H
 
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "base/must_check.h"
 #include "http/names.h"
 #include "serve/request.h"
 
-/* Makes room in an empty response, once for all requests that it will answer, for saying that there
- * is no memory.  Returns false where there is none for that. */
-bool response_reserve(struct response *response);
+/* Reserves room in an empty response for the answer ERR_OUT_OF_MEMORY.  One call serves all
+ * requests that the response is used for.  Returns false if memory runs out. */
+MUST_CHECK bool response_reserve(struct response *response);
 
-/* Empties the response and gives it the headers that every answer has. */
+/* Empties the response and appends the headers that every answer has. */
 void response_start(struct response *response, const struct http_names *names,
                     const char *operation_id);
 
-/* Appends a header.  The value must not hold control characters. */
+/* Appends a header.  The value must not contain control characters.  A lack of memory sets
+ * response->headers.failed. */
 void response_header(struct response *response, const char *name, const char *value);
 
-/* Completes an answer whose body is JSON and has been written already; statuses 204 and 304 have
- * none. */
+/* Sets the status, and the Content-Type of the JSON body, which is written already.  Statuses 204
+ * and 304 have no body. */
 void response_finish(struct response *response, int status);
 
-/* Turns what is there into the answer that the error stands for.  Returns false where there is no
- * memory even for that. */
-bool response_error(struct response *response, const struct http_names *names,
-                    const char *operation_id, const struct error *err);
+/* Replaces the answer by that of an error.  Returns false if memory runs out; the answer is
+ * incomplete then. */
+MUST_CHECK bool response_error(struct response *response, const struct http_names *names,
+                               const char *operation_id, const struct error *err);
 
 #endif

@@ -40,7 +40,7 @@ bool route_table_fits(const struct route *routes, const char **which)
     return true;
 }
 
-/* An identifier's segment takes any bytes but none at all. */
+/* The segment of an identifier matches one or more bytes of any kind. */
 static bool path_matches(const char *pattern, const char *path, struct text *ids)
 {
     size_t n_ids = 0;
@@ -106,7 +106,7 @@ bool route_find(const struct route *routes, const char *method, const char *path
                      "The path does not take this method. It takes: %s.", allow->data);
 }
 
-/* A path may hold any bytes, and an answer none but UTF-8. */
+/* A path may have any bytes, but an answer has to be UTF-8. */
 static bool refuse_id(const char *name, struct text id, const char *fault, struct error *err)
 {
     char quote[ERROR_QUOTE_SIZE];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which operation a method and a path name, by a table of routes. */
+/* Finding the operation of a method and a path in a table of routes. */
 #ifndef ADIT_HTTP_ROUTE_H
 #define ADIT_HTTP_ROUTE_H
 
@@ -7,11 +7,12 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/must_check.h"
 #include "base/text.h"
 #include "http/query.h"
 #include "serve/request.h"
 
-struct call; /* one request on its way; the handlers' business */
+struct call; /* one request; only handlers look into it */
 
 enum route_body { ROUTE_NO_BODY, ROUTE_JSON_BODY };
 
@@ -39,19 +40,20 @@ struct route_match {
     struct text ids[ROUTE_MAX_IDS]; /* in the path's order and memory: no NUL follows */
 };
 
-/* Returns whether a route_match and the queries of a call have room for every row of the table; if
- * not, *which is the path of the row.  To be called once, before route_find(). */
-bool route_table_fits(const struct route *routes, const char **which);
+/* Checks that no row of the table has more identifiers or query parameters than a route_match and a
+ * call have room for.  Returns false with the path of the first such row in *which.  Call this
+ * once, before route_find(). */
+MUST_CHECK bool route_table_fits(const struct route *routes, const char **which);
 
-/* Finds the route of a method and a path in a table that ends with a row whose method is NULL. HEAD
- * finds what GET finds.  Returns false with ERR_PATH_UNKNOWN or ERR_METHOD_NOT_ALLOWED; for
- * OPTIONS, true without a route.  In these two cases the methods of the path are appended to
- * *allow, and it is false with ERR_OUT_OF_MEMORY where they cannot be. */
-bool route_find(const struct route *routes, const char *method, const char *path,
-                struct route_match *match, struct buf *allow, struct error *err);
+/* Finds the route of a method and a path in a table, whose last row has the method NULL.  HEAD
+ * finds the route of GET.  Returns true with *match.  OPTIONS on a known path returns true without
+ * a route.  Returns false with ERR_PATH_UNKNOWN, ERR_METHOD_NOT_ALLOWED or ERR_OUT_OF_MEMORY.  For
+ * OPTIONS and ERR_METHOD_NOT_ALLOWED it appends the methods of the path to *allow. */
+MUST_CHECK bool route_find(const struct route *routes, const char *method, const char *path,
+                           struct route_match *match, struct buf *allow, struct error *err);
 
-/* Checks the identifiers of a match that has a route.  Returns false with ERR_IDENTIFIER_MALFORMED,
- * which names the first that is none by its name in the template. */
-bool route_check_ids(const struct route_match *match, struct error *err);
+/* Checks the identifiers in the path of a match that has a route.  Returns false with
+ * ERR_IDENTIFIER_MALFORMED, which names the first malformed one by its name in the template. */
+MUST_CHECK bool route_check_ids(const struct route_match *match, struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One pass over JSON text with a stack of JSON_MAX_DEPTH levels, and a hash table of member names.
+/* One pass over JSON text, with a stack of JSON_MAX_DEPTH levels and a hash table of member names.
  */
 #include "json/check.h"
 
@@ -8,9 +8,10 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/ascii.h"
 #include "base/utf8.h"
 
-/* A member name that was seen.  Zero offset: free, since a name never begins a text. */
+/* A member name.  An offset of 0 marks a free slot: no name is at the start of a text. */
 struct name {
     uint64_t hash;
     uint32_t offset; /* of the first byte within its quotes */
@@ -19,8 +20,8 @@ struct name {
 
 struct names {
     struct name *slots;
-    size_t n_slots; /* a power of two, over twice the names that can come */
-    uint64_t seed;  /* keeps a client from choosing names that collide */
+    size_t n_slots; /* a power of two, more than twice the possible number of names */
+    uint64_t seed;  /* random, so that a client cannot choose names that collide */
 };
 
 struct check {
@@ -46,7 +47,7 @@ static bool refuse_at(struct check *c, const unsigned char *at, const char *msg)
     return false;
 }
 
-static bool refuse(struct check *c, const char *msg)
+static bool refuse_here(struct check *c, const char *msg)
 {
     return refuse_at(c, c->at, msg);
 }
@@ -58,19 +59,11 @@ static int peek(const struct check *c)
 
 static void skip_space(struct check *c)
 {
-    while (c->at < c->end && (*c->at == ' ' || *c->at == '\t' || *c->at == '\n' || *c->at == '\r'))
+    while (c->at < c->end && (ascii_is_space((char)*c->at)))
         c->at++;
 }
 
 /* ---- characters ---- */
-
-static int hex_value(unsigned char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
 
 /* Returns the four hexadecimal digits at s as a number, or -1. */
 static int32_t hex4(const unsigned char *s, const unsigned char *end)
@@ -78,7 +71,7 @@ static int32_t hex4(const unsigned char *s, const unsigned char *end)
     int32_t value = 0;
 
     for (int i = 0; i < 4; i++) {
-        int digit = s + i < end ? hex_value(s[i]) : -1;
+        int digit = s + i < end ? ascii_hex_value((char)s[i]) : -1;
 
         if (digit < 0)
             return -1;
@@ -97,7 +90,7 @@ static bool is_low_surrogate(int32_t unit)
     return unit >= 0xDC00 && unit <= 0xDFFF;
 }
 
-/* At the 'u' of an escape. */
+/* Starts at the 'u' of an escape. */
 static bool unicode_escape(struct check *c)
 {
     const unsigned char *escape = c->at - 1;
@@ -118,7 +111,7 @@ static bool unicode_escape(struct check *c)
     return refuse_at(c, escape, "A surrogate escape stands alone.");
 }
 
-/* What a backslash and the letter stand for; 0: nothing. */
+/* The byte that a backslash and a letter stand for; 0: none. */
 static const unsigned char short_escapes[256] = {
     ['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
     ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t',
@@ -128,7 +121,7 @@ static bool escape(struct check *c)
 {
     c->at++;
     if (c->at >= c->end)
-        return refuse(c, "");
+        return refuse_here(c, "");
     if (*c->at == 'u')
         return unicode_escape(c);
     if (!short_escapes[*c->at])
@@ -137,7 +130,7 @@ static bool escape(struct check *c)
     return true;
 }
 
-/* At the opening quote; behind the closing one when it returns true. */
+/* Starts at the opening quote, and ends behind the closing one. */
 static bool string(struct check *c)
 {
     c->at++;
@@ -152,25 +145,25 @@ static bool string(struct check *c)
             if (!escape(c))
                 return false;
         } else if (byte < 0x20) {
-            return refuse(c, "A control character stands raw in a string; escape it.");
+            return refuse_here(c, "A control character stands raw in a string; escape it.");
         } else if (byte < 0x80) {
             c->at++;
         } else {
             size_t len = utf8_char_len(c->at, c->end);
 
             if (len == 0)
-                return refuse(c, "A string holds bytes that are not UTF-8.");
+                return refuse_here(c, "A string holds bytes that are not UTF-8.");
             c->at += len;
         }
     }
-    return refuse(c, "");
+    return refuse_here(c, "");
 }
 
 /* ---- member names ---- */
 
 #define NAME_END 0x110000u
 
-/* The code point that begins with a backslash, and its length as it is written. */
+/* Returns the code point of a checked escape, and the length of the escape in bytes. */
 static uint32_t escaped_code_point(const unsigned char *s, size_t *len)
 {
     uint32_t unit;
@@ -186,20 +179,8 @@ static uint32_t escaped_code_point(const unsigned char *s, size_t *len)
     return 0x10000 + ((unit - 0xD800) << 10) + ((uint32_t)hex4(s + 8, s + 12) - 0xDC00);
 }
 
-/* The code point that begins with a byte past ASCII, and its length. */
-static uint32_t utf8_code_point(const unsigned char *s, size_t *len)
-{
-    uint32_t value;
-
-    *len = *s < 0xE0 ? 2 : *s < 0xF0 ? 3 : 4;
-    value = *s & (0xFFu >> (*len + 1));
-    for (size_t i = 1; i < *len; i++)
-        value = value << 6 | (s[i] & 0x3F);
-    return value;
-}
-
-/* Returns the next code point of a string that was checked, escapes resolved; NAME_END at its
- * closing quote. */
+/* Returns the next code point of a checked string, with escapes resolved; NAME_END at the closing
+ * quote. */
 static inline uint32_t next_code_point(const unsigned char **at)
 {
     const unsigned char *s = *at;
@@ -207,7 +188,7 @@ static inline uint32_t next_code_point(const unsigned char **at)
     size_t len = 1;
 
     if (value >= 0x80)
-        value = utf8_code_point(s, &len);
+        value = utf8_decode(s, &len);
     else if (value == '\\')
         value = escaped_code_point(s, &len);
     else if (value == '"')
@@ -216,33 +197,25 @@ static inline uint32_t next_code_point(const unsigned char **at)
     return value;
 }
 
-static size_t put_utf8(unsigned char *out, uint32_t point)
-{
-    size_t len = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
-
-    for (size_t i = len - 1; i > 0; i--) {
-        out[i] = (unsigned char)(0x80 | (point & 0x3F));
-        point >>= 6;
-    }
-    out[0] = (unsigned char)(len == 1 ? point : (0xF0u << (4 - len) & 0xFF) | point);
-    return len;
-}
-
-size_t json_decode(const char **at, char *out)
+size_t json_unescape(const char **at, char *out)
 {
     const unsigned char *s = (const unsigned char *)*at;
     unsigned char *begin = (unsigned char *)out;
     unsigned char *end = begin;
     uint32_t point;
 
-    while ((point = next_code_point(&s)) != NAME_END)
-        end += put_utf8(end, point);
+    while ((point = next_code_point(&s)) != NAME_END) {
+        if (point < 0x80)
+            *end++ = (unsigned char)point;
+        else
+            end += utf8_encode(end, point);
+    }
     *at = (const char *)s + 1;
     return (size_t)(end - begin);
 }
 
-/* Three code points of 21 bits fill a word, and each word costs one multiplication.  NAME_END is in
- * the last word, so that no name is another one's beginning. */
+/* Three code points of 21 bits fill a word, and each word costs one multiplication.  The last word
+ * includes NAME_END, so a name hashes unlike its own prefixes. */
 static uint64_t hash_name(const unsigned char *name, uint64_t seed)
 {
     uint64_t hash = seed;
@@ -262,7 +235,7 @@ static uint64_t hash_name(const unsigned char *name, uint64_t seed)
     return hash;
 }
 
-static bool same_name(const unsigned char *a, const unsigned char *b)
+static bool names_equal(const unsigned char *a, const unsigned char *b)
 {
     uint32_t point;
 
@@ -274,7 +247,7 @@ static bool same_name(const unsigned char *a, const unsigned char *b)
     return true;
 }
 
-/* Remembers the name within the innermost object; false if it has one like it. */
+/* Adds a name of the innermost object.  Returns false if the object has that name already. */
 static bool remember_name(struct check *c, const unsigned char *name)
 {
     uint32_t object = c->object[c->depth - 1];
@@ -286,7 +259,7 @@ static bool remember_name(struct check *c, const unsigned char *name)
         const struct name *seen = &c->names.slots[i];
 
         if (seen->hash == hash && seen->object == object &&
-            same_name(c->start + seen->offset, name))
+            names_equal(c->start + seen->offset, name))
             return refuse_at(c, name - 1, "An object has two members of the same name.");
         i = (i + 1) & mask;
     }
@@ -295,7 +268,7 @@ static bool remember_name(struct check *c, const unsigned char *name)
     return true;
 }
 
-/* Even the shortest member, "":0 and its comma, takes five bytes. */
+/* The shortest member, "":0 and a comma, has five bytes: so there are at most len / 5 + 1. */
 static bool make_names(struct names *names, size_t len)
 {
     size_t most = len / 5 + 1 < JSON_MAX_VALUES ? len / 5 + 1 : JSON_MAX_VALUES;
@@ -311,9 +284,14 @@ static bool make_names(struct names *names, size_t len)
 
 /* ---- values ---- */
 
+static bool at_digit(const struct check *c)
+{
+    return c->at < c->end && ascii_is_digit((char)*c->at);
+}
+
 static void digits(struct check *c)
 {
-    while (c->at < c->end && *c->at >= '0' && *c->at <= '9')
+    while (at_digit(c))
         c->at++;
 }
 
@@ -322,7 +300,7 @@ static bool need_digits(struct check *c)
     const unsigned char *first = c->at;
 
     digits(c);
-    return c->at > first || refuse(c, "A number lacks a digit here.");
+    return c->at > first || refuse_here(c, "A number lacks a digit here.");
 }
 
 static bool number(struct check *c)
@@ -331,8 +309,8 @@ static bool number(struct check *c)
         c->at++;
     if (peek(c) == '0') {
         c->at++;
-        if (peek(c) >= '0' && peek(c) <= '9')
-            return refuse(c, "A number has a leading zero.");
+        if (at_digit(c))
+            return refuse_here(c, "A number has a leading zero.");
     } else if (!need_digits(c)) {
         return false;
     }
@@ -355,7 +333,7 @@ static bool literal(struct check *c, const char *word)
 {
     for (const char *letter = word; *letter; letter++, c->at++) {
         if (peek(c) != (unsigned char)*letter)
-            return refuse(c, "There is no JSON value here.");
+            return refuse_here(c, "There is no JSON value here.");
     }
     return true;
 }
@@ -363,7 +341,7 @@ static bool literal(struct check *c, const char *word)
 static bool open_level(struct check *c, bool is_list)
 {
     if (c->depth == JSON_MAX_DEPTH)
-        return refuse(c, "The body is nested more than 16 levels deep.");
+        return refuse_here(c, "The body is nested more than 16 levels deep.");
     c->is_list[c->depth] = is_list;
     c->object[c->depth] = c->n_objects;
     c->n_objects += !is_list;
@@ -372,13 +350,13 @@ static bool open_level(struct check *c, bool is_list)
     return true;
 }
 
-/* At the first byte of a value.  An object or a list is only opened. */
+/* Starts at the first byte of a value.  Only opens an object or a list. */
 static bool value(struct check *c)
 {
     int first = peek(c);
 
     if (first >= 0 && ++c->n_values > JSON_MAX_VALUES)
-        return refuse(c, "The body holds more than 4000 values.");
+        return refuse_here(c, "The body holds more than 4000 values.");
     switch (first) {
     case '{':
         return open_level(c, false);
@@ -393,24 +371,24 @@ static bool value(struct check *c)
     case 'n':
         return literal(c, "null");
     default:
-        if (first == '-' || (first >= '0' && first <= '9'))
+        if (first == '-' || at_digit(c))
             return number(c);
-        return refuse(c, "There is no JSON value here.");
+        return refuse_here(c, "There is no JSON value here.");
     }
 }
 
-/* At a member's name; behind the colon and white space when it returns true. */
+/* Starts at a member's name, and ends behind the colon and white space. */
 static bool member_name(struct check *c)
 {
     const unsigned char *name = c->at + 1;
 
     if (peek(c) != '"')
-        return refuse(c, "A member's name, in quotes, is missing here.");
+        return refuse_here(c, "A member's name, in quotes, is missing here.");
     if (!string(c) || !remember_name(c, name))
         return false;
     skip_space(c);
     if (peek(c) != ':')
-        return refuse(c, "A colon is missing here.");
+        return refuse_here(c, "A colon is missing here.");
     c->at++;
     skip_space(c);
     return true;
@@ -421,7 +399,7 @@ static bool at_close(const struct check *c)
     return peek(c) == (c->is_list[c->depth - 1] ? ']' : '}');
 }
 
-/* One element or member of the innermost level, or its end. */
+/* Reads one element or member of the innermost level, or its closing bracket. */
 static bool step(struct check *c, bool first)
 {
     skip_space(c);
@@ -432,8 +410,8 @@ static bool step(struct check *c, bool first)
     }
     if (!first) {
         if (peek(c) != ',')
-            return refuse(c, c->is_list[c->depth - 1] ? "A comma or ']' is missing here."
-                                                      : "A comma or '}' is missing here.");
+            return refuse_here(c, c->is_list[c->depth - 1] ? "A comma or ']' is missing here."
+                                                           : "A comma or '}' is missing here.");
         c->at++;
         skip_space(c);
     }
@@ -444,7 +422,7 @@ static bool document(struct check *c)
 {
     skip_space(c);
     if (peek(c) != '{')
-        return refuse(c, "The body is not a JSON object.");
+        return refuse_here(c, "The body is not a JSON object.");
     if (!value(c))
         return false;
     for (bool first = true; c->depth > 0;) {
@@ -455,7 +433,7 @@ static bool document(struct check *c)
         first = c->depth > depth;
     }
     skip_space(c);
-    return c->at == c->end || refuse(c, "Something follows the JSON object.");
+    return c->at == c->end || refuse_here(c, "Something follows the JSON object.");
 }
 
 bool json_check(const char *text, size_t len, struct error *err)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The strict reading of JSON text (RFC 8259), in front of the parser: what passes here, any parser
- * reads alike. */
+/* The strict check of JSON text (RFC 8259).  All parsers read a text that passes it alike. */
 #ifndef ADIT_JSON_CHECK_H
 #define ADIT_JSON_CHECK_H
 
@@ -8,24 +7,28 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "base/must_check.h"
 
-/* What a text may hold beside the grammar's own rules. */
+/* Limits beyond the grammar. */
 #define JSON_MAX_DEPTH 16
 #define JSON_MAX_VALUES 4000
 
-/* Checks that len bytes are one JSON object in UTF-8, with nothing but white space around it:
- * strictly the RFC's grammar, no duplicate member names however they are escaped, no lone surrogate
- * escapes, no \u0000, nested at most JSON_MAX_DEPTH deep (the object itself is the first level), at
- * most JSON_MAX_VALUES values (each object, list, string, number and literal counts, member names
- * do not).  Takes time in proportion to len and at most 128 KiB of memory.
+/* Checks that len bytes are one JSON object in UTF-8, with only white space around it.  Beyond the
+ * RFC's grammar it requires
+ *   - that no object has two members of one name, however they are escaped,
+ *   - no lone surrogate escapes and no \u0000,
+ *   - at most JSON_MAX_DEPTH levels; the object itself is the first,
+ *   - at most JSON_MAX_VALUES values: objects, lists, strings, numbers and literals, but not member
+ *     names.
+ * The time is proportional to len, and the memory is at most 128 KiB.
  *
- * Returns true, or false with *err: ERR_BODY_NOT_JSON with the offset of the first byte that cannot
- * be accepted and a message, or ERR_OUT_OF_MEMORY. */
-bool json_check(const char *text, size_t len, struct error *err);
+ * Returns false with *err = ERR_BODY_NOT_JSON, a message and the offset of the first byte that is
+ * not accepted, or with ERR_OUT_OF_MEMORY. */
+MUST_CHECK bool json_check(const char *text, size_t len, struct error *err);
 
-/* Decodes a string of a text that json_check() has passed: *at is behind its opening quote, and
- * behind its closing one afterwards.  Writes no more bytes than were read, and no NUL.  Returns
- * their number. */
-size_t json_decode(const char **at, char *out);
+/* Decodes a string of a text that passed json_check().  *at points behind the opening quote, and
+ * afterwards behind the closing one.  Writes no NUL, and at most as many bytes as it reads.
+ * Returns their number. */
+size_t json_unescape(const char **at, char *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The only room that knows json-c. */
+/* Making trees of json-c's objects, and reading them. */
 #include "json/tree.h"
 
 #include <json-c/json.h>
@@ -12,30 +12,31 @@
 
 /* ---- making the tree ----
  *
- * json-c's own parser is of no use where memory runs out: it drops members and cuts strings without
- * a word, takes an inner list for the whole, or crashes (0.16 and those before).  Its objects tell.
+ * When memory runs out, json-c's own parser (up to 0.16) drops members and cuts strings silently,
+ * returns an inner list as the whole, or crashes.  The functions that make its objects do report
+ * it.
  */
 
-/* A text that was checked, so that what comes next is always what may come. */
+/* Reads a text that passed json_check(), so it does not check the grammar again. */
 struct reader {
     const char *at;
-    char *scratch; /* room for a string or a number, and its NUL */
+    char *scratch; /* room for any string or number of the text, and a NUL */
 };
 
 static bool read_value(struct reader *r, struct json_object **value);
 
-static void skip_space(struct reader *r)
+static void skip_to_token(struct reader *r)
 {
     r->at += strspn(r->at, " \t\r\n");
 }
 
-/* Skips a bracket or a comma, and returns whether the object or list goes on behind it. */
-static bool goes_on(struct reader *r, char closing)
+/* Skips a comma or the closing bracket.  Returns whether another item follows. */
+static bool has_next_item(struct reader *r, char closing)
 {
-    skip_space(r);
+    skip_to_token(r);
     if (*r->at == ',') {
         r->at++;
-        skip_space(r);
+        skip_to_token(r);
     }
     if (*r->at != closing)
         return true;
@@ -43,13 +44,13 @@ static bool goes_on(struct reader *r, char closing)
     return false;
 }
 
-/* Returns the length of the string that comes next and is in the scratch then. */
+/* Reads the next string into the scratch.  Returns its length in bytes. */
 static size_t read_string(struct reader *r)
 {
     size_t len;
 
     r->at++;
-    len = json_decode(&r->at, r->scratch);
+    len = json_unescape(&r->at, r->scratch);
     r->scratch[len] = '\0';
     return len;
 }
@@ -74,7 +75,8 @@ static bool read_literal(struct reader *r, struct json_object **value)
     return is_null || *value;
 }
 
-/* A table that grows while a member is added loses the member's name where it cannot grow. */
+/* Grows the table before a member is added: json-c loses the member's name if it cannot grow it
+ * then. */
 static bool make_room(struct json_object *object)
 {
     struct lh_table *table = json_object_get_object(object);
@@ -98,9 +100,9 @@ static bool read_member(struct reader *r, struct json_object *object)
     char *name = strndup(r->scratch, len);
     bool ok;
 
-    skip_space(r);
+    skip_to_token(r);
     r->at++;
-    skip_space(r);
+    skip_to_token(r);
     ok = name && read_value(r, &value) && add_member(object, name, value);
     free(name);
     return ok;
@@ -112,7 +114,7 @@ static bool read_object(struct reader *r, struct json_object **value)
     bool ok = object != NULL;
 
     r->at++;
-    while (ok && goes_on(r, '}'))
+    while (ok && has_next_item(r, '}'))
         ok = read_member(r, object);
     if (ok)
         *value = object;
@@ -127,7 +129,7 @@ static bool read_list(struct reader *r, struct json_object **value)
     bool ok = list != NULL;
 
     r->at++;
-    while (ok && goes_on(r, ']')) {
+    while (ok && has_next_item(r, ']')) {
         struct json_object *item;
 
         ok = read_value(r, &item);
@@ -143,7 +145,7 @@ static bool read_list(struct reader *r, struct json_object **value)
     return ok;
 }
 
-/* Returns false where there is no memory; null is read as NULL. */
+/* Returns false if memory runs out.  A null is read as NULL. */
 static bool read_value(struct reader *r, struct json_object **value)
 {
     size_t len;
@@ -177,7 +179,7 @@ bool json_parse(const char *text, size_t len, struct json_node *top, struct erro
     r.scratch = malloc(len);
     ok = r.scratch;
     if (ok) {
-        skip_space(&r);
+        skip_to_token(&r);
         ok = read_value(&r, &top->value);
         explicit_bzero(r.scratch, len);
     }
@@ -185,7 +187,7 @@ bool json_parse(const char *text, size_t len, struct json_node *top, struct erro
     return ok || error_set(err, ERR_OUT_OF_MEMORY);
 }
 
-/* Bodies carry secrets, and json-c frees without wiping. */
+/* Bodies carry secrets, and json-c frees its strings unwiped. */
 static int wipe(struct json_object *value, int flags, struct json_object *parent, const char *key,
                 size_t *index, void *context)
 {
@@ -294,8 +296,8 @@ bool json_get_bool(const struct json_node *node, bool *out, struct error *err)
     return true;
 }
 
-/* Reads the exponent of a JSON number, at its 'e' or at the end; beyond +-100000 only the sign of
- * it matters. */
+/* Reads the exponent of a JSON number, from its 'e' or its end.  Stops counting at 100000: beyond
+ * that only the sign matters. */
 static long read_exponent(const char *s)
 {
     long exponent = 0;
@@ -310,9 +312,9 @@ static long read_exponent(const char *s)
     return minus ? -exponent : exponent;
 }
 
-/* Reads a JSON number by its digits: as a double, 4294967295.00000001 would pass for whole.  The
- * decimal point stands behind `whole` digits once the exponent has moved it; a digit other than 0
- * behind it makes the number one that is not whole. */
+/* Reads a JSON number digit by digit: as a double, 4294967295.00000001 would look whole.  `whole`
+ * is the number of digits before the decimal point once the exponent has moved it.  The number is
+ * whole if all digits after the point are 0. */
 static bool decimal_uint32(const char *s, uint32_t *out)
 {
     bool negative = *s == '-';
@@ -348,7 +350,7 @@ bool json_get_uint32(const struct json_node *node, uint32_t *out, struct error *
 
     if (!json_given(node))
         return true;
-    /* The number as it was written: json_object_new_double_s() keeps it. */
+    /* json_object_new_double_s() has kept the number as it was written. */
     if (json_object_is_type(node->value, json_type_double) &&
         decimal_uint32(json_object_get_userdata(node->value), out))
         return true;

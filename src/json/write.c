@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The JSON writer: escapes what RFC 8259 wants escaped and nothing else. */
+/* The JSON writer.  It escapes only what RFC 8259 requires. */
 #include "json/write.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ static void comma(struct buf *out)
         buf_add(out, ",", 1);
 }
 
-/* A backslash and a letter or 'u' for what may not stand raw in a string, 0 for all else. */
+/* Returns the letter that follows the backslash in the escape of a byte, or 0 if it needs none. */
 static char escape_of(unsigned char c)
 {
     switch (c) {
@@ -39,9 +39,10 @@ static char escape_of(unsigned char c)
     }
 }
 
-/* Returns how many bytes stand before the first one that needs an escape: eight at a time, since
- * nearly all of an answer is such bytes.  Taking n from each byte of a word sets the top bit of
- * those below n; one that borrows from the next has been found itself. */
+/* Returns the number of bytes before the first one that needs an escape.  Nearly no byte of an
+ * answer does, so it tests eight at a time.  Subtracting n from each byte of a word sets the top
+ * bit of the bytes below n.  A borrow from the next byte can only come from a byte that needs an
+ * escape. */
 static size_t plain_len(struct text value)
 {
     const uint64_t each = 0x0101010101010101u;
@@ -64,7 +65,7 @@ static size_t plain_len(struct text value)
     return len;
 }
 
-static void add_escaped(struct buf *out, struct text value)
+static void put_escaped(struct buf *out, struct text value)
 {
     static const char hex[] = "0123456789abcdef";
     size_t start = 0;
@@ -88,7 +89,7 @@ static void add_escaped(struct buf *out, struct text value)
     buf_add(out, value.s + start, value.len - start);
 }
 
-/* Writes a string with the comma before it, and end. */
+/* Writes a comma if one is needed, a quote, the string, and `end`. */
 static void quoted(struct buf *out, struct text value, const char *end)
 {
     size_t n_plain = plain_len(value);
@@ -105,7 +106,7 @@ static void quoted(struct buf *out, struct text value, const char *end)
     *at = '\0';
     out->len += (size_t)(at - room);
     if (n_plain < value.len)
-        add_escaped(out, (struct text){.s = value.s + n_plain, .len = value.len - n_plain});
+        put_escaped(out, (struct text){.s = value.s + n_plain, .len = value.len - n_plain});
     buf_puts(out, end);
 }
 
@@ -120,12 +121,12 @@ void json_close(struct buf *out, char bracket)
     buf_add(out, &bracket, 1);
 }
 
-void json_name(struct buf *out, const char *name)
+void json_put_name(struct buf *out, const char *name)
 {
     quoted(out, text_of(name), "\":");
 }
 
-void json_text(struct buf *out, struct text value)
+void json_put_text(struct buf *out, struct text value)
 {
     if (value.s) {
         quoted(out, value, "\"");
@@ -135,27 +136,27 @@ void json_text(struct buf *out, struct text value)
     buf_puts(out, "null");
 }
 
-void json_bool(struct buf *out, bool value)
+void json_put_bool(struct buf *out, bool value)
 {
     comma(out);
     buf_puts(out, value ? "true" : "false");
 }
 
-void json_uint(struct buf *out, uint64_t value)
+void json_put_uint(struct buf *out, uint64_t value)
 {
     comma(out);
     buf_uint(out, value);
 }
 
-void json_null(struct buf *out)
+void json_put_null(struct buf *out)
 {
-    json_text(out, (struct text){0});
+    json_put_text(out, (struct text){0});
 }
 
-void json_texts(struct buf *out, struct text_list list)
+void json_put_texts(struct buf *out, struct text_list list)
 {
     json_open(out, '[');
     for (size_t i = 0; i < list.n; i++)
-        json_text(out, list.items[i]);
+        json_put_text(out, list.items[i]);
     json_close(out, ']');
 }

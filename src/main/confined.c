@@ -29,7 +29,7 @@ static void allow_file(void *confinement, const char *path)
 
 /* Kerberos' variables may also name a folder of caches, or several settings files with colons
  * between. */
-static void allow_kerberos(struct confinement *confinement)
+static void allow_kerberos(struct confine_state *confinement)
 {
     const char *cache = getenv("KRB5CCNAME");
     const char *settings = getenv("KRB5_CONFIG");
@@ -50,7 +50,7 @@ static void allow_kerberos(struct confinement *confinement)
 }
 
 /* Folders of certificates and modules, of the system and of the operator. */
-static void allow_folders(struct confinement *confinement, const char *conninfo)
+static void allow_folders(struct confine_state *confinement, const char *conninfo)
 {
     confine_allow_folder(confinement, getenv("SSL_CERT_DIR"));
     confine_allow_folder(confinement, getenv("OPENSSL_MODULES"));
@@ -58,7 +58,7 @@ static void allow_folders(struct confinement *confinement, const char *conninfo)
     allow_kerberos(confinement);
 }
 
-static void confine(struct confinement *confinement, const struct conf *conf)
+static void confine(struct confine_state *confinement, const struct conf *conf)
 {
     confine_begin(confinement);
     allow_folders(confinement, conf->conninfo);
@@ -66,14 +66,14 @@ static void confine(struct confinement *confinement, const struct conf *conf)
     confine_enforce(confinement);
 }
 
-static void tell_landlock(const struct confinement *confinement, char text[16])
+static void tell_landlock(const struct confine_state *confinement, char text[16])
 {
     snprintf(text, 16, confinement->landlock ? "%d" : "no", confinement->landlock);
 }
 
 void confined_enter(const struct conf *conf)
 {
-    struct confinement confinement;
+    struct confine_state confinement;
     char landlock[16];
     struct log_pair pairs[] = {{"landlock", landlock}, {"seccomp", "no"}, {NULL, NULL}};
 
@@ -245,7 +245,7 @@ static bool run_trial(const struct trial *trial, const struct conf *conf)
 
 bool confined_check(const struct conf *conf)
 {
-    struct confinement confinement;
+    struct confine_state confinement;
     char landlock[16];
     bool ok;
 

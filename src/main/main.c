@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* adit.fcgi: options, sockets, workers. */
-#include <errno.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,6 +9,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "main/confined.h"
 #include "main/listen.h"
 #include "main/process.h"
@@ -54,15 +54,6 @@ static const char usage[] =
     "  -h, --help              print this help\n"
     "  -V, --version           print the version\n";
 
-static bool read_option_number(const char *s, int base, long most, long *out)
-{
-    char *end;
-
-    errno = 0;
-    *out = strtol(s, &end, base);
-    return errno == 0 && end != s && *end == '\0' && *out >= 0 && *out <= most;
-}
-
 /* Returns -1 to go on, or the status to exit with. */
 static int parse_options(int argc, char **argv, struct options *options)
 {
@@ -76,7 +67,7 @@ static int parse_options(int argc, char **argv, struct options *options)
                                           {"version", no_argument, NULL, 'V'},
                                           {NULL, 0, NULL, 0}};
     int option;
-    long number;
+    uint64_t number;
 
     /* A server makes arguments of a query without "=" (RFC 3875, 4.4): they are the client's. */
     if (getenv("GATEWAY_INTERFACE"))
@@ -94,14 +85,14 @@ static int parse_options(int argc, char **argv, struct options *options)
             options->socket_path = optarg + 5;
             break;
         case 'm':
-            if (!read_option_number(optarg, 8, 0777, &number)) {
+            if (!number_read(text_of(optarg), 8, 0777, &number)) {
                 fprintf(stderr, "adit.fcgi: --mode takes an octal mode such as 0660\n");
                 return EXIT_USAGE;
             }
             options->socket_mode = (mode_t)number;
             break;
         case 'w':
-            if (!read_option_number(optarg, 10, WORKERS_MAX, &number) || number == 0) {
+            if (!number_read(text_of(optarg), 10, WORKERS_MAX, &number) || number == 0) {
                 fprintf(stderr, "adit.fcgi: --workers takes 1 to %d\n", WORKERS_MAX);
                 return EXIT_USAGE;
             }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,21 +12,17 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/number.h"
+
 /* The number of the first descriptor that systemd passes. */
 #define LISTEN_FDS_START 3
 
 /* Returns the number in an environment variable, or -1 if there is none. */
 static long read_variable(const char *name)
 {
-    const char *text = getenv(name);
-    char *end;
-    long number;
+    uint64_t number;
 
-    if (!text || *text < '0' || *text > '9')
-        return -1;
-    errno = 0;
-    number = strtol(text, &end, 10);
-    return errno == 0 && *end == '\0' ? number : -1;
+    return number_read(text_of(getenv(name)), 10, LONG_MAX, &number) ? (long)number : -1;
 }
 
 static bool is_listening(int fd)

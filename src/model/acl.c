@@ -2,6 +2,8 @@
 /* Bind rules. */
 #include "model/acl.h"
 
+#include "base/ascii.h"
+#include "base/number.h"
 #include "model/domain.h"
 
 #define BIND "bind:"
@@ -10,30 +12,25 @@
 #define LABEL_PART_MAX 255
 #define PORT_MAX 65535
 
-/* What every refusal ends with. */
+/* The end of every reason. */
 #define FORM                                                                                       \
     " A rule is '*', 'bind:<domain>', 'bind:*.<domain>', 'bind:<host>:<port>' or "                 \
     "'bind:<key>=<value>'"
 
-/* A target taken apart.  Its texts are parts of the target: no NUL follows them. */
+/* The parts of a target.  No NUL follows the texts. */
 struct target {
     enum acl_kind kind;
-    bool any_below;     /* domain: "*." stood in front of name */
+    bool any_below;     /* domain: "*." is in front of name */
     struct text name;   /* domain without "*.", host without brackets, key */
     struct text detail; /* port, value */
     bool is_ipv6;
     unsigned char ipv6[IPV6_SIZE];
 };
 
-static bool refuse(const char **why, const char *sentence)
+static bool refuse_rule(const char **why, const char *sentence)
 {
     *why = sentence;
     return false;
-}
-
-static struct text part(struct text whole, size_t from, size_t to)
-{
-    return (struct text){.s = whole.s + from, .len = to - from};
 }
 
 static bool is_text(struct text text, const char *wanted)
@@ -53,9 +50,10 @@ static bool check_domain(struct text domain, const char **why)
     const char *clause;
 
     if (has_byte(domain, '*'))
-        return refuse(why, "a '*' stands in a domain only as '*.' in front." FORM);
+        return refuse_rule(why, "a '*' stands in a domain only as '*.' in front." FORM);
     return domain_valid(domain, &clause) ||
-           refuse(why, "the target is not a domain: that is labels of 1 to 63 letters, digits and "
+           refuse_rule(why,
+                       "the target is not a domain: that is labels of 1 to 63 letters, digits and "
                        "inner hyphens, a leading underscore allowed, joined by dots and without "
                        "one at the end." FORM);
 }
@@ -64,23 +62,19 @@ static bool read_domain(struct text text, struct target *target, const char **wh
 {
     target->kind = ACL_DOMAIN;
     target->any_below = text.len >= 2 && text.s[0] == '*' && text.s[1] == '.';
-    target->name = part(text, target->any_below ? 2 : 0, text.len);
+    target->name = text_part(text, target->any_below ? 2 : 0, text.len);
     if (text.len > DOMAIN_MAX)
-        return refuse(why, "the domain is longer than 253 bytes, '*.' included." FORM);
+        return refuse_rule(why, "the domain is longer than 253 bytes, '*.' included." FORM);
     return check_domain(target->name, why);
 }
 
 static bool check_port(struct text port, const char **why)
 {
-    unsigned value = 0;
-    bool ok = port.len >= 1 && port.len <= 5 && port.s[0] != '0';
+    uint64_t value;
 
-    for (size_t i = 0; ok && i < port.len; i++) {
-        ok = port.s[i] >= '0' && port.s[i] <= '9';
-        value = value * 10 + (unsigned)(port.s[i] - '0');
-    }
-    return (ok && value <= PORT_MAX) ||
-           refuse(why, "the port is not a number from 1 to 65535, without sign, space or leading "
+    return (port.len > 0 && port.s[0] != '0' && number_read(port, 10, PORT_MAX, &value)) ||
+           refuse_rule(why,
+                       "the port is not a number from 1 to 65535, without sign, space or leading "
                        "zero." FORM);
 }
 
@@ -91,60 +85,63 @@ static bool read_host(struct text host, struct target *target, const char **why)
     target->name = host;
     target->is_ipv6 = len >= 2 && host.s[0] == '[' && host.s[len - 1] == ']';
     if (target->is_ipv6) {
-        target->name = part(host, 1, len - 1);
+        target->name = text_part(host, 1, len - 1);
         return ipv6_read(target->name, target->ipv6) ||
-               refuse(why, "there is no IPv6 address without a zone between the brackets." FORM);
+               refuse_rule(why,
+                           "there is no IPv6 address without a zone between the brackets." FORM);
     }
     if (len == 0)
-        return refuse(why, "the host is missing in front of the port." FORM);
+        return refuse_rule(why, "the host is missing in front of the port." FORM);
     if (has_byte(host, ':'))
-        return refuse(why, "a host does not hold ':', save an IPv6 address in brackets." FORM);
+        return refuse_rule(why, "a host does not hold ':', save an IPv6 address in brackets." FORM);
     if (domain_looks_like_ipv4(host))
         return ipv4_valid(host) ||
-               refuse(why, "the host has digits and dots only, and is not an IPv4 address." FORM);
+               refuse_rule(why,
+                           "the host has digits and dots only, and is not an IPv4 address." FORM);
     if (has_byte(host, '*'))
-        return refuse(why, "the host of an address takes no wildcard." FORM);
+        return refuse_rule(why, "the host of an address takes no wildcard." FORM);
     if (len > DOMAIN_MAX)
-        return refuse(why, "the host is longer than 253 bytes." FORM);
+        return refuse_rule(why, "the host is longer than 253 bytes." FORM);
     return check_domain(host, why);
 }
 
-/* At the colon that the port follows. */
+/* Starts at the colon before the port. */
 static bool read_address(struct text text, size_t colon, struct target *target, const char **why)
 {
     target->kind = ACL_ADDRESS;
-    target->detail = part(text, colon + 1, text.len);
-    return check_port(target->detail, why) && read_host(part(text, 0, colon), target, why);
+    target->detail = text_part(text, colon + 1, text.len);
+    return check_port(target->detail, why) && read_host(text_part(text, 0, colon), target, why);
 }
 
 static bool check_label_part(struct text text, const char **why)
 {
     if (text.len == 0)
-        return refuse(why, "a label needs both a key and a value." FORM);
+        return refuse_rule(why, "a label needs both a key and a value." FORM);
     if (text.len > LABEL_PART_MAX)
-        return refuse(why, "the key or the value of the label is longer than 255 bytes." FORM);
+        return refuse_rule(why, "the key or the value of the label is longer than 255 bytes." FORM);
     if (is_text(text, "*"))
         return true;
     for (size_t i = 0; i < text.len; i++) {
         char c = text.s[i];
 
         if (c == '*')
-            return refuse(why, "a '*' stands in a label only as the whole key or value." FORM);
+            return refuse_rule(why, "a '*' stands in a label only as the whole key or value." FORM);
         if (c == '=')
-            return refuse(why, "a label holds one '='." FORM);
-        if (c <= ' ' || c > '~' || c == ',')
-            return refuse(why, "a label's key and value are printable ASCII without space, ',' "
+            return refuse_rule(why, "a label holds one '='." FORM);
+        if (!ascii_is_visible(c) || c == ',')
+            return refuse_rule(why,
+                               "a label's key and value are printable ASCII without space, ',' "
                                "and '='." FORM);
     }
     return true;
 }
 
-/* At the first '='. */
+/* Starts at the first '='. */
 static bool read_label(struct text text, size_t equals, struct target *target, const char **why)
 {
     target->kind = ACL_LABEL;
-    target->name = part(text, 0, equals);
-    target->detail = part(text, equals + 1, text.len);
+    target->name = text_part(text, 0, equals);
+    target->detail = text_part(text, equals + 1, text.len);
     return check_label_part(target->name, why) && check_label_part(target->detail, why);
 }
 
@@ -154,14 +151,14 @@ static bool read_target(struct text text, struct target *target, const char **wh
 
     *target = (struct target){0};
     if (!text_present(text))
-        return refuse(why, "the rule names no target." FORM);
+        return refuse_rule(why, "the rule names no target." FORM);
     equals = memchr(text.s, '=', text.len);
     if (equals)
         return read_label(text, (size_t)(equals - text.s), target, why);
     for (size_t i = text.len; i-- > 0;) {
-        /* A colon within brackets ends no host: "[::1]" is an address that lacks its port. */
+        /* A colon in brackets does not end the host: "[::1]" is an address without a port. */
         if (text.s[i] == ']' && i == text.len - 1)
-            return refuse(why, "the address in brackets lacks its ':<port>'." FORM);
+            return refuse_rule(why, "the address in brackets lacks its ':<port>'." FORM);
         if (text.s[i] == ':')
             return read_address(text, i, target, why);
     }
@@ -172,7 +169,7 @@ static bool read_target(struct text text, struct target *target, const char **wh
 
 static bool is_bind_rule(struct text rule)
 {
-    return rule.s && rule.len >= BIND_LEN && memcmp(rule.s, BIND, BIND_LEN) == 0;
+    return text_begins(rule, BIND);
 }
 
 static bool permits_everything(struct text rule)
@@ -182,17 +179,16 @@ static bool permits_everything(struct text rule)
 
 static bool stands_at(struct text text, size_t at, const char *wanted)
 {
-    size_t len = strlen(wanted);
-
-    return text.len - at >= len && memcmp(text.s + at, wanted, len) == 0;
+    return text_begins(text_part(text, at, text.len), wanted);
 }
 
 static bool parts_rules(char c)
 {
-    return c == ' ' || c == ',' || c == ';' || c == '\t' || c == '\r' || c == '\n';
+    return ascii_is_space(c) || c == ',' || c == ';';
 }
 
-/* Whether a text that is no rule is a list of them, or of targets behind one "bind:". */
+/* Returns whether a text that is not a rule lists several rules, or several targets after "bind:".
+ */
 static bool is_list(struct text rule)
 {
     bool has_first = false;
@@ -223,39 +219,35 @@ bool acl_rule_valid(struct text rule, const char **why)
     if (permits_everything(rule))
         return true;
     if (!is_bind_rule(rule))
-        refuse(why, "the rule does not begin with 'bind:', in small letters." FORM);
-    else if (read_target(part(rule, BIND_LEN, rule.len), &target, why))
+        refuse_rule(why, "the rule does not begin with 'bind:', in small letters." FORM);
+    else if (read_target(text_part(rule, BIND_LEN, rule.len), &target, why))
         return true;
     if (is_list(rule))
-        return refuse(why, "this is several rules in one string. Make each rule a string of its "
+        return refuse_rule(why,
+                           "this is several rules in one string. Make each rule a string of its "
                            "own: [\"bind:a.example\", \"bind:b.example\"]." FORM);
     if (is_url(rule))
-        return refuse(why, "the target is a URL. Give its host, 'bind:a.example', or its host and "
+        return refuse_rule(why,
+                           "the target is a URL. Give its host, 'bind:a.example', or its host and "
                            "port, 'bind:a.example:443'." FORM);
     return false;
 }
 
 /* ---- judging ---- */
 
-/* Locales have no say in it, as they would in strncasecmp(). */
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
-static bool same_name(struct text a, struct text b)
+static bool equal_ignoring_case(struct text a, struct text b)
 {
     if (a.len != b.len)
         return false;
     for (size_t i = 0; i < a.len; i++) {
-        if (lower(a.s[i]) != lower(b.s[i]))
+        if (ascii_lower(a.s[i]) != ascii_lower(b.s[i]))
             return false;
     }
     return true;
 }
 
-/* Whether the name has one or more labels and a dot in front of the suffix.  Both are domains, so
- * that what precedes the dot is not empty. */
+/* Returns whether the name is one or more labels, a dot and the suffix.  Both are valid domains, so
+ * the label before the dot is not empty. */
 static bool is_below(struct text name, struct text suffix)
 {
     size_t rest;
@@ -263,16 +255,16 @@ static bool is_below(struct text name, struct text suffix)
     if (name.len <= suffix.len)
         return false;
     rest = name.len - suffix.len;
-    return name.s[rest - 1] == '.' && same_name(part(name, rest, name.len), suffix);
+    return name.s[rest - 1] == '.' && equal_ignoring_case(text_part(name, rest, name.len), suffix);
 }
 
-/* A wildcard that is asked for needs a rule with a wildcard that is as wide. */
+/* A requested wildcard needs a rule whose wildcard is at least as wide. */
 static bool domain_permits(const struct target *rule, const struct target *asked)
 {
     if (!rule->any_below)
-        return !asked->any_below && same_name(rule->name, asked->name);
+        return !asked->any_below && equal_ignoring_case(rule->name, asked->name);
     return is_below(asked->name, rule->name) ||
-           (asked->any_below && same_name(rule->name, asked->name));
+           (asked->any_below && equal_ignoring_case(rule->name, asked->name));
 }
 
 static bool address_permits(const struct target *rule, const struct target *asked)
@@ -281,7 +273,7 @@ static bool address_permits(const struct target *rule, const struct target *aske
         return false;
     if (rule->is_ipv6)
         return memcmp(rule->ipv6, asked->ipv6, sizeof rule->ipv6) == 0;
-    return same_name(rule->name, asked->name);
+    return equal_ignoring_case(rule->name, asked->name);
 }
 
 static bool label_part_permits(struct text rule, struct text asked)
@@ -305,13 +297,13 @@ static bool target_permits(const struct target *rule, const struct target *asked
     return false;
 }
 
-/* A rule that is malformed permits nothing. */
+/* A malformed rule permits nothing. */
 static bool rule_permits(struct text rule, const struct target *asked)
 {
     struct target target;
     const char *why;
 
-    return is_bind_rule(rule) && read_target(part(rule, BIND_LEN, rule.len), &target, &why) &&
+    return is_bind_rule(rule) && read_target(text_part(rule, BIND_LEN, rule.len), &target, &why) &&
            target_permits(&target, asked);
 }
 

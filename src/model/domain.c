@@ -4,22 +4,14 @@
 
 #include <arpa/inet.h>
 
+#include "base/ascii.h"
+
 #define LABEL_MAX 63
 
-/* Bytes of the longest IPv6 address as text: six groups and a dotted quad. */
+/* Bytes of the longest IPv6 address: six groups and a dotted quad. */
 #define IPV6_TEXT_MAX 45
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-/* Returns NULL for a label, else what is wrong with it. */
+/* Returns NULL if the bytes are a label, or the reason why not. */
 static const char *label_fault(const char *s, size_t len)
 {
     size_t first = len > 0 && s[0] == '_';
@@ -33,7 +25,7 @@ static const char *label_fault(const char *s, size_t len)
     for (size_t i = first; i < len; i++) {
         if ((unsigned char)s[i] >= 0x80)
             return "it has characters beyond ASCII; write the label in its 'xn--' form";
-        if (!is_letter(s[i]) && !is_digit(s[i]) && s[i] != '-')
+        if (!ascii_is_alnum(s[i]) && s[i] != '-')
             return "a label may hold letters, digits and hyphens, and an underscore in front";
     }
     if (s[first] == '-' || s[len - 1] == '-')
@@ -76,19 +68,19 @@ bool domain_valid(struct text domain, const char **why)
 bool domain_looks_like_ipv4(struct text host)
 {
     for (size_t i = 0; i < host.len; i++) {
-        if (!is_digit(host.s[i]) && host.s[i] != '.')
+        if (!ascii_is_digit(host.s[i]) && host.s[i] != '.')
             return false;
     }
     return text_present(host);
 }
 
-/* Returns the length of the number up to 255 that begins there, or 0. */
+/* Returns the length of the number from 0 to 255 at s, or 0 if there is none. */
 static size_t octet_len(const char *s, size_t room)
 {
     unsigned value = 0;
     size_t len = 0;
 
-    while (len < room && len < 3 && is_digit(s[len]))
+    while (len < room && len < 3 && ascii_is_digit(s[len]))
         value = value * 10 + (unsigned)(s[len++] - '0');
     return value > 255 || (len > 1 && s[0] == '0') ? 0 : len;
 }
@@ -112,8 +104,8 @@ bool ipv4_valid(struct text host)
     return at == host.len;
 }
 
-/* inet_pton() takes a C string, and what it takes besides the RFC's forms differs between systems:
- * only the RFC's characters come to it. */
+/* Some systems' inet_pton() accepts more than the RFC's forms.  So it gets only texts of the RFC's
+ * characters. */
 bool ipv6_read(struct text host, unsigned char out[IPV6_SIZE])
 {
     char copy[IPV6_TEXT_MAX + 1] = "";

@@ -8,7 +8,7 @@
 #include "base/ident.h"
 #include "json/write.h"
 
-/* A table under the name that a callback can take. */
+/* A table, as the context of is_known(). */
 struct table {
     const struct field *fields;
     size_t n_fields;
@@ -25,7 +25,7 @@ static bool is_known(const void *context, struct text name)
     return false;
 }
 
-/* Appends the name that was meant, if one is known, and those of the table. */
+/* Appends the name that the caller probably meant, if there is one, and the names of the table. */
 static void suggest(struct buf *out, struct text name, const struct table *table)
 {
     size_t n = 0;
@@ -97,7 +97,7 @@ static bool invalid(const struct field *field, const char *path, struct text val
                        error_quote(quote, value), why);
 }
 
-/* index -1: the text of the field itself. */
+/* Checks the text of a field (index -1) or an entry of its list. */
 static bool check_text(const struct field *field, const struct json_node *node, int index,
                        struct text value, struct error *err)
 {
@@ -117,7 +117,7 @@ static bool check_text(const struct field *field, const struct json_node *node, 
 
 /* ---- lists ---- */
 
-/* An entry with its place, for sorting. */
+/* An entry and its index, for sorting. */
 struct entry {
     struct text value;
     size_t index;
@@ -132,7 +132,7 @@ static int entry_order(const void *a, const void *b)
     return order ? order : (x->index > y->index) - (x->index < y->index);
 }
 
-/* Finds the first place at which an entry stands again. */
+/* Finds the first entry that equals an earlier one. */
 static bool find_repeated(struct text_list list, struct entry *entries, size_t *index)
 {
     size_t found = list.n;
@@ -204,7 +204,7 @@ static bool read_text(const struct field *field, const struct json_node *node, s
     return true;
 }
 
-static bool refuse(const struct field *field, const struct json_node *node, struct error *err)
+static bool refuse_given(const struct field *field, const struct json_node *node, struct error *err)
 {
     char path[JSON_PATH_SIZE];
 
@@ -227,7 +227,7 @@ static bool read_field(const struct field *field, const struct json_node *node, 
     case FIELD_UINT32:
         return json_get_uint32(node, value, err);
     case FIELD_REFUSED:
-        return refuse(field, node, err);
+        return refuse_given(field, node, err);
     case FIELD_OBJECT:
         return true;
     }
@@ -255,19 +255,19 @@ bool field_ident_valid(struct text value, const char **why)
 
 void field_write(struct buf *out, const struct field *field, const void *value)
 {
-    json_name(out, field->name);
+    json_put_name(out, field->name);
     switch (field->kind) {
     case FIELD_TEXT:
-        json_text(out, *(const struct text *)value);
+        json_put_text(out, *(const struct text *)value);
         break;
     case FIELD_TEXTS:
-        json_texts(out, *(const struct text_list *)value);
+        json_put_texts(out, *(const struct text_list *)value);
         break;
     case FIELD_BOOL:
-        json_bool(out, *(const bool *)value);
+        json_put_bool(out, *(const bool *)value);
         break;
     case FIELD_UINT32:
-        json_uint(out, *(const uint32_t *)value);
+        json_put_uint(out, *(const uint32_t *)value);
         break;
     case FIELD_OBJECT:
     case FIELD_REFUSED:

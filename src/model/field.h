@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Fields of a JSON object as a table: what reading, the reference and the tests go by. */
+/* Fields of a JSON object as a table, for reading, the reference and the tests. */
 #ifndef ADIT_MODEL_FIELD_H
 #define ADIT_MODEL_FIELD_H
 
@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/must_check.h"
 #include "base/text.h"
 #include "json/tree.h"
 
@@ -20,45 +21,47 @@ enum field_kind {
     FIELD_TEXTS,  /* struct text_list */
     FIELD_BOOL,   /* bool */
     FIELD_UINT32, /* uint32_t */
-    FIELD_OBJECT, /* read by the model itself */
-    FIELD_REFUSED /* known, but not accepted here: given, it is the error `invalid` */
+    FIELD_OBJECT, /* the model reads it itself */
+    FIELD_REFUSED /* a known name that is not accepted here: its error is `invalid` */
 };
 
-/* A row.  Checks that do not apply to its kind, or whose error is ERR_NONE, are not made. */
+/* A row: one field.  Checks that do not apply to the kind, or whose error is ERR_NONE, are skipped.
+ */
 struct field {
     const char *name;
-    const char *mistaken; /* an unknown name that callers give in its place; NULL: none */
+    const char *mistaken; /* a name that callers use by mistake; NULL: none */
     enum field_kind kind;
-    size_t offset;            /* of the value in the struct that is filled */
-    bool is_secret;           /* its value is quoted nowhere */
+    size_t offset;            /* of the value in the target struct */
+    bool is_secret;           /* messages do not quote the value */
     size_t max;               /* bytes of the text, or of each entry */
     enum error_code too_long; /* more than that */
     enum error_code too_many; /* more than FIELD_MAX_ENTRIES entries */
     enum error_code empty;    /* an empty text, or entry */
     enum error_code repeated; /* an entry that equals an earlier one */
 
-    /* What else the text or each entry has to be; on false, *why says what it has to be or what is
-     * wrong, static. */
+    /* Checks the text or each entry further; NULL: no check.  Returns false with the reason in
+     * *why, static. */
     bool (*valid)(struct text value, const char **why);
     enum error_code invalid;
 };
 
-/* Checks that the node is an object with no members but those of the table (rows of kind
- * FIELD_REFUSED are not named to the client).  Returns false with ERR_WRONG_VALUE or
- * ERR_UNKNOWN_MEMBER. */
-bool fields_known(const struct json_node *object, const struct field *fields, size_t n_fields,
-                  struct error *err);
+/* Checks that the node is an object, and that the table has all its members.  Returns false with
+ * ERR_WRONG_VALUE, ERR_UNKNOWN_MEMBER or ERR_OUT_OF_MEMORY.  The message lists the names of the
+ * table except those of kind FIELD_REFUSED. */
+MUST_CHECK bool fields_known(const struct json_node *object, const struct field *fields,
+                             size_t n_fields, struct error *err);
 
-/* Reads the members that are given into the struct at target, row by row; what is not given, or
- * null, stays as it is.  Text belongs to the tree, arrays to the arena. */
-bool fields_read(const struct json_node *object, const struct field *fields, size_t n_fields,
-                 void *target, struct arena *arena, struct error *err);
+/* Reads the members of the table into the struct at target.  Absent and null members leave it
+ * unchanged.  Text belongs to the tree, arrays to the arena.  Returns false with the error of the
+ * first wrong member in the order of the table; target may be partly filled then. */
+MUST_CHECK bool fields_read(const struct json_node *object, const struct field *fields,
+                            size_t n_fields, void *target, struct arena *arena, struct error *err);
 
-/* A check for rows whose text or entries are identifiers (base/ident.h). */
-bool field_ident_valid(struct text value, const char **why);
+/* The check `valid` of rows whose text or entries are identifiers (base/ident.h). */
+MUST_CHECK bool field_ident_valid(struct text value, const char **why);
 
-/* Writes the name of a row and the value that it has at that address, as JSON.  Rows of the last
- * two kinds have none: only the name is written. */
+/* Writes the name of a row and the value at that address as JSON.  For FIELD_OBJECT and
+ * FIELD_REFUSED it writes the name only. */
 void field_write(struct buf *out, const struct field *field, const void *value);
 
 #endif

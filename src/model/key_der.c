@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* DER (X.690) of public keys.  The few algorithms that are accepted have one AlgorithmIdentifier
- * each, which is compared as bytes: a parser that is asked for less accepts less. */
+/* DER (X.690) of public keys.  Each accepted algorithm has one AlgorithmIdentifier, which is
+ * compared as bytes: less parsing, fewer accepted variants. */
 #include "model/key_der.h"
 
 #include <string.h>
@@ -27,9 +27,9 @@ struct bytes {
 };
 
 struct algorithm {
-    const char *id; /* content of the AlgorithmIdentifier, or how it begins */
+    const char *id; /* content of the AlgorithmIdentifier, or its beginning */
     size_t id_len;
-    const char *name; /* the SSH type, or why it is refused */
+    const char *name; /* the SSH type, or the reason for the refusal */
 };
 
 #define ROW(id, name) id, sizeof(id) - 1, name
@@ -42,7 +42,7 @@ static const struct algorithm accepted[] = {
     {ROW(OID_ED25519, "ssh-ed25519")},
 };
 
-/* The first that fits says why. */
+/* The first row that fits has the reason. */
 static const struct algorithm refused[] = {
     {ROW(OID_DSA, KEY_REASON_DSA)},         {ROW(OID_EC "\x30", KEY_REASON_CURVE_EXPLICIT)},
     {ROW(OID_EC "\x06", KEY_REASON_CURVE)}, {ROW(OID_EC, KEY_REASON_DER)},
@@ -50,9 +50,9 @@ static const struct algorithm refused[] = {
     {ROW("\x06", KEY_REASON_TYPE)},         {ROW("", KEY_REASON_DER)},
 };
 
-/* Takes an element with that tag off the front.  Lengths are definite and in their shortest form,
- * and below 64 KiB as everything here is. */
-static bool take(struct bytes *in, unsigned char tag, struct bytes *content)
+/* Takes an element with that tag off the front.  Accepts definite lengths in their shortest form,
+ * up to 64 KiB: no key is longer. */
+static bool take_element(struct bytes *in, unsigned char tag, struct bytes *content)
 {
     size_t head = 2;
     size_t len;
@@ -83,23 +83,23 @@ static bool begins_with(struct bytes b, const struct algorithm *row)
     return b.len >= row->id_len && memcmp(b.at, row->id, row->id_len) == 0;
 }
 
-/* A private key that somebody gave the label of a public one begins with a version of 0 or 1
- * (PKCS#1, PKCS#8, SEC 1), where a public key has an algorithm or a large number. */
+/* Detects a private key with the label of a public one.  It begins with a version of 0 or 1
+ * (PKCS#1, PKCS#8, SEC 1), a public key with an algorithm or a large number. */
 static bool is_private(struct bytes content)
 {
     struct bytes version;
 
-    return take(&content, TAG_INTEGER, &version) && version.len == 1 && version.at[0] <= 1;
+    return take_element(&content, TAG_INTEGER, &version) && version.len == 1 && version.at[0] <= 1;
 }
 
-/* Opens the SEQUENCE that is all of the data. */
+/* Opens the SEQUENCE, which has to be all of the data. */
 static bool open_key(const unsigned char *der, size_t len, struct bytes *content,
                      const char **reason)
 {
     struct bytes in = {.at = der, .len = len};
 
     *reason = KEY_REASON_DER;
-    if (!take(&in, TAG_SEQUENCE, content))
+    if (!take_element(&in, TAG_SEQUENCE, content))
         return false;
     if (is_private(*content)) {
         *reason = KEY_REASON_PRIVATE;
@@ -130,15 +130,15 @@ static bool put(struct ssh_blob *blob, struct bytes b)
     return ssh_blob_put(blob, b.at, b.len);
 }
 
-/* The content of an INTEGER is that of SSH's mpint: two's complement, most significant byte first.
- */
+/* An INTEGER has the same content as SSH's mpint: two's complement, most significant byte first. */
 static bool put_rsa(struct ssh_blob *blob, struct bytes content)
 {
     struct bytes e;
     struct bytes n;
 
-    return take(&content, TAG_INTEGER, &n) && take(&content, TAG_INTEGER, &e) && content.len == 0 &&
-           ssh_blob_put(blob, "ssh-rsa", strlen("ssh-rsa")) && put(blob, e) && put(blob, n);
+    return take_element(&content, TAG_INTEGER, &n) && take_element(&content, TAG_INTEGER, &e) &&
+           content.len == 0 && ssh_blob_put(blob, "ssh-rsa", strlen("ssh-rsa")) && put(blob, e) &&
+           put(blob, n);
 }
 
 bool key_der_from_pkcs1(const unsigned char *der, size_t len, struct ssh_blob *blob,
@@ -174,10 +174,10 @@ bool key_der_from_info(const unsigned char *der, size_t len, struct ssh_blob *bl
     if (!open_key(der, len, &content, reason))
         return false;
     *reason = KEY_REASON_DER;
-    if (!take(&content, TAG_SEQUENCE, &algorithm))
+    if (!take_element(&content, TAG_SEQUENCE, &algorithm))
         return false;
     name = find_type(algorithm, reason);
-    if (!name || !take(&content, TAG_BIT_STRING, &bits) || content.len > 0)
+    if (!name || !take_element(&content, TAG_BIT_STRING, &bits) || content.len > 0)
         return false;
     /* The first byte counts the bits that are unused in the last one. */
     if (bits.len < 1 || bits.at[0] != 0)

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Marks of keys in text. */
+/* Searching a text for keys. */
 #include "model/key_scan.h"
 
 #include <string.h>
 #include <strings.h>
 
+#include "base/ascii.h"
 #include "model/ssh_wire.h"
-
-#define PEM_BEGIN "-----BEGIN "
-#define SSH2_BEGIN "---- BEGIN "
 
 bool key_scan_has(struct text text, const char *needle)
 {
@@ -26,8 +24,8 @@ static bool has_in_any_case(struct text text, const char *needle)
     return false;
 }
 
-/* A comment such as "my private key's other half" is no private key: only words as containers write
- * them count, and those in capitals whatever is around them. */
+/* A comment may be "my private key's other half".  So most words count only in the form in which
+ * files of keys have them, but PRIVATE KEY in capitals counts anywhere. */
 bool key_scan_private(struct text text)
 {
     return key_scan_has(text, "PRIVATE KEY") || key_scan_has(text, "AGE-SECRET-KEY-") ||
@@ -42,40 +40,27 @@ bool key_scan_certificate(struct text text)
     return key_scan_has(text, "CERTIFICATE-----") || key_scan_has(text, "CERTIFICATE REQUEST-----");
 }
 
-static bool is_space(char c)
+/* Returns whether the text begins with the name of a key's type and the first bytes of its data. */
+static bool key_begins(struct text text)
 {
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
+    struct text name = key_scan_word(&text);
 
-/* Returns whether a type's name begins at that byte and base64 as keys have it follows: the length
- * of a string, which begins with zero bytes. */
-static bool key_begins(struct text text, size_t at)
-{
-    struct text rest = {.s = text.s + at, .len = text.len - at};
-    struct text name = key_scan_word(&rest);
-
-    return rest.len >= 4 && memcmp(rest.s, "AAAA", 4) == 0 &&
+    return text_begins(text, KEY_SCAN_BASE64_BEGIN) &&
            ssh_type_of(name.s, name.len)->kind != SSH_KIND_UNKNOWN;
 }
 
-static bool begins_with(struct text text, size_t at, const char *prefix)
-{
-    size_t len = strlen(prefix);
-
-    return text.len - at >= len && memcmp(text.s + at, prefix, len) == 0;
-}
-
-/* Each byte is looked at a few times at most: words do not overlap. */
+/* Takes time in proportion to the length: words do not overlap. */
 size_t key_scan_keys(struct text text, size_t *first)
 {
     size_t n_keys = 0;
 
     *first = 0;
     for (size_t i = 0; i < text.len; i++) {
-        bool word = !is_space(text.s[i]) && (i == 0 || is_space(text.s[i - 1]));
+        struct text rest = text_part(text, i, text.len);
+        bool word = !ascii_is_space(text.s[i]) && (i == 0 || ascii_is_space(text.s[i - 1]));
 
-        if (!begins_with(text, i, PEM_BEGIN) && !begins_with(text, i, SSH2_BEGIN) &&
-            !(word && key_begins(text, i)))
+        if (!text_begins(rest, KEY_SCAN_PEM_BEGIN) && !text_begins(rest, KEY_SCAN_SSH2_BEGIN) &&
+            !(word && key_begins(rest)))
             continue;
         if (n_keys++ == 0)
             *first = i;
@@ -87,11 +72,11 @@ struct text key_scan_word(struct text *text)
 {
     struct text word = {.s = text->s, .len = 0};
 
-    while (word.len < text->len && !is_space(word.s[word.len]))
+    while (word.len < text->len && !ascii_is_space(word.s[word.len]))
         word.len++;
     text->s += word.len;
     text->len -= word.len;
-    while (text->len > 0 && (*text->s == ' ' || *text->s == '\t')) {
+    while (text->len > 0 && ascii_is_blank(*text->s)) {
         text->s++;
         text->len--;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Unwrapping the bodies of modules. */
+/* Reading the bodies of modules. */
 #include "model/module.h"
 
 static bool check_id(const struct json_node *body, const char *name, struct text wanted,
@@ -18,7 +18,7 @@ static bool check_id(const struct json_node *body, const char *name, struct text
     return true;
 }
 
-/* With a wrapped module, fields beside the wrapper would be silently ignored. */
+/* Beside a wrapped module, fields would be ignored silently. */
 static bool check_flat_absent(const struct json_node *body, const struct field *fields,
                               size_t n_fields, struct error *err)
 {

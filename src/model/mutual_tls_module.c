@@ -11,7 +11,7 @@ const struct field mutual_tls_module_fields[] = {
     MODULE_WRAPPER_ROWS,
     {.name = "enabled", .kind = FIELD_BOOL, AT(enabled)},
     {.name = "certificate_authority_ids",
-     .mistaken = "certificate_authorities", /* what answers hold */
+     .mistaken = "certificate_authorities", /* the name in answers */
      .kind = FIELD_TEXTS,
      AT(certificate_authority_ids),
      .too_many = ERR_AUTHORITIES_TOO_MANY,
@@ -35,13 +35,13 @@ bool mutual_tls_module_read(const struct json_node *body, struct text edge_id, s
                        arena, &inner, err);
 }
 
-/* Only characters that stand for themselves in JSON can be in a base URL and an identifier. */
+/* A base URL and an identifier have no characters that JSON escapes. */
 static void write_authority(struct buf *out, struct text base_url, struct text id)
 {
     json_open(out, '{');
-    json_name(out, "id");
-    json_text(out, id);
-    json_name(out, "uri");
+    json_put_name(out, "id");
+    json_put_text(out, id);
+    json_put_name(out, "uri");
     buf_puts(out, "\"");
     buf_add(out, base_url.s, base_url.len);
     buf_puts(out, "/certificate_authorities/");
@@ -54,9 +54,9 @@ void mutual_tls_module_write(struct buf *out, const struct mutual_tls_module *mo
                              struct text base_url)
 {
     json_open(out, '{');
-    json_name(out, "enabled");
-    json_bool(out, module->enabled);
-    json_name(out, "certificate_authorities");
+    json_put_name(out, "enabled");
+    json_put_bool(out, module->enabled);
+    json_put_name(out, "certificate_authorities");
     json_open(out, '[');
     for (size_t i = 0; i < module->certificate_authority_ids.n; i++)
         write_authority(out, base_url, module->certificate_authority_ids.items[i]);

@@ -4,24 +4,27 @@
 #define ADIT_MODEL_MUTUAL_TLS_MODULE_H
 
 #include "base/buf.h"
+#include "base/must_check.h"
 #include "model/field.h"
 
 struct mutual_tls_module {
     bool enabled;
     struct text_list certificate_authority_ids;
-    int64_t revision; /* no member: its ETag */
+    int64_t revision; /* not a member: for the ETag */
 };
 
 /* The members of the body. */
 extern const struct field mutual_tls_module_fields[];
 extern const size_t mutual_tls_module_n_fields;
 
-/* Reads the body of a PUT to the edge of the path into *module, defaults included.  Text belongs to
- * the tree, arrays to the arena. */
-bool mutual_tls_module_read(const struct json_node *body, struct text edge_id, struct arena *arena,
-                            struct mutual_tls_module *module, struct error *err);
+/* Reads the body of a PUT to the edge of the path into *module, and fills in defaults.  Text
+ * belongs to the tree, arrays to the arena.  Returns false with an error as module_read() does. */
+MUST_CHECK bool mutual_tls_module_read(const struct json_node *body, struct text edge_id,
+                                       struct arena *arena, struct mutual_tls_module *module,
+                                       struct error *err);
 
-/* Writes the module as JSON.  base_url has no trailing slash. */
+/* Appends the module as JSON.  base_url has no trailing slash.  A lack of memory sets out->failed.
+ */
 void mutual_tls_module_write(struct buf *out, const struct mutual_tls_module *module,
                              struct text base_url);
 

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/ascii.h"
 #include "json/write.h"
 #include "model/domain.h"
 
@@ -13,15 +14,10 @@
 
 /* ---- fields ---- */
 
-static bool is_printable(char c)
-{
-    return c > ' ' && c < 0x7F;
-}
-
-static bool all_printable(struct text value)
+static bool all_visible(struct text value)
 {
     for (size_t i = 0; i < value.len; i++) {
-        if (!is_printable(value.s[i]))
+        if (!ascii_is_visible(value.s[i]))
             return false;
     }
     return true;
@@ -33,7 +29,7 @@ static bool email_address_valid(struct text value, const char **why)
     size_t local_len = at ? (size_t)(at - value.s) : 0;
 
     *why = "an address is <local part>@<domain>, with one '@' and without spaces";
-    if (!at || memchr(at + 1, '@', value.len - local_len - 1) || !all_printable(value))
+    if (!at || memchr(at + 1, '@', value.len - local_len - 1) || !all_visible(value))
         return false;
     if (local_len < 1 || local_len > EMAIL_LOCAL_MAX) {
         *why = "the part before '@' must have 1 to 64 bytes";
@@ -47,17 +43,17 @@ static bool team_valid(struct text value, const char **why)
     const char *slash = memchr(value.s, '/', value.len);
 
     *why = "a team is <org>/<team>, two slugs without spaces";
-    if (!slash || slash == value.s || slash == value.s + value.len - 1 || !all_printable(value))
+    if (!slash || slash == value.s || slash == value.s + value.len - 1 || !all_visible(value))
         return false;
     return !memchr(slash + 1, '/', value.len - (size_t)(slash + 1 - value.s));
 }
 
-/* A token of RFC 9110, 5.6.2, which RFC 6265 takes for the names of cookies. */
+/* A token of RFC 9110, 5.6.2: RFC 6265 requires one as the name of a cookie. */
 static bool cookie_prefix_valid(struct text value, const char **why)
 {
     *why = "the name of a cookie may contain letters, digits and !#$%&'*+-.^_`|~";
     for (size_t i = 0; i < value.len; i++) {
-        if (!is_printable(value.s[i]) || strchr("\"(),/:;<=>?@[\\]{}", value.s[i]))
+        if (!ascii_is_visible(value.s[i]) || strchr("\"(),/:;<=>?@[\\]{}", value.s[i]))
             return false;
     }
     return true;
@@ -151,12 +147,12 @@ static size_t n_fields_of(int provider)
 
 bool oauth_provider_name_valid(struct text name)
 {
-    if (!name.s || name.len < 1 || name.len > 32 || !(name.s[0] >= 'a' && name.s[0] <= 'z'))
+    if (!name.s || name.len < 1 || name.len > 32 || !ascii_is_lower(name.s[0]))
         return false;
     for (size_t i = 1; i < name.len; i++) {
         char c = name.s[i];
 
-        if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '_')
+        if (!ascii_is_lower(c) && !ascii_is_digit(c) && c != '_')
             return false;
     }
     return true;
@@ -190,7 +186,7 @@ static bool read_config(const struct json_node *node, int provider, struct arena
     return true;
 }
 
-/* Both of the app's credentials or neither; scopes only with both. */
+/* An app needs both of its credentials or neither, and scopes need both. */
 static bool check_credentials(const struct json_node *node, const struct oauth_provider *config,
                               struct error *err)
 {
@@ -213,13 +209,13 @@ static bool check_credentials(const struct json_node *node, const struct oauth_p
     return error_field(err, code, json_path(path, &missing, -1), "%s", error_row(code)->text);
 }
 
-/* The providers that a body names, each with what it gives for them. */
+/* The providers in a body, and their configurations. */
 struct candidates {
     struct json_node nodes[OAUTH_N_PROVIDERS];
     struct oauth_provider configs[OAUTH_N_PROVIDERS];
     int n_given;
     int n_with_content;
-    int given; /* the last of each kind, as a position */
+    int given; /* position of the last one; so is with_content */
     int with_content;
 };
 
@@ -240,8 +236,8 @@ static bool several(const struct candidates *candidates, const struct json_node 
                        "More than one identity provider is given: %s. Give one.", list);
 }
 
-/* A single member selects its provider even if nothing is given in it.  Of several, clients send
- * those empty that they do not mean. */
+/* A single member selects its provider even if it is empty.  Of several members, clients send all
+ * but one empty. */
 static bool select_provider(const struct candidates *candidates, const struct json_node *provider,
                             const struct oauth_names *names, struct oauth_module *module,
                             struct error *err)
@@ -328,14 +324,14 @@ static void write_config(struct buf *out, const struct oauth_provider *config, i
 static void write_provider(struct buf *out, const struct oauth_module *module,
                            const struct oauth_names *names)
 {
-    json_name(out, "provider");
+    json_put_name(out, "provider");
     json_open(out, '{');
     for (int i = 0; i < OAUTH_N_PROVIDERS; i++) {
-        json_name(out, names->providers[i]);
+        json_put_name(out, names->providers[i]);
         if (module->provider == i + 1)
             write_config(out, &module->config, i + 1);
         else
-            json_null(out);
+            json_put_null(out);
     }
     json_close(out, '}');
 }

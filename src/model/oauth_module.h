@@ -6,19 +6,20 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/must_check.h"
 #include "model/field.h"
 #include "model/module.h"
 
 #define OAUTH_N_PROVIDERS 8
 
-/* The names that a deployment gives to providers and to the default cookie prefix.  They are not
- * stored: a module is stored under the provider's position. */
+/* A deployment's names of the providers, and its default cookie prefix.  The database has none of
+ * them: it stores the position of the provider. */
 struct oauth_names {
     const char *providers[OAUTH_N_PROVIDERS];
     const char *cookie_prefix;
 };
 
-/* The configuration of one provider.  Texts that are not given have s == NULL. */
+/* The configuration of one provider. */
 struct oauth_provider {
     struct text client_id;
     struct text client_secret;
@@ -34,32 +35,34 @@ struct oauth_module {
     int provider; /* position, 1 to OAUTH_N_PROVIDERS; 0: none is selected */
     struct oauth_provider config;
     bool options_passthrough;
-    struct text cookie_prefix;   /* not given: the default */
+    struct text cookie_prefix;   /* absent: the default */
     uint32_t inactivity_timeout; /* seconds, as the next two */
     uint32_t maximum_duration;
     uint32_t auth_check_interval;
-    int64_t revision; /* no member: its ETag */
+    int64_t revision; /* not a member: for the ETag */
 };
 
-/* The members of the body, and of a provider.  The last OAUTH_N_HOSTING_FIELDS of the latter belong
- * to the first provider alone. */
+/* The members of the body, and of a provider.  Only the first provider has the last
+ * OAUTH_N_HOSTING_FIELDS of the latter. */
 extern const struct field oauth_module_fields[];
 extern const size_t oauth_module_n_fields;
 extern const struct field oauth_provider_fields[];
 extern const size_t oauth_provider_n_fields;
 #define OAUTH_N_HOSTING_FIELDS 2
 
-/* Returns whether a name can be a provider's: 1 to 32 lowercase letters, digits and '_', a letter
- * first. */
-bool oauth_provider_name_valid(struct text name);
+/* Returns whether the text can be a provider's name: 1 to 32 lowercase letters, digits and '_', a
+ * letter first. */
+MUST_CHECK bool oauth_provider_name_valid(struct text name);
 
-/* Reads the body of a PUT to the route of the path into *module, defaults included.  Text belongs
- * to the tree, arrays to the arena. */
-bool oauth_module_read(const struct json_node *body, const struct module_ids *ids,
-                       const struct oauth_names *names, struct arena *arena,
-                       struct oauth_module *module, struct error *err);
+/* Reads the body of a PUT to the route of the path into *module, and fills in defaults.  Text
+ * belongs to the tree, arrays to the arena.  Returns false with an error as module_read() does, or
+ * for the provider. */
+MUST_CHECK bool oauth_module_read(const struct json_node *body, const struct module_ids *ids,
+                                  const struct oauth_names *names, struct arena *arena,
+                                  struct oauth_module *module, struct error *err);
 
-/* Writes the module as JSON, the client secret in the clear. */
+/* Appends the module as JSON, with the client secret in the clear.  A lack of memory sets
+ * out->failed. */
 void oauth_module_write(struct buf *out, const struct oauth_module *module,
                         const struct oauth_names *names);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The forms of public keys: what is taken off each until the wire blob is left, which is checked
- * in one place for all. */
+/* Reading the forms of public keys.  All are reduced to a wire blob, which has one check. */
 #include "model/public_key.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "crypt/crypt.h"
 #include "crypt/key.h"
 #include "model/key_der.h"
@@ -13,14 +13,12 @@
 #include "model/key_scan.h"
 #include "model/ssh_wire.h"
 
-#define PEM_BEGIN "-----BEGIN "
-#define SSH2_BEGIN "---- BEGIN "
 #define SSH2_MAX_TAG 64 /* bytes; RFC 4716, section 3.3 */
 
-/* What a key is while it is read.  All of it is overwritten in the end: a private key may have been
- * given the clothes of a public one. */
+/* A key while it is read.  It is overwritten at the end: it may be a private key with the label of
+ * a public one. */
 struct reading {
-    struct text text; /* what is still to be read; not followed by a NUL */
+    struct text text; /* the unread rest; no NUL follows */
     size_t base64_len;
     size_t der_len;
     struct ssh_blob blob;
@@ -32,7 +30,7 @@ struct reading {
 
 _Static_assert(SSH_BLOB_MAX >= CRYPT_KEY_DECODED_ROOM(PUBLIC_KEY_MAX), "a decoded line fits");
 
-static bool refuse(struct reading *r, const char *reason)
+static bool refuse_key(struct reading *r, const char *reason)
 {
     *r->reason = reason;
     return false;
@@ -40,27 +38,15 @@ static bool refuse(struct reading *r, const char *reason)
 
 /* ---- text ---- */
 
-static bool is_space(char c)
+static struct text trim_space(struct text t)
 {
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-static struct text trim(struct text t)
-{
-    while (t.len > 0 && is_space(t.s[0])) {
+    while (t.len > 0 && ascii_is_space(t.s[0])) {
         t.s++;
         t.len--;
     }
-    while (t.len > 0 && is_space(t.s[t.len - 1]))
+    while (t.len > 0 && ascii_is_space(t.s[t.len - 1]))
         t.len--;
     return t;
-}
-
-static bool begins_with(struct text t, const char *prefix)
-{
-    size_t len = strlen(prefix);
-
-    return t.len >= len && memcmp(t.s, prefix, len) == 0;
 }
 
 static bool ends_with(struct text t, char c)
@@ -68,8 +54,8 @@ static bool ends_with(struct text t, char c)
     return t.len > 0 && t.s[t.len - 1] == c;
 }
 
-/* Takes a line without its end off the front.  Returns false where nothing is left. */
-static bool next_line(struct reading *r, struct text *line)
+/* Takes a line off the front, without its end.  Returns false if no text is left. */
+static bool take_line(struct reading *r, struct text *line)
 {
     const char *end = r->text.len > 0 ? memchr(r->text.s, '\n', r->text.len) : NULL;
     size_t taken = end ? (size_t)(end - r->text.s) + 1 : r->text.len;
@@ -84,7 +70,7 @@ static bool next_line(struct reading *r, struct text *line)
     return true;
 }
 
-/* ---- what PEM and RFC 4716 share: lines of base64 between a BEGIN and an END line ---- */
+/* ---- shared by PEM and RFC 4716: lines of base64 between a BEGIN and an END line ---- */
 
 static void add_base64(struct reading *r, struct text line)
 {
@@ -92,23 +78,23 @@ static void add_base64(struct reading *r, struct text line)
     r->base64_len += line.len;
 }
 
-/* Takes lines up to the END line.  The first one is given, since the caller has looked at it. */
-static bool take_body(struct reading *r, struct text line, const char *end)
+/* Takes lines up to the END line.  The caller has taken the first one. */
+static bool take_base64(struct reading *r, struct text line, const char *end)
 {
     while (!text_eq(line, text_of(end))) {
         if (line.len == 0)
-            return refuse(r, KEY_REASON_BASE64);
+            return refuse_key(r, KEY_REASON_BASE64);
         add_base64(r, line);
-        if (!next_line(r, &line))
-            return refuse(r, KEY_REASON_NO_END);
+        if (!take_line(r, &line))
+            return refuse_key(r, KEY_REASON_NO_END);
     }
-    return r->text.len == 0 || refuse(r, KEY_REASON_AFTER);
+    return r->text.len == 0 || refuse_key(r, KEY_REASON_AFTER);
 }
 
-static bool decode(struct reading *r, const char *s, size_t len, unsigned char *out,
-                   size_t *out_len)
+static bool decode_base64(struct reading *r, const char *s, size_t len, unsigned char *out,
+                          size_t *out_len)
 {
-    return crypt_key_base64_decode(s, len, out, out_len) || refuse(r, KEY_REASON_BASE64);
+    return crypt_key_base64_decode(s, len, out, out_len) || refuse_key(r, KEY_REASON_BASE64);
 }
 
 /* ---- PEM (RFC 7468) ---- */
@@ -130,54 +116,54 @@ static const struct pem *find_pem(struct reading *r, struct text begin)
         if (text_eq(begin, text_of(pems[i].begin)))
             return &pems[i];
     }
-    *r->reason = begins_with(begin, PEM_BEGIN "DSA ") ? KEY_REASON_DSA : KEY_REASON_LABEL;
+    *r->reason = text_begins(begin, KEY_SCAN_PEM_BEGIN "DSA ") ? KEY_REASON_DSA : KEY_REASON_LABEL;
     return NULL;
 }
 
 static bool read_pem(struct reading *r)
 {
     struct text line = {0};
-    const struct pem *pem = next_line(r, &line) ? find_pem(r, line) : NULL;
+    const struct pem *pem = take_line(r, &line) ? find_pem(r, line) : NULL;
 
     if (!pem)
         return false;
-    if (!next_line(r, &line))
-        return refuse(r, KEY_REASON_NO_END);
+    if (!take_line(r, &line))
+        return refuse_key(r, KEY_REASON_NO_END);
     if (memchr(line.s, ':', line.len))
-        return refuse(r, KEY_REASON_PEM_HEADER);
-    return take_body(r, line, pem->end) &&
-           decode(r, r->base64, r->base64_len, r->der, &r->der_len) &&
+        return refuse_key(r, KEY_REASON_PEM_HEADER);
+    return take_base64(r, line, pem->end) &&
+           decode_base64(r, r->base64, r->base64_len, r->der, &r->der_len) &&
            pem->read(r->der, r->der_len, &r->blob, r->reason) &&
            ssh_blob_check(&r->blob, NULL, &r->type, r->reason);
 }
 
 /* ---- RFC 4716 ---- */
 
-/* Takes a header, which begins with that line, and the lines that continue it. */
+/* Checks a header, which begins with that line, and takes the lines that continue it. */
 static bool take_header(struct reading *r, struct text line)
 {
     const char *colon = memchr(line.s, ':', line.len);
     size_t tag_len = (size_t)(colon - line.s);
 
     if (tag_len < 1 || tag_len > SSH2_MAX_TAG || (tag_len + 1 < line.len && colon[1] != ' '))
-        return refuse(r, KEY_REASON_SSH2_HEADER);
+        return refuse_key(r, KEY_REASON_SSH2_HEADER);
     for (size_t i = 0; i < tag_len; i++) {
-        if (line.s[i] <= ' ' || line.s[i] > '~')
-            return refuse(r, KEY_REASON_SSH2_HEADER);
+        if (!ascii_is_visible(line.s[i]))
+            return refuse_key(r, KEY_REASON_SSH2_HEADER);
     }
     while (ends_with(line, '\\')) {
-        if (!next_line(r, &line))
-            return refuse(r, KEY_REASON_NO_END);
+        if (!take_line(r, &line))
+            return refuse_key(r, KEY_REASON_NO_END);
     }
     return true;
 }
 
-/* Takes all headers, and returns the line that follows them: the only one without a colon. */
+/* Takes all headers, and the line after them: the first one without a colon. */
 static bool take_headers(struct reading *r, struct text *line)
 {
     for (;;) {
-        if (!next_line(r, line))
-            return refuse(r, KEY_REASON_NO_END);
+        if (!take_line(r, line))
+            return refuse_key(r, KEY_REASON_NO_END);
         if (!memchr(line->s, ':', line->len))
             return true;
         if (!take_header(r, *line))
@@ -189,21 +175,21 @@ static bool read_ssh2(struct reading *r)
 {
     struct text line = {0};
 
-    if (!next_line(r, &line) || !text_eq(line, text_of("---- BEGIN SSH2 PUBLIC KEY ----")))
-        return refuse(r, KEY_REASON_BEGIN_SSH2);
-    if (!take_headers(r, &line) || !take_body(r, line, "---- END SSH2 PUBLIC KEY ----") ||
-        !decode(r, r->base64, r->base64_len, r->blob.data, &r->blob.len) ||
+    if (!take_line(r, &line) || !text_eq(line, text_of("---- BEGIN SSH2 PUBLIC KEY ----")))
+        return refuse_key(r, KEY_REASON_BEGIN_SSH2);
+    if (!take_headers(r, &line) || !take_base64(r, line, "---- END SSH2 PUBLIC KEY ----") ||
+        !decode_base64(r, r->base64, r->base64_len, r->blob.data, &r->blob.len) ||
         !ssh_blob_check(&r->blob, NULL, &r->type, r->reason))
         return false;
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): ssh_blob_check() has set the type */
     if (r->type->kind == SSH_KIND_SK_ECDSA || r->type->kind == SSH_KIND_SK_ED25519)
-        return refuse(r, KEY_REASON_SECURITY_KEY);
+        return refuse_key(r, KEY_REASON_SECURITY_KEY);
     return true;
 }
 
 /* ---- OpenSSH's line ---- */
 
-static bool read_line(struct reading *r)
+static bool read_openssh(struct reading *r)
 {
     struct text rest = r->text;
     struct text name = key_scan_word(&rest);
@@ -211,22 +197,22 @@ static bool read_line(struct reading *r)
     const struct ssh_type *type = ssh_type_of(name.s, name.len);
     const char *refusal = ssh_type_refusal(type);
 
-    if (type->kind == SSH_KIND_UNKNOWN && !begins_with(data, "AAAA"))
-        return refuse(r, KEY_REASON_FORM);
+    if (type->kind == SSH_KIND_UNKNOWN && !text_begins(data, KEY_SCAN_BASE64_BEGIN))
+        return refuse_key(r, KEY_REASON_FORM);
     if (refusal)
-        return refuse(r, refusal);
+        return refuse_key(r, refusal);
     if (memchr(r->text.s, '\n', r->text.len) || memchr(r->text.s, '\r', r->text.len))
-        return refuse(r, KEY_REASON_LINES);
+        return refuse_key(r, KEY_REASON_LINES);
     if (data.len == 0)
-        return refuse(r, KEY_REASON_NO_DATA);
-    return decode(r, data.s, data.len, r->blob.data, &r->blob.len) &&
+        return refuse_key(r, KEY_REASON_NO_DATA);
+    return decode_base64(r, data.s, data.len, r->blob.data, &r->blob.len) &&
            ssh_blob_check(&r->blob, type, &r->type, r->reason);
 }
 
 /* ---- all of them ---- */
 
-/* Says why no key can be read from where the text begins, if there is a reason to be seen from
- * afar. */
+/* Returns the reason why the text cannot be one public key from its first byte on, as far as a
+ * search shows it, or NULL. */
 static const char *look_over(struct text text)
 {
     size_t first;
@@ -251,11 +237,11 @@ static const char *look_over(struct text text)
 
 static bool read_form(struct reading *r)
 {
-    if (begins_with(r->text, PEM_BEGIN))
+    if (text_begins(r->text, KEY_SCAN_PEM_BEGIN))
         return read_pem(r);
-    if (begins_with(r->text, SSH2_BEGIN))
+    if (text_begins(r->text, KEY_SCAN_SSH2_BEGIN))
         return read_ssh2(r);
-    return read_line(r);
+    return read_openssh(r);
 }
 
 /* "SHA256:" and the digest in base64 without its padding. */
@@ -283,7 +269,7 @@ bool public_key_read(struct text text, struct public_key *key, const char **reas
         *reason = KEY_REASON_LONG;
         return false;
     }
-    text = trim(text);
+    text = trim_space(text);
     *reason = text.len > 0 ? look_over(text) : KEY_REASON_EMPTY;
     if (*reason)
         return false;

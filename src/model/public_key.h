@@ -1,35 +1,38 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading a public SSH key in any of the forms that are accepted, down to its wire blob. */
+/* Reading a public SSH key in any accepted form. */
 #ifndef ADIT_MODEL_PUBLIC_KEY_H
 #define ADIT_MODEL_PUBLIC_KEY_H
 
 #include <stdbool.h>
 
+#include "base/must_check.h"
 #include "base/text.h"
 
-/* Bytes of the longest text that is looked at. */
+/* Bytes of the longest accepted text. */
 #define PUBLIC_KEY_MAX 16384
 
-/* "SHA256:", 43 base64 characters without padding, NUL: what `ssh-keygen -l -E sha256` prints. */
+/* "SHA256:", 43 base64 characters without padding, and a NUL, as `ssh-keygen -l -E sha256` prints.
+ */
 #define PUBLIC_KEY_FINGERPRINT_SIZE 51
 
 struct public_key {
-    const char *type; /* the SSH name of the key's type, such as "ssh-ed25519"; static */
+    const char *type; /* SSH's name of the type, such as "ssh-ed25519"; static */
     char fingerprint[PUBLIC_KEY_FINGERPRINT_SIZE];
 };
 
-/* Reads one public key out of the text, around which white space (space, tab, CR, LF) is ignored.
- * Lines end in LF or CRLF.  Accepted forms: PEM "PUBLIC KEY" (SubjectPublicKeyInfo, RFC 5280) and
- * "RSA PUBLIC KEY" (PKCS#1, RFC 8017), "SSH2 PUBLIC KEY" (RFC 4716), and OpenSSH's line "<type>
- * <base64> [comment]" (RFC 4253, 5656, 8709; PROTOCOL.u2f of OpenSSH).
+/* Reads the one public key in a text.  Ignores white space (space, tab, CR, LF) around it.  Lines
+ * end in LF or CRLF.  The text needs no NUL at its end.  Accepted forms:
+ *   - PEM "PUBLIC KEY" (SubjectPublicKeyInfo, RFC 5280),
+ *   - PEM "RSA PUBLIC KEY" (PKCS#1, RFC 8017),
+ *   - "SSH2 PUBLIC KEY" (RFC 4716),
+ *   - OpenSSH's line "<type> <base64> [comment]" (RFC 4253, 5656, 8709; PROTOCOL.u2f of OpenSSH).
+ *     No other key may begin in the comment.
  *
- * The comment of the line may be any text in that line, unless another key begins in it.
+ * Refuses a text with the marks of a private key anywhere, even in a comment.  Overwrites all
+ * decoded bytes before it returns.
  *
- * A text with the marks of a private key anywhere in it, be it a comment, is refused, and what was
- * decoded of any text is overwritten before this returns.  The text need not have a NUL behind it.
- *
- * Returns true and fills *key, or false with *reason: a sentence for the client, static, with
- * nothing of the text in it.  *reason is NULL where the failure is a lack of memory. */
-bool public_key_read(struct text text, struct public_key *key, const char **reason);
+ * Returns true and fills *key, or false with *reason: a sentence for the client, static, which
+ * quotes nothing of the text.  *reason is NULL if memory ran out. */
+MUST_CHECK bool public_key_read(struct text text, struct public_key *key, const char **reason);
 
 #endif

@@ -103,10 +103,10 @@ void ssh_credential_write_uri(struct buf *out, struct text base_url, struct text
     }
 }
 
-/* Only characters that stand for themselves in JSON can be in a base URL and an identifier. */
+/* A base URL and an identifier have no characters that JSON escapes. */
 static void write_uri_member(struct buf *out, struct text base_url, struct text id)
 {
-    json_name(out, "uri");
+    json_put_name(out, "uri");
     buf_puts(out, "\"");
     ssh_credential_write_uri(out, base_url, id);
     buf_puts(out, "\"");
@@ -114,8 +114,8 @@ static void write_uri_member(struct buf *out, struct text base_url, struct text 
 
 static void write_text_member(struct buf *out, const char *name, struct text value)
 {
-    json_name(out, name);
-    json_text(out, value);
+    json_put_name(out, name);
+    json_put_text(out, value);
 }
 
 void ssh_credential_write(struct buf *out, const struct ssh_credential *credential,
@@ -131,8 +131,8 @@ void ssh_credential_write(struct buf *out, const struct ssh_credential *credenti
     write_text_member(out, "description", credential->description);
     write_text_member(out, "metadata", credential->metadata);
     write_text_member(out, "public_key", credential->public_key);
-    json_name(out, "acl");
-    json_texts(out, credential->acl);
+    json_put_name(out, "acl");
+    json_put_texts(out, credential->acl);
     write_text_member(out, "owner_id", credential->owner_id);
     json_close(out, '}');
 }

@@ -6,23 +6,23 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/must_check.h"
 
 #include "model/field.h"
 #include "model/public_key.h"
 
-/* What a caller gives to create or to change one.  Members that are not given have s == NULL or
- * given == false. */
+/* The input for creating or changing a credential. */
 struct ssh_credential_input {
     struct text id; /* PATCH only */
     struct text description;
     struct text metadata;
     struct text_list acl;
     struct text public_key;       /* POST only, as all below */
-    struct public_key parsed_key; /* what public_key was read as */
+    struct public_key parsed_key; /* made from public_key */
     struct text owner_id;
 };
 
-/* A credential as it is stored. */
+/* A stored credential. */
 struct ssh_credential {
     struct text id;
     int64_t created_at; /* seconds since 1970 */
@@ -31,29 +31,31 @@ struct ssh_credential {
     struct text public_key;
     struct text_list acl;
     struct text owner_id;
-    int64_t revision; /* no member: its ETag */
+    int64_t revision; /* not a member: for the ETag */
 };
 
-/* The members of the two bodies. */
+/* The members of the bodies of POST and PATCH. */
 extern const struct field ssh_credential_create_fields[];
 extern const size_t ssh_credential_n_create_fields;
 extern const struct field ssh_credential_update_fields[];
 extern const size_t ssh_credential_n_update_fields;
 
-/* Reads the body of a POST into *input.  Text belongs to the tree, arrays to the arena. */
-bool ssh_credential_read_create(const struct json_node *body, struct arena *arena,
-                                struct ssh_credential_input *input, struct error *err);
+/* Reads the body of a POST into *input, which the caller has zeroed.  Text belongs to the tree,
+ * arrays to the arena.  Returns false with the error of the first wrong member. */
+MUST_CHECK bool ssh_credential_read_create(const struct json_node *body, struct arena *arena,
+                                           struct ssh_credential_input *input, struct error *err);
 
-/* Reads the body of a PATCH to the credential whose identifier stands in the path. */
-bool ssh_credential_read_update(const struct json_node *body, struct text path_id,
-                                struct arena *arena, struct ssh_credential_input *input,
-                                struct error *err);
+/* Reads the body of a PATCH in the same way.  path_id is the identifier in the path. */
+MUST_CHECK bool ssh_credential_read_update(const struct json_node *body, struct text path_id,
+                                           struct arena *arena, struct ssh_credential_input *input,
+                                           struct error *err);
 
-/* Writes the credential as JSON.  base_url has no trailing slash. */
+/* Appends the credential as JSON.  base_url has no trailing slash.  A lack of memory sets
+ * out->failed. */
 void ssh_credential_write(struct buf *out, const struct ssh_credential *credential,
                           struct text base_url);
 
-/* Appends the URI of the list, and of a credential where id is given. */
+/* Appends the URI of a credential, or that of the list if id is absent. */
 void ssh_credential_write_uri(struct buf *out, struct text base_url, struct text id);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading a key on the wire with a cursor, one check for each kind of key. */
+/* Reading the wire form with a cursor, and a check for each kind of key. */
 #include "model/ssh_wire.h"
 
 #include <stdint.h>
@@ -81,7 +81,7 @@ struct cursor {
     const char **reason;
 };
 
-static bool refuse(struct cursor *c, const char *reason)
+static bool refuse_blob(struct cursor *c, const char *reason)
 {
     *c->reason = reason;
     return false;
@@ -92,29 +92,29 @@ static bool take_string(struct cursor *c, struct string *out)
     uint32_t len;
 
     if (c->left < 4)
-        return refuse(c, KEY_REASON_CUT);
+        return refuse_blob(c, KEY_REASON_CUT);
     len = (uint32_t)c->at[0] << 24 | (uint32_t)c->at[1] << 16 | (uint32_t)c->at[2] << 8 | c->at[3];
     if (len > c->left - 4)
-        return refuse(c, KEY_REASON_CUT);
+        return refuse_blob(c, KEY_REASON_CUT);
     *out = (struct string){.data = c->at + 4, .len = len};
     c->at += 4 + (size_t)len;
     c->left -= 4 + (size_t)len;
     return true;
 }
 
-/* Takes a positive number, and leaves out the zero byte that keeps its first bit from being a sign.
- */
+/* Takes a positive number.  Leaves out the leading zero byte that keeps its first bit from being a
+ * sign. */
 static bool take_number(struct cursor *c, struct string *out)
 {
     if (!take_string(c, out))
         return false;
     if (out->len == 0 || out->data[0] >= 0x80)
-        return refuse(c, KEY_REASON_NUMBER);
+        return refuse_blob(c, KEY_REASON_NUMBER);
     if (out->data[0] == 0) {
         out->data++;
         out->len--;
         if (out->len == 0 || out->data[0] < 0x80)
-            return refuse(c, KEY_REASON_NUMBER);
+            return refuse_blob(c, KEY_REASON_NUMBER);
     }
     return true;
 }
@@ -144,12 +144,12 @@ static bool check_rsa(struct cursor *c)
         return false;
     /* Odd, and of two bits or more: 3 or more. */
     if (!is_odd(e) || bits_of(e) < 2 || bits_of(e) > RSA_MAX_EXPONENT_BITS)
-        return refuse(c, KEY_REASON_RSA_EXPONENT);
+        return refuse_blob(c, KEY_REASON_RSA_EXPONENT);
     if (bits_of(n) < RSA_MIN_BITS)
-        return refuse(c, KEY_REASON_RSA_SHORT);
+        return refuse_blob(c, KEY_REASON_RSA_SHORT);
     if (bits_of(n) > RSA_MAX_BITS)
-        return refuse(c, KEY_REASON_RSA_LONG);
-    return is_odd(n) || refuse(c, KEY_REASON_RSA_MODULUS);
+        return refuse_blob(c, KEY_REASON_RSA_LONG);
+    return is_odd(n) || refuse_blob(c, KEY_REASON_RSA_MODULUS);
 }
 
 static bool check_point(struct cursor *c, const struct ssh_type *type, struct string point)
@@ -157,14 +157,14 @@ static bool check_point(struct cursor *c, const struct ssh_type *type, struct st
     bool valid;
 
     if (point.len == 1 && point.data[0] == 0)
-        return refuse(c, KEY_REASON_POINT_INFINITY);
+        return refuse_blob(c, KEY_REASON_POINT_INFINITY);
     if (point.len == type->point_len / 2 + 1 && (point.data[0] == 2 || point.data[0] == 3))
-        return refuse(c, KEY_REASON_POINT_COMPRESSED);
+        return refuse_blob(c, KEY_REASON_POINT_COMPRESSED);
     if (point.len != type->point_len || point.data[0] != 4)
-        return refuse(c, KEY_REASON_POINT_SIZE);
+        return refuse_blob(c, KEY_REASON_POINT_SIZE);
     if (!crypt_key_point_check(type->curve, point.data, point.len, &valid))
-        return refuse(c, NULL);
-    return valid || refuse(c, KEY_REASON_POINT_OFF);
+        return refuse_blob(c, NULL);
+    return valid || refuse_blob(c, KEY_REASON_POINT_OFF);
 }
 
 static bool check_ecdsa(struct cursor *c, const struct ssh_type *type)
@@ -175,7 +175,7 @@ static bool check_ecdsa(struct cursor *c, const struct ssh_type *type)
     if (!take_string(c, &curve))
         return false;
     if (curve.len != strlen(type->curve) || memcmp(curve.data, type->curve, curve.len) != 0)
-        return refuse(c, KEY_REASON_CURVE_DIFFERS);
+        return refuse_blob(c, KEY_REASON_CURVE_DIFFERS);
     return take_string(c, &point) && check_point(c, type, point);
 }
 
@@ -183,17 +183,17 @@ static bool check_ed25519(struct cursor *c)
 {
     struct string key;
 
-    return take_string(c, &key) && (key.len == ED25519_LEN || refuse(c, KEY_REASON_ED25519));
+    return take_string(c, &key) && (key.len == ED25519_LEN || refuse_blob(c, KEY_REASON_ED25519));
 }
 
-/* The application is the relying party of FIDO: OpenSSH takes any C string, "ssh:" is usual. */
+/* The application is FIDO's relying party.  OpenSSH accepts any C string; "ssh:" is usual. */
 static bool check_application(struct cursor *c)
 {
     struct string application;
 
     if (!take_string(c, &application))
         return false;
-    return !memchr(application.data, 0, application.len) || refuse(c, KEY_REASON_APPLICATION);
+    return !memchr(application.data, 0, application.len) || refuse_blob(c, KEY_REASON_APPLICATION);
 }
 
 static bool check_body(struct cursor *c, const struct ssh_type *type)
@@ -210,7 +210,7 @@ static bool check_body(struct cursor *c, const struct ssh_type *type)
     case SSH_KIND_SK_ED25519:
         return check_ed25519(c) && check_application(c);
     default:
-        return refuse(c, ssh_type_refusal(type));
+        return refuse_blob(c, ssh_type_refusal(type));
     }
 }
 
@@ -224,6 +224,6 @@ bool ssh_blob_check(const struct ssh_blob *blob, const struct ssh_type *expected
         return false;
     *type = ssh_type_of((const char *)name.data, name.len);
     if (expected && *type != expected)
-        return refuse(&c, KEY_REASON_TYPE_DIFFERS);
-    return check_body(&c, *type) && (c.left == 0 || refuse(&c, KEY_REASON_TRAILING));
+        return refuse_blob(&c, KEY_REASON_TYPE_DIFFERS);
+    return check_body(&c, *type) && (c.left == 0 || refuse_blob(&c, KEY_REASON_TRAILING));
 }

@@ -4,9 +4,10 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/number.h"
 
 extern char **environ;
 
@@ -63,17 +64,6 @@ void serve_cgi_see(void *reader, struct text name, const char *value)
     }
 }
 
-static bool read_content_length(const char *s, uint64_t *length)
-{
-    char *end;
-
-    if (*s < '0' || *s > '9')
-        return false;
-    errno = 0;
-    *length = strtoull(s, &end, 10);
-    return errno == 0 && *end == '\0';
-}
-
 void serve_cgi_end(const struct serve_cgi_reader *reader, struct serve_cgi_announced *announced)
 {
     struct request *request = reader->request;
@@ -87,7 +77,8 @@ void serve_cgi_end(const struct serve_cgi_reader *reader, struct serve_cgi_annou
     else
         request->scheme = "http";
     *announced = (struct serve_cgi_announced){.is_chunked = reader->transfer_encoding[0] != '\0'};
-    announced->is_given = read_content_length(reader->content_length, &announced->length);
+    announced->is_given =
+        number_read(text_of(reader->content_length), 10, UINT64_MAX, &announced->length);
 }
 
 void serve_cgi_read_variables(char *const *variables, const char *version_variable,

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/base62.h"
+#include "base/ascii.h"
 #include "base/buf.h"
 #include "crypt/crypt.h"
 
@@ -38,7 +38,7 @@ static bool read_id(struct sealing_key *key, const char *at, size_t len)
     if (len < 1 || len > KEYRING_ID_MAX)
         return false;
     for (size_t i = 0; i < len; i++) {
-        if (!base62_is_digit(at[i]) && !strchr("._-", at[i]))
+        if (!ascii_is_alnum(at[i]) && !strchr("._-", at[i]))
             return false;
     }
     memcpy(key->id, at, len);
@@ -49,12 +49,12 @@ static bool read_id(struct sealing_key *key, const char *at, size_t len)
 static bool read_hex(struct sealing_key *key, const char *at)
 {
     for (size_t i = 0; i < CRYPT_KEY_LEN; i++) {
-        unsigned byte;
-        int used;
+        int high = ascii_hex_value(at[0]);
+        int low = high < 0 ? -1 : ascii_hex_value(at[1]);
 
-        if (strspn(at, "0123456789abcdefABCDEF") < 2 || sscanf(at, "%2x%n", &byte, &used) != 1)
+        if (low < 0)
             return false;
-        key->key[i] = (unsigned char)byte;
+        key->key[i] = (unsigned char)(high << 4 | low);
         at += 2;
     }
     return *at == '\0';

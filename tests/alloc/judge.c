@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base62.h"
+#include "base/ascii.h"
 
 /* Returns the length of an assigned identifier's 27 digits behind the prefix at s, or 0. */
 static size_t digits_behind(const char *s, const char *prefix)
@@ -16,7 +16,7 @@ static size_t digits_behind(const char *s, const char *prefix)
 
     if (strncmp(s, prefix, len) != 0)
         return 0;
-    while (base62_is_digit(s[len + n]))
+    while (ascii_is_alnum(s[len + n]))
         n++;
     return n == 27 ? n : 0;
 }

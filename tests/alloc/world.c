@@ -399,8 +399,8 @@ static void key_body(struct buf *out, const char *name)
     len = fread(text, 1, sizeof text, file);
     fclose(file);
     json_open(out, '{');
-    json_name(out, "public_key");
-    json_text(out, (struct text){.s = text, .len = len});
+    json_put_name(out, "public_key");
+    json_put_text(out, (struct text){.s = text, .len = len});
     json_close(out, '}');
 }
 

@@ -5,6 +5,7 @@ import os
 
 from adit import samples
 from adit.case import Case
+from adit.reference import openapi
 
 CREDENTIALS = "/ssh_credentials"
 OAUTH = "/edges/https/json/routes/r/oauth"
@@ -161,7 +162,7 @@ MODULE_MEMBERS = ("enabled", "provider", "options_passthrough", "cookie_prefix",
                   "inactivity_timeout", "maximum_duration", "auth_check_interval")
 CONFIG_MEMBERS = ("client_id", "client_secret", "scopes", "email_addresses", "email_domains")
 HOSTING_MEMBERS = CONFIG_MEMBERS + ("teams", "organizations")
-PROVIDERS = tuple("provider_" + letter for letter in "abcdefgh")
+PROVIDERS = tuple(openapi.PROVIDERS)
 MUTUAL_TLS_MEMBERS = ("enabled", "certificate_authority_ids")
 
 

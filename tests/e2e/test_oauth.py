@@ -4,9 +4,10 @@ import json
 
 from adit import samples
 from adit.case import Case
+from adit.reference import openapi
 
 OAUTH = "/edges/https/oauth-edge/routes/oauth-route/oauth"
-PROVIDERS = ["provider_" + letter for letter in "abcdefgh"]
+PROVIDERS = openapi.PROVIDERS
 MEMBERS = ["auth_check_interval", "cookie_prefix", "enabled", "inactivity_timeout",
            "maximum_duration", "options_passthrough", "provider"]
 CONFIG = {"client_id": None, "client_secret": None, "scopes": [], "email_addresses": [],

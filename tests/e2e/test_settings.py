@@ -3,10 +3,11 @@
 from adit import samples
 from adit.case import Case
 from adit.client import check_server_answer
+from adit.reference import openapi
 
 CREDENTIALS = "/ssh_credentials"
 OAUTH = "/edges/https/set/routes/%s/oauth"
-DEFAULTS = ["provider_" + letter for letter in "abcdefgh"]
+DEFAULTS = openapi.PROVIDERS
 REAL = ["github", "facebook", "microsoft", "google", "linkedin", "gitlab", "twitch", "amazon"]
 BASE_URL = "https://adit.example/api"
 APP = {"client_id": "id", "client_secret": "secret"}

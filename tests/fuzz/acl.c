@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Fuzz target: bind rules.  The input is a target and, behind it, rules, each ended by a NUL. */
+/* Fuzz target: bind rules.  The input is a target and rules, each with a NUL at its end. */
 #include "model/acl.h"
 
 #include <strings.h>
@@ -30,8 +30,7 @@ static bool one_permits(struct text rule, struct text target)
     return acl_permits((struct text_list){.items = &rule, .n = 1, .given = true}, target);
 }
 
-/* Returns a copy in which the case of all letters from a byte on is changed; the caller frees it.
- */
+/* Returns a copy with the case of all letters changed from a byte on, which the caller frees. */
 static char *swap_case(struct text text, size_t from)
 {
     char *copy = malloc(text.len + 1);
@@ -45,7 +44,7 @@ static char *swap_case(struct text text, size_t from)
     return copy;
 }
 
-/* Returns the rule that permits the target, if it is one; the caller frees it. */
+/* Returns "bind:" and the target, which the caller frees. */
 static char *rule_for(struct text target)
 {
     char *rule = malloc(BIND_LEN + target.len + 1);
@@ -57,7 +56,7 @@ static char *rule_for(struct text target)
     return rule;
 }
 
-/* Case counts in labels only, which have a '='. */
+/* Only labels, which have a '=', depend on case. */
 static void look_at_case(struct text rule, struct text target)
 {
     bool permits = one_permits(rule, target);
@@ -81,8 +80,8 @@ static bool has(struct text text, char byte)
     return memchr(text.s, byte, text.len) != NULL;
 }
 
-/* What domains permit, said in another way: the names are the same, or the target ends in the
- * rule's suffix with its dot, and something stands in front of that. */
+/* The rule of domains in other words: the names are equal, or the target is one or more bytes, a
+ * dot and the rule's suffix. */
 static void look_at_domains(struct text rule, struct text target)
 {
     struct text name = {.s = rule.s + BIND_LEN, .len = rule.len - BIND_LEN};
@@ -113,7 +112,7 @@ static void look_at_pair(struct text rule, struct text target, bool target_valid
         look_at_case(rule, target);
 }
 
-/* A rule permits its own target, and what that target as a rule permits. */
+/* A rule permits its own target, and all targets that this target as a rule permits. */
 static void look_at_own_target(struct text rule, struct text target, bool target_valid)
 {
     struct text own = {.s = rule.s + BIND_LEN, .len = rule.len - BIND_LEN};
@@ -127,7 +126,7 @@ static void look_at_own_target(struct text rule, struct text target, bool target
     free(as_rule);
 }
 
-/* If a permits what b names and b permits the target, a permits the target. */
+/* If rule a permits the target of rule b, and b permits a target, then a permits it. */
 static void look_at_chain(const struct text_list *rules, struct text target)
 {
     for (size_t i = 0; i < rules->n; i++) {
@@ -145,7 +144,7 @@ static void look_at_chain(const struct text_list *rules, struct text target)
     }
 }
 
-/* A list permits what one of its rules permits: none takes away what another gives. */
+/* A list permits a target if one of its rules does: no rule forbids. */
 static void look_at_list(struct text_list rules, struct text target)
 {
     bool any = false;

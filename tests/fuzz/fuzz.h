@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the fuzz targets share: the word that ends them, and inputs taken apart. */
+/* Shared by the fuzz targets: MUST(), and splitting inputs. */
 #ifndef ADIT_TESTS_FUZZ_H
 #define ADIT_TESTS_FUZZ_H
 
@@ -12,11 +12,11 @@
 
 #include "base/text.h"
 
-/* A target: runs one input, and aborts where something is not as it has to be.  Returns 0. */
+/* A target: runs one input, and aborts on a fault.  Returns 0. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Called by targets for an input that was taken and not refused.  The replay counts them, so that a
- * corpus cannot come to hold nothing but noise; libFuzzer's programs do not have it. */
+/* Targets call this for an input that was accepted.  The replay counts the calls, since a corpus
+ * must not have refused inputs only.  libFuzzer's programs do not have this function. */
 void fuzz_accepted(void) __attribute__((weak));
 
 static inline void accepted(void)
@@ -25,8 +25,8 @@ static inline void accepted(void)
         fuzz_accepted();
 }
 
-/* Ends the program, and says why, unless the condition is true.  Not assert(), which can be turned
- * off. */
+/* Ends the program with a message unless the condition is true.  A build can turn assert() off, but
+ * not this. */
 #define MUST(condition)                                                                            \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
@@ -35,7 +35,7 @@ static inline void accepted(void)
         }                                                                                          \
     } while (0)
 
-/* What is left of an input.  No NUL follows it. */
+/* The rest of an input.  No NUL follows it. */
 struct input {
     const char *at;
     size_t left;
@@ -46,9 +46,9 @@ static inline struct input input_of(const uint8_t *data, size_t size)
     return (struct input){.at = (const char *)data, .left = size};
 }
 
-/* Returns a copy of what stands in front of the next NUL, or of all that is left; a NUL follows it.
- * The copy has its own memory, so that a sanitizer sees what reads past its end.  The caller frees
- * it. */
+/* Returns a copy of the input up to the next NUL or to its end, which the caller frees.  A NUL
+ * follows the copy.  It has memory of its exact size, so that a sanitizer sees a read past its end.
+ */
 static inline char *take_string(struct input *input)
 {
     const char *end = input->left > 0 ? memchr(input->at, '\0', input->left) : NULL;
@@ -64,7 +64,7 @@ static inline char *take_string(struct input *input)
     return copy;
 }
 
-/* Returns whether the text holds no control character. */
+/* Returns whether the text has no control characters. */
 static inline bool is_plain(struct text text)
 {
     for (size_t i = 0; i < text.len; i++) {

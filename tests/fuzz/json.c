@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Fuzz target: the check of JSON and the parser behind it have to agree on every text, and what the
- * getters hand out has to be what they promise. */
+/* Fuzz target: the check of JSON and the parser have to agree on every text, and the getters have
+ * to keep their contracts. */
 #include <ctype.h>
 #include <json-c/json.h>
 
@@ -24,7 +24,7 @@ static bool check(const char *text, size_t len)
     return false;
 }
 
-/* White space around it changes nothing, and no proper part from its beginning passes. */
+/* White space around a text changes nothing, and no shorter part from its beginning passes. */
 static void look_at_ends(const char *text, size_t len, bool ok)
 {
     char *wide = malloc(len + 2);
@@ -43,7 +43,7 @@ static void look_at_ends(const char *text, size_t len, bool ok)
     }
 }
 
-/* Neither raw control characters nor NUL pass, wherever they stand. */
+/* Raw control characters do not pass anywhere. */
 static void look_at_bytes(const char *text, size_t len)
 {
     for (size_t i = 0; i < len; i++)
@@ -71,7 +71,7 @@ static void look_at_number(const struct json_node *node)
         MUST(strtod(written, NULL) == value);
     else
         MUST(err.code == ERR_WRONG_VALUE && value == 0);
-    /* All digits, and no more of them than every uint32 has room for. */
+    /* Up to nine digits fit into a uint32. */
     if (strlen(written) <= 9 && strspn(written, "0123456789") == strlen(written))
         MUST(value == strtoul(written, NULL, 10));
 }
@@ -93,7 +93,7 @@ static void look_at_list(const struct json_node *node, size_t max)
     arena_free(&arena);
 }
 
-/* Whoever asks for the wrong type is refused with the path, and gets nothing. */
+/* A getter of the wrong type fails with the path, and leaves the output unchanged. */
 static void look_at_refusals(const struct json_node *node)
 {
     enum json_type type = json_object_get_type(node->value);
@@ -169,7 +169,7 @@ static const char *write_tree(const struct json_node *top, size_t *len)
         top->value, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE, len);
 }
 
-/* What is written passes again, and comes out the same. */
+/* The output passes the check, and is written the same again. */
 static void write_and_read(const struct json_node *top)
 {
     struct json_node again = {0};

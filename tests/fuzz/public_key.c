@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Fuzz target: public keys.  The input is the text of one; or, behind one of the bytes of enum
- * form, which begin no text, what such a text holds in base64, since a fuzzer does not get through
- * that. */
+/* Fuzz target: public keys.  The input is the text of a key.  Or it is a byte of enum form, which
+ * no text begins with, and the data that such a text has in base64: a fuzzer does not find valid
+ * base64.
+ */
 #include "model/public_key.h"
 
 #include "base/buf.h"
@@ -13,7 +14,7 @@ enum form { FORM_WIRE = 1, FORM_INFO, FORM_PKCS1 };
 
 static const struct text nothing_like_a_key = {.s = "x", .len = 1};
 
-/* Returns a copy of exactly that many bytes: no NUL follows, as the header says. */
+/* Returns a copy of exactly that many bytes, without a NUL. */
 static char *copy_of(struct text text)
 {
     char *copy = malloc(text.len ? text.len : 1);
@@ -44,7 +45,7 @@ static void expect_key(struct text text, const struct public_key *key)
     MUST(again.type == key->type && strcmp(again.fingerprint, key->fingerprint) == 0);
 }
 
-/* The same key with white space around it and CRLF at its end. */
+/* It is the same key with white space around it and CRLF at its end. */
 static void look_at_white_space(struct text text, const struct public_key *key)
 {
     char *wide;
@@ -73,9 +74,8 @@ static void look_at_accepted(struct text text, const struct public_key *key)
     MUST(!memchr(text.s, '\0', text.len));
 }
 
-/* The reason is one of a few sentences: the text from another place has the same one, at the same
- * address, and reading something else does not change it.  So nothing of the text is in it, save
- * what is quoted from our own sentences. */
+/* The reason is static: a copy of the text gives one at the same address, and reading another text
+ * does not change it.  So it cannot quote the text. */
 static void look_at_refused(struct text text, const char *reason)
 {
     char before[512];
@@ -124,7 +124,7 @@ static bool look_at_armoured(struct text blob, const char *begin, const char *en
     return ok;
 }
 
-/* The name of the type at the front of the blob, for the front of the line. */
+/* Returns the name of the type from the front of the blob. */
 static void copy_name(struct text blob, char *name, size_t size)
 {
     const unsigned char *bytes = (const unsigned char *)blob.s;
@@ -139,8 +139,7 @@ static void copy_name(struct text blob, char *name, size_t size)
     memcpy(name + len, " ", 2);
 }
 
-/* The same bytes as a line and as RFC 4716 are the same key, but for security keys, which only the
- * line can hold. */
+/* The same bytes as a line and as RFC 4716 are the same key.  Security keys have only the line. */
 static bool look_at_wire(struct text blob)
 {
     struct public_key as_line;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs a target on every file of its corpus, where no fuzzer does: part of `make check`. */
+/* Runs a target on every file of its corpus, as part of `make check`. */
 #include <dirent.h>
 #include <errno.h>
 #include <sys/mman.h>
@@ -18,7 +18,7 @@ void fuzz_accepted(void)
     n_accepted++;
 }
 
-/* Returns the content of a file in memory of exactly its size, which the caller frees. */
+/* Returns the content of a file in memory of its exact size, which the caller frees. */
 static uint8_t *read_whole(const char *path, size_t *size)
 {
     FILE *file = fopen(path, "rb");
@@ -39,7 +39,7 @@ static uint8_t *read_whole(const char *path, size_t *size)
     return data;
 }
 
-/* An input counts as accepted once, however much of it is. */
+/* An input counts once, even if several parts of it are accepted. */
 static bool run(const char *path)
 {
     size_t before = n_accepted;
@@ -56,8 +56,8 @@ static int is_input(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
-/* Runs the files of a folder by name, and notes in *at which it is at.  Returns whether there were
- * any, and some were accepted. */
+/* Runs the files of a folder in the order of their names, and keeps the current one in *at.
+ * Returns whether at least one was accepted. */
 static bool run_folder(const char *folder, char *at)
 {
     struct dirent **entries;
@@ -80,7 +80,7 @@ static bool run_folder(const char *folder, char *at)
     return n > 0 && n_good > 0;
 }
 
-/* Does so in a process of its own, so that an input that ends it can be named. */
+/* Runs in a process of its own, so that an input that ends it can be named. */
 static bool watch_folder(const char *folder)
 {
     char *at = mmap(NULL, PATH_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -98,8 +98,8 @@ static bool watch_folder(const char *folder)
     return status == 0;
 }
 
-/* Usage: fuzz_<target> [FOLDER | FILE...].  Without arguments, the corpus of the source tree, which
- * the harness of `make check` names. */
+/* Usage: fuzz_<target> [FOLDER | FILE...].  Without arguments it runs the corpus of the source
+ * tree, whose place `make check` tells. */
 int main(int argc, char **argv)
 {
     const char *srcdir = getenv("srcdir");

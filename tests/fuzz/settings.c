@@ -12,13 +12,13 @@
 
 #define MAX_SIZE 16384
 
-/* Stands for a password in the corpus and the dictionary. */
+/* The password in the corpus and the dictionary. */
 #define SECRET "hunter2"
 
 static const char *const levels[] = {"error", "warning", "info", "debug"};
 static const char *const targets[] = {"stderr", "syslog"};
 
-/* Reads a file without a place in any file system. */
+/* Reads the content from a file in memory. */
 static bool read_settings(const char *content, size_t size, struct conf *conf, char *reason)
 {
     int fd = memfd_create("adit.conf", MFD_CLOEXEC);
@@ -53,13 +53,13 @@ static void look_at_conf(const struct conf *conf)
     MUST(conf->log.level <= LOG_LEVEL_DEBUG && conf->log.target <= LOG_TARGET_SYSLOG);
     MUST(!*url || strncmp(url, "http://", 7) == 0 || strncmp(url, "https://", 8) == 0);
     MUST(!*url || url[strlen(url) - 1] != '/');
-    /* Answers are written with it as it is. */
+    /* Answers quote it unescaped. */
     buf_printf(&body, "{\"uri\":\"%s\"}", url);
     MUST(!body.failed && json_check(body.data, body.len, &err));
     buf_free(&body);
 }
 
-/* Writes the settings as a file says them. */
+/* Writes the settings as a file. */
 static void write_settings(struct buf *out, const struct conf *conf)
 {
     buf_printf(out, "[service]\nname = %s\nproviders =", conf->service_name);
@@ -87,7 +87,7 @@ static void read_again(const struct conf *conf)
     buf_free(&file);
 }
 
-/* Returns whether the secret stands where a section or a key does, and may be named. */
+/* Returns whether the secret is in the name of a section or a key, which messages may quote. */
 static bool names_the_secret(const char *content, size_t size)
 {
     while (size > 0) {
@@ -107,7 +107,7 @@ static bool names_the_secret(const char *content, size_t size)
     return false;
 }
 
-/* One line of text, for a terminal and a log. */
+/* Returns whether the text is one plain line, for a terminal and a log. */
 static void look_at_reason(const char *reason, const char *content, size_t size)
 {
     MUST(memchr(reason, '\0', CONF_REASON_SIZE) && reason[0]);

@@ -12,17 +12,17 @@ struct test_case {
     int line;
     char *expected;
     char *input;
-    size_t input_len; /* bytes: an input may hold NUL */
+    size_t input_len; /* in bytes, since an input may have a NUL */
     char *why;
 };
 
-/* Calls run for each case of tests/cases/<name>.  In an input, \t \n \r \\ \xHH stand for bytes and
- * \{TEXT*N} for TEXT repeated N times.  Empty lines and lines that begin with '#' are no cases.
- * Fails the running test where the file is missing, malformed or holds no case; prints how many
- * cases ran.  The environment variable CASES_DIR names the folder. */
+/* Calls run for each case of tests/cases/<name>, and prints the number of cases.  In an input,
+ * \t \n \r \\ \xHH stand for bytes and \{TEXT*N} for N times TEXT.  Skips empty lines and lines
+ * that begin with '#'.  Fails the running test if the file is missing, malformed or has no case.
+ * The environment variable CASES_DIR names the folder. */
 void cases_run(const char *name, void (*run)(const struct test_case *));
 
-/* Appends what the text stands for, its escapes being those of an input. */
+/* Appends the text with the escapes of an input resolved. */
 void cases_unescape(struct buf *out, const char *s);
 
 #endif

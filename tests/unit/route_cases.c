@@ -7,7 +7,7 @@
 
 #include "base/ident.h"
 
-/* Writes what was found as a case expects it. */
+/* Writes the match in the form of a case's expectation. */
 static void show(struct buf *out, const struct route_match *match)
 {
     buf_puts(out, match->route->path);
@@ -36,7 +36,7 @@ void route_case_check(const struct route *routes, const struct test_case *test)
         buf_printf(&shown, "ALLOW %s", allow.data);
     else
         buf_puts(&shown, error_row(err.code)->symbol);
-    /* Bytes of an identifier that a case file cannot hold stand escaped in it. */
+    /* Escapes the bytes of an identifier that a case file cannot have. */
     cases_unescape(&wanted, test->expected);
     ck_assert_msg(text_eq(buf_text(&shown), buf_text(&wanted)), "%s:%d: %s (%s)", test->file,
                   test->line, shown.data, test->why);

@@ -8,12 +8,15 @@
 
 /* base */
 SUITE(arena_suite)
+SUITE(ascii_suite)
 SUITE(base62_suite)
 SUITE(buf_suite)
 SUITE(clock_suite)
 SUITE(error_suite)
 SUITE(ident_suite)
 SUITE(log_suite)
+SUITE(number_suite)
+SUITE(utf8_suite)
 
 /* confine */
 SUITE(confine_calls_suite)

@@ -10,7 +10,4 @@
 #include "suite_table.h"
 #undef SUITE
 
-/* whole */
-Suite *idempotency_suite(void);
-
 #endif

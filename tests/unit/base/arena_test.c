@@ -17,8 +17,8 @@ static bool all_are(char byte, const char *s, size_t len)
     return true;
 }
 
-/* Takes pieces of sizes around the alignment and around a block, and fills each: were two to share
- * a byte, the later one would not be zero, or the earlier one would have changed. */
+/* Allocates sizes around the alignment and around a block, and fills each.  If two shared a byte,
+ * the later one would not be zero, or the earlier one would have changed. */
 static void take_and_fill(struct arena *arena, int n)
 {
     char *pieces[64];
@@ -58,8 +58,8 @@ START_TEST(reset_zeroes_what_is_given_again)
 }
 END_TEST
 
-/* A secret does not outlive its request: what was given out is zero right after the reset.  The
- * block is kept, so that looking there is allowed. */
+/* A secret does not outlive its request: the bytes are zero right after the reset.  The arena keeps
+ * the block, so reading there is allowed. */
 START_TEST(reset_wipes)
 {
     static const char secret[] = "hunter2 hunter2 hunter2";
@@ -81,8 +81,8 @@ START_TEST(reset_keeps_one_block)
     struct arena arena = {0};
     void *first = arena_alloc(&arena, 100);
 
-    arena_alloc(&arena, 1000000);
-    arena_alloc(&arena, 1000000);
+    ck_assert_ptr_nonnull(arena_alloc(&arena, 1000000));
+    ck_assert_ptr_nonnull(arena_alloc(&arena, 1000000));
     arena_reset(&arena);
     ck_assert_ptr_nonnull(arena.block);
     ck_assert_ptr_eq(arena_alloc(&arena, 100), first);

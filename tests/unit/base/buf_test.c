@@ -41,7 +41,7 @@ START_TEST(grows)
 }
 END_TEST
 
-/* A NUL follows whatever the length is, also where the bytes fill the memory to its end. */
+/* A NUL follows at every length, even if the bytes fill the memory to its end. */
 START_TEST(every_length)
 {
     static char x[1100];
@@ -145,8 +145,8 @@ START_TEST(failure_is_kept)
 }
 END_TEST
 
-/* A text that printf() cannot write fails as one that there is no memory for: the locale "C" has no
- * such character. */
+/* A text that printf() cannot write fails as a lack of memory does: the locale "C" does not have
+ * that character. */
 START_TEST(print_that_fails_is_kept)
 {
     struct buf buf = {0};

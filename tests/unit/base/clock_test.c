@@ -45,7 +45,7 @@ START_TEST(times_as_text)
 }
 END_TEST
 
-/* Times are in UTC, wherever the process believes to be. */
+/* Times are in UTC, in every time zone of the process. */
 START_TEST(time_zone_has_no_say)
 {
     setenv("TZ", "XYZ-05:30", 1);

@@ -81,7 +81,7 @@ START_TEST(identifiers_hold_the_time)
 }
 END_TEST
 
-/* Of two identifiers, the one of the later millisecond is the greater string. */
+/* An identifier of a later millisecond is a greater string. */
 START_TEST(order_is_age)
 {
     char older[IDENT_SIZE];
@@ -96,7 +96,7 @@ START_TEST(order_is_age)
 }
 END_TEST
 
-/* Each of the 14 random bytes takes more than one value, and no two identifiers are the same. */
+/* Each of the 14 random bytes has more than one value, and no two identifiers are equal. */
 START_TEST(identifiers_are_random)
 {
     static unsigned char made[N_MADE][20];
@@ -164,7 +164,7 @@ START_TEST(every_byte)
 }
 END_TEST
 
-/* The check digits by another way: the CRC as a number, digit by digit from the end. */
+/* Computes the check digits in another way: the CRC as a number, digit by digit from the end. */
 static void append_check(char key[API_KEY_SIZE])
 {
     uint32_t crc = crc32_of(key + 5, 43);
@@ -196,7 +196,7 @@ START_TEST(form_of_api_keys)
 }
 END_TEST
 
-/* Worked out with zlib: crc32() of 43 times "0" is 0x7849568F, of the digits from '0' to 'g' it is
+/* By zlib, crc32() of 43 times "0" is 0x7849568F, and of the digits from '0' to 'g' it is
  * 0xAA866F5C. */
 START_TEST(known_api_keys)
 {
@@ -205,7 +205,7 @@ START_TEST(known_api_keys)
 }
 END_TEST
 
-/* A key with one character changed, wherever, is none: that is what the check digits are for. */
+/* The check digits detect each change of one character. */
 START_TEST(one_character_changed)
 {
     char key[API_KEY_SIZE];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the log, whose lines are read back from where stderr leads. */
+/* Tests of the log.  They read its lines back from stderr. */
 #include "base/log.h"
 
 #include <check.h>
@@ -14,7 +14,7 @@
 
 static const struct log log_all = {.level = LOG_LEVEL_DEBUG, .target = LOG_TARGET_STDERR};
 
-/* What the log wrote: one read() of a pipe gives one write(), for nobody else writes there. */
+/* The last line of the log.  One read() of the pipe gives one write(), since nobody else writes. */
 static char written[8192];
 static size_t written_len;
 static int pipe_ends[2];
@@ -33,7 +33,7 @@ static void read_written(void)
     written[written_len] = '\0';
 }
 
-/* One line, printable ASCII only, one JSON object, and short enough to go out whole. */
+/* Expects one line of printable ASCII with one JSON object, short enough for one write(). */
 static void expect_one_line(void)
 {
     struct error err;
@@ -49,7 +49,7 @@ static void expect_one_line(void)
     ck_assert_msg(json_check(written, written_len, &err), "%s: %s", err.msg, written);
 }
 
-/* Returns how many of n events that come at once are written, with what the last line says. */
+/* Logs n events at once.  Returns how many of them are written. */
 static int write_often(const struct log *log, int n)
 {
     int n_lines = 0;
@@ -106,7 +106,7 @@ START_TEST(often)
 }
 END_TEST
 
-/* Many lines of one level leave out none of another. */
+/* Many lines of one level suppress none of another. */
 START_TEST(often_at_two_levels)
 {
     struct log_limit limit = {0};
@@ -132,7 +132,7 @@ START_TEST(line_without_pairs)
 }
 END_TEST
 
-/* Nothing in a value begins a line of its own or ends the string that it is in. */
+/* No value can begin a line or end its string. */
 START_TEST(values_forge_nothing)
 {
     static const char *const values[][2] = {
@@ -183,8 +183,7 @@ START_TEST(every_byte)
 }
 END_TEST
 
-/* Values of all lengths about the room of a line, with more pairs behind them that want room too.
- */
+/* Values of all lengths around the room of a line, with more pairs after them. */
 static void write_long_values(char byte, size_t escaped_len)
 {
     static char value[4301];
@@ -208,7 +207,7 @@ START_TEST(values_that_are_too_long)
 }
 END_TEST
 
-/* A value that is cut fills the line. */
+/* A cut value fills the line. */
 START_TEST(cut_value_uses_the_line)
 {
     static char value[9001];
@@ -255,7 +254,7 @@ START_TEST(levels_in_order)
 }
 END_TEST
 
-/* Who runs the service in the foreground may close its stderr. */
+/* stderr may be closed if the service runs in the foreground. */
 START_TEST(nowhere_to_write)
 {
     close(STDERR_FILENO);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the filter of system calls: what it tells apart by a call's arguments, and numbers that
- * it has no name for. */
+/* Tests of the filter of system calls: calls that it judges by their arguments, and numbers without
+ * a name. */
 #include "confine/calls.h"
 
 #include <check.h>
@@ -16,7 +16,7 @@
 
 #include "suites.h"
 
-/* Runs a function in a process with the filter.  Returns what it does, or -1 without a filter. */
+/* Runs a function in a process with the filter.  Returns its result, or -1 without a filter. */
 static int confined(int (*run)(void))
 {
     int how;
@@ -63,7 +63,7 @@ static int limit_itself(void)
     return error ? error : error_of(prlimit(getpid(), RLIMIT_CPU, NULL, &limit));
 }
 
-/* Newer than the headers of most builds: without the filter, EBADF where the kernel has it. */
+/* Newer than the headers of most builds.  Without the filter, a kernel that has it says EBADF. */
 static int change_mode(void)
 {
     const long fchmodat2 = 452;
@@ -71,7 +71,7 @@ static int change_mode(void)
     return error_of(syscall(fchmodat2, -1, "x", 0600, 0));
 }
 
-/* Without the filter, EFAULT where the kernel has it. */
+/* Without the filter, a kernel that has it says EFAULT. */
 static int start_process(void)
 {
     const long clone3 = 435;
@@ -79,7 +79,7 @@ static int start_process(void)
     return error_of(syscall(clone3, NULL, 64));
 }
 
-/* What no kernel has. */
+/* A number that no kernel has. */
 static int call_nothing(void)
 {
     return error_of(syscall(4000));
@@ -102,7 +102,7 @@ static int ask_for_addresses(void)
     return error_of(socket(AF_NETLINK, SOCK_RAW, 0));
 }
 
-/* With flags by which the resolver asks netlink which addresses the machine has. */
+/* The socket by which the resolver asks for the machine's addresses. */
 static int resolve_name(void)
 {
     struct addrinfo hints = {.ai_flags = AI_ADDRCONFIG, .ai_socktype = SOCK_STREAM};
@@ -140,7 +140,7 @@ END_TEST
 
 Suite *confine_calls_suite(void)
 {
-    Suite *suite = suite_create("wrap/confine_calls");
+    Suite *suite = suite_create("confine/calls");
     TCase *tcase = tcase_create("calls");
 
     tcase_add_test(tcase, other_processes);

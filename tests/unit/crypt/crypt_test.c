@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of digests and of sealing: what is changed anywhere cannot be opened. */
+/* Tests of digests and of sealing: a change anywhere makes opening fail. */
 #include "crypt/crypt.h"
 
 #include <check.h>
@@ -17,7 +17,7 @@
 
 static const unsigned char key[CRYPT_KEY_LEN] = {1, 2, 3, 250};
 
-/* The text is left without a byte of it where it cannot be opened. */
+/* After a failure the output has no byte of the text. */
 static void expect_refused(const unsigned char *with_key, const char *aad, size_t aad_len,
                            const unsigned char *sealed, size_t len, const char *what)
 {
@@ -79,8 +79,7 @@ START_TEST(sealing_and_opening)
 }
 END_TEST
 
-/* AES-256-GCM as everybody else knows it: the key and the message of all zeros of the algorithm's
- * test case 14, under the nonce of all zeros. */
+/* Test case 14 of AES-256-GCM: key, nonce and message are all zeros. */
 START_TEST(known_answer)
 {
     static const unsigned char zero_key[CRYPT_KEY_LEN];
@@ -160,7 +159,7 @@ END_TEST
 
 Suite *crypt_suite(void)
 {
-    Suite *suite = suite_create("wrap/crypt");
+    Suite *suite = suite_create("crypt/crypt");
     TCase *tcase = tcase_create("crypt");
 
     tcase_add_test(tcase, digests);

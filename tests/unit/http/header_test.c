@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the headers that mean something here. */
+/* Tests of reading headers. */
 #include "http/header.h"
 
 #include <check.h>
@@ -22,7 +22,7 @@ static const struct request empty_request = {.method = "GET",
                                              .version = "",
                                              .content_type = ""};
 
-/* ok: whether the header was accepted; else its condition is compared. */
+/* Compares the condition if the header was refused (ok is false). */
 static void expect(const struct test_case *test, bool ok, const struct error *err)
 {
     const char *symbol = ok ? "ok" : error_row(err->code)->symbol;
@@ -46,7 +46,7 @@ static void check_authorization(const struct test_case *test)
                       (int)key.len, key.s);
     else
         ck_assert_int_eq(error_row(err.code)->status, 401);
-    /* A header that came twice is never good, whichever of the two arrived. */
+    /* A header that came twice is never accepted. */
     request.authorization_repeated = true;
     ck_assert_msg(!header_bearer(&request, &key, &err), "%s:%d: repeated", test->file, test->line);
     ck_assert_int_eq(error_row(err.code)->status, 401);

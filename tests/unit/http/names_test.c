@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the names that the service's own name is part of. */
+/* Tests of the names that contain the service's own name. */
 #include "http/names.h"
 
 #include <check.h>

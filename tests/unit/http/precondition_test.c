@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Entity tags and conditions, by a case file. */
+/* Tests of entity tags and conditions, from a case file. */
 #include "http/precondition.h"
 
 #include <check.h>
@@ -85,7 +85,7 @@ END_TEST
 
 Suite *precondition_suite(void)
 {
-    Suite *suite = suite_create("precondition");
+    Suite *suite = suite_create("http/precondition");
     TCase *tests = tcase_create("precondition");
 
     tcase_add_test(tests, conditions_of_case_file);

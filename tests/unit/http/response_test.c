@@ -57,7 +57,7 @@ START_TEST(further_headers)
 }
 END_TEST
 
-/* Nothing of an answer shows in the next one. */
+/* No part of an answer is in the next one. */
 START_TEST(start_empties)
 {
     buf_puts(&response.body, "left over");
@@ -95,7 +95,7 @@ START_TEST(error_in_a_member)
 }
 END_TEST
 
-/* Details are strings, whatever they hold: clients break on anything else. */
+/* All details are strings: clients break on other types. */
 START_TEST(error_with_an_offset)
 {
     struct error err;
@@ -159,7 +159,7 @@ static const char *challenge_of(enum error_code code)
     }
 }
 
-/* Every row of the catalogue: its own number, its headers, one JSON object that is acceptable. */
+/* Each row of the catalogue gives its own number, its headers and a valid JSON object. */
 START_TEST(every_error)
 {
     int n_cases = 0;

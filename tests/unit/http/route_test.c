@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the matching of paths, on a table with the paths of the interface. */
+/* Tests of matching paths, with a table of the interface's paths. */
 #include "http/route.h"
 
 #include <check.h>
@@ -52,7 +52,7 @@ START_TEST(empty_table)
 }
 END_TEST
 
-/* Identifiers point into the path, and what is longer than any can be is none. */
+/* Identifiers point into the path.  One that is too long is malformed. */
 START_TEST(identifiers_of_every_length)
 {
     struct buf path = {0};
@@ -91,7 +91,7 @@ static struct error fault_of(const char *path)
     return err;
 }
 
-/* Of several, the first one. */
+/* The error names the first of several. */
 START_TEST(malformed_identifiers_are_named)
 {
     static const struct {
@@ -122,7 +122,7 @@ START_TEST(malformed_identifiers_are_named)
 }
 END_TEST
 
-/* One row more than fits, of whatever kind. */
+/* One identifier or parameter more than fits. */
 START_TEST(table_that_does_not_fit)
 {
     static const struct query_param full[QUERY_MAX_PARAMS + 1] = {

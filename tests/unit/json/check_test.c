@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the strict JSON check and of the UTF-8 check. */
+/* Tests of the strict JSON check. */
 #include "json/check.h"
 
 #include <check.h>
@@ -11,8 +11,7 @@
 #include "cases.h"
 #include "suites.h"
 
-/* Checks a copy whose bytes end where its memory ends, so that a sanitizer sees a read past them.
- */
+/* Checks a copy in memory of its exact size, so that a sanitizer sees a read past its end. */
 static bool check_copy(const char *s, size_t len, struct error *err)
 {
     char *copy = malloc(len ? len : 1);
@@ -39,7 +38,7 @@ static void check_refusal(const struct test_case *test, const struct error *err)
                   "%s:%d: the message is: %s", test->file, test->line, err->msg);
 }
 
-/* However a body is cut, it is refused, and not beyond its end. */
+/* A body that is cut anywhere is refused, with an offset inside it. */
 static void check_cuts(const struct test_case *test)
 {
     const char *brace = memrchr(test->input, '}', test->input_len);
@@ -75,8 +74,8 @@ START_TEST(cases_of_file)
 }
 END_TEST
 
-/* The table of names is sized for the shortest members; where it were too small, a search for a
- * free slot would never end. */
+/* The table of names has room for the shortest members.  If it were too small, a search for a free
+ * slot would never end. */
 START_TEST(many_shortest_members)
 {
     for (int n = 1; n < 200; n++) {
@@ -122,7 +121,7 @@ START_TEST(as_many_names_as_values)
 }
 END_TEST
 
-/* Each of 4,000 names is told from all others, at its first and at its last byte. */
+/* Names that differ only in the first or the last byte are different names. */
 START_TEST(names_that_differ_in_one_byte)
 {
     struct buf body = {0};
@@ -141,99 +140,16 @@ START_TEST(names_that_differ_in_one_byte)
 }
 END_TEST
 
-START_TEST(utf8_length_of_each_first_byte)
-{
-    for (unsigned first = 0; first < 256; first++) {
-        /* The second byte is one that is right behind any first byte that is right. */
-        unsigned char second = first == 0xED || first == 0xF4 ? 0x80 : 0xA0;
-        unsigned char s[4] = {(unsigned char)first, second, 0x80, 0x80};
-        size_t wanted = first < 0x80    ? 1
-                        : first < 0xC2  ? 0
-                        : first < 0xE0  ? 2
-                        : first < 0xF0  ? 3
-                        : first <= 0xF4 ? 4
-                                        : 0;
-
-        for (size_t len = 0; len <= 4; len++)
-            ck_assert_msg(utf8_char_len(s, s + len) == (len < wanted ? 0
-                                                        : len        ? wanted
-                                                                     : 0),
-                          "%02x in %zu bytes", first, len);
-    }
-}
-END_TEST
-
-static size_t encode(unsigned char out[4], uint32_t point)
-{
-    size_t len = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
-
-    for (size_t i = len; i-- > 1; point >>= 6)
-        out[i] = (unsigned char)(0x80 | (point & 0x3F));
-    out[0] = (unsigned char)(len == 1 ? point : (0xF00u >> len & 0xFF) | point);
-    return len;
-}
-
-/* Every code point, and what would be one if there were more: exactly the characters are accepted.
- */
-START_TEST(utf8_every_code_point)
-{
-    for (uint32_t point = 1; point < 0x200000; point++) {
-        unsigned char s[4];
-        size_t len = encode(s, point);
-        bool wanted = point < 0x110000 && (point < 0xD800 || point > 0xDFFF);
-
-        if (utf8_char_len(s, s + len) != (wanted ? len : 0))
-            ck_abort_msg("%x", (unsigned)point);
-    }
-}
-END_TEST
-
-/* Forms that are too long for their code point: all of two bytes, and those of three and four. */
-START_TEST(utf8_every_overlong_form)
-{
-    for (unsigned point = 0; point < 0x10000; point++) {
-        unsigned char two[2] = {(unsigned char)(0xC0 | point >> 6),
-                                (unsigned char)(0x80 | (point & 0x3F))};
-        unsigned char three[3] = {0xE0, (unsigned char)(0x80 | (point >> 6 & 0x3F)), two[1]};
-        unsigned char four[4] = {0xF0, (unsigned char)(0x80 | point >> 12), three[1], two[1]};
-
-        if ((point < 0x80 && utf8_char_len(two, two + 2) != 0) ||
-            (point < 0x800 && utf8_char_len(three, three + 3) != 0) ||
-            utf8_char_len(four, four + 4) != 0)
-            ck_abort_msg("%x", point);
-    }
-}
-END_TEST
-
-START_TEST(utf8_texts)
-{
-    ck_assert(utf8_valid("", 0));
-    ck_assert(utf8_valid("a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80", 10));
-    ck_assert(!utf8_valid("a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80", 9));
-    ck_assert(!utf8_valid("a\0b", 3));
-    ck_assert(!utf8_valid("\0", 1));
-    ck_assert(!utf8_valid("ab\x80", 3));
-    ck_assert(!utf8_valid("\xED\xA0\x80", 3));
-}
-END_TEST
-
 Suite *json_check_suite(void)
 {
-    Suite *suite = suite_create("base/json_check");
+    Suite *suite = suite_create("json/check");
     TCase *json = tcase_create("json");
-    TCase *utf8 = tcase_create("utf8");
 
     tcase_set_timeout(json, 60);
-    tcase_set_timeout(utf8, 60);
     tcase_add_test(json, cases_of_file);
     tcase_add_test(json, many_shortest_members);
     tcase_add_test(json, as_many_names_as_values);
     tcase_add_test(json, names_that_differ_in_one_byte);
-    tcase_add_test(utf8, utf8_length_of_each_first_byte);
-    tcase_add_test(utf8, utf8_every_code_point);
-    tcase_add_test(utf8, utf8_every_overlong_form);
-    tcase_add_test(utf8, utf8_texts);
     suite_add_tcase(suite, json);
-    suite_add_tcase(suite, utf8);
     return suite;
 }

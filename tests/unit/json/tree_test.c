@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the getters on JSON bodies, which convert nothing. */
+/* Tests of parsing JSON bodies, and of their getters. */
 #include "json/tree.h"
 
 #include <check.h>
@@ -25,7 +25,7 @@ static struct json_node parse(const char *body)
 
 /* ---- parsing ---- */
 
-/* The check in front has a test of its own: here, that it stands in front. */
+/* The parser calls the strict check first, which has a test of its own. */
 START_TEST(refusals_of_the_strict_check)
 {
     static const char *const bodies[] = {
@@ -54,7 +54,7 @@ START_TEST(refusals_of_the_strict_check)
 }
 END_TEST
 
-/* All that the check lets through, the parser takes: the deepest nesting too. */
+/* The parser accepts the deepest nesting that the check accepts. */
 START_TEST(deepest_body)
 {
     struct buf body = {0};
@@ -85,7 +85,7 @@ static void parse_case(const struct test_case *test)
     json_free(&top);
 }
 
-/* What the check accepts, json-c accepts too: its refusals would be answered as a lack of memory.
+/* json-c accepts all texts that the check accepts: its refusals would look like a lack of memory.
  */
 START_TEST(parser_agrees_with_the_check)
 {
@@ -165,7 +165,7 @@ START_TEST(paths_of_members)
 }
 END_TEST
 
-/* Names belong to tables, which are short; longer ones are cut and not written past the end. */
+/* Names come from tables, and are short.  A longer path is cut at the end of its room. */
 START_TEST(paths_that_are_too_long)
 {
     char name[100];
@@ -189,7 +189,7 @@ END_TEST
 
 enum type { TYPE_TEXT, TYPE_BOOL, TYPE_UINT32, TYPE_TEXTS, TYPE_OBJECT, N_TYPES, TYPE_NONE };
 
-/* A value, and the getter that takes it. */
+/* A value, and the getter that accepts it. */
 static const struct {
     const char *json;
     enum type type;
@@ -223,7 +223,7 @@ static const struct {
     {"{\"a\":\"b\"}", TYPE_OBJECT},
 };
 
-/* A member of each type holds something, by which a getter that wrote although it refused shows. */
+/* Each output has a value before, so that a getter that refuses and still writes is found. */
 static bool get(enum type type, const struct json_node *node, struct arena *arena,
                 struct error *err)
 {
@@ -293,7 +293,7 @@ START_TEST(every_getter_on_every_value)
 }
 END_TEST
 
-/* What is not given, or null, leaves the caller's default as it is. */
+/* An absent or null member leaves the caller's default unchanged. */
 START_TEST(values_not_given)
 {
     struct json_node top = parse("{\"n\":null}");
@@ -404,7 +404,7 @@ END_TEST
 
 /* ---- wiping ---- */
 
-/* A reference of our own keeps a string's memory past the end of its tree. */
+/* A reference of the test keeps the memory of a string after its tree is freed. */
 static void expect_wiped(const char *body, const char *member, int index)
 {
     struct json_node top = parse(body);
@@ -439,7 +439,7 @@ END_TEST
 
 Suite *json_suite(void)
 {
-    Suite *suite = suite_create("wrap/json");
+    Suite *suite = suite_create("json/tree");
     TCase *parsing = tcase_create("parsing");
     TCase *members = tcase_create("members");
     TCase *types = tcase_create("types");

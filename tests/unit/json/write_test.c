@@ -7,7 +7,7 @@
 #include "json/check.h"
 #include "suites.h"
 
-/* Compares what was written, and empties it. */
+/* Compares the output, and empties it. */
 static void expect(struct buf *out, const char *wanted)
 {
     ck_assert(!out->failed);
@@ -20,32 +20,32 @@ START_TEST(commas)
     struct buf out = {0};
 
     json_open(&out, '{');
-    json_name(&out, "a");
-    json_uint(&out, 1);
-    json_name(&out, "b");
+    json_put_name(&out, "a");
+    json_put_uint(&out, 1);
+    json_put_name(&out, "b");
     json_open(&out, '[');
-    json_bool(&out, true);
-    json_bool(&out, false);
-    json_null(&out);
+    json_put_bool(&out, true);
+    json_put_bool(&out, false);
+    json_put_null(&out);
     json_open(&out, '{');
     json_close(&out, '}');
     json_open(&out, '[');
     json_close(&out, ']');
-    json_text(&out, text_of(""));
+    json_put_text(&out, text_of(""));
     json_close(&out, ']');
-    json_name(&out, "c");
+    json_put_name(&out, "c");
     json_open(&out, '{');
-    json_name(&out, "d");
-    json_text(&out, text_of("e"));
+    json_put_name(&out, "d");
+    json_put_text(&out, text_of("e"));
     json_close(&out, '}');
-    json_name(&out, "f");
-    json_null(&out);
+    json_put_name(&out, "f");
+    json_put_null(&out);
     json_close(&out, '}');
     expect(&out, "{\"a\":1,\"b\":[true,false,null,{},[],\"\"],\"c\":{\"d\":\"e\"},\"f\":null}");
 }
 END_TEST
 
-/* A string that ends in a sign of the grammar is still a value that a comma follows. */
+/* A comma follows a string even if it ends in a character of the grammar. */
 START_TEST(commas_behind_strings)
 {
     static const char *const values[] = {"[", "{", ":", ",", "\"", "\\"};
@@ -53,7 +53,7 @@ START_TEST(commas_behind_strings)
 
     json_open(&out, '[');
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
-        json_text(&out, text_of(values[i]));
+        json_put_text(&out, text_of(values[i]));
     json_close(&out, ']');
     expect(&out, "[\"[\",\"{\",\":\",\",\",\"\\\"\",\"\\\\\"]");
 }
@@ -63,21 +63,21 @@ START_TEST(escapes)
 {
     struct buf out = {0};
 
-    json_text(&out, text_of("\"\\/\b\f\n\r\t\x01\x1F\x7F<>&'"));
+    json_put_text(&out, text_of("\"\\/\b\f\n\r\t\x01\x1F\x7F<>&'"));
     expect(&out, "\"\\\"\\\\/\\b\\f\\n\\r\\t\\u0001\\u001f\x7F<>&'\"");
-    json_text(&out, (struct text){"a\0b", 3});
+    json_put_text(&out, (struct text){"a\0b", 3});
     expect(&out, "\"a\\u0000b\"");
-    json_text(&out, text_of("\xC3\xA9\xE2\x80\xA8\xF0\x9F\x98\x80"));
+    json_put_text(&out, text_of("\xC3\xA9\xE2\x80\xA8\xF0\x9F\x98\x80"));
     expect(&out, "\"\xC3\xA9\xE2\x80\xA8\xF0\x9F\x98\x80\"");
     json_open(&out, '{');
-    json_name(&out, "a\"b\n");
-    json_null(&out);
+    json_put_name(&out, "a\"b\n");
+    json_put_null(&out);
     json_close(&out, '}');
     expect(&out, "{\"a\\\"b\\n\":null}");
 }
 END_TEST
 
-/* What is written passes the strict check, whatever characters are in it. */
+/* The output passes the strict check with all characters in it. */
 START_TEST(every_character_passes_the_check)
 {
     for (int c = 1; c < 128; c++) {
@@ -86,8 +86,8 @@ START_TEST(every_character_passes_the_check)
         char value[] = {(char)c, 'x', (char)c, '\0'};
 
         json_open(&out, '{');
-        json_name(&out, value);
-        json_text(&out, text_of(value));
+        json_put_name(&out, value);
+        json_put_text(&out, text_of(value));
         json_close(&out, '}');
         ck_assert_msg(json_check(out.data, out.len, &err), "%d: %s: %s", c, out.data, err.msg);
         buf_free(&out);
@@ -99,11 +99,11 @@ START_TEST(length_decides)
 {
     struct buf out = {0};
 
-    json_text(&out, (struct text){"abcdef", 3});
+    json_put_text(&out, (struct text){"abcdef", 3});
     expect(&out, "\"abc\"");
-    json_text(&out, (struct text){"", 0});
+    json_put_text(&out, (struct text){"", 0});
     expect(&out, "\"\"");
-    json_text(&out, (struct text){0});
+    json_put_text(&out, (struct text){0});
     expect(&out, "null");
 }
 END_TEST
@@ -113,10 +113,10 @@ START_TEST(numbers)
     struct buf out = {0};
 
     json_open(&out, '[');
-    json_uint(&out, 0);
-    json_uint(&out, 10);
-    json_uint(&out, UINT32_MAX);
-    json_uint(&out, UINT64_MAX);
+    json_put_uint(&out, 0);
+    json_put_uint(&out, 10);
+    json_put_uint(&out, UINT32_MAX);
+    json_put_uint(&out, UINT64_MAX);
     json_close(&out, ']');
     expect(&out, "[0,10,4294967295,18446744073709551615]");
 }
@@ -127,15 +127,15 @@ START_TEST(lists_of_texts)
     struct text items[] = {text_of("a"), text_of(""), text_of("\"")};
     struct buf out = {0};
 
-    json_texts(&out, (struct text_list){.items = items, .n = 3, .given = true});
+    json_put_texts(&out, (struct text_list){.items = items, .n = 3, .given = true});
     expect(&out, "[\"a\",\"\",\"\\\"\"]");
-    json_texts(&out, (struct text_list){.given = true});
+    json_put_texts(&out, (struct text_list){.given = true});
     expect(&out, "[]");
-    json_texts(&out, (struct text_list){0});
+    json_put_texts(&out, (struct text_list){0});
     expect(&out, "[]");
     json_open(&out, '[');
-    json_texts(&out, (struct text_list){0});
-    json_texts(&out, (struct text_list){.items = items, .n = 1, .given = true});
+    json_put_texts(&out, (struct text_list){0});
+    json_put_texts(&out, (struct text_list){.items = items, .n = 1, .given = true});
     json_close(&out, ']');
     expect(&out, "[[],[\"a\"]]");
 }
@@ -146,8 +146,8 @@ START_TEST(failure_is_kept)
     struct buf out = {.failed = true};
 
     json_open(&out, '{');
-    json_name(&out, "a");
-    json_uint(&out, 1);
+    json_put_name(&out, "a");
+    json_put_uint(&out, 1);
     json_close(&out, '}');
     ck_assert(out.failed);
     ck_assert_uint_eq(out.len, 0);
@@ -156,7 +156,7 @@ END_TEST
 
 Suite *json_write_suite(void)
 {
-    Suite *suite = suite_create("base/json_write");
+    Suite *suite = suite_create("json/write");
     TCase *tests = tcase_create("json_write");
 
     tcase_add_test(tests, commas);

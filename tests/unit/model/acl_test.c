@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the ACL rules: what is one, and what a list of them permits. */
+/* Tests of the ACL rules: their grammar, and which targets a list of them permits. */
 #include "model/acl.h"
 
 #include <check.h>
@@ -45,7 +45,7 @@ START_TEST(rule_not_given)
 }
 END_TEST
 
-/* A copy whose bytes end where its memory ends, so that a sanitizer sees a read past them. */
+/* Copies to memory of the exact size, so that a sanitizer sees a read past its end. */
 static struct text exact_copy(struct text text)
 {
     char *copy = malloc(text.len ? text.len : 1);
@@ -118,8 +118,8 @@ START_TEST(texts_not_given)
 }
 END_TEST
 
-/* Whatever byte stands at whatever place of the target, only the same name in other case is
- * permitted by an exact rule. */
+/* With any byte at any place of the target, an exact rule permits only the same name in any case.
+ */
 START_TEST(one_byte_changed)
 {
     static const char name[] = "ab.example";
@@ -141,7 +141,7 @@ START_TEST(one_byte_changed)
 }
 END_TEST
 
-/* A rule permits the target that it spells, unless it permits everything anyway. */
+/* A rule permits its own target. */
 static void check_rule_permits_itself(const struct test_case *test)
 {
     struct text rule = {.s = test->input, .len = test->input_len};

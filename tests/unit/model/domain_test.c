@@ -55,7 +55,7 @@ START_TEST(texts_not_given)
 }
 END_TEST
 
-/* Only the bytes that the length counts are looked at. */
+/* Bytes after the length are not read. */
 START_TEST(length_decides)
 {
     const char *why;

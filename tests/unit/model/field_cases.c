@@ -9,7 +9,7 @@
 
 #define N_OF(array) (sizeof(array) / sizeof(array)[0])
 
-/* Texts that fields with rules of their own take: a number or filling stands between the two. */
+/* Texts for fields with rules of their own: a number or filling goes between the two. */
 static const struct sample {
     const char *field;
     const char *front;
@@ -25,7 +25,7 @@ static const struct sample {
     {"teams", "o/", ""},
 };
 
-/* One run over a table; what a case is about. */
+/* One run over a table, and its current case. */
 struct run {
     const struct field_table *table;
     const struct field *field;
@@ -92,8 +92,8 @@ static void expect_outcome(const struct run *run, const char *body, bool ok,
     buf_free(&path);
 }
 
-/* Reads a body with the members given, and expects the code at the member; ERR_NONE: the body is
- * accepted.  look, unless NULL, looks at the struct that was filled. */
+/* Reads a body with these members, and expects the code at the member; ERR_NONE: the body is
+ * accepted.  look() checks the struct then; NULL: no check. */
 static void expect_members(struct run *run, const char *members, enum error_code code,
                            const char *member,
                            void (*look)(const struct run *run, const void *value))
@@ -122,7 +122,7 @@ static const char *companions_of(const struct run *run, bool is_given)
     return run->table->companions ? run->table->companions(run->field, is_given) : "";
 }
 
-/* The same for the field with a value that needs its companions. */
+/* Does the same for a field with a value, and adds the members that it needs. */
 static void expect_value(struct run *run, const char *value, enum error_code code,
                          const char *index, void (*look)(const struct run *run, const void *value))
 {
@@ -147,7 +147,7 @@ static void expect_each(struct run *run, const char *const *values, size_t n, en
     expect_each(run, (const char *const[]){__VA_ARGS__},                                           \
                 N_OF(((const char *const[]){__VA_ARGS__})), code, index)
 
-/* ---- what every member has ---- */
+/* ---- for every member ---- */
 
 static bool is_row(const struct field_table *table, const char *name)
 {
@@ -233,14 +233,14 @@ static void check_uint32(struct run *run)
                 "true", "false", "[]", "[1]", "{}");
 }
 
-/* The text that the case now running gives. */
+/* The text of the current case. */
 static struct text given;
 
 static void look_at_text(const struct run *run, const void *value)
 {
     const struct text *text = value;
 
-    /* An empty text may count as not given. */
+    /* An empty text may count as absent. */
     ck_assert_msg(given.len == 0 ? text->len == 0 : text_eq(*text, given), "%s", run->field->name);
 }
 
@@ -254,7 +254,7 @@ static void expect_text(struct run *run, const struct buf *text, enum error_code
     buf_free(&json);
 }
 
-/* A text of len bytes: what the row says of it. */
+/* Expects what the row says of a text of len bytes. */
 static enum error_code verdict(const struct field *field, struct text value)
 {
     if (value.len == 0 && field->empty != ERR_NONE)
@@ -348,7 +348,7 @@ static void check_counts(struct run *run)
     }
 }
 
-/* An entry behind one that is right. */
+/* An entry after a valid one. */
 static void expect_second(struct run *run, const char *json_value, enum error_code code)
 {
     struct buf json = {0};

@@ -30,7 +30,7 @@ static bool is_lower(struct text value, const char **why)
 
 #define AT(member) .offset = offsetof(struct thing, member)
 
-/* The codes are any that differ. */
+/* Any different codes will do. */
 static const struct field fields[] = {
     {.name = "plain", .kind = FIELD_TEXT, AT(plain)},
     {.name = "name",
@@ -126,7 +126,7 @@ START_TEST(messages)
 }
 END_TEST
 
-/* The first entry that stands again is named, wherever its first place is. */
+/* The error names the first entry that equals an earlier one. */
 START_TEST(first_repeated_entry)
 {
     expect_error("{\"set\":[\"z\",\"a\",\"a\",\"z\"]}", ERR_SCOPE_REPEATED, "set[2]", "'a'");
@@ -151,7 +151,7 @@ START_TEST(entries_that_only_resemble)
 }
 END_TEST
 
-/* A list that is refused leaves nothing behind. */
+/* A refused list leaves the output unchanged. */
 START_TEST(refused_list_is_not_kept)
 {
     struct arena arena = {0};
@@ -165,7 +165,7 @@ START_TEST(refused_list_is_not_kept)
 }
 END_TEST
 
-/* A member's name that no text can hold is cut where it is shown, and still one character whole. */
+/* A very long name is cut at a whole character in the message. */
 START_TEST(long_unknown_name)
 {
     struct buf body = {0};

@@ -15,7 +15,7 @@ static const void *read_module(const struct json_node *body, struct arena *arena
     return mutual_tls_module_read(body, text_of("e"), arena, &module, err) ? &module : NULL;
 }
 
-/* The members around a module have cases in the case file. */
+/* The case file has cases for the members around a module. */
 static struct field_table own_fields(void)
 {
     return (struct field_table){
@@ -85,7 +85,7 @@ START_TEST(bodies_of_case_file)
 }
 END_TEST
 
-/* Reads a body and writes what came of it. */
+/* Reads a body and writes the result. */
 static void expect_written(const char *body, const char *wanted)
 {
     struct arena arena = {0};

@@ -116,7 +116,7 @@ START_TEST(hosting_fields_of_the_others)
             ck_assert(json_parse(body.data, body.len, &top, &err));
             ck_assert_msg(!read_module(&top, &arena, &err), "%s", body.data);
             ck_assert_int_eq(err.code, ERR_UNKNOWN_MEMBER);
-            /* It is not offered either. */
+            /* The message does not offer it either. */
             ck_assert_ptr_null(strstr(strstr(err.msg, "This object takes"), field));
             json_free(&top);
             arena_free(&arena);
@@ -238,7 +238,7 @@ END_TEST
 
 /* ---- writing ---- */
 
-/* Reads a body and expects what is written then. */
+/* Reads a body, writes the result, and compares it. */
 static void expect_written(const char *body, const char *wanted)
 {
     struct arena arena = {0};
@@ -313,7 +313,7 @@ START_TEST(everything_written)
 }
 END_TEST
 
-/* A PUT of what was answered changes nothing: clients read, change and write back. */
+/* A PUT of an answer's body changes nothing: clients read, change and write back. */
 START_TEST(written_is_accepted)
 {
     for (int i = 0; i < OAUTH_N_PROVIDERS; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Public keys: a case file for spellings, folders of keys for forms and types, and properties that
- * hold for each of them. */
+/* Tests of public keys: a case file for spellings, folders of keys for forms and types, and
+ * properties of all keys. */
 #include "model/public_key_test.h"
 
 #include <dirent.h>
@@ -15,7 +15,7 @@
 #define N_REFUSED_AT_LEAST 200
 #define N_ACCEPTED_AT_LEAST 50
 
-/* A file as a text with no byte behind it, so that a sanitizer sees what is read past its end. */
+/* Reads a file into memory of its exact size, so that a sanitizer sees a read past its end. */
 static struct text read_file(const char *path)
 {
     FILE *file = fopen(path, "rb");
@@ -102,7 +102,7 @@ END_TEST
 
 /* ---- the folders ---- */
 
-/* Calls visit for each file of tests/cases/keys/<folder>, and returns how many there were. */
+/* Calls visit for each file of tests/cases/keys/<folder>.  Returns their number. */
 static int each_file(const char *folder, void (*visit)(const char *folder, const char *name))
 {
     char path[4096];
@@ -127,7 +127,7 @@ static bool is_fingerprint(const char *name)
     return strstr(name, ".fingerprint") != NULL;
 }
 
-/* Reads the key of a file of the accepted ones, and "<type> <fingerprint>" of the one beside it. */
+/* Reads an accepted key, and compares it with "<type> <fingerprint>" in the file beside it. */
 static struct text read_accepted(const char *folder, const char *name, char expected[256])
 {
     char path[4096];
@@ -162,7 +162,7 @@ START_TEST(test_accepted)
 }
 END_TEST
 
-static const char *part_of_reason; /* of the class whose files are visited */
+static const char *part_of_reason; /* of the visited class of files */
 
 static void visit_refused(const char *folder, const char *name)
 {
@@ -217,10 +217,10 @@ START_TEST(test_refused)
 }
 END_TEST
 
-/* ---- what holds for every key ---- */
+/* ---- properties of every key ---- */
 
-/* Where a text may be cut without losing anything of the key: behind its data in a line, and behind
- * the last dash in the other forms. */
+/* Returns the length up to which the text is needed: to the end of the data in a line, and to the
+ * last dash in the other forms. */
 static size_t end_of_key(struct text text)
 {
     size_t len = text.len;
@@ -265,8 +265,7 @@ START_TEST(test_no_part_is_a_key)
 }
 END_TEST
 
-/* A changed byte makes another key, or none: never the same one, unless it stood in what is no part
- * of the key, such as a comment. */
+/* A changed byte makes another key, or none, unless it is outside the key, in a comment say. */
 static void visit_changed(const char *folder, const char *name)
 {
     char expected[256];
@@ -306,7 +305,7 @@ START_TEST(test_every_bit_counts)
 }
 END_TEST
 
-/* Reasons are static: the same pointer whatever was given, so that nothing given can be in them. */
+/* Reasons are static, so they cannot quote the input. */
 START_TEST(test_reasons_are_static)
 {
     struct public_key key;
@@ -336,7 +335,7 @@ END_TEST
 
 Suite *public_key_suite(void)
 {
-    Suite *suite = suite_create("public_key");
+    Suite *suite = suite_create("model/public_key");
     TCase *tcase = tcase_create("public_key");
 
     tcase_add_test(tcase, test_cases);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the room that reads public keys. */
+/* The suite of public keys. */
 #ifndef ADIT_TESTS_MODEL_PUBLIC_KEY_TEST_H
 #define ADIT_TESTS_MODEL_PUBLIC_KEY_TEST_H
 

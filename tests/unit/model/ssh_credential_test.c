@@ -97,7 +97,7 @@ static bool read_text(read_body *read, const char *text, struct arena *arena, st
     return read(top, arena, err) != NULL;
 }
 
-/* Byte for byte as it was given; only what is parsed ignores the white space. */
+/* The text is kept byte for byte; only parsing ignores the white space. */
 START_TEST(key_is_kept_as_given)
 {
     struct arena arena = {0};
@@ -115,7 +115,7 @@ START_TEST(key_is_kept_as_given)
 }
 END_TEST
 
-/* What is absent or null stays not given; what is empty is given. */
+/* Absent and null members are absent; empty ones are not. */
 START_TEST(change_tells_absent_from_empty)
 {
     struct arena arena = {0};

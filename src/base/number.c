@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading numbers. */
+#include "base/number.h"
+
+#include "base/ascii.h"
+
+bool number_read(struct text digits, unsigned base, uint64_t most, uint64_t *out)
+{
+    uint64_t value = 0;
+
+    if (!text_present(digits))
+        return false;
+    for (size_t i = 0; i < digits.len; i++) {
+        uint64_t digit = (uint64_t)(digits.s[i] - '0');
+
+        if (!ascii_is_digit(digits.s[i]) || digit >= base || digit > most ||
+            value > (most - digit) / base)
+            return false;
+        value = value * base + digit;
+    }
+    *out = value;
+    return true;
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading the lines of a settings file (libinih). */
+#include "conf/parse.h"
+
+#include <errno.h>
+#include <ini.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf/setting.h"
+
+/* The characters that libinih takes for blanks. */
+#define BLANKS " \t\n\v\f\r"
+
+/* Bytes of the longest line, with its end. */
+#define LINE_BYTES_MAX 8000
+
+#define NO_LINE "'[section]', 'key = value' or '; comment'"
+
+struct reading {
+    struct conf *conf;
+    FILE *file;
+    const char *path;
+    char *reason;
+    char *text; /* the line read last */
+    size_t text_size;
+    int line;               /* its number */
+    const char *long_value; /* its value, if it is too long for libinih; else NULL */
+    bool failed;
+    int failed_line;
+    bool seen[CONF_MAX_SETTINGS];
+};
+
+/* Writes the reason of the first error.  Returns 0, which tells libinih of an error. */
+static int wrong(struct reading *reading, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static int wrong(struct reading *reading, const char *format, ...)
+{
+    va_list args;
+    int len;
+
+    if (reading->failed)
+        return 0;
+    reading->failed = true;
+    reading->failed_line = reading->line;
+    len = snprintf(reading->reason, CONF_REASON_SIZE, "%s:%d: ", reading->path, reading->line);
+    if (len < 0 || len >= CONF_REASON_SIZE)
+        return 0;
+    va_start(args, format);
+    vsnprintf(reading->reason + len, CONF_REASON_SIZE - (size_t)len, format, args);
+    va_end(args);
+    /* The reason has names from the file, and it goes to a terminal. */
+    for (char *at = reading->reason + len; *at; at++) {
+        if (*at < ' ' || *at > '~')
+            *at = '?';
+    }
+    return 0;
+}
+
+static bool is_blank(char c)
+{
+    return c && strchr(BLANKS, c);
+}
+
+/* Cuts a value as libinih does: removes a comment, and blanks around the value. */
+static char *trim_value(char *value)
+{
+    size_t len = 0;
+
+    while (value[len] && !(value[len] == ';' && len > 0 && is_blank(value[len - 1])))
+        len++;
+    while (len > 0 && is_blank(value[len - 1]))
+        len--;
+    value[len] = '\0';
+    return value + strspn(value, BLANKS);
+}
+
+/* Gives libinih only the key of a long line, and keeps the value in reading->long_value. */
+static bool shorten(struct reading *reading, char *line, size_t size)
+{
+    char *text = reading->text;
+    size_t key_len = strcspn(text, "=:");
+    bool is_nothing = strchr(";#", text[strspn(text, BLANKS)]) != NULL; /* a comment or blank */
+
+    if (!is_nothing && (!text[key_len] || key_len + sizeof "=" > size))
+        return wrong(reading, "expected " NO_LINE);
+    snprintf(line, size, "%.*s", is_nothing ? 0 : (int)key_len + 1, text);
+    if (!is_nothing)
+        reading->long_value = trim_value(text + key_len + 1);
+    return true;
+}
+
+/* Reads a line for libinih, which has 200 bytes for one.  It would take the rest of a longer line
+ * for another line. */
+static char *next_text_line(char *line, int size, void *context)
+{
+    struct reading *reading = context;
+    ssize_t len = getline(&reading->text, &reading->text_size, reading->file);
+
+    reading->long_value = NULL;
+    if (len < 0)
+        return NULL;
+    reading->line++;
+    if (memchr(reading->text, '\0', (size_t)len)) {
+        wrong(reading, "the line contains a NUL byte");
+        return NULL;
+    }
+    if (len > LINE_BYTES_MAX) {
+        wrong(reading, "the line is longer than %d bytes", LINE_BYTES_MAX);
+        return NULL;
+    }
+    if (len < size)
+        return memcpy(line, reading->text, (size_t)len + 1);
+    return shorten(reading, line, (size_t)size) ? line : NULL;
+}
+
+/* Reports a setting that its section does not have, and names the section that has it. */
+static int wrong_place(struct reading *reading, const char *section, const char *key)
+{
+    for (size_t i = 0; i < conf_n_settings; i++) {
+        if (strcmp(conf_settings[i].key, key) != 0)
+            continue;
+        if (!section[0])
+            return wrong(reading, "%s is above the first section; put it below [%s]", key,
+                         conf_settings[i].section);
+        return wrong(reading, "unknown setting %s in section [%s]; put it below [%s]", key, section,
+                     conf_settings[i].section);
+    }
+    if (!section[0])
+        return wrong(reading,
+                     "%s is above the first section, and no section has a setting of that name",
+                     key);
+    return wrong(reading, "unknown setting %s in section [%s]; see adit.conf(5)", key, section);
+}
+
+static int take_setting(void *context, const char *section, const char *key, const char *value)
+{
+    struct reading *reading = context;
+    const char *wanted;
+
+    if (reading->long_value)
+        value = reading->long_value;
+    for (size_t i = 0; i < conf_n_settings; i++) {
+        if (strcmp(conf_settings[i].section, section) != 0 ||
+            strcmp(conf_settings[i].key, key) != 0)
+            continue;
+        if (reading->seen[i])
+            return wrong(reading, "[%s] %s is set twice%s", section, key,
+                         is_blank(reading->text[0])
+                             ? " (an indented line continues the line above it)"
+                             : "");
+        reading->seen[i] = true;
+        if (value[0] == '"' || value[0] == '\'')
+            return wrong(reading, "[%s] %s begins with a quote; write the value without quotes",
+                         section, key);
+        wanted = conf_set(reading->conf, &conf_settings[i], value);
+        return wanted ? wrong(reading, "[%s] %s %s", section, key, wanted) : 1;
+    }
+    return wrong_place(reading, section, key);
+}
+
+/* Reports an error of reading: of the file, if it is a folder, or of a later line. */
+static void cannot_read(struct reading *reading)
+{
+    if (reading->line > 0)
+        wrong(reading, "cannot be read: %s", strerror(errno));
+    else
+        snprintf(reading->reason, CONF_REASON_SIZE, "%s: cannot be read: %s", reading->path,
+                 strerror(errno));
+    reading->failed = true;
+}
+
+bool conf_parse(struct conf *conf, FILE *file, char reason[CONF_REASON_SIZE])
+{
+    struct reading reading = {.conf = conf, .file = file, .path = conf->path, .reason = reason};
+    int first_wrong = ini_parse_stream(next_text_line, &reading, take_setting, &reading);
+
+    /* libinih goes on after a line that it cannot read, which may make later lines look wrong. */
+    if (first_wrong > 0 && (!reading.failed || first_wrong < reading.failed_line)) {
+        reading.failed = false;
+        reading.line = first_wrong;
+        wrong(&reading, "expected " NO_LINE);
+    } else if (first_wrong < 0) {
+        wrong(&reading, "cannot be read: out of memory");
+    }
+    /* If memory runs out within a line, getline() fails as at the end, but feof() is not set. */
+    if (!feof(file))
+        cannot_read(&reading);
+    free(reading.text);
+    return !reading.failed;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* One row of the table of settings, which the parser, the sample and the manual page share. */
+#ifndef ADIT_CONF_SETTING_H
+#define ADIT_CONF_SETTING_H
+
+#include "base/must_check.h"
+#include "conf/conf.h"
+
+/* Room for the rows of the table. */
+#define CONF_MAX_SETTINGS 32
+
+struct conf_setting {
+    const char *section;
+    const char *key;
+    const char *standard; /* the default */
+    size_t offset;        /* of the char * in struct conf; SIZE_MAX: check() keeps the value */
+
+    /* Checks a value, and may change it in place.  Returns NULL if the value is right.  If not,
+     * returns what it has to be, as the words that follow the setting's name; static. */
+    const char *(*check)(struct conf *conf, char *value);
+    const char *help; /* lines for the sample file, without "; " */
+};
+
+extern const struct conf_setting conf_settings[];
+extern const size_t conf_n_settings;
+
+/* Checks a value and keeps a copy of it in *conf, in place of the one before.  Returns NULL if the
+ * value is right.  If not, returns what check() says, or that memory ran out. */
+MUST_CHECK const char *conf_set(struct conf *conf, const struct conf_setting *setting,
+                                const char *value);
+
+#endif
