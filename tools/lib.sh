@@ -32,7 +32,7 @@ test_packages+=(systemd build-essential debhelper dpkg-dev fakeroot lintian)
 docs_packages=(python3 python3-yaml)
 # shellcheck disable=SC2034
 bench_packages=(python3 wrk iproute2)
-# LLVM by its version: both releases have it, and another one formats and finds otherwise.
+# Both releases have LLVM 19.  Another version formats and finds differently.
 # shellcheck disable=SC2034
 analysis_packages=(clang-19 clang-format-19 clang-tidy-19 cppcheck shellcheck pyflakes3 python3)
 
