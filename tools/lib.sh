@@ -11,8 +11,9 @@ PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 export LC_ALL=C.UTF-8
 unset LANGUAGE
 
-# The packages of Debian 12 and 13, by use.  No name has a version, so each release installs its
-# own.  The scripts pick the lists that they need.  shellcheck disable=SC2034
+# The packages of Debian 12 and 13, by use.  Most names have no version, so each release installs its
+# own.  The scripts pick the lists that they need.
+# shellcheck disable=SC2034
 build_packages=(autoconf automake pkg-config gcc libc6-dev make
     libfcgi-dev libjson-c-dev libpq-dev libssl-dev libinih-dev check)
 # shellcheck disable=SC2034
@@ -31,6 +32,9 @@ test_packages+=(systemd build-essential debhelper dpkg-dev fakeroot lintian)
 docs_packages=(python3 python3-yaml)
 # shellcheck disable=SC2034
 bench_packages=(python3 wrk iproute2)
+# Both releases have LLVM 19.  Another version formats and finds differently.
+# shellcheck disable=SC2034
+analysis_packages=(clang-19 clang-format-19 clang-tidy-19 cppcheck shellcheck pyflakes3 python3)
 
 say() {
     printf '%s: %s\n' "$tool" "$*"

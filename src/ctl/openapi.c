@@ -76,14 +76,17 @@ static bool read_document(const char *path, struct buf *out)
 {
     FILE *file = fopen(path, "re");
     char part[4096];
+    size_t n;
     bool ok;
 
     if (!file) {
         ctl_fail("%s: %s", path, strerror(errno));
         return false;
     }
-    while (!feof(file) && !ferror(file))
-        buf_add(out, part, fread(part, 1, sizeof part, file));
+    do {
+        n = fread(part, 1, sizeof part, file);
+        buf_add(out, part, n);
+    } while (n == sizeof part);
     ok = !ferror(file) && !out->failed;
     if (!ok)
         ctl_fail("%s: %s", path, out->failed ? "out of memory" : strerror(errno));

@@ -10,10 +10,8 @@ import re
 import shutil
 import socket
 import subprocess
-import time
 
 from adit import fastcgi, samples, stack
-from adit.case import until
 from adit.programs import Responder, as_service, variables
 from promise import PromiseCase
 

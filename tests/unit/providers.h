@@ -4,9 +4,7 @@
 #define ADIT_TESTS_PROVIDERS_H
 
 #define PROVIDERS                                                                                  \
-    {                                                                                              \
-        "provider_a", "provider_b", "provider_c", "provider_d", "provider_e", "provider_f",        \
-            "provider_g", "provider_h"                                                             \
-    }
+    {"provider_a", "provider_b", "provider_c", "provider_d",                                       \
+     "provider_e", "provider_f", "provider_g", "provider_h"}
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <check.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +62,7 @@ void backend_start(void)
     snprintf(backend.address.sun_path, sizeof backend.address.sun_path, "%.31s/.s.PGSQL.5432",
              backend.folder);
     backend.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    ck_assert_int_ge(backend.fd, 0);
     ck_assert_int_eq(bind(backend.fd, (struct sockaddr *)&backend.address, sizeof backend.address),
                      0);
     ck_assert_int_eq(listen(backend.fd, MAX_SESSIONS), 0);
@@ -316,7 +318,7 @@ static void answer_setup(struct session *session, const struct backend_step *ste
     char time[24], pid[24], started[24];
     const char *const values[] = {time, pid, started};
 
-    snprintf(time, sizeof time, "%lld", (long long)(clock_wall_us() + backend.ahead_us));
+    snprintf(time, sizeof time, "%" PRId64, clock_wall_us() + backend.ahead_us);
     snprintf(pid, sizeof pid, "%d", (step->act == POOLED ? 5000 : FIRST_PID) + session->number);
     snprintf(started, sizeof started, "17000000.%03d", session->number);
     put_simple(session, 'C', "SET");

@@ -395,6 +395,7 @@ START_TEST(program_answers)
     int file = replace(STDOUT_FILENO, 0);
     char written[100] = "";
 
+    ck_assert_int_ge(output, 0);
     buf_puts(&response.body, "{}");
     faults.interrupt_write = true;
     ck_assert(serve_cgi_answer(&response));
@@ -408,7 +409,7 @@ START_TEST(program_answers)
     ck_assert_int_eq(faults.n_malloc, 0);
     close(STDOUT_FILENO);
     ck_assert(!serve_cgi_answer(&response));
-    dup2(output, STDOUT_FILENO);
+    ck_assert_int_eq(dup2(output, STDOUT_FILENO), STDOUT_FILENO);
     close(output);
     close(file);
     buf_free(&response.body);

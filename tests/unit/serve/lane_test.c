@@ -186,9 +186,10 @@ END_TEST
 START_TEST(an_unwatched_wait_is_ended_by_another_lane)
 {
     struct worker worker;
-    const struct wait *wait = &worker.lanes[N_LANES - 1].wait;
+    const struct wait *wait;
 
     start_unwatched(&worker);
+    wait = &worker.lanes[N_LANES - 1].wait;
     wait->wake(wait->context);
     serve_lanes_resume_woken(worker.serve);
     expect_answer(&worker, true);

@@ -212,6 +212,7 @@ START_TEST(cgi_is_told_from_fastcgi)
 {
     int input = _i == 0 ? dup(listen_fd) : open("/dev/null", O_RDONLY);
 
+    ck_assert_int_ge(input, 0);
     ck_assert_int_eq(dup2(input, STDIN_FILENO), STDIN_FILENO);
     ck_assert_int_eq(serve_is_cgi(), _i);
     close(input);

@@ -165,6 +165,7 @@ void worker_set_up(void)
     snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "adit-serve-test-%ld",
              (long)getpid());
     listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_ge(listen_fd, 0);
     ck_assert_int_eq(bind(listen_fd, (struct sockaddr *)&address, sizeof address), 0);
     ck_assert_int_eq(listen(listen_fd, MAX_CLIENTS), 0);
     ck_assert(serve_handover_open(handover));
@@ -219,6 +220,7 @@ void client_write_request(struct buf *wire, const char *path, size_t body_len, b
 void client_connect(int client)
 {
     clients[client] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_ge(clients[client], 0);
     ck_assert_int_eq(connect(clients[client], (struct sockaddr *)&address, sizeof address), 0);
 }
 
