@@ -50,12 +50,12 @@ static bool check_domain(struct text domain, const char **why)
     const char *clause;
 
     if (has_byte(domain, '*'))
-        return refuse_rule(why, "a '*' stands in a domain only as '*.' in front." FORM);
+        return refuse_rule(why, "a domain may contain '*' only as a leading '*.'." FORM);
     return domain_valid(domain, &clause) ||
            refuse_rule(why,
-                       "the target is not a domain: that is labels of 1 to 63 letters, digits and "
-                       "inner hyphens, a leading underscore allowed, joined by dots and without "
-                       "one at the end." FORM);
+                       "the target is not a domain. A domain is labels of 1 to 63 letters, digits "
+                       "and inner hyphens, with dots between them and none at the end; a label "
+                       "may begin with an underscore." FORM);
 }
 
 static bool read_domain(struct text text, struct target *target, const char **why)
@@ -64,7 +64,7 @@ static bool read_domain(struct text text, struct target *target, const char **wh
     target->any_below = text.len >= 2 && text.s[0] == '*' && text.s[1] == '.';
     target->name = text_part(text, target->any_below ? 2 : 0, text.len);
     if (text.len > DOMAIN_MAX)
-        return refuse_rule(why, "the domain is longer than 253 bytes, '*.' included." FORM);
+        return refuse_rule(why, "the domain is longer than 253 bytes, with its '*.'." FORM);
     return check_domain(target->name, why);
 }
 
@@ -74,7 +74,7 @@ static bool check_port(struct text port, const char **why)
 
     return (port.len > 0 && port.s[0] != '0' && number_read(port, 10, PORT_MAX, &value)) ||
            refuse_rule(why,
-                       "the port is not a number from 1 to 65535, without sign, space or leading "
+                       "the port must be a number from 1 to 65535, without sign, space or leading "
                        "zero." FORM);
 }
 
@@ -87,17 +87,17 @@ static bool read_host(struct text host, struct target *target, const char **why)
     if (target->is_ipv6) {
         target->name = text_part(host, 1, len - 1);
         return ipv6_read(target->name, target->ipv6) ||
-               refuse_rule(why,
-                           "there is no IPv6 address without a zone between the brackets." FORM);
+               refuse_rule(why, "the brackets must contain an IPv6 address without a zone." FORM);
     }
     if (len == 0)
-        return refuse_rule(why, "the host is missing in front of the port." FORM);
+        return refuse_rule(why, "the host before the port is missing." FORM);
     if (has_byte(host, ':'))
-        return refuse_rule(why, "a host does not hold ':', save an IPv6 address in brackets." FORM);
+        return refuse_rule(why,
+                           "a host may not contain ':', except an IPv6 address in brackets." FORM);
     if (domain_looks_like_ipv4(host))
         return ipv4_valid(host) ||
                refuse_rule(why,
-                           "the host has digits and dots only, and is not an IPv4 address." FORM);
+                           "the host is digits and dots only, but is not an IPv4 address." FORM);
     if (has_byte(host, '*'))
         return refuse_rule(why, "the host of an address takes no wildcard." FORM);
     if (len > DOMAIN_MAX)
@@ -125,13 +125,13 @@ static bool check_label_part(struct text text, const char **why)
         char c = text.s[i];
 
         if (c == '*')
-            return refuse_rule(why, "a '*' stands in a label only as the whole key or value." FORM);
+            return refuse_rule(why, "a label may contain '*' only as the whole key or value." FORM);
         if (c == '=')
-            return refuse_rule(why, "a label holds one '='." FORM);
+            return refuse_rule(why, "a label must contain exactly one '='." FORM);
         if (!ascii_is_visible(c) || c == ',')
             return refuse_rule(why,
-                               "a label's key and value are printable ASCII without space, ',' "
-                               "and '='." FORM);
+                               "a label's key and value must be printable ASCII without space, "
+                               "',' and '='." FORM);
     }
     return true;
 }
@@ -158,7 +158,7 @@ static bool read_target(struct text text, struct target *target, const char **wh
     for (size_t i = text.len; i-- > 0;) {
         /* A colon in brackets does not end the host: "[::1]" is an address without a port. */
         if (text.s[i] == ']' && i == text.len - 1)
-            return refuse_rule(why, "the address in brackets lacks its ':<port>'." FORM);
+            return refuse_rule(why, "the address in brackets needs a ':<port>'." FORM);
         if (text.s[i] == ':')
             return read_address(text, i, target, why);
     }
@@ -219,13 +219,12 @@ bool acl_rule_valid(struct text rule, const char **why)
     if (permits_everything(rule))
         return true;
     if (!is_bind_rule(rule))
-        refuse_rule(why, "the rule does not begin with 'bind:', in small letters." FORM);
+        refuse_rule(why, "the rule does not begin with 'bind:' in lowercase." FORM);
     else if (read_target(text_part(rule, BIND_LEN, rule.len), &target, why))
         return true;
     if (is_list(rule))
-        return refuse_rule(why,
-                           "this is several rules in one string. Make each rule a string of its "
-                           "own: [\"bind:a.example\", \"bind:b.example\"]." FORM);
+        return refuse_rule(why, "the string contains several rules. Make each rule a string of its "
+                                "own: [\"bind:a.example\", \"bind:b.example\"]." FORM);
     if (is_url(rule))
         return refuse_rule(why,
                            "the target is a URL. Give its host, 'bind:a.example', or its host and "

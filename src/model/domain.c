@@ -17,16 +17,16 @@ static const char *label_fault(const char *s, size_t len)
     size_t first = len > 0 && s[0] == '_';
 
     if (len == 0)
-        return "a label between its dots is empty";
+        return "a label between dots is empty";
     if (len > LABEL_MAX)
         return "a label is longer than 63 bytes";
     if (len == first)
-        return "a label is nothing but an underscore";
+        return "a label is only an underscore";
     for (size_t i = first; i < len; i++) {
         if ((unsigned char)s[i] >= 0x80)
-            return "it has characters beyond ASCII; write the label in its 'xn--' form";
+            return "it has characters outside ASCII; write the label in its 'xn--' form";
         if (!ascii_is_alnum(s[i]) && s[i] != '-')
-            return "a label may hold letters, digits and hyphens, and an underscore in front";
+            return "a label may contain letters, digits, hyphens and a leading underscore";
     }
     if (s[first] == '-' || s[len - 1] == '-')
         return "a label begins or ends with a hyphen";

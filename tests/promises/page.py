@@ -36,7 +36,7 @@ def _tables(figures):
                                   figure.what, "(%s)" % figure.bound)) for figure in taken)
         tables.setdefault(columns, []).append(taken)
     for columns, rows in tables.items():
-        yield "| what is done | %s |" % " | ".join(columns)
+        yield "| test | %s |" % " | ".join(columns)
         yield "|---|%s" % ("---:|" * len(columns))
         for taken in rows:
             yield "| `%s`: %s | %s |" % (taken[0].test, " ".join(taken[0].title.split()),
@@ -49,7 +49,7 @@ def _listed(text):
     columns = []
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split(" | ")]
-        if line.startswith("| what is done |"):
+        if line.startswith("| test |"):
             columns = [re.sub(r"(, [^,(]+)? \([^)]*\)$", "", cell) for cell in cells[1:]]
         elif line.startswith("| `"):
             test = re.match(r"`(\w+)`", cells[0]).group(1)
