@@ -88,15 +88,13 @@ static const char *check_base_url(struct conf *conf, char *value)
 
 static const char *check_conninfo(struct conf *conf, char *value)
 {
-    static char fault[240];
     char reason[160];
 
-    (void)conf;
     if (pg_conninfo_valid(value))
         return NULL;
     pg_conninfo_reason(value, reason, sizeof reason);
-    snprintf(fault, sizeof fault, "is not a PostgreSQL connection string: %s", reason);
-    return fault;
+    snprintf(conf->fault, sizeof conf->fault, "is not a PostgreSQL connection string: %s", reason);
+    return conf->fault;
 }
 
 /* The responder reads the same file, so an attacker in a worker could read a password here. */

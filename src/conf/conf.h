@@ -22,6 +22,7 @@ struct conf {
     char *admin_conninfo; /* for aditctl */
     char *key_file;
     struct log log;
+    char fault[240]; /* what is wrong with a connection string, while the file is read */
 };
 
 /* Room for the reason of a failure. */
