@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "pg/connect.h"
 #include "pg/failure.h"
+#include "pg/fence.h"
 #include "pg/pipeline.h"
 
 #define SETUP_TIMEOUT_MS 2000
@@ -224,28 +225,6 @@ static bool set_up_session(struct pg_own *own, int64_t deadline_ms, struct error
     return true;
 }
 
-/* A session that was given up may still run its last statement and undo a later write.  Terminate
- * it first.  Where the answer is lost, this session is left and the next one tries again. */
-static void end_given_up(struct pg_own *own)
-{
-    const struct pg_identity *given_up = &own->session.given_up;
-    char sql[200];
-    PGresult *result;
-    struct error ignored;
-
-    snprintf(sql, sizeof sql,
-             "SELECT pg_catalog.pg_terminate_backend(a.pid)"
-             " FROM pg_catalog.pg_stat_get_activity(%d) AS a"
-             " WHERE extract(epoch FROM a.backend_start)::text = '%s'",
-             given_up->pid, given_up->started);
-    if (!PQsendQuery(own->session.conn, sql)) {
-        pg_own_leave_server(own);
-        return;
-    }
-    (void)!pg_own_collect(own, NULL, clock_steady_ms() + PG_FENCE_TIMEOUT_MS, &result, &ignored);
-    PQclear(result);
-}
-
 static bool connect_now(struct pg_own *own, int64_t deadline_ms, struct error *err)
 {
     struct pg_refusal refusal;
@@ -266,7 +245,7 @@ static bool connect_now(struct pg_own *own, int64_t deadline_ms, struct error *e
     /* The shared one may still be with another host, which this one has found to be wrong. */
     leave_shared(own);
     if (own->session.state == PG_SESSION_FENCING)
-        end_given_up(own);
+        pg_fence(own);
     if (!own->session.conn)
         return error_cause(err, ERR_DATABASE_UNAVAILABLE, "database: connection lost");
     pg_session_move(&own->session, PG_SESSION_IS_READY);

@@ -13,9 +13,6 @@
 #include "pg/pg.h"
 #include "pg/session.h"
 
-/* How long it may take, after a write was given up, to end its session. */
-#define PG_FENCE_TIMEOUT_MS 700
-
 /* What became of a query. */
 enum pg_outcome {
     PG_DONE,

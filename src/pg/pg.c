@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "pg/fence.h"
 #include "pg/own.h"
 #include "pg/pipeline.h"
 #include "pg/shed.h"
