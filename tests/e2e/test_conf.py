@@ -31,7 +31,7 @@ class ConfCase(Case):
         os.chmod(self.key_file, mode)
 
     def start(self, *arguments, preexec_fn=None, **environment):
-        """Runs the program as CGI without a request, which ends in any case."""
+        """Runs the program as CGI without a request, so that it ends in any case."""
         return subprocess.run([PROGRAM, *arguments], stdin=subprocess.DEVNULL, timeout=20,
                               capture_output=True, text=True, preexec_fn=preexec_fn,
                               env={**stack.CLEAN_ENV, **environment})
@@ -42,13 +42,13 @@ class ConfCase(Case):
         self.assertEqual(done.stdout, "")
         for part in says:
             self.assertIn(part, done.stderr)
-        # At level debug it says, too, how it is confined.
+        # At level debug the program also logs its confinement.
         said = [line for line in done.stderr.splitlines() if '"event":"confined"' not in line]
         self.assertEqual(len(said), 1, done.stderr)
         return done
 
     def assert_starts(self, *arguments, **environment):
-        """It gets as far as missing a request."""
+        """The settings are good: the program gets as far as missing a CGI request."""
         self.assert_stops(["no CGI request"], *arguments, **environment)
 
 
@@ -82,7 +82,7 @@ class Files(ConfCase):
         ("nothing but blanks and a comment", "[service]\nbase_url = %s; x\n" % (" " * 300)),
         ("the longest line", "[service]\n;%s\n" % ("x" * 7998)),
     ]
-    # Text, the line at fault, and parts of the reason.
+    # Text, the wrong line, and parts of the reason.
     BAD = [
         ("unknown key", "[service]\nnmae = x\n", 2, ["nmae", "service"]),
         ("unknown section", "[services]\nname = x\n", 2, ["services"]),
@@ -179,7 +179,7 @@ class Files(ConfCase):
         self.assertNotIn("s3cr3t", self.assert_stops([self.conf + ":2"]).stderr)
 
     def test_no_password_in_admin_conninfo(self):
-        """The responder refuses it as well as aditctl: both read the file."""
+        """The responder refuses it too, because it reads the same file as aditctl."""
         self.each([(value[:40], value) for value in (
             "host=h user=owner password=s3cr3t", "password='s3 cr3t' host=h",
             "host=h sslkey=k sslpassword=s3cr3t",
@@ -223,7 +223,7 @@ class Files(ConfCase):
         self.assert_starts("-c", self.conf + "2", ADIT_CONF=self.conf)
 
     def put(self, path, name=None):
-        """Makes a file in the folder: a settings file with a wrong name, or else the program."""
+        """Makes a file in the folder: the program, or a settings file with this wrong name."""
         path = os.path.join(self.folder, path)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         if name:
@@ -233,7 +233,7 @@ class Files(ConfCase):
         return path
 
     def start_alone(self, program):
-        """Shared hosting starts it with nothing but its own place."""
+        """Starts the program without arguments or variables, as shared hosting does."""
         done = subprocess.run([program], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               env={name: value for name, value in stack.CLEAN_ENV.items()
                                    if name.endswith("SAN_OPTIONS") or name == "GCOV_PREFIX"},
@@ -259,7 +259,7 @@ class Files(ConfCase):
                 self.assertIn(conf + ":2", self.start_alone(link))
 
     def test_in_no_other_folder_above(self):
-        """Anybody may have made one in /tmp, say."""
+        """The program reads no other folder above it: in /tmp, any user could have made one."""
         for place in ("a/b/c/adit.fcgi", "a/xbin/adit.fcgi", "a/libexec/adit.fcgi", "a/adit/adit.fcgi"):
             with self.subTest(place):
                 for above in ("etc", "a/etc", "a/b/etc", "a/b/c/etc", "a/adit/etc", "a/libexec/etc"):
@@ -330,7 +330,7 @@ class KeyFiles(ConfCase):
                 self.assert_stops([self.key_file, "others"])
 
     def test_open_to_the_group(self):
-        """The web server's group may share it."""
+        """The web server's group may share the key file."""
         self.write_key_file(KEY_LINE, 0o640)
         self.assert_starts("-c", self.conf)
 
@@ -386,7 +386,7 @@ class CommandLine(ConfCase):
             self.assertEqual(self.nobody.get("/livez").status, 200)
 
     def test_sockets_in_use(self):
-        """Whatever keeps it from asking who listens, a socket that is there stays."""
+        """The program keeps an existing socket if it cannot find out whether someone listens."""
         path = os.path.join(self.folder, "sock")
         self.write("")
         rows = [("a backlog that is full", "in use", None),
