@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The OpenAPI document: its examples are what the service answers, and an answer that is not what
-it says does not pass."""
+"""The OpenAPI document: the service answers as its examples show, and the check of answers refuses
+wrong ones."""
 import json
 import re
 
@@ -13,7 +13,7 @@ VALUES = {"edge_id": "edge-1", "/edges/https/{edge_id}/routes/{id}/oauth": "rout
 
 
 def plain(value, base_url):
-    """Without what differs from one request to the next."""
+    """The value without the parts that differ between requests."""
     text = json.dumps(value).replace(base_url, "<base>")
     text = re.sub(r"\b(sshcr|usr)_[0-9A-Za-z]{27}", r"\1_", text)
     return json.loads(re.sub(r"[0-9-]{10}T[0-9:]{8}Z", "<time>", text))
@@ -29,7 +29,7 @@ class Examples(Case):
         return target.replace("{id}", VALUES.get(path) or self.created or "")
 
     def ask(self, path, method, name, examples, wanted, status):
-        """Sends one example, and compares the answer with the one of the same name."""
+        """Sends one example and compares the answer with the answer example of the same name."""
         if path == "/ssh_credentials" and method == "get":
             path += "?limit=1"
         body = examples[name]["value"] if examples else None
@@ -42,7 +42,7 @@ class Examples(Case):
                              plain(wanted[name]["value"], "https://api.example.com"))
 
     def test_every_example(self):
-        """In the order of the document, in which what is read was made before."""
+        """The examples run in the document's order, which makes resources before it reads them."""
         tree = reference.document().tree
         n_examples = 0
         for path, item in tree["paths"].items():
@@ -64,7 +64,7 @@ class Examples(Case):
 
 
 class Held(Case):
-    """What the check of answers lets pass, and what it does not."""
+    """The check of answers: the answers that it accepts and those that it refuses."""
 
     HEADERS = ["Content-Type: application/json", "Cache-Control: no-store",
                "Service-Operation-Id: op_" + "a" * 27]
@@ -81,7 +81,7 @@ class Held(Case):
             reference.hold(Answer(head, json.dumps(body).encode() if body is not None else b""),
                            reference.Asked(method, "/edges/tls/x/mutual_tls", query, sent))
         finally:
-            # Nothing of this came from the service.
+            # These answers were made up here, so they must not count as seen.
             reference.seen.clear()
             reference.seen.update(before)
             reference.n_held -= 1
