@@ -159,7 +159,7 @@ class Story(unittest.TestCase):
                  "disabled\ndisabled"),
                 ("not started", "systemctl is-active adit.service adit.socket",
                  "inactive\ninactive"),
-                ("the page that is named", "test -s %s && echo yes" % page, "yes"),
+                ("the named page", "test -s %s && echo yes" % page, "yes"),
                 ("the programs' version", "aditctl --version", "aditctl " + self.version),
                 ("SQL", "ls /usr/share/adit/sql/grants.sql", "/usr/share/adit/sql/grants.sql")):
             with self.subTest(name):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Shared hosting: doc/install/shared-hosting.md, word for word, as users without root on a host
-with Apache, mod_fcgid and suEXEC.  Runs in a copy of the machine: tests/machine tests/e2e/run
-MODULE.
+with Apache, mod_fcgid and suEXEC.
+
+Run it in a copy of the machine: tests/machine tests/e2e/run MODULE.
 
 Three customers follow the page.  ada's host permits everything in .htaccess.  bob's host permits
 the usual directives.  carl's host permits the least and serves him below /~carl/, so he must remove
@@ -325,7 +326,7 @@ def host_case(user):
     return HostCase
 
 
-# ---- what every host answers ----
+# ---- answers of every host ----
 
 class Operations:
     def test_all(self):
@@ -582,7 +583,7 @@ class AnswersToCarl(Answers, host_case("carl")):
         self.assertIn(quoted, read(PAGE))
 
 
-# ---- what nobody may fetch ----
+# ---- files that no request may fetch ----
 
 # Paths below the prefix.  The folder has files that users leave there by mistake: see litter().
 INSIDE = """

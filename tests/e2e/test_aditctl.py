@@ -518,12 +518,12 @@ class WebServer(CtlCase):
         rows += [("socket " + path[:20], "nginx", "--socket", path) for path in bad]
         bad = ["", "a", "/", "/a b", '/a"', "/a\n", "/a%{x}", "/a${x}", "/" + "a" * 1100]
         rows += [("program " + path[:20], "apache-fcgid", "--program", path) for path in bad]
-        rows += [("a socket where there is none", "apache-fcgid", "--socket", "/a"),
-                 ("a program where there is none", "nginx", "--program", "/a"),
-                 ("a folder of the reference where there is none", "nginx-upstream", "--docs", "/a"),
+        rows += [("a socket for a started program", "apache-fcgid", "--socket", "/a"),
+                 ("a program for a running responder", "nginx", "--program", "/a"),
+                 ("a reference without paths", "nginx-upstream", "--docs", "/a"),
                  ("a bad folder of the reference", "nginx", "--docs", "/a;"),
                  ("a bad folder for Apache", "apache-cgid", "--docs", "/a%{x}"),
-                 ("a prefix where there is none", "nginx-upstream", "--prefix", "/a")]
+                 ("a prefix without paths", "nginx-upstream", "--prefix", "/a")]
         self.each(rows, lambda name, *options: self.assertEqual(
             self.kind(name, *options, status=2), ""))
 

@@ -18,7 +18,7 @@ class Presented(Case):
             ("upper case", "BEARER " + key),
             ("mixed case", "bEaReR " + key),
             ("two spaces", "Bearer  " + key),
-            ("spaces behind", "Bearer " + key + "  "),
+            ("trailing spaces", "Bearer " + key + "  "),
             ("a tab", "Bearer\t" + key),
         ], lambda value: self.assert_ok(self.ask(value)))
 

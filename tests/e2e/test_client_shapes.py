@@ -124,25 +124,25 @@ class Shapes(Clients):
 
     # The change to an answer, and the clients that cannot decode it.  ... removes a member.
     BROKEN = [
-        ("rows that are null", "credentials", {"ssh_credentials": None}, "Python Ruby npm"),
+        ("null rows", "credentials", {"ssh_credentials": None}, "Python Ruby npm"),
         ("no rows", "credentials", {"ssh_credentials": ...}, "Python Ruby npm"),
-        ("rows that are texts", "credentials", {"ssh_credentials": ["x"]},
+        ("rows of strings", "credentials", {"ssh_credentials": ["x"]},
          "Go Python Java Ruby .NET npm"),
         ("no uri", "credentials", {"uri": ...}, "Python Java"),
         ("no next page", "credentials", {"next_page_uri": ...}, "Python"),
-        ("a text that is null", "credential", {"description": None}, "Java"),
+        ("a null string", "credential", {"description": None}, "Java"),
         ("no text", "credential", {"metadata": ...}, "Python Java"),
-        ("a flag that is null", "oauth", {"options_passthrough": None}, "Java .NET"),
-        ("a number that is null", "oauth", {"maximum_duration": None}, "Java .NET"),
+        ("a null boolean", "oauth", {"options_passthrough": None}, "Java .NET"),
+        ("a null number", "oauth", {"maximum_duration": None}, "Java .NET"),
         ("a fraction", "oauth", {"maximum_duration": 1.0}, "Go .NET"),
         ("32 bits", "oauth", {"maximum_duration": 2 ** 31}, ".NET"),
         ("33 bits", "oauth", {"maximum_duration": 2 ** 32}, "Go .NET"),
         ("no provider", "oauth", {"provider": ...}, "Python Java"),
-        ("a provider that is null", "oauth", {"provider": None}, "Python Java"),
+        ("a null provider", "oauth", {"provider": None}, "Python Java"),
         ("a provider less", "oauth", {"provider": {}}, "Python"),
-        ("authorities that are null", "mutual_tls", {"certificate_authorities": None}, "Python"),
+        ("null authorities", "mutual_tls", {"certificate_authorities": None}, "Python"),
         ("no details", "error", {"details": ...}, "Python npm"),
-        ("details that are null", "error", {"details": None}, "Python npm"),
+        ("null details", "error", {"details": None}, "Python npm"),
         ("no code", "error", {"error_code": ...}, ""),
     ]
 

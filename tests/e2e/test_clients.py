@@ -227,9 +227,9 @@ class Npm(Clients):
             ("a longer text", 605, "metadata", create, {**key, "metadata": "x" * 4097}),
             ("a lone surrogate", 213, None, create, {**key, "metadata": "\ud800"}),
             ("a misspelt member", 214, "description_", create, {**key, "description_": "x"}),
-            ("an owner that is none", 9011, "owner_id", create, {**key, "ownerId": "usr_1"}),
+            ("a malformed owner", 9011, "owner_id", create, {**key, "ownerId": "usr_1"}),
             ("a limit of 0", 233, None, listing, "", "0"),
-            ("a limit that is none", 244, None, listing, "", "many"),
+            ("a limit that is no number", 244, None, listing, "", "many"),
             ("an empty limit", 244, None, listing, "", ""),
             ("a limit of null", 244, None, listing, "", None),
             ("no identifier", 9009, None, listing, "a b"),
@@ -377,7 +377,7 @@ class Npm(Clients):
             self.assert_error(self.admin.get(self.MUTUAL_TLS_PATH), 9004)
             self.assert_rejected(9004, None, self.MUTUAL_TLS + "get", self.EDGE)
 
-    # ---- what it sends ----
+    # ---- requests ----
 
     def test_headers(self):
         made = self.returned("sshCredentials.create", {"publicKey": samples.ED25519})

@@ -72,12 +72,12 @@ class Files(ConfCase):
          "target_session_attrs=read-write\n" % (",".join(["db.hosting.example"] * 2), "p" * 64)),
         ("lines of every length about the library's limit", "".join(
             ";%s\n[log]\n" % ("x" * n) for n in range(190, 210))),
-        ("a long comment that is indented", "  # = %s\n[service]\nname = x\n" % ("x" * 400)),
-        ("a comment behind a long value", "[database]\nconninfo = password=%s \t; = nonsense\n"
+        ("a long indented comment", "  # = %s\n[service]\nname = x\n" % ("x" * 400)),
+        ("a comment after a long value", "[database]\nconninfo = password=%s \t; = nonsense\n"
          % ("p" * 300)),
         ("a semicolon in a long value", "[database]\nconninfo = password='%s;' port=1\n"
          % ("p" * 300)),
-        ("blanks behind a value", "[service]\nname = x%s\r\n" % (" " * 300)),
+        ("blanks after a value", "[service]\nname = x%s\r\n" % (" " * 300)),
         ("blanks before a value", "[service]\nname =%sx\n" % (" " * 300)),
         ("nothing but blanks and a comment", "[service]\nbase_url = %s; x\n" % (" " * 300)),
         ("the longest line", "[service]\n;%s\n" % ("x" * 7998)),
@@ -118,7 +118,7 @@ class Files(ConfCase):
         ("no host", "[service]\nbase_url = https://\n", 2, ["base_url", "host"]),
         ("no host but a slash", "[service]\nbase_url = https:///\n", 2, ["base_url"]),
         ("a port alone", "[service]\nbase_url = https://:80\n", 2, ["base_url", "host"]),
-        ("no port behind a colon", "[service]\nbase_url = https://a:/b\n", 2, ["base_url", "port"]),
+        ("no port after a colon", "[service]\nbase_url = https://a:/b\n", 2, ["base_url", "port"]),
         ("port 0", "[service]\nbase_url = https://a:0\n", 2, ["base_url", "port"]),
         ("port 65536", "[service]\nbase_url = https://a:65536\n", 2, ["base_url", "port"]),
         ("a port of six digits", "[service]\nbase_url = https://a:100000/b\n", 2, ["port"]),
@@ -147,8 +147,8 @@ class Files(ConfCase):
         ("a long section", "[" + "x" * 300 + "]\n", 1, ["section"]),
         ("a long section with a sign in it", "[x=" + "x" * 300 + "]\n", 1, []),
         ("a long line of nothing", "[service]\n" + "x" * 300 + "\n", 2, ["section"]),
-        ("a long value that is wrong", "[service]\nname = " + "a" * 300 + "\n", 2, ["name"]),
-        ("words behind a long value", "[database]\nconninfo = password=%s; nonsense\n" % ("p" * 300),
+        ("a long wrong value", "[service]\nname = " + "a" * 300 + "\n", 2, ["name"]),
+        ("words after a long value", "[database]\nconninfo = password=%s; nonsense\n" % ("p" * 300),
          2, ["conninfo"]),
         ("a long value twice", "[database]\n" + "conninfo = password=%s\n" % ("p" * 300) * 2, 3,
          ["twice"]),
@@ -302,7 +302,7 @@ class KeyFiles(ConfCase):
         ("a bad id", "k/1 " + "ab" * 32 + "\n", ":1: "),
         ("the same id twice", KEY_LINE * 2, ":2: "),
         ("too many", "".join("k%d %s\n" % (i, "ab" * 32) for i in range(17)), ":17: "),
-        ("words behind", KEY_LINE.strip() + " x\n", ":1: "),
+        ("trailing words", KEY_LINE.strip() + " x\n", ":1: "),
         ("blanks in hexadecimal", "k1 " + " ab" * 32 + "\n", ":1: "),
     ]
 
@@ -380,7 +380,7 @@ class CommandLine(ConfCase):
             with self.subTest(name):
                 self.assert_stops([path[:100]], "-c", self.conf, "--listen", "unix:" + path)
         self.assertTrue(os.path.exists(taken))
-        with self.subTest("one that somebody listens on"):
+        with self.subTest("a socket with a listener"):
             used = os.path.join(self.stack.run_folder, "adit.sock")
             self.assert_stops([used, "in use"], "-c", self.conf, "--listen", "unix:" + used)
             self.assertEqual(self.nobody.get("/livez").status, 200)
@@ -389,8 +389,8 @@ class CommandLine(ConfCase):
         """The program keeps an existing socket if it cannot find out whether someone listens."""
         path = os.path.join(self.folder, "sock")
         self.write("")
-        rows = [("a backlog that is full", "in use", None),
-                ("no socket to be had", "not implemented",
+        rows = [("a full backlog", "in use", None),
+                ("no socket can be made", "not implemented",
                  without_calls([SOCKET_CALL[os.uname().machine]]))]
         with socket.socket(socket.AF_UNIX) as listener, socket.socket(socket.AF_UNIX) as waiting:
             listener.bind(path)

@@ -347,7 +347,7 @@ class Constraints(Case):
             ("a key of another account's user", "INSERT INTO adit.api_key (account_id, id,"
              " principal_id, digest) VALUES (%s, %s, %s, %s)"
              % (literal(self.other.id), key, user, digest), "api_key_principal"),
-            ("a digest that is none", "INSERT INTO adit.api_key (account_id, id, principal_id,"
+            ("a malformed digest", "INSERT INTO adit.api_key (account_id, id, principal_id,"
              " digest) VALUES (%s, %s, %s, 'x')" % (account, key, user), "api_key_digest_length"),
             ("a digest twice", "INSERT INTO adit.api_key (account_id, id, principal_id, digest)"
              " SELECT account_id, %s, principal_id, digest FROM adit.api_key LIMIT 1" % key,

@@ -210,7 +210,7 @@ class Text(Case):
         ("the replacement character", "\ufffd"),
         ("white space around", "  x  "),
         ("a percent sign and SQL", "100%s'; DROP TABLE adit.account; --"),
-        ("what looks like a list", "{a,b,NULL}"),
+        ("a text that looks like a list", "{a,b,NULL}"),
         ("right to left", "\u202eabc"),
     ]
     # Bytes inside a JSON string of the body.
@@ -230,7 +230,7 @@ class Text(Case):
         ("overlong of four bytes", b"\xf0\x80\x80\xaf"),
         ("an encoded surrogate", b"\xed\xa0\x80"),
         ("past the last character", b"\xf4\x90\x80\x80"),
-        ("a byte that is never there", b"\xff"),
+        ("a byte that UTF-8 never has", b"\xff"),
         ("Latin-1", b"Gr\xf6\xdfe"),
         ("a raw newline", b"a\nb"),
         ("a raw tab", b"a\tb"),

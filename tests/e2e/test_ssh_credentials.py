@@ -101,9 +101,9 @@ class PublicKeys(Case):
                              ("ssh-ed25519", samples.ED25519_FINGERPRINT))
         self.each([
             ("alone", key),
-            ("a newline behind", key + "\n"),
-            ("two newlines behind", key + "\n\n"),
-            ("a carriage return behind", key + "\r\n"),
+            ("a trailing newline", key + "\n"),
+            ("two trailing newlines", key + "\n\n"),
+            ("a trailing carriage return", key + "\r\n"),
             ("a newline in front", "\n" + key),
             ("blanks around", " \t" + key + " \t"),
             ("a comment", key + " me@host"),

@@ -109,7 +109,7 @@ class Socket(Systemd):
                 ("no number", sock, {"LISTEN_FDS": "x"}, (), one),
                 ("negative", sock, {"LISTEN_FDS": "-1"}, (), one),
                 ("more than a number holds", sock, {"LISTEN_FDS": "9" * 30}, (), one),
-                ("none said", sock, {"LISTEN_FDS": ""}, (), one),
+                ("an empty number", sock, {"LISTEN_FDS": ""}, (), one),
                 ("a socket of its own too", sock, {},
                  ("--listen", "unix:" + self.path + ".2"), "--listen names a socket")):
             with self.subTest(name):

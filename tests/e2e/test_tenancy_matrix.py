@@ -194,7 +194,7 @@ class Matrix(Case):
             self.assert_changed(before)
         else:
             changed = self.assert_changed(before, resource.table, ident)
-            self.assertEqual(changed, self.must_change(method, body, kind), "did the tables change?")
+            self.assertEqual(changed, self.must_change(method, body, kind), "changes of the tables")
         return answer
 
     @staticmethod

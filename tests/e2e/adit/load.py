@@ -6,7 +6,7 @@ usage: load.py HOST:PORT KEY N_CLIENTS
 
 Prints "ready" when every client has had an answer.  At the end prints, as JSON, the number of
 requests and the list of failed ones: [start, end, fault].  Times are seconds of the monotonic
-clock. """
+clock."""
 import http.client
 import json
 import sys

@@ -232,7 +232,7 @@ class Stack:
         # Newer versions of pg_dump add a line with a random word at both ends.
         return re.sub(r"(?m)^\\(un)?restrict .*$", "", dump)
 
-    # ---- what is there ----
+    # ---- accounts, logs and processes ----
 
     def client(self, key=None):
         return Client("127.0.0.1", self.port, key=key, service=self.service,
