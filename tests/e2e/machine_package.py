@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The Debian package and the units, on a copy of the machine that systemd has booted: built, looked
-at, and taken through its life by the pages doc/install/debian.md and systemd.md, word for word.
+"""The Debian package and the units, on a copy of the machine that systemd has booted.
 
-The tests are one story, in the order of their names."""
+The tests build and inspect the package.  They then follow doc/install/debian.md and systemd.md word
+for word.  The tests depend on each other and run in the order of their names."""
 import json
 import os
 import re
@@ -23,13 +23,13 @@ SERVER = "127.0.0.1:8080"
 MOST_EXPOSED = 2.0
 BUILD_TIMEOUT_S = 600
 
-# What the tests bring apart from build_packages, and what a build machine of Debian's always has.
+# Build dependencies outside build_packages, and packages that every Debian build machine has.
 ONLY_PACKAGE = {"debhelper-compat", "groff-base", "mandoc", "postgresql", "python3"}
 BUILD_ESSENTIAL = {"autoconf", "automake", "gcc", "libc6-dev", "make"}
 
 
 class Load:
-    """Clients on the machine, from "with" on to its end."""
+    """Clients that load the responder for as long as the "with" block runs."""
 
     def __init__(self, machine, key):
         self._command = machine.command(
@@ -41,7 +41,7 @@ class Load:
         self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE,
                                          stdout=subprocess.PIPE, text=True)
         if self._process.stdout.readline() != "ready\n":
-            raise AssertionError("the clients get no answers")
+            raise AssertionError("no client got an answer")
         return self
 
     def __exit__(self, *_):
@@ -57,7 +57,7 @@ class Story(unittest.TestCase):
         cls.folder = tempfile.mkdtemp(prefix="adit-package-", dir="/var/tmp")
         cls.addClassCleanup(shutil.rmtree, cls.folder)
         cls.tree = os.path.join(cls.folder, "adit")
-        # As an archive of "make dist" unpacks.
+        # The tree that an archive of "make dist" unpacks to.
         stack.run(["make", "-C", stack.BUILD, "distdir", "distdir=" + cls.tree])
         cls.chapters = {page: dict(recipe.chapters(page + ".md")) for page in ("debian", "systemd")}
         cls.build("new")
@@ -68,21 +68,21 @@ class Story(unittest.TestCase):
             file.seek(0)
             file.write(old.replace(cls.version, cls.version + "+1", 1) + "\n" + old)
         cls.build("newer", "-nc")
-        # Where the page's reader has them.
+        # The page's commands expect the packages here.
         shutil.copytree(os.path.join(cls.folder, "new"), cls.folder, dirs_exist_ok=True)
         cls.machine = Machine()
         cls.addClassCleanup(cls.machine.stop)
         cls.machine.boot()
-        # As apt leaves them on a machine where services may start.
+        # apt starts these services on an ordinary machine.
         cls.machine.run("systemctl start postgresql nginx")
 
     @classmethod
     def build(cls, name, *options):
-        """Builds the packages as the page says, and puts them into a folder of that name."""
+        """Builds the packages as the page says.  Moves them to a folder of that name."""
         [script] = cls.chapters["debian"]["Build"]
         *fetching, line = script.splitlines()
         if [fetch for fetch in fetching if not fetch.startswith("apt-get ")]:
-            raise AssertionError("the page builds in another way: " + script)
+            raise AssertionError("the page has unexpected build commands: " + script)
         stack.run([*line.split(), *options], cwd=cls.tree, timeout=BUILD_TIMEOUT_S, env={
             **stack.CLEAN_ENV, "DEB_BUILD_OPTIONS": "nocheck parallel=%d" % os.cpu_count()})
         os.mkdir(os.path.join(cls.folder, name))
@@ -92,7 +92,7 @@ class Story(unittest.TestCase):
 
     @classmethod
     def start_lintian(cls):
-        """It takes its time, and nobody waits for it."""
+        """Starts lintian in the background, because it is slow."""
         folder = os.path.join(cls.folder, "new")
         [changes] = [name for name in os.listdir(folder) if name.endswith(".changes")]
         cls.lintian = subprocess.Popen(
@@ -116,7 +116,7 @@ class Story(unittest.TestCase):
         return self.ask("journalctl --no-pager -o cat -u adit.service " + " ".join(since))
 
     def cursor(self):
-        """Where the journal ends now."""
+        """The journal's current end, as an option of journalctl."""
         return "--after-cursor='%s'" % re.search(
             r"-- cursor: (.*)", self.ask("journalctl -n 0 --show-cursor")).group(1)
 
@@ -131,7 +131,7 @@ class Story(unittest.TestCase):
     # ---- the package ----
 
     def test_01_build_dependencies(self):
-        """What tools/lib.sh installs to build, on top of what Debian's build machines have."""
+        """Apart from these two sets, debian/control lists the build packages of tools/lib.sh."""
         with open(os.path.join(self.tree, "debian", "control"), encoding="utf-8") as file:
             field = re.search(r"(?ms)^Build-Depends:(.*?)^\S", file.read()).group(1)
         wanted = {part.split()[0] for part in field.split(",")}
@@ -159,7 +159,7 @@ class Story(unittest.TestCase):
                  "disabled\ndisabled"),
                 ("not started", "systemctl is-active adit.service adit.socket",
                  "inactive\ninactive"),
-                ("the page that is named", "test -s %s && echo yes" % page, "yes"),
+                ("the named page", "test -s %s && echo yes" % page, "yes"),
                 ("the programs' version", "aditctl --version", "aditctl " + self.version),
                 ("SQL", "ls /usr/share/adit/sql/grants.sql", "/usr/share/adit/sql/grants.sql")):
             with self.subTest(name):
@@ -180,7 +180,7 @@ class Story(unittest.TestCase):
         type(self).key = self.ask("runuser -u postgres -- aditctl key issue")
 
     def test_04_who_gets_in(self):
-        """The socket is the boundary."""
+        """Only the web server's group may connect to the socket."""
         self.assertEqual(self.ask("stat -c '%U:%G %a' /run/adit/adit.sock"), "root:www-data 660")
         connect = ("runuser -u %s -- python3 -c 'import socket; "
                    "socket.socket(socket.AF_UNIX).connect(\"/run/adit/adit.sock\")'")
@@ -215,7 +215,7 @@ class Story(unittest.TestCase):
             stack.ROOT, "doc", "install", "systemd.md"), encoding="utf-8").read())
 
     def test_06_sandbox(self):
-        """Supervisor and workers are in it."""
+        """The sandbox covers the supervisor and all workers."""
         pids = self.ask("systemctl show -P MainPID adit.service; pgrep -P $(systemctl show "
                         "-P MainPID adit.service)").split()
         self.assertEqual(len(pids), 1 + min(max(os.cpu_count(), 2), 8))
@@ -226,12 +226,12 @@ class Story(unittest.TestCase):
                 self.assertEqual([status[name] for name in ("CapEff", "NoNewPrivs", "Seccomp")],
                                  ["0" * 16, "1", "2"])
                 self.assertEqual(set(status["Uid"].split()), {self.ask("id -u adit")})
-                # One byte: the only limit at which no program is handed a core either.
+                # One byte: with any other limit, the kernel also runs a core_pattern program.
                 self.assertRegex(self.ask("cat /proc/%s/limits" % pid),
                                  r"(?m)^Max core file size +1 +1 +bytes")
 
     def test_07_restarts_under_load(self):
-        """No request fails, whether systemctl restarts the responder or it is told to end."""
+        """No request fails if systemctl restarts the responder or sends it SIGTERM."""
         begun = time.monotonic()
         with Load(self.machine, self.key) as load:
             for i in range(N_RESTARTS):
@@ -246,7 +246,7 @@ class Story(unittest.TestCase):
         self.assertGreater(load.n, 20 * N_RESTARTS)
 
     def test_08_crashes_under_load(self):
-        """Nothing fails but what was in flight; without an end, the next responder starts."""
+        """Only requests in flight fail.  systemd starts the responder again."""
         kills = []
         with Load(self.machine, self.key) as load:
             for i in range(N_CRASHES):
@@ -264,7 +264,8 @@ class Story(unittest.TestCase):
         self.assertGreater(load.n, 20 * N_CRASHES)
 
     def test_09_wrong_settings(self):
-        """A start that cannot work fails and says why; what is asked meanwhile waits for it."""
+        """A start with wrong settings fails and logs the reason.  A request waits until it
+        works."""
         for name, broken, says, mended in (
                 ("settings", "cp /etc/adit/adit.conf /var/tmp/; echo x >>/etc/adit/adit.conf",
                  "expected '[section]'", "cp /var/tmp/adit.conf /etc/adit/"),
@@ -281,7 +282,7 @@ class Story(unittest.TestCase):
                 with subprocess.Popen(self.machine.command(
                         "curl", "-sS", "-o", "/dev/null", "-w", "%{http_code}", "--max-time", "9",
                         "http://%s/readyz" % SERVER), stdout=subprocess.PIPE) as waiting:
-                    time.sleep(1)  # some ten tries
+                    time.sleep(1)  # about ten start attempts
                     self.machine.run(mended)
                     self.assertEqual(waiting.communicate(timeout=20)[0], b"200")
 
@@ -293,7 +294,7 @@ class Story(unittest.TestCase):
         self.assertEqual(self.ready(), "200")
 
     def test_10a_new_key(self):
-        """Once the page has been followed, the old key is not needed."""
+        """After the page's steps, no secret needs the old key."""
         module = ("curl -sS http://%s/edges/https/e/routes/r/oauth -H 'Service-Version: 2' "
                   "-H 'Authorization: Bearer %s' " % (SERVER, self.key))
         self.assertIn("hush", self.ask(
@@ -305,10 +306,10 @@ class Story(unittest.TestCase):
         self.machine.run("sed -i 1q /etc/adit/adit.key && systemctl restart adit.service")
         self.assertIn("hush", self.ask(module))
 
-    # ---- the package's way out ----
+    # ---- upgrade and removal ----
 
     def test_11_upgrade(self):
-        """The responder is restarted, under load too, and the operator's files stay."""
+        """An upgrade restarts the responder, under load too, and keeps the operator's files."""
         self.machine.run("echo '; mine' >>/etc/adit/adit.conf")
         before = self.main_pid()
         with Load(self.machine, self.key) as load:
@@ -325,7 +326,7 @@ class Story(unittest.TestCase):
                 self.assertEqual(self.ask(script), wanted)
 
     def test_12_upgrade_with_a_migration_due(self):
-        """It says so, migrates nothing, and leaves the old responder to its work."""
+        """The package reports the pending migration.  It does not migrate or restart anything."""
         psql = "runuser -u postgres -- psql -qAt -d adit -c "
         versions = self.ask(psql + "'SELECT * FROM adit.migration'")
         self.machine.run(psql + "'ALTER TABLE adit.migration RENAME TO aside; "
@@ -346,7 +347,8 @@ class Story(unittest.TestCase):
         self.assertEqual(self.ready(), "200")
 
     def test_12_z_going_back(self):
-        """A package that is older than the schema restarts nothing; the backup from before leads back."""
+        """A package older than the schema restarts nothing.  The backup restores the old
+        version."""
         psql = "runuser -u postgres -- psql -qAt -d adit -c "
         versions = self.ask(psql + "'SELECT max(version) FROM adit.migration'")
         self.run_chapter("debian", "Backup")
@@ -406,7 +408,7 @@ class Story(unittest.TestCase):
         self.machine.run("rm /etc/systemd/system/adit.service.d/local.conf")
 
     def test_17_over_the_network(self):
-        """A password, TLS, a name that is looked up; and a filter that kills for a forbidden call."""
+        """A password, TLS, a host name to resolve, and a system call filter that kills."""
         self.machine.run("""
             cd "$(runuser -u postgres -- psql -Atc 'SHOW data_directory')"
             openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -days 2 \\
@@ -431,7 +433,7 @@ class Story(unittest.TestCase):
         since = self.cursor()
         self.run_chapter("systemd", "A database on another machine")
         self.assertEqual(self.ready(), "200", self.journal(since))
-        self.purge()  # with the password, too
+        self.purge()  # works with the password too
         with Load(self.machine, self.key) as load:
             time.sleep(1)
         self.assertEqual(load.failures, [])

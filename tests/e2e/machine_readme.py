@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The README, word for word: "A session" with a stack that tools/serve runs, and "Installing for real"
-from the source, without systemd and behind nginx, on a machine that is thrown away.
+"""The README, word for word: "A session" with a stack of tools/serve, and "Installing for real"
+from the source, without systemd and behind nginx, on a disposable machine.
 
-Run it with tests/machine tests/e2e/run MODULE.  All commands of these chapters are run, in their
-order.  What apt-get is told is looked at only, and "make check" finds no tests to run."""
+Run it with tests/machine tests/e2e/run MODULE.  It runs all commands of these chapters in order,
+with two exceptions.  It only reads the apt-get commands, and "make check" gets an empty list of
+tests."""
 import glob
 import json
 import os
@@ -19,8 +20,8 @@ from test_install_web_servers import chapters as chapters_of_page, steps
 
 TIMEOUT_S = 120
 
-# What Debian's package of PostgreSQL does as apt-get installs it, and folders that those of others
-# make, for /run is empty in the copy.
+# Debian's PostgreSQL package does this when apt-get installs it.  The folders in /run come from
+# other packages: /run is empty in the copy.
 READY = r"""
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8
 unset "${!PG@}" "${!ADIT@}" TMPDIR
@@ -33,10 +34,10 @@ unset "${!PG@}" "${!ADIT@}" TMPDIR
 } > /tmp/ready.log 2>&1 < /dev/null || { cat /tmp/ready.log; exit 1; }
 """.replace("PG_BIN", stack.PG_BIN)
 
-# No tests, and no time spent on the optimiser.
+# Skip the tests, and save the time of the optimiser.
 MAKEFLAGS = "-j%d -- TESTS= check_PROGRAMS= CFLAGS=-O0" % os.cpu_count()
 
-# What follows the README's own steps, with the key that they issued.
+# Runs after the README's steps, with the key that they issued.
 AFTERWARDS = r"""
 mark list
 curl -sS --connect-to ::localhost: http://adit.example/ssh_credentials \
@@ -67,7 +68,7 @@ def chapter(title):
 
 
 def blocks(text, indent=4):
-    """The paragraphs that are indented so far, without the indentation."""
+    """The paragraphs with this indentation, without it."""
     found = []
     for paragraph in re.split(r"\n(?:[ \t]*\n)+", text.strip("\n")):
         lines = paragraph.split("\n")
@@ -77,13 +78,14 @@ def blocks(text, indent=4):
 
 
 def printed_by(output):
-    """{mark: what was printed behind it}."""
+    """{mark: the text printed after it}."""
     return dict(re.findall(r"(?ms)^== (\w+)\n(.*?)(?=^== |\Z)", output))
 
 
 def setUpModule():
     if os.uname().nodename != "machine" or os.getuid() != 0:
-        raise AssertionError("changes the machine that it runs on: run it with tests/machine")
+        raise AssertionError("this module changes the machine; run: tests/machine tests/e2e/run "
+                             + __name__)
 
 
 class Session(unittest.TestCase):
@@ -99,7 +101,7 @@ class Session(unittest.TestCase):
                    "TMPDIR": cls.folder}
         cls.addClassCleanup(stack.run, ["tools/serve", "--stop"], cwd=stack.ROOT, env=cls.env)
         [start] = [block for block in blocks(chapter("Two commands")) if "--detach" in block]
-        # The chapter shows an answer, too.
+        # The chapter also shows an answer, which is no command.
         shown = [block for block in blocks(chapter("A session")) if block.startswith("{")]
         cls.commands = [block for block in blocks(chapter("A session")) if block not in shown]
         cls.commands += blocks(chapter("What it promises"))
@@ -118,7 +120,7 @@ class Session(unittest.TestCase):
         cls.printed = printed_by(done.stdout)
 
     def block(self, words):
-        """What the one block with these words in it printed."""
+        """The output of the only block that contains these words."""
         [n] = [n for n, block in enumerate(self.commands) if words in block]
         return self.printed[str(n)]
 
@@ -126,7 +128,7 @@ class Session(unittest.TestCase):
         return [json.loads(line) for line in self.block(words).splitlines() if line]
 
     def test_every_answer_is_good(self):
-        """But for the one that shows what an error looks like."""
+        """Every answer is a success, except the one that shows an error."""
         for n, block in enumerate(self.commands):
             with self.subTest(block.partition("\n")[0]):
                 self.assertEqual("error_code" in self.printed[str(n)], '"enable"' in block)
@@ -155,12 +157,12 @@ class Session(unittest.TestCase):
         self.assertEqual([ref["id"] for ref in mutual_tls["certificate_authorities"]], ["ca-1"])
         stored = self.block("adit.oauth_module")
         self.assertRegex(stored, r"(?m)^client_secret_sealed \| \\x[0-9a-f]{94} *$")
-        # As text, and as psql shows bytes.
+        # psql shows bytes in hexadecimal.
         for shown in ("not told to anybody", b"not told to anybody".hex()):
             self.assertNotIn(shown, stored)
 
     def test_error(self):
-        """It is shown in lines, and without its operation's identifier."""
+        """The README shows the error on several lines, without its operation's identifier."""
         [answer] = self.answers('"enable"')
         self.assertRegex(answer["details"]["operation_id"], OPERATION_ID)
         answer["details"]["operation_id"] = "op_..."
@@ -176,7 +178,7 @@ class Session(unittest.TestCase):
         self.assertNotIn("adit_", said)
 
     def test_gateway(self):
-        """The role of a gateway is made, and the look-up of a key is valid SQL."""
+        """The chapter creates a gateway's role and looks up a key, in valid SQL."""
         self.assertEqual(self.printed["gateway"].split()[:3], ["CREATE", "ROLE", "GRANT"])
         self.assertIn("(0 rows)", self.printed["gateway"])
 
@@ -188,7 +190,7 @@ class Session(unittest.TestCase):
                 self.assertRegex(said, r"\| %s +\| \S+ +\|" % event)
 
     def test_table_of_operations(self):
-        """The chapter "The interface" names all there are."""
+        """The chapter "The interface" names every operation."""
         [table] = [block for block in blocks(chapter("The interface")) if "/livez" in block]
         named = {tuple(line.split()[:2]) for line in table.splitlines()}
         self.assertEqual(named, {(method, path) for method, path in covered.route_table
@@ -196,16 +198,16 @@ class Session(unittest.TestCase):
 
 
 class Install(unittest.TestCase):
-    """The chapter "Installing for real", from the source on."""
+    """The chapter "Installing for real", starting with the source."""
     maxDiff = 4000
 
     @classmethod
     def setUpClass(cls):
-        # Not below /tmp, of which the copy has its own.
+        # Not below /tmp, because the copy has a /tmp of its own.
         cls.folder = tempfile.mkdtemp(prefix="adit-readme-", dir="/var/tmp")
         cls.addClassCleanup(shutil.rmtree, cls.folder)
         cls.tree = os.path.join(cls.folder, "adit")
-        # As an archive of "make dist" unpacks.
+        # The tree that an archive of "make dist" unpacks to.
         stack.run(["make", "-C", stack.BUILD, "distdir", "distdir=" + cls.tree])
         cls.read()
         cls.said = subprocess.run(
@@ -246,7 +248,7 @@ class Install(unittest.TestCase):
 
     @staticmethod
     def follow(name, block, folder="/"):
-        """Runs a block in a shell of its own; stops with what it said where it fails."""
+        """Runs a block in a shell of its own.  If it fails, prints its output and stops."""
         path = "/tmp/block"
         return ("mark %s\ncat > %s <<'END OF BLOCK'\n%s\nEND OF BLOCK\n"
                 "(cd '%s' && exec bash -eu %s) > /tmp/printed 2> /tmp/errors < /dev/null || "
@@ -255,7 +257,7 @@ class Install(unittest.TestCase):
 
     @staticmethod
     def supervise(name, block):
-        """The same for a block that ends with a program that stays."""
+        """Runs a block that ends with a program that keeps running, in the background."""
         return ("mark %s\ncat > /tmp/%s <<'END OF BLOCK'\n%s\nEND OF BLOCK\n"
                 "bash -eu /tmp/%s < /dev/null & job=$!\n"
                 "for _ in {1..200}; do [ ! -S /run/adit/adit.sock ] || break; sleep 0.05; done"
@@ -263,7 +265,7 @@ class Install(unittest.TestCase):
 
     @classmethod
     def nginx(cls):
-        """The first chapter of its page."""
+        """The commands of the first chapter of nginx.md."""
         lines = []
         for number, (kind, *rest) in enumerate(steps(chapters_of_page("nginx.md")[0][1])):
             if kind == "write":
@@ -277,7 +279,7 @@ class Install(unittest.TestCase):
         self.assertEqual(json.loads(self.printed["list"])["ssh_credentials"], [])
 
     def test_packages(self):
-        """All that it names is what the tests run with."""
+        """The packages that the README names are installed when the tests run."""
         self.assertGreater(len(self.packages), 10)
         for package in self.packages:
             with self.subTest(package):
@@ -306,7 +308,7 @@ class Install(unittest.TestCase):
 
 class Paths(unittest.TestCase):
     def test_what_it_names_is_there(self):
-        """Files and folders of the tree."""
+        """The tree has the files and folders that the README names."""
         with open(os.path.join(stack.ROOT, "README"), encoding="utf-8") as file:
             named = set(re.findall(r"(?<![\w/.$])((?:doc|man|sql|src|tests|tools)/[\w./-]*\w)",
                                    file.read()))

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Shared hosting: doc/install/shared-hosting.md, word for word, by users without root on a host with
-Apache, mod_fcgid and suEXEC.  Runs in a copy of the machine: tests/machine tests/e2e/run MODULE.
+"""Shared hosting: doc/install/shared-hosting.md, word for word, as users without root on a host
+with Apache, mod_fcgid and suEXEC.
 
-Three customers follow the page: ada, whom the host lets do anything in .htaccess; bob, on a host that
-allows what hosts commonly do; and carl, on the meanest one, below /~carl/, who has to remove a line.
-The host has none of the libraries that the archive brings along."""
+Run it in a copy of the machine: tests/machine tests/e2e/run MODULE.
+
+Three customers follow the page.  ada's host permits everything in .htaccess.  bob's host permits
+the usual directives.  carl's host permits the least and serves him below /~carl/, so he must remove
+a line.  The host has none of the libraries that the archive contains."""
 import concurrent.futures
 import contextlib
 import glob
@@ -36,7 +38,7 @@ ServerName machine
     FcgidIdleTimeout %(idle_s)d
     FcgidIdleScanInterval 1
     FcgidMinProcessesPerClass 0
-    # The tests end more processes than would be good news.
+    # The tests end more processes than mod_fcgid tolerates by default.
     FcgidSpawnScoreUpLimit 1000
 </IfModule>
 <VirtualHost *:80>
@@ -89,7 +91,7 @@ archive = None
 # ---- the page ----
 
 def page_blocks():
-    """{heading: its block of commands}."""
+    """{heading: its block of commands}.  A second block gets " (2)" after the heading."""
     with open(PAGE, encoding="utf-8") as file:
         parts = re.split(r"(?m)^## (.*)\n", file.read())
     found = {}
@@ -104,7 +106,7 @@ used = set()
 
 
 class Site(Client):
-    """A customer's interface, below its prefix."""
+    """A customer's interface, below the customer's prefix."""
 
     def __init__(self, user, host, prefix):
         super().__init__("127.0.0.1", 80)
@@ -120,20 +122,20 @@ class Site(Client):
                             **options)
 
     def fetch(self, path, **options):
-        """An answer to a path of the host, whoever makes it."""
+        """The answer to a path of the host, from Adit or from Apache."""
         return Client.send(self, "GET", path, host=self.name, is_held=False, **options)
 
     # ---- the shell ----
 
     def shell(self, script, **options):
-        """Runs a script in the home, as the user, as a login would."""
+        """Runs a script as the user in the home folder, with the environment of a login."""
         return stack.run(["setpriv", "--reuid=" + self.user, "--regid=" + self.user,
                           "--init-groups", "sh", "-eu", "-c", script], cwd=self.home,
                          env={"HOME": self.home, "USER": self.user, "PATH": "/usr/bin:/bin"},
                          **options)
 
     def follow(self, heading, check=True):
-        """Runs a block of the page, with the names of the host in it."""
+        """Runs a block of the page, with the host's names in place of the page's."""
         used.add(heading)
         script = BLOCKS[heading]
         for written, meant in self.names().items():
@@ -156,7 +158,7 @@ class Site(Client):
         return read("/var/log/apache2/%s.log" % self.user)
 
     def secrets(self):
-        """What must not come over the wire from anywhere."""
+        """Strings that no answer may contain."""
         sealing_key = read(self.home + "/adit/etc/adit.key").split()[-1]
         return [(PASSWORD % self.user), sealing_key, self.key, "conninfo =", "CREATE TABLE",
                 "public_html", "SetHandler", "\x7fELF", "libexec"]
@@ -173,7 +175,7 @@ def write(path, text):
 
 
 def running(name, user_id=None):
-    """Process ids of a program, without those that have ended and nobody has asked for."""
+    """Process ids of a program, without zombies."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -207,7 +209,7 @@ def start_database():
 
 
 def psql_env(database="postgres"):
-    # psql comes with its own libpq, which the host lacks.
+    # psql uses a copy of libpq, because remove_libraries() removes the host's.
     return dict(stack.CLEAN_ENV, PGHOST="127.0.0.1", PGUSER="postgres", PGDATABASE=database,
                 PGPASSWORD="of the hoster", LD_LIBRARY_PATH=DATA + "/lib")
 
@@ -218,7 +220,7 @@ def sql(text, database="postgres"):
 
 
 def remove_libraries():
-    """Takes away what the archive brings along, but for the hoster's psql."""
+    """Removes the libraries that the archive contains.  The hoster's psql keeps a copy."""
     os.mkdir(DATA + "/lib")
     shutil.copy(LIBRARIES + "/libpq.so.5", DATA + "/lib")
     removed = [path for name in BUNDLED for path in glob.glob("%s/%s.so*" % (LIBRARIES, name))]
@@ -233,7 +235,7 @@ def start_apache():
     stack.run(["a2enmod", "-q", "rewrite", "headers", "suexec", "fcgid", "userdir", "setenvif"])
     stack.run(["a2dismod", "-qf", "cgid", "cgi"])
     write("/etc/apache2/suexec/www-data", HOMES + "\npublic_html\n")
-    # What Debian says of ~/public_html would be for all hosts.
+    # Debian's settings for ~/public_html would apply to all virtual hosts.
     write("/etc/apache2/mods-available/userdir.conf", "UserDir disabled root\n")
     write("/etc/apache2/sites-available/000-default.conf", APACHE % HOST)
     apache("start")
@@ -257,7 +259,7 @@ def answers():
 
 @contextlib.contextmanager
 def another_host(enable=(), disable=(), **changes):
-    """Runs Apache with other modules and settings for a while."""
+    """Runs Apache with other modules and settings inside the "with" block."""
     site = "/etc/apache2/sites-available/000-default.conf"
     apache("stop")
     write(site, APACHE % dict(HOST, **changes))
@@ -281,7 +283,8 @@ def another_host(enable=(), disable=(), **changes):
 def setUpModule():
     global archive
     if os.uname().nodename != "machine" or os.getuid() != 0:
-        raise AssertionError("changes the machine that it runs on: run it with tests/machine")
+        raise AssertionError("this module changes the machine; run: tests/machine tests/e2e/run "
+                             + __name__)
     said = stack.run(["make", "-C", stack.BUILD, "archive"]).stdout
     archive = os.path.join(stack.BUILD, re.search(r"(?m)^adit-\S+\.tar\.xz$", said).group())
     os.mkdir(HOMES)
@@ -297,7 +300,7 @@ def setUpModule():
     start_apache()
     for site in sites.values():
         follow_page(site)
-    # What the page says of a host that lets nobody change Options.
+    # The page's advice for a host that does not allow Options in .htaccess.
     carl = sites["carl"]
     carl.refused = carl.fetch(carl.prefix + CREDENTIALS)
     carl.follow("Where the host does not play along")
@@ -314,7 +317,7 @@ def follow_page(site):
 
 
 def host_case(user):
-    """A base of tests on the host of a customer, who is asked as the admin there."""
+    """A base class for tests on a customer's host.  self.admin is the customer's admin."""
     class HostCase(Case):
         @classmethod
         def setUpClass(cls):
@@ -323,7 +326,7 @@ def host_case(user):
     return HostCase
 
 
-# ---- what every host answers ----
+# ---- answers of every host ----
 
 class Operations:
     def test_all(self):
@@ -402,7 +405,7 @@ class Answers:
         self.assert_ok(self.admin.delete(path), 204)
 
     def test_a_large_answer_ends_the_connection(self):
-        """Apache would wait for the next request, were it to break off."""
+        """If a large answer broke off, Apache would wait for the next request on the connection."""
         made = [self.assert_ok(self.admin.post(CREDENTIALS, samples.credential(
             metadata="m" * 4000)), 201)["id"] for _ in range(9)]
         head = "GET %s%s?limit=%d HTTP/1.1\r\nHost: %s\r\n%s\r\n\r\n"
@@ -419,7 +422,7 @@ class Answers:
         for ident in made:
             self.assert_ok(self.admin.delete(CREDENTIALS + "/" + ident), 204)
 
-    # Path, number of the error.
+    # Path, and the number of the error or None.
     PATHS = [
         ("/%73sh_credentials?limit=%31", None),
         ("/ssh_credentials?limit=a%2520", 244),
@@ -499,7 +502,7 @@ class Answers:
             b"%x\r\n%s\r\n0\r\n\r\n" % (len(data), data)))
 
     def check_server_error(self, answer, number):
-        """An error of Apache's, with the catalogue's number, status and text."""
+        """The answer is Apache's, with the catalogue's number, status and text."""
         check_server_answer(answer)
         row = re.search(r'(?m)^(?:SERVER_)?ERROR\((?:\w+, *)?%d, (\d+), "(.*)"\)$' % number,
                         read(covered.SOURCES + "/base/error_table.h"))
@@ -518,7 +521,7 @@ class AnswersToAda(Answers, host_case("ada")):
             write(self.site.htaccess, kept)
 
     def test_without_a_base_url(self):
-        """Links lead through the script, and work."""
+        """Links name the script, and work."""
         conf = self.site.home + "/adit/etc/adit.conf"
         kept = read(conf)
         try:
@@ -540,7 +543,7 @@ class AnswersToAda(Answers, host_case("ada")):
         until(lambda: not self.site.processes(), "the processes have ended")
 
     def test_without_the_database(self):
-        """What the responder answers passes untouched, faults of the service too."""
+        """Apache passes the responder's answers unchanged, its 503 too."""
         sql("ALTER DATABASE ada ALLOW_CONNECTIONS false")
         sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'ada'")
         try:
@@ -573,16 +576,16 @@ class AnswersToBob(Answers, host_case("bob")):
 
 class AnswersToCarl(Answers, host_case("carl")):
     def test_before_the_line_was_removed(self):
-        """The page quotes the log."""
+        """The page quotes this line of the log."""
         quoted = "Options not allowed here"
         self.assertEqual(self.site.refused.status, 500)
         self.assertIn(quoted, self.site.log())
         self.assertIn(quoted, read(PAGE))
 
 
-# ---- what nobody may fetch ----
+# ---- files that no request may fetch ----
 
-# Below the prefix.  What users leave behind in the folder is there, see litter().
+# Paths below the prefix.  The folder has files that users leave there by mistake: see litter().
 INSIDE = """
 .htaccess .htaccess~ .htaccess.bak .htpasswd .hta .%68taccess %2ehtaccess .htaccess%00 .htaccess/
 adit.fcgi adit.fcgi/ adit.fcgi~ adit.fcgi.bak .adit.fcgi.swp adit.fcgi%00 adit.fcgi%2F adit.fcgi;x adit.fcgi.
@@ -602,7 +605,7 @@ sql/001_initial.sql share/adit/sql/schema.sql dump.sql backup.sql.gz adit.tar.xz
 ?adit.conf ?file=../../adit/etc/adit.conf ?-s ?-c+/srv/homes/USER/adit/etc/adit.conf livez?/../../adit/etc/adit.conf
 """.split()
 
-# Of the host.
+# Paths of the host.
 OUTSIDE = """
 /adit/etc/adit.conf /adit/etc/adit.key /~USER/adit/etc/adit.conf /~USER/../adit/etc/adit.conf
 /~USER/%2e%2e/adit/etc/adit.key /~USER/..%2fadit%2fetc%2fadit.conf /../adit/etc/adit.conf
@@ -615,7 +618,7 @@ OUTSIDE = """
 
 
 def litter(site):
-    """What should not lie in the web folder, and does now and then."""
+    """Leaves files in the web folder that users leave there by mistake."""
     etc = site.home + "/adit/etc"
     for name, source in (("adit.conf", etc + "/adit.conf"), ("adit.key", etc + "/adit.key"),
                          ("adit.conf~", etc + "/adit.conf"), (".htaccess~", site.htaccess),
@@ -642,7 +645,7 @@ class Fetching:
         for target in targets:
             with self.subTest(target):
                 answer = self.site.fetch(target, headers=headers)
-                # /livez with a query string is 400, without one it is fine; nothing else may be.
+                # /livez with a query string answers 400.  No other target may succeed either.
                 self.assertGreaterEqual(answer.status, 300, answer)
                 for secret in secrets:
                     self.assertNotIn(secret, answer.body)
@@ -681,7 +684,7 @@ class FetchingFromCarl(Fetching, host_case("carl")):
 
 class Processes(host_case("ada")):
     def busy(self):
-        """Keeps requests waiting for as long as it runs."""
+        """Locks a table for 1.2 s, so that requests wait."""
         return subprocess.Popen(
             ["psql", "-Xq", "-c", "BEGIN; LOCK adit.ssh_credential; SELECT pg_sleep(1.2)"],
             env=psql_env("ada"), stdout=subprocess.DEVNULL)
@@ -710,7 +713,7 @@ class Processes(host_case("ada")):
         lock.wait()
         self.assertEqual({answer.status for answer in answered}, {200}, answered)
         self.assertGreater(len(self.site.processes()), 1)
-        # What they inherit does not pile up with the requests that they answer.
+        # Processes inherit descriptors.  Their number must not grow with each request.
         def count():
             return {pid: len(os.listdir("/proc/%d/fd" % pid)) for pid in self.site.processes()}
         before = count()
@@ -739,7 +742,7 @@ class Processes(host_case("ada")):
             before = set(self.site.processes())
             self.assertTrue(before)
             until(lambda: not self.site.processes(), "idle processes have ended")
-            # Had mod_fcgid found it necessary to kill them, its log would say so.
+            # mod_fcgid logs this line if it has to kill a process.
             self.assertNotIn("graceful kill fail", read("/var/log/apache2/error.log"))
             self.assert_ok(self.admin.get(CREDENTIALS))
 
@@ -768,7 +771,8 @@ class Processes(host_case("ada")):
 # ---- other hosts ----
 
 class OtherHosts(Fetching, Operations, host_case("bob")):
-    """Without mod_fcgid, and mis-set.  What Fetching and Operations test stands above."""
+    """Hosts without mod_fcgid, and badly configured hosts, with tests of Fetching and
+    Operations."""
 
     test_all = test_nothing_can_be_fetched = test_not_with_a_key_either = None
     test_the_folder_of_settings_is_the_users_alone = None
@@ -788,7 +792,7 @@ class OtherHosts(Fetching, Operations, host_case("bob")):
             Fetching.test_nothing_can_be_fetched(self)
 
     def test_without_mod_headers(self):
-        """Apache's own answers have the right text, as the page says, and the wrong label."""
+        """Apache's own errors have the right text and a wrong Content-Type, as the page says."""
         body = b"x" * 65537
         with another_host(disable=["headers"]):
             answer = self.admin.send("POST", CREDENTIALS, [("Content-Length", str(len(body)))], body,
@@ -798,7 +802,7 @@ class OtherHosts(Fetching, Operations, host_case("bob")):
             self.assert_error(self.nobody.get(CREDENTIALS), 200)
 
     def test_htaccess_is_not_read(self):
-        """The folder is then one of plain files: the script is text, and tells only where."""
+        """Without .htaccess Apache serves files.  The script is readable, and shows only a path."""
         shutil.rmtree(self.site.folder)
         self.site.follow("The web folder")
         with another_host(disable=["fcgid"], bob="None"):
@@ -895,7 +899,7 @@ class Archive(host_case("ada")):
         paths = re.findall(r"=> (/\S+)", said)
         self.assertEqual(len([path for path in paths if "/lib/adit/" in path]), len(BUNDLED))
         others = [os.path.realpath(path) for path in paths if "/lib/adit/" not in path]
-        # Packages know them below /lib or /usr/lib, which are one.
+        # dpkg lists a library below /lib or /usr/lib, which are the same folder.
         found = stack.run(["dpkg-query", "-S", *others,
                            *[path.removeprefix("/usr") for path in others]], check=False).stdout
         self.assertEqual(len(found.splitlines()), len(others))
@@ -913,7 +917,7 @@ class Archive(host_case("ada")):
             self.site.shell("rm -r 'else where'")
 
     def test_make_install_in_a_home(self):
-        """It says the same as the archive of where it finds things."""
+        """'make install' finds its files like the archive, relative to the program."""
         stack.run(["make", "-C", stack.BUILD, "install", "prefix=%s/built" % HOMES])
         tree = HOMES + "/built"
         self.assertTrue(os.path.exists(tree + "/share/adit/hosting/htaccess"))
@@ -938,7 +942,7 @@ class Archive(host_case("ada")):
 
 
 def packages_of(package):
-    """A package and all that it depends on."""
+    """A package and all its dependencies."""
     fields = stack.run(["dpkg-query", "-W", "-f", "${Package}\t${Depends}, ${Pre-Depends}\n"]).stdout
     depends = {}
     for line in fields.splitlines():
@@ -954,7 +958,7 @@ def packages_of(package):
 
 
 class TheWholePage(unittest.TestCase):
-    """Stands last."""
+    """Comes last, because the other tests mark the blocks that they follow."""
 
     def test_every_block_was_followed(self):
         self.assertGreaterEqual(len(BLOCKS), 7)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""aditctl: its commands, what they print, and how they end: 0 done, 1 failed, 2 called wrongly."""
+"""aditctl: its commands, their output, and their exit status: 0 success, 1 failure, 2 wrong
+usage."""
 import concurrent.futures
 import os
 import re
@@ -30,7 +31,7 @@ class CtlCase(Case):
         return done
 
     def listed(self, ident, noun="key"):
-        """The row of a list with that id, by the names of its columns."""
+        """The list's row with this id, as {column: value}."""
         names, *rows = [line.split("\t") for line in self.ctl(noun, "list").stdout.splitlines()]
         return next(dict(zip(names, row)) for row in rows if row[0] == ident)
 
@@ -128,7 +129,7 @@ class Calls(CtlCase):
 
 
 class Openapi(CtlCase):
-    """The OpenAPI document under a deployment's names."""
+    """The OpenAPI document with a deployment's names."""
 
     def setUp(self):
         self.document = self.write("openapi.json", openapi.make())
@@ -153,7 +154,7 @@ class Openapi(CtlCase):
         self.assertEqual(text, openapi.make("ngrok", names))
         for name in ("Service-", "ERR_SERVICE", "provider_a"):
             self.assertNotIn(name, text)
-        # Names that are a part, or another one, of the default ones.
+        # The new names are default names in another order, or parts of default names.
         for names in (openapi.PROVIDERS[::-1], ["provider", "a", "b", "c", "d", "e", "f", "g"]):
             self.assertEqual(self.renamed("services", names), openapi.make("services", names))
 
@@ -195,7 +196,7 @@ class Principals(CtlCase):
 
 class Lists(CtlCase):
     def make(self):
-        """An account with a User and a Bot in it.  Returns their ids."""
+        """Makes an account with a User and a Bot.  Returns their ids."""
         account = self.ctl("account", "create", "--name", "Größe").stdout.strip()
         user = self.ctl("user", "create", "--account", account, "--admin", "--name",
                         "ada").stdout.strip()
@@ -242,7 +243,7 @@ class Lists(CtlCase):
         self.assertEqual(self.listed(user, "user")["KEYS"], "2")
 
     def on_terminal(self, *words):
-        """What a list looks like where standard output is a terminal."""
+        """The output of a list if standard output is a terminal."""
         ours, theirs = os.openpty()
         with subprocess.Popen([self.stack.env["ADITCTL"], "-c", self.stack.conf_path, *words],
                               stdin=subprocess.DEVNULL, stdout=theirs) as process:
@@ -284,7 +285,7 @@ class Lists(CtlCase):
 
 class Keys(CtlCase):
     def issue(self, *options):
-        """Issues a key.  Returns it and its row."""
+        """Issues a key.  Returns the key and its row."""
         done = self.ctl("key", "issue", "--for", self.home.admin.id, *options)
         self.assertRegex(done.stdout, "^%s\n$" % KEY)
         key = done.stdout.strip()
@@ -333,7 +334,7 @@ class Keys(CtlCase):
         self.ctl("key", "revoke", row["ID"])
         self.assert_error(self.stack.client(key).get(CREDENTIALS), 203)
         self.assertEqual(self.listed(row["ID"])["STATE"], "revoked")
-        # Again changes nothing, and is no fault that a script would stumble over.
+        # Revoking the key again changes nothing, and is not a usage error.
         when = self.stack.psql("SELECT revoked_at FROM adit.api_key WHERE id = '%s'" % row["ID"])
         self.assertIn(self.stack.ctl_run("key", "revoke", row["ID"]).returncode, (0, 1))
         self.assertEqual(self.stack.psql("SELECT revoked_at FROM adit.api_key WHERE id = '%s'"
@@ -360,7 +361,7 @@ class Secrets(CtlCase):
             text = file.read()
         self.assertRegex(text, r"^\S+ [0-9a-f]{64}\n$")
         self.assertNotIn(text.split()[1], done.stdout + done.stderr)
-        # A key that encrypted something is not replaced.
+        # 'secrets init' does not replace a key, because secrets may be sealed under it.
         self.ctl("secrets", "init", status=1, conf=conf)
         with open(path, encoding="utf-8") as file:
             self.assertEqual(file.read(), text)
@@ -409,13 +410,13 @@ class Migrate(CtlCase):
             file.write("[database]\nconninfo = host=%s dbname=other user=postgres\n"
                        "[secrets]\nkey_file = %s/adit.key\n" % (
                            self.stack.run_folder, self.stack.state))
-        # Before: every other command fails and says what to do.
+        # Before the migration every other command fails and says what to do.
         for words in (["key", "list"], ["account", "create"], ["user", "create"]):
             with self.subTest(" ".join(words)):
                 self.assertIn("aditctl migrate", self.ctl(*words, status=1, conf=conf).stderr)
         self.assertEqual(self.stack.ctl_run("doctor", conf=conf).returncode, 1)
         self.assertIn("applied", self.ctl("migrate", conf=conf).stdout)
-        # Where there is only one account and one holder, they need not be named.
+        # A single account or holder need not be named.
         self.ctl("user", "create", status=1, conf=conf)
         account = self.ctl("account", "create", conf=conf).stdout.strip()
         self.ctl("key", "issue", status=1, conf=conf)
@@ -425,7 +426,8 @@ class Migrate(CtlCase):
         self.assertEqual(row[1:3], [account, user])
 
     def test_as_an_owner_who_may_not_create_roles(self):
-        """A hoster's cluster: adit_responder is somebody else's there, and gets nothing."""
+        """In a hoster's cluster, another customer may own adit_responder.  Then it gets no
+        rights."""
         self.stack.psql("CREATE ROLE tenant LOGIN")
         self.stack.psql("CREATE DATABASE tenants OWNER tenant")
         conf = os.path.join(self.stack.folder, "tenants.conf")
@@ -440,7 +442,7 @@ class Migrate(CtlCase):
             may_use = "SELECT has_schema_privilege('adit_responder', 'adit', 'USAGE')"
             self.assertEqual(self.stack.psql(may_use), "f")
             self.assertEqual(self.stack.psql("SELECT count(*) FROM adit.account", "tenant"), "0")
-            # Somebody who may gave it the schema, or made the owner a member: it is meant.
+            # An administrator made the owner a member of the role, so the rights are intended.
             self.stack.psql("GRANT adit_responder TO tenant")
             self.assertNotIn("note", self.ctl("migrate", conf=conf).stdout)
             self.assertEqual(self.stack.psql(may_use), "t")
@@ -464,7 +466,7 @@ class Migrate(CtlCase):
 
 
 class WebServer(CtlCase):
-    """What is printed is tried with the servers in test_fronts and test_install_web_servers."""
+    """test_fronts and test_install_web_servers try the printed configuration with the servers."""
 
     KINDS = dict(VERBS)["web-server"].split("|")
 
@@ -504,7 +506,7 @@ class WebServer(CtlCase):
             self.assertNotIn("ERR_SERVICE", text)
 
     def test_refused(self):
-        """These would land in a file that a server reads as root."""
+        """A server reads the output as root, so these values are refused."""
         bad = ["a", "/", "/a/", "//a", "/a//b", "/a/../b", "/..", "/.", "/a b", "/a;", "/a\nb",
                "/a{", "/a}", "/a$b", '/a"b', "/a'b", "/a\\b", "/a#b", "/a|b", "/a@NAME@", "/a%41",
                "/a*", "/a(b)", "/a?", "/a+b", "/\u00e9", "/" + "a" * 255]
@@ -516,24 +518,25 @@ class WebServer(CtlCase):
         rows += [("socket " + path[:20], "nginx", "--socket", path) for path in bad]
         bad = ["", "a", "/", "/a b", '/a"', "/a\n", "/a%{x}", "/a${x}", "/" + "a" * 1100]
         rows += [("program " + path[:20], "apache-fcgid", "--program", path) for path in bad]
-        rows += [("a socket where there is none", "apache-fcgid", "--socket", "/a"),
-                 ("a program where there is none", "nginx", "--program", "/a"),
-                 ("a folder of the reference where there is none", "nginx-upstream", "--docs", "/a"),
+        rows += [("a socket for a started program", "apache-fcgid", "--socket", "/a"),
+                 ("a program for a running responder", "nginx", "--program", "/a"),
+                 ("a reference without paths", "nginx-upstream", "--docs", "/a"),
                  ("a bad folder of the reference", "nginx", "--docs", "/a;"),
                  ("a bad folder for Apache", "apache-cgid", "--docs", "/a%{x}"),
-                 ("a prefix where there is none", "nginx-upstream", "--prefix", "/a")]
+                 ("a prefix without paths", "nginx-upstream", "--prefix", "/a")]
         self.each(rows, lambda name, *options: self.assertEqual(
             self.kind(name, *options, status=2), ""))
 
     def test_unknown_kind(self):
-        """The kinds that are known are those of the table of verbs."""
+        """The message lists the kinds of the table of verbs."""
         self.assertEqual(self.ctl("web-server", "iis", status=2).stderr,
                          "aditctl: unknown web server 'iis'; choose one of: %s\n"
                          % ", ".join(self.KINDS))
         self.ctl("web-server", "nginx", "apache-cgid", status=2)
 
     def test_a_program_needs_its_settings(self):
-        """... which it is told of, so they have to be there and to have a path that can be told."""
+        """A started program gets the path of its settings.  The file must exist, and its path must
+        fit into the configuration."""
         folder = stack.make_folder()
         self.addCleanup(shutil.rmtree, folder)
         path = os.path.join(folder, "a b.conf")

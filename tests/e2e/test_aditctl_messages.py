@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What aditctl says, word for word: its help, and what is wrong with a call."""
+"""aditctl's messages, word for word: its help, and the errors of a wrong call."""
 import re
 
 from adit import samples, stack
@@ -19,7 +19,7 @@ class Help(CtlCase):
         self.assertNotRegex(text, r"\n\n\n|^\n|[^\n]\Z")
 
     def test_of_every_verb(self):
-        """It shows the verb's words, its argument and its options, and needs no settings."""
+        """A verb's help shows its words, argument and options, and needs no settings."""
         for words, argument in VERBS:
             with self.subTest(words):
                 shown = self.ctl(*words.split(), "--help", conf="/nonexistent").stdout
@@ -41,7 +41,7 @@ class Help(CtlCase):
                 "--help"])
 
     def test_of_every_noun(self):
-        """It lists the verbs of the noun, with their summaries."""
+        """A noun's help lists its verbs with their summaries."""
         everything = self.ctl("--help").stdout
         for noun in NOUNS:
             verbs = [words for words in COMMANDS if words.startswith(noun + " ")]
@@ -66,7 +66,7 @@ class Help(CtlCase):
 
 
 class Misuse(CtlCase):
-    """One line each, that says what is accepted or what to do."""
+    """Each message is one line, and says what is accepted or what to do."""
 
     def assert_says(self, words, *lines, status=2):
         done = self.ctl(*words, status=status)
@@ -106,7 +106,7 @@ class Misuse(CtlCase):
         )], self.assert_says)
 
     def test_revoking_by_holder(self):
-        """Keys are revoked one by one; who asks for all of a holder is told how to find them."""
+        """'key revoke' takes one key.  For a holder, its message says how to find the keys."""
         for words in (["--for", "usr_x"], ["--for=usr_x"], ["-f", "usr_x"], ["-fusr_x"],
                       ["ak_x", "--for", "usr_x"]):
             with self.subTest(words):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The forms in which aditctl gets the password of the tables' owner, none of which is a line of the
-settings: the responder reads those too."""
+"""The ways in which aditctl gets the password of the tables' owner.  None is a line of the shared
+settings, because the responder reads those too."""
 import os
 import shutil
 
@@ -80,7 +80,7 @@ class OwnersPassword(Case):
         self.assert_connects(self.place, PGPASSWORD=PASSWORD)
 
     def test_settings_of_its_own(self):
-        """A file that aditctl alone is given: there the owner's connection is the only one."""
+        """Settings that only aditctl reads may contain the password in conninfo."""
         path = self.write("owner.conf", "[database]\nconninfo = %s password='%s'\n" % (
             self.place, PASSWORD.replace("'", "\\'")))
         done = self.stack.ctl_run("migrate", conf=path)

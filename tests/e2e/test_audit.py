@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The record of changes, and the notification of them."""
+"""The record of changes, and its notifications."""
 import json
 import os
 import select
@@ -139,7 +139,7 @@ class Audit(Case):
                          ["api_key_updated"])
 
     def test_rekeying_hides_nothing(self):
-        """A session that says that it seals anew, as anybody's may, and does something else."""
+        """Any session may set adit.rekey.  If it then changes something else, that is recorded."""
         body = {"provider": {"provider_a": {"client_id": "app", "client_secret": SECRET}}}
         for change, event, is_seen, changed in (
                 ("enabled = NOT enabled", "updated", True, ["enabled"]),
@@ -171,12 +171,12 @@ class Audit(Case):
                     "SET session_replication_role = replica"):
             with self.subTest(sql):
                 self.assertIn("42501", self.stack.psql_run(sql, user="adit").stderr)
-        # The view is for reading, also for its owner.
+        # The view is read-only, for its owner too.
         for sql in "DELETE FROM adit.audit", "UPDATE adit.audit SET event = 'x'":
             self.assertIn("55000", self.stack.psql_run(sql).stderr)
 
     def test_who_is_what_the_responder_says(self):
-        """As aditctl(8) says: its role may name any caller, and may not leave out the row."""
+        """As aditctl(8) says, the responder's role may name any caller.  It cannot omit the row."""
         self.assert_ok(self.client.put(MUTUAL_TLS, {}))
         other = self.stack.account().admin.id
         self.stack.psql("SELECT set_config('adit.caller', '%s ak_other op_other', false);"
@@ -189,7 +189,7 @@ class Audit(Case):
 
     def test_no_room_for_notifications(self):
         """A listener that reads nothing fills the queue, and PostgreSQL refuses the commit.  The
-        queue takes 8 GB: a trigger that fails at commit stands for it."""
+        real queue takes 8 GB, so a trigger that fails at commit replaces it."""
         self.refuse_commits("54000", "too many notifications in the NOTIFY queue", 9031)
 
     def test_no_room_on_the_disk(self):
@@ -228,9 +228,9 @@ class Audit(Case):
             lines = []
             while not lines or lines[-1] != "done":
                 ready, _, _ = select.select([listener.stdout], [], [], 10)
-                self.assertTrue(ready or lines, "psql says nothing")
+                self.assertTrue(ready or lines, "psql prints nothing")
                 lines.append(os.fsdecode(listener.stdout.readline()).rstrip("\n"))
-            # What psql prints of notifications comes behind the answer.
+            # psql prints notifications after the answer.
             return lines
         ask("LISTEN adit_change")
         changed = self.client.put(MUTUAL_TLS, {})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""API keys: their form, their life, and how they are presented (section 3)."""
+"""API keys: their form, their life, and how requests present them (section 3)."""
 from adit import samples
 from adit.case import Case, without_operation_id
 
@@ -18,7 +18,7 @@ class Presented(Case):
             ("upper case", "BEARER " + key),
             ("mixed case", "bEaReR " + key),
             ("two spaces", "Bearer  " + key),
-            ("spaces behind", "Bearer " + key + "  "),
+            ("trailing spaces", "Bearer " + key + "  "),
             ("a tab", "Bearer\t" + key),
         ], lambda value: self.assert_ok(self.ask(value)))
 
@@ -26,7 +26,7 @@ class Presented(Case):
         key = self.home.admin.key
         other = samples.well_formed_key()
         flipped = key[:-1] + ("0" if key[-1] != "0" else "1")
-        # Two that differ: one key in 62 begins with the same digit twice.
+        # Swap two digits that differ: in one key of 62 the first two are equal.
         at = next(at for at in range(5, 47) if key[at] != key[at + 1])
         exchanged = key[:at] + key[at + 1] + key[at] + key[at + 2:]
         self.each([
@@ -58,8 +58,8 @@ class Presented(Case):
         self.assert_error(self.ask(), 200)
 
     def test_twice(self):
-        """nginx 1.22 refuses a repeated Authorization itself, with 400; other servers pass it on.
-        What the responder makes of it stands in test_fastcgi."""
+        """nginx 1.22 answers a repeated Authorization with 400 itself.  Other servers pass it on:
+        test_fastcgi has the responder's answer."""
         value = "Bearer " + self.home.admin.key
         for first, second in ((value, value), (value, "Bearer x"), ("Basic eDp5", value)):
             with self.subTest(first[:10] + second[:10]):
@@ -78,7 +78,7 @@ class Presented(Case):
             self.ask(*values).header("WWW-Authenticate"), wanted))
 
     def test_message_for_a_missing_header_names_the_web_server(self):
-        """Under Apache the header reaches no program until told: the error names this cause."""
+        """Apache passes on the header only if configured to.  The error names this cause."""
         self.assertIn("web server", self.ask().json["msg"])
 
     def test_key_in_the_query_is_none(self):
@@ -97,12 +97,12 @@ class Life(Case):
         self.client = self.stack.client(self.key)
 
     def key_id(self):
-        """The identifier of the key that was issued last."""
+        """The identifier of the newest key."""
         return self.stack.psql("SELECT id FROM adit.api_key WHERE digest = sha256('%s'::bytea)"
                                % self.key)
 
     def assert_refused_everywhere(self):
-        """Every worker refuses, whatever it has seen before."""
+        """Every worker refuses the key, even if it has accepted the key before."""
         for _ in range(12):
             self.assert_error(self.client.get("/ssh_credentials"), 203)
         for method, target, body in (
@@ -121,7 +121,7 @@ class Life(Case):
                 self.assert_error(self.client.call(method, target, body), 203)
 
     def use(self):
-        """Lets the workers see the key, so that one that cached it would show."""
+        """Makes the workers accept the key, so that a cached result would show."""
         for _ in range(12):
             self.assert_ok(self.client.get("/ssh_credentials"))
             self.assert_ok(self.client.put("/edges/https/e/routes/life/oauth", {

@@ -66,7 +66,7 @@ class Cgi(Case):
         self.assert_ok(self.ask("PUT", "/edges/https/cgi/routes/r/oauth", body=module))
         stored = self.assert_ok(self.ask("GET", "/edges/https/cgi/routes/r/oauth"))
         self.assertEqual(stored["provider"]["provider_b"]["client_secret"], "b")
-        # The same rows as behind nginx.
+        # The responder behind nginx sees the same rows.
         self.assertEqual(self.admin.get("/edges/https/cgi/routes/r/oauth").json, stored)
         self.assert_ok(self.ask("DELETE", "/edges/https/cgi/routes/r/oauth"), 204)
         self.assert_ok(self.ask("PUT", "/edges/tls/cgi/mutual_tls", body=b"{}"))
@@ -92,7 +92,7 @@ class Cgi(Case):
         ], lambda number, changes: self.assert_error(self.ask(**changes), number))
 
     def test_reads_no_further_than_announced(self):
-        """RFC 3875, 4.2: what follows is not the program's."""
+        """RFC 3875, 4.2: the program must not read past CONTENT_LENGTH."""
         self.assert_ok(self.ask("POST", body=samples.credential(), sent=json.dumps(
             samples.credential()).encode() + b"more"), 201)
 
@@ -112,7 +112,7 @@ class Cgi(Case):
             self.assert_ok(self.ask("GET", options={"stdin": nothing}))
 
     def test_arguments_are_the_client_s(self):
-        """RFC 3875, 4.4: a server makes them of a query without '='."""
+        """RFC 3875, 4.4: a server turns a query without '=' into arguments."""
         for words in (["x"], ["-c", "/nonexistent"], ["--conf=/nonexistent"], ["-V"], ["--help"],
                       ["--print-settings"], ["--listen", "unix:/tmp/adit-e2e-never"]):
             with self.subTest(" ".join(words)):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What published clients of the interface that this one mirrors send, in their own shapes, and how
-each reads the answers and walks through lists.  doc/clients.md names the versions."""
+"""Requests of published clients of the interface that Adit mirrors, each in the client's own shape.
+The tests also read the answers and walk through lists as each client does.  doc/clients.md names
+the versions."""
 import json
 import os
 import re
@@ -11,10 +12,10 @@ from test_clients import CREDENTIALS, PROVIDERS, UNICODE, Clients
 
 
 class Shapes(Clients):
-    """Requests as the clients of other languages send them, and answers as those read them."""
+    """Requests as clients of other languages send them, and answers as those clients read them."""
 
     def send(self, client, method, target, body=None, key=None):
-        """Sends a request with exactly the headers that the client gives it."""
+        """Sends a request with exactly the client's own headers."""
         sender = shapes.SENDERS[client]
         headers = [("Authorization", "Bearer " + (key or self.admin.key)), *sender.always]
         if body is not None:
@@ -26,7 +27,7 @@ class Shapes(Clients):
         return answer
 
     def assert_decoded(self, client, method, target, answer):
-        """Checks that the client can make something of the answer."""
+        """Checks that the client can decode the answer."""
         path = target.partition("?")[0]
         kind = ("error" if answer.status >= 400 else "oauth" if path.endswith("/oauth") else
                 "mutual_tls" if path.endswith("/mutual_tls") else
@@ -38,7 +39,7 @@ class Shapes(Clients):
 
     @staticmethod
     def is_beyond_dotnet(client, kind, answer):
-        """Its durations have 31 bits, those of the interface 32."""
+        """.NET's durations are signed 32-bit numbers.  The interface's are unsigned."""
         return client == ".NET" and kind == "oauth" and answer.json["maximum_duration"] >= 2 ** 31
 
     def member(self, answer, path):
@@ -64,7 +65,8 @@ class Shapes(Clients):
                     self.assertEqual(self.send(shape.client, "GET", shape.target).json, answer.json)
 
     def test_table_is_whole(self):
-        """Each point has rows that are accepted and rows that are not, and every client has rows."""
+        """Each point has rows that are accepted and rows that are refused.  Each client has
+        rows."""
         for point in shapes.POINTS:
             with self.subTest(point):
                 rows = [shape for shape in shapes.SHAPES if shape.point == point]
@@ -81,7 +83,7 @@ class Shapes(Clients):
     # ---- answers ----
 
     def answers(self):
-        """An answer of each kind, with and without what may be missing."""
+        """Yields an answer of each kind, with and without its optional members."""
         admin = self.admin
         oauth, mutual_tls = shapes.OAUTH, shapes.MUTUAL_TLS
         full = {"client_id": "i", "client_secret": "s", "scopes": ["s"],
@@ -120,32 +122,32 @@ class Shapes(Clients):
                 with self.subTest("%d %s %s" % (i, kind, client)):
                     decoders.decode(client, kind, answer.body)
 
-    # What is changed in an answer, and who fails over it; ... takes a member out.
+    # The change to an answer, and the clients that cannot decode it.  ... removes a member.
     BROKEN = [
-        ("rows that are null", "credentials", {"ssh_credentials": None}, "Python Ruby npm"),
+        ("null rows", "credentials", {"ssh_credentials": None}, "Python Ruby npm"),
         ("no rows", "credentials", {"ssh_credentials": ...}, "Python Ruby npm"),
-        ("rows that are texts", "credentials", {"ssh_credentials": ["x"]},
+        ("rows of strings", "credentials", {"ssh_credentials": ["x"]},
          "Go Python Java Ruby .NET npm"),
         ("no uri", "credentials", {"uri": ...}, "Python Java"),
         ("no next page", "credentials", {"next_page_uri": ...}, "Python"),
-        ("a text that is null", "credential", {"description": None}, "Java"),
+        ("a null string", "credential", {"description": None}, "Java"),
         ("no text", "credential", {"metadata": ...}, "Python Java"),
-        ("a flag that is null", "oauth", {"options_passthrough": None}, "Java .NET"),
-        ("a number that is null", "oauth", {"maximum_duration": None}, "Java .NET"),
+        ("a null boolean", "oauth", {"options_passthrough": None}, "Java .NET"),
+        ("a null number", "oauth", {"maximum_duration": None}, "Java .NET"),
         ("a fraction", "oauth", {"maximum_duration": 1.0}, "Go .NET"),
         ("32 bits", "oauth", {"maximum_duration": 2 ** 31}, ".NET"),
         ("33 bits", "oauth", {"maximum_duration": 2 ** 32}, "Go .NET"),
         ("no provider", "oauth", {"provider": ...}, "Python Java"),
-        ("a provider that is null", "oauth", {"provider": None}, "Python Java"),
+        ("a null provider", "oauth", {"provider": None}, "Python Java"),
         ("a provider less", "oauth", {"provider": {}}, "Python"),
-        ("authorities that are null", "mutual_tls", {"certificate_authorities": None}, "Python"),
+        ("null authorities", "mutual_tls", {"certificate_authorities": None}, "Python"),
         ("no details", "error", {"details": ...}, "Python npm"),
-        ("details that are null", "error", {"details": None}, "Python npm"),
+        ("null details", "error", {"details": None}, "Python npm"),
         ("no code", "error", {"error_code": ...}, ""),
     ]
 
     def test_decoders_fail(self):
-        """A decoder that bore everything would prove nothing."""
+        """The decoders refuse wrong answers: a decoder that accepts everything proves nothing."""
         found = {}
         for kind, answer in self.answers():
             found.setdefault(kind, answer.json)
@@ -168,7 +170,7 @@ class Shapes(Clients):
     # ---- walks ----
 
     def test_walks(self):
-        """Each client goes from page to page in its own way, and finds every row once."""
+        """Each client pages in its own way, and finds every row once."""
         key = self.stack.account().admin.key
         made = self.fill(self.stack.client(key), 23)
         for limit in (1, 2, 7, 22, 23, 24, None):
@@ -183,7 +185,7 @@ class Shapes(Clients):
         return [row["id"] for row in answer["ssh_credentials"]], answer["next_page_uri"]
 
     def walk_to_an_empty_page(self, client, key, limit):
-        """Go before 5.4.1 does not look at next_page_uri."""
+        """Go before 5.4.1 ignores next_page_uri."""
         last = None
         while True:
             query = "&".join("%s=%s" % pair for pair in (("before_id", last), ("limit", limit))
@@ -195,8 +197,8 @@ class Shapes(Clients):
             last = page[-1]
 
     def walk_of_dotnet(self, client, key, limit):
-        """Nor does .NET, which begins with an empty before_id, and by a bug of its own goes on
-        after the last row but one of a page."""
+        """.NET ignores next_page_uri too, and begins with an empty before_id.  Because of a bug it
+        continues after the last row but one of a page."""
         last, seen = "", []
         while True:
             page, _ = self.rows(client, key, "%s?before_id=%s%s" % (
@@ -208,7 +210,7 @@ class Shapes(Clients):
             last = page[-2] if len(page) > 1 else page[0]
 
     def walk_by_uri(self, client, key, limit):
-        """They ask for next_page_uri as it is; Ruby takes off its own base URL and puts it on."""
+        """These clients request next_page_uri.  Ruby removes its base URL and adds it again."""
         target = CREDENTIALS + ("?limit=%d" % limit if limit else "")
         while target:
             page, following = self.rows(client, key, target)
@@ -217,8 +219,8 @@ class Shapes(Clients):
             target = following and following[len(self.stack.url):]
 
     def test_http_2_is_declined_at_once(self):
-        """Java's HTTP library begins with HTTP/2 where nothing is encrypted, and falls back on the
-        first answer that is not."""
+        """Java's HTTP library starts with HTTP/2 without encryption.  It falls back at the first
+        answer in HTTP/1.1."""
         answer = self.nobody.raw(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" +
                                  b"\0\0\0\4" + b"\0\0\0\0\0")
         self.assertEqual((answer.version, answer.header("Connection")), ("HTTP/1.1", "close"))
@@ -226,7 +228,7 @@ class Shapes(Clients):
 
 
 class Page(Clients):
-    """doc/clients.md is about the versions that are tested."""
+    """doc/clients.md describes the versions that are tested."""
 
     def setUp(self):
         with open(os.path.join(stack.ROOT, "doc", "clients.md"), encoding="utf-8") as file:
@@ -242,7 +244,7 @@ class Page(Clients):
                              {"@ngrok/ngrok-api": shapes.VERSIONS["npm"]})
 
     def test_what_is_refused(self):
-        """Each error of the chapter is one that a request in a client's shape gets."""
+        """For each error of the chapter, a request in a client's shape gets it."""
         chapter = re.search(r"(?s)\n## What a current client sends that Adit refuses\n(.*?)\n## ",
                             self.page).group(1)
         numbers = {int(number) for number in re.findall(r"error\s+(\d+)", chapter)}

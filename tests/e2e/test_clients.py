@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""A published client of the interface that this one mirrors, unmodified, against a stack with the
-names that it expects: the npm package @ngrok/ngrok-api is driven through all that it offers for the
-three resources.  test_client_shapes has what the clients of other languages send."""
+"""An unmodified published client of the interface that Adit mirrors: the npm package
+@ngrok/ngrok-api.  It runs against a stack with the names that it expects, and calls all its methods
+for the three resources.  test_client_shapes has the requests of clients of other languages."""
 import json
 import re
 
@@ -12,12 +12,12 @@ from adit.relay import Relay
 CREDENTIALS = "/ssh_credentials"
 PROVIDERS = shapes.PROVIDERS
 
-# Whatever JSON, UTF-8 and UTF-16 have to say about a text.
+# Characters that are special in JSON, UTF-8 or UTF-16.
 UNICODE = "Zürich \U0001f511 \u202e\u2028 \u00e9e\u0301 \"\\/\b\t\n' <&> \ufeff\uffff \U0010fffd"
 
 
 def camel(value):
-    """What the npm package makes of an answer."""
+    """The npm package's form of an answer."""
     if isinstance(value, dict):
         return {re.sub("_([a-z])", lambda match: match.group(1).upper(), name): camel(part)
                 for name, part in value.items()}
@@ -25,7 +25,7 @@ def camel(value):
 
 
 class Clients(Case):
-    """A stack with the service name and the names of providers that published clients expect."""
+    """A stack with the service name and the provider names that published clients expect."""
 
     stack_name = "clients"
 
@@ -46,7 +46,7 @@ class Clients(Case):
 
 
 class Npm(Clients):
-    """The npm package, which talks to the stack through a relay that remembers its requests."""
+    """The npm package, behind a relay that records its requests."""
 
     OAUTH = "edgeModules.edgeRouteOAuthModule."
     MUTUAL_TLS = "edgeModules.tlsEdgeMutualTlsModule."
@@ -79,7 +79,7 @@ class Npm(Clients):
         return outcome["returned"]
 
     def rejected(self, name, *arguments, driver=None):
-        """The error as the client's interface defines it."""
+        """The error in the form that the client defines."""
         outcome = (driver or self.driver).call(name, *arguments)
         self.assertEqual(list(outcome), ["rejected"], outcome)
         error = outcome["rejected"]
@@ -97,14 +97,14 @@ class Npm(Clients):
         return error
 
     def assert_deletes(self, name, argument):
-        """The package takes the empty body of a 204 for JSON and fails over that, twice.  What was
-        asked for is done."""
+        """The package parses the empty body of a 204 as JSON and rejects with a SyntaxError.  The
+        deletion has taken effect."""
         self.relay.take()
         self.assertEqual(self.driver.call(name, argument), {"broken": "SyntaxError"})
         self.assertEqual(self.sent().method, "DELETE")
 
     def sent(self):
-        """The one request since the last call."""
+        """The only request since the last call."""
         requests = self.relay.take()
         self.assertEqual(len(requests), 1, requests)
         return requests[0]
@@ -122,7 +122,7 @@ class Npm(Clients):
             re.sub("[A-Z]", lambda match: "_" + match.group(0).lower(), name): value
             for name, value in members.items()})
         self.assertEqual({name: made[name] for name in members}, members)
-        # The client shows every member, under a name of its own.
+        # The client shows every member, under the client's own name.
         schema = reference.document().tree["components"]["schemas"]["SshCredential"]
         self.assertEqual(sorted(made), sorted(
             re.sub("_([a-z])", lambda match: match.group(1).upper(), name)
@@ -170,7 +170,7 @@ class Npm(Clients):
                 wanted.update((name, value) for name, value in change.items() if value is not None)
                 self.assertEqual(self.returned("sshCredentials.update",
                                                {"id": made["id"], **change}), wanted)
-                # The package sends the id that stands in the path, and each null that it is given.
+                # The package sends the path's id, and every null that it was given.
                 self.assertEqual(json.loads(self.sent().body), {"id": made["id"], **change})
                 self.assertEqual(self.returned("sshCredentials.get", made["id"]), wanted)
 
@@ -188,7 +188,7 @@ class Npm(Clients):
         driver = self.drive(person.key)
         self.assertEqual(self.returned("sshCredentials.list", driver=driver), [])
         made = self.fill(self.stack.client(person.key), 257)
-        # Arguments, how many of the newest are left out, queries that the package asks with.
+        # Arguments, the number of newest rows to skip, and the queries that the package sends.
         for arguments, skipped, queries in (
                 ([], 0, ["limit=100", "beforeId=%s&limit=100" % made[99],
                          "beforeId=%s&limit=100" % made[199]]),
@@ -227,9 +227,9 @@ class Npm(Clients):
             ("a longer text", 605, "metadata", create, {**key, "metadata": "x" * 4097}),
             ("a lone surrogate", 213, None, create, {**key, "metadata": "\ud800"}),
             ("a misspelt member", 214, "description_", create, {**key, "description_": "x"}),
-            ("an owner that is none", 9011, "owner_id", create, {**key, "ownerId": "usr_1"}),
+            ("a malformed owner", 9011, "owner_id", create, {**key, "ownerId": "usr_1"}),
             ("a limit of 0", 233, None, listing, "", "0"),
-            ("a limit that is none", 244, None, listing, "", "many"),
+            ("a limit that is no number", 244, None, listing, "", "many"),
             ("an empty limit", 244, None, listing, "", ""),
             ("a limit of null", 244, None, listing, "", None),
             ("no identifier", 9009, None, listing, "a b"),
@@ -287,7 +287,7 @@ class Npm(Clients):
                 self.assertEqual(stored, wanted)
                 self.assertEqual(self.returned(self.OAUTH + "get", self.ROUTE), wanted)
                 self.assertEqual(camel(self.admin.get(self.OAUTH_PATH).json), wanted)
-                # What was read can be sent back as it is, its nulls included.
+                # An answer can be sent back unchanged, nulls included.
                 self.assertEqual(self.replace(self.OAUTH, self.ROUTE, stored), wanted)
 
     def test_oauth_with_little(self):
@@ -308,7 +308,7 @@ class Npm(Clients):
             with self.subTest(str(module)):
                 wanted = {**default, "provider": {**default["provider"], **provider}}
                 self.assertEqual(self.replace(self.OAUTH, self.ROUTE, module), wanted)
-                # Callers who do not mind the declared types may leave out the wrapping.
+                # Callers who ignore the declared types may omit the wrapping.
                 self.assertEqual(self.returned(self.OAUTH + "replace", {**self.ROUTE, **module}),
                                  wanted)
 
@@ -377,7 +377,7 @@ class Npm(Clients):
             self.assert_error(self.admin.get(self.MUTUAL_TLS_PATH), 9004)
             self.assert_rejected(9004, None, self.MUTUAL_TLS + "get", self.EDGE)
 
-    # ---- what it sends ----
+    # ---- requests ----
 
     def test_headers(self):
         made = self.returned("sshCredentials.create", {"publicKey": samples.ED25519})
@@ -391,6 +391,6 @@ class Npm(Clients):
         for request in requests:
             with self.subTest(request.method):
                 self.assertEqual(request.headers["ngrok-version"], "2")
-                # Also where there is no body.
+                # The client sends a Content-Type even without a body.
                 self.assertEqual(request.headers["content-type"], "application/json")
                 self.assertEqual(bool(request.body), request.method == "POST")

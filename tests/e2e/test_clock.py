@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Identifiers follow the database's clock, whatever the host's shows: a responder, a CGI program and
-an aditctl whose clock is a day behind or ahead."""
+"""Identifiers follow the database's clock and ignore the host's.  The tests run a responder, a CGI
+program and an aditctl whose clock is a day slow or fast."""
 import json
 import os
 import subprocess
@@ -11,7 +11,7 @@ from adit.case import Case
 from adit.client import check_answer
 from test_ids_times_text import milliseconds_of
 
-# The steady clock goes on as it does on such a host.
+# The monotonic clock stays right, as on a host with a wrong clock.
 SHIFT = r"""
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -44,7 +44,7 @@ class Clock(Case):
         self.account = self.stack.account("clock")
 
     def env(self, shift_s, **more):
-        # A sanitizer's library wants to be the first, and need not be.
+        # AddressSanitizer's library demands to be loaded first, but works without that.
         options = ":".join(filter(None, (programs.ENV.get("ASAN_OPTIONS"),
                                          "verify_asan_link_order=0")))
         return dict(programs.ENV, LD_PRELOAD=self.library, SHIFT_S=str(shift_s),
@@ -69,7 +69,7 @@ class Clock(Case):
                 made.append(self.create(responder)[0])
                 self.assertLess(abs(milliseconds_of(made[-1]) - before), TOLERANCE_MS)
                 time.sleep(0.05)
-            # The host's own clock is wrong indeed.
+            # The operation id shows that the shifted clock took effect.
             operation = self.create(behind)[1]
             self.assertLess(milliseconds_of(operation), self.now_ms() - DAY_S * 1000 + 60000)
         self.stack.psql("DELETE FROM adit.ssh_credential WHERE id > '%s'" % made[-1])

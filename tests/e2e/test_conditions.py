@@ -18,7 +18,7 @@ def if_none_match(etag):
 
 
 class Resource:
-    """How the tests make, change and replace one; every body of changes differs."""
+    """How the tests make, change and replace a resource.  All bodies in changes differ."""
 
     def __init__(self, name, path, method, body):
         self.name, self.path, self.method, self.body = name, path, method, body
@@ -175,7 +175,7 @@ class Conditions(Case):
         self.assert_ok(self.admin.get(self.resources[0].path))
 
     def test_one_of_many_wins(self):
-        """Of writes that ask for the same revision, one is made."""
+        """If many writes name the same revision, exactly one succeeds."""
         def check(resource):
             etag = self.admin.get(resource.path).header("ETag")
             bodies = [resource.next_body() for _ in range(8)]

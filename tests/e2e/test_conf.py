@@ -31,7 +31,7 @@ class ConfCase(Case):
         os.chmod(self.key_file, mode)
 
     def start(self, *arguments, preexec_fn=None, **environment):
-        """Runs the program as CGI without a request, which ends in any case."""
+        """Runs the program as CGI without a request, so that it ends in any case."""
         return subprocess.run([PROGRAM, *arguments], stdin=subprocess.DEVNULL, timeout=20,
                               capture_output=True, text=True, preexec_fn=preexec_fn,
                               env={**stack.CLEAN_ENV, **environment})
@@ -42,13 +42,13 @@ class ConfCase(Case):
         self.assertEqual(done.stdout, "")
         for part in says:
             self.assertIn(part, done.stderr)
-        # At level debug it says, too, how it is confined.
+        # At level debug the program also logs its confinement.
         said = [line for line in done.stderr.splitlines() if '"event":"confined"' not in line]
         self.assertEqual(len(said), 1, done.stderr)
         return done
 
     def assert_starts(self, *arguments, **environment):
-        """It gets as far as missing a request."""
+        """The settings are good: the program gets as far as missing a CGI request."""
         self.assert_stops(["no CGI request"], *arguments, **environment)
 
 
@@ -72,17 +72,17 @@ class Files(ConfCase):
          "target_session_attrs=read-write\n" % (",".join(["db.hosting.example"] * 2), "p" * 64)),
         ("lines of every length about the library's limit", "".join(
             ";%s\n[log]\n" % ("x" * n) for n in range(190, 210))),
-        ("a long comment that is indented", "  # = %s\n[service]\nname = x\n" % ("x" * 400)),
-        ("a comment behind a long value", "[database]\nconninfo = password=%s \t; = nonsense\n"
+        ("a long indented comment", "  # = %s\n[service]\nname = x\n" % ("x" * 400)),
+        ("a comment after a long value", "[database]\nconninfo = password=%s \t; = nonsense\n"
          % ("p" * 300)),
         ("a semicolon in a long value", "[database]\nconninfo = password='%s;' port=1\n"
          % ("p" * 300)),
-        ("blanks behind a value", "[service]\nname = x%s\r\n" % (" " * 300)),
+        ("blanks after a value", "[service]\nname = x%s\r\n" % (" " * 300)),
         ("blanks before a value", "[service]\nname =%sx\n" % (" " * 300)),
         ("nothing but blanks and a comment", "[service]\nbase_url = %s; x\n" % (" " * 300)),
         ("the longest line", "[service]\n;%s\n" % ("x" * 7998)),
     ]
-    # Text, the line at fault, and parts of the reason.
+    # Text, the wrong line, and parts of the reason.
     BAD = [
         ("unknown key", "[service]\nnmae = x\n", 2, ["nmae", "service"]),
         ("unknown section", "[services]\nname = x\n", 2, ["services"]),
@@ -118,7 +118,7 @@ class Files(ConfCase):
         ("no host", "[service]\nbase_url = https://\n", 2, ["base_url", "host"]),
         ("no host but a slash", "[service]\nbase_url = https:///\n", 2, ["base_url"]),
         ("a port alone", "[service]\nbase_url = https://:80\n", 2, ["base_url", "host"]),
-        ("no port behind a colon", "[service]\nbase_url = https://a:/b\n", 2, ["base_url", "port"]),
+        ("no port after a colon", "[service]\nbase_url = https://a:/b\n", 2, ["base_url", "port"]),
         ("port 0", "[service]\nbase_url = https://a:0\n", 2, ["base_url", "port"]),
         ("port 65536", "[service]\nbase_url = https://a:65536\n", 2, ["base_url", "port"]),
         ("a port of six digits", "[service]\nbase_url = https://a:100000/b\n", 2, ["port"]),
@@ -147,8 +147,8 @@ class Files(ConfCase):
         ("a long section", "[" + "x" * 300 + "]\n", 1, ["section"]),
         ("a long section with a sign in it", "[x=" + "x" * 300 + "]\n", 1, []),
         ("a long line of nothing", "[service]\n" + "x" * 300 + "\n", 2, ["section"]),
-        ("a long value that is wrong", "[service]\nname = " + "a" * 300 + "\n", 2, ["name"]),
-        ("words behind a long value", "[database]\nconninfo = password=%s; nonsense\n" % ("p" * 300),
+        ("a long wrong value", "[service]\nname = " + "a" * 300 + "\n", 2, ["name"]),
+        ("words after a long value", "[database]\nconninfo = password=%s; nonsense\n" % ("p" * 300),
          2, ["conninfo"]),
         ("a long value twice", "[database]\n" + "conninfo = password=%s\n" % ("p" * 300) * 2, 3,
          ["twice"]),
@@ -179,7 +179,7 @@ class Files(ConfCase):
         self.assertNotIn("s3cr3t", self.assert_stops([self.conf + ":2"]).stderr)
 
     def test_no_password_in_admin_conninfo(self):
-        """The responder refuses it as well as aditctl: both read the file."""
+        """The responder refuses it too, because it reads the same file as aditctl."""
         self.each([(value[:40], value) for value in (
             "host=h user=owner password=s3cr3t", "password='s3 cr3t' host=h",
             "host=h sslkey=k sslpassword=s3cr3t",
@@ -223,7 +223,7 @@ class Files(ConfCase):
         self.assert_starts("-c", self.conf + "2", ADIT_CONF=self.conf)
 
     def put(self, path, name=None):
-        """Makes a file in the folder: a settings file with a wrong name, or else the program."""
+        """Makes a file in the folder: the program, or a settings file with this wrong name."""
         path = os.path.join(self.folder, path)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         if name:
@@ -233,7 +233,7 @@ class Files(ConfCase):
         return path
 
     def start_alone(self, program):
-        """Shared hosting starts it with nothing but its own place."""
+        """Starts the program without arguments or variables, as shared hosting does."""
         done = subprocess.run([program], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               env={name: value for name, value in stack.CLEAN_ENV.items()
                                    if name.endswith("SAN_OPTIONS") or name == "GCOV_PREFIX"},
@@ -259,7 +259,7 @@ class Files(ConfCase):
                 self.assertIn(conf + ":2", self.start_alone(link))
 
     def test_in_no_other_folder_above(self):
-        """Anybody may have made one in /tmp, say."""
+        """The program reads no other folder above it: in /tmp, any user could have made one."""
         for place in ("a/b/c/adit.fcgi", "a/xbin/adit.fcgi", "a/libexec/adit.fcgi", "a/adit/adit.fcgi"):
             with self.subTest(place):
                 for above in ("etc", "a/etc", "a/b/etc", "a/b/c/etc", "a/adit/etc", "a/libexec/etc"):
@@ -302,7 +302,7 @@ class KeyFiles(ConfCase):
         ("a bad id", "k/1 " + "ab" * 32 + "\n", ":1: "),
         ("the same id twice", KEY_LINE * 2, ":2: "),
         ("too many", "".join("k%d %s\n" % (i, "ab" * 32) for i in range(17)), ":17: "),
-        ("words behind", KEY_LINE.strip() + " x\n", ":1: "),
+        ("trailing words", KEY_LINE.strip() + " x\n", ":1: "),
         ("blanks in hexadecimal", "k1 " + " ab" * 32 + "\n", ":1: "),
     ]
 
@@ -330,7 +330,7 @@ class KeyFiles(ConfCase):
                 self.assert_stops([self.key_file, "others"])
 
     def test_open_to_the_group(self):
-        """The web server's group may share it."""
+        """The web server's group may share the key file."""
         self.write_key_file(KEY_LINE, 0o640)
         self.assert_starts("-c", self.conf)
 
@@ -380,17 +380,17 @@ class CommandLine(ConfCase):
             with self.subTest(name):
                 self.assert_stops([path[:100]], "-c", self.conf, "--listen", "unix:" + path)
         self.assertTrue(os.path.exists(taken))
-        with self.subTest("one that somebody listens on"):
+        with self.subTest("a socket with a listener"):
             used = os.path.join(self.stack.run_folder, "adit.sock")
             self.assert_stops([used, "in use"], "-c", self.conf, "--listen", "unix:" + used)
             self.assertEqual(self.nobody.get("/livez").status, 200)
 
     def test_sockets_in_use(self):
-        """Whatever keeps it from asking who listens, a socket that is there stays."""
+        """The program keeps an existing socket if it cannot find out whether someone listens."""
         path = os.path.join(self.folder, "sock")
         self.write("")
-        rows = [("a backlog that is full", "in use", None),
-                ("no socket to be had", "not implemented",
+        rows = [("a full backlog", "in use", None),
+                ("no socket can be made", "not implemented",
                  without_calls([SOCKET_CALL[os.uname().machine]]))]
         with socket.socket(socket.AF_UNIX) as listener, socket.socket(socket.AF_UNIX) as waiting:
             listener.bind(path)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""adit.fcgi --check-confinement: one verdict a trial, and an exit status that fits them.
+"""adit.fcgi --check-confinement: one verdict for each trial, and an exit status that fits them.
 
-Builds with sanitizers are not confined; tests/promises/hardening.py checks that others are."""
+Builds with sanitizers are not confined.  tests/promises/hardening.py checks that others are."""
 import re
 
 from test_conf import ConfCase
@@ -14,7 +14,7 @@ WORKS = ("reading the key file", "resolving a name", "looking a user up")
 
 class CheckConfinement(ConfCase):
     def check(self, **environment):
-        """Runs the check.  Returns its rows, after a look at the summary."""
+        """Runs the check and tests its summary.  Returns its rows."""
         self.write("")
         done = self.start("-c", self.conf, "--check-confinement", **environment)
         self.assertEqual(done.stderr, "")
@@ -35,7 +35,7 @@ class CheckConfinement(ConfCase):
         self.assertEqual([rows[name] for name in WORKS], ["works"] * len(WORKS))
 
     def test_files_of_kerberos_are_allowed(self):
-        """Whatever its variables name: here, what the trials open."""
+        """Kerberos's variables open the files that they name, here those of the trials."""
         rows = self.check(KRB5CCNAME="DIR:/", KRB5_CONFIG="/nonexistent:/proc/self/environ",
                           KRB5_CLIENT_KTNAME="FILE:" + self.key_file)
         for name in ("reading a file outside the list", "listing a folder outside the list"):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The database by itself: what the responder's role may do, and what the tables refuse whoever
-writes them."""
+"""The database by itself: the rights of the responder's role, and the rows that the tables refuse
+from any writer."""
 from adit import samples
 from adit.case import Case
 
@@ -12,9 +12,9 @@ def literal(value):
 
 
 class Role(Case):
-    """What somebody who took a responder over could do."""
+    """What an attacker could do with a responder's database session."""
 
-    # Each is refused for lack of a privilege, SQLSTATE 42501.
+    # Each is refused for a missing privilege: SQLSTATE 42501.
     FORBIDDEN = [
         "CREATE TABLE adit.x (a int)", "CREATE TABLE public.x (a int)", "CREATE SCHEMA x",
         "CREATE ROLE x", "CREATE DATABASE x", "CREATE FUNCTION adit.f() RETURNS int LANGUAGE sql"
@@ -62,7 +62,7 @@ class Role(Case):
         before = self.stack.dump()
 
         def check(statement):
-            # Some of them run in no transaction.
+            # No surrounding transaction: some statements cannot run in one.
             done = self.stack.psql_run(statement, user="adit")
             self.assertNotEqual(done.returncode, 0, "was allowed")
             self.assertIn("42501", done.stderr)
@@ -93,7 +93,7 @@ class Role(Case):
             "api_key|SELECT", "idempotency_key|DELETE,INSERT,SELECT", "migration|SELECT",
             "mutual_tls_module|DELETE,INSERT,SELECT", "oauth_module|DELETE,INSERT,SELECT",
             "principal|SELECT", "ssh_credential|DELETE,INSERT,SELECT"])
-        # Columns that the role may not update, in tables of which it may update a column.
+        # Columns without UPDATE, in tables where the role may update another column.
         rows = self.stack.psql(
             "SELECT c.relname, string_agg(a.attname, ',' ORDER BY a.attname)"
             " FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0"
@@ -108,7 +108,7 @@ class Role(Case):
             "revision"])
 
     def test_keys_stay(self):
-        """No row moves to another account, edge or route."""
+        """The role cannot move a row to another account, edge or route."""
         columns = self.stack.psql(
             "SELECT c.conrelid::regclass, a.attname FROM pg_constraint AS c JOIN pg_attribute AS a"
             " ON a.attrelid = c.conrelid AND a.attnum = ANY(c.conkey) WHERE c.contype = 'p'"
@@ -121,7 +121,7 @@ class Role(Case):
                 self.assertIn("42501", done.stderr)
 
     def test_functions_that_are_not_public(self):
-        """As where ALTER DEFAULT PRIVILEGES has taken EXECUTE back from PUBLIC."""
+        """ALTER DEFAULT PRIVILEGES may have revoked EXECUTE from PUBLIC.  Adit works without it."""
         self.stack.psql("REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA adit FROM PUBLIC")
         try:
             made = self.assert_ok(self.admin.post("/ssh_credentials", samples.credential()), 201)
@@ -141,8 +141,8 @@ class Role(Case):
 
 
 class Functions(Case):
-    """What runs in the session of whoever changes a row, a superuser's maybe, resolves no name by
-    that session's path."""
+    """A superuser may change rows, and functions of the schema then run in the superuser's session.
+    They must not resolve names by that session's search_path."""
 
     TABLES = (("ssh_credential", "description = description || 'x'"),
               ("oauth_module", "enabled = NOT enabled"),
@@ -150,7 +150,7 @@ class Functions(Case):
               ("principal", "name = name || 'x'"), ("api_key", "description = description || 'x'"))
 
     def test_paths_are_pinned(self):
-        """A function in SQL whose body was parsed when it was made resolves nothing later."""
+        """Every function pins its search_path, or its SQL body was parsed when it was made."""
         rows = self.stack.psql(
             "SELECT oid::regprocedure, prosqlbody IS NOT NULL OR coalesce("
             "'search_path=pg_catalog, pg_temp' = ANY(proconfig), false) FROM pg_proc"
@@ -159,7 +159,7 @@ class Functions(Case):
         self.assertEqual([row for row in rows if not row.endswith("|t")], [])
 
     def test_names_were_resolved_to_postgresqls(self):
-        """Conditions of triggers, bodies of functions, views, defaults and constraints."""
+        """Checks conditions of triggers, bodies of functions, views, defaults and constraints."""
         self.assertEqual(self.stack.psql(
             "SELECT pg_describe_object(d.classid, d.objid, 0), pg_describe_object(d.refclassid,"
             " d.refobjid, 0) FROM pg_depend AS d"
@@ -170,8 +170,8 @@ class Functions(Case):
             " 'information_schema'::regnamespace)"), "")
 
     def test_a_function_of_somebody_elses(self):
-        """Who may create in public, as everybody could up to PostgreSQL 14, makes functions that
-        fit better than PostgreSQL's own.  A superuser changes rows then."""
+        """Up to PostgreSQL 14 every role could create functions in public.  Such a function may fit
+        better than PostgreSQL's own.  A superuser's change must not call it."""
         self.assert_ok(self.admin.post("/ssh_credentials", samples.credential()), 201)
         self.assert_ok(self.admin.put("/edges/https/f/routes/f/oauth", {}))
         self.assert_ok(self.admin.put("/edges/tls/f/mutual_tls", {}))
@@ -201,7 +201,7 @@ class Constraints(Case):
         cls.account = cls.home.id
 
     def refused(self, sql, name):
-        """The statement breaks the constraint of that name, or one of that SQLSTATE."""
+        """The statement violates the constraint of this name, or fails with this SQLSTATE."""
         done = self.stack.psql_run("BEGIN; %s; ROLLBACK" % sql)
         self.assertNotEqual(done.returncode, 0, "was accepted")
         self.assertIn(name, done.stderr)
@@ -347,7 +347,7 @@ class Constraints(Case):
             ("a key of another account's user", "INSERT INTO adit.api_key (account_id, id,"
              " principal_id, digest) VALUES (%s, %s, %s, %s)"
              % (literal(self.other.id), key, user, digest), "api_key_principal"),
-            ("a digest that is none", "INSERT INTO adit.api_key (account_id, id, principal_id,"
+            ("a malformed digest", "INSERT INTO adit.api_key (account_id, id, principal_id,"
              " digest) VALUES (%s, %s, %s, 'x')" % (account, key, user), "api_key_digest_length"),
             ("a digest twice", "INSERT INTO adit.api_key (account_id, id, principal_id, digest)"
              " SELECT account_id, %s, principal_id, digest FROM adit.api_key LIMIT 1" % key,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""A database that is reached over TLS, behind a peer that fills TLS records to their brim, as some
-proxies do: libpq takes less than a record's 16 KiB at once, and no wait for the socket finds the
-rest."""
+"""A database over TLS, behind a peer that fills TLS records completely, as some proxies do.  libpq
+reads less than a record's 16 KiB at once.  The rest is then buffered, where no poll of the socket
+shows it."""
 import os
 import select
 import socket
@@ -12,12 +12,12 @@ from adit import cluster, samples, stack
 from adit.case import Case
 from adit.listener import Listener
 
-# What asks a server for TLS before anything else (the protocol's SSLRequest).
+# The protocol's SSLRequest, with which a client asks for TLS.
 SSL_REQUEST = bytes.fromhex("0000000804d2162f")
 
 
 class TlsPeer:
-    """Ends TLS in front of a server's Unix socket."""
+    """Terminates TLS in front of a server's Unix socket."""
 
     def __init__(self, folder, to):
         self._to = to
@@ -46,7 +46,7 @@ class TlsPeer:
                     self.n_served += 1
                     self._pump(tls, server)
             except OSError:
-                pass  # one of them has gone
+                pass  # one side has closed
 
     @staticmethod
     def _pump(tls, server):
@@ -59,7 +59,7 @@ class TlsPeer:
                 server.sendall(data)
             if server in ready:
                 data = server.recv(1 << 20)
-                # Until nothing more comes, so that records are full.
+                # Collects all that comes, so that records are full.
                 while select.select([server], [], [], 0.02)[0]:
                     more = server.recv(1 << 20)
                     if not more:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""aditctl doctor: what it looks at, what it calls trouble, and what it says to do."""
+"""aditctl doctor: its checks, the faults that it reports as trouble, and its advice."""
 import os
 import pwd
 import re
@@ -29,7 +29,7 @@ class Doctor(Case):
                      r"ok +grants +the responder's role has the rights that it needs",
                      r"ok +writes +a change was made and rolled back",
                      r"ok +clock +\d+ ms from the database's clock",
-                     # Tests that ran before may have added a key.
+                     # Earlier tests may have added a key.
                      r"(ok +sealed +every secret is sealed under the first key, \S+|note +sealed"
                      r" +\d+ secrets? (is|are) still sealed under an old key; run: aditctl secrets"
                      r" rekey)"):
@@ -74,12 +74,12 @@ class Doctor(Case):
         before = self.stack.dump()
         self.assertRegex(self.doctor().stdout, r"ok +writes ")
         after = self.stack.dump()
-        # Numbers of events may be missing.
+        # Sequences may have advanced, because a rollback does not reset them.
         last = r"(?m)^SELECT pg_catalog.setval.*$"
         self.assertEqual(re.sub(last, "", after), re.sub(last, "", before))
 
     def test_more_than_needed(self):
-        """A responder that could make keys is worth a word; whether it is trouble is left open."""
+        """Rights beyond need, such as making keys, are a note and no trouble."""
         self.stack.psql("GRANT INSERT ON adit.api_key TO adit_responder")
         try:
             self.assertRegex(self.doctor().stdout, "(?m)^note +grants +the responder's role has"
@@ -104,7 +104,7 @@ class Doctor(Case):
         return self.stack.ctl_run("doctor", conf=conf).stdout
 
     def test_sealed_that_cannot_be_known(self):
-        """There is a line also where the key file is garbage or the database does not answer."""
+        """doctor prints this line even if the key file is garbage or the database is down."""
         key = os.path.join(self.stack.folder, "garbage.key")
         with open(key, "w", encoding="ascii") as file:
             file.write("garbage\n")
@@ -123,7 +123,7 @@ class Doctor(Case):
                 self.assertRegex(self.with_conf(conf), "(?m)^note +sealed +%s$" % said)
 
     def test_key_file_that_may_not_be_read(self):
-        """A file that is there needs no 'secrets init' but the right to read it."""
+        """For a file that exists, the advice is the right to read it, and not 'secrets init'."""
         folder = stack.make_folder()
         self.addCleanup(shutil.rmtree, folder)
         os.chmod(folder, 0o755)
@@ -148,7 +148,7 @@ class Doctor(Case):
         self.assertNotIn("secrets init", line)
 
     def reachable_ctl(self, folder):
-        """aditctl at a place that every user reaches."""
+        """A copy of aditctl that every user can reach."""
         return shutil.copy(self.stack.env["ADITCTL"], os.path.join(folder, "aditctl"))
 
     def test_says_whom_it_runs_as(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The responder's own socket: what web servers other than nginx send, and what none should."""
+"""The responder's own socket: requests of web servers other than nginx, and hostile ones."""
 import json
 import os
 import select
@@ -47,7 +47,7 @@ class Variables(Fastcgi):
         self.assert_ok(self.ask("OPTIONS"), 204)
 
     def test_repeated_authorization(self):
-        """Two headers are 401, whichever of them is good."""
+        """Two headers get 401, even if one is good."""
         good = "Bearer " + self.home.admin.key
         for second in (good, "Bearer x", "Basic eDp5"):
             for order in ((good, second), (second, good)):
@@ -60,7 +60,7 @@ class Variables(Fastcgi):
     def test_authorization_as_apache_renames_it(self):
         good = "Bearer " + self.home.admin.key
         self.assert_ok(self.ask(HTTP_AUTHORIZATION=None, REDIRECT_HTTP_AUTHORIZATION=good))
-        # Taken only where the other is absent.
+        # This variable counts only if HTTP_AUTHORIZATION is absent.
         self.assert_error(self.ask(HTTP_AUTHORIZATION="Bearer x",
                                    REDIRECT_HTTP_AUTHORIZATION=good), 202)
 
@@ -149,7 +149,7 @@ class Bodies(Fastcgi):
                 self.assert_error(check_answer(answer), 9008)
 
     def test_length_not_announced(self):
-        """Chunked bodies have none under some servers."""
+        """Some servers pass chunked bodies without a length."""
         for value in (None, ""):
             with self.subTest(str(value)):
                 self.assert_ok(self.ask("POST", body=self.body(), CONTENT_LENGTH=value), 201)
@@ -165,7 +165,7 @@ class Bodies(Fastcgi):
                     answer = self.ask("POST", body=body, CONTENT_LENGTH=announced,
                                       CONTENT_TYPE="application/json", HTTP_AUTHORIZATION=key)
                     if announced == "99999999999999999999":
-                        # No number that a length has: what counts is that it is refused.
+                        # This number is no valid length, so any refusal will do.
                         self.assertIn(answer.status, (400, 401, 413))
                     else:
                         self.assert_error(answer, 9006)
@@ -183,7 +183,7 @@ class Bodies(Fastcgi):
         self.assertEqual(made["description"], "in pieces")
 
     def test_kept_connection_reads_each_body_to_its_end(self):
-        """What was left of one would be taken for the next request's records."""
+        """An unread rest of a body would be parsed as the next request's records."""
         forged = fastcgi.records(self.variables("GET", "/livez"), keep=True)
         with fastcgi.connect(self.socket) as sock, sock.makefile("rb") as file:
             for name, variables, body, status in (
@@ -199,7 +199,7 @@ class Bodies(Fastcgi):
                     self.assertEqual(check_answer(fastcgi.read_answer(file)).status, status)
 
     def test_too_large_on_a_kept_connection_harms_nobody(self):
-        """Either the whole body is read, or the connection is closed."""
+        """The responder reads the whole body or closes the connection."""
         forged = fastcgi.records(self.variables("GET", "/livez"), keep=True)
         for size in (70000, 2000000):
             with self.subTest(size):
@@ -216,7 +216,7 @@ class Bodies(Fastcgi):
 
 class Peers(Fastcgi):
     def ask_and_leave(self, method, target, body):
-        """A request that waited in the backlog until its web server gave it up."""
+        """Sends a request that waits in the backlog until its web server has given up."""
         _, workers = self.stack.responder()
         for pid in workers:
             os.kill(pid, signal.SIGSTOP)
@@ -231,7 +231,7 @@ class Peers(Fastcgi):
             return check_answer(fastcgi.read_answer(file))
 
     def test_gone_before_a_write(self):
-        """A request that the web server gave up on changes nothing later."""
+        """If the web server has given up, the request changes nothing."""
         made = self.admin.post(CREDENTIALS, samples.credential()).json
         before = self.stack.dump()
         path = CREDENTIALS + "/" + made["id"]
@@ -246,7 +246,7 @@ class Peers(Fastcgi):
         self.assertEqual(self.stack.dump(), before)
 
     def test_reset_before_a_write(self):
-        """So is one whose web server was gone at once, with an answer before it unread."""
+        """The same if the connection was reset, with an earlier answer unread."""
         path = "/edges/tls/reset/mutual_tls"
         _, workers = self.stack.responder()
         sock = fastcgi.connect(self.socket)
@@ -265,14 +265,14 @@ class Peers(Fastcgi):
         self.assert_error(self.admin.get(path), 9004)
 
     def gone(self):
-        """How many requests were not carried out for that, as the log has it."""
+        """The number of requests that the log reports as not run because the client was gone."""
         return sum(log.count(b"CLIENT_GONE") for log in self.stack.logs().values())
 
     def test_gone_before_a_read(self):
         self.assert_ok(self.ask_and_leave("GET", CREDENTIALS, b""))
 
     def test_silence_and_rubbish_hold_nobody(self):
-        """As many broken connections as there are workers, and more that say nothing."""
+        """Silent and half-finished connections, several for each worker, delay no request."""
         begin = fastcgi.record(fastcgi.BEGIN, struct.pack(">HB5x", 1, 1))
         _, workers = self.stack.responder()
         held = []
@@ -281,7 +281,7 @@ class Peers(Fastcgi):
                 sock = fastcgi.connect(self.socket)
                 sock.sendall(data)
                 held.append(sock)
-            # The deadline is the socket's.
+            # ask() fails at the socket's timeout.
             self.assert_ok(self.ask())
             self.assert_ok(self.admin.get(CREDENTIALS))
         finally:
@@ -290,7 +290,7 @@ class Peers(Fastcgi):
         self.assert_ok(self.ask())
 
     def test_hostile_records(self):
-        """The socket is a security boundary; should a worker die of them, the next one is there."""
+        """The socket is a security boundary.  If a worker dies, the next one serves."""
         begin = fastcgi.record(fastcgi.BEGIN, struct.pack(">HB5x", 1, 1))
         rubbish = [
             b"\x00" * 64, b"\xff" * 64, b"GET / HTTP/1.0\r\n\r\n",
@@ -337,7 +337,7 @@ class Peers(Fastcgi):
 
 
 class Tcp(Fastcgi):
-    """The socket as spawn-fcgi or a web server hands it over: on descriptor 0, here of TCP."""
+    """The socket on descriptor 0, as spawn-fcgi or a web server passes it.  Here it is TCP."""
 
     def setUp(self):
         with socket.create_server(("127.0.0.1", 0)) as listener:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Faults of the service (section 8): what is answered while the database or a worker fails, and how
-soon all is good again."""
+"""Faults of the service (section 8): the answers while the database or a worker fails, and how soon
+the service recovers."""
 import concurrent.futures
 import contextlib
 import json
@@ -19,7 +19,7 @@ OAUTH = "/edges/https/fault/routes/r/oauth"
 MUTUAL_TLS = "/edges/tls/fault/mutual_tls"
 APP = {"provider": {"provider_a": {"client_id": "id", "client_secret": "secret"}}}
 
-# A short page: its answer is written at once, so that a worker that is killed cannot cut it.
+# A short page, which is written at once, so that killing a worker cannot truncate it.
 READS = [("GET", CREDENTIALS + "?limit=10", None), ("GET", OAUTH, None), ("GET", MUTUAL_TLS, None)]
 WRITES = [("POST", CREDENTIALS, samples.credential()), ("PUT", OAUTH, APP),
           ("PUT", MUTUAL_TLS, {}), ("DELETE", "/edges/tls/other/mutual_tls", None)]
@@ -32,7 +32,7 @@ class FaultCase(Case):
     def setUpClass(cls):
         shared = stack.get(cls.stack_name)
         if not hasattr(shared, "cluster"):
-            # At any other level some of many lines of a kind are left out.
+            # At any other level the log omits some of many similar lines.
             shared.set_conf("log", "level", "debug")
             shared.cluster = cluster.attach(shared)
         cls.cluster = shared.cluster
@@ -44,19 +44,19 @@ class FaultCase(Case):
             self.assertLess(answer.status, 300, answer)
 
     def is_good(self):
-        """Whether every worker serves, as far as asking can show."""
+        """Whether every worker serves, as far as requests can show."""
         return all(self.admin.call(*request).status < 300 for request in (READS + WRITES) * 2)
 
     def tearDown(self):
         until(self.is_good, "the service is good again")
 
     def ask_all(self, requests):
-        """Asks at the same time, which is quicker where each takes its time."""
+        """Sends the requests in parallel, because each may wait."""
         with concurrent.futures.ThreadPoolExecutor(len(requests)) as pool:
             return list(pool.map(lambda request: self.admin.call(*request), requests))
 
     def check_fault(self, answer, *numbers):
-        """The answer is one of these errors, says nothing of the cause, and the log does."""
+        """The answer is one of these errors and hides the cause.  The log names the cause."""
         self.assertIn(answer.code, numbers, answer)
         error = self.assert_error(answer, answer.code)
         if answer.status == 503:
@@ -70,12 +70,12 @@ class FaultCase(Case):
         logs = self.stack.logs()
         lines = [line for name, text in logs.items() if "responder" in name
                  for line in text.decode().splitlines() if operation_id in line]
-        self.assertEqual(len(lines), 1, "no line of the log, or several")
+        self.assertEqual(len(lines), 1, "expected one line of the log")
         entry = json.loads(lines[0])
         self.assertTrue(entry.get("cause") or entry.get("error"), lines[0])
 
     def session(self, sql):
-        """A psql that holds what the statements take until it is closed."""
+        """A psql that holds the statement's locks until it is closed."""
         psql = subprocess.Popen(["psql", "-X", "-q", "-A", "-t"], env=self.stack.pg_env(),
                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         psql.stdin.write("BEGIN;\n%s;\n\\echo held\n" % sql)
@@ -102,12 +102,12 @@ class Database(FaultCase):
                     self.check_fault(self.admin.call(method, target, body), 9030)
             with self.subTest("livez"):
                 self.assert_ok(self.nobody.get("/livez"))
-            with self.subTest("what needs no database"):
+            with self.subTest("requests that need no database"):
                 self.assert_error(self.nobody.get(CREDENTIALS), 200)
                 self.assert_error(self.admin.get("/nothing"), 9000)
                 self.assert_error(self.admin.call("PUT", CREDENTIALS), 9001)
                 self.assert_ok(self.nobody.call("OPTIONS", CREDENTIALS), 204)
-            with self.subTest("what is refused without a key is not told apart"):
+            with self.subTest("refused requests without a key are alike"):
                 unknown = self.stack.client(samples.well_formed_key())
                 self.assertEqual(unknown.get(CREDENTIALS + "?x=1").status, 503)
         finally:
@@ -132,12 +132,12 @@ class Database(FaultCase):
             self.stack.psql("SELECT pg_reload_conf()")
 
     def check_read_only(self, method, target, body):
-        """Between two tries to connect a worker may know no more than that it cannot."""
+        """Between two attempts to connect, a worker may know only that it has no connection."""
         def ask():
             answer = self.admin.call(method, target, body)
             self.check_fault(answer, 9030, 9031)
             return answer
-        until_answer(ask, lambda answer: answer.code == 9031, "the reason is told")
+        until_answer(ask, lambda answer: answer.code == 9031, "the answer names the reason")
 
     def test_locked(self):
         psql = self.session("LOCK TABLE adit.ssh_credential, adit.oauth_module,"
@@ -155,7 +155,7 @@ class Database(FaultCase):
         for pid in stopped:
             os.kill(pid, signal.SIGSTOP)
         try:
-            # The deadline is the client's.
+            # The client's timeout bounds each request.
             for request, answer in zip(READS, self.ask_all(READS)):
                 with self.subTest("%s %s" % request[:2]):
                     if answer.status != 200:
@@ -177,8 +177,8 @@ class Database(FaultCase):
             self.cluster.signal(signal.SIGCONT)
 
     def backend_processes(self):
-        """As the system knows them, for the server cannot be asked; without those that are only to
-        be collected by a parent that is stopped."""
+        """The backends that /proc lists, because the server cannot answer.  Zombies of a stopped
+        parent are left out."""
         found = []
         for name in os.listdir("/proc"):
             if name.isdigit():
@@ -198,7 +198,7 @@ class Database(FaultCase):
             return int(file.readline())
 
     def test_connection_lost_while_idle(self):
-        """It costs the client nothing."""
+        """The client sees no fault."""
         self.stack.psql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                         " WHERE usename = 'adit'")
         until(lambda: not self.backends(), "the backends are gone")
@@ -221,12 +221,12 @@ class Database(FaultCase):
                                " WHERE usename = 'adit' AND wait_event_type = 'Lock'")
 
     def test_connection_lost_during_a_write(self):
-        """Nobody knows whether it had effect: no 2xx, no 4xx."""
+        """The outcome of the write is unknown, so the answer is neither 2xx nor 4xx."""
         for (method, target, body), rows in (
                 (WRITES[0], "adit.principal"), (WRITES[1], "adit.oauth_module"),
                 (WRITES[2], "adit.mutual_tls_module")):
             with self.subTest("%s %s" % (method, target)):
-                # Rows, for a statement that waits for a table may not be prepared yet.
+                # Row locks: a statement may wait for a table lock before it is prepared.
                 psql = self.session("\\o /dev/null\nSELECT FROM %s FOR UPDATE;\n\\o\n" % rows)
                 try:
                     with concurrent.futures.ThreadPoolExecutor(1) as pool:
@@ -237,7 +237,7 @@ class Database(FaultCase):
                     self.close(psql)
 
     def test_connection_lost_during_a_read(self):
-        """A read is done again, or is 503."""
+        """A read is retried, or gets 503."""
         psql = self.session("LOCK TABLE adit.ssh_credential IN ACCESS EXCLUSIVE MODE")
         try:
             waiting = concurrent.futures.ThreadPoolExecutor(1).submit(self.admin.get, CREDENTIALS)
@@ -249,7 +249,7 @@ class Database(FaultCase):
             self.check_fault(answer, 9030, 9032)
 
     def test_statements_prepared_before_a_change_of_the_schema(self):
-        """They are prepared again, and nobody notices."""
+        """The statements are prepared again, and every request succeeds."""
         self.is_good()
         self.stack.psql("ALTER TABLE adit.ssh_credential ADD COLUMN e2e text DEFAULT 'x';"
                         "ALTER TABLE adit.api_key ADD COLUMN e2e text")
@@ -262,7 +262,7 @@ class Database(FaultCase):
                             "ALTER TABLE adit.api_key DROP COLUMN e2e")
 
     def test_deadlocks_are_run_again(self):
-        """Many writes to the same rows at once."""
+        """Many concurrent writes to the same rows all succeed."""
         def put(i):
             return self.admin.put("/edges/tls/same/mutual_tls",
                                   {"certificate_authority_ids": ["ca_%d" % i]})
@@ -301,7 +301,7 @@ class Schema(FaultCase):
         self.assert_ok(self.nobody.get("/readyz"))
 
     def test_newer(self):
-        """An older build goes on while a newer one is rolled out."""
+        """An older program keeps serving while a newer schema is rolled out."""
         self.stack.psql("INSERT INTO adit.migration (version, name) VALUES (9999, 'e2e')")
         try:
             self.assert_ok(self.nobody.get("/readyz"))
@@ -355,7 +355,7 @@ class Secrets(FaultCase):
 
 
 class Load:
-    """Requests by several threads, until it is stopped, and what became of them."""
+    """Requests of several threads until the end of the block, with their results."""
 
     def __init__(self, client, n_threads=4):
         self.client = client
@@ -371,7 +371,7 @@ class Load:
                 begin = time.monotonic()
                 try:
                     answer = self._ask(method, target, body)
-                except Exception as fault:  # shown by the test
+                except Exception as fault:  # the test reports it
                     answer = fault
                 self.results.append((begin, time.monotonic(), answer))
                 if self._stop.is_set():
@@ -395,14 +395,14 @@ class Load:
             thread.join()
 
     def wait_for(self, n):
-        """Until n more requests have been answered."""
+        """Waits until n more requests have been answered."""
         wanted = len(self.results) + n
         until(lambda: len(self.results) >= wanted, "%d more requests" % n)
 
 
 
 class UnderLoad(FaultCase):
-    """What is killed under load, and the database's faults there, are tests/promises'."""
+    """Stops under load.  tests/promises has kills and database faults under load."""
 
     def check(self, load):
         for begin, end, answer in load.results:
@@ -412,12 +412,13 @@ class UnderLoad(FaultCase):
             self.assertLess(end - begin, 6)
 
     def test_workers_are_told_to_stop(self):
-        """What a worker took on it answers; the supervisor starts another."""
+        """A stopping worker answers its accepted requests.  The supervisor starts another
+        worker."""
         with Load(self.admin) as load:
             for _ in range(12):
                 _, workers = self.stack.responder()
                 if workers:
-                    # One that was told before may have ended since it was looked up.
+                    # The chosen worker may have ended in the meantime.
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(random.choice(workers), signal.SIGTERM)
                 load.wait_for(10)
@@ -425,13 +426,13 @@ class UnderLoad(FaultCase):
         self.check(load)
 
     def test_responder_is_told_to_stop(self):
-        """All that was accepted is answered; then nothing of it is left, and a start works."""
+        """All accepted requests are answered.  Nothing remains, and a new start works."""
         with Load(self.admin) as load:
             self.stack.stop()
             load._stop.set()
         for _, _, answer in load.results:
             if isinstance(answer, Exception):
-                # Nobody is there any more; an answer that breaks off would be another fault.
+                # No one listens any more.  A truncated answer would be a fault.
                 self.assertRegex(repr(answer), "ConnectionRefused|ConnectionReset|no answer")
             elif answer.status >= 300:
                 self.assertIn(answer.status, (502, 503), answer)

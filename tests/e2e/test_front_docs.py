@@ -29,7 +29,7 @@ class Docs(Case):
         super().setUpClass()
         made = os.path.join(cls.stack.state, "docs")
         if not os.path.exists(os.path.join(made, "openapi.json")):
-            raise AssertionError("%s is not there: 'make docs' makes it, and needs npm" % made)
+            raise AssertionError("%s does not exist; run 'make docs', which needs npm" % made)
         cls.files = {}
         for name in os.listdir(made):
             with open(os.path.join(made, name), "rb") as file:
@@ -39,7 +39,7 @@ class Docs(Case):
         for kinds in KINDS:
             server = fronts.KINDS[kinds[0]](cls.stack)
             cls.addClassCleanup(server.stop)
-            # The plus and the dot stand for themselves.
+            # The plus and the dot must not act as regular expressions.
             server.docs = os.path.join(server.folder, "docs+1.0")
             shutil.copytree(made, server.docs)
             server.write("outside.txt", "secret")
@@ -74,7 +74,7 @@ class Docs(Case):
         self.assertEqual(json.loads(body)["error_code"], "ERR_SERVICE_%d" % number)
 
     def paths(self):
-        """The paths of the page, each with the name of its file."""
+        """{path: file} of the pages and their files."""
         pages = {"index.html": "/docs", "folder.html": "/docs/"}
         return {pages.get(name, "/docs/" + name): name for name in self.files}
 
@@ -87,14 +87,14 @@ class Docs(Case):
         status, headers, body = self.ask(front, path)
         self.assertEqual((status, headers.get_all("Content-Type")),
                          (200, [TYPES[name.rpartition(".")[2]]]))
-        self.assertTrue(body == self.files[name], "not the bytes of " + name)
+        self.assertTrue(body == self.files[name], "the answer differs from " + name)
         self.check_headers(headers)
         head = self.ask(front, path, "HEAD")
         self.assertEqual((head[0], head[2]), (200, b""))
         for same in ("Content-Type", "Content-Length", "ETag"):
             self.assertEqual(head[1].get_all(same), headers.get_all(same))
         self.check_headers(head[1])
-        # A key and a query change nothing; a part may be sent where one is asked for.
+        # A key and a query change nothing.  A server may honour a Range.
         more = self.ask(front, path + "?x", Authorization="Bearer x", Range="bytes=0-3")
         length = {200: len(body), 206: 4}[more[0]]
         self.assertTrue(more[2] == self.files[name][:length])
@@ -105,7 +105,7 @@ class Docs(Case):
         self.assertEqual(headers.get_all("Cache-Control"), ["no-cache"])
 
     def test_asked_for_again(self):
-        """A file that has not changed is not sent again, packed or not."""
+        """An unchanged file gets 304, compressed or not."""
         self.each_front(self.paths().items(), lambda front, row: self.check_again(front, *row))
 
     def check_again(self, front, path, name):
@@ -137,7 +137,7 @@ class Docs(Case):
             lambda front, path: self.check_error(self.ask(front, path), 404, 9000))
 
     def test_links_of_the_pages(self):
-        """Both pages name files that are there."""
+        """Both pages link to files that exist."""
         for page, name in (("/docs", "index.html"), ("/docs/", "folder.html")):
             links = re.findall(rb'(?:src|href)="(?!data:)([^"]+)"', self.files[name])
             self.assertGreaterEqual(len(links), 5)
@@ -152,7 +152,7 @@ class Docs(Case):
     def check_method(self, front, method, path):
         answer = self.ask(front, path, method, b"{}" if method == "POST" else None)
         self.check_error(answer, 405, 9001)
-        # Apache has an empty one beside it, which adds nothing to the list (RFC 9110, 5.6.1).
+        # Apache adds an empty Allow header, which adds no method (RFC 9110, 5.6.1).
         self.assertEqual([value for value in answer[1].get_all("Allow") if value], ["GET, HEAD"])
 
     def test_where_it_is_not_installed(self):
@@ -166,7 +166,7 @@ class Docs(Case):
                 os.rename(folder + ".away", folder)
 
     def test_where_it_cannot_be_read(self):
-        """By the web server's user, who is not the one that the files belong to, or root."""
+        """A file that the web server's user may not read gets 404."""
         files = [os.path.join(folder, name) for folder in self.folders for name in self.files]
         for path in files:
             os.chmod(path, 0o600 if os.getuid() == 0 else 0)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The same requests through every web server: equal answers, but for the differences that
-tests/cases/fronts.differences lists."""
+"""The same requests through every web server.  The answers are equal, except for the differences in
+tests/cases/fronts.differences."""
 import concurrent.futures
 import io
 import json
@@ -14,12 +14,12 @@ from adit.client import check_server_answer, read_answer
 
 DIFFERENCES = os.path.join(stack.ROOT, "tests", "cases", "fronts.differences")
 
-# Between two answers of one server these may differ as well; which answers there are, and that each
-# ends where it says, is compared.
+# These headers may differ even between two answers of one server.  The tests compare the number of
+# answers and the end of each.
 UNCOMPARED = {"date", "server", "connection", "keep-alive"}
 
 OPERATION_ID = "header service-operation-id"
-# Answers of Apache's that are not about Adit's paths; each is in the list of differences.
+# Apache's answers outside Adit's paths.  The list of differences has each of them.
 OTHER_PAGES = {("200", "an asterisk"), ("404", "a path with NUL"), ("404", "a path with NUL alone"),
                ("404", "a path with NUL in an identifier")}
 
@@ -29,14 +29,14 @@ TIMES = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 
 
 def plain(text, front):
-    """The text without what has to differ."""
+    """The text without the parts that must differ."""
     text = text.replace(front.names["prefix"] + "/", "/") if front.prefix else text
     text = text.replace(":" + front.names["port"], ":PORT")
     return TIMES.sub("TIME", IDENTS.sub(r"\1_ID", text))
 
 
 class Seen:
-    """What came back for a case at a front, in a form that can be compared."""
+    """A front's answers to a case, in a form to compare."""
 
     def __init__(self, front, case, data):
         self.data = data
@@ -95,7 +95,7 @@ class Seen:
 
     @property
     def short(self):
-        """Statuses and numbers of errors: '413 9006, 404 9000'."""
+        """Statuses and error numbers: '413 9006, 404 9000'."""
         found = []
         for answer in self.answers:
             number = re.search(r'"error_code":"ERR_[A-Z]+_(\d+)"', answer["body"])
@@ -103,24 +103,24 @@ class Seen:
         return ", ".join(found + (["bytes behind it"] if self.rest else [])) or "nothing"
 
     def difference(self, reference):
-        """In a word, what is not as in the reference; None where all is."""
+        """The difference from the reference in a few words, or None."""
         if self.short != reference.short:
             return self.short
         names = set()
         for mine, other in zip(self.answers, reference.answers):
             names |= {name for name in set(mine) | set(other) if mine.get(name) != other.get(name)}
             if OPERATION_ID not in mine:
-                names.discard("line")  # the server's own words
+                names.discard("line")  # the web server has its own reason phrases
         return "other " + ", ".join(sorted(names)) if names else None
 
 
 class Difference:
-    """A row of the list."""
+    """A row of the list of differences."""
 
     def __init__(self, line):
         fronts_there, self.request, self.usual, self.there, self.why = line.split("\t")
         self.fronts = fronts_there.split()
-        self.covered = set()  # kinds of front
+        self.covered = set()  # kinds of front that the row has matched
 
     def covers(self, front, case):
         pattern = ".*".join(re.escape(part) for part in self.request.split("*"))
@@ -159,7 +159,7 @@ class Fronts(Case):
     @classmethod
     def ask(cls, front, case):
         seen = Seen(front, case, front.exchange(case.data(front.names)))
-        # Identifiers of one millisecond have no order.
+        # Identifiers of the same millisecond have a random order.
         time.sleep(0.002)
         if case.save:
             head, _, body = seen.data.partition(b"\r\n\r\n")
@@ -172,8 +172,8 @@ class Fronts(Case):
             self.assertGreaterEqual(len(self.seen[front.name]), 300, front.name)
 
     def test_answers_are_equal(self):
-        """... at every front to those of the first one, but for what is listed; and what is listed
-        is as it is listed."""
+        """Every front answers like the first one, except for the listed differences.  Each listed
+        difference exists."""
         rows = read_differences()
         for front in self.fronts[1:]:
             for case in self.cases:
@@ -182,7 +182,7 @@ class Fronts(Case):
                         self.compare(front, case, rows)
         for row in rows:
             with self.subTest("listed: %s: %s" % (" ".join(row.fronts), row.request)):
-                self.assertEqual(row.covered, set(row.fronts), "nobody is asked this there")
+                self.assertEqual(row.covered, set(row.fronts), "no case matches this row")
                 self.assertTrue(row.why)
 
     def compare(self, front, case, rows):
@@ -197,12 +197,12 @@ class Fronts(Case):
         self.assertLessEqual(len(listed), 1, "several rows" + told)
         if listed:
             self.assertEqual((usual.short, found), (listed[0].usual, listed[0].there),
-                             "not as it is listed" + told)
+                             "differs from the list" + told)
         else:
             self.assertIsNone(found, "not listed" + told)
 
     def test_every_answer_is_one_of_ours(self):
-        """JSON, never a redirect, no body where none is due."""
+        """Every answer is JSON or has no body, and none is a redirect."""
         for front in self.fronts:
             with self.subTest(front.name):
                 for case in self.cases:
@@ -226,8 +226,8 @@ class Fronts(Case):
 
 
 class Compressing(Case):
-    """A server that compresses JSON for whoever takes it, but for these answers: with the bytes it
-    would change the tag, and If-Match would name a tag that nothing here has."""
+    """A server that compresses JSON, except Adit's answers.  Compression would change the ETag, and
+    If-Match would then name a tag that the responder never issued."""
 
     MORE = {"nginx": "gzip on; gzip_types application/json; gzip_min_length 1;",
             "apache": "AddOutputFilterByType DEFLATE application/json"}
@@ -261,7 +261,7 @@ class Compressing(Case):
 
 
 class Limited(Case):
-    """More requests than the server lets in."""
+    """More requests than the server's rate limit permits."""
 
     MORE = {"nginx": "limit_req_zone $server_name zone=one:1m rate=1r/m; limit_req zone=one;",
             "apache": '<LocationMatch "/limited$">\nRedirect 429 "/"\n</LocationMatch>'}
@@ -287,7 +287,7 @@ class Limited(Case):
 
 
 class Away(Case):
-    """A responder that is not there, and a program that does not start."""
+    """A responder that does not run, and a program that does not start."""
 
     WANTED = {"nginx": (502, 9055), "nginx-keepalive": (502, 9055),
               "apache-proxy-fcgi": (503, 9059), "apache-fcgid": (500, 9057),
@@ -307,7 +307,7 @@ class Away(Case):
             server.start()
             for front in server.fronts:
                 with self.subTest(front.kind):
-                    # mod_fcgid sleeps between its tries to start the program.
+                    # mod_fcgid pauses between its attempts to start the program.
                     received = front.exchange(front_cases.Request("", key=None).data(front.names))
                     answer = read_answer(io.BytesIO(received))
                     check_server_answer(answer)

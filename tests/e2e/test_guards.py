@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""What the whole run has to have provoked: every row of the catalogue of errors, and every route.
+"""The whole run must provoke every row of the catalogue of errors and every route.
 
-This module runs last.  A run of some modules alone checks only that there is something to guard."""
+This module runs last.  In a run of some modules it checks only that the catalogue and routes
+exist."""
 import unittest
 
 from adit import covered, reference
 
-# Rows that no test can provoke, each with its reason.
+# Rows that no test can provoke, with the reason.
 NOT_PROVOKED = {
-    9035: "memory cannot be made short for a worker alone; the unit tests let allocations fail",
+    9035: "a test cannot exhaust one worker's memory; the unit tests make allocations fail",
 }
 
 
@@ -44,8 +45,8 @@ class Guards(unittest.TestCase):
         self.assertGreater(reference.n_held, 10000 if covered.is_whole_run else -1)
 
     def test_every_documented_condition_came(self):
-        """Those of an operation of its own.  Those that come in groups are what the gates and the
-        database answer alike: tests/reference/guard compares them with the route table."""
+        """Every operation answers with each of its own errors.  Errors of groups come from the
+        gates and the database: tests/reference/guard compares them with the route table."""
         for operation in reference.document().operations.values():
             if covered.is_whole_run and operation.method not in ("HEAD", "OPTIONS"):
                 for number in sorted(operation.own_numbers()):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The version, the content type, the host, and bodies where none are due (sections 1 and 3)."""
+"""The version, the content type, the host, and bodies where none is allowed (sections 1 and 3)."""
 from adit import samples
 from adit.case import Case
 from adit.client import check_answer, read_answer
@@ -199,7 +199,7 @@ class Bodies(Case):
         self.assert_ok(self.chunked("POST", CREDENTIALS, [body[:30000], body[30000:]]), 201)
 
     def test_expect_100_continue(self):
-        """curl asks for it with larger bodies."""
+        """curl sends Expect: 100-continue with larger bodies."""
         body = self.padded(40000)
         headers = self.admin.headers("POST", body, self.admin.key, "2", JSON)
         lines = "".join("%s: %s\r\n" % pair for pair in headers)
@@ -227,7 +227,7 @@ class Host(Case):
         for host in ("a_b", "a b", "a,b", "a@b", "a\"b", "a'b", "a<b>", "\u00e4.example", "a%41",
                      "a;b", "(a)", "a+b", "x" * 256, "a\\b"):
             with self.subTest(host[:20]):
-                # Some are too much for the web server already.
+                # The web server refuses some of these hosts itself.
                 answer = self.admin.send("GET", CREDENTIALS, self.admin.headers(
                     "GET", None, self.admin.key, "2", None), host=host)
                 self.assertEqual(answer.status, 400, answer)

@@ -73,7 +73,7 @@ class Idempotency(Case):
         self.assert_ok(self.client.post(PATH, BODY, **once("k")), 201)
         other = dict(BODY, description="another")
         self.assert_error(self.client.post(PATH, other, **once("k")), 9041)
-        # The same value in other bytes is another body.
+        # The bodies are compared as bytes, not as JSON values.
         self.assert_error(self.client.post(PATH, json.dumps(BODY, indent=1).encode(), **once("k")),
                           9041)
         self.assertEqual(self.rows(), 1)
@@ -85,7 +85,7 @@ class Idempotency(Case):
         ids = {self.assert_ok(client.post(PATH, BODY, **once("k")), 201)["id"]
                for client in (self.client, member, self.stack.client(stranger.admin.key))}
         self.assertEqual(len(ids), 3)
-        # Another key of the same principal is the same principal.
+        # Idempotency keys belong to the principal, not to the API key.
         second = self.stack.client(self.account.admin.issue())
         self.assertIn(second.post(PATH, BODY, **once("k")).json["id"], ids)
 
@@ -115,12 +115,12 @@ class Idempotency(Case):
                 before = self.rows()
                 self.assert_error(self.client.post(PATH, BODY, **once(key)), 9040)
                 self.assertEqual(self.rows(), before)
-        # On other methods it means nothing.
+        # Other methods ignore the header.
         self.assert_ok(self.client.put("/edges/tls/e/mutual_tls", {}, **once("k" * 300)))
         self.assert_error(self.nobody.post(PATH, BODY, **once("k" * 256)), 200)
 
     def at_once(self, count, key, bodies):
-        """Sends that many requests at a time.  Returns their answers."""
+        """Sends count requests in parallel.  Returns their answers."""
         answers = []
         barrier = threading.Barrier(count)
 

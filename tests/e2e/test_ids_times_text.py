@@ -8,7 +8,7 @@ from adit.case import Case
 
 
 def milliseconds_of(ident):
-    """The time that an assigned identifier holds in its upper 48 bits."""
+    """The time in the upper 48 bits of an assigned identifier, in milliseconds."""
     number = 0
     for digit in ident.partition("_")[2]:
         number = number * 62 + samples.DIGITS.index(digit)
@@ -60,7 +60,7 @@ class IncomingIdentifiers(Case):
         ("a hyphen in front", "-a"),
         ("digits", "0"),
     ]
-    # As they stand in a path.
+    # Identifiers as written in a path.
     BAD_IN_PATH = [
         ("256 characters", "i" * 256),
         ("a space", "a%20b"),
@@ -112,7 +112,7 @@ class IncomingIdentifiers(Case):
         self.each(self.GOOD, check)
 
     def assert_malformed(self, answer, field, says):
-        """An identifier that can be none is named with what is wrong with it."""
+        """The error names the malformed identifier and its fault."""
         self.assert_error(answer, 9070, field, ["%s in the path is " % field, "identifier: " + says])
 
     def test_bad_in_paths(self):
@@ -196,7 +196,7 @@ class Times(Case):
 
 
 class Text(Case):
-    # What has to come back as it was.
+    # Texts that must come back unchanged.
     KEPT = [
         ("plain", "gateway of the lab"),
         ("umlauts", "Größe"),
@@ -210,10 +210,10 @@ class Text(Case):
         ("the replacement character", "\ufffd"),
         ("white space around", "  x  "),
         ("a percent sign and SQL", "100%s'; DROP TABLE adit.account; --"),
-        ("what looks like a list", "{a,b,NULL}"),
+        ("a text that looks like a list", "{a,b,NULL}"),
         ("right to left", "\u202eabc"),
     ]
-    # Bytes inside a string of the body.
+    # Bytes inside a JSON string of the body.
     REFUSED = [
         ("an escaped NUL", b"a\\u0000b"),
         ("a NUL", b"a\x00b"),
@@ -230,7 +230,7 @@ class Text(Case):
         ("overlong of four bytes", b"\xf0\x80\x80\xaf"),
         ("an encoded surrogate", b"\xed\xa0\x80"),
         ("past the last character", b"\xf4\x90\x80\x80"),
-        ("a byte that is never there", b"\xff"),
+        ("a byte that UTF-8 never has", b"\xff"),
         ("Latin-1", b"Gr\xf6\xdfe"),
         ("a raw newline", b"a\nb"),
         ("a raw tab", b"a\tb"),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The pages of doc/install/ about web servers, followed word for word, each of their chapters on a
-machine that is thrown away."""
+"""The pages of doc/install/ about web servers, word for word.  Each chapter runs on a disposable
+machine."""
 import os
 import re
 import shlex
@@ -13,7 +13,7 @@ from adit import stack
 
 PAGES = os.path.join(stack.ROOT, "doc", "install")
 
-# What the pages start from: the README's steps up to and with the responder.
+# The pages expect the README's steps up to a running responder.
 READY = r"""
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8
 unset "${!PG@}" "${!ADIT@}" TMPDIR
@@ -36,11 +36,11 @@ get_ready() {
     install -d -o adit -g www-data -m 2750 /run/adit
     setpriv --reuid=adit --regid=adit --init-groups \
         /usr/libexec/adit/adit.fcgi --listen unix:/run/adit/adit.sock &
-    # Folders that Debian's packages made as they were installed, where /run was another one.
+    # Debian's packages made these folders when they were installed, but /run is empty here.
     mkdir -p /run/lock
     install -d -o www-data /run/lighttpd
 }
-# In a process of its own, for errors are passed over in what stands in front of "||".
+# A process of its own, because "set -e" has no effect in a function before "||".
 export -f get_ready
 bash -c 'get_ready "$1"' bash "$1" > /tmp/ready.log 2>&1 < /dev/null || {
     cat /tmp/ready.log
@@ -48,7 +48,7 @@ bash -c 'get_ready "$1"' bash "$1" > /tmp/ready.log 2>&1 < /dev/null || {
 }
 """.replace("PG_BIN", stack.PG_BIN)
 
-# What the page's reader does next: a request with a key, which has to get through.
+# After the page's steps, a request with a key must succeed.
 WITH_A_KEY = """
 {
     su postgres -c 'aditctl account create --name acme'
@@ -62,15 +62,15 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 
 
 def chapters(page):
-    """(title, its text) of each chapter of a page."""
+    """[(title, text)] of a page's chapters."""
     with open(os.path.join(PAGES, page), encoding="utf-8") as file:
         parts = re.split(r"^## (.*)\n", file.read(), flags=re.M)
     return list(zip(parts[1::2], parts[2::2]))
 
 
 def steps(text):
-    """What a chapter says, in order: ("run", commands), ("write", path, content), or ("see", what
-    the commands before it print)."""
+    """A chapter's steps in order: ("run", commands), ("write", path, content), or ("see", the
+    output of the commands before it)."""
     found = []
     end = 0
     for block in BLOCK.finditer(text):
@@ -82,14 +82,14 @@ def steps(text):
         else:
             paths = re.findall(r"`(/[^`]+)`", text[end:block.start()])
             if not paths:
-                raise AssertionError("no path is named for:\n" + content)
+                raise AssertionError("the page names no path for:\n" + content)
             found.append(("write", paths[-1], content))
         end = block.end()
     return found
 
 
 def script(wanted):
-    """A shell script of the steps; what each run prints stands between marks."""
+    """A shell script of the steps.  It prints a mark before each run's output."""
     lines = [READY]
     for number, (kind, *rest) in enumerate(wanted):
         if kind == "write":
@@ -108,8 +108,8 @@ def script(wanted):
 class Install(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        """A build for the places that the README names."""
-        # In the tree: the machine has folders of temporary files of its own.
+        """Builds for the folders that the README names."""
+        # In the source tree, because the machine has a /tmp of its own.
         cls.build = tempfile.mkdtemp(prefix="install-", dir=os.path.join(stack.ROOT, "build"))
         cls.addClassCleanup(shutil.rmtree, cls.build, ignore_errors=True)
         stack.run([os.path.join(stack.ROOT, "configure"), "-q", "--prefix=/usr",
@@ -120,7 +120,7 @@ class Install(unittest.TestCase):
         for title, text in chapters(page):
             with self.subTest("%s: %s" % (page, title)):
                 wanted = steps(text)
-                self.assertTrue(any(step[0] == "see" for step in wanted), "nothing to see")
+                self.assertTrue(any(step[0] == "see" for step in wanted), "no output to compare")
                 done = subprocess.run(
                     [os.path.join(stack.ROOT, "tests", "machine"), "bash", "-c", script(wanted),
                      "bash", self.build], capture_output=True, text=True, timeout=120,

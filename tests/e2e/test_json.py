@@ -14,7 +14,7 @@ CASES = os.path.join(os.path.dirname(samples.KEYS), "json.cases")
 
 
 class Grammar(Case):
-    """One JSON object or 213.  A body that is acceptable JSON gets as far as 214 here."""
+    """A body is one JSON object, or gets 213.  Good JSON gets as far as 214 here."""
 
     ROWS = [
         ("trailing byte", b"{}x", 2),
@@ -82,7 +82,7 @@ class Grammar(Case):
         self.each(self.ROWS, check)
 
     def test_messages_differ(self):
-        """Each kind of fault has a message of its own."""
+        """Each kind of fault has its own message."""
         bodies = {"grammar": b"{x}", "UTF-8": b'{"a":"\xff"}', "escape": b'{"a":"\\x"}',
                   "surrogate": b'{"a":"\\ud800"}', "NUL": b'{"a":"\\u0000"}',
                   "duplicate": b'{"a":1,"a":1}', "depth": b'{"a":' * 17 + b"1" + b"}" * 17,
@@ -92,7 +92,7 @@ class Grammar(Case):
         self.assertEqual(len(set(messages.values())), len(messages), messages)
 
     def test_case_file(self):
-        """What the unit tests know as acceptable or not is that for the service, too."""
+        """The service accepts and refuses the same texts as the unit tests."""
         with open(CASES, encoding="utf-8") as file:
             rows = [line.rstrip("\n").split("\t") for line in file
                     if line.strip() and not line.startswith("#")]
@@ -127,7 +127,7 @@ class Grammar(Case):
         self.assert_error(self.admin.post(CREDENTIALS, b'{"a":' + b"[" * 60000), 213)
 
     def test_number_of_values(self):
-        """Whether the object on top counts is left open by one."""
+        """The limit may or may not count the outermost object."""
         def check(n, number):
             body = b'{"acl":[' + b",".join([b'"*"'] * n) + b"]}"
             self.assert_error(self.admin.post(CREDENTIALS, body), number)
@@ -139,7 +139,7 @@ class Grammar(Case):
 
 
 def unescape(text):
-    """The case files' escapes."""
+    """Decodes the escapes of the case files."""
     out = bytearray()
     at = 0
     simple = {"t": 9, "n": 10, "r": 13, "\\": 92}
@@ -174,7 +174,7 @@ def nest(path, value):
 
 
 class Members(Case):
-    # An object of each kind: where it is sent, the path to it, and its members.
+    # An object of each kind: its request, the path to it, and its members.
     OBJECTS = [
         ("POST", CREDENTIALS, "", CREATE_MEMBERS),
         ("PATCH", CREDENTIALS + "/x", "", PATCH_MEMBERS),
@@ -217,7 +217,7 @@ class Members(Case):
                 self.assertEqual(error["details"].get("field"), path + "." if path else "")
 
     def test_of_other_providers(self):
-        """teams and organizations belong to the first provider alone."""
+        """Only the first provider has teams and organizations."""
         for name in PROVIDERS[1:]:
             for member in ("teams", "organizations"):
                 for value in (None, [], ["a/b"]):
@@ -256,7 +256,7 @@ def is_right(kind, value):
 
 
 class Types(Case):
-    # Where a member is sent, its path, and its type.
+    # A member's request, path and type.
     MEMBERS = [
         *[("POST", CREDENTIALS, name, kind) for name, kind in (
             ("description", "text"), ("metadata", "text"), ("public_key", "text"),
@@ -356,7 +356,8 @@ class Numbers(Case):
 
 
 class Lists(Case):
-    # Member path, what makes the n-th entry, and the numbers of too many, repeated and empty.
+    # The member's path, a function for the n-th entry, and the error numbers for too many entries,
+    # a repeated one and an empty one.
     LISTS = [
         ("POST", CREDENTIALS, "acl", lambda n: "bind:k=%d" % n, 9016, None, 600),
         ("PATCH", CREDENTIALS + "/%s", "acl", lambda n: "bind:k=%d" % n, 9016, None, 600),
@@ -428,7 +429,7 @@ class Lists(Case):
                 self.assert_error(answer, empty, path + "[1]")
 
     def test_the_body_comes_first(self):
-        """A list that is too long in a body that is too large is 413."""
+        """A body that is too large gets 413, even if a list in it is too long."""
         body = json.dumps({"acl": ["bind:" + "x" * 60] * 1001}).encode()
         self.assertGreater(len(body), 65536)
         answer = self.admin.send("POST", CREDENTIALS, self.admin.headers(

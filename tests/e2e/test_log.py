@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the log says of a request: who asked, from where, what came of it, how long it took."""
+"""The log's line of a request: the caller, the address, the outcome, the duration."""
 import json
 
 from adit import samples
@@ -30,7 +30,7 @@ class Log(Case):
         return None
 
     def logged(self, answer):
-        """The one event of an answer's operation, with what every event of a request has."""
+        """The only event of the answer's operation.  Checks the members that every event has."""
         operation_id = answer.header("Service-Operation-Id")
         event = until(lambda: self.find(operation_id), "an event of " + operation_id)
         self.assertEqual((event["event"], event["client_address"], event["status"]),
@@ -81,5 +81,5 @@ class Log(Case):
             answer = self.admin.put(OAUTH, {})
         finally:
             self.stack.psql("ALTER TABLE adit.oauth_module DROP CONSTRAINT broken")
-        # The statement that failed has told nobody's name.
+        # The failed statement returned no caller, so the log names none.
         self.assert_logged(answer, "error", "10000", FAULT | {"route", "cause"})

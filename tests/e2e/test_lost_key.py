@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What doctor and rekey say of client secrets whose key is gone: only a copy of the key helps."""
+"""doctor and rekey on client secrets whose key is lost: only a copy of the key helps."""
 import os
 
 from adit.case import Case
@@ -30,7 +30,7 @@ class LostKey(Case):
         self.stack.psql("DELETE FROM adit.oauth_module")
 
     def write(self, text):
-        # In place: the file keeps its owner and mode.
+        # Written in place, so that the file keeps its owner and mode.
         with open(self.key_file, "w", encoding="utf-8") as file:
             file.write(text)
 
@@ -55,7 +55,7 @@ class LostKey(Case):
         return done.stderr
 
     def test_another_file(self):
-        """As after 'secrets init' on a machine that a backup of the database was restored on."""
+        """A restored database on a machine where 'secrets init' made a new key."""
         self.write("other %s\n" % ("5a" * 32))
         said = self.doctor()
         self.assertRegex(said, "trouble +sealed +" + self.lost(3))
@@ -73,7 +73,7 @@ class LostKey(Case):
         self.assertIn(self.key_file + ": there is no such file", said)
 
     def test_some_lost(self):
-        """Those under a key that is there are a matter of rekeying, the others are not."""
+        """Secrets under an existing key can be rekeyed.  Secrets under a lost key cannot."""
         self.stack.psql("UPDATE adit.oauth_module SET client_secret_key_id = 'gone'"
                         " WHERE route_id = 'r1'")
         self.write("other %s\n%s" % ("5a" * 32, self.keys))
@@ -108,7 +108,7 @@ class LostKey(Case):
         self.assertEqual(sum(int(line.split()[2]) for line in lines), 70)
 
     def test_nothing_sealed(self):
-        """A new installation: there is nothing to restore."""
+        """A new installation has nothing to restore."""
         self.clear()
         self.remove()
         self.assertRegex(self.doctor(), "note +sealed +no secret is sealed; .*aditctl secrets init")
@@ -117,7 +117,7 @@ class LostKey(Case):
         self.assertIn("aditctl secrets init", done.stderr)
 
     def test_no_database(self):
-        """Then nobody knows whether there is something to restore."""
+        """Without the database, doctor cannot know whether a key must be restored."""
         conf = os.path.join(self.stack.folder, "lost.conf")
         with open(conf, "w", encoding="utf-8") as file:
             file.write("[database]\nconninfo = host=/nonexistent\n")

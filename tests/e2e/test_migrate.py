@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Migrating the schema of an earlier version, under a responder that serves and behind sessions that
-hold locks, and what it says of a server that is too old."""
+"""Migrations from an earlier schema, under a responder that serves and behind sessions that hold
+locks.  Also the errors for a server that is too old."""
 import os
 import re
 import socket
@@ -12,11 +12,11 @@ from adit import samples, stack
 from adit.case import Case, until
 
 SQL = os.path.join(stack.ROOT, "sql")
-# All migrations but the latest.
+# All migrations except the latest.
 OLDER = sorted(name for name in os.listdir(SQL) if name[0].isdigit())[:-1]
 TABLES = "adit.account, adit.principal, adit.api_key, adit.ssh_credential, adit.oauth_module"
 
-# A request waits behind the migration for a second, and gets its answer.
+# The migration makes a request wait for at most 1 s.  The request then gets its answer.
 SLOWEST_S = 2.5
 
 
@@ -37,7 +37,7 @@ class MigrateCase(Case):
 
     @classmethod
     def to_older(cls, shared, n=4):
-        """Gives the database the schema as it was after n migrations.  The one after the fourth locks
+        """Gives the database the schema after n migrations.  The migration after the fourth locks
         every table."""
         shared.psql("DROP SCHEMA adit CASCADE;" + read("schema.sql") + "".join(
             "%s INSERT INTO adit.migration (version, name) VALUES (%d, '%s');"
@@ -54,8 +54,8 @@ class MigrateCase(Case):
         return int(self.stack.psql("SELECT max(version) FROM adit.migration"))
 
     def hold(self):
-        """As pg_dump holds the tables that it reads.  Returns the session, which the end of its input
-        ends."""
+        """Holds locks like pg_dump on the tables that it reads.  Returns the psql, which ends when
+        its input is closed."""
         psql = subprocess.Popen(["psql", "-X", "-q", "-A", "-t"], stdin=subprocess.PIPE,
                                 stdout=subprocess.PIPE, text=True,
                                 env=dict(self.stack.pg_env(), PGAPPNAME="pg_dump"))
@@ -84,7 +84,8 @@ class Behind(MigrateCase):
             time.sleep(0.02)
 
     def test_locks_of_others(self):
-        """Requests are answered while it waits, and it is done soon after the others are."""
+        """Requests get answers while the migration waits.  It finishes soon after the lock is
+        gone."""
         self.assertEqual(self.version(), 4)
         dump = self.hold()
         stop, answers = threading.Event(), []
@@ -150,7 +151,7 @@ class Result(MigrateCase):
 
 
 class Newer(MigrateCase):
-    """A schema that a later version of Adit has migrated, under this one's programs."""
+    """A schema that a later version of Adit has migrated, under the programs of this version."""
 
     def setUp(self):
         self.stack.ctl("migrate")
@@ -168,7 +169,7 @@ class Newer(MigrateCase):
         self.assertIn("the schema is at version %d and this program knows versions up to %d: nothing"
                       " was changed" % (self.latest + 3, self.latest), done.stderr)
         self.assertIn("restore the backup that was made before the upgrade", done.stderr)
-        # Rights are those that the later version gives.
+        # An older program must not change the later version's grants.
         self.assertEqual(self.stack.psql(
             "SELECT has_table_privilege('adit_responder', 'adit.api_key', 'INSERT')"), "t")
 
@@ -182,7 +183,7 @@ class Newer(MigrateCase):
 
 
 class OldServer(Case):
-    """PostgreSQL 13, as far as aditctl can see: a proxy changes what the server says it is."""
+    """A proxy that changes the server's version, so that aditctl sees PostgreSQL 13."""
 
     stack_name = "migrate"
 
@@ -241,4 +242,4 @@ class OldServer(Case):
         self.assertIn("the database is PostgreSQL 13.18; Adit needs 14 or newer", done.stderr)
         done = self.stack.ctl_run("doctor", conf=conf)
         self.assertRegex(done.stdout, "trouble +database +.*PostgreSQL 13.18; Adit needs 14")
-        until(lambda: self.stack.ctl_run("doctor").returncode == 0, "the real one is fine")
+        until(lambda: self.stack.ctl_run("doctor").returncode == 0, "doctor accepts the server")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The ways in which published clients send a module (section 4), for both modules."""
+"""The forms in which published clients send a module (section 4), for both modules."""
 from adit.case import Case
 
 OAUTH = "/edges/https/the-edge/routes/the-route/oauth"
@@ -7,7 +7,7 @@ MUTUAL_TLS = "/edges/tls/the-edge/mutual_tls"
 
 
 class Wrapped(Case):
-    # Target, the identifiers that the path has, a module as it is sent.
+    # The target, the identifiers of the path, and a module's body.
     MODULES = [
         (OAUTH, {"edge_id": "the-edge", "id": "the-route"},
          {"enabled": False, "maximum_duration": 5, "provider": {"provider_a": {"teams": ["a/b"]}}}),
@@ -68,7 +68,7 @@ class Wrapped(Case):
         self.each_module(check)
 
     def test_fields_in_two_places(self):
-        """The contract says nothing of it; taking one of the two silently would be worst."""
+        """The contract does not say which place counts, so a body with both is refused."""
         def check(target, ids, module, wanted, default):
             for beside in ({"enabled": True}, {"enabled": False}, module):
                 with self.subTest("%s %s" % (target, beside)):

@@ -22,7 +22,7 @@ def empty_config(name):
 
 
 def module(**changes):
-    """The module that a PUT of nothing makes, with changes."""
+    """The module that an empty PUT makes, with these changes."""
     return {"enabled": True, "provider": dict.fromkeys(PROVIDERS), "options_passthrough": False,
             "cookie_prefix": "service.", "inactivity_timeout": 0, "maximum_duration": 0,
             "auth_check_interval": 0, **changes}
@@ -40,7 +40,7 @@ class OauthCase(Case):
         return self.put({"provider": {name: members}})
 
     def assert_stored(self, body, wanted):
-        """The answer to the PUT and to a GET from there on, and no two ways to say the same."""
+        """The PUT's answer and a later GET are equal, with one form for each value."""
         self.assertEqual(self.assert_ok(self.put(body)), wanted)
         self.assertEqual(self.assert_ok(self.admin.get(OAUTH)), wanted)
 
@@ -89,7 +89,7 @@ class Defaults(OauthCase):
                                                 provider=provider))
 
     def test_an_answer_can_be_sent_again(self):
-        """What a GET says is a body that a PUT accepts, and leaves all as it is."""
+        """A PUT accepts the body of a GET, and changes nothing."""
         for name in PROVIDERS:
             with self.subTest(name):
                 stored = self.assert_ok(self.put_config(name, **APP, scopes=["s"],
@@ -126,7 +126,7 @@ class Life(OauthCase):
 
 
 class ReadOnlyKey(OauthCase):
-    """A read-only key sees everything but the secret."""
+    """A read-only key reads everything except the secret."""
 
     def setUp(self):
         self.written = self.put_config("provider_b", **APP, scopes=["s"])
@@ -238,7 +238,7 @@ class App(OauthCase):
             {"provider": {"provider_a": members}}, number, field))
 
     def test_scopes_and_half_of_the_app(self):
-        """Either fault may be named."""
+        """The body has two faults, and the error may name either."""
         for members in ({"scopes": ["s"], "client_id": "x"},
                         {"scopes": ["s"], "client_secret": "x"}):
             self.assertIn(self.put_config(**members).code, (383, 384, 390))
@@ -350,7 +350,7 @@ class Entries(OauthCase):
         ])
 
     def test_case_counts_in_lists(self):
-        """The contract asks for no repeated entry; entries are the same when they are equal."""
+        """The contract forbids repeated entries.  Entries that differ in case are not equal."""
         members = {"email_domains": ["a.example", "A.example"], "teams": ["a/b", "A/b"],
                    "organizations": ["a", "A"], "email_addresses": ["a@b.c", "A@b.c"]}
         self.assert_stored({"provider": {"provider_a": members}},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The order of the checks (section 3): of two failures, the earlier gate answers."""
+"""The order of the checks (section 3): of two faults, the earlier gate reports its own."""
 from adit import covered, samples
 from adit.case import Case
 
@@ -16,7 +16,7 @@ NO_KEY = [
     ("an unknown key", "Bearer " + samples.well_formed_key(), 203),
 ]
 
-# What is wrong behind authentication: method, target, version, Content-Type, body, number.
+# Faults after authentication: method, target, version, Content-Type, body, number.
 FAULTS = [
     ("no version", "GET", CREDENTIALS, None, None, None, 218),
     ("another version", "GET", CREDENTIALS, "1", None, None, 217),
@@ -50,7 +50,7 @@ class Order(Case):
                            more=more)
 
     def test_each_fault_alone(self):
-        """Else the tests below would compare nothing."""
+        """Each fault alone gets its number.  The other tests rely on this."""
         self.each(FAULTS, lambda *row: self.assert_error(self.ask(self.admin, *row[:-1]), row[-1]))
 
     def test_authentication_before_all_that_follows(self):
@@ -100,7 +100,7 @@ class Order(Case):
                    for name, client in (("with a key", self.admin), ("without", self.nobody))],
                   check)
 
-    # A request that fails two gates that follow on each other, and which of them answers.
+    # Requests that fail two neighbouring gates, and the number of the gate that answers.
     PAIRS = [
         ("version before host", "GET", CREDENTIALS, None, None, None, 218),
         ("version before query", "GET", CREDENTIALS + "?x=1", None, None, None, 218),

@@ -14,12 +14,12 @@ CREDENTIALS = "/ssh_credentials"
 
 class Paging(Case):
     def fill(self, n):
-        """An account of its own with n credentials.  Returns its client and their ids, newest
-        first."""
+        """Makes an account with n credentials.  Returns its client and their ids, newest first."""
         client = self.stack.client(self.stack.account().admin.key)
         made = [client.post(CREDENTIALS, samples.credential(description=str(i))).json["id"]
                 for i in range(n)]
-        # Those of one millisecond stand in the order of their random part; what is made next follows.
+        # Identifiers of the same millisecond have a random order.  Later ones must sort after
+        # these.
         time.sleep(0.002)
         return client, sorted(made, reverse=True)
 
@@ -114,7 +114,7 @@ class Paging(Case):
         self.assertEqual(self.walk(client)[0][0], newest)
 
     def test_large_pages(self):
-        """A page ends where the next credential would make it larger than 1 MiB, escapes counted."""
+        """A page ends before the credential that would make it larger than 1 MiB, with escapes."""
         client = self.stack.client(self.stack.account().admin.key)
         key = samples.ED25519 + " " + "x" * 10000
         for _ in range(100):
@@ -135,7 +135,7 @@ class Paging(Case):
         self.assertGreater(min(sizes[:-1]), PAGE_MAX - 40000)
 
     def test_walk_while_others_write(self):
-        """Each row that stood throughout comes exactly once."""
+        """The walk yields each lasting row exactly once."""
         client, standing = self.fill(40)
         stop = threading.Event()
         faults = []
@@ -148,9 +148,9 @@ class Paging(Case):
                     if len(passing) > 5:
                         victim = passing.pop(random.randrange(len(passing)))
                         client.delete(CREDENTIALS + "/" + victim)
-            except Exception as fault:  # shown by the test
+            except Exception as fault:  # the test reports it
                 faults.append(fault)
-        # Rows between the standing ones, to be deleted on the way.
+        # Rows between the lasting ones, which are deleted during the walk.
         between = [client.post(CREDENTIALS, samples.credential()).json["id"] for _ in range(10)]
         threads = [threading.Thread(target=disturb) for _ in range(3)]
         for thread in threads:

@@ -11,7 +11,7 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
 def allowed_methods(wanted_path):
-    """What the route table takes at a path."""
+    """The methods of a path in the route table."""
     methods = {method for method, path in covered.route_table if path == wanted_path}
     return methods | {"OPTIONS"} | ({"HEAD"} if "GET" in methods else set())
 
@@ -51,7 +51,7 @@ class Methods(Case):
         check_server_answer(answer)
 
     def test_trace_and_connect(self):
-        """The web server refuses them by itself, and echoes nothing."""
+        """The web server refuses these methods itself, and echoes nothing."""
         for method in ("TRACE", "CONNECT"):
             for target in (CREDENTIALS, "/nothing"):
                 with self.subTest("%s %s" % (method, target)):
@@ -94,7 +94,7 @@ class Head(Case):
                     self.same_but_for_the_body(client.get(target), client.call("HEAD", target))
 
     def test_leaves_the_connection_usable(self):
-        """No byte of a body may follow, or the next answer would begin with it."""
+        """The answer to HEAD has no body, so the next answer begins right after its headers."""
         request = ("HEAD /livez HTTP/1.1\r\nHost: x\r\n\r\n" * 2 +
                    "GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
         with self.nobody.connect() as sock, sock.makefile("rb") as stream:
@@ -137,7 +137,7 @@ class Paths(Case):
     def test_root_names_the_reference(self):
         self.assert_error(self.nobody.get("/", version=None), 9000, says="is at /docs")
 
-    # Either not there, or the same as the path that the web server makes of it.
+    # These get 404, or the answer of the path that the web server normalises them to.
     NORMALISED = [
         ("//ssh_credentials", CREDENTIALS),
         ("///ssh_credentials", CREDENTIALS),
@@ -185,7 +185,7 @@ class Paths(Case):
                 self.assertIn(answer.status, (400, 404), answer)
 
     def test_encoded_newline_hides_no_path(self):
-        """nginx once gave an empty PATH_INFO for it."""
+        """nginx once passed an empty PATH_INFO for such paths."""
         for target in ("/ssh_credentials/%0A", "/ssh_credentials/a%0Ab",
                        "/edges/tls/%0A/mutual_tls"):
             with self.subTest(target):

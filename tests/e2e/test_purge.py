@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""aditctl purge: what it removes and what it leaves, in tables that are not small."""
+"""aditctl purge on large tables: the rows that it deletes, and those that it keeps."""
 import re
 
 from adit.case import Case, until
 
-# Some thousand pages: many steps.
+# Fills thousands of pages, so that the purge needs many steps.
 N_KEYS = 40000
 
 
@@ -33,7 +33,7 @@ class Keys(PurgeCase):
                         % self.account.id)
 
     def blocks(self):
-        """How many blocks of the table sessions have looked at so far."""
+        """The number of the table's blocks that sessions have read so far."""
         return int(self.stack.psql(
             "SELECT heap_blks_read + heap_blks_hit FROM pg_statio_user_tables"
             " WHERE relid = 'adit.idempotency_key'::regclass"))
@@ -46,9 +46,9 @@ class Keys(PurgeCase):
         self.assertRegex(self.stack.ctl("purge"), "^%d idempotency keys removed$" % n)
         self.assertEqual(self.count("idempotency_key"), N_KEYS // 10)
         self.assertEqual(self.count("idempotency_key", "created_at < now() - interval '1 day'"), 0)
-        # Sessions report when they end.
-        looked = until(lambda: self.blocks() - before - n, "the figures are there")
-        # Each row that is removed is one look; each page is gone through once.
+        # Sessions report their statistics when they end.
+        looked = until(lambda: self.blocks() - before - n, "the statistics count the purge")
+        # Each deleted row costs one read.  Each page is scanned once.
         self.assertLess(looked, n + 4 * pages)
         self.assertEqual(self.stack.ctl("purge"), "0 idempotency keys removed")
 
@@ -56,7 +56,7 @@ class Keys(PurgeCase):
 class Events(PurgeCase):
     def setUp(self):
         super().setUp()
-        # Older than what other tests have left: events are numbered as they come.
+        # Older than the events of other tests, because events are numbered in order.
         self.stack.psql("UPDATE adit.audit_event SET at = at - interval '100 days'")
         self.account.person("bot")
 
@@ -77,7 +77,8 @@ class Events(PurgeCase):
         self.assertGreater(young, 0)
         self.stack.ctl("purge", "--audit-days", "60")
         self.assertEqual(self.count("audit_event", "at < now() - interval '99 days'"), 0)
-        # Younger ones may have lower numbers, where a clock was wrong: they stay, and keep others.
+        # After a wrong clock, newer events may have lower numbers.  They stay, and keep those
+        # behind them.
         self.assertEqual(self.count("audit_event", "event = 'x'"), 12000)
         self.stack.psql("DELETE FROM adit.audit_event WHERE at > now() - interval '1 day'"
                         " AND id < (SELECT min(id) FROM adit.audit_event WHERE event = 'x')")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The OpenAPI document: its examples are what the service answers, and an answer that is not what
-it says does not pass."""
+"""The OpenAPI document: the service answers as its examples show, and the check of answers refuses
+wrong ones."""
 import json
 import re
 
@@ -13,7 +13,7 @@ VALUES = {"edge_id": "edge-1", "/edges/https/{edge_id}/routes/{id}/oauth": "rout
 
 
 def plain(value, base_url):
-    """Without what differs from one request to the next."""
+    """The value without the parts that differ between requests."""
     text = json.dumps(value).replace(base_url, "<base>")
     text = re.sub(r"\b(sshcr|usr)_[0-9A-Za-z]{27}", r"\1_", text)
     return json.loads(re.sub(r"[0-9-]{10}T[0-9:]{8}Z", "<time>", text))
@@ -29,7 +29,7 @@ class Examples(Case):
         return target.replace("{id}", VALUES.get(path) or self.created or "")
 
     def ask(self, path, method, name, examples, wanted, status):
-        """Sends one example, and compares the answer with the one of the same name."""
+        """Sends one example and compares the answer with the answer example of the same name."""
         if path == "/ssh_credentials" and method == "get":
             path += "?limit=1"
         body = examples[name]["value"] if examples else None
@@ -42,7 +42,7 @@ class Examples(Case):
                              plain(wanted[name]["value"], "https://api.example.com"))
 
     def test_every_example(self):
-        """In the order of the document, in which what is read was made before."""
+        """The examples run in the document's order, which makes resources before it reads them."""
         tree = reference.document().tree
         n_examples = 0
         for path, item in tree["paths"].items():
@@ -64,7 +64,7 @@ class Examples(Case):
 
 
 class Held(Case):
-    """What the check of answers lets pass, and what it does not."""
+    """The check of answers: the answers that it accepts and those that it refuses."""
 
     HEADERS = ["Content-Type: application/json", "Cache-Control: no-store",
                "Service-Operation-Id: op_" + "a" * 27]
@@ -81,7 +81,7 @@ class Held(Case):
             reference.hold(Answer(head, json.dumps(body).encode() if body is not None else b""),
                            reference.Asked(method, "/edges/tls/x/mutual_tls", query, sent))
         finally:
-            # Nothing of this came from the service.
+            # These answers were made up here, so they must not count as seen.
             reference.seen.clear()
             reference.seen.update(before)
             reference.n_held -= 1
@@ -106,17 +106,18 @@ class Held(Case):
         entry["certificate_authorities"][0]["name"] = "x"
         rows = [
             ("another member", {"body": more}, "secret"),
-            ("a member less", {"body": fewer}, "enabled"),
+            ("a missing member", {"body": fewer}, "enabled"),
             ("another member of an entry", {"body": entry}, "name"),
             ("a wrong type", {"body": {**self.example(), "enabled": 1}}, "boolean"),
             ("another status", {"body": self.example(), "status": 201}, "no such status"),
-            ("a status that is none of it", {"body": self.error(609, 409), "status": 409},
+            ("a status that the operation lacks", {"body": self.error(609, 409), "status": 409},
              "no such status"),
-            ("an error of others", {"body": self.error(600, 400), "status": 400}, "ERR_SERVICE_600"),
+            ("an error it cannot give", {"body": self.error(600, 400), "status": 400},
+             "ERR_SERVICE_600"),
             ("a status that differs", {"body": self.error(9004, 400), "status": 404}, "400"),
             ("details of another kind", {"body": self.error(9004, 404, {"sql": "x"}),
                                          "status": 404}, "sql"),
-            ("a header less", {"body": self.example(), "headers": self.HEADERS[::2]},
+            ("a missing header", {"body": self.example(), "headers": self.HEADERS[::2]},
              "cache-control"),
             ("without an operation", {"body": self.example(), "headers": self.HEADERS[:2]},
              "operation id"),
@@ -126,8 +127,8 @@ class Held(Case):
             ("a header's value", {"body": self.example(), "headers": [
                 *self.HEADERS[::2], "Cache-Control: public"]}, "public"),
             ("no challenge", {"body": self.error(200, 401), "status": 401}, "www-authenticate"),
-            ("no word of when", {"body": self.error(9030, 503), "status": 503}, "retry-after"),
-            ("a body that is none", {"body": {}, "status": 204, "method": "DELETE"}, "a body"),
+            ("no Retry-After", {"body": self.error(9030, 503), "status": 503}, "retry-after"),
+            ("a body with 204", {"body": {}, "status": 204, "method": "DELETE"}, "a body"),
             ("an accepted member", {"body": self.example(), "method": "PUT",
                                     "sent": b'{"enable":true}'}, "accepted a body"),
             ("an accepted entry", {"body": self.example(), "method": "PUT",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sealing all client secrets anew, and what becomes of secrets that were moved or altered."""
+"""Sealing all client secrets anew, and the fate of secrets that were moved or altered."""
 import os
 import threading
 
@@ -89,12 +89,12 @@ class Rekey(Case):
         self.assertEqual(self.used_keys(), [new[0]])
         for n in range(count):
             self.assertEqual(self.secret(n), SECRET % n)
-        # Nothing that a caller sees has changed; the record says what happened.
+        # Callers see no change.  The audit record shows the rekeying.
         for n, tag in tags.items():
             self.assertEqual(self.admin.get(path(n)).header("ETag"), tag)
         self.assertNotEqual(self.stack.psql(
             "SELECT count(*) FROM adit.audit WHERE event = 'oauth_module_rekeyed'"), "0")
-        # The old key is of no use any more.
+        # Nothing needs the old key any more.
         self.keep_first_key()
         self.assertEqual(self.secret(3), SECRET % 3)
         self.assert_ok(self.admin.put(path(0), body(0)))
@@ -135,7 +135,7 @@ class Rekey(Case):
                 self.assert_error(answer, 9036)
                 self.assertNotIn(b"hush", answer.body)
         self.assertEqual(self.secret(901), SECRET % 901)
-        # It does not keep the others from being sealed anew, and is named.
+        # A damaged secret does not stop the rekeying of the others, and rekey names it.
         self.stack.ctl("secrets", "add-key")
         self.assertRegex(self.stack.ctl("doctor"),
                          r"note +sealed +\d{2,} secrets are still sealed under an old key; run:"
@@ -151,8 +151,8 @@ class Rekey(Case):
         self.assertRegex(self.stack.ctl("doctor"), "ok +sealed +every secret is sealed under the first key")
 
     def test_among_many(self):
-        """The one secret to be sealed anew stands behind many modules, and no statement looks at
-        more of them than it has time for: a policy for rows counts."""
+        """Many modules come before the only secret to rekey.  Each statement must read a limited
+        number of them: a row-level policy counts."""
         self.assert_ok(self.admin.put(path(999), body(999)))
         self.stack.psql(
             "INSERT INTO adit.oauth_module (account_id, edge_id, route_id, enabled,"
@@ -178,8 +178,8 @@ class Rekey(Case):
         self.assertEqual(self.secret(999), SECRET % 999)
 
     def test_a_new_key_seals_at_once(self):
-        """In every worker, also in those that have met no secret under it: what went under an old key
-        now would be lost with it."""
+        """Every worker seals under the new key at once, even one that has not read a secret under
+        it.  A secret under the old key would be lost with that key."""
         for n in range(920, 940):
             self.assert_ok(self.admin.put(path(n), body(n)))
         self.stack.ctl("secrets", "add-key")
@@ -191,7 +191,8 @@ class Rekey(Case):
         self.assertEqual(self.secret(959), SECRET % 959)
 
     def refuses_to_seal(self, cause):
-        """Workers that run open with the keys that they have, but do not know which is still kept."""
+        """Workers open secrets with the keys that they have.  They do not seal, because they cannot
+        know which key is still in the file."""
         before = self.stack.dump()
         self.assert_error(self.admin.put(path(911), body(912)), 9042)
         self.assertEqual(self.stack.dump(), before)

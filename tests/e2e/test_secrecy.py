@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where secrets are not: tables, logs, errors (sections 3, 5, 6 and 8)."""
+"""Places that must not contain secrets: tables, logs, errors (sections 3, 5, 6 and 8)."""
 import os
 import signal
 import subprocess
@@ -11,7 +11,7 @@ CREDENTIALS = "/ssh_credentials"
 
 
 class Secrecy(Case):
-    """A stack whose programs log all that they can."""
+    """A stack whose programs log as much as they can."""
 
     stack_name = "secrecy"
 
@@ -29,14 +29,14 @@ class Secrecy(Case):
         for secret in secrets:
             variants = {secret.encode(), secret.encode().hex().encode()}
             for variant in variants:
-                self.assertNotIn(variant, dump, "in a table")
+                self.assertNotIn(variant, dump, "a table contains it")
                 for name, text in self.stack.logs().items():
                     if name.endswith("first-key"):
                         continue
                     self.assertNotIn(variant, text, "in " + name)
 
     def assert_not_in_files(self, secret):
-        """The database's files hold rows that were deleted, and the log of all writes."""
+        """Checks the database's files, with deleted rows and the write-ahead log."""
         self.stack.psql("CHECKPOINT")
         n_files = 0
         for folder, _, names in os.walk(os.path.join(self.stack.state, "data")):
@@ -45,12 +45,12 @@ class Secrecy(Case):
                     with open(os.path.join(folder, name), "rb") as file:
                         self.assertNotIn(secret.encode(), file.read(), name)
                 except FileNotFoundError:
-                    continue  # the server has just removed it
+                    continue  # the server has removed the file
                 n_files += 1
         self.assertGreater(n_files, 100)
 
     def test_logs_are_there(self):
-        """Else the tests below would find nothing because there is nothing."""
+        """Shows that the logs exist.  Otherwise the other tests would find nothing in any case."""
         answer = self.admin.get(CREDENTIALS + "?x=1")
         operation_id = answer.json["details"]["operation_id"].encode()
         self.assertTrue(any(operation_id in text for text in self.stack.logs().values()))
@@ -71,7 +71,7 @@ class Secrecy(Case):
             self.assertEqual(answer.status, 400)
             self.assertNotIn(secret.encode(), answer.body)
         self.assert_nowhere(secret)
-        # A statement that fails in the database, which may log it.
+        # A statement that fails in the database, which may then log it.
         self.stack.psql("ALTER TABLE adit.oauth_module ADD CONSTRAINT e2e CHECK (false) NOT VALID")
         try:
             answer = self.admin.put(route, {"provider": {"provider_a": config}})
@@ -117,7 +117,7 @@ class Secrecy(Case):
         self.assert_nowhere(*private.splitlines()[1:-1], *rsa.splitlines()[1:-1])
 
     def test_a_private_key_in_the_wrong_place(self):
-        """Values of other members may be quoted in an answer where they are short; not these."""
+        """An answer may quote short values of other members, but no part of a private key."""
         private, _ = samples.generate("-t", "ed25519")
         line = private.splitlines()[2]
         for body in (samples.credential(acl=[private]), {"public_key": [private]},
@@ -138,12 +138,12 @@ class Secrecy(Case):
         self.assertNotIn(self.stack.key, shown)
 
     def test_cores(self):
-        """A worker that dies at work leaves no core: it would hold what it had just read."""
+        """A worker that dies leaves no core file, because it would contain secrets."""
         folder = self.stack.run_folder
         path = "/edges/https/cored/routes/r/oauth"
         self.assert_ok(self.admin.put(path, {"provider": {"provider_b": {
             "client_id": "app", "client_secret": "in memory just now"}}}))
-        # The same limits and signal on a program that does nothing about it, for comparison.
+        # For comparison: the same limits and signal on an ordinary program.
         master, workers = self.stack.responder()
         for pid in (master, *workers):
             with open("/proc/%d/limits" % pid, encoding="utf-8") as file:
@@ -175,7 +175,7 @@ class Secrecy(Case):
                 os.unlink(os.path.join(folder, name))
 
     def test_logs_are_one_line_an_event(self):
-        """What a client sends cannot forge a line of the log."""
+        """A client's bytes cannot forge a line of the log."""
         self.admin.get(CREDENTIALS + "?x%0Aforged%0D%0Alevel=error=1")
         self.admin.get("/edges/tls/a%0Aforged/mutual_tls")
         self.admin.send("FORGED", "/edges/tls/a%0Aforged%1b[31m/mutual_tls")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""tools/serve where all is running already, where its key is dead, where its responder ends, where
-the cluster is another version's, and where it cannot work."""
+"""tools/serve if everything already runs, if its key is dead, if its responder ends, if another
+PostgreSQL version made the cluster, and if it cannot work."""
 import os
 import re
 import shutil
@@ -41,7 +41,7 @@ class Running(ServeCase):
 
 
 class DeadKey(ServeCase):
-    """The key of the first run is refused now: another one is issued, to whoever is there."""
+    """tools/serve issues a new key if the service refuses the key of the first run."""
 
     def key_of(self, *arguments):
         status, said = self.serve(*arguments)
@@ -54,10 +54,10 @@ class DeadKey(ServeCase):
     def assert_another(self, dead, argument, is_start=False):
         key, said = self.key_of(argument)
         self.assertNotEqual(key, dead)
-        if not is_start:  # where the keeper says it, in its log
+        if not is_start:  # then the keeper says so, in its log
             self.assertIn("was refused; issued another one", said)
         self.assert_ok(self.stack.client(key).get(CREDENTIALS))
-        # From then on that one is the key.
+        # Later runs use this key.
         self.assertEqual(self.key_of("--detach")[0], key)
         self.assertEqual(self.key_of("--env")[0], key)
         self.assertNotIn("issued another one", self.key_of("--env")[1])
@@ -85,7 +85,7 @@ class DeadKey(ServeCase):
         self.assert_another(dead, "--detach", is_start=True)
 
     def test_restored(self):
-        """From a backup that has others' accounts, and from one that is older than the first."""
+        """The database is restored from a backup with other accounts, or from one without any."""
         dead = self.key_of("--env")[0]
         self.stack.psql("DELETE FROM adit.api_key; DELETE FROM adit.principal")
         account = self.stack.psql("SELECT min(id) FROM adit.account")
@@ -119,7 +119,7 @@ class KilledResponder(ServeCase):
     def answers(self):
         try:
             return self.nobody.get("/livez").status == 200
-        except (AssertionError, OSError):  # nginx, while there is none
+        except (AssertionError, OSError):  # nginx's answer without a responder
             return False
 
     def test_comes_back(self):
@@ -131,7 +131,7 @@ class KilledResponder(ServeCase):
                 until(self.answers, "its answers", 10)
 
     def test_one_that_cannot_start(self):
-        """It is tried once a second, and is there once what was wrong is mended."""
+        """tools/serve tries a start once a second.  It succeeds once the fault is mended."""
         conf, log = self.stack.read_conf(), os.path.join(self.stack.state, "log", "serve.log")
         self.stack.write_conf(conf.replace("[service]", "[service]\nnonsense = x"))
         try:
@@ -156,11 +156,11 @@ class KilledResponder(ServeCase):
 
 
 class Path(Case):
-    """A clone at a path that cannot be built in, on a machine that lacks every package."""
+    """A clone at a path that cannot be built in, on a machine without any of the packages."""
 
     @classmethod
     def setUpClass(cls):
-        pass  # no stack
+        pass  # needs no stack
 
     def setUp(self):
         self.folder = stack.make_folder()
@@ -203,7 +203,7 @@ class Path(Case):
                     self.assertFalse(os.path.exists(self.called), done)
 
     def test_that_works(self):
-        """Also in the background of a shell, which has it start with SIGINT ignored."""
+        """These paths work, even if SIGINT is ignored, as in a background job of a shell."""
         handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
         self.addCleanup(signal.signal, signal.SIGINT, handler)
         done, _ = self.run_in("a=b@c,d~e+f/\u00fc.1_2", "serve")
@@ -214,7 +214,7 @@ class Path(Case):
 
 
 class State(unittest.TestCase):
-    """Where the state folder is made, and where it is not."""
+    """The places where tools/serve makes its state folder, and those where it refuses."""
 
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="adit-e2e-")
@@ -235,10 +235,10 @@ class State(unittest.TestCase):
                         1, "", "serve: ADIT_PORT is '%s'; set it to a port, 1 to 65535\n" % port))
                     self.assertEqual(os.listdir(self.folder), [])
 
-    @unittest.skipUnless(os.getuid() == 0, "anybody else's programs run as the caller")
+    @unittest.skipUnless(os.getuid() == 0, "only root runs the programs as another user")
     def test_a_parent_that_postgres_cannot_enter(self):
-        """The state is made elsewhere, and tools/serve says where."""
-        # It goes no further: the link is made before anything is started.
+        """tools/serve makes the state folder elsewhere, and says where."""
+        # The taken port stops the start: the link is made before any program starts.
         with socket.create_server(("127.0.0.1", 0)) as taken:
             done = self.serve([], str(taken.getsockname()[1]))
         real = os.readlink(self.state)

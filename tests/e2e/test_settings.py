@@ -14,7 +14,7 @@ APP = {"client_id": "id", "client_secret": "secret"}
 
 
 class Settings(Case):
-    """A stack that stored things under the defaults and then got the names of a deployment."""
+    """A stack that stores resources under the default names and then gets a deployment's names."""
 
     stack_name = "settings"
 
@@ -31,7 +31,7 @@ class Settings(Case):
         cls.stack.set_conf("service", "providers", " ".join(REAL))
         cls.stack.set_conf("service", "base_url", BASE_URL + "/")
         cls.stack.restart()
-        # Every answer to it is checked for the operation header and the error codes of this name.
+        # This client checks every answer for the new operation header and error codes.
         cls.admin = cls.stack.client(cls.home.admin.key)
         cls.nobody = cls.stack.client(None)
 
@@ -106,7 +106,7 @@ class Settings(Case):
                          BASE_URL + "/certificate_authorities/ca")
 
     def test_what_published_clients_do(self):
-        """Their walk through the three resources, as it goes over the wire."""
+        """Published clients' walk through the three resources, with their own requests."""
         agent = [("User-Agent", "ngrok-api-python/0.0.0:3.11"), ("Accept", "application/json")]
         made = self.assert_ok(self.admin.post(CREDENTIALS, {
             "description": "", "metadata": "", "acl": [], "public_key": samples.ED25519 + "\n"},

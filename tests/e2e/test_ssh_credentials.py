@@ -32,7 +32,7 @@ class Create(Case):
         self.assertEqual((made["description"], made["metadata"], made["acl"]), ("", "", []))
 
     def test_same_key_many_times(self):
-        """Each is a grant."""
+        """Each POST of the same key makes another credential."""
         made = {self.assert_ok(self.admin.post(CREDENTIALS, samples.credential()), 201)["id"]
                 for _ in range(3)}
         self.assertEqual(len(made), 3)
@@ -48,7 +48,7 @@ class Create(Case):
 
 class PublicKeys(Case):
     def fingerprints(self):
-        """Types and fingerprints of all credentials, by their ids."""
+        """{id: (type, fingerprint)} of all credentials."""
         rows = self.stack.psql("SELECT id, key_type, fingerprint FROM adit.ssh_credential")
         return {row.split("|")[0]: tuple(row.split("|")[1:]) for row in rows.splitlines()}
 
@@ -84,7 +84,7 @@ class PublicKeys(Case):
         for row in samples.refused_keys():
             kind = row[0].partition("/")[0]
             seen[kind] = seen.get(kind, 0) + 1
-            # The unit tests read all of them.
+            # Up to 8 keys of a kind.  The unit tests read all of them.
             if seen[kind] <= 8:
                 rows.append(row)
         self.each(rows, check)
@@ -101,9 +101,9 @@ class PublicKeys(Case):
                              ("ssh-ed25519", samples.ED25519_FINGERPRINT))
         self.each([
             ("alone", key),
-            ("a newline behind", key + "\n"),
-            ("two newlines behind", key + "\n\n"),
-            ("a carriage return behind", key + "\r\n"),
+            ("a trailing newline", key + "\n"),
+            ("two trailing newlines", key + "\n\n"),
+            ("a trailing carriage return", key + "\r\n"),
             ("a newline in front", "\n" + key),
             ("blanks around", " \t" + key + " \t"),
             ("a comment", key + " me@host"),
@@ -143,7 +143,7 @@ class PublicKeys(Case):
 
 
 class Acl(Case):
-    """Edge cases; the grammar as a whole is the unit tests' business."""
+    """Edge cases.  The unit tests cover the whole grammar."""
 
     GOOD = [
         "*", "bind:*", "bind:example.com", "bind:*.example.com", "bind:EXAMPLE.com",
@@ -327,7 +327,7 @@ class Delete(Case):
 
 
 class OnePerKey(Case):
-    """The optional index: one credential for a public key and account."""
+    """The optional index that permits one credential for each public key and account."""
 
     stack_name = "unique"
 
@@ -351,7 +351,7 @@ class OnePerKey(Case):
                 self.assertNotIn("SHA256", error["msg"])
 
     def test_violation_of_another_index(self):
-        """One that the operator made says nothing of the public key."""
+        """The violation of an operator's own index is no conflict of public keys."""
         self.stack.psql("CREATE UNIQUE INDEX of_the_operator ON adit.ssh_credential (metadata)"
                         " WHERE metadata = 'once'")
         self.addCleanup(self.stack.psql, "DROP INDEX adit.of_the_operator")

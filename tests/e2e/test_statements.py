@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Statements that mean something else on the server than they do here: prepared by another version
-behind a pooler, or on a schema whose columns are of other types."""
+"""Statements that the server understands differently: prepared by another version behind a pooler,
+or on a schema whose columns have other types."""
 from adit import cluster, samples, stack
 from adit.case import Case
 from adit.pg_relay import PgRelay
 
 MUTUAL_TLS = "/edges/tls/stated/mutual_tls"
 
-# What an earlier version prepared under its statements' own names: one without a column, and one
-# whose columns are of the same types and mean something else.
+# Statements of an earlier version, under the names of this one.  The first lacks a column.  The
+# columns of the second have the right types and another meaning.
 OLD_VERSION = """
 PREPARE ssh_credential_get (bytea, text) AS SELECT k.account_id, k.read_only, c.id, c.created_at,
     c.description, c.metadata, c.public_key, c.acl, c.owner_id FROM adit.api_key AS k
@@ -19,14 +19,14 @@ PREPARE mutual_tls_module_get (bytea, text) AS SELECT k.account_id, k.read_only,
     ON m.account_id = k.account_id AND m.edge_id = $2 WHERE k.digest = $1;
 """
 
-# A command that returns no rows, with the parameters of a read.
+# A command that returns no rows and takes the parameters of a read.
 NO_ROWS = ("DELETE FROM adit.idempotency_key WHERE request_digest = $1::bytea AND key = $2::text"
            " AND false")
 
 
 class Statements(Case):
     stack_name = "statements"
-    N_TIMES = 6  # so that every worker answers, on sessions of both kinds
+    N_TIMES = 6  # reaches every worker, on sessions of both kinds
 
     @classmethod
     def setUpClass(cls):
@@ -35,7 +35,7 @@ class Statements(Case):
         cls.relay = PgRelay(server.socket_path)
         cls.addClassCleanup(cls.relay.close)
         shared.set_conf("database", "conninfo", cls.relay.conninfo("adit"))
-        shared.set_conf("log", "level", "debug")  # which leaves none out
+        shared.set_conf("log", "level", "debug")  # which omits no lines
         shared.restart()
         super().setUpClass()
         made = cls.admin.post("/ssh_credentials", samples.credential())
@@ -43,7 +43,7 @@ class Statements(Case):
         cls.module = cls.admin.put(MUTUAL_TLS, {"certificate_authority_ids": ["a"]})
 
     def begin(self, before="", change=None):
-        """Has all sessions begin anew, with this relay."""
+        """Makes all sessions start again, through a relay with these changes."""
         self.relay.before, self.relay.change = before, change
         self.relay.cut()
         n_begun = self.relay.n_begun
@@ -91,7 +91,8 @@ class Statements(Case):
                 self.assert_logged(answer, name)
 
     def test_round_trips(self):
-        """Each request is one, once its statement is prepared: creating asks nobody for the time."""
+        """Each request takes one round trip once its statement is prepared.  A POST does not ask
+        for the time first."""
         def create():
             return self.assert_ok(self.admin.post("/ssh_credentials", samples.credential()), 201)
         n_sessions = self.stack.n_at_once()
@@ -100,11 +101,11 @@ class Statements(Case):
         before = self.relay.n_round_trips
         for _ in range(20):
             create()
-        # A session that had not been used yet would prepare the statement.
+        # One more than the requests, if a session prepares the statement for its first use.
         self.assertLessEqual(self.relay.n_round_trips - before, 21)
 
     def test_a_write_of_other_columns(self):
-        """Nobody knows what it did."""
+        """The outcome of the write is unknown."""
         self.begin(change=lambda sql: sql.replace("m.revision FROM caller",
                                                   "m.revision::text FROM caller"))
         answer = self.admin.put(MUTUAL_TLS, {"certificate_authority_ids": ["a"]})
@@ -112,7 +113,7 @@ class Statements(Case):
         self.assert_logged(answer, "mutual_tls_module_put")
 
     def assert_logged(self, answer, name):
-        """The cause is in the log, under the operation."""
+        """The log has the cause, under the operation's id."""
         operation = answer.header("Service-Operation-Id")
         text = b"".join(self.stack.logs().values()).decode()
         lines = [line for line in text.splitlines() if operation in line]

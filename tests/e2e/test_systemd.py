@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the responder and systemd say to each other: the socket that is passed, and readiness."""
+"""The protocol between the responder and systemd: the passed socket, and readiness."""
 import contextlib
 import os
 import shutil
@@ -13,7 +13,7 @@ from adit.case import Case, until
 PROGRAM = os.path.join(stack.BUILD, "adit.fcgi")
 DEADLINE_S = 20
 
-# What systemd does between fork and exec.
+# systemd does this between fork and exec.
 AS_SYSTEMD = 'export LISTEN_PID=${PID:-$$}; exec "$0" "$@" 3<&"$FD"'
 
 
@@ -24,7 +24,7 @@ class Systemd(Case):
         self.path = os.path.join(self.folder, "adit.sock")
 
     def listening(self):
-        """A socket that listens, as systemd would hold it."""
+        """A listening socket, as systemd holds it."""
         sock = socket.socket(socket.AF_UNIX)
         self.addCleanup(sock.close)
         sock.bind(self.path)
@@ -32,7 +32,7 @@ class Systemd(Case):
         return sock
 
     def is_listened_on(self):
-        """Whether somebody does, without connecting, which would be a first request."""
+        """Whether a program listens.  A connection would already count as a request."""
         with open("/proc/net/unix", encoding="utf-8") as file:
             rows = [line.split() for line in file]
         accepts = "00010000"
@@ -63,7 +63,7 @@ class Systemd(Case):
 
 class Socket(Systemd):
     def test_passed_socket(self):
-        """It serves what waits in the backlog, with all its workers, and leaves the socket alone."""
+        """All workers serve the backlog.  The responder does not remove the socket."""
         sock = self.listening()
         with fastcgi.connect(self.path) as early, early.makefile("rb") as file:
             early.sendall(fastcgi.records({"REQUEST_METHOD": "GET", "PATH_INFO": "/livez"}))
@@ -75,7 +75,7 @@ class Socket(Systemd):
         self.assertTrue(os.path.exists(self.path))
 
     def test_one_worker(self):
-        """As a process of its own, without a supervisor."""
+        """A single worker runs without a supervisor."""
         process = self.start("--workers", "1", passed=self.listening())
         self.assertEqual(self.ask(), 200)
         self.assertEqual(self.stack.children(process.pid), [])
@@ -94,7 +94,7 @@ class Socket(Systemd):
         self.assertEqual(self.stop(process)[0], 0)
 
     def test_refused(self):
-        """What is not just one listening socket ends the start, with the reason."""
+        """Anything other than one listening socket stops the start, with the reason."""
         plain = socket.socket(socket.AF_UNIX)
         self.addCleanup(plain.close)
         null = open("/dev/null", "rb")
@@ -109,7 +109,7 @@ class Socket(Systemd):
                 ("no number", sock, {"LISTEN_FDS": "x"}, (), one),
                 ("negative", sock, {"LISTEN_FDS": "-1"}, (), one),
                 ("more than a number holds", sock, {"LISTEN_FDS": "9" * 30}, (), one),
-                ("none said", sock, {"LISTEN_FDS": ""}, (), one),
+                ("an empty number", sock, {"LISTEN_FDS": ""}, (), one),
                 ("a socket of its own too", sock, {},
                  ("--listen", "unix:" + self.path + ".2"), "--listen names a socket")):
             with self.subTest(name):
@@ -120,14 +120,14 @@ class Socket(Systemd):
                 self.assertEqual(said.count("\n"), 1, said)
 
     def test_not_for_this_process(self):
-        """Variables that are another process's change nothing: a socket on descriptor 0 serves."""
+        """Variables of another process are ignored: the socket on descriptor 0 serves."""
         sock = self.listening()
         null = open("/dev/null", "rb")
         self.addCleanup(null.close)
         for name, pid in (("another's", "1"), ("no number", "x"), ("nobody's", "0")):
             with self.subTest(name):
                 process = self.start(passed=null, env={"PID": pid})
-                # Without a socket it is a CGI program, to which nothing was asked.
+                # Without a socket it runs as CGI, and the environment has no request.
                 said = process.communicate(timeout=DEADLINE_S)[1].decode()
                 self.assertEqual(process.returncode, 1)
                 self.assertIn("no CGI request", said)
@@ -185,7 +185,7 @@ class Readiness(Systemd):
         self.assertRaises(BlockingIOError, receiver.recv, 100)
 
     def test_nobody_listens(self):
-        """It says so and serves."""
+        """If no one listens for readiness, the responder logs that and serves."""
         for name, value in (("nobody", self.path + ".none"), ("too long", "/" + "x" * 200),
                             ("empty", "")):
             with self.subTest(name):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Accounts do not see, touch or guess at each other's resources (section 3)."""
+"""Accounts cannot see, change or detect each other's resources (section 3)."""
 from adit import samples
 from adit.case import Case, without_operation_id
 
@@ -19,7 +19,7 @@ class Tenancy(Case):
         cls.owner.put("/edges/tls/their-edge/mutual_tls", {"certificate_authority_ids": ["ca"]})
 
     def test_like_unknown_ones(self):
-        """Byte for byte, but for the operation id."""
+        """The answers are equal byte for byte, except for the operation id."""
         unknown = samples.unknown_id()
         before = self.stack.dump()
         for method, theirs, none, body in (
@@ -65,7 +65,7 @@ class Tenancy(Case):
                 self.assertEqual(self.stranger.get(path).status, 404)
 
     def test_a_secret_moved_to_another_row_stays_shut(self):
-        """It is sealed for its account, its route and its provider."""
+        """The secret is sealed for its account, its route and its provider."""
         path = "/edges/https/moved/routes/%s/oauth"
         self.assert_ok(self.owner.put(path % "from", APP))
         self.assert_ok(self.owner.put(path % "to", {"provider": {"provider_a": {

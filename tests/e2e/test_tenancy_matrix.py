@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Every resource and method, on what is the caller's own, another account's, unknown, malformed and
-deleted, by every kind of key (section 3): another account's identifier is answered byte for byte
-like one that nobody has, and only what the answer says was changed is changed in the tables."""
+"""Every resource and method on the caller's own, another account's, unknown, malformed and deleted
+identifiers, by every kind of key (section 3).  Another account's identifier gets the same answer,
+byte for byte, as an unknown one.  The tables change only as the answer says."""
 import hashlib
 import itertools
 import json
@@ -21,7 +21,7 @@ MUTUAL_TLS = {"certificate_authority_ids": ["ca_1", "ca_2"]}
 
 
 class Resource:
-    """What can be addressed: its table, its path, and what a client sends to it."""
+    """A kind of resource: its table, its path, and the bodies that a client sends."""
 
     def __init__(self, table, path, make, methods, missing):
         self.table, self.path, self.make = table, path, make
@@ -33,8 +33,8 @@ def make_credential(client, _):
 
 
 def make_in_order(client):
-    """A credential whose identifier follows all earlier ones: those of one millisecond have no
-    order."""
+    """A credential whose identifier follows all earlier ones: within a millisecond the order is
+    random."""
     time.sleep(0.002)
     return make_credential(client, None)
 
@@ -71,7 +71,7 @@ READS = ("GET", "HEAD")
 
 
 def expected(resource, method, kind, caller):
-    """The status, and the number of the error where there is one."""
+    """The status, and the error number if there is one."""
     if caller in ("revoked", "expired"):
         return 401, 203
     if caller == "read-only" and method not in READS:
@@ -86,7 +86,7 @@ def expected(resource, method, kind, caller):
 
 
 class Database:
-    """One session of psql, since a process for every look at the tables takes its time."""
+    """One psql session for all queries, because starting a psql for each is slow."""
 
     def __init__(self, stack):
         self.psql = subprocess.Popen(["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1"],
@@ -108,7 +108,7 @@ class Database:
 
 
 class Matrix(Case):
-    # One with small tables, for all rows of all are looked at each time.
+    # A stack with small tables, because every check reads all rows.
     stack_name = "tenancy"
 
     @classmethod
@@ -148,8 +148,8 @@ class Matrix(Case):
         return set(self.database.ask(sql))
 
     def assert_changed(self, before, table=None, ident=None):
-        """Nothing else has changed than the caller's own row of that identifier, and that the
-        change is on record."""
+        """Only the caller's own row with this identifier has changed, and the audit record shows
+        the change."""
         after = self.rows()
         for row in before ^ after:
             name, _, text = row.partition(" ")
@@ -168,7 +168,7 @@ class Matrix(Case):
         return "thing_%d" % next(self.numbers)
 
     def target(self, resource, kind):
-        """An identifier of that kind, as it stands in a path."""
+        """An identifier of this kind, as written in a path."""
         if kind == "own":
             return resource.make(self.owner, self.fresh_id())
         if kind == "another's":
@@ -194,7 +194,7 @@ class Matrix(Case):
             self.assert_changed(before)
         else:
             changed = self.assert_changed(before, resource.table, ident)
-            self.assertEqual(changed, self.must_change(method, body, kind), "changes in the tables")
+            self.assertEqual(changed, self.must_change(method, body, kind), "changes of the tables")
         return answer
 
     @staticmethod
@@ -221,10 +221,10 @@ class Matrix(Case):
                 for caller in CALLERS:
                     self.try_all_kinds(resource, method, body, caller, label)
 
-    # ---- identifiers that are no path ----
+    # ---- identifiers outside paths ----
 
     def owner_ids(self):
-        """owner_id by kind; a User of the same account is one more."""
+        """{kind: owner_id}, with a User of the same account as a further kind."""
         gone = self.account.person("user")
         self.stack.psql("DELETE FROM adit.api_key WHERE principal_id = '%s';"
                         " DELETE FROM adit.principal WHERE id = '%s'" % (gone.id, gone.id))
@@ -272,8 +272,7 @@ class Matrix(Case):
                 self.assertEqual(answers["deleted"], answers["unknown"])
 
     def boundaries(self):
-        """before_id by kind, all in one place of the list: between the older of the account's
-        credentials and the newer ones."""
+        """{kind: before_id}.  All sort between the account's older and its newer credentials."""
         old = make_in_order(self.owner)
         deleted = make_in_order(self.owner)
         self.assert_ok(self.owner.delete(CREDENTIALS + "/" + deleted), 204)

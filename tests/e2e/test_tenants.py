@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What one account's requests do to others': refusals that keep a share for everybody."""
+"""Effects of one account on others: refusals that keep a share of the service for everybody."""
 import contextlib
 
 from adit import fastcgi, samples
@@ -10,7 +10,7 @@ from adit.programs import Responder, variables
 
 class Tenants(Case):
     def test_answers_that_nobody_reads(self):
-        """An account that reads none of its answers gets no more, and another one does."""
+        """An account that reads no answers gets no more of them.  Another account does."""
         hoarder, other = self.stack.account().admin.key, self.stack.account().admin.key
         with Responder(self.stack) as responder, contextlib.ExitStack() as held:
             for key in (hoarder, other):
@@ -28,7 +28,7 @@ class Tenants(Case):
             refused = [self.check(answer, 9064) for answer in answers if answer.status != 200]
             self.assertGreater(len(refused), 4)
             self.assertLess(len(refused), 13)
-            # What it has read is its own to use again.
+            # Reading the answers frees the account's share.
             self.assertEqual(fastcgi.ask(responder.socket, variables(hoarder)).status, 200)
 
     def check(self, answer, number):
@@ -37,7 +37,7 @@ class Tenants(Case):
         return answer
 
     def slow_rows(self, client, n):
-        """Makes credentials of which each takes more than a second to change."""
+        """Makes credentials whose change takes more than a second each."""
         self.stack.psql("""
             CREATE FUNCTION public.sleep_first() RETURNS trigger LANGUAGE plpgsql AS
                 'BEGIN PERFORM pg_catalog.pg_sleep(1.2); RETURN NEW; END';
@@ -48,7 +48,7 @@ class Tenants(Case):
                 for _ in range(n)]
 
     def test_overdue(self):
-        """A request that waits too long for a lane is refused without being run."""
+        """A request that waits too long for a lane is refused and does not run."""
         key = self.stack.account().admin.key
         client = self.stack.client(key)
         body, answers = b'{"metadata": "changed"}', []
@@ -73,7 +73,8 @@ class Tenants(Case):
         self.assertLess(len(overdue), 21)
 
     def test_two_paths(self):
-        """A web server that names the path twice cannot have work done where there is no database."""
+        """A web server that sends the path twice cannot run a request without its database
+        session."""
         key = self.stack.account().admin.key
         client = self.stack.client(key)
         idents = self.slow_rows(client, 12)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Errors that nginx makes by itself (section 8), and connections as it keeps them."""
+"""Errors that nginx makes itself (section 8), and the connections that it keeps."""
 import os
 import re
 import signal
@@ -53,7 +53,7 @@ class ServerErrors(Case):
                 self.check(head + body, 400)
 
     def test_too_large_a_body(self):
-        """413 alone may come before 401."""
+        """Only 413 may come before 401."""
         for name, headers in (("with a key", self.admin.headers("POST", None, self.admin.key, "2",
                                                                 "application/json")),
                               ("without", [("Content-Type", "application/json")])):
@@ -98,7 +98,7 @@ class ServerErrors(Case):
 
 class Connections(Case):
     def test_many_requests_on_one(self):
-        """Each with its own answer, also behind an error and an unread body."""
+        """Each request gets its own answer, even after an error and an unread body."""
         requests = [
             (b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n", 200),
             (b"POST /ssh_credentials HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n12345", 401),
@@ -122,7 +122,7 @@ class Connections(Case):
             self.assertEqual([read_answer(stream).status for _ in wanted], wanted)
 
     def test_a_forged_record_in_a_body_is_no_request(self):
-        """Bytes of a refused body that look like FastCGI records stay a body."""
+        """A refused body remains a body, even if its bytes look like FastCGI records."""
         forged = fastcgi.records({"REQUEST_METHOD": "GET", "PATH_INFO": "/livez"}, b"")
         with self.nobody.connect() as sock, sock.makefile("rb") as stream:
             for _ in range(5):
@@ -146,7 +146,7 @@ class Connections(Case):
 
 
 class Upstream(Case):
-    """A stack of its own, whose web server is given short patience and a limit of requests."""
+    """A stack of its own.  Its web server has short timeouts and a limit of requests."""
 
     stack_name = "upstream"
 
@@ -162,7 +162,7 @@ class Upstream(Case):
             file.write(text)
         old = self.stack.children(self.stack.nginx_master())
         os.kill(self.stack.nginx_master(), signal.SIGHUP)
-        until(lambda: not any(self.accepts(pid) for pid in old), "nginx has taken the settings up")
+        until(lambda: not any(self.accepts(pid) for pid in old), "nginx uses the new settings")
 
     def accepts(self, pid):
         try:
@@ -174,7 +174,7 @@ class Upstream(Case):
 
     def tearDown(self):
         self.reload(self.shipped)
-        until(lambda: self.ask().status == 200, "the service is back")
+        until(lambda: self.ask().status == 200, "the service works again")
 
     def ask(self):
         return self.nobody.send("GET", "/livez")

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""What the end-to-end tests share: stacks, clients, samples and the table of what was covered."""
+"""Code that the end-to-end tests share: stacks, clients, samples, and the record of coverage."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The base of all test cases."""
+"""The base class of all test cases, and the functions that wait for a condition."""
 import re
 import time
 import unittest
@@ -11,8 +11,8 @@ DEADLINE_S = 20
 
 
 class Case(unittest.TestCase):
-    """Tests that ask the stack of that name.  self.admin, self.member and self.bot are clients of
-    the home account."""
+    """Tests against the stack named in stack_name.  self.admin, self.member and self.bot are
+    clients of the home account."""
 
     stack_name = "main"
     maxDiff = 4000
@@ -47,10 +47,10 @@ class Case(unittest.TestCase):
         return answer.json if status != 204 else None
 
     def assert_error(self, answer, number, field=None, says=()):
-        """Checks the number, with which the status goes, the member at fault, and parts of msg."""
+        """Checks the error's number and status, details.field, and parts of msg."""
         symbol, status = covered.catalogue[number]
         self.assertEqual((answer.code, answer.status), (number, status),
-                         "%s is due, not %r" % (symbol, answer))
+                         "expected %s, not %r" % (symbol, answer))
         error = answer.json
         if field is not None:
             self.assertEqual(error["details"].get("field"), field, answer)
@@ -63,7 +63,7 @@ class Case(unittest.TestCase):
 
 
 def until(condition, what, seconds=DEADLINE_S):
-    """Asks again and again until there is an answer that is true, and returns it."""
+    """Calls condition until its result is true.  Returns that result."""
     deadline = time.monotonic() + seconds
     while True:
         found = condition()
@@ -75,7 +75,7 @@ def until(condition, what, seconds=DEADLINE_S):
 
 
 def until_answer(ask, is_wanted, what):
-    """Asks again and again until there is an answer as it is wanted, and returns it."""
+    """Calls ask until is_wanted accepts the answer.  Returns that answer."""
     def once():
         answer = ask()
         return answer if is_wanted(answer) else None
@@ -83,7 +83,7 @@ def until_answer(ask, is_wanted, what):
 
 
 def without_operation_id(answer):
-    """The answer as bytes, but for what differs between any two answers."""
+    """The answer as bytes, without the parts that differ between any two answers."""
     operation_id = next(value for name, value in answer.headers
                         if name.lower().endswith("-operation-id"))
     headers = [(name, "" if name == "ETag" else value) for name, value in answer.headers

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""HTTP over plain sockets, so that a test decides on every byte that is sent, and the checks that
+"""HTTP over plain sockets, so that a test controls every byte that it sends, and the checks that
 hold for every answer."""
 import json
 import re
@@ -7,14 +7,14 @@ import socket
 
 from adit import covered, reference
 
-# Nothing may keep a client waiting for longer.
+# No request may take longer.
 DEADLINE_S = 6
 
 OPERATION_ID = re.compile(r"op_[0-9A-Za-z]{27}\Z")
 
 
 class Answer:
-    """One answer, as it came over the wire."""
+    """One answer, as received."""
 
     def __init__(self, head, body):
         lines = head.decode("latin-1").split("\r\n")
@@ -37,7 +37,7 @@ class Answer:
 
     @property
     def code(self):
-        """The number of the error, None where there is none."""
+        """The number of the error, or None if the answer is no error."""
         if self.status < 400 or not self.body:
             return None
         return int(self.json["error_code"].rpartition("_")[2])
@@ -52,29 +52,29 @@ class Answer:
 
 def _no_duplicates(pairs):
     if len(dict(pairs)) != len(pairs):
-        raise AssertionError("a member stands twice: %s" % [name for name, _ in pairs])
+        raise AssertionError("repeated members: %s" % [name for name, _ in pairs])
     return dict(pairs)
 
 
 def read_answer(stream, head_only=False, asked=None):
-    """Reads one answer from a socket's file, and holds it against the OpenAPI document: as the
-    answer to what was asked, or where that is not said, to anything.  Returns None at its end."""
+    """Reads one answer from a socket's file and checks it against the OpenAPI document.  asked is
+    the request, or None if any operation's answer will do.  Returns None at the end of the file."""
     head = b""
     while not head.endswith(b"\r\n\r\n"):
         line = stream.readline()
         if not line:
             if head:
-                raise AssertionError("the answer breaks off: %r" % head)
+                raise AssertionError("the answer ends within its headers: %r" % head)
             return None
         head += line
     answer = Answer(head[:-4], b"")
     if answer.header("Transfer-Encoding"):
-        raise AssertionError("an answer without a Content-Length")
+        raise AssertionError("the answer has no Content-Length")
     length = int(answer.header("Content-Length") or 0)
     if not head_only and answer.status not in (204, 304):
         answer.body = stream.read(length)
         if len(answer.body) != length:
-            raise AssertionError("the answer has %d of %d bytes" % (len(answer.body), length))
+            raise AssertionError("the body ends after %d of %d bytes" % (len(answer.body), length))
     reference.hold(answer, asked or reference.Asked(), head_only)
     return answer
 
@@ -86,7 +86,7 @@ def check(condition, answer, what):
 
 
 def check_error_shape(answer, service):
-    check(answer.header("Content-Type") == "application/json", answer, "type of an error")
+    check(answer.header("Content-Type") == "application/json", answer, "Content-Type of an error")
     error = answer.json
     check(sorted(error) == ["details", "error_code", "msg", "status_code"], answer, "members")
     check(re.fullmatch("ERR_%s_[0-9]+" % service.upper(), error["error_code"]), answer, "code")
@@ -98,7 +98,7 @@ def check_error_shape(answer, service):
 
 
 def check_answer(answer, service="service", head_only=False):
-    """What holds for every answer that the program makes."""
+    """Checks that hold for every answer of the program."""
     operation_id = answer.all("%s-Operation-Id" % service.capitalize())
     check(len(operation_id) == 1 and OPERATION_ID.match(operation_id[0]), answer, "operation id")
     check(answer.all("Cache-Control") == ["no-store"], answer, "Cache-Control")
@@ -110,7 +110,7 @@ def check_answer(answer, service="service", head_only=False):
     check(len(answer.all("Retry-After")) == (answer.status == 503), answer, "Retry-After")
     if answer.status in (204, 304):
         check(not answer.all("Content-Type") and not answer.all("Content-Length"), answer,
-              "headers of a body that is not there")
+              "headers of an absent body")
     else:
         check(answer.all("Content-Type") == ["application/json"], answer, "Content-Type")
     if head_only or answer.status in (204, 304):
@@ -126,7 +126,7 @@ def check_answer(answer, service="service", head_only=False):
 
 
 def check_server_answer(answer, service="service"):
-    """What holds for every error that the web server makes."""
+    """Checks that hold for every error that the web server makes."""
     check(answer.all("Cache-Control") == ["no-store"], answer, "Cache-Control")
     check(answer.all("Content-Length") == [str(len(answer.body))], answer, "Content-Length")
     check(answer.status >= 400 and not answer.all("Location"), answer, "status")
@@ -139,7 +139,7 @@ NOT_GIVEN = object()
 
 
 class Client:
-    prefixes = ("",)  # of paths, below which the interface is
+    prefixes = ("",)  # the paths below which the interface is
 
     def __init__(self, host, port, key=None, service="service", providers=None):
         self.host, self.port, self.key, self.service = host, port, key, service
@@ -150,8 +150,8 @@ class Client:
         return socket.create_connection((self.host, self.port), timeout=DEADLINE_S)
 
     def raw(self, data, head_only=False, is_held=True):
-        """Sends bytes and returns the one answer to them, after which the server must close.  What
-        is not the interface's is not held against its document."""
+        """Sends bytes and returns the one answer.  The server must then close the connection.
+        Answers outside the interface are not checked against the OpenAPI document."""
         asked = reference.NOTHING
         if is_held:
             asked = reference.Asked.of_bytes(data, self.prefixes, self.service, self.providers)
@@ -159,18 +159,18 @@ class Client:
             try:
                 sock.sendall(data)
             except (BrokenPipeError, ConnectionResetError):
-                pass  # an answer before the end of the request
+                pass  # the server answered before the end of the request
             with sock.makefile("rb") as stream:
                 answer = read_answer(stream, head_only, asked)
                 if answer is None:
                     raise AssertionError("no answer to %r" % data[:200])
                 rest = self._read_rest(sock, stream)
         if rest:
-            raise AssertionError("bytes behind the answer: %r" % rest[:200])
+            raise AssertionError("bytes after the answer: %r" % rest[:200])
         return answer
 
     def _read_rest(self, sock, stream):
-        """nginx waits for what a client may still be sending, unless it sees the end of it."""
+        """Ends the sending side first: nginx waits for more bytes of the client until it does."""
         try:
             sock.shutdown(socket.SHUT_WR)
             return stream.read()
@@ -179,7 +179,7 @@ class Client:
 
     def send(self, method, target, headers=(), body=b"", protocol="HTTP/1.1", host=NOT_GIVEN,
              is_held=True):
-        """Sends a request with exactly these headers, Host and Connection aside."""
+        """Sends a request with exactly these headers, plus Host and Connection."""
         lines = ["%s %s %s" % (method, target, protocol)]
         if host is NOT_GIVEN:
             host = "%s:%d" % (self.host, self.port)
@@ -191,7 +191,7 @@ class Client:
         return self.raw(head + body, head_only=method == "HEAD", is_held=is_held)
 
     def headers(self, method, body, key, version, content_type):
-        """The headers of a usual request."""
+        """The headers of an ordinary request."""
         headers = []
         if key is not None:
             headers.append(("Authorization", "Bearer " + key))
@@ -205,8 +205,8 @@ class Client:
 
     def call(self, method, target, body=None, key=NOT_GIVEN, version="2",
              content_type=NOT_GIVEN, more=(), **options):
-        """Sends a usual request; a body that is no bytes goes as JSON.  Checks the answer for what
-        holds for every one."""
+        """Sends an ordinary request.  A body that is not bytes is sent as JSON.  Runs the checks
+        that hold for every answer."""
         if body is not None and not isinstance(body, bytes):
             body = json.dumps(body).encode()
         key = self.key if key is NOT_GIVEN else key

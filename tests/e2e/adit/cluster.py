@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A PostgreSQL that tests may stop, start and break, which the one of a stack may not be: a stack
-stops with its database."""
+"""PostgreSQL servers that tests may stop, start and break.  A stack's own server cannot be used for
+this, because a stack stops with its database."""
 import atexit
 import contextlib
 import os
@@ -14,7 +14,7 @@ from adit.stack import CLEAN_ENV, PG_BIN, make_folder, run
 
 
 class Cluster:
-    """A server of its own, or a standby of the primary that is given."""
+    """A primary server, or a standby of the given primary."""
 
     def __init__(self, primary=None):
         self.folder = make_folder()
@@ -37,31 +37,32 @@ class Cluster:
         self.start()
 
     def copy(self, primary):
-        """Makes the data anew, as those of a standby."""
+        """Deletes the data and makes it anew, as a standby's."""
         shutil.rmtree(self.data, ignore_errors=True)
         self._run("pg_basebackup", "-D", self.data, "--write-recovery-conf", "--checkpoint=fast",
                   "--no-sync", "-d", "host=%s port=5432 user=postgres application_name=standby"
                   % primary.run_folder)
 
     def promote(self):
-        """Returns once the server takes writes."""
+        """Promotes the standby.  Returns once it takes writes."""
         self._run("pg_ctl", "-D", self.data, "-w", "-s", "promote")
 
     def _run(self, program, *arguments):
         return run([*self._as_user, os.path.join(PG_BIN, program), *arguments], cwd="/")
 
     def start(self):
-        """Returns once connections are taken."""
+        """Starts the server.  Returns once it accepts connections."""
         self._start("-w")
 
     def start_detached(self):
-        """Returns at once, so that whoever waits for the server sees it become ready."""
+        """Starts the server and returns at once, so that waiting programs see it become ready."""
         self._start("-W")
 
     def _start(self, wait):
         options = ("-k %s -c listen_addresses= -c port=5432 -c fsync=off -c max_connections=60"
                    % self.run_folder)
-        # What the server inherits has to be no pipe of ours, which would never end.
+        # The server inherits the output.  With a pipe, run() would not return before the server
+        # ends.
         subprocess.run([*self._as_user, os.path.join(PG_BIN, "pg_ctl"), "-D", self.data, wait, "-s",
                         "-o", options, "-l", os.path.join(self.folder, "log"), "start"],
                        check=True, cwd="/", env=CLEAN_ENV, stdin=subprocess.DEVNULL,
@@ -79,7 +80,7 @@ class Cluster:
                 self.signal(signal.SIGCONT)
                 self.stop("immediate")
             except (AssertionError, OSError):
-                pass  # it ended by itself
+                pass  # the server has already ended
         shutil.rmtree(self.folder, ignore_errors=True)
 
     @property
@@ -88,7 +89,7 @@ class Cluster:
             return int(file.readline())
 
     def is_alive(self):
-        """Whether there is a postmaster: it ends where it cannot recover."""
+        """Whether the postmaster runs.  It ends if it cannot recover."""
         try:
             return os.path.exists("/proc/%d/exe" % self.postmaster)
         except (OSError, ValueError):
@@ -98,8 +99,8 @@ class Cluster:
         os.kill(self.postmaster, number)
 
     def processes(self):
-        """The server's processes, the postmaster first.  The system is asked: the server may not
-        be able to answer."""
+        """The server's processes, the postmaster first. /proc lists them, because the server may be
+        unable to answer."""
         master = self.postmaster
         found = [master]
         for name in os.listdir("/proc"):
@@ -112,23 +113,23 @@ class Cluster:
         return found
 
     def kill(self):
-        """Kills the postmaster.  Returns once its children have noticed and are gone, for until then
-        no other can start."""
+        """Kills the postmaster.  Returns once its children have ended, because a new postmaster
+        cannot start before that."""
         pids = self.processes()
         self.is_running = False
         os.kill(pids[0], signal.SIGKILL)
         self.thaw()
         deadline = time.monotonic() + 20
-        # The postmaster counts as running until its parent has collected it.
+        # The postmaster has an entry in /proc until its parent reaps it.
         while os.path.exists("/proc/%d" % pids[0]) or any(
                 os.path.exists("/proc/%d/exe" % pid) for pid in pids):
             if time.monotonic() > deadline:
-                raise AssertionError("processes of the server stay: %s" % pids)
+                raise AssertionError("these processes of the server did not end: %s" % pids)
             time.sleep(0.01)
 
     def freeze(self):
-        """Stops all processes, as on a machine that hangs.  The postmaster goes first, so that no
-        others come."""
+        """Stops all processes, as if the machine hung.  The postmaster is stopped first, so that it
+        starts no others."""
         self.signal(signal.SIGSTOP)
         self._frozen = self.processes()
         self._signal_frozen(signal.SIGSTOP)
@@ -149,8 +150,8 @@ class Cluster:
 
 
 def attach(stack, *clusters):
-    """Gives a stack a database of this kind instead of its own, with an account anew.  Of several,
-    the first is the primary.  Returns it."""
+    """Replaces a stack's database by new servers, with a new account.  The first server is the
+    primary.  Returns it."""
     clusters = clusters or (Cluster(),)
     cluster = clusters[0]
     conninfo = "host=%s port=5432 dbname=adit user=" % ",".join(one.run_folder for one in clusters)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the run has provoked so far, and what there is to provoke: the catalogue of errors and the
-route table, read from the sources."""
+"""The errors and routes that the run has provoked, and those that exist: the catalogue of errors
+and the route table, read from the sources."""
 import os
 import re
 
@@ -9,7 +9,7 @@ SOURCES = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", "
 errors = set()
 routes = set()
 
-# Whether all modules run in full, so that what is missing is missing.
+# Whether all modules run in full.  Only then is missing coverage a fault.
 is_whole_run = False
 
 
@@ -41,7 +41,7 @@ def error(number):
 
 
 def route(method, target, status):
-    """Notes a route that was answered with success."""
+    """Records a route that answered with success."""
     path = target.partition("?")[0]
     for known_method, known_path, pattern in _patterns:
         if method == known_method and status < 300 and pattern.match(path):

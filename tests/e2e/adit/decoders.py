@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the published clients need from an answer: each decodes it in its own way, and fails over
-what does not suit it.  A client's rules say what it does not bear."""
+"""Decoders that accept the same answers as the published clients.  A client's rules list the
+answers that it cannot decode."""
 import collections
 import datetime
 import json
@@ -29,8 +29,9 @@ LIST_MEMBERS = {name for members in OBJECTS.values() for name, kind in members.i
                 if kind == "texts" or kind.startswith("[")}
 MAY_BE_NULL = {"next_page_uri", "client_id", "client_secret", *PROVIDERS}
 
-# absent: members that need not be there; null: kinds of value that may be null, beside those of
-# MAY_BE_NULL; largest: number, where numbers have to be integers without a fraction or an exponent.
+# absent: members that may be absent.  null: kinds of value that may be null, in addition to
+# MAY_BE_NULL.  largest: the largest number, if the client accepts only integers without a fraction
+# or an exponent.
 Rules = collections.namedtuple("Rules", "absent null largest")
 
 ALL_MEMBERS = {name for members in OBJECTS.values() for name in members}
@@ -39,25 +40,25 @@ ALL_KINDS = {kind for members in OBJECTS.values() for kind in members.values()}
 ROWS = {"[credential]"}
 
 CLIENTS = {
-    # encoding/json leaves alone what is absent or null, and is strict about every type.
+    # encoding/json skips absent and null members, and checks every type.
     "Go": Rules(ALL_MEMBERS, ALL_KINDS, 2 ** 32 - 1),
-    # Properties index a dictionary: a member that is absent is a KeyError.  Objects inside others
-    # are made of their own, at once.
+    # Properties read a dictionary, so an absent member is a KeyError.  Inner objects are
+    # constructed at once.
     "Python": Rules({"error_code"}, ALL_KINDS - {"[credential]", "[ref]", "provider", "map"}, None),
-    # Constructors require what is neither an Optional nor a list; those of an error nothing.
+    # Constructors require every member that is neither an Optional nor a list, except in errors.
     "Java": Rules(MAY_BE_NULL | LIST_MEMBERS | set(OBJECTS["error"]) | {"enabled", "owner_id"},
                   LISTS | {"map"}, None),
-    # The rows of a list are mapped; the rest stays a hash.
+    # The client maps the rows of a list.  Everything else stays a hash.
     "Ruby": Rules(ALL_MEMBERS - {"ssh_credentials"}, ALL_KINDS - ROWS, None),
-    # No null in a plain bool or int, which has 31 bits and a sign.
+    # A plain bool or int cannot be null, and an int is signed with 32 bits.
     ".NET": Rules(ALL_MEMBERS, ALL_KINDS - {"flag", "number"}, 2 ** 31 - 1),
-    # Iterates over the rows of a list, and over the entries of an error's details.
+    # The client iterates over the rows of a list and over the entries of an error's details.
     "npm": Rules(ALL_MEMBERS - {"ssh_credentials", "details"}, ALL_KINDS - ROWS - {"map"}, None),
 }
 
 
 class NotDecoded(AssertionError):
-    """The client would fail over the answer."""
+    """The client cannot decode the answer."""
 
 
 def need(condition, path, what):
@@ -66,14 +67,14 @@ def need(condition, path, what):
 
 
 def decode(client, kind, body):
-    """Decodes an answer as the client does.  Returns it."""
+    """Decodes an answer as the client does.  Returns the decoded answer."""
     value = json.loads(body.decode("utf-8"))
     _object(CLIENTS[client], kind, value, kind)
     return value
 
 
 def _object(rules, kind, value, path):
-    need(isinstance(value, dict), path, "is no object")
+    need(isinstance(value, dict), path, "is not an object")
     for name, member_kind in OBJECTS[kind].items():
         inside = "%s.%s" % (path, name)
         if name not in value:
@@ -86,35 +87,36 @@ def _object(rules, kind, value, path):
 
 def _value(rules, kind, value, path):
     if kind.startswith("["):
-        need(isinstance(value, list), path, "is no list")
+        need(isinstance(value, list), path, "is not a list")
         for i, item in enumerate(value):
             _object(rules, kind[1:-1], item, "%s[%d]" % (path, i))
     elif kind in OBJECTS:
         _object(rules, kind, value, path)
     elif kind == "texts":
         need(isinstance(value, list) and all(isinstance(item, str) for item in value), path,
-             "is no list of texts")
+             "is not a list of strings")
     elif kind == "map":
         need(isinstance(value, dict) and all(isinstance(item, str) for item in value.values()),
-             path, "is no map from text to text")
+             path, "is not a map from string to string")
     elif kind == "flag":
-        need(isinstance(value, bool), path, "is no boolean")
+        need(isinstance(value, bool), path, "is not a boolean")
     elif kind == "number":
-        need(isinstance(value, (int, float)) and not isinstance(value, bool), path, "is no number")
+        need(isinstance(value, (int, float)) and not isinstance(value, bool), path,
+             "is not a number")
         need(rules.largest is None or type(value) is int and 0 <= value <= rules.largest, path,
-             "is no integer that fits")
+             "is not an integer in range")
     else:
         _text(kind, value, path)
 
 
 def _text(kind, value, path):
-    need(isinstance(value, str), path, "is no text")
+    need(isinstance(value, str), path, "is not a string")
     if kind == "uri":
         parts = urllib.parse.urlsplit(value)
         need(parts.scheme in ("http", "https") and parts.netloc and not set(value) & set(' <>"{}'),
-             path, "is no absolute URI")
+             path, "is not an absolute URI")
     elif kind == "time":
         try:
             datetime.datetime.strptime(value, "%Y-%m-%dT%H:%M:%SZ")
         except ValueError as error:
-            raise NotDecoded("%s: is no time of RFC 3339" % path) from error
+            raise NotDecoded("%s: is not an RFC 3339 time" % path) from error

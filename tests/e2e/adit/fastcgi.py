@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""FastCGI by hand: what a web server sends to the responder, and what none would."""
+"""FastCGI by hand: requests that web servers send to the responder, and requests that none
+sends."""
 import socket
 import struct
 
@@ -19,7 +20,7 @@ def length(n):
 
 
 def pairs(variables):
-    """Variables are a dict, or pairs where a name shall stand twice."""
+    """Encodes variables: a dict, or pairs if a name repeats."""
     out = b""
     for name, value in variables.items() if isinstance(variables, dict) else variables:
         name, value = (part if isinstance(part, bytes) else part.encode() for part in (name, value))
@@ -33,7 +34,7 @@ def stream(kind, data):
 
 
 def records(variables, body=b"", keep=False):
-    """A whole request."""
+    """The records of a whole request."""
     return (record(BEGIN, struct.pack(">HB5x", 1, KEEP if keep else 0)) +
             stream(PARAMS, pairs(variables)) + stream(STDIN, body))
 
@@ -58,7 +59,7 @@ def read_answer(file, asked=None):
 
 
 def asked_by(variables, body=b""):
-    """What variables of FastCGI and CGI ask."""
+    """The request that these variables of FastCGI or CGI describe."""
     wanted = (dict(variables).get(name, "") for name in
               ("REQUEST_METHOD", "PATH_INFO", "QUERY_STRING"))
     return reference.Asked(*(value.decode("latin-1") if isinstance(value, bytes) else value
@@ -66,12 +67,12 @@ def asked_by(variables, body=b""):
 
 
 def parse(out, asked=None):
-    """A CGI answer as one of HTTP, held against the OpenAPI document."""
+    """Converts a CGI answer to HTTP and checks it against the OpenAPI document."""
     head, _, body = out.partition(b"\r\n\r\n")
     status, _, headers = head.partition(b"\r\n")
     name, _, value = status.partition(b": ")
     if name != b"Status":
-        raise AssertionError("no Status in front: %r" % head)
+        raise AssertionError("the answer does not begin with Status: %r" % head)
     answer = Answer(b"HTTP/1.1 " + value + b"\r\n" + headers, body)
     if answer.code:
         covered.error(answer.code)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The requests that every front is asked, in this order, and what they are made of.
+"""The requests that every front gets, in this order.
 
-"<<name>>" stands for what differs between fronts: a key, an identifier, the path of the interface,
-the port.  What a case saves is such a name for those that follow it."""
+"<<name>>" is a placeholder for a value that differs between fronts: a key, an identifier, the path
+of the interface, the port.  A case may save a value under a name, for the cases after it."""
 import json
 
 from adit import samples
@@ -16,7 +16,7 @@ USUAL = object()
 
 
 class Request:
-    """One case: bytes to send, and how many answers are due."""
+    """One case: the bytes to send, and the number of answers to expect."""
 
     def __init__(self, name, method="GET", path="/livez", body=None, *, key="key", version="2",
                  content_type=USUAL, more=(), chunks=None, length=USUAL, protocol="HTTP/1.1",
@@ -39,7 +39,7 @@ class Request:
         self._headers.append(("Connection", "keep-alive" if then else connection))
 
     def data(self, names):
-        """The bytes, for a front of these names."""
+        """The bytes for a front, with its names filled in."""
         if self._raw is not None:
             return fill(self._raw, names)
         body = fill(self._body, names) if self._body is not None else None
@@ -61,7 +61,7 @@ def fill(text, names):
     for name, value in names.items():
         text = text.replace(b"<<%s>>" % name.encode(), value.encode())
     if b"<<" in text:
-        raise AssertionError("a name that is not there: %r" % text[text.index(b"<<"):][:40])
+        raise AssertionError("unknown name: %r" % text[text.index(b"<<"):][:40])
     return text
 
 
@@ -71,7 +71,7 @@ def chunked(body, size):
 
 
 def padded(size):
-    """A body of a credential that is that long."""
+    """The body of a credential, padded to this length."""
     body = json.dumps({"public_key": KEY})
     return body + " " * (size - len(body))
 
@@ -400,7 +400,7 @@ def headers():
 
 
 def connections():
-    """What a server decides, and whether what follows an error is read as what it is."""
+    """Connections: whether a server keeps them, and how it reads the bytes after an error."""
     follower = Request("", path="/nothing", key=None, version=None)
     for name, first in (
             ("an answer", Request("", path=CREDENTIALS, then=follower)),
@@ -512,5 +512,5 @@ def all_cases():
     names = [case.name for case in cases]
     repeated = {name for name in names if names.count(name) > 1}
     if repeated:
-        raise AssertionError("names that stand twice: %s" % sorted(repeated))
+        raise AssertionError("repeated names: %s" % sorted(repeated))
     return cases

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Fronts: the web servers that Adit is asked through, each at the root of a host and below a path,
-all before the responder and the database of one stack."""
+"""Fronts: web servers in front of one stack's responder and database.  Each server has fronts at
+the root of a host and below a path."""
 import atexit
 import http.client
 import os
@@ -18,7 +18,7 @@ from adit import samples
 from adit.programs import children
 from adit.stack import CLEAN_ENV, free_port, make_folder
 
-# The dot is one in the servers' regular expressions too.
+# The dot also tests that the configurations escape it in regular expressions.
 PREFIX = "/adit.d/v1"
 START_TIMEOUT_S = 20
 DEADLINE_S = 20
@@ -28,7 +28,7 @@ MODULES = "/usr/lib/apache2/modules"
 
 
 class Front:
-    """One way to the service.  names holds what differs between fronts: keys and identifiers."""
+    """One way to the service.  names holds the keys and identifiers that differ between fronts."""
 
     def __init__(self, kind, prefix, port):
         self.kind, self.prefix, self.port = kind, prefix, port
@@ -40,7 +40,7 @@ class Front:
         return self.kind + (" below a path" if self.prefix else "")
 
     def settle_in(self, stack):
-        """An account of its own, so that no front sees what another one makes."""
+        """Makes an account for this front, so that no front sees another one's resources."""
         account = stack.account(self.name)
         self.names.update(
             key=account.admin.key, admin=account.admin.id, member=account.member.key,
@@ -52,13 +52,13 @@ class Front:
                        % (change, name + self.name))
 
     def exchange(self, data):
-        """Sends bytes and returns all that comes back until the server closes, for which some wait
-        until they see that the client has nothing more to say."""
+        """Sends bytes and returns everything received until the server closes.  Ends the sending
+        side where a server waits for that."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE_S) as sock:
             try:
                 sock.sendall(data)
             except OSError:
-                pass  # an answer before the end of the request
+                pass  # the server answered before the end of the request
             received = b""
             deadline = time.monotonic() + DEADLINE_S
             while time.monotonic() < deadline:
@@ -73,16 +73,16 @@ class Front:
                     return received
                 received += part
                 sock.settimeout(SILENCE_S)
-            raise AssertionError("%s: no end of the answer to %r" % (self.name, data[:200]))
+            raise AssertionError("%s: the answer to %r does not end" % (self.name, data[:200]))
 
 
 def service_user():
-    """The user that the stack's programs run as."""
+    """The user who runs the stack's programs."""
     return "postgres" if os.getuid() == 0 else pwd.getpwuid(os.getuid()).pw_name
 
 
 def process_name(pid):
-    """Nothing where there is no such process."""
+    """The name of the process, or an empty string if it does not exist."""
     try:
         with open("/proc/%d/comm" % pid, encoding="utf-8") as file:
             return file.read().rstrip("\n")
@@ -91,9 +91,9 @@ def process_name(pid):
 
 
 class Server:
-    """A web server in a folder of its own, with several fronts."""
+    """A web server with a folder of its own and several fronts."""
 
-    # The configuration that encloses Adit's, as other sites on the server may have set it.
+    # Configuration around Adit's, such as other sites on the server may have.
     SURROUNDINGS = ""
 
     def __init__(self, stack):
@@ -103,9 +103,9 @@ class Server:
         self.fronts = []
         self.socket = os.path.join(stack.run_folder, "adit.sock")
         self.program = os.path.join(stack.state, "bin", "adit.fcgi")
-        self.docs = None  # the folder of the reference, where it is not the installed one
-        self.more = self.SURROUNDINGS  # of the server's own configuration, for all fronts
-        self.faults = ()  # statuses besides 200 by which a server is known to be there
+        self.docs = None  # the folder of the reference, or None for the installed one
+        self.more = self.SURROUNDINGS  # the server's own configuration, for all fronts
+        self.faults = ()  # statuses other than 200 that also show that the server is up
         if os.getuid() == 0:
             user = pwd.getpwnam(service_user())
             os.chown(self.folder, user.pw_uid, user.pw_gid)
@@ -123,7 +123,7 @@ class Server:
         return path
 
     def configuration(self, kind, prefix=None):
-        """What aditctl prints for the operator."""
+        """The configuration that aditctl prints for the operator."""
         options = ["--prefix", prefix] if prefix is not None else []
         if self.docs and prefix is not None:
             options += ["--docs", self.docs]
@@ -158,7 +158,7 @@ class Server:
             connection.close()
 
     def processes(self):
-        """Process ids: the server's own, and those of the programs that it has started."""
+        """The ids of the server's process and of the programs that it started."""
         servers, programs, above = [], [], [self.process.pid]
         while above:
             pid = above.pop()
@@ -180,7 +180,7 @@ class Server:
 
 
 class Nginx(Server):
-    """With and without connections that are kept."""
+    """nginx, with and without kept connections to the responder."""
 
     SURROUNDINGS = "fastcgi_intercept_errors on;"
 
@@ -215,7 +215,7 @@ http {
 
 
 class Apache(Server):
-    """All of its modules in one server, each in a virtual host."""
+    """Apache with all its modules in one server, each in a virtual host."""
 
     MODULES = ("mpm_event", "authz_core", "alias", "env", "headers", "setenvif", "mime", "dir",
                "negotiation", "reqtimeout", "deflate", "filter", "fcgid", "cgid", "proxy",
@@ -234,10 +234,10 @@ class Apache(Server):
         lines += ["ScriptSock %s/cgid.sock" % self.folder,
                   "FcgidIPCDir %s/fcgid" % self.folder,
                   "FcgidProcessTableFile %s/fcgid.shm" % self.folder,
-                  # As Debian's /etc/apache2/apache2.conf says.
+                  # As in Debian's /etc/apache2/apache2.conf.
                   "<Directory />", "Options FollowSymLinks", "AllowOverride None",
                   "Require all denied", "</Directory>",
-                  # As its mods-available/deflate.conf does.
+                  # As in Debian's mods-available/deflate.conf.
                   "AddOutputFilterByType DEFLATE text/html text/plain text/css "
                   "application/javascript", self.more]
         for number, front in enumerate(self.fronts):
@@ -250,7 +250,7 @@ class Apache(Server):
 
 
 class Cgi(Server):
-    """A bare CGI environment: no more than what RFC 3875 asks of a server."""
+    """A minimal CGI server: it sets only the variables that RFC 3875 requires."""
 
     def __init__(self, stack):
         super().__init__(stack)
@@ -293,7 +293,7 @@ class Cgi(Server):
         if os.getuid() == 0:
             user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups", "--"]
         words = variables["QUERY_STRING"]
-        # RFC 3875, 4.4
+        # RFC 3875, 4.4: a query string without '=' becomes arguments.
         words = [] if b"=" in words or not words else words.split(b"+")
         done = subprocess.run([*user, self.program, *words], input=body, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, cwd="/", timeout=20,
@@ -332,7 +332,7 @@ def read_request(stream, prefix):
         elif name == "CONTENT-TYPE":
             variables["CONTENT_TYPE"] = value
         elif name != "PROXY":
-            # RFC 3875, 4.1.18: several of one name become one.
+            # RFC 3875, 4.1.18: repeated headers become one variable.
             if variable in variables:
                 value = variables[variable] + ", " + value
             variables[variable] = value
@@ -343,7 +343,7 @@ def read_request(stream, prefix):
 
 
 def path_info(path, prefix):
-    """Decoded, without dot segments and doubled slashes, as servers hand it over."""
+    """The decoded path without dot segments and doubled slashes, as servers pass it."""
     path = urllib.parse.unquote(path, "latin-1")
     plain = posixpath.normpath(path).replace("//", "/")
     if path.endswith(("/", "/.", "/..")) and plain != "/":
@@ -366,7 +366,7 @@ KINDS = {"nginx": Nginx, "nginx-keepalive": Nginx, "apache-fcgid": Apache,
 
 
 def start_all(stack):
-    """Starts every front.  Returns the servers; the first front is nginx at the root of a host."""
+    """Starts every front.  Returns the servers.  The first front is nginx at the root of a host."""
     servers = {kind: None for kind in KINDS.values()}
     for kind, server in KINDS.items():
         servers[server] = servers[server] or server(stack)
@@ -378,7 +378,7 @@ def start_all(stack):
 
 
 def start_one(stack, kind, more=""):
-    """Starts one front at the root of a host.  Returns its server, which has no other."""
+    """Starts one front at the root of a host.  Returns its server, which has no other front."""
     server = KINDS[kind](stack)
     server.more += "\n" + more
     server.add(kind, "")

@@ -10,17 +10,17 @@ from adit.programs import Peer, variables
 CREDENTIALS = "/ssh_credentials"
 KEY_MAX, METADATA_MAX, BODY_MAX = 16384, 4096, 65536
 
-# What a page may have.
+# The largest page, in bytes.
 PAGE_MAX = 1024 * 1024
 
 
 def rules():
-    """About as many rules as a body has room for."""
+    """About as many rules as fit into a body."""
     return ["bind:%s-%04d.%s.example" % ("r" * 50, i, "s" * 40) for i in range(550)]
 
 
 def fill(path, key, n):
-    """Makes n of the largest credentials by way of a responder's socket."""
+    """Makes n of the largest credentials through a responder's socket."""
     peer = Peer(path)
     comment = "c" * (KEY_MAX - len(samples.ED25519) - 1)
     body = json.dumps(samples.credential(public_key=samples.ED25519 + " " + comment,
@@ -36,7 +36,7 @@ def fill(path, key, n):
 
 
 def ask_unread(path, said):
-    """Sends a request whose answer nobody reads yet.  Returns the socket, which takes little."""
+    """Sends a request and leaves the answer unread.  Returns the socket, whose buffer is small."""
     sock = fastcgi.connect(path)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     sock.settimeout(60)
@@ -45,7 +45,7 @@ def ask_unread(path, said):
 
 
 class Slow:
-    """A client that reads an answer at so many bytes a second."""
+    """A client that reads an answer at rate bytes per second."""
 
     def __init__(self, path, said, rate):
         self.sock = ask_unread(path, said)
@@ -62,7 +62,7 @@ class Slow:
         return found
 
     def answer(self):
-        """Returns the answer, or None where the worker broke it off."""
+        """Returns the answer, or None if the worker broke it off."""
         try:
             return fastcgi.read_answer(self)
         except (EOFError, OSError):

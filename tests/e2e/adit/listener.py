@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""What stands between two programs listens for the first of them."""
+"""A listening socket for programs that sit between a client and a server."""
 import socket
 import threading
 
 
 class Listener:
-    """Serves each connection in a thread of its own, until it is closed."""
+    """Serves each connection in a thread of its own, until the listener is closed."""
 
     def __init__(self, listener, serve):
         self._listener, self._serve = listener, serve
         threading.Thread(target=self._accept, daemon=True).start()
 
     def close(self):
-        # Whoever waits in accept() wakes up only for the first of these.
+        # shutdown() wakes the thread in accept(); close() alone does not.
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
 

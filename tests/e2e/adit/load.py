@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Clients that make, read and delete credentials without a pause until standard input ends.
+"""Clients that make, read and delete credentials without a pause, until standard input ends.
 
 usage: load.py HOST:PORT KEY N_CLIENTS
 
-Says "ready" when every client has had an answer, and at the end, as JSON, the number of requests and
-those that failed: [when it began, when it ended, what happened], in seconds of the steady clock.
-"""
+Prints "ready" when every client has had an answer.  At the end prints, as JSON, the number of
+requests and the list of failed ones: [start, end, fault].  Times are seconds of the monotonic
+clock."""
 import http.client
 import json
 import sys
@@ -25,7 +25,7 @@ class Client(threading.Thread):
         self.has_answer, self.stopping = threading.Event(), False
 
     def ask(self, method, path, wanted, body=None):
-        """Sends one request on a connection of its own; returns the answer's body as JSON."""
+        """Sends one request on a new connection.  Returns the answer's body as JSON."""
         begun = time.monotonic()
         connection = http.client.HTTPConnection(self.server, timeout=TIMEOUT_S)
         try:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A throw-away copy of this machine on which systemd runs, with loopback as its only network.  It can
-itself be made on such a copy."""
+"""A disposable copy of this machine that systemd has booted, with loopback as its only network.
+Such a copy can itself hold another copy."""
 import contextlib
 import os
 import shutil
@@ -12,7 +12,7 @@ from adit.stack import CLEAN_ENV, ROOT, run
 
 START_TIMEOUT_S = 60
 
-# systemd wants a hierarchy of control groups of its own.
+# systemd needs a control group hierarchy of its own.
 IN_CGROUPS = 'mount -t cgroup2 cgroup2 "$0" && cd "$0" && '
 BOOT = IN_CGROUPS + ('mkdir "$1" && echo $$ >"$1/cgroup.procs" && cd / && '
                      'exec unshare --cgroup "$2/tests/machine" "$2/tests/boot"')
@@ -50,7 +50,7 @@ class Machine:
         while not self._has_booted():
             if self._process.poll() is not None or time.monotonic() > deadline:
                 with open(os.path.join(self._folder, "said"), encoding="utf-8") as said:
-                    raise AssertionError("systemd does not come up\n" + said.read())
+                    raise AssertionError("systemd did not start\n" + said.read())
             time.sleep(0.05)
 
     def _has_booted(self):
@@ -65,7 +65,7 @@ class Machine:
         return state == "running"
 
     def _first_process(self):
-        """The process that is number 1 in there: where the chain of first children ends."""
+        """The copy's process number 1: the end of the chain of first children."""
         pid = self._process.pid
         while pid:
             with contextlib.suppress(OSError):
@@ -76,18 +76,18 @@ class Machine:
         return 0
 
     def command(self, *arguments):
-        """The command line that runs a command in there, for whoever wants to hold the process."""
+        """The command line that runs a command in the copy, for tests that start it themselves."""
         return [*self._enter, *arguments]
 
     def run(self, script, check=True, folder="/"):
-        """Runs a shell script as root.  Returns what became of it."""
+        """Runs a shell script as root.  Returns the completed process."""
         return run(self.command("/bin/bash", "-eu", "-o", "pipefail", "-c",
                                 "cd '%s'\n%s" % (folder, script)), check=check,
                    env={**CLEAN_ENV, "HOME": "/root"})
 
     def stop(self):
         if self._process:
-            # With its first process the kernel ends all others.
+            # When process 1 ends, the kernel kills all others of its namespace.
             run(["kill", "-KILL", str(self._first_process() or self._process.pid)], check=False)
             self._process.wait(START_TIMEOUT_S)
             self._process = None
@@ -95,10 +95,11 @@ class Machine:
         shutil.rmtree(self._folder)
 
     def _clean_up(self):
-        """A group stays for as long as the kernel takes to forget its processes."""
+        """Removes the control groups.  The kernel keeps them a little longer than their
+        processes."""
         for _ in range(100):
             done = run(_privately(CLEAN_UP, self._mount, self._group), check=False)
             if done.returncode == 0:
                 return
             time.sleep(0.05)
-        raise AssertionError("a control group stays behind: " + done.stderr)
+        raise AssertionError("cannot remove a control group: " + done.stderr)

@@ -10,13 +10,13 @@ from adit.stack import CLEAN_ENV, ROOT, run
 
 
 def install(folder):
-    """Installs what the folder's package-lock.json names.  Returns where it is."""
+    """Installs the packages of the folder's package-lock.json.  Returns their folder."""
     script = '. tools/lib.sh && npm_install "$1" >&2 && echo "$npm_folder"'
     return run(["bash", "-c", script, "npm", folder], cwd=ROOT, env=dict(os.environ)).stdout.strip()
 
 
 class Driver:
-    """A process that calls the methods of a published client, one after the other."""
+    """A process that calls the methods of a published client, one at a time."""
 
     def __init__(self, folder, program, options):
         self._process = subprocess.Popen(
@@ -29,10 +29,10 @@ class Driver:
         self._process.stdin.flush()
 
     def call(self, name, *arguments):
-        """Returns what the program says about the call."""
+        """Calls a method.  Returns the program's report of the call."""
         self._write({"call": name, "args": arguments})
         if not select.select([self._process.stdout], [], [], DEADLINE_S)[0]:
-            raise AssertionError("%s: no outcome within %g s" % (name, DEADLINE_S))
+            raise AssertionError("%s: no result within %g s" % (name, DEADLINE_S))
         line = self._process.stdout.readline()
         if not line:
             raise AssertionError("%s: the driver ended with %s" % (name, self._process.wait()))

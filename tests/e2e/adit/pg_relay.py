@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""A relay between responders and PostgreSQL that speaks the server's protocol: it runs SQL on each
-session before the responder gets it, as a pooler's other clients do, and changes statements that are
-prepared."""
+"""A relay between responders and PostgreSQL that speaks the server's protocol.  It runs SQL on each
+session before the responder gets it, as other clients of a pooler do.  It can also change the
+statements that the responder prepares."""
 import contextlib
 import socket
 import struct
@@ -31,8 +31,8 @@ def message(kind, body):
 
 
 class PgRelay:
-    """Relays to a server's Unix socket.  before is SQL to run on each session first; change(sql)
-    returns what is prepared instead of that."""
+    """Relays to a server's Unix socket.  before is SQL that runs first on each session.
+    change(sql) returns the SQL to prepare instead."""
 
     def __init__(self, to, before="", change=None):
         self._to, self.before, self.change = to, before, change
@@ -70,7 +70,7 @@ class PgRelay:
                 threading.Thread(target=self._answer, args=(server, client), daemon=True).start()
                 self._ask(client, server)
             except (EOFError, OSError):
-                pass  # one of them has gone
+                pass  # one side has closed
             finally:
                 with self._lock:
                     self._open -= {client, server}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Programs that a test starts beside a stack: responders and web servers of its own."""
+"""Programs that a test starts beside a stack: further responders and web servers."""
 import os
 import re
 import signal
@@ -13,19 +13,19 @@ from adit.case import until
 
 _numbers = iter(range(1000000))
 
-# A service's user has no home, and the caller's is not its own.
+# A service's user has no home, and must not use the caller's.
 ENV = dict(stack.CLEAN_ENV, HOME="/nonexistent")
 
 
 def as_service(command):
-    """The command as the user whom a stack's programs run as."""
+    """The command, run as the user of the stack's programs."""
     if os.geteuid() != 0:
         return list(command)
     return ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups", "--", *command]
 
 
 class Program:
-    """A program that runs until stop(); its standard error is in a file."""
+    """A program that runs until stop().  Its standard error goes to a file."""
 
     def __init__(self, stack_, command, name, env=None, **options):
         self.name = "%s-%d-%d" % (name, os.getpid(), next(_numbers))
@@ -41,7 +41,7 @@ class Program:
             return file.read()
 
     def stop(self, how=signal.SIGTERM, seconds=15):
-        """Returns the status that it ended with."""
+        """Stops the program.  Returns its exit status."""
         if self.process.poll() is None:
             self.process.send_signal(how)
         try:
@@ -59,7 +59,7 @@ class Program:
 
 
 class Responder(Program):
-    """adit.fcgi on a socket of its own, with the settings of a stack or others."""
+    """adit.fcgi on a socket of its own, with a stack's settings or others."""
 
     def __init__(self, stack_, n_workers=1, conf=None, around=as_service, **options):
         program = os.path.join(stack_.state, "bin", "adit.fcgi")
@@ -84,7 +84,7 @@ class Responder(Program):
             return False
 
     def workers(self):
-        """Process ids; there may be a program around the supervisor."""
+        """Process ids of the workers.  The supervisor may be a child of another program."""
         found, above = [], [self.process.pid]
         while above:
             found, above = above, [child for pid in above for child in children(pid)]
@@ -100,8 +100,8 @@ def children(pid):
 
 
 class Nginx(Program):
-    """The stack's nginx once more, on a port of its own, with another configuration: change() gets
-    the text of the stack's and returns it changed."""
+    """Another nginx like the stack's, on a port of its own.  change() gets the text of the stack's
+    configuration and returns the text to use."""
 
     def __init__(self, stack_, change):
         def command(name):
@@ -133,7 +133,7 @@ class Nginx(Program):
 
 
 class Peer:
-    """A kept connection to a responder, as a web server has one."""
+    """A kept connection to a responder, as web servers use."""
 
     def __init__(self, path):
         self.sock = fastcgi.connect(path)
@@ -149,15 +149,16 @@ class Peer:
 
 
 def without_calls(calls, seccomp=True):
-    """Returns what makes a process one on a kernel without these system calls, or without seccomp
-    filters of its own: a filter, for subprocess's preexec_fn."""
+    """Returns a function for subprocess's preexec_fn.  It sets a filter, so that the process
+    behaves as on a kernel without these system calls, or without seccomp filters for the process
+    itself."""
     ld_call, ld_arg, equal, result = 0x20, 0x20, 0x15, 0x06
     enosys, einval, allow = 0x50000 | 38, 0x50000 | 22, 0x7FFF0000
     steps = [(ld_call, 0, 0, 0)]
     for call in calls:
         steps += [(equal, 0, 1, call), (result, 0, 0, enosys)]
     if not seccomp:
-        # prctl(PR_SET_SECCOMP, ...)
+        # prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER): EINVAL.
         number = {"x86_64": 157, "aarch64": 167}[os.uname().machine]
         steps += [(equal, 0, 3, number), (ld_arg, 0, 0, 16), (equal, 0, 1, 22),
                   (result, 0, 0, einval)]
@@ -176,7 +177,7 @@ def without_calls(calls, seccomp=True):
 
 
 def variables(key, method="GET", path="/ssh_credentials", body=b"", **changes):
-    """What a web server would say of a request."""
+    """The variables that a web server sends for a request."""
     found = {
         "REQUEST_METHOD": method, "PATH_INFO": path, "QUERY_STRING": "", "SCRIPT_NAME": "",
         "REQUEST_SCHEME": "http", "HTTP_HOST": "adit.test", "SERVER_NAME": "adit.test",
@@ -187,7 +188,7 @@ def variables(key, method="GET", path="/ssh_credentials", body=b"", **changes):
 
 
 def cpu_seconds(pids):
-    """Processor time that processes have used, to the nanosecond."""
+    """Processor time that the processes have used, in seconds, measured in nanoseconds."""
     total = 0
     for pid in pids:
         with open("/proc/%d/schedstat" % pid, encoding="ascii") as file:
@@ -196,7 +197,7 @@ def cpu_seconds(pids):
 
 
 def memory(pid):
-    """The process's memory in bytes, by the kernel's names: Rss, Pss."""
+    """The process's memory in bytes, under the kernel's names: Rss, Pss."""
     with open("/proc/%d/smaps_rollup" % pid, encoding="ascii") as file:
         rows = [line.split() for line in file.readlines()[1:]]
     return {row[0].rstrip(":"): int(row[1]) * 1024 for row in rows}
@@ -207,7 +208,7 @@ def descriptors(pid):
 
 
 def timed(function, *arguments):
-    """Returns what the function returns, and how many seconds it took."""
+    """Calls the function.  Returns its result and the seconds that it took."""
     started = time.monotonic()
     found = function(*arguments)
     return found, time.monotonic() - started

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The pages of doc/install: their shell blocks, which tests run as they stand."""
+"""The shell blocks of the pages in doc/install, which tests run unchanged."""
 import os
 import re
 
@@ -7,7 +7,7 @@ from adit.stack import ROOT
 
 
 def chapters(name):
-    """[(heading, [script])] of a page: what stands between ```sh and ```, by chapter."""
+    """[(heading, [script])] of a page: the ```sh blocks of each chapter."""
     with open(os.path.join(ROOT, "doc", "install", name), encoding="utf-8") as file:
         text = file.read()
     found = []

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Holds answers against the OpenAPI document: status, headers, body, and which conditions an
-operation may answer with.  What a request got accepted with is held against it too."""
+"""Checks answers against the OpenAPI document: status, headers, body, and the errors that an
+operation may answer with.  If a request succeeded, its query and body are checked too."""
 import json
 import os
 import re
@@ -10,24 +10,24 @@ from urllib.parse import parse_qsl, unquote
 try:
     from jsonschema import Draft202012Validator
 except ImportError:
-    sys.exit("tests/e2e: jsonschema is missing: install python3-jsonschema")
+    sys.exit("tests/e2e: the Python module jsonschema is missing; install python3-jsonschema")
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 sys.path.insert(0, os.path.join(ROOT, "doc"))
-import openapi  # noqa: E402  (the path has to be set first)
+import openapi  # noqa: E402  (set the path first)
 
-# Headers that belong to HTTP and not to the interface.
+# Headers of HTTP itself, which the document need not list.
 HTTP_HEADERS = {"server", "date", "connection", "content-length", "content-type"}
 
-# Headers that the program sends with some answers only.  The others that are not required are left
-# out by the web server only.
+# Optional headers of the program.  Any other optional header is absent only from answers of the web
+# server.
 OCCASIONAL_HEADERS = {"idempotent-replayed"}
 
-# What the web server may answer like the program.
+# Statuses that the web server and the program both answer with.
 SERVERS_STATUSES = {404, 405, 413}
 
-# How many answers were held against the document, and what they were: the operation's id, and the
-# number of the condition or else the status.
+# The number of answers checked against the document, and the seen pairs of operation id and error
+# number (or status, if the answer is no error).
 n_held = 0
 seen = set()
 
@@ -35,7 +35,7 @@ _documents = {}
 
 
 def document(service=openapi.SERVICE, providers=None):
-    """The document under a deployment's names."""
+    """The document with a deployment's names."""
     names = (service, tuple(providers or openapi.PROVIDERS))
     if names not in _documents:
         _documents[names] = Document(json.loads(openapi.make(service, list(names[1]))), service)
@@ -63,7 +63,7 @@ class Document:
                           for path in self.tree["paths"]]
 
     def _inline(self, node, root):
-        """The tree without references, which take longer to follow than what they lead to."""
+        """The tree with references replaced by their targets, because following them is slow."""
         if isinstance(node, list):
             return [self._inline(entry, root) for entry in node]
         if not isinstance(node, dict):
@@ -81,7 +81,7 @@ class Document:
         return {method for known, method in self.operations if known == path}
 
     def find(self, method, path):
-        """The operation that a request is for, and whether its path stands there plainly."""
+        """The operation of a request, and whether the path is already in normal form."""
         for read in (path, _normal(path)):
             for known, pattern in self._patterns:
                 if pattern.match(read):
@@ -91,7 +91,7 @@ class Document:
 
 
 def _normal(path):
-    """The path as the web server reads it."""
+    """The path as the web server normalises it."""
     out = []
     for part in re.sub("/+", "/", unquote(path)).split("/"):
         if part == "..":
@@ -102,7 +102,7 @@ def _normal(path):
 
 
 def _split(target):
-    """Path and query of a request's target, which may be a whole URL."""
+    """Path and query of a request's target.  The target may be a whole URL."""
     path, _, query = target.partition("#")[0].partition("?")
     return re.sub("^[a-z]+://[^/]*", "", path), query
 
@@ -123,11 +123,11 @@ class Operation:
         return found or (self.responses["default"] if status in self.document.servers else None)
 
     def numbers(self):
-        """Every condition that the operation is documented to answer with."""
+        """Every error number that the operation documents."""
         return set().union(*(response.numbers for response in self.responses.values()))
 
     def own_numbers(self):
-        """The same without those that come in groups, and without the web server's."""
+        """The same, without the errors of groups and of the web server."""
         return self.numbers() - openapi.grouped() - set(self.document.servers.values())
 
 
@@ -149,8 +149,7 @@ def _validator(tree):
 
 
 class Asked:
-    """What an answer is the answer to.  Where that is not known, an answer of any operation will
-    do."""
+    """The request of an answer.  If the request is unknown, an answer of any operation is valid."""
 
     def __init__(self, method=None, path="", query="", body=b"", names=()):
         self.method, self.path, self.query, self.body = method, path, query, body
@@ -158,7 +157,7 @@ class Asked:
 
     @classmethod
     def of_bytes(cls, data, prefixes, *names):
-        """Of the bytes of one HTTP request; the longest prefix of its path comes first."""
+        """Parses one HTTP request.  Removes the first of prefixes that begins its path."""
         head, _, body = data.partition(b"\r\n\r\n")
         line = re.match(rb"([A-Z]+) (\S+) HTTP/1\.[01]\r\n", head + b"\r\n")
         method, target = (part.decode("latin-1") for part in line.groups()) if line else ("", "")
@@ -169,12 +168,12 @@ class Asked:
         return cls(method, path.removeprefix(prefix), query, body, names)
 
 
-# What is no question to the interface.
+# Stands for a request that is not to the interface.
 NOTHING = object()
 
 
 def hold(answer, asked, head_only=False):
-    """Raises an AssertionError where the answer is not what the document says."""
+    """Raises an AssertionError if the answer differs from the document."""
     global n_held
     if asked is NOTHING:
         return
@@ -182,7 +181,7 @@ def hold(answer, asked, head_only=False):
     fault = _fault_anywhere(answer, asked, head_only) if asked.method is None else \
         _fault(answer, asked, head_only)
     if fault:
-        raise AssertionError("against the OpenAPI document: %s: %r, headers %s" % (
+        raise AssertionError("differs from the OpenAPI document: %s: %r, headers %s" % (
             fault, answer, answer.headers))
 
 
@@ -198,7 +197,7 @@ def _fault_anywhere(answer, asked, head_only):
 def _fault(answer, asked, head_only):
     operation, is_plain = asked.document.find(asked.method, asked.path)
     number = answer.code
-    # A path that the web server or the program takes for another one than it looks like.
+    # The web server or the program read the path as another one.
     if number in (9000, 9001) and not is_plain:
         operation = asked.document.elsewhere
     fault = _fault_of(answer, operation, head_only)
@@ -229,7 +228,7 @@ def _fault_of_headers(answer, operation, response):
     names = {name.lower() for name, _ in answer.headers}
     is_servers = "%s-operation-id" % operation.document.service not in names
     if is_servers and answer.status not in SERVERS_STATUSES | set(operation.document.servers):
-        return "not an error of the web server, and without an operation id"
+        return "the answer has no operation id and is no error of the web server"
     if names - HTTP_HEADERS - set(response.headers):
         return "a header that is not documented"
     for name, (validator, is_required) in response.headers.items():
@@ -246,7 +245,7 @@ def _fault_of_headers(answer, operation, response):
 
 
 def _fault_of_accepted(asked, operation):
-    """What was accepted has to be what the document says is acceptable."""
+    """Checks that the document permits the query and the body of a request that succeeded."""
     names = {name for name, _ in parse_qsl(asked.query, keep_blank_values=True)}
     if names - operation.query:
         return "accepted a query parameter that is not documented: %s" % asked.query

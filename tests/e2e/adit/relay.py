@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A relay between a client and a stack, which remembers the requests that the client sent."""
+"""A relay between a client and a stack that records the client's requests."""
 import socket
 import threading
 
@@ -7,7 +7,7 @@ from adit.listener import Listener
 
 
 class Request:
-    """One request, as it came over the wire."""
+    """One request, as received."""
 
     def __init__(self, head, body):
         line, *rest = head.decode("latin-1").split("\r\n")
@@ -61,7 +61,7 @@ class Relay:
 
     @staticmethod
     def _write(sock, data):
-        """Passes the data on, or the end of it.  Returns whether more may follow."""
+        """Passes on the data, or the end of the stream.  Returns whether more may follow."""
         try:
             if data:
                 sock.sendall(data)
@@ -72,7 +72,7 @@ class Relay:
         return bool(data)
 
     def _note(self, data):
-        """Takes the whole requests off the data, before they go on.  Returns the rest."""
+        """Records the complete requests in the data.  Returns the rest of the data."""
         while b"\r\n\r\n" in data:
             head, _, rest = data.partition(b"\r\n\r\n")
             request = Request(head, b"")

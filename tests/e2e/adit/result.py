@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""How the runners of tests count and print."""
+"""How the test runners count and print."""
 import os
 import sys
 import time
 import traceback
 import unittest
 
-# From when on a test is one of the slow ones.
+# A test that takes longer is slow, in seconds.
 SLOW_S = 1
 
 
 class Result(unittest.TestResult):
-    """Counts cases: each row of a table is one, and so is each test without a table.  Of a fault it
-    prints the lines of the tests in the folder."""
+    """Counts cases.  Each row of a table is one, and each test without a table.  For a failure it
+    prints the lines of the traceback that are in the folder."""
 
     def __init__(self, folder):
         super().__init__()

@@ -10,7 +10,7 @@ import zlib
 KEYS = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", "cases", "keys"))
 DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-# A key that a test needs no other property of than being one.
+# A valid key, for tests that need any key.
 ED25519 = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHwYM2ismwmcyQlR7ZdXz+m1x6pOQUEZ/r0pgqV/GGPj"
 ED25519_FINGERPRINT = "SHA256:n71h8GAqVFRTcYv9rHKAHHQsanucFfG7Zm3LTtY7Sgk"
 
@@ -24,7 +24,7 @@ def base62(number, n_digits):
 
 
 def well_formed_key(secret=None):
-    """An API key with the right check digits that nobody has issued."""
+    """An API key that has the right check digits and was never issued."""
     secret = secret or "".join(secrets.choice(DIGITS) for _ in range(43))
     return "adit_" + secret + base62(zlib.crc32(secret.encode()), 6)
 
@@ -44,7 +44,7 @@ def read_key(path):
 
 
 def accepted_keys():
-    """(name, text, SSH type, fingerprint) of each public key that has to be accepted."""
+    """(name, text, SSH type, fingerprint) of each public key that must be accepted."""
     for path in sorted(glob.glob(os.path.join(KEYS, "accepted", "*.fingerprint"))):
         path, _ = os.path.splitext(path)
         kind, fingerprint = read_key(path + ".fingerprint").decode().split()
@@ -52,7 +52,7 @@ def accepted_keys():
 
 
 def refused_keys():
-    """(class/name, text, part of the reason) of what has to be refused and is UTF-8 without NUL."""
+    """(class/name, text, part of the reason) of each key to refuse that is UTF-8 without NUL."""
     reasons = dict(line.split("\t", 1) for line in
                    read_key(os.path.join(KEYS, "refused", "reasons")).decode().splitlines()
                    if "\t" in line and not line.startswith("#"))
@@ -67,7 +67,7 @@ def refused_keys():
 
 
 def generate(*options):
-    """Returns the private and the public file that ssh-keygen makes."""
+    """Makes a key with ssh-keygen.  Returns the texts of its private and public file."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "key")
         subprocess.run(["ssh-keygen", "-q", "-N", "", "-C", "e2e", "-f", path, *options],

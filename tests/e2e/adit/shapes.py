@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: MIT
-"""Requests in the shapes in which the published clients of each language send them, and what is the
-answer to each.  Data only."""
+"""Requests in the shapes that the published clients of each language send, and the answer to each.
+Data only."""
 import collections
 import json
 
 from adit import samples
 
-# The headers that a client adds of its own, and those that it adds to a request with a body.
+# The headers that a client adds to every request, to one with a body, and to one without.
 Sender = collections.namedtuple("Sender", "always with_body without_body")
 
 JSON = ("Content-Type", "application/json")
 JSON_UTF_8 = ("Content-Type", "application/json; charset=utf-8")
 
-# Whose requests these are.
+# The version of each client whose requests these are.
 VERSIONS = {"Go": "8.0.0", "Python": "0.17.0", "Ruby": "0.27.0", "Java": "0.15.0", ".NET": "0.15.0",
             "npm": "0.11.0"}
 
 SENDERS = {
     "Go": Sender([("User-Agent", "ngrok-api-go/%s/go1.25.0" % VERSIONS["Go"]), ("Ngrok-Version", "2"),
                   ("Accept-Encoding", "gzip")], [JSON], []),
-    # Its HTTP library announces the length of an empty body, but on GET.
+    # Its HTTP library sends the length of an empty body, except on GET.
     "Python": Sender([("User-Agent", "ngrok-api-python/%s/3.11.2" % VERSIONS["Python"]), ("Accept", "*/*"),
                       ("Accept-Encoding", "gzip, deflate"), ("ngrok-version", "2")], [JSON],
                      [("Content-Length", "0")]),
@@ -29,31 +29,30 @@ SENDERS = {
     "Java": Sender([("user-agent", "ngrok-api-java/%s/17.0.9" % VERSIONS["Java"]), ("ngrok-version", "2")],
                    [("content-type", "application/json")], []),
     ".NET": Sender([("ngrok-version", "2")], [JSON_UTF_8], []),
-    # It says what its body is where there is none, too.
+    # It sends a Content-Type even without a body.
     "npm": Sender([("User-Agent", "ngrok-api-typescript/0.10.0/v18.19.0"), ("Ngrok-Version", "2"),
                    ("Accept", "*/*"), ("Accept-Encoding", "gzip,deflate")], [JSON], [JSON]),
 }
 
-# What is granted to clients.  Each point has rows that are accepted and rows beside them that are
-# not.
+# Leniencies for clients.  Each has rows that are accepted, and similar rows that are refused.
 POINTS = {
     "type": "a Content-Type without a body is ignored",
-    "space": "+ and %20 in a query are both a space",
+    "space": "+ and %20 in a query both mean a space",
     "alias": "beforeId is another name of before_id",
-    "first": "an empty before_id is the first page",
-    "filter": "a filter that is not given is not sent, and one that is given is refused",
-    "elsewhere": "what belongs to other resources is not there",
-    "number": "a whole number may be written in any way",
+    "first": "an empty before_id means the first page",
+    "filter": "clients send no absent filter, and a filter is refused",
+    "elsewhere": "clients call other resources, which do not exist here",
+    "number": "a whole number may be written in any JSON form",
     "wrapped": "a module may be wrapped, with identifiers beside it",
-    "empty": "of several providers those with nothing given are not given",
-    "delete": "a module that is not there can be deleted",
+    "empty": "among several providers, those without a value count as absent",
+    "delete": "deleting a module that does not exist succeeds",
     "key": "a public key is kept byte for byte",
-    "null": "a member that is null is not given",
-    "text": "texts may be escaped or not",
+    "null": "a null member counts as absent",
+    "text": "strings may be escaped or not",
 }
 
-# The answer has the status, or the number of an error; members are paths into it and what stands
-# there.
+# The answer has this status, or the error of this number.  members maps paths in the answer to the
+# values there.
 Shape = collections.namedtuple("Shape", "point client method target body status number members")
 
 LIST = "/ssh_credentials"
@@ -74,14 +73,14 @@ NOTHING = {"enabled": True, "options_passthrough": False, "cookie_prefix": "ngro
 
 
 def accepted(point, client, method, target, body=None, **members):
-    """A row with an answer of success."""
+    """A row whose answer is a success."""
     status = {"POST": 201, "DELETE": 204}.get(method, 200)
     return Shape(point, client, method, target, body, status, None,
                  members.get("members", members))
 
 
 def refused(point, client, method, target, body, number, field=None):
-    """A row with an error."""
+    """A row whose answer is an error."""
     return Shape(point, client, method, target, body, None, number,
                  {} if field is None else {"details.field": field})
 
@@ -91,21 +90,21 @@ def put(point, client, body, members):
 
 
 def java_module(duration="0.0", provider="{}", more=""):
-    """Java's builder gives all members but enabled, and durations as decimals."""
+    """Java's builder sends every member but enabled, and durations as decimals."""
     return ('{"module":{"provider":%s,"options_passthrough":false,"cookie_prefix":"",'
             '"inactivity_timeout":0,"maximum_duration":%s,"auth_check_interval":0%s}}'
             % (provider, duration, more))
 
 
 def dotnet_module(provider):
-    """.NET writes every member, null where it is not set."""
+    """.NET sends every member, and null for those that are not set."""
     return {"enabled": None, "provider": provider, "options_passthrough": False,
             "cookie_prefix": None, "inactivity_timeout": 0, "maximum_duration": 0,
             "auth_check_interval": 0}
 
 
 def selected(provider, **members):
-    """What the answer has where that provider is selected."""
+    """The members of the answer if this provider is selected."""
     config = {"client_id": None, "client_secret": None, "scopes": [], "email_addresses": [],
               "email_domains": [], **members}
     if provider == "github":
@@ -128,13 +127,13 @@ TYPE = [
     refused("type", "npm", "GET", CREDENTIAL, "{}", 211),
     refused("type", "npm", "DELETE", OAUTH, "{}", 211),
     refused("type", "npm", "PUT", OAUTH, "", 9007),
-    # Its replace() without a module sends nothing.
+    # Python's replace() without a module sends an empty body.
     refused("type", "Python", "PUT", OAUTH, "", 9007),
 ]
 
 QUERY = [
-    # No parameter may have a space in it: both spellings are refused for the same reason, and what
-    # is a plus sign for sure for the same one as well.
+    # No parameter may contain a space, so both spellings are refused for the same reason.  An
+    # encoded plus sign is refused for that reason too.
     refused("space", "npm", "GET", LIST + "?limit=7&beforeId=a+b", None, 9009),
     refused("space", "Java", "GET", LIST + "?before_id=a%20b&limit=7", None, 9009),
     refused("space", "Go", "GET", LIST + "?before_id=a%2Bb&limit=7", None, 9009),
@@ -149,12 +148,12 @@ QUERY = [
     refused("alias", "npm", "GET", LIST + "?beforeId={id}&beforeId={id}", None, 232),
     refused("alias", "npm", "GET", LIST + "?beforeid={id}", None, 231),
     refused("alias", "npm", "GET", LIST + "?before_Id={id}", None, 231),
-    # .NET starts every walk with an empty one.
+    # .NET starts every walk with an empty before_id.
     accepted("first", ".NET", "GET", LIST + "?before_id="),
     accepted("first", ".NET", "GET", LIST + "?before_id=&limit=100"),
     accepted("first", "Ruby", "GET", LIST + "?before_id=&limit=1"),
     accepted("first", "npm", "GET", LIST + "?beforeId=&limit=1"),
-    # Early releases of Ruby put a question mark behind every path.
+    # Early releases of Ruby append a question mark to every path.
     accepted("first", "Ruby", "GET", LIST + "?"),
     accepted("first", "Ruby", "GET", CREDENTIAL + "?"),
     refused("first", ".NET", "GET", LIST + "?before_id=&limit=", None, 244),
@@ -194,7 +193,7 @@ WRAPPED = [
     put("wrapped", "Ruby", {"module": {"provider": {"gitlab": {"email_domains": ["a.example"]}}}},
         selected("gitlab", email_domains=["a.example"])),
     put("wrapped", "Ruby", {}, NOTHING),
-    # Early releases of .NET wrap the module, later ones do not.
+    # Early releases of .NET wrap the module.  Later ones do not.
     put("wrapped", ".NET", {"edge_id": "edghts_1", "id": "edghtsrt_1", "module": None}, NOTHING),
     put("wrapped", ".NET", {"edge_id": "edghts_1", "id": "edghtsrt_1",
                             "module": in_dotnet("github", {**NO_GITHUB, "teams": ["a/b"]})},
@@ -211,12 +210,12 @@ WRAPPED = [
         {**NOTHING, "inactivity_timeout": 5, "enabled": False}),
     put("wrapped", "npm", {"edge_id": "edghts_1", "id": "edghtsrt_1", "module": None,
                            "inactivity_timeout": 5}, {**NOTHING, "inactivity_timeout": 5}),
-    # Go and Python send the module as it is; Go leaves out what has no value, but for the provider.
+    # Go and Python send the module without a wrapping.  Go omits empty members, except provider.
     put("wrapped", "Go", '{"provider":{}}', NOTHING),
     put("wrapped", "Go", '{"enabled":true,"provider":{"github":{"teams":["a/b"]}},'
         '"maximum_duration":86400}', {**selected("github", teams=["a/b"]),
                                       "maximum_duration": 86400}),
-    # Python cannot write a provider, by a bug of its own.
+    # Python cannot send a provider, because of a bug in the client.
     put("wrapped", "Python", {"enabled": False, "maximum_duration": 5},
         {**NOTHING, "enabled": False, "maximum_duration": 5}),
     refused("wrapped", "npm", "PUT", OAUTH,
@@ -273,7 +272,7 @@ EMPTY = [
             {"module": {"provider": {"google": {"email_domains": ["a.example"]},
                                      "gitlab": {"email_addresses": ["a@a.example"]}}}}, 7036,
             "module.provider"),
-    # Nothing is given, and yet a member is misspelt.
+    # No provider has a value, but one has a misspelt member.
     refused("empty", ".NET", "PUT", OAUTH,
             dotnet_module({**dict.fromkeys(PROVIDERS, NO_CONFIG),
                            "google": {**NO_CONFIG, "teams": None}}), 214, "provider.google.teams"),
@@ -298,7 +297,7 @@ TEXT = [
     refused("key", "Python", "POST", LIST, {"public_key": "%s\n%s\n" % (KEY, KEY)}, 612,
             "public_key"),
     refused("key", "Go", "POST", LIST, "{}", 611, "public_key"),
-    # Go and .NET escape what could end a script, .NET all that is not plain ASCII as well.
+    # Go and .NET escape characters that could end a script.  .NET also escapes all but ASCII.
     accepted("text", "Go", "POST", LIST, '{"description":"a \\u003c b \\u0026 c","public_key":"%s"}'
              % KEY, description="a < b & c"),
     accepted("text", ".NET", "POST", LIST, '{"description":"Z\\u00FCrich \\uD83D\\uDD11",'
@@ -320,7 +319,7 @@ NULL = [
     accepted("null", ".NET", "PATCH", CREDENTIAL, {"id": "{id}", "description": "new",
                                                    "metadata": None, "acl": None},
              description="new"),
-    # An identifier that Go has used for the path is left out of the body.
+    # Go omits from the body an identifier that it puts into the path.
     accepted("null", "Go", "PATCH", CREDENTIAL, "{}", description="new"),
     accepted("null", "Python", "PATCH", CREDENTIAL, {}, description="new"),
     accepted("null", "Ruby", "PATCH", CREDENTIAL, {"acl": ["bind:a.example"]}, description="new",
@@ -342,7 +341,7 @@ SHAPES = TYPE + QUERY + FILTER + ELSEWHERE + NUMBER + WRAPPED + EMPTY + DELETE +
 
 
 def body_of(shape, ident):
-    """The body as bytes, None where there is none."""
+    """The body as bytes, or None without a body."""
     body = shape.body
     if body is None or isinstance(body, bytes):
         return body

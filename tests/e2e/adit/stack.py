@@ -14,12 +14,12 @@ from adit.client import Client
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 BUILD = os.path.realpath(os.environ.get("ADIT_BUILD") or os.path.join(ROOT, "build"))
-# The newest version's programs, where there are several.
+# The newest version, if several are installed.
 PG_BIN = max(glob.glob("/usr/lib/postgresql/*/bin/initdb"),
              key=lambda path: float(path.split("/")[4])).removesuffix("/initdb")
 START_TIMEOUT_S = 120
 
-# What the caller exported for another stack is nothing for these.
+# Variables that the caller exported for another stack must not reach these programs.
 CLEAN_ENV = {name: value for name, value in os.environ.items()
              if not name.startswith(("PG", "ADIT_"))}
 
@@ -27,7 +27,7 @@ _stacks = {}
 
 
 def get(name="main"):
-    """Returns the stack of that name, started by whoever asks for it first."""
+    """Returns the stack of that name.  The first call starts it."""
     if name not in _stacks:
         _stacks[name] = stack = Stack(name)
         stack.start()
@@ -43,13 +43,13 @@ atexit.register(stop_all)
 
 
 def is_sanitized():
-    """Whether the build that is tested watches its memory."""
+    """Whether the tested build uses AddressSanitizer."""
     with open(os.path.join(BUILD, "adit.fcgi"), "rb") as file:
         return b"__asan_init" in file.read()
 
 
 def make_folder():
-    """A temporary folder that the user whom the programs run as gets through."""
+    """A temporary folder that the programs' user may enter."""
     folder = tempfile.mkdtemp(prefix="adit-e2e-", dir="/tmp")
     os.chmod(folder, 0o711)
     return folder
@@ -62,7 +62,7 @@ def free_port():
 
 
 def run(command, check=True, **options):
-    """Runs a command and returns what it said, as text."""
+    """Runs a command.  Returns the completed process, with its output as text."""
     options.setdefault("env", CLEAN_ENV)
     options.setdefault("stdin", subprocess.DEVNULL)
     options.setdefault("timeout", START_TIMEOUT_S)
@@ -82,12 +82,12 @@ class Person:
         self.stack, self.id, self.key = stack, ident, key
 
     def issue(self, *options):
-        """Issues one more key."""
+        """Issues another key."""
         return self.stack.ctl("key", "issue", "--for", self.id, *options)
 
 
 class Account:
-    """An account of its own, with an admin; others are made when they are asked for."""
+    """A new account with an admin.  Other Users and Bots are made on first use."""
 
     def __init__(self, stack, name="account"):
         self.stack = stack
@@ -135,7 +135,7 @@ class Stack:
                             ADIT_BUILD=BUILD))
 
     def start(self):
-        # Somebody else may take the port between asking for it and using it.
+        # Another program may take the port before the stack binds it.
         for attempt in range(3):
             done = self.serve("--detach", check=attempt == 2)
             if done.returncode == 0:
@@ -167,7 +167,7 @@ class Stack:
         try:
             self.stop()
         finally:
-            # The state folder may be a link to where the service user gets to.
+            # The state folder may be a link to a folder that the service user can enter.
             real = os.path.realpath(self.given_state)
             shutil.rmtree(real, ignore_errors=True)
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -183,7 +183,7 @@ class Stack:
             return file.read()
 
     def write_conf(self, text):
-        # In place: the file keeps its owner and mode.
+        # Written in place, so that the file keeps its owner and mode.
         with open(self.conf_path, "w", encoding="utf-8") as file:
             file.write(text)
         named = re.search(r"^name *= *(\S+)", text, re.M)
@@ -208,7 +208,7 @@ class Stack:
                    **options)
 
     def ctl(self, *arguments):
-        """Runs aditctl and returns what it printed, without the line's end."""
+        """Runs aditctl.  Returns its output without the final newline."""
         return self.ctl_run(*arguments, check=True).stdout.rstrip("\n")
 
     def pg_env(self, user="postgres"):
@@ -229,10 +229,10 @@ class Stack:
     def dump(self):
         """All rows of all tables, as pg_dump prints them."""
         dump = run(["pg_dump", "--data-only", "--no-comments"], env=self.pg_env()).stdout
-        # Newer ones put a random word around it.
+        # Newer versions of pg_dump add a line with a random word at both ends.
         return re.sub(r"(?m)^\\(un)?restrict .*$", "", dump)
 
-    # ---- what is there ----
+    # ---- accounts, logs and processes ----
 
     def client(self, key=None):
         return Client("127.0.0.1", self.port, key=key, service=self.service,
@@ -240,20 +240,20 @@ class Stack:
 
     @property
     def home(self):
-        """The account of tests that need no account of their own."""
+        """The account for tests that need no account of their own."""
         if self._home is None:
             self._home = Account(self, "home")
         return self._home
 
     def forget_home(self):
-        """To be called when the stack has got another database, which does not know that account."""
+        """Call this when the stack has a new database, which does not have that account."""
         self._home = None
 
     def account(self, name="account"):
         return Account(self, name)
 
     def logs(self):
-        """All that the stack's programs have logged, by file."""
+        """All logs of the stack's programs, by file."""
         found = {}
         for folder, _, names in os.walk(os.path.join(self.state, "log")):
             for name in names:
@@ -284,11 +284,11 @@ class Stack:
         return masters[0], [pid for pid, parent in found.items() if parent in masters]
 
     def command_lines(self):
-        """Those of all processes, as anybody on the machine may see them."""
+        """The command lines of all processes, which every user of the machine can read."""
         return "\n".join(" ".join(command) for _, _, command in self._processes())
 
     def n_workers(self):
-        """How many workers the responder was told to have."""
+        """The number of workers that the responder was told to run."""
         master, _ = self.responder()
         command = next(command for pid, _, command in self._processes() if pid == master)
         if "--workers" in command:
@@ -296,7 +296,7 @@ class Stack:
         return min(max(os.cpu_count(), 2), 8)
 
     def n_at_once(self):
-        """How many writes the responder works on at once, each with a session."""
+        """The number of writes that the responder runs at once, each on a session of its own."""
         master, _ = self.responder()
         program = next(command[0] for pid, _, command in self._processes() if pid == master)
         usage = run([program, "--help"]).stdout
@@ -306,7 +306,7 @@ class Stack:
         return [child for child, parent, _ in self._processes() if parent == pid]
 
     def postmaster(self):
-        """The process that takes PostgreSQL's connections."""
+        """The process that accepts PostgreSQL's connections."""
         child = self.psql("SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'")
         with open("/proc/%d/stat" % int(child), encoding="utf-8") as file:
             return int(file.read().rpartition(")")[2].split()[1])
