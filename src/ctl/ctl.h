@@ -44,7 +44,7 @@ MUST_CHECK bool ctl_text_valid(const char *option, const char *value);
  * 3660 days.  Returns false after a message if it is invalid. */
 MUST_CHECK bool ctl_read_duration(const char *option, const char *value, int64_t *seconds);
 
-/* Calls lost with a line of text for each key that seals secrets but is missing from the keyring.  A
+/* Calls lost with a line of text for each key that seals secrets but is missing from the keyring. A
  * NULL keyring has no keys.  lost must not keep the line.  Returns how many of the counted secrets
  * are sealed under keys of the keyring. */
 int64_t ctl_lost_keys(const struct ctl *ctl, const struct oauth_secret_counts *counts,

@@ -13,7 +13,7 @@
 #include "serve/serve.h"
 
 /* Requests that a worker answers at once; at least one of them is short.  Short reads share one
- * database session.  For other work, each lane has a session of its own. */
+ * database session.  For other work, each lane has its own session. */
 #define LANES 5
 
 /* A CGI program answers one request, and ends after this time in any case. */
