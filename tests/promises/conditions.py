@@ -62,8 +62,8 @@ class Conditions(PromiseCase):
         self.figure("writes lost", statuses[200] - sum(counted), "writes", exactly=0, why=counted)
 
     def test_creates_only(self):
-        """Clients put the same module at once with If-None-Match: *, each with a body of its own.
-        It is deleted after each round"""
+        """Clients put one module at the same moment with If-None-Match: * and different bodies.
+        The module is deleted after each round"""
         path = "/edges/tls/created-once/mutual_tls"
         n_good, n_wrong = 0, []
         for turn in range(scaled(10, 200)):

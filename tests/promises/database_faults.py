@@ -389,7 +389,7 @@ class Frozen(DatabaseCase):
         with concurrent.futures.ThreadPoolExecutor(len(edges)) as pool:
             first = list(pool.map(lambda edge: self.put(edge, "old"), edges))
             last = [until_answer(lambda edge=edge: self.put(edge, "new"),
-                                 lambda answer: answer.status == 200, "it is made anew")
+                                 lambda answer: answer.status == 200, "the write is acknowledged")
                     for edge in edges]
         for pid in stopped:
             os.kill(pid, signal.SIGCONT)

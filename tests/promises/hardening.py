@@ -362,7 +362,7 @@ class Kerberos(PromiseCase):
 
     def test_kerberos(self):
         """Workers find credentials and ask for a ticket, with Kerberos settings, keytab and caches
-        each in a folder of its own"""
+        in separate folders"""
         folder = stack.make_folder()
         self.addCleanup(shutil.rmtree, folder)
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as kdc, \

@@ -303,8 +303,8 @@ class Busy(PromiseCase):
         return took
 
     def test_more_clients_than_places(self):
-        """48 clients on kept connections list without a pause, while 8 others connect anew for each
-        request"""
+        """48 clients on kept connections list without a pause, while 8 others open a new connection
+        for each request"""
         key = self.stack.account("busy").admin.key
         body = json.dumps(samples.credential()).encode()
         self.together = threading.Barrier(self.N_KEPT + self.N_NEW)
