@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The test beds: a private Adit with data in it, and beside it the same web server with an echo."""
+"""The test beds: a private Adit with data, and the same web server in front of an echo program."""
 import os
 import shutil
 import signal
@@ -17,17 +17,17 @@ import pgbench
 HERE = os.path.dirname(os.path.realpath(__file__))
 ECHO = os.path.join(stack.BUILD, "bench-echo")
 
-# A row and a number that requests have in them while their statements are looked at.
+# The row and the number of the sample requests, from which the statements are read.
 SAMPLE_ROW = operations.FIRST_ROW + 17
 SAMPLE_NONCE = 73190246
 
-# Of PostgreSQL's log, for what a run writes.
+# PostgreSQL's write-ahead log files, enough for one run.
 LOG_FILES = 120
 LOG_FILE_MB = 16
 
 
 class Bed:
-    """Adit as tools/serve sets it up, with that many credentials in one account."""
+    """Adit as tools/serve sets it up, with n_rows credentials in one account."""
 
     def __init__(self, n_rows):
         self.n_rows = n_rows
@@ -41,9 +41,9 @@ class Bed:
         self._load(reader)
 
     def _configure(self):
-        """As the documentation of PostgreSQL recommends: a quarter of the memory, instead of what it
-        takes where nobody says anything (128 MB); room in the log for all that a run writes; and no
-        autovacuum, which would fall into one measurement and not into another."""
+        """Sets shared_buffers to a quarter of the memory, as PostgreSQL's manual recommends
+        (default: 128 MB).  Makes the write-ahead log large enough for a run.  Turns off autovacuum,
+        which would disturb some measurements and not others."""
         kib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4096
         for name, value in (("shared_buffers", "%dkB" % kib),
                             ("min_wal_size", "%dMB" % (LOG_FILES * LOG_FILE_MB)),
@@ -64,17 +64,17 @@ class Bed:
         self.load_s = time.monotonic() - started
 
     def load_modules(self):
-        """Makes the OAuth modules through the interface, which seals their secrets."""
+        """Creates the OAuth modules through the API, which seals their secrets."""
         operation = operations.BY_NAME["put_module"]
-        # Nothing is lost here by a crash.
+        # A crash may lose these rows, so need not wait for the disk.
         self._set_role("SET synchronous_commit = off")
         for row in range(operations.FIRST_ROW, operations.FIRST_ROW + 2 * operations.MODULES):
             self.ask(operation, row, 1 + SAMPLE_NONCE)
         self._set_role("RESET synchronous_commit")
 
     def fill_log(self):
-        """Makes the files of the log that a server which has been in use for a while takes anew.
-        Where there are none it makes each when it needs it, and commits wait for that."""
+        """Creates write-ahead log files in advance.  A server that has run for some time recycles
+        old files.  A new server creates each file when it needs it, and commits wait for that."""
         self.stack.psql("SELECT count(pg_logical_emit_message(false, '', '')),"
                         " count(pg_switch_wal()) FROM generate_series(1, %d)" % LOG_FILES)
         self.stack.psql("CHECKPOINT")
@@ -83,7 +83,7 @@ class Bed:
         self.stack.psql("VACUUM ANALYZE")
 
     def _set_role(self, what):
-        """Changes a setting of the responders' sessions, which begin anew."""
+        """Changes a setting of the responders' sessions, and ends them so that new ones have it."""
         self.stack.psql("ALTER ROLE adit " + what)
         self.stack.psql("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
                         " WHERE usename = 'adit'")
@@ -98,7 +98,7 @@ class Bed:
         return operations.request(operation, self.host, self.keys[operation.key])
 
     def ask(self, operation, row=SAMPLE_ROW, nonce=SAMPLE_NONCE, port=None):
-        """Sends the request once and returns the answer, which has to be the right one."""
+        """Sends the request once.  Returns the answer, and fails if its status is wrong."""
         text = operations.fill(self.request(operation), row, nonce)
         with socket.create_connection(("127.0.0.1", port or self.stack.port), 10) as sock:
             sock.sendall(text.encode())
@@ -129,7 +129,7 @@ class Bed:
         return [measure.pss_kib(pid) for pid in self.stack.responder()[1]]
 
     def cgi_ms(self, operation):
-        """How long the program takes from its start to its end as plain CGI."""
+        """Milliseconds from the start to the end of the program as plain CGI."""
         path = operations.fill(operation.path, SAMPLE_ROW, SAMPLE_NONCE)
         variables = {
             "PATH": os.environ["PATH"], "ADIT_CONF": self.stack.conf_path,
@@ -151,20 +151,20 @@ class Bed:
     # ---- the responder's own statements ----
 
     def read_statements(self):
-        """Has PostgreSQL log what the responders run, and asks for each operation.  Makes the
-        scripts of pgbench from it."""
+        """Logs the statements of the responders while it sends each operation once.  Writes them as
+        pgbench scripts."""
         self._set_role("SET log_statement = 'all'")
         self.scripts, settings = {}, {}
         for operation in operations.OPERATIONS:
             self._write_script(operation, self._statement_of(operation, settings))
         self._set_role("RESET log_statement")
         if "plan_cache_mode" not in settings:
-            raise measure.Broken("the responder's settings of its sessions were not logged")
+            raise measure.Broken("PostgreSQL's log lacks the responder's session settings")
         self.pgbench_env = dict(self.stack.pg_env("adit"), PGOPTIONS=pgbench.options_of(settings))
 
     def _statement_of(self, operation, settings):
-        """The one statement that the operation runs.  A worker that has not met a key yet asks for
-        its account first where it seals a secret."""
+        """Returns the one statement that the operation runs.  A worker that seals a secret for a
+        key that it has not seen runs another statement first, so tries again."""
         log = os.path.join(self.stack.state, "log", "postgres.log")
         for _ in range(1 + len(self.stack.responder()[1])):
             begin = os.path.getsize(log)
@@ -194,10 +194,10 @@ class Bed:
         before = self._changes()
         rate, n = measure.pgbench(os.path.join(stack.PG_BIN, "pgbench"), path,
                                   dict(variables, serial=serial), seconds, self.pgbench_env)
-        # A statement that does less than the responder's would only seem fast.
+        # A script that does less than the responder's statement would seem too fast.
         changed = self._changes() - before
         if changed != (0 if operation.method == "GET" else n):
-            raise measure.Broken("%s: pgbench ran %d times, and %d changes were recorded" % (
+            raise measure.Broken("%s: pgbench ran %d times, but %d changes were recorded" % (
                 operation.title, n, changed))
         return rate, n
 
@@ -206,8 +206,8 @@ class Bed:
 
 
 class Echo:
-    """The bed's nginx once more, with the same settings, in front of as many workers that answer
-    every request with the answer that Adit gave."""
+    """A second nginx with the settings of the bed's, in front of as many echo workers.  They give
+    every request the answer that Adit gave."""
 
     def __init__(self, bed):
         self.bed = bed
@@ -216,7 +216,7 @@ class Echo:
         self.port = stack.free_port()
         self.n_workers = len(bed.stack.responder()[1])
         self.nginx = self.program = None
-        # Should this program be killed, the kernel ends what it has started.
+        # If this program is killed, the kernel ends its children.
         self._setpriv = ["setpriv", "--pdeathsig", "TERM"]
         os.mkdir(self.folder, 0o700)
         if os.getuid() == 0:
@@ -241,7 +241,7 @@ class Echo:
                                     stdout=log, stderr=log, cwd="/")
 
     def answer_as(self, operation):
-        """Starts the workers with that operation's answer."""
+        """Restarts the workers with the answer of an operation."""
         self._end(self.program)
         path = os.path.join(self.folder, operation.name + ".answer")
         answer = self.bed.ask(operation)
@@ -260,7 +260,7 @@ class Echo:
             try:
                 answer = self.bed.ask(operation, port=self.port)
                 if answer.body != wanted.body:
-                    raise measure.Broken("the echo answers something else: %r" % answer)
+                    raise measure.Broken("the echo gave another answer: %r" % answer)
                 return
             except (OSError, measure.Broken):
                 if time.monotonic() > deadline:
@@ -282,7 +282,7 @@ class Echo:
 
 
 def machine():
-    """What this is run on, in general terms."""
+    """Describes this machine."""
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         model = [line.partition(":")[2].strip() for line in file if line.startswith("model name")]
     with open("/proc/meminfo", encoding="utf-8") as file:

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The least that a FastCGI responder can do with libfcgi: every request gets the bytes of a file.
- * tools/bench measures Adit against it.
+/* A minimal FastCGI responder on libfcgi: every request gets the bytes of a file.  tools/bench
+ * compares Adit with it.
  *
- * Each worker waits for new connections and for kept ones at once, so that none of them waits for
- * another's end; and it closes those that are not kept itself, since libfcgi would first wait for
- * the peer to do so. */
+ * Each worker waits for new and for kept connections at once, so that no connection waits until
+ * another ends.  It closes the other connections itself, since libfcgi would first wait for the
+ * peer. */
 #include <fcgiapp.h>
 #include <signal.h>
 #include <stdint.h>
@@ -81,13 +81,13 @@ static FCGX_Request *accept_request(int listen_fd)
     return NULL;
 }
 
-/* Answers the request that the connection brings.  Returns whether the connection goes on. */
+/* Answers the next request on a connection.  Returns whether the connection stays open. */
 static int serve(FCGX_Request *request)
 {
     char body[4096];
     int keep;
 
-    request->keepConnection = 1; /* or FCGX_Accept_r() closes it and accepts another */
+    request->keepConnection = 1; /* otherwise FCGX_Accept_r() closes it and accepts another */
     if (FCGX_Accept_r(request) != 0) {
         request->ipcFd = -1;
         return 0;
@@ -96,7 +96,7 @@ static int serve(FCGX_Request *request)
     while (FCGX_GetStr(body, sizeof body, request->in) > 0)
         continue;
     FCGX_PutStr(answer, answer_len, request->out);
-    request->keepConnection = 1; /* or FCGX_Finish_r() waits for the peer */
+    request->keepConnection = 1; /* otherwise FCGX_Finish_r() waits for the peer */
     FCGX_Finish_r(request);
     if (!keep && request->ipcFd >= 0) {
         close(request->ipcFd);
@@ -146,7 +146,7 @@ int main(int argc, char **argv)
     for (long i = 0; i < n_workers; i++) {
         if (fork() != 0)
             continue;
-        prctl(PR_SET_PDEATHSIG, SIGKILL); /* libfcgi takes SIGTERM for itself */
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* libfcgi handles SIGTERM itself */
         if (getppid() == master)
             work(listen_fd);
         return 0;

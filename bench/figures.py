@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What the raw figures of a run amount to: the table, and the targets.  Measures nothing.
+"""Computes the table and the targets from the raw figures of a run.  Measures nothing.
 
-A run's figures are a dictionary (run --json writes it).  In each of its rounds, each operation has
-the rates echo, pgbench and adit, per second.
+The figures are a dictionary, as run --json writes it.  In each round, each operation has the rates
+echo, pgbench and adit, per second.
 """
 import statistics
 
@@ -10,8 +10,8 @@ import operations
 
 
 def limit(echo, pgbench):
-    """The rate of a responder that costs nothing of its own, where the web server with a bare echo
-    and the database share the processors."""
+    """The rate of a responder that needs no time itself: one that costs as much as the web server
+    with the echo and the database together."""
     return 1 / (1 / echo + 1 / pgbench)
 
 
@@ -21,14 +21,14 @@ class Run:
         self.rounds = raw["rounds"]
 
     def each(self, name, figure):
-        """A figure of an operation, in all rounds."""
+        """The figures of an operation in all rounds."""
         return [figure(one["operations"][name]) for one in self.rounds]
 
     def median(self, name, figure):
         return statistics.median(self.each(name, figure))
 
     def share(self, name):
-        """A/L: each round's rates were measured right after each other."""
+        """A/L.  A round measures its three rates right after each other."""
         return self.median(name, lambda f: f["adit"] / limit(f["echo"], f["pgbench"]))
 
     def fairness(self):
@@ -43,7 +43,7 @@ class Run:
         return [figure(one["many_clients"]) for one in self.rounds]
 
     def times(self, slow, fast):
-        """How many times as long the one takes as the other."""
+        """How many times as long slow takes as fast."""
         return statistics.median(one[fast] / one[slow] for one in self.rounds)
 
     def responder_share(self):
@@ -58,30 +58,30 @@ TARGETS = {
     "share_post": ("A/L, POST", 0.75, "least", lambda run: run.share("post"), ""),
     "share_patch": ("A/L, PATCH", 0.75, "least", lambda run: run.share("patch"), ""),
     "share_put": ("A/L, PUT module", 0.75, "least", lambda run: run.share("put_module"), ""),
-    "responder": ("responder's processor time, GET one, in times the bare echo's", 45 / 22, "most",
+    "responder": ("CPU time, GET one, divided by the echo's", 45 / 22, "most",
                   Run.responder_share, ""),
-    "fairness_8": ("fairness, 8 clients, the worst operation", 1.5, "most", Run.fairness, ""),
+    "fairness_8": ("fairness, 8 clients, worst operation", 1.5, "most", Run.fairness, ""),
     "longest_8": ("longest request, 8 clients, any operation", 100, "most", Run.longest_ms, " ms"),
     "fairness_32": ("fairness, 32 clients, GET one", 1.5, "most",
                     lambda run: statistics.median(run.many(lambda f: f["fairness"])), ""),
     "longest_32": ("longest request, 32 clients, GET one", 100, "most",
                    lambda run: max(run.many(lambda f: f["longest_us"])) / 1000, " ms"),
-    "rows_get": ("GET one at {rows} rows, in times of {few_rows}", 1.2, "most",
+    "rows_get": ("time of GET one at {rows} rows, divided by {few_rows} rows", 1.2, "most",
                  lambda run: run.times("get_many_rows", "get_few_rows"), ""),
-    "rows_list": ("list at {rows} rows, in times of {few_rows}", 1.2, "most",
+    "rows_list": ("time of list at {rows} rows, divided by {few_rows} rows", 1.2, "most",
                   lambda run: run.times("list_many_rows", "list_few_rows"), ""),
-    "page": ("page {page} of a list, in times of page 1", 1.1, "most",
+    "page": ("time of page {page} of a list, divided by page 1", 1.1, "most",
              lambda run: run.times("last_page", "first_page"), ""),
-    "memory": ("memory of an idle worker, proportional", 8, "most",
+    "memory": ("proportional memory (PSS) of an idle worker", 8, "most",
                lambda run: max(run.raw["worker_pss_kib"]) / 1024, " MiB"),
-    "cgi": ("plain CGI, one request, start to end", 25, "most",
+    "cgi": ("one request as plain CGI, from start to exit", 25, "most",
             lambda run: statistics.median(run.raw["cgi_ms"]), " ms"),
 }
 
 
 def judge(raw, bounds):
-    """Returns [(name, text, figure, bound, kind, unit, whether it is met)], with the bounds in
-    place of the targets' own where they name one."""
+    """Returns [(name, text, figure, bound, kind, unit, whether it is met)].  The given bounds
+    override those of the targets."""
     run = Run(raw)
     verdicts = []
     for name, (text, bound, kind, figure, unit) in TARGETS.items():
@@ -101,7 +101,7 @@ def machine_line(raw):
 
 
 def table(raw):
-    """The lines of the table of operations."""
+    """Yields the lines of the table of operations."""
     run = Run(raw)
     row = "%-12s %8s %8s %8s %8s %5s | %6s %6s %7s %5s %5s | %5s %5s %5s | %5s %5s"
     yield row % ("", "E", "P", "L", "A", "A/L", "p50", "p99", "longest", "fair", "of E", "nginx",
@@ -129,16 +129,16 @@ def table(raw):
 
 LEGEND = """\
 E: nginx with a bare FastCGI echo; P: pgbench with the responder's statement; L = 1/(1/E + 1/P);
-A: Adit.  All with 8 clients.  fair: most over fewest requests of a client, under A and under E.  us:
-processor time per request of nginx, Adit and PostgreSQL under A, of the echo under E, and of
-PostgreSQL under P."""
+A: Adit.  All with 8 clients.  fair: requests of the fastest client divided by those of the slowest,
+for A and for E.  us: CPU time per request of nginx, Adit and PostgreSQL during A, of the echo
+during E, and of PostgreSQL during P."""
 
 
 def report(raw, bounds):
-    """Returns the report's lines, and whether every target is met."""
+    """Returns the lines of the report, and whether every target is met."""
     verdicts = judge(raw, bounds)
     lines = [machine_line(raw),
-             "%d credentials, medians of %d rounds of %d s each" % (
+             "%d credentials; medians of %d rounds; %d s per measurement" % (
                  raw["rows"], len(raw["rounds"]), raw["seconds"]), "",
              *table(raw), "", *LEGEND.splitlines(), ""]
     for name, text, value, bound, kind, unit, met in verdicts:

@@ -1,9 +1,8 @@
--- SPDX-License-Identifier: MIT
--- Fills the table of SSH credentials for tools/bench, which gives the variables rows, account and
--- owner.  Each row's identifier tells its number; its key is a real one in form, and the
--- fingerprint is the key's.
+-- SPDX-License-Identifier: MIT Fills the table of SSH credentials for tools/bench, which sets the
+-- variables rows, account and owner.  Each identifier contains the row's number.  Each key has a
+-- valid form, and the fingerprint matches it.
 \set ON_ERROR_STOP on
--- Rows that are made here are no changes for anybody to read about, and their references hold.
+-- These rows need no audit events, and their references need no check.
 SET session_replication_role = replica;
 SET maintenance_work_mem = '512MB';
 
@@ -18,14 +17,14 @@ SELECT :'account', 'sshcr_00' || n || repeat('0', 17), :'owner', 'ssh-ed25519',
     'SHA256:' || rtrim(encode(sha256(decode(key, 'base64')), 'base64'), '='),
     'edge ' || n, '', '{bind:*.example.com}', 'ssh-ed25519 ' || key
 FROM generate_series(10000000, 9999999 + :rows) AS n,
-    -- The name of the type and two lengths, and then 32 bytes.
+    -- The key: the name of its type, two lengths, and 32 bytes.
     LATERAL (SELECT 'AAAAC3NzaC1lZDI1NTE5AAAAI'
                     || rtrim(encode(sha256(n::text::bytea), 'base64'), '=') AS key) AS made;
 
 SELECT definition FROM made_later \gexec
 VACUUM (ANALYZE) adit.ssh_credential;
 CHECKPOINT;
--- What requests read is in memory from the start, and not only once each page was read.
+-- Load the tables into memory, so that the first requests do not wait for the disk.
 CREATE EXTENSION pg_prewarm;
 SELECT count(pg_prewarm(relation))
 FROM unnest('{adit.ssh_credential, adit.ssh_credential_pkey}'::regclass[]) AS relation;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Measuring: what wrk and pgbench reach, and what processes take meanwhile."""
+"""Measures the rates of wrk and pgbench, and the CPU time and memory of processes."""
 import json
 import os
 import re
@@ -9,13 +9,13 @@ import time
 
 
 class Broken(Exception):
-    """Something cannot be measured."""
+    """A measurement failed."""
 
 
-# ---- processor time ----
+# ---- CPU time ----
 
 def families(roots):
-    """{name: process ids of roots[name] and of all below it}."""
+    """{name: process ids of roots[name] and all its descendants}."""
     parents = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -23,7 +23,7 @@ def families(roots):
                 with open("/proc/%s/stat" % name, encoding="utf-8", errors="replace") as file:
                     parents[int(name)] = int(file.read().rpartition(")")[2].split()[1])
             except OSError:
-                pass  # it has ended
+                pass  # the process has ended
     found = {}
     for name, root in roots.items():
         found[name] = family = {root}
@@ -36,7 +36,8 @@ def families(roots):
 
 
 def processor_ns(pid):
-    """What the scheduler has counted, to the nanosecond; /proc/PID/stat has hundredths."""
+    """CPU time of a process from the scheduler.  /proc/PID/stat counts only hundredths of a
+    second."""
     try:
         with open("/proc/%d/schedstat" % pid, encoding="utf-8") as file:
             return int(file.read().split()[0])
@@ -45,7 +46,7 @@ def processor_ns(pid):
 
 
 def ended_ns(pid):
-    """Processor time of children that have ended, in hundredths of a second."""
+    """CPU time of children that have ended.  The kernel counts it in hundredths of a second."""
     try:
         with open("/proc/%d/stat" % pid, encoding="utf-8", errors="replace") as file:
             fields = file.read().rpartition(")")[2].split()
@@ -55,7 +56,7 @@ def ended_ns(pid):
 
 
 class Processor:
-    """Processor time of process families since this was made."""
+    """CPU time of process families since this object was created."""
 
     def __init__(self, roots):
         self.roots = roots
@@ -73,7 +74,7 @@ class Processor:
 
 
 def pss_kib(pid):
-    """Proportional set size: pages that n processes share count 1/n in each."""
+    """Proportional set size: a page that n processes share counts 1/n for each."""
     with open("/proc/%d/smaps_rollup" % pid, encoding="utf-8") as file:
         return int(re.search(r"^Pss: +(\d+)", file.read(), re.M).group(1))
 
@@ -81,23 +82,23 @@ def pss_kib(pid):
 # ---- wrk ----
 
 def sent_bytes(port):
-    """What each connection to the port has sent.  Nobody but wrk knows the port."""
+    """The bytes that each connection to the port has sent.  Only wrk connects to it."""
     listed = subprocess.run(["ss", "-Htin", "state", "established", "dst", "127.0.0.1:%d" % port],
                             capture_output=True, text=True, check=True).stdout
     return [int(sent) for sent in re.findall(r"\bbytes_sent:(\d+)", listed)]
 
 
 def wrk(here, port, request_file, rows, n_clients, seconds, status):
-    """Runs wrk and returns its figures, with the rate and the fairness: how many times as many
-    requests as the slowest connection the fastest one got answered."""
+    """Runs wrk and returns its figures, with the rate and the fairness: the requests of the fastest
+    connection divided by those of the slowest."""
     first_row, n_rows = rows
     command = ["wrk", "-t1", "-c%d" % n_clients, "-d%ds" % seconds, "-s",
                os.path.join(here, "wrk.lua"), "http://127.0.0.1:%d" % port, "--", request_file,
                str(first_row), str(n_rows), str(secrets.randbits(30))]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
-        # All requests have one length, so that bytes say how many they were.  The last sample
-        # counts; on a busy machine it may come when all is over.
+        # All requests have the same length, so bytes count requests.  The last complete sample
+        # counts: on a busy machine, a later one may come after wrk has closed its connections.
         sent = []
         for pause in (0.5, 0.25, 0.2):
             time.sleep(seconds * pause)
@@ -112,9 +113,9 @@ def wrk(here, port, request_file, rows, n_clients, seconds, status):
     figures = json.loads(found.group(1))
     refused = figures["requests"] if status >= 400 else 0
     if figures["requests"] == 0 or figures["refused"] != refused or figures["broken"]:
-        raise Broken("not every answer was %d: %s\n%s" % (status, " ".join(command), output))
+        raise Broken("an answer was not %d: %s\n%s" % (status, " ".join(command), output))
     if not sent:
-        raise Broken("wrk's connections to port %d were not found" % port)
+        raise Broken("found no connections of wrk to port %d" % port)
     figures["rate"] = figures["requests"] / figures["us"] * 1e6
     figures["fairness"] = max(sent) / max(1, min(sent))
     return figures

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""The operations that are measured, as requests in which {row} and {nonce} stand for numbers."""
+"""The measured operations, as requests in which {row} and {nonce} stand for numbers."""
 import collections
 import json
 
 FIRST_ROW = 10000000
 PAGE = 100
 
-# How many routes have an OAuth module.  As many again are pgbench's: what it writes is sealed for
-# other rows than it is written to, and could not be read by the responder.
+# How many routes with an OAuth module the responder uses.  pgbench uses as many others: it writes
+# the sample's sealed secret to other rows, where the responder could not decrypt it.
 MODULES = 1000
 
 CREDENTIALS = "/ssh_credentials"
@@ -23,8 +23,8 @@ MODULE_BODY = """{
     "inactivity_timeout": 3600, "maximum_duration": {nonce}
 }"""
 
-# name is the one of the figures; key that of one of the bed's API keys; rows "credentials",
-# "modules" or "none": what {row} is drawn from.
+# name: in the figures.  key: one of the bed's API keys.  rows: the rows that {row} is drawn from,
+# "credentials", "modules" or "none".
 Operation = collections.namedtuple("Operation", "name title method path body status key rows")
 
 OPERATIONS = [
@@ -32,7 +32,7 @@ OPERATIONS = [
     Operation("list", "list of 100", "GET", CREDENTIALS, "", 200, "reader", "none"),
     Operation("patch", "PATCH", "PATCH", CREDENTIAL, '{"description": "edge {nonce}"}', 200,
               "reader", "credentials"),
-    # In an account of its own, so that the reader's list stays as it is.
+    # In another account, so that the reader's list does not change.
     Operation("post", "POST", "POST", CREDENTIALS,
               '{"description": "edge {nonce}", "acl": ["bind:*.example.com"], "public_key": "%s"}'
               % KEY, 201, "writer", "none"),
@@ -44,7 +44,8 @@ BY_NAME = {operation.name: operation for operation in OPERATIONS}
 
 
 def page_of(number, n_rows):
-    """The operation that lists that page; with the number, which is less where there are less."""
+    """Returns the operation that lists a page, and the page's number: the last page if there are
+    fewer."""
     number = min(number, n_rows // PAGE)
     before = FIRST_ROW + n_rows - (number - 1) * PAGE
     path = CREDENTIALS + "?before_id=sshcr_00%d" % before + 17 * "0"
@@ -52,12 +53,12 @@ def page_of(number, n_rows):
 
 
 def request(operation, host, key):
-    """The bytes of the request, with {row} and {nonce} in it."""
+    """The text of the request, with {row} and {nonce} in it."""
     body = operation.body
     lines = ["%s %s HTTP/1.1" % (operation.method, operation.path), "Host: " + host,
              "Authorization: Bearer " + key, "Service-Version: 2"]
     if body:
-        # As many digits as a number has.
+        # All numbers have as many digits as FIRST_ROW.
         length = len(fill(body, FIRST_ROW, FIRST_ROW))
         lines += ["Content-Type: application/json", "Content-Length: %d" % length]
         json.loads(fill(body, FIRST_ROW, FIRST_ROW))

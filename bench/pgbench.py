@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The statements that the responder runs, taken from the log of its own PostgreSQL, and the same
-statements as scripts of pgbench."""
+"""Reads the responder's statements from PostgreSQL's log, and turns them into pgbench scripts."""
 import re
 
 ENTRY = re.compile(r"^\d{4}-\d\d-\d\d [\d:.]+ \S+ \[\d+\] (\w+):  ", re.M)
@@ -12,8 +11,8 @@ SETTING = re.compile(r"SET (\w+) = ([^;]+)")
 
 
 def read_log(text):
-    """Returns the statements that were executed as [(name, SQL, {number: value})] with None for a
-    NULL, and the settings of sessions as {name: value}."""
+    """Returns the executed statements as [(name, SQL, {number: value})], with None for NULL, and
+    the session settings as {name: value}."""
     statements, settings = [], {}
     pieces = ENTRY.split(text)[1:]
     for kind, entry in zip(pieces[::2], pieces[1::2]):
@@ -32,17 +31,16 @@ def read_log(text):
 
 
 def options_of(settings):
-    """Settings of sessions as PGOPTIONS."""
+    """Returns the session settings as PGOPTIONS."""
     return " ".join("-c %s=%s" % (name, re.sub(r"([\\ ])", r"\\\1", value.strip()))
                     for name, value in settings.items())
 
 
 def make_script(statement, row, nonce):
-    """Returns the script of pgbench and its variables.  Where a parameter of the sample had the
-    number row or nonce in it, the script puts other numbers there, and a new identifier of a
-    credential, and its time, where the responder made one.
+    """Returns the pgbench script and its variables.  The script replaces the sample's row and nonce
+    by random numbers.  It also replaces the identifier and the time of a new credential.
 
-    The script takes the variables first_row and last_row, and serial, a number that is new in each
+    The script needs the variables first_row, last_row, and serial, a number that differs for each
     run."""
     name, sql, parameters = statement
     variables = {}
@@ -60,7 +58,7 @@ def make_script(statement, row, nonce):
                 return "('%s' || :%s::text || '%s')" % (before.replace("'", "''"), variable,
                                                         after.replace("'", "''"))
         if name.endswith("_create") and value.startswith("sshcr_"):
-            # In the order of their age, as the responder's are.
+            # Ascending, like the responder's identifiers.
             return "('%s' || :made::text)" % value[:len("sshcr_") + 12]
         if name.endswith("_create") and MILLISECONDS.fullmatch(value):
             return "(extract(epoch FROM now()) * 1000)"

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- Sends the request in a file.  "{row}" in it becomes the number of a row, drawn anew for each
--- request, and "{nonce}" another number.  Both have eight digits, so that all requests are of one
--- length.  At the end it prints the figures on one line.
+-- Sends the request in a file.  In each request, "{row}" becomes a random row and "{nonce}" another
+-- random number.  Both have eight digits, so that all requests have the same length.  At the end it
+-- prints the figures on one line.
 --
 -- wrk ... URL -- FILE FIRST-ROW ROWS SEED
 

@@ -1,4 +1,4 @@
--- Accounts, the Users and Bots in them, their API keys, and the three resources of the interface.
+-- Accounts, the Users and Bots in them, their API keys, and the three resources of the API.
 --
 -- Every key starts with the account, so no query reaches across accounts.  Identifiers are compared
 -- byte by byte (COLLATE "C"), so assigned ones sort by age.

@@ -1,6 +1,6 @@
--- The revision of each row of the three resources.  The interface shows it as the ETag.
+-- The revision of each row of the three resources.  The API shows it as the ETag.
 
--- A random number out of 2^53, not a counter.  A shared counter would tell each account how much
+-- A random number below 2^53, not a counter.  A shared counter would tell each account how much
 -- the others change.  A counter for each resource would repeat after a delete and a new create.
 CREATE FUNCTION adit.new_revision() RETURNS bigint LANGUAGE sql VOLATILE
 RETURN floor(pg_catalog.random() * 9007199254740992)::bigint;
@@ -17,7 +17,7 @@ COMMENT ON COLUMN adit.ssh_credential.revision IS 'Changes whenever the row does
 COMMENT ON COLUMN adit.oauth_module.revision IS 'Changes whenever the row does: its ETag.';
 COMMENT ON COLUMN adit.mutual_tls_module.revision IS 'Changes whenever the row does: its ETag.';
 
--- For every role that changes a row: the responder, or a person at psql.
+-- A trigger, so that a change with psql also gives the row a new revision.
 CREATE FUNCTION adit.renew_revision() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     NEW.revision := adit.new_revision();
@@ -26,7 +26,7 @@ END
 $$;
 COMMENT ON FUNCTION adit.renew_revision() IS 'Gives a row that changes its next revision.';
 
--- 'aditctl secrets rekey' changes nothing that a caller sees.
+-- 'aditctl secrets rekey' keeps the revision, since it changes nothing that a caller sees.
 CREATE TRIGGER renew_revision BEFORE UPDATE ON adit.ssh_credential
     FOR EACH ROW WHEN (OLD.* IS DISTINCT FROM NEW.*)
     EXECUTE FUNCTION adit.renew_revision();

@@ -1,5 +1,5 @@
--- A row and a notification for every change that the interface and aditctl make, in the change's
--- own transaction.
+-- A row and a notification for each change through the API or aditctl, in the change's own
+-- transaction.
 
 CREATE TABLE adit.audit_event (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -98,7 +98,7 @@ CREATE TRIGGER record_change AFTER INSERT OR UPDATE OR DELETE ON adit.principal
 CREATE TRIGGER record_change AFTER INSERT OR UPDATE OR DELETE ON adit.api_key
     FOR EACH ROW EXECUTE FUNCTION adit.record_change('digest');
 
--- A join, so no role can write through the view.
+-- PostgreSQL accepts no writes through a view with a join.
 CREATE VIEW adit.audit AS
 SELECT e.at, e.event, e.resource, e.account_id, a.name AS account,
     e.principal_id, p.name AS principal, e.api_key_id, k.description AS api_key,

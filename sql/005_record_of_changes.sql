@@ -1,8 +1,8 @@
--- The audit records no update that changes nothing, and 'adit.rekey' hides no change.
+-- An update that changes nothing gets no audit event, and 'adit.rekey' no longer hides changes.
 
 -- 'aditctl secrets rekey' changes nothing that a caller sees.  Any session may set adit.rekey.  It
--- counts only if the secret's key has changed and no other column has.  Without the keys nobody can
--- tell whether the secret is the same.
+-- counts only if the secret's key has changed and no other column has.  Without the keys, PostgreSQL
+-- cannot tell whether the secret is the same.
 CREATE FUNCTION adit.is_rekeying(before jsonb, after jsonb) RETURNS boolean LANGUAGE sql STABLE
 RETURN coalesce(pg_catalog.current_setting('adit.rekey', true) = 'on', false)
     AND before -> 'client_secret_key_id' IS DISTINCT FROM after -> 'client_secret_key_id'

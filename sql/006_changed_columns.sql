@@ -1,9 +1,9 @@
--- The audit names the columns that an update changed.  The function for revisions gets a
--- search_path of its own.
+-- An update's audit event names the columns that it changed.  renew_revision() gets its own
+-- search_path.
 
--- It runs as the role that changes a row.  Without a search_path of its own, it would prefer
--- public.to_jsonb(adit.oauth_module), if there is one, to PostgreSQL's function, and call it with
--- that role's rights.
+-- renew_revision() runs as the role that changes a row.  Without its own search_path, it would
+-- prefer public.to_jsonb(adit.oauth_module), if one exists, to PostgreSQL's function, and call it
+-- with that role's rights.
 CREATE OR REPLACE FUNCTION adit.renew_revision() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

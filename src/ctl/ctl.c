@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* aditctl: the operator's tool.  Finds the verb and runs it; and what verbs say. */
+/* aditctl: the operator's tool.  Finds and runs the verb, and prints messages for the verbs. */
 #include "ctl/ctl.h"
 
 #include <pwd.h>
@@ -150,7 +150,7 @@ bool ctl_read_duration(const char *option, const char *value, int64_t *seconds)
 
 static int run_verb(struct ctl *ctl, const struct verb *verb)
 {
-    /* Only the owner of the tables may remove rows of the record of changes. */
+    /* Only the owner of the tables may delete audit events. */
     bool as_owner = verb->role == VERB_AS_OWNER || ctl->options.audit_days;
     char reason[CONF_REASON_SIZE];
     int status;
@@ -173,8 +173,8 @@ static bool is_help(const char *word)
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
 }
 
-/* The words name no verb.  Prints the help that they ask for, or what is missing or unknown, and
- * returns the exit status. */
+/* Prints help, or which verb is missing or unknown, for words that name no verb.  Returns the exit
+ * status. */
 static int answer_without_verb(char *const *words, bool asks_for_help)
 {
     struct buf list = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of aditctl share, and the function of each verb. */
+/* Shared by the files of aditctl: options, messages, lists, and the function of each verb. */
 #ifndef ADIT_CTL_CTL_H
 #define ADIT_CTL_CTL_H
 
@@ -11,7 +11,7 @@
 /* Exit statuses. */
 enum { CTL_OK = 0, CTL_FAILED = 1, CTL_USAGE = 2 };
 
-/* The options of a command line, one member a row of verb_table.h.  NULL or false: not given. */
+/* The options of a command line, one member per row of verb_table.h.  NULL or false: absent. */
 struct ctl_options {
 #define TEXT_OPTION(letter, name, value, member, help) const char *member;
 #define FLAG_OPTION(letter, name, member, help) bool member;
@@ -21,7 +21,7 @@ struct ctl_options {
 
 struct ctl {
     struct conf conf;
-    struct pg *pg; /* with the verb's role; connects when it is first used */
+    struct pg *pg; /* with the verb's role; connects on first use */
     struct ctl_options options;
 };
 
@@ -29,39 +29,39 @@ struct ctl {
 int ctl_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int ctl_misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Prints the error, and what to do about it where that is known.  Returns CTL_FAILED. */
+/* Prints the error and, if known, what to do about it.  Returns CTL_FAILED. */
 int ctl_fail_error(const struct error *err);
 
-/* Returns the cause of the error, or the text of its code where there is none, as one line: libpq
- * writes several.  The text is static and changes with the next call. */
+/* Returns the cause of the error, or without a cause the text of its code, as one line: libpq's
+ * messages have several.  The text is static and changes with the next call. */
 const char *ctl_reason(const struct error *err);
 
-/* Returns whether the value of --OPTION is UTF-8 of at most 255 bytes without control characters;
- * if not, prints why.  NULL is valid. */
+/* Returns whether the value of --OPTION is UTF-8 of at most 255 bytes without control characters.
+ * Prints a message if not.  NULL is valid. */
 MUST_CHECK bool ctl_text_valid(const char *option, const char *value);
 
 /* Reads the value of --OPTION, a whole number and a unit such as 90d, into *seconds: 1 second to
- * 3660 days.  Returns false where it is none, and prints why. */
+ * 3660 days.  Returns false after a message if it is invalid. */
 MUST_CHECK bool ctl_read_duration(const char *option, const char *value, int64_t *seconds);
 
-/* Calls lost with a line for each key that secrets are sealed under and that the keyring lacks;
- * with NULL, that is every key.  The line belongs to the caller.  Returns how many of the counted
- * secrets are sealed under keys that the keyring has. */
+/* Calls lost with a line of text for each key that seals secrets but is missing from the keyring. A
+ * NULL keyring has no keys.  lost must not keep the line.  Returns how many of the counted secrets
+ * are sealed under keys of the keyring. */
 int64_t ctl_lost_keys(const struct ctl *ctl, const struct oauth_secret_counts *counts,
                       const struct keyring *keyring, void (*lost)(void *context, const char *what),
                       void *context);
 
 #define CTL_MAX_COLUMNS 8
 
-/* Prints rows of text under the names of their columns, of which there are at most CTL_MAX_COLUMNS
- * and NULL.  The columns are aligned where standard output is a terminal, else a tab separates
- * them.  An absent value shows as "-". */
+/* Prints rows of text under the names of their columns: at most CTL_MAX_COLUMNS names, then NULL.
+ * Aligns the columns if standard output is a terminal, and separates them with tabs otherwise.  An
+ * absent value shows as "-". */
 void ctl_print_list(const char *const *names, const struct pg_result *result);
 
 /* Returns the name of the system user that the process runs as, or its number; static. */
 const char *ctl_user_name(void);
 
-/* The verbs.  Each returns the exit status; where that is not CTL_OK, it has printed why. */
+/* The verbs.  Each returns the exit status, and prints a message if that is not CTL_OK. */
 #define VERB(words, handler, options, argument, role, summary) int handler(struct ctl *ctl);
 #include "ctl/verb_table.h"
 

@@ -12,7 +12,7 @@
 #include "store/oauth_secret.h"
 #include "store/schema.h"
 
-/* Beyond this difference, times in the log do not match those of the record of changes. */
+/* Beyond this difference, times in the log do not match those of audit events. */
 #define CLOCK_TOLERANCE_MS 2000
 
 struct findings {
@@ -50,8 +50,7 @@ static void trouble_error(struct findings *findings, const char *what, const str
     trouble(findings, what, ctl_reason(err));
 }
 
-/* Another user sees neither which files the responder's user may read nor which database role it
- * gets. */
+/* Only the responder's user can test which files it may read and which database role it gets. */
 static void note_user(void)
 {
     if (geteuid() == 0)
@@ -72,7 +71,7 @@ static struct keyring *check_key_file(struct findings *findings, const struct co
     if (keyring) {
         ok("secrets", conf->key_file);
     } else if (keyring_is_missing(conf->key_file)) {
-        /* What to do depends on whether secrets are sealed: count_sealed() says it. */
+        /* The advice depends on whether secrets are sealed: count_sealed() prints it. */
         findings->n_troubles++;
         line("trouble", "secrets", "%s: there is no such file", conf->key_file);
     } else {
@@ -115,7 +114,7 @@ static void count_sealed(struct findings *findings, const struct ctl *ctl,
              "no secret is sealed; to create the key file, run: aditctl secrets init");
 }
 
-/* Says where the secrets stand, also where that cannot be known. */
+/* Prints whether all secrets can be opened, or that it cannot tell. */
 static void check_sealed(struct findings *findings, const struct ctl *ctl,
                          const struct keyring *keyring, bool has_database)
 {
@@ -201,7 +200,7 @@ static void check_grants(struct findings *findings, struct pg *pg)
         ok("grants", "the responder's role has the rights that it needs");
 }
 
-/* A change needs an author: without a User or Bot there is nothing to try. */
+/* A change needs an author, so without a User or Bot the check cannot write. */
 static void check_writes(struct findings *findings, struct pg *pg)
 {
     char only[IDENT_SIZE];

@@ -6,8 +6,8 @@
 #include "store/account.h"
 #include "store/api_key.h"
 
-/* Sets *holder to the User or Bot of --for, or to the only one there is, whose id it writes to
- * only. Returns CTL_OK, or the exit status after a message. */
+/* Sets *holder to the User or Bot of --for.  Without --for, sets it to the only User or Bot, and
+ * writes that id to only.  Returns CTL_OK, or the exit status after a message. */
 static int choose_holder(struct ctl *ctl, char only[IDENT_SIZE], struct text *holder)
 {
     struct error err = {.code = ERR_NONE};

@@ -7,7 +7,7 @@
 
 #define GAP 2 /* spaces between the columns of a terminal */
 
-/* Returns the number of characters, which stands for that of terminal columns. */
+/* Returns the number of characters, as an estimate of the terminal columns. */
 static int width_of(struct text value)
 {
     int width = 0;

@@ -42,7 +42,7 @@ static void fill_names(struct name names[N_NAMES], const struct conf *conf)
     }
 }
 
-/* Returns the whole name at this place of the text, or NULL. */
+/* Returns the complete name at this place of the text, or NULL. */
 static const struct name *find_name(const struct name names[N_NAMES], const char *text,
                                     const char *at)
 {
@@ -71,7 +71,7 @@ static void rename_all(struct buf *out, const struct name names[N_NAMES], const 
     }
 }
 
-/* Adds the file to *out.  Returns false after a message where it cannot be read. */
+/* Adds the file to *out.  Returns false after a message if it cannot read the file. */
 static bool read_document(const char *path, struct buf *out)
 {
     FILE *file = fopen(path, "re");

@@ -5,7 +5,7 @@
 #include <getopt.h>
 #include <string.h>
 
-/* Returns the row of a letter that has one. */
+/* Returns the row of a letter, which must have one. */
 static const struct verb_option *find_option(int letter)
 {
     size_t i = 0;
@@ -26,7 +26,7 @@ static void set_option(struct ctl_options *options, int letter, const char *valu
         *(bool *)(void *)member = true;
 }
 
-/* ---- what is wrong with an option ---- */
+/* ---- misused options ---- */
 
 /* Returns whether the word is --NAME or --NAME=VALUE. */
 static bool is_long_option(const char *word, const char *name)
@@ -52,8 +52,8 @@ static int misuse_unknown(const struct verb *verb, const char *word, int len)
     return status;
 }
 
-/* Says what is wrong with the option at which getopt_long() returned '?' or ':'.  The word is the
- * one before getopt's place: the option, unless that is a letter among others. */
+/* Prints the fault of the option for which getopt_long() returned '?' or ':'.  The word is the one
+ * before getopt's position: the option, unless it is one of several letters. */
 static int misuse_option(const struct verb *verb, int outcome, const char *word)
 {
     const char letter[] = {'-', (char)optopt, '\0'};
@@ -76,17 +76,17 @@ static int misuse_option(const struct verb *verb, int outcome, const char *word)
 
 /* ---- reading ---- */
 
-/* Makes getopt's tables of the options that the verb takes. */
+/* Fills getopt's tables with the options that the verb takes. */
 static void make_tables(const struct verb *verb, struct option known[VERB_N_OPTIONS + 1],
                         char letters[2 * VERB_N_OPTIONS + 3])
 {
     size_t n = 0;
     char *at = letters;
 
-    /* Options of the verb are not looked for before it. */
+    /* Before the verb, stop at the first word, since later options are the verb's. */
     if (!verb)
         *at++ = '+';
-    *at++ = ':'; /* tell a missing value from an unknown option */
+    *at++ = ':'; /* distinguishes a missing value from an unknown option */
     for (size_t i = 0; i < VERB_N_OPTIONS; i++) {
         const struct verb_option *option = &verb_options[i];
 
@@ -115,7 +115,7 @@ int options_read(struct ctl_options *options, const struct verb *verb, char ***w
     at[-1] = program;
     while (at[n_words])
         n_words++;
-    optind = 0; /* glibc's way to begin anew */
+    optind = 0; /* resets glibc's getopt */
     opterr = 0;
     while ((letter = getopt_long(n_words + 1, at - 1, letters, known, NULL)) != -1) {
         if (letter != '?' && letter != ':')

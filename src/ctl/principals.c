@@ -34,8 +34,8 @@ int ctl_account_list(struct ctl *ctl)
     return CTL_OK;
 }
 
-/* Sets *account_id to that of --account, or to the only one there is, which it writes to only.
- * Returns CTL_OK, or the exit status after a message. */
+/* Sets *account_id to the value of --account.  Without --account, sets it to the id of the only
+ * account, and writes that id to only.  Returns CTL_OK, or the exit status after a message. */
 static int choose_account(struct ctl *ctl, char only[IDENT_SIZE], struct text *account_id)
 {
     struct error err = {.code = ERR_NONE};

@@ -10,7 +10,7 @@
 /* A hundred years. */
 #define AUDIT_DAYS_MAX 36500
 
-/* Has the key file written, and prints its path. */
+/* Writes the key file, and prints its path. */
 static int write_key_file(const char *path, bool (*write)(const char *, char *, size_t))
 {
     char reason[CONF_REASON_SIZE];
@@ -68,8 +68,8 @@ static void print_lost(void *context, const char *what)
     ctl_fail("%s", what);
 }
 
-/* Prints which secrets are not under the first key of the keyring, and what to do about them.  NULL
- * has no key.  Returns CTL_OK where there are none, else CTL_FAILED. */
+/* Prints which secrets are not sealed under the first key of the keyring, and what to do.  A NULL
+ * keyring has no keys.  Returns CTL_OK if there are no such secrets, else CTL_FAILED. */
 static int tell_left(struct ctl *ctl, const struct keyring *keyring, int64_t n_damaged)
 {
     struct oauth_secret_counts counts;

@@ -3,7 +3,7 @@
 #ifndef ADIT_CTL_TEMPLATES_H
 #define ADIT_CTL_TEMPLATES_H
 
-/* Each has names such as @PREFIX@, which "aditctl web-server" replaces. */
+/* "aditctl web-server" replaces names such as @PREFIX@ in these. */
 extern const char template_nginx_adit[];
 extern const char template_nginx_upstream[];
 extern const char template_apache_fcgid[];

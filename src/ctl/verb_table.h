@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Everything that aditctl can do: one row a verb, one row an option.  The command line, the help,
- * the prototypes in ctl/ctl.h and struct ctl_options are made of these rows.
+/* The verbs and options of aditctl: one row each.  The command line, the help, the prototypes in
+ * ctl/ctl.h and struct ctl_options come from these rows.
  *
  * VERB(words, handler, options, argument, role, summary)
  *     words     what the operator types: a noun and a verb, or one word
  *     handler   the function, defined in a file of src/ctl/
- *     options   the letters of the options that it takes; every verb takes -c and -h
+ *     options   the letters of its options; every verb also takes -c and -h
  *     argument  the one word that follows, or NULL; "a|b" lists the words to choose from
  *     role      OWNER connects with admin_conninfo, RESPONDER with conninfo
- *     summary   its line of help, which begins with a verb in lower case
+ *     summary   its line of help; begins with a verb in lower case
  *
  * TEXT_OPTION(letter, name, value, member, help) takes a value, FLAG_OPTION(letter, name, member,
- * help) none.  The member is the one of struct ctl_options.
+ * help) takes none.  The member belongs to struct ctl_options.
  *
- * tests/man-guard compares the rows with man/aditctl.8, tests/guards looks at the letters.
- * Who includes this defines the macros that it needs.
+ * tests/man-guard compares the rows with man/aditctl.8, tests/guards checks the letters.  A file
+ * that includes this one defines the macros that it needs.
  */
 #ifndef VERB
 #define VERB(words, handler, options, argument, role, summary)

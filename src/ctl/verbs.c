@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables made of verb_table.h, and the help made of the tables. */
+/* The tables from verb_table.h, and the help that they give. */
 #include "ctl/verbs.h"
 
 #include <ctype.h>
@@ -26,7 +26,7 @@ const struct verb_option verb_options[VERB_N_OPTIONS] = {
 #include "ctl/verb_table.h"
 };
 
-/* Every verb takes the first; the second may stand before a verb. */
+/* Every verb takes the first letter.  The second option may come before a verb. */
 static const char common_letters[] = "ch";
 static const char leading_letters[] = "chV";
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The verbs and options of verb_table.h as tables, how to find a row, and the help made of them. */
+/* Tables of the verbs and options in verb_table.h, lookups in them, and the help. */
 #ifndef ADIT_CTL_VERBS_H
 #define ADIT_CTL_VERBS_H
 
@@ -23,7 +23,7 @@ struct verb_option {
     char letter;
     const char *name;
     const char *value; /* NULL: takes none */
-    size_t offset;     /* of its member in struct ctl_options: text, or bool where value is NULL */
+    size_t offset;     /* of its member in struct ctl_options: text, or bool if value is NULL */
     const char *help;
 };
 
@@ -36,27 +36,27 @@ enum {
 
 extern const struct verb_option verb_options[VERB_N_OPTIONS];
 
-/* Returns the verb that the words, which end with NULL, begin with, and sets *n_words to how many
- * of them it is; NULL where there is none. */
+/* Returns the verb at the start of the words, which end with NULL, and sets *n_words to the number
+ * of its words.  Returns NULL if there is none. */
 const struct verb *verb_find(char *const *words, int *n_words);
 
 /* Returns whether a verb begins with this noun. */
 bool verb_noun_known(const char *noun);
 
-/* Returns whether the verb takes the option; for NULL, whether it may stand before the verb. */
+/* Returns whether the verb takes the option; for NULL, whether it may come before the verb. */
 bool verb_takes(const struct verb *verb, char letter);
 
 /* Return a list for a message, "a, b, c", of:
  *   names    the nouns or, with a noun, its verbs
- *   options  those that the verb takes or, for NULL, those that may stand before it
- *   choices  the words that the verb's argument is one of
- * The text belongs to *list, which is empty before and which the caller frees.  It is "" where
- * memory runs out. */
+ *   options  the options of the verb or, for NULL, those that may come before a verb
+ *   choices  the accepted values of the verb's argument
+ * The text belongs to *list, which must be empty and which the caller frees.  It is "" if memory
+ * runs out. */
 const char *verb_list_names(const char *noun, struct buf *list);
 const char *verb_list_options(const struct verb *verb, struct buf *list);
 const char *verb_list_choices(const struct verb *verb, struct buf *list);
 
-/* Print the help of aditctl, or with a noun that of its verbs; and the help of one verb. */
+/* Print the help of aditctl or, with a noun, of its verbs; and the help of one verb. */
 void verb_print_all(const char *noun);
 void verb_print(const struct verb *verb);
 

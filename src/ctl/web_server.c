@@ -13,13 +13,13 @@
 #define PATH_LEN_MAX 1023
 #define PREFIX_LEN_MAX 255
 
-/* A web server and the way in which it reaches the service. */
+/* A web server, and how it reaches the service. */
 struct kind {
     const char *name;
     const char *templates[2]; /* one after the other */
-    bool starts_program;      /* else it connects to the responder's socket */
-    bool has_no_paths;        /* else it serves the interface under a prefix, and the reference */
-    bool keeps_connections;   /* to the responder */
+    bool starts_program;      /* otherwise it connects to the responder's socket */
+    bool has_no_paths;      /* otherwise it serves the API under a prefix, and the API reference */
+    bool keeps_connections; /* to the responder */
 };
 
 static const struct kind kinds[] = {
@@ -38,7 +38,7 @@ static const struct kind kinds[] = {
 
 #define N_KINDS (sizeof kinds / sizeof kinds[0])
 
-/* A name that a template has between two at signs, and the text that replaces it. */
+/* A name between two at signs in a template, and the text that replaces it. */
 struct value {
     const char *name;
     const char *text;
@@ -197,7 +197,7 @@ static int print_configuration(const struct kind *kind, const struct ctl_options
 
 /* ---- the verb ---- */
 
-/* Refuses the options that the kind has no use for. */
+/* Refuses the options that the kind does not use. */
 static int check_use(const struct kind *kind, const struct ctl_options *options)
 {
     if (options->socket && kind->starts_program)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Confines a worker, and tries the confinement out. */
+/* Confines a worker, and tests the confinement. */
 #include "main/confined.h"
 
 #include <errno.h>
@@ -84,9 +84,9 @@ void confined_enter(const struct conf *conf)
     log_event(&conf->log, LOG_LEVEL_DEBUG, "confined", pairs);
 }
 
-/* ---- trying it out ---- */
+/* ---- the test ---- */
 
-/* Each of these tries what must be refused.  Returns errno, or 0 if it worked. */
+/* Each of these makes a call that must be refused.  Returns errno, or 0 if it worked. */
 
 static int error_of(long result)
 {
@@ -103,8 +103,8 @@ static int try_to_open(const char *path, int flags)
     return error;
 }
 
-/* With an argument over the kernel's limit of 32 pages.  The kernel checks the file first: if the
- * program may be run, the call fails with E2BIG, and this process lives on to say so. */
+/* With an argument over the kernel's limit of 32 pages.  The kernel checks the file first: if this
+ * process may run the program, the call fails with E2BIG, and the process survives. */
 static int run_program(const struct conf *conf)
 {
     const size_t size = (size_t)sysconf(_SC_PAGESIZE) * 33;
@@ -181,7 +181,7 @@ static int listen_on_port(const struct conf *conf)
     return error;
 }
 
-/* Each of these tries what must still work. */
+/* Each of these makes a call that must still work. */
 
 static int read_key_file(const struct conf *conf)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The confinement of a worker: sets it up, and tries it out. */
+/* The confinement of a worker: sets it up, and tests it. */
 #ifndef ADIT_MAIN_CONFINED_H
 #define ADIT_MAIN_CONFINED_H
 
@@ -10,11 +10,11 @@
 
 /* Confines the process as far as the kernel supports.  It may then read only the files that it
  * needs for the database, TLS, name services and the key, even after a file has been replaced.
- * Logs, at level debug, what is in force. */
+ * Logs the active confinement at level debug. */
 void confined_enter(const struct conf *conf);
 
-/* Confines the process, tries what must fail and what must still work, and prints the results.
- * Returns whether all of them are as they must be. */
+/* Confines the process, makes calls that must fail or must still work, and prints the results.
+ * Returns whether all results are right. */
 MUST_CHECK bool confined_check(const struct conf *conf);
 
 #endif

@@ -12,7 +12,7 @@
 
 #define BACKLOG 1024
 
-/* Removes a socket file that an earlier run has left: connecting to it fails with ECONNREFUSED. Any
+/* Removes a socket file that an earlier run left: connecting to it fails with ECONNREFUSED.  Any
  * other error may come from a socket in use: its responder is busy, or this user may not connect.
  */
 static bool remove_stale(const struct sockaddr_un *address, const struct log *log)

@@ -10,8 +10,7 @@
 #include "main/process.h"
 
 /* Listens on a Unix socket at path with this mode, and sets process->listen_fd, which stays open
- * until the process ends.  Replaces a socket file on which nobody listens.  Returns false after it
- * has logged why. */
+ * until the process ends.  Replaces a stale socket file.  Returns false after it has logged why. */
 MUST_CHECK bool listen_open(struct process *process, const char *path, mode_t mode);
 
 #endif

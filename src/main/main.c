@@ -54,7 +54,7 @@ static const char usage[] =
     "  -h, --help              print this help\n"
     "  -V, --version           print the version\n";
 
-/* Returns -1 to go on, or the status to exit with. */
+/* Returns -1 to continue, or the exit status. */
 static int parse_options(int argc, char **argv, struct options *options)
 {
     static const struct option known[] = {{"conf", required_argument, NULL, 'c'},
@@ -69,7 +69,8 @@ static int parse_options(int argc, char **argv, struct options *options)
     int option;
     uint64_t number;
 
-    /* A server makes arguments of a query without "=" (RFC 3875, 4.4): they are the client's. */
+    /* A web server passes a query without "=" as arguments (RFC 3875, 4.4): ignore the client's
+     * text. */
     if (getenv("GATEWAY_INTERFACE"))
         return -1;
     while ((option = getopt_long(argc, argv, "c:l:m:w:hV", known, NULL)) != -1) {
@@ -121,8 +122,8 @@ static int parse_options(int argc, char **argv, struct options *options)
     return EXIT_USAGE;
 }
 
-/* SIGTERM stays blocked, and a worker's loop reads it from a signalfd: it interrupts no request,
- * and none is lost. */
+/* SIGTERM stays blocked, and a worker's loop reads it from a signalfd.  So it interrupts no
+ * request, and no SIGTERM is lost. */
 static void set_signals(void)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN};

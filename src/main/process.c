@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes what all workers share. */
+/* Sets up the state that all workers share. */
 #include "main/process.h"
 
 #include <errno.h>

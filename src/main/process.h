@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What all workers share, made before they start. */
+/* The state that all workers share, set up before they start. */
 #ifndef ADIT_MAIN_PROCESS_H
 #define ADIT_MAIN_PROCESS_H
 

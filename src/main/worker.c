@@ -13,13 +13,13 @@
 #include "serve/serve.h"
 
 /* Requests that a worker answers at once; at least one of them is short.  Short reads share one
- * database session.  For other work, each lane has a session of its own. */
+ * database session.  For other work, each lane has its own session. */
 #define LANES 5
 
 /* A CGI program answers one request, and ends after this time in any case. */
 #define CGI_TIMEOUT_S 30
 
-/* What it takes to answer one request at a time. */
+/* The state for one request at a time. */
 struct answerer {
     const struct process *process;
     struct wait wait;
@@ -58,7 +58,7 @@ static struct response *answer_in_lane(void *context, const struct request *requ
 }
 
 /* SCHED_BATCH: a worker that wakes up does not preempt PostgreSQL or the web server, which then
- * have more work for it when its turn comes.  Under load, this saves a sixth of its processor time.
+ * have more work for it when its turn comes.  Under load, this saves a sixth of its CPU time.
  * A service whose filter forbids the call sets the policy itself. */
 static void let_others_finish(void)
 {
@@ -68,7 +68,7 @@ static void let_others_finish(void)
         (void)sched_setscheduler(0, SCHED_BATCH, &none);
 }
 
-/* What all lanes of a worker share. */
+/* The state that all lanes of a worker share. */
 struct worker {
     const struct process *process;
     struct pg_pipeline *pipeline;

@@ -16,7 +16,7 @@
 #define STOP_TIMEOUT_MS 10000
 
 /* A worker that ends within SHORT_LIFE_MS is replaced only after a pause: a fault that ends every
- * worker must not waste the processor. */
+ * worker must not keep the CPU busy. */
 #define SHORT_LIFE_MS 100
 #define PAUSE_MS 50
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Lets every single allocation of every scenario fail, and looks at what comes of it: the answer,
- * the tables, the next request, and the memory that is left. */
+/* Lets each allocation of each scenario fail.  Then checks the answer, the tables, the next request
+ * and the memory that is still allocated. */
 #include <fcntl.h>
 #include <openssl/crypto.h>
 #include <signal.h>
@@ -20,13 +20,13 @@
 #include "judge.h"
 #include "world.h"
 
-/* Faults that are printed of each scenario. */
+/* Faults to print for each scenario. */
 #define MAX_PRINTED 8
 
-/* Allocations of libcrypto's that are let fail: more than it makes for one request. */
+/* How many allocations of libcrypto to fail: more than it makes for one request. */
 #define MAX_CRYPT_FAILURES 32
 
-/* A scenario in play: what is right, by a run in which nothing fails. */
+/* The scenario that runs, and the results of a run without failures. */
 struct run {
     const struct scenario *scenario;
     struct world *world;
@@ -39,8 +39,8 @@ struct run {
     size_t n_allocations;
     size_t n_failures;
     size_t n_faults;
-    size_t n_refused; /* failures that were answered with 503 */
-    size_t n;         /* the failure at work */
+    size_t n_refused; /* failures answered with 503 */
+    size_t n;         /* the allocation that fails */
     bool for_good;
 };
 
@@ -49,7 +49,7 @@ static const struct run *current;
 
 static void say_crash(int signal)
 {
-    /* NOLINTBEGIN(bugprone-signal-handler): the process is lost already */
+    /* NOLINTBEGIN(bugprone-signal-handler): the process ends anyway */
     printf("FAIL %s: signal %d, failing from the %zu. of %zu allocations%s\n",
            current->scenario->name, signal, current->n, current->n_allocations,
            current->for_good ? " on" : "");
@@ -58,7 +58,7 @@ static void say_crash(int signal)
     _exit(EXIT_FAILURE);
 }
 
-/* The sanitizer says more of a crash, on the standard error that was. */
+/* With a sanitizer, leave crashes to it: it reports more, on the original standard error. */
 static void watch_crashes(void)
 {
 #if defined(__SANITIZE_ADDRESS__)
@@ -71,7 +71,7 @@ static void watch_crashes(void)
 #endif
 }
 
-/* Each refusal is logged, which is thousands of lines. */
+/* Each refusal logs a line: thousands in all. */
 static void hide_log(void)
 {
     int null_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -88,9 +88,9 @@ static void fault(struct run *run, const char *what)
                run->worker.response.status, buf_text(&run->worker.response.body).s);
 }
 
-/* ---- playing ---- */
+/* ---- sending requests ---- */
 
-/* What a worker keeps would save it allocations. */
+/* Drops memory that a worker keeps, since it would avoid allocations. */
 static void freshen(struct run *run)
 {
     worker_forget(&run->worker);
@@ -117,7 +117,7 @@ static void play_right(struct run *run)
     answer_free(&answer);
 }
 
-/* Whoever is refused a change that was made has to be told that it may have been. */
+/* If an answer refuses a change that was made, it must say that the outcome is unknown. */
 static void judge_tables(struct run *run, bool refused, int number)
 {
     char state[WORLD_STATE_SIZE];
@@ -128,9 +128,10 @@ static void judge_tables(struct run *run, bool refused, int number)
     world_state(run->world, state);
     changed = strcmp(state, run->after) == 0;
     if (!changed && !(refused && strcmp(state, run->before) == 0))
-        fault(run, refused ? "the tables hold neither the old nor the new" : "nothing was stored");
+        fault(run,
+              refused ? "the tables have neither the old nor the new state" : "nothing was stored");
     if (changed && refused && number != error_row(ERR_OUTCOME_UNKNOWN)->number)
-        fault(run, "a change that was made looks like one to be tried again");
+        fault(run, "the answer invites a retry of a change that was made");
 }
 
 static void judge(struct run *run)
@@ -167,7 +168,7 @@ static void fail_at(struct run *run, size_t n, bool for_good)
 
 /* ---- a scenario ---- */
 
-/* Returns how many allocations it takes.  Once before that, for what is only allocated once. */
+/* Returns the number of allocations.  A first run makes those that happen only once. */
 static size_t count(struct run *run)
 {
     freshen(run);
@@ -212,7 +213,7 @@ static void fail_all(struct run *run)
     judge_end(run);
 }
 
-/* What a thread of libcrypto keeps to itself would pass for a leak. */
+/* Frees libcrypto's memory of this thread, which would look like a leak. */
 static long live_blocks(void)
 {
     OPENSSL_thread_stop();
@@ -258,7 +259,7 @@ static bool use_crypt(void)
            crypt_open(key, "aad", 3, sealed, sizeof sealed, opened) == CRYPT_OPENED;
 }
 
-/* In a process of its own, in which libcrypto was not used before. */
+/* Runs in a new process, in which libcrypto was not used before. */
 static bool recovers(size_t n, bool for_good)
 {
     int status;
@@ -275,7 +276,7 @@ static bool recovers(size_t n, bool for_good)
     return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
-/* Once it is set up, libcrypto gets over any failure.  Comes before anything else that uses it. */
+/* libcrypto recovers from any failure during its set-up.  Must run before other uses of it. */
 static size_t play_libcrypto(size_t *n_failures)
 {
     size_t n_faults = 0;
@@ -292,8 +293,8 @@ static size_t play_libcrypto(size_t *n_failures)
 
 /* ---- all ---- */
 
-/* Each scenario once in full, so that what libraries keep for good is there before blocks are
- * counted. */
+/* Runs each scenario once, so that libraries allocate the memory that they keep before the test
+ * counts blocks. */
 static void warm_up(struct world *world)
 {
     for (const struct scenario *scenario = scenarios; scenario->name; scenario++) {
@@ -317,7 +318,7 @@ int main(int argc, char **argv)
     size_t n_failed;
 
     if (!conninfo) {
-        fprintf(stderr, "alloc_tests: tests/unit/with_postgres runs this\n");
+        fprintf(stderr, "alloc_tests: run this with tests/unit/with_postgres\n");
         return 2;
     }
     watch_crashes();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The allocator: what a program defines under these names all libraries in it use, too (the manual
- * of the GNU C library, "Replacing malloc").  The program has one thread. */
+/* The allocator.  All libraries in a program use its definitions of these functions (manual of the
+ * GNU C library, "Replacing malloc").  The program has one thread. */
 #include "hook.h"
 
 #include <errno.h>
@@ -104,7 +104,7 @@ void *reallocarray(void *block, size_t n, size_t size)
         errno = ENOMEM;
         return NULL;
     }
-    /* NOLINTNEXTLINE(clang-analyzer-optin.portability.UnixAPI): no bytes, if the caller says so */
+    /* NOLINTNEXTLINE(clang-analyzer-optin.portability.UnixAPI): 0 bytes are the caller's choice */
     return realloc(block, n * size);
 }
 
@@ -119,7 +119,7 @@ void *aligned_alloc(size_t align, size_t size)
 }
 
 #if defined(__SANITIZE_ADDRESS__)
-/* The sanitizer's own would not come by here. */
+/* The sanitizer's own function would bypass this allocator. */
 char *strndup(const char *s, size_t max)
 {
     size_t len = strnlen(s, max);

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* The program's allocator, of which single calls can be made to fail: also those that libraries
- * make, and libc for them. */
+/* The program's allocator.  It can make single calls fail, also those of libraries and of libc. */
 #ifndef ADIT_TESTS_ALLOC_HOOK_H
 #define ADIT_TESTS_ALLOC_HOOK_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Counts allocations from here on, and lets the n-th fail (1: the first; 0: none), and also all
- * that follow it where for_good is true. */
+/* Starts to count allocations, and lets the n-th fail (1: the first; 0: none).  If for_good is
+ * true, all later ones fail too. */
 void hook_arm(size_t n, bool for_good);
 
-/* Lets all succeed again.  Returns how many were asked for since hook_arm(). */
+/* Lets all allocations succeed again.  Returns their number since hook_arm(). */
 size_t hook_disarm(void);
 
-/* Returns how many blocks are allocated. */
+/* Returns the number of allocated blocks. */
 long hook_live(void);
 
 #endif

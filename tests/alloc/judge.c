@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Comparing answers. */
+/* Compares answers. */
 #include "judge.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "base/ascii.h"
 
-/* Returns the length of an assigned identifier's 27 digits behind the prefix at s, or 0. */
+/* Returns 27, the length of the digits of an assigned identifier with that prefix at s, or 0. */
 static size_t digits_behind(const char *s, const char *prefix)
 {
     size_t len = strlen(prefix);
@@ -21,7 +21,7 @@ static size_t digits_behind(const char *s, const char *prefix)
     return n == 27 ? n : 0;
 }
 
-/* Copies text without the digits of operations, credentials and entity tags, and without times. */
+/* Copies text without times and without the digits of operations, credentials and entity tags. */
 static void take(struct buf *out, struct text text)
 {
     static const char time[] = "\"created_at\":\"";

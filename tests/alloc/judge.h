@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether an answer is the right one, or says properly that there was no memory for it. */
+/* Checks that an answer is the right one, or a correct error for lack of memory. */
 #ifndef ADIT_TESTS_ALLOC_JUDGE_H
 #define ADIT_TESTS_ALLOC_JUDGE_H
 
@@ -7,7 +7,7 @@
 
 #include "serve/request.h"
 
-/* A copy of an answer without what differs from run to run. */
+/* A copy of an answer, without the parts that differ from run to run. */
 struct answer {
     int status;
     bool omit_body;
@@ -20,7 +20,7 @@ void answer_free(struct answer *answer);
 
 bool answer_equal(const struct answer *a, const struct answer *b);
 
-/* Returns the number of the error in the body, 0 where there is none. */
+/* Returns the number of the error in the body, or 0. */
 int answer_number(const struct answer *answer);
 
 /* Returns NULL, or what is wrong with the answer as a 503 in the contract's shape. */

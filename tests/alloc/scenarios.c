@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of requests: every operation, and an error of every kind. */
+/* The table of requests: every operation and every kind of error. */
 #include "scenarios.h"
 
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #define KEY "\"public_key\":\"" ED25519 "\""
 #define APP "\"client_id\":\"app\",\"client_secret\":\"a secret of the app\""
 
-/* Text that no buffer of a library's first size holds. */
+/* Text too long for the initial size of a library's buffer. */
 #define LONG40 "0123456789abcdefghijklmnopqrstuvwxyz-_.~"
 #define LONG400 LONG40 LONG40 LONG40 LONG40 LONG40 LONG40 LONG40 LONG40 LONG40 LONG40
 #define ZEROS "0000000000000000000000000000000000000000"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests, and what the right answer to each is. */
+/* Requests, and the right answer to each. */
 #ifndef ADIT_TESTS_ALLOC_SCENARIOS_H
 #define ADIT_TESTS_ALLOC_SCENARIOS_H
 
@@ -12,12 +12,12 @@ enum who {
     WHO_ADMIN,
     WHO_MEMBER,
     WHO_READER,  /* the admin's key that may only read */
-    WHO_REVOKED, /* two keys of the admin's that are no longer good */
+    WHO_REVOKED, /* this and the next: keys of the admin that are no longer valid */
     WHO_EXPIRED,
     WHO_HOARDER, /* of another account, which has 101 credentials */
     WHO_N,
-    WHO_UNKNOWN = WHO_N, /* a key that nobody was given */
-    WHO_NOBODY           /* what the row says in its place */
+    WHO_UNKNOWN = WHO_N, /* a key that was never issued */
+    WHO_NOBODY           /* the row's authorization instead */
 };
 
 /* In path, query and body, "{credential}" stands for the identifier of the fixture's first
@@ -33,16 +33,16 @@ struct scenario {
     const char *authorization; /* of WHO_NOBODY; NULL: none */
     const char *version;       /* NULL: "2" */
     const char *content_type;  /* NULL: application/json where there is a body */
-    const char *if_match;      /* NULL: none, as the next one */
+    const char *if_match;      /* NULL: none, also for the next one */
     const char *idempotency_key;
     enum body_state body_state;
-    bool no_base_url; /* links are made of the request */
+    bool no_base_url; /* links take their host from the request */
     bool cold;        /* nothing is connected yet */
     int status;
-    int number; /* of the error, 0 where there is none */
+    int number; /* of the error, or 0 */
 };
 
-/* All of them, ended by a row whose name is NULL. */
+/* All scenarios, ended by a row whose name is NULL. */
 extern const struct scenario scenarios[];
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The database, through a connection of its own; the fixtures, through the interface itself. */
+/* Sets up the database through its own connection, and the fixtures through the API. */
 #include "world.h"
 
 #include <libpq-fe.h>
@@ -19,7 +19,7 @@
 #define N_HOARD 101
 
 struct world {
-    PGconn *db; /* the superuser's, to reset and to look */
+    PGconn *db; /* the superuser's, to reset and to read the tables */
     char conninfo[512];
     struct keyring *keyring;
     char folder[32];                 /* of the key file */
@@ -111,7 +111,7 @@ static void make_keys(struct world *world, struct pg *pg)
     run_sql(world, sql);
 }
 
-/* Another account, with a list that takes more than one page. */
+/* Makes another account, whose list has more than one page. */
 static void make_hoard(struct world *world, struct pg *pg)
 {
     char account[IDENT_SIZE];
@@ -228,7 +228,7 @@ static void write_sql(struct world *world)
              "INSERT INTO adit.oauth_module TABLE kept.oauth_module;"
              "INSERT INTO adit.mutual_tls_module TABLE kept.mutual_tls_module",
              world->account, world->account);
-    /* A seal differs each time; one that a fixture made does not. */
+    /* Each seal is different, except the fixture's. */
     snprintf(
         world->state_sql, sizeof world->state_sql,
         "SELECT md5(string_agg(r, '|' ORDER BY r)) FROM ("

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the scenarios are played in: a database with fixtures, and a worker's possessions. */
+/* The environment of the scenarios: a database with fixtures, and the state of a worker. */
 #ifndef ADIT_TESTS_ALLOC_WORLD_H
 #define ADIT_TESTS_ALLOC_WORLD_H
 
@@ -8,7 +8,7 @@
 #include "api/api.h"
 #include "scenarios.h"
 
-/* What a worker has between two requests. */
+/* The state that a worker keeps between two requests. */
 struct worker {
     struct pg *pg;
     struct store *store;
@@ -18,19 +18,19 @@ struct worker {
 
 struct world;
 
-/* Makes the schema, accounts, keys and fixtures on an empty server, of which the conninfo of a
- * superuser without a database is given.  Ends the program where that fails. */
+/* Makes the schema, accounts, keys and fixtures on an empty server.  server is a superuser's
+ * conninfo without a database.  Ends the program on failure. */
 struct world *world_make(const char *server);
 void world_free(struct world *world);
 
-/* Opens and closes what a worker has.  Opening connects to nothing yet. */
+/* Open and close a worker's state.  Opening does not connect yet. */
 void worker_open(struct worker *worker, const struct world *world);
 void worker_close(struct worker *worker);
 
-/* Frees what a worker keeps from one request for the next, so that it is allocated again. */
+/* Frees the memory that a worker keeps for the next request, so that it must allocate again. */
 void worker_forget(struct worker *worker);
 
-/* A scenario's request, with all that it consists of. */
+/* A scenario's request, with all its parts. */
 struct play {
     const struct scenario *scenario;
     struct request request;
@@ -40,13 +40,13 @@ struct play {
 void play_make(struct play *play, const struct scenario *scenario, const struct world *world);
 void play_free(struct play *play);
 
-/* Answers the request.  The answer is the worker's. */
+/* Answers the request.  The worker owns the answer. */
 void play_answer(const struct play *play, const struct world *world, struct worker *worker);
 
-/* Brings the tables back to the fixtures. */
+/* Resets the tables to the fixtures. */
 void world_reset(struct world *world);
 
-/* Writes a digest of what the tables hold, but for what differs from run to run. */
+/* Writes a digest of the tables, without the values that differ from run to run. */
 #define WORLD_STATE_SIZE 40
 void world_state(struct world *world, char out[WORLD_STATE_SIZE]);
 

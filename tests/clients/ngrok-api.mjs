@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Calls methods of the npm package @ngrok/ngrok-api as it is told on standard input, and says on
-// standard output what the caller got: one JSON object a line, each way.
+// Reads calls of the npm package @ngrok/ngrok-api from standard input, runs them, and prints the
+// outcomes to standard output.  Each line of both is one JSON object.
 //
 // usage: ngrok-api.mjs FOLDER
 //
-// FOLDER is where the package is installed.  The first line in is what the client is made with,
-// {"baseUrl": "...", "apiToken": "..."}: a key has no place in a list of processes.  Each further one
-// is {"call": "sshCredentials.get", "args": [...]}.  A line out has one of "returned", "rejected" (an
-// error as the client's interface defines it) and "broken" (any other exception).
+// The package is installed in FOLDER.  The first line of input configures the client:
+// {"baseUrl": "...", "apiToken": "..."}.  The key is not an argument, since other users can list
+// those.  Each further line is {"call": "sshCredentials.get", "args": [...]}.  A line of output has
+// "returned", "rejected" (an error of the client's own kind) or "broken" (any other exception).
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
 

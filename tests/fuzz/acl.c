@@ -56,7 +56,7 @@ static char *rule_for(struct text target)
     return rule;
 }
 
-/* Only labels, which have a '=', depend on case. */
+/* Only labels, which contain '=', are case-sensitive. */
 static void look_at_case(struct text rule, struct text target)
 {
     bool permits = one_permits(rule, target);
@@ -144,7 +144,7 @@ static void look_at_chain(const struct text_list *rules, struct text target)
     }
 }
 
-/* A list permits a target if one of its rules does: no rule forbids. */
+/* A list permits a target if one of its rules does.  No rule denies a target. */
 static void look_at_list(struct text_list rules, struct text target)
 {
     bool any = false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Fuzz target: the variables of FastCGI and CGI, and the answer on its way out.  The input is an
- * environment, each "NAME=value" ended by a NUL, an empty one, and the body. */
+/* Fuzz target: the variables of FastCGI and CGI, and the output of answers.  The input is an
+ * environment of "NAME=value", each ended by a NUL, then an empty string, and the body. */
 #include "serve/cgi.h"
 
 #include "fuzz.h"
@@ -32,8 +32,7 @@ static void free_environment(struct environment *environment)
         free(environment->variables[i]);
 }
 
-/* Returns the last value of that name, or "", and in *n how many there are that are not empty up to
- * the last one. */
+/* Returns the last value of that name, or "".  Sets *n to the number of nonempty values. */
 static const char *value_of(const struct environment *environment, const char *name, int *n)
 {
     size_t len = strlen(name);
@@ -68,7 +67,7 @@ static void look_at_headers(const struct environment *environment, const struct 
     if (!*authorization)
         authorization = value_of(environment, "REDIRECT_HTTP_AUTHORIZATION", &n);
     MUST(strcmp(request->authorization, authorization) == 0);
-    /* Two that say something are never one. */
+    /* Two nonempty values are a repeated header. */
     MUST(n_authorization < 2 || request->authorization_repeated);
     expect(environment, VERSION_VARIABLE, request->version);
     value_of(environment, VERSION_VARIABLE, &n_version);
@@ -91,7 +90,7 @@ static void look_at_request(const struct environment *environment, const struct 
     MUST(!request->peer_gone && !request->peer);
 }
 
-/* A length counts only where it is digits and nothing else, and fits. */
+/* A length counts only if it consists of digits and fits. */
 static void look_at_length(const struct environment *environment,
                            const struct serve_cgi_announced *announced)
 {
@@ -136,7 +135,7 @@ static void look_at_body(const struct request *request, const struct buf *body,
     MUST(body->len == 0 || memcmp(request->body.s, body->data, body->len) == 0);
 }
 
-/* The body as an answer: the length that is told is that of what follows. */
+/* Sends the body as an answer: Content-Length matches the bytes that follow. */
 static void look_at_answer(const struct buf *body, int status, bool omit_body)
 {
     struct response response = {.status = status, .omit_body = omit_body};

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Fuzz target: FastCGI's records, on their way in and out.  The input's first byte says in which
- * pieces the rest comes. */
+/* Fuzz target: input and output of FastCGI records.  The input's first byte gives the size of the
+ * pieces in which the rest arrives. */
 #include "serve/record.h"
 
 #include "fuzz.h"
 #include "serve/request.h"
 
-/* Takes in all of the data in pieces of that many bytes.  Each piece has memory of its own, so that
- * a sanitizer sees what reads past its end. */
+/* Takes the data in pieces of that many bytes.  Each piece has its own memory, so that a sanitizer
+ * sees a read past its end. */
 static enum serve_progress take(struct serve_intake *intake, struct text data, size_t piece,
                                 size_t *taken)
 {
@@ -34,7 +34,7 @@ static bool same(const struct buf *a, const struct buf *b)
     return a->len == b->len && (a->len == 0 || memcmp(a->data, b->data, a->len) == 0);
 }
 
-/* How a request comes changes nothing of what it is. */
+/* A request is the same whatever the size of its pieces. */
 static void compare(struct text data, size_t piece, const struct serve_intake *intake,
                     enum serve_progress progress, size_t taken)
 {
@@ -50,7 +50,7 @@ static void compare(struct text data, size_t piece, const struct serve_intake *i
     MUST(!serve_intake_begun(&other));
 }
 
-/* Returns a pair's length, from lengths that are known to be right. */
+/* Returns the length of a pair whose lengths are valid. */
 static size_t pair_len(const unsigned char *at)
 {
     size_t len = 0;
@@ -76,14 +76,14 @@ static void look_at_params(const struct buf *params)
     MUST(at == params->len);
 }
 
-/* What came, and how far it has been seen. */
+/* The received variables, and how many of their bytes were visited. */
 struct seen {
     const char *came;
     const char *params;
     size_t at;
 };
 
-/* A variable lies where its pair does, and its bytes are still what came. */
+/* A variable lies at its pair, and its bytes are unchanged. */
 static void look_at_variable(void *context, struct text name, const char *value)
 {
     struct seen *seen = context;
@@ -95,7 +95,7 @@ static void look_at_variable(void *context, struct text name, const char *value)
     seen->at = end;
 }
 
-/* Each is seen, and ends with a NUL by then. */
+/* Each variable is visited once, and ends with a NUL. */
 static void look_at_variables(struct serve_intake *intake)
 {
     struct buf came = {0};
@@ -114,7 +114,7 @@ static void look_at_variables(struct serve_intake *intake)
     buf_free(&came);
 }
 
-/* The same request, put into records by this program, is the same request. */
+/* The request stays the same when this program writes it as records again. */
 static void put_together_again(const struct serve_intake *intake, size_t piece)
 {
     const unsigned char begin[SERVE_RECORD_BEGIN_SIZE] = {1,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Fuzz target: headers.  The input is a byte of flags, and the values of Authorization, version,
- * Content-Type and Host, the server's name and port, and the mount point, each with a NUL at its
- * end.
+ * Content-Type and Host, the server's name and port, and the mount point.  A NUL ends each.
  */
 #include "http/header.h"
 
@@ -85,7 +84,7 @@ static bool try_content_type(struct request *request)
     return ok;
 }
 
-/* It has no characters that JSON or a URL escapes. */
+/* The URL has no characters that JSON or a URL escapes. */
 static void look_at_url(const struct request *request, struct text url)
 {
     size_t scheme_len = strlen(request->scheme);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Fuzz target: the check of JSON and the parser have to agree on every text, and the getters have
- * to keep their contracts. */
+/* Fuzz target: the check of JSON and the parser must agree on every text, and the getters must keep
+ * their contracts. */
 #include <ctype.h>
 #include <json-c/json.h>
 
@@ -24,7 +24,7 @@ static bool check(const char *text, size_t len)
     return false;
 }
 
-/* White space around a text changes nothing, and no shorter part from its beginning passes. */
+/* White space around a text changes nothing, and no proper prefix passes. */
 static void look_at_ends(const char *text, size_t len, bool ok)
 {
     char *wide = malloc(len + 2);
@@ -43,7 +43,7 @@ static void look_at_ends(const char *text, size_t len, bool ok)
     }
 }
 
-/* Raw control characters do not pass anywhere. */
+/* No valid text has a raw control character. */
 static void look_at_bytes(const char *text, size_t len)
 {
     for (size_t i = 0; i < len; i++)
@@ -161,7 +161,7 @@ static void look_at_object(const struct json_node *object, int depth)
     MUST(!json_find_unknown(object, look_at_member, &visit).s);
 }
 
-/* ---- back into text ---- */
+/* ---- writing ---- */
 
 static const char *write_tree(const struct json_node *top, size_t *len)
 {
@@ -169,7 +169,7 @@ static const char *write_tree(const struct json_node *top, size_t *len)
         top->value, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE, len);
 }
 
-/* The output passes the check, and is written the same again. */
+/* The output passes the check.  Writing it again gives the same text. */
 static void write_and_read(const struct json_node *top)
 {
     struct json_node again = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Fuzz target: a method, a path and a query string, each with a NUL at its end. */
+/* Fuzz target: a method, a path and a query string.  A NUL ends each. */
 #include "api/ssh_credential.h"
 #include "base/ident.h"
 #include "base/utf8.h"
@@ -7,7 +7,7 @@
 
 /* ---- paths ---- */
 
-/* The template with the identifiers filled in has to be the path. */
+/* The template with its identifiers filled in equals the path. */
 static void look_at_ids(const struct route_match *match, const char *path)
 {
     const char *template = match->route->path;
@@ -111,7 +111,7 @@ static size_t n_params(const struct query_param *params)
     return n;
 }
 
-/* Encoded values are read back unchanged. */
+/* Encoded values decode to the same bytes. */
 static void read_again(const struct query_param *params, const struct text *values,
                        struct arena *arena)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Fuzz target: public keys.  The input is the text of a key.  Or it is a byte of enum form, which
- * no text begins with, and the data that such a text has in base64: a fuzzer does not find valid
- * base64.
+ * begins no text, and the data to encode in base64: a fuzzer does not find valid base64.
  */
 #include "model/public_key.h"
 
@@ -45,7 +44,7 @@ static void expect_key(struct text text, const struct public_key *key)
     MUST(again.type == key->type && strcmp(again.fingerprint, key->fingerprint) == 0);
 }
 
-/* It is the same key with white space around it and CRLF at its end. */
+/* White space around a key and a CRLF at its end do not change it. */
 static void look_at_white_space(struct text text, const struct public_key *key)
 {
     char *wide;
@@ -124,7 +123,7 @@ static bool look_at_armoured(struct text blob, const char *begin, const char *en
     return ok;
 }
 
-/* Returns the name of the type from the front of the blob. */
+/* Copies the type's name from the start of the blob. */
 static void copy_name(struct text blob, char *name, size_t size)
 {
     const unsigned char *bytes = (const unsigned char *)blob.s;

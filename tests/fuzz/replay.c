@@ -32,7 +32,7 @@ static uint8_t *read_whole(const char *path, size_t *size)
     *size = (size_t)st.st_size;
     data = malloc(*size ? *size : 1);
     if (!data || fread(data, 1, *size, file) != *size) {
-        fprintf(stderr, "%s: cannot be read\n", path);
+        fprintf(stderr, "%s: cannot read the file\n", path);
         exit(EXIT_FAILURE);
     }
     fclose(file);
@@ -80,7 +80,7 @@ static bool run_folder(const char *folder, char *at)
     return n > 0 && n_good > 0;
 }
 
-/* Runs in a process of its own, so that an input that ends it can be named. */
+/* Runs in a child process, so that the parent can name an input that ends it. */
 static bool watch_folder(const char *folder)
 {
     char *at = mmap(NULL, PATH_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -99,7 +99,7 @@ static bool watch_folder(const char *folder)
 }
 
 /* Usage: fuzz_<target> [FOLDER | FILE...].  Without arguments it runs the corpus of the source
- * tree, whose place `make check` tells. */
+ * tree, which `make check` names. */
 int main(int argc, char **argv)
 {
     const char *srcdir = getenv("srcdir");

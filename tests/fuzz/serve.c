@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Fuzz target: whole requests against a store in memory.
+/* Fuzz target: complete requests against a store in memory.
  *
- * The input is requests, separated by lines "%%".  Each is a line "METHOD PATH?QUERY", lines of
- * headers (the table below), an empty line and the body.  A '$' stands for the identifier of the
- * credential that was created last. */
+ * The input is a list of requests, separated by lines "%%".  Each request is a line
+ * "METHOD PATH?QUERY", headers (the table below), an empty line and the body.  '$' stands for the
+ * identifier of the last credential that was created. */
 #include <unistd.h>
 
 #include "api/call.h"
@@ -17,26 +17,26 @@
 #define MAX_REQUESTS 8
 #define SEPARATOR "\n%%\n"
 
-/* A request, as the input says it. */
+/* A request from the input. */
 struct asked {
     char *text; /* all of it, cut into the strings below */
     const char *method;
     const char *path;
     const char *query;
     const char *authorization;
-    const char *as; /* whose key is sent, in the place of authorization */
+    const char *as; /* whose key to send instead of authorization */
     const char *version;
     const char *content_type;
     const char *content_length;
-    const char *if_match; /* not given: NULL, as the next two */
+    const char *if_match; /* absent: NULL, also for the next two */
     const char *if_none_match;
     const char *idempotency_key;
-    const char *host; /* not given: the settings have a base URL */
+    const char *host; /* absent: the settings have a base URL */
     const char *script_name;
-    const char *remote_addr; /* not given: NULL */
+    const char *remote_addr; /* absent: NULL */
     const char *repeated;    /* "authorization", "version" */
-    const char *gone;        /* given: the peer has gone */
-    const char *failure;     /* given: the store fails */
+    const char *gone;        /* present: the peer has closed the connection */
+    const char *failure;     /* present: the store fails */
     struct buf body;
 };
 
@@ -66,7 +66,7 @@ static const struct header headers[] = {
 
 #undef ROW
 
-/* Who may be named by "As", and what the key is good for. */
+/* The values of "As", and the rights of each key. */
 struct key {
     const char *name;
     const char *authorization;
@@ -90,13 +90,13 @@ static const enum error_code failures[] = {
 
 #define N_ROWS(table) (sizeof(table) / sizeof(table)[0])
 
-/* The service, and what it says and logs. */
+/* The service, its answer and its log. */
 struct service {
     struct api_settings settings;
     struct store *store;
     struct arena arena;
     struct response response;
-    char last_id[IDENT_SIZE]; /* of the credential that was created last, or "" */
+    char last_id[IDENT_SIZE]; /* of the last credential created, or "" */
 };
 
 /* ---- the log ---- */
@@ -106,7 +106,7 @@ static struct buf logged;
 ssize_t __real_write(int fd, const void *data, size_t len);
 ssize_t __wrap_write(int fd, const void *data, size_t len);
 
-/* The linker puts it in the place of write(), so that the log's lines can be looked at. */
+/* The linker replaces write() by this function, so that the target can check the log. */
 ssize_t __wrap_write(int fd, const void *data, size_t len)
 {
     if (fd != STDERR_FILENO)
@@ -115,7 +115,7 @@ ssize_t __wrap_write(int fd, const void *data, size_t len)
     return (ssize_t)len;
 }
 
-/* One line of JSON a request, and no key in it. */
+/* Each request logs one line of JSON, which contains no key. */
 static void look_at_log(const struct asked *asked)
 {
     struct error err;
@@ -132,9 +132,9 @@ static void look_at_log(const struct asked *asked)
     buf_clear(&logged);
 }
 
-/* ---- from the input to a request ---- */
+/* ---- parsing the input ---- */
 
-/* Appends what stands in front of the next separator to *block, the identifier put in. */
+/* Appends the text before the next separator to *block, with '$' replaced by the identifier. */
 static void take_block(struct input *input, const char *last_id, struct buf *block)
 {
     const char *end =
@@ -155,7 +155,7 @@ static void take_block(struct input *input, const char *last_id, struct buf *blo
     input->left -= len;
 }
 
-/* Ends the string at the first such byte, and returns what follows it, or its end. */
+/* Ends the string at the first such byte.  Returns the text after it, or the string's end. */
 static char *cut(char *s, char byte)
 {
     char *found = strchr(s, byte);
@@ -242,7 +242,7 @@ static struct request request_of(const struct asked *asked)
     return request;
 }
 
-/* ---- what holds for every answer ---- */
+/* ---- checks of every answer ---- */
 
 static bool is_good_for(const struct request *request, bool writes)
 {
@@ -263,7 +263,7 @@ static bool has_header(const struct response *response, const char *line)
     return at && (at == response->headers.data || at[-1] == '\n');
 }
 
-/* Lines "Name: value" that end in CR LF, and nothing else that ends a line. */
+/* The headers are lines "Name: value" that end in CR LF, without other line breaks. */
 static void look_at_header_lines(const struct response *response)
 {
     const char *line = buf_text(&response->headers).s;
@@ -326,7 +326,7 @@ static bool is_text_member(const void *context, struct text name)
     return text_member(details, name.s).s != NULL;
 }
 
-/* The four members and no other; the details are all texts. */
+/* An error has exactly four members.  All details are strings. */
 static void look_at_error(const struct response *response)
 {
     struct json_node top;
@@ -359,7 +359,7 @@ static void look_at_body(const struct request *request, const struct response *r
 
     MUST(response->omit_body == (strcmp(request->method, "HEAD") == 0));
     MUST(strlen(body) == response->body.len);
-    /* Where the service is at fault, nothing that the client sent is in the answer either. */
+    /* An answer to a fault of the service does not quote the cause. */
     MUST(response->status < 500 || !strstr(body, "SQLSTATE"));
     if (response->status == 204 || response->status == 304) {
         MUST(response->body.len == 0);
@@ -368,7 +368,7 @@ static void look_at_body(const struct request *request, const struct response *r
     MUST(json_check(body, response->body.len, &err));
     if (response->status >= 400)
         look_at_error(response);
-    /* A page that leads on is not empty. */
+    /* A page with a next page is not empty. */
     if (strncmp(body, "{\"ssh_credentials\":[]", 21) == 0)
         MUST(strstr(body, "\"next_page_uri\":null"));
 }
@@ -382,11 +382,11 @@ static void look_at_status(const struct asked *asked, int status)
     for (size_t i = 0; i < N_ROWS(statuses); i++)
         known = known || statuses[i] == status;
     MUST(known);
-    /* Nothing else is wrong with the service here, nor runs out. */
+    /* Nothing else makes this service fail. */
     MUST(status < 500 || asked->failure || asked->gone);
 }
 
-/* What the order of the gates promises to a caller who has no good key. */
+/* The order of the gates: what an answer may tell a caller without a valid key. */
 static void look_at_rights(const struct request *request, int status, bool changed)
 {
     struct route_match match;
@@ -411,7 +411,7 @@ static void look_at_rights(const struct request *request, int status, bool chang
         MUST(status < 300 && is_good_for(request, true) && !request->peer_gone);
 }
 
-/* ---- what holds for some ---- */
+/* ---- checks of some answers ---- */
 
 static struct text_list list_member(const struct json_node *object, const char *name,
                                     struct arena *arena)
@@ -436,7 +436,7 @@ static void compare_rules(const struct json_node *sent, const struct json_node *
     arena_free(&arena);
 }
 
-/* Of a credential that was created or changed, all that was given comes back byte for byte. */
+/* A created or changed credential has the members that were sent, byte for byte. */
 static void look_at_credential(struct service *service, const struct request *request)
 {
     static const char *const names[] = {"id", "public_key", "description", "metadata", "owner_id"};
@@ -467,7 +467,7 @@ static void answer(struct service *service, const struct request *request)
     api_answer(&service->settings, service->store, &service->arena, request, &service->response);
 }
 
-/* HEAD is GET without the body; asking changes nothing. */
+/* HEAD equals GET without the body, and changes nothing. */
 static void ask_for_head(struct service *service, const struct asked *asked, struct request request)
 {
     int status = service->response.status;
@@ -481,7 +481,7 @@ static void ask_for_head(struct service *service, const struct asked *asked, str
     MUST(service->response.status == status && service->response.body.len == len);
 }
 
-/* An OAuth module that was answered can be put as it is, and is answered alike. */
+/* A PUT of an OAuth module from an answer gives the same answer again. */
 static void put_again(struct service *service, const struct asked *asked, struct request request)
 {
     struct buf body = {0};
@@ -496,7 +496,7 @@ static void put_again(struct service *service, const struct asked *asked, struct
     buf_free(&body);
 }
 
-/* So short a body cannot come to hold too much when the members that were left out are added. */
+/* A body this short stays within the limit when the absent members are added. */
 #define PUT_AGAIN_MAX 8192
 
 static void run(struct service *service, const struct asked *asked)

@@ -53,7 +53,7 @@ static void look_at_conf(const struct conf *conf)
     MUST(conf->log.level <= LOG_LEVEL_DEBUG && conf->log.target <= LOG_TARGET_SYSLOG);
     MUST(!*url || strncmp(url, "http://", 7) == 0 || strncmp(url, "https://", 8) == 0);
     MUST(!*url || url[strlen(url) - 1] != '/');
-    /* Answers quote it unescaped. */
+    /* Answers quote the URL unescaped. */
     buf_printf(&body, "{\"uri\":\"%s\"}", url);
     MUST(!body.failed && json_check(body.data, body.len, &err));
     buf_free(&body);
@@ -107,7 +107,7 @@ static bool names_the_secret(const char *content, size_t size)
     return false;
 }
 
-/* Returns whether the text is one plain line, for a terminal and a log. */
+/* The reason is one plain line, and does not quote the secret. */
 static void look_at_reason(const char *reason, const char *content, size_t size)
 {
     MUST(memchr(reason, '\0', CONF_REASON_SIZE) && reason[0]);

@@ -2,7 +2,7 @@
 """Audit.
 
 Every change has one event, and every event belongs to a change.  The events of a resource form a
-chain that leads from nothing to the present row.  Each event begins with the state that the event
+chain from nothing to the present row.  Each event begins with the state that the event
 before it left."""
 import json
 import os
@@ -20,7 +20,7 @@ TABLES = ("ssh_credential", "oauth_module", "mutual_tls_module")
 
 class Chain(PromiseCase):
     def change_by_hand(self, seconds):
-        """Kills workers and sessions for a while, in the middle of what they do."""
+        """Kills workers and sessions at random.  Returns how many."""
         deadline, n_killed = time.monotonic() + seconds, 0
         while time.monotonic() < deadline:
             time.sleep(random.uniform(0.05, 0.3))
@@ -33,7 +33,7 @@ class Chain(PromiseCase):
         return n_killed
 
     def events(self, run):
-        """Those of the resources of a run of writers, in their order."""
+        """The events of one run of writers, oldest first."""
         text = self.stack.psql(
             "SELECT coalesce(json_agg(e ORDER BY e.id), '[]') FROM adit.audit_event AS e WHERE"
             " coalesce(after, before) ->> 'edge_id' LIKE '%s%%' OR"
@@ -41,7 +41,7 @@ class Chain(PromiseCase):
         return json.loads(text)
 
     def rows(self):
-        """The rows that are there, by table and resource, as events show them."""
+        """The stored rows by table and resource, in the form that events have."""
         found = {}
         for table in TABLES:
             for row in json.loads(self.stack.psql(
@@ -87,13 +87,13 @@ class Chain(PromiseCase):
         n_heard = sum(event["resource"] in named for event in heard)
         self.figure("workers and sessions killed", n_killed, at_least=scaled(10, 80))
         self.figure("events", len(events), at_least=writers.ledger.n_acknowledged // 2)
-        self.figure("events that do not follow the one before", len(broken), exactly=0,
+        self.figure("events that do not continue the chain", len(broken), exactly=0,
                     why=broken[:2])
-        self.figure("resources that are not as their last event says", len(differs), exactly=0,
+        self.figure("resources that differ from their last event", len(differs), exactly=0,
                     why=differs[:3])
         self.figure("events without a principal or key or operation", len(unknown), exactly=0,
                     why=unknown[:2])
-        self.figure("notifications less events", n_heard - len(events), exactly=0)
+        self.figure("notifications minus events", n_heard - len(events), exactly=0)
         shown = json.dumps(events)
         self.figure("secrets in events", shown.count("secret w") + shown.count("secret_sealed"),
                     exactly=0)
@@ -119,6 +119,6 @@ class AppendOnly(PromiseCase):
         refused = [sql for sql in tries if "42501" in self.stack.psql_run(sql, user="adit").stderr]
         self.figure("statements refused", len(refused), exactly=len(tries),
                     why=sorted(set(tries) - set(refused)))
-        self.figure("events more or less",
+        self.figure("events added or removed",
                     int(self.stack.psql("SELECT count(*) FROM adit.audit_event")) - int(before),
                     exactly=0)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Broken answers.
 
-The program that answers is killed in the middle of a large answer, behind every web server.  The
-client keeps its connection and sends a second request on it.  Each answer is whole, or an error in
-the contract's shape, or the connection ends before it.  A client never waits for bytes that do not
-come, and never takes part of an answer for the whole."""
+Behind each web server, the program is killed in the middle of a large answer.  The client keeps its
+connection and sends a second request on it.  Each answer is complete or an error in the contract's
+shape, or the connection closes.  A client never waits for bytes that do not come, and never takes
+part of an answer for the whole."""
 import collections
 import os
 import random
@@ -17,7 +17,7 @@ from adit import fronts, samples
 from adit.client import Answer, check_answer, check_server_answer
 from promise import PromiseCase, scaled
 
-# A list of 1 MiB at most, and one that a program sends in one piece.
+# A list of almost 1 MiB, and one that a program sends in one piece.
 N_CREDENTIALS, N_SMALL = 80, 2
 COMMENT_LEN, METADATA_LEN = 8000, 4000
 
@@ -27,12 +27,12 @@ STALL_S = 15
 # The small window makes the web server wait for its client.
 WINDOW = 4096
 
-# Time for the program to fill the buffers between it and the web server, which have 208 KiB.
+# Time for the program to fill the 208 KiB of buffers between it and the web server.
 HELD_UP_S = 0.03
 
 SECOND = b"GET /livez HTTP/1.1\r\nHost: adit.test\r\n\r\n"
 
-# Else mod_fcgid starts a program at most every three seconds.
+# By default mod_fcgid starts a program at most every three seconds.
 MORE = {"apache-fcgid": "FcgidSpawnScoreUpLimit 1000000"}
 
 
@@ -45,11 +45,11 @@ def signal_all(pids, how):
 
 
 class Stall(Exception):
-    """Nothing comes, and the connection does not end."""
+    """The connection stays open but no byte arrives."""
 
 
 class Client:
-    """One connection that is kept."""
+    """One kept connection."""
 
     def __init__(self, port):
         self.sock = socket.socket()
@@ -69,14 +69,14 @@ class Client:
         try:
             self.sock.sendall(data)
         except OSError:
-            pass  # closed: reading tells
+            pass  # closed: read() notices
 
     def wait(self):
         """Waits for the first byte."""
         self._file.peek(1)
 
     def read(self):
-        """The answer, or None where the connection ends before it does."""
+        """Returns the answer, or None if the connection closes first."""
         try:
             head = b""
             while not head.endswith(b"\r\n\r\n"):
@@ -85,7 +85,7 @@ class Client:
                     return None
                 head += line
             answer = Answer(head[:-4], b"")
-            # An answer that ends where the connection does could end anywhere.
+            # Without a length, a client cannot tell a cut answer from a complete one.
             length = answer.header("Content-Length")
             if length is None or answer.header("Transfer-Encoding"):
                 raise AssertionError("no length: %r" % head)
@@ -98,7 +98,7 @@ class Client:
 
 
 class Trials:
-    """What became of the answers of one front."""
+    """The outcomes of one web server's answers."""
 
     def __init__(self, test, server):
         self.test, self.server = test, server
@@ -111,7 +111,7 @@ class Trials:
         return Client(self.server.fronts[0].port)
 
     def time_one(self):
-        """Reads a whole answer.  Returns after which time it began."""
+        """Reads a whole answer.  Returns the seconds until its first byte."""
         with self.connect() as client:
             started = time.monotonic()
             client.send(self.test.request(N_CREDENTIALS))
@@ -121,8 +121,8 @@ class Trials:
             return began_s
 
     def run(self, n_listed, sends_both):
-        """The second request is sent with the first one, or behind its answer."""
-        self.time_one()  # what was killed before is there again
+        """Sends the second request together with the first, or after its answer."""
+        self.time_one()  # waits until killed programs are back
         servers, programs = self.server.processes()
         workers = programs or self.test.stack.responder()[1]
         with self.connect() as client:
@@ -137,17 +137,17 @@ class Trials:
                 self.read(client, "second", check_answer)
 
     def kill(self, servers, workers):
-        """Holds the web server up for a moment, and kills what has no room for its answer."""
+        """Stops the web server briefly, and kills the program, whose answer fills the buffers."""
         signal_all(servers, signal.SIGSTOP)
         try:
             time.sleep(HELD_UP_S)
-            # mod_cgid has started its program only now.
+            # mod_cgid starts its program for the request, so look again.
             signal_all(self.server.processes()[1] or workers, signal.SIGKILL)
         finally:
             signal_all(servers, signal.SIGCONT)
 
     def read(self, client, what, check):
-        """Returns the answer unless the connection has ended."""
+        """Returns the answer, or None if the connection closed."""
         answer, outcome = None, "whole"
         try:
             answer = client.read()
@@ -198,16 +198,16 @@ class BrokenAnswers(PromiseCase):
         trials = Trials(self, server)
         found = trials.found
         n = 0
-        # On a busy machine fewer kills come in time.
+        # On a busy machine some kills come after the answer.
         while n < n_kills or (found["first", "closed"] < n_broken and n < 5 * n_kills):
             trials.run(N_CREDENTIALS, n % 2 == 0)
             n += 1
         for number in range(n_small):
             trials.run(N_SMALL, number % 2 == 0)
         self.figure("kills", n + n_small, at_least=n_kills + n_small)
-        self.figure("answers broken off", found["first", "closed"], at_least=n_broken)
+        self.figure("answers cut short", found["first", "closed"], at_least=n_broken)
         self.figure("stalls", found["first", "stall"] + found["second", "stall"], exactly=0)
-        self.figure("other answers than a whole one or an error of the contract",
+        self.figure("answers neither complete nor an error of the contract",
                     len(trials.faults), exactly=0, why=trials.faults[:3])
 
     def test_nginx(self):

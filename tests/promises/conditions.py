@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Conditional requests.
 
-A conditional write changes the state that it names and no other, whatever other clients write at
-the same time.  The statement that writes also compares the tag."""
+A conditional write changes only the state that its tag names, whatever other clients write at the
+same time.  The statement that writes also compares the tag."""
 import collections
 import random
 import threading
@@ -15,7 +15,7 @@ N_CLIENTS = 12
 
 
 class Counter:
-    """A resource that holds a number, and how to read and write it."""
+    """A resource that stores a number, and how to read and write it."""
 
     def __init__(self, path, method, body, read):
         self.path, self.method, self.body, self.read = path, method, body, read
@@ -38,7 +38,7 @@ class Conditions(PromiseCase):
 
     def test_lost_updates(self):
         """Clients increment numbers in the same three resources.  Each reads a number and writes
-        the next one with If-Match, until all have succeeded often enough"""
+        the next one with If-Match.  A client retries until its write succeeds"""
         counters = self.counters()
         rounds = scaled(5, 60)
         statuses, lock = collections.Counter(), threading.Lock()
@@ -62,8 +62,8 @@ class Conditions(PromiseCase):
         self.figure("writes lost", statuses[200] - sum(counted), "writes", exactly=0, why=counted)
 
     def test_creates_only(self):
-        """Clients put the same module at once with If-None-Match: *, each with a body of its own.
-        Another client deletes it in between"""
+        """Clients put one module at the same moment with If-None-Match: * and different bodies.
+        The module is deleted after each round"""
         path = "/edges/tls/created-once/mutual_tls"
         n_good, n_wrong = 0, []
         for turn in range(scaled(10, 200)):
@@ -81,7 +81,7 @@ class Conditions(PromiseCase):
             else:
                 n_wrong.append((statuses, won, stored))
             self.assert_ok(self.admin.delete(path), 204)
-        self.figure("rounds in which one was made", n_good, "rounds", exactly=scaled(10, 200))
+        self.figure("rounds with one winner", n_good, "rounds", exactly=scaled(10, 200))
         self.figure("rounds with another outcome", len(n_wrong), "rounds", exactly=0,
                     why=n_wrong[:3])
 
@@ -107,4 +107,4 @@ class Conditions(PromiseCase):
             tag = answer.header("ETag")
         self.figure("answers of 304", n_same, at_least=scaled(30, 800))
         self.figure("answers of 200", n_new, at_least=scaled(10, 300))
-        self.figure("wrong ones", n_wrong, exactly=0)
+        self.figure("wrong answers", n_wrong, exactly=0)

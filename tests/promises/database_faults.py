@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Database faults.
 
-PostgreSQL is broken in each of these ways while clients write 200 times a second.  Every answer
-follows the contract: 2xx, or 503 with Retry-After, within 6 seconds.  The first write is
-acknowledged within a second after the database is ready again, and so are all that follow.
+PostgreSQL fails in each of these ways while clients write 200 times a second.  Every answer follows
+the contract: 2xx, or 503 with Retry-After, within 6 seconds.  One second after the database is
+ready again, every write succeeds.
 """
 import concurrent.futures
 import os
@@ -36,13 +36,13 @@ def open_session(stack):
 
 
 def lock(psql, tables=TABLES):
-    """Returns once a psql holds locks on the tables that nothing gets past."""
+    """Returns once a psql holds exclusive locks on the tables."""
     hold(psql, "LOCK TABLE %s IN ACCESS EXCLUSIVE MODE"
          % ", ".join("adit." + table for table in tables))
 
 
 def hold(psql, sql):
-    """Returns once a psql has the locks that a statement takes, in a transaction that stays open."""
+    """Returns once a psql holds the locks of a statement, in a transaction that stays open."""
     psql.stdin.write("\\set ON_ERROR_STOP\nBEGIN; %s;\n\\echo held\n" % sql)
     psql.stdin.flush()
     if psql.stdout.readline() != "held\n":
@@ -69,8 +69,8 @@ class DatabaseCase(PromiseCase):
               "the stack is ready")
 
     def under_load(self, fault, expects_errors=True):
-        """Runs the fault, which returns when the database was ready again, while clients write, and
-        takes the figures."""
+        """Runs the fault while clients write, and records the figures.  The fault returns the
+        moment at which the database was ready again."""
         with ledger.Writers(self.stack) as writers:
             self.connect_all_workers(writers)
             ready = fault()
@@ -78,7 +78,7 @@ class DatabaseCase(PromiseCase):
         self.judge(writers, ready, expects_errors)
 
     def connect_all_workers(self, writers):
-        """Keeps the writers waiting for a moment, so that each worker gets as many as it takes."""
+        """Makes the writers wait for a lock, so that each worker fills all its lanes."""
         psql = open_session(self.stack)
         try:
             lock(psql)
@@ -98,20 +98,20 @@ class DatabaseCase(PromiseCase):
         self.figure("first 2xx after the database is ready", writers.first_good_after(ready), "s",
                     at_most=BACK_S)
         late = writers.bad_begun_after(ready + BACK_S)
-        self.figure("errors after that second", len(late), "requests", exactly=0, why=late[:3])
+        self.figure("errors after recovery", len(late), "requests", exactly=0, why=late[:3])
         wrong = writers.not_of_contract()
-        self.figure("answers that are not the contract's", len(wrong), "requests", exactly=0,
+        self.figure("answers that break the contract", len(wrong), "requests", exactly=0,
                     why=wrong[:3])
-        self.figure("acknowledged and lost", len(lost), "writes", exactly=0, why=lost[:3])
-        self.figure("doubled", len(doubled), "writes", exactly=0, why=doubled[:3])
-        self.figure("refused and yet there", len(traces), "writes", exactly=0, why=traces[:3])
+        self.figure("acknowledged but lost", len(lost), "writes", exactly=0, why=lost[:3])
+        self.figure("stored twice", len(doubled), "writes", exactly=0, why=doubled[:3])
+        self.figure("refused but stored", len(traces), "writes", exactly=0, why=traces[:3])
 
     def backends(self):
         return [int(pid) for pid in self.stack.psql(
             "SELECT pid FROM pg_stat_activity WHERE usename = 'adit'").split()]
 
     def until_ready(self):
-        """Returns the moment at which the database takes a connection again."""
+        """Returns the moment at which the database accepts connections again."""
         until(lambda: wire.takes_connections(self.cluster.socket_path), "the database is ready", 60)
         return time.monotonic()
 
@@ -156,7 +156,7 @@ class Restarts(DatabaseCase):
 
 class Refusals(DatabaseCase):
     def for_a_while(self, begin, end, seconds=None, **options):
-        """A fault that lasts."""
+        """Runs a fault that begins, lasts and ends."""
         def fault():
             begin()
             try:
@@ -206,8 +206,8 @@ class Refusals(DatabaseCase):
 
 class Changes(DatabaseCase):
     def test_answers_lost(self):
-        """A proxy between responder and PostgreSQL drops every tenth connection after a write: at
-        once, or when the answer to its COMMIT has arrived."""
+        """A proxy between responder and PostgreSQL drops every tenth connection after a write:
+        at once, or when the answer to its COMMIT has arrived."""
         with wire.Interposed(self.cluster.socket_path) as proxy:
             self.end_backends()
 
@@ -231,14 +231,14 @@ class Changes(DatabaseCase):
             end = time.monotonic() + scaled(2, 20)
             while time.monotonic() < end:
                 for migration in (MIGRATION, MIGRATION_UNDONE):
-                    # It may be the one to give way where it waits for a statement that waits for it.
+                    # PostgreSQL may cancel the migration to resolve a deadlock.
                     until(lambda: self.stack.psql_run(migration).returncode == 0, "it is migrated")
                     time.sleep(0.1)
             return time.monotonic()
         self.under_load(fault, expects_errors=False)
 
     def test_disk_full(self):
-        """The disk of the tables is full, and gets room again."""
+        """The disk of the tables is full, and then has room again."""
         with SmallDisk(self.cluster) as disk:
             location = disk.make_folder("tables")
             self.stack.psql("CREATE TABLESPACE small LOCATION '%s'" % location)
@@ -252,8 +252,7 @@ class Changes(DatabaseCase):
     def fill(self, disk):
         disk.fill()
         try:
-            # The rows that are deleted leave room, which has to be used up first: large pieces of it,
-            # and then small ones.
+            # Deleted rows leave room.  Use it up first: large rows, then small ones.
             for size in 4000, 0:
                 refused = until_answer(lambda: self.admin.post(
                     "/ssh_credentials", samples.credential(metadata="x" * size)),
@@ -272,15 +271,15 @@ class Changes(DatabaseCase):
 
 class WalDisk(DatabaseCase):
     def test_wal_disk_full(self):
-        """The disk of the write-ahead log is full, so PostgreSQL stops itself.  The disk gets room,
-        and PostgreSQL is started if it has not come back."""
+        """The disk of the write-ahead log is full, so PostgreSQL stops itself.  The disk then has
+        room again, and PostgreSQL is started if it has not recovered."""
         size = 24 + self.wal_size_mb()
         with SmallDisk(self.cluster, "%dm" % size) as disk:
             self.move_wal(disk.make_folder("wal"))
             try:
                 self.setUp()
                 self.under_load(lambda: self.fill(disk))
-                self.figure("ends of PostgreSQL's own accord", self.n_panics(), "PANICs", at_least=1)
+                self.figure("PANICs of PostgreSQL", self.n_panics(), at_least=1)
             finally:
                 self.move_wal(None)
 
@@ -292,7 +291,8 @@ class WalDisk(DatabaseCase):
         return int(self.stack.psql("SELECT sum(size)::bigint / 1048576 FROM pg_ls_waldir()"))
 
     def move_wal(self, folder):
-        """Moves it to a folder and leaves a link, or brings it back."""
+        """Moves the write-ahead log to a folder and leaves a link.  Without a folder, moves it
+        back."""
         self.cluster.stop()
         if folder:
             stack.run(["cp", "-a", self.wal + "/.", folder])
@@ -313,7 +313,7 @@ class WalDisk(DatabaseCase):
     def fill(self, disk):
         disk.fill()
         try:
-            # Each takes a segment, of which some may be there for use again.
+            # Each switch takes a segment.  PostgreSQL may have some recycled ones left.
             until(lambda: self.stack.psql_run("SELECT pg_switch_wal(), txid_current()").returncode,
                   "there is no segment left")
             time.sleep(scaled(1, 5))
@@ -325,13 +325,13 @@ class WalDisk(DatabaseCase):
     def is_back(self):
         if not self.cluster.is_alive():
             self.cluster.start_detached()
-            until(self.cluster.is_alive, "the postmaster has written down who it is")
+            until(self.cluster.is_alive, "the postmaster has written its pid file")
         return wire.takes_connections(self.cluster.socket_path)
 
 
 class SmallDisk:
-    """A file system of a few megabytes for a cluster's user.  Needs root, or sudo that does not
-    ask."""
+    """A file system of a few megabytes for a cluster's user.  Needs root, or sudo without a
+    password."""
 
     def __init__(self, cluster, size="24m"):
         self.folder = os.path.join(cluster.folder, "small")
@@ -389,15 +389,15 @@ class Frozen(DatabaseCase):
         with concurrent.futures.ThreadPoolExecutor(len(edges)) as pool:
             first = list(pool.map(lambda edge: self.put(edge, "old"), edges))
             last = [until_answer(lambda edge=edge: self.put(edge, "new"),
-                                 lambda answer: answer.status == 200, "it is made anew")
+                                 lambda answer: answer.status == 200, "the write is acknowledged")
                     for edge in edges]
         for pid in stopped:
             os.kill(pid, signal.SIGCONT)
         until(lambda: not any(os.path.exists("/proc/%d/exe" % pid) for pid in stopped),
               "the backends have ended")
-        self.figure("writes whose outcome is unknown",
+        self.figure("writes with an unknown outcome",
                     sum(1 for answer in first if answer.code == 9033), "writes", at_least=1)
-        self.figure("acknowledged and undone", sum(
+        self.figure("acknowledged but undone", sum(
             1 for edge, answer in zip(edges, last) if self.admin.get(edge).json != answer.json),
             "writes", exactly=0)
 
@@ -405,7 +405,7 @@ class Frozen(DatabaseCase):
         return self.admin.put(edge, {"certificate_authority_ids": [value]})
 
     def stop_backends(self):
-        """Stops the backend of every worker that has one; all have one under load."""
+        """Stops all backends.  Under load, every worker has one."""
         with ledger.Writers(self.stack) as writers:
             self.connect_all_workers(writers)
         stopped = self.backends()

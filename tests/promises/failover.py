@@ -2,8 +2,8 @@
 """Failover.
 
 The conninfo names two hosts: the primary and its synchronous standby.  The primary is killed while
-clients write, and the standby is promoted.  The roles change for the next round.  Nothing else is
-restarted or notified.
+clients write, and the standby is promoted.  The two then swap roles for the next round.  Nothing
+else is restarted or notified.
 """
 import concurrent.futures
 import time
@@ -15,7 +15,7 @@ from promise import PromiseCase, only_long, scaled
 
 BACK_S = 3
 
-# A statement that waits for an answer waits for its deadline.
+# A statement that gets no answer waits until its deadline.
 HANGS_S = 6
 SLOWEST_S = 6
 
@@ -37,17 +37,18 @@ class Failover(PromiseCase):
         self.replicate()
 
     def replicate(self):
-        """From now on a write is acknowledged when the standby has it."""
+        """Makes replication synchronous: PostgreSQL acknowledges a write when the standby has
+        it."""
         self.stack.env["PGHOST"] = self.primary.run_folder
         self.stack.psql("ALTER SYSTEM SET synchronous_standby_names = 'standby'")
         self.stack.psql("SELECT pg_reload_conf()")
         until(lambda: self.stack.psql("SELECT sync_state FROM pg_stat_replication") == "sync",
-              "the standby is in step")
+              "the standby is synchronous")
         until(lambda: all(self.nobody.get("/readyz").status == 200 for _ in range(10)),
               "the stack is ready")
 
     def change_roles(self):
-        """What was the primary becomes the standby of what is it now."""
+        """Rebuilds the former primary as the standby of the new one."""
         self.stack.clusters.reverse()
         self.primary, self.standby = self.stack.clusters
         self.standby.copy(self.primary)
@@ -55,8 +56,8 @@ class Failover(PromiseCase):
         self.replicate()
 
     def fail_over(self, back_s, take_away, put_away=lambda: None):
-        """Takes the primary away under load.  Returns the writers and how long writes were away
-        after the promotion had begun."""
+        """Takes the primary away under load.  Returns the writers and the moment at which the
+        promotion began."""
         with ledger.Writers(self.stack) as writers:
             take_away()
             time.sleep(scaled(0.5, 2))
@@ -68,7 +69,7 @@ class Failover(PromiseCase):
         return writers, promoted
 
     def judge(self, rounds, back_s):
-        """The worst of all rounds counts."""
+        """Records the worst figures of all rounds."""
         writers = [one for one, _ in rounds]
         self.figure("rounds", len(rounds), exactly=scaled(1, 5))
         self.figure("acknowledged writes", sum(one.ledger.n_acknowledged for one in writers),
@@ -79,13 +80,13 @@ class Failover(PromiseCase):
                     max(one.first_good_after(promoted) for one, promoted in rounds), "s",
                     at_most=back_s)
         late = sum((one.bad_begun_after(promoted + back_s) for one, promoted in rounds), [])
-        self.figure("errors after that", len(late), "requests", exactly=0, why=late[:3])
+        self.figure("errors after recovery", len(late), "requests", exactly=0, why=late[:3])
         wrong = sum((one.not_of_contract() for one in writers), [])
-        self.figure("answers that are not the contract's", len(wrong), "requests", exactly=0,
+        self.figure("answers that break the contract", len(wrong), "requests", exactly=0,
                     why=wrong[:3])
         compared = self.compared
-        for number, what in enumerate(("acknowledged and lost", "doubled",
-                                       "refused and yet there")):
+        for number, what in enumerate(("acknowledged but lost", "stored twice",
+                                       "refused but stored")):
             found = sum((one[number] for one in compared), [])
             self.figure(what, len(found), "writes", exactly=0, why=found[:3])
 
@@ -109,7 +110,7 @@ class Failover(PromiseCase):
                                                         self.primary.kill))
 
     def test_commit_without_standby(self):
-        """The standby is down, and somebody ends a commit's wait for it.  No client gets an
+        """The standby is down, and an operator cancels a commit's wait for it.  No client gets an
         acknowledgement of that write."""
         self.standby.freeze()
         try:
@@ -118,13 +119,13 @@ class Failover(PromiseCase):
             self.standby.thaw()
         self.figure("acknowledged without a standby",
                     sum(1 for answer in answers if answer.status < 300), "writes", exactly=0)
-        self.figure("answers that the outcome is unknown",
+        self.figure("answers of 9033",
                     sum(1 for answer in answers if answer.code == 9033), "requests",
                     exactly=len(answers))
         until(lambda: self.nobody.get("/readyz").status == 200, "the stack is ready")
 
     def write_and_cancel(self):
-        """One after the other: the commits that notify listeners wait for each other."""
+        """Writes one after the other: commits that send notifications wait for each other."""
         answers = []
         for i in range(scaled(1, 5)):
             with concurrent.futures.ThreadPoolExecutor(1) as pool:

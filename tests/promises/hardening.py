@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Hardening.
 
-The programs are built to be hard to turn against their host.  A worker gives up rights before it
-reads anything from a client: it cannot run programs or write files.  It can read only the files
-that database connections and the keys need."""
+The programs are built with the compiler's and linker's hardening.  A worker drops its rights before
+it reads anything from a client: it cannot run programs or write files.  It can read only the files
+that database connections and keys need."""
 import os
 import random
 import re
@@ -28,7 +28,7 @@ def output(*command, **options):
 
 
 class Binaries(PromiseCase):
-    """What `make install` installs."""
+    """The programs that `make install` installs."""
 
     @classmethod
     def setUpClass(cls):
@@ -41,40 +41,40 @@ class Binaries(PromiseCase):
             os.path.join(folder, name) for folder, _, names in os.walk(cls.folder)
             for name in names if os.access(os.path.join(folder, name), os.X_OK))
 
-    def count(self, what, good):
-        """A figure of how many programs are as they should be."""
+    def count(self, good):
+        """Records how many programs pass."""
         names = [os.path.basename(path) for path in self.programs]
         self.assertEqual(names, ["aditctl", "adit.fcgi"], "the programs installed")
-        self.figure("programs with " + what, sum(map(good, self.programs)), exactly=len(names))
+        self.figure("programs that pass", sum(map(good, self.programs)), exactly=len(names))
 
     def test_position(self):
         """Loaded at a random address (PIE)"""
-        self.count("it", lambda path: re.search(r"^\s+Type:\s+DYN", output("readelf", "-hW", path),
-                                                re.M) is not None and
+        self.count(lambda path: re.search(r"^\s+Type:\s+DYN", output("readelf", "-hW", path),
+                                          re.M) is not None and
                    re.search(r"FLAGS_1.*\bPIE\b", output("readelf", "-dW", path)) is not None)
 
     def test_relro(self):
-        """Relocation tables read-only from the start (full RELRO)"""
-        self.count("it", lambda path: "GNU_RELRO" in output("readelf", "-lW", path) and
+        """Relocation tables are read-only from the start (full RELRO)"""
+        self.count(lambda path: "GNU_RELRO" in output("readelf", "-lW", path) and
                    re.search(r"FLAGS_1.*\bNOW\b", output("readelf", "-dW", path)) is not None)
 
     def test_stack(self):
-        """No stack or other segment both writable and executable"""
+        """No segment is both writable and executable, and neither is the stack"""
         def good(path):
             segments = re.findall(r"^\s+(LOAD|GNU_STACK)\s+(?:0x\S+\s+){5}(.{3})",
                                   output("readelf", "-lW", path), re.M)
             return "GNU_STACK" in dict(segments) and not any(
                 "W" in flags and "E" in flags for _, flags in segments)
-        self.count("none", good)
+        self.count(good)
 
     def test_protector(self):
         """Functions check the stack before they return"""
-        self.count("it", lambda path: "__stack_chk_fail" in output("nm", "-D", path))
+        self.count(lambda path: "__stack_chk_fail" in output("nm", "-D", path))
 
     def test_fortified(self):
-        """Library calls that check the sizes of their buffers"""
-        self.count("them", lambda path: re.search(r"__(memcpy|v?snprintf|v?fprintf|printf|explicit_"
-                                                  r"bzero|read)_chk", output("nm", "-D", path))
+        """Library calls check the sizes of their buffers (_FORTIFY_SOURCE)"""
+        self.count(lambda path: re.search(r"__(memcpy|v?snprintf|v?fprintf|printf|explicit_"
+                                          r"bzero|read)_chk", output("nm", "-D", path))
                    is not None)
 
 
@@ -99,11 +99,11 @@ class Confinement(PromiseCase):
         done = self.check()
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         rows = self.rows(done)
-        self.figure("things refused", list(rows.values()).count("refused"), exactly=8)
-        self.figure("things that work", list(rows.values()).count("works"), exactly=3)
+        self.figure("forbidden calls refused", list(rows.values()).count("refused"), exactly=8)
+        self.figure("needed calls that work", list(rows.values()).count("works"), exactly=3)
 
     def confined(self, responder):
-        """What the kernel says of the workers, once all of them have a filter."""
+        """Returns the kernel's status of each worker, or None until all have a filter."""
         states = []
         for pid in responder.workers():
             with open("/proc/%d/status" % pid, encoding="utf-8") as file:
@@ -112,21 +112,22 @@ class Confinement(PromiseCase):
         return states if all(state["Seccomp"] == "2" for state in states) else None
 
     def test_workers(self):
-        """Every worker is confined, and no start says otherwise"""
+        """Every worker is confined"""
         with Responder(self.stack, 4) as responder:
             self.assertEqual(self.ask(responder).status, 200)
-            # A worker that nobody has asked yet may be about to be.
+            # An idle worker may not be confined yet.
             states = until(lambda: self.confined(responder), "four confined workers", 5)
-        self.figure("workers with a filter of system calls",
+        self.figure("workers with a system call filter",
                     sum(state["Seccomp"] == "2" for state in states), exactly=4)
-        self.figure("workers that gain no rights", sum(state["NoNewPrivs"] == "1"
+        self.figure("workers with no_new_privs", sum(state["NoNewPrivs"] == "1"
                                                        for state in states), exactly=4)
 
     def ask(self, responder):
         return check_answer(fastcgi.ask(responder.socket, variables(self.home.admin.key)))
 
     def with_settings(self, change):
-        """A settings file of its own beside the stack's, so that the key file is the same."""
+        """Writes a changed copy of the stack's settings next to them, so that both use one key
+        file."""
         path = self.stack.conf_path + ".%s" % self._testMethodName
         shutil.copy(self.stack.conf_path, path)
         status = os.stat(self.stack.conf_path)
@@ -143,7 +144,7 @@ class Confinement(PromiseCase):
 
     def test_less_where_the_kernel_has_less(self):
         """On kernels without Landlock, without seccomp, and without either: a worker serves, logs
-        at level debug what is in force, and the check says what is not"""
+        at level debug which confinement is active, and the check reports what is missing"""
         conf = self.with_settings(self.debug)
         seen = 0
         for landlock, seccomp in ((True, True), (False, True), (True, False), (False, False)):
@@ -162,10 +163,10 @@ class Confinement(PromiseCase):
                 self.assertEqual('"landlock":"no"' in line, not landlock)
                 self.assertNotIn('"level":"error"', log)
                 seen += 1
-        self.figure("kernels", seen, exactly=4)
+        self.figure("kernels tested", seen, exactly=4)
 
     def test_single_processes(self):
-        """The same for a process that a web server starts itself: CGI, and mod_fcgid's way"""
+        """Processes that a web server starts itself, for CGI and mod_fcgid, are confined too"""
         conf = self.with_settings(self.debug)
         done = subprocess.run(
             as_service([self.program()]), capture_output=True, cwd="/", check=False,
@@ -191,14 +192,14 @@ class Confinement(PromiseCase):
 
 
 class Reconnects(PromiseCase):
-    """What a worker has to read again, long after its start."""
+    """Files that a worker reads again long after its start."""
 
     stack_name = "reconnects"
-    # Of this run alone, for PostgreSQL takes its usual port there.
+    # Random, since PostgreSQL uses its default port at this address.
     HOST = "127.%d.%d.%d" % tuple(random.randint(1, 250) for _ in range(3))
 
     def write(self, name, text):
-        """As whoever renews a file does: another one takes its name."""
+        """Replaces a file as a renewal does: by a rename."""
         path = os.path.join(self.folder, name)
         with open(path + ".new", "w", encoding="utf-8") as file:
             file.write(text)
@@ -212,7 +213,7 @@ class Reconnects(PromiseCase):
             shutil.chown(path, "postgres", "postgres")
 
     def certificate(self):
-        """Returns a new certificate of the server, its own authority, and its key."""
+        """Returns a new self-signed certificate of the server, and its key."""
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
                             "-subj", "/CN=database", "-addext", "subjectAltName=IP:" + self.HOST,
@@ -241,7 +242,7 @@ class Reconnects(PromiseCase):
         self.stack.restart()
 
     def renew(self, password):
-        """Everything that a worker reads is another file from now on."""
+        """Replaces every file that a worker reads."""
         certificate, key = self.certificate()
         self.write("server.crt", certificate)
         self.write("server.key", key)
@@ -285,16 +286,16 @@ class Reconnects(PromiseCase):
                 self.put_in_force(password)
                 until(lambda: self.ask(responder) == 200, "an answer with renewed files")
                 renewed += self.n_encrypted()
-            # The authority is one that did not sign it: the files do count.
+            # Another authority's certificate must fail: this proves that the worker reads the file.
             self.write("ca.crt", self.certificate()[0])
             self.put_in_force("fourth")
             refused = self.ask(responder)
         self.figure("connections with renewed files", renewed, exactly=3)
-        self.figure("status with another authority's", refused, exactly=503)
+        self.figure("status with another authority", refused, exactly=503)
 
 
 def keytab(realm, name):
-    """A Kerberos keytab with one key of one name, as MIT's documentation of the format has it."""
+    """A Kerberos keytab with one key, in the format that MIT documents."""
     def text(value):
         return struct.pack(">H", len(value)) + value.encode()
     entry = (struct.pack(">H", 1) + text(realm) + text(name) + struct.pack(">IIB", 1, 0, 1)
@@ -309,7 +310,7 @@ def der(tag, *parts):
 
 
 def cache(realm, name):
-    """A Kerberos cache, version 4 of the format, with a ticket to get tickets that nobody gave."""
+    """A Kerberos cache, version 4 of the format, with a forged ticket-granting ticket."""
     def text(value):
         return struct.pack(">I", len(value)) + value
 
@@ -327,7 +328,7 @@ def cache(realm, name):
 
 
 class Kerberos(PromiseCase):
-    """What libraries read that were told of it by the environment alone."""
+    """Files that only environment variables name, for the Kerberos library."""
 
     def write(self, path, content):
         os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -336,7 +337,7 @@ class Kerberos(PromiseCase):
         return path
 
     def settings(self, port):
-        """Those for a database there that takes GSSAPI alone, beside the stack's."""
+        """Writes settings for a database on this port that accepts only GSSAPI."""
         path = self.stack.conf_path + ".kerberos"
         with open(path, "w", encoding="utf-8") as file:
             file.write(re.sub(
@@ -347,8 +348,8 @@ class Kerberos(PromiseCase):
         return path
 
     def start(self, conf, database, **env):
-        """Starts a worker and has it connect to the database.  Returns the session, where libpq has
-        found credentials."""
+        """Starts a worker that connects to the database.  Returns the session once libpq has found
+        credentials."""
         responder = Responder(self.stack, 1, conf, env={**ENV, **env})
         self.addCleanup(responder.stop)
         sock = fastcgi.connect(responder.socket)
@@ -361,7 +362,7 @@ class Kerberos(PromiseCase):
 
     def test_kerberos(self):
         """Workers find credentials and ask for a ticket, with Kerberos settings, keytab and caches
-        each in a folder of its own"""
+        in separate folders"""
         folder = stack.make_folder()
         self.addCleanup(shutil.rmtree, folder)
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as kdc, \

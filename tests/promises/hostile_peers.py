@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Hostile peers.
 
-The responder takes a request from its socket only whole and well-formed.  It never takes a body for
-records.  No silent, slow or broken peer holds a worker."""
+The responder accepts only complete, well-formed requests.  It never reads a body as FastCGI
+records.  No silent, slow or broken peer blocks a worker."""
 import json
 import os
 import signal
@@ -21,7 +21,7 @@ CREDENTIALS = "/ssh_credentials"
 BODY_MAX = 65536
 MARK = "forged by a body"
 
-# How long a good client may wait beside any others.
+# How long a good client may wait, whatever other peers do.
 WAIT_S = 3
 
 
@@ -36,8 +36,8 @@ def kept_connections(path):
 
 
 class Desync(PromiseCase):
-    """The attack: a request that is refused early, on a connection that is kept, with a body that
-    holds FastCGI records of a request of its own."""
+    """The attack: on a kept connection, a request that is refused early.  Its body contains FastCGI
+    records of another request."""
 
     def forged(self):
         body = json.dumps(samples.credential(description=MARK)).encode()
@@ -48,15 +48,15 @@ class Desync(PromiseCase):
             "SELECT count(*) FROM adit.ssh_credential WHERE description = '%s'" % MARK))
 
     def refusals(self):
-        """(status, key, method, path) of requests that an answer is due to before their body."""
+        """(status, key, method, path) of requests that Adit refuses before it reads their body."""
         key = self.home.admin.key
         return [(401, None, "POST", CREDENTIALS), (404, key, "POST", "/nothing"),
                 (405, key, "PUT", CREDENTIALS), (400, key, "POST", CREDENTIALS),
                 (401, samples.well_formed_key(), "POST", CREDENTIALS)]
 
     def test_records_work_outside_a_body(self):
-        """The forged records work if a peer sends them itself.  Otherwise the figures below would
-        prove nothing"""
+        """The forged records work outside a body.  Otherwise the other figures would prove
+        nothing"""
         with Responder(self.stack) as responder:
             peer = Peer(responder.socket)
             self.assert_ok(check_answer(peer.ask(self.forged())), 201)
@@ -65,8 +65,8 @@ class Desync(PromiseCase):
         self.stack.psql("DELETE FROM adit.ssh_credential WHERE description = '%s'" % MARK)
 
     def attack(self, ask):
-        """Bodies full of forged records, moved on by a byte from one to the next, so that any
-        place where reading could go on is a record's start in one of them."""
+        """Sends bodies full of forged records, each shifted by one byte more.  Wherever the
+        responder might resume reading, one of the bodies has a record start there."""
         forged = self.forged()
         copies = forged * (BODY_MAX // len(forged) + 1)
         refusals = self.refusals()
@@ -96,7 +96,7 @@ class Desync(PromiseCase):
             peer.close()
 
     def test_through_nginx(self):
-        """The same from a client of nginx, with kept connections to the responder"""
+        """The same through nginx, which keeps its connections to the responder"""
         with Responder(self.stack) as responder, \
                 Nginx(self.stack, kept_connections(responder.socket)) as nginx:
             client = Client("127.0.0.1", nginx.port)
@@ -109,7 +109,7 @@ class Desync(PromiseCase):
             self.attack(ask)
 
     def test_behind_the_end(self):
-        """Forged records right after a request's last one, where no web server sends any"""
+        """Forged records after the last record of a request, where no web server sends any"""
         with Responder(self.stack) as responder:
             n_closed = 0
             for keep in (True, False):
@@ -123,7 +123,7 @@ class Desync(PromiseCase):
 
 
 class Crowds(PromiseCase):
-    """Peers that hold on to their connections, as many as there are workers and five times that."""
+    """Peers that hold their connections: as many as there are workers, and five times as many."""
 
     N_WORKERS = 4
 
@@ -150,16 +150,16 @@ class Crowds(PromiseCase):
             if half_closed:
                 sock.shutdown(socket.SHUT_WR)
         except OSError:
-            pass  # it has been dropped already
+            pass  # the responder dropped it already
         return sock
 
     def wait_beside(self, fill):
-        """Figures of what a good client waits at most, next to crowds that fill() makes."""
+        """Records the longest wait of a good client while fill() makes crowds of peers."""
         for times in (1, 5):
             for _ in range(times * self.N_WORKERS):
                 fill()
             worst = max(timed(self.ask)[1] for _ in range(scaled(30, 300)))
-            self.figure("a good client's longest wait beside %d" % (times * self.N_WORKERS),
+            self.figure("longest wait of a good client beside %d peers" % (times * self.N_WORKERS),
                         worst, "s", at_most=WAIT_S)
             self.let_go()
         self.assertEqual(len(self.responder.workers()), self.N_WORKERS)
@@ -190,7 +190,7 @@ class Crowds(PromiseCase):
         self.wait_beside(lambda: self.hold(data[:200], half_closed=True))
 
     def test_broken(self):
-        """Peers that send what is not FastCGI"""
+        """Peers that send something other than FastCGI"""
         rubbish = iter([b"\0" * 64, b"\xff" * 4096, b"GET / HTTP/1.0\r\n\r\n",
                         struct.pack(">BBHHBx", 1, 9, 0, 65535, 255) + b"\xff" * 65790] * 100)
         self.wait_beside(lambda: self.hold(next(rubbish)))
@@ -219,21 +219,21 @@ class Crowds(PromiseCase):
             time.sleep(scaled(2, 8))
             used = cpu_seconds(self.responder.workers()) - before
             self.assertNotIn(b"dropped", self.responder.log())
-            self.figure("processor beside %d of them" % (5 * self.N_WORKERS),
+            self.figure("CPU with %d peers" % (5 * self.N_WORKERS),
                         100 * used / (time.monotonic() - started), "%", at_most=25)
         finally:
             stop.set()
             thread.join()
 
     def test_idle_costs_nothing(self):
-        """Peers that stop half-way through a request and wait use no processor time"""
+        """Peers that stop half-way through a request and wait use no CPU time"""
         for _ in range(5 * self.N_WORKERS):
             self.hold(fastcgi.records(variables(self.home.admin.key))[:300])
         time.sleep(0.2)
         before, started = cpu_seconds(self.responder.workers()), time.monotonic()
         time.sleep(scaled(2, 8))
         used = cpu_seconds(self.responder.workers()) - before
-        self.figure("processor", 100 * used / (time.monotonic() - started), "%", at_most=2)
+        self.figure("CPU", 100 * used / (time.monotonic() - started), "%", at_most=2)
 
     def test_answer_not_read(self):
         """Peers that ask for the largest lists and read nothing"""
@@ -249,7 +249,7 @@ class Crowds(PromiseCase):
         answer = fastcgi.ask(self.responder.socket, said)
         self.figure("size of the answer", len(answer.body), "bytes", at_least=400000)
         self.wait_beside(lambda: self.hold(fastcgi.records(said)))
-        # Who reads late still gets all of it.
+        # A client that starts to read late still gets the whole answer.
         sock = self.hold(fastcgi.records(said))
         time.sleep(1)
         with sock.makefile("rb") as file:
@@ -257,7 +257,7 @@ class Crowds(PromiseCase):
 
 
 class GivenUp(PromiseCase):
-    """Requests whose web server no longer waits when a worker gets to them."""
+    """Requests that the web server abandoned before a worker reads them."""
 
     def stopped(self, responder):
         for pid in responder.workers():
@@ -268,7 +268,7 @@ class GivenUp(PromiseCase):
             os.kill(pid, signal.SIGCONT)
 
     def status(self, client, method, path, body):
-        """Of an answer that nginx may have made."""
+        """Returns the status of an answer, which may be nginx's own."""
         return client.send(method, path, client.headers(
             method, body, client.key, "2", "application/json"), body).status
 
@@ -278,21 +278,21 @@ class GivenUp(PromiseCase):
                 ("PUT", "/edges/https/given-up/routes/r/oauth", b"{}")]
 
     def count_run(self, responder, send):
-        """Sends writes while the workers are stopped, lets them go on, and counts rows that differ."""
+        """Sends writes while the workers are stopped, resumes them, and counts the changed rows."""
         before = self.stack.dump()
         self.stopped(responder)
         try:
             send()
         finally:
             self.go_on(responder)
-        # What was there before is answered first.
+        # Workers answer queued requests first.
         for _ in range(20):
             check_answer(fastcgi.ask(responder.socket, variables(None, path="/livez")))
         after = self.stack.dump()
         return len(set(after.splitlines()) ^ set(before.splitlines()))
 
     def test_by_nginx(self):
-        """Writes that nginx answered with 504"""
+        """Writes that nginx answers with 504"""
         with Responder(self.stack, 2) as responder:
             def change(text):
                 head, _, rest = text.partition("fastcgi_pass unix:")
@@ -335,7 +335,7 @@ class GivenUp(PromiseCase):
             said = variables(self.home.admin.key)
             until(lambda: fastcgi.ask(responder.socket, said).status == 200, "a session is there")
             changed = set(self.stack.dump().splitlines()) ^ set(before.splitlines())
-        self.figure("requests given up", len(held), exactly=3)
+        self.figure("requests abandoned", len(held), exactly=3)
         self.figure("rows that changed later", len(changed), exactly=0)
 
     def test_by_peers(self):
@@ -357,7 +357,7 @@ class GivenUp(PromiseCase):
                     held.append(sock)
         with Responder(self.stack, 2) as responder:
             changed = self.count_run(responder, send)
-            self.figure("requests given up", len(held), exactly=9)
+            self.figure("requests abandoned", len(held), exactly=9)
             self.figure("rows that changed later", changed, exactly=0)
             for sock in held:
                 sock.close()

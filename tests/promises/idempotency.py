@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Idempotency-Key.
 
-A request that is repeated under a key makes nothing and gets the first answer.  That holds for
-requests at the same time.  It also holds if no client got the first answer, because the worker or
-the database session was killed."""
+A request that repeats a key creates nothing and gets the first answer.  This holds for concurrent
+requests too.  It also holds if no client got the first answer, because the worker or the database
+session was killed."""
 import concurrent.futures
 import json
 import os
@@ -21,7 +21,7 @@ from promise import PromiseCase, at_once, scaled
 PATH = "/ssh_credentials"
 N_PARALLEL = 50
 
-# How long a request may take beside a purge.
+# How long a request may take during a purge.
 BESIDE_PURGE_S = 1
 
 
@@ -38,7 +38,7 @@ class Idempotency(PromiseCase):
                                    " WHERE description = '%s'" % mark))
 
     def until_made(self, key, body, answers):
-        """As a client does that wants it made: again as long as nobody knows what came of it."""
+        """Repeats a request while its outcome is unknown, as a careful client does."""
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline:
             answer = self.once(key, body)
@@ -51,7 +51,7 @@ class Idempotency(PromiseCase):
         self.figure("rounds of 50 requests", rounds, "rounds", exactly=rounds)
         self.figure("answers of 201", n_answers, "answers", exactly=N_PARALLEL * rounds,
                     why=wrong[:3])
-        self.figure("rows made", n_rows, "rows", exactly=rounds)
+        self.figure("rows created", n_rows, "rows", exactly=rounds)
         self.figure("rounds with answers that differ", len(wrong), "rounds", exactly=0,
                     why=wrong[:3])
 
@@ -135,5 +135,5 @@ class Idempotency(PromiseCase):
                                     " WHERE key LIKE 'young %'"))
         self.figure("old keys purged", n - left, "keys", exactly=n, why=said)
         self.figure("younger keys left", young, "keys", exactly=1000)
-        self.figure("requests beside the purge", len(taken), at_least=20)
-        self.figure("slowest of them", max(taken), "s", at_most=BESIDE_PURGE_S)
+        self.figure("requests during the purge", len(taken), at_least=20)
+        self.figure("slowest request", max(taken), "s", at_most=BESIDE_PURGE_S)

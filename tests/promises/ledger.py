@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Clients that write, note what they were told, and compare it with the tables."""
+"""Clients that write, record each answer, and compare the record with the tables."""
 import collections
 import itertools
 import json
@@ -15,23 +15,24 @@ from adit.client import check_answer, check_server_answer
 N_CLIENTS = 32
 RATE = 200
 
-# Answers after which nobody knows whether the write is in effect: the responder's own, and the web
-# server's when a worker ended or took too long.
+# Errors that leave the outcome unknown: the responder's own, and the web server's when a worker
+# ended or took too long.
 UNKNOWN = (9033, 9055, 9056)
 
-# Conditions of the service that are no bug: refused, and without effect.
+# Temporary refusals.  They are no bug and have no effect.
 REFUSED = (9030, 9031, 9032, 9035, 9037, 9063)
 
-# How long a client sends a write again before it leaves it as it is.
+# How long a client repeats a write before it gives up.
 PATIENCE_S = 20
 
+
 class Result:
-    """What became of a request."""
+    """The outcome of a request."""
 
     def __init__(self, what):
         self.what, self.begin, self.end = what, time.monotonic(), None
         self.status = self.code = self.fault = None
-        self.is_done_before = False  # 404 to a deletion that was sent before
+        self.is_done_before = False  # 404 to a repeated deletion
 
     def __repr__(self):
         return "%s: %s %s %s, %.2f s" % (self.what, self.status, self.code, self.fault or "",
@@ -39,7 +40,7 @@ class Result:
 
 
 def takes_idempotency_keys(client):
-    """Whether a POST that is repeated under one Idempotency-Key makes one row."""
+    """Whether a POST repeated under one Idempotency-Key creates one row."""
     more = [("Idempotency-Key", '"%s"' % secrets.token_hex(8))]
     ids = {client.post("/ssh_credentials", samples.credential(), more=more).json["id"]
            for _ in range(2)}
@@ -49,11 +50,11 @@ def takes_idempotency_keys(client):
 
 
 class Ledger:
-    """What was written, by key: the kind of the resource and a name that the table has too."""
+    """The writes, by key.  A key is the kind of the resource and its name in the table."""
 
     def __init__(self):
-        self.allowed = {}  # key -> the states it may be in; None: not there
-        self.refused = collections.defaultdict(set)  # key -> states that it may not be in
+        self.allowed = {}  # key -> the states it may have; None: no row
+        self.refused = collections.defaultdict(set)  # key -> states that it must not have
         self.n_acknowledged = 0
 
     def acknowledged(self, key, state):
@@ -68,8 +69,8 @@ class Ledger:
         self.refused[key].add(state)
 
     def compare(self, rows):
-        """Takes the (key, state) of all rows.  Returns what is lost, doubled, and there though it
-        was refused."""
+        """Takes the (key, state) of all rows.  Returns the lost writes, the duplicates, and the
+        refused writes that were stored."""
         found = collections.defaultdict(list)
         for key, state in rows:
             found[key].append(state)
@@ -83,13 +84,14 @@ class Ledger:
             elif states[0] in self.refused[key]:
                 traces.append((key, states[0]))
             else:
-                lost.append((key, "%s is there, of %s" % (states[0], self.allowed.get(key))))
+                lost.append((key, "found %s, expected one of %s" % (
+                    states[0], self.allowed.get(key))))
         return lost, doubled, traces
 
 
 class Writers:
-    """Clients that write at a steady rate, each to resources of its own, until they are stopped.
-    A write whose outcome is unknown is sent again as it is; one that was refused is not."""
+    """Clients that write at a steady rate, each to its own resources, until they are stopped.  They
+    repeat a write whose outcome is unknown.  They do not repeat a refused one."""
 
     def __init__(self, stack, n_clients=N_CLIENTS, rate=RATE):
         self.stack = stack
@@ -121,18 +123,19 @@ class Writers:
         return self._stop.wait(self._pause_s * random.uniform(0.5, 1.5))
 
     def wait_for(self, n):
-        """Until n more requests have been answered."""
+        """Waits until n more requests are answered."""
         wanted = len(self.results) + n
         until(lambda: len(self.results) >= wanted, "%d more requests" % n, 60)
 
     def go_on(self, seconds):
-        """Lets the clients write for a while."""
+        """Lets the clients write for this long."""
         time.sleep(seconds)
 
     # ---- one request ----
 
     def ask(self, method, target, body, key=None):
-        """Sends a request and notes what became of it.  Returns its Result, and the answer."""
+        """Sends a request and records the outcome.  Returns its Result, and the answer if it is
+        valid."""
         result = Result("%s %s" % (method, target))
         answer = None
         try:
@@ -154,10 +157,10 @@ class Writers:
         answer = self.client.send(method, target, headers, data or b"")
         return answer
 
-    # ---- afterwards ----
+    # ---- after the run ----
 
     def rows(self):
-        """What of this run is in the tables."""
+        """The rows of this run in the tables."""
         def read(kind, sql):
             for line in self.stack.psql(sql % {"run": self.run}).splitlines():
                 name, _, state = line.partition("|")
@@ -178,8 +181,8 @@ class Writers:
         return max(result.end - result.begin for result in self.results)
 
     def not_of_contract(self, allowed=REFUSED + UNKNOWN[:1]):
-        """Requests that were not answered, or otherwise than with 2xx or one of these errors in the
-        contract's shape."""
+        """Requests without a valid answer: neither 2xx nor one of these errors in the contract's
+        shape."""
         return [result for result in self.results if result.fault or (
             result.status >= 300 and not result.is_done_before and result.code not in allowed)]
 
@@ -191,8 +194,7 @@ class Writers:
         return [result for result in self.results if result.status and result.status < 300]
 
     def first_good_after(self, moment):
-        """Seconds from a moment until a client was told that its write is there, of those that
-        ended after it; as long as ever where there is none."""
+        """Seconds from a moment until the next 2xx.  Infinite if there is none."""
         return min((result.end - moment for result in self.good() if result.end > moment),
                    default=float("inf"))
 
@@ -207,7 +209,7 @@ class _Writer:
         self._writers, self._ledger = writers, writers.ledger
         self._name = "%s-%d" % (writers.run, number)
         self._random = random.Random(self._name)
-        self._credentials = {}  # id -> name, of those that are there
+        self._credentials = {}  # id -> name of existing credentials
         self._n = 0
 
     def work(self):
@@ -222,8 +224,8 @@ class _Writer:
         return "%s-%d" % (self._name, self._n)
 
     def _write(self, method, target, body, key, state, idempotency_key=None, gone=()):
-        """Writes, again and again while it is unknown what came of it, and puts it down.  Returns
-        the answer where it was acknowledged."""
+        """Writes, repeats while the outcome is unknown, and records the outcome.  Returns the
+        answer if it acknowledges the write."""
         deadline = time.monotonic() + PATIENCE_S
         may_repeat = method != "POST" or self._writers.has_keys
         was_unknown = False
@@ -233,7 +235,7 @@ class _Writer:
             if answer and (answer.status < 300 or result.is_done_before):
                 self._ledger.acknowledged(key, state)
                 return answer
-            # No answer at all is the same as one that nobody knows what it means.
+            # A missing or invalid answer leaves the outcome unknown too.
             if result.fault or result.code in UNKNOWN:
                 was_unknown = True
                 self._ledger.unknown(key, state)

@@ -18,7 +18,7 @@ from promise import PromiseCase
 CREDENTIALS = "/ssh_credentials"
 LEVELS = ("error", "warning", "info", "debug")
 
-# What could end a line, start another, or steer a terminal that shows it.
+# Text that could end a line, start another, or control a terminal.
 INJECTIONS = {
     "CR LF": b"\r\n", "LF": b"\n", "NUL": b"\0", "ESC": b"\x1b[2J\x1b]0;x\x07",
     "U+2028": "\u2028".encode(), "quote": b'","level":"error","event":"forged","x":"',
@@ -27,12 +27,12 @@ INJECTIONS = {
     "long": b"\n" * 5000,
 }
 
-# The names of an event's members; none comes from outside.
+# The names of an event's members.  No client can add one.
 NAMES = {"time", "level", "event", "left_out", "operation_id", "method", "route", "status", "error",
          "number", "cause", "duration_ms", "api_key_id", "account_id", "client_address", "pid",
          "landlock", "seccomp"}
 
-# In a mount namespace of its own: /dev anew, with a log that leads to the test's socket.
+# For a private mount namespace: a new /dev, whose log is the test's socket.
 OWN_DEV = """
 set -eu
 mount -t tmpfs -o mode=0755 tmpfs "$1"
@@ -48,7 +48,7 @@ exec "$@"
 
 
 def requests(account):
-    """(what is injected where, variables, body) of each request."""
+    """(description, variables, body) of each request."""
     key = account.admin.key
     body = json.dumps(samples.credential()).encode()
     names = list(variables(key, "POST", body=body)) + [
@@ -78,8 +78,7 @@ def requests(account):
 
 
 class Injection(PromiseCase):
-    """The whole of INJECTIONS in each variable of a request, its body and its path, and in the
-    settings."""
+    """All INJECTIONS in each variable, the body and the path of a request, and in the settings."""
 
     def with_settings(self, *changes):
         path = "%s.%s" % (self.stack.conf_path, self._testMethodName)
@@ -97,8 +96,8 @@ class Injection(PromiseCase):
         return path
 
     def look_at(self, lines):
-        """Checks the lines and returns their events.  Each is one object of printable ASCII, its
-        members are texts under names that are known, and none says what an input forged."""
+        """Checks the lines and returns their events.  Each line is one object in printable ASCII
+        with known names and text values.  No line is a forged event."""
         events = []
         for line in lines:
             self.assertRegex(line, rb"^[ -~]+$")
@@ -117,7 +116,8 @@ class Injection(PromiseCase):
         return dict(pairs)
 
     def send_all(self, path):
-        """Returns the operation ids of what was answered, and how many were dropped."""
+        """Returns the operation ids of the answers, how many requests were dropped, and the id of
+        the request that failed."""
         answered, dropped = [], 0
         for what, said, body in requests(self.home):
             with self.subTest(what):
@@ -126,7 +126,7 @@ class Injection(PromiseCase):
                     answered.append(answer.header("Service-Operation-Id"))
                 except (EOFError, ConnectionResetError, BrokenPipeError):
                     dropped += 1
-        # A server's error, which is logged at every level.
+        # A server error, which is logged at every level.
         self.stack.psql("ALTER TABLE adit.mutual_tls_module ADD CONSTRAINT logs CHECK (false)"
                         " NOT VALID")
         try:
@@ -239,7 +239,7 @@ class Injection(PromiseCase):
 
 
 class Collector:
-    """Takes datagrams in the background, until nothing has come for a while."""
+    """Collects datagrams in the background.  After stop(), ends once none arrives for 0.2 s."""
 
     def __init__(self, sock):
         import threading

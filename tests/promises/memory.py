@@ -23,24 +23,24 @@ from promise import PromiseCase, scaled
 CREDENTIALS = "/ssh_credentials"
 MIB = 1024 * 1024
 
-# Its options; what the libraries keep for good at their start is no loss.
+# Memory that libraries allocate once and keep is not counted as a leak.
 VALGRIND = ("--quiet", "--leak-check=full", "--show-leak-kinds=definite,indirect",
             "--errors-for-leak-kinds=definite,indirect", "--child-silent-after-fork=no",
             "--vgdb=no", "--num-callers=24")
 
 
-# Landlock, which it does not know; a worker does without, as on a kernel that has not got it.
+# Valgrind does not know Landlock.  The worker runs without it, as on an older kernel.
 UNKNOWN_CALLS = re.compile(r"--\d+-- WARNING: unhandled \S+ syscall: 444\n(--\d+-- .*\n){4}")
 
 
-# What asks a few things of other programs than the responder, and what starts copies of the program
-# from places in which valgrind's stands in their way.
+# Tests of other programs, and tests that start copies of the program in folders where the wrapper
+# around valgrind fails.
 NOT_IN_VALGRIND = ("test_fronts", "test_install_web_servers", "test_front_docs", "test_clients",
                    "test_client_shapes", "test_conf", "test_serve")
 
 
 def valgrind_program():
-    """Debian's valgrind is a script, which would hide the name that it is run under."""
+    """Debian's valgrind is a script, which hides the name that the wrapper sets."""
     found = shutil.which("valgrind.bin") or shutil.which("valgrind")
     if not found:
         raise AssertionError("valgrind is missing")
@@ -48,7 +48,7 @@ def valgrind_program():
 
 
 class Mix:
-    """Requests of every kind, over and over: answered, refused, and broken off."""
+    """An endless mix of requests: answered, refused and broken off."""
 
     def __init__(self, account, path):
         self.key, self.path = account.admin.key, path
@@ -86,7 +86,8 @@ class Mix:
         return fastcgi.records(variables(self.key, method, path, body, **changes), body, keep)
 
     def ask(self):
-        """The next request.  Every hundredth breaks off, or comes on a connection of its own."""
+        """Sends the next request.  Before every hundredth, one breaks off or uses its own
+        connection."""
         at = self.n % len(self.steps)
         step = self.steps[at]
         self.n += 1
@@ -115,7 +116,7 @@ class Growth(PromiseCase):
     def test_mixed_requests(self):
         """Mixed requests, some of them broken, on one worker"""
         warm_up, n = scaled(3000, 10000), scaled(12000, 200000)
-        # The disk's speed is of no interest here.
+        # The test measures memory, so it need not wait for the disk.
         self.stack.psql("ALTER ROLE adit SET synchronous_commit = off")
         self.addCleanup(self.stack.psql, "ALTER ROLE adit RESET synchronous_commit")
         with Responder(self.stack) as responder:
@@ -131,18 +132,18 @@ class Growth(PromiseCase):
             after = memory(worker)
             self.assertEqual(responder.workers(), [worker])
             self.figure("requests", n, at_least=n)
-            self.figure("a second", int((n - warm_up) / seconds))
-            self.figure("resident memory once warm", before["Rss"] / MIB, "MiB")
-            self.figure("growth after that", (after["Rss"] - before["Rss"]) / MIB, "MiB",
+            self.figure("requests a second", int((n - warm_up) / seconds))
+            self.figure("resident memory after warm-up", before["Rss"] / MIB, "MiB")
+            self.figure("growth after warm-up", (after["Rss"] - before["Rss"]) / MIB, "MiB",
                         at_most=1)
             until(lambda: descriptors(worker) == n_descriptors, "the first descriptors")
-            self.figure("descriptors more", descriptors(worker) - n_descriptors, exactly=0)
+            self.figure("added descriptors", descriptors(worker) - n_descriptors, exactly=0)
             mix.peer.close()
 
 
 class Footprint(PromiseCase):
     def large_bodies(self):
-        """(name, method, path, body): as large as they may be, and worse."""
+        """(name, method, path, body) of the largest bodies allowed, and of larger ones."""
         oauth, tls = "/edges/https/worst/routes/r/oauth", "/edges/tls/worst/mutual_tls"
         post = ("POST", CREDENTIALS)
         fill = {"[{},": b"[" + b"{}," * (BODY_MAX // 3 - 2) + b"{}]",
@@ -178,7 +179,7 @@ class Footprint(PromiseCase):
                 self.assertIn(ask(*row).status // 100, (2, 4))
         page = variables(account.admin.key, "GET", CREDENTIALS, QUERY_STRING="limit=100")
         fill(path, account.admin.key, 100)
-        # As many at once as the worker takes, and more; some read slowly.
+        # More requests than the worker has lanes.  Some clients read slowly.
         with concurrent.futures.ThreadPoolExecutor(24) as pool:
             slow = [pool.submit(Slow(path, page, 1000000).answer) for _ in range(8)]
             pages = list(pool.map(lambda _: fastcgi.ask(path, page), range(80)))
@@ -194,7 +195,7 @@ class Footprint(PromiseCase):
         """Proportional memory: one of two workers after one request, and a single worker after the
         worst requests"""
         with Responder(self.stack, 2) as responder:
-            # Each holds a worker, so that the next one gets another.
+            # Each peer keeps a worker busy, so that the next peer gets the other worker.
             peers = [Peer(responder.socket) for _ in range(2)]
             said = fastcgi.records(variables(self.home.admin.key), keep=True)
             self.assertEqual([peer.ask(said).status for peer in peers], [200] * 2)
@@ -202,12 +203,12 @@ class Footprint(PromiseCase):
             for peer in peers:
                 peer.close()
             self.assertEqual(len(idle), 2)
-            self.figure("idle", max(idle) / MIB, "MiB", at_most=8)
+            self.figure("idle worker", max(idle) / MIB, "MiB", at_most=8)
         with Responder(self.stack, 1) as responder:
             largest = self.worst_inputs(responder.socket)
             worker, = responder.workers()
-            self.figure("the largest page", largest / MIB, "MiB", at_least=0.9, at_most=1)
-            # What large answers left behind is given back within a quarter of a second.
+            self.figure("largest page", largest / MIB, "MiB", at_least=0.9, at_most=1)
+            # The worker returns the memory of large answers within 250 ms.
             time.sleep(1)
             self.figure("after the worst inputs", memory(worker)["Pss"] / MIB, "MiB", at_most=24)
 
@@ -225,7 +226,7 @@ class Valgrind(PromiseCase):
         os.rename(os.path.join(folder, "adit.fcgi"), os.path.join(folder, "program"))
         path = os.path.join(folder, "adit.fcgi")
         with open(path, "w", encoding="utf-8") as file:
-            # Under the name that tests know the responder by.
+            # Tests find the responder by this name.
             file.write("#!/bin/bash\nexec -a \"$0\" %s %s --log-file=%s/%%p %s/program \"$@\"\n" % (
                 valgrind_program(), " ".join(VALGRIND), reports, folder))
         os.chmod(path, 0o755 | stat.S_IXUSR)
@@ -242,10 +243,10 @@ class Valgrind(PromiseCase):
         sums = re.search(r"^e2e: (\d+) passed, (\d+) failed$", done.stdout, re.M)
         self.assertTrue(sums, done.stdout + done.stderr)
         self.figure("end-to-end checks", int(sums.group(1)), at_least=scaled(100, 5000))
-        self.figure("of them failed", int(sums.group(2)), exactly=0, why=done.stdout)
+        self.figure("failed checks", int(sums.group(2)), exactly=0, why=done.stdout)
         texts = {}
         for path in glob.glob(os.path.join(reports, "*")):
-            # A program that is ended by SIGABRT for a test leaves valgrind's own core.
+            # A test ends a program with SIGABRT, which leaves valgrind's own core.
             if ".core." in path:
                 continue
             with open(path, encoding="utf-8", errors="replace") as file:

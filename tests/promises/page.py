@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""doc/promises.md.  The text before the mark is written by hand.  The rest is made from the docstrings
-and figures of the tests."""
+"""doc/promises.md.  The text before the mark is written by hand.  The rest is generated from the
+docstrings and figures of the tests."""
 import importlib
 import inspect
 import os
@@ -27,7 +27,8 @@ def _words(module):
 
 
 def _tables(figures):
-    """A table for all tests that take the same figures: a row a test, a column a figure."""
+    """One table for all tests with the same figures: a row for each test, a column for each
+    figure."""
     tests, tables = {}, {}
     for figure in figures:
         tests.setdefault(figure.test, []).append(figure)
@@ -45,7 +46,7 @@ def _tables(figures):
 
 
 def _listed(text):
-    """The (test, figure) that the tables of a section have."""
+    """The (test, figure) pairs in the tables of a section."""
     columns = []
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split(" | ")]
@@ -69,8 +70,8 @@ def write(modules, figures, is_long):
 
 
 def compare(modules, figures, left_out):
-    """Returns what differs between the page and the figures of a run of these modules, which has
-    left out some tests."""
+    """Returns the differences between the page and the figures of a run of these modules.  Ignores
+    the tests that the run left out."""
     _, text = _read()
     listed = {}
     for section in re.split(r"(?m)^## ", text)[1:]:

@@ -24,7 +24,7 @@ from promise import PromiseCase, scaled
 
 N_CLIENTS = 4
 
-# From SIGTERM, or from the end of the last request behind it, until the process is gone.
+# From SIGTERM, or from the last answer after it, until the process has exited.
 EXIT_S = 1
 
 
@@ -53,22 +53,22 @@ class WorkersKilled(PromiseCase):
         self.figure("longest time without a 2xx",
                     max(after - before for before, after in zip(good, good[1:])), "s", at_most=1)
         wrong = writers.not_of_contract(ledger.REFUSED + ledger.UNKNOWN)
-        self.figure("answers that are not the contract's", len(wrong), "requests", exactly=0,
+        self.figure("answers that break the contract", len(wrong), "requests", exactly=0,
                     why=wrong[:3])
-        self.figure("acknowledged and lost", len(lost), "writes", exactly=0, why=lost[:3])
-        self.figure("doubled", len(doubled), "writes", exactly=0, why=doubled[:3])
-        self.figure("refused and yet there", len(traces), "writes", exactly=0, why=traces[:3])
+        self.figure("acknowledged but lost", len(lost), "writes", exactly=0, why=lost[:3])
+        self.figure("stored twice", len(doubled), "writes", exactly=0, why=doubled[:3])
+        self.figure("refused but stored", len(traces), "writes", exactly=0, why=traces[:3])
 
 
 class Responder:
-    """A responder on a listening socket of the test's, as spawn-fcgi gives it one or, by
-    LISTEN_FDS, systemd."""
+    """A responder on the test's listening socket, passed as spawn-fcgi does or, with LISTEN_FDS, as
+    systemd does."""
 
     def __init__(self, shared_stack, listener, n_workers, as_systemd=False):
         program = os.path.join(shared_stack.state, "bin", "adit.fcgi")
         command = [program, "-c", shared_stack.conf_path, "--workers", str(n_workers)]
         if as_systemd:
-            # Who executes the program keeps its process id.
+            # exec keeps the process id, so LISTEN_PID is right.
             command = ["/bin/sh", "-c", 'export LISTEN_PID=$$ LISTEN_FDS=1; exec "$@" 3<&0 </dev/null',
                        "sh", *command]
         self.started = time.monotonic()
@@ -77,12 +77,13 @@ class Responder:
             stderr=subprocess.DEVNULL)
 
     def stop(self):
-        """Tells it to stop.  Returns when."""
+        """Sends SIGTERM.  Returns when."""
         self._process.send_signal(signal.SIGTERM)
         return time.monotonic()
 
     def wait(self, seconds=10):
-        """Returns its status and the moment of its end; one that does not end is killed."""
+        """Returns the exit status and the moment of the exit.  Kills a process that does not
+        exit."""
         try:
             status = self._process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -93,7 +94,7 @@ class Responder:
 
 
 class FastcgiClient:
-    """Asks on a socket until it is told to stop, each time on a new connection or on a kept one."""
+    """Sends requests until stop() is called, each on a new connection or all on a kept one."""
 
     def __init__(self, path, key, keeps, number):
         self._path, self._key, self._keeps, self._number = path, key, keeps, number
@@ -101,8 +102,8 @@ class FastcgiClient:
         self._stop = threading.Event()
         self.answered = []  # (when it was sent, when it was answered)
         self.faults = []    # (when it was sent, what went wrong)
-        # The same of requests on a kept connection that was closed before a byte of the answer came:
-        # a web server may send them again.  When is None where they could not even be sent.
+        # (when it was sent, what went wrong) of requests on a kept connection that closed before
+        # the first byte of an answer.  A web server may repeat them.  The time is None if not sent.
         self.untaken = []
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
@@ -129,7 +130,7 @@ class FastcgiClient:
                 self.faults.append((self._sent, repr(fault)))
             if not self._keeps or self.faults or self.untaken:
                 self._close()
-            # There is nobody left to keep a connection with.
+            # The responder has ended, so a kept connection is useless.
             if self._keeps and (self.faults or self.untaken):
                 break
         self._close()
@@ -177,10 +178,10 @@ def variables(key, method, path, body):
 
 
 class OwnSocket(PromiseCase):
-    """Tests with responders on a socket of the test's own."""
+    """Tests with responders on a private socket."""
 
     def setUp(self):
-        # Several pages of 8 KiB, so that an answer may be cut between two writes.
+        # Several blocks of 8 KiB, so that an answer could be cut between two writes.
         for _ in range(20):
             self.admin.post("/ssh_credentials", samples.credential(metadata="x" * 2000))
         self.path = os.path.join(stack.make_folder(), "socket")
@@ -211,8 +212,8 @@ class Stop(OwnSocket):
         self.figure("requests answered after SIGTERM", sum(trial["after"] for trial in trials),
                     at_least=1)
         self.figure("answers lost or cut", len(lost), exactly=0, why=lost[:3])
-        self.figure("ends with another status than 0", len(statuses), exactly=0, why=statuses[:3])
-        self.figure("slowest end", max(trial["end_s"] for trial in trials), "s", at_most=EXIT_S)
+        self.figure("exit statuses other than 0", len(statuses), exactly=0, why=statuses[:3])
+        self.figure("slowest exit", max(trial["end_s"] for trial in trials), "s", at_most=EXIT_S)
 
     def trial(self, keeps, n_workers):
         responder = Responder(self.stack, self.listener, n_workers)
@@ -221,12 +222,12 @@ class Stop(OwnSocket):
               "the clients are answered")
         time.sleep(random.uniform(0, 0.2))
         stopped = responder.stop()
-        # Those that come without end would keep it from ending: a web server stops sending.
+        # Endless requests would keep the responder from ending.  A web server stops sending too.
         time.sleep(random.uniform(0, 0.02))
         for client in clients:
             client.stop()
         status, ended = responder.wait()
-        # What was not accepted waits for the next responder.
+        # Connections that were not accepted wait for the next responder.
         successor = Responder(self.stack, self.listener, 1)
         for client in clients:
             client.join()
@@ -247,8 +248,8 @@ class Stop(OwnSocket):
 
 class Restart(OwnSocket):
     def test_restart_under_load(self):
-        """A responder is stopped and the next one started, again and again, on a socket that stays.
-        Eight clients send requests all the time."""
+        """A responder is stopped and the next one started, again and again, on one socket.  Eight
+        clients send requests all the time."""
         clients = self.clients(2 * N_CLIENTS, False)
         n = scaled(5, 40)
         statuses = []

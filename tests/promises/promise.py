@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of promises share: figures with their bounds, and how long a test may take."""
+"""Shared by the tests of promises: figures with their bounds, and the scale of a test."""
 import concurrent.futures
 import functools
 import inspect
@@ -14,12 +14,13 @@ is_long = False
 figures = []
 
 
-# Tests that the full form alone runs.
+# Tests that run only in the full form.
 long_only = set()
 
 
 def only_long(test):
-    """Marks a test that takes too long for the short form, which has another of its kind."""
+    """Marks a test that runs only in the full form.  The short form has a quicker test of its
+    kind."""
     long_only.add(test.__name__.removeprefix("test_"))
 
     @functools.wraps(test)
@@ -30,13 +31,13 @@ def only_long(test):
 
 
 def scaled(short, full):
-    """Returns how much of something the form that runs takes."""
+    """Returns the value for the form that runs."""
     return full if is_long else short
 
 
 def at_once(function, n, arguments=None):
-    """Calls the function in n threads that begin together, each with one of the arguments where
-    there are some.  What one of them raises is raised."""
+    """Calls the function in n threads that start together, each with one of the arguments if there
+    are any.  Raises the first exception of a thread."""
     barrier = threading.Barrier(n)
 
     def run(*argument):
@@ -49,7 +50,7 @@ def at_once(function, n, arguments=None):
 
 
 class Figure:
-    """A measured value and what was promised of it."""
+    """A measured value and its bound."""
 
     def __init__(self, test, what, value, unit, bound, ok):
         self.module, self.test = type(test).__module__, test._testMethodName.removeprefix("test_")
@@ -70,14 +71,13 @@ class Figure:
 
 
 class PromiseCase(Case):
-    """Tests that take figures.  Their docstrings' first lines name them in doc/promises.md."""
+    """Tests that record figures.  Their docstrings are their titles in doc/promises.md."""
 
     stack_name = "promises"
 
     def figure(self, what, value, unit="", at_most=None, at_least=None, exactly=None, why=""):
-        """Takes a figure; one out of its bound is a failure of its own and does not end the
-        test."""
-        self.assertNotIn(", ", what, "the page tells what is measured from its unit by that")
+        """Records a figure.  A figure out of its bound is a failure, but the test continues."""
+        self.assertNotIn(", ", what, "the page separates the name from the unit with it")
         bounds = [(sign, bound, ok) for sign, bound, ok in (
             ("<=", at_most, at_most is None or value <= at_most),
             (">=", at_least, at_least is None or value >= at_least),

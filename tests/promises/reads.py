@@ -4,7 +4,7 @@
 Clients of many accounts send reads at the same moment, again and again: for their own resources,
 for another account's, and with bad keys.  A worker sends the reads of several clients in one
 database session.  Each client gets the bytes that it would get alone, whatever happens to that
-session.  A read that is held up does not hold up others for long.
+session.  A slow read does not delay others for long.
 """
 import contextlib
 import os
@@ -24,12 +24,12 @@ from promise import PromiseCase, scaled
 N_ACCOUNTS = 8
 N_EACH = 4  # clients of an account
 
-# A read that is held up is asked for again elsewhere after a quarter of a second.
+# A delayed read is retried on a private session after 250 ms.
 SLOWEST_S = 1
 
 
 class Question:
-    """A request, and the status and the body that answer it."""
+    """A request, and the expected status and body."""
 
     def __init__(self, stack, path, key, status):
         self.data = ("GET %s HTTP/1.1\r\nHost: adit.example\r\nAuthorization: Bearer %s\r\n"
@@ -45,7 +45,7 @@ class Question:
 
 
 class Bursts:
-    """Clients that ask all at once, wait until all have their answers, and ask again."""
+    """Clients that send at the same moment, wait until all have answers, and send again."""
 
     def __init__(self, stack, questions, n_clients):
         self.questions = questions
@@ -97,7 +97,7 @@ class Reads(PromiseCase):
 
     @classmethod
     def make_resources(cls, account):
-        """Returns the paths of what is the account's alone."""
+        """Returns the paths of resources that only this account has."""
         client, name = cls.stack.client(account.admin.key), account.id[-12:]
         made = [client.post("/ssh_credentials", samples.credential(
             description="%s %d" % (name, n), acl=["bind:%s-%d.example.com" % (name, n)])).json
@@ -124,19 +124,19 @@ class Reads(PromiseCase):
 
     def judge(self, bursts, at_least, refused_percent=0):
         self.figure("answers", bursts.n_answers, at_least=at_least)
-        self.figure("wrong ones", len(bursts.wrong), exactly=0, why=bursts.wrong[:2])
+        self.figure("wrong answers", len(bursts.wrong), exactly=0, why=bursts.wrong[:2])
         self.figure("answers of 503", 100 * len(bursts.refused) / bursts.n_answers, "percent",
                     at_most=refused_percent, why=bursts.refused[:2])
-        self.figure("slowest", bursts.slowest_s, "s", at_most=SLOWEST_S)
+        self.figure("slowest answer", bursts.slowest_s, "s", at_most=SLOWEST_S)
 
     def sessions_since(self, moment):
-        """The sessions that have read something since then."""
+        """The sessions that have served a read since then."""
         return [int(pid) for pid in self.stack.psql(
             "SELECT pid FROM pg_stat_activity WHERE usename = 'adit' AND query_start > '%s'"
             " AND query LIKE 'SELECT k.account_id%%'" % moment).split()]
 
     def shared_sessions(self, bursts):
-        """The sessions that the workers share, by now."""
+        """The shared sessions of the workers."""
         def find():
             moment = self.stack.psql("SELECT now()")
             bursts.go_on(0.3)
@@ -152,7 +152,7 @@ class Reads(PromiseCase):
             bursts.go_on(scaled(2, 20))
             used = self.sessions_since(moment)
         self.judge(bursts, 500)
-        self.figure("sessions that answered beside one of each worker", len(set(used) - set(shared)),
+        self.figure("private sessions used", len(set(used) - set(shared)),
                     exactly=0)
 
     def test_sessions_killed(self):
@@ -168,7 +168,8 @@ class Reads(PromiseCase):
         with self.bursts() as bursts:
             ender.start()
             try:
-                # Beyond the time for which a worker does without a shared session that was lost.
+                # Longer than the 5 s for which a worker replaces a lost shared session by private
+                # ones.
                 bursts.go_on(scaled(6, 60))
             finally:
                 done.set()
@@ -188,7 +189,7 @@ class Reads(PromiseCase):
             used_s = -programs.cpu_seconds(workers)
             time.sleep(scaled(0.5, 5))
             used_s += programs.cpu_seconds(workers)
-            self.figure("processor meanwhile", 100 * used_s / (time.monotonic() - started), "%",
+            self.figure("CPU meanwhile", 100 * used_s / (time.monotonic() - started), "%",
                         at_most=5)
             self.shared_sessions(bursts)
         self.judge(bursts, 100)
@@ -211,9 +212,8 @@ class Reads(PromiseCase):
         self.judge(bursts, 100)
 
     def test_locked(self):
-        """Tables that some clients read over and over are locked, while the other clients read
-        another table.  A worker whose read timed out refuses the reads that have queued up behind
-        it"""
+        """Some clients read locked tables again and again, while the others read another table.  A
+        worker whose read timed out refuses the reads that have queued up behind it"""
         of_edges = [question for question in self.questions if b"/edges/" in question.data]
         others = [question for question in self.questions if b"/edges/" not in question.data]
         done, n_held_up = threading.Event(), [0]
@@ -239,4 +239,4 @@ class Reads(PromiseCase):
                 for thread in asking:
                     thread.join()
         self.judge(bursts, 200, refused_percent=5)
-        self.figure("reads of the locked ones given up", n_held_up[0], at_least=1)
+        self.figure("reads of locked tables refused", n_held_up[0], at_least=1)

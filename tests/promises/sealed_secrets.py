@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Sealed secrets.
 
-A client secret opens only in its own place and only whole.  It is in the clear only in answers to
-callers who may read it."""
+A client secret decrypts only in its own row, and only if it was not altered.  Only answers to
+callers with the right to read it have it in the clear."""
 import os
 import re
 import secrets
@@ -50,8 +50,8 @@ class Altered(SecretsCase):
             account or self.home.id, EDGE, route)
 
     def try_all(self, tries):
-        """Each alters the row in place; afterwards it is put back as it was.  Returns how many were
-        refused, and how many answers showed something."""
+        """Applies each change to the row, reads it, and restores the row.  Returns how many reads
+        were refused, and how many answers revealed a secret."""
         n_refused = n_shown = 0
         columns = "(client_secret_sealed, client_secret_key_id, provider)"
         kept = self.stack.psql(
@@ -71,7 +71,7 @@ class Altered(SecretsCase):
         n_refused, n_shown = self.try_all(tries)
         self.figure("tries", len(tries), at_least=1)
         self.figure("answers of 9036", n_refused, exactly=len(tries))
-        self.figure("answers that show something", n_shown, exactly=0)
+        self.figure("answers that reveal a secret", n_shown, exactly=0)
 
     def test_flipped_bits(self):
         """Each bit of the stored secret is flipped (in the short form, each byte's lowest bit)"""
@@ -127,13 +127,13 @@ class Altered(SecretsCase):
             n_refused += done.returncode == 1 and "cannot start" in done.stderr
             n_named += key_file in done.stderr and key.split()[1][:16] not in done.stderr
         self.figure("starts refused", n_refused, exactly=4)
-        self.figure("of them with the file and not the key named", n_named, exactly=4)
+        self.figure("messages that name the file but not the key", n_named, exactly=4)
         self.assertEqual(self.read("r"), self.SECRET)
 
 
 class Rekey(SecretsCase):
     def key_ids(self):
-        """The newest first."""
+        """The ids of the keys, newest first."""
         with open(os.path.join(self.stack.state, "adit.key"), encoding="ascii") as file:
             return [line.split()[0] for line in file]
 
@@ -182,7 +182,7 @@ class Rekey(SecretsCase):
 
 
 class Nowhere(SecretsCase):
-    """The log of PostgreSQL says all that it can, that of the responder too."""
+    """PostgreSQL and the responder log as much as they can."""
 
     stack_name = "nowhere"
 
@@ -195,7 +195,7 @@ class Nowhere(SecretsCase):
         cls.stack.restart()
 
     def memory_of(self, pid):
-        """All that a core of the process would hold."""
+        """The memory that a core file of the process would contain."""
         found = []
         with open("/proc/%d/maps" % pid, encoding="ascii") as maps, \
                 open("/proc/%d/mem" % pid, "rb", buffering=0) as memory:
@@ -207,7 +207,7 @@ class Nowhere(SecretsCase):
                         memory.seek(begin)
                         found.append(memory.read(end - begin))
                     except OSError:
-                        continue  # the device of a mapping gives nothing to read
+                        continue  # a mapped device cannot be read
         return b"".join(found)
 
     def test_nowhere(self):
@@ -238,7 +238,7 @@ class Nowhere(SecretsCase):
         backends = [int(pid) for pid in self.stack.psql(
             "SELECT pid FROM pg_stat_activity WHERE usename = 'adit'").split()]
         places = {"memory of %d" % pid: self.memory_of(pid) for pid in backends}
-        # What is looked at is what it should be.
+        # Proves that this is the memory that runs the statements.
         for name, text in places.items():
             self.assertIn(b"oauth_module", text, name)
         self.stack.psql("CHECKPOINT")
@@ -250,7 +250,7 @@ class Nowhere(SecretsCase):
                     with open(os.path.join(folder, name), "rb") as file:
                         places[os.path.join(folder, name)] = file.read()
                 except FileNotFoundError:
-                    continue  # the server has just removed it
+                    continue  # the server removed it
         log = b"".join(self.stack.logs().values())
         self.assertIn(b"client_secret_sealed", log, "PostgreSQL's log shows statements")
         found = []
@@ -262,7 +262,7 @@ class Nowhere(SecretsCase):
                     at_least=1000)
         self.figure("backends whose memory was searched", len(backends), at_least=1)
         self.figure("files and dumps searched", len(places) - len(backends), at_least=100)
-        self.figure("places with one", len(found), exactly=0, why=found[:5])
+        self.figure("places with a secret", len(found), exactly=0, why=found[:5])
 
 
 class Cores(SecretsCase):
@@ -272,16 +272,16 @@ class Cores(SecretsCase):
         os.chmod(self.folder, 0o777)
 
     def allow_cores(self, command):
-        """The command in a folder that it may write cores into."""
+        """Returns the command, run in a folder where it may write core files."""
         return ["/bin/sh", "-c", 'ulimit -c "$(ulimit -H -c)"; cd "$0" && exec "$@"', self.folder,
                 *as_service(command)]
 
     def n_ended(self, responder):
-        """How many workers their supervisor knows to have ended by a signal."""
+        """How many workers ended by a signal, according to the supervisor's log."""
         return len(re.findall(rb'"cause":"signal \d+"', responder.log()))
 
     def cores(self):
-        """How many there are, of those that were not counted yet."""
+        """Counts the core files, and removes them."""
         names = os.listdir(self.folder)
         for name in names:
             os.unlink(os.path.join(self.folder, name))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Tenants.
 
-The work of one account takes nothing from another.  Pages have a limit in bytes.  Answers that an
-account does not read take no memory from other accounts.  Requests that wait in the database leave
-a lane to short ones.  They do not hold up requests that another worker could answer."""
+One account's load does not starve another account.  Pages have a limit in bytes.  Unread answers of
+one account take no memory from other accounts.  Requests that wait in the database leave a lane
+free for short ones.  They do not delay requests that another worker could answer."""
 import concurrent.futures
 import json
 import os
@@ -23,7 +23,7 @@ CREDENTIALS = "/ssh_credentials"
 
 class Pages(PromiseCase):
     def test_pages(self):
-        """A walk over a hundred of the largest credentials, page by page"""
+        """A client lists a hundred of the largest credentials, page by page"""
         account = self.stack.account("large")
         with Responder(self.stack) as responder:
             fill(responder.socket, account.admin.key, 100)
@@ -40,9 +40,9 @@ class Pages(PromiseCase):
                     break
                 query = page.json["next_page_uri"].partition("?")[2]
         self.figure("pages", len(sizes), at_least=8)
-        self.figure("the largest", max(sizes), "bytes", at_most=PAGE_MAX,
+        self.figure("largest page", max(sizes), "bytes", at_most=PAGE_MAX,
                     at_least=PAGE_MAX - 100000)
-        self.figure("credentials that came once", len(set(idents)) * (len(idents) == 100),
+        self.figure("credentials listed exactly once", len(set(idents)) * (len(idents) == 100),
                     exactly=100)
 
 
@@ -56,7 +56,7 @@ class Hoards(PromiseCase):
 
     def test_parallel_lists(self):
         """32 clients of one account request the largest page at the same moment and read it at 2
-        MB/s, while another account reads pages and uploads 20 KB bit by bit"""
+        MB/s, while another account reads pages and uploads 20 KB slowly"""
         other = self.stack.account("other")
         fill(self.responder.socket, other.admin.key, 15)
         body = json.dumps(samples.credential(
@@ -88,12 +88,13 @@ class Hoards(PromiseCase):
             others = reader.result()
         whole = [answer for answer in answers if answer]
         self.assertTrue(all(len(answer.body) > 900000 for answer in whole if answer.status == 200))
-        self.figure("answers broken off", len(answers) - len(whole), exactly=0)
-        self.figure("of them whole", sum(answer.status == 200 for answer in whole), at_least=4)
-        self.figure("others refused with 503", sum(answer.status == 503 for answer in whole))
-        self.figure("the other account's pages", len(others), at_least=3)
-        self.figure("of them not whole", sum(status != 200 for status in others), exactly=0)
-        self.figure("the upload's status", made.status, exactly=201)
+        self.figure("answers cut short", len(answers) - len(whole), exactly=0)
+        self.figure("complete pages", sum(answer.status == 200 for answer in whole), at_least=4)
+        self.figure("answers of 503", sum(answer.status == 503 for answer in whole))
+        self.figure("pages of the other account", len(others), at_least=3)
+        self.figure("failed pages of the other account",
+                    sum(status != 200 for status in others), exactly=0)
+        self.figure("status of the upload", made.status, exactly=201)
 
     def test_unread(self):
         """One account requests 60 of the largest pages and reads none of them, while others read
@@ -113,8 +114,8 @@ class Hoards(PromiseCase):
                 if answer.status == 503:
                     self.assertEqual(answer.json["error_code"], "ERR_SERVICE_9064")
                     refused += 1
-        self.figure("of the hoarder's answers refused", refused, at_least=40, at_most=56)
-        self.figure("of the others' pages not whole", sum(status != 200 for status in statuses),
+        self.figure("answers of 503", refused, at_least=40, at_most=56)
+        self.figure("failed pages of other accounts", sum(status != 200 for status in statuses),
                     exactly=0)
 
 
@@ -137,10 +138,11 @@ class Deadlines(PromiseCase):
                 answer, seconds = slow.result()
                 dripped = drip.result()
             idle.close()
-        self.figure("who reads nothing is dropped after", dropped, "s", at_least=29, at_most=35)
-        self.figure("the slow page took", seconds, "s", at_least=32)
-        self.figure("of it came", len(answer.body) if answer else 0, "bytes", at_least=900000)
-        self.figure("the request that drips in is dropped after", dripped, "s", at_least=58,
+        self.figure("unread connection dropped after", dropped, "s", at_least=29, at_most=35)
+        self.figure("slow page read after", seconds, "s", at_least=32)
+        self.figure("size of the slow page", len(answer.body) if answer else 0, "bytes",
+                    at_least=900000)
+        self.figure("slow request dropped after", dripped, "s", at_least=58,
                     at_most=64)
 
     @staticmethod
@@ -160,7 +162,7 @@ class Deadlines(PromiseCase):
 
 
 class StuckLanes(PromiseCase):
-    """Writes that wait for a lock take all lanes that they may have."""
+    """Writes that wait for a lock occupy all lanes that writes may use."""
 
     N_WORKERS = 2
 
@@ -190,7 +192,7 @@ class StuckLanes(PromiseCase):
         self.held.append(sock)
 
     def worst(self, key, path, status=200, seconds=1):
-        """The longest that one of several requests took."""
+        """Returns the longest time of the requests."""
         worst, until_s = 0, time.monotonic() + seconds
         while time.monotonic() < until_s:
             answer, took = timed(fastcgi.ask, self.responder.socket, variables(key, path=path))
@@ -213,7 +215,7 @@ class StuckLanes(PromiseCase):
         reads"""
         other = self.stack.account("bystander").admin.key
         ident = self.make(other)
-        # Its lanes know the database by now.
+        # Connects the lanes to the database.
         self.worst(other, CREDENTIALS + "/" + ident)
         self.stuck(scaled(16, 60))
         self.figure("longest GET of another account", self.worst(other, CREDENTIALS + "/" + ident),
@@ -266,13 +268,13 @@ class StuckLanes(PromiseCase):
 
 
 class Busy(PromiseCase):
-    """More clients than places, all of which ask again as soon as they are answered."""
+    """More clients than places.  Each sends its next request as soon as it has an answer."""
 
     N_KEPT, N_NEW = 48, 8
 
     @staticmethod
     def read_raw(file):
-        """Reads an answer and looks at nothing of it: the clients must not be what is slow."""
+        """Reads an answer without parsing it, so that the clients are not the bottleneck."""
         out = b""
         while True:
             head = fastcgi.read_exactly(file, 8)
@@ -301,8 +303,8 @@ class Busy(PromiseCase):
         return took
 
     def test_more_clients_than_places(self):
-        """48 clients on kept connections list without a pause, while 8 others connect anew for each
-        request"""
+        """48 clients on kept connections list without a pause, while 8 others open a new connection
+        for each request"""
         key = self.stack.account("busy").admin.key
         body = json.dumps(samples.credential()).encode()
         self.together = threading.Barrier(self.N_KEPT + self.N_NEW)
@@ -322,7 +324,7 @@ class Busy(PromiseCase):
             for peer in peers:
                 peer.close()
         self.figure("requests", sum(map(len, took)), at_least=scaled(1000, 5000))
-        self.figure("the slowest on a kept connection", max(map(max, took[:self.N_KEPT])), "s",
+        self.figure("slowest on a kept connection", max(map(max, took[:self.N_KEPT])), "s",
                     at_most=2)
-        self.figure("the slowest on a new connection", max(map(max, took[self.N_KEPT:])), "s",
+        self.figure("slowest on a new connection", max(map(max, took[self.N_KEPT:])), "s",
                     at_most=2)

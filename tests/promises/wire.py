@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""PostgreSQL's protocol, as far as tests need it: asking whether it is ready, and a proxy that
-loses answers."""
+"""The parts of PostgreSQL's protocol that tests need: a check that the server is ready, and a proxy
+that loses answers."""
 import os
 import select
 import socket
@@ -23,7 +23,7 @@ def _read_exactly(sock, n):
 
 
 def takes_connections(path, user="postgres", database="adit"):
-    """Whether the server behind a unix socket starts a session, without a password."""
+    """Whether the server on a unix socket starts a session without a password."""
     parameters = b"".join(part.encode() + b"\0" for part in
                           ("user", user, "database", database)) + b"\0"
     try:
@@ -44,11 +44,11 @@ def takes_connections(path, user="postgres", database="adit"):
 
 
 class Interposed:
-    """A proxy in the place of a server's unix socket, which the server's own moves away from.  It
-    drops connections behind a write while lose_every is not 0: by turns as soon as the write is
-    handed on, and when the server has answered that it is committed."""
+    """A proxy that takes the place of a server's unix socket and renames the server's own.  While
+    lose_every is not 0, it drops connections after a write.  It does so by turns as soon as it has
+    forwarded the write, and when the server has acknowledged the commit."""
 
-    # What the names of prepared statements that write end with, in front of the hash of their text.
+    # Names of prepared statements that write end so, followed by the hash of their text.
     WRITES = (b"create", b"update", b"delete", b"put")
     HASH_LEN = 1 + 16
 
@@ -98,8 +98,8 @@ class Interposed:
                     return
 
     def _how_to_lose(self, data):
-        """Whether, and how, to lose the answer to what the client sends.  libpq sends a prepared
-        statement in one piece: Bind, Describe, Execute, Sync."""
+        """How to lose the answer to the client's data, or None to forward it.  libpq sends a
+        prepared statement in one piece: Bind, Describe, Execute, Sync."""
         if not self.lose_every or data[:1] != b"B":
             return None
         if not data[5:].split(b"\0")[1][:-self.HASH_LEN].endswith(self.WRITES):

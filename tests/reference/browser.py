@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A headless Chromium, spoken to over the pipe of its DevTools protocol."""
+"""A headless Chromium, controlled through a pipe with the DevTools protocol."""
 import base64
 import json
 import os
@@ -12,7 +12,7 @@ import time
 FLAGS = ["--headless", "--disable-gpu", "--disable-quic", "--no-first-run",
          "--disable-background-networking", "--disable-component-update", "--disable-sync",
          "--disable-dev-shm-usage", "--remote-debugging-pipe",
-         # Nothing but this machine has a name.
+         # Resolve no host names, so that the browser reaches only this machine.
          "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
 
 
@@ -36,7 +36,7 @@ class Browser:
         """Chromium reads from descriptor 3 and writes to 4."""
         program = shutil.which("chromium")
         if not program:
-            raise AssertionError("chromium is missing: install chromium")
+            raise AssertionError("chromium is missing; install the package chromium")
         command = [program, *FLAGS, "--user-data-dir=" + self.profile]
         if os.getuid() == 0:
             command.append("--no-sandbox")
@@ -61,7 +61,7 @@ class Browser:
         shutil.rmtree(self.profile, ignore_errors=True)
 
     def _read(self, deadline):
-        """The next message, or None when it is late."""
+        """Returns the next message, or None after a timeout."""
         while b"\0" not in self._buffer:
             ready, _, _ = select.select([self._in], [], [], max(0, deadline - time.monotonic()))
             if not ready:
@@ -74,7 +74,7 @@ class Browser:
         return json.loads(message)
 
     def call(self, method, **parameters):
-        """Sends a command and returns its result; events on the way are kept."""
+        """Sends a command and returns its result.  Keeps the events that arrive before it."""
         self._next += 1
         message = {"id": self._next, "method": method, "params": parameters}
         if self._session:
@@ -93,7 +93,7 @@ class Browser:
                 return answer["result"]
 
     def evaluate(self, expression):
-        """The value of an expression of JavaScript in the page."""
+        """Returns the value of a JavaScript expression in the page."""
         done = self.call("Runtime.evaluate", expression=expression, returnByValue=True,
                          awaitPromise=True)
         if "exceptionDetails" in done:
@@ -118,13 +118,13 @@ class Browser:
             file.write(base64.b64decode(self.call("Page.captureScreenshot")["data"]))
 
     def requests(self):
-        """The URLs that the page asked for."""
+        """Returns the URLs that the page requested."""
         return [event["params"]["request"]["url"] for event in self.events
                 if event["method"] == "Network.requestWillBeSent"]
 
     def complaints(self):
-        """What the console shows as an error or a warning: exceptions, a policy that was broken,
-        files that are not there."""
+        """Returns the errors and warnings of the console: exceptions, policy violations, missing
+        files."""
         found = []
         for event in self.events:
             parameters = event.get("params", {})

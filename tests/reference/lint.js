@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Holds an OpenAPI document against the recommended rules of Redocly's linter.  A warning is a
-// failure, too.
+// Checks an OpenAPI document against the recommended rules of Redocly's linter.  A warning is a
+// failure too.
 //
-// usage: node lint.js MODULES DOCUMENT     MODULES is the folder that the linter is installed in
+// usage: node lint.js MODULES DOCUMENT     MODULES is the folder where the linter is installed
 const path = require('node:path');
 
 const [modules, document] = process.argv.slice(2);
 const redocly = require(path.join(modules, '@redocly', 'openapi-core'));
 
-// What the rules say of a document that has an operation without a summary, say: were nothing found
-// there, nothing would be looked at.
+// A document with known faults.  If the linter finds none of them, it checks nothing.
 const broken = {
   openapi: '3.1.0',
   info: { title: 'x', version: '1' },
@@ -22,7 +21,7 @@ async function main() {
     source: JSON.stringify(broken), absoluteRef: 'broken.json', config,
   });
   if (!found.some((problem) => problem.ruleId === 'operation-summary')) {
-    throw new Error('the linter does not find what is wrong in a broken document');
+    throw new Error('the linter finds no fault in a broken document');
   }
   const problems = await redocly.lint({ ref: document, config });
   const totals = redocly.getTotals(problems);

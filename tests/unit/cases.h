@@ -12,7 +12,7 @@ struct test_case {
     int line;
     char *expected;
     char *input;
-    size_t input_len; /* in bytes, since an input may have a NUL */
+    size_t input_len; /* in bytes: an input may contain a NUL */
     char *why;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The default names of the identity providers, for tests that make settings of their own. */
+/* The default names of the identity providers, for tests with their own settings. */
 #ifndef ADIT_TESTS_PROVIDERS_H
 #define ADIT_TESTS_PROVIDERS_H
 

@@ -31,7 +31,7 @@ static const struct known all_known[N_KNOWN] = {
 
 enum kind { CREDENTIAL, OAUTH, MUTUAL_TLS };
 
-/* What a thing is found by; the second identifier is not given if the kind has one alone. */
+/* The identity of a resource.  A kind with one identifier leaves the second one absent. */
 struct place {
     enum kind kind;
     struct text ids[2];
@@ -43,7 +43,7 @@ struct thing {
     int account; /* 0: deleted */
     struct place place;
     int64_t revision;
-    void *value; /* the resource's struct, whose text is the store's */
+    void *value; /* the resource's struct; the store owns its text */
 };
 
 struct store {
@@ -87,7 +87,7 @@ int stub_store_n_changes(const struct store *store)
     return store->n_changes;
 }
 
-/* ---- who asks ---- */
+/* ---- callers ---- */
 
 bool store_caller(const struct store *store, struct text key, struct caller *caller,
                   struct error *err)
@@ -114,7 +114,7 @@ struct caller_identity stub_store_identity(const char *key)
     return (struct caller_identity){.key_id = ""};
 }
 
-/* Returns the known if it may do that, or NULL with *err. */
+/* Returns the caller if it may read or write, or NULL with *err. */
 static const struct known *find_known(const struct store *store,
                                       const struct store_request *request, bool writes,
                                       struct error *err)
@@ -170,7 +170,7 @@ static struct text_list keep_list(struct store *store, struct text_list list)
     return list;
 }
 
-/* Makes the text of a struct the store's, by the table of its members. */
+/* Copies the text of a struct into the store, by the table of its members. */
 static void keep_fields(struct store *store, const struct field *fields, size_t n, void *target)
 {
     for (size_t i = 0; i < n; i++) {
@@ -183,7 +183,7 @@ static void keep_fields(struct store *store, const struct field *fields, size_t 
     }
 }
 
-/* ---- things of any kind ---- */
+/* ---- resources of any kind ---- */
 
 static struct thing *find(const struct store *store, int account, const struct place *place)
 {
@@ -196,8 +196,8 @@ static struct thing *find(const struct store *store, int account, const struct p
     return thing;
 }
 
-/* Finds what a request reads or changes.  Returns false with *err, which is missing if there is
- * nothing; missing ERR_NONE: then *thing is NULL. */
+/* Finds the resource that a request reads or changes.  If there is none, returns false and sets
+ * *err to missing.  If missing is ERR_NONE, returns true with *thing NULL. */
 static bool look_up(const struct store *store, const struct store_request *request,
                     const struct place *place, bool writes, enum error_code missing,
                     struct thing **thing, struct error *err)
@@ -238,8 +238,8 @@ static void mark_changed(struct store *store, struct thing *thing)
     store->n_changes++;
 }
 
-/* Creates or replaces a thing.  Returns a copy of the value, whose text is still the request's, and
- * sets *revision in the value first; or NULL with *err. */
+/* Creates or replaces a resource.  Sets *revision in the value, and returns a copy whose text still
+ * belongs to the request.  Returns NULL with *err on failure. */
 static void *put(struct store *store, const struct store_request *request,
                  const struct place *place, const void *value, size_t size, int64_t *revision,
                  struct error *err)
@@ -263,8 +263,8 @@ static void *put(struct store *store, const struct store_request *request,
     return thing->value;
 }
 
-/* Copies the value of a thing to out.  Returns false with *err, which is missing if there is none.
- */
+/* Copies the value of a resource to out.  Returns false with *err, which is missing if there is
+ * none. */
 static bool get(const struct store *store, const struct store_request *request,
                 const struct place *place, void *out, size_t size, enum error_code missing,
                 struct error *err)
@@ -422,7 +422,7 @@ static size_t count(const struct store *store)
     return n;
 }
 
-/* There are too few for page->most_bytes to matter. */
+/* Ignores page->most_bytes: tests list only small pages. */
 bool store_ssh_credential_list(struct store *store, const struct store_request *request,
                                const struct ssh_credential_page *page,
                                struct ssh_credential_list *list, struct error *err)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Every suite of the unit tests: one row a suite.  A new suite needs a row here, and its file in
+/* The suites of the unit tests, one per row.  A new suite needs a row here, and its file in
  * Makefile.am.
  *
- * SUITE(function): the function that makes the suite.
+ * SUITE(function): the function that creates the suite.
  */
 /* clang-format off */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of what answers have in common: methods without a body, challenges, faults, the log. */
+/* Tests of all answers: methods without a body, challenges, faults, the log. */
 #include <check.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -129,7 +129,7 @@ START_TEST(challenges)
 }
 END_TEST
 
-/* The test's process has no standard error from here on: what it logs has a test of its own. */
+/* Closes standard error for this process.  Other tests check the log. */
 static void drop_log(void)
 {
     int null = open("/dev/null", O_WRONLY);
@@ -171,7 +171,7 @@ START_TEST(every_fault_in_every_operation)
 }
 END_TEST
 
-/* What is wrong with the request cannot be told where nobody knows who asks. */
+/* Without the database, the caller is unknown, so an answer must not describe the body's fault. */
 START_TEST(fault_comes_before_the_input)
 {
     client.settings.log.level = LOG_LEVEL_ERROR;
@@ -379,7 +379,7 @@ static int n_lines(void)
     return n;
 }
 
-/* Refusals of a key show without debugging, other faults of a request do not. */
+/* Refused keys are logged as warnings, other faults of a request only at level debug. */
 START_TEST(refusals_are_warnings)
 {
     open_log(LOG_LEVEL_WARNING);
@@ -396,7 +396,7 @@ START_TEST(refusals_are_warnings)
 }
 END_TEST
 
-/* Nor do they keep faults of the service out of the log. */
+/* The log limits refusals to LOG_BURST lines.  Faults of the service have their own limit. */
 START_TEST(refusals_are_limited)
 {
     struct log_limit limit = {0};
@@ -416,7 +416,7 @@ START_TEST(refusals_are_limited)
 }
 END_TEST
 
-/* Secrets at every place of a request, accepted and refused: none of them is in the log. */
+/* Requests have secrets in every place, and are accepted or refused.  The log has no secret. */
 START_TEST(no_secret_is_logged)
 {
     static const struct {

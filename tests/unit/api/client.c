@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of the interface ask it with. */
+/* A client for tests of the API. */
 #include "api/client.h"
 
 #include <check.h>
@@ -51,7 +51,7 @@ void client_prepare(struct client *client, const char *method, const char *path,
     };
 }
 
-/* The one form of an error: its members in their order, and details that are texts. */
+/* Checks the shape of an error: its members in order, and details that are strings. */
 static void check_error(const struct client *client)
 {
     struct json_node top;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of the interface ask it with. */
+/* A client for tests of the API. */
 #ifndef ADIT_TESTS_API_CLIENT_H
 #define ADIT_TESTS_API_CLIENT_H
 
 #include "api/api.h"
 #include "stub_store.h"
 
-/* An interface over a store in memory, and one request to it at a time. */
+/* The API over a store in memory, and its current request. */
 struct client {
     struct api_settings settings;
     struct store *store;
@@ -18,25 +18,25 @@ struct client {
 void client_open(struct client *client);
 void client_close(struct client *client);
 
-/* Makes a request that nothing is wrong with, from an admin; without a body where body is "". */
+/* Makes a valid request from an admin.  body "" is no body. */
 void client_prepare(struct client *client, const char *method, const char *path, const char *body);
 
-/* Sends it, and checks what holds for every answer.  Returns the status. */
+/* Sends the request, and checks the rules of every answer.  Returns the status. */
 int client_send(struct client *client);
 
-/* Both of them. */
+/* Calls client_prepare() and client_send(). */
 int client_ask(struct client *client, const char *method, const char *path, const char *body);
 
-/* Returns the number of the error that was answered; 0 where it was none. */
+/* Returns the number of the error in the answer, or 0. */
 int client_error(const struct client *client);
 
 /* Returns the body of the answer. */
 const char *client_body(const struct client *client);
 
-/* Returns whether the answer has that line of headers. */
+/* Returns whether the answer has that header line. */
 bool client_has_header(const struct client *client, const char *line);
 
-/* Copies the text member of that name in the answer's object into out. */
+/* Copies a string member of the answer's object to out. */
 void client_member(const struct client *client, const char *name, char *out, size_t size);
 
 #define CLIENT_KEY                                                                                 \

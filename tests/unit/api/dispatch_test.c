@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the gates: for every two that a request fails, the earlier one answers. */
+/* Tests of the gates: if a request fails two of them, the earlier one answers. */
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
@@ -118,7 +118,7 @@ static void read_only_key(struct request *request)
     request->authorization = "Bearer " STUB_READ_ONLY_KEY;
 }
 
-/* The missing and the malformed identifier are the operation's own. */
+/* The operation whose missing or malformed identifier the faults use. */
 static const struct operation *current;
 
 static void missing_identifier(struct request *request)
@@ -133,7 +133,7 @@ static void malformed_identifier(struct request *request)
 
 enum applies { ALWAYS, WITH_BODY, WITHOUT_BODY, TO_WRITES, TO_MISSING, TO_MALFORMED };
 
-/* In their order.  Those of one step exclude each other, or have no order among them. */
+/* Ordered by step.  Gates of one step exclude each other, or have no order. */
 static const struct gate {
     int step;
     int error;
@@ -190,7 +190,7 @@ static bool gate_applies(const struct gate *gate, const struct operation *operat
     return false;
 }
 
-/* 0: one of several numbers, whichever. */
+/* Returns the number of the error; 0 accepts any. */
 static int wanted_error(const struct gate *gate, const struct operation *operation)
 {
     if (gate->applies == TO_MISSING)
@@ -206,7 +206,7 @@ static void expect_first(const struct operation *operation, const struct gate *f
 
     current = operation;
     client_prepare(&client, operation->method, operation->path, operation->body);
-    /* Where both change the same thing, the first one has the last word. */
+    /* If both change the same part of the request, the first fault must remain. */
     if (second)
         second->spoil(&client.request);
     first->spoil(&client.request);
@@ -255,7 +255,7 @@ START_TEST(every_two_gates)
 }
 END_TEST
 
-/* Whoever has no key learns nothing but that, whatever else is wrong. */
+/* A caller without a valid key gets 401, whatever else is wrong. */
 START_TEST(host_is_looked_at_with_a_key_only)
 {
     client.settings.base_url = NULL;

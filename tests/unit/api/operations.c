@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The operations of the interface. */
+/* The operations of the API. */
 #include "api/operations.h"
 
 #include <check.h>
@@ -7,7 +7,7 @@
 
 char operations_credential_path[64];
 
-/* Each finds what it asks for, also when they run one after the other. */
+/* Each finds its resource, also when all run one after the other. */
 const struct operation operations[] = {
     {"POST", "/ssh_credentials", CLIENT_CREDENTIAL, 201, true, 0, NULL, 0, NULL},
     {"GET", "/ssh_credentials", "", 200, false, 0, NULL, 0, NULL},

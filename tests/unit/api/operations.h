@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* The operations of the interface, as data. */
+/* The operations of the API, as data. */
 #ifndef ADIT_TESTS_API_OPERATIONS_H
 #define ADIT_TESTS_API_OPERATIONS_H
 
 #include "api/client.h"
 
-/* A request that nothing is wrong with, and what there is to be wrong with it. */
+/* A valid request, and the faults that it can have. */
 struct operation {
     const char *method;
     const char *path;
     const char *body; /* "": takes none */
     int status;
     bool writes;
-    int missing; /* what another identifier is; 0: nothing that does not exist */
+    int missing; /* error of an unknown identifier; 0: none */
     const char *missing_path;
-    int malformed; /* what an identifier is that can be none; 0: there is none in the path */
+    int malformed; /* error of a malformed identifier; 0: none */
     const char *malformed_path;
 };
 
 extern const struct operation operations[];
 extern const size_t operations_n;
 
-/* The path of a credential that is there after operations_open(). */
+/* The path of a credential that operations_open() creates. */
 extern char operations_credential_path[64];
 
-/* Opens a client whose store holds what the operations ask for. */
+/* Opens a client whose store has the resources of the operations. */
 void operations_open(struct client *client);
 
-/* Faults of any request: its version, its key. */
+/* Add a fault to a request: to its version or its key. */
 void fault_no_version(struct request *request);
 void fault_no_key(struct request *request);
 void fault_other_scheme(struct request *request);

@@ -72,7 +72,7 @@ START_TEST(paths_of_case_file)
 }
 END_TEST
 
-/* What the columns of every row have to be, so that no new row can be laxer by mistake. */
+/* Checks the columns of every row, so that no new row is laxer by mistake. */
 START_TEST(columns_of_every_row)
 {
     int n_rows = 0;
@@ -118,7 +118,7 @@ static void create(const char *body)
     snprintf(path, sizeof path, "/ssh_credentials/%s", id);
 }
 
-/* Expects a credential with these members; the tests of src/model see to the form of all of them.
+/* Expects a credential with these members.  The tests of src/model check the form of all members.
  */
 static void expect_credential(const char *description, const char *metadata, const char *acl,
                               const char *owner_id)
@@ -175,7 +175,7 @@ START_TEST(credential_with_nothing_set)
 }
 END_TEST
 
-/* The identifier of the body is compared with the path's, whatever is there. */
+/* The identifier in the body must match the path's, even if the resource does not exist. */
 START_TEST(identifier_in_the_body_of_a_change)
 {
     char body[96];
@@ -239,7 +239,7 @@ START_TEST(another_account_sees_nothing)
     ck_assert_int_eq(ask_as(STUB_OTHER_KEY, "GET", "/ssh_credentials", ""), 200);
     expect_body("{\"ssh_credentials\":[],"
                 "\"uri\":\"https://adit.example/api/ssh_credentials\",\"next_page_uri\":null}");
-    /* All of it is still there for its own, also for others than its maker. */
+    /* The account's own keys still find everything, not only the creator's. */
     ck_assert_int_eq(ask_as(STUB_READ_ONLY_KEY, "GET", path, ""), 200);
     ck_assert_int_eq(ask_as(STUB_MEMBER_KEY, "GET", CLIENT_OAUTH, ""), 200);
     ck_assert_int_eq(ask_as(STUB_MEMBER_KEY, "DELETE", path, ""), 204);
@@ -320,7 +320,7 @@ START_TEST(link_to_the_next_page)
     snprintf(wanted, sizeof wanted, "https://adit.example/api/ssh_credentials?before_id=%s&limit=2",
              ids[1]);
     ck_assert_str_eq(uri, wanted);
-    /* A page that is just full is the last. */
+    /* A full page without more rows is the last. */
     ck_assert_int_eq(ask_query("limit=3"), 200);
     client_member(&client, "next_page_uri", uri, sizeof uri);
     ck_assert_str_eq(uri, "");
@@ -344,7 +344,7 @@ START_TEST(link_without_a_limit)
 }
 END_TEST
 
-/* A boundary need not be there any more, nor ever have been. */
+/* A boundary may be deleted, or never have existed. */
 START_TEST(boundary_that_is_gone)
 {
     char ids[3][64];
@@ -435,7 +435,7 @@ START_TEST(oauth_module_from_birth_to_death)
     expect_body(stored);
     ck_assert_int_eq(ask("GET", CLIENT_OAUTH, ""), 200);
     expect_body(stored);
-    /* Replaced whole. */
+    /* PUT replaces the whole module. */
     ck_assert_int_eq(ask("PUT", CLIENT_OAUTH, "{}"), 200);
     ck_assert_int_eq(ask("GET", CLIENT_OAUTH, ""), 200);
     expect_body("{\"enabled\":true,\"provider\":{\"provider_a\":null," NULLS DEFAULTS);

@@ -46,7 +46,7 @@ static void check_authorization(const struct test_case *test)
                       (int)key.len, key.s);
     else
         ck_assert_int_eq(error_row(err.code)->status, 401);
-    /* A header that came twice is never accepted. */
+    /* A repeated header is never accepted. */
     request.authorization_repeated = true;
     ck_assert_msg(!header_bearer(&request, &key, &err), "%s:%d: repeated", test->file, test->line);
     ck_assert_int_eq(error_row(err.code)->status, 401);

@@ -107,7 +107,7 @@ START_TEST(encoding)
     query_encode(&out, text_of(" +&=%/?#\"\xC3\xA9\n"));
     ck_assert_str_eq(out.data, "%20%2B%26%3D%25%2F%3F%23%22%C3%A9%0A");
     buf_clear(&out);
-    /* Encoded text is read back unchanged. */
+    /* Encoded text decodes to the same bytes. */
     for (char c = 1; c < 0x7F; c++)
         buf_add(&all, &c, 1);
     buf_puts(&out, "before_id=");

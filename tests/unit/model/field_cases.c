@@ -9,7 +9,7 @@
 
 #define N_OF(array) (sizeof(array) / sizeof(array)[0])
 
-/* Texts for fields with rules of their own: a number or filling goes between the two. */
+/* Texts for fields with special rules: a number or filling goes between the two parts. */
 static const struct sample {
     const char *field;
     const char *front;
@@ -254,7 +254,7 @@ static void expect_text(struct run *run, const struct buf *text, enum error_code
     buf_free(&json);
 }
 
-/* Expects what the row says of a text of len bytes. */
+/* Returns the error that the row gives for a text. */
 static enum error_code verdict(const struct field *field, struct text value)
 {
     if (value.len == 0 && field->empty != ERR_NONE)

@@ -21,17 +21,17 @@ struct field_table {
     const char *path; /* of the object with the members: "", or a path and a dot */
     read_body *read;
 
-    /* Returns the members, each with a comma behind it, that must be there for this one to be
-     * accepted, or to be left out; NULL: none. */
+    /* Returns the members that this one needs when it is present or absent, each followed by a
+     * comma.  NULL: none. */
     const char *(*companions)(const struct field *field, bool is_given);
 
     /* Returns the error of a body without the member; NULL: no error. */
     enum error_code (*absent)(const struct field *field);
 };
 
-/* Runs all cases of each row: absent, null, each wrong type, empty, at the limits and one past them
- * in characters of one byte and of two, repeated and null entries, too many entries, misspelt.
- * Prints the number of cases, and fails if there is none. */
+/* Runs all cases of each row: absent, null, each wrong type, empty, misspelt; at the limits and one
+ * past them, in characters of one byte and of two; repeated, null and too many entries.  Prints the
+ * number of cases, and fails if there is none. */
 void field_table_check(const struct field_table *table);
 
 /* Checks a case whose input is a body.  Its expectation is "ok" or "<number of the error> <path of

@@ -54,7 +54,7 @@ static void check_body(const struct test_case *test)
     body_case_check(test, test->input, read_module);
 }
 
-/* The name in answers is not the name in bodies. */
+/* The name in answers differs from the name in bodies. */
 START_TEST(hint_at_the_right_name)
 {
     static const char *const bodies[] = {

@@ -64,7 +64,7 @@ START_TEST(fields_of_a_wrapped_module)
 }
 END_TEST
 
-/* Credentials come in pairs, and scopes with both. */
+/* client_id and client_secret need each other.  scopes need both. */
 static const char *app_beside(const struct field *field, bool is_given)
 {
     if (!is_given)
@@ -116,7 +116,7 @@ START_TEST(hosting_fields_of_the_others)
             ck_assert(json_parse(body.data, body.len, &top, &err));
             ck_assert_msg(!read_module(&top, &arena, &err), "%s", body.data);
             ck_assert_int_eq(err.code, ERR_UNKNOWN_MEMBER);
-            /* The message does not offer it either. */
+            /* The message does not list the field either. */
             ck_assert_ptr_null(strstr(strstr(err.msg, "This object takes"), field));
             json_free(&top);
             arena_free(&arena);

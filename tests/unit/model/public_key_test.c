@@ -219,8 +219,8 @@ END_TEST
 
 /* ---- properties of every key ---- */
 
-/* Returns the length up to which the text is needed: to the end of the data in a line, and to the
- * last dash in the other forms. */
+/* Returns the length of the necessary text: up to the end of the data in the one-line form, up to
+ * the last dash in the other forms. */
 static size_t end_of_key(struct text text)
 {
     size_t len = text.len;
@@ -265,7 +265,7 @@ START_TEST(test_no_part_is_a_key)
 }
 END_TEST
 
-/* A changed byte makes another key, or none, unless it is outside the key, in a comment say. */
+/* A changed byte makes another key or none, unless it is outside the key, as in a comment. */
 static void visit_changed(const char *folder, const char *name)
 {
     char expected[256];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of every operation with every kind of key, and of every statement against the server's own
- * description, on a real PostgreSQL. */
+/* Tests of every operation with every kind of key, and of every statement against the server's
+ * description of it, on a real PostgreSQL. */
 #include <check.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -131,7 +131,7 @@ static bool op_mutual_tls_delete(const struct store_request *request)
     return store_mutual_tls_module_delete(tried.store, request, text_of("e"), &tried.err);
 }
 
-/* In an order in which each finds what it needs. */
+/* Ordered so that each operation finds what it needs. */
 static const struct operation {
     bool (*run)(const struct store_request *request);
     bool writes;
@@ -155,7 +155,7 @@ static const struct operation {
 
 #define N_OPERATIONS (sizeof operations / sizeof operations[0])
 
-/* Everything that a write could change, as one number. */
+/* A number that changes if a write changes anything. */
 static int64_t fingerprint_of_all(void)
 {
     static const char sql[] =
@@ -222,7 +222,7 @@ START_TEST(bad_keys_in_every_operation)
     unknown.caller.digest[31] ^= 1;
     expect_key_error(&unknown, false, ERR_KEY_UNKNOWN);
     expect_key_error(&tried.reader, true, ERR_KEY_READ_ONLY);
-    /* Good first, so that the store has seen them; then in force on the next request. */
+    /* The keys are valid first, so that the store has seen them.  Then revoke or expire them. */
     ck_assert(op_oauth_put(&revoked) && op_get(&revoked));
     ck_assert(api_key_revoke(tried.owner, text_of(revoked_id), &found, &tried.err));
     ck_assert(found);
@@ -250,7 +250,7 @@ static void expect_identity(const struct store_request *request, const char *key
     database_run(tried.owner, "DELETE FROM adit.ssh_credential");
 }
 
-/* Also where the key may not do what was asked; but a key that is not good is nobody's. */
+/* A key that lacks the permission has an identity too.  An invalid key has none. */
 START_TEST(identity_in_every_operation)
 {
     char id[34];
@@ -324,7 +324,7 @@ static void ignore_unreadable(struct text edge_id, struct text route_id, const c
     (void)edge_id, (void)route_id, (void)cause;
 }
 
-/* Puts a module by way of a keyring of its own. */
+/* Puts a module through a store with this keyring. */
 static void put_with(struct keyring *keyring)
 {
     struct store *saved = tried.store;
@@ -354,7 +354,7 @@ static void rekey_and_purge(void)
     ck_assert_int_eq(done.n_sealed, 1);
     ck_assert(oauth_secret_count(tried.owner, both, &counts, &tried.err));
     ck_assert_uint_eq(counts.n_rows, 0);
-    /* What is under a key that is not there is left. */
+    /* Secrets under a key that the keyring lacks stay unchanged. */
     ck_assert(oauth_secret_rekey(tried.owner, old, ignore_unreadable, &done, &tried.err));
     ck_assert_int_eq(done.n_sealed, 0);
     ck_assert_int_eq(done.n_damaged, 0);
@@ -376,7 +376,7 @@ static void no_name(const char *name)
     (void)name;
 }
 
-/* One who holds what migrations hold keeps others waiting, and is named. */
+/* A session that holds the migration lock blocks others.  The error names it. */
 static void migrate_in_vain(void)
 {
     const struct schema_migrating how = {.waiting = no_name, .applied = no_name};
@@ -390,8 +390,8 @@ static void migrate_in_vain(void)
     database_run(tried.responder, "ROLLBACK");
 }
 
-/* Runs everything over one connection, and asks the server what it has prepared then.  What runs
- * declares its columns as the server describes them, or it would fail. */
+/* Runs all statements over one connection, then asks the server for its prepared statements.  A
+ * statement whose declared columns differ from the server's fails when it runs. */
 START_TEST(statements_of_case_file)
 {
     struct store *saved = tried.store;

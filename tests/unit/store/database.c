@@ -13,7 +13,7 @@
 struct pg *database_connect(const char *name, const char *role)
 {
     const char *server = getenv("ADIT_TEST_CONNINFO");
-    static char conninfos[64][512]; /* the connections' as long as they live */
+    static char conninfos[64][512]; /* connections point here while they live */
     static size_t n;
     char *conninfo;
     struct pg *pg;
@@ -47,7 +47,7 @@ void database_run(struct pg *pg, const char *sql)
 
 int64_t database_number(struct pg *pg, const char *sql)
 {
-    /* A statement is known by its address and its name: one for every query. */
+    /* A connection knows a statement by its address and name, so each query needs its own. */
     static struct pg_statement statements[32];
     static char names[32][16];
     static int n;

@@ -9,19 +9,19 @@
  */
 struct pg *database_create(const char *name);
 
-/* Returns a connection to it as another role; "postgres" is the superuser. */
+/* Returns a connection to a database as another role; "postgres" is the superuser. */
 struct pg *database_connect(const char *name, const char *role);
 
-/* Runs SQL that has to succeed. */
+/* Runs SQL that must succeed. */
 void database_run(struct pg *pg, const char *sql);
 
-/* Returns the first column of the first row of a query as a number; its type is bigint. */
+/* Returns the first column of a query's first row, a bigint. */
 int64_t database_number(struct pg *pg, const char *sql);
 
 /* Migrates to the latest version. */
 void database_migrate(struct pg *pg);
 
-/* What a store is tried with: two accounts, with an admin and a User in the first. */
+/* Two accounts.  The first has an admin and a User. */
 struct accounts {
     char account[2][34];
     char admin[34];
@@ -31,7 +31,7 @@ struct accounts {
 
 void database_fill(struct pg *pg, struct accounts *accounts);
 
-/* Issues a key and returns what looks it up; expires_s as in api_key_issue(). */
+/* Issues a key and returns its caller; expires_s as in api_key_issue(). */
 struct caller database_issue(struct pg *pg, const char *principal_id, bool read_only,
                              int64_t expires_s, char key_id[34]);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of key files, and of secrets that open at their own place only. */
+/* Tests of key files, and of secrets that open only in their own place. */
 #include "store/keyring.h"
 
 #include <check.h>
@@ -82,7 +82,7 @@ static void expect_sealing_key(struct keyring *keyring, const struct test_case *
     arena_free(&arena);
 }
 
-/* The reason names the file and the line, and nothing of what is in it. */
+/* The reason names the file and the line, and quotes nothing from the file. */
 static void expect_reason(const char *reason, const struct test_case *test)
 {
     char line[128];
@@ -173,7 +173,7 @@ START_TEST(new_file)
     keyring = keyring_load(path, reason, sizeof reason);
     ck_assert_msg(keyring != NULL, "%s", reason);
     keyring_free(keyring);
-    /* A file that is there is left alone. */
+    /* An existing file stays unchanged. */
     file = fopen(path, "r");
     ck_assert(file && fgets(before, sizeof before, file));
     fclose(file);
@@ -261,7 +261,7 @@ START_TEST(sealed_and_opened)
 }
 END_TEST
 
-/* Each part of the place counts, and parts cannot be shifted into each other. */
+/* Each part of the place counts, and no text can move from one part to the next. */
 START_TEST(bound_to_its_place)
 {
     struct keyring *keyring = load("k " KEY_0 "\n");
@@ -310,7 +310,7 @@ START_TEST(altered_and_cut)
 }
 END_TEST
 
-/* A new key in front seals; the old one still opens, until it is taken out. */
+/* A new first key seals.  The old key still opens until it is removed. */
 START_TEST(rotation)
 {
     struct keyring *old = load("old " KEY_0 "\n");
@@ -326,7 +326,7 @@ START_TEST(rotation)
     ck_assert(text_eq(seal(both, text_of("hush"), &arena).key_id, text_of("new")));
     new = load("new " KEY_1 "\n");
     renamed = load("old " KEY_1 "\n");
-    unlink(path); /* or they would read it again */
+    unlink(path); /* otherwise the keyrings would read it again */
     ck_assert(open_at(both, &place, &sealed, &secret, &arena, &err));
     ck_assert(text_eq(secret, text_of("hush")));
     expect_unreadable(new, &place, &sealed, "key 'old': ");
@@ -341,7 +341,7 @@ START_TEST(rotation)
 }
 END_TEST
 
-/* For a key that it has not, a keyring reads its file again; what it finds there has to be good. */
+/* A keyring reads its file again for a key that it lacks, and checks the file again. */
 START_TEST(file_read_again)
 {
     struct keyring *keyring = load("old " KEY_0 "\n");
@@ -369,7 +369,7 @@ START_TEST(file_read_again)
 }
 END_TEST
 
-/* Nothing is sealed under a key that was taken out of the file. */
+/* A key that was removed from the file seals nothing. */
 START_TEST(sealed_under_the_file_of_now)
 {
     struct keyring *keyring = load("old " KEY_0 "\n");
@@ -378,7 +378,7 @@ START_TEST(sealed_under_the_file_of_now)
     ck_assert(text_eq(seal(keyring, text_of("hush"), &arena).key_id, text_of("old")));
     write_file("new " KEY_1 "\n", 69, 0600);
     ck_assert(text_eq(seal(keyring, text_of("hush"), &arena).key_id, text_of("new")));
-    /* Nor where nobody can tell which those are; the next good file does. */
+    /* With an invalid or missing file, nothing is sealed.  The next valid file counts. */
     write_file("nonsense", 8, 0600);
     expect_unsealed(keyring, ":1: ");
     unlink(path);
@@ -390,7 +390,7 @@ START_TEST(sealed_under_the_file_of_now)
 }
 END_TEST
 
-/* A request that waits to send what it has sealed must not send the id of another's key with it. */
+/* A sealed secret keeps its key's id, even if the file changes before it is sent. */
 START_TEST(sealed_before_the_file_of_now)
 {
     struct keyring *keyring = load("old " KEY_0 "\n");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of what the store keeps of the three resources, on a real PostgreSQL. */
+/* Tests of how the store keeps the three resources, on a real PostgreSQL. */
 #include <check.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -78,7 +78,7 @@ START_TEST(credential_changed_and_deleted)
     tried_expect_text(list.items[0].public_key, "the key \xC3\xA9\n");
     ck_assert_uint_eq(list.items[0].acl.n, 1);
     ssh_credential_list_free(&list);
-    /* What is not given stays, what is empty clears. */
+    /* Absent members stay, empty ones are cleared. */
     input = (struct ssh_credential_input){.description = text_of(""), .metadata = text_of("m")};
     ck_assert(store_ssh_credential_update(tried.store, &tried.admin, text_of(TRIED_ID("1")), &input,
                                           &list, &tried.err));
@@ -150,7 +150,7 @@ START_TEST(owners)
 }
 END_TEST
 
-/* Creates with an estimate of the database's clock that is so many days off. */
+/* Creates a credential with an estimate of the database's clock that is off by these days. */
 static void create_days_off(int days, char id[IDENT_SIZE])
 {
     struct ssh_credential_input input = tried_input(TRIED_FINGERPRINT("0"));
@@ -166,7 +166,7 @@ static void create_days_off(int days, char id[IDENT_SIZE])
     ssh_credential_list_free(&list);
 }
 
-/* As after days on a session, or when a clock was set. */
+/* The estimate may be wrong after days on a session, or after a clock was set. */
 START_TEST(identifiers_follow_the_database)
 {
     static const int days[] = {0, -1, 1, 0, 1, -1, 0};
@@ -214,7 +214,7 @@ START_TEST(list_in_pages)
         }
         ck_assert_uint_eq(n, 5);
     }
-    /* Boundaries that no credential has, before all and after all. */
+    /* Boundaries that match no credential: before all and after all. */
     boundary.before_id = text_of("~");
     ck_assert(store_ssh_credential_list(tried.store, &tried.admin, &boundary, &list, &tried.err));
     ck_assert_uint_eq(list.n, 5);
@@ -288,7 +288,7 @@ START_TEST(oauth_module_of_every_column)
 }
 END_TEST
 
-/* Not even where it cannot be opened: nobody tries. */
+/* A read-only key gets no error for a damaged secret, since the store does not open it. */
 START_TEST(secret_is_not_for_a_read_only_key)
 {
     struct text items[5];
@@ -325,7 +325,7 @@ START_TEST(oauth_module_replaced_and_deleted)
     ck_assert(found.config.scopes.n == 0 && found.config.teams.n == 0);
     ck_assert_ptr_null(found.cookie_prefix.s);
     ck_assert_uint_eq(found.maximum_duration, 0);
-    /* Somebody else's delete is nothing here; a second one of one's own is fine. */
+    /* A delete by another account changes nothing.  A repeated delete succeeds. */
     ck_assert(store_oauth_module_delete(tried.store, &tried.other, &tried_route, &tried.err));
     ck_assert(tried_get_oauth(&tried.admin, &found));
     ck_assert(store_oauth_module_delete(tried.store, &tried.member, &tried_route, &tried.err));
@@ -350,7 +350,7 @@ START_TEST(secret_at_rest)
                                      "SELECT octet_length(client_secret_sealed)::bigint"
                                      " FROM adit.oauth_module"),
                      (int)strlen(TRIED_SECRET) + CRYPT_SEAL_OVERHEAD);
-    /* Moved to another provider, route or account, it opens nowhere. */
+    /* A secret moved to another provider, route or account does not open. */
     database_run(tried.owner, "UPDATE adit.oauth_module SET teams = '{}', organizations = '{}',"
                               " provider = 2");
     ck_assert(!tried_get_oauth(&tried.admin, &found));
@@ -365,8 +365,8 @@ START_TEST(secret_at_rest)
 }
 END_TEST
 
-/* The account that a secret is sealed for is guessed from earlier requests: without one, and beside
- * those of other accounts, it is the right one. */
+/* The store guesses a secret's account from earlier requests.  The account is right for the first
+ * request, and after requests of other accounts. */
 START_TEST(secret_for_the_right_account)
 {
     struct text items[5];
@@ -380,7 +380,7 @@ START_TEST(secret_for_the_right_account)
         ck_assert_msg(tried_get_oauth(requests[i], &found), "%s", tried.err.cause);
         tried_expect_text(found.config.client_secret, TRIED_SECRET);
     }
-    /* Keys of both accounts in every place of whatever remembers them. */
+    /* Fill the cache of accounts with keys of both. */
     for (int i = 0; i < 100; i++) {
         struct store_request key =
             tried_issue(i % 2 ? tried.who.admin : tried.who.other_admin, false, 0, NULL);

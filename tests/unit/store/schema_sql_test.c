@@ -46,7 +46,7 @@ START_TEST(migrated_from_nothing)
     ck_assert_int_eq(n_applied, migrations_n);
     ck_assert(schema_version(pg, &version, &err));
     ck_assert_int_eq(version, migrations_latest);
-    /* Again: nothing to do. */
+    /* A second run applies nothing. */
     n_applied = 0;
     ck_assert_msg(schema_migrate(pg, &counted, &err), "%s", err.cause);
     ck_assert_int_eq(n_applied, 0);
@@ -115,7 +115,7 @@ START_TEST(migrated_by_several_at_once)
 }
 END_TEST
 
-/* What fails half-way leaves nothing behind. */
+/* A migration that fails half-way leaves no trace. */
 START_TEST(migration_that_fails)
 {
     struct pg *pg = database_create("half_way");
@@ -134,7 +134,7 @@ START_TEST(migration_that_fails)
 }
 END_TEST
 
-/* A role that is no superuser and may not create roles, as on a shared host. */
+/* A role without superuser and CREATEROLE, as on a shared host. */
 START_TEST(migrated_by_an_ordinary_role)
 {
     struct pg *pg = database_create("shared_host");
@@ -195,7 +195,7 @@ START_TEST(clock_of_the_database)
 }
 END_TEST
 
-/* An estimate is never further off than the latest answer proves. */
+/* The error of the estimate stays within the bounds of the latest answer. */
 START_TEST(estimate_of_the_clock)
 {
     const int64_t day_us = INT64_C(24) * 3600 * 1000000;
@@ -328,7 +328,7 @@ static void expect_grants(const char *role, bool missing, bool excess)
     pg_free(pg);
 }
 
-/* A responder's role counts where it has got into the schema of this database. */
+/* A responder's role counts only if it has USAGE on the schema of this database. */
 START_TEST(responder_role)
 {
     struct pg *pg = database_create("responder");
@@ -360,7 +360,7 @@ START_TEST(grants)
     expect_grants("grants_excess", false, true);
     expect_grants("grants_keys", false, true);
     expect_grants("postgres", false, true);
-    /* One right that is taken away is missed. */
+    /* The check notices one revoked right. */
     database_run(pg, "REVOKE UPDATE (acl) ON adit.ssh_credential FROM adit_responder");
     expect_grants("grants_right", true, false);
     database_run(pg, "GRANT UPDATE (acl) ON adit.ssh_credential TO adit_responder;"
@@ -368,7 +368,7 @@ START_TEST(grants)
     expect_grants("grants_right", true, false);
     database_migrate(pg);
     expect_grants("grants_right", false, false);
-    /* A new column needs a migration, and no line among the grants. */
+    /* A new column needs a migration but no grant. */
     database_run(pg, "ALTER TABLE adit.ssh_credential ADD COLUMN extra text");
     expect_grants("grants_right", true, false);
     database_migrate(pg);

@@ -9,7 +9,7 @@
 
 struct tried tried;
 
-/* Of key files, which have to stay for as long as something is sealed. */
+/* For key files, which must stay while a store seals with them. */
 static char folder[64];
 static int n_keyrings;
 
@@ -70,7 +70,7 @@ struct store_request tried_issue(const char *principal_id, bool read_only, int64
 
 const struct ssh_credential_page tried_all = {.limit = 100, .most_bytes = SIZE_MAX};
 
-/* The responder's own role runs what the responder runs. */
+/* The store connects as the responder's role. */
 void tried_set_up(void)
 {
     static int n;
@@ -113,7 +113,7 @@ struct ssh_credential_input tried_input(const char *fingerprint)
     return input;
 }
 
-/* Not as a change: the revision stays. */
+/* Bypasses the triggers, so that the revision stays. */
 static void rename_credential(struct ssh_credential *credential, const char *id)
 {
     char sql[256];
@@ -157,7 +157,7 @@ bool tried_get(const struct store_request *request, const char *id,
 const struct oauth_route tried_route = {.edge_id = {.s = "e", .len = 1},
                                         .route_id = {.s = "r", .len = 1}};
 
-/* Each list of a module has entries of its own, by which columns that were swapped show. */
+/* Each list of the module has different entries, so that swapped columns show. */
 struct oauth_module tried_full_module(struct text items[5])
 {
     static const char *const texts[] = {"scope", "address", "domain", "team", "organization"};

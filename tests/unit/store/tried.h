@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A store over a real PostgreSQL, and the shortest way to try its operations. */
+/* A store over a real PostgreSQL, and short calls of its operations. */
 #ifndef ADIT_TESTS_STORE_TRIED_H
 #define ADIT_TESTS_STORE_TRIED_H
 
@@ -8,7 +8,7 @@
 #include "store/oauth_module.h"
 #include "store/ssh_credential.h"
 
-/* What a test works with; the store runs as a responder's role, owner is a superuser. */
+/* The state of a test.  The store runs as the responder's role, owner is a superuser. */
 extern struct tried {
     struct pg *owner;
     struct pg *responder;
@@ -26,28 +26,28 @@ extern struct tried {
 void tried_set_up(void);
 void tried_tear_down(void);
 
-/* Issues a key and returns a request that comes with it; expires_s as in api_key_issue(). */
+/* Issues a key and returns a request with it; expires_s as in api_key_issue(). */
 struct store_request tried_issue(const char *principal_id, bool read_only, int64_t expires_s,
                                  char key_id[34]);
 
-/* The page of a list that holds all. */
+/* The page that has the whole list. */
 extern const struct ssh_credential_page tried_all;
 
 #define TRIED_TYPE "ssh-ed25519"
 #define TRIED_FINGERPRINT(c) "SHA256:" c "000000000000000000000000000000000000000000"
 #define TRIED_ID(digit) "sshcr_00000000000000000000000000" digit
 
-/* Returns what creates a credential with nothing set but its key. */
+/* Returns the input of a credential with only its key set. */
 struct ssh_credential_input tried_input(const char *fingerprint);
 
-/* Run an operation with tried.err, which begins as ERR_NONE.  A created credential gets this
- * identifier instead of its own. */
+/* Run an operation with tried.err, which they set to ERR_NONE first.  A created credential gets
+ * this identifier instead of the assigned one. */
 bool tried_create(const struct store_request *request, const char *id,
                   const struct ssh_credential_input *input, struct ssh_credential_list *list);
 bool tried_get(const struct store_request *request, const char *id,
                struct ssh_credential_list *list);
 
-/* Creates a credential, which has to succeed. */
+/* Creates a credential, which must succeed. */
 void tried_have(const struct store_request *request, const char *id);
 
 /* Returns the keyring of a key file with this content; NULL: with one new key.  The caller frees
@@ -55,7 +55,7 @@ void tried_have(const struct store_request *request, const char *id);
  */
 struct keyring *tried_keyring(const char *content);
 
-/* Put or read the module of this route.  The full module has every column set, the secret to this.
+/* Put or read the module of this route.  The full module has every column set, with this secret.
  */
 extern const struct oauth_route tried_route;
 #define TRIED_SECRET "hush \xC3\xA9"

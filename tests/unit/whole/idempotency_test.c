@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of what every route that takes an Idempotency-Key owes to it, over a real PostgreSQL. */
+/* Tests of every route that accepts an Idempotency-Key, over a real PostgreSQL. */
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
@@ -104,7 +104,7 @@ static bool is_replay(void)
     return strstr(response.headers.data, "\r\nIdempotent-Replayed: true\r\n") != NULL;
 }
 
-/* The entity tag of the answer, "" if it has none. */
+/* Reads the entity tag of the answer, or "". */
 static void read_etag(char out[32])
 {
     const char *etag = strstr(response.headers.data, "\r\nETag: ");
