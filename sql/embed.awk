@@ -46,6 +46,10 @@ FNR == 1 {
     print "        \"" line "\\n\""
 }
 END {
+    if (rights !~ /^\[.*\]$/) {
+        print "embed.awk: grants.sql has no table of rights" > "/dev/stderr"
+        exit 1
+    }
     finish()
     print ";\n"
     print "const struct migration migrations[] = {"

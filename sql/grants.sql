@@ -1,5 +1,5 @@
--- The rights of the responder: those of its statements, and no DDL.  Run this after every
--- migration.
+-- The rights of the responder: those of its statements, and no DDL.  'aditctl migrate' runs this
+-- after the migrations.
 --
 -- Roles belong to the cluster, not to the database.  A role that may create roles creates
 -- adit_responder and grants it these rights.  Without that right (on a shared host with one role
@@ -8,21 +8,22 @@
 -- if the owner is a member of it.
 DO $$
 DECLARE
-    -- What the role may do with each table and function.  A table with "fixed" may be updated, but
-    -- not in these columns: a new column needs no line here unless it is fixed.  'aditctl doctor'
-    -- compares a role with the same rows (sql/embed.awk copies them).
+    -- What the role may do with each table and function: "update" names the columns that it may
+    -- change.  'aditctl doctor' compares a role with the same rows (sql/embed.awk copies them).
     rights CONSTANT jsonb := '[
         {"table": "migration", "may": ["SELECT"]},
         {"table": "principal", "may": ["SELECT"]},
         {"table": "api_key", "may": ["SELECT"]},
         {"table": "idempotency_key", "may": ["SELECT", "INSERT", "DELETE"]},
         {"table": "ssh_credential", "may": ["SELECT", "INSERT", "DELETE"],
-         "fixed": ["account_id", "id", "owner_id", "key_type", "fingerprint", "public_key",
-                   "created_at", "revision"]},
+         "update": ["description", "metadata", "acl"]},
         {"table": "oauth_module", "may": ["SELECT", "INSERT", "DELETE"],
-         "fixed": ["account_id", "edge_id", "route_id", "revision"]},
+         "update": ["enabled", "provider", "client_id", "client_secret_key_id",
+                    "client_secret_sealed", "scopes", "email_addresses", "email_domains", "teams",
+                    "organizations", "options_passthrough", "cookie_prefix", "inactivity_timeout",
+                    "maximum_duration", "auth_check_interval"]},
         {"table": "mutual_tls_module", "may": ["SELECT", "INSERT", "DELETE"],
-         "fixed": ["account_id", "edge_id", "revision"]},
+         "update": ["enabled", "certificate_authority_ids"]},
         {"function": "new_revision"},
         {"function": "is_rekeying"}
     ]';
@@ -30,6 +31,8 @@ DECLARE
                             WHERE rolname = current_user);
     command text;
 BEGIN
+    -- Operators and casts of others do not count here, wherever this is run.
+    PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
     IF makes_roles
        AND NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = 'adit_responder') THEN
         CREATE ROLE adit_responder NOLOGIN;
@@ -47,23 +50,20 @@ BEGIN
         WITH r AS (
             SELECT r.*, ('adit.' || r."table")::regclass AS relation
             FROM pg_catalog.jsonb_to_recordset(rights)
-                AS r ("table" text, "function" text, may text[], fixed text[]))
+                AS r ("table" text, "function" text, may text[], "update" text[]))
         SELECT pg_catalog.format('GRANT %s ON %s TO adit_responder',
                                  pg_catalog.array_to_string(r.may, ', '), r.relation)
         FROM r WHERE r."table" IS NOT NULL
         UNION ALL
         SELECT pg_catalog.format('GRANT UPDATE (%s) ON %s TO adit_responder',
-                                 pg_catalog.string_agg(pg_catalog.quote_ident(a.attname), ', '),
-                                 r.relation)
-        FROM r JOIN pg_catalog.pg_attribute AS a ON a.attrelid = r.relation
-        WHERE a.attnum > 0 AND NOT a.attisdropped AND a.attname <> ALL (r.fixed)
-        GROUP BY r.relation
+                                 pg_catalog.array_to_string(r."update", ', '), r.relation)
+        FROM r WHERE r."update" IS NOT NULL
         UNION ALL
         -- Everybody may execute functions, unless default privileges took that from PUBLIC.
         SELECT pg_catalog.format('GRANT EXECUTE ON FUNCTION %s TO adit_responder',
                                  p.oid::regprocedure)
         FROM r JOIN pg_catalog.pg_proc AS p ON p.proname = r."function"
-        WHERE p.pronamespace = 'adit'::regnamespace
+        WHERE p.pronamespace = 'adit'::regnamespace::oid
     LOOP
         EXECUTE command;
     END LOOP;

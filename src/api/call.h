@@ -21,8 +21,8 @@ struct call {
     struct text base_url;
     struct text query[QUERY_MAX_PARAMS]; /* in the order of the route's table */
     struct json_node body;
-    void
-        *input; /* what the handler's read() made of it, in the arena; the handler knows its type */
+    /* What the handler's read() made of the input, in the arena.  The handler knows its type. */
+    void *input;
 };
 
 /* Sets call->input to size bytes, all zero, that belong to the arena.  Returns them, or NULL with

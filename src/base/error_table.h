@@ -105,21 +105,21 @@ ERROR(OUT_OF_MEMORY,       9035, 503, "The service is out of memory. Retry short
 ERROR(SECRET_UNREADABLE,   9036, 500, "A stored secret cannot be decrypted. The operator finds the cause in the log, under the operation id.")
 ERROR(CLIENT_GONE,         9037, 503, "The client or the web server closed the connection before the change was made. Nothing was changed.")
 /* Conditional and repeated requests */
-ERROR(PRECONDITION_FAILED, 9038, 412, "The resource does not match If-Match or If-None-Match. GET it again, then retry.")
+ERROR(PRECONDITION_FAILED, 9038, 412, "The resource does not match If-Match or If-None-Match. GET it again, and decide whether to retry.")
 ERROR(CONDITION_MALFORMED, 9039, 400, "If-Match or If-None-Match is malformed or repeated. Send each header once, with '*' or up to 16 tags.")
 ERROR(IDEMPOTENCY_KEY_MALFORMED, 9040, 400, "Idempotency-Key is malformed or repeated. Send it once, with 1 to 255 printable ASCII characters and no comma.")
 ERROR(IDEMPOTENCY_KEY_REUSED, 9041, 422, "This Idempotency-Key was sent before with another body. Use a new key for each new request.")
 /* Encryption of secrets */
 ERROR(SECRET_NOT_SEALED,   9042, 503, "The client_secret cannot be encrypted, because the key file cannot be read. Nothing was changed. The operator finds the cause in the log, under the operation id.")
 /* Overload */
-ERROR(BUSY,                9063, 503, "The service is busy: the request waited too long for a free worker. Nothing was changed. Retry after the delay in Retry-After.")
+ERROR(BUSY,                9063, 503, "The service is busy: the request waited too long for its turn. Nothing was changed. Retry after the delay in Retry-After.")
 ERROR(ANSWERS_UNREAD,      9064, 503, "Too many answers to this account are still being sent. Read them to their end, or lower limit, then retry.")
 /* Path */
 ERROR(IDENTIFIER_MALFORMED, 9070, 404, "An identifier in the path is malformed. Use 1 to 255 characters out of A-Z a-z 0-9 . _ ~ -, but not '.' or '..'.")
 /* Bugs */
 ERROR(INTERNAL,            10000, 500, "The service failed because of a bug. The operator finds the cause in the log, under the operation id.")
 /* Errors of the web server */
-SERVER_ERROR(9050, 400, "The web server cannot parse the request. The request line, Host or another header is malformed, or a header that may appear once is repeated.")
+SERVER_ERROR(9050, 400, "The web server cannot parse the request. The request line, Host or another header is malformed, or a header that may appear only once is repeated.")
 SERVER_ERROR(9051, 408, "The request did not arrive in time. Send it again.")
 SERVER_ERROR(9052, 414, "The request line is too long. Send a shorter path or query string.")
 SERVER_ERROR(9053, 429, "Too many requests arrived. Send fewer, and retry later.")

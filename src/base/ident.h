@@ -33,8 +33,7 @@ MUST_CHECK bool ident_make(char out[IDENT_SIZE], const char *prefix, int64_t ms)
  * A-Z a-z 0-9 . _ ~ -, and neither "." nor "..". */
 MUST_CHECK bool ident_valid(struct text id);
 
-/* Returns NULL if the text is an identifier.  If not, returns why, as the words after "because";
- * static. */
+/* Returns NULL if the text is an identifier.  If not, returns why, static. */
 const char *ident_fault(struct text id);
 
 /* Room for an API key and its NUL. */

@@ -16,7 +16,8 @@ struct conf_setting {
     size_t offset;        /* of the char * in struct conf; SIZE_MAX: check() keeps the value */
 
     /* Checks a value, and may change it in place.  Returns NULL if the value is right.  If not,
-     * returns what it has to be, as the words that follow the setting's name; static. */
+     * returns what it has to be, as the words that follow the setting's name: static, or
+     * in *conf until the next check. */
     const char *(*check)(struct conf *conf, char *value);
     const char *help; /* lines for the sample file, without "; " */
 };

@@ -140,9 +140,10 @@ bool ctl_read_duration(const char *option, const char *value, int64_t *seconds)
 {
     if (read_duration(value, seconds))
         return true;
-    ctl_misuse("--%s '%s' is not a time; expected a number and s, m, h, d or w, such as 90d, of at "
-               "most 3660d",
-               option, value);
+    ctl_misuse(
+        "--%s '%s' is not accepted; expected a number and s, m, h, d or w, such as 90d, of at "
+        "most 3660d",
+        option, value);
     return false;
 }
 

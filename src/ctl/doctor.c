@@ -114,7 +114,7 @@ static void count_sealed(struct findings *findings, const struct ctl *ctl,
              "no secret is sealed; to create the key file, run: aditctl secrets init");
 }
 
-/* Prints whether all secrets can be opened, or that it cannot tell. */
+/* Says whether secrets are sealed under old or lost keys, or why that is unknown. */
 static void check_sealed(struct findings *findings, const struct ctl *ctl,
                          const struct keyring *keyring, bool has_database)
 {

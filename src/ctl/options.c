@@ -28,6 +28,17 @@ static void set_option(struct ctl_options *options, int letter, const char *valu
 
 /* ---- misused options ---- */
 
+/* Returns whether the first len bytes of the word begin the names of several options. */
+static bool is_ambiguous(const struct verb *verb, const char *word, int len)
+{
+    int n = 0;
+
+    for (size_t i = 0; len > 2 && i < VERB_N_OPTIONS; i++)
+        n += verb_takes(verb, verb_options[i].letter) &&
+             strncmp(word + 2, verb_options[i].name, (size_t)len - 2) == 0;
+    return n > 1;
+}
+
 /* Returns whether the word is --NAME or --NAME=VALUE. */
 static bool is_long_option(const char *word, const char *name)
 {
@@ -43,8 +54,9 @@ static int misuse_unknown(const struct verb *verb, const char *word, int len)
     int status;
 
     if (verb)
-        status = ctl_misuse("unknown option '%.*s'; '%s' takes: %s", len, word, verb->words,
-                            verb_list_options(verb, &list));
+        status = ctl_misuse("%s option '%.*s'; '%s' takes: %s",
+                            is_ambiguous(verb, word, len) ? "ambiguous" : "unknown", len, word,
+                            verb->words, verb_list_options(verb, &list));
     else
         status = ctl_misuse("unknown option '%.*s'; before the command, aditctl takes: %s", len,
                             word, verb_list_options(NULL, &list));
@@ -145,7 +157,9 @@ int options_read_argument(struct ctl_options *options, const struct verb *verb, 
                           verb->argument);
     if (*words && !verb->argument)
         return ctl_misuse("unexpected argument '%s'; '%s' takes none", *words, verb->words);
+    /* The words may be keys: no message repeats them. */
     if (*words && words[1])
-        return ctl_misuse("unexpected argument '%s'; '%s' takes one", words[1], verb->words);
+        return ctl_misuse("'%s' takes one argument; run: aditctl %s %s", verb->words, verb->words,
+                          verb->argument);
     return CTL_OK;
 }

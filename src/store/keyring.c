@@ -150,7 +150,7 @@ struct keyring *keyring_load(const char *path, char *reason, size_t size)
     else if (fstat(fileno(file), &status) != 0 || !S_ISREG(status.st_mode))
         snprintf(reason, size, "%s: is not a file", path);
     else if (status.st_mode & (S_IROTH | S_IWOTH))
-        snprintf(reason, size, "%s: others may read or write it; run: chmod 640 %s", path, path);
+        snprintf(reason, size, "%s: others may read or write it; run: chmod o= %s", path, path);
     else
         ok = read_lines(keyring, file, path, reason, size);
     if (ok)

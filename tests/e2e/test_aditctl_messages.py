@@ -94,7 +94,7 @@ class Misuse(CtlCase):
             (["account", "create", "-x"], "unknown option '-x'; " + takes),
             (["account", "create", "-xn"], "unknown option '-x'; " + takes),
             (["account", "create", "--admin"], "unknown option '--admin'; " + takes),
-            (["user", "create", "--a"], "unknown option '--a'; 'user create' takes: --account,"
+            (["user", "create", "--a"], "ambiguous option '--a'; 'user create' takes: --account,"
              " --name, --admin, --conf, --help"),
             (["account", "create", "--name"], "--name needs a value: --name TEXT"),
             (["account", "create", "-n"], "--name needs a value: --name TEXT"),
@@ -121,11 +121,12 @@ class Misuse(CtlCase):
             (["web-server"], "'web-server' needs an argument; choose one of: "
              + ", ".join(dict(VERBS)["web-server"].split("|"))),
             (["key", "list", "x"], "unexpected argument 'x'; 'key list' takes none"),
-            (["key", "revoke", "a", "b"], "unexpected argument 'b'; 'key revoke' takes one"),
+            (["key", "revoke", "a", "b"],
+             "'key revoke' takes one argument; run: aditctl key revoke KEY-ID"),
         )], self.assert_says)
 
     def test_values(self):
-        time = "is not a time; expected a number and s, m, h, d or w, such as 90d, of at most 3660d"
+        time = "is not accepted; expected a number and s, m, h, d or w, such as 90d, of at most 3660d"
         path = ("is not accepted; expected the absolute path of %s: at most %d letters, digits, '/',"
                 " '.', '_', '+' and '-', no '/' at the end")
         self.each([(words, words, said) for words, said in (

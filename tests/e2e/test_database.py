@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The database by itself: the rights of the responder's role, and the rows that the tables refuse
 from any writer."""
-from adit import samples
+import os
+
+from adit import samples, stack
 from adit.case import Case
 
 SEALED = "decode(repeat('00', 40), 'hex')"
@@ -191,6 +193,23 @@ class Functions(Case):
                                     % (path, table, column))
                     self.assertEqual(self.stack.psql(
                         "SELECT rolsuper FROM pg_roles WHERE rolname = 'adit'"), "f")
+
+    def test_operators_of_somebody_elses(self):
+        """The package installs grants.sql.  A superuser may run it with any search_path."""
+        types = ("regclass", "regnamespace", "regproc")
+        self.addCleanup(self.stack.psql, "DROP TABLE public.evil_calls; " + "; ".join(
+            "DROP FUNCTION public.evil(oid, %s) CASCADE" % of_type for of_type in types))
+        self.stack.psql("CREATE TABLE public.evil_calls (n int)")
+        for of_type in types:
+            self.stack.psql(
+                "CREATE FUNCTION public.evil(oid, %s) RETURNS boolean LANGUAGE plpgsql AS $$BEGIN"
+                " INSERT INTO public.evil_calls VALUES (1); RETURN true; END$$;"
+                "CREATE OPERATOR public.= (LEFTARG = oid, RIGHTARG = %s, FUNCTION = public.evil)"
+                % (of_type, of_type))
+        with open(os.path.join(stack.ROOT, "sql", "grants.sql"), encoding="utf-8") as file:
+            grants = file.read()
+        self.stack.psql("SET search_path = public; " + grants)
+        self.assertEqual(self.stack.psql("SELECT count(*) FROM public.evil_calls"), "0")
 
 
 class Constraints(Case):

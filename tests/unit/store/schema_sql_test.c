@@ -368,11 +368,12 @@ START_TEST(grants)
     expect_grants("grants_right", true, false);
     database_migrate(pg);
     expect_grants("grants_right", false, false);
-    /* A new column needs a migration but no grant. */
+    /* Nobody may update a column that the grants do not name. */
     database_run(pg, "ALTER TABLE adit.ssh_credential ADD COLUMN extra text");
-    expect_grants("grants_right", true, false);
-    database_migrate(pg);
     expect_grants("grants_right", false, false);
+    database_run(pg, "GRANT UPDATE (extra) ON adit.ssh_credential TO adit_responder");
+    expect_grants("grants_right", false, true);
+    database_run(pg, "REVOKE UPDATE (extra) ON adit.ssh_credential FROM adit_responder");
     pg_free(pg);
 }
 END_TEST
