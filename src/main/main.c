@@ -16,6 +16,7 @@
 #include "main/systemd.h"
 #include "main/worker.h"
 #include "main/workers.h"
+#include "serve/cgi.h"
 #include "serve/serve.h"
 
 #define DEFAULT_WORKERS_LEAST 2

@@ -19,11 +19,11 @@ bool process_cannot_start(const struct log *log, const char *reason)
     return false;
 }
 
-bool process_fault(const struct log *log, const char *path, const char *what)
+bool process_fault(const struct log *log, const char *name, const char *what)
 {
     char reason[256];
 
-    snprintf(reason, sizeof reason, "%s: %s: %s", path, what, strerror(errno));
+    snprintf(reason, sizeof reason, "%s: %s: %s", name, what, strerror(errno));
     return process_cannot_start(log, reason);
 }
 

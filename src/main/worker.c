@@ -68,7 +68,7 @@ static void let_others_finish(void)
         (void)sched_setscheduler(0, SCHED_BATCH, &none);
 }
 
-/* The state that all lanes of a worker share. */
+/* A worker. */
 struct worker {
     const struct process *process;
     struct pg_pipeline *pipeline;

@@ -18,7 +18,7 @@ enum pg_outcome {
     PG_DONE,
     PG_FAILED,    /* for good, as *err says */
     PG_NO_EFFECT, /* for a passing reason: it may run again */
-    PG_LOST       /* the session is closed, and the effect unknown */
+    PG_LOST       /* nobody knows whether it had an effect */
 };
 
 /* Times are on the steady clock; 0: never, or at once. */

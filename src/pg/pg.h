@@ -99,8 +99,8 @@ void pg_see_files(const char *conninfo, pg_file_seen *seen, void *context);
 void pg_start_request(struct pg *pg, bool (*peer_gone)(void *peer), void *peer);
 
 /* Runs a statement.  Connects and prepares as needed, and runs the statement again after a passing
- * failure that had no effect.  Returns true and sets *result, which the caller frees with
- * pg_result_free().  Or returns false with *err:
+ * failure that had no effect; a read also after a loss.  Returns true and sets *result, which the
+ * caller frees with pg_result_free().  Or returns false with *err:
  *   - the statement's on_unique
  *   - ERR_DATABASE_UNAVAILABLE, ERR_DATABASE_READ_ONLY, ERR_DATABASE_TIMEOUT, ERR_OUT_OF_MEMORY
  *   - ERR_SCHEMA_MISMATCH: the schema is another, or the columns are not those declared

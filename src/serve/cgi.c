@@ -3,6 +3,7 @@
 #include "serve/cgi.h"
 
 #include <errno.h>
+#include <fcgiapp.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -207,6 +208,11 @@ static bool read_body(struct buf *body, const struct serve_cgi_announced *announ
         left = n < most ? 0 : left - n;
     }
     return true;
+}
+
+bool serve_is_cgi(void)
+{
+    return FCGX_IsCGI() != 0;
 }
 
 bool serve_cgi_read(struct request *request, struct buf *body, const char *version_variable)

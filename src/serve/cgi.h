@@ -58,6 +58,10 @@ void serve_cgi_set_body(struct request *request, const struct buf *body,
  * out->failed. */
 void serve_cgi_write(struct buf *out, const struct response *response);
 
+/* Returns whether a web server runs the process as a CGI program: descriptor 0 is not a listening
+ * socket.  Looks once, and returns the same from then on. */
+MUST_CHECK bool serve_is_cgi(void);
+
 /* Reads the one request of a CGI program from the environment and descriptor 0.  Its body goes into
  * *body, which the caller frees in any case.  Returns false without a request or without memory. */
 MUST_CHECK bool serve_cgi_read(struct request *request, struct buf *body,

@@ -10,7 +10,7 @@
 /* Bytes that unread answers may hold together: 16 of the largest pages. */
 #define ANSWERS_MAX ((size_t)16 * 1024 * 1024)
 
-/* An answer up to this size is not charged: the socket's buffer takes it. */
+/* An answer up to this size is never refused: the socket's buffer takes it. */
 #define SMALL_ANSWER ((size_t)64 * 1024)
 
 /* A request that no lane has taken by then is answered with 503: its client has waited as long as

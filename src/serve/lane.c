@@ -180,7 +180,8 @@ void serve_lanes_resume_woken(struct serve *serve)
 
 /* ---- the line ---- */
 
-static bool any_lane_is_free(const struct serve *serve)
+/* Returns whether long work may start: one more lane stays free for short reads. */
+static bool is_lane_to_spare(const struct serve *serve)
 {
     return serve->n_free > (serve->n_lanes > RESERVED_LANES ? RESERVED_LANES : 0);
 }
@@ -218,7 +219,7 @@ static struct serve_connection *next_in_line(const struct serve *serve)
 {
     if (serve->n_line == 0)
         return NULL;
-    if (any_lane_is_free(serve))
+    if (is_lane_to_spare(serve))
         return serve->line[0];
     for (size_t i = 0; i < serve->n_line; i++) {
         if (passes_others(serve, work_of(serve->line[i])))
@@ -258,7 +259,7 @@ static struct serve_connection *next_request(struct serve *serve)
 {
     size_t n_line = serve->n_line;
 
-    while (serve->is_offered && any_lane_is_free(serve) && serve->n_line == n_line &&
+    while (serve->is_offered && is_lane_to_spare(serve) && serve->n_line == n_line &&
            serve_handover_receive(serve))
         ;
     return next_in_line(serve);
@@ -269,7 +270,7 @@ void serve_lanes_start(struct serve *serve)
     struct serve_connection *next;
 
     while ((next = next_request(serve))) {
-        if (!any_lane_is_free(serve) && next->work == REQUEST_INSTANT)
+        if (!is_lane_to_spare(serve) && next->work == REQUEST_INSTANT)
             serve_connection_answer_at_once(next);
         else
             start_request(serve, next);
@@ -291,7 +292,7 @@ static int64_t accept_at_ms(const struct serve *serve)
 
 bool serve_lanes_want_more(const struct serve *serve)
 {
-    return any_lane_is_free(serve) || clock_left_ms(accept_at_ms(serve)) == 0;
+    return is_lane_to_spare(serve) || clock_left_ms(accept_at_ms(serve)) == 0;
 }
 
 static int earlier_ms(int wait_ms, int other_ms)

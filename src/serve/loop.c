@@ -11,7 +11,6 @@
 #include "serve/serve.h"
 
 #include <errno.h>
-#include <fcgiapp.h>
 #include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>
@@ -34,11 +33,6 @@
 #define DRAIN_TIMEOUT_MS 1000
 
 #define MAX_EVENTS 16
-
-bool serve_is_cgi(void)
-{
-    return FCGX_IsCGI() != 0;
-}
 
 bool serve_watch(const struct serve *serve, int how, int fd, uint32_t events, uint32_t id,
                  uint32_t serial)

@@ -146,7 +146,7 @@ static bool take_stdin(struct serve_intake *intake, const char *data, size_t len
 
     buf_add(&intake->body, data, kept);
     intake->dropped += len - kept;
-    intake->is_too_much = intake->dropped > SERVE_DRAIN_MAX;
+    intake->is_too_much = intake->dropped > SERVE_RECORD_DRAIN_MAX;
     return !intake->body.failed || broken(intake, "out of memory");
 }
 

@@ -31,13 +31,13 @@ enum serve_record_type {
 
 /* Bytes of a body that are read and dropped past REQUEST_BODY_MAX, so that the peer reads the
  * answer: Apache's mod_proxy_fcgi looks for one only after it has sent everything. */
-#define SERVE_DRAIN_MAX (16 * 1024 * 1024)
+#define SERVE_RECORD_DRAIN_MAX (16 * 1024 * 1024)
 
 /* A request on its way in.  All zero: nothing has come yet.  serve_intake_clear() frees it. */
 struct serve_intake {
     uint16_t id;
     bool keep;         /* the connection, after the answer */
-    bool is_too_much;  /* more than SERVE_DRAIN_MAX: the rest of the request is not read */
+    bool is_too_much;  /* more than SERVE_RECORD_DRAIN_MAX: the rest of the request is not read */
     struct buf params; /* variables: the content of all PARAMS records */
     struct buf body;   /* content of all STDIN records, up to REQUEST_BODY_MAX + 1 bytes */
     const char *cause; /* why it is broken: a constant */

@@ -12,13 +12,9 @@
 
 struct serve;
 
-/* Returns whether a web server runs the process as a CGI program: descriptor 0 is not a listening
- * socket.  Looks once, and returns the same from then on. */
-MUST_CHECK bool serve_is_cgi(void);
-
-/* Answers a request, which lasts until it returns.  The answerer owns the response, which must last
- * until the next call with the same context.  The loop empties it in between, and frees memory that
- * is too much to keep. */
+/* Answers a request, which lasts until it returns.  Never returns NULL.  The answerer owns the
+ * response, which must last until the next call with the same context.  The loop empties it in
+ * between, and frees memory that is too much to keep. */
 typedef struct response *serve_answerer(void *context, const struct request *request);
 
 /* What the loop calls.  All of it must outlive serve_run(). */

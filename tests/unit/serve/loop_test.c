@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "serve/cgi.h"
 #include "serve/faults.h"
 #include "serve/worker.h"
 #include "suites.h"

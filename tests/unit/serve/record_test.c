@@ -76,11 +76,11 @@ START_TEST(bodies)
     ck_assert_uint_eq(intake.body.len, REQUEST_BODY_MAX);
     ck_assert(take_body(REQUEST_BODY_MAX + 1) == SERVE_WHOLE);
     ck_assert_uint_eq(intake.body.len, REQUEST_BODY_MAX + 1);
-    /* The rest is dropped; past SERVE_DRAIN_MAX, it is not read. */
-    ck_assert(take_body(REQUEST_BODY_MAX + 1 + SERVE_DRAIN_MAX) == SERVE_WHOLE);
+    /* The rest is dropped; past SERVE_RECORD_DRAIN_MAX, it is not read. */
+    ck_assert(take_body(REQUEST_BODY_MAX + 1 + SERVE_RECORD_DRAIN_MAX) == SERVE_WHOLE);
     ck_assert_uint_eq(intake.body.len, REQUEST_BODY_MAX + 1);
     ck_assert(!intake.is_too_much);
-    ck_assert(take_body(REQUEST_BODY_MAX + 1 + SERVE_DRAIN_MAX + 1) == SERVE_WHOLE);
+    ck_assert(take_body(REQUEST_BODY_MAX + 1 + SERVE_RECORD_DRAIN_MAX + 1) == SERVE_WHOLE);
     ck_assert(intake.is_too_much);
     clear();
 }
