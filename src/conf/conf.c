@@ -104,8 +104,8 @@ static const char *check_admin_conninfo(struct conf *conf, char *value)
 
     if (fault || !pg_conninfo_has_password(value))
         return fault;
-    return "holds a password, but the responder reads this file too: a compromised worker could "
-           "read it and own the tables. Move the password to a file that only aditctl's user may "
+    return "may not hold a password: the responder reads this file too, so a compromised worker "
+           "could own the tables. Move the password to a file that only aditctl's user may "
            "read, and set passfile=FILE or service=NAME; see adit.conf(5)";
 }
 

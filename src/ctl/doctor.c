@@ -121,15 +121,15 @@ static void check_sealed(struct findings *findings, const struct ctl *ctl,
     bool is_missing = !keyring && keyring_is_missing(ctl->conf.key_file);
 
     if (!keyring && !is_missing)
-        line("note", "sealed", "unknown until the key file can be read");
+        line("note", "sealed", "not checked: first mend the key file");
     else if (has_database)
         count_sealed(findings, ctl, keyring);
     else if (is_missing)
         line("note", "sealed",
-             "unknown without the database; if secrets are sealed, restore the key file from your "
-             "copy");
+             "not checked: first mend the database and its schema; if secrets are sealed, restore "
+             "the key file from your copy");
     else
-        line("note", "sealed", "unknown without the database");
+        line("note", "sealed", "not checked: first mend the database and its schema");
 }
 
 /* pg_connect() refuses a session that is read-only. */
@@ -208,8 +208,9 @@ static void check_writes(struct findings *findings, struct pg *pg)
     int n = 0;
 
     if (!principal_find_only(pg, only, &n, &err) && n == 0 && err.code == ERR_NONE)
-        return;
-    if (err.code == ERR_NONE && schema_try_write(pg, &err))
+        line("note", "writes",
+             "not checked: there is no User or Bot yet; run: aditctl user create --name NAME");
+    else if (err.code == ERR_NONE && schema_try_write(pg, &err))
         ok("writes", "a change was made and rolled back");
     else
         trouble_error(findings, "writes", &err);

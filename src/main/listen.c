@@ -25,7 +25,8 @@ static bool remove_stale(const struct sockaddr_un *address, const struct log *lo
         return true;
     if (!S_ISSOCK(status.st_mode)) {
         errno = EEXIST;
-        return process_fault(log, address->sun_path, "cannot listen");
+        return process_fault(log, address->sun_path,
+                             "is not a socket; choose another path for --listen");
     }
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)

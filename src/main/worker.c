@@ -166,7 +166,8 @@ int worker_serve_cgi(const struct process *process)
     } else if (ok) {
         ok = process_cannot_start(
             &process->conf.log,
-            "descriptor 0 is not a listening socket, and there is no CGI request");
+            "descriptor 0 is not a listening socket, and there is no CGI request; start with "
+            "--listen unix:PATH");
     }
     buf_free(&body);
     answerer_close(&answerer);

@@ -188,14 +188,14 @@ class Files(ConfCase):
 
     def check_password(self, value):
         self.write("[database]\nconninfo = dbname=adit\nadmin_conninfo = %s\n" % value)
-        done = self.assert_stops([self.conf + ":3: [database] admin_conninfo holds a password",
-                                  "a compromised worker could read it", "passfile=FILE",
+        done = self.assert_stops([self.conf + ":3: [database] admin_conninfo may not hold a password",
+                                  "so a compromised worker could own the tables", "passfile=FILE",
                                   "service=NAME"])
         self.assertNotIn("cr3t", done.stderr)
         ctl = stack.run([os.path.join(stack.BUILD, "aditctl"), "-c", self.conf, "migrate"],
                         check=False)
         self.assertEqual((ctl.returncode, ctl.stdout), (1, ""))
-        self.assertIn(":3: [database] admin_conninfo holds a password", ctl.stderr)
+        self.assertIn(":3: [database] admin_conninfo may not hold a password", ctl.stderr)
         self.assertNotIn("cr3t", ctl.stderr)
 
     def test_admin_conninfo_without_a_password(self):

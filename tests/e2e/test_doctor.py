@@ -87,6 +87,20 @@ class Doctor(Case):
         finally:
             self.stack.psql("REVOKE INSERT ON adit.api_key FROM adit_responder")
 
+    def test_no_author(self):
+        """Without a User or Bot no change can be tried.  doctor says what to do."""
+        self.stack.psql("CREATE DATABASE fresh")
+        self.addCleanup(self.stack.psql, "DROP DATABASE fresh")
+        with open(self.stack.conf_path, encoding="utf-8") as file:
+            text = file.read().replace("dbname=adit", "dbname=fresh")
+        conf = os.path.join(self.stack.folder, "fresh.conf")
+        with open(conf, "w", encoding="utf-8") as file:
+            file.write(text)
+        self.assertEqual(self.stack.ctl_run("migrate", conf=conf).returncode, 0)
+        self.assertRegex(self.stack.ctl_run("doctor", conf=conf).stdout, "(?m)^note +writes +not"
+                         " checked: there is no User or Bot yet; run: aditctl user create --name"
+                         " NAME$")
+
     def test_key_file(self):
         path = os.path.join(self.stack.state, "adit.key")
         os.rename(path, path + ".away")
@@ -114,11 +128,11 @@ class Doctor(Case):
         away = "[database]\nconninfo = host=/nonexistent\n"
         for name, conf, said in (
                 ("garbage", text + "[secrets]\nkey_file = %s\n" % key,
-                 "unknown until the key file can be read"),
+                 "not checked: first mend the key file"),
                 ("garbage, no database", away + "[secrets]\nkey_file = %s\n" % key,
-                 "unknown until the key file can be read"),
+                 "not checked: first mend the key file"),
                 ("no database", away + "[secrets]\nkey_file = %s/adit.key\n" % self.stack.state,
-                 "unknown without the database")):
+                 "not checked: first mend the database and its schema")):
             with self.subTest(name):
                 self.assertRegex(self.with_conf(conf), "(?m)^note +sealed +%s$" % said)
 

@@ -122,6 +122,6 @@ class LostKey(Case):
         with open(conf, "w", encoding="utf-8") as file:
             file.write("[database]\nconninfo = host=/nonexistent\n")
         said = self.stack.ctl_run("doctor", conf=conf).stdout
-        self.assertRegex(said, "note +sealed +unknown without the database; if secrets are sealed,"
-                         " restore the key file from your copy")
+        self.assertRegex(said, "note +sealed +not checked: first mend the database and its schema; if"
+                         " secrets are sealed, restore the key file from your copy")
         self.assertNotIn("secrets init", said)
