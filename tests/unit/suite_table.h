@@ -65,6 +65,7 @@ SUITE(mutual_tls_suite)
 SUITE(oauth_module_suite)
 SUITE(public_key_suite)
 SUITE(ssh_credential_suite)
+SUITE(ssh_options_suite)
 
 /* store */
 SUITE(callers_suite)
