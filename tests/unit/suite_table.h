@@ -69,6 +69,7 @@ SUITE(ssh_options_suite)
 
 /* store */
 SUITE(callers_suite)
+SUITE(gateway_suite)
 SUITE(keyring_suite)
 SUITE(resources_suite)
 SUITE(schema_sql_suite)
