@@ -196,10 +196,11 @@ class SshGateway:
             raise
 
     def _install(self, other_account):
-        for path, owner in (PROGRAMS, 0), (FOLDER, 4102):
+        # The socket gets its group from the folder.
+        for path, owner, group, mode in (PROGRAMS, 0, 0, 0o755), (FOLDER, 4102, 4101, 0o2750):
             os.mkdir(self.inside.path(path))
-            os.chmod(self.inside.path(path), 0o755)
-            os.chown(self.inside.path(path), owner, owner)
+            os.chown(self.inside.path(path), owner, group)
+            os.chmod(self.inside.path(path), mode)
         for name in "adit-gateway", "adit-ssh-keys":
             shutil.copy(os.path.join(stack.BUILD, name), self.inside.path(PROGRAMS))
         self.write_conf()
@@ -276,7 +277,10 @@ class SshGateway:
             sock.sendall(request.encode())
             sock.shutdown(socket.SHUT_WR)
             with sock.makefile("rb") as file:
-                return file.read().decode().splitlines()
+                lines = file.read().decode().splitlines()
+        if lines[-1:] != ["."]:
+            raise AssertionError("the answer was cut off: %s" % lines)
+        return lines[:-1]
 
     def answers(self):
         if not self.daemon.runs():
@@ -339,7 +343,7 @@ class GatewayCase(Case):
         shared = stack.get(cls.stack_name)
         if not hasattr(shared, "cluster"):
             shared.cluster = cluster.attach(shared)
-            shared.psql("CREATE ROLE adit_gateway; CREATE ROLE gateway LOGIN IN ROLE adit_gateway")
+            shared.psql("CREATE ROLE gateway LOGIN SUPERUSER")
             shared.other = shared.account("other")
         super().setUpClass()
         cls.gateway = SshGateway(shared, shared.other.id, cls.settings, cls.daemon_env)
