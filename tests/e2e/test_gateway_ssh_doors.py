@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A client of the gateway opens remote forwards and nothing else.  Its key may bind everything."""
 import os
+import re
+import socket
 import subprocess
 
 from adit import programs, stack
@@ -59,10 +61,16 @@ class Doors(GatewayCase):
     def test_local_forwards(self):
         """The client's own listener opens, but sshd refuses each connection: to a port, by SOCKS,
         and to a Unix socket."""
+        server = socket.socket(socket.AF_UNIX)
+        self.addCleanup(server.close)
+        path = os.path.join(self.gateway.folder, "door")
+        server.bind(path)
+        os.chmod(path, 0o777)
+        server.listen(1)
+        server.setblocking(False)
         tunnel, = self.standing(self.gateway.tunnel(
             self.key, options=("-L", "127.0.0.1:9300:127.0.0.1:22", "-L", "127.0.0.1:9301:[::1]:22",
-                               "-L", "127.0.0.1:9302:/run/adit-gateway/ssh.sock", "-D",
-                               "127.0.0.1:9303")))
+                               "-L", "127.0.0.1:9302:" + path, "-D", "127.0.0.1:9303")))
         until(lambda: len(self.gateway.listeners()) == 4, "the client's listeners")
         for port in 9300, 9301, 9302:
             with self.subTest(port):
@@ -73,7 +81,9 @@ class Doors(GatewayCase):
                 check=False)
             self.assertEqual((done.stdout, done.returncode != 0), ("", True))
         self.assertTrue(tunnel.stands())
-        self.assertEqual(tunnel.log().count("administratively prohibited"), 4)
+        self.assertEqual(len(re.findall("(?m)^channel .: open failed", tunnel.log())), 4,
+                         tunnel.log())
+        self.assertRaises(BlockingIOError, server.accept)
 
     def test_standard_forward(self):
         """ssh -W"""

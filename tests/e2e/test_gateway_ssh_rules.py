@@ -160,13 +160,15 @@ class Rules(GatewayCase):
     def test_many_rules(self):
         """sshd takes 4,096 addresses from all credentials of a key.  A key with more may not log
         in."""
-        key = self.new_key(*("bind:a:%d" % port for port in range(1000, 4996)))
-        path = self.credential(key, *("bind:b:%d" % port for port in range(1000, 1099)),
+        key = self.gateway.key()
+        for host in "a", "b", "c", "d":
+            self.credential(key, *("bind:%s:%d" % (host, port) for port in range(1000, 2000)))
+        path = self.credential(key, *("bind:e:%d" % port for port in range(1000, 1095)),
                                "bind:localhost:9100")
         self.standing(self.gateway.tunnel(key, "localhost:9100:localhost:1"))
         self.assertEqual(self.gateway.listeners(), LOCALHOST)
         self.gateway.close_tunnels()
-        rules = ["bind:b:%d" % port for port in range(1000, 1100)]
+        rules = ["bind:e:%d" % port for port in range(1000, 1096)]
         self.assert_ok(self.admin.patch(path, {"acl": [*rules, "bind:localhost:9100"]}))
         self.assertTrue(self.gateway.tunnel(key).was_refused())
         # A repeated rule and a label need no address.
@@ -176,8 +178,9 @@ class Rules(GatewayCase):
     def test_many_domains(self):
         """A domain takes an address for each of the two domain ports."""
         key = self.gateway.key()
-        path = self.credential(key, *("bind:h%d.test" % i for i in range(2049)))
+        for suffix in "a", "b":
+            self.credential(key, *("bind:h%d.%s.test" % (i, suffix) for i in range(1000)))
+        path = self.credential(key, *("bind:h%d.c.test" % i for i in range(49)))
         self.assertTrue(self.gateway.tunnel(key).was_refused())
-        self.assert_ok(self.admin.patch(path, {
-            "acl": ["bind:h%d.test" % i for i in range(2048)]}))
+        self.assert_ok(self.admin.patch(path, {"acl": ["bind:h%d.c.test" % i for i in range(48)]}))
         self.standing(self.gateway.tunnel(key))

@@ -34,7 +34,7 @@ HOSTS = (("::1", "localhost"), ("127.0.0.11", "a.example.com"), ("127.0.0.12", "
          ("127.0.0.15", "xexample.com"), ("127.0.0.16", "both.example.com"),
          ("::1", "both.example.com"))
 
-SETTINGS = {"domain_ports": "8080 8443", "poll": "100ms", "sweep": "500ms"}
+SETTINGS = {"domain_ports": "8080 8443", "poll": "100ms", "sweep": "300ms"}
 
 SSH = ("ssh", "-F", "none", "-N", "-v", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=no",
        "-o", "UserKnownHostsFile=/dev/null", "-o", "HostKeyAlgorithms=ssh-ed25519",
@@ -162,8 +162,13 @@ class Program:
     def runs(self):
         return self._around.poll() is None
 
-    def send(self, number):
-        os.kill(self.pid, number)
+    def freeze(self):
+        """nsenter stops with the program."""
+        os.kill(self.pid, signal.SIGSTOP)
+
+    def thaw(self):
+        os.kill(self.pid, signal.SIGCONT)
+        self._around.send_signal(signal.SIGCONT)
 
     def stop(self, number=signal.SIGTERM):
         """Returns the exit status."""
@@ -381,6 +386,16 @@ class GatewayCase(Case):
         for tunnel in tunnels:
             self.assertTrue(tunnel.opened(), tunnel.log()[-600:])
         return tunnels
+
+
+# Longer than two sweeps of the gateway, which find what the polls have missed.
+NEVER_S = 0.8
+
+
+def stay(*tunnels):
+    """Whether none of the clients ends because of what happened before."""
+    time.sleep(NEVER_S)
+    return all(tunnel.stands() for tunnel in tunnels)
 
 
 def ended_within(tunnels, seconds=1):
