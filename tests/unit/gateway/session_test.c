@@ -40,11 +40,11 @@ static void close_state(void)
     DIR *files = opendir(folder);
     struct dirent *entry;
 
-    state_close(&state);
     ck_assert_ptr_nonnull(files);
     while ((entry = readdir(files)) != NULL)
-        unlinkat(dirfd(files), entry->d_name, 0);
+        unlinkat(state.folder, entry->d_name, 0);
     closedir(files);
+    state_close(&state);
     ck_assert_int_eq(rmdir(folder), 0);
 }
 
