@@ -65,6 +65,11 @@ SUITE(mutual_tls_suite)
 SUITE(oauth_module_suite)
 SUITE(public_key_suite)
 SUITE(ssh_credential_suite)
+SUITE(ssh_options_suite)
+
+/* gateway */
+SUITE(gateway_proc_suite)
+SUITE(gateway_session_suite)
 
 /* store */
 SUITE(callers_suite)
