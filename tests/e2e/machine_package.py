@@ -106,6 +106,10 @@ class Story(unittest.TestCase):
         self.assertTrue(scripts)
         return [self.machine.run(script, folder=folder).stdout for script in scripts]
 
+    def install(self, version):
+        return self.machine.run("cd '%s/%s' && dpkg -i adit_*.deb adit-common_*.deb" % (
+            self.folder, version)).stdout
+
     def ask(self, script):
         return self.machine.run(script, check=False).stdout.strip()
 
@@ -143,7 +147,7 @@ class Story(unittest.TestCase):
 
     def test_02_installation(self):
         said = self.machine.run(
-            "cd '%s' && dpkg --unpack ../adit_*.deb >/dev/null && "
+            "cd '%s' && dpkg --unpack ../adit_*.deb ../adit-common_*.deb >/dev/null && "
             "dpkg --configure -a" % self.tree).stdout
         commands = [line.strip() for line in said.splitlines() if line.startswith(" " * 8)]
         self.assertEqual(commands, ["aditctl secrets init",
@@ -315,7 +319,7 @@ class Story(unittest.TestCase):
         self.machine.run("echo '; mine' >>/etc/adit/adit.conf")
         before = self.main_pid()
         with Load(self.machine, self.key) as load:
-            said = self.machine.run("dpkg -i '%s'/newer/adit_*.deb" % self.folder).stdout
+            said = self.install("newer")
             until(lambda: self.main_pid() not in (before, "0"), "the new responder")
             time.sleep(0.2)
         self.assertEqual(load.failures, [])
@@ -335,7 +339,7 @@ class Story(unittest.TestCase):
                          "CREATE TABLE adit.migration (LIKE adit.aside); "
                          "GRANT SELECT ON adit.migration TO adit_responder'")
         before = self.main_pid()
-        said = self.machine.run("dpkg -i '%s'/new/adit_*.deb" % self.folder).stdout
+        said = self.install("new")
         [script] = self.chapters["debian"]["Upgrade"]
         self.assertEqual([line.strip() for line in said.splitlines() if line.startswith(" " * 8)],
                          script.splitlines())
@@ -356,7 +360,7 @@ class Story(unittest.TestCase):
         self.run_chapter("debian", "Backup")
         self.machine.run(psql + "\"INSERT INTO adit.migration (version, name) VALUES (999, 'x')\"")
         before = self.main_pid()
-        said = self.machine.run("dpkg -i '%s'/new/adit_*.deb" % self.folder).stdout
+        said = self.install("new")
         self.assertIn("the database's schema is newer than this version knows", said)
         self.assertNotIn("aditctl migrate", said)
         self.assertEqual(self.main_pid(), before)
@@ -365,7 +369,7 @@ class Story(unittest.TestCase):
         self.assertEqual(self.ready(), "200")
 
     def test_13_removal(self):
-        self.machine.run("apt-get -q -y remove adit")
+        self.machine.run("apt-get -q -y remove adit adit-common")
         for name, script, wanted in (
                 ("stopped", "systemctl is-active adit.service adit.socket", "inactive\ninactive"),
                 ("programs", "ls /usr/libexec/adit /usr/bin/aditctl", ""),
@@ -376,7 +380,7 @@ class Story(unittest.TestCase):
                 self.assertEqual(self.ask(script), wanted)
 
     def test_14_purge(self):
-        said = self.machine.run("apt-get -q -y purge adit").stdout
+        said = self.machine.run("apt-get -q -y purge adit adit-common").stdout
         self.assertIn("/etc/adit/adit.key", said)
         self.assertIn("dropdb adit", said)
         for name, script, wanted in (
@@ -384,7 +388,7 @@ class Story(unittest.TestCase):
                 ("the database stays", "runuser -u postgres -- psql -d adit -Atc "
                  "'SELECT count(*) FROM adit.account'", "1"),
                 ("units", "find /etc/systemd/system /lib/systemd/system -name 'adit*'", ""),
-                ("package", "dpkg-query -W adit 2>/dev/null", ""),
+                ("package", "dpkg-query -W adit adit-common 2>/dev/null", ""),
                 ("the rest", "find /usr /var/lib/systemd -name '*adit*' -not -path '*/auditd*' "
                  "-path '*/adit*' -not -path '/usr/src/*'", "")):
             with self.subTest(name):
