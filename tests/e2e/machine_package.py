@@ -8,20 +8,16 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 import time
-import unittest
 
-from adit import recipe, stack
+from adit import package, stack
 from adit.case import until
-from adit.machine import Machine
 
 N_CLIENTS = 8
 N_RESTARTS = 12
 N_CRASHES = 6
 SERVER = "127.0.0.1:8080"
 MOST_EXPOSED = 2.0
-BUILD_TIMEOUT_S = 600
 
 # Build dependencies outside build_packages, and packages that every Debian build machine has.
 ONLY_PACKAGE = {"debhelper-compat", "groff-base", "mandoc", "postgresql", "python3"}
@@ -49,80 +45,34 @@ class Load:
         self.n, self.failures = result["n"], result["failures"]
 
 
-class Story(unittest.TestCase):
-    maxDiff = 4000
+class Story(package.Story):
+    pages = ("debian", "systemd")
 
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.mkdtemp(prefix="adit-package-", dir="/var/tmp")
-        cls.addClassCleanup(shutil.rmtree, cls.folder)
-        cls.tree = os.path.join(cls.folder, "adit")
-        # The tree that an archive of "make dist" unpacks to.
-        stack.run(["make", "-C", stack.BUILD, "distdir", "distdir=" + cls.tree])
-        cls.chapters = {page: dict(recipe.chapters(page + ".md")) for page in ("debian", "systemd")}
-        cls.build("new")
-        cls.start_lintian()
+        super().setUpClass()
+        cls.lintian = package.start_lintian(os.path.join(cls.folder, "new"))
+        cls.addClassCleanup(cls.lintian.wait)
         with open(os.path.join(cls.tree, "debian", "changelog"), "r+", encoding="utf-8") as file:
             old = file.read()
             cls.version = re.match(r"adit \((.*?)\) ", old).group(1)
             file.seek(0)
             file.write(old.replace(cls.version, cls.version + "+1", 1) + "\n" + old)
-        cls.build("newer", "-nc")
-        # The page's commands expect the packages here.
+        package.build(cls.folder, "newer", "-nc")
+        # The page's commands expect only the first ones beside the tree.
         shutil.copytree(os.path.join(cls.folder, "new"), cls.folder, dirs_exist_ok=True)
-        cls.machine = Machine()
-        cls.addClassCleanup(cls.machine.stop)
-        cls.machine.boot()
         # apt starts these services on an ordinary machine.
         cls.machine.run("systemctl start postgresql nginx")
-
-    @classmethod
-    def build(cls, name, *options):
-        """Builds the packages as the page says.  Moves them to a folder of that name."""
-        [script] = cls.chapters["debian"]["Build"]
-        *fetching, line = script.splitlines()
-        if [fetch for fetch in fetching if not fetch.startswith("apt-get ")]:
-            raise AssertionError("the page has unexpected build commands: " + script)
-        stack.run([*line.split(), *options], cwd=cls.tree, timeout=BUILD_TIMEOUT_S, env={
-            **stack.CLEAN_ENV, "DEB_BUILD_OPTIONS": "nocheck parallel=%d" % os.cpu_count()})
-        os.mkdir(os.path.join(cls.folder, name))
-        for found in os.listdir(cls.folder):
-            if found.startswith("adit") and found != "adit":
-                shutil.move(os.path.join(cls.folder, found), os.path.join(cls.folder, name))
-
-    @classmethod
-    def start_lintian(cls):
-        """Starts lintian in the background, because it is slow."""
-        folder = os.path.join(cls.folder, "new")
-        [changes] = [name for name in os.listdir(folder) if name.endswith(".changes")]
-        cls.lintian = subprocess.Popen(
-            ["lintian", "--fail-on", "error,warning", "--allow-root", os.path.join(folder, changes)],
-            env=stack.CLEAN_ENV, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True)
-        cls.addClassCleanup(cls.lintian.wait)
-
-    def run_chapter(self, page, heading, folder="/"):
-        scripts = self.chapters[page][heading]
-        self.assertTrue(scripts)
-        return [self.machine.run(script, folder=folder).stdout for script in scripts]
 
     def install(self, version):
         return self.machine.run("cd '%s/%s' && dpkg -i adit_*.deb adit-common_*.deb" % (
             self.folder, version)).stdout
 
-    def ask(self, script):
-        return self.machine.run(script, check=False).stdout.strip()
-
     def ready(self):
         return self.ask("curl -sS -o /dev/null -w '%%{http_code}' http://%s/readyz" % SERVER)
 
-    def journal(self, *since):
-        return self.ask("journalctl --no-pager -o cat -u adit.service " + " ".join(since))
-
-    def cursor(self):
-        """The journal's current end, as an option of journalctl."""
-        return "--after-cursor='%s'" % re.search(
-            r"-- cursor: (.*)", self.ask("journalctl -n 0 --show-cursor")).group(1)
+    def log(self, *since):
+        return self.journal("adit.service", *since)
 
     def main_pid(self):
         return self.ask("systemctl show -P MainPID adit.service")
@@ -208,17 +158,11 @@ class Story(unittest.TestCase):
             "journalctl --no-pager -o cat -u adit-purge.service " + since))
 
     def test_05_units(self):
-        self.assertEqual(self.ask("systemd-analyze verify --man=no adit.service adit.socket "
+        self.assertEqual(self.ask("systemd-analyze verify --man=no adit.socket "
                                   "adit-purge.service adit-purge.timer 2>&1"), "")
+        self.check_unit("adit.service", "systemd.md", MOST_EXPOSED)
         self.assertEqual(self.ask("systemctl is-active adit-purge.timer"), "active")
         self.purge()
-        said = self.ask("systemd-analyze security --offline=true --no-pager "
-                        "/lib/systemd/system/adit.service")
-        level = float(re.search(r"exposure level for adit.service: ([0-9.]+)", said).group(1))
-        self.assertLessEqual(level, MOST_EXPOSED, said)
-        version = self.ask("systemctl --version").split()[1]
-        self.assertIn("%s with systemd %s" % (level, version), open(os.path.join(
-            stack.ROOT, "doc", "install", "systemd.md"), encoding="utf-8").read())
 
     def test_06_sandbox(self):
         """The sandbox covers the supervisor and all workers."""
@@ -284,7 +228,7 @@ class Story(unittest.TestCase):
                 self.machine.run(broken)
                 done = self.machine.run("systemctl restart adit.service", check=False)
                 self.assertNotEqual(done.returncode, 0)
-                self.assertIn(says, self.journal(since))
+                self.assertIn(says, self.log(since))
                 with subprocess.Popen(self.machine.command(
                         "curl", "-sS", "-o", "/dev/null", "-w", "%{http_code}", "--max-time", "9",
                         "http://%s/readyz" % SERVER), stdout=subprocess.PIPE) as waiting:
@@ -415,30 +359,23 @@ class Story(unittest.TestCase):
 
     def test_17_over_the_network(self):
         """A password, TLS, a host name to resolve, and a system call filter that kills."""
+        package.serve_over_tls(self.machine)
         self.machine.run("""
-            cd "$(runuser -u postgres -- psql -Atc 'SHOW data_directory')"
-            openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -days 2 \\
-                -addext subjectAltName=DNS:localhost -keyout server.key -out server.crt 2>/dev/null
-            chown postgres: server.key server.crt
-            install -m 644 server.crt /etc/adit/database.crt
-            runuser -u postgres -- psql -q -c "ALTER ROLE adit PASSWORD 'p4ss'" \\
-                -c 'ALTER SYSTEM SET ssl = on' \\
-                -c "ALTER SYSTEM SET ssl_cert_file = '$PWD/server.crt'" \\
-                -c "ALTER SYSTEM SET ssl_key_file = '$PWD/server.key'"
-            systemctl reload postgresql
+            runuser -u postgres -- psql -q -c "ALTER ROLE adit PASSWORD 'p4ss'"
             echo 'localhost:5432:adit:adit:p4ss' >/etc/adit/pgpass
-            sed -i 's|^conninfo =.*|conninfo = host=localhost dbname=adit user=adit """
-                         """passfile=/etc/adit/pgpass sslmode=verify-full """
-                         """sslrootcert=/etc/adit/database.crt|
-                s|^admin_conninfo =.*|admin_conninfo = dbname=adit|' /etc/adit/adit.conf
             mkdir -p /etc/systemd/system/adit.service.d
             printf '[Service]\\nSystemCallErrorNumber=kill\\n' \\
                 >/etc/systemd/system/adit.service.d/strict.conf
             systemctl daemon-reload
         """)
+        self.change_settings(
+            "[database]\n"
+            "conninfo = host=localhost dbname=adit user=adit passfile=/etc/adit/pgpass "
+            "sslmode=verify-full sslrootcert=/etc/adit/database.crt\n"
+            "admin_conninfo = dbname=adit\n")
         since = self.cursor()
         self.run_chapter("systemd", "A database on another machine")
-        self.assertEqual(self.ready(), "200", self.journal(since))
+        self.assertEqual(self.ready(), "200", self.log(since))
         self.purge()  # works with the password too
         with Load(self.machine, self.key) as load:
             time.sleep(1)
@@ -447,7 +384,7 @@ class Story(unittest.TestCase):
             "runuser -u postgres -- psql -Atc \"SELECT bool_and(ssl) FROM pg_stat_ssl JOIN "
             "pg_stat_activity USING (pid) WHERE usename = 'adit'\""), "t")
         self.assertIn("SystemCallErrorNumber", self.ask("systemctl cat adit.service"))
-        self.assertNotRegex(self.journal(since), "SIGSYS|signal 31|status=31|p4ss")
+        self.assertNotRegex(self.log(since), "SIGSYS|signal 31|status=31|p4ss")
 
     def test_18_leaving_nothing(self):
         self.machine.run("systemctl disable --now adit.socket adit.service 2>&1")
