@@ -65,9 +65,11 @@ SUITE(mutual_tls_suite)
 SUITE(oauth_module_suite)
 SUITE(public_key_suite)
 SUITE(ssh_credential_suite)
+SUITE(ssh_options_suite)
 
 /* store */
 SUITE(callers_suite)
+SUITE(gateway_suite)
 SUITE(keyring_suite)
 SUITE(resources_suite)
 SUITE(schema_sql_suite)
