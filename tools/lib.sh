@@ -21,13 +21,13 @@ run_packages=(postgresql nginx curl openssh-client)
 # shellcheck disable=SC2034
 edge_packages=(openssh-server openssh-client nginx openssl curl)
 # shellcheck disable=SC2034
-test_packages=(python3 openssh-client openssl iproute2 util-linux mount passwd procps
+test_packages=(python3 openssh-client openssh-server openssl iproute2 util-linux mount passwd procps
     mandoc groff-base
     apache2 apache2-suexec-custom libapache2-mod-fcgid lighttpd
     valgrind)
 # Debian's nodejs and npm conflict with those of another source.
 command -v npm >/dev/null || test_packages+=(nodejs npm)
-test_packages+=(python3-yaml python3-jsonschema chromium)
+test_packages+=(python3-yaml python3-jsonschema python3-psycopg2 chromium)
 test_packages+=(systemd build-essential debhelper dpkg-dev fakeroot lintian)
 # These and npm make the page at /docs.
 # shellcheck disable=SC2034
