@@ -10,6 +10,18 @@
 #include "base/log.h"
 #include "base/must_check.h"
 #include "model/oauth_module.h"
+#include "model/ssh_options.h"
+
+/* Settings of adit-gateway: [gateway]. */
+struct conf_gateway {
+    char *conninfo;
+    char *account; /* "": the only one there is */
+    char *socket;
+    char *state;
+    struct ssh_domain_ports domain_ports;
+    int poll_ms;
+    int sweep_ms;
+};
 
 /* The settings of a file, or their defaults.  The strings belong to the struct. */
 struct conf {
@@ -21,6 +33,7 @@ struct conf {
     char *conninfo;
     char *admin_conninfo; /* for aditctl */
     char *key_file;
+    struct conf_gateway gateway;
     struct log log;
     char fault[240]; /* what is wrong with a connection string, while the file is read */
 };

@@ -67,6 +67,10 @@ SUITE(public_key_suite)
 SUITE(ssh_credential_suite)
 SUITE(ssh_options_suite)
 
+/* gateway */
+SUITE(gateway_proc_suite)
+SUITE(gateway_session_suite)
+
 /* store */
 SUITE(callers_suite)
 SUITE(gateway_suite)
