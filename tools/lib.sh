@@ -19,9 +19,7 @@ build_packages=(autoconf automake pkg-config gcc libc6-dev make
 # shellcheck disable=SC2034
 run_packages=(postgresql nginx curl openssh-client)
 # shellcheck disable=SC2034
-edge_packages=(openssh-server openssh-client nginx openssl curl)
-# shellcheck disable=SC2034
-test_packages=(python3 openssh-client openssh-server openssl iproute2 util-linux mount passwd procps
+test_packages=(python3 openssh-client openssl iproute2 util-linux mount passwd procps
     mandoc groff-base
     apache2 apache2-suexec-custom libapache2-mod-fcgid lighttpd
     valgrind)
