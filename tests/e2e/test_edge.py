@@ -82,9 +82,9 @@ class Clone:
     def follow(self):
         """Runs all that tools/edge prints, in one shell.  Returns the output and the exit status of
         each block."""
-        script = ["%s\necho \"== $?\"" % block for block in self.blocks[1:]]
+        script = ["%s\nprintf '\\n== %%d\\n' $?" % block for block in self.blocks[1:]]
         parts = re.split(r"(?m)^== (\d+)\n", self.shell("\n".join(script)).stdout)
-        return list(zip(parts[::2], map(int, parts[1::2])))
+        return list(zip(map(str.strip, parts[::2]), map(int, parts[1::2])))
 
     def keeper(self):
         with open(os.path.join(self.state, "edge", "lock"), encoding="ascii") as file:
@@ -167,7 +167,7 @@ class Printed(unittest.TestCase):
         self.assertEqual(json.loads(made)["acl"], ["bind:localhost:%d" % clone.bound])
         self.assertEqual(json.loads(alive), {"status": "live"})
         self.assertEqual(refused, ("", 255))
-        self.assertEqual(deleted[0].strip(), "")
+        self.assertEqual(deleted[0], "")
         self.assertEqual(deleted[1], 7, "curl connected")
         module, passes, stranger = tls[0].split("\n", 2)
         self.assertIn('"ca-1"', module)
