@@ -97,3 +97,14 @@ class Page(Case):
         self.said.seek(0)
         return [line for line in self.said.read().splitlines()
                 if line.startswith("read") or self.credential["id"] in line]
+
+    def test_decision(self):
+        issue, ask = blocks("Your own gateway, over HTTP", "sh")
+        path = os.path.dirname(self.stack.env["ADITCTL"]) + ":" + os.environ["PATH"]
+        script = "%s\n%s" % (issue, ask.replace("SHA256:...", self.fingerprint))
+        done = stack.run(["bash", "-eu", "-c", script], env=dict(
+            stack.CLEAN_ENV, PATH=path, account=self.home.id, ADIT_URL=self.stack.url,
+            ADIT_CONF=self.stack.conf_path))
+        answer = json.loads(done.stdout)
+        self.assertEqual((answer["permitted"], answer["rule"], answer["acl"]), (True, ACL[0], ACL))
+        self.assertEqual([ref["id"] for ref in answer["credentials"]], [self.credential["id"]])
