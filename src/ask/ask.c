@@ -61,7 +61,7 @@ static bool send_question(int fd, const struct buf *question, int64_t deadline_m
     while (sent < question->len) {
         ssize_t n = send(fd, question->data + sent, question->len - sent, MSG_NOSIGNAL);
 
-        if (n > 0)
+        if (n >= 0)
             sent += (size_t)n;
         else if (errno != EINTR &&
                  (errno != EAGAIN || !wait_alone.until(NULL, fd, POLLOUT, deadline_ms)))

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "ask/ask.h"
@@ -49,12 +50,18 @@ static void add_client(struct clients *clients, struct gateway *gateway, int fd)
 
 void clients_accept(struct clients *clients, struct gateway *gateway, int listen_fd)
 {
+    /* Without descriptors, the socket stays readable, and the loop would spin. */
+    const struct timespec rest = {.tv_nsec = 10000000};
+
     /* A bound, so that a flood of connections leaves time for the rest. */
     for (int i = 0; i < CLIENTS_MAX; i++) {
         int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-        if (fd < 0)
+        if (fd < 0) {
+            if (errno == EMFILE || errno == ENFILE)
+                nanosleep(&rest, NULL);
             return;
+        }
         add_client(clients, gateway, fd);
     }
 }
@@ -86,7 +93,7 @@ static bool write_answer(struct client *client, int epoll)
         ssize_t n = send(client->fd, client->answer.data + client->sent,
                          client->answer.len - client->sent, MSG_NOSIGNAL);
 
-        if (n > 0) {
+        if (n >= 0) {
             client->sent += (size_t)n;
         } else if (errno != EINTR) {
             event.data.u64 = loop_tag(client->fd, LOOP_CLIENT);

@@ -22,7 +22,8 @@ static bool is_shut(const struct gateway *gateway)
     return clock_steady_ms() < gateway->shut_until_ms;
 }
 
-/* Notes how a statement ended, and logs when the database goes away and comes back. */
+/* Notes how a statement ended, and logs when the database goes away and comes back.  With several
+ * accounts and none in the settings, each nameless login does that. */
 static bool note_outcome(struct gateway *gateway, bool ok, const struct error *err)
 {
     const struct log *log = &gateway->conf.log;
@@ -32,10 +33,10 @@ static bool note_outcome(struct gateway *gateway, bool ok, const struct error *e
         gateway->shut_until_ms =
             err->code == ERR_DATABASE_TIMEOUT ? clock_steady_ms() + PAUSE_MS : 0;
     if (!ok && !gateway->is_away)
-        log_event(log, LOG_LEVEL_ERROR,
-                  "the database does not answer: new logins are refused, sessions go on", pairs);
+        log_often(log, LOG_LEVEL_ERROR,
+                  "cannot ask the database: new logins are refused, sessions go on", pairs);
     if (ok && gateway->is_away)
-        log_event(log, LOG_LEVEL_INFO, "the database answers again", NULL);
+        log_often(log, LOG_LEVEL_INFO, "the database answers again", NULL);
     gateway->is_away = !ok;
     return ok;
 }

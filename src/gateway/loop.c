@@ -36,7 +36,8 @@ bool loop_watch(int epoll, int fd, enum loop_kind kind)
     return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-/* A session whose monitor has exited is over, unless it is ending: processes below may be left. */
+/* A session is over once its monitor has exited.  If the monitor was killed, what was below it goes
+ * on, and nobody watches over it. */
 static void forget_exited(struct gateway *gateway, int fd)
 {
     struct sessions *sessions = &gateway->sessions;
@@ -49,7 +50,10 @@ static void forget_exited(struct gateway *gateway, int fd)
         state_remove(&gateway->state, session->pid);
         /* Its descriptor stays readable. */
         epoll_ctl(gateway->epoll, EPOLL_CTL_DEL, fd, NULL);
-        if (!session->is_ending)
+        if (session_has_child(session))
+            session_end(session, &gateway->conf.log, "its process of sshd was killed",
+                        clock_steady_ms());
+        else if (!session->is_ending)
             sessions_remove(sessions, session);
         return;
     }
@@ -94,6 +98,7 @@ static int64_t do_due(struct loop *loop)
         loop->poll_at_ms = clock_steady_ms() + gateway->conf.gateway.poll_ms;
     }
     if (loop->sweep_at_ms <= clock_steady_ms()) {
+        sessions_track(&gateway->sessions);
         judge_all(gateway);
         loop->sweep_at_ms = clock_steady_ms() + gateway->conf.gateway.sweep_ms;
     }

@@ -125,8 +125,7 @@ static bool open_gateway(struct gateway *gateway, const char *conf_path)
     gateway->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (gateway->epoll < 0)
         return call_failed(log, "epoll_create1", "cannot begin");
-    if (!state_open(&gateway->state, gateway->conf.gateway.state, &what) ||
-        (what = "cannot read the folder", !state_read_all(&gateway->state, &gateway->sessions)))
+    if (!state_open(&gateway->state, gateway->conf.gateway.state, &what))
         return call_failed(log, gateway->conf.gateway.state, what);
     gateway->pg = pg_new(gateway->conf.gateway.conninfo, &wait_alone);
     if (!gateway->pg)
@@ -147,24 +146,35 @@ static void close_gateway(struct gateway *gateway)
     conf_free(&gateway->conf);
 }
 
-static bool run_gateway(struct gateway *gateway)
+/* Takes up the sessions of the run before, and goes on until a signal comes. */
+static bool run_loop(struct gateway *gateway, int listen_fd)
 {
     const struct log *log = &gateway->conf.log;
-    const char *path = gateway->conf.gateway.socket;
-    const char *what;
-    int listen_fd = -1;
     bool ok;
 
-    if (!listen_unix(path, SOCKET_MODE, &listen_fd, &what) ||
-        fcntl(listen_fd, F_SETFL, O_NONBLOCK) != 0)
-        return call_failed(log, path, what);
+    if (!state_read_all(&gateway->state, &gateway->sessions))
+        return call_failed(log, gateway->conf.gateway.state, "cannot read the folder");
     if (!systemd_notify("READY=1"))
         call_failed(log, "NOTIFY_SOCKET", "cannot tell systemd that all is ready");
     log_event(log, LOG_LEVEL_INFO, "started", NULL);
     ok = loop_run(gateway, listen_fd) || call_failed(log, "epoll", "the loop cannot go on");
+    log_event(log, LOG_LEVEL_INFO, "stopped; sessions go on", NULL);
+    return ok;
+}
+
+/* Listens first: only one daemon can, and the files of sessions are its own. */
+static bool run_gateway(struct gateway *gateway)
+{
+    const char *path = gateway->conf.gateway.socket;
+    const char *what = "cannot listen";
+    int listen_fd = -1;
+    bool ok;
+
+    if (!listen_unix(path, SOCKET_MODE, &listen_fd, &what))
+        return call_failed(&gateway->conf.log, path, what);
+    ok = fcntl(listen_fd, F_SETFL, O_NONBLOCK) == 0 && run_loop(gateway, listen_fd);
     close(listen_fd);
     unlink(path);
-    log_event(log, LOG_LEVEL_INFO, "stopped; sessions go on", NULL);
     return ok;
 }
 

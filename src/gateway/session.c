@@ -66,12 +66,18 @@ static void free_session(struct session *session)
     free(session);
 }
 
+/* The last session takes its place. */
+static void remove_at(struct sessions *sessions, size_t i)
+{
+    free_session(sessions->items[i]);
+    sessions->items[i] = sessions->items[--sessions->n];
+}
+
 void sessions_remove(struct sessions *sessions, struct session *session)
 {
     for (size_t i = 0; i < sessions->n; i++) {
         if (sessions->items[i] == session) {
-            sessions->items[i] = sessions->items[--sessions->n];
-            free_session(session);
+            remove_at(sessions, i);
             return;
         }
     }
@@ -141,7 +147,14 @@ bool sessions_mark(struct sessions *sessions, struct text credential_id)
 
 /* ---- ending ---- */
 
-/* Adds the processes that are below the monitor now. */
+static bool has_exited(int fd)
+{
+    struct pollfd exited = {.fd = fd, .events = POLLIN};
+
+    return poll(&exited, 1, 0) > 0;
+}
+
+/* Replaces the known processes by those that are below the monitor now. */
 static void find_children(struct session *session)
 {
     pid_t pids[SESSION_N_CHILDREN];
@@ -193,7 +206,8 @@ void session_end(struct session *session, const struct log *log, const char *rea
     session->is_ending = true;
     session->is_marked = false;
     session->kill_at_ms = now_ms + KILL_AFTER_MS;
-    find_children(session);
+    if (!has_exited(session->fd))
+        find_children(session);
     ok = proc_signal(session->fd, SIGTERM) || errno == ESRCH;
     ok = signal_children(session, SIGTERM) && ok;
     log_session(log, LOG_LEVEL_INFO, "session ended", session, reason);
@@ -201,20 +215,28 @@ void session_end(struct session *session, const struct log *log, const char *rea
         log_session(log, LOG_LEVEL_ERROR, "cannot end a session", session, strerror(errno));
 }
 
-static bool has_exited(int fd)
+bool session_has_child(const struct session *session)
 {
-    struct pollfd exited = {.fd = fd, .events = POLLIN};
-
-    return poll(&exited, 1, 0) > 0;
+    for (size_t i = 0; i < session->n_children; i++) {
+        if (!has_exited(session->children[i]))
+            return true;
+    }
+    return false;
 }
 
 static bool is_gone(const struct session *session)
 {
-    for (size_t i = 0; i < session->n_children; i++) {
-        if (!has_exited(session->children[i]))
-            return false;
+    return !session_has_child(session) && has_exited(session->fd);
+}
+
+void sessions_track(struct sessions *sessions)
+{
+    for (size_t i = 0; i < sessions->n; i++) {
+        struct session *session = sessions->items[i];
+
+        if (!session->is_ending && !session_has_child(session))
+            find_children(session);
     }
-    return has_exited(session->fd);
 }
 
 /* A monitor that is stopped or hangs is tried again, with the processes that are below it then. */
@@ -242,7 +264,7 @@ int64_t sessions_go_on(struct sessions *sessions, const struct log *log, int64_t
         struct session *session = sessions->items[i];
 
         if (session->is_ending && is_gone(session)) {
-            sessions_remove(sessions, session);
+            remove_at(sessions, i);
             continue;
         }
         if (session->is_ending && session->kill_at_ms <= now_ms)

@@ -36,7 +36,7 @@ struct session {
     bool is_ending;
     int n_kills;                      /* how often what is below it was killed */
     int64_t kill_at_ms;               /* on the steady clock: when what is left is killed */
-    int children[SESSION_N_CHILDREN]; /* descriptors of the processes below it */
+    int children[SESSION_N_CHILDREN]; /* descriptors of the processes below it; some may be gone */
     size_t n_children;
 };
 
@@ -68,6 +68,13 @@ MUST_CHECK bool session_set_lists(struct session *session, struct text_list cred
 
 /* Marks the sessions that stand on a credential.  Returns whether there is one. */
 bool sessions_mark(struct sessions *sessions, struct text credential_id);
+
+/* Finds the processes below each monitor, unless they are known.  sshd starts another one once the
+ * client has logged in. */
+void sessions_track(struct sessions *sessions);
+
+/* Returns whether a process below the session's monitor is known to go on. */
+bool session_has_child(const struct session *session);
 
 /* Begins to end a session: SIGTERM to the monitor and the processes below it.  The reason is for
  * the log.  Never SIGKILL for the monitor: the processes below it would go on. */

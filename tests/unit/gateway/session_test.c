@@ -3,6 +3,7 @@
 #include "gateway/session.h"
 
 #include <check.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -36,11 +37,15 @@ static void open_state(void)
 
 static void close_state(void)
 {
-    char command[96];
+    DIR *files = opendir(folder);
+    struct dirent *entry;
 
+    ck_assert_ptr_nonnull(files);
+    while ((entry = readdir(files)) != NULL)
+        unlinkat(state.folder, entry->d_name, 0);
+    closedir(files);
     state_close(&state);
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    ck_assert_int_eq(system(command), 0);
+    ck_assert_int_eq(rmdir(folder), 0);
 }
 
 static struct text_list list_of(struct text *items, const char *const *words)
@@ -167,6 +172,28 @@ START_TEST(a_stopped_monitor_ends)
     ck_assert(monitor_wait_for_exit(monitor.pid, &status));
     ck_assert_int_eq(WTERMSIG(status), SIGTERM);
     monitor_stop(&monitor);
+}
+END_TEST
+
+/* Somebody has killed the monitor: what is below it goes on until it is ended, too. */
+START_TEST(processes_of_a_killed_monitor_end)
+{
+    struct sessions sessions = {0};
+    struct session *session;
+    struct monitor monitor;
+    int status = 0;
+
+    monitor_start(&monitor, "sshd", _i == 1);
+    session = add_session(&sessions, monitor.pid);
+    ck_assert(!session_has_child(session));
+    sessions_track(&sessions);
+    ck_assert(session_has_child(session));
+    kill(monitor.pid, SIGKILL);
+    ck_assert(monitor_wait_for_exit(monitor.pid, &status));
+    ck_assert(session_has_child(session));
+    session_end(session, &quiet, "a test", clock_steady_ms());
+    finish(&sessions);
+    ck_assert(monitor_wait_for_exit(monitor.child, &status));
 }
 END_TEST
 
@@ -326,6 +353,7 @@ Suite *gateway_session_suite(void)
     tcase_add_test(tests, lists_are_copied);
     tcase_add_loop_test(tests, both_processes_end, 0, 2);
     tcase_add_test(tests, a_stopped_monitor_ends);
+    tcase_add_loop_test(tests, processes_of_a_killed_monitor_end, 0, 2);
     tcase_add_test(tests, a_session_is_taken_up_from_its_file);
     tcase_add_test(tests, other_files_name_no_session);
     tcase_add_test(tests, other_programs_are_no_session);
