@@ -11,7 +11,7 @@ import time
 
 from adit import stack
 from adit.case import until
-from adit.ssh_gateway import (CONF, FOLDER, PROGRAMS, SOCKET, STATE, GatewayCase, Program,
+from adit.ssh_gateway import (CONF, PROGRAMS, SOCKET, STATE, GatewayCase, Program,
                               ended_within, stay)
 
 HELPER = PROGRAMS + "/adit-ssh-keys"
@@ -36,12 +36,18 @@ class SocketCase(GatewayCase):
             *around, HELPER, "--socket", SOCKET, *options, *login.values(), user=user),
             check=False)
 
-    def victim(self, user, name="sleep"):
+    def copied(self, program, name):
+        """The path of a program under another name."""
+        path = "/run/copies/" + name
+        os.makedirs(self.gateway.inside.path("/run/copies"), exist_ok=True)
+        if not os.path.exists(self.gateway.inside.path(path)):
+            shutil.copy(program, self.gateway.inside.path(path))
+        return path
+
+    def victim(self, user, name):
         """A process of a user that is called so, and has nothing to do with sshd."""
-        if not os.path.exists(self.gateway.inside.path("/run/" + name)):
-            shutil.copy("/bin/sleep", self.gateway.inside.path("/run/" + name))
-        return Program(self.gateway, self.gateway.inside.command("/run/" + name, "600", user=user),
-                       os.devnull)
+        return Program(self.gateway, self.gateway.inside.command(
+            self.copied("/bin/sleep", name), "600", user=user), os.devnull)
 
     def delete(self, path):
         self.assert_ok(self.admin.delete(path), 204)
@@ -66,21 +72,20 @@ class Askers(SocketCase):
         when the credential goes."""
         key = self.gateway.key()
         path = self.credential(key)
-        shutil.copy("/bin/bash", self.gateway.inside.path("/run/sshd-copy"))
-        os.makedirs(self.gateway.inside.path("/run/copy"))
-        shutil.copy("/bin/bash", self.gateway.inside.path("/run/copy/sshd"))
+        sshd = self.copied("/bin/bash", "sshd")
         for name, user, around in (
                 ("a shell", "adit-ssh-keys", ("/bin/bash", "-c", '"$@"; exit $?', "-")),
-                ("called sshd", "adit-ssh-keys", ("/run/copy/sshd", "-c", '"$@"; exit $?', "-")),
+                ("called sshd", "adit-ssh-keys", (sshd, "-c", '"$@"; exit $?', "-")),
                 ("root's, not sshd", None, ("/bin/bash", "-c", '"$@"; exit $?', "-", "setpriv",
-                                            "--reuid=adit-ssh-keys", "--clear-groups"))):
+                                            "--reuid=adit-ssh-keys", "--regid=adit-ssh-keys",
+                                            "--clear-groups"))):
             with self.subTest(name):
                 done = self.helper(key, user=user, around=around)
                 self.check_refused(done, MISUSE)
                 self.assertIn("only sshd may ask", done.stderr)
         with self.subTest("an asker that stays"):
             shell = Program(self.gateway, self.gateway.inside.command(
-                "/run/copy/sshd", "-c", '"$@"; sleep 600', "-", HELPER, "--socket", SOCKET,
+                sshd, "-c", '"$@"; sleep 600', "-", HELPER, "--socket", SOCKET,
                 "tunnel", key.fingerprint, key.type, key.blob, user="adit-ssh-keys"), os.devnull)
             time.sleep(0.2)
             self.delete(path)
@@ -115,7 +120,7 @@ class Askers(SocketCase):
                 ("no key", MISUSE, {"blob": "AAAA"}),
                 ("a line break", MISUSE, {"blob": key.blob + "\nrestrict"}),
                 ("a blank", MISUSE, {"type": key.type + " x"}),
-                ("a line break in the user", MISUSE, {"user": "tunnel\nlist"})):
+                ("a line break in the type", MISUSE, {"type": "ssh-ed25519\nlist"})):
             with self.subTest(name):
                 self.check_refused(self.helper(key, **changes), status)
         with self.subTest("an account that is none"):
@@ -213,10 +218,13 @@ class Garbage(SocketCase):
             "    s = socket.socket(socket.AF_UNIX)\n"
             "    try:\n        s.connect('%s')\n    except OSError:\n        pass\n"
             "    s.close()" % SOCKET, user="adit-ssh-keys"), os.devnull)
-        time.sleep(0.2)
-        self.standing(self.gateway.tunnel(self.key))
-        self.assertTrue(flood.runs())
-        flood.stop(signal.SIGKILL)
+        try:
+            time.sleep(0.2)
+            tunnels = [self.gateway.tunnel(self.key) for _ in range(5)]
+            self.standing(*tunnels)
+            self.assertTrue(flood.runs())
+        finally:
+            flood.stop(signal.SIGKILL)
 
 
 class Pids(SocketCase):
@@ -251,7 +259,7 @@ class Pids(SocketCase):
         fingerprint = next(line for line in text.splitlines() if line.startswith("fingerprint "))
         text = text.replace(fingerprint, "fingerprint SHA256:" + 43 * "A")
         victims = [self.victim(*row) for row in (
-            ("stranger",), ("root",), ("stranger", "sshd"), ("adit-ssh-keys", "sshd-session"),
+            ("stranger", "sleep"), ("root", "sleep"), ("stranger", "sshd"), ("adit-ssh-keys", "sshd-session"),
             ("root", "xsshd"))]
         keeper = self.victim("root", "sshd")
         self.gateway.daemon.stop()
@@ -269,9 +277,6 @@ class Pids(SocketCase):
         # Names and texts that are none.
         for name in "0", "1", "-1", "99999999999", "x", "1x", "1.new", str(1 << 32):
             self.forge(name, said(self.started(self.gateway.inside.first)))
-        listener = said(self.started(sshd.pid))
-        self.forge("0%d" % sshd.inner_pid, listener)
-        self.forge("+%d" % sshd.inner_pid, listener)
         os.mkdir(self.gateway.inside.path(STATE + "/2"))
         os.symlink("1", self.gateway.inside.path(STATE + "/3"))
         self.gateway.start_daemon()
@@ -279,8 +284,8 @@ class Pids(SocketCase):
         self.assertEqual([victim.runs() for victim in [*victims, keeper, sshd]], [True] * 7)
         self.assertTrue(tunnel.stands() and mistaken.stands())
         self.assertEqual(list(self.gateway.sessions()), [pid])
-        self.assertEqual([name for name in os.listdir(self.gateway.inside.path(STATE))
-                          if name not in ("2", "3")], [str(pid)])
+        os.rmdir(self.gateway.inside.path(STATE + "/2"))
+        self.assertEqual(os.listdir(self.gateway.inside.path(STATE)), [str(pid)])
         for victim in [*victims, keeper]:
             victim.stop()
 
@@ -320,15 +325,16 @@ class Pids(SocketCase):
 
     def use_again(self, pid, user, name):
         """Starts a process that has this process id inside, of a user and with a name."""
-        shutil.copy("/bin/sleep", self.gateway.inside.path("/run/" + name))
+        program = self.copied("/bin/sleep", name)
         script = ('for _ in 1 2 3 4 5; do echo $(($0 - 1)) >/proc/sys/kernel/ns_last_pid; '
-                  'setpriv --reuid={0} --regid={0} --clear-groups /run/{1} 600 & '
-                  '[ $! != "$0" ] || break; done; wait').format(user, name)
+                  'setpriv --reuid={0} --regid={0} --clear-groups {1} 600 & '
+                  '[ $! != "$0" ] || break; done; wait').format(user, program)
         around = subprocess.Popen(self.gateway.inside.command("/bin/bash", "-c", script, str(pid)),
-                                  stdin=subprocess.DEVNULL, env=stack.CLEAN_ENV)
+                                  stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                  env=stack.CLEAN_ENV)
         self.addCleanup(around.wait, 20)
         found = until(lambda: [outer for outer, inner, _, line in self.gateway.inside.processes()
-                               if inner == pid and line == "/run/%s 600" % name],
+                               if inner == pid and line == program + " 600"],
                       "a process with the id %d" % pid)
         self.addCleanup(os.kill, found[0], signal.SIGKILL)
         return found[0]
@@ -372,4 +378,5 @@ class Pids(SocketCase):
         self.assertTrue(ended_within([tunnel]))
         self.delete(other)
         self.assertTrue(ended_within([other_tunnel]))
-        self.assertEqual(os.listdir(self.gateway.inside.path(FOLDER + "/sessions")), [])
+        folder = self.gateway.inside.path(STATE)
+        until(lambda: not os.listdir(folder), "no file of a session")

@@ -175,6 +175,7 @@ class Program:
         if self.runs():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, number)
+                self.thaw()
         return self._around.wait(20)
 
 
@@ -348,7 +349,7 @@ class GatewayCase(Case):
         shared = stack.get(cls.stack_name)
         if not hasattr(shared, "cluster"):
             shared.cluster = cluster.attach(shared)
-            shared.psql("CREATE ROLE gateway LOGIN SUPERUSER")
+            shared.psql("CREATE ROLE gateway LOGIN IN ROLE adit_gateway")
             shared.other = shared.account("other")
         super().setUpClass()
         cls.gateway = SshGateway(shared, shared.other.id, cls.settings, cls.daemon_env)
