@@ -11,8 +11,8 @@ import time
 
 from adit import stack
 from adit.case import until
-from adit.ssh_gateway import (CONF, PROGRAMS, SOCKET, STATE, GatewayCase, Program,
-                              ended_within, stay)
+from adit.ssh_gateway import (CONF, PROGRAMS, SOCKET, STATE, GatewayCase, OwnGateway,
+                              Program, ended_within, stay)
 
 HELPER = PROGRAMS + "/adit-ssh-keys"
 ANSWERED, CANNOT_TELL, MISUSE = range(3)
@@ -380,3 +380,37 @@ class Pids(SocketCase):
         self.assertTrue(ended_within([other_tunnel]))
         folder = self.gateway.inside.path(STATE)
         until(lambda: not os.listdir(folder), "no file of a session")
+
+
+class OwnUser(SocketCase):
+    """sshd and the daemon run as one ordinary user, as tools/edge starts them."""
+
+    gateway_type = OwnGateway
+
+    def test_sessions(self):
+        """Rules count, changes end sessions, and a restart forgets none."""
+        key = self.gateway.key()
+        path = self.credential(key, "bind:localhost:9100")
+        tunnel = self.gateway.tunnel(key, "localhost:9100:localhost:1", "localhost:9101:localhost:1")
+        self.assertTrue(tunnel.is_in())
+        self.assertEqual(self.gateway.listeners(), ["127.0.0.1:9100", "[::1]:9100"])
+        self.assertTrue(self.gateway.tunnel(self.gateway.key()).was_refused())
+        self.gateway.daemon.stop(signal.SIGKILL)
+        self.gateway.start_daemon()
+        (fingerprint, _, _), = self.gateway.sessions().values()
+        self.assertEqual(fingerprint, key.fingerprint)
+        other, = self.standing(self.gateway.tunnel(self.new_key()))
+        self.delete(path)
+        self.assertTrue(ended_within([tunnel]))
+        self.assertTrue(stay(other))
+        until(lambda: not self.gateway.listeners(), "the end of the listeners")
+
+    def test_helper_of_another_user(self):
+        """The daemon trusts sshd of its own user and of root, and no other."""
+        self.assertEqual(self.gateway.status()["may_signal"], "no")
+        key = self.new_key()
+        shell = self.copied("/bin/bash", "sshd")
+        os.chmod(self.gateway.inside.path(SOCKET), 0o666)
+        done = self.helper(key, user="stranger", around=(shell, "-c", '"$@"; exit $?', "-"))
+        self.assertEqual((done.returncode, done.stdout), (MISUSE, ""))
+        self.assertEqual(self.gateway.sessions(), {})
