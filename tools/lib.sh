@@ -26,7 +26,7 @@ test_packages=(python3 openssh-client openssl iproute2 util-linux mount passwd p
     valgrind)
 # Debian's nodejs and npm conflict with those of another source.
 command -v npm >/dev/null || test_packages+=(nodejs npm)
-test_packages+=(python3-yaml python3-jsonschema chromium)
+test_packages+=(python3-yaml python3-jsonschema python3-psycopg2 chromium)
 test_packages+=(systemd build-essential debhelper dpkg-dev fakeroot lintian)
 # An edge to try: sshd, and nginx with mutual TLS.
 # shellcheck disable=SC2034
