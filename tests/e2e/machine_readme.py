@@ -160,6 +160,10 @@ class Session(unittest.TestCase):
         [page, changed] = self.answers("?limit=10")
         self.assertEqual((page["ssh_credentials"], page["next_page_uri"]), ([made], None))
         self.assertEqual(changed, {**made, "metadata": "rack 7"})
+        [decision] = self.answers("/ssh_decisions")
+        self.assertEqual(decision, {
+            "permitted": True, "rule": "bind:*.example.com", "acl": made["acl"],
+            "credentials": [{name: made[name] for name in ("id", "uri", "owner_id")}]})
         fingerprint = stack.run(["ssh-keygen", "-lf", public_key]).stdout.split()[1]
         for value in (made["id"], "ssh-ed25519", fingerprint, "{bind:*.example.com,bind:env=staging}"):
             self.assertRegex(self.block("fingerprint"), r"(?m) \| %s *$" % re.escape(value))
@@ -188,8 +192,8 @@ class Session(unittest.TestCase):
     def test_identities(self):
         said = self.block("user create")
         keys = [line.split("\t") for line in said.splitlines() if line.startswith("ak_")]
-        self.assertEqual([key[3:5] for key in keys], [["active", "read-write"],
-                                                      ["active", "read-only"]])
+        self.assertEqual([key[3:5] for key in keys], [
+            ["active", "read-write"], ["active", "gateway"], ["active", "read-only"]])
         self.assertRegex(said, r"(?m)^ok +database ")
         self.assertNotIn("trouble", said)
         self.assertNotIn("adit_", said)

@@ -321,6 +321,21 @@ class Keys(CtlCase):
         self.assert_ok(client.get(CREDENTIALS))
         self.assert_error(client.post(CREDENTIALS, samples.credential()), 9005)
 
+    def test_gateway(self):
+        key, row = self.issue("--gateway")
+        self.assertEqual(row["MODE"], "gateway")
+        client = self.stack.client(key)
+        self.assert_ok(client.post("/ssh_decisions", {"public_key": samples.ED25519}))
+        self.assert_error(client.get(CREDENTIALS), 9071)
+
+    def test_two_kinds_of_key(self):
+        before = self.ctl("key", "list").stdout
+        done = self.stack.ctl_run("key", "issue", "--gateway", "--read-only", "--for",
+                                  self.home.admin.id)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("--gateway and --read-only", done.stderr)
+        self.assertEqual(self.ctl("key", "list").stdout, before)
+
     def test_list_shows_no_key(self):
         key, _ = self.issue()
         shown = self.ctl("key", "list").stdout
