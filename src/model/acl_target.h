@@ -36,12 +36,4 @@ MUST_CHECK bool acl_target_read(struct text text, struct acl_target *target, con
 /* Returns whether a rule that names the first target permits the second. */
 MUST_CHECK bool acl_target_permits(const struct acl_target *rule, const struct acl_target *asked);
 
-/* Compares names without case, from their last character on.  The names below a domain follow it
- * directly.  Returns <0, 0 or >0. */
-int acl_name_order(struct text a, struct text b);
-
-/* Compares targets that are not labels: by kind, wildcard, port, then host or name; IPv6 hosts by
- * value.  Returns <0, 0 or >0. */
-int acl_target_order(const struct acl_target *a, const struct acl_target *b);
-
 #endif
