@@ -10,6 +10,11 @@
 
 /* ---- reading ---- */
 
+size_t acl_reason_len(const char *why)
+{
+    return strlen(why) - strlen("." ACL_RULE_FORMS);
+}
+
 static bool refuse_target(const char **why, const char *sentence)
 {
     *why = sentence;

@@ -14,6 +14,9 @@
     " A rule is '*', 'bind:<domain>', 'bind:*.<domain>', 'bind:<host>:<port>' or "                 \
     "'bind:<key>=<value>'"
 
+/* Returns the length of a reason without its last sentence, which has the forms of a rule. */
+size_t acl_reason_len(const char *why);
+
 /* The kinds of targets.  Only a rule names everything. */
 enum acl_kind { ACL_EVERYTHING, ACL_DOMAIN, ACL_ADDRESS, ACL_LABEL };
 

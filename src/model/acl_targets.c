@@ -134,8 +134,9 @@ bool acl_targets_have_domain(const struct acl_targets *targets, struct text doma
 {
     struct acl_target target = {.kind = ACL_DOMAIN, .name = domain};
     char key[KEY_MAX];
+    size_t len = write_key(&target, key);
 
-    return has_key(targets, (struct text){key, write_key(&target, key)});
+    return has_key(targets, (struct text){key, len});
 }
 
 /* If a wildcard covers the name, the last wildcard before the name does: all between the two would
