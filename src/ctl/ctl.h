@@ -64,6 +64,18 @@ void ctl_print_list(const char *const *names, const struct pg_result *result);
  * ctl_print_list() does, with these widths, in characters; longer values move the rest. */
 void ctl_print_cells(const struct text *cells, const int *widths, int n);
 
+/* Room for the reason of ctl_ask_gateway(). */
+#define CTL_ASK_REASON_SIZE 512
+
+enum ctl_answer { CTL_NO_ANSWER, CTL_ANSWER_OK, CTL_ANSWER_NONE };
+
+/* Asks the adit-gateway of this machine (see ask/ask.h): the lines, up to the first NULL.  Appends
+ * its answer to *answer, which the caller frees.  After CTL_ANSWER_OK, *rest has the lines after
+ * the first.  Returns CTL_NO_ANSWER with the reason also if the daemon refuses to answer. */
+MUST_CHECK enum ctl_answer ctl_ask_gateway(const struct ctl *ctl, const char *const *lines,
+                                           struct buf *answer, struct text *rest,
+                                           char reason[CTL_ASK_REASON_SIZE]);
+
 /* Returns the name of the system user that the process runs as, or its number; static. */
 const char *ctl_user_name(void);
 

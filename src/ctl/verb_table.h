@@ -40,6 +40,8 @@ VERB("key list",       ctl_key_list,        "",     NULL,     OWNER,     "list t
 VERB("key revoke",     ctl_key_revoke,      "",     "KEY-ID", OWNER,     "revoke an API key, from the next request on")
 VERB("permits",        ctl_permits,         "a",    "KEY TARGET", RESPONDER, "say whether the rules of a key permit a target, and which")
 VERB("who",            ctl_who,             "a",    "TARGET", RESPONDER, "list the credentials whose rules permit a target")
+VERB("session list",   ctl_session_list,    "",     NULL,     RESPONDER, "list the SSH sessions that the gateway of this machine let in")
+VERB("session end",    ctl_session_end,     "",     "PID",    RESPONDER, "end an SSH session; its key may log in again")
 VERB("secrets init",   ctl_secrets_init,    "",     NULL,     OWNER,     "create the key file that the settings name")
 VERB("secrets add-key", ctl_secrets_add_key, "",    NULL,     OWNER,     "add a key to the key file and seal with it from now on")
 VERB("secrets rekey",  ctl_secrets_rekey,   "",     NULL,     RESPONDER, "seal every secret under the first key of the key file")

@@ -19,7 +19,8 @@ with open(os.path.join(stack.ROOT, "src/ctl/verb_table.h"), encoding="utf-8") as
 COMMANDS = [words for words, _ in VERBS]
 # Arguments with a form of their own.
 ARGUMENTS = {"permits": ["SHA256:" + 43 * "A", "a.example"], "who": ["a.example"]}
-WITHOUT_DATABASE = ("secrets init", "secrets add-key", "openapi", "web-server")
+WITHOUT_DATABASE = ("secrets init", "secrets add-key", "openapi", "session list", "session end",
+                    "web-server")
 
 
 class CtlCase(Case):
