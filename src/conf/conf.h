@@ -22,7 +22,12 @@ struct conf {
     char *admin_conninfo; /* for aditctl */
     char *key_file;
     struct log log;
-    char fault[240]; /* what is wrong with a connection string, while the file is read */
+    char *mutual_tls_edges; /* ids, separated by blanks */
+    char *mutual_tls_authorities;
+    char *mutual_tls_output;  /* needs no quotes in a web server's configuration */
+    char *mutual_tls_reload;  /* a program and its arguments, separated by blanks; "": none */
+    char *mutual_tls_haproxy; /* "": none */
+    char fault[240];          /* what is wrong with a connection string, while the file is read */
 };
 
 /* Room for the reason of a failure. */

@@ -22,6 +22,7 @@ SUITE(utf8_suite)
 SUITE(confine_calls_suite)
 
 /* crypt */
+SUITE(crypt_certificate_suite)
 SUITE(crypt_suite)
 
 /* json */
@@ -65,6 +66,11 @@ SUITE(mutual_tls_suite)
 SUITE(oauth_module_suite)
 SUITE(public_key_suite)
 SUITE(ssh_credential_suite)
+
+/* gateway */
+SUITE(authority_suite)
+SUITE(edges_suite)
+SUITE(job_suite)
 
 /* store */
 SUITE(callers_suite)
