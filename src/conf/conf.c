@@ -117,6 +117,56 @@ static const char *check_path(struct conf *conf, char *value)
     return *value ? NULL : "must be the path of a file";
 }
 
+static const char *check_account_id(struct conf *conf, char *value)
+{
+    (void)conf;
+    return !*value || ident_valid(text_of(value)) ? NULL : "must be the id of an account, ac_...";
+}
+
+static const char *check_absolute_path(struct conf *conf, char *value)
+{
+    (void)conf;
+    return value[0] == '/' ? NULL : "must be an absolute path";
+}
+
+static const char *check_domain_ports(struct conf *conf, char *value)
+{
+    const char *why;
+
+    return ssh_domain_ports_read(text_of(value), &conf->gateway.domain_ports, &why)
+               ? NULL
+               : "must be 1 to 16 different ports, separated by spaces, or * for any port";
+}
+
+/* Reads a number of milliseconds or seconds: "100ms", "2s". */
+static bool read_interval(const char *value, uint64_t most_ms, int *out_ms)
+{
+    size_t n = strspn(value, "0123456789");
+    uint64_t number;
+    uint64_t unit_ms = strcmp(value + n, "ms") == 0 ? 1 : 1000;
+
+    if ((unit_ms == 1000 && strcmp(value + n, "s") != 0) ||
+        !number_read((struct text){.s = value, .len = n}, 10, most_ms / unit_ms, &number) ||
+        number == 0)
+        return false;
+    *out_ms = (int)(number * unit_ms);
+    return true;
+}
+
+static const char *check_poll(struct conf *conf, char *value)
+{
+    return read_interval(value, 60000, &conf->gateway.poll_ms)
+               ? NULL
+               : "must be a number with ms or s, at most 60s";
+}
+
+static const char *check_sweep(struct conf *conf, char *value)
+{
+    return read_interval(value, 3600000, &conf->gateway.sweep_ms)
+               ? NULL
+               : "must be a number with ms or s, at most 3600s";
+}
+
 static int find_word(const char *const *words, size_t n, const char *word)
 {
     for (size_t i = 0; i < n; i++) {
@@ -245,23 +295,38 @@ const struct conf_setting conf_settings[] = {
     {"secrets", "key_file", "adit.key", AT(key_file), check_path,
      "The file with the keys that seal (encrypt) client secrets. 'aditctl secrets init' makes it.\n"
      "A relative path starts at this file's folder."},
+    {"gateway", "conninfo", "dbname=adit user=adit-gateway", AT(gateway.conninfo), check_conninfo,
+     "adit-gateway's connection to PostgreSQL, as a role in adit_gateway."},
+    {"gateway", "account", "", AT(gateway.account), check_account_id,
+     "The account that adit-gateway obeys. If empty, the only one there is; while there are\n"
+     "several, it refuses every login that names none."},
+    {"gateway", "socket", ADIT_GATEWAY_SOCKET_PATH, AT(gateway.socket), check_absolute_path,
+     "The Unix socket on which adit-ssh-keys and aditctl ask adit-gateway."},
+    {"gateway", "state", ADIT_GATEWAY_STATE_PATH, AT(gateway.state), check_absolute_path,
+     "The folder with a file for each SSH session. It outlives adit-gateway, but not a reboot."},
+    {"gateway", "domain_ports", "8080 8443", NO_PLACE, check_domain_ports,
+     "The ports on which a rule for a domain lets a tunnel listen; * is any port."},
+    {"gateway", "poll", "100ms", NO_PLACE, check_poll,
+     "How often adit-gateway asks the database for changes."},
+    {"gateway", "sweep", "2s", NO_PLACE, check_sweep,
+     "How often adit-gateway compares every session with the database."},
+    {"mutual_tls", "edges", "", AT(mutual_tls.edges), check_edges,
+     "The ids of the TLS edges whose files adit-gateway writes, separated by spaces."},
+    {"mutual_tls", "authorities", "/etc/adit/authorities", AT(mutual_tls.authorities), check_folder,
+     "The folder of the certificate authorities: PEM files, named by the authority's id without\n"
+     "a suffix."},
+    {"mutual_tls", "output", "/var/lib/adit-gateway/edges", AT(mutual_tls.output), check_output,
+     "The folder of the files that web servers include: ID.pem, ID.nginx, ID.apache, ID.haproxy."},
+    {"mutual_tls", "reload", "", AT(mutual_tls.reload), check_command,
+     "The command that makes web servers read the files again: a program and its arguments,\n"
+     "separated by spaces, without a shell. Such as: /usr/sbin/nginx -s reload"},
+    {"mutual_tls", "haproxy", "", AT(mutual_tls.haproxy), check_haproxy,
+     "HAProxy's stats socket (level admin), by which it obeys changes without a reload. Empty:\n"
+     "none."},
     {"log", "level", "info", NO_PLACE, check_level,
      "The least severe level that is logged: error, warning, info or debug."},
     {"log", "target", "stderr", NO_PLACE, check_target,
      "The destination of the log: stderr or syslog."},
-    {"mutual_tls", "edges", "", AT(mutual_tls_edges), check_edges,
-     "The ids of the TLS edges whose files adit-gateway writes, separated by spaces."},
-    {"mutual_tls", "authorities", "/etc/adit/authorities", AT(mutual_tls_authorities), check_folder,
-     "The folder of the certificate authorities: PEM files, named by the authority's id without\n"
-     "a suffix."},
-    {"mutual_tls", "output", "/var/lib/adit-gateway/edges", AT(mutual_tls_output), check_output,
-     "The folder of the files that web servers include: ID.pem, ID.nginx, ID.apache, ID.haproxy."},
-    {"mutual_tls", "reload", "", AT(mutual_tls_reload), check_command,
-     "The command that makes web servers read the files again: a program and its arguments,\n"
-     "separated by spaces, without a shell. Such as: /usr/sbin/nginx -s reload"},
-    {"mutual_tls", "haproxy", "", AT(mutual_tls_haproxy), check_haproxy,
-     "HAProxy's stats socket (level admin), by which it obeys changes without a reload. Empty:\n"
-     "none."},
 };
 
 const size_t conf_n_settings = sizeof conf_settings / sizeof conf_settings[0];

@@ -10,6 +10,27 @@
 #include "base/log.h"
 #include "base/must_check.h"
 #include "model/oauth_module.h"
+#include "model/ssh_options.h"
+
+/* Settings of adit-gateway: [gateway]. */
+struct conf_gateway {
+    char *conninfo;
+    char *account; /* "": the only one there is */
+    char *socket;
+    char *state;
+    struct ssh_domain_ports domain_ports;
+    int poll_ms;
+    int sweep_ms;
+};
+
+/* Settings of adit-gateway: [mutual_tls]. */
+struct conf_mutual_tls {
+    char *edges; /* ids, separated by blanks */
+    char *authorities;
+    char *output;  /* needs no quotes in a web server's configuration */
+    char *reload;  /* a program and its arguments, separated by blanks; "": none */
+    char *haproxy; /* "": none */
+};
 
 /* The settings of a file, or their defaults.  The strings belong to the struct. */
 struct conf {
@@ -21,13 +42,10 @@ struct conf {
     char *conninfo;
     char *admin_conninfo; /* for aditctl */
     char *key_file;
+    struct conf_gateway gateway;
+    struct conf_mutual_tls mutual_tls;
     struct log log;
-    char *mutual_tls_edges; /* ids, separated by blanks */
-    char *mutual_tls_authorities;
-    char *mutual_tls_output;  /* needs no quotes in a web server's configuration */
-    char *mutual_tls_reload;  /* a program and its arguments, separated by blanks; "": none */
-    char *mutual_tls_haproxy; /* "": none */
-    char fault[240];          /* what is wrong with a connection string, while the file is read */
+    char fault[240]; /* what is wrong with a connection string, while the file is read */
 };
 
 /* Room for the reason of a failure. */

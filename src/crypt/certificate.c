@@ -28,13 +28,13 @@ static void block_free(struct block *block)
     *block = (struct block){.name = NULL};
 }
 
-static bool is_certificate(const struct block *block)
+static bool holds_certificate(const struct block *block)
 {
     return strcmp(block->name, PEM_STRING_X509) == 0 ||
            strcmp(block->name, PEM_STRING_X509_OLD) == 0;
 }
 
-static bool ran_out_of_memory(void)
+static bool lacked_memory(void)
 {
     return ERR_GET_REASON(ERR_peek_last_error()) == ERR_R_MALLOC_FAILURE;
 }
@@ -65,7 +65,7 @@ static enum crypt_certificates_result take_certificate(const struct block *block
     enum crypt_certificates_result result = CRYPT_CERTIFICATES_MALFORMED;
 
     if (!certificate)
-        return ran_out_of_memory() ? CRYPT_CERTIFICATES_NO_MEMORY : CRYPT_CERTIFICATES_MALFORMED;
+        return lacked_memory() ? CRYPT_CERTIFICATES_NO_MEMORY : CRYPT_CERTIFICATES_MALFORMED;
     if (end == block->data + block->len) {
         bool is_authority = X509_check_ca(certificate) == IS_AUTHORITY;
 
@@ -87,7 +87,7 @@ static enum crypt_certificates_result take_blocks(BIO *pem, struct buf *out,
 
     while (result == CRYPT_CERTIFICATES_READ &&
            PEM_read_bio(pem, &block.name, &block.header, &block.data, &block.len) == 1) {
-        if (is_certificate(&block))
+        if (holds_certificate(&block))
             result = take_certificate(&block, out, found);
         else
             found->n_others++;
@@ -96,7 +96,7 @@ static enum crypt_certificates_result take_blocks(BIO *pem, struct buf *out,
     if (result != CRYPT_CERTIFICATES_READ ||
         ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE)
         return result;
-    return ran_out_of_memory() ? CRYPT_CERTIFICATES_NO_MEMORY : CRYPT_CERTIFICATES_MALFORMED;
+    return lacked_memory() ? CRYPT_CERTIFICATES_NO_MEMORY : CRYPT_CERTIFICATES_MALFORMED;
 }
 
 enum crypt_certificates_result crypt_certificates_take(const char *pem, size_t len, struct buf *out,

@@ -99,7 +99,7 @@ static bool pem_covers(struct text now, struct text before)
 }
 
 /* Returns whether a file has that content.  A file that cannot be read does not. */
-static bool has_content(struct buf *there, const char *folder, const char *name,
+static bool file_equals(struct buf *there, const char *folder, const char *name,
                         const struct buf *wanted)
 {
     return whole_file_read(folder, name, EDGE_FILES_PEM_MAX, there) &&
@@ -123,7 +123,7 @@ bool edge_files_compare(const char *folder, const char *id, const struct edge_ru
         buf_clear(&there);
         append_content(&wanted, &files[i], folder, id, rule);
         file_name(name, id, files[i].suffix);
-        if (!has_content(&there, folder, name, &wanted))
+        if (!file_equals(&there, folder, name, &wanted))
             same = false;
         if (!files[i].asks)
             covers = there.len > 0 && pem_covers(buf_text(&wanted), buf_text(&there));

@@ -55,9 +55,10 @@ struct way {
 };
 
 struct edges {
-    struct edges_settings settings;
+    const struct conf_mutual_tls *settings;
     const struct log *log;
     struct edge *items;
+    struct text *ids; /* of the items */
     size_t n;
     char **argv;      /* of the reload, in argv_text; ends with NULL */
     char *argv_text;  /* words, each ended by NUL */
@@ -89,7 +90,7 @@ static bool run_haproxy(void *context)
         const struct edge *edge = &edges->items[i];
 
         if (edge->changed > edges->haproxy.done)
-            ok = haproxy_tell(edges->settings.haproxy, edges->settings.output, edge->id,
+            ok = haproxy_tell(edges->settings->haproxy, edges->settings->output, edge->id,
                               edge->narrowed > edges->haproxy.done) &&
                  ok;
     }
@@ -120,10 +121,11 @@ static size_t count_words(const char *text)
 
 static bool copy_edges(struct edges *edges)
 {
-    struct text rest = text_of(edges->settings.edges);
+    struct text rest = text_of(edges->settings->edges);
 
-    edges->items = calloc(count_words(edges->settings.edges) + 1, sizeof *edges->items);
-    if (!edges->items)
+    edges->items = calloc(count_words(edges->settings->edges) + 1, sizeof *edges->items);
+    edges->ids = calloc(count_words(edges->settings->edges) + 1, sizeof *edges->ids);
+    if (!edges->items || !edges->ids)
         return false;
     for (struct text id; (id = text_next_word(&rest)).s; edges->n++) {
         struct edge *edge = &edges->items[edges->n];
@@ -132,18 +134,19 @@ static bool copy_edges(struct edges *edges)
         edge->id = strndup(id.s, id.len);
         if (!edge->id)
             return false;
+        edges->ids[edges->n] = text_of(edge->id);
     }
     return true;
 }
 
 static bool split_command(struct edges *edges)
 {
-    size_t n = count_words(edges->settings.reload);
+    size_t n = count_words(edges->settings->reload);
     char *rest;
 
     edges->command.used = n > 0;
     edges->argv = calloc(n + 1, sizeof *edges->argv);
-    edges->argv_text = strdup(edges->settings.reload);
+    edges->argv_text = strdup(edges->settings->reload);
     if (!edges->argv || !edges->argv_text)
         return false;
     rest = edges->argv_text;
@@ -169,7 +172,7 @@ static void take_over_debt(struct edges *edges)
 {
     struct buf none = {0};
 
-    if (!whole_file_read(edges->settings.output, DUE_FILE, 0, &none))
+    if (!whole_file_read(edges->settings->output, DUE_FILE, 0, &none))
         return;
     edges->version = 1;
     for (size_t i = 0; i < edges->n; i++)
@@ -178,13 +181,13 @@ static void take_over_debt(struct edges *edges)
     buf_free(&none);
 }
 
-struct edges *edges_new(const struct edges_settings *settings, const struct log *log)
+struct edges *edges_new(const struct conf_mutual_tls *settings, const struct log *log)
 {
     struct edges *edges = calloc(1, sizeof *edges);
 
     if (!edges)
         return NULL;
-    edges->settings = *settings;
+    edges->settings = settings;
     edges->log = log;
     edges->write_pause_ms = FIRST_PAUSE_MS;
     way_init(&edges->command, edges, settings->reload, run_command);
@@ -210,6 +213,7 @@ void edges_free(struct edges *edges)
     job_free(&edges->command.job);
     job_free(&edges->haproxy.job);
     free(edges->items);
+    free(edges->ids);
     free((void *)edges->argv);
     free(edges->argv_text);
     free(edges);
@@ -251,8 +255,7 @@ static void set_module(struct edge *edge, bool enabled, char *authorities,
 }
 
 /* The ids of a module are joined, so those that are no identifiers must not get in. */
-static bool put_module(struct edges *edges, struct edge *edge,
-                       const struct mutual_tls_module *module)
+static bool put_module(struct edges *edges, struct edge *edge, const struct gateway_edge *module)
 {
     bool enabled = module && module->enabled;
     size_t n = enabled ? module->certificate_authority_ids.n : 0;
@@ -280,30 +283,25 @@ static bool put_module(struct edges *edges, struct edge *edge,
     return false;
 }
 
-bool edges_put(struct edges *edges, struct text edge_id, const struct mutual_tls_module *module)
-{
-    for (size_t i = 0; i < edges->n; i++) {
-        if (text_eq(text_of(edges->items[i].id), edge_id))
-            return put_module(edges, &edges->items[i], module);
-    }
-    return true;
-}
-
-bool edges_put_all(struct edges *edges, const struct edges_row *rows, size_t n)
+bool edges_put(struct edges *edges, const struct gateway_edges *modules)
 {
     bool ok = true;
 
     for (size_t i = 0; i < edges->n; i++) {
-        struct edge *edge = &edges->items[i];
-        const struct mutual_tls_module *module = NULL;
+        const struct gateway_edge *module = NULL;
 
-        for (size_t j = 0; j < n && !module; j++) {
-            if (text_eq(text_of(edge->id), rows[j].edge_id))
-                module = &rows[j].module;
+        for (size_t j = 0; j < modules->n && !module; j++) {
+            if (text_eq(edges->ids[i], modules->items[j].edge_id))
+                module = &modules->items[j];
         }
-        ok = put_module(edges, edge, module) && ok;
+        ok = put_module(edges, &edges->items[i], module) && ok;
     }
     return ok;
+}
+
+struct text_list edges_ids(const struct edges *edges)
+{
+    return (struct text_list){.items = edges->ids, .n = edges->n, .given = true};
 }
 
 /* ---- files ---- */
@@ -320,8 +318,8 @@ static void read_authorities(const struct edges *edges, struct edge *edge, struc
         size_t len_before = pem->len;
         enum authority_result result;
 
-        authority_look(edges->settings.authorities, id, &edge->stamps[i]);
-        result = authority_read(edges->settings.authorities, id, pem, reason);
+        authority_look(edges->settings->authorities, id, &edge->stamps[i]);
+        result = authority_read(edges->settings->authorities, id, pem, reason);
         if (result == AUTHORITY_FAILED)
             edge->stamps[i] = (struct authority_stamp){.device = 0}; /* so the next look tries it */
         if (result != AUTHORITY_READ) {
@@ -372,7 +370,7 @@ static void begin_change(struct edges *edges, struct edge *edge, enum edge_chang
 static bool write_rule(struct edges *edges, struct edge *edge, const struct edge_rule *rule,
                        int64_t now_ms)
 {
-    const char *folder = edges->settings.output;
+    const char *folder = edges->settings->output;
     enum edge_change change;
 
     errno = ENOMEM;
@@ -395,7 +393,7 @@ static bool write_edge(struct edges *edges, struct edge *edge, int64_t now_ms)
     struct edge_rule rule = {.asks = !edge->known || edge->enabled};
     bool ok;
 
-    if (!edge->known && edge_files_exist(edges->settings.output, edge->id))
+    if (!edge->known && edge_files_exist(edges->settings->output, edge->id))
         return true;
     if (edge->known && edge->enabled)
         read_authorities(edges, edge, &rule.pem);
@@ -452,7 +450,7 @@ static void look_at_authorities(struct edges *edges)
         for (size_t j = 0; j < edge->n_authorities && !edge->due; j++) {
             struct authority_stamp now;
 
-            authority_look(edges->settings.authorities, text_next_word(&rest), &now);
+            authority_look(edges->settings->authorities, text_next_word(&rest), &now);
             edge->due = !authority_stamps_equal(&now, &edge->stamps[j]);
         }
     }
@@ -468,7 +466,7 @@ static void tick_way(struct edges *edges, struct way *way, int64_t now_ms)
         break;
     case JOB_SUCCEEDED:
         way->done = way->begun;
-        if (!any_owes(edges) && !whole_file_remove(edges->settings.output, DUE_FILE)) {
+        if (!any_owes(edges) && !whole_file_remove(edges->settings->output, DUE_FILE)) {
             const struct log_pair pairs[] = {{"cause", strerror(errno)}, {NULL, NULL}};
 
             log_event(edges->log, LOG_LEVEL_WARNING, "reload stays due", pairs);

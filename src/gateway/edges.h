@@ -17,38 +17,24 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/must_check.h"
-#include "model/mutual_tls_module.h"
-
-/* The settings.  The strings outlive the edges. */
-struct edges_settings {
-    const char *edges;       /* ids, separated by blanks */
-    const char *authorities; /* folder */
-    const char *output;      /* folder; an absolute path */
-    const char *reload;      /* a program and its arguments, separated by blanks; "": none */
-    const char *haproxy;     /* HAProxy's stats socket; "": none */
-};
-
-/* A module as it is stored. */
-struct edges_row {
-    struct text edge_id;
-    struct mutual_tls_module module;
-};
+#include "conf/conf.h"
+#include "store/gateway.h"
 
 struct edges;
 
-/* Returns the edges, which the caller frees, or NULL if memory runs out.  Until edges_put() or
+/* Returns the configured edges, which the caller frees, or NULL if memory runs out.  The settings
+ * and the log outlive them.  Until edges_put() or
  * edges_put_all() is called for an edge, its files stay as they are; edges_tick() makes the missing
  * ones, which refuse all. */
-MUST_CHECK struct edges *edges_new(const struct edges_settings *settings, const struct log *log);
+MUST_CHECK struct edges *edges_new(const struct conf_mutual_tls *settings, const struct log *log);
 
-/* Takes over what is stored for an edge; NULL: no module.  Copies what it needs.  The files change
- * in edges_tick(), which is due at once.  An edge that is not configured is passed over.  Returns
- * false if memory runs out; the edge keeps the module before. */
-MUST_CHECK bool edges_put(struct edges *edges, struct text edge_id,
-                          const struct mutual_tls_module *module);
+/* Returns the ids of the configured edges.  They belong to the edges. */
+struct text_list edges_ids(const struct edges *edges);
 
-/* Does so for all configured edges; those without a row have no module. */
-MUST_CHECK bool edges_put_all(struct edges *edges, const struct edges_row *rows, size_t n);
+/* Takes over what is stored for all edges; an edge without a row has no module.  Copies what it
+ * needs.  The files change in edges_tick(), which is due at once.  Returns false if memory runs
+ * out; then some edges keep the module before. */
+MUST_CHECK bool edges_put(struct edges *edges, const struct gateway_edges *modules);
 
 /* Writes the files of edges that changed, and starts and collects reloads.  Never waits for another
  * process.  now_ms is on the steady clock.  Failures are logged and repeated. */

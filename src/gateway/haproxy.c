@@ -33,7 +33,7 @@ struct talk {
 
 /* ---- one command ---- */
 
-static int connect_to(const char *socket_path)
+static int connect_to_haproxy(const char *socket_path)
 {
     const struct timeval timeout = {.tv_sec = ANSWER_TIMEOUT_S};
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -75,7 +75,7 @@ static bool exchange(int fd, struct talk *talk)
 /* Sends talk->command.  Returns whether there is an answer, which may be empty. */
 static bool ask_haproxy(struct talk *talk)
 {
-    int fd = talk->command.failed ? -1 : connect_to(talk->socket_path);
+    int fd = talk->command.failed ? -1 : connect_to_haproxy(talk->socket_path);
     bool ok;
 
     buf_clear(&talk->answer);

@@ -80,8 +80,8 @@ static void log_end(const struct job *job, const struct log *log, const char *ca
               pairs);
 }
 
-static enum job_event fail(struct job *job, int64_t now_ms, const struct log *log,
-                           const char *cause)
+static enum job_event note_failure(struct job *job, int64_t now_ms, const struct log *log,
+                                   const char *cause)
 {
     log_end(job, log, cause);
     job_want(job, now_ms + job->pause_ms);
@@ -113,7 +113,7 @@ static enum job_event start(struct job *job, int64_t now_ms, const struct log *l
     job->is_late = false;
     buf_clear(&job->output);
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
-        return fail(job, now_ms, log, strerror(errno));
+        return note_failure(job, now_ms, log, strerror(errno));
     /* The child does not expect that its output blocks. */
     fcntl(ends[1], F_SETFL, 0);
     job->pid = fork_child(job, ends[1]);
@@ -121,7 +121,7 @@ static enum job_event start(struct job *job, int64_t now_ms, const struct log *l
     if (job->pid < 0) {
         job->pid = 0;
         close(ends[0]);
-        return fail(job, now_ms, log, strerror(errno));
+        return note_failure(job, now_ms, log, strerror(errno));
     }
     setpgid(job->pid, job->pid); /* the child does the same; whoever is first */
     job->output_fd = ends[0];
@@ -143,7 +143,7 @@ static void read_output(struct job *job)
 }
 
 /* Handles the end of the child, with the status of waitpid(). */
-static enum job_event end(struct job *job, int status, int64_t now_ms, const struct log *log)
+static enum job_event finish(struct job *job, int status, int64_t now_ms, const struct log *log)
 {
     char cause[64];
 
@@ -162,7 +162,7 @@ static enum job_event end(struct job *job, int status, int64_t now_ms, const str
         snprintf(cause, sizeof cause, "signal %d", WTERMSIG(status));
     else
         snprintf(cause, sizeof cause, "exit status %d", WEXITSTATUS(status));
-    return fail(job, now_ms, log, cause);
+    return note_failure(job, now_ms, log, cause);
 }
 
 enum job_event job_tick(struct job *job, int64_t now_ms, const struct log *log)
@@ -181,7 +181,7 @@ enum job_event job_tick(struct job *job, int64_t now_ms, const struct log *log)
     if (ended == 0 || (ended < 0 && errno == EINTR))
         return JOB_QUIET;
     /* Nobody knows how a child ended that another part of the process has collected. */
-    return end(job, ended < 0 ? W_EXITCODE(255, 0) : status, now_ms, log);
+    return finish(job, ended < 0 ? W_EXITCODE(255, 0) : status, now_ms, log);
 }
 
 int64_t job_next(const struct job *job, int64_t now_ms)

@@ -29,7 +29,6 @@ static bool write_all(int fd, struct text content)
     return true;
 }
 
-/* The mode does not depend on the process's umask. */
 static bool write_aside(int folder_fd, struct text content)
 {
     int fd = openat(folder_fd, WHOLE_FILE_ASIDE,
@@ -51,14 +50,16 @@ static int open_folder(const char *folder)
 bool whole_file_put(const char *folder, const char *name, struct text content)
 {
     int folder_fd;
+    bool is_new;
     bool ok;
 
-    if (mkdir(folder, 0755) != 0 && errno != EEXIST)
+    is_new = mkdir(folder, 0755) == 0;
+    if (!is_new && errno != EEXIST)
         return false;
     folder_fd = open_folder(folder);
     if (folder_fd < 0)
         return false;
-    ok = write_aside(folder_fd, content) &&
+    ok = (!is_new || fchmod(folder_fd, 0755) == 0) && write_aside(folder_fd, content) &&
          renameat(folder_fd, WHOLE_FILE_ASIDE, folder_fd, name) == 0 && fsync(folder_fd) == 0;
     close_quietly(folder_fd);
     return ok;

@@ -13,9 +13,9 @@
 #define WHOLE_FILE_ASIDE ".new"
 
 /* Replaces the file of that name: writes the content aside, forces it to the disk, renames it, and
- * forces the folder to the disk.  The file's mode is 0644.  Creates the folder, but not those above
- * it.  Returns false, with errno set, if a step fails; then the file is the old or the new one, and
- * it is safe to try again. */
+ * forces the folder to the disk.  The file's mode is 0644, whatever the umask.  Creates the folder
+ * with mode 0755, but not those above it.  Returns false, with errno set, if a step fails; then the
+ * file is the old or the new one, and it is safe to try again. */
 MUST_CHECK bool whole_file_put(const char *folder, const char *name, struct text content);
 
 /* Reads at most `most` bytes of a file into *out.  Returns false, with errno set, if it cannot be

@@ -9,11 +9,11 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "base/listen.h"
 #include "base/number.h"
+#include "base/systemd.h"
 #include "main/confined.h"
-#include "main/listen.h"
 #include "main/process.h"
-#include "main/systemd.h"
 #include "main/worker.h"
 #include "main/workers.h"
 #include "serve/cgi.h"
@@ -172,6 +172,7 @@ static int default_workers(void)
 static int run_responder(struct process *process, const struct options *options)
 {
     const struct log *log = &process->conf.log;
+    const char *what;
     char reason[64];
     int passed;
 
@@ -191,8 +192,10 @@ static int run_responder(struct process *process, const struct options *options)
     if (passed >= 0)
         process->listen_fd = passed;
     else if (options->socket_path &&
-             !listen_open(process, options->socket_path, options->socket_mode))
+             !listen_unix(options->socket_path, options->socket_mode, &process->listen_fd, &what)) {
+        process_fault(log, options->socket_path, what);
         return EXIT_FAILURE;
+    }
     if (!systemd_notify("READY=1"))
         process_fault(log, "NOTIFY_SOCKET", "cannot tell systemd that all is ready");
     return run_workers(process, options,

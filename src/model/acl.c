@@ -2,179 +2,17 @@
 /* Bind rules. */
 #include "model/acl.h"
 
+#include <stdlib.h>
+
 #include "base/ascii.h"
-#include "base/number.h"
-#include "model/domain.h"
+#include "model/acl_targets.h"
 
 #define BIND "bind:"
 #define BIND_LEN 5
 
-#define LABEL_PART_MAX 255
-#define PORT_MAX 65535
-
-/* The end of every reason. */
-#define FORM                                                                                       \
-    " A rule is '*', 'bind:<domain>', 'bind:*.<domain>', 'bind:<host>:<port>' or "                 \
-    "'bind:<key>=<value>'"
-
-/* The parts of a target.  No NUL follows the texts. */
-struct target {
-    enum acl_kind kind;
-    bool any_below;     /* domain: "*." is in front of name */
-    struct text name;   /* domain without "*.", host without brackets, key */
-    struct text detail; /* port, value */
-    bool is_ipv6;
-    unsigned char ipv6[IPV6_SIZE];
-};
-
-static bool refuse_rule(const char **why, const char *sentence)
-{
-    *why = sentence;
-    return false;
-}
-
-static bool is_text(struct text text, const char *wanted)
-{
-    return text_eq(text, text_of(wanted));
-}
-
-static bool has_byte(struct text text, char byte)
-{
-    return text.len > 0 && memchr(text.s, byte, text.len) != NULL;
-}
-
-/* ---- reading a target ---- */
-
-static bool check_domain(struct text domain, const char **why)
-{
-    const char *clause;
-
-    if (has_byte(domain, '*'))
-        return refuse_rule(why, "a domain may contain '*' only as a leading '*.'." FORM);
-    return domain_valid(domain, &clause) ||
-           refuse_rule(why,
-                       "the target is not a domain. A domain is labels of 1 to 63 letters, digits "
-                       "and inner hyphens, with dots between them and none at the end; a label "
-                       "may begin with an underscore." FORM);
-}
-
-static bool read_domain(struct text text, struct target *target, const char **why)
-{
-    target->kind = ACL_DOMAIN;
-    target->any_below = text.len >= 2 && text.s[0] == '*' && text.s[1] == '.';
-    target->name = text_part(text, target->any_below ? 2 : 0, text.len);
-    if (text.len > DOMAIN_MAX)
-        return refuse_rule(why, "the domain is longer than 253 bytes, with its '*.'." FORM);
-    return check_domain(target->name, why);
-}
-
-static bool check_port(struct text port, const char **why)
-{
-    uint64_t value;
-
-    return (port.len > 0 && port.s[0] != '0' && number_read(port, 10, PORT_MAX, &value)) ||
-           refuse_rule(why,
-                       "the port must be a number from 1 to 65535, without sign, space or leading "
-                       "zero." FORM);
-}
-
-static bool read_host(struct text host, struct target *target, const char **why)
-{
-    size_t len = host.len;
-
-    target->name = host;
-    target->is_ipv6 = len >= 2 && host.s[0] == '[' && host.s[len - 1] == ']';
-    if (target->is_ipv6) {
-        target->name = text_part(host, 1, len - 1);
-        return ipv6_read(target->name, target->ipv6) ||
-               refuse_rule(why, "the brackets must contain an IPv6 address without a zone." FORM);
-    }
-    if (len == 0)
-        return refuse_rule(why, "the host before the port is missing." FORM);
-    if (has_byte(host, ':'))
-        return refuse_rule(why,
-                           "a host may not contain ':', except an IPv6 address in brackets." FORM);
-    if (domain_looks_like_ipv4(host))
-        return ipv4_valid(host) ||
-               refuse_rule(why,
-                           "the host is digits and dots only, but is not an IPv4 address." FORM);
-    if (has_byte(host, '*'))
-        return refuse_rule(why, "the host of an address takes no wildcard." FORM);
-    if (len > DOMAIN_MAX)
-        return refuse_rule(why, "the host is longer than 253 bytes." FORM);
-    return check_domain(host, why);
-}
-
-/* Starts at the colon before the port. */
-static bool read_address(struct text text, size_t colon, struct target *target, const char **why)
-{
-    target->kind = ACL_ADDRESS;
-    target->detail = text_part(text, colon + 1, text.len);
-    return check_port(target->detail, why) && read_host(text_part(text, 0, colon), target, why);
-}
-
-static bool check_label_part(struct text text, const char **why)
-{
-    if (text.len == 0)
-        return refuse_rule(why, "a label needs both a key and a value." FORM);
-    if (text.len > LABEL_PART_MAX)
-        return refuse_rule(why, "the key or the value of the label is longer than 255 bytes." FORM);
-    if (is_text(text, "*"))
-        return true;
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.s[i];
-
-        if (c == '*')
-            return refuse_rule(why, "a label may contain '*' only as the whole key or value." FORM);
-        if (c == '=')
-            return refuse_rule(why, "a label must contain exactly one '='." FORM);
-        if (!ascii_is_visible(c) || c == ',')
-            return refuse_rule(why,
-                               "a label's key and value must be printable ASCII without space, "
-                               "',' and '='." FORM);
-    }
-    return true;
-}
-
-/* Starts at the first '='. */
-static bool read_label(struct text text, size_t equals, struct target *target, const char **why)
-{
-    target->kind = ACL_LABEL;
-    target->name = text_part(text, 0, equals);
-    target->detail = text_part(text, equals + 1, text.len);
-    return check_label_part(target->name, why) && check_label_part(target->detail, why);
-}
-
-static bool read_target(struct text text, struct target *target, const char **why)
-{
-    const char *equals;
-
-    *target = (struct target){0};
-    if (!text_present(text))
-        return refuse_rule(why, "the rule names no target." FORM);
-    equals = memchr(text.s, '=', text.len);
-    if (equals)
-        return read_label(text, (size_t)(equals - text.s), target, why);
-    for (size_t i = text.len; i-- > 0;) {
-        /* A colon in brackets does not end the host: "[::1]" is an address without a port. */
-        if (text.s[i] == ']' && i == text.len - 1)
-            return refuse_rule(why, "the address in brackets needs a ':<port>'." FORM);
-        if (text.s[i] == ':')
-            return read_address(text, i, target, why);
-    }
-    return read_domain(text, target, why);
-}
-
-/* ---- rules ---- */
-
 static bool is_bind_rule(struct text rule)
 {
     return text_begins(rule, BIND);
-}
-
-static bool permits_everything(struct text rule)
-{
-    return is_text(rule, "*") || is_text(rule, BIND "*");
 }
 
 static bool stands_at(struct text text, size_t at, const char *wanted)
@@ -200,7 +38,7 @@ static bool is_list(struct text rule)
         is_parted = has_first && parts_rules(rule.s[i]);
         has_first = has_first || !parts_rules(rule.s[i]);
     }
-    return is_bind_rule(rule) && has_byte(rule, ',') && !has_byte(rule, '=');
+    return is_bind_rule(rule) && memchr(rule.s, ',', rule.len) && !memchr(rule.s, '=', rule.len);
 }
 
 static bool is_url(struct text rule)
@@ -212,111 +50,162 @@ static bool is_url(struct text rule)
     return false;
 }
 
+bool acl_rule_read(struct text rule, struct acl_target *target, const char **why)
+{
+    if (text_eq(rule, text_of("*")) || text_eq(rule, text_of(BIND "*"))) {
+        *target = (struct acl_target){.kind = ACL_EVERYTHING};
+        return true;
+    }
+    if (is_bind_rule(rule))
+        return acl_target_read(text_part(rule, BIND_LEN, rule.len), target, why);
+    *why = "the rule does not begin with 'bind:' in lowercase." ACL_RULE_FORMS;
+    return false;
+}
+
 bool acl_rule_valid(struct text rule, const char **why)
 {
-    struct target target;
+    struct acl_target target;
 
-    if (permits_everything(rule))
-        return true;
-    if (!is_bind_rule(rule))
-        refuse_rule(why, "the rule does not begin with 'bind:' in lowercase." FORM);
-    else if (read_target(text_part(rule, BIND_LEN, rule.len), &target, why))
+    if (acl_rule_read(rule, &target, why))
         return true;
     if (is_list(rule))
-        return refuse_rule(why, "the string contains several rules. Make each rule a string of its "
-                                "own: [\"bind:a.example\", \"bind:b.example\"]." FORM);
-    if (is_url(rule))
-        return refuse_rule(why,
-                           "the target is a URL. Give its host, 'bind:a.example', or its host and "
-                           "port, 'bind:a.example:443'." FORM);
+        *why = "the string contains several rules. Make each rule a string of its "
+               "own: [\"bind:a.example\", \"bind:b.example\"]." ACL_RULE_FORMS;
+    else if (is_url(rule))
+        *why = "the target is a URL. Give its host, 'bind:a.example', or its host and "
+               "port, 'bind:a.example:443'." ACL_RULE_FORMS;
     return false;
 }
 
 /* ---- judging ---- */
 
-static bool equal_ignoring_case(struct text a, struct text b)
+bool acl_permitting(struct text_list rules, struct text target, struct text *rule)
 {
-    if (a.len != b.len)
-        return false;
-    for (size_t i = 0; i < a.len; i++) {
-        if (ascii_lower(a.s[i]) != ascii_lower(b.s[i]))
-            return false;
-    }
-    return true;
-}
-
-/* Returns whether the name is one or more labels, a dot and the suffix.  Both are valid domains, so
- * the label before the dot is not empty. */
-static bool is_below(struct text name, struct text suffix)
-{
-    size_t rest;
-
-    if (name.len <= suffix.len)
-        return false;
-    rest = name.len - suffix.len;
-    return name.s[rest - 1] == '.' && equal_ignoring_case(text_part(name, rest, name.len), suffix);
-}
-
-/* A requested wildcard needs a rule whose wildcard is at least as wide. */
-static bool domain_permits(const struct target *rule, const struct target *asked)
-{
-    if (!rule->any_below)
-        return !asked->any_below && equal_ignoring_case(rule->name, asked->name);
-    return is_below(asked->name, rule->name) ||
-           (asked->any_below && equal_ignoring_case(rule->name, asked->name));
-}
-
-static bool address_permits(const struct target *rule, const struct target *asked)
-{
-    if (rule->is_ipv6 != asked->is_ipv6 || !text_eq(rule->detail, asked->detail))
-        return false;
-    if (rule->is_ipv6)
-        return memcmp(rule->ipv6, asked->ipv6, sizeof rule->ipv6) == 0;
-    return equal_ignoring_case(rule->name, asked->name);
-}
-
-static bool label_part_permits(struct text rule, struct text asked)
-{
-    return is_text(rule, "*") || text_eq(rule, asked);
-}
-
-static bool target_permits(const struct target *rule, const struct target *asked)
-{
-    if (rule->kind != asked->kind)
-        return false;
-    switch (rule->kind) {
-    case ACL_DOMAIN:
-        return domain_permits(rule, asked);
-    case ACL_ADDRESS:
-        return address_permits(rule, asked);
-    case ACL_LABEL:
-        return label_part_permits(rule->name, asked->name) &&
-               label_part_permits(rule->detail, asked->detail);
-    }
-    return false;
-}
-
-/* A malformed rule permits nothing. */
-static bool rule_permits(struct text rule, const struct target *asked)
-{
-    struct target target;
+    struct acl_target asked;
     const char *why;
+    bool well_formed = acl_target_read(target, &asked, &why);
 
-    return is_bind_rule(rule) && read_target(text_part(rule, BIND_LEN, rule.len), &target, &why) &&
-           target_permits(&target, asked);
+    *rule = (struct text){0};
+    for (size_t i = 0; i < rules.n; i++) {
+        struct acl_target own;
+
+        /* A malformed rule permits nothing. */
+        if (!acl_rule_read(rules.items[i], &own, &why))
+            continue;
+        if (own.kind == ACL_EVERYTHING || (well_formed && acl_target_permits(&own, &asked))) {
+            *rule = rules.items[i];
+            return true;
+        }
+    }
+    return rules.n == 0;
 }
 
 bool acl_permits(struct text_list rules, struct text target)
 {
-    struct target asked;
-    const char *why;
-    bool well_formed = read_target(target, &asked, &why);
+    struct text rule;
 
+    return acl_permitting(rules, target, &rule);
+}
+
+/* ---- uniting ---- */
+
+bool acl_permits_everything(struct text_list rules)
+{
     for (size_t i = 0; i < rules.n; i++) {
-        if (permits_everything(rules.items[i]))
-            return true;
-        if (well_formed && rule_permits(rules.items[i], &asked))
+        struct acl_target target;
+        const char *why;
+
+        if (acl_rule_read(rules.items[i], &target, &why) && target.kind == ACL_EVERYTHING)
             return true;
     }
     return rules.n == 0;
+}
+
+/* A rule and its place in all lists. */
+struct placed_rule {
+    struct text rule;
+    size_t place;
+};
+
+static int compare_rules(struct text a, struct text b)
+{
+    if (!a.s || !b.s)
+        return (a.s != NULL) - (b.s != NULL);
+    return text_cmp(a, b);
+}
+
+static int by_rule_and_place(const void *left, const void *right)
+{
+    const struct placed_rule *a = left;
+    const struct placed_rule *b = right;
+    int order = compare_rules(a->rule, b->rule);
+
+    return order ? order : (a->place > b->place) - (a->place < b->place);
+}
+
+/* Marks the places of rules that stand at an earlier place, too.  A hash table would be slow with
+ * rules that were made to collide; sorting is not. */
+static void mark_repeated(struct placed_rule *rules, size_t n, bool *repeated)
+{
+    qsort(rules, n, sizeof *rules, by_rule_and_place);
+    for (size_t i = 1; i < n; i++)
+        repeated[rules[i].place] = compare_rules(rules[i - 1].rule, rules[i].rule) == 0;
+}
+
+bool acl_unite(const struct text_list *lists, size_t n, struct arena *arena, struct text_list *out)
+{
+    bool everything = false;
+    size_t n_rules = 0;
+    struct placed_rule *sorted;
+    bool *repeated;
+
+    *out = (struct text_list){.given = true};
+    for (size_t i = 0; i < n; i++) {
+        everything = everything || acl_permits_everything(lists[i]);
+        n_rules += lists[i].n;
+    }
+    out->items = arena_array(arena, everything ? 1 : n_rules, sizeof *out->items);
+    if (out->items && everything)
+        out->items[out->n++] = text_of("*");
+    if (!out->items || everything)
+        return out->items;
+    sorted = arena_array(arena, n_rules, sizeof *sorted);
+    repeated = arena_array(arena, n_rules, sizeof *repeated);
+    if (!sorted || !repeated)
+        return false;
+    for (size_t i = 0, place = 0; i < n; i++) {
+        for (size_t j = 0; j < lists[i].n; j++, place++)
+            sorted[place] = (struct placed_rule){.rule = lists[i].items[j], .place = place};
+    }
+    mark_repeated(sorted, n_rules, repeated);
+    for (size_t i = 0, place = 0; i < n; i++) {
+        for (size_t j = 0; j < lists[i].n; j++, place++) {
+            if (!repeated[place])
+                out->items[out->n++] = lists[i].items[j];
+        }
+    }
+    return true;
+}
+
+/* ---- covering ---- */
+
+bool acl_covers(struct text_list now, struct text_list before)
+{
+    struct acl_targets had = {0};
+    struct acl_targets has = {0};
+    bool covers = false;
+
+    if (acl_permits_everything(now))
+        return true;
+    if (acl_permits_everything(before))
+        return false;
+    if (acl_targets_read(before, &had) && acl_targets_read(now, &has)) {
+        acl_targets_narrow(&has);
+        covers = true;
+        for (size_t i = 0; i < had.n && covers; i++)
+            covers = acl_targets_permit(&has, &had.items[i]);
+    }
+    acl_targets_free(&had);
+    acl_targets_free(&has);
+    return covers;
 }

@@ -3,13 +3,15 @@
 #include "model/domain.h"
 
 #include <arpa/inet.h>
+#include <stdio.h>
 
 #include "base/ascii.h"
 
 #define LABEL_MAX 63
 
-/* Bytes of the longest IPv6 address: six groups and a dotted quad. */
-#define IPV6_TEXT_MAX 45
+/* Of 16 bits. */
+#define IPV6_GROUPS (IPV6_SIZE / 2)
+#define GROUP_SIZE sizeof "ffff"
 
 /* Returns NULL if the bytes are a label, or the reason why not. */
 static const char *label_fault(const char *s, size_t len)
@@ -108,9 +110,9 @@ bool ipv4_valid(struct text host)
  * characters. */
 bool ipv6_read(struct text host, unsigned char out[IPV6_SIZE])
 {
-    char copy[IPV6_TEXT_MAX + 1] = "";
+    char copy[IPV6_TEXT_SIZE] = "";
 
-    if (!text_present(host) || host.len > IPV6_TEXT_MAX)
+    if (!text_present(host) || host.len >= IPV6_TEXT_SIZE)
         return false;
     memcpy(copy, host.s, host.len);
     return strspn(copy, "0123456789abcdefABCDEF:.") == host.len &&
@@ -122,4 +124,47 @@ bool ipv6_valid(struct text host)
     unsigned char value[IPV6_SIZE];
 
     return ipv6_read(host, value);
+}
+
+/* Returns the length of the run of zero groups that starts at a group. */
+static size_t zero_groups(const unsigned char *address, size_t group)
+{
+    size_t n = 0;
+
+    while (group + n < IPV6_GROUPS && address[2 * (group + n)] == 0 &&
+           address[2 * (group + n) + 1] == 0)
+        n++;
+    return n;
+}
+
+/* inet_ntop() of libc also writes a quad for addresses whose first 96 bits are zero. */
+void ipv6_write(const unsigned char address[IPV6_SIZE], char out[IPV6_TEXT_SIZE])
+{
+    static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
+    size_t gap = 0;
+    size_t gap_len = 1; /* one zero group is not shortened */
+    char *at = out;
+
+    if (memcmp(address, mapped, sizeof mapped) == 0) {
+        snprintf(out, IPV6_TEXT_SIZE, "::ffff:%d.%d.%d.%d", address[12], address[13], address[14],
+                 address[15]);
+        return;
+    }
+    for (size_t group = 0; group < IPV6_GROUPS; group++) {
+        if (zero_groups(address, group) > gap_len) {
+            gap = group;
+            gap_len = zero_groups(address, group);
+        }
+    }
+    for (size_t group = 0; group < IPV6_GROUPS; group++) {
+        if (group > 0 || (gap == 0 && gap_len > 1))
+            *at++ = ':';
+        if (group == gap && gap_len > 1)
+            group += gap_len - 1;
+        else
+            at += snprintf(at, GROUP_SIZE, "%x", address[2 * group] << 8 | address[2 * group + 1]);
+    }
+    if (gap_len > 1 && gap + gap_len == IPV6_GROUPS)
+        *at++ = ':';
+    *at = '\0';
 }

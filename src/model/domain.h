@@ -33,4 +33,11 @@ MUST_CHECK bool ipv6_valid(struct text host);
 /* Does the same, and writes the address in network order. */
 MUST_CHECK bool ipv6_read(struct text host, unsigned char out[IPV6_SIZE]);
 
+/* Bytes of the longest IPv6 address in text, six groups and a dotted quad, and of its NUL. */
+#define IPV6_TEXT_SIZE 46
+
+/* Writes the address in the form of RFC 5952, with a dotted quad only if it is an IPv4 address that
+ * was mapped to IPv6 ("::ffff:192.0.2.1"). */
+void ipv6_write(const unsigned char address[IPV6_SIZE], char out[IPV6_TEXT_SIZE]);
+
 #endif

@@ -13,7 +13,8 @@
 #include "pg/pipeline.h"
 #include "pg/shed.h"
 
-/* From the start of a request to its last answer; without a request, of one statement. */
+/* From the start of a request to its last answer; without a request, of one statement.
+ * pg_set_timeout() changes it. */
 #define RUN_TIMEOUT_MS 4000
 
 #define ROLLBACK_TIMEOUT_MS 1000
@@ -27,6 +28,7 @@
 struct pg {
     struct pg_own own;
     struct pg_shed shed;
+    int timeout_ms;
     int64_t deadline_ms; /* of the request, on the steady clock; 0: there is none */
     bool (*peer_gone)(void *peer);
     void *peer;
@@ -39,6 +41,7 @@ struct pg *pg_new(const char *conninfo, const struct wait *wait)
     if (pg) {
         pg->own.conninfo = conninfo;
         pg->own.wait = *wait;
+        pg->timeout_ms = RUN_TIMEOUT_MS;
     }
     return pg;
 }
@@ -55,11 +58,16 @@ void pg_free(struct pg *pg)
     free(pg);
 }
 
+void pg_set_timeout(struct pg *pg, int timeout_ms)
+{
+    pg->timeout_ms = timeout_ms;
+}
+
 void pg_start_request(struct pg *pg, bool (*peer_gone)(void *peer), void *peer)
 {
     pg->peer_gone = peer_gone;
     pg->peer = peer;
-    pg->deadline_ms = clock_steady_ms() + RUN_TIMEOUT_MS;
+    pg->deadline_ms = clock_steady_ms() + pg->timeout_ms;
 }
 
 /* ---- one attempt ---- */
@@ -184,7 +192,7 @@ static PGresult *run_until_done(struct pg *pg, const struct pg_statement *statem
             lose_write(pg, err);
             return NULL;
         }
-        if (outcome == PG_FAILED || clock_left_ms(deadline_ms) < RUN_TIMEOUT_MS / 2)
+        if (outcome == PG_FAILED || clock_left_ms(deadline_ms) < pg->timeout_ms / 2)
             return NULL;
     }
     return NULL;
@@ -206,7 +214,7 @@ static PGresult *run_on_own(struct pg *pg, const struct pg_statement *statement,
 
 static int64_t deadline_of(const struct pg *pg)
 {
-    return pg->deadline_ms ? pg->deadline_ms : clock_steady_ms() + RUN_TIMEOUT_MS;
+    return pg->deadline_ms ? pg->deadline_ms : clock_steady_ms() + pg->timeout_ms;
 }
 
 bool pg_run(struct pg *pg, const struct pg_statement *statement, const struct pg_params *params,

@@ -93,6 +93,10 @@ void pg_conninfo_reason(const char *conninfo, char *reason, size_t size);
 typedef void pg_file_seen(void *context, const char *path);
 void pg_see_files(const char *conninfo, pg_file_seen *seen, void *context);
 
+/* Sets how long later requests, and statements without a request, may take, in milliseconds,
+ * instead of 4 s.  It also bounds connecting. */
+void pg_set_timeout(struct pg *pg, int timeout_ms);
+
 /* Starts a request: all statements until the next call share one deadline of 4 s.  Without a
  * request, each statement has its own.  No write is sent once peer_gone(peer) returns true.
  * NULL: the peer is always there. */
@@ -107,9 +111,9 @@ void pg_start_request(struct pg *pg, bool (*peer_gone)(void *peer), void *peer);
  *   - ERR_OUTCOME_UNKNOWN: a write was sent, and nobody knows whether it took effect
  *   - ERR_CLIENT_GONE: a write was not sent, because its peer is gone
  *   - ERR_INTERNAL: a bug
- * Waits at most 4 s in all.  Connecting to a host takes at most connect_timeout, or 2 s.  If a
- * write times out, it waits up to 0.7 s more to end its session, so that the write cannot take
- * effect later. */
+ * Waits at most 4 s in all.  Connecting to a host takes at most connect_timeout, or 2 s.  After a
+ * timeout it waits up to 0.7 s more to end the session that was late: after a write at once, so
+ * that the write cannot take effect later; after a read when the next statement runs. */
 MUST_CHECK bool pg_run(struct pg *pg, const struct pg_statement *statement,
                        const struct pg_params *params, struct pg_result **result,
                        struct error *err);

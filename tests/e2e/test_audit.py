@@ -215,6 +215,7 @@ class Audit(Case):
         self.assert_ok(self.client.put(MUTUAL_TLS, {}))
 
     def test_notification(self):
+        """Off by default: only 'on' turns notifications on."""
         listener = subprocess.Popen(
             ["psql", "-X", "-q", "-A", "-t"], env=self.stack.pg_env(), text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -232,11 +233,22 @@ class Audit(Case):
                 lines.append(os.fsdecode(listener.stdout.readline()).rstrip("\n"))
             # psql prints notifications after the answer.
             return lines
+
+        def heard():
+            lines = ask("SELECT 1") + ask("SELECT 1")
+            return [json.loads(line[line.index("{"):line.rindex("}") + 1])
+                    for line in lines if "adit_change" in line and self.account.id in line]
         ask("LISTEN adit_change")
-        changed = self.client.put(MUTUAL_TLS, {})
-        lines = ask("SELECT 1") + ask("SELECT 1")
-        found = [json.loads(line[line.index("{"):line.rindex("}") + 1])
-                 for line in lines if "adit_change" in line and self.account.id in line]
-        self.assertEqual(found, [{
-            "event": "mutual_tls_module_created", "account_id": self.account.id,
-            "resource": "audited", "revision": int(changed.header("ETag").strip('"'))}])
+        self.assert_ok(self.client.put(MUTUAL_TLS, {}))
+        self.assertEqual(heard(), [])
+        self.addCleanup(self.stack.set_notify, "DEFAULT")
+        for value in "off", "true", "on":
+            self.stack.set_notify(value)
+            changed = self.client.put(MUTUAL_TLS, {"enabled": value != "off"})
+            self.assert_ok(changed)
+            self.assert_ok(self.client.delete(MUTUAL_TLS), 204)
+            events = [] if value != "on" else [{
+                "event": "mutual_tls_module_" + verb, "account_id": self.account.id,
+                "resource": "audited", "revision": int(changed.header("ETag").strip('"'))}
+                for verb in ("created", "deleted")]
+            self.assertEqual(heard(), events)

@@ -55,6 +55,8 @@ class Chain(PromiseCase):
     def test_every_change_has_one_event(self):
         """Clients write 200 times a second while workers and database sessions are killed"""
         n_workers = self.stack.n_workers()
+        self.addCleanup(self.stack.set_notify, "DEFAULT")
+        self.stack.set_notify("on")
         listener = subprocess.Popen(
             ["psql", "-X", "-q", "-A", "-t"], env=self.stack.pg_env(), text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)

@@ -66,14 +66,18 @@ SUITE(mutual_tls_suite)
 SUITE(oauth_module_suite)
 SUITE(public_key_suite)
 SUITE(ssh_credential_suite)
+SUITE(ssh_options_suite)
 
 /* gateway */
-SUITE(authority_suite)
-SUITE(edges_suite)
-SUITE(job_suite)
+SUITE(gateway_authority_suite)
+SUITE(gateway_edges_suite)
+SUITE(gateway_job_suite)
+SUITE(gateway_proc_suite)
+SUITE(gateway_session_suite)
 
 /* store */
 SUITE(callers_suite)
+SUITE(gateway_suite)
 SUITE(keyring_suite)
 SUITE(resources_suite)
 SUITE(schema_sql_suite)

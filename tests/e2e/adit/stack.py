@@ -226,6 +226,13 @@ class Stack:
             raise AssertionError("psql: %s\n%s" % (sql, done.stderr))
         return done.stdout.rstrip("\n")
 
+    def set_notify(self, value):
+        """Turns notifications of changes on or off.  Only new sessions obey, so the responder's are
+        ended."""
+        self.psql("SELECT format('ALTER DATABASE %%I SET adit.notify = %s', current_database()) \\gexec\n"
+                  "SELECT count(pg_terminate_backend(pid, 10000)) FROM pg_stat_activity"
+                  " WHERE datname = current_database() AND usename = 'adit'" % value)
+
     def dump(self):
         """All rows of all tables, as pg_dump prints them."""
         dump = run(["pg_dump", "--data-only", "--no-comments"], env=self.pg_env()).stdout

@@ -150,7 +150,7 @@ START_TEST(stamps_tell_versions_apart)
 }
 END_TEST
 
-Suite *authority_suite(void)
+Suite *gateway_authority_suite(void)
 {
     Suite *suite = suite_create("gateway/authority");
     TCase *tcase = tcase_create("authority");

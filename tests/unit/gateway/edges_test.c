@@ -20,23 +20,27 @@
 
 #define HEADER "# Written by adit-gateway, which overwrites changes.\n"
 #define MAX_IDS 4
+#define MAX_EDGES 3
 
 static const struct log quiet = {.level = LOG_LEVEL_ERROR, .target = LOG_TARGET_STDERR};
 
 /* Settings that point into the folder.  The reload adds a line to "reloads". */
-static struct edges_settings settings;
+static struct conf_mutual_tls settings;
 static char authorities[128];
 static char output[128];
 static char reload[256];
+static char edge_1[] = "edge-1";
+static char two_edges[] = "edge-1 \t edge-2";
+static char three_edges[] = "edge-1 edge-2 edge-3";
+static char bin_true[] = "/bin/true";
+static char nothing[] = "";
 
-/* A module of a test: absent, or its authorities up to the first NULL. */
+/* A module of a test: its authorities up to the first NULL. */
 struct trial {
-    bool absent;
     bool disabled;
     const char *ids[MAX_IDS];
 };
 
-static const struct trial absent = {.absent = true};
 static const struct trial disabled = {.disabled = true, .ids = {"ca-1"}};
 static const struct trial trusts_1 = {.ids = {"ca-1"}};
 static const struct trial trusts_2 = {.ids = {"ca-2"}};
@@ -56,11 +60,11 @@ static void setup(void)
                                      "test ! -e \"$(dirname \"$0\")/broken\"\n"));
     ck_assert_int_eq(chmod(folder_path("count.sh"), 0755), 0);
     snprintf(reload, sizeof reload, "%s/count.sh  a\t$(b)", folder);
-    settings = (struct edges_settings){.edges = "edge-1",
-                                       .authorities = authorities,
-                                       .output = output,
-                                       .reload = reload,
-                                       .haproxy = ""};
+    settings = (struct conf_mutual_tls){.edges = edge_1,
+                                        .authorities = authorities,
+                                        .output = output,
+                                        .reload = reload,
+                                        .haproxy = nothing};
 }
 
 static struct edges *open_edges(void)
@@ -71,19 +75,33 @@ static struct edges *open_edges(void)
     return edges;
 }
 
-static void put(struct edges *edges, const char *edge_id, const struct trial *trial)
+/* Stores a module for edge-1, edge-2, ...; NULL: none. */
+static void put_all(struct edges *edges, const struct trial *const *trials, size_t n)
 {
-    struct text ids[MAX_IDS];
-    struct mutual_tls_module module = {.enabled = !trial->disabled,
-                                       .certificate_authority_ids = {.items = ids, .given = true}};
+    char edge_ids[MAX_EDGES][16];
+    struct text ids[MAX_EDGES][MAX_IDS];
+    struct gateway_edge items[MAX_EDGES];
+    struct gateway_edges modules = {.items = items};
 
-    while (module.certificate_authority_ids.n < MAX_IDS &&
-           trial->ids[module.certificate_authority_ids.n]) {
-        ids[module.certificate_authority_ids.n] =
-            text_of(trial->ids[module.certificate_authority_ids.n]);
-        module.certificate_authority_ids.n++;
+    for (size_t i = 0; i < n; i++) {
+        struct gateway_edge *module = &items[modules.n];
+
+        snprintf(edge_ids[i], sizeof edge_ids[i], "edge-%zu", i + 1);
+        if (!trials[i])
+            continue;
+        *module = (struct gateway_edge){.edge_id = text_of(edge_ids[i]),
+                                        .enabled = !trials[i]->disabled,
+                                        .certificate_authority_ids = {.items = ids[modules.n]}};
+        for (size_t j = 0; j < MAX_IDS && trials[i]->ids[j]; j++)
+            ids[modules.n][module->certificate_authority_ids.n++] = text_of(trials[i]->ids[j]);
+        modules.n++;
     }
-    ck_assert(edges_put(edges, text_of(edge_id), trial->absent ? NULL : &module));
+    ck_assert(edges_put(edges, &modules));
+}
+
+static void put(struct edges *edges, const struct trial *trial)
+{
+    put_all(edges, &trial, 1);
 }
 
 /* The steady clock, after the time that the tests skip. */
@@ -164,24 +182,24 @@ START_TEST(what_the_files_say)
     struct buf one = {0};
     struct buf both = {0};
     const struct {
-        struct trial trial;
+        const struct trial *trial;
         const char *pem;
     } cases[] = {
-        {absent, NULL},
-        {disabled, NULL},
-        {trusts_none, NOBODY_PEM},
-        {{.ids = {"ca-1"}}, (folder_add_certificate(&one, "authority-1"), one.data)},
-        {trusts_both, (folder_add_certificate(&both, "authority-1"),
-                       folder_add_certificate(&both, "authority-2"), both.data)},
-        {{.ids = {"unknown", "ca-1"}}, one.data},
-        {{.ids = {"leaf", "ca-1", "../authorities/ca-2", "ca-1 ca-2"}}, one.data},
-        {{.ids = {"unknown"}}, NOBODY_PEM},
-        {{.ids = {"leaf"}}, NOBODY_PEM},
-        {{.ids = {"..", "", "../authorities/ca-1", "/etc/passwd"}}, NOBODY_PEM},
+        {NULL, NULL},
+        {&disabled, NULL},
+        {&trusts_none, NOBODY_PEM},
+        {&(struct trial){.ids = {"ca-1"}}, (folder_add_certificate(&one, "authority-1"), one.data)},
+        {&trusts_both, (folder_add_certificate(&both, "authority-1"),
+                        folder_add_certificate(&both, "authority-2"), both.data)},
+        {&(struct trial){.ids = {"unknown", "ca-1"}}, one.data},
+        {&(struct trial){.ids = {"leaf", "ca-1", "../authorities/ca-2", "ca-1 ca-2"}}, one.data},
+        {&(struct trial){.ids = {"unknown"}}, NOBODY_PEM},
+        {&(struct trial){.ids = {"leaf"}}, NOBODY_PEM},
+        {&(struct trial){.ids = {"..", "", "../authorities/ca-1", "/etc/passwd"}}, NOBODY_PEM},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        put(edges, "edge-1", &cases[i].trial);
+        put(edges, cases[i].trial);
         settle(edges);
         expect_rule("edge-1", cases[i].pem);
     }
@@ -196,14 +214,12 @@ START_TEST(without_a_database)
     struct edges *edges;
     struct buf pem = {0};
 
-    settings.edges = "edge-1 \t edge-2";
+    settings.edges = two_edges;
     edges = open_edges();
     settle(edges);
     expect_rule("edge-1", NOBODY_PEM);
     expect_rule("edge-2", NOBODY_PEM);
-    put(edges, "edge-1", &trusts_1);
-    put(edges, "edge-2", &absent);
-    put(edges, "edge-3", &trusts_1);
+    put(edges, &trusts_1);
     settle(edges);
     edges_free(edges);
     ck_assert_int_eq(unlink(folder_path("output/edge-2.apache")), 0);
@@ -213,30 +229,27 @@ START_TEST(without_a_database)
     folder_add_certificate(&pem, "authority-1");
     expect_rule("edge-1", pem.data);
     expect_rule("edge-2", NOBODY_PEM);
-    ck_assert_int_eq(access(folder_path("output/edge-3.pem"), F_OK), -1);
     edges_free(edges);
     buf_free(&pem);
 }
 END_TEST
 
-START_TEST(all_edges_at_once)
+START_TEST(each_edge_has_its_own_rule)
 {
-    struct text ids[] = {text_of("ca-1")};
-    struct edges_row rows[] = {
-        {text_of("edge-9"), {.enabled = true}},
-        {text_of("edge-2"), {.enabled = true, .certificate_authority_ids = {ids, 1, true}}},
-    };
     struct edges *edges;
     struct buf pem = {0};
 
-    settings.edges = "edge-1 edge-2";
+    settings.edges = two_edges;
     edges = open_edges();
+    ck_assert_uint_eq(edges_ids(edges).n, 2);
+    ck_assert_str_eq(edges_ids(edges).items[1].s, "edge-2");
     folder_add_certificate(&pem, "authority-1");
-    ck_assert(edges_put_all(edges, rows, 2));
+    put_all(edges, (const struct trial *const[]){NULL, &trusts_1, &trusts_2}, 3);
     settle(edges);
     expect_rule("edge-1", NULL);
     expect_rule("edge-2", pem.data);
-    ck_assert(edges_put_all(edges, NULL, 0));
+    ck_assert_int_eq(access(folder_path("output/edge-3.pem"), F_OK), -1);
+    put_all(edges, NULL, 0);
     settle(edges);
     expect_rule("edge-2", NULL);
     edges_free(edges);
@@ -250,13 +263,13 @@ START_TEST(one_reload_for_a_batch)
     struct stat before;
     struct stat after;
 
-    settings.edges = "edge-1 edge-2 edge-3";
+    settings.edges = three_edges;
     edges = open_edges();
     settle(edges);
     ck_assert_int_eq(count_reloads(), 1);
-    put(edges, "edge-1", &trusts_1);
+    put(edges, &trusts_1);
     edges_tick(edges, now_ms());
-    put(edges, "edge-2", &trusts_2);
+    put_all(edges, (const struct trial *const[]){&trusts_1, &trusts_2}, 2);
     edges_tick(edges, now_ms());
     ck_assert_int_eq(count_reloads(), 1);
     expect_file("output/.reload-due", "");
@@ -265,11 +278,11 @@ START_TEST(one_reload_for_a_batch)
     ck_assert_int_eq(access(folder_path("output/.reload-due"), F_OK), -1);
     /* The same once more changes nothing. */
     ck_assert_int_eq(stat(folder_path("output/edge-1.pem"), &before), 0);
-    put(edges, "edge-1", &trusts_1);
+    put_all(edges, (const struct trial *const[]){&trusts_1, &trusts_2}, 2);
     settle(edges);
     edges_free(edges);
     edges = open_edges();
-    put(edges, "edge-1", &trusts_1);
+    put_all(edges, (const struct trial *const[]){&trusts_1, &trusts_2}, 2);
     settle(edges);
     edges_free(edges);
     ck_assert_int_eq(stat(folder_path("output/edge-1.pem"), &after), 0);
@@ -285,7 +298,7 @@ START_TEST(a_failed_reload_is_repeated)
     struct edges *edges = open_edges();
 
     folder_write("broken", text_of(""));
-    put(edges, "edge-1", &trusts_1);
+    put(edges, &trusts_1);
     while (count_reloads() < 2) {
         edges_tick(edges, now_ms());
         poll(NULL, 0, 2);
@@ -306,7 +319,7 @@ START_TEST(an_authority_that_changes)
     struct edges *edges = open_edges();
     struct buf pem = {0};
 
-    put(edges, "edge-1", &(struct trial){.ids = {"ca-3"}});
+    put(edges, &(struct trial){.ids = {"ca-3"}});
     settle(edges);
     expect_rule("edge-1", NOBODY_PEM);
     folder_copy("authorities/ca-3", "authority-1");
@@ -328,11 +341,12 @@ END_TEST
 
 /* From one rule to the other, whether or not there are files before. */
 static const struct {
-    const struct trial *before; /* NULL: no files */
+    bool has_files; /* before */
+    const struct trial *before;
     const struct trial *now;
 } changes[] = {
-    {NULL, &trusts_1},    {&trusts_1, &trusts_2},    {&trusts_1, &absent},
-    {&absent, &trusts_2}, {&trusts_1, &trusts_none}, {&trusts_both, &trusts_1},
+    {false, NULL, &trusts_1}, {true, &trusts_1, &trusts_2},    {true, &trusts_1, NULL},
+    {true, NULL, &trusts_2},  {true, &trusts_1, &trusts_none}, {true, &trusts_both, &trusts_1},
 };
 
 static const char *const names[] = {"output/edge-1.pem", "output/edge-1.nginx",
@@ -369,16 +383,14 @@ static void restore(const struct contents *contents)
     unlink(folder_path("output/.reload-due"));
 }
 
-/* Writes the files of the module, and reads them into *contents; NULL: there are none. */
+/* Writes the files of the module, and reads them into *contents. */
 static void become(const struct trial *trial, struct contents *contents)
 {
     struct edges *edges = open_edges();
 
-    if (trial) {
-        put(edges, "edge-1", trial);
-        settle(edges);
-        read_contents(contents);
-    }
+    put(edges, trial);
+    settle(edges);
+    read_contents(contents);
     edges_free(edges);
 }
 
@@ -393,7 +405,7 @@ static bool is_killed_at(const struct trial *now, int n)
         struct edges *edges = edges_new(&settings, &quiet);
 
         faults_kill_at(n);
-        put(edges, "edge-1", now);
+        put(edges, now);
         edges_tick(edges, now_ms());
         _exit(0);
     }
@@ -432,7 +444,8 @@ START_TEST(killed_at_every_call)
         struct contents now = {0};
         int n = 1;
 
-        become(changes[i].before, &before);
+        if (changes[i].has_files)
+            become(changes[i].before, &before);
         become(changes[i].now, &now);
         for (bool killed = true; killed; n++) {
             restore(&before);
@@ -449,22 +462,24 @@ START_TEST(killed_at_every_call)
 }
 END_TEST
 
+/* Of the changes, the first two: files that are new, and files that are replaced. */
 START_TEST(every_call_fails_once)
 {
-    settings.reload = "/bin/true";
-    for (size_t i = 0; i < N_CHANGES; i++) {
+    settings.reload = bin_true;
+    for (size_t i = 0; i < 2; i++) {
         struct contents before = {0};
         struct contents now = {0};
         bool has_failed = true;
 
-        become(changes[i].before, &before);
+        if (changes[i].has_files)
+            become(changes[i].before, &before);
         become(changes[i].now, &now);
         for (int n = 1; has_failed; n++) {
             struct edges *edges;
 
             restore(&before);
             edges = open_edges();
-            put(edges, "edge-1", changes[i].now);
+            put(edges, changes[i].now);
             faults_fail_at(n);
             edges_tick(edges, now_ms());
             has_failed = faults_stop();
@@ -517,7 +532,7 @@ START_TEST(wider_and_narrower)
 }
 END_TEST
 
-Suite *edges_suite(void)
+Suite *gateway_edges_suite(void)
 {
     Suite *suite = suite_create("gateway/edges");
     TCase *tcase = tcase_create("edges");
@@ -526,7 +541,7 @@ Suite *edges_suite(void)
     tcase_add_checked_fixture(tcase, setup, folder_remove);
     tcase_add_test(tcase, what_the_files_say);
     tcase_add_test(tcase, without_a_database);
-    tcase_add_test(tcase, all_edges_at_once);
+    tcase_add_test(tcase, each_edge_has_its_own_rule);
     tcase_add_test(tcase, one_reload_for_a_batch);
     tcase_add_test(tcase, a_failed_reload_is_repeated);
     tcase_add_test(tcase, an_authority_that_changes);

@@ -187,7 +187,7 @@ START_TEST(a_want_during_a_run_starts_another)
 }
 END_TEST
 
-Suite *job_suite(void)
+Suite *gateway_job_suite(void)
 {
     Suite *suite = suite_create("gateway/job");
     TCase *tcase = tcase_create("job");

@@ -93,6 +93,25 @@ START_TEST(value_of_ipv6)
 }
 END_TEST
 
+static void check_ipv6_text(const struct test_case *test)
+{
+    unsigned char address[IPV6_SIZE];
+    unsigned char again[IPV6_SIZE];
+    char text[IPV6_TEXT_SIZE];
+
+    ck_assert(ipv6_read((struct text){test->input, test->input_len}, address));
+    ipv6_write(address, text);
+    ck_assert_msg(strcmp(text, test->expected) == 0, "%s:%d: %s", test->file, test->line, text);
+    ck_assert(ipv6_read(text_of(text), again));
+    ck_assert_mem_eq(address, again, sizeof address);
+}
+
+START_TEST(ipv6_texts_of_case_file)
+{
+    cases_run("ipv6_texts.cases", check_ipv6_text);
+}
+END_TEST
+
 Suite *domain_suite(void)
 {
     Suite *suite = suite_create("model/domain");
@@ -103,6 +122,7 @@ Suite *domain_suite(void)
     tcase_add_test(tests, length_decides);
     tcase_add_test(tests, digits_and_dots);
     tcase_add_test(tests, value_of_ipv6);
+    tcase_add_test(tests, ipv6_texts_of_case_file);
     suite_add_tcase(suite, tests);
     return suite;
 }

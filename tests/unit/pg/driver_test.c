@@ -394,6 +394,30 @@ START_TEST(no_time_is_left)
 }
 END_TEST
 
+/* It bounds a statement, connecting, and a request.  Half of it is left for another attempt. */
+START_TEST(time_that_is_set)
+{
+    int64_t begin_ms;
+
+    pg_set_timeout(pg, 1000);
+    backend_expect(ON_STARTUP, SILENCE, NULL, NULL);
+    begin_ms = clock_steady_ms();
+    ck_assert_int_eq(run(&get), ERR_DATABASE_UNAVAILABLE);
+    ck_assert_int_eq(clock_steady_ms() - begin_ms, 1000);
+    clock_pass_ms(200);
+    ck_assert_int_eq(run(&get), ERR_NONE);
+    backend_expect(ON_RUN, CLOSE, NULL, NULL);
+    ck_assert_int_eq(run(&get), ERR_NONE);
+    backend_expect(ON_RUN, SILENCE, NULL, NULL);
+    begin_ms = clock_steady_ms();
+    ck_assert_int_eq(run(&get), ERR_DATABASE_TIMEOUT);
+    ck_assert_int_eq(clock_steady_ms() - begin_ms, 1000);
+    pg_start_request(pg, NULL, NULL);
+    clock_pass_ms(1000);
+    ck_assert_int_eq(run(&get), ERR_DATABASE_TIMEOUT);
+}
+END_TEST
+
 /* What waited behind a late read is refused at once; behind a late write, writes only. */
 START_TEST(late_statement_sheds)
 {
@@ -545,6 +569,7 @@ Suite *pg_driver_suite(void)
     tcase_add_test(tcase, late_session_of_a_pooler_is_closed);
     tcase_add_test(tcase, late_read);
     tcase_add_test(tcase, no_time_is_left);
+    tcase_add_test(tcase, time_that_is_set);
     tcase_add_loop_test(tcase, late_statement_sheds, 0, 2);
     tcase = case_of(suite, "connecting");
     tcase_add_test(tcase, pause_after_a_refused_connection);

@@ -11,6 +11,7 @@
 #include "store/account.h"
 #include "store/api_key.h"
 #include "store/audit_event.h"
+#include "store/gateway.h"
 #include "store/idempotency_key.h"
 #include "store/oauth_secret.h"
 #include "store/schema.h"
@@ -371,6 +372,22 @@ static void rekey_and_purge(void)
     keyring_free(both);
 }
 
+static void gateway_reads(void)
+{
+    const struct text account = text_of(tried.who.account[0]);
+    const struct gateway_key key = {account, text_of(TRIED_FINGERPRINT("0"))};
+    struct gateway_credentials credentials;
+    struct gateway_changes changes;
+    struct gateway_edges edges;
+
+    ck_assert(store_gateway_look_up(tried.owner, &tried.arena, (struct gateway_keys){&key, 1},
+                                    &credentials, &tried.err));
+    ck_assert(
+        store_gateway_changes(tried.owner, &tried.arena, text_of(NULL), &changes, &tried.err));
+    ck_assert(store_gateway_mutual_tls(tried.owner, &tried.arena, account,
+                                       (struct text_list){.n = 0}, &edges, &tried.err));
+}
+
 static void no_name(const char *name)
 {
     (void)name;
@@ -421,6 +438,7 @@ START_TEST(statements_of_case_file)
     pg_result_free(result);
     ck_assert(api_key_revoke(tried.owner, text_of("ak_x"), &found, &tried.err));
     rekey_and_purge();
+    gateway_reads();
     migrate_in_vain();
     cases_run("statements.cases", check_statement);
     ck_assert_int_eq(database_number(tried.owner, "SELECT count(*) - 2"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sd_listen_fds(3) and sd_notify(3), without libsystemd. */
-#include "main/systemd.h"
+#include "base/systemd.h"
 
 #include <errno.h>
 #include <fcntl.h>

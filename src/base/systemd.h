@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* systemd's protocols for services: a listening socket that it passes, and readiness. */
-#ifndef ADIT_MAIN_SYSTEMD_H
-#define ADIT_MAIN_SYSTEMD_H
+#ifndef ADIT_BASE_SYSTEMD_H
+#define ADIT_BASE_SYSTEMD_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/* The questions: one function for each verb. */
+#include "gateway/answer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "ask/ask.h"
+#include "base/clock.h"
+#include "base/number.h"
+#include "crypt/key.h"
+#include "gateway/judge.h"
+#include "gateway/loop.h"
+#include "gateway/proc.h"
+#include "model/ssh_options.h"
+
+#define FINGERPRINT_PREFIX "SHA256:"
+
+/* Bytes of the base64 of a SHA-256, without padding. */
+#define DIGEST_CHARACTERS 43
+
+/* The suffix of the types of certificates ([PROTOCOL.certkeys] of OpenSSH). */
+#define CERTIFICATE_SUFFIX "-cert-v01@openssh.com"
+
+/* Bytes of the largest key in base64. */
+#define KEY_MAX 24576
+
+static void reply(struct buf *answer, const char *word, const char *why)
+{
+    buf_printf(answer, "%s\n%s%s", word, why ? why : "", why ? "\n" : "");
+}
+
+/* ---- keys ---- */
+
+struct login {
+    struct text account_id;
+    struct text user;
+    struct text fingerprint;
+    struct text type;
+    struct text key;
+};
+
+static void log_login(const struct gateway *gateway, enum log_level level, const char *event,
+                      const struct login *login, const char *cause)
+{
+    char fingerprint[SESSION_FINGERPRINT_SIZE + 16], user[64];
+    const struct log_pair pairs[] = {
+        {"fingerprint", fingerprint}, {"user", user}, {"cause", cause}, {NULL, NULL}};
+
+    snprintf(fingerprint, sizeof fingerprint, "%.*s", (int)login->fingerprint.len,
+             login->fingerprint.s);
+    snprintf(user, sizeof user, "%.*s", (int)login->user.len, login->user.s);
+    log_often(&gateway->conf.log, level, event, pairs);
+}
+
+/* Returns whether the fingerprint is that of the key. */
+static bool is_fingerprint_of(struct gateway *gateway, const struct login *login)
+{
+    unsigned char wire[CRYPT_KEY_DECODED_ROOM(KEY_MAX)];
+    unsigned char digest[CRYPT_SHA256_LEN];
+    char text[CRYPT_KEY_ENCODED_SIZE(CRYPT_SHA256_LEN)];
+    size_t len;
+
+    if (login->key.len > KEY_MAX || !text_begins(login->fingerprint, FINGERPRINT_PREFIX) ||
+        login->fingerprint.len != sizeof FINGERPRINT_PREFIX - 1 + DIGEST_CHARACTERS ||
+        !crypt_key_base64_decode(login->key.s, login->key.len, wire, &len) ||
+        !crypt_hasher_sha256(gateway->hasher, wire, len, digest))
+        return false;
+    crypt_key_base64_encode(digest, sizeof digest, text);
+    return memcmp(text, login->fingerprint.s + sizeof FINGERPRINT_PREFIX - 1, DIGEST_CHARACTERS) ==
+           0;
+}
+
+static bool is_certificate(struct text type)
+{
+    const size_t len = sizeof CERTIFICATE_SUFFIX - 1;
+
+    return type.len >= len && memcmp(type.s + type.len - len, CERTIFICATE_SUFFIX, len) == 0;
+}
+
+/* Finds the monitor: the parent of the process that asks.  While the asker is the monitor's child,
+ * neither id is used again.  The asker must be the same process at the end as at the beginning. */
+static bool find_monitor(const struct asker *asker, struct proc *monitor, int *fd)
+{
+    struct proc before, after;
+
+    *fd = -1;
+    if (!proc_read(asker->pid, &before) || !proc_read(before.parent, monitor) ||
+        !state_is_monitor(monitor) || monitor->started > before.started)
+        return false;
+    *fd = proc_open(monitor->pid, monitor->started);
+    if (*fd >= 0 && proc_read(asker->pid, &after) && after.started == before.started &&
+        after.parent == monitor->pid && !after.has_exited)
+        return true;
+    if (*fd >= 0)
+        close(*fd);
+    return false;
+}
+
+static void forget(struct gateway *gateway, struct session *session)
+{
+    state_remove(&gateway->state, session->pid);
+    sessions_remove(&gateway->sessions, session);
+}
+
+/* Returns the session of a monitor, which may be new, or NULL.  Takes over fd. */
+static struct session *session_of(struct gateway *gateway, const struct proc *monitor, int fd)
+{
+    struct session *session = sessions_find(&gateway->sessions, monitor->pid);
+
+    if (session && session->started != monitor->started) {
+        forget(gateway, session);
+        session = NULL;
+    }
+    if (session) {
+        close(fd);
+        return session;
+    }
+    session = sessions_add(&gateway->sessions, monitor->pid, monitor->started, fd);
+    if (!session)
+        close(fd);
+    else if (!loop_watch(gateway->epoll, fd, LOOP_PROCESS)) {
+        sessions_remove(&gateway->sessions, session);
+        session = NULL;
+    }
+    return session;
+}
+
+/* Registers what the monitor is granted, before it hears of it.  Returns false with the reason. */
+static bool register_session(struct gateway *gateway, struct session *session,
+                             const struct login *login, const struct judge_grant *grant,
+                             const char **why)
+{
+    snprintf(session->account_id, sizeof session->account_id, "%.*s", (int)grant->account_id.len,
+             grant->account_id.s);
+    snprintf(session->fingerprint, sizeof session->fingerprint, "%.*s", (int)login->fingerprint.len,
+             login->fingerprint.s);
+    *why = "out of memory";
+    if (!session_set_lists(session, grant->credential_ids, grant->granted))
+        return false;
+    *why = "cannot write the session's file";
+    return state_write(&gateway->state, session);
+}
+
+static void refuse(struct gateway *gateway, const struct login *login, struct buf *answer,
+                   const char *word, const char *why)
+{
+    log_login(gateway, LOG_LEVEL_ERROR, "a login was refused", login, why);
+    reply(answer, word, why);
+}
+
+/* The last key that was looked up for a monitor counts: sshd looks a key up once more when it
+ * checks the signature. */
+static void grant_key(struct gateway *gateway, const struct login *login, struct session *session,
+                      struct buf *answer)
+{
+    struct arena arena = {0};
+    struct buf options = {0};
+    struct judge_grant grant;
+    const char *why;
+    enum judge_verdict verdict =
+        judge_key(gateway, &arena, login->account_id, login->fingerprint, &grant, &why);
+    bool is_granted = false;
+
+    if (verdict == JUDGE_AWAY) {
+        refuse(gateway, login, answer, ASK_AWAY, why);
+    } else if (verdict == JUDGE_NONE) {
+        log_login(gateway, LOG_LEVEL_INFO, "unknown key", login, NULL);
+        reply(answer, ASK_NONE, NULL);
+    } else if (!ssh_options_write(&options, grant.rules, &gateway->conf.gateway.domain_ports,
+                                  &why)) {
+        refuse(gateway, login, answer, ASK_NONE, why);
+    } else if (!register_session(gateway, session, login, &grant, &why)) {
+        refuse(gateway, login, answer, ASK_AWAY, why);
+    } else {
+        is_granted = true;
+        log_login(gateway, LOG_LEVEL_DEBUG, "key granted", login, NULL);
+        reply(answer, ASK_OK, buf_text(&options).s);
+    }
+    if (!is_granted)
+        forget(gateway, session);
+    buf_free(&options);
+    arena_free(&arena);
+}
+
+static void tell_key(struct gateway *gateway, const struct asker *asker, struct text rest,
+                     struct buf *answer)
+{
+    struct login login;
+    struct session *session;
+    struct proc monitor;
+    int fd;
+
+    login.account_id = ask_next_line(&rest);
+    login.user = ask_next_line(&rest);
+    login.fingerprint = ask_next_line(&rest);
+    login.type = ask_next_line(&rest);
+    login.key = ask_next_line(&rest);
+    if (!login.key.s)
+        reply(answer, ASK_MISUSE, "expected five lines after 'keys'");
+    else if (login.account_id.len > 0 && !ident_valid(login.account_id))
+        refuse(gateway, &login, answer, ASK_MISUSE, "--account is not the id of an account");
+    else if (is_certificate(login.type))
+        reply(answer, ASK_NONE, NULL);
+    else if (!is_fingerprint_of(gateway, &login))
+        refuse(gateway, &login, answer, ASK_MISUSE, "FINGERPRINT is not the SHA-256 of KEY");
+    else if (!find_monitor(asker, &monitor, &fd))
+        refuse(gateway, &login, answer, ASK_MISUSE,
+               "only sshd may ask this: the parent of the asker is not sshd, run by root or by "
+               "this daemon's user");
+    else if ((session = session_of(gateway, &monitor, fd)) == NULL)
+        refuse(gateway, &login, answer, ASK_AWAY, "out of memory, or of descriptors");
+    else if (session->is_ending)
+        reply(answer, ASK_NONE, NULL);
+    else
+        grant_key(gateway, &login, session, answer);
+}
+
+/* ---- the questions of an administrator ---- */
+
+static void tell_sessions(const struct gateway *gateway, struct buf *answer)
+{
+    reply(answer, ASK_OK, NULL);
+    for (size_t i = 0; i < gateway->sessions.n; i++) {
+        const struct session *session = gateway->sessions.items[i];
+
+        if (session->is_ending)
+            continue;
+        buf_printf(answer, "%d\t%lld\t%s\t%s\t", (int)session->pid, (long long)session->since_s,
+                   session->fingerprint, session->account_id);
+        for (size_t j = 0; j < session->credential_ids.n; j++)
+            buf_printf(answer, "%s%s", j > 0 ? "," : "", session->credential_ids.items[j].s);
+        buf_puts(answer, "\n");
+    }
+}
+
+static void end_on_request(struct gateway *gateway, struct text rest, struct buf *answer)
+{
+    struct session *session = NULL;
+    uint64_t pid;
+
+    if (number_read(ask_next_line(&rest), 10, INT32_MAX, &pid))
+        session = sessions_find(&gateway->sessions, (pid_t)pid);
+    if (session && !session->is_ending)
+        session_end(session, &gateway->conf.log, "an administrator ended it", clock_steady_ms());
+    reply(answer, session ? ASK_OK : ASK_NONE, NULL);
+}
+
+static void tell_status(const struct gateway *gateway, struct buf *answer)
+{
+    int64_t polled_ms = gateway->polled_ms;
+
+    reply(answer, ASK_OK, NULL);
+    buf_printf(answer, "database %s\n", gateway->is_away ? "away" : "up");
+    if (polled_ms > 0)
+        buf_printf(answer, "last_poll_ms %lld\n", (long long)(clock_steady_ms() - polled_ms));
+    buf_printf(answer, "sessions %zu\n", gateway->sessions.n);
+    buf_printf(answer, "may_signal %s\n", proc_may_signal() ? "yes" : "no");
+    buf_printf(answer, "account %s\n", gateway->conf.gateway.account);
+    edges_status(gateway->edges, answer);
+}
+
+static bool is_administrator(const struct asker *asker)
+{
+    return asker->uid == 0 || asker->uid == geteuid();
+}
+
+void answer_question(struct gateway *gateway, const struct asker *asker, struct text question,
+                     struct buf *answer)
+{
+    struct text rest = question;
+    struct text verb = ask_next_line(&rest);
+
+    if (text_eq(verb, text_of("keys")))
+        tell_key(gateway, asker, rest, answer);
+    else if (!is_administrator(asker))
+        reply(answer, ASK_MISUSE, "only root and the daemon's own user may ask this");
+    else if (text_eq(verb, text_of("list")))
+        tell_sessions(gateway, answer);
+    else if (text_eq(verb, text_of("end")))
+        end_on_request(gateway, rest, answer);
+    else if (text_eq(verb, text_of("status")))
+        tell_status(gateway, answer);
+    else
+        reply(answer, ASK_MISUSE, "the first line is none of keys, list, end, status");
+    buf_puts(answer, ".\n");
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* What the rooms of the daemon share. */
+#ifndef ADIT_GATEWAY_GATEWAY_H
+#define ADIT_GATEWAY_GATEWAY_H
+
+#include "base/buf.h"
+#include "base/log.h"
+#include "conf/conf.h"
+#include "crypt/crypt.h"
+#include "gateway/edges.h"
+#include "gateway/session.h"
+#include "gateway/state.h"
+#include "pg/pg.h"
+
+struct gateway {
+    struct conf conf;
+    struct log_limit log_limit;
+    struct pg *pg;
+    struct crypt_hasher *hasher;
+    struct state state;
+    struct sessions sessions;
+    struct edges *edges;
+    bool edges_are_marked; /* to be read anew */
+    bool edges_are_unread; /* the last reading failed */
+    int epoll;             /* see gateway/loop.h */
+
+    /* The database, as the last statement left it. */
+    bool is_away;
+    int64_t shut_until_ms; /* it did not answer in time: nothing is asked before (steady clock) */
+    struct buf snapshot;   /* of the last poll; empty: everything is to be judged anew */
+    int64_t polled_ms;     /* when the last poll succeeded (steady clock); 0: never */
+};
+
+#endif

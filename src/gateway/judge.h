@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* Asks the database: may a key log in, and do the sessions still have what they were granted?
+ *
+ * The look-up of a key and the reading of changes are in one thread, and the caller registers the
+ * session before the next poll.  So a change either precedes the look-up's snapshot, or a later
+ * poll returns it when the session is known. */
+#ifndef ADIT_GATEWAY_JUDGE_H
+#define ADIT_GATEWAY_JUDGE_H
+
+#include "base/arena.h"
+#include "base/must_check.h"
+#include "gateway/gateway.h"
+
+/* Milliseconds that a statement may take. */
+#define JUDGE_TIMEOUT_MS 1000
+
+enum judge_verdict { JUDGE_PERMITTED, JUDGE_NONE, JUDGE_AWAY };
+
+/* What a key is granted.  The texts are in the arena. */
+struct judge_grant {
+    struct text account_id;
+    struct text_list credential_ids;
+    struct text_list rules;   /* united, see acl_unite() */
+    struct text_list granted; /* those of them that are well-formed; the others permit nothing */
+};
+
+/* Looks a key up in an account; "": the one of the settings.  For JUDGE_AWAY, *why is the reason,
+ * static. */
+MUST_CHECK enum judge_verdict judge_key(struct gateway *gateway, struct arena *arena,
+                                        struct text account_id, struct text fingerprint,
+                                        struct judge_grant *grant, const char **why);
+
+/* Reads the changes since the last time and judges the sessions that they concern, or all sessions
+ * if it cannot tell; the same for the edges of mutual TLS.  Does nothing while the database is away
+ * and it is too early to try again. */
+void judge_changes(struct gateway *gateway);
+
+/* Judges all sessions and edges. */
+void judge_all(struct gateway *gateway);
+
+#endif

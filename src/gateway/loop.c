@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* One thread, one epoll(7).  Statements are waited for, each at most JUDGE_TIMEOUT_MS. */
+#include "gateway/loop.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "gateway/client.h"
+#include "gateway/judge.h"
+
+#define N_EVENTS 64
+
+struct loop {
+    struct gateway *gateway;
+    int listen_fd;
+    int signal_fd;
+    bool stops;
+    int64_t poll_at_ms; /* on the steady clock */
+    int64_t sweep_at_ms;
+    struct clients clients;
+};
+
+uint64_t loop_tag(int fd, enum loop_kind kind)
+{
+    return (uint64_t)kind << 32 | (uint32_t)fd;
+}
+
+bool loop_watch(int epoll, int fd, enum loop_kind kind)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data = {.u64 = loop_tag(fd, kind)}};
+
+    return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+/* A session is over once its monitor has exited.  If the monitor was killed, what was below it goes
+ * on, and nobody watches over it. */
+static void forget_exited(struct gateway *gateway, int fd)
+{
+    struct sessions *sessions = &gateway->sessions;
+
+    for (size_t i = 0; i < sessions->n; i++) {
+        struct session *session = sessions->items[i];
+
+        if (session->fd != fd)
+            continue;
+        state_remove(&gateway->state, session->pid);
+        /* Its descriptor stays readable. */
+        epoll_ctl(gateway->epoll, EPOLL_CTL_DEL, fd, NULL);
+        if (session_has_child(session))
+            session_end(session, &gateway->conf.log, "its process of sshd was killed",
+                        clock_steady_ms());
+        else if (!session->is_ending)
+            sessions_remove(sessions, session);
+        return;
+    }
+}
+
+static void take_signals(struct loop *loop)
+{
+    struct signalfd_siginfo info;
+
+    while (read(loop->signal_fd, &info, sizeof info) == (ssize_t)sizeof info)
+        loop->stops = loop->stops || info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT;
+}
+
+static void take_event(struct loop *loop, uint64_t tag)
+{
+    int fd = (int)(uint32_t)tag;
+
+    switch ((enum loop_kind)(tag >> 32)) {
+    case LOOP_LISTENER:
+        clients_accept(&loop->clients, loop->gateway, fd);
+        break;
+    case LOOP_SIGNALS:
+        take_signals(loop);
+        break;
+    case LOOP_CLIENT:
+        clients_go_on(&loop->clients, loop->gateway, fd);
+        break;
+    case LOOP_PROCESS:
+        forget_exited(loop->gateway, fd);
+        break;
+    }
+}
+
+/* Does what is due, and returns when the next thing is. */
+static int64_t do_due(struct loop *loop)
+{
+    struct gateway *gateway = loop->gateway;
+    int64_t next_ms;
+
+    if (loop->poll_at_ms <= clock_steady_ms()) {
+        judge_changes(gateway);
+        loop->poll_at_ms = clock_steady_ms() + gateway->conf.gateway.poll_ms;
+    }
+    if (loop->sweep_at_ms <= clock_steady_ms()) {
+        sessions_track(&gateway->sessions);
+        judge_all(gateway);
+        loop->sweep_at_ms = clock_steady_ms() + gateway->conf.gateway.sweep_ms;
+    }
+    next_ms = clock_earlier(loop->poll_at_ms, loop->sweep_at_ms);
+    next_ms = clock_earlier(
+        next_ms, sessions_go_on(&gateway->sessions, &gateway->conf.log, clock_steady_ms()));
+    edges_tick(gateway->edges, clock_steady_ms());
+    next_ms = clock_earlier(next_ms, edges_next(gateway->edges, clock_steady_ms()));
+    return clock_earlier(next_ms, clients_expire(&loop->clients, clock_steady_ms()));
+}
+
+static int open_signals(void)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static bool open_loop(struct loop *loop)
+{
+    struct gateway *gateway = loop->gateway;
+
+    loop->signal_fd = open_signals();
+    if (loop->signal_fd < 0 || !loop_watch(gateway->epoll, loop->listen_fd, LOOP_LISTENER) ||
+        !loop_watch(gateway->epoll, loop->signal_fd, LOOP_SIGNALS))
+        return false;
+    for (size_t i = 0; i < gateway->sessions.n; i++) {
+        if (!loop_watch(gateway->epoll, gateway->sessions.items[i]->fd, LOOP_PROCESS))
+            return false;
+    }
+    return true;
+}
+
+bool loop_run(struct gateway *gateway, int listen_fd)
+{
+    struct loop loop = {.gateway = gateway, .listen_fd = listen_fd, .signal_fd = -1};
+    struct epoll_event events[N_EVENTS];
+    bool ok = open_loop(&loop);
+
+    while (ok && !loop.stops) {
+        int64_t next_ms = do_due(&loop);
+        int n = epoll_wait(gateway->epoll, events, N_EVENTS, clock_left_ms(next_ms));
+
+        ok = n >= 0 || errno == EINTR;
+        for (int i = 0; i < n; i++)
+            take_event(&loop, events[i].data.u64);
+    }
+    clients_close(&loop.clients);
+    if (loop.signal_fd >= 0)
+        close(loop.signal_fd);
+    return ok;
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/* adit-gateway: options, settings, start and end. */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "base/listen.h"
+#include "base/systemd.h"
+#include "gateway/judge.h"
+#include "gateway/loop.h"
+
+enum { EXIT_USAGE = 2 };
+
+/* The group of the socket's folder may ask. */
+#define SOCKET_MODE 0660
+
+static const char usage[] =
+    "Usage: adit-gateway [OPTION]...\n"
+    "Tells sshd which keys may open tunnels, and ends sessions whose rules have changed.  It\n"
+    "stays in the foreground.\n"
+    "\n"
+    "  -c, --conf FILE  read the settings from FILE (default: $ADIT_CONF, else the first that\n"
+    "                   exists of ROOT/etc/adit.conf, if this program is\n"
+    "                   ROOT/libexec/adit/adit-gateway, " ADIT_CONF_PATH "\n"
+    "                   and adit.conf beside the program)\n"
+    "  -h, --help       print this help\n"
+    "  -V, --version    print the version\n";
+
+/* Returns -1 to continue, or the exit status. */
+static int read_options(int argc, char **argv, const char **conf_path)
+{
+    static const struct option known[] = {{"conf", required_argument, NULL, 'c'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {"version", no_argument, NULL, 'V'},
+                                          {NULL, 0, NULL, 0}};
+    int option;
+
+    while ((option = getopt_long(argc, argv, "c:hV", known, NULL)) != -1) {
+        switch (option) {
+        case 'c':
+            *conf_path = optarg;
+            break;
+        case 'h':
+            fputs(usage, stdout);
+            return EXIT_SUCCESS;
+        case 'V':
+            puts("adit-gateway " PACKAGE_VERSION);
+            return EXIT_SUCCESS;
+        default:
+            fprintf(stderr, "Try 'adit-gateway --help'.\n");
+            return EXIT_USAGE;
+        }
+    }
+    if (optind == argc)
+        return -1;
+    fprintf(stderr, "adit-gateway: unexpected argument '%s'\n", argv[optind]);
+    return EXIT_USAGE;
+}
+
+static bool cannot_start(const struct log *log, const char *reason)
+{
+    const struct log_pair pairs[] = {{"cause", reason}, {NULL, NULL}};
+
+    log_event(log, LOG_LEVEL_ERROR, "cannot start", pairs);
+    return false;
+}
+
+/* The same for a system call that failed. */
+static bool call_failed(const struct log *log, const char *name, const char *what)
+{
+    char reason[512];
+
+    snprintf(reason, sizeof reason, "%s: %s: %s", name, what, strerror(errno));
+    return cannot_start(log, reason);
+}
+
+/* The loop reads SIGTERM and SIGINT from a signalfd. */
+static void block_signals(void)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    sigset_t blocked;
+
+    sigaction(SIGPIPE, &ignore, NULL);
+    sigaction(SIGHUP, &ignore, NULL);
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGTERM);
+    sigaddset(&blocked, SIGINT);
+    sigprocmask(SIG_BLOCK, &blocked, NULL);
+}
+
+/* A descriptor for each session, and 256 for the rest. */
+static void raise_descriptors(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+static bool open_gateway(struct gateway *gateway, const char *conf_path)
+{
+    const struct log early = {.level = LOG_LEVEL_INFO, .target = LOG_TARGET_STDERR};
+    const struct log *log = &gateway->conf.log;
+    char reason[CONF_REASON_SIZE] = "";
+    const char *what;
+
+    if (!conf_read(&gateway->conf, conf_path, reason))
+        return cannot_start(&early, reason);
+    openlog("adit-gateway", LOG_PID, LOG_DAEMON);
+    gateway->conf.log.limit = &gateway->log_limit;
+    gateway->hasher = crypt_start() ? crypt_hasher_new() : NULL;
+    if (!gateway->hasher)
+        return cannot_start(log, "libcrypto does not work");
+    gateway->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (gateway->epoll < 0)
+        return call_failed(log, "epoll_create1", "cannot begin");
+    if (!state_open(&gateway->state, gateway->conf.gateway.state, &what))
+        return call_failed(log, gateway->conf.gateway.state, what);
+    gateway->pg = pg_new(gateway->conf.gateway.conninfo, &wait_alone);
+    if (!gateway->pg)
+        return cannot_start(log, "out of memory");
+    pg_set_timeout(gateway->pg, JUDGE_TIMEOUT_MS);
+    gateway->edges = edges_new(&gateway->conf.mutual_tls, log);
+    return gateway->edges || cannot_start(log, "out of memory");
+}
+
+static void close_gateway(struct gateway *gateway)
+{
+    edges_free(gateway->edges);
+    pg_free(gateway->pg);
+    sessions_free(&gateway->sessions);
+    state_close(&gateway->state);
+    if (gateway->epoll >= 0)
+        close(gateway->epoll);
+    crypt_hasher_free(gateway->hasher);
+    buf_free(&gateway->snapshot);
+    conf_free(&gateway->conf);
+}
+
+/* Takes up the sessions of the run before, and goes on until a signal comes. */
+static bool run_loop(struct gateway *gateway, int listen_fd)
+{
+    const struct log *log = &gateway->conf.log;
+    bool ok;
+
+    if (!state_read_all(&gateway->state, &gateway->sessions))
+        return call_failed(log, gateway->conf.gateway.state, "cannot read the folder");
+    if (!systemd_notify("READY=1"))
+        call_failed(log, "NOTIFY_SOCKET", "cannot tell systemd that all is ready");
+    log_event(log, LOG_LEVEL_INFO, "started", NULL);
+    ok = loop_run(gateway, listen_fd) || call_failed(log, "epoll", "the loop cannot go on");
+    log_event(log, LOG_LEVEL_INFO, "stopped; sessions go on", NULL);
+    return ok;
+}
+
+/* Listens first: only one daemon can, and the files of sessions are its own. */
+static bool run_gateway(struct gateway *gateway)
+{
+    const char *path = gateway->conf.gateway.socket;
+    const char *what = "cannot listen";
+    int listen_fd = -1;
+    bool ok;
+
+    if (!listen_unix(path, SOCKET_MODE, &listen_fd, &what))
+        return call_failed(&gateway->conf.log, path, what);
+    ok = fcntl(listen_fd, F_SETFL, O_NONBLOCK) == 0 && run_loop(gateway, listen_fd);
+    close(listen_fd);
+    unlink(path);
+    return ok;
+}
+
+int main(int argc, char **argv)
+{
+    struct gateway gateway = {.epoll = -1, .state = {.folder = -1}};
+    const char *conf_path = NULL;
+    int status = read_options(argc, argv, &conf_path);
+
+    if (status >= 0)
+        return status;
+    umask(0077);
+    block_signals();
+    raise_descriptors();
+    status =
+        open_gateway(&gateway, conf_path) && run_gateway(&gateway) ? EXIT_SUCCESS : EXIT_FAILURE;
+    close_gateway(&gateway);
+    return status;
+}

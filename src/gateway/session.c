@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of sessions. */
+#include "gateway/session.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "gateway/proc.h"
+
+/* What has not ended after SIGTERM gets SIGKILL, and is tried again. */
+#define KILL_AFTER_MS 200
+#define KILL_AGAIN_MS 500
+
+struct session *sessions_find(const struct sessions *sessions, pid_t pid)
+{
+    for (size_t i = 0; i < sessions->n; i++) {
+        if (sessions->items[i]->pid == pid)
+            return sessions->items[i];
+    }
+    return NULL;
+}
+
+struct session *sessions_add(struct sessions *sessions, pid_t pid, uint64_t started, int fd)
+{
+    struct session *session = calloc(1, sizeof *session);
+
+    if (session && sessions->n == sessions->cap) {
+        size_t cap = sessions->cap ? 2 * sessions->cap : 64;
+        struct session **items = realloc(sessions->items, cap * sizeof(struct session *));
+
+        if (!items) {
+            free(session);
+            return NULL;
+        }
+        sessions->items = items;
+        sessions->cap = cap;
+    }
+    if (!session)
+        return NULL;
+    session->pid = pid;
+    session->started = started;
+    session->fd = fd;
+    session->since_s = clock_wall_ms() / 1000;
+    sessions->items[sessions->n++] = session;
+    return session;
+}
+
+static void forget_children(struct session *session)
+{
+    for (size_t i = 0; i < session->n_children; i++)
+        close(session->children[i]);
+    session->n_children = 0;
+}
+
+static void free_session(struct session *session)
+{
+    forget_children(session);
+    close(session->fd);
+    arena_free(&session->arena);
+    free(session);
+}
+
+void sessions_remove(struct sessions *sessions, struct session *session)
+{
+    for (size_t i = 0; i < sessions->n; i++) {
+        if (sessions->items[i] == session) {
+            sessions->items[i] = sessions->items[--sessions->n];
+            free_session(session);
+            return;
+        }
+    }
+}
+
+void sessions_free(struct sessions *sessions)
+{
+    for (size_t i = 0; i < sessions->n; i++)
+        free_session(sessions->items[i]);
+    free(sessions->items);
+    *sessions = (struct sessions){0};
+}
+
+static bool copy_list(struct arena *arena, struct text_list list, struct text_list *out)
+{
+    out->items = arena_array(arena, list.n ? list.n : 1, sizeof *out->items);
+    out->n = 0;
+    out->given = true;
+    if (!out->items)
+        return false;
+    for (size_t i = 0; i < list.n; i++) {
+        struct text *item = &out->items[out->n];
+
+        item->s = arena_copy(arena, list.items[i].s, list.items[i].len);
+        item->len = list.items[i].len;
+        if (!item->s)
+            return false;
+        out->n++;
+    }
+    return true;
+}
+
+bool session_set_lists(struct session *session, struct text_list credential_ids,
+                       struct text_list granted)
+{
+    struct arena old = session->arena; /* the lists may be in it */
+    bool ok;
+
+    session->arena = (struct arena){0};
+    ok = copy_list(&session->arena, credential_ids, &session->credential_ids) &&
+         copy_list(&session->arena, granted, &session->granted);
+    if (!ok) {
+        session->credential_ids = (struct text_list){0};
+        session->granted = (struct text_list){0};
+        arena_free(&session->arena);
+    }
+    arena_free(&old);
+    return ok;
+}
+
+bool sessions_mark(struct sessions *sessions, struct text credential_id)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < sessions->n; i++) {
+        struct session *session = sessions->items[i];
+
+        for (size_t j = 0; j < session->credential_ids.n; j++) {
+            if (text_eq(session->credential_ids.items[j], credential_id)) {
+                session->is_marked = true;
+                found = true;
+            }
+        }
+    }
+    return found;
+}
+
+/* ---- ending ---- */
+
+static bool has_exited(int fd)
+{
+    struct pollfd exited = {.fd = fd, .events = POLLIN};
+
+    return poll(&exited, 1, 0) > 0;
+}
+
+/* Replaces the known processes by those that are below the monitor now. */
+static void find_children(struct session *session)
+{
+    pid_t pids[SESSION_N_CHILDREN];
+    size_t n;
+
+    forget_children(session);
+    n = proc_children(session->pid, pids, SESSION_N_CHILDREN);
+    for (size_t i = 0; i < n; i++) {
+        struct proc proc;
+        int fd;
+
+        if (!proc_read(pids[i], &proc) || proc.parent != session->pid)
+            continue;
+        fd = proc_open(pids[i], proc.started);
+        if (fd >= 0)
+            session->children[session->n_children++] = fd;
+    }
+}
+
+static void log_session(const struct log *log, enum log_level level, const char *event,
+                        const struct session *session, const char *cause)
+{
+    char pid[16];
+    const struct log_pair pairs[] = {{"pid", pid},
+                                     {"fingerprint", session->fingerprint},
+                                     {"account", session->account_id},
+                                     {"cause", cause},
+                                     {NULL, NULL}};
+
+    snprintf(pid, sizeof pid, "%d", (int)session->pid);
+    log_event(log, level, event, pairs);
+}
+
+static bool signal_children(const struct session *session, int signal)
+{
+    bool ok = true;
+
+    for (size_t i = 0; i < session->n_children; i++)
+        ok = (proc_signal(session->children[i], signal) || errno == ESRCH) && ok;
+    return ok;
+}
+
+void session_end(struct session *session, const struct log *log, const char *reason, int64_t now_ms)
+{
+    bool ok;
+
+    if (session->is_ending)
+        return;
+    session->is_ending = true;
+    session->is_marked = false;
+    session->kill_at_ms = now_ms + KILL_AFTER_MS;
+    if (!has_exited(session->fd))
+        find_children(session);
+    ok = proc_signal(session->fd, SIGTERM) || errno == ESRCH;
+    ok = signal_children(session, SIGTERM) && ok;
+    log_session(log, LOG_LEVEL_INFO, "session ended", session, reason);
+    if (!ok)
+        log_session(log, LOG_LEVEL_ERROR, "cannot end a session", session, strerror(errno));
+}
+
+bool session_has_child(const struct session *session)
+{
+    for (size_t i = 0; i < session->n_children; i++) {
+        if (!has_exited(session->children[i]))
+            return true;
+    }
+    return false;
+}
+
+static bool is_gone(const struct session *session)
+{
+    return !session_has_child(session) && has_exited(session->fd);
+}
+
+void sessions_track(struct sessions *sessions)
+{
+    for (size_t i = 0; i < sessions->n; i++) {
+        struct session *session = sessions->items[i];
+
+        if (!session->is_ending && !session_has_child(session))
+            find_children(session);
+    }
+}
+
+/* A monitor that is stopped or hangs is tried again, with the processes that are below it then. */
+static void kill_rest(struct session *session, const struct log *log, int64_t now_ms)
+{
+    bool ok = true;
+
+    if (session->n_kills > 0 && !has_exited(session->fd)) {
+        find_children(session);
+        ok = proc_signal(session->fd, SIGTERM) && proc_signal(session->fd, SIGCONT);
+    }
+    ok = signal_children(session, SIGKILL) && ok;
+    session->n_kills++;
+    session->kill_at_ms = now_ms + KILL_AGAIN_MS;
+    if (session->n_kills == 2)
+        log_session(log, LOG_LEVEL_ERROR, "a session does not end", session,
+                    ok ? "its process does not exit" : strerror(errno));
+}
+
+int64_t sessions_go_on(struct sessions *sessions, const struct log *log, int64_t now_ms)
+{
+    int64_t next_ms = INT64_MAX;
+
+    for (size_t i = 0; i < sessions->n;) {
+        struct session *session = sessions->items[i];
+
+        if (session->is_ending && is_gone(session)) {
+            sessions_remove(sessions, session);
+            continue;
+        }
+        if (session->is_ending && session->kill_at_ms <= now_ms)
+            kill_rest(session, log, now_ms);
+        if (session->is_ending)
+            next_ms = clock_earlier(next_ms, session->kill_at_ms);
+        i++;
+    }
+    return next_ms;
+}

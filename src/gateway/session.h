@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* The SSH sessions that this daemon let in, and how one is ended. */
+#ifndef ADIT_GATEWAY_SESSION_H
+#define ADIT_GATEWAY_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/arena.h"
+#include "base/ident.h"
+#include "base/log.h"
+#include "base/must_check.h"
+#include "base/text.h"
+
+/* Room for "SHA256:", 43 characters of base64 and a NUL. */
+#define SESSION_FINGERPRINT_SIZE 51
+
+/* Processes below a session's monitor that are signalled: one, and two while a login goes on. */
+#define SESSION_N_CHILDREN 8
+
+/* A session is the process of sshd that watches over one connection (its "monitor"), from the first
+ * key that it asked about to its exit. */
+struct session {
+    pid_t pid;
+    uint64_t started; /* see struct proc */
+    int fd;           /* of the process */
+    int64_t since_s;  /* seconds since 1970 */
+    char account_id[IDENT_SIZE];
+    char fingerprint[SESSION_FINGERPRINT_SIZE]; /* of the key that was asked about last */
+    struct text_list credential_ids;            /* that the key is known by now */
+    struct text_list granted;                   /* the united rules that sshd was given */
+    struct arena arena;                         /* holds both lists */
+    bool is_marked;                             /* to be judged anew */
+
+    bool is_ending;
+    int n_kills;                      /* how often what is below it was killed */
+    int64_t kill_at_ms;               /* on the steady clock: when what is left is killed */
+    int children[SESSION_N_CHILDREN]; /* descriptors of the processes below it; some may be gone */
+    size_t n_children;
+};
+
+/* All sessions.  All zero: none. */
+struct sessions {
+    struct session **items;
+    size_t n;
+    size_t cap;
+};
+
+/* Returns the session of a process, or NULL. */
+struct session *sessions_find(const struct sessions *sessions, pid_t pid);
+
+/* Adds a session without a key, of the process that fd is a descriptor of; the session owns fd.
+ * Returns NULL, and leaves fd open, if memory runs out. */
+MUST_CHECK struct session *sessions_add(struct sessions *sessions, pid_t pid, uint64_t started,
+                                        int fd);
+
+/* Closes the descriptors of a session and frees it. */
+void sessions_remove(struct sessions *sessions, struct session *session);
+
+/* Frees all sessions; ends none. */
+void sessions_free(struct sessions *sessions);
+
+/* Replaces the lists of a session by copies.  Returns false if memory runs out; the session is then
+ * without credentials and rules. */
+MUST_CHECK bool session_set_lists(struct session *session, struct text_list credential_ids,
+                                  struct text_list granted);
+
+/* Marks the sessions that stand on a credential.  Returns whether there is one. */
+bool sessions_mark(struct sessions *sessions, struct text credential_id);
+
+/* Finds the processes below each monitor, unless they are known.  sshd starts another one once the
+ * client has logged in. */
+void sessions_track(struct sessions *sessions);
+
+/* Returns whether a process below the session's monitor is known to go on. */
+bool session_has_child(const struct session *session);
+
+/* Begins to end a session: SIGTERM to the monitor and the processes below it.  The reason is for
+ * the log.  Never SIGKILL for the monitor: the processes below it would go on. */
+void session_end(struct session *session, const struct log *log, const char *reason,
+                 int64_t now_ms);
+
+/* Goes on with the ending ones: kills what is left below their monitors, and removes those that
+ * are gone.  Returns when to call again, on the steady clock; INT64_MAX: none is ending. */
+int64_t sessions_go_on(struct sessions *sessions, const struct log *log, int64_t now_ms);
+
+#endif

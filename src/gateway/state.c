@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/* The files of sessions: lines of a name, a blank and a value; "end" is the last one. */
+#include "gateway/state.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/number.h"
+
+#define HEAD "adit-session 1"
+
+/* Bytes of the largest file that is read: 4,096 rules and more credentials than one key has. */
+#define FILE_MAX (4 * 1024 * 1024)
+
+#define NAME_SIZE 24
+
+bool state_is_monitor(const struct proc *proc)
+{
+    return (strcmp(proc->name, "sshd") == 0 || strcmp(proc->name, "sshd-session") == 0) &&
+           proc->has_one_uid && (proc->uid == 0 || proc->uid == geteuid()) && !proc->has_exited;
+}
+
+bool state_open(struct state *state, const char *path, const char **what)
+{
+    struct stat status;
+
+    state->folder = -1;
+    *what = "/proc/sys/kernel/random/boot_id cannot be read";
+    if (!proc_boot_id(state->boot_id))
+        return false;
+    *what = "cannot make the folder";
+    if (mkdir(path, 0700) != 0 && errno != EEXIST)
+        return false;
+    *what = "cannot open the folder";
+    state->folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (state->folder < 0 || fstat(state->folder, &status) != 0)
+        return false;
+    /* Whoever writes here names processes that this daemon may end. */
+    *what = "others may write to the folder: make it this user's own, with mode 0700";
+    errno = EACCES;
+    return status.st_uid == geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+void state_close(struct state *state)
+{
+    if (state->folder >= 0)
+        close(state->folder);
+    state->folder = -1;
+}
+
+static void name_file(char name[NAME_SIZE], pid_t pid, const char *suffix)
+{
+    snprintf(name, NAME_SIZE, "%d%s", (int)pid, suffix);
+}
+
+static void add_list(struct buf *out, const char *name, struct text_list list)
+{
+    for (size_t i = 0; i < list.n; i++)
+        buf_printf(out, "%s %.*s\n", name, (int)list.items[i].len, list.items[i].s);
+}
+
+static bool write_file(int folder, const char *name, const struct buf *text)
+{
+    int fd = openat(folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    size_t written = 0;
+    ssize_t n = 0;
+
+    if (fd < 0)
+        return false;
+    while (written < text->len && (n = write(fd, text->data + written, text->len - written)) > 0)
+        written += (size_t)n;
+    return close(fd) == 0 && written == text->len;
+}
+
+bool state_write(const struct state *state, const struct session *session)
+{
+    char name[NAME_SIZE], new_name[NAME_SIZE];
+    struct buf text = {0};
+    bool ok;
+    int fault;
+
+    name_file(name, session->pid, "");
+    name_file(new_name, session->pid, ".new");
+    buf_printf(&text, HEAD "\nboot %s\nstarted %llu\nsince %lld\naccount %s\nfingerprint %s\n",
+               state->boot_id, (unsigned long long)session->started, (long long)session->since_s,
+               session->account_id, session->fingerprint);
+    add_list(&text, "credential", session->credential_ids);
+    add_list(&text, "rule", session->granted);
+    buf_puts(&text, "end\n");
+    errno = ENOMEM;
+    ok = !text.failed && write_file(state->folder, new_name, &text) &&
+         renameat(state->folder, new_name, state->folder, name) == 0;
+    fault = errno;
+    buf_free(&text);
+    if (!ok)
+        unlinkat(state->folder, new_name, 0);
+    errno = fault;
+    return ok;
+}
+
+void state_remove(const struct state *state, pid_t pid)
+{
+    char name[NAME_SIZE];
+
+    name_file(name, pid, "");
+    unlinkat(state->folder, name, 0);
+}
+
+/* ---- reading ---- */
+
+/* What a file says. */
+struct record {
+    struct text boot_id;
+    struct text account_id;
+    struct text fingerprint;
+    uint64_t started;
+    uint64_t since_s;
+    struct text_list credential_ids;
+    struct text_list granted;
+    bool is_whole;
+};
+
+/* Returns a file as text in the arena, or an absent text. */
+static struct text read_file(int folder, const char *name, struct arena *arena)
+{
+    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    struct text text = {0};
+    struct stat status;
+    char *room = NULL;
+    ssize_t n = -1;
+
+    if (fd < 0)
+        return text;
+    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size <= FILE_MAX)
+        room = arena_alloc(arena, (size_t)status.st_size + 1);
+    if (room)
+        n = read(fd, room, (size_t)status.st_size);
+    close(fd);
+    if (n > 0)
+        text = (struct text){.s = room, .len = (size_t)n};
+    return text;
+}
+
+static bool take_value(struct text line, const char *name, struct text *value)
+{
+    size_t len = strlen(name);
+
+    if (!text_begins(line, name) || line.len <= len || line.s[len] != ' ')
+        return false;
+    *value = text_part(line, len + 1, line.len);
+    return true;
+}
+
+static void take_record_line(struct record *record, struct text line)
+{
+    struct text value;
+
+    if (take_value(line, "boot", &value))
+        record->boot_id = value;
+    else if (take_value(line, "account", &value))
+        record->account_id = value;
+    else if (take_value(line, "fingerprint", &value))
+        record->fingerprint = value;
+    else if (take_value(line, "started", &value))
+        record->is_whole = number_read(value, 10, INT64_MAX, &record->started);
+    else if (take_value(line, "since", &value))
+        (void)!number_read(value, 10, INT64_MAX, &record->since_s);
+    else if (take_value(line, "credential", &value))
+        record->credential_ids.items[record->credential_ids.n++] = value;
+    else if (take_value(line, "rule", &value))
+        record->granted.items[record->granted.n++] = value;
+}
+
+static size_t count_lines(struct text text)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < text.len; i++)
+        n += text.s[i] == '\n';
+    return n;
+}
+
+static bool read_record(struct text text, struct arena *arena, struct record *record)
+{
+    size_t n = count_lines(text);
+    size_t at = 0;
+    bool has_end = false;
+
+    *record = (struct record){0};
+    record->credential_ids.items = arena_array(arena, n + 1, sizeof(struct text));
+    record->granted.items = arena_array(arena, n + 1, sizeof(struct text));
+    if (!record->credential_ids.items || !record->granted.items || !text_begins(text, HEAD "\n"))
+        return false;
+    for (; n > 0; n--) {
+        const char *end = memchr(text.s + at, '\n', text.len - at);
+        struct text line = text_part(text, at, (size_t)(end - text.s));
+
+        at += line.len + 1;
+        has_end = text_eq(line, text_of("end"));
+        take_record_line(record, line);
+    }
+    return record->is_whole && has_end && record->account_id.len < IDENT_SIZE &&
+           record->fingerprint.len == SESSION_FINGERPRINT_SIZE - 1;
+}
+
+static void copy_value(char *out, size_t size, struct text text)
+{
+    snprintf(out, size, "%.*s", (int)text.len, text.s);
+}
+
+/* Returns whether the session goes on.  Sets *failed if memory or descriptors run out. */
+static bool take_up(struct sessions *sessions, pid_t pid, const struct record *record, bool *failed)
+{
+    struct session *session;
+    struct proc proc;
+    int fd;
+
+    if (!proc_read(pid, &proc) || proc.started != record->started || !state_is_monitor(&proc))
+        return false;
+    fd = proc_open(pid, record->started);
+    if (fd < 0) {
+        *failed = errno != ESRCH;
+        return *failed;
+    }
+    session = sessions_add(sessions, pid, record->started, fd);
+    if (!session) {
+        close(fd);
+        *failed = true;
+        return true;
+    }
+    session->since_s = (int64_t)record->since_s;
+    copy_value(session->account_id, sizeof session->account_id, record->account_id);
+    copy_value(session->fingerprint, sizeof session->fingerprint, record->fingerprint);
+    *failed = !session_set_lists(session, record->credential_ids, record->granted);
+    return true;
+}
+
+/* Returns false with errno set if the session of the file cannot be taken up though it may go on.
+ */
+static bool read_session(const struct state *state, const char *name, struct sessions *sessions)
+{
+    struct arena arena = {0};
+    struct record record;
+    struct text text = {0};
+    bool goes_on = false;
+    bool failed = false;
+    uint64_t pid;
+
+    if (number_read(text_of(name), 10, INT32_MAX, &pid))
+        text = read_file(state->folder, name, &arena);
+    errno = ENOMEM;
+    if (text.s && read_record(text, &arena, &record) &&
+        text_eq(record.boot_id, text_of(state->boot_id)))
+        goes_on = take_up(sessions, (pid_t)pid, &record, &failed);
+    arena_free(&arena);
+    if (!goes_on)
+        unlinkat(state->folder, name, 0);
+    return !failed;
+}
+
+bool state_read_all(const struct state *state, struct sessions *sessions)
+{
+    int fd = openat(state->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
+    struct dirent *entry;
+    bool ok = folder != NULL;
+
+    if (!folder && fd >= 0)
+        close(fd);
+    while (ok && (entry = readdir(folder)) != NULL) {
+        if (entry->d_name[0] != '.')
+            ok = read_session(state, entry->d_name, sessions);
+    }
+    if (folder)
+        closedir(folder);
+    return ok;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* A file for each session, from which the next run of the daemon knows whom this one let in. */
+#ifndef ADIT_GATEWAY_STATE_H
+#define ADIT_GATEWAY_STATE_H
+
+#include "base/must_check.h"
+#include "gateway/proc.h"
+#include "gateway/session.h"
+
+struct state {
+    int folder; /* its descriptor */
+    char boot_id[PROC_BOOT_ID_SIZE];
+};
+
+/* Opens the folder of the files, and makes it if it does not exist.  Returns false with the reason
+ * in *what, static, and errno. */
+MUST_CHECK bool state_open(struct state *state, const char *path, const char **what);
+
+void state_close(struct state *state);
+
+/* Writes the file of a session, whole or not at all.  Returns false with errno set. */
+MUST_CHECK bool state_write(const struct state *state, const struct session *session);
+
+/* Removes the file of the session of a process, if there is one. */
+void state_remove(const struct state *state, pid_t pid);
+
+/* Adds the sessions of the files whose processes still are what they were, and removes the other
+ * files.  Returns false with errno set if the folder cannot be read or memory runs out. */
+MUST_CHECK bool state_read_all(const struct state *state, struct sessions *sessions);
+
+/* Returns whether a process can be the monitor of a session: it is called as sshd calls its own,
+ * and it is root's, or of the daemon's own user, who may signal it anyway. */
+bool state_is_monitor(const struct proc *proc);
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* Options of a line of authorized_keys(5).
+ *
+ * Each host is one that acl_target_read() accepted: letters, digits, '.', '-' and '_', or the
+ * colons and digits of an IPv6 address.  So no stored text can end the quotes or the line.  In a
+ * host of a permitlisten, '*' stands for any characters, also for dots: "*.d" means what "bind:*.d"
+ * means. */
+#include "model/ssh_options.h"
+
+#include "base/ascii.h"
+#include "base/number.h"
+#include "model/acl_targets.h"
+
+#define PORT_MAX 65535
+
+/* ---- ports ---- */
+
+static bool add_port(struct ssh_domain_ports *ports, unsigned short port, const char **why)
+{
+    for (size_t i = 0; i < ports->n; i++) {
+        if (ports->ports[i] == port)
+            return true;
+    }
+    if (ports->n == SSH_DOMAIN_PORTS_MAX) {
+        *why = "there are more than 16 ports";
+        return false;
+    }
+    ports->ports[ports->n++] = port;
+    return true;
+}
+
+bool ssh_domain_ports_read(struct text words, struct ssh_domain_ports *out, const char **why)
+{
+    size_t from = 0;
+
+    *out = (struct ssh_domain_ports){.any = text_eq(words, text_of("*"))};
+    if (out->any)
+        return true;
+    for (size_t to = 0; to <= words.len; to++) {
+        struct text word;
+        uint64_t port;
+
+        if (to < words.len && !ascii_is_blank(words.s[to]))
+            continue;
+        word = text_part(words, from, to);
+        from = to + 1;
+        if (word.len == 0)
+            continue;
+        if (word.s[0] == '0' || !number_read(word, 10, PORT_MAX, &port)) {
+            *why = "expected '*', or ports from 1 to 65535 with spaces between them";
+            return false;
+        }
+        if (!add_port(out, (unsigned short)port, why))
+            return false;
+    }
+    *why = "there is no port; expected '*', or ports from 1 to 65535 with spaces between them";
+    return out->n > 0;
+}
+
+/* ---- options ---- */
+
+/* What is written, and the first reason to stop. */
+struct options {
+    struct buf *out;
+    size_t n_listens;
+    const char *fault;
+};
+
+/* Port 0: every port. */
+static void add_listen(struct options *options, const char *before, struct text host,
+                       const char *after, unsigned short port)
+{
+    struct buf *out = options->out;
+
+    if (options->fault)
+        return;
+    if (options->n_listens++ == SSH_LISTENS_MAX) {
+        options->fault = "there are more than 4096 distinct permitlisten";
+        return;
+    }
+    if (options->n_listens == 1)
+        buf_puts(out, ",port-forwarding");
+    buf_puts(out, ",permitlisten=\"");
+    buf_puts(out, before);
+    for (size_t i = 0; i < host.len; i++) {
+        char c = ascii_lower(host.s[i]);
+
+        buf_add(out, &c, 1);
+    }
+    buf_puts(out, after);
+    if (port)
+        buf_uint(out, port);
+    else
+        buf_puts(out, "*");
+    buf_puts(out, "\"");
+}
+
+static void add_domain(struct options *options, const struct acl_target *domain,
+                       const struct ssh_domain_ports *ports)
+{
+    const char *before = domain->any_below ? "*." : "";
+
+    if (ports->any)
+        add_listen(options, before, domain->name, ":", 0);
+    for (size_t i = 0; i < ports->n; i++)
+        add_listen(options, before, domain->name, ":", ports->ports[i]);
+}
+
+/* Returns whether a rule for the domain of the same name opens the port of the address. */
+static bool domain_opens(const struct acl_targets *targets, const struct acl_target *address,
+                         const struct ssh_domain_ports *ports)
+{
+    struct acl_target domain = {.kind = ACL_DOMAIN, .name = address->name};
+    bool opens = ports->any;
+
+    for (size_t i = 0; i < ports->n; i++)
+        opens = opens || ports->ports[i] == address->port;
+    return opens && acl_targets_have(targets, &domain);
+}
+
+static void add_ipv6(struct options *options, const struct acl_target *address, bool is_first)
+{
+    char form[IPV6_TEXT_SIZE];
+
+    ipv6_write(address->ipv6, form);
+    if (is_first)
+        add_listen(options, "[", text_of(form), "]:", address->port);
+    if (acl_name_order(address->name, text_of(form)) != 0)
+        add_listen(options, "[", address->name, "]:", address->port);
+}
+
+static void add_targets(struct options *options, const struct acl_targets *targets,
+                        const struct ssh_domain_ports *ports)
+{
+    for (size_t i = 0; i < targets->n && !options->fault; i++) {
+        const struct acl_target *target = &targets->items[i];
+        bool is_first = i == 0 || acl_target_order(target - 1, target) != 0;
+
+        if (!is_first && acl_name_order(target[-1].name, target->name) == 0)
+            continue;
+        if (target->kind == ACL_DOMAIN)
+            add_domain(options, target, ports);
+        else if (target->is_ipv6)
+            add_ipv6(options, target, is_first);
+        else if (!domain_opens(targets, target, ports))
+            add_listen(options, "", target->name, ":", target->port);
+    }
+}
+
+bool ssh_options_write(struct buf *out, struct text_list rules,
+                       const struct ssh_domain_ports *ports, const char **why)
+{
+    struct options options = {.out = out};
+    struct acl_targets targets = {0};
+    size_t start = out->len;
+
+    buf_puts(out, "restrict");
+    if (acl_permits_everything(rules))
+        buf_puts(out, ",port-forwarding");
+    else if (acl_targets_read(rules, &targets))
+        add_targets(&options, &targets, ports);
+    else
+        options.fault = "out of memory";
+    if (!options.fault && out->len - start > SSH_OPTIONS_MAX)
+        options.fault = "the options are longer than 200 KiB";
+    if (!options.fault && out->failed)
+        options.fault = "out of memory";
+    acl_targets_free(&targets);
+    if (options.fault)
+        buf_cut(out, start);
+    *why = options.fault;
+    return !options.fault;
+}

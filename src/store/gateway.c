@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/* The statements of gateways. */
+#include "store/gateway.h"
+
+/* clang-format off */
+
+/* The account that '' names.  With several accounts its id is NULL, and n is 2. */
+#define SOLE_ACCOUNT \
+    "WITH sole AS MATERIALIZED (" \
+        "SELECT CASE count(*) WHEN 1 THEN min(a.id) END AS id, count(*) AS n" \
+        " FROM (SELECT id FROM adit.account ORDER BY id LIMIT 2) AS a" \
+    ")"
+
+/* $1 account ids, $2 fingerprints, pair by pair.
+ * Returns a row without a credential where there is none. */
+static const struct pg_statement look_up_statement = {
+    .name = "gateway_look_up",
+    .types = PG_BOOL PG_BIGINT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXTS,
+    .sql =
+        SOLE_ACCOUNT
+        " SELECT sole.n > 1 AND '' = ANY ($1::text[]),"
+          " c.number, c.id, c.account_id, c.owner_id, c.fingerprint, c.acl"
+        " FROM sole"
+        " LEFT JOIN LATERAL ("
+          "SELECT k.number, c.id, c.account_id, c.owner_id, c.fingerprint, c.acl"
+          " FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (account_id, fingerprint, number)"
+          " JOIN adit.ssh_credential AS c"
+            " ON c.fingerprint = k.fingerprint COLLATE \"C\""
+            " AND c.account_id = coalesce(nullif(k.account_id, ''), sole.id) COLLATE \"C\""
+        ") AS c ON true"
+        " ORDER BY c.number, c.id",
+};
+
+enum look_up_column {
+    COLUMN_IS_AMBIGUOUS,
+    COLUMN_NUMBER,
+    COLUMN_ID,
+    COLUMN_ACCOUNT_ID,
+    COLUMN_OWNER_ID,
+    COLUMN_FINGERPRINT,
+    COLUMN_ACL
+};
+
+/* $1 the snapshot of the call before, or NULL. */
+static const struct pg_statement changes_statement = {
+    .name = "gateway_changes",
+    .types = PG_TEXT PG_BOOL PG_TEXT PG_TEXT PG_TEXT,
+    .sql =
+        "SELECT c.snapshot::text, c.complete, c.event, c.account_id, c.resource"
+        " FROM adit.changes($1::text::pg_snapshot) AS c"
+        " ORDER BY c.id",
+};
+
+enum changes_column {
+    COLUMN_SNAPSHOT,
+    COLUMN_COMPLETE,
+    COLUMN_EVENT,
+    COLUMN_CHANGED_ACCOUNT_ID,
+    COLUMN_RESOURCE
+};
+
+/* $1 account_id, $2 edge ids.
+ * Returns a row without a module where there is none. */
+static const struct pg_statement mutual_tls_statement = {
+    .name = "gateway_mutual_tls",
+    .types = PG_BOOL PG_TEXT PG_BOOL PG_TEXTS,
+    .sql =
+        SOLE_ACCOUNT
+        " SELECT sole.n > 1 AND $1::text = '', m.edge_id, m.enabled, m.certificate_authority_ids"
+        " FROM sole"
+        " LEFT JOIN adit.mutual_tls_module AS m"
+          " ON m.account_id = coalesce(nullif($1::text, ''), sole.id) COLLATE \"C\""
+          " AND m.edge_id = ANY ($2::text[] COLLATE \"C\")"
+        " ORDER BY m.edge_id",
+};
+
+enum mutual_tls_column { COLUMN_EDGE_ID = COLUMN_IS_AMBIGUOUS + 1, COLUMN_ENABLED, COLUMN_AUTHORITY_IDS };
+
+/* clang-format on */
+
+/* ---- shared ---- */
+
+/* Copies a value, so that it outlives the result. */
+static bool keep_text(const struct pg_result *result, int row, int column, struct arena *arena,
+                      struct text *out)
+{
+    struct text value = pg_text(result, row, column);
+
+    *out = (struct text){.len = value.len};
+    if (!value.s)
+        return true;
+    out->s = arena_copy(arena, value.s, value.len);
+    return out->s != NULL;
+}
+
+/* SQL knows "the only account" as an empty text. */
+static struct text account_or_empty(struct text account_id)
+{
+    return account_id.s ? account_id : text_of("");
+}
+
+static bool check_account(const struct pg_result *result, struct error *err)
+{
+    return !pg_bool(result, 0, COLUMN_IS_AMBIGUOUS) ||
+           error_cause(err, ERR_INTERNAL,
+                       "there are several accounts: name one in the setting 'account' of "
+                       "[gateway]");
+}
+
+/* Returns the number of rows; 0 also if the only row is there to tell of the account. */
+static size_t count_found(const struct pg_result *result, int column)
+{
+    return pg_is_null(result, 0, column) ? 0 : (size_t)pg_rows(result);
+}
+
+/* ---- credentials ---- */
+
+static bool split_keys(struct gateway_keys keys, struct arena *arena, struct text_list *accounts,
+                       struct text_list *fingerprints)
+{
+    accounts->items = arena_array(arena, keys.n, sizeof *accounts->items);
+    fingerprints->items = arena_array(arena, keys.n, sizeof *fingerprints->items);
+    if (!accounts->items || !fingerprints->items)
+        return false;
+    accounts->given = fingerprints->given = true;
+    accounts->n = fingerprints->n = keys.n;
+    for (size_t i = 0; i < keys.n; i++) {
+        accounts->items[i] = account_or_empty(keys.items[i].account_id);
+        fingerprints->items[i] = keys.items[i].fingerprint;
+    }
+    return true;
+}
+
+static bool read_key_credential(const struct pg_result *result, int row, struct arena *arena,
+                                struct gateway_credential *out)
+{
+    out->key = (size_t)pg_int(result, row, COLUMN_NUMBER) - 1;
+    return keep_text(result, row, COLUMN_ID, arena, &out->id) &&
+           keep_text(result, row, COLUMN_ACCOUNT_ID, arena, &out->account_id) &&
+           keep_text(result, row, COLUMN_OWNER_ID, arena, &out->owner_id) &&
+           keep_text(result, row, COLUMN_FINGERPRINT, arena, &out->fingerprint) &&
+           pg_texts(result, row, COLUMN_ACL, arena, &out->acl);
+}
+
+static bool read_credentials(const struct pg_result *result, struct arena *arena,
+                             struct gateway_credentials *out)
+{
+    size_t n = count_found(result, COLUMN_ID);
+
+    out->items = arena_array(arena, n, sizeof *out->items);
+    if (!out->items)
+        return false;
+    for (; out->n < n; out->n++) {
+        if (!read_key_credential(result, (int)out->n, arena, &out->items[out->n]))
+            return false;
+    }
+    return true;
+}
+
+bool store_gateway_look_up(struct pg *pg, struct arena *arena, struct gateway_keys keys,
+                           struct gateway_credentials *out, struct error *err)
+{
+    struct pg_params params = {.n = 0};
+    struct text_list accounts;
+    struct text_list fingerprints;
+    struct pg_result *result;
+    bool ok;
+
+    *out = (struct gateway_credentials){.n = 0};
+    if (!split_keys(keys, arena, &accounts, &fingerprints))
+        return error_set(err, ERR_OUT_OF_MEMORY);
+    pg_add_texts(&params, accounts, arena);
+    pg_add_texts(&params, fingerprints, arena);
+    if (!pg_run(pg, &look_up_statement, &params, &result, err))
+        return false;
+    ok = check_account(result, err) &&
+         (read_credentials(result, arena, out) || error_set(err, ERR_OUT_OF_MEMORY));
+    pg_result_free(result);
+    return ok;
+}
+
+/* ---- changes ---- */
+
+static bool read_changes(const struct pg_result *result, struct arena *arena,
+                         struct gateway_changes *out)
+{
+    size_t n = count_found(result, COLUMN_EVENT);
+
+    out->complete = pg_bool(result, 0, COLUMN_COMPLETE);
+    out->items = arena_array(arena, n, sizeof *out->items);
+    if (!out->items || !keep_text(result, 0, COLUMN_SNAPSHOT, arena, &out->snapshot))
+        return false;
+    for (; out->n < n; out->n++) {
+        struct gateway_change *change = &out->items[out->n];
+        int row = (int)out->n;
+
+        if (!keep_text(result, row, COLUMN_EVENT, arena, &change->event) ||
+            !keep_text(result, row, COLUMN_CHANGED_ACCOUNT_ID, arena, &change->account_id) ||
+            !keep_text(result, row, COLUMN_RESOURCE, arena, &change->resource))
+            return false;
+    }
+    return true;
+}
+
+bool store_gateway_changes(struct pg *pg, struct arena *arena, struct text snapshot,
+                           struct gateway_changes *out, struct error *err)
+{
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+    bool ok;
+
+    *out = (struct gateway_changes){.n = 0};
+    pg_add_text(&params, snapshot);
+    if (!pg_run(pg, &changes_statement, &params, &result, err))
+        return false;
+    ok = read_changes(result, arena, out) || error_set(err, ERR_OUT_OF_MEMORY);
+    pg_result_free(result);
+    return ok;
+}
+
+/* ---- mutual TLS ---- */
+
+static bool read_edges(const struct pg_result *result, struct arena *arena,
+                       struct gateway_edges *out)
+{
+    size_t n = count_found(result, COLUMN_EDGE_ID);
+
+    out->items = arena_array(arena, n, sizeof *out->items);
+    if (!out->items)
+        return false;
+    for (; out->n < n; out->n++) {
+        struct gateway_edge *edge = &out->items[out->n];
+        int row = (int)out->n;
+
+        edge->enabled = pg_bool(result, row, COLUMN_ENABLED);
+        if (!keep_text(result, row, COLUMN_EDGE_ID, arena, &edge->edge_id) ||
+            !pg_texts(result, row, COLUMN_AUTHORITY_IDS, arena, &edge->certificate_authority_ids))
+            return false;
+    }
+    return true;
+}
+
+bool store_gateway_mutual_tls(struct pg *pg, struct arena *arena, struct text account_id,
+                              struct text_list edge_ids, struct gateway_edges *out,
+                              struct error *err)
+{
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+    bool ok;
+
+    *out = (struct gateway_edges){.n = 0};
+    pg_add_text(&params, account_or_empty(account_id));
+    pg_add_texts(&params, edge_ids, arena);
+    if (!pg_run(pg, &mutual_tls_statement, &params, &result, err))
+        return false;
+    ok = check_account(result, err) &&
+         (read_edges(result, arena, out) || error_set(err, ERR_OUT_OF_MEMORY));
+    pg_result_free(result);
+    return ok;
+}

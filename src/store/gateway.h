@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* What a gateway reads: the record of changes as a feed, the credentials of keys, and mutual TLS
+ * modules.  The role adit_gateway may run all of this.
+ *
+ * Every function takes one round trip.  Results are allocated in the arena.  An account that is
+ * absent or empty means the only one there is.  Every function returns false with *err as pg_run(),
+ * or ERR_OUT_OF_MEMORY. */
+#ifndef ADIT_STORE_GATEWAY_H
+#define ADIT_STORE_GATEWAY_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/must_check.h"
+#include "pg/pg.h"
+
+/* A key that somebody shows, and the account that it is looked up in. */
+struct gateway_key {
+    struct text account_id;
+    struct text fingerprint;
+};
+
+struct gateway_keys {
+    const struct gateway_key *items;
+    size_t n;
+};
+
+struct gateway_credential {
+    size_t key; /* which of the keys it belongs to, from 0 */
+    struct text id;
+    struct text account_id;
+    struct text owner_id;
+    struct text fingerprint;
+    struct text_list acl;
+};
+
+struct gateway_credentials {
+    struct gateway_credential *items; /* ordered by key, then by identifier */
+    size_t n;
+};
+
+/* Reads all credentials of the keys.  A key without credentials is no failure.  Returns false with
+ * ERR_INTERNAL also if a key names no account and there are several; err->cause says so. */
+MUST_CHECK bool store_gateway_look_up(struct pg *pg, struct arena *arena, struct gateway_keys keys,
+                                      struct gateway_credentials *out, struct error *err);
+
+struct gateway_change {
+    struct text event; /* such as "ssh_credential_updated" */
+    struct text account_id;
+    struct text resource; /* id, edge_id, or edge_id/route_id */
+};
+
+struct gateway_changes {
+    struct text snapshot; /* for the next call */
+    bool complete;        /* false: read everything anew; there are no items then */
+    struct gateway_change *items;
+    size_t n;
+};
+
+/* Reads the changes since a snapshot, oldest first; absent: begins.  Each change that commits comes
+ * once, whatever order commits have. */
+MUST_CHECK bool store_gateway_changes(struct pg *pg, struct arena *arena, struct text snapshot,
+                                      struct gateway_changes *out, struct error *err);
+
+struct gateway_edge {
+    struct text edge_id;
+    bool enabled;
+    struct text_list certificate_authority_ids;
+};
+
+struct gateway_edges {
+    struct gateway_edge *items; /* ordered by edge_id */
+    size_t n;
+};
+
+/* Reads the mutual TLS modules of these edges.  An edge without a module is left out.  Returns
+ * false with ERR_INTERNAL also if no account is given and there are several. */
+MUST_CHECK bool store_gateway_mutual_tls(struct pg *pg, struct arena *arena, struct text account_id,
+                                         struct text_list edge_ids, struct gateway_edges *out,
+                                         struct error *err);
+
+#endif

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of sessions: how they are ended, and the files that outlive the daemon. */
+#include "gateway/session.h"
+
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "gateway/monitor.h"
+#include "gateway/state.h"
+#include "suites.h"
+
+#define ACCOUNT "ac_000000000000000000000000001"
+#define FINGERPRINT "SHA256:0123456789012345678901234567890123456789012"
+
+static const struct log quiet = {.level = LOG_LEVEL_ERROR, .target = LOG_TARGET_STDERR};
+
+static char folder[64];
+static struct state state;
+
+static void open_state(void)
+{
+    const char *what;
+
+    snprintf(folder, sizeof folder, "/tmp/adit-state.XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    ck_assert_msg(state_open(&state, folder, &what), "%s", what);
+}
+
+static void close_state(void)
+{
+    char command[96];
+
+    state_close(&state);
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    ck_assert_int_eq(system(command), 0);
+}
+
+static struct text_list list_of(struct text *items, const char *const *words)
+{
+    struct text_list list = {.items = items, .given = true};
+
+    for (; words[list.n]; list.n++)
+        items[list.n] = text_of(words[list.n]);
+    return list;
+}
+
+/* Registers a process as a session. */
+static struct session *add_session(struct sessions *sessions, pid_t pid)
+{
+    static const char *const ids[] = {"sshcr_1", "sshcr_2", NULL};
+    static const char *const rules[] = {"bind:a.example:80", "bind:*.b.example", NULL};
+    struct text id_items[2], rule_items[2];
+    struct session *session;
+    struct proc proc;
+    int fd;
+
+    ck_assert(proc_read(pid, &proc));
+    fd = proc_open(pid, proc.started);
+    ck_assert_int_ge(fd, 0);
+    session = sessions_add(sessions, pid, proc.started, fd);
+    ck_assert_ptr_nonnull(session);
+    snprintf(session->account_id, sizeof session->account_id, ACCOUNT);
+    snprintf(session->fingerprint, sizeof session->fingerprint, FINGERPRINT);
+    ck_assert(session_set_lists(session, list_of(id_items, ids), list_of(rule_items, rules)));
+    return session;
+}
+
+/* Goes on until no session is left. */
+static void finish(struct sessions *sessions)
+{
+    int64_t deadline_ms = clock_steady_ms() + 5000;
+
+    while (sessions->n > 0) {
+        ck_assert_int_gt(clock_left_ms(deadline_ms), 0);
+        sessions_go_on(sessions, &quiet, clock_steady_ms());
+        usleep(2000);
+    }
+}
+
+/* ---- the table ---- */
+
+START_TEST(sessions_are_found_and_removed)
+{
+    struct sessions sessions = {0};
+    struct monitor monitors[3];
+
+    for (size_t i = 0; i < 3; i++) {
+        monitor_start(&monitors[i], "sshd", false);
+        add_session(&sessions, monitors[i].pid);
+    }
+    sessions_remove(&sessions, sessions_find(&sessions, monitors[0].pid));
+    ck_assert_ptr_null(sessions_find(&sessions, monitors[0].pid));
+    for (size_t i = 1; i < 3; i++)
+        ck_assert_int_eq(sessions_find(&sessions, monitors[i].pid)->pid, monitors[i].pid);
+    sessions_free(&sessions);
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert_int_eq(kill(monitors[i].pid, 0), 0);
+        monitor_stop(&monitors[i]);
+    }
+}
+END_TEST
+
+START_TEST(sessions_of_a_credential_are_marked)
+{
+    struct sessions sessions = {0};
+    struct session *session = add_session(&sessions, getpid());
+
+    ck_assert(!sessions_mark(&sessions, text_of("sshcr_3")));
+    ck_assert(!session->is_marked);
+    ck_assert(sessions_mark(&sessions, text_of("sshcr_2")));
+    ck_assert(session->is_marked);
+    sessions_free(&sessions);
+}
+END_TEST
+
+/* A session may be given the lists that it has. */
+START_TEST(lists_are_copied)
+{
+    struct sessions sessions = {0};
+    struct session *session = add_session(&sessions, getpid());
+
+    ck_assert(session_set_lists(session, session->credential_ids, session->granted));
+    ck_assert_uint_eq(session->granted.n, 2);
+    ck_assert_str_eq(session->granted.items[1].s, "bind:*.b.example");
+    ck_assert_str_eq(session->credential_ids.items[0].s, "sshcr_1");
+    sessions_free(&sessions);
+}
+END_TEST
+
+/* ---- ending ---- */
+
+/* The monitor gets SIGTERM and never SIGKILL: what is below it would go on. */
+START_TEST(both_processes_end)
+{
+    struct sessions sessions = {0};
+    struct monitor monitor;
+    int status = 0;
+
+    monitor_start(&monitor, "sshd", _i == 1);
+    session_end(add_session(&sessions, monitor.pid), &quiet, "a test", clock_steady_ms());
+    finish(&sessions);
+    ck_assert(monitor_wait_for_exit(monitor.pid, &status));
+    ck_assert(WIFSIGNALED(status));
+    ck_assert_int_eq(WTERMSIG(status), SIGTERM);
+    ck_assert(monitor_wait_for_exit(monitor.child, &status));
+}
+END_TEST
+
+START_TEST(a_stopped_monitor_ends)
+{
+    struct sessions sessions = {0};
+    struct monitor monitor;
+    int status = 0;
+
+    monitor_start(&monitor, "sshd", false);
+    kill(monitor.pid, SIGSTOP);
+    session_end(add_session(&sessions, monitor.pid), &quiet, "a test", clock_steady_ms());
+    finish(&sessions);
+    ck_assert(monitor_wait_for_exit(monitor.pid, &status));
+    ck_assert_int_eq(WTERMSIG(status), SIGTERM);
+    monitor_stop(&monitor);
+}
+END_TEST
+
+/* Somebody has killed the monitor: what is below it goes on until it is ended, too. */
+START_TEST(processes_of_a_killed_monitor_end)
+{
+    struct sessions sessions = {0};
+    struct session *session;
+    struct monitor monitor;
+    int status = 0;
+
+    monitor_start(&monitor, "sshd", _i == 1);
+    session = add_session(&sessions, monitor.pid);
+    ck_assert(!session_has_child(session));
+    sessions_track(&sessions);
+    ck_assert(session_has_child(session));
+    kill(monitor.pid, SIGKILL);
+    ck_assert(monitor_wait_for_exit(monitor.pid, &status));
+    ck_assert(session_has_child(session));
+    session_end(session, &quiet, "a test", clock_steady_ms());
+    finish(&sessions);
+    ck_assert(monitor_wait_for_exit(monitor.child, &status));
+}
+END_TEST
+
+/* ---- files ---- */
+
+START_TEST(a_session_is_taken_up_from_its_file)
+{
+    struct sessions before = {0}, after = {0};
+    struct session *session;
+    struct monitor monitor;
+
+    open_state();
+    monitor_start(&monitor, "sshd", false);
+    session = add_session(&before, monitor.pid);
+    session->since_s = 1700000000;
+    ck_assert(state_write(&state, session));
+    ck_assert(state_read_all(&state, &after));
+    ck_assert_uint_eq(after.n, 1);
+    session = after.items[0];
+    ck_assert_int_eq(session->pid, monitor.pid);
+    ck_assert_int_eq((int)session->since_s, 1700000000);
+    ck_assert_str_eq(session->account_id, ACCOUNT);
+    ck_assert_str_eq(session->fingerprint, FINGERPRINT);
+    ck_assert_uint_eq(session->credential_ids.n, 2);
+    ck_assert_str_eq(session->credential_ids.items[1].s, "sshcr_2");
+    ck_assert_uint_eq(session->granted.n, 2);
+    ck_assert_str_eq(session->granted.items[0].s, "bind:a.example:80");
+    sessions_free(&before);
+    sessions_free(&after);
+    monitor_stop(&monitor);
+    close_state();
+}
+END_TEST
+
+/* Writes a file by hand. */
+static void write_by_hand(pid_t pid, const char *text)
+{
+    char path[96];
+    FILE *file;
+
+    snprintf(path, sizeof path, "%s/%d", folder, (int)pid);
+    file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_ge(fputs(text, file), 0);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+static bool file_exists(pid_t pid)
+{
+    char path[96];
+
+    snprintf(path, sizeof path, "%s/%d", folder, (int)pid);
+    return access(path, F_OK) == 0;
+}
+
+/* Fills in what every file has; "change" is a letter for what is wrong. */
+static void forge(const struct proc *proc, char change)
+{
+    char text[1024];
+
+    snprintf(text, sizeof text,
+             "%s\nboot %s\nstarted %llu\nsince 1\naccount %s\nfingerprint %s\n"
+             "credential sshcr_1\nrule bind:a.example:80\n%s",
+             change == 'h' ? "adit-session 2" : "adit-session 1",
+             change == 'b' ? "00000000-0000-0000-0000-000000000000" : state.boot_id,
+             (unsigned long long)proc->started + (change == 's'), ACCOUNT,
+             change == 'f' ? "SHA256:short" : FINGERPRINT, change == 'e' ? "" : "end\n");
+    write_by_hand(proc->pid, text);
+}
+
+/* Nothing but a process of sshd that this daemon let in may ever be signalled. */
+START_TEST(other_files_name_no_session)
+{
+    static const char changes[] = "hbsfe";
+    struct sessions sessions = {0};
+    struct monitor monitor;
+    struct proc proc;
+
+    open_state();
+    monitor_start(&monitor, "sshd", false);
+    ck_assert(proc_read(monitor.pid, &proc));
+    for (const char *change = changes; *change; change++) {
+        forge(&proc, *change);
+        ck_assert(state_read_all(&state, &sessions));
+        ck_assert_msg(sessions.n == 0, "change %c", *change);
+        ck_assert(!file_exists(monitor.pid));
+    }
+    write_by_hand(monitor.pid, "");
+    ck_assert(state_read_all(&state, &sessions));
+    ck_assert_uint_eq(sessions.n, 0);
+    forge(&proc, '-');
+    ck_assert(state_read_all(&state, &sessions));
+    ck_assert_uint_eq(sessions.n, 1);
+    sessions_free(&sessions);
+    monitor_stop(&monitor);
+    close_state();
+}
+END_TEST
+
+START_TEST(other_programs_are_no_session)
+{
+    static const char *const names[] = {"sshd2", "bash", "sshd-auth", "ssh", "(sshd)", " sshd"};
+    struct sessions sessions = {0};
+
+    open_state();
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        struct monitor monitor;
+        struct proc proc;
+
+        monitor_start(&monitor, names[i], false);
+        ck_assert(proc_read(monitor.pid, &proc));
+        forge(&proc, '-');
+        ck_assert(state_read_all(&state, &sessions));
+        ck_assert_msg(sessions.n == 0, "%s", names[i]);
+        monitor_stop(&monitor);
+    }
+    close_state();
+}
+END_TEST
+
+START_TEST(a_file_that_cannot_be_written_is_not_there)
+{
+    struct sessions sessions = {0};
+    struct session *session = add_session(&sessions, getpid());
+    struct state broken = {.folder = open("/proc/self", O_RDONLY | O_DIRECTORY)};
+
+    ck_assert(!state_write(&broken, session));
+    ck_assert_int_ne(errno, 0);
+    state_close(&broken);
+    sessions_free(&sessions);
+}
+END_TEST
+
+START_TEST(a_folder_that_others_may_write_to_is_refused)
+{
+    struct state other;
+    const char *what = "";
+
+    open_state();
+    ck_assert_int_eq(chmod(folder, 0770), 0);
+    ck_assert(!state_open(&other, folder, &what));
+    ck_assert_int_eq(strncmp(what, "others may write", 16), 0);
+    state_close(&other);
+    ck_assert_int_eq(chmod(folder, 0700), 0);
+    close_state();
+}
+END_TEST
+
+Suite *gateway_session_suite(void)
+{
+    Suite *suite = suite_create("gateway/session");
+    TCase *tests = tcase_create("sessions");
+
+    tcase_set_timeout(tests, 20);
+    tcase_add_test(tests, sessions_are_found_and_removed);
+    tcase_add_test(tests, sessions_of_a_credential_are_marked);
+    tcase_add_test(tests, lists_are_copied);
+    tcase_add_loop_test(tests, both_processes_end, 0, 2);
+    tcase_add_test(tests, a_stopped_monitor_ends);
+    tcase_add_loop_test(tests, processes_of_a_killed_monitor_end, 0, 2);
+    tcase_add_test(tests, a_session_is_taken_up_from_its_file);
+    tcase_add_test(tests, other_files_name_no_session);
+    tcase_add_test(tests, other_programs_are_no_session);
+    tcase_add_test(tests, a_file_that_cannot_be_written_is_not_there);
+    tcase_add_test(tests, a_folder_that_others_may_write_to_is_refused);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

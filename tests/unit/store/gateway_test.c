@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of what gateways read, on a real PostgreSQL. */
+#include "store/gateway.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "store/tried.h"
+#include "suites.h"
+
+#define FINGERPRINT_0 TRIED_FINGERPRINT("0")
+#define FINGERPRINT_1 TRIED_FINGERPRINT("1")
+
+static struct pg *gateway(void)
+{
+    return tried.owner;
+}
+
+static void have(const struct store_request *request, const char *id, const char *fingerprint,
+                 const char *rule)
+{
+    struct ssh_credential_input input = tried_input(fingerprint);
+    struct text item = text_of(rule);
+    struct ssh_credential_list list;
+
+    if (rule)
+        input.acl = (struct text_list){.items = &item, .n = 1, .given = true};
+    ck_assert_msg(tried_create(request, id, &input, &list), "%s", tried.err.cause);
+    ssh_credential_list_free(&list);
+}
+
+static struct gateway_key key_of(const char *account_id, const char *fingerprint)
+{
+    return (struct gateway_key){text_of(account_id), text_of(fingerprint)};
+}
+
+static bool look_up(const struct gateway_key *keys, size_t n, struct gateway_credentials *out)
+{
+    tried.err = (struct error){.code = ERR_NONE};
+    return store_gateway_look_up(gateway(), &tried.arena, (struct gateway_keys){keys, n}, out,
+                                 &tried.err);
+}
+
+/* ---- credentials ---- */
+
+START_TEST(credentials_of_a_key)
+{
+    const struct gateway_key keys[] = {
+        key_of(tried.who.account[1], FINGERPRINT_1),
+        key_of(tried.who.account[0], FINGERPRINT_1),
+        key_of(tried.who.account[0], FINGERPRINT_0),
+        key_of("ac_unknown", FINGERPRINT_0),
+    };
+    struct gateway_credentials found;
+
+    have(&tried.admin, TRIED_ID("2"), FINGERPRINT_0, "bind:\"\\{,}:1");
+    have(&tried.member, TRIED_ID("1"), FINGERPRINT_0, NULL);
+    have(&tried.other, TRIED_ID("3"), FINGERPRINT_0, "bind:other:1");
+    have(&tried.other, TRIED_ID("4"), FINGERPRINT_1, "bind:other:2");
+    ck_assert_msg(look_up(keys, 4, &found), "%s", tried.err.cause);
+    ck_assert_uint_eq(found.n, 3);
+    ck_assert_uint_eq(found.items[0].key, 0);
+    tried_expect_text(found.items[0].id, TRIED_ID("4"));
+    tried_expect_text(found.items[0].account_id, tried.who.account[1]);
+    tried_expect_text(found.items[0].owner_id, tried.who.other_admin);
+    tried_expect_text(found.items[0].fingerprint, FINGERPRINT_1);
+    ck_assert_uint_eq(found.items[0].acl.n, 1);
+    tried_expect_text(found.items[0].acl.items[0], "bind:other:2");
+    ck_assert_uint_eq(found.items[1].key, 2);
+    tried_expect_text(found.items[1].id, TRIED_ID("1"));
+    tried_expect_text(found.items[1].owner_id, tried.who.member);
+    ck_assert_uint_eq(found.items[1].acl.n, 0);
+    ck_assert_uint_eq(found.items[2].key, 2);
+    tried_expect_text(found.items[2].id, TRIED_ID("2"));
+    tried_expect_text(found.items[2].acl.items[0], "bind:\"\\{,}:1");
+}
+END_TEST
+
+START_TEST(nothing_to_look_up)
+{
+    const struct gateway_key keys[] = {key_of(tried.who.account[0], FINGERPRINT_0)};
+    struct gateway_credentials found;
+
+    ck_assert(look_up(keys, 0, &found));
+    ck_assert_uint_eq(found.n, 0);
+    ck_assert(look_up(keys, 1, &found));
+    ck_assert_uint_eq(found.n, 0);
+}
+END_TEST
+
+static void forget_account(int i)
+{
+    char sql[512];
+
+    snprintf(sql, sizeof sql,
+             "DELETE FROM adit.ssh_credential WHERE account_id = '%s';"
+             "DELETE FROM adit.mutual_tls_module WHERE account_id = '%s';"
+             "DELETE FROM adit.api_key WHERE account_id = '%s';"
+             "DELETE FROM adit.principal WHERE account_id = '%s';"
+             "DELETE FROM adit.account WHERE id = '%s'",
+             tried.who.account[i], tried.who.account[i], tried.who.account[i], tried.who.account[i],
+             tried.who.account[i]);
+    database_run(tried.owner, sql);
+}
+
+/* ---- mutual TLS ---- */
+
+static void put_mutual_tls(const struct store_request *request, const char *edge_id, bool enabled)
+{
+    struct text items[] = {text_of("a"), text_of("b\"")};
+    struct mutual_tls_module module = {
+        .enabled = enabled,
+        .certificate_authority_ids = {.items = items, .n = enabled ? 2 : 0, .given = true}};
+
+    ck_assert_msg(
+        store_mutual_tls_module_put(tried.store, request, text_of(edge_id), &module, &tried.err),
+        "%s", tried.err.cause);
+}
+
+static bool read_edges(const char *account_id, struct gateway_edges *out)
+{
+    struct text items[] = {text_of("e2"), text_of("absent"), text_of("e1")};
+    struct text_list edge_ids = {.items = items, .n = 3, .given = true};
+
+    tried.err = (struct error){.code = ERR_NONE};
+    return store_gateway_mutual_tls(gateway(), &tried.arena, text_of(account_id), edge_ids, out,
+                                    &tried.err);
+}
+
+START_TEST(modules_of_edges)
+{
+    struct gateway_edges edges;
+
+    put_mutual_tls(&tried.admin, "e1", true);
+    put_mutual_tls(&tried.admin, "e2", false);
+    put_mutual_tls(&tried.admin, "e3", true);
+    put_mutual_tls(&tried.other, "absent", true);
+    ck_assert_msg(read_edges(tried.who.account[0], &edges), "%s", tried.err.cause);
+    ck_assert_uint_eq(edges.n, 2);
+    tried_expect_text(edges.items[0].edge_id, "e1");
+    ck_assert(edges.items[0].enabled);
+    ck_assert_uint_eq(edges.items[0].certificate_authority_ids.n, 2);
+    tried_expect_text(edges.items[0].certificate_authority_ids.items[1], "b\"");
+    tried_expect_text(edges.items[1].edge_id, "e2");
+    ck_assert(!edges.items[1].enabled);
+    ck_assert_uint_eq(edges.items[1].certificate_authority_ids.n, 0);
+}
+END_TEST
+
+/* ---- the only account ---- */
+
+START_TEST(account_that_is_not_named)
+{
+    const struct gateway_key keys[] = {key_of("", FINGERPRINT_0), key_of(NULL, FINGERPRINT_0)};
+    struct gateway_credentials found;
+    struct gateway_edges edges;
+
+    have(&tried.admin, TRIED_ID("1"), FINGERPRINT_0, NULL);
+    put_mutual_tls(&tried.admin, "e1", true);
+    /* Several accounts: a failure, also for a key that nobody has. */
+    ck_assert(!look_up(keys, 2, &found));
+    ck_assert_int_eq(tried.err.code, ERR_INTERNAL);
+    ck_assert_msg(strstr(tried.err.cause, "'account'") != NULL, "%s", tried.err.cause);
+    ck_assert(!look_up(&(struct gateway_key){{0}, text_of(FINGERPRINT_1)}, 1, &found));
+    ck_assert(!read_edges(NULL, &edges));
+    ck_assert(!read_edges("", &edges));
+    ck_assert_msg(strstr(tried.err.cause, "'account'") != NULL, "%s", tried.err.cause);
+    forget_account(1);
+    ck_assert_msg(look_up(keys, 2, &found), "%s", tried.err.cause);
+    ck_assert_uint_eq(found.n, 2);
+    ck_assert_uint_eq(found.items[0].key, 0);
+    ck_assert_uint_eq(found.items[1].key, 1);
+    tried_expect_text(found.items[0].account_id, tried.who.account[0]);
+    ck_assert(read_edges(NULL, &edges));
+    ck_assert_uint_eq(edges.n, 1);
+    forget_account(0);
+    ck_assert(look_up(keys, 2, &found));
+    ck_assert_uint_eq(found.n, 0);
+    ck_assert(read_edges("", &edges));
+    ck_assert_uint_eq(edges.n, 0);
+}
+END_TEST
+
+/* ---- changes ---- */
+
+/* Reads on from *snapshot, and moves it. */
+static struct gateway_changes changes_since(struct text *snapshot)
+{
+    struct gateway_changes changes;
+
+    ck_assert_msg(store_gateway_changes(gateway(), &tried.arena, *snapshot, &changes, &tried.err),
+                  "%s", tried.err.cause);
+    ck_assert(text_present(changes.snapshot));
+    *snapshot = changes.snapshot;
+    return changes;
+}
+
+START_TEST(changes_come_once)
+{
+    struct text snapshot = {.s = NULL};
+    struct gateway_changes changes = changes_since(&snapshot);
+
+    ck_assert(!changes.complete);
+    ck_assert_uint_eq(changes.n, 0);
+    changes = changes_since(&snapshot);
+    ck_assert(changes.complete);
+    ck_assert_uint_eq(changes.n, 0);
+    put_mutual_tls(&tried.admin, "e1", true);
+    have(&tried.other, TRIED_ID("1"), FINGERPRINT_0, NULL);
+    changes = changes_since(&snapshot);
+    ck_assert(changes.complete);
+    ck_assert_uint_eq(changes.n, 2);
+    tried_expect_text(changes.items[0].event, "mutual_tls_module_created");
+    tried_expect_text(changes.items[0].account_id, tried.who.account[0]);
+    tried_expect_text(changes.items[0].resource, "e1");
+    tried_expect_text(changes.items[1].event, "ssh_credential_created");
+    changes = changes_since(&snapshot);
+    ck_assert(changes.complete);
+    ck_assert_uint_eq(changes.n, 0);
+}
+END_TEST
+
+START_TEST(snapshot_that_is_none)
+{
+    struct gateway_changes changes;
+
+    ck_assert(!store_gateway_changes(gateway(), &tried.arena, text_of("x"), &changes, &tried.err));
+    ck_assert_str_eq(tried.err.sqlstate, "22P02");
+}
+END_TEST
+
+Suite *gateway_suite(void)
+{
+    Suite *suite = suite_create("store/gateway");
+    TCase *tcase = tcase_create("gateway");
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_checked_fixture(tcase, tried_set_up, tried_tear_down);
+    tcase_add_test(tcase, credentials_of_a_key);
+    tcase_add_test(tcase, nothing_to_look_up);
+    tcase_add_test(tcase, modules_of_edges);
+    tcase_add_test(tcase, account_that_is_not_named);
+    tcase_add_test(tcase, changes_come_once);
+    tcase_add_test(tcase, snapshot_that_is_none);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
