@@ -10,7 +10,7 @@ COMMENT ON COLUMN adit.audit_event.transaction IS
 CREATE INDEX audit_event_transaction ON adit.audit_event (transaction)
     WHERE transaction IS NOT NULL;
 
--- What was removed from the record: a reader that has not seen all of it must begin anew.
+-- How far events were removed.  A reader whose snapshot does not have all of those must begin anew.
 CREATE TABLE adit.audit_pruned (
     is_only boolean PRIMARY KEY DEFAULT true,
     transaction xid8,
@@ -20,11 +20,11 @@ COMMENT ON TABLE adit.audit_pruned IS
     'One row: how far events were removed from the record of changes.';
 COMMENT ON COLUMN adit.audit_pruned.is_only IS 'Always true, so that there is one row.';
 COMMENT ON COLUMN adit.audit_pruned.transaction IS
-    'The latest transaction of the events that were removed; NULL: none was.';
+    'The latest transaction among the events that were removed; NULL: none was.';
 INSERT INTO adit.audit_pruned DEFAULT VALUES;
 
 CREATE FUNCTION adit.note_pruned() RETURNS trigger
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     latest xid8;
 BEGIN
@@ -36,33 +36,38 @@ BEGIN
             WHERE g.transaction IS NOT NULL ORDER BY g.transaction DESC LIMIT 1;
     END IF;
     UPDATE adit.audit_pruned AS p SET transaction = latest
-        WHERE latest > p.transaction OR (latest IS NOT NULL AND p.transaction IS NULL);
+        WHERE latest > coalesce(p.transaction, '0');
     RETURN NULL;
 END
 $$;
 COMMENT ON FUNCTION adit.note_pruned() IS 'Notes how far events were removed.';
+REVOKE ALL ON FUNCTION adit.note_pruned() FROM PUBLIC;
 CREATE TRIGGER note_pruned AFTER DELETE ON adit.audit_event REFERENCING OLD TABLE AS gone
     FOR EACH STATEMENT EXECUTE FUNCTION adit.note_pruned();
 CREATE TRIGGER note_truncated BEFORE TRUNCATE ON adit.audit_event
     FOR EACH STATEMENT EXECUTE FUNCTION adit.note_pruned();
 
--- The events that became visible after the snapshot are those of transactions that began after it,
--- and of those that were open then and have ended since.  So a transaction that stays open for long
--- makes no call read more.  A transaction of audit_event is never a subtransaction, and neither are
--- those of a snapshot.
+-- An event that the snapshot "since" does not have is of a transaction that began after it, or of
+-- one that was open then and has ended.  These two ranges are read.  A scan from the snapshot's xmin
+-- would read all events again for as long as any transaction of the cluster stays open.  Snapshots
+-- and audit_event.transaction name no subtransactions.
 --
--- Rows that pg_restore brings name transactions of the cluster that they were recorded in.  Those
--- that lie ahead are no changes of this cluster: their row was written before.
-CREATE FUNCTION adit.changes(after pg_snapshot)
+-- pg_restore brings rows with the transactions of another cluster.  Those are no changes here: their
+-- row was written before the transaction of that number began, which age() compares.  Rows of
+-- adit.migration are as old as the schema, its last migration or its restore.
+--
+-- The planner does not know that the ranges are short: the settings keep it on the index.
+CREATE FUNCTION adit.changes(since pg_snapshot)
 RETURNS TABLE (snapshot pg_snapshot, complete boolean, id bigint, at timestamptz, event text,
                account_id text, resource text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 10
-SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan AS $$
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET jit = off AS $$
 DECLARE
     present CONSTANT pg_snapshot := pg_current_snapshot();
-    first CONSTANT xid8 := pg_snapshot_xmax(after);
+    first CONSTANT xid8 := pg_snapshot_xmax(since);
     last CONSTANT xid8 := pg_snapshot_xmax(present);
-    ended CONSTANT xid8[] := ARRAY(SELECT x FROM pg_snapshot_xip(after) AS x
+    ended CONSTANT xid8[] := ARRAY(SELECT x FROM pg_snapshot_xip(since) AS x
                                    WHERE pg_visible_in_snapshot(x, present));
 BEGIN
     IF pg_is_in_recovery() THEN
@@ -70,28 +75,30 @@ BEGIN
             DETAIL = 'Snapshots of a standby do not name the transactions in progress.';
     ELSIF pg_current_xact_id_if_assigned() IS NOT NULL THEN
         RAISE 'adit.changes() cannot run in a transaction that writes' USING ERRCODE = '25001',
-            DETAIL = 'The snapshot would not tell whether it has that transaction''s changes.';
+            DETAIL = 'A snapshot does not say whether it has changes of its own transaction.';
     END IF;
-    -- NULL; of another cluster; older than what was removed; older than a migration or a restore of
-    -- the database.
-    IF after IS NULL OR first > last
+    -- Nothing to go on from; of another cluster; events are gone; the schema is younger.
+    IF since IS NULL OR first > last
        OR EXISTS (SELECT FROM adit.audit_pruned AS p
-                  WHERE p.transaction >= pg_snapshot_xmin(after) AND p.transaction < last)
+                  WHERE p.transaction >= pg_snapshot_xmin(since) AND p.transaction < last)
        OR EXISTS (SELECT FROM adit.migration AS m
                   WHERE age(m.xmin) BETWEEN 0 AND age(first::xid)
-                     OR m.xmin IN (SELECT x::xid FROM pg_snapshot_xip(after) AS x)) THEN
+                     OR m.xmin IN (SELECT x::xid FROM pg_snapshot_xip(since) AS x)) THEN
         RETURN QUERY SELECT present, false, NULL::bigint, NULL::timestamptz, NULL, NULL, NULL;
         RETURN;
     END IF;
+    -- "IS NOT NULL" names the partial index, where the planner cannot conclude it.
     RETURN QUERY
         SELECT present, true, n.id, n.at, n.event, n.account_id, n.resource
         FROM (SELECT) AS one
         LEFT JOIN (
             SELECT e.id, e.at, e.event, e.account_id, e.resource, e.transaction, e.xmin
-            FROM adit.audit_event AS e WHERE e.transaction >= first AND e.transaction < last
+            FROM adit.audit_event AS e
+            WHERE e.transaction >= first AND e.transaction < last
             UNION ALL
             SELECT e.id, e.at, e.event, e.account_id, e.resource, e.transaction, e.xmin
-            FROM adit.audit_event AS e WHERE e.transaction = ANY (ended)) AS n
+            FROM adit.audit_event AS e
+            WHERE e.transaction = ANY (ended) AND e.transaction IS NOT NULL) AS n
             ON age(n.xmin) <= age(n.transaction::xid)
         ORDER BY n.id;
 END

@@ -31,12 +31,12 @@ FNR == 1 {
     line = $0
     sub(/^ +/, "", line)
     if (in_rights)
-        rights = rights (line ~ /^\]/ ? "]" : line)
-    if (in_rights && line ~ /^\]/)
+        rights = rights (line ~ /^}/ ? "}" : line)
+    if (in_rights && line ~ /^}/)
         in_rights = 0
-    if (line == "rights CONSTANT jsonb := '[") {
+    if (line == "rights CONSTANT jsonb := '{") {
         in_rights = 1
-        rights = "["
+        rights = "{"
     }
 }
 {
@@ -46,7 +46,7 @@ FNR == 1 {
     print "        \"" line "\\n\""
 }
 END {
-    if (rights !~ /^\[.*\]$/) {
+    if (rights !~ /^{.*}$/) {
         print "embed.awk: grants.sql has no table of rights" > "/dev/stderr"
         exit 1
     }

@@ -22,11 +22,15 @@ run_packages=(postgresql nginx curl openssh-client)
 test_packages=(python3 openssh-client openssl iproute2 util-linux mount passwd procps
     mandoc groff-base
     apache2 apache2-suexec-custom libapache2-mod-fcgid lighttpd
+    openssh-server libnginx-mod-stream haproxy
     valgrind)
 # Debian's nodejs and npm conflict with those of another source.
 command -v npm >/dev/null || test_packages+=(nodejs npm)
-test_packages+=(python3-yaml python3-jsonschema chromium)
+test_packages+=(python3-yaml python3-jsonschema python3-psycopg2 chromium)
 test_packages+=(systemd build-essential debhelper dpkg-dev fakeroot lintian)
+# An edge to try: sshd, and nginx with mutual TLS.
+# shellcheck disable=SC2034
+edge_packages=(openssh-server openssh-client nginx curl openssl)
 # These and npm make the page at /docs.
 # shellcheck disable=SC2034
 docs_packages=(python3 python3-yaml)
@@ -110,6 +114,10 @@ install_packages() (
         printf '#!/bin/sh\nexit 101\n' >"$policy"
         chmod 755 "$policy"
     fi
+    # Debian's sshd would start at the next boot.  This file, which Debian's unit looks for, stops it.
+    case " $* " in
+    *' openssh-server '*) mkdir -p /etc/ssh && : >/etc/ssh/sshd_not_to_be_run ;;
+    esac
     export DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1
     # If the lists cannot be fetched, older ones may be enough for the installation.
     apt-get -q -o DPkg::Lock::Timeout=300 update || true

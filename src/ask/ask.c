@@ -35,7 +35,7 @@ static bool fill_question(struct buf *question, const char *const *lines)
 }
 
 /* Returns a connected socket that does not block, or -1 with errno set. */
-static int connect_to(const char *path)
+static int connect_socket(const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int fd, fault;
@@ -61,7 +61,7 @@ static bool send_question(int fd, const struct buf *question, int64_t deadline_m
     while (sent < question->len) {
         ssize_t n = send(fd, question->data + sent, question->len - sent, MSG_NOSIGNAL);
 
-        if (n > 0)
+        if (n >= 0)
             sent += (size_t)n;
         else if (errno != EINTR &&
                  (errno != EAGAIN || !wait_alone.until(NULL, fd, POLLOUT, deadline_ms)))
@@ -110,7 +110,7 @@ bool ask_gateway(const char *path, const char *const *lines, int timeout_ms, str
         not_answered(reason, path, "the question is too long, or has a line break in a word");
         goto out;
     }
-    fd = connect_to(path);
+    fd = connect_socket(path);
     if (fd < 0)
         not_answered(reason, path, strerror(errno));
     else if (!send_question(fd, &question, deadline_ms) || !receive_answer(fd, answer, deadline_ms))

@@ -191,10 +191,12 @@ static void note_grant(void *context, const char *what, bool is_missing)
 
 static void check_grants(struct findings *findings, struct pg *pg)
 {
+    const struct schema_grants grants = {
+        .role = SCHEMA_RESPONDER, .found = note_grant, .context = findings};
     int before = findings->n_troubles;
     struct error err;
 
-    if (!schema_check_grants(pg, note_grant, findings, &err))
+    if (!schema_check_grants(pg, &grants, &err))
         trouble_error(findings, "grants", &err);
     else if (findings->n_troubles == before)
         ok("grants", "the responder's role has the rights that it needs");

@@ -28,7 +28,7 @@ int ctl_migrate(struct ctl *ctl)
         return CTL_USAGE;
     how.patience_ms = patience_s * 1000;
     if (!schema_migrate(ctl->pg, &how, &err) ||
-        !schema_has_responder(ctl->pg, &has_responder, &err))
+        !schema_has_role(ctl->pg, SCHEMA_RESPONDER, &has_responder, &err))
         return ctl_fail_error(&err);
     printf("the schema is at version %d\n", migrations_latest);
     if (!has_responder)

@@ -73,7 +73,7 @@ static bool is_fingerprint_of(struct gateway *gateway, const struct login *login
            0;
 }
 
-static bool is_certificate(struct text type)
+static bool is_certificate_type(struct text type)
 {
     const size_t len = sizeof CERTIFICATE_SUFFIX - 1;
 
@@ -162,22 +162,19 @@ static void grant_key(struct gateway *gateway, const struct login *login, struct
     const char *why;
     enum judge_verdict verdict =
         judge_key(gateway, &arena, login->account_id, login->fingerprint, &grant, &why);
-    bool is_granted = false;
+    bool is_granted =
+        verdict == JUDGE_PERMITTED &&
+        ssh_options_write(&options, grant.rules, &gateway->conf.gateway.domain_ports, &why) &&
+        register_session(gateway, session, login, &grant, &why);
 
-    if (verdict == JUDGE_AWAY) {
-        refuse(gateway, login, answer, ASK_AWAY, why);
+    if (is_granted) {
+        log_login(gateway, LOG_LEVEL_DEBUG, "key granted", login, NULL);
+        reply(answer, ASK_OK, buf_text(&options).s);
     } else if (verdict == JUDGE_NONE) {
         log_login(gateway, LOG_LEVEL_INFO, "unknown key", login, NULL);
         reply(answer, ASK_NONE, NULL);
-    } else if (!ssh_options_write(&options, grant.rules, &gateway->conf.gateway.domain_ports,
-                                  &why)) {
-        refuse(gateway, login, answer, ASK_NONE, why);
-    } else if (!register_session(gateway, session, login, &grant, &why)) {
-        refuse(gateway, login, answer, ASK_AWAY, why);
     } else {
-        is_granted = true;
-        log_login(gateway, LOG_LEVEL_DEBUG, "key granted", login, NULL);
-        reply(answer, ASK_OK, buf_text(&options).s);
+        refuse(gateway, login, answer, ASK_AWAY, why);
     }
     if (!is_granted)
         forget(gateway, session);
@@ -198,12 +195,14 @@ static void tell_key(struct gateway *gateway, const struct asker *asker, struct 
     login.fingerprint = ask_next_line(&rest);
     login.type = ask_next_line(&rest);
     login.key = ask_next_line(&rest);
+    if (login.type.s && is_certificate_type(login.type)) {
+        reply(answer, ASK_NONE, NULL);
+        return;
+    }
     if (!login.key.s)
         reply(answer, ASK_MISUSE, "expected five lines after 'keys'");
     else if (login.account_id.len > 0 && !ident_valid(login.account_id))
         refuse(gateway, &login, answer, ASK_MISUSE, "--account is not the id of an account");
-    else if (is_certificate(login.type))
-        reply(answer, ASK_NONE, NULL);
     else if (!is_fingerprint_of(gateway, &login))
         refuse(gateway, &login, answer, ASK_MISUSE, "FINGERPRINT is not the SHA-256 of KEY");
     else if (!find_monitor(asker, &monitor, &fd))

@@ -93,7 +93,7 @@ static bool write_answer(struct client *client, int epoll)
         ssize_t n = send(client->fd, client->answer.data + client->sent,
                          client->answer.len - client->sent, MSG_NOSIGNAL);
 
-        if (n > 0) {
+        if (n >= 0) {
             client->sent += (size_t)n;
         } else if (errno != EINTR) {
             event.data.u64 = loop_tag(client->fd, LOOP_CLIENT);

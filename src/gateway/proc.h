@@ -19,8 +19,8 @@ struct proc {
     uint64_t started; /* clock ticks since the boot */
     char name[PROC_NAME_SIZE];
     bool has_exited;
-    uid_t uid;        /* of all four kinds; see has_one_uid */
-    bool has_one_uid; /* real, effective, saved and file system user are the same */
+    uid_t uid;        /* the real one */
+    bool has_one_uid; /* the saved one is the same */
 };
 
 /* Reads what /proc tells about a process.  Returns false if there is no such process. */

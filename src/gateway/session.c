@@ -66,12 +66,18 @@ static void free_session(struct session *session)
     free(session);
 }
 
+/* The last session takes its place. */
+static void remove_at(struct sessions *sessions, size_t i)
+{
+    free_session(sessions->items[i]);
+    sessions->items[i] = sessions->items[--sessions->n];
+}
+
 void sessions_remove(struct sessions *sessions, struct session *session)
 {
     for (size_t i = 0; i < sessions->n; i++) {
         if (sessions->items[i] == session) {
-            sessions->items[i] = sessions->items[--sessions->n];
-            free_session(session);
+            remove_at(sessions, i);
             return;
         }
     }
@@ -258,7 +264,7 @@ int64_t sessions_go_on(struct sessions *sessions, const struct log *log, int64_t
         struct session *session = sessions->items[i];
 
         if (session->is_ending && is_gone(session)) {
-            sessions_remove(sessions, session);
+            remove_at(sessions, i);
             continue;
         }
         if (session->is_ending && session->kill_at_ms <= now_ms)

@@ -17,7 +17,7 @@ extern const int migrations_latest; /* the version that this build needs */
 extern const char migrations_schema_sql[];
 extern const char migrations_grants_sql[];
 
-/* The rows of grants.sql as JSON: what the responder's role may do. */
+/* The rows of grants.sql as JSON: what each role may do. */
 extern const char migrations_rights[];
 
 #endif

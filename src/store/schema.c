@@ -32,38 +32,43 @@ static const struct pg_statement version_statement = {
     .sql = "SELECT max(m.version) FROM adit.migration AS m",
 };
 
-/* $1 migrations_rights.
- * Rights that the connection's role lacks (true), and rights that it should not have (false).
- * Tables go by their oids: naming one takes USAGE on the schema, which the role may lack. */
+/* $1 migrations_rights, $2 role.
+ * Rights of the role that the connection's role lacks (true), and rights that it should not have
+ * (false).  Columns are compared only where the table has a list of them.  Tables go by their oids:
+ * naming one takes USAGE on the schema, which the role may lack. */
 static const struct pg_statement grants_statement = {
     .name = "schema_grants",
     .types = PG_TEXT PG_BOOL,
     .sql =
         "WITH r AS ("
             "SELECT r.*"
-            " FROM jsonb_to_recordset($1::text::jsonb)"
-              " AS r (\"table\" text, \"function\" text, may text[], \"update\" text[])"
+            " FROM jsonb_to_recordset($1::text::jsonb -> $2::text)"
+              " AS r (\"table\" text, \"function\" text, may text[], \"select\" text[],"
+                " \"update\" text[])"
         "), t AS ("
-            "SELECT c.oid, 'adit.' || c.relname AS name, r.may, r.\"update\""
+            "SELECT c.oid, 'adit.' || c.relname AS name, r.may, r.\"select\", r.\"update\""
             " FROM r"
             " JOIN pg_class AS c ON c.relname = r.\"table\""
             " JOIN pg_namespace AS n ON n.oid = c.relnamespace"
             " WHERE n.nspname = 'adit'"
         "), u AS ("
-            "SELECT t.name, a.attname = ANY (t.\"update\") AS is_due,"
+            "SELECT t.name, p.privilege, a.attname = ANY (p.columns) AS is_due,"
               " string_agg(a.attname, ', ' ORDER BY a.attnum) AS columns"
             " FROM t"
             " JOIN pg_attribute AS a ON a.attrelid = t.oid"
+            " CROSS JOIN LATERAL (VALUES ('SELECT', t.\"select\"), ('UPDATE', t.\"update\"))"
+              " AS p (privilege, columns)"
             " WHERE a.attnum > 0"
               " AND NOT a.attisdropped"
-              " AND has_column_privilege(t.oid, a.attnum, 'UPDATE') <> (a.attname = ANY (t.\"update\"))"
-            " GROUP BY 1, 2"
+              " AND has_column_privilege(t.oid, a.attnum, p.privilege)"
+                " <> (a.attname = ANY (p.columns))"
+            " GROUP BY 1, 2, 3"
         ")"
         " SELECT t.name || ': ' || p.privilege, true"
         " FROM t, unnest(t.may) AS p (privilege)"
         " WHERE NOT has_table_privilege(t.oid, p.privilege)"
         " UNION ALL"
-        " SELECT u.name || ': UPDATE of ' || u.columns, u.is_due"
+        " SELECT u.name || ': ' || u.privilege || ' of ' || u.columns, u.is_due"
         " FROM u"
         " UNION ALL"
         " SELECT 'adit.' || p.proname || '(): EXECUTE', true"
@@ -85,12 +90,13 @@ static const struct pg_statement grants_statement = {
           " AND has_table_privilege(t.oid, 'INSERT')",
 };
 
-static const struct pg_statement responder_statement = {
-    .name = "schema_responder",
+/* $1 role. */
+static const struct pg_statement role_statement = {
+    .name = "schema_role",
     .types = PG_BOOL,
     .sql =
         "SELECT EXISTS (SELECT FROM pg_roles AS r"
-          " WHERE r.rolname = 'adit_responder'"
+          " WHERE r.rolname = $1::text"
           " AND has_schema_privilege(r.oid, 'adit', 'USAGE'))",
 };
 
@@ -288,28 +294,28 @@ bool schema_migrate(struct pg *pg, const struct schema_migrating *how, struct er
     return true;
 }
 
-bool schema_check_grants(struct pg *pg,
-                         void (*found)(void *context, const char *what, bool is_missing),
-                         void *context, struct error *err)
+bool schema_check_grants(struct pg *pg, const struct schema_grants *grants, struct error *err)
 {
     struct pg_params params = {.n = 0};
     struct pg_result *result;
 
     pg_add_text(&params, text_of(migrations_rights));
+    pg_add_text(&params, text_of(grants->role));
     if (!pg_run(pg, &grants_statement, &params, &result, err))
         return false;
     for (int row = 0; row < pg_rows(result); row++)
-        found(context, pg_text(result, row, 0).s, pg_bool(result, row, 1));
+        grants->found(grants->context, pg_text(result, row, 0).s, pg_bool(result, row, 1));
     pg_result_free(result);
     return true;
 }
 
-bool schema_has_responder(struct pg *pg, bool *has, struct error *err)
+bool schema_has_role(struct pg *pg, const char *role, bool *has, struct error *err)
 {
     struct pg_params params = {.n = 0};
     struct pg_result *result;
 
-    if (!pg_run(pg, &responder_statement, &params, &result, err))
+    pg_add_text(&params, text_of(role));
+    if (!pg_run(pg, &role_statement, &params, &result, err))
         return false;
     *has = pg_bool(result, 0, 0);
     pg_result_free(result);

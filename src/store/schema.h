@@ -29,15 +29,25 @@ struct schema_migrating {
 MUST_CHECK bool schema_migrate(struct pg *pg, const struct schema_migrating *how,
                                struct error *err);
 
-/* Calls found for each right that the responder needs and the connection's role lacks (is_missing),
- * and for each right that the role has and should not have. */
-MUST_CHECK bool schema_check_grants(struct pg *pg,
-                                    void (*found)(void *context, const char *what, bool is_missing),
-                                    void *context, struct error *err);
+/* The roles of grants.sql. */
+#define SCHEMA_RESPONDER "adit_responder"
+#define SCHEMA_GATEWAY "adit_gateway"
 
-/* Reads whether the role adit_responder exists and may use the schema.  There is none if the owner
- * of the schema may not create roles. */
-MUST_CHECK bool schema_has_responder(struct pg *pg, bool *has, struct error *err);
+/* Which role to compare with, and a callback. */
+struct schema_grants {
+    const char *role; /* one of the above */
+    void (*found)(void *context, const char *what, bool is_missing);
+    void *context;
+};
+
+/* Calls found for each right of grants->role that the connection's role lacks (is_missing), and for
+ * each right that the connection's role has and should not have. */
+MUST_CHECK bool schema_check_grants(struct pg *pg, const struct schema_grants *grants,
+                                    struct error *err);
+
+/* Reads whether a role of grants.sql exists and may use the schema.  There is none if the owner of
+ * the schema may not create roles. */
+MUST_CHECK bool schema_has_role(struct pg *pg, const char *role, bool *has, struct error *err);
 
 /* Writes a row of some 40 KB as the responder does, and rolls back: that finds a full disk, which
  * no setting shows.  Does nothing if there is no User or Bot. */

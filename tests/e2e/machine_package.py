@@ -8,20 +8,16 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 import time
-import unittest
 
-from adit import recipe, stack
+from adit import package, stack
 from adit.case import until
-from adit.machine import Machine
 
 N_CLIENTS = 8
 N_RESTARTS = 12
 N_CRASHES = 6
 SERVER = "127.0.0.1:8080"
 MOST_EXPOSED = 2.0
-BUILD_TIMEOUT_S = 600
 
 # Build dependencies outside build_packages, and packages that every Debian build machine has.
 ONLY_PACKAGE = {"debhelper-compat", "groff-base", "mandoc", "postgresql", "python3"}
@@ -49,76 +45,34 @@ class Load:
         self.n, self.failures = result["n"], result["failures"]
 
 
-class Story(unittest.TestCase):
-    maxDiff = 4000
+class Story(package.Story):
+    pages = ("debian", "systemd")
 
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.mkdtemp(prefix="adit-package-", dir="/var/tmp")
-        cls.addClassCleanup(shutil.rmtree, cls.folder)
-        cls.tree = os.path.join(cls.folder, "adit")
-        # The tree that an archive of "make dist" unpacks to.
-        stack.run(["make", "-C", stack.BUILD, "distdir", "distdir=" + cls.tree])
-        cls.chapters = {page: dict(recipe.chapters(page + ".md")) for page in ("debian", "systemd")}
-        cls.build("new")
-        cls.start_lintian()
+        super().setUpClass()
+        cls.lintian = package.start_lintian(os.path.join(cls.folder, "new"))
+        cls.addClassCleanup(cls.lintian.wait)
         with open(os.path.join(cls.tree, "debian", "changelog"), "r+", encoding="utf-8") as file:
             old = file.read()
             cls.version = re.match(r"adit \((.*?)\) ", old).group(1)
             file.seek(0)
             file.write(old.replace(cls.version, cls.version + "+1", 1) + "\n" + old)
-        cls.build("newer", "-nc")
-        # The page's commands expect the packages here.
+        package.build(cls.folder, "newer", "-nc")
+        # The page's commands expect only the first ones beside the tree.
         shutil.copytree(os.path.join(cls.folder, "new"), cls.folder, dirs_exist_ok=True)
-        cls.machine = Machine()
-        cls.addClassCleanup(cls.machine.stop)
-        cls.machine.boot()
         # apt starts these services on an ordinary machine.
         cls.machine.run("systemctl start postgresql nginx")
 
-    @classmethod
-    def build(cls, name, *options):
-        """Builds the packages as the page says.  Moves them to a folder of that name."""
-        [script] = cls.chapters["debian"]["Build"]
-        *fetching, line = script.splitlines()
-        if [fetch for fetch in fetching if not fetch.startswith("apt-get ")]:
-            raise AssertionError("the page has unexpected build commands: " + script)
-        stack.run([*line.split(), *options], cwd=cls.tree, timeout=BUILD_TIMEOUT_S, env={
-            **stack.CLEAN_ENV, "DEB_BUILD_OPTIONS": "nocheck parallel=%d" % os.cpu_count()})
-        os.mkdir(os.path.join(cls.folder, name))
-        for found in os.listdir(cls.folder):
-            if found.startswith("adit") and found != "adit":
-                shutil.move(os.path.join(cls.folder, found), os.path.join(cls.folder, name))
-
-    @classmethod
-    def start_lintian(cls):
-        """Starts lintian in the background, because it is slow."""
-        folder = os.path.join(cls.folder, "new")
-        [changes] = [name for name in os.listdir(folder) if name.endswith(".changes")]
-        cls.lintian = subprocess.Popen(
-            ["lintian", "--fail-on", "error,warning", "--allow-root", os.path.join(folder, changes)],
-            env=stack.CLEAN_ENV, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True)
-        cls.addClassCleanup(cls.lintian.wait)
-
-    def run_chapter(self, page, heading, folder="/"):
-        scripts = self.chapters[page][heading]
-        self.assertTrue(scripts)
-        return [self.machine.run(script, folder=folder).stdout for script in scripts]
-
-    def ask(self, script):
-        return self.machine.run(script, check=False).stdout.strip()
+    def install(self, version):
+        return self.machine.run("cd '%s/%s' && dpkg -i adit_*.deb adit-common_*.deb" % (
+            self.folder, version)).stdout
 
     def ready(self):
         return self.ask("curl -sS -o /dev/null -w '%%{http_code}' http://%s/readyz" % SERVER)
 
-    def journal(self, *since):
-        return self.ask("journalctl --no-pager -o cat -u adit.service " + " ".join(since))
-
-    def cursor(self):
-        """The journal's current end, as an option of journalctl."""
-        return "--after-cursor='%s'" % re.search(
-            r"-- cursor: (.*)", self.ask("journalctl -n 0 --show-cursor")).group(1)
+    def log(self, *since):
+        return self.journal("adit.service", *since)
 
     def main_pid(self):
         return self.ask("systemctl show -P MainPID adit.service")
@@ -143,7 +97,7 @@ class Story(unittest.TestCase):
 
     def test_02_installation(self):
         said = self.machine.run(
-            "cd '%s' && dpkg --unpack ../adit_*.deb >/dev/null && "
+            "cd '%s' && dpkg --unpack ../adit_*.deb ../adit-common_*.deb >/dev/null && "
             "dpkg --configure -a" % self.tree).stdout
         commands = [line.strip() for line in said.splitlines() if line.startswith(" " * 8)]
         self.assertEqual(commands, ["aditctl secrets init",
@@ -204,17 +158,11 @@ class Story(unittest.TestCase):
             "journalctl --no-pager -o cat -u adit-purge.service " + since))
 
     def test_05_units(self):
-        self.assertEqual(self.ask("systemd-analyze verify --man=no adit.service adit.socket "
+        self.assertEqual(self.ask("systemd-analyze verify --man=no adit.socket "
                                   "adit-purge.service adit-purge.timer 2>&1"), "")
+        self.check_unit("adit.service", "systemd.md", MOST_EXPOSED)
         self.assertEqual(self.ask("systemctl is-active adit-purge.timer"), "active")
         self.purge()
-        said = self.ask("systemd-analyze security --offline=true --no-pager "
-                        "/lib/systemd/system/adit.service")
-        level = float(re.search(r"exposure level for adit.service: ([0-9.]+)", said).group(1))
-        self.assertLessEqual(level, MOST_EXPOSED, said)
-        version = self.ask("systemctl --version").split()[1]
-        self.assertIn("%s with systemd %s" % (level, version), open(os.path.join(
-            stack.ROOT, "doc", "install", "systemd.md"), encoding="utf-8").read())
 
     def test_06_sandbox(self):
         """The sandbox covers the supervisor and all workers."""
@@ -280,7 +228,7 @@ class Story(unittest.TestCase):
                 self.machine.run(broken)
                 done = self.machine.run("systemctl restart adit.service", check=False)
                 self.assertNotEqual(done.returncode, 0)
-                self.assertIn(says, self.journal(since))
+                self.assertIn(says, self.log(since))
                 with subprocess.Popen(self.machine.command(
                         "curl", "-sS", "-o", "/dev/null", "-w", "%{http_code}", "--max-time", "9",
                         "http://%s/readyz" % SERVER), stdout=subprocess.PIPE) as waiting:
@@ -315,7 +263,7 @@ class Story(unittest.TestCase):
         self.machine.run("echo '; mine' >>/etc/adit/adit.conf")
         before = self.main_pid()
         with Load(self.machine, self.key) as load:
-            said = self.machine.run("dpkg -i '%s'/newer/adit_*.deb" % self.folder).stdout
+            said = self.install("newer")
             until(lambda: self.main_pid() not in (before, "0"), "the new responder")
             time.sleep(0.2)
         self.assertEqual(load.failures, [])
@@ -335,7 +283,7 @@ class Story(unittest.TestCase):
                          "CREATE TABLE adit.migration (LIKE adit.aside); "
                          "GRANT SELECT ON adit.migration TO adit_responder'")
         before = self.main_pid()
-        said = self.machine.run("dpkg -i '%s'/new/adit_*.deb" % self.folder).stdout
+        said = self.install("new")
         [script] = self.chapters["debian"]["Upgrade"]
         self.assertEqual([line.strip() for line in said.splitlines() if line.startswith(" " * 8)],
                          script.splitlines())
@@ -356,7 +304,7 @@ class Story(unittest.TestCase):
         self.run_chapter("debian", "Backup")
         self.machine.run(psql + "\"INSERT INTO adit.migration (version, name) VALUES (999, 'x')\"")
         before = self.main_pid()
-        said = self.machine.run("dpkg -i '%s'/new/adit_*.deb" % self.folder).stdout
+        said = self.install("new")
         self.assertIn("the database's schema is newer than this version knows", said)
         self.assertNotIn("aditctl migrate", said)
         self.assertEqual(self.main_pid(), before)
@@ -365,7 +313,7 @@ class Story(unittest.TestCase):
         self.assertEqual(self.ready(), "200")
 
     def test_13_removal(self):
-        self.machine.run("apt-get -q -y remove adit")
+        self.machine.run("apt-get -q -y remove adit adit-common")
         for name, script, wanted in (
                 ("stopped", "systemctl is-active adit.service adit.socket", "inactive\ninactive"),
                 ("programs", "ls /usr/libexec/adit /usr/bin/aditctl", ""),
@@ -376,7 +324,7 @@ class Story(unittest.TestCase):
                 self.assertEqual(self.ask(script), wanted)
 
     def test_14_purge(self):
-        said = self.machine.run("apt-get -q -y purge adit").stdout
+        said = self.machine.run("apt-get -q -y purge adit adit-common").stdout
         self.assertIn("/etc/adit/adit.key", said)
         self.assertIn("dropdb adit", said)
         for name, script, wanted in (
@@ -384,7 +332,7 @@ class Story(unittest.TestCase):
                 ("the database stays", "runuser -u postgres -- psql -d adit -Atc "
                  "'SELECT count(*) FROM adit.account'", "1"),
                 ("units", "find /etc/systemd/system /lib/systemd/system -name 'adit*'", ""),
-                ("package", "dpkg-query -W adit 2>/dev/null", ""),
+                ("package", "dpkg-query -W adit adit-common 2>/dev/null", ""),
                 ("the rest", "find /usr /var/lib/systemd -name '*adit*' -not -path '*/auditd*' "
                  "-path '*/adit*' -not -path '/usr/src/*'", "")):
             with self.subTest(name):
@@ -411,30 +359,23 @@ class Story(unittest.TestCase):
 
     def test_17_over_the_network(self):
         """A password, TLS, a host name to resolve, and a system call filter that kills."""
+        package.serve_over_tls(self.machine)
         self.machine.run("""
-            cd "$(runuser -u postgres -- psql -Atc 'SHOW data_directory')"
-            openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -days 2 \\
-                -addext subjectAltName=DNS:localhost -keyout server.key -out server.crt 2>/dev/null
-            chown postgres: server.key server.crt
-            install -m 644 server.crt /etc/adit/database.crt
-            runuser -u postgres -- psql -q -c "ALTER ROLE adit PASSWORD 'p4ss'" \\
-                -c 'ALTER SYSTEM SET ssl = on' \\
-                -c "ALTER SYSTEM SET ssl_cert_file = '$PWD/server.crt'" \\
-                -c "ALTER SYSTEM SET ssl_key_file = '$PWD/server.key'"
-            systemctl reload postgresql
+            runuser -u postgres -- psql -q -c "ALTER ROLE adit PASSWORD 'p4ss'"
             echo 'localhost:5432:adit:adit:p4ss' >/etc/adit/pgpass
-            sed -i 's|^conninfo =.*|conninfo = host=localhost dbname=adit user=adit """
-                         """passfile=/etc/adit/pgpass sslmode=verify-full """
-                         """sslrootcert=/etc/adit/database.crt|
-                s|^admin_conninfo =.*|admin_conninfo = dbname=adit|' /etc/adit/adit.conf
             mkdir -p /etc/systemd/system/adit.service.d
             printf '[Service]\\nSystemCallErrorNumber=kill\\n' \\
                 >/etc/systemd/system/adit.service.d/strict.conf
             systemctl daemon-reload
         """)
+        self.change_settings(
+            "[database]\n"
+            "conninfo = host=localhost dbname=adit user=adit passfile=/etc/adit/pgpass "
+            "sslmode=verify-full sslrootcert=/etc/adit/database.crt\n"
+            "admin_conninfo = dbname=adit\n")
         since = self.cursor()
         self.run_chapter("systemd", "A database on another machine")
-        self.assertEqual(self.ready(), "200", self.journal(since))
+        self.assertEqual(self.ready(), "200", self.log(since))
         self.purge()  # works with the password too
         with Load(self.machine, self.key) as load:
             time.sleep(1)
@@ -443,7 +384,7 @@ class Story(unittest.TestCase):
             "runuser -u postgres -- psql -Atc \"SELECT bool_and(ssl) FROM pg_stat_ssl JOIN "
             "pg_stat_activity USING (pid) WHERE usename = 'adit'\""), "t")
         self.assertIn("SystemCallErrorNumber", self.ask("systemctl cat adit.service"))
-        self.assertNotRegex(self.journal(since), "SIGSYS|signal 31|status=31|p4ss")
+        self.assertNotRegex(self.log(since), "SIGSYS|signal 31|status=31|p4ss")
 
     def test_18_leaving_nothing(self):
         self.machine.run("systemctl disable --now adit.socket adit.service 2>&1")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The README, word for word: "A session" with a stack of tools/serve, and "Installing for real"
-from the source, without systemd and behind nginx, on a disposable machine.
+"""The README, word for word: "A session" and "An edge to try" with a stack of tools/serve and
+tools/edge, and "Installing for real" from the source, without systemd and behind nginx, on a
+disposable machine.
 
 Run it with tests/machine tests/e2e/run MODULE.  It runs all commands of these chapters in order,
 with two exceptions.  It only reads the apt-get commands, and "make check" gets an empty list of
@@ -89,7 +90,7 @@ def setUpModule():
 
 
 class Session(unittest.TestCase):
-    """The chapters "Two commands", "A session" and "How an edge reads it", in one shell."""
+    """The chapters "Two commands", "A session" and "An edge to try", in one shell."""
     maxDiff = 4000
 
     @classmethod
@@ -99,7 +100,8 @@ class Session(unittest.TestCase):
         cls.env = {**stack.CLEAN_ENV, "ADIT_STATE": os.path.join(cls.folder, "my state"),
                    "ADIT_PORT": str(stack.free_port()), "ADIT_BUILD": stack.BUILD,
                    "TMPDIR": cls.folder}
-        cls.addClassCleanup(stack.run, ["tools/serve", "--stop"], cwd=stack.ROOT, env=cls.env)
+        for tool in "tools/serve", "tools/edge":
+            cls.addClassCleanup(stack.run, [tool, "--stop"], cwd=stack.ROOT, env=cls.env)
         [start] = [block for block in blocks(chapter("Two commands")) if "--detach" in block]
         # The chapter also shows an answer, which is no command.
         shown = [block for block in blocks(chapter("A session")) if block.startswith("{")]
@@ -108,8 +110,12 @@ class Session(unittest.TestCase):
         [cls.shown] = shown
         script = [start] + ["echo; echo '== %d'\n%s" % (n, block)
                             for n, block in enumerate(cls.commands)]
-        script += ["echo; echo '== gateway'\npsql -X -v ON_ERROR_STOP=1 <<'END'\n%s\nEND" % "\n".join(
-            blocks(chapter("How an edge reads it"))), "echo; echo '== end'"]
+        cls.edge = blocks(chapter("An edge to try"))
+        # The chapter shows what some commands say before they fail.
+        script += ["set +e; exec 2>&1"]
+        script += ["echo; echo '== edge%d'\n%s\necho; echo \"status $?\"" % (n, block)
+                   for n, block in enumerate(cls.edge) if not cls.is_said(block)]
+        script += ["echo; echo '== end'"]
         done = subprocess.run(["bash", "-eu", "-o", "pipefail", "-c", "\n".join(script)],
                               cwd=stack.ROOT, env=cls.env, text=True, timeout=TIMEOUT_S,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -118,6 +124,17 @@ class Session(unittest.TestCase):
             raise AssertionError("the session ended with %d\n%s%s" % (
                 done.returncode, done.stdout, done.stderr))
         cls.printed = printed_by(done.stdout)
+
+    @staticmethod
+    def is_said(block):
+        """Whether a block of the edge's chapter is what a program says."""
+        return block.startswith(("Error: ", "curl: "))
+
+    def edge_block(self, words):
+        """The output of the only such block of the edge's chapter, and its exit status."""
+        [n] = [n for n, block in enumerate(self.edge) if words in block and not self.is_said(block)]
+        said, status = re.fullmatch(r"(?s)(.*)\nstatus (\d+)\n\s*", self.printed["edge%d" % n]).groups()
+        return said, int(status)
 
     def block(self, words):
         """The output of the only block that contains these words."""
@@ -177,10 +194,23 @@ class Session(unittest.TestCase):
         self.assertNotIn("trouble", said)
         self.assertNotIn("adit_", said)
 
-    def test_gateway(self):
-        """The chapter creates a gateway's role and looks up a key, in valid SQL."""
-        self.assertEqual(self.printed["gateway"].split()[:3], ["CREATE", "ROLE", "GRANT"])
-        self.assertIn("(0 rows)", self.printed["gateway"])
+    def test_edge(self):
+        """What the chapter shows as working works, and what it shows as failing fails so."""
+        said = {block: self.edge[n - 1] for n, block in enumerate(self.edge) if self.is_said(block)}
+        self.assertEqual(len(said), 2)
+        for block, command in said.items():
+            with self.subTest(command):
+                printed, status = self.edge_block(command)
+                self.assertNotEqual(status, 0)
+                self.assertIn(block.removesuffix(" ..."), printed)
+        for n, block in enumerate(self.edge):
+            if block not in said and block not in said.values():
+                with self.subTest(block):
+                    self.assertEqual(self.edge_block(block)[1], 0)
+        self.assertIn('{"status":"live"}', self.edge_block("-f -N")[0])
+        passes, stranger = self.edge_block("authority.pem")[0].split("\n", 1)
+        self.assertEqual(passes, "edge-2 let you in: CN=a client")
+        self.assertIn("400 The SSL certificate error", stranger)
 
     def test_audit(self):
         said = self.block("adit.audit")

@@ -426,8 +426,8 @@ class Migrate(CtlCase):
         self.assertEqual(row[1:3], [account, user])
 
     def test_as_an_owner_who_may_not_create_roles(self):
-        """In a hoster's cluster, another customer may own adit_responder.  Then it gets no
-        rights."""
+        """In a hoster's cluster, another customer may own adit_responder and adit_gateway.  Then
+        they get no rights."""
         self.stack.psql("CREATE ROLE tenant LOGIN")
         self.stack.psql("CREATE DATABASE tenants OWNER tenant")
         conf = os.path.join(self.stack.folder, "tenants.conf")
@@ -440,12 +440,15 @@ class Migrate(CtlCase):
         self.stack.env["PGDATABASE"] = "tenants"
         try:
             may_use = "SELECT has_schema_privilege('adit_responder', 'adit', 'USAGE')"
+            gateway_may_use = may_use.replace("adit_responder", "adit_gateway")
             self.assertEqual(self.stack.psql(may_use), "f")
+            self.assertEqual(self.stack.psql(gateway_may_use), "f")
             self.assertEqual(self.stack.psql("SELECT count(*) FROM adit.account", "tenant"), "0")
             # An administrator made the owner a member of the role, so the rights are intended.
             self.stack.psql("GRANT adit_responder TO tenant")
             self.assertNotIn("note", self.ctl("migrate", conf=conf).stdout)
             self.assertEqual(self.stack.psql(may_use), "t")
+            self.assertEqual(self.stack.psql(gateway_may_use), "f")
             self.stack.psql("REVOKE adit_responder FROM tenant;"
                             "REVOKE SELECT ON adit.principal FROM adit_responder")
             self.ctl("migrate", conf=conf)

@@ -81,7 +81,7 @@ class Role(Case):
             " OR relowner = 'adit_responder'::regrole"), "0")
         self.assertEqual(self.stack.psql(
             "SELECT bool_or(rolsuper OR rolcreaterole OR rolcreatedb OR rolreplication"
-            " OR rolbypassrls) FROM pg_roles WHERE rolname IN ('adit', 'adit_responder')"), "f")
+            " OR rolbypassrls) FROM pg_roles WHERE rolname LIKE 'adit%'"), "f")
         self.assertEqual(self.stack.psql(
             "SELECT string_agg(rolname, ',') FROM pg_roles WHERE rolname NOT IN ('adit',"
             " 'adit_responder') AND pg_has_role('adit', oid, 'MEMBER')"), "")
@@ -108,6 +108,30 @@ class Role(Case):
             "oauth_module|account_id,edge_id,revision,route_id",
             "ssh_credential|account_id,created_at,fingerprint,id,key_type,owner_id,public_key,"
             "revision"])
+
+    def test_grants_of_a_gateway_are_exactly_these(self):
+        rows = self.stack.psql(
+            "SELECT p.table_name, p.privilege_type, CASE WHEN count(*) = (SELECT count(*)"
+            " FROM information_schema.columns AS c WHERE c.table_schema = 'adit'"
+            " AND c.table_name = p.table_name) THEN 'all'"
+            " ELSE string_agg(p.column_name, ',' ORDER BY p.column_name) END"
+            " FROM information_schema.column_privileges AS p WHERE p.grantee = 'adit_gateway'"
+            " GROUP BY 1, 2 ORDER BY 1, 2")
+        self.assertEqual(rows.splitlines(), [
+            "account|SELECT|id", "migration|SELECT|all", "mutual_tls_module|SELECT|all",
+            "ssh_credential|SELECT|account_id,acl,fingerprint,id,owner_id,revision"])
+        rows = self.stack.psql(
+            "SELECT table_name, privilege_type FROM information_schema.table_privileges"
+            " WHERE grantee = 'adit_gateway' ORDER BY 1, 2")
+        self.assertEqual(rows.splitlines(), ["migration|SELECT", "mutual_tls_module|SELECT"])
+        self.assertEqual(self.stack.psql(
+            "SELECT routine_name FROM information_schema.routine_privileges"
+            " WHERE grantee = 'adit_gateway'"), "changes")
+        # Nobody but the owner and gateways may run it.
+        self.assertEqual(self.stack.psql(
+            "SELECT string_agg(grantee, ',' ORDER BY grantee COLLATE \"C\")"
+            " FROM information_schema.routine_privileges WHERE routine_name = 'changes'"),
+            "adit_gateway,postgres")
 
     def test_keys_stay(self):
         """The role cannot move a row to another account, edge or route."""
@@ -401,5 +425,6 @@ class Comments(Case):
 
     def test_schema_and_role_have_one(self):
         self.assertTrue(self.stack.psql("SELECT obj_description('adit'::regnamespace)"))
-        self.assertTrue(self.stack.psql(
-            "SELECT shobj_description('adit_responder'::regrole, 'pg_authid')"))
+        for role in "responder", "gateway":
+            self.assertIn(role + "s may do", self.stack.psql(
+                "SELECT shobj_description('adit_%s'::regrole, 'pg_authid')" % role))

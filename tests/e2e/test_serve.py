@@ -181,7 +181,7 @@ class Path(Case):
     def run_in(self, clone, tool, *arguments):
         tools = os.path.join(self.folder, clone, "tools")
         os.makedirs(tools)
-        for name in tool, "lib.sh":
+        for name in tool, "lib.sh", "keeper.sh":
             shutil.copy(os.path.join(stack.ROOT, "tools", name), tools)
         done = stack.run([os.path.join(tools, tool), *arguments], check=False,
                          env=dict(stack.CLEAN_ENV, ADIT_PORT=str(stack.free_port()),

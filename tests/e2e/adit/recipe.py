@@ -17,3 +17,9 @@ def chapters(name):
     if not any(scripts for _, scripts in found):
         raise AssertionError("%s has no shell block" % name)
     return found
+
+
+def settings(name):
+    """[text] of a page's ```ini blocks."""
+    with open(os.path.join(ROOT, "doc", "install", name), encoding="utf-8") as file:
+        return re.findall(r"(?ms)^```ini\n(.*?)^```$", file.read())

@@ -12,11 +12,6 @@
 #define FINGERPRINT_0 TRIED_FINGERPRINT("0")
 #define FINGERPRINT_1 TRIED_FINGERPRINT("1")
 
-static struct pg *gateway(void)
-{
-    return tried.owner;
-}
-
 static void have(const struct store_request *request, const char *id, const char *fingerprint,
                  const char *rule)
 {
@@ -38,7 +33,7 @@ static struct gateway_key key_of(const char *account_id, const char *fingerprint
 static bool look_up(const struct gateway_key *keys, size_t n, struct gateway_credentials *out)
 {
     tried.err = (struct error){.code = ERR_NONE};
-    return store_gateway_look_up(gateway(), &tried.arena, (struct gateway_keys){keys, n}, out,
+    return store_gateway_look_up(tried.gateway, &tried.arena, (struct gateway_keys){keys, n}, out,
                                  &tried.err);
 }
 
@@ -124,7 +119,7 @@ static bool read_edges(const char *account_id, struct gateway_edges *out)
     struct text_list edge_ids = {.items = items, .n = 3, .given = true};
 
     tried.err = (struct error){.code = ERR_NONE};
-    return store_gateway_mutual_tls(gateway(), &tried.arena, text_of(account_id), edge_ids, out,
+    return store_gateway_mutual_tls(tried.gateway, &tried.arena, text_of(account_id), edge_ids, out,
                                     &tried.err);
 }
 
@@ -189,8 +184,9 @@ static struct gateway_changes changes_since(struct text *snapshot)
 {
     struct gateway_changes changes;
 
-    ck_assert_msg(store_gateway_changes(gateway(), &tried.arena, *snapshot, &changes, &tried.err),
-                  "%s", tried.err.cause);
+    ck_assert_msg(
+        store_gateway_changes(tried.gateway, &tried.arena, *snapshot, &changes, &tried.err), "%s",
+        tried.err.cause);
     ck_assert(text_present(changes.snapshot));
     *snapshot = changes.snapshot;
     return changes;
@@ -225,7 +221,8 @@ START_TEST(snapshot_that_is_none)
 {
     struct gateway_changes changes;
 
-    ck_assert(!store_gateway_changes(gateway(), &tried.arena, text_of("x"), &changes, &tried.err));
+    ck_assert(
+        !store_gateway_changes(tried.gateway, &tried.arena, text_of("x"), &changes, &tried.err));
     ck_assert_str_eq(tried.err.sqlstate, "22P02");
 }
 END_TEST

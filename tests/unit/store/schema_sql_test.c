@@ -145,7 +145,7 @@ START_TEST(migrated_by_an_ordinary_role)
     ordinary = database_connect("shared_host", "ordinary");
     ck_assert_msg(schema_migrate(ordinary, &counted, &err), "%s", err.cause);
     ck_assert_int_eq(n_applied, migrations_n);
-    ck_assert(schema_has_responder(ordinary, &has, &err) && !has);
+    ck_assert(schema_has_role(ordinary, SCHEMA_RESPONDER, &has, &err) && !has);
     pg_free(ordinary);
     pg_free(pg);
 }
@@ -317,29 +317,38 @@ static void count_grant(void *context, const char *what, bool is_missing)
         n_excess++;
 }
 
+/* Where the roles are, and what they are compared with. */
+static const char *compared_in;
+static const char *compared_with;
+
 static void expect_grants(const char *role, bool missing, bool excess)
 {
-    struct pg *pg = database_connect("grants", role);
+    const struct schema_grants rights = {.role = compared_with, .found = count_grant};
+    struct pg *pg = database_connect(compared_in, role);
 
     n_missing = n_excess = 0;
-    ck_assert_msg(schema_check_grants(pg, count_grant, NULL, &err), "%s: %s", role, err.cause);
+    ck_assert_msg(schema_check_grants(pg, &rights, &err), "%s: %s", role, err.cause);
     ck_assert_msg((n_missing > 0) == missing, "%s: %d missing", role, n_missing);
     ck_assert_msg((n_excess > 0) == excess, "%s: %d too many", role, n_excess);
     pg_free(pg);
 }
 
-/* A responder's role counts only if it has USAGE on the schema of this database. */
-START_TEST(responder_role)
+/* A role counts only if it has USAGE on the schema of this database. */
+START_TEST(roles)
 {
-    struct pg *pg = database_create("responder");
+    static const char *const names[] = {SCHEMA_RESPONDER, SCHEMA_GATEWAY};
+    const char *role = names[_i];
+    struct pg *pg = database_create(_i ? "roles_1" : "roles_0");
     bool has = false;
+    char sql[128];
 
     database_migrate(pg);
-    ck_assert(schema_has_responder(pg, &has, &err) && has);
-    database_run(pg, "REVOKE ALL ON SCHEMA adit FROM adit_responder");
-    ck_assert(schema_has_responder(pg, &has, &err) && !has);
+    ck_assert(schema_has_role(pg, role, &has, &err) && has);
+    snprintf(sql, sizeof sql, "REVOKE ALL ON SCHEMA adit FROM %s", role);
+    database_run(pg, sql);
+    ck_assert(schema_has_role(pg, role, &has, &err) && !has);
     database_migrate(pg);
-    ck_assert(schema_has_responder(pg, &has, &err) && has);
+    ck_assert(schema_has_role(pg, role, &has, &err) && has);
     pg_free(pg);
 }
 END_TEST
@@ -355,6 +364,8 @@ START_TEST(grants)
                      "GRANT INSERT ON adit.api_key TO grants_excess;"
                      "CREATE ROLE grants_keys LOGIN IN ROLE adit_responder;"
                      "GRANT UPDATE (edge_id) ON adit.mutual_tls_module TO grants_keys");
+    compared_in = "grants";
+    compared_with = SCHEMA_RESPONDER;
     expect_grants("grants_none", true, false);
     expect_grants("grants_right", false, false);
     expect_grants("grants_excess", false, true);
@@ -378,6 +389,79 @@ START_TEST(grants)
 }
 END_TEST
 
+START_TEST(grants_of_a_gateway)
+{
+    struct pg *pg = database_create("grants_gateway");
+
+    database_migrate(pg);
+    database_run(pg, "CREATE ROLE gateway_none LOGIN;"
+                     "CREATE ROLE gateway_right LOGIN IN ROLE adit_gateway;"
+                     "CREATE ROLE gateway_secret LOGIN IN ROLE adit_gateway;"
+                     "GRANT SELECT (client_secret_sealed) ON adit.oauth_module TO gateway_secret;"
+                     "CREATE ROLE gateway_writes LOGIN IN ROLE adit_gateway;"
+                     "GRANT UPDATE ON adit.ssh_credential TO gateway_writes;"
+                     "CREATE ROLE gateway_responder LOGIN IN ROLE adit_responder");
+    compared_in = "grants_gateway";
+    compared_with = SCHEMA_GATEWAY;
+    expect_grants("gateway_none", true, false);
+    expect_grants("gateway_right", false, false);
+    expect_grants("gateway_secret", false, true);
+    expect_grants("gateway_writes", false, true);
+    expect_grants("gateway_responder", true, true);
+    expect_grants("postgres", false, true);
+    database_run(pg, "REVOKE SELECT (fingerprint) ON adit.ssh_credential FROM adit_gateway");
+    expect_grants("gateway_right", true, false);
+    database_run(pg, "GRANT SELECT (fingerprint) ON adit.ssh_credential TO adit_gateway;"
+                     "REVOKE EXECUTE ON FUNCTION adit.changes FROM adit_gateway");
+    expect_grants("gateway_right", true, false);
+    database_migrate(pg);
+    expect_grants("gateway_right", false, false);
+    pg_free(pg);
+}
+END_TEST
+
+static void expect_forbidden(struct pg *pg, const char *const *forbidden, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        ck_assert_msg(!pg_script(pg, forbidden[i], 5000, &err), "%s", forbidden[i]);
+        ck_assert_msg(strstr(err.cause, "42501") != NULL, "%s: %s", forbidden[i], err.cause);
+    }
+}
+
+START_TEST(gateway_may_no_more_than_it_needs)
+{
+    static const char *const forbidden[] = {
+        "SELECT * FROM adit.ssh_credential",
+        "SELECT public_key FROM adit.ssh_credential",
+        "SELECT description, metadata FROM adit.ssh_credential",
+        "UPDATE adit.ssh_credential SET acl = '{}'",
+        "DELETE FROM adit.ssh_credential",
+        "SELECT * FROM adit.oauth_module",
+        "UPDATE adit.mutual_tls_module SET enabled = false",
+        "SELECT name FROM adit.account",
+        "SELECT * FROM adit.principal",
+        "SELECT * FROM adit.api_key",
+        "SELECT * FROM adit.idempotency_key",
+        "SELECT * FROM adit.audit_event",
+        "SELECT * FROM adit.audit",
+        "SELECT * FROM adit.audit_pruned",
+        "INSERT INTO adit.audit_event (event, account_id, resource) VALUES ('a', 'b', 'c')",
+        "UPDATE adit.audit_pruned SET transaction = '1'",
+        "DELETE FROM adit.migration",
+        "CREATE TABLE adit.x ()",
+    };
+    struct pg *pg = database_create("gateway_no_more");
+    struct pg *gateway;
+
+    database_migrate(pg);
+    database_run(pg, "CREATE ROLE gateway_no_more LOGIN IN ROLE adit_gateway");
+    gateway = database_connect("gateway_no_more", "gateway_no_more");
+    expect_forbidden(gateway, forbidden, sizeof forbidden / sizeof forbidden[0]);
+    pg_free(gateway);
+    pg_free(pg);
+}
+END_TEST
+
 START_TEST(responder_may_no_more_than_it_needs)
 {
     static const char *const forbidden[] = {
@@ -392,6 +476,7 @@ START_TEST(responder_may_no_more_than_it_needs)
         "UPDATE adit.mutual_tls_module SET edge_id = 'x'",
         "TRUNCATE adit.ssh_credential",
         "SELECT * FROM adit.account",
+        "SELECT * FROM adit.changes(NULL)",
         "DELETE FROM adit.migration",
         "CREATE TABLE adit.x ()",
         "DROP TABLE adit.oauth_module",
@@ -402,10 +487,7 @@ START_TEST(responder_may_no_more_than_it_needs)
     database_migrate(pg);
     database_run(pg, "CREATE ROLE no_more LOGIN IN ROLE adit_responder");
     responder = database_connect("no_more", "no_more");
-    for (size_t i = 0; i < sizeof forbidden / sizeof forbidden[0]; i++) {
-        ck_assert_msg(!pg_script(responder, forbidden[i], 5000, &err), "%s", forbidden[i]);
-        ck_assert_msg(strstr(err.cause, "42501") != NULL, "%s: %s", forbidden[i], err.cause);
-    }
+    expect_forbidden(responder, forbidden, sizeof forbidden / sizeof forbidden[0]);
     pg_free(responder);
     pg_free(pg);
 }
@@ -429,7 +511,9 @@ Suite *schema_sql_suite(void)
     tcase_add_test(schema, list_of_keys);
     tcase_add_test(schema, key_for_nobody);
     tcase_add_test(schema, grants);
-    tcase_add_test(schema, responder_role);
+    tcase_add_test(schema, grants_of_a_gateway);
+    tcase_add_loop_test(schema, roles, 0, 2);
+    tcase_add_test(schema, gateway_may_no_more_than_it_needs);
     tcase_add_test(schema, responder_may_no_more_than_it_needs);
     suite_add_tcase(suite, schema);
     return suite;

@@ -70,7 +70,7 @@ struct store_request tried_issue(const char *principal_id, bool read_only, int64
 
 const struct ssh_credential_page tried_all = {.limit = 100, .most_bytes = SIZE_MAX};
 
-/* The store connects as the responder's role. */
+/* The store connects as the responder's role, and tried.gateway as that of gateways. */
 void tried_set_up(void)
 {
     static int n;
@@ -80,6 +80,7 @@ void tried_set_up(void)
     tried.owner = database_create(name);
     database_migrate(tried.owner);
     database_run(tried.owner, "DO $$ BEGIN CREATE ROLE adit_tester LOGIN IN ROLE adit_responder;"
+                              " CREATE ROLE adit_tester_gateway LOGIN IN ROLE adit_gateway;"
                               " EXCEPTION WHEN duplicate_object THEN NULL; END $$");
     database_fill(tried.owner, &tried.who);
     tried.admin = tried_issue(tried.who.admin, false, 0, NULL);
@@ -89,6 +90,7 @@ void tried_set_up(void)
     make_folder();
     tried.keyring = tried_keyring(NULL);
     tried.responder = database_connect(name, "adit_tester");
+    tried.gateway = database_connect(name, "adit_tester_gateway");
     tried.store = store_new(tried.responder, tried.keyring);
     ck_assert_ptr_nonnull(tried.store);
     tried.err = (struct error){.code = ERR_NONE};
@@ -101,6 +103,7 @@ void tried_tear_down(void)
     keyring_free(tried.keyring);
     remove_folder();
     pg_free(tried.responder);
+    pg_free(tried.gateway);
     pg_free(tried.owner);
 }
 

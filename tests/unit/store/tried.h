@@ -8,10 +8,12 @@
 #include "store/oauth_module.h"
 #include "store/ssh_credential.h"
 
-/* The state of a test.  The store runs as the responder's role, owner is a superuser. */
+/* The state of a test.  The store runs as the responder's role, gateway as that of
+ * gateways, owner is a superuser. */
 extern struct tried {
     struct pg *owner;
     struct pg *responder;
+    struct pg *gateway;
     struct store *store;
     struct keyring *keyring;
     struct arena arena;

@@ -1,0 +1,408 @@
+# SPDX-License-Identifier: MIT
+"""A stock sshd that asks adit-gateway, in an enclosure, and the ssh clients of tests."""
+import base64
+import contextlib
+import hashlib
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+from adit import cluster, programs, stack
+from adit.case import Case, until
+from adit.enclosure import Enclosure
+
+PROGRAMS = "/run/libexec"
+FOLDER = "/run/adit-gateway"
+SOCKET = FOLDER + "/ssh.sock"
+STATE = FOLDER + "/sessions"
+CONF = "/run/adit.conf"
+CREDENTIALS = "/ssh_credentials"
+SSHD_LOG = "/run/sshd.log"
+
+# tunnel is the login of the home account.  So is bounded, whose forwards sshd itself bounds.  other
+# is the login of a second account.  stranger has no rights.
+USERS = (("adit-ssh-keys", 4101, ()), ("adit-gateway", 4102, ("adit-ssh-keys",)),
+         ("tunnel", 4103, ()), ("bounded", 4104, ()), ("other", 4105, ()), ("stranger", 4106, ()))
+
+# The names that tests bind.  Each has an address of its own, so that listeners tell them apart.
+HOSTS = (("::1", "localhost"), ("127.0.0.11", "a.example.com"), ("127.0.0.12", "b.a.example.com"),
+         ("127.0.0.13", "example.com"), ("127.0.0.14", "a.example.net"),
+         ("127.0.0.15", "xexample.com"), ("127.0.0.16", "both.example.com"),
+         ("::1", "both.example.com"))
+
+SETTINGS = {"domain_ports": "8080 8443", "poll": "100ms", "sweep": "300ms"}
+
+SSH = ("ssh", "-F", "none", "-N", "-v", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=no",
+       "-o", "UserKnownHostsFile=/dev/null", "-o", "HostKeyAlgorithms=ssh-ed25519",
+       "-o", "KexAlgorithms=curve25519-sha256", "-o", "ControlPath=none")
+
+
+class Key:
+    """A key pair in a file."""
+
+    def __init__(self, folder, name, *options):
+        self.path = os.path.join(folder, name)
+        stack.run(["ssh-keygen", "-q", "-N", "", "-C", name, "-f", self.path,
+                   *(options or ("-t", "ed25519"))])
+        with open(self.path + ".pub", encoding="ascii") as file:
+            self.public = file.read().strip()
+        self.type, self.blob = self.public.split()[:2]
+        digest = hashlib.sha256(base64.b64decode(self.blob)).digest()
+        self.fingerprint = "SHA256:" + base64.b64encode(digest).decode().rstrip("=")
+
+
+class Tunnel:
+    """An ssh client that asks for forwards and stays until the server ends it."""
+
+    def __init__(self, gateway, key, *forwards, user="tunnel", options=(), env=None):
+        self._log = os.path.join(gateway.folder, "ssh-%d.log" % next(gateway.numbers))
+        self._forwards = forwards
+        identity = ("-o", "IdentitiesOnly=yes", "-i", key.path) if key else ()
+        self.process = subprocess.Popen(
+            gateway.inside.on_network(
+                *SSH, "-E", self._log, *identity, *options, *(word for forward in forwards
+                                                               for word in ("-R", forward)),
+                user + "@127.0.0.1"),
+            env=dict(programs.ENV, **(env or {})), stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        gateway.tunnels.append(self)
+
+    def log(self):
+        with contextlib.suppress(FileNotFoundError):
+            with open(self._log, encoding="utf-8", errors="replace") as file:
+                return file.read()
+        return ""
+
+    def stands(self):
+        return self.process.poll() is None
+
+    def _answers(self):
+        return re.findall(r"^debug1: remote forward (success|failure) for", self.log(), re.M)
+
+    def _is_settled(self):
+        has_ended = not self.stands()
+        return has_ended or ("Authenticated to" in self.log() and len(self._answers()) == len(self._forwards))
+
+    def opened(self):
+        """Waits until sshd has answered.  Returns whether the client is logged in and has all its
+        forwards."""
+        until(self._is_settled, "an answer of sshd")
+        return self.stands() and "failure" not in self._answers()
+
+    def refused(self):
+        """The forwards that sshd refused.  It answers them in their order."""
+        return [forward for forward, answer in zip(self._forwards, self._answers())
+                if answer == "failure"]
+
+    def is_in(self):
+        """Waits until sshd has answered.  Returns whether the client is logged in."""
+        until(self._is_settled, "an answer of sshd")
+        return self.stands()
+
+    def was_refused(self):
+        """Waits for the end.  Returns whether sshd accepted none of the keys."""
+        self.process.wait(20)
+        return re.search(r"Permission denied|Too many authentication failures",
+                         self.log()) is not None
+
+    def close(self):
+        if self.stands():
+            self.process.kill()
+        self.process.wait()
+
+
+class Master(Tunnel):
+    """An ssh client that opens and closes forwards when it is told to."""
+
+    def __init__(self, gateway, key, **options):
+        self._path = os.path.join(gateway.folder, "mux-%d" % next(gateway.numbers))
+        super().__init__(gateway, key, options=("-M", "-S", self._path), **options)
+
+    def _is_settled(self):
+        return not self.stands() or os.path.exists(self._path)
+
+    def _do(self, what, forward):
+        """Returns what the client says, which is nothing if all went well."""
+        done = stack.run(["ssh", "-F", "none", "-S", self._path, "-O", what, "-R", forward, "any"],
+                         check=False)
+        return done.stderr or done.stdout if done.returncode else ""
+
+    def forward(self, forward):
+        """Returns whether sshd opened the forward."""
+        fault = self._do("forward", forward)
+        if fault and "remote port forwarding failed" not in fault:
+            raise AssertionError("%s: %s" % (forward, fault))
+        return not fault
+
+    def cancel(self, forward):
+        fault = self._do("cancel", forward)
+        if fault:
+            raise AssertionError("%s: %s" % (forward, fault))
+
+
+class Program:
+    """A program inside, as a child of nsenter.  pid is its process outside."""
+
+    def __init__(self, gateway, command, log, env=None):
+        with open(log, "ab") as file:
+            self._around = subprocess.Popen(command, env=dict(programs.ENV, **(env or {})), cwd="/",
+                                            stdin=subprocess.DEVNULL, stdout=file, stderr=file)
+        self.pid = until(lambda: programs.children(self._around.pid) or self._ended(),
+                         "a program")[0]
+        self.inner_pid = gateway.inside.inner_pid(self.pid)
+
+    def _ended(self):
+        if self._around.poll() is not None:
+            raise AssertionError("a program ended at once")
+
+    def runs(self):
+        return self._around.poll() is None
+
+    def freeze(self):
+        """nsenter stops with the program."""
+        os.kill(self.pid, signal.SIGSTOP)
+
+    def thaw(self):
+        os.kill(self.pid, signal.SIGCONT)
+        self._around.send_signal(signal.SIGCONT)
+
+    def stop(self, number=signal.SIGTERM):
+        """Returns the exit status."""
+        if self.runs():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+        return self._around.wait(20)
+
+
+class SshGateway:
+    def __init__(self, stack_, other_account, settings=None, env=None):
+        self.stack = stack_
+        self.folder = stack.make_folder()
+        self.numbers = iter(range(1000000))
+        self.tunnels = []
+        self.daemon = self.sshd = None
+        self._daemon_env = env
+        self.daemon_log = os.path.join(self.folder, "daemon.log")
+        self.inside = Enclosure(USERS, HOSTS)
+        self.settings = dict(SETTINGS, account=stack_.home.id,
+                             conninfo="host=%s port=5432 dbname=adit user=gateway"
+                             % stack_.cluster.run_folder)
+        self.settings.update(settings or {})
+        try:
+            self._install(other_account)
+            self.start_daemon()
+            self.start_sshd()
+        except BaseException:
+            self.remove()
+            raise
+
+    def _install(self, other_account):
+        # The socket gets its group from the folder.
+        for path, owner, group, mode in (PROGRAMS, 0, 0, 0o755), (FOLDER, 4102, 4101, 0o2750):
+            os.mkdir(self.inside.path(path))
+            os.chown(self.inside.path(path), owner, group)
+            os.chmod(self.inside.path(path), mode)
+        for name in "adit-gateway", "adit-ssh-keys":
+            shutil.copy(os.path.join(stack.BUILD, name), self.inside.path(PROGRAMS))
+        self.write_conf()
+        helper = PROGRAMS + "/adit-ssh-keys"
+        if stack.is_sanitized():
+            # sshd gives the helper no environment, but the sanitizers need theirs.
+            lines = ["export %s='%s'" % (name, value) for name, value in programs.ENV.items()
+                     if name.startswith(("ASAN_", "LSAN_", "UBSAN_", "GCOV_"))]
+            self.inside.write(helper + ".sh", "#!/bin/sh\n%s\nexec %s \"$@\"\n" % (
+                "\n".join(lines), helper), mode=0o755)
+            helper += ".sh"
+        blocks = [self.sshd_block(user, helper + options) for user, options in (
+            ("tunnel", ""), ("bounded", ""), ("other", " --account " + other_account))]
+        blocks[1] += "    PermitListen *.example.com:8080 *.example.com:8443\n"
+        self.inside.write("/etc/ssh/sshd_config.d/adit.conf", "\n".join(blocks))
+        stack.run(["ssh-keygen", "-q", "-N", "", "-t", "ed25519", "-f",
+                   self.inside.path("/run/host_key")])
+
+    def sshd_block(self, user, helper):
+        return """Match User %s
+    AuthenticationMethods publickey
+    AuthorizedKeysFile none
+    AuthorizedKeysCommand %s --socket %s %%u %%f %%t %%k
+    AuthorizedKeysCommandUser adit-ssh-keys
+    MaxSessions 0
+    PermitTTY no
+    AllowTcpForwarding remote
+    GatewayPorts clientspecified
+    PermitOpen none
+    AllowStreamLocalForwarding no
+    AllowAgentForwarding no
+    X11Forwarding no
+    PermitTunnel no
+    PermitUserRC no
+    ClientAliveInterval 5
+    ClientAliveCountMax 3
+""" % (user, helper, SOCKET)
+
+    def write_conf(self):
+        lines = ["%s = %s" % pair for pair in {
+            "socket": SOCKET, "state": STATE, **self.settings}.items()]
+        self.inside.write(CONF, "[gateway]\n%s\n" % "\n".join(lines))
+
+    def start_daemon(self):
+        self.daemon = Program(self, self.inside.command(
+            PROGRAMS + "/adit-gateway", "-c", CONF, user="adit-gateway", capabilities="+kill"),
+            self.daemon_log, self._daemon_env)
+        until(self.answers, "adit-gateway")
+
+    def start_sshd(self, *options):
+        # Debian's own settings, which include the block.
+        self.sshd = Program(self, self.inside.command(
+            "/usr/sbin/sshd", "-D", "-E", SSHD_LOG, "-h", "/run/host_key", "-o",
+            "ListenAddress=127.0.0.1:22", "-o", "PidFile=none", "-o", "MaxStartups=500",
+            "-o", "LogLevel=VERBOSE", *options), self.daemon_log)
+        until(lambda: "127.0.0.1:22" in self.inside.listeners(), "sshd")
+
+    def remove(self):
+        for tunnel in self.tunnels:
+            tunnel.close()
+        for program in self.sshd, self.daemon:
+            if program:
+                program.stop()
+        self.inside.remove()
+        shutil.rmtree(self.folder)
+
+    # ---- asking the daemon ----
+
+    def ask(self, request, seconds=5):
+        """Sends a request to the daemon's socket, as root.  Returns the answer's lines."""
+        with socket.socket(socket.AF_UNIX) as sock:
+            sock.settimeout(seconds)
+            sock.connect(self.inside.path(SOCKET))
+            sock.sendall(request.encode())
+            sock.shutdown(socket.SHUT_WR)
+            with sock.makefile("rb") as file:
+                lines = file.read().decode().splitlines()
+        if lines[-1:] != ["."]:
+            raise AssertionError("the answer was cut off: %s" % lines)
+        return lines[:-1]
+
+    def answers(self):
+        if not self.daemon.runs():
+            raise AssertionError("adit-gateway has ended: " + self.log())
+        with contextlib.suppress(OSError):
+            return self.ask("status\n")[:1] == ["ok"]
+
+    def status(self):
+        return dict(line.split(" ", 1) for line in self.ask("status\n")[1:])
+
+    def sessions(self):
+        """{process id inside: (fingerprint, account, credentials)}"""
+        found = {}
+        for line in self.ask("list\n")[1:]:
+            pid, _, fingerprint, account, idents = line.split("\t")
+            found[int(pid)] = (fingerprint, account, idents.split(","))
+        return found
+
+    def log(self):
+        with open(self.daemon_log, encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    # ---- ssh ----
+
+    def key(self, *options):
+        return Key(self.folder, "key-%d" % next(self.numbers), *options)
+
+    def tunnel(self, key, *forwards, **options):
+        return Tunnel(self, key, *forwards, **options)
+
+    def close_tunnels(self):
+        """Ends all clients.  Returns once their listeners are gone."""
+        for tunnel in self.tunnels:
+            tunnel.close()
+        self.tunnels.clear()
+        until(lambda: self.listeners() == [], "no listener")
+
+    def listeners(self):
+        """Where forwards listen."""
+        return [at for at in self.inside.listeners() if at != "127.0.0.1:22"]
+
+    def visit(self, address):
+        """What a server inside says first to a TCP client."""
+        script = "exec 3<>/dev/tcp/%s; head -n 1 <&3" % "/".join(address.rsplit(":", 1))
+        return stack.run(self.inside.on_network("/bin/bash", "-c", script)).stdout
+
+    def sshd_log(self):
+        return self.inside.read(SSHD_LOG)
+
+
+class GatewayCase(Case):
+    """Tests with a gateway of their own.  Their stack has a database that gateways may enter."""
+
+    stack_name = "gateway"
+    settings = {}
+    daemon_env = {}
+
+    @classmethod
+    def setUpClass(cls):
+        shared = stack.get(cls.stack_name)
+        if not hasattr(shared, "cluster"):
+            shared.cluster = cluster.attach(shared)
+            shared.psql("CREATE ROLE gateway LOGIN SUPERUSER")
+            shared.other = shared.account("other")
+        super().setUpClass()
+        cls.gateway = SshGateway(shared, shared.other.id, cls.settings, cls.daemon_env)
+        cls.addClassCleanup(cls.gateway.remove)
+
+    def tearDown(self):
+        self.gateway.close_tunnels()
+
+    def credential(self, key, *rules, client=None, **members):
+        """Stores a credential.  Returns its path."""
+        answer = (client or self.admin).post(CREDENTIALS, {
+            "public_key": getattr(key, "public", key), "acl": list(rules), **members})
+        return "%s/%s" % (CREDENTIALS, self.assert_ok(answer, 201)["id"])
+
+    def new_key(self, *rules, **members):
+        """A key with a credential."""
+        key = self.gateway.key()
+        self.credential(key, *rules, **members)
+        return key
+
+    @contextlib.contextmanager
+    def transaction(self, sql):
+        """Runs SQL in a transaction that stays open.  Yields the function that commits it."""
+        with subprocess.Popen(["psql", "-X", "-q", "-A", "-t"], env=self.stack.pg_env(),
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as psql:
+            def say(text):
+                psql.stdin.write("\\set ON_ERROR_STOP\n%s;\n\\echo done\n" % text)
+                psql.stdin.flush()
+                self.assertEqual(psql.stdout.readline(), "done\n")
+            say("BEGIN; " + sql)
+            yield lambda: say("COMMIT")
+
+    def standing(self, *tunnels):
+        """Checks that the clients are logged in with all their forwards."""
+        for tunnel in tunnels:
+            self.assertTrue(tunnel.opened(), tunnel.log()[-600:])
+        return tunnels
+
+
+# Longer than two sweeps of the gateway, which find what the polls have missed.
+NEVER_S = 0.8
+
+
+def stay(*tunnels):
+    """Whether none of the clients ends because of what happened before."""
+    time.sleep(NEVER_S)
+    return all(tunnel.stands() for tunnel in tunnels)
+
+
+def ended_within(tunnels, seconds=1):
+    """Whether all the clients end in time."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if not any(tunnel.stands() for tunnel in tunnels):
+            return True
+        time.sleep(0.005)
+    return False

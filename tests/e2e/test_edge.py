@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: MIT
+"""tools/edge as the caller and as an ordinary user, at the same time: what it prints, word for word;
+restarts, programs that are killed, and calls that cannot work."""
+import functools
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import socket
+import unittest
+
+from adit import stack
+from adit.case import until
+
+PROGRAMS = "adit.fcgi", "aditctl", "adit-gateway", "adit-ssh-keys"
+SCRIPTS = "edge", "keeper.sh", "lib.sh", "serve"
+# An account of every Debian system.  sshd takes "nobody" for a locked one.
+ORDINARY_USER = "games"
+
+clones = {}
+
+
+class Clone:
+    """A clone with built programs, whose tools one user runs."""
+
+    def __init__(self, user, state):
+        self.folder = stack.make_folder()
+        self.tools, build = os.path.join(self.folder, "tools"), os.path.join(self.folder, "build")
+        os.mkdir(self.tools)
+        os.mkdir(build)
+        for name in SCRIPTS:
+            shutil.copy(os.path.join(stack.ROOT, "tools", name), self.tools)
+        for name in PROGRAMS:
+            shutil.copy(os.path.join(stack.BUILD, name), build)
+        self.prefix = []
+        self.env = dict(stack.CLEAN_ENV, HOME=self.folder, ADIT_BUILD=build,
+                        ADIT_PORT=str(stack.free_port()))
+        if user:
+            shutil.chown(self.folder, user)
+            self.prefix = ["setpriv", "--reuid", user, "--regid", user, "--clear-groups", "--"]
+        self.state = os.path.join(self.folder, ".adit")
+        if state:
+            self.state = self.env["ADIT_STATE"] = os.path.join(self.folder, state)
+        self.take_ports()
+
+    def take_ports(self):
+        self.ssh_port, self.tls_port, self.bound, self.other = (stack.free_port() for _ in range(4))
+        self.env.update(ADIT_EDGE_SSH_PORT=str(self.ssh_port), ADIT_EDGE_TLS_PORT=str(self.tls_port))
+
+    def run(self, *command, check=True, **env):
+        return stack.run([*self.prefix, *command], check=check, cwd="/", env={**self.env, **env})
+
+    def edge(self, *arguments, check=True, **env):
+        return self.run(os.path.join(self.tools, "edge"), *arguments, check=check, **env)
+
+    def serve(self, *arguments, check=True):
+        return self.run(os.path.join(self.tools, "serve"), *arguments, check=check)
+
+    def start(self):
+        # Another program may take a port first.
+        for attempt in range(3):
+            done = self.edge("--detach", check=attempt == 2)
+            if done.returncode == 0:
+                return done.stdout
+            if "in use" not in done.stderr:
+                raise AssertionError(done.stdout + done.stderr)
+            self.take_ports()
+        return None
+
+    def shell(self, script, check=True):
+        """Runs a script in a shell that has typed the first block."""
+        return self.run("bash", "-c", "%s\n%s" % (self.blocks[0], script), check=check)
+
+    def read(self, said):
+        """Reads the commands that tools/edge prints, for ports that are free."""
+        paragraphs = [paragraph for paragraph in said.split("\n\n") if paragraph.startswith("    ")]
+        text = "\n\n".join(paragraphs).replace("9000", str(self.bound))
+        self.blocks = text.replace("9001", str(self.other)).split("\n\n")
+
+    def follow(self):
+        """Runs all that tools/edge prints, in one shell.  Returns the output and the exit status of
+        each block."""
+        script = ["%s\nprintf '\\n== %%d\\n' $?" % block for block in self.blocks[1:]]
+        parts = re.split(r"(?m)^== (\d+)\n", self.shell("\n".join(script)).stdout)
+        return list(zip(map(str.strip, parts[::2]), map(int, parts[1::2])))
+
+    def keeper(self):
+        with open(os.path.join(self.state, "edge", "lock"), encoding="ascii") as file:
+            return int(file.read())
+
+    def programs(self):
+        """{name: process id} of the keeper's children."""
+        found = {}
+        keeper = self.keeper()
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open("/proc/%s/stat" % pid, encoding="utf-8") as file:
+                    name, rest = re.search(r"\((.*)\) (.*)", file.read()).groups()
+            except OSError:
+                continue
+            if int(rest.split()[1]) == keeper:
+                found[name] = int(pid)
+        return found
+
+    def store(self):
+        """Stores the key with a rule for the port, and opens the tunnel."""
+        # ssh goes on in the background with the output that it was given.
+        self.shell('exec >"$HOME/said" 2>&1\n' + self.blocks[1])
+
+    def delete_all(self):
+        self.shell("psql -q -c 'DELETE FROM adit.ssh_credential'")
+
+    def answers(self):
+        return answers(self.bound)
+
+    def sessions(self):
+        listed = self.shell('"$ADITCTL" session list').stdout
+        return re.findall(r"(?m)^(\d+)\t", listed)
+
+    def remove(self):
+        self.edge("--stop", check=False)
+        self.serve("--stop", check=False)
+        shutil.rmtree(os.path.realpath(self.state), ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def answers(port):
+    try:
+        with socket.create_connection(("127.0.0.1", port), 1):
+            return True
+    except OSError:
+        return False
+
+
+def setUpModule():
+    users = [("caller", None, "my state")]
+    if os.getuid() == 0:
+        users.append(("ordinary", ORDINARY_USER, None))
+    for name, user, state in users:
+        clones[name] = Clone(user, state)
+        unittest.addModuleCleanup(clones[name].remove)
+        clones[name].serve("--detach")
+        clones[name].read(clones[name].start())
+
+
+def for_each_clone(test):
+    """Makes a test with a clone a test of all clones."""
+    @functools.wraps(test)
+    def run(self):
+        for name, clone in clones.items():
+            with self.subTest(name):
+                test(self, clone)
+    return run
+
+
+class Printed(unittest.TestCase):
+    maxDiff = 4000
+
+    @for_each_clone
+    def test_every_block(self, clone):
+        """Everything that tools/edge prints works, or is refused, as it says."""
+        tunnel, refused, deleted, tls = clone.follow()
+        self.assertEqual(tunnel[1], 0, tunnel)
+        [made, alive] = tunnel[0].split("\n", 1)
+        self.assertEqual(json.loads(made)["acl"], ["bind:localhost:%d" % clone.bound])
+        self.assertEqual(json.loads(alive), {"status": "live"})
+        self.assertEqual(refused, ("", 255))
+        self.assertEqual(deleted[0], "")
+        self.assertEqual(deleted[1], 7, "curl connected")
+        module, passes, stranger = tls[0].split("\n", 2)
+        self.assertIn('"ca-1"', module)
+        self.assertEqual(passes, "edge-2 let you in: CN=a client")
+        self.assertIn("400 The SSL certificate error", stranger)
+        self.assertFalse(answers(clone.other))
+
+    @for_each_clone
+    def test_no_certificate(self, clone):
+        clone.shell(clone.blocks[4])
+        said = clone.shell('curl -sS --cacert "$EDGE_DIR/authority.pem" "$EDGE_URL"').stdout
+        self.assertIn("400 No required SSL certificate", said)
+
+    @for_each_clone
+    def test_env(self, clone):
+        lines = [shlex.split(line) for line in clone.edge("--env").stdout.splitlines()]
+        values = dict(line[1].split("=", 1) for line in lines)
+        self.assertEqual(values["EDGE_URL"], "https://edge-2.localhost:%d" % clone.tls_port)
+        self.assertEqual(os.path.realpath(values["EDGE_DIR"]),
+                         os.path.realpath(os.path.join(clone.state, "edge")))
+        self.assertEqual(values["ADIT_URL"], "http://127.0.0.1:" + clone.env["ADIT_PORT"])
+
+    @for_each_clone
+    def test_no_shell(self, clone):
+        """The key opens tunnels, and no shell."""
+        clone.store()
+        self.addCleanup(clone.delete_all)
+        done = clone.shell('ssh -F "$EDGE_DIR/ssh_config" -i "$EDGE_DIR/key" edge id',
+                           check=False)
+        self.assertEqual((done.returncode, done.stdout), (255, ""))
+
+
+class Life(unittest.TestCase):
+    maxDiff = 4000
+
+    @for_each_clone
+    def test_once_more(self, clone):
+        said = clone.edge("--detach").stdout
+        self.assertIn("edge: already running\n", said)
+        self.assertIn("SSH: 127.0.0.1:%d\n" % clone.ssh_port, said)
+        done = clone.edge("--detach", check=False, ADIT_EDGE_SSH_PORT=str(stack.free_port()))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("on ports %d and %d; to stop it, run: tools/edge --stop" % (
+            clone.ssh_port, clone.tls_port), done.stderr)
+
+    @for_each_clone
+    def test_stop_ends_its_own_tunnels_alone(self, clone):
+        for each in clones.values():
+            each.delete_all()
+            until(lambda each=each: not each.answers(), "the end of an earlier tunnel")
+            each.store()
+            self.addCleanup(each.delete_all)
+        others = [other for other in clones.values() if other is not clone]
+        self.assertEqual(clone.edge("--stop").stdout, "edge: stopped\n")
+        self.assertFalse(clone.answers() or answers(clone.ssh_port) or answers(clone.tls_port))
+        self.assertEqual(clone.edge("--stop").stdout, "edge: not running\n")
+        self.assertIn("not running: start it with --detach", clone.edge("--env").stderr)
+        self.assertEqual([other.answers() for other in others], [True] * len(others))
+        # Its credential and its keys are there after the next start.
+        clone.start()
+        clone.shell('ssh -F "$EDGE_DIR/ssh_config" -i "$EDGE_DIR/key" -f -N -R '
+                    '%d:localhost:1 edge >"$HOME/said" 2>&1' % clone.bound)
+        self.assertTrue(clone.answers())
+
+    @for_each_clone
+    def test_killed_gateway(self, clone):
+        """tools/edge restarts adit-gateway, which knows the session that it let in before."""
+        clone.store()
+        before = clone.programs()["adit-gateway"]
+        os.kill(before, signal.SIGKILL)
+        until(lambda: clone.programs().get("adit-gateway", before) != before, "another gateway")
+        self.assertTrue(clone.answers())
+        until(clone.sessions, "the session")
+        clone.delete_all()
+        until(lambda: not clone.answers(), "the end of the tunnel", 5)
+
+    @for_each_clone
+    def test_killed_keeper(self, clone):
+        """If the keeper is killed, its programs end.  The next run knows the sessions."""
+        clone.store()
+        programs = clone.programs()
+        os.kill(clone.keeper(), signal.SIGKILL)
+        until(lambda: not any(os.path.exists("/proc/%d" % pid) for pid in programs.values()),
+              "the end of the programs", 10)
+        self.assertTrue(clone.answers())
+        clone.start()
+        self.assertEqual(len(clone.sessions()), 1)
+        clone.delete_all()
+        until(lambda: not clone.answers(), "the end of the tunnel", 5)
+
+    def test_database_away(self):
+        """While tools/serve is stopped, the tunnel stays and nobody else gets in."""
+        clone = clones["caller"]
+        clone.store()
+        clone.serve("--stop")
+        self.assertTrue(clone.answers())
+        config = os.path.join(clone.state, "edge", "ssh_config")
+        done = clone.run("ssh", "-F", config, "-i", os.path.join(clone.state, "edge", "key"), "-N",
+                         "-R", "%d:localhost:1" % clone.other, "edge", check=False)
+        self.assertEqual(done.returncode, 255)
+        self.assertIn("Permission denied", done.stderr)
+        clone.serve("--detach")
+        self.assertTrue(clone.answers())
+        clone.delete_all()
+        until(lambda: not clone.answers(), "the end of the tunnel", 10)
+
+
+class Refused(unittest.TestCase):
+    maxDiff = 4000
+
+    def assert_refused(self, message, state=None, **env):
+        clone = clones["caller"]
+        done = clone.edge("--detach", check=False,
+                          **dict(env, **({"ADIT_STATE": state} if state else {})))
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (1, "", "edge: %s\n" % message))
+
+    def test_ports(self):
+        for port in "abc", "0", "65536", "022", "22 23":
+            for variable in "ADIT_EDGE_SSH_PORT", "ADIT_EDGE_TLS_PORT":
+                with self.subTest("%s %s" % (variable, port)):
+                    self.assert_refused("%s is '%s'; set it to a port, 1 to 65535" % (variable, port),
+                                        **{variable: port})
+        self.assert_refused("ADIT_EDGE_SSH_PORT and ADIT_EDGE_TLS_PORT are both 2200: set them to two"
+                            " ports", ADIT_EDGE_SSH_PORT="2200", ADIT_EDGE_TLS_PORT="2200")
+
+    def test_taken_port(self):
+        clone = clones["caller"]
+        clone.edge("--stop")
+        for variable in "ADIT_EDGE_SSH_PORT", "ADIT_EDGE_TLS_PORT":
+            with self.subTest(variable), socket.create_server(("127.0.0.1", 0)) as taken:
+                port = taken.getsockname()[1]
+                self.assert_refused("port %d on 127.0.0.1 is in use: set %s to another port" % (
+                    port, variable), **{variable: str(port)})
+        clone.start()
+
+    def test_without_serve(self):
+        empty = os.path.join(clones["caller"].folder, "empty")
+        self.assert_refused("the state folder %s does not exist: start with tools/serve first" % empty,
+                            empty)
+        os.mkdir(empty)
+        self.assert_refused("tools/serve does not run with the state folder %s: run: tools/serve"
+                            " --detach" % empty, empty)
+        self.assertEqual(os.listdir(empty), [])
+
+    def test_usage(self):
+        done = clones["caller"].edge("--nonsense", check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("usage: tools/edge", done.stderr)

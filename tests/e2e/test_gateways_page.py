@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: MIT
+"""doc/gateways.md, word for word: the statements, the program that follows changes, and the decision
+over HTTP."""
+import json
+import os
+import re
+import subprocess
+import tempfile
+
+from adit import samples, stack
+from adit.case import Case, until
+
+PAGE = os.path.join(stack.ROOT, "doc", "gateways.md")
+ROLE = "my_gateway"
+# Debian's interpreter, which has the driver.
+PYTHON = "/usr/bin/python3"
+ACL = ["bind:localhost:9000"]
+
+
+def chapters():
+    with open(PAGE, encoding="utf-8") as file:
+        parts = re.split(r"^## (.*)\n", file.read(), flags=re.M)
+    return dict(zip(parts[1::2], parts[2::2]))
+
+
+def blocks(title, kind):
+    return re.findall(r"(?ms)^```%s\n(.*?)^```$" % kind, chapters()[title])
+
+
+class Page(Case):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        made, granted, cls.look_up, cls.modules = blocks("Your own gateway, by SQL", "sql")
+        cls.stack.psql(made + granted)
+        cls.addClassCleanup(cls.stack.psql, "DROP OWNED BY %s; DROP ROLE %s" % (ROLE, ROLE))
+
+    def setUp(self):
+        _, public_key = samples.generate("-t", "ed25519")
+        self.credential = self.assert_ok(self.admin.post("/ssh_credentials", {
+            "public_key": public_key, "acl": ACL}), 201)
+        self.fingerprint = self.stack.psql("SELECT fingerprint FROM adit.ssh_credential"
+                                           " WHERE id = '%s'" % self.credential["id"])
+
+    def ask(self, sql):
+        """Runs the page's SQL in the role of its gateway, in this test's account."""
+        return self.stack.psql(sql.replace("ac_...", self.home.id).replace(
+            "SHA256:...", self.fingerprint), ROLE)
+
+    def test_look_up(self):
+        self.assertEqual(self.ask(self.look_up), "%s|{%s}" % (self.credential["id"], ACL[0]))
+        self.fingerprint = "SHA256:" + "A" * 43
+        self.assertEqual(self.ask(self.look_up), "")
+
+    def test_modules(self):
+        self.assert_ok(self.admin.put("/edges/tls/edge-2/mutual_tls", {
+            "certificate_authority_ids": ["ca-1"]}))
+        self.assert_ok(self.admin.put("/edges/https/edge-1/routes/route-1/oauth", {
+            "provider": {"provider_a": {"teams": ["acme/ops"]}}}))
+        self.assertEqual(self.ask(self.modules).splitlines(), ["{ca-1}", "1||{}|{}|{}|{acme/ops}|{}"])
+
+    def test_what_the_role_may_not(self):
+        """The role reads no secret and changes nothing."""
+        for sql in ("SELECT client_secret_sealed FROM adit.oauth_module",
+                    "SELECT * FROM adit.api_key", "DELETE FROM adit.ssh_credential"):
+            with self.subTest(sql):
+                self.assertIn("42501", self.stack.psql_run(sql, ROLE).stderr)
+
+    def test_program(self):
+        """The program prints each change once, also those while its connection was lost."""
+        [program] = blocks("Your own gateway, by SQL", "python")
+        conninfo = "host=%s port=%s dbname=%s user=%s" % (
+            *(self.stack.env[name] for name in ("PGHOST", "PGPORT", "PGDATABASE")), ROLE)
+        with tempfile.NamedTemporaryFile("r") as self.said, open(self.said.name, "w") as output, \
+                subprocess.Popen([PYTHON, "-c", program, conninfo], env=stack.CLEAN_ENV, cwd="/",
+                                 stdin=subprocess.DEVNULL, stdout=output,
+                                 stderr=subprocess.STDOUT) as process:
+            self.addCleanup(process.kill)
+            until(lambda: self.printed() == ["read everything anew"], "the first poll")
+            path = "/ssh_credentials/" + self.credential["id"]
+            self.assert_ok(self.admin.patch(path, {"acl": ["*"]}))
+            until(lambda: len(self.printed()) == 2, "the change")
+            self.stack.psql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                            " WHERE usename = '%s'" % ROLE)
+            self.assert_ok(self.admin.delete(path), 204)
+            until(lambda: len(self.printed()) == 3, "the deletion")
+            process.kill()
+            printed = self.printed()
+        ident = self.credential["id"]
+        self.assertEqual(printed, [
+            "read everything anew",
+            "ssh_credential_updated %s ('%s', ['*'])" % (ident, self.fingerprint),
+            "ssh_credential_deleted %s None" % ident])
+
+    def printed(self):
+        """The lines about this test's credential, and the one that all has to be read."""
+        self.said.seek(0)
+        return [line for line in self.said.read().splitlines()
+                if line.startswith("read") or self.credential["id"] in line]
+
+    def test_decision(self):
+        issue, ask = blocks("Your own gateway, over HTTP", "sh")
+        path = os.path.dirname(self.stack.env["ADITCTL"]) + ":" + os.environ["PATH"]
+        script = "%s\n%s" % (issue, ask.replace("SHA256:...", self.fingerprint))
+        done = stack.run(["bash", "-eu", "-c", script], env=dict(
+            stack.CLEAN_ENV, PATH=path, account=self.home.id, ADIT_URL=self.stack.url,
+            ADIT_CONF=self.stack.conf_path))
+        answer = json.loads(done.stdout)
+        self.assertEqual((answer["permitted"], answer["rule"], answer["acl"]), (True, ACL[0], ACL))
+        self.assertEqual([ref["id"] for ref in answer["credentials"]], [self.credential["id"]])
