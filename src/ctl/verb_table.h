@@ -49,6 +49,7 @@ VERB("purge",          ctl_purge,           "k",    NULL,     RESPONDER, "remove
 VERB("openapi",        ctl_openapi,         "",     "FILE",   OWNER,     "print the OpenAPI document FILE with the names of this deployment")
 VERB("doctor",         ctl_doctor,          "",     NULL,     RESPONDER, "check settings, key file, database, schema, rights and clock")
 VERB("web-server",     ctl_web_server,      "pDsP", "nginx|nginx-keepalive|nginx-upstream|apache-fcgid|apache-proxy-fcgi|apache-cgid", OWNER, "print the configuration for a web server")
+VERB("gateway-config", ctl_gateway_config,  "aumC", "sshd|nginx-tls|apache-tls|haproxy", OWNER, "print the configuration for a gateway")
 
 TEXT_OPTION('a', "account",     "ID",    account,     "account of the User or Bot (default: the only account), or of the credentials (default: all)")
 TEXT_OPTION('n', "name",        "TEXT",  name,        "name to show in lists")
@@ -64,6 +65,9 @@ TEXT_OPTION('p', "prefix",      "/PATH", prefix,      "path of the interface (de
 TEXT_OPTION('D', "docs",        "PATH",  docs,        "folder of the API reference (default: " ADIT_DOCS_PATH ")")
 TEXT_OPTION('s', "socket",      "PATH",  socket,      "unix socket of the responder (default: " ADIT_SOCKET_PATH ")")
 TEXT_OPTION('P', "program",     "PATH",  program,     "path of adit.fcgi (default: " ADIT_PROGRAM_PATH ")")
+TEXT_OPTION('u', "user",        "NAME",  user,        "system user that clients log in as (default: tunnel)")
+TEXT_OPTION('m', "domain",      "NAME",  domain,      "domain of tunnels or edges (default: none; an edge's name is its id)")
+TEXT_OPTION('C', "certificates", "PATH", certificates, "folder of the edges' server certificates (default: /etc/adit/certificates)")
 TEXT_OPTION('c', "conf",        "FILE",  conf_path,   "settings (default: $ADIT_CONF, DIR/etc/adit.conf for DIR/bin/aditctl, or " ADIT_CONF_PATH ")")
 FLAG_OPTION('h', "help",                 help,        "print this help")
 FLAG_OPTION('V', "version",              version,     "print the version")
