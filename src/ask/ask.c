@@ -35,7 +35,7 @@ static bool fill_question(struct buf *question, const char *const *lines)
 }
 
 /* Returns a connected socket that does not block, or -1 with errno set. */
-static int connect_to(const char *path)
+static int connect_socket(const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int fd, fault;
@@ -110,7 +110,7 @@ bool ask_gateway(const char *path, const char *const *lines, int timeout_ms, str
         not_answered(reason, path, "the question is too long, or has a line break in a word");
         goto out;
     }
-    fd = connect_to(path);
+    fd = connect_socket(path);
     if (fd < 0)
         not_answered(reason, path, strerror(errno));
     else if (!send_question(fd, &question, deadline_ms) || !receive_answer(fd, answer, deadline_ms))

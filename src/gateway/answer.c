@@ -73,7 +73,7 @@ static bool is_fingerprint_of(struct gateway *gateway, const struct login *login
            0;
 }
 
-static bool is_certificate(struct text type)
+static bool is_certificate_type(struct text type)
 {
     const size_t len = sizeof CERTIFICATE_SUFFIX - 1;
 
@@ -195,7 +195,7 @@ static void tell_key(struct gateway *gateway, const struct asker *asker, struct 
     login.fingerprint = ask_next_line(&rest);
     login.type = ask_next_line(&rest);
     login.key = ask_next_line(&rest);
-    if (login.type.s && is_certificate(login.type)) {
+    if (login.type.s && is_certificate_type(login.type)) {
         reply(answer, ASK_NONE, NULL);
         return;
     }
