@@ -119,7 +119,7 @@ class Clone:
 
     def sessions(self):
         listed = self.shell('"$ADITCTL" session list').stdout
-        return re.findall(r"(?m)^(\d+)\t", listed)
+        return re.findall(r"(?m)^(\d+)\s", listed)
 
     def remove(self):
         self.edge("--stop", check=False)
