@@ -120,6 +120,9 @@ class Misuse(CtlCase):
             (["openapi"], "'openapi' needs an argument; run: aditctl openapi FILE"),
             (["web-server"], "'web-server' needs an argument; choose one of: "
              + ", ".join(dict(VERBS)["web-server"].split("|"))),
+            (["permits", "x"], "'permits' needs two arguments; run: aditctl permits KEY TARGET"),
+            (["permits", "x", "a", "b"],
+             "'permits' takes two arguments; run: aditctl permits KEY TARGET"),
             (["key", "list", "x"], "unexpected argument 'x'; 'key list' takes none"),
             (["key", "revoke", "a", "b"],
              "'key revoke' takes one argument; run: aditctl key revoke KEY-ID"),

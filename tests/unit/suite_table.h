@@ -22,6 +22,7 @@ SUITE(utf8_suite)
 SUITE(confine_calls_suite)
 
 /* crypt */
+SUITE(crypt_certificate_suite)
 SUITE(crypt_suite)
 
 /* json */
@@ -69,6 +70,9 @@ SUITE(ssh_decision_suite)
 SUITE(ssh_options_suite)
 
 /* gateway */
+SUITE(gateway_authority_suite)
+SUITE(gateway_edges_suite)
+SUITE(gateway_job_suite)
 SUITE(gateway_proc_suite)
 SUITE(gateway_session_suite)
 

@@ -11,6 +11,7 @@
 #include "store/account.h"
 #include "store/api_key.h"
 #include "store/audit_event.h"
+#include "store/credential_page.h"
 #include "store/gateway.h"
 #include "store/idempotency_key.h"
 #include "store/oauth_secret.h"
@@ -446,6 +447,21 @@ static void gateway_reads(void)
                                        (struct text_list){.n = 0}, &edges, &tried.err));
 }
 
+static void credential_pages(void)
+{
+    const struct text account = text_of(tried.who.account[0]);
+    struct credential_page page = {.fingerprint = text_of(TRIED_FINGERPRINT("0"))};
+    struct pg_result *result;
+    bool has_owners;
+
+    ck_assert(credential_page_read(tried.owner, &page, &result, &tried.err));
+    pg_result_free(result);
+    page = (struct credential_page){.account_id = account};
+    ck_assert(credential_page_read(tried.owner, &page, &result, &tried.err));
+    pg_result_free(result);
+    ck_assert(credential_page_has_owners(tried.owner, account, &has_owners, &tried.err));
+}
+
 static void no_name(const char *name)
 {
     (void)name;
@@ -498,6 +514,7 @@ START_TEST(statements_of_case_file)
     ck_assert(api_key_revoke(tried.owner, text_of("ak_x"), &found, &tried.err));
     rekey_and_purge();
     gateway_reads();
+    credential_pages();
     migrate_in_vain();
     cases_run("statements.cases", check_statement);
     ck_assert_int_eq(database_number(tried.owner, "SELECT count(*) - 2"
