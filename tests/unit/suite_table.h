@@ -66,6 +66,7 @@ SUITE(mutual_tls_suite)
 SUITE(oauth_module_suite)
 SUITE(public_key_suite)
 SUITE(ssh_credential_suite)
+SUITE(ssh_decision_suite)
 SUITE(ssh_options_suite)
 
 /* gateway */
@@ -81,9 +82,11 @@ SUITE(gateway_suite)
 SUITE(keyring_suite)
 SUITE(resources_suite)
 SUITE(schema_sql_suite)
+SUITE(store_ssh_decision_suite)
 
 /* api */
 SUITE(answers_suite)
+SUITE(decisions_suite)
 SUITE(dispatch_suite)
 SUITE(routes_suite)
 
