@@ -120,8 +120,9 @@ static bool make_texts(struct edge_texts *texts, struct text id, unsigned number
 {
     *texts = (struct edge_texts){.id = {0}};
     buf_add(&texts->id, id.s, id.len);
-    for (size_t i = 0; i < id.len; i++)
-        buf_add(&texts->name, &(char){ascii_lower(id.s[i])}, 1);
+    buf_add(&texts->name, id.s, id.len);
+    for (size_t i = 0; i < texts->name.len; i++)
+        texts->name.data[i] = ascii_lower(texts->name.data[i]);
     if (domain)
         buf_printf(&texts->name, ".%s", domain);
     buf_uint(&texts->number, number);
