@@ -87,11 +87,11 @@ static bool find_monitor(const struct asker *asker, struct proc *monitor, int *f
     struct proc before, after;
 
     *fd = -1;
-    if (!proc_read(asker->pid, &before) || !proc_read(before.parent, monitor) ||
+    if (!proc_read_stat(asker->pid, &before) || !proc_read(before.parent, monitor) ||
         !state_is_monitor(monitor) || monitor->started > before.started)
         return false;
     *fd = proc_open(monitor->pid, monitor->started);
-    if (*fd >= 0 && proc_read(asker->pid, &after) && after.started == before.started &&
+    if (*fd >= 0 && proc_read_stat(asker->pid, &after) && after.started == before.started &&
         after.parent == monitor->pid && !after.has_exited)
         return true;
     if (*fd >= 0)
