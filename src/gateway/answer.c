@@ -128,11 +128,32 @@ static struct session *session_of(struct gateway *gateway, const struct proc *mo
     return session;
 }
 
-/* Registers what the monitor is granted, before it hears of it.  Returns false with the reason. */
+static bool are_equal(struct text_list a, struct text_list b)
+{
+    size_t i = 0;
+
+    while (i < a.n && i < b.n && text_eq(a.items[i], b.items[i]))
+        i++;
+    return i == a.n && i == b.n;
+}
+
+static bool is_registered(const struct session *session, const struct login *login,
+                          const struct judge_grant *grant)
+{
+    return text_eq(text_of(session->account_id), grant->account_id) &&
+           text_eq(text_of(session->fingerprint), login->fingerprint) &&
+           are_equal(session->credential_ids, grant->credential_ids) &&
+           are_equal(session->granted, grant->granted);
+}
+
+/* Registers what the monitor is granted, before it hears of it.  sshd's second look-up of a login
+ * writes no file: its answer is that of the first.  Returns false with the reason. */
 static bool register_session(struct gateway *gateway, struct session *session,
                              const struct login *login, const struct judge_grant *grant,
                              const char **why)
 {
+    if (is_registered(session, login, grant))
+        return true;
     snprintf(session->account_id, sizeof session->account_id, "%.*s", (int)grant->account_id.len,
              grant->account_id.s);
     snprintf(session->fingerprint, sizeof session->fingerprint, "%.*s", (int)login->fingerprint.len,
