@@ -196,7 +196,7 @@ class Bed:
                                   dict(variables, serial=serial), seconds, self.pgbench_env)
         # A script that does less than the responder's statement would seem too fast.
         changed = self._changes() - before
-        if changed != (0 if operation.method == "GET" else n):
+        if changed != (0 if operations.is_read(operation) else n):
             raise measure.Broken("%s: pgbench ran %d times, but %d changes were recorded" % (
                 operation.title, n, changed))
         return rate, n

@@ -67,6 +67,8 @@ TARGETS = {
                     lambda run: statistics.median(run.many(lambda f: f["fairness"])), ""),
     "longest_32": ("longest request, 32 clients, GET one", 100, "most",
                    lambda run: max(run.many(lambda f: f["longest_us"])) / 1000, " ms"),
+    "decide": ("time of a decision, divided by GET one", 1.2, "most",
+               lambda run: run.times("decide", "get_beside"), ""),
     "rows_get": ("time of GET one at {rows} rows, divided by {few_rows} rows", 1.2, "most",
                  lambda run: run.times("get_many_rows", "get_few_rows"), ""),
     "rows_list": ("time of list at {rows} rows, divided by {few_rows} rows", 1.2, "most",

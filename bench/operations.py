@@ -12,6 +12,7 @@ MODULES = 1000
 
 CREDENTIALS = "/ssh_credentials"
 CREDENTIAL = CREDENTIALS + "/sshcr_00{row}" + 17 * "0"
+DECISIONS = "/ssh_decisions"
 MODULE = "/edges/https/edghts_bench/routes/edghtsrt_{row}/oauth"
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHwYM2ismwmcyQlR7ZdXz+m1x6pOQUEZ/r0pgqV/GGPj"
@@ -29,6 +30,9 @@ Operation = collections.namedtuple("Operation", "name title method path body sta
 
 OPERATIONS = [
     Operation("get", "GET one", "GET", CREDENTIAL, "", 200, "reader", "credentials"),
+    Operation("decide", "decision", "POST", DECISIONS,
+              '{"fingerprint": "SHA256:{row}%s", "target": "a.example.com"}' % (35 * "0"), 200,
+              "reader", "credentials"),
     Operation("list", "list of 100", "GET", CREDENTIALS, "", 200, "reader", "none"),
     Operation("patch", "PATCH", "PATCH", CREDENTIAL, '{"description": "edge {nonce}"}', 200,
               "reader", "credentials"),
@@ -41,6 +45,10 @@ OPERATIONS = [
     Operation("unknown_key", "401", "GET", CREDENTIAL, "", 401, "unknown", "credentials"),
 ]
 BY_NAME = {operation.name: operation for operation in OPERATIONS}
+
+
+def is_read(operation):
+    return operation.method == "GET" or operation.path == DECISIONS
 
 
 def page_of(number, n_rows):

@@ -174,11 +174,11 @@ class Expander:
             response.pop("content", None)
         return head
 
-    def make_options(self, get):
+    def make_options(self, operation):
         responses = {"204": {"description": "The methods of the path are in Allow.",
                              "headers": {**self.common_headers(), "Allow": ref("headers", "Allow")}}}
         responses.update(self.error_responses([]))
-        return {"operationId": re.sub("^[a-z]+", "options", get["operationId"]),
+        return {"operationId": re.sub("^[a-z]+", "options", operation["operationId"]),
                 "summary": "List the methods of the path",
                 "tags": ["HEAD and OPTIONS"],
                 "security": [],
@@ -189,8 +189,9 @@ class Expander:
             for method in METHODS:
                 if method in item:
                     self.expand_operation(method, item[method])
-            item["head"] = self.make_head(item["get"])
-            item["options"] = self.make_options(item["get"])
+            if "get" in item:
+                item["head"] = self.make_head(item["get"])
+            item["options"] = self.make_options(item.get("get") or item["post"])
             # swagger-ui loses the parameters of a path when a link opens one of its operations.
             shared = item.pop("parameters", [])
             for operation in item.values():
@@ -206,7 +207,7 @@ TITLES = {
     403: "The key may not do this.",
     404: "The resource does not exist.",
     405: "The path does not take the method.",
-    409: "The resource already exists.",
+    409: "The request conflicts with what is stored.",
     413: "The body is too large.",
     412: "The resource does not match the condition.",
     415: "The Content-Type of the body is missing or not supported.",

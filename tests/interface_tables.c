@@ -11,6 +11,7 @@
 #include "model/mutual_tls_module.h"
 #include "model/oauth_module.h"
 #include "model/ssh_credential.h"
+#include "model/ssh_decision.h"
 
 /* 0 where there is no error. */
 static int number_of(enum error_code code)
@@ -30,10 +31,11 @@ static void print_errors(void)
 static void print_routes(void)
 {
     for (const struct route *route = api_routes; route->method; route++) {
-        printf("route\t%s %s\t%s\t%s\t%s\t%s\n", route->method, route->path,
+        printf("route\t%s %s\t%s\t%s\t%s\t%s\t%s\n", route->method, route->path,
                route->is_public ? "public" : "key", route->reads_only ? "reads" : "writes",
                route->body == ROUTE_JSON_BODY ? "body" : "none",
-               strchr(route->path, '{') ? "one" : "all");
+               strchr(route->path, '{') ? "one" : "all",
+               route->for_gateways ? "gateways" : "others");
         for (const struct query_param *param = route->query; param && param->name; param++)
             printf("query\t%s\t%s\t%s %s\n", param->name, param->alias ? param->alias : "",
                    route->method, route->path);
@@ -77,6 +79,7 @@ int main(void)
     print_routes();
     print_fields("create", ssh_credential_create_fields, ssh_credential_n_create_fields);
     print_fields("update", ssh_credential_update_fields, ssh_credential_n_update_fields);
+    print_fields("decide", ssh_decision_fields, ssh_decision_n_fields);
     print_fields("oauth", oauth_module_fields, oauth_module_n_fields);
     print_fields("provider", oauth_provider_fields, oauth_provider_n_fields);
     print_fields("mutual_tls", mutual_tls_module_fields, mutual_tls_module_n_fields);

@@ -73,6 +73,7 @@ static bool gate_caller(struct call *call, struct error *err)
 {
     struct text key;
 
+    call->store_request.for_gateways = call->match.route->for_gateways;
     return header_bearer(call->request, &key, err) &&
            store_caller(call->store, key, &call->store_request.caller, err);
 }
@@ -154,14 +155,25 @@ static bool gate_input(struct call *call, struct buf *base_url, struct error *er
            gate_body(call, err) && (!route->read || route->read(call, err));
 }
 
-/* A handler's statement checks the key.  A request refused before its statement gets the check
- * here, so that a caller without a good key learns nothing else.  Returns false. */
-static bool refuse_after_key(struct call *call, bool writes, struct error *err)
+/* A handler's statement checks the key.  A request whose input is refused before its statement gets
+ * the check here, so that a caller without a good key learns nothing else.  Returns false. */
+static bool refuse_input(struct call *call, struct error *err)
 {
     struct error refused;
 
     if (!call->match.route->is_public &&
-        !store_authenticate(call->store, &call->store_request, writes, &refused))
+        !store_authenticate(call->store, &call->store_request, &refused))
+        *err = refused;
+    return false;
+}
+
+/* The same for an identifier that is refused: permission comes before existence.  Returns false. */
+static bool refuse_path_id(struct call *call, struct error *err)
+{
+    struct error refused;
+
+    if (!call->match.route->is_public && !store_authorize(call->store, &call->store_request,
+                                                          !call->match.route->reads_only, &refused))
         *err = refused;
     return false;
 }
@@ -223,9 +235,9 @@ static bool handle(struct call *call, struct buf *allow, struct buf *base_url, s
     if (call->request->is_at_once && call->match.route->work != REQUEST_INSTANT)
         return error_set(err, ERR_BUSY);
     if (!gate_input(call, base_url, err))
-        return refuse_after_key(call, false, err);
+        return refuse_input(call, err);
     if (!route_check_ids(&call->match, err))
-        return refuse_after_key(call, !call->match.route->reads_only, err);
+        return refuse_path_id(call, err);
     return gate_peer(call, err) && run_handler(call, err) && gate_answer(call, err);
 }
 

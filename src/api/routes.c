@@ -4,6 +4,7 @@
 #include "api/mutual_tls_module.h"
 #include "api/oauth_module.h"
 #include "api/ssh_credential.h"
+#include "api/ssh_decision.h"
 
 #define CREDENTIAL_PATH "/ssh_credentials/{id}"
 #define OAUTH_PATH "/edges/https/{edge_id}/routes/{id}/oauth"
@@ -22,6 +23,10 @@ const struct route api_routes[] = {
     {.method = "PATCH", .path = CREDENTIAL_PATH, .body = ROUTE_JSON_BODY,
      .read = api_ssh_credential_read_update, .run = api_ssh_credential_update},
     {.method = "DELETE", .path = CREDENTIAL_PATH, .run = api_ssh_credential_delete},
+
+    {.method = "POST", .path = "/ssh_decisions", .reads_only = true, .for_gateways = true,
+     .body = ROUTE_JSON_BODY, .work = REQUEST_SHORT,
+     .read = api_ssh_decision_read, .run = api_ssh_decision_make},
 
     {.method = "PUT", .path = OAUTH_PATH, .body = ROUTE_JSON_BODY,
      .read = api_oauth_module_read_put, .run = api_oauth_module_put},

@@ -116,6 +116,13 @@ ERROR(BUSY,                9063, 503, "The service is busy: the request waited t
 ERROR(ANSWERS_UNREAD,      9064, 503, "Too many answers to this account are still being sent. Read them to their end, or lower limit, then retry.")
 /* Path */
 ERROR(IDENTIFIER_MALFORMED, 9070, 404, "An identifier in the path is malformed. Use 1 to 255 characters out of A-Z a-z 0-9 . _ ~ -, but not '.' or '..'.")
+/* Decisions for gateways */
+ERROR(KEY_GATEWAY,         9071, 403, "The API key is a gateway's: it may only POST /ssh_decisions. Use another key.")
+ERROR(DECISION_KEY_MISSING, 9072, 400, "Neither fingerprint nor public_key is given. Give one of them.")
+ERROR(DECISION_KEY_TWICE,  9073, 400, "Both fingerprint and public_key are given. Give one of them.")
+ERROR(FINGERPRINT_MALFORMED, 9074, 400, "fingerprint is malformed. Give 'SHA256:' and 43 base64 characters, as 'ssh-keygen -l' prints it.")
+ERROR(TARGET_MALFORMED,    9075, 400, "target is malformed. Give '<domain>', '*.<domain>', '<host>:<port>' or '<key>=<value>'.")
+ERROR(GRANTS_TOO_MANY,     9076, 409, "The account has too much to unite for this key. At most 1000 credentials with 4096 different rules of 204800 bytes are accepted. Delete some.")
 /* Bugs */
 ERROR(INTERNAL,            10000, 500, "The service failed because of a bug. The operator finds the cause in the log, under the operation id.")
 /* Errors of the web server */

@@ -50,6 +50,24 @@ static inline struct text text_part(struct text whole, size_t from, size_t to)
     return (struct text){.s = whole.s + from, .len = to - from};
 }
 
+/* Takes the next word off a text of words that blanks (spaces, tabs) separate.  Absent: there is
+ * none.  No NUL follows. */
+static inline struct text text_next_word(struct text *rest)
+{
+    size_t from = 0;
+    size_t to;
+
+    while (from < rest->len && (rest->s[from] == ' ' || rest->s[from] == '\t'))
+        from++;
+    to = from;
+    while (to < rest->len && rest->s[to] != ' ' && rest->s[to] != '\t')
+        to++;
+    if (from == to)
+        return (struct text){.s = NULL};
+    *rest = (struct text){.s = rest->s + to, .len = rest->len - to};
+    return (struct text){.s = rest->s - (to - from), .len = to - from};
+}
+
 /* Returns whether the text begins with the prefix. */
 static inline bool text_begins(struct text t, const char *prefix)
 {

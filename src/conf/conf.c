@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/un.h>
 
 #include "base/ident.h"
 #include "base/number.h"
@@ -193,6 +194,82 @@ static const char *check_target(struct conf *conf, char *value)
     return found < 0 ? "must be stderr or syslog" : NULL;
 }
 
+/* Bytes of an edge's longest id: the name of its file has a suffix of at most 8 bytes. */
+#define EDGE_ID_MAX (IDENT_MAX - 8)
+
+/* Bytes of a folder's longest path, which leaves room for a file's name. */
+#define FOLDER_LEN_MAX 1023
+
+static bool has_word(struct text words, struct text wanted)
+{
+    for (struct text word; (word = text_next_word(&words)).s;) {
+        if (text_eq(word, wanted))
+            return true;
+    }
+    return false;
+}
+
+static const char *check_edges(struct conf *conf, char *value)
+{
+    struct text rest = text_of(value);
+
+    for (struct text id; (id = text_next_word(&rest)).s;) {
+        const char *fault = ident_fault(id);
+
+        if (!fault && id.len > EDGE_ID_MAX)
+            fault = "it is longer than 247 characters";
+        if (!fault && has_word(rest, id))
+            fault = "it is there twice";
+        if (fault) {
+            char quoted[ERROR_QUOTE_SIZE];
+
+            snprintf(conf->fault, sizeof conf->fault, "has the edge '%s': %s",
+                     error_quote(quoted, id), fault);
+            return conf->fault;
+        }
+    }
+    return NULL;
+}
+
+static const char *check_folder(struct conf *conf, char *value)
+{
+    (void)conf;
+    return value[0] == '/' && strlen(value) <= FOLDER_LEN_MAX
+               ? NULL
+               : "must be the absolute path of a folder, of at most 1023 bytes";
+}
+
+/* Web servers read the path in their own files, each with its own quotes. */
+static const char *check_output(struct conf *conf, char *value)
+{
+    static const char plain[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._+-";
+    size_t len = strlen(value);
+
+    (void)conf;
+    return value[0] == '/' && len > 1 && len <= FOLDER_LEN_MAX && value[len - 1] != '/' &&
+                   value[strspn(value, plain)] == '\0'
+               ? NULL
+               : "must be the absolute path of a folder: at most 1023 letters, digits, '/', '.', "
+                 "'_', '+' and '-', no '/' at the end";
+}
+
+static const char *check_command(struct conf *conf, char *value)
+{
+    (void)conf;
+    return value[0] == '/' || value[0] == '\0' ? NULL
+                                               : "must begin with the absolute path of a program";
+}
+
+static const char *check_haproxy(struct conf *conf, char *value)
+{
+    (void)conf;
+    return value[0] == '\0' ||
+                   (value[0] == '/' && strlen(value) < sizeof((struct sockaddr_un *)0)->sun_path)
+               ? NULL
+               : "must be the absolute path of a unix socket, of at most 107 bytes";
+}
+
 /* The offset of settings whose check() keeps the value elsewhere in the struct. */
 #define NO_PLACE SIZE_MAX
 #define AT(member) offsetof(struct conf, member)
@@ -233,6 +310,19 @@ const struct conf_setting conf_settings[] = {
      "How often adit-gateway asks the database for changes."},
     {"gateway", "sweep", "2s", NO_PLACE, check_sweep,
      "How often adit-gateway compares every session with the database."},
+    {"mutual_tls", "edges", "", AT(mutual_tls.edges), check_edges,
+     "The ids of the TLS edges whose files adit-gateway writes, separated by spaces."},
+    {"mutual_tls", "authorities", "/etc/adit/authorities", AT(mutual_tls.authorities), check_folder,
+     "The folder of the certificate authorities: PEM files, named by the authority's id without\n"
+     "a suffix."},
+    {"mutual_tls", "output", "/var/lib/adit-gateway/edges", AT(mutual_tls.output), check_output,
+     "The folder of the files that web servers include: ID.pem, ID.nginx, ID.apache, ID.haproxy."},
+    {"mutual_tls", "reload", "", AT(mutual_tls.reload), check_command,
+     "The command that makes web servers read the files again: a program and its arguments,\n"
+     "separated by spaces, without a shell. Such as: /usr/sbin/nginx -s reload"},
+    {"mutual_tls", "haproxy", "", AT(mutual_tls.haproxy), check_haproxy,
+     "HAProxy's stats socket (level admin), by which it obeys changes without a reload. Empty:\n"
+     "none."},
     {"log", "level", "info", NO_PLACE, check_level,
      "The least severe level that is logged: error, warning, info or debug."},
     {"log", "target", "stderr", NO_PLACE, check_target,

@@ -23,6 +23,15 @@ struct conf_gateway {
     int sweep_ms;
 };
 
+/* Settings of adit-gateway: [mutual_tls]. */
+struct conf_mutual_tls {
+    char *edges; /* ids, separated by blanks */
+    char *authorities;
+    char *output;  /* needs no quotes in a web server's configuration */
+    char *reload;  /* a program and its arguments, separated by blanks; "": none */
+    char *haproxy; /* "": none */
+};
+
 /* The settings of a file, or their defaults.  The strings belong to the struct. */
 struct conf {
     char *path; /* of the file; NULL: no file, all settings have their defaults */
@@ -34,6 +43,7 @@ struct conf {
     char *admin_conninfo; /* for aditctl */
     char *key_file;
     struct conf_gateway gateway;
+    struct conf_mutual_tls mutual_tls;
     struct log log;
     char fault[240]; /* what is wrong with a connection string, while the file is read */
 };

@@ -152,20 +152,27 @@ bool ctl_read_duration(const char *option, const char *value, int64_t *seconds)
 static int run_verb(struct ctl *ctl, const struct verb *verb)
 {
     /* Only the owner of the tables may delete audit events. */
+    /* These failures come before the verb has an answer, or lose it. */
+    int failed = verb->run == ctl_permits ? CTL_CANNOT_TELL : CTL_FAILED;
     bool as_owner = verb->role == VERB_AS_OWNER || ctl->options.audit_days;
     char reason[CONF_REASON_SIZE];
     int status;
 
     if (!conf_read(&ctl->conf, ctl->options.conf_path, reason)) {
-        status = ctl_fail("%s", reason);
+        ctl_fail("%s", reason);
+        status = failed;
     } else {
         ctl->pg = pg_new(as_owner ? ctl->conf.admin_conninfo : ctl->conf.conninfo, &wait_alone);
-        status = ctl->pg ? verb->run(ctl) : ctl_fail("out of memory");
+        status = ctl->pg ? verb->run(ctl) : failed;
+        if (!ctl->pg)
+            ctl_fail("out of memory");
     }
     pg_free(ctl->pg);
     conf_free(&ctl->conf);
-    if (fflush(stdout) != 0 || ferror(stdout))
-        status = ctl_fail("cannot write to standard output");
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        ctl_fail("cannot write to standard output");
+        status = failed;
+    }
     return status;
 }
 

@@ -8,15 +8,17 @@
 #include "pg/pg.h"
 #include "store/oauth_secret.h"
 
-/* Exit statuses. */
-enum { CTL_OK = 0, CTL_FAILED = 1, CTL_USAGE = 2 };
+/* Exit statuses.  A verb that answers yes or no exits with CTL_NO for no.  Where it cannot tell, it
+ * exits with CTL_CANNOT_TELL instead of CTL_FAILED. */
+enum { CTL_OK = 0, CTL_FAILED = 1, CTL_NO = 1, CTL_USAGE = 2, CTL_CANNOT_TELL = 3 };
 
 /* The options of a command line, one member per row of verb_table.h.  NULL or false: absent. */
 struct ctl_options {
 #define TEXT_OPTION(letter, name, value, member, help) const char *member;
 #define FLAG_OPTION(letter, name, member, help) bool member;
 #include "ctl/verb_table.h"
-    const char *argument; /* the word after the options */
+    const char *argument; /* the word after the options, and the word after that */
+    const char *second_argument;
 };
 
 struct ctl {
@@ -57,6 +59,22 @@ int64_t ctl_lost_keys(const struct ctl *ctl, const struct oauth_secret_counts *c
  * Aligns the columns if standard output is a terminal, and separates them with tabs otherwise.  An
  * absent value shows as "-". */
 void ctl_print_list(const char *const *names, const struct pg_result *result);
+
+/* Prints one row of a list whose rows are not known beforehand.  Aligns the columns as
+ * ctl_print_list() does, with these widths, in characters; longer values move the rest. */
+void ctl_print_cells(const struct text *cells, const int *widths, int n);
+
+/* Room for the reason of ctl_ask_gateway(). */
+#define CTL_ASK_REASON_SIZE 512
+
+enum ctl_answer { CTL_NO_ANSWER, CTL_ANSWER_OK, CTL_ANSWER_NONE };
+
+/* Asks the adit-gateway of this machine (see ask/ask.h): the lines, up to the first NULL.  Appends
+ * its answer to *answer, which the caller frees.  After CTL_ANSWER_OK, *rest has the lines after
+ * the first.  Returns CTL_NO_ANSWER with the reason also if the daemon refuses to answer. */
+MUST_CHECK enum ctl_answer ctl_ask_gateway(const struct ctl *ctl, const char *const *lines,
+                                           struct buf *answer, struct text *rest,
+                                           char reason[CTL_ASK_REASON_SIZE]);
 
 /* Returns the name of the system user that the process runs as, or its number; static. */
 const char *ctl_user_name(void);

@@ -29,7 +29,8 @@ static int choose_holder(struct ctl *ctl, char only[IDENT_SIZE], struct text *ho
 int ctl_key_issue(struct ctl *ctl)
 {
     struct api_key_order order = {.description = text_of(ctl->options.description),
-                                  .read_only = ctl->options.read_only};
+                                  .read_only = ctl->options.read_only,
+                                  .is_gateway = ctl->options.is_gateway};
     char only[IDENT_SIZE];
     char id[IDENT_SIZE];
     char key[API_KEY_SIZE];
@@ -38,6 +39,8 @@ int ctl_key_issue(struct ctl *ctl)
 
     if (!ctl_text_valid("description", ctl->options.description))
         return CTL_USAGE;
+    if (order.read_only && order.is_gateway)
+        return ctl_misuse("--gateway and --read-only are two kinds of key; give one of them");
     if (ctl->options.expires &&
         !ctl_read_duration("expires", ctl->options.expires, &order.expires_s))
         return CTL_USAGE;

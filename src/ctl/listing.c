@@ -34,6 +34,11 @@ static void print_cell(struct text value)
     }
 }
 
+static void print_gap(int room)
+{
+    printf("%*s", room > 0 ? room + GAP : GAP, "");
+}
+
 static void print_row(const struct text *cells, const int *widths, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -41,10 +46,17 @@ static void print_row(const struct text *cells, const int *widths, int n)
         if (i + 1 == n)
             putchar('\n');
         else if (widths[0])
-            printf("%*s", widths[i] - width_of(cells[i]) + GAP, "");
+            print_gap(widths[i] - width_of(cells[i]));
         else
             putchar('\t');
     }
+}
+
+void ctl_print_cells(const struct text *cells, const int *widths, int n)
+{
+    static const int none[CTL_MAX_COLUMNS];
+
+    print_row(cells, isatty(STDOUT_FILENO) ? widths : none, n);
 }
 
 static void measure(const char *const *names, int n, const struct pg_result *result, int *widths)

@@ -83,7 +83,8 @@ static int misuse_option(const struct verb *verb, int outcome, const char *word)
                           "aditctl key revoke KEY-ID");
     if (optopt)
         return misuse_unknown(verb, letter, 2);
-    return misuse_unknown(verb, word, (int)strcspn(word, "="));
+    /* The word may be a private key. */
+    return misuse_unknown(verb, word, (int)strcspn(word, "=\r\n"));
 }
 
 /* ---- reading ---- */
@@ -143,7 +144,10 @@ int options_read(struct ctl_options *options, const struct verb *verb, char ***w
 
 int options_read_argument(struct ctl_options *options, const struct verb *verb, char *const *words)
 {
-    options->argument = *words;
+    bool takes_two = verb->argument && strchr(verb->argument, ' ');
+
+    options->argument = words[0];
+    options->second_argument = words[0] ? words[1] : NULL;
     if (verb->argument && !*words && strchr(verb->argument, '|')) {
         struct buf list = {0};
         int status = ctl_misuse("'%s' needs an argument; choose one of: %s", verb->words,
@@ -152,14 +156,15 @@ int options_read_argument(struct ctl_options *options, const struct verb *verb, 
         buf_free(&list);
         return status;
     }
-    if (verb->argument && !*words)
-        return ctl_misuse("'%s' needs an argument; run: aditctl %s %s", verb->words, verb->words,
-                          verb->argument);
+    if (verb->argument && (takes_two ? !options->second_argument : !*words))
+        return ctl_misuse("'%s' needs %s; run: aditctl %s %s", verb->words,
+                          takes_two ? "two arguments" : "an argument", verb->words, verb->argument);
     if (*words && !verb->argument)
         return ctl_misuse("unexpected argument '%s'; '%s' takes none", *words, verb->words);
     /* The words may be keys: no message repeats them. */
-    if (*words && words[1])
-        return ctl_misuse("'%s' takes one argument; run: aditctl %s %s", verb->words, verb->words,
+    if (options->second_argument && (!takes_two || words[2]))
+        return ctl_misuse("'%s' takes %s; run: aditctl %s %s", verb->words,
+                          takes_two ? "two arguments" : "one argument", verb->words,
                           verb->argument);
     return CTL_OK;
 }

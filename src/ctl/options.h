@@ -11,8 +11,8 @@
  * message. Values belong to the words. */
 MUST_CHECK int options_read(struct ctl_options *options, const struct verb *verb, char ***words);
 
-/* Reads the verb's argument from the remaining words.  Returns CTL_OK, or CTL_USAGE after a
- * message.
+/* Reads the verb's argument, or two, from the remaining words.  Returns CTL_OK, or CTL_USAGE after
+ * a message.
  */
 MUST_CHECK int options_read_argument(struct ctl_options *options, const struct verb *verb,
                                      char *const *words);

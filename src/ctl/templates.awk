@@ -7,7 +7,7 @@ function name_of(path) {
     return path
 }
 BEGIN {
-    print "/* Made from nginx/ and apache/ by src/ctl/templates.awk. */"
+    print "/* Made from nginx/, apache/ and gateway/ by src/ctl/templates.awk. */"
     print "#include \"ctl/templates.h\""
 }
 FNR == 1 {

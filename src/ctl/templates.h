@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The web servers' configuration files, built in from nginx/ and apache/. */
+/* The web servers' configuration files, built in from nginx/, apache/ and gateway/. */
 #ifndef ADIT_CTL_TEMPLATES_H
 #define ADIT_CTL_TEMPLATES_H
 
@@ -10,5 +10,11 @@ extern const char template_apache_fcgid[];
 extern const char template_apache_proxy_fcgi[];
 extern const char template_apache_cgid[];
 extern const char template_apache_common[];
+
+/* "aditctl gateway-config" fills in these. */
+extern const char template_gateway_sshd[];
+extern const char template_gateway_nginx_tls[];
+extern const char template_gateway_apache_tls[];
+extern const char template_gateway_haproxy[];
 
 #endif

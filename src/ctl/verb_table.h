@@ -6,7 +6,8 @@
  *     words     what the operator types: a noun and a verb, or one word
  *     handler   the function, defined in a file of src/ctl/
  *     options   the letters of its options; every verb also takes -c and -h
- *     argument  the one word that follows, or NULL; "a|b" lists the words to choose from
+ *     argument  the word that follows, two words with a space between them, or NULL; "a|b" lists
+ *               the words to choose from
  *     role      OWNER connects with admin_conninfo, RESPONDER with conninfo
  *     summary   its line of help; begins with a verb in lower case
  *
@@ -34,9 +35,13 @@ VERB("user create",    ctl_user_create,     "anA",  NULL,     OWNER,     "create
 VERB("user list",      ctl_user_list,       "",     NULL,     OWNER,     "list the Users, each with its number of valid keys")
 VERB("bot create",     ctl_bot_create,      "anA",  NULL,     OWNER,     "create a Bot and print its id")
 VERB("bot list",       ctl_bot_list,        "",     NULL,     OWNER,     "list the Bots, each with its number of valid keys")
-VERB("key issue",      ctl_key_issue,       "fred", NULL,     OWNER,     "issue an API key and print it, this once")
+VERB("key issue",      ctl_key_issue,       "fregd", NULL,    OWNER,     "issue an API key and print it, this once")
 VERB("key list",       ctl_key_list,        "",     NULL,     OWNER,     "list the API keys, without their secrets")
 VERB("key revoke",     ctl_key_revoke,      "",     "KEY-ID", OWNER,     "revoke an API key, from the next request on")
+VERB("permits",        ctl_permits,         "a",    "KEY TARGET", RESPONDER, "say whether the rules of a key permit a target, and which")
+VERB("who",            ctl_who,             "a",    "TARGET", RESPONDER, "list the credentials whose rules permit a target")
+VERB("session list",   ctl_session_list,    "",     NULL,     RESPONDER, "list the SSH sessions that the gateway of this machine let in")
+VERB("session end",    ctl_session_end,     "",     "PID",    RESPONDER, "end an SSH session; its key may log in again")
 VERB("secrets init",   ctl_secrets_init,    "",     NULL,     OWNER,     "create the key file that the settings name")
 VERB("secrets add-key", ctl_secrets_add_key, "",    NULL,     OWNER,     "add a key to the key file and seal with it from now on")
 VERB("secrets rekey",  ctl_secrets_rekey,   "",     NULL,     RESPONDER, "seal every secret under the first key of the key file")
@@ -44,12 +49,14 @@ VERB("purge",          ctl_purge,           "k",    NULL,     RESPONDER, "remove
 VERB("openapi",        ctl_openapi,         "",     "FILE",   OWNER,     "print the OpenAPI document FILE with the names of this deployment")
 VERB("doctor",         ctl_doctor,          "",     NULL,     RESPONDER, "check settings, key file, database, schema, rights and clock")
 VERB("web-server",     ctl_web_server,      "pDsP", "nginx|nginx-keepalive|nginx-upstream|apache-fcgid|apache-proxy-fcgi|apache-cgid", OWNER, "print the configuration for a web server")
+VERB("gateway-config", ctl_gateway_config,  "aumC", "sshd|nginx-tls|apache-tls|haproxy", OWNER, "print the configuration for a gateway")
 
-TEXT_OPTION('a', "account",     "ID",    account,     "account of the User or Bot (default: the only account)")
+TEXT_OPTION('a', "account",     "ID",    account,     "account of the User or Bot (default: the only account), or of the credentials (default: all)")
 TEXT_OPTION('n', "name",        "TEXT",  name,        "name to show in lists")
 FLAG_OPTION('A', "admin",                is_admin,    "may create SSH credentials for other Users and Bots")
 TEXT_OPTION('f', "for",         "ID",    holder,      "User or Bot that holds the key (default: the only one)")
 FLAG_OPTION('r', "read-only",            read_only,   "let the key read but not write")
+FLAG_OPTION('g', "gateway",              is_gateway,  "let the key do nothing but ask for decisions (POST /ssh_decisions)")
 TEXT_OPTION('e', "expires",     "TIME",  expires,     "expire after TIME: a number and s, m, h, d or w, such as 90d")
 TEXT_OPTION('d', "description", "TEXT",  description, "purpose of the key, to show in lists")
 TEXT_OPTION('k', "audit-days",  "DAYS",  audit_days,  "also remove changes recorded over DAYS days ago (as the tables' owner)")
@@ -58,6 +65,9 @@ TEXT_OPTION('p', "prefix",      "/PATH", prefix,      "path of the interface (de
 TEXT_OPTION('D', "docs",        "PATH",  docs,        "folder of the API reference (default: " ADIT_DOCS_PATH ")")
 TEXT_OPTION('s', "socket",      "PATH",  socket,      "unix socket of the responder (default: " ADIT_SOCKET_PATH ")")
 TEXT_OPTION('P', "program",     "PATH",  program,     "path of adit.fcgi (default: " ADIT_PROGRAM_PATH ")")
+TEXT_OPTION('u', "user",        "NAME",  user,        "system user that clients log in as (default: tunnel)")
+TEXT_OPTION('m', "domain",      "NAME",  domain,      "domain of tunnels or edges (default: none; an edge's name is its id)")
+TEXT_OPTION('C', "certificates", "PATH", certificates, "folder of the edges' server certificates (default: /etc/adit/certificates)")
 TEXT_OPTION('c', "conf",        "FILE",  conf_path,   "settings (default: $ADIT_CONF, DIR/etc/adit.conf for DIR/bin/aditctl, or " ADIT_CONF_PATH ")")
 FLAG_OPTION('h', "help",                 help,        "print this help")
 FLAG_OPTION('V', "version",              version,     "print the version")

@@ -165,5 +165,7 @@ void verb_print_all(const char *noun)
     }
     print_options(NULL);
     printf("\nFor the options of a command, run: aditctl COMMAND --help\n"
-           "Exit status: 0 done, 1 failed, 2 wrong usage; nothing was tried.\n");
+           "Exit status: 0 done, 1 failed, 2 wrong usage; nothing was tried.  'permits': 0 yes, 1 "
+           "no,\n"
+           "3 failed.\n");
 }

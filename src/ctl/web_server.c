@@ -7,10 +7,10 @@
 
 #include "base/buf.h"
 #include "ctl/ctl.h"
+#include "ctl/fill_in.h"
 #include "ctl/templates.h"
 #include "http/names.h"
 
-#define PATH_LEN_MAX 1023
 #define PREFIX_LEN_MAX 255
 
 /* A web server, and how it reaches the service. */
@@ -38,12 +38,6 @@ static const struct kind kinds[] = {
 
 #define N_KINDS (sizeof kinds / sizeof kinds[0])
 
-/* A name between two at signs in a template, and the text that replaces it. */
-struct value {
-    const char *name;
-    const char *text;
-};
-
 /* Returns the row of the name, or NULL. */
 static const struct kind *find_kind(const char *name)
 {
@@ -68,20 +62,6 @@ static int unknown_kind(const char *name)
 
 /* ---- paths ---- */
 
-/* Returns whether the path needs no quotes or escapes in any of the configuration files. */
-static bool is_plain(const char *s)
-{
-    return s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._+-")] ==
-           '\0';
-}
-
-static bool path_valid(const char *path, size_t len_max)
-{
-    size_t len = strlen(path);
-
-    return path[0] == '/' && len > 1 && path[len - 1] != '/' && len <= len_max && is_plain(path);
-}
-
 /* Returns whether a segment of the path is empty, "." or "..", which web servers remove. */
 static bool has_odd_segment(const char *path)
 {
@@ -98,40 +78,11 @@ static bool has_odd_segment(const char *path)
 
 static bool prefix_valid(const char *prefix)
 {
-    return prefix[0] == '\0' ||
-           (path_valid(prefix, PREFIX_LEN_MAX) && !has_odd_segment(prefix) && !strchr(prefix, '+'));
+    return prefix[0] == '\0' || (fill_in_path_valid(prefix, PREFIX_LEN_MAX) &&
+                                 !has_odd_segment(prefix) && !strchr(prefix, '+'));
 }
 
 /* ---- templates ---- */
-
-/* Returns the text for the name, which is len bytes long, or NULL. */
-static const char *find_value(const struct value *values, const char *name, size_t len)
-{
-    for (; values->name; values++) {
-        if (strncmp(values->name, name, len) == 0 && values->name[len] == '\0')
-            return values->text;
-    }
-    return NULL;
-}
-
-/* Adds the text with "@NAME@" replaced by the value of NAME.  Other at signs stay. */
-static void fill_in(struct buf *out, const char *text, const struct value *values)
-{
-    const char *at;
-
-    while ((at = strchr(text, '@')) != NULL) {
-        size_t len = strspn(at + 1, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_");
-        const char *value = at[1 + len] == '@' ? find_value(values, at + 1, len) : NULL;
-
-        buf_add(out, text, (size_t)(at - text));
-        if (value)
-            buf_puts(out, value);
-        else
-            buf_add(out, at, 1);
-        text = at + (value ? len + 2 : 1);
-    }
-    buf_puts(out, text);
-}
 
 /* Adds the prefix as a regular expression, in which only its dots have a special meaning. */
 static void escape_dots(struct buf *out, const char *prefix)
@@ -183,7 +134,7 @@ static int print_configuration(const struct kind *kind, const struct ctl_options
                    "changes, print it again.\n",
                    kind->name, name);
         for (size_t i = 0; i < 2 && kind->templates[i]; i++)
-            fill_in(&out, kind->templates[i], values);
+            fill_in(&out, text_of(kind->templates[i]), values);
     }
     ok = ok && !out.failed;
     if (ok)
@@ -215,9 +166,9 @@ static int check_use(const struct kind *kind, const struct ctl_options *options)
 
 static int misuse_path(const char *option, const char *path, const char *what, size_t len_max)
 {
-    return ctl_misuse("--%s '%s' is not accepted; expected the absolute path of %s: at most %zu "
-                      "letters, digits, '/', '.', '_', '+' and '-', no '/' at the end",
-                      option, path, what, len_max);
+    return ctl_misuse(
+        "--%s '%s' is not accepted; expected the absolute path of %s: " FILL_IN_PATH_WANTED, option,
+        path, what, len_max);
 }
 
 static int check_paths(const struct ctl_options *options)
@@ -228,12 +179,12 @@ static int check_paths(const struct ctl_options *options)
         return ctl_misuse("--prefix '%s' is not accepted; expected a path such as /adit: at most "
                           "%d letters, digits, '/', '.', '_' and '-', no '/' at the end",
                           options->prefix, PREFIX_LEN_MAX);
-    if (!path_valid(options->socket, socket_max))
+    if (!fill_in_path_valid(options->socket, socket_max))
         return misuse_path("socket", options->socket, "a unix socket", socket_max);
-    if (!path_valid(options->docs, PATH_LEN_MAX))
-        return misuse_path("docs", options->docs, "the folder of the reference", PATH_LEN_MAX);
-    if (!path_valid(options->program, PATH_LEN_MAX))
-        return misuse_path("program", options->program, "adit.fcgi", PATH_LEN_MAX);
+    if (!fill_in_path_valid(options->docs, FILL_IN_PATH_MAX))
+        return misuse_path("docs", options->docs, "the folder of the reference", FILL_IN_PATH_MAX);
+    if (!fill_in_path_valid(options->program, FILL_IN_PATH_MAX))
+        return misuse_path("program", options->program, "adit.fcgi", FILL_IN_PATH_MAX);
     return CTL_OK;
 }
 
@@ -273,7 +224,7 @@ int ctl_web_server(struct ctl *ctl)
                             "with --conf",
                             kind->name, ADIT_CONF_PATH);
         conf_path = realpath(ctl->conf.path, NULL);
-        if (!conf_path || !path_valid(conf_path, PATH_LEN_MAX)) {
+        if (!conf_path || !fill_in_path_valid(conf_path, FILL_IN_PATH_MAX)) {
             free(conf_path);
             return ctl_fail("%s: the path of the settings file may contain only letters, digits, "
                             "'/', '.', '_', '+' and '-'; move the file",

@@ -279,6 +279,7 @@ static void tell_status(const struct gateway *gateway, struct buf *answer)
     buf_printf(answer, "sessions %zu\n", gateway->sessions.n);
     buf_printf(answer, "may_signal %s\n", proc_may_signal() ? "yes" : "no");
     buf_printf(answer, "account %s\n", gateway->conf.gateway.account);
+    edges_status(gateway->edges, answer);
 }
 
 static bool is_administrator(const struct asker *asker)

@@ -18,6 +18,10 @@
 
 #define READ_SIZE 4096
 
+/* Connections that are accepted before others are served.  It is less than the loop serves in one
+ * round, so that a flood of them ends none that has not been served. */
+#define ACCEPTED_AT_ONCE 16
+
 static void close_client(struct clients *clients, struct client *client)
 {
     size_t at = (size_t)(client - clients->items);
@@ -53,8 +57,7 @@ void clients_accept(struct clients *clients, struct gateway *gateway, int listen
     /* Without descriptors, the socket stays readable, and the loop would spin. */
     const struct timespec rest = {.tv_nsec = 10000000};
 
-    /* A bound, so that a flood of connections leaves time for the rest. */
-    for (int i = 0; i < CLIENTS_MAX; i++) {
+    for (int i = 0; i < ACCEPTED_AT_ONCE; i++) {
         int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
         if (fd < 0) {

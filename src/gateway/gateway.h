@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "conf/conf.h"
 #include "crypt/crypt.h"
+#include "gateway/edges.h"
 #include "gateway/session.h"
 #include "gateway/state.h"
 #include "pg/pg.h"
@@ -18,7 +19,10 @@ struct gateway {
     struct crypt_hasher *hasher;
     struct state state;
     struct sessions sessions;
-    int epoll; /* see gateway/loop.h */
+    struct edges *edges;
+    bool edges_are_marked; /* to be read anew */
+    bool edges_are_unread; /* the last reading failed */
+    int epoll;             /* see gateway/loop.h */
 
     /* The database, as the last statement left it. */
     bool is_away;

@@ -14,12 +14,21 @@
 #define CHANGES_MAX 256
 
 #define CREDENTIAL_EVENT "ssh_credential_"
+#define MUTUAL_TLS_EVENT "mutual_tls_module_"
 
 /* ---- the database ---- */
 
 static bool is_shut(const struct gateway *gateway)
 {
     return clock_steady_ms() < gateway->shut_until_ms;
+}
+
+/* After a statement that was given up, nothing is asked for PAUSE_MS. */
+static void note_timeout(struct gateway *gateway, bool ok, const struct error *err)
+{
+    if (!ok)
+        gateway->shut_until_ms =
+            err->code == ERR_DATABASE_TIMEOUT ? clock_steady_ms() + PAUSE_MS : 0;
 }
 
 /* Notes how a statement ended, and logs when the database goes away and comes back.  With several
@@ -29,9 +38,7 @@ static bool note_outcome(struct gateway *gateway, bool ok, const struct error *e
     const struct log *log = &gateway->conf.log;
     const struct log_pair pairs[] = {{"cause", ok ? NULL : err->cause}, {NULL, NULL}};
 
-    if (!ok)
-        gateway->shut_until_ms =
-            err->code == ERR_DATABASE_TIMEOUT ? clock_steady_ms() + PAUSE_MS : 0;
+    note_timeout(gateway, ok, err);
     if (!ok && !gateway->is_away)
         log_often(log, LOG_LEVEL_ERROR,
                   "cannot ask the database: new logins are refused, sessions go on", pairs);
@@ -158,8 +165,43 @@ static void judge_marked(struct gateway *gateway)
     arena_free(&arena);
 }
 
+/* ---- edges ---- */
+
+/* Logs the first of several failures. */
+static void note_edges(struct gateway *gateway, bool ok, const struct error *err)
+{
+    const struct log_pair pairs[] = {{"cause", ok ? NULL : err->cause}, {NULL, NULL}};
+
+    note_timeout(gateway, ok, err);
+    if (!ok && !gateway->edges_are_unread)
+        log_often(&gateway->conf.log, LOG_LEVEL_ERROR,
+                  "cannot read mutual TLS modules: the edges' files stay", pairs);
+    gateway->edges_are_unread = !ok;
+}
+
+/* Reads the modules of all edges, with one statement. */
+static void judge_edges(struct gateway *gateway)
+{
+    struct text_list ids = edges_ids(gateway->edges);
+    struct arena arena = {0};
+    struct gateway_edges modules;
+    struct error err;
+    bool ok;
+
+    if (!gateway->edges_are_marked || ids.n == 0 || is_shut(gateway))
+        return;
+    ok = store_gateway_mutual_tls(gateway->pg, &arena, text_of(gateway->conf.gateway.account), ids,
+                                  &modules, &err);
+    note_edges(gateway, ok, &err);
+    gateway->edges_are_marked = !ok || !edges_put(gateway->edges, &modules);
+    arena_free(&arena);
+}
+
+/* ---- changes ---- */
+
 static void mark_all(struct gateway *gateway)
 {
+    gateway->edges_are_marked = true;
     for (size_t i = 0; i < gateway->sessions.n; i++)
         gateway->sessions.items[i]->is_marked = true;
 }
@@ -173,6 +215,8 @@ static void mark_changed(struct gateway *gateway, const struct gateway_changes *
     for (size_t i = 0; i < changes->n; i++) {
         if (text_begins(changes->items[i].event, CREDENTIAL_EVENT))
             sessions_mark(&gateway->sessions, changes->items[i].resource);
+        else if (text_begins(changes->items[i].event, MUTUAL_TLS_EVENT))
+            gateway->edges_are_marked = true;
     }
 }
 
@@ -199,13 +243,17 @@ void judge_changes(struct gateway *gateway)
     }
     arena_free(&arena);
     /* Marks stay until a statement has judged them. */
-    if (ok)
+    if (ok) {
         judge_marked(gateway);
+        judge_edges(gateway);
+    }
 }
 
 void judge_all(struct gateway *gateway)
 {
     mark_all(gateway);
-    if (!is_shut(gateway))
+    if (!is_shut(gateway)) {
         judge_marked(gateway);
+        judge_edges(gateway);
+    }
 }

@@ -31,10 +31,11 @@ MUST_CHECK enum judge_verdict judge_key(struct gateway *gateway, struct arena *a
                                         struct judge_grant *grant, const char **why);
 
 /* Reads the changes since the last time and judges the sessions that they concern, or all sessions
- * if it cannot tell.  Does nothing while the database is away and it is too early to try again. */
+ * if it cannot tell; the same for the edges of mutual TLS.  Does nothing while the database is away
+ * and it is too early to try again. */
 void judge_changes(struct gateway *gateway);
 
-/* Judges all sessions. */
+/* Judges all sessions and edges. */
 void judge_all(struct gateway *gateway);
 
 #endif

@@ -131,11 +131,13 @@ static bool open_gateway(struct gateway *gateway, const char *conf_path)
     if (!gateway->pg)
         return cannot_start(log, "out of memory");
     pg_set_timeout(gateway->pg, JUDGE_TIMEOUT_MS);
-    return true;
+    gateway->edges = edges_new(&gateway->conf.mutual_tls, log);
+    return gateway->edges || cannot_start(log, "out of memory");
 }
 
 static void close_gateway(struct gateway *gateway)
 {
+    edges_free(gateway->edges);
     pg_free(gateway->pg);
     sessions_free(&gateway->sessions);
     state_close(&gateway->state);

@@ -19,9 +19,10 @@ enum route_body { ROUTE_NO_BODY, ROUTE_JSON_BODY };
 /* A row of the route table.  The zero value of every column is the strictest. */
 struct route {
     const char *method;
-    const char *path; /* segments; "{name}" stands for an identifier */
-    bool is_public;   /* needs no API key and no version header */
-    bool reads_only;  /* a read-only API key may use it */
+    const char *path;  /* segments; "{name}" stands for an identifier */
+    bool is_public;    /* needs no API key and no version header */
+    bool reads_only;   /* a read-only API key may use it */
+    bool for_gateways; /* a gateway's API key may use it */
     enum route_body body;
     enum request_work work;
     bool takes_idempotency_key;

@@ -2,6 +2,7 @@
 /* Bind rules. */
 #include "model/acl.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "base/ascii.h"
@@ -13,6 +14,11 @@
 static bool is_bind_rule(struct text rule)
 {
     return text_begins(rule, BIND);
+}
+
+static bool names_everything(struct text rule)
+{
+    return text_eq(rule, text_of("*")) || text_eq(rule, text_of(BIND "*"));
 }
 
 static bool stands_at(struct text text, size_t at, const char *wanted)
@@ -52,7 +58,7 @@ static bool is_url(struct text rule)
 
 bool acl_rule_read(struct text rule, struct acl_target *target, const char **why)
 {
-    if (text_eq(rule, text_of("*")) || text_eq(rule, text_of(BIND "*"))) {
+    if (names_everything(rule)) {
         *target = (struct acl_target){.kind = ACL_EVERYTHING};
         return true;
     }
@@ -112,10 +118,7 @@ bool acl_permits(struct text_list rules, struct text target)
 bool acl_permits_everything(struct text_list rules)
 {
     for (size_t i = 0; i < rules.n; i++) {
-        struct acl_target target;
-        const char *why;
-
-        if (acl_rule_read(rules.items[i], &target, &why) && target.kind == ACL_EVERYTHING)
+        if (names_everything(rules.items[i]))
             return true;
     }
     return rules.n == 0;
@@ -143,48 +146,84 @@ static int by_rule_and_place(const void *left, const void *right)
     return order ? order : (a->place > b->place) - (a->place < b->place);
 }
 
-/* Marks the places of rules that stand at an earlier place, too.  A hash table would be slow with
- * rules that were made to collide; sorting is not. */
-static void mark_repeated(struct placed_rule *rules, size_t n, bool *repeated)
+/* FNV-1a. */
+static size_t group_of_rule(struct text rule, size_t n_groups)
 {
-    qsort(rules, n, sizeof *rules, by_rule_and_place);
+    uint64_t digest = 0xcbf29ce484222325;
+
+    for (size_t i = 0; i < rule.len; i++)
+        digest = (digest ^ (unsigned char)rule.s[i]) * 0x100000001b3;
+    return (size_t)((digest ^ digest >> 32) % n_groups);
+}
+
+/* Marks the places of rules that stand at an earlier place, too.  Rules are put into n groups by
+ * their digest, and each group is sorted: so rules that were made to collide cost one sort.
+ * starts[n + 1] is all zero. */
+static void mark_repeated(const struct placed_rule *rules, size_t n, struct placed_rule *grouped,
+                          size_t *starts, bool *repeated)
+{
+    for (size_t i = 0; i < n; i++)
+        starts[group_of_rule(rules[i].rule, n)]++;
+    for (size_t i = 1; i <= n; i++)
+        starts[i] += starts[i - 1];
+    /* Each group fills from its end.  Then its start is where it begins. */
+    for (size_t i = 0; i < n; i++)
+        grouped[--starts[group_of_rule(rules[i].rule, n)]] = rules[i];
+    for (size_t i = 0; i < n; i++) {
+        size_t len = starts[i + 1] - starts[i];
+
+        if (len > 1)
+            qsort(&grouped[starts[i]], len, sizeof *grouped, by_rule_and_place);
+    }
     for (size_t i = 1; i < n; i++)
-        repeated[rules[i].place] = compare_rules(rules[i - 1].rule, rules[i].rule) == 0;
+        repeated[grouped[i].place] = compare_rules(grouped[i - 1].rule, grouped[i].rule) == 0;
+}
+
+/* Returns the distinct ones of n rules, more than none, in their order.  Returns false if memory
+ * runs out. */
+static bool keep_distinct(struct placed_rule *rules, size_t n, struct arena *arena,
+                          struct text_list *out)
+{
+    struct placed_rule *grouped = arena_array(arena, n, sizeof *grouped);
+    size_t *starts = arena_array(arena, n + 1, sizeof *starts);
+    bool *repeated = arena_array(arena, n, sizeof *repeated);
+
+    out->items = arena_array(arena, n, sizeof *out->items);
+    if (!grouped || !starts || !repeated || !out->items)
+        return false;
+    mark_repeated(rules, n, grouped, starts, repeated);
+    for (size_t i = 0; i < n; i++) {
+        if (!repeated[i])
+            out->items[out->n++] = rules[i].rule;
+    }
+    return true;
 }
 
 bool acl_unite(const struct text_list *lists, size_t n, struct arena *arena, struct text_list *out)
 {
     bool everything = false;
     size_t n_rules = 0;
-    struct placed_rule *sorted;
-    bool *repeated;
+    struct placed_rule *rules;
 
     *out = (struct text_list){.given = true};
     for (size_t i = 0; i < n; i++) {
         everything = everything || acl_permits_everything(lists[i]);
         n_rules += lists[i].n;
     }
-    out->items = arena_array(arena, everything ? 1 : n_rules, sizeof *out->items);
-    if (out->items && everything)
-        out->items[out->n++] = text_of("*");
-    if (!out->items || everything)
+    if (everything) {
+        out->items = arena_alloc(arena, sizeof *out->items);
+        if (out->items)
+            out->items[out->n++] = text_of("*");
         return out->items;
-    sorted = arena_array(arena, n_rules, sizeof *sorted);
-    repeated = arena_array(arena, n_rules, sizeof *repeated);
-    if (!sorted || !repeated)
+    }
+    rules = arena_array(arena, n_rules, sizeof *rules);
+    if (!rules)
         return false;
     for (size_t i = 0, place = 0; i < n; i++) {
         for (size_t j = 0; j < lists[i].n; j++, place++)
-            sorted[place] = (struct placed_rule){.rule = lists[i].items[j], .place = place};
+            rules[place] = (struct placed_rule){.rule = lists[i].items[j], .place = place};
     }
-    mark_repeated(sorted, n_rules, repeated);
-    for (size_t i = 0, place = 0; i < n; i++) {
-        for (size_t j = 0; j < lists[i].n; j++, place++) {
-            if (!repeated[place])
-                out->items[out->n++] = lists[i].items[j];
-        }
-    }
-    return true;
+    return keep_distinct(rules, n_rules, arena, out);
 }
 
 /* ---- covering ---- */

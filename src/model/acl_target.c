@@ -10,6 +10,11 @@
 
 /* ---- reading ---- */
 
+size_t acl_reason_len(const char *why)
+{
+    return strlen(why) - strlen("." ACL_RULE_FORMS);
+}
+
 static bool refuse_target(const char **why, const char *sentence)
 {
     *why = sentence;
@@ -217,36 +222,4 @@ bool acl_target_permits(const struct acl_target *rule, const struct acl_target *
                label_part_permits(rule->value, asked->value);
     }
     return false;
-}
-
-/* ---- order ---- */
-
-/* A dot is the lowest character, so that the names below a domain follow it. */
-static int place_in_name(char c)
-{
-    return c == '.' ? 0 : (unsigned char)ascii_lower(c);
-}
-
-int acl_name_order(struct text a, struct text b)
-{
-    for (size_t i = 1; i <= a.len && i <= b.len; i++) {
-        int order = place_in_name(a.s[a.len - i]) - place_in_name(b.s[b.len - i]);
-
-        if (order)
-            return order;
-    }
-    return (a.len > b.len) - (a.len < b.len);
-}
-
-int acl_target_order(const struct acl_target *a, const struct acl_target *b)
-{
-    if (a->kind != b->kind)
-        return a->kind < b->kind ? -1 : 1;
-    if (a->any_below != b->any_below)
-        return a->any_below ? 1 : -1;
-    if (a->is_ipv6 != b->is_ipv6)
-        return a->is_ipv6 ? 1 : -1;
-    if (a->port != b->port)
-        return a->port < b->port ? -1 : 1;
-    return a->is_ipv6 ? memcmp(a->ipv6, b->ipv6, sizeof a->ipv6) : acl_name_order(a->name, b->name);
 }

@@ -14,6 +14,9 @@
     " A rule is '*', 'bind:<domain>', 'bind:*.<domain>', 'bind:<host>:<port>' or "                 \
     "'bind:<key>=<value>'"
 
+/* Returns the length of a reason without its last sentence, which has the forms of a rule. */
+size_t acl_reason_len(const char *why);
+
 /* The kinds of targets.  Only a rule names everything. */
 enum acl_kind { ACL_EVERYTHING, ACL_DOMAIN, ACL_ADDRESS, ACL_LABEL };
 
@@ -35,13 +38,5 @@ MUST_CHECK bool acl_target_read(struct text text, struct acl_target *target, con
 
 /* Returns whether a rule that names the first target permits the second. */
 MUST_CHECK bool acl_target_permits(const struct acl_target *rule, const struct acl_target *asked);
-
-/* Compares names without case, from their last character on.  The names below a domain follow it
- * directly.  Returns <0, 0 or >0. */
-int acl_name_order(struct text a, struct text b);
-
-/* Compares targets that are not labels: by kind, wildcard, port, then host or name; IPv6 hosts by
- * value.  Returns <0, 0 or >0. */
-int acl_target_order(const struct acl_target *a, const struct acl_target *b);
 
 #endif

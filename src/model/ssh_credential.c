@@ -55,14 +55,14 @@ const struct field ssh_credential_update_fields[] = {
 const size_t ssh_credential_n_create_fields = N_ROWS(ssh_credential_create_fields);
 const size_t ssh_credential_n_update_fields = N_ROWS(ssh_credential_update_fields);
 
-static bool read_public_key(struct ssh_credential_input *input, struct error *err)
+bool ssh_credential_read_key(struct text public_key, struct public_key *key, struct error *err)
 {
     const char *reason = NULL;
 
-    if (!input->public_key.s)
+    if (!public_key.s)
         return error_field(err, ERR_PUBLIC_KEY_MISSING, "public_key", "%s",
                            error_row(ERR_PUBLIC_KEY_MISSING)->text);
-    if (public_key_read(input->public_key, &input->parsed_key, &reason))
+    if (public_key_read(public_key, key, &reason))
         return true;
     if (!reason)
         return error_set(err, ERR_OUT_OF_MEMORY);
@@ -75,7 +75,7 @@ bool ssh_credential_read_create(const struct json_node *body, struct arena *aren
     return fields_known(body, ssh_credential_create_fields, ssh_credential_n_create_fields, err) &&
            fields_read(body, ssh_credential_create_fields, ssh_credential_n_create_fields, input,
                        arena, err) &&
-           read_public_key(input, err);
+           ssh_credential_read_key(input->public_key, &input->parsed_key, err);
 }
 
 bool ssh_credential_read_update(const struct json_node *body, struct text path_id,

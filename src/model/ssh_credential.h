@@ -50,6 +50,11 @@ MUST_CHECK bool ssh_credential_read_update(const struct json_node *body, struct 
                                            struct arena *arena, struct ssh_credential_input *input,
                                            struct error *err);
 
+/* Reads the member public_key of a body.  Returns false with ERR_PUBLIC_KEY_MISSING if it is
+ * absent, ERR_PUBLIC_KEY_INVALID or ERR_OUT_OF_MEMORY. */
+MUST_CHECK bool ssh_credential_read_key(struct text public_key, struct public_key *key,
+                                        struct error *err);
+
 /* Appends the credential as JSON.  base_url has no trailing slash.  A lack of memory sets
  * out->failed. */
 void ssh_credential_write(struct buf *out, const struct ssh_credential *credential,

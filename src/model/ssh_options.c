@@ -82,11 +82,7 @@ static void add_listen(struct options *options, const char *before, struct text 
         buf_puts(out, ",port-forwarding");
     buf_puts(out, ",permitlisten=\"");
     buf_puts(out, before);
-    for (size_t i = 0; i < host.len; i++) {
-        char c = ascii_lower(host.s[i]);
-
-        buf_add(out, &c, 1);
-    }
+    buf_add(out, host.s, host.len);
     buf_puts(out, after);
     if (port)
         buf_uint(out, port);
@@ -110,12 +106,11 @@ static void add_domain(struct options *options, const struct acl_target *domain,
 static bool domain_opens(const struct acl_targets *targets, const struct acl_target *address,
                          const struct ssh_domain_ports *ports)
 {
-    struct acl_target domain = {.kind = ACL_DOMAIN, .name = address->name};
     bool opens = ports->any;
 
     for (size_t i = 0; i < ports->n; i++)
         opens = opens || ports->ports[i] == address->port;
-    return opens && acl_targets_have(targets, &domain);
+    return opens && acl_targets_have_domain(targets, address->name);
 }
 
 static void add_ipv6(struct options *options, const struct acl_target *address, bool is_first)
@@ -125,25 +120,28 @@ static void add_ipv6(struct options *options, const struct acl_target *address, 
     ipv6_write(address->ipv6, form);
     if (is_first)
         add_listen(options, "[", text_of(form), "]:", address->port);
-    if (acl_name_order(address->name, text_of(form)) != 0)
+    if (!text_eq(address->name, text_of(form)))
         add_listen(options, "[", address->name, "]:", address->port);
 }
 
 static void add_targets(struct options *options, const struct acl_targets *targets,
                         const struct ssh_domain_ports *ports)
 {
-    for (size_t i = 0; i < targets->n && !options->fault; i++) {
-        const struct acl_target *target = &targets->items[i];
-        bool is_first = i == 0 || acl_target_order(target - 1, target) != 0;
+    const struct acl_sorted_target *last = NULL;
 
-        if (!is_first && acl_name_order(target[-1].name, target->name) == 0)
+    for (size_t i = 0; i < targets->n && !options->fault; i++) {
+        const struct acl_sorted_target *item = &targets->items[i];
+        bool is_first = !last || !text_eq(last->key, item->key);
+
+        if (!is_first && text_eq(last->target.name, item->target.name))
             continue;
-        if (target->kind == ACL_DOMAIN)
-            add_domain(options, target, ports);
-        else if (target->is_ipv6)
-            add_ipv6(options, target, is_first);
-        else if (!domain_opens(targets, target, ports))
-            add_listen(options, "", target->name, ":", target->port);
+        if (item->target.kind == ACL_DOMAIN)
+            add_domain(options, &item->target, ports);
+        else if (item->target.is_ipv6)
+            add_ipv6(options, &item->target, is_first);
+        else if (!domain_opens(targets, &item->target, ports))
+            add_listen(options, "", item->target.name, ":", item->target.port);
+        last = item;
     }
 }
 

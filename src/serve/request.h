@@ -23,7 +23,7 @@ enum body_state {
 /* How long a request may keep a lane. */
 enum request_work {
     REQUEST_LONG,   /* it may wait in the database for others */
-    REQUEST_SHORT,  /* it reads one row by its key */
+    REQUEST_SHORT,  /* it reads few rows by a key */
     REQUEST_INSTANT /* it needs neither the database nor a lane */
 };
 

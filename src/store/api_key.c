@@ -8,7 +8,8 @@
 
 /* clang-format off */
 
-/* $1 principal_id, $2 id, $3 digest, $4 description, $5 read_only, $6 seconds to expiry or NULL. */
+/* $1 principal_id, $2 id, $3 digest, $4 description, $5 read_only, $6 seconds to expiry or NULL,
+ * $7 is_gateway. */
 static const struct pg_statement issue_statement = {
     .name = "api_key_issue",
     .types = PG_TEXT,
@@ -16,9 +17,11 @@ static const struct pg_statement issue_statement = {
     .sql =
         "INSERT INTO adit.api_key"
           " (account_id, id, principal_id, digest,"
-          " description, read_only, expires_at)"
+          " description, read_only, expires_at,"
+          " scope)"
         " SELECT p.account_id, $2::text, p.id, $3::bytea,"
-          " coalesce($4::text, ''), $5::boolean, now() + $6::bigint * interval '1 second'"
+          " coalesce($4::text, ''), $5::boolean, now() + $6::bigint * interval '1 second',"
+          " CASE WHEN $7::boolean THEN 'gateway' ELSE 'account' END"
         " FROM adit.principal AS p"
         " WHERE p.id = $1::text COLLATE \"C\""
         " RETURNING id",
@@ -43,7 +46,8 @@ static const struct pg_statement list_statement = {
         "SELECT id, account_id, principal_id,"
           " CASE WHEN revoked_at IS NOT NULL THEN 'revoked'"
             " WHEN expires_at <= now() THEN 'expired' ELSE 'active' END,"
-          " CASE WHEN read_only THEN 'read-only' ELSE 'read-write' END,"
+          " CASE WHEN scope = 'gateway' THEN 'gateway'"
+            " WHEN read_only THEN 'read-only' ELSE 'read-write' END,"
           " " SQL_RFC3339("created_at") ", " SQL_RFC3339("expires_at") ", description"
         " FROM adit.api_key"
         " ORDER BY id",
@@ -68,11 +72,12 @@ bool api_key_issue(struct pg *pg, const struct api_key_order *order, char id[IDE
     pg_add_text(&params, text_of(id));
     pg_add_bytes(&params, digest, sizeof digest);
     pg_add_text(&params, order->description);
-    pg_add_bool(&params, order->read_only);
+    pg_add_bool(&params, order->read_only || order->is_gateway);
     if (order->expires_s > 0)
         pg_add_int(&params, order->expires_s);
     else
         pg_add_null(&params);
+    pg_add_bool(&params, order->is_gateway);
     if (!pg_run(pg, &issue_statement, &params, &result, err))
         return false;
     if (pg_rows(result) == 0)

@@ -12,6 +12,7 @@ struct api_key_order {
     struct text principal_id;
     struct text description;
     bool read_only;
+    bool is_gateway;   /* may only ask for decisions */
     int64_t expires_s; /* seconds from now; 0: never */
 };
 
@@ -29,7 +30,7 @@ enum api_key_column {
     API_KEY_ACCOUNT_ID,
     API_KEY_PRINCIPAL_ID,
     API_KEY_STATE, /* "active", "expired" or "revoked" */
-    API_KEY_MODE,  /* "read-only" or "read-write" */
+    API_KEY_MODE,  /* "read-only", "read-write" or "gateway" */
     API_KEY_CREATED_AT,
     API_KEY_EXPIRES_AT,
     API_KEY_DESCRIPTION,

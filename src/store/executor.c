@@ -76,25 +76,44 @@ enum error_code executor_missed(const struct store_request *request, bool is_the
     return missing;
 }
 
+/* Frees a result whose rows are for nobody.  Returns false with the code in *err. */
+static bool drop_rows(struct pg_result **result, enum error_code code, struct error *err)
+{
+    pg_result_free(*result);
+    *result = NULL;
+    return error_set(err, code);
+}
+
+bool executor_find(struct store *store, const struct pg_statement *statement,
+                   const struct store_request *request, const struct pg_params *params,
+                   struct pg_result **result, struct error *err)
+{
+    if (!pg_run(store->pg, statement, params, result, err))
+        return false;
+    if (pg_rows(*result) == 0)
+        return drop_rows(result, ERR_KEY_UNKNOWN, err);
+    learn_identity(store, &request->caller, *result);
+    return true;
+}
+
+enum error_code executor_forbids(const struct store_request *request, bool writes,
+                                 const struct pg_result *result)
+{
+    if (pg_bool(result, 0, CALLER_IS_GATEWAY) && !request->for_gateways)
+        return ERR_KEY_GATEWAY;
+    return writes && pg_bool(result, 0, CALLER_READ_ONLY) ? ERR_KEY_READ_ONLY : ERR_NONE;
+}
+
 bool executor_run(struct store *store, const struct pg_statement *statement,
                   const struct store_request *request, const struct pg_params *params,
                   struct pg_result **result, struct error *err)
 {
-    if (!pg_run(store->pg, statement, params, result, err))
+    enum error_code code;
+
+    if (!executor_find(store, statement, request, params, result, err))
         return false;
-    err->code = ERR_NONE;
-    if (pg_rows(*result) == 0) {
-        error_set(err, ERR_KEY_UNKNOWN);
-    } else {
-        learn_identity(store, &request->caller, *result);
-        if (statement->writes && pg_bool(*result, 0, CALLER_READ_ONLY))
-            error_set(err, ERR_KEY_READ_ONLY);
-    }
-    if (err->code == ERR_NONE)
-        return true;
-    pg_result_free(*result);
-    *result = NULL;
-    return false;
+    code = executor_forbids(request, statement->writes, *result);
+    return code == ERR_NONE || drop_rows(result, code, err);
 }
 
 enum delete_column { COLUMN_DELETED = CALLER_N_COLUMNS, COLUMN_IS_THERE };

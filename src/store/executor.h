@@ -10,10 +10,17 @@
 /* A caller's statement takes the digest as $1 and begins its rows with these columns.
  * CALLER_COLUMNS_OF lists them for statements that read, CALLER_CTE for those that write.  No row:
  * the key is unknown, revoked or expired. */
-enum caller_column { CALLER_ACCOUNT_ID, CALLER_READ_ONLY, CALLER_KEY_ID, CALLER_N_COLUMNS };
+enum caller_column {
+    CALLER_ACCOUNT_ID,
+    CALLER_READ_ONLY,
+    CALLER_KEY_ID,
+    CALLER_IS_GATEWAY,
+    CALLER_N_COLUMNS
+};
 
-#define CALLER_COLUMNS_OF(table) table ".account_id, " table ".read_only, " table ".id"
-#define CALLER_TYPES PG_TEXT PG_BOOL PG_TEXT /* as in struct pg_statement */
+#define CALLER_COLUMNS_OF(table)                                                                   \
+    table ".account_id, " table ".read_only, " table ".id, " table ".scope = 'gateway'"
+#define CALLER_TYPES PG_TEXT PG_BOOL PG_TEXT PG_BOOL /* as in struct pg_statement */
 
 /* clang-format off */
 
@@ -24,11 +31,11 @@ enum caller_column { CALLER_ACCOUNT_ID, CALLER_READ_ONLY, CALLER_KEY_ID, CALLER_
 
 /* "WITH caller AS (...)", which a statement that writes continues.  $2 is the operation's id.  What
  * the statement changes must join caller and have CALLER_MAY_WRITE among its conditions, or a
- * read-only key would change it.  adit.caller tells the trigger that records changes who makes them
+ * read-only key would change it; a gateway's key is read-only too.  adit.caller tells the trigger that records changes who makes them
  * (sql/003_audit.sql). */
 #define CALLER_CTE                                                                                 \
     "WITH caller AS MATERIALIZED ("                                                                \
-        "SELECT k.account_id, k.read_only, k.id, k.principal_id,"                                  \
+        "SELECT k.account_id, k.read_only, k.id, k.scope, k.principal_id,"                         \
           " pg_catalog.set_config('adit.caller',"                                                  \
             " pg_catalog.concat_ws(' ', k.principal_id, k.id, $2::text), true)"                    \
         " FROM adit.api_key AS k"                                                                  \
@@ -78,8 +85,20 @@ void executor_add_condition(struct pg_params *params, const struct store_request
 enum error_code executor_missed(const struct store_request *request, bool is_there,
                                 enum error_code missing);
 
+/* Runs a statement that looks an API key up and changes nothing.  Returns true with *result, of at
+ * least one row, which the caller frees: the key is good, whatever it may do.  Returns false with
+ * *err as pg_run(), or with ERR_KEY_UNKNOWN. */
+MUST_CHECK bool executor_find(struct store *store, const struct pg_statement *statement,
+                              const struct store_request *request, const struct pg_params *params,
+                              struct pg_result **result, struct error *err);
+
+/* Returns the error of a good key that may not do what the request asks, or ERR_NONE:
+ * ERR_KEY_GATEWAY or, if the request writes, ERR_KEY_READ_ONLY.  The result has the key's row. */
+enum error_code executor_forbids(const struct store_request *request, bool writes,
+                                 const struct pg_result *result);
+
 /* Runs a caller's statement.  Returns true with *result, of at least one row, which the caller
- * frees.  Returns false with *err as pg_run(), or with ERR_KEY_UNKNOWN or ERR_KEY_READ_ONLY: the
+ * frees.  Returns false with *err as pg_run(), with ERR_KEY_UNKNOWN or as executor_forbids(): the
  * statement has changed nothing. */
 MUST_CHECK bool executor_run(struct store *store, const struct pg_statement *statement,
                              const struct store_request *request, const struct pg_params *params,

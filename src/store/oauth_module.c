@@ -239,7 +239,7 @@ bool store_oauth_module_put(struct store *store, const struct store_request *req
         if (has_secret) {
             account_id = executor_account_hint(store, &request->caller);
             if (!account_id.s) {
-                if (!store_authenticate(store, request, true, err))
+                if (!store_authorize(store, request, true, err))
                     return false;
                 account_id = executor_account_hint(store, &request->caller);
             }

@@ -22,6 +22,7 @@ struct store_request {
     const char *operation_id; /* for the audit; NULL only if the operation just reads */
     struct precondition condition;
     struct once once;
+    bool for_gateways;   /* a gateway's key may ask this */
     struct arena *arena; /* holds parameters and results; it must outlive both */
 };
 

@@ -73,19 +73,31 @@ bool store_caller(const struct store *store, struct text key, struct caller *cal
            error_set(err, ERR_OUT_OF_MEMORY);
 }
 
-bool store_authenticate(struct store *store, const struct store_request *request, bool writes,
-                        struct error *err)
+bool store_authenticate(struct store *store, const struct store_request *request, struct error *err)
 {
     struct pg_params params;
     struct pg_result *result;
-    bool ok;
 
     executor_params(&params, request);
-    if (!executor_run(store, &authenticate_statement, request, &params, &result, err))
+    if (!executor_find(store, &authenticate_statement, request, &params, &result, err))
         return false;
-    ok = !writes || !pg_bool(result, 0, CALLER_READ_ONLY);
     pg_result_free(result);
-    return ok || error_set(err, ERR_KEY_READ_ONLY);
+    return true;
+}
+
+bool store_authorize(struct store *store, const struct store_request *request, bool writes,
+                     struct error *err)
+{
+    struct pg_params params;
+    struct pg_result *result;
+    enum error_code code;
+
+    executor_params(&params, request);
+    if (!executor_find(store, &authenticate_statement, request, &params, &result, err))
+        return false;
+    code = executor_forbids(request, writes, result);
+    pg_result_free(result);
+    return code == ERR_NONE || error_set(err, code);
 }
 
 bool store_ready(struct store *store, struct error *err)

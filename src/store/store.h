@@ -33,10 +33,15 @@ MUST_CHECK bool store_make_ident(struct pg *pg, const char *prefix, char id[IDEN
 MUST_CHECK bool store_caller(const struct store *store, struct text key, struct caller *caller,
                              struct error *err);
 
-/* Checks the API key alone, and that it may write if writes is true.  Returns false with
- * ERR_KEY_UNKNOWN, ERR_KEY_READ_ONLY or as pg_run(). */
+/* Checks that the API key is good, whatever it may do.  Returns false with ERR_KEY_UNKNOWN or as
+ * pg_run(). */
 MUST_CHECK bool store_authenticate(struct store *store, const struct store_request *request,
-                                   bool writes, struct error *err);
+                                   struct error *err);
+
+/* Checks the API key, and that it may do what the request asks, which is a change if writes is
+ * true. Returns false as store_authenticate(), or with ERR_KEY_GATEWAY or ERR_KEY_READ_ONLY. */
+MUST_CHECK bool store_authorize(struct store *store, const struct store_request *request,
+                                bool writes, struct error *err);
 
 /* Checks that the database answers, accepts writes and has the schema of this build.  Returns false
  * with the 503 condition otherwise. */

@@ -6,6 +6,7 @@
 
 #define CREDENTIALS "/ssh_credentials"
 #define CREDENTIAL CREDENTIALS "/{credential}"
+#define DECISIONS "/ssh_decisions"
 #define OAUTH(route) "/edges/https/edge/routes/" route "/oauth"
 #define MUTUAL_TLS(edge) "/edges/tls/" edge "/mutual_tls"
 
@@ -52,6 +53,13 @@ const struct scenario scenarios[] = {
      .status = 200},
     {.name = "update, nothing", .method = "PATCH", .path = CREDENTIAL, .body = "{}", .status = 200},
     {.name = "delete", .method = "DELETE", .path = CREDENTIAL, .status = 204},
+
+    {.name = "decide", .method = "POST", .path = DECISIONS, .body = "{" KEY "}",
+     .who = WHO_GATEWAY, .status = 200},
+    {.name = "decide, a target", .method = "POST", .path = DECISIONS,
+     .body = "{" KEY ",\"target\":\"a.example:22\"}", .no_base_url = true, .status = 200},
+    {.name = "decide, unknown key", .method = "POST", .path = DECISIONS,
+     .body = "{\"fingerprint\":\"SHA256:" ZEROS "000\",\"target\":\"a=b\"}", .status = 200},
 
     {.name = "oauth put, secret", .method = "PUT", .path = OAUTH("new"),
      .body = "{\"enabled\":false,\"options_passthrough\":true,\"cookie_prefix\":\"c.\","
@@ -176,6 +184,12 @@ const struct scenario scenarios[] = {
     {.name = "key read-only", .method = "PUT", .path = OAUTH("secret"),
      .body = "{\"provider\":{\"provider_a\":{" APP "}}}", .who = WHO_READER, .status = 403,
      .number = 9005},
+    {.name = "key of a gateway", .method = "GET", .path = CREDENTIAL, .who = WHO_GATEWAY,
+     .status = 403, .number = 9071},
+    {.name = "no key to decide about", .method = "POST", .path = DECISIONS, .body = "{}",
+     .status = 400, .number = 9072},
+    {.name = "target malformed", .method = "POST", .path = DECISIONS,
+     .body = "{" KEY ",\"target\":\"a:0\"}", .status = 400, .number = 9075},
     {.name = "not an admin", .method = "POST", .path = CREDENTIALS,
      .body = "{" KEY ",\"owner_id\":\"usr_another\"}", .who = WHO_MEMBER, .status = 403,
      .number = 630},

@@ -12,6 +12,7 @@ enum who {
     WHO_ADMIN,
     WHO_MEMBER,
     WHO_READER,  /* the admin's key that may only read */
+    WHO_GATEWAY, /* the admin's key that may only ask for decisions */
     WHO_REVOKED, /* this and the next: keys of the admin that are no longer valid */
     WHO_EXPIRED,
     WHO_HOARDER, /* of another account, which has 101 credentials */

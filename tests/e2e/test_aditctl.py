@@ -17,7 +17,10 @@ with open(os.path.join(stack.ROOT, "src/ctl/verb_table.h"), encoding="utf-8") as
     VERBS = re.findall(r'^VERB\("([^"]+)",\s*\w+,\s*"\w*",\s*(?:NULL|"([^"]*)"),', table.read(),
                        re.M)
 COMMANDS = [words for words, _ in VERBS]
-WITHOUT_DATABASE = ("secrets init", "secrets add-key", "openapi", "web-server")
+# Arguments with a form of their own.
+ARGUMENTS = {"permits": ["SHA256:" + 43 * "A", "a.example"], "who": ["a.example"]}
+WITHOUT_DATABASE = ("secrets init", "secrets add-key", "openapi", "session list", "session end",
+                    "web-server")
 
 
 class CtlCase(Case):
@@ -70,6 +73,8 @@ class Calls(CtlCase):
             ["account", "list", "x"], ["user", "list", "--admin"], ["bot", "list", "x"],
             ["--conf"], ["--admin", "user", "create"], ["--expires", "1d", "key", "issue"],
             ["key", "revoke", "a", "b"], ["key", "revoke", "a b"], ["key", "list", "x"],
+            ["who"], ["who", "a.example", "x"], ["who", "a b"], ["permits", "x"],
+            ["permits", "/nonexistent", "a.example"], ["permits", "a", "b", "c"],
             ["account", "create", "--name", "x" * 256], ["account", "create", "--name", "a\nb"],
             ["key", "issue", "--description", "x" * 256], ["secrets", "init", "x"],
         )], lambda arguments: self.assertEqual(self.ctl(*arguments, status=2).stdout, ""))
@@ -120,11 +125,11 @@ class Calls(CtlCase):
         for command, argument in VERBS:
             if command in WITHOUT_DATABASE:
                 continue
-            words = command.split() + (["ak_x"] if argument else [])
+            words = command.split() + ARGUMENTS.get(command, ["ak_x"] if argument else [])
             with self.subTest(command):
-                done = self.ctl(*words, status=1, conf=conf) if command != "doctor" else \
-                    self.stack.ctl_run("doctor", conf=conf)
-                self.assertEqual(done.returncode, 1)
+                done = self.stack.ctl_run(*words, conf=conf)
+                self.assertEqual(done.returncode, 3 if command == "permits" else 1)
+                self.assertTrue(done.stderr or command == "doctor", done)
                 self.assertNotIn("s3cr3t", done.stdout + done.stderr)
 
 
@@ -320,6 +325,21 @@ class Keys(CtlCase):
         client = self.stack.client(key)
         self.assert_ok(client.get(CREDENTIALS))
         self.assert_error(client.post(CREDENTIALS, samples.credential()), 9005)
+
+    def test_gateway(self):
+        key, row = self.issue("--gateway")
+        self.assertEqual(row["MODE"], "gateway")
+        client = self.stack.client(key)
+        self.assert_ok(client.post("/ssh_decisions", {"public_key": samples.ED25519}))
+        self.assert_error(client.get(CREDENTIALS), 9071)
+
+    def test_two_kinds_of_key(self):
+        before = self.ctl("key", "list").stdout
+        done = self.stack.ctl_run("key", "issue", "--gateway", "--read-only", "--for",
+                                  self.home.admin.id)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("--gateway and --read-only", done.stderr)
+        self.assertEqual(self.ctl("key", "list").stdout, before)
 
     def test_list_shows_no_key(self):
         key, _ = self.issue()

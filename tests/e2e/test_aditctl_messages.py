@@ -37,8 +37,8 @@ class Help(CtlCase):
     def test_options_of_a_verb(self):
         self.assertEqual(re.findall(r"^  -\w, (--\S+(?: [A-Z]+)?)", self.ctl(
             "key", "issue", "--help").stdout, re.M), [
-                "--for ID", "--read-only", "--expires TIME", "--description TEXT", "--conf FILE",
-                "--help"])
+                "--for ID", "--read-only", "--gateway", "--expires TIME", "--description TEXT",
+                "--conf FILE", "--help"])
 
     def test_of_every_noun(self):
         """A noun's help lists its verbs with their summaries."""
@@ -120,6 +120,9 @@ class Misuse(CtlCase):
             (["openapi"], "'openapi' needs an argument; run: aditctl openapi FILE"),
             (["web-server"], "'web-server' needs an argument; choose one of: "
              + ", ".join(dict(VERBS)["web-server"].split("|"))),
+            (["permits", "x"], "'permits' needs two arguments; run: aditctl permits KEY TARGET"),
+            (["permits", "x", "a", "b"],
+             "'permits' takes two arguments; run: aditctl permits KEY TARGET"),
             (["key", "list", "x"], "unexpected argument 'x'; 'key list' takes none"),
             (["key", "revoke", "a", "b"],
              "'key revoke' takes one argument; run: aditctl key revoke KEY-ID"),

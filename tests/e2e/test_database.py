@@ -36,6 +36,7 @@ class Role(Case):
         "INSERT INTO adit.api_key (account_id, id, principal_id, digest) VALUES"
         " ('a', 'b', 'c', 'd')", "UPDATE adit.api_key SET revoked_at = NULL",
         "UPDATE adit.api_key SET read_only = false", "UPDATE adit.api_key SET digest = 'x'",
+        "UPDATE adit.api_key SET scope = 'account'",
         "DELETE FROM adit.api_key", "INSERT INTO adit.migration VALUES (2, 'x')",
         "UPDATE adit.migration SET version = 9", "DELETE FROM adit.migration",
         "UPDATE adit.ssh_credential SET public_key = 'x'",

@@ -4,6 +4,7 @@ restarts, programs that are killed, and calls that cannot work."""
 import functools
 import json
 import os
+import pwd
 import re
 import shlex
 import shutil
@@ -16,8 +17,8 @@ from adit.case import until
 
 PROGRAMS = "adit.fcgi", "aditctl", "adit-gateway", "adit-ssh-keys"
 SCRIPTS = "edge", "keeper.sh", "lib.sh", "serve"
-# An account of every Debian system.  sshd takes "nobody" for a locked one.
-ORDINARY_USER = "games"
+# An account of every Debian system, with a shell that exists.  sshd demands that.
+ORDINARY_USER = "sync"
 
 clones = {}
 
@@ -39,7 +40,8 @@ class Clone:
                         ADIT_PORT=str(stack.free_port()))
         if user:
             shutil.chown(self.folder, user)
-            self.prefix = ["setpriv", "--reuid", user, "--regid", user, "--clear-groups", "--"]
+            self.prefix = ["setpriv", "--reuid", user, "--regid", str(pwd.getpwnam(user).pw_gid),
+                           "--clear-groups", "--"]
         self.state = os.path.join(self.folder, ".adit")
         if state:
             self.state = self.env["ADIT_STATE"] = os.path.join(self.folder, state)
@@ -117,7 +119,7 @@ class Clone:
 
     def sessions(self):
         listed = self.shell('"$ADITCTL" session list').stdout
-        return re.findall(r"(?m)^(\d+)\t", listed)
+        return re.findall(r"(?m)^(\d+)\s", listed)
 
     def remove(self):
         self.edge("--stop", check=False)

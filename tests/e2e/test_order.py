@@ -34,6 +34,13 @@ FAULTS = [
     ("unknown member", "POST", CREDENTIALS, "2", JSON, b'{"x": 1}', 214),
     ("wrong type", "POST", CREDENTIALS, "2", JSON, b'{"acl": 1}', 215),
     ("no public key", "POST", CREDENTIALS, "2", JSON, b"{}", 611),
+    ("no key to decide about", "POST", "/ssh_decisions", "2", JSON, b"{}", 9072),
+    ("two keys to decide about", "POST", "/ssh_decisions", "2", JSON,
+     b'{"fingerprint": "SHA256:%s", "public_key": "x"}' % (b"a" * 43), 9073),
+    ("malformed fingerprint", "POST", "/ssh_decisions", "2", JSON, b'{"fingerprint": "x"}', 9074),
+    ("malformed target", "POST", "/ssh_decisions", "2", JSON,
+     b'{"fingerprint": "SHA256:%s", "target": "x:0"}' % (b"a" * 43), 9075),
+    ("a query of a decision", "POST", "/ssh_decisions?x=1", "2", JSON, b"{}", 231),
     ("no JSON for a change", "PATCH", CREDENTIALS + "/" + UNKNOWN, "2", JSON, b"[]", 213),
     ("unknown member of a module", "PUT", OAUTH, "2", JSON, b'{"x": 1}', 214),
     ("no body for a module", "PUT", MUTUAL_TLS, "2", JSON, b"", 9007),
@@ -94,6 +101,7 @@ class Order(Case):
                        ("PUT", CREDENTIALS, ["GET", "HEAD", "OPTIONS", "POST"]),
                        ("DELETE", CREDENTIALS + "?x=1", ["GET", "HEAD", "OPTIONS", "POST"]),
                        ("POST", OAUTH, ["DELETE", "GET", "HEAD", "OPTIONS", "PUT"]),
+                       ("GET", "/ssh_decisions", ["OPTIONS", "POST"]),
                        ("PATCH", MUTUAL_TLS, ["DELETE", "GET", "HEAD", "OPTIONS", "PUT"]),
                        ("PUT", CREDENTIALS + "/a%20b",
                         ["DELETE", "GET", "HEAD", "OPTIONS", "PATCH"]))
@@ -134,6 +142,12 @@ class Order(Case):
     def test_input_before_permission_of_a_read_only_key(self):
         rows = [row for row in FAULTS + self.PAIRS if row[1] not in ("GET", "HEAD")]
         self.each(rows, lambda *row: self.assert_error(self.ask(self.reader, *row[:-1]), row[-1]))
+
+    def test_input_before_permission_of_a_gateway_key(self):
+        gateway = self.stack.client(self.home.gateway_key)
+        missing = (9002, 9003, 9004, 9070)
+        self.each(FAULTS + self.PAIRS, lambda *row: self.assert_error(
+            self.ask(gateway, *row[:-1]), 9071 if row[-1] in missing else row[-1]))
 
     def test_permission_before_existence(self):
         self.each([

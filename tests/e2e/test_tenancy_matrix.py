@@ -13,7 +13,7 @@ from adit.case import Case, without_operation_id
 
 CREDENTIALS = "/ssh_credentials"
 KINDS = ("own", "another's", "unknown", "malformed", "deleted")
-CALLERS = ("admin", "member", "read-only", "revoked", "expired")
+CALLERS = ("admin", "member", "read-only", "gateway", "revoked", "expired")
 
 OAUTH = {"provider": {"provider_a": {"client_id": "id", "client_secret": "secret",
                                      "email_domains": ["example.com"]}}}
@@ -74,6 +74,8 @@ def expected(resource, method, kind, caller):
     """The status, and the error number if there is one."""
     if caller in ("revoked", "expired"):
         return 401, 203
+    if caller == "gateway":
+        return 403, 9071
     if caller == "read-only" and method not in READS:
         return 403, 9005
     if kind == "malformed":
@@ -122,6 +124,7 @@ class Matrix(Case):
             "admin": cls.owner,
             "member": cls.stack.client(cls.account.member.key),
             "read-only": cls.stack.client(cls.account.read_only_key),
+            "gateway": cls.stack.client(cls.account.gateway_key),
             "revoked": cls.stack.client(cls.spoilt_key("revoked_at")),
             "expired": cls.stack.client(cls.spoilt_key("expires_at"))}
         cls.database = Database(cls.stack)
@@ -240,6 +243,8 @@ class Matrix(Case):
             return 203
         if kind == "malformed":
             return 9012
+        if caller == "gateway":
+            return 9071
         if caller == "read-only":
             return 9005
         if kind == "own":
@@ -287,8 +292,9 @@ class Matrix(Case):
         before = self.rows()
         answer = self.callers[caller].call(method, "%s?before_id=%s&limit=1"
                                            % (CREDENTIALS, before_id))
-        number = 203 if caller in ("revoked", "expired") else 9009 if kind == "malformed" else None
-        self.assertEqual(answer.status, {203: 401, 9009: 400, None: 200}[number], answer)
+        number = 203 if caller in ("revoked", "expired") else 9009 if kind == "malformed" else \
+            9071 if caller == "gateway" else None
+        self.assertEqual(answer.status, {203: 401, 9009: 400, 9071: 403, None: 200}[number], answer)
         if method == "GET":
             self.assertEqual(answer.code, number, answer)
         if method == "GET" and number is None:
@@ -307,6 +313,22 @@ class Matrix(Case):
                 self.assertEqual(answers["another's"], answers["unknown"])
                 self.assertEqual(answers["deleted"], answers["unknown"])
 
+    def test_decisions_know_the_account_alone(self):
+        make_credential(self.other, None)
+        mine = set(self.database.ask("SELECT id FROM adit.ssh_credential WHERE account_id = '%s'"
+                                     % self.account.id))
+        for caller in CALLERS:
+            with self.subTest("decision by %s" % caller):
+                before = self.rows()
+                answer = self.callers[caller].post("/ssh_decisions",
+                                                   {"public_key": samples.ED25519})
+                self.assert_changed(before)
+                if caller in ("revoked", "expired"):
+                    self.assert_error(answer, 203)
+                    continue
+                seen = {row["id"] for row in self.assert_ok(answer)["credentials"]}
+                self.assertEqual(seen, mine)
+
     def test_lists_hold_the_account_alone(self):
         mine, theirs = make_credential(self.owner, None), make_credential(self.other, None)
         for caller in CALLERS:
@@ -314,8 +336,8 @@ class Matrix(Case):
                 before = self.rows()
                 answer = self.callers[caller].get(CREDENTIALS)
                 self.assert_changed(before)
-                if caller in ("revoked", "expired"):
-                    self.assert_error(answer, 203)
+                if caller in ("revoked", "expired", "gateway"):
+                    self.assert_error(answer, 9071 if caller == "gateway" else 203)
                     continue
                 seen = [row["id"] for row in self.assert_ok(answer)["ssh_credentials"]]
                 self.assertIn(mine, seen)

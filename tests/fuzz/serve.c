@@ -79,6 +79,7 @@ static const struct key keys[] = {
     {"member", "Bearer " STUB_MEMBER_KEY, true, true},
     {"other", "Bearer " STUB_OTHER_KEY, true, true},
     {"read-only", "Bearer " STUB_READ_ONLY_KEY, true, false},
+    {"gateway", "Bearer " STUB_GATEWAY_KEY, true, false},
     {"revoked", "Bearer " STUB_REVOKED_KEY, false, false},
     {"unknown", "Bearer " STUB_UNKNOWN_KEY, false, false},
 };
@@ -403,6 +404,8 @@ static void look_at_rights(const struct request *request, int status, bool chang
     }
     if (!is_good_for(request, false))
         MUST(status == 401 || status == 413 || status >= 500);
+    if (strcmp(request->authorization, "Bearer " STUB_GATEWAY_KEY) == 0)
+        MUST(status >= 400 || match.route->for_gateways);
     if (match.route->reads_only)
         MUST(!changed);
     else if (status < 300)

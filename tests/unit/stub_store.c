@@ -9,8 +9,9 @@
 #include "store/mutual_tls_module.h"
 #include "store/oauth_module.h"
 #include "store/ssh_credential.h"
+#include "store/ssh_decision.h"
 
-#define N_KNOWN 5
+#define N_KNOWN 6
 
 struct known {
     const char *key;
@@ -19,14 +20,16 @@ struct known {
     bool is_admin;
     bool is_read_only;
     bool is_revoked;
+    bool is_gateway;
 };
 
 static const struct known all_known[N_KNOWN] = {
-    {STUB_ADMIN_KEY, STUB_ADMIN_ID, 1, true, false, false},
-    {STUB_MEMBER_KEY, STUB_MEMBER_ID, 1, false, false, false},
-    {STUB_READ_ONLY_KEY, STUB_READ_ONLY_ID, 1, false, true, false},
-    {STUB_REVOKED_KEY, STUB_ADMIN_ID, 1, true, false, true},
-    {STUB_OTHER_KEY, STUB_OTHER_ID, 2, true, false, false},
+    {STUB_ADMIN_KEY, STUB_ADMIN_ID, 1, true, false, false, false},
+    {STUB_MEMBER_KEY, STUB_MEMBER_ID, 1, false, false, false, false},
+    {STUB_READ_ONLY_KEY, STUB_READ_ONLY_ID, 1, false, true, false, false},
+    {STUB_GATEWAY_KEY, STUB_GATEWAY_ID, 1, false, true, false, true},
+    {STUB_REVOKED_KEY, STUB_ADMIN_ID, 1, true, false, true, false},
+    {STUB_OTHER_KEY, STUB_OTHER_ID, 2, true, false, false, false},
 };
 
 enum kind { CREDENTIAL, OAUTH, MUTUAL_TLS };
@@ -114,10 +117,9 @@ struct caller_identity stub_store_identity(const char *key)
     return (struct caller_identity){.key_id = ""};
 }
 
-/* Returns the caller if it may read or write, or NULL with *err. */
-static const struct known *find_known(const struct store *store,
-                                      const struct store_request *request, bool writes,
-                                      struct error *err)
+/* Returns the caller, whatever it may do, or NULL with *err. */
+static const struct known *find_any(const struct store *store, const struct store_request *request,
+                                    struct error *err)
 {
     const struct caller *caller = &request->caller;
 
@@ -131,17 +133,35 @@ static const struct known *find_known(const struct store *store,
             continue;
         if (caller->identity)
             *caller->identity = identity_of(&all_known[i]);
-        if (!writes || !all_known[i].is_read_only)
-            return &all_known[i];
-        error_set(err, ERR_KEY_READ_ONLY);
-        return NULL;
+        return &all_known[i];
     }
     error_set(err, ERR_KEY_UNKNOWN);
     return NULL;
 }
 
-bool store_authenticate(struct store *store, const struct store_request *request, bool writes,
-                        struct error *err)
+/* Returns the caller if it may do what the request asks, or NULL with *err. */
+static const struct known *find_known(const struct store *store,
+                                      const struct store_request *request, bool writes,
+                                      struct error *err)
+{
+    const struct known *known = find_any(store, request, err);
+
+    if (known && known->is_gateway && !request->for_gateways)
+        error_set(err, ERR_KEY_GATEWAY);
+    else if (known && known->is_read_only && writes)
+        error_set(err, ERR_KEY_READ_ONLY);
+    else
+        return known;
+    return NULL;
+}
+
+bool store_authenticate(struct store *store, const struct store_request *request, struct error *err)
+{
+    return find_any(store, request, err) != NULL;
+}
+
+bool store_authorize(struct store *store, const struct store_request *request, bool writes,
+                     struct error *err)
 {
     return find_known(store, request, writes, err) != NULL;
 }
@@ -444,6 +464,54 @@ bool store_ssh_credential_list(struct store *store, const struct store_request *
     *list = (struct ssh_credential_list){.items = items, .n = n, .more = n > (size_t)page->limit};
     if (list->more)
         list->n = (size_t)page->limit;
+    return true;
+}
+
+/* ---- decisions ---- */
+
+void ssh_grant_list_free(struct ssh_grant_list *list)
+{
+    *list = (struct ssh_grant_list){0};
+}
+
+static int oldest_first(const void *a, const void *b)
+{
+    const struct ssh_grant *x = a;
+    const struct ssh_grant *y = b;
+
+    return text_cmp(x->id, y->id);
+}
+
+static bool has_fingerprint(const struct ssh_credential *credential, struct text fingerprint)
+{
+    struct public_key key;
+    const char *reason;
+
+    return public_key_read(credential->public_key, &key, &reason) &&
+           text_eq(text_of(key.fingerprint), fingerprint);
+}
+
+/* There is no most: tests have only few credentials. */
+bool store_ssh_decision_find(struct store *store, const struct store_request *request,
+                             struct text fingerprint, struct ssh_grant_list *list,
+                             struct error *err)
+{
+    const struct known *known = find_known(store, request, false, err);
+
+    if (!known)
+        return false;
+    list->items = arena_array(request->arena, count(store), sizeof *list->items);
+    if (!list->items)
+        return error_set(err, ERR_OUT_OF_MEMORY);
+    for (const struct thing *thing = store->things; thing; thing = thing->next) {
+        const struct ssh_credential *credential = thing->value;
+
+        if (thing->account == known->account && thing->place.kind == CREDENTIAL &&
+            has_fingerprint(credential, fingerprint))
+            list->items[list->n++] = (struct ssh_grant){
+                .id = credential->id, .owner_id = credential->owner_id, .acl = credential->acl};
+    }
+    qsort(list->items, list->n, sizeof *list->items, oldest_first);
     return true;
 }
 

@@ -6,19 +6,21 @@
 #include "base/error.h"
 #include "store/store.h"
 
-/* API keys: of an admin, of an ordinary User, a Bot's read-only key, a revoked key, a key of
- * another account's admin, and a well-formed key that was never issued. */
+/* API keys: of an admin, of an ordinary User, a Bot's read-only key, a gateway's, a revoked key, a
+ * key of another account's admin, and a well-formed key that was never issued. */
 #define STUB_ADMIN_KEY "adit_admin0000000000000000000000000000000000000004QSU4"
 #define STUB_MEMBER_KEY "adit_member00000000000000000000000000000000000003phblN"
 #define STUB_READ_ONLY_KEY "adit_readonly000000000000000000000000000000000003d0YI7"
+#define STUB_GATEWAY_KEY "adit_gateway00000000000000000000000000000000000045piAN"
 #define STUB_REVOKED_KEY "adit_revoked0000000000000000000000000000000000000kAoVv"
 #define STUB_OTHER_KEY "adit_other000000000000000000000000000000000000002hdHpZ"
 #define STUB_UNKNOWN_KEY "adit_unknown000000000000000000000000000000000000301XUl"
 
-/* The holders of the keys, in the same order.  The last two belong to the other account. */
+/* The holders of the keys, in the same order.  The last one belongs to the other account. */
 #define STUB_ADMIN_ID "usr_admin"
 #define STUB_MEMBER_ID "usr_member"
 #define STUB_READ_ONLY_ID "bot_readonly"
+#define STUB_GATEWAY_ID "bot_gateway"
 #define STUB_OTHER_ID "usr_other"
 
 /* Seconds since 1970 at which everything here is created. */

@@ -22,6 +22,7 @@ SUITE(utf8_suite)
 SUITE(confine_calls_suite)
 
 /* crypt */
+SUITE(crypt_certificate_suite)
 SUITE(crypt_suite)
 
 /* json */
@@ -65,9 +66,13 @@ SUITE(mutual_tls_suite)
 SUITE(oauth_module_suite)
 SUITE(public_key_suite)
 SUITE(ssh_credential_suite)
+SUITE(ssh_decision_suite)
 SUITE(ssh_options_suite)
 
 /* gateway */
+SUITE(gateway_authority_suite)
+SUITE(gateway_edges_suite)
+SUITE(gateway_job_suite)
 SUITE(gateway_proc_suite)
 SUITE(gateway_session_suite)
 
@@ -77,9 +82,11 @@ SUITE(gateway_suite)
 SUITE(keyring_suite)
 SUITE(resources_suite)
 SUITE(schema_sql_suite)
+SUITE(store_ssh_decision_suite)
 
 /* api */
 SUITE(answers_suite)
+SUITE(decisions_suite)
 SUITE(dispatch_suite)
 SUITE(routes_suite)
 

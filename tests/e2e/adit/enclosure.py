@@ -68,16 +68,15 @@ class Enclosure:
         with open(self.path(path), encoding="utf-8", errors="replace") as file:
             return file.read()
 
-    def command(self, *arguments, user=None, capabilities=None):
-        """The command line that runs a command inside, as root or as another user with these
-        capabilities."""
+    def command(self, *arguments, user=None, group=None, capabilities=None):
+        """The command line that runs a command inside, as root or as another user, with these
+        capabilities at most."""
         inside = list(arguments)
         if user:
-            more = ["--inh-caps=-all"]
-            if capabilities:
-                more = ["--inh-caps=-all," + capabilities, "--ambient-caps=" + capabilities]
-            inside = ["setpriv", "--reuid=" + user, "--regid=" + user, "--init-groups", *more,
-                      "--", *inside]
+            sets = "-all,%s" % capabilities if capabilities else "-all"
+            inside = ["setpriv", "--reuid=" + user, "--regid=" + (group or user), "--init-groups",
+                      "--inh-caps=" + sets, "--bounding-set=" + sets, "--no-new-privs",
+                      *(["--ambient-caps=" + capabilities] if capabilities else []), "--", *inside]
         return ["nsenter", "--target", str(self.first), "--mount", "--net", "--ipc", "--pid",
                 "--wdns=/", "--", *inside]
 

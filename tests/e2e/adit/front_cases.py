@@ -298,6 +298,10 @@ def access():
     yield Request("a read-only key that creates", "POST", CREDENTIALS, {"public_key": KEY},
                   key="read_only")
     yield Request("a read-only key and a broken body", "POST", CREDENTIALS, "{", key="read_only")
+    yield Request("a gateway's key that reads", path=CREDENTIALS, key="gateway")
+    yield Request("a gateway's key that decides", "POST", "/ssh_decisions",
+                  {"fingerprint": "SHA256:" + "A" * 43, "target": "[::1]:22"}, key="gateway")
+    yield Request("a decision about nothing", "POST", "/ssh_decisions", {}, key="gateway")
 
 
 def paths():

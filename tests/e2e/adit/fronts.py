@@ -45,6 +45,7 @@ class Front:
         self.names.update(
             key=account.admin.key, admin=account.admin.id, member=account.member.key,
             member_id=account.member.id, read_only=account.read_only_key,
+            gateway=account.gateway_key,
             unknown=samples.well_formed_key())
         for name, change in (("expired", "expires_at"), ("revoked", "revoked_at")):
             self.names[name] = account.admin.issue("--description", name + self.name)

@@ -66,7 +66,7 @@ class Tunnel:
             gateway.inside.on_network(
                 *SSH, "-E", self._log, *identity, *options, *(word for forward in forwards
                                                                for word in ("-R", forward)),
-                user + "@127.0.0.1"),
+                "-p", str(gateway.port), user + "@127.0.0.1"),
             env=dict(programs.ENV, **(env or {})), stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         gateway.tunnels.append(self)
@@ -175,10 +175,20 @@ class Program:
         if self.runs():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, number)
+                self.thaw()
         return self._around.wait(20)
 
 
 class SshGateway:
+    """As operators run it: sshd as root with Debian's settings, and the daemon as the unit starts
+    it."""
+
+    port = 22
+    # Who owns the daemon's folder, and what the daemon runs as.
+    owner, owner_group = 4102, 4101
+    daemon_as = {"user": "adit-gateway", "group": "adit-ssh-keys", "capabilities": "+kill"}
+    helper_user = "adit-ssh-keys"
+
     def __init__(self, stack_, other_account, settings=None, env=None):
         self.stack = stack_
         self.folder = stack.make_folder()
@@ -188,80 +198,87 @@ class SshGateway:
         self._daemon_env = env
         self.daemon_log = os.path.join(self.folder, "daemon.log")
         self.inside = Enclosure(USERS, HOSTS)
-        self.settings = dict(SETTINGS, account=stack_.home.id,
+        self.settings = dict(SETTINGS, account=stack_.home.id, socket=SOCKET, state=STATE,
                              conninfo="host=%s port=5432 dbname=adit user=gateway"
                              % stack_.cluster.run_folder)
         self.settings.update(settings or {})
         try:
-            self._install(other_account)
+            self._install()
+            self._configure_sshd(other_account)
             self.start_daemon()
             self.start_sshd()
         except BaseException:
             self.remove()
             raise
 
-    def _install(self, other_account):
-        # The socket gets its group from the folder.
-        for path, owner, group, mode in (PROGRAMS, 0, 0, 0o755), (FOLDER, 4102, 4101, 0o2750):
+    def _install(self):
+        # sshd runs no helper that others than root could have changed.
+        for path, owner, group in (PROGRAMS, 0, 0), (FOLDER, self.owner, self.owner_group):
             os.mkdir(self.inside.path(path))
             os.chown(self.inside.path(path), owner, group)
-            os.chmod(self.inside.path(path), mode)
+            os.chmod(self.inside.path(path), 0o755)
         for name in "adit-gateway", "adit-ssh-keys":
             shutil.copy(os.path.join(stack.BUILD, name), self.inside.path(PROGRAMS))
-        self.write_conf()
-        helper = PROGRAMS + "/adit-ssh-keys"
-        if stack.is_sanitized():
-            # sshd gives the helper no environment, but the sanitizers need theirs.
-            lines = ["export %s='%s'" % (name, value) for name, value in programs.ENV.items()
-                     if name.startswith(("ASAN_", "LSAN_", "UBSAN_", "GCOV_"))]
-            self.inside.write(helper + ".sh", "#!/bin/sh\n%s\nexec %s \"$@\"\n" % (
-                "\n".join(lines), helper), mode=0o755)
-            helper += ".sh"
-        blocks = [self.sshd_block(user, helper + options) for user, options in (
-            ("tunnel", ""), ("bounded", ""), ("other", " --account " + other_account))]
-        blocks[1] += "    PermitListen *.example.com:8080 *.example.com:8443\n"
-        self.inside.write("/etc/ssh/sshd_config.d/adit.conf", "\n".join(blocks))
+        self.inside.write(CONF, "[gateway]\n%s\n" % "\n".join(
+            "%s = %s" % pair for pair in self.settings.items()))
         stack.run(["ssh-keygen", "-q", "-N", "", "-t", "ed25519", "-f",
                    self.inside.path("/run/host_key")])
+        os.chown(self.inside.path("/run/host_key"), self.owner, self.owner)
 
-    def sshd_block(self, user, helper):
-        return """Match User %s
-    AuthenticationMethods publickey
-    AuthorizedKeysFile none
-    AuthorizedKeysCommand %s --socket %s %%u %%f %%t %%k
-    AuthorizedKeysCommandUser adit-ssh-keys
-    MaxSessions 0
-    PermitTTY no
-    AllowTcpForwarding remote
-    GatewayPorts clientspecified
-    PermitOpen none
-    AllowStreamLocalForwarding no
-    AllowAgentForwarding no
-    X11Forwarding no
-    PermitTunnel no
-    PermitUserRC no
-    ClientAliveInterval 5
-    ClientAliveCountMax 3
-""" % (user, helper, SOCKET)
+    def _helper(self):
+        """The helper's path for sshd's settings."""
+        helper = PROGRAMS + "/adit-ssh-keys"
+        if not stack.is_sanitized():
+            return helper
+        # sshd gives the helper no environment, but the sanitizers need theirs.
+        lines = ["export %s='%s'" % (name, value) for name, value in programs.ENV.items()
+                 if name.startswith(("ASAN_", "LSAN_", "UBSAN_", "GCOV_"))]
+        self.inside.write(helper + ".sh", "#!/bin/sh\n%s\nexec %s \"$@\"\n" % (
+            "\n".join(lines), helper), mode=0o755)
+        return helper + ".sh"
 
-    def write_conf(self):
-        lines = ["%s = %s" % pair for pair in {
-            "socket": SOCKET, "state": STATE, **self.settings}.items()]
-        self.inside.write(CONF, "[gateway]\n%s\n" % "\n".join(lines))
+    def _sshd_block(self, options=""):
+        return """AuthenticationMethods publickey
+AuthorizedKeysFile none
+AuthorizedKeysCommand %s --socket %s%s %%u %%f %%t %%k
+AuthorizedKeysCommandUser %s
+MaxSessions 0
+PermitTTY no
+AllowTcpForwarding remote
+GatewayPorts clientspecified
+PermitOpen none
+AllowStreamLocalForwarding no
+AllowAgentForwarding no
+X11Forwarding no
+PermitTunnel no
+PermitUserRC no
+ClientAliveInterval 5
+ClientAliveCountMax 3
+""" % (self._helper(), SOCKET, options, self.helper_user)
+
+    def _configure_sshd(self, other_account):
+        self.inside.write("/etc/ssh/sshd_config.d/adit.conf", "\n".join((
+            "Match User tunnel", self._sshd_block(),
+            "Match User bounded", self._sshd_block(),
+            "PermitListen *.example.com:8080 *.example.com:8443",
+            "Match User other", self._sshd_block(" --account " + other_account))))
 
     def start_daemon(self):
         self.daemon = Program(self, self.inside.command(
-            PROGRAMS + "/adit-gateway", "-c", CONF, user="adit-gateway", capabilities="+kill"),
+            PROGRAMS + "/adit-gateway", "-c", CONF, **self.daemon_as),
             self.daemon_log, self._daemon_env)
         until(self.answers, "adit-gateway")
 
-    def start_sshd(self, *options):
+    def start_sshd(self):
         # Debian's own settings, which include the block.
+        self._start_sshd(("-o", "MaxStartups=500", "-o", "LogLevel=VERBOSE"))
+
+    def _start_sshd(self, options, **run_as):
         self.sshd = Program(self, self.inside.command(
             "/usr/sbin/sshd", "-D", "-E", SSHD_LOG, "-h", "/run/host_key", "-o",
-            "ListenAddress=127.0.0.1:22", "-o", "PidFile=none", "-o", "MaxStartups=500",
-            "-o", "LogLevel=VERBOSE", *options), self.daemon_log)
-        until(lambda: "127.0.0.1:22" in self.inside.listeners(), "sshd")
+            "ListenAddress=127.0.0.1:%d" % self.port, "-o", "PidFile=none", *options, **run_as),
+            self.daemon_log)
+        until(lambda: "127.0.0.1:%d" % self.port in self.inside.listeners(), "sshd")
 
     def remove(self):
         for tunnel in self.tunnels:
@@ -325,7 +342,7 @@ class SshGateway:
 
     def listeners(self):
         """Where forwards listen."""
-        return [at for at in self.inside.listeners() if at != "127.0.0.1:22"]
+        return [at for at in self.inside.listeners() if at != "127.0.0.1:%d" % self.port]
 
     def visit(self, address):
         """What a server inside says first to a TCP client."""
@@ -336,10 +353,27 @@ class SshGateway:
         return self.inside.read(SSHD_LOG)
 
 
+class OwnGateway(SshGateway):
+    """sshd, the helper and the daemon run as the login user, without rights."""
+
+    port = 2222
+    owner = owner_group = 4103
+    daemon_as = {"user": "tunnel"}
+    helper_user = "tunnel"
+
+    def _configure_sshd(self, other_account):
+        self.inside.write("/run/own.conf", "UsePAM no\nLogLevel VERBOSE\n" + self._sshd_block())
+        self.inside.write(SSHD_LOG, "", mode=0o666)
+
+    def start_sshd(self):
+        self._start_sshd(("-f", "/run/own.conf"), user="tunnel")
+
+
 class GatewayCase(Case):
     """Tests with a gateway of their own.  Their stack has a database that gateways may enter."""
 
     stack_name = "gateway"
+    gateway_type = SshGateway
     settings = {}
     daemon_env = {}
 
@@ -348,10 +382,10 @@ class GatewayCase(Case):
         shared = stack.get(cls.stack_name)
         if not hasattr(shared, "cluster"):
             shared.cluster = cluster.attach(shared)
-            shared.psql("CREATE ROLE gateway LOGIN SUPERUSER")
+            shared.psql("CREATE ROLE gateway LOGIN IN ROLE adit_gateway")
             shared.other = shared.account("other")
         super().setUpClass()
-        cls.gateway = SshGateway(shared, shared.other.id, cls.settings, cls.daemon_env)
+        cls.gateway = cls.gateway_type(shared, shared.other.id, cls.settings, cls.daemon_env)
         cls.addClassCleanup(cls.gateway.remove)
 
     def tearDown(self):
@@ -384,7 +418,7 @@ class GatewayCase(Case):
     def standing(self, *tunnels):
         """Checks that the clients are logged in with all their forwards."""
         for tunnel in tunnels:
-            self.assertTrue(tunnel.opened(), tunnel.log()[-600:])
+            self.assertTrue(tunnel.opened(), tunnel.log()[-400:] + self.gateway.log()[-800:])
         return tunnels
 
 

@@ -116,6 +116,10 @@ class Account:
     def read_only_key(self):
         return self._once("read_only", lambda: self.admin.issue("--read-only"))
 
+    @property
+    def gateway_key(self):
+        return self._once("gateway", lambda: self.admin.issue("--gateway"))
+
 
 class Stack:
     def __init__(self, name):

@@ -42,6 +42,8 @@ void client_member(const struct client *client, const char *name, char *out, siz
 #define CLIENT_KEY                                                                                 \
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAID5SbIpVnFfJIc9McVvd+X81MKSG/SHWfskTzyZTpF9R"
 #define CLIENT_CREDENTIAL "{\"public_key\":\"" CLIENT_KEY "\"}"
+#define CLIENT_FINGERPRINT "SHA256:PQ5XwsUOwKSLkInJ7UPnhscFU1uqDuqBj/D4/V75bGo"
+#define CLIENT_DECISION "{\"fingerprint\":\"" CLIENT_FINGERPRINT "\"}"
 #define CLIENT_OAUTH "/edges/https/e/routes/r/oauth"
 #define CLIENT_MUTUAL_TLS "/edges/tls/e/mutual_tls"
 

@@ -118,6 +118,11 @@ static void read_only_key(struct request *request)
     request->authorization = "Bearer " STUB_READ_ONLY_KEY;
 }
 
+static void gateway_key(struct request *request)
+{
+    request->authorization = "Bearer " STUB_GATEWAY_KEY;
+}
+
 /* The operation whose missing or malformed identifier the faults use. */
 static const struct operation *current;
 
@@ -131,7 +136,7 @@ static void malformed_identifier(struct request *request)
     request->path = current->malformed_path;
 }
 
-enum applies { ALWAYS, WITH_BODY, WITHOUT_BODY, TO_WRITES, TO_MISSING, TO_MALFORMED };
+enum applies { ALWAYS, WITH_BODY, WITHOUT_BODY, TO_WRITES, TO_OTHERS, TO_MISSING, TO_MALFORMED };
 
 /* Ordered by step.  Gates of one step exclude each other, or have no order. */
 static const struct gate {
@@ -165,6 +170,7 @@ static const struct gate {
     {10, 214, 400, WITH_BODY, unknown_member},
     {10, 0, 400, WITH_BODY, wrong_type},
     {11, 9005, 403, TO_WRITES, read_only_key},
+    {11, 9071, 403, TO_OTHERS, gateway_key},
     {12, -1, 404, TO_MISSING, missing_identifier},
     {12, -1, 404, TO_MALFORMED, malformed_identifier},
 };
@@ -182,6 +188,8 @@ static bool gate_applies(const struct gate *gate, const struct operation *operat
         return operation->body[0] == '\0';
     case TO_WRITES:
         return operation->writes;
+    case TO_OTHERS:
+        return strcmp(operation->path, "/ssh_decisions") != 0;
     case TO_MISSING:
         return operation->missing != 0;
     case TO_MALFORMED:

@@ -19,6 +19,7 @@ const struct operation operations[] = {
      "/ssh_credentials/.."},
     {"DELETE", operations_credential_path, "", 204, true, 9002, "/ssh_credentials/x", 9070,
      "/ssh_credentials/%"},
+    {"POST", "/ssh_decisions", CLIENT_DECISION, 200, false, 0, NULL, 0, NULL},
     {"PUT", CLIENT_OAUTH, "{}", 200, true, 0, NULL, 9070, "/edges/https/a b/routes/r/oauth"},
     {"GET", CLIENT_OAUTH, "", 200, false, 9003, "/edges/https/e/routes/x/oauth", 9070,
      "/edges/https/e/routes/../oauth"},

@@ -81,10 +81,12 @@ START_TEST(columns_of_every_row)
         bool is_health = strcmp(route->path, "/livez") == 0 || strcmp(route->path, "/readyz") == 0;
         bool is_get = strcmp(route->method, "GET") == 0;
         bool has_body = !is_get && strcmp(route->method, "DELETE") != 0;
+        bool is_decision = strcmp(route->path, "/ssh_decisions") == 0;
 
         ck_assert_ptr_nonnull(route->run);
         ck_assert_int_eq(route->is_public, is_health);
-        ck_assert_int_eq(route->reads_only, is_get);
+        ck_assert_int_eq(route->reads_only, is_get || is_decision);
+        ck_assert_int_eq(route->for_gateways, is_decision);
         ck_assert_int_eq(route->body, has_body ? ROUTE_JSON_BODY : ROUTE_NO_BODY);
         ck_assert(!has_body || route->read);
         ck_assert_int_eq(route->query != NULL,
@@ -94,7 +96,7 @@ START_TEST(columns_of_every_row)
                       strcmp(other->path, route->path) != 0);
         n_rows++;
     }
-    ck_assert_int_gt(n_rows, 12);
+    ck_assert_int_gt(n_rows, 13);
 }
 END_TEST
 

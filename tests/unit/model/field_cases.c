@@ -20,6 +20,7 @@ static const struct sample {
     {"owner_id", "usr_", ""},
     {"public_key",
      "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAID5SbIpVnFfJIc9McVvd+X81MKSG/SHWfskTzyZTpF9R ", ""},
+    {"fingerprint", "SHA256:PQ5XwsUOwKSLkInJ7UPnhscFU1uqDuqBj/D4/V75bG", ""},
     {"email_addresses", "u", "@a.example"},
     {"email_domains", "a", ".example"},
     {"teams", "o/", ""},

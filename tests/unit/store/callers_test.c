@@ -11,23 +11,30 @@
 #include "store/account.h"
 #include "store/api_key.h"
 #include "store/audit_event.h"
+#include "store/credential_page.h"
 #include "store/gateway.h"
 #include "store/idempotency_key.h"
 #include "store/oauth_secret.h"
 #include "store/schema.h"
+#include "store/ssh_decision.h"
 #include "store/tried.h"
 #include "suites.h"
 
 /* ---- keys ---- */
 
-static bool op_authenticate_to_read(const struct store_request *request)
+static bool op_authenticate(const struct store_request *request)
 {
-    return store_authenticate(tried.store, request, false, &tried.err);
+    return store_authenticate(tried.store, request, &tried.err);
 }
 
-static bool op_authenticate_to_write(const struct store_request *request)
+static bool op_authorize_to_read(const struct store_request *request)
 {
-    return store_authenticate(tried.store, request, true, &tried.err);
+    return store_authorize(tried.store, request, false, &tried.err);
+}
+
+static bool op_authorize_to_write(const struct store_request *request)
+{
+    return store_authorize(tried.store, request, true, &tried.err);
 }
 
 static bool op_create(const struct store_request *request)
@@ -86,6 +93,28 @@ static bool op_list(const struct store_request *request)
     return ok;
 }
 
+static bool decide(const struct store_request *request, const char *fingerprint)
+{
+    struct store_request asking = *request;
+    struct ssh_grant_list list = {0};
+    bool ok;
+
+    asking.for_gateways = true;
+    ok = store_ssh_decision_find(tried.store, &asking, text_of(fingerprint), &list, &tried.err);
+    ssh_grant_list_free(&list);
+    return ok;
+}
+
+static bool op_decide(const struct store_request *request)
+{
+    return decide(request, TRIED_FINGERPRINT("0"));
+}
+
+static bool op_decide_many(const struct store_request *request)
+{
+    return decide(request, TRIED_FINGERPRINT("9"));
+}
+
 static bool op_oauth_put(const struct store_request *request)
 {
     struct text items[5];
@@ -136,22 +165,26 @@ static bool op_mutual_tls_delete(const struct store_request *request)
 static const struct operation {
     bool (*run)(const struct store_request *request);
     bool writes;
+    bool for_gateways;
 } operations[] = {
-    {op_authenticate_to_read, false},
-    {op_authenticate_to_write, true},
-    {op_create, true},
-    {op_create_once, true},
-    {op_get, false},
-    {op_update, true},
-    {op_list, false},
-    {op_delete, true},
-    {op_oauth_put, true},
-    {op_oauth_get, false},
-    {op_oauth_put_without_secret, true},
-    {op_oauth_delete, true},
-    {op_mutual_tls_put, true},
-    {op_mutual_tls_get, false},
-    {op_mutual_tls_delete, true},
+    {op_authenticate, false, true},
+    {op_authorize_to_read, false, false},
+    {op_authorize_to_write, true, false},
+    {op_create, true, false},
+    {op_create_once, true, false},
+    {op_get, false, false},
+    {op_update, true, false},
+    {op_list, false, false},
+    {op_delete, true, false},
+    {op_decide, false, true},
+    {op_decide_many, false, true},
+    {op_oauth_put, true, false},
+    {op_oauth_get, false, false},
+    {op_oauth_put_without_secret, true, false},
+    {op_oauth_delete, true, false},
+    {op_mutual_tls_put, true, false},
+    {op_mutual_tls_get, false, false},
+    {op_mutual_tls_delete, true, false},
 };
 
 #define N_OPERATIONS (sizeof operations / sizeof operations[0])
@@ -177,19 +210,23 @@ static int64_t fingerprint_of_all(void)
     return number;
 }
 
+static void expect_refusal(size_t i, const struct store_request *request, enum error_code code)
+{
+    int64_t before = fingerprint_of_all();
+
+    tried.err = (struct error){.code = ERR_NONE};
+    ck_assert_msg(!operations[i].run(request), "operation %zu", i);
+    ck_assert_msg(tried.err.code == code, "operation %zu: %s", i,
+                  error_row(tried.err.code)->symbol);
+    ck_assert_msg(fingerprint_of_all() == before, "operation %zu changed something", i);
+}
+
 static void expect_key_error(const struct store_request *request, bool for_writes,
                              enum error_code code)
 {
     for (size_t i = 0; i < N_OPERATIONS; i++) {
-        int64_t before = fingerprint_of_all();
-
-        if (for_writes && !operations[i].writes)
-            continue;
-        tried.err = (struct error){.code = ERR_NONE};
-        ck_assert_msg(!operations[i].run(request), "operation %zu", i);
-        ck_assert_msg(tried.err.code == code, "operation %zu: %s", i,
-                      error_row(tried.err.code)->symbol);
-        ck_assert_msg(fingerprint_of_all() == before, "operation %zu changed something", i);
+        if (!for_writes || operations[i].writes)
+            expect_refusal(i, request, code);
     }
 }
 
@@ -197,6 +234,7 @@ static void make_what_operations_need(void)
 {
     tried_have(&tried.admin, TRIED_ID("1"));
     tried_have(&tried.admin, TRIED_ID("2"));
+    tried_have_many(9, TRIED_FINGERPRINT("9"), "'{}'");
 }
 
 START_TEST(good_key_in_every_operation)
@@ -231,6 +269,27 @@ START_TEST(bad_keys_in_every_operation)
     database_run(tried.owner,
                  "UPDATE adit.api_key SET expires_at = now() WHERE expires_at IS NOT NULL");
     expect_key_error(&expired, false, ERR_KEY_UNKNOWN);
+}
+END_TEST
+
+/* The key is a full one first, so that the store has seen its account. */
+START_TEST(gateway_key_in_every_operation)
+{
+    char id[34];
+    struct store_request gateway = tried_issue(tried.who.admin, false, 0, id);
+    char sql[160];
+
+    make_what_operations_need();
+    ck_assert(op_oauth_put(&gateway) && op_mutual_tls_put(&gateway));
+    snprintf(sql, sizeof sql,
+             "UPDATE adit.api_key SET scope = 'gateway', read_only = true WHERE id = '%s'", id);
+    database_run(tried.owner, sql);
+    for (size_t i = 0; i < N_OPERATIONS; i++) {
+        if (operations[i].for_gateways)
+            ck_assert_msg(operations[i].run(&gateway), "operation %zu: %s", i, tried.err.cause);
+        else
+            expect_refusal(i, &gateway, ERR_KEY_GATEWAY);
+    }
 }
 END_TEST
 
@@ -388,6 +447,21 @@ static void gateway_reads(void)
                                        (struct text_list){.n = 0}, &edges, &tried.err));
 }
 
+static void credential_pages(void)
+{
+    const struct text account = text_of(tried.who.account[0]);
+    struct credential_page page = {.fingerprint = text_of(TRIED_FINGERPRINT("0"))};
+    struct pg_result *result;
+    bool has_owners;
+
+    ck_assert(credential_page_read(tried.owner, &page, &result, &tried.err));
+    pg_result_free(result);
+    page = (struct credential_page){.account_id = account};
+    ck_assert(credential_page_read(tried.owner, &page, &result, &tried.err));
+    pg_result_free(result);
+    ck_assert(credential_page_has_owners(tried.owner, account, &has_owners, &tried.err));
+}
+
 static void no_name(const char *name)
 {
     (void)name;
@@ -440,6 +514,7 @@ START_TEST(statements_of_case_file)
     ck_assert(api_key_revoke(tried.owner, text_of("ak_x"), &found, &tried.err));
     rekey_and_purge();
     gateway_reads();
+    credential_pages();
     migrate_in_vain();
     cases_run("statements.cases", check_statement);
     ck_assert_int_eq(database_number(tried.owner, "SELECT count(*) - 2"
@@ -460,6 +535,7 @@ Suite *callers_suite(void)
     tcase_add_checked_fixture(tcase, tried_set_up, tried_tear_down);
     tcase_add_test(tcase, good_key_in_every_operation);
     tcase_add_test(tcase, bad_keys_in_every_operation);
+    tcase_add_test(tcase, gateway_key_in_every_operation);
     tcase_add_test(tcase, identity_in_every_operation);
     tcase_add_test(tcase, key_that_expires_later);
     tcase_add_test(tcase, statements_of_case_file);

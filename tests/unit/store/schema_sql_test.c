@@ -280,9 +280,11 @@ START_TEST(list_of_keys)
     ck_assert(api_key_list(pg, &result, &err));
     expect_column(result, API_KEY_STATE, "revoked");
     pg_result_free(result);
-    database_run(pg, "UPDATE adit.api_key SET revoked_at = NULL, expires_at = now()");
+    database_run(pg, "UPDATE adit.api_key SET revoked_at = NULL, expires_at = now(),"
+                     " scope = 'gateway'");
     ck_assert(api_key_list(pg, &result, &err));
     expect_column(result, API_KEY_STATE, "expired");
+    expect_column(result, API_KEY_MODE, "gateway");
     pg_result_free(result);
     pg_free(pg);
 }
@@ -469,6 +471,7 @@ START_TEST(responder_may_no_more_than_it_needs)
         "UPDATE adit.principal SET is_admin = true",
         "DELETE FROM adit.api_key",
         "UPDATE adit.api_key SET read_only = false",
+        "UPDATE adit.api_key SET scope = 'account'",
         "UPDATE adit.ssh_credential SET public_key = 'x'",
         "UPDATE adit.ssh_credential SET owner_id = 'x'",
         "UPDATE adit.ssh_credential SET account_id = 'x'",

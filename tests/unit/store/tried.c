@@ -149,6 +149,19 @@ void tried_have(const struct store_request *request, const char *id)
     ssh_credential_list_free(&list);
 }
 
+void tried_have_many(int n, const char *fingerprint, const char *rules)
+{
+    char sql[640];
+
+    snprintf(sql, sizeof sql,
+             "INSERT INTO adit.ssh_credential"
+             " (account_id, id, owner_id, key_type, fingerprint, public_key, acl)"
+             " SELECT '%s', 'sshcr_many' || lpad(i::text, 23, '0'), '%s', '" TRIED_TYPE "', '%s',"
+             " 'k', %s FROM generate_series(1, %d) AS i",
+             tried.who.account[0], tried.who.admin, fingerprint, rules, n);
+    database_run(tried.owner, sql);
+}
+
 bool tried_get(const struct store_request *request, const char *id,
                struct ssh_credential_list *list)
 {

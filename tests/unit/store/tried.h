@@ -52,6 +52,10 @@ bool tried_get(const struct store_request *request, const char *id,
 /* Creates a credential, which must succeed. */
 void tried_have(const struct store_request *request, const char *id);
 
+/* Inserts n credentials of the admin with that fingerprint.  rules is SQL, a text[] that may depend
+ * on i, the number of the credential from 1 on. */
+void tried_have_many(int n, const char *fingerprint, const char *rules);
+
 /* Returns the keyring of a key file with this content; NULL: with one new key.  The caller frees
  * it.
  */

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* Replaces the names in templates. */
+#include "ctl/fill_in.h"
+
+#include <string.h>
+
+/* Returns whether the path needs no quotes or escapes in any of the configuration files. */
+static bool is_plain(const char *s)
+{
+    return s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._+-")] ==
+           '\0';
+}
+
+bool fill_in_path_valid(const char *path, size_t len_max)
+{
+    size_t len = strlen(path);
+
+    return path[0] == '/' && len > 1 && path[len - 1] != '/' && len <= len_max && is_plain(path);
+}
+
+/* Returns the text for the name, or NULL. */
+static const char *find_value(const struct value *values, struct text name)
+{
+    for (; values->name; values++) {
+        if (text_eq(text_of(values->name), name))
+            return values->text;
+    }
+    return NULL;
+}
+
+/* Returns the name after an at sign, if another one follows it.  Absent: there is none. */
+static struct text name_at(struct text text, size_t at)
+{
+    size_t end = at + 1;
+
+    while (end < text.len && ((text.s[end] >= 'A' && text.s[end] <= 'Z') || text.s[end] == '_'))
+        end++;
+    return end < text.len && text.s[end] == '@' ? text_part(text, at + 1, end)
+                                                : (struct text){.s = NULL};
+}
+
+void fill_in(struct buf *out, struct text text, const struct value *values)
+{
+    const char *at;
+
+    while ((at = memchr(text.s, '@', text.len)) != NULL) {
+        size_t before = (size_t)(at - text.s);
+        struct text name = name_at(text, before);
+        const char *value = name.s ? find_value(values, name) : NULL;
+
+        buf_add(out, text.s, before);
+        buf_puts(out, value ? value : "@");
+        text = text_part(text, before + (value ? name.len + 2 : 1), text.len);
+    }
+    buf_add(out, text.s, text.len);
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/* aditctl permits and who: what the stored rules let keys bind. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ctl/ctl.h"
+#include "model/acl.h"
+#include "model/public_key.h"
+#include "store/credential_page.h"
+
+#define FINGERPRINT_PREFIX "SHA256:"
+
+/* ---- the target ---- */
+
+/* Returns CTL_OK, or CTL_USAGE after a message with the forms. */
+static int check_asked_target(const char *text)
+{
+    struct acl_target target;
+    const char *why;
+    const char *own = strncmp(text, "bind:", 5) == 0 ? text + 5 : NULL;
+
+    if (acl_target_read(text_of(text), &target, &why))
+        return CTL_OK;
+    if (own && acl_target_read(text_of(own), &target, &why))
+        return ctl_misuse("'%s' is a rule; give its target, without 'bind:': %s", text, own);
+    if (strstr(text, "://"))
+        return ctl_misuse("'%s' is a URL; give its host, or its host and port", text);
+    return ctl_misuse("'%s' is not a target: %.*s. A target is <domain>, *.<domain>, <host>:<port> "
+                      "or <key>=<value>",
+                      text, (int)acl_reason_len(why), why);
+}
+
+/* ---- the key ---- */
+
+static bool is_fingerprint(const char *text)
+{
+    size_t prefix = strlen(FINGERPRINT_PREFIX);
+
+    return strlen(text) == PUBLIC_KEY_FINGERPRINT_SIZE - 1 &&
+           strncmp(text, FINGERPRINT_PREFIX, prefix) == 0 &&
+           strspn(text + prefix,
+                  "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/") ==
+               PUBLIC_KEY_FINGERPRINT_SIZE - 1 - prefix;
+}
+
+/* Reads until the end or until the buffer is full.  Returns the number of bytes, or -1 with errno.
+ */
+static ssize_t read_all(int fd, char *buffer, size_t size)
+{
+    size_t len = 0;
+
+    while (len < size) {
+        ssize_t n = read(fd, buffer + len, size - len);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        if (n == 0)
+            break;
+        len += (size_t)n;
+    }
+    return (ssize_t)len;
+}
+
+/* Reads the public key in a file.  The file may be a private key: no message shows a part of it. */
+static int read_key(int fd, const char *path, struct public_key *key)
+{
+    char text[PUBLIC_KEY_MAX + 1];
+    ssize_t len = read_all(fd, text, sizeof text);
+    const char *reason = NULL;
+    int status = CTL_OK;
+
+    if (len < 0)
+        status = ctl_fail("%s: cannot read: %s", path, strerror(errno));
+    else if (!public_key_read((struct text){text, (size_t)len}, key, &reason))
+        status = ctl_fail("%s: %s", path, reason ? reason : "out of memory");
+    explicit_bzero(text, sizeof text);
+    return status;
+}
+
+/* Sets *key's fingerprint to the one that the word is or that the file's key has.  Returns CTL_OK,
+ * or the exit status after a message. */
+static int choose_key(const char *word, struct public_key *key)
+{
+    bool is_input = strcmp(word, "-") == 0;
+    int status;
+    int fd;
+
+    if (is_fingerprint(word)) {
+        memcpy(key->fingerprint, word, sizeof key->fingerprint);
+        return CTL_OK;
+    }
+    fd = is_input ? STDIN_FILENO : open(word, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0 && (strchr(word, ' ') || strchr(word, '\n')))
+        return ctl_misuse("the key is neither a fingerprint nor a file; to give the key itself, "
+                          "write it to standard input and give '-'");
+    if (fd < 0)
+        return ctl_misuse("'%s' is neither a fingerprint, SHA256: and 43 characters of base64 as "
+                          "'ssh-keygen -lf FILE' shows it, nor a file: %s",
+                          word, strerror(errno));
+    status = read_key(fd, is_input ? "standard input" : word, key);
+    if (!is_input)
+        close(fd);
+    return status;
+}
+
+/* ---- the credentials ---- */
+
+/* What is asked, and what was found. */
+struct search {
+    struct text target;
+    int64_t n_seen;
+    int64_t n_permitting;
+};
+
+enum column { COLUMN_ID, COLUMN_ACCOUNT, COLUMN_OWNER, COLUMN_FINGERPRINT, COLUMN_RULE, N_COLUMNS };
+
+static const char *const names[N_COLUMNS] = {
+    [COLUMN_ID] = "ID",       [COLUMN_ACCOUNT] = "ACCOUNT",
+    [COLUMN_OWNER] = "OWNER", [COLUMN_FINGERPRINT] = "FINGERPRINT",
+    [COLUMN_RULE] = "RULE",
+};
+
+/* An identifier has at most 33 characters. */
+static const int widths[N_COLUMNS] = {
+    [COLUMN_ID] = 33,
+    [COLUMN_ACCOUNT] = 30,
+    [COLUMN_OWNER] = 31,
+    [COLUMN_FINGERPRINT] = PUBLIC_KEY_FINGERPRINT_SIZE - 1,
+};
+
+static void print_names(void)
+{
+    struct text cells[N_COLUMNS];
+
+    for (int i = 0; i < N_COLUMNS; i++)
+        cells[i] = text_of(names[i]);
+    ctl_print_cells(cells, widths, N_COLUMNS);
+}
+
+/* Prints a credential that permits the target, with the rule that does. */
+static void print_credential(struct search *search, const struct pg_result *result, int row,
+                             struct text rule)
+{
+    const struct text cells[N_COLUMNS] = {
+        [COLUMN_ID] = pg_text(result, row, CREDENTIAL_PAGE_ID),
+        [COLUMN_ACCOUNT] = pg_text(result, row, CREDENTIAL_PAGE_ACCOUNT_ID),
+        [COLUMN_OWNER] = pg_text(result, row, CREDENTIAL_PAGE_OWNER_ID),
+        [COLUMN_FINGERPRINT] = pg_text(result, row, CREDENTIAL_PAGE_FINGERPRINT),
+        [COLUMN_RULE] = rule.s ? rule : text_of("no rules"),
+    };
+
+    if (search->n_permitting++ == 0)
+        print_names();
+    ctl_print_cells(cells, widths, N_COLUMNS);
+}
+
+static bool judge_page(struct search *search, const struct pg_result *result, struct error *err)
+{
+    struct arena arena = {0};
+    bool judged = true;
+
+    for (int row = 0; row < pg_rows(result) && judged; row++) {
+        struct text_list rules;
+        struct text rule;
+
+        arena_reset(&arena);
+        judged = pg_texts(result, row, CREDENTIAL_PAGE_ACL, &arena, &rules) ||
+                 error_set(err, ERR_OUT_OF_MEMORY);
+        search->n_seen++;
+        if (judged && acl_permitting(rules, search->target, &rule))
+            print_credential(search, result, row, rule);
+    }
+    arena_free(&arena);
+    return judged;
+}
+
+/* Judges the credentials page by page: there may be many. */
+static bool judge_all(struct ctl *ctl, struct search *search, struct credential_page page,
+                      struct error *err)
+{
+    struct pg_result *last = NULL;
+    bool judged = false;
+    int n;
+
+    do {
+        struct pg_result *result;
+
+        judged = credential_page_read(ctl->pg, &page, &result, err);
+        /* The page names texts of the result before. */
+        pg_result_free(last);
+        if (!judged)
+            return false;
+        last = result;
+        n = pg_rows(result);
+        judged = judge_page(search, result, err);
+        if (n > 0) {
+            page.after_account_id = pg_text(result, n - 1, CREDENTIAL_PAGE_ACCOUNT_ID);
+            page.after_id = pg_text(result, n - 1, CREDENTIAL_PAGE_ID);
+        }
+    } while (judged && n == CREDENTIAL_PAGE_SIZE);
+    pg_result_free(last);
+    return judged;
+}
+
+/* Prints the credentials that permit the target.  Returns CTL_OK, or the exit status after a
+ * message. */
+static int search_credentials(struct ctl *ctl, struct search *search, const char *fingerprint)
+{
+    struct credential_page page = {
+        .account_id = text_of(ctl->options.account),
+        .fingerprint = text_of(fingerprint),
+    };
+    bool has_owners = true;
+    struct error err;
+
+    if (page.account_id.s &&
+        !credential_page_has_owners(ctl->pg, page.account_id, &has_owners, &err))
+        return ctl_fail_error(&err);
+    if (!has_owners)
+        return ctl_fail("there is no account with the id '%s', or it has no User and no Bot; "
+                        "'aditctl account list' shows the ids",
+                        page.account_id.s);
+    return judge_all(ctl, search, page, &err) ? CTL_OK : ctl_fail_error(&err);
+}
+
+/* ---- the verbs ---- */
+
+int ctl_permits(struct ctl *ctl)
+{
+    struct search search = {.target = text_of(ctl->options.second_argument)};
+    struct public_key key;
+    int status = check_asked_target(search.target.s);
+
+    if (status == CTL_OK)
+        status = choose_key(ctl->options.argument, &key);
+    if (status == CTL_OK)
+        status = search_credentials(ctl, &search, key.fingerprint);
+    if (status != CTL_OK)
+        return status == CTL_FAILED ? CTL_CANNOT_TELL : status;
+    if (search.n_permitting > 0)
+        return CTL_OK;
+    if (search.n_seen == 0)
+        printf("not permitted: no credential has the key %s\n", key.fingerprint);
+    else
+        printf("not permitted: %lld credential%s the key %s, and no rule permits %s\n",
+               (long long)search.n_seen, search.n_seen == 1 ? " has" : "s have", key.fingerprint,
+               search.target.s);
+    return CTL_NO;
+}
+
+int ctl_who(struct ctl *ctl)
+{
+    struct search search = {.target = text_of(ctl->options.argument)};
+    int status = check_asked_target(search.target.s);
+
+    if (status == CTL_OK)
+        status = search_credentials(ctl, &search, NULL);
+    if (status == CTL_OK && search.n_permitting == 0)
+        print_names();
+    return status;
+}

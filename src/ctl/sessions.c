@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* aditctl session list and session end: the SSH sessions of the gateway on this machine. */
+#include <time.h>
+
+#include "ask/ask.h"
+#include "base/number.h"
+#include "ctl/ctl.h"
+
+/* The daemon answers from memory. */
+#define TIMEOUT_MS 2000
+
+/* ---- asking ---- */
+
+enum ctl_answer ctl_ask_gateway(const struct ctl *ctl, const char *const *lines, struct buf *answer,
+                                struct text *rest, char reason[CTL_ASK_REASON_SIZE])
+{
+    char fault[ASK_REASON_SIZE];
+    struct text word;
+    bool is_none;
+
+    if (!ask_gateway(ctl->conf.gateway.socket, lines, TIMEOUT_MS, answer, fault)) {
+        snprintf(
+            reason, CTL_ASK_REASON_SIZE,
+            "cannot ask adit-gateway: %s; to start it, run: systemctl start adit-gateway; only "
+            "root and its own user may ask it",
+            fault);
+        return CTL_NO_ANSWER;
+    }
+    *rest = buf_text(answer);
+    word = ask_next_line(rest);
+    if (text_eq(word, text_of(ASK_OK)))
+        return CTL_ANSWER_OK;
+    is_none = text_eq(word, text_of(ASK_NONE));
+    if (text_eq(word, text_of(ASK_MISUSE)))
+        word = ask_next_line(rest);
+    snprintf(reason, CTL_ASK_REASON_SIZE, "adit-gateway answers: %.*s", (int)word.len,
+             word.s ? word.s : "");
+    return is_none ? CTL_ANSWER_NONE : CTL_NO_ANSWER;
+}
+
+/* ---- session list ---- */
+
+enum column {
+    COLUMN_PID,
+    COLUMN_SINCE,
+    COLUMN_FINGERPRINT,
+    COLUMN_ACCOUNT,
+    COLUMN_CREDENTIALS,
+    N_COLUMNS
+};
+
+static const char *const names[N_COLUMNS] = {
+    [COLUMN_PID] = "PID",
+    [COLUMN_SINCE] = "SINCE",
+    [COLUMN_FINGERPRINT] = "FINGERPRINT",
+    [COLUMN_ACCOUNT] = "ACCOUNT",
+    [COLUMN_CREDENTIALS] = "CREDENTIALS",
+};
+
+static const int widths[N_COLUMNS] = {
+    [COLUMN_PID] = 7,
+    [COLUMN_SINCE] = 20,
+    [COLUMN_FINGERPRINT] = 50,
+    [COLUMN_ACCOUNT] = 30,
+};
+
+/* Splits a line at its tabs.  Returns false if it has another number of columns. */
+static bool split_line(struct text line, struct text cells[N_COLUMNS])
+{
+    size_t from = 0;
+    int n = 0;
+
+    for (size_t to = 0; to <= line.len; to++) {
+        if (to < line.len && line.s[to] != '\t')
+            continue;
+        if (n == N_COLUMNS)
+            return false;
+        cells[n++] = text_part(line, from, to);
+        from = to + 1;
+    }
+    return n == N_COLUMNS;
+}
+
+/* Replaces seconds since 1970 by the time that the other lists print (RFC 3339). */
+static bool show_time(struct text *cell, char *shown, size_t size)
+{
+    struct tm utc;
+    uint64_t seconds;
+    time_t since;
+
+    if (!number_read(*cell, 10, INT32_MAX * UINT64_C(100), &seconds))
+        return false;
+    since = (time_t)seconds;
+    if (!gmtime_r(&since, &utc) || strftime(shown, size, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0)
+        return false;
+    *cell = text_of(shown);
+    return true;
+}
+
+static int print_sessions(struct text rest)
+{
+    struct text cells[N_COLUMNS];
+    struct text line;
+
+    for (int i = 0; i < N_COLUMNS; i++)
+        cells[i] = text_of(names[i]);
+    ctl_print_cells(cells, widths, N_COLUMNS);
+    while ((line = ask_next_line(&rest)).s) {
+        char since[32];
+
+        if (!split_line(line, cells) || !show_time(&cells[COLUMN_SINCE], since, sizeof since))
+            return ctl_fail("adit-gateway lists a session in a way that this program does not "
+                            "know; install the same version of both");
+        ctl_print_cells(cells, widths, N_COLUMNS);
+    }
+    return CTL_OK;
+}
+
+int ctl_session_list(struct ctl *ctl)
+{
+    static const char *const lines[] = {"list", NULL};
+    char reason[CTL_ASK_REASON_SIZE] = "";
+    struct buf answer = {0};
+    struct text rest;
+    int status;
+
+    if (ctl_ask_gateway(ctl, lines, &answer, &rest, reason) == CTL_ANSWER_OK)
+        status = print_sessions(rest);
+    else
+        status = ctl_fail("%s", reason);
+    buf_free(&answer);
+    return status;
+}
+
+/* ---- session end ---- */
+
+int ctl_session_end(struct ctl *ctl)
+{
+    const char *const lines[] = {"end", ctl->options.argument, NULL};
+    char reason[CTL_ASK_REASON_SIZE];
+    struct buf answer = {0};
+    int status = CTL_OK;
+    struct text rest;
+    uint64_t pid;
+
+    if (!number_read(text_of(ctl->options.argument), 10, INT32_MAX, &pid) || pid == 0)
+        return ctl_misuse("'%s' is not a process id; 'aditctl session list' shows those of the "
+                          "sessions",
+                          ctl->options.argument);
+    switch (ctl_ask_gateway(ctl, lines, &answer, &rest, reason)) {
+    case CTL_ANSWER_OK:
+        break;
+    case CTL_ANSWER_NONE:
+        status = ctl_fail("process %s is not a session that the gateway let in; 'aditctl session "
+                          "list' shows those",
+                          ctl->options.argument);
+        break;
+    case CTL_NO_ANSWER:
+        status = ctl_fail("%s", reason);
+        break;
+    }
+    buf_free(&answer);
+    return status;
+}

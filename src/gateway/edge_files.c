@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of an edge say.  Ids and folders need no quotes: the settings see to that. */
+#include "gateway/edge_files.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "gateway/whole_file.h"
+
+#define END_OF_BLOCK "-----END CERTIFICATE-----\n"
+
+#define HEADER "# Written by adit-gateway, which overwrites changes.\n"
+
+/* One file.  In the texts, the first %s is the folder and the second the id. */
+struct file {
+    const char *suffix;
+    const char *asks; /* NULL: the file is the rule's PEM */
+    const char *asks_not;
+};
+
+static const struct file files[] = {
+    {EDGE_FILES_PEM, NULL, NULL},
+    {".nginx",
+     HEADER "ssl_client_certificate %s/%s" EDGE_FILES_PEM ";\n"
+            "ssl_verify_client on;\n"
+            "ssl_verify_depth 4;\n",
+     HEADER "ssl_verify_client off;\n"},
+    {".apache",
+     HEADER "SSLCACertificateFile %s/%s" EDGE_FILES_PEM "\n"
+            "SSLVerifyClient require\n"
+            "SSLVerifyDepth 4\n",
+     HEADER "SSLVerifyClient none\n"},
+    {EDGE_FILES_HAPROXY, EDGE_FILES_KEY " required\n", EDGE_FILES_KEY " none\n"},
+};
+
+#define N_FILES (sizeof files / sizeof files[0])
+
+const char *edge_files_value(bool asks)
+{
+    return asks ? "required" : "none";
+}
+
+static void file_name(char name[NAME_MAX + 1], const char *id, const char *suffix)
+{
+    snprintf(name, NAME_MAX + 1, "%s%s", id, suffix);
+}
+
+/* Appends a format of the table, filled in. */
+static void fill_in_paths(struct buf *out, const char *format, const char *folder, const char *id)
+{
+    const char *const values[] = {folder, id};
+    const char *at;
+
+    for (size_t i = 0; (at = strstr(format, "%s")) != NULL && i < 2; i++) {
+        buf_add(out, format, (size_t)(at - format));
+        buf_puts(out, values[i]);
+        format = at + 2;
+    }
+    buf_puts(out, format);
+}
+
+static void append_content(struct buf *out, const struct file *file, const char *folder,
+                           const char *id, const struct edge_rule *rule)
+{
+    if (file->asks)
+        fill_in_paths(out, rule->asks ? file->asks : file->asks_not, folder, id);
+    else
+        buf_add(out, rule->pem.data, rule->pem.len);
+}
+
+bool edge_files_exist(const char *folder, const char *id)
+{
+    for (size_t i = 0; i < N_FILES; i++) {
+        char path[PATH_MAX];
+        struct stat status;
+
+        snprintf(path, sizeof path, "%s/%s%s", folder, id, files[i].suffix);
+        if (stat(path, &status) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Returns whether every certificate of one PEM file is in the other. */
+static bool pem_covers(struct text now, struct text before)
+{
+    while (before.len > 0) {
+        const char *end = memmem(before.s, before.len, END_OF_BLOCK, strlen(END_OF_BLOCK));
+        size_t len = end ? (size_t)(end - before.s) + strlen(END_OF_BLOCK) : before.len;
+
+        if (!memmem(now.s, now.len, before.s, len))
+            return false;
+        before = text_part(before, len, before.len);
+    }
+    return true;
+}
+
+/* Returns whether a file has that content.  A file that cannot be read does not. */
+static bool file_equals(struct buf *there, const char *folder, const char *name,
+                        const struct buf *wanted)
+{
+    return whole_file_read(folder, name, EDGE_FILES_PEM_MAX, there) &&
+           text_eq(buf_text(there), buf_text(wanted));
+}
+
+bool edge_files_compare(const char *folder, const char *id, const struct edge_rule *rule,
+                        enum edge_change *change)
+{
+    struct buf wanted = {0};
+    struct buf there = {0};
+    bool same = true;
+    bool asked = true;
+    bool covers = false;
+    bool ok;
+
+    for (size_t i = 0; i < N_FILES; i++) {
+        char name[NAME_MAX + 1];
+
+        buf_clear(&wanted);
+        buf_clear(&there);
+        append_content(&wanted, &files[i], folder, id, rule);
+        file_name(name, id, files[i].suffix);
+        if (!file_equals(&there, folder, name, &wanted))
+            same = false;
+        if (!files[i].asks)
+            covers = there.len > 0 && pem_covers(buf_text(&wanted), buf_text(&there));
+        else if (strcmp(files[i].suffix, EDGE_FILES_HAPROXY) == 0)
+            asked = !text_eq(buf_text(&there), text_of(files[i].asks_not));
+    }
+    *change = same ? EDGE_SAME : !rule->asks || (asked && covers) ? EDGE_WIDER : EDGE_NARROWER;
+    ok = !wanted.failed && !there.failed;
+    buf_free(&wanted);
+    buf_free(&there);
+    return ok;
+}
+
+bool edge_files_put(const char *folder, const char *id, const struct edge_rule *rule)
+{
+    struct buf content = {0};
+    bool ok = true;
+
+    for (size_t i = 0; ok && i < N_FILES; i++) {
+        char name[NAME_MAX + 1];
+
+        buf_clear(&content);
+        append_content(&content, &files[i], folder, id, rule);
+        file_name(name, id, files[i].suffix);
+        errno = ENOMEM;
+        ok = !content.failed && whole_file_put(folder, name, buf_text(&content));
+    }
+    buf_free(&content);
+    return ok;
+}

@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: MIT */
+/* Keeps the edges' files in step with the modules and with the authorities' files. */
+#include "gateway/edges.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/ident.h"
+#include "gateway/authority.h"
+#include "gateway/edge_files.h"
+#include "gateway/haproxy.h"
+#include "gateway/job.h"
+#include "gateway/nobody.h"
+#include "gateway/whole_file.h"
+
+/* Changes within this time share a reload. */
+#define BATCH_MS 50
+
+/* How often the authorities' files are looked at. */
+#define LOOK_MS 2000
+
+/* Pauses after a failure to write. */
+#define FIRST_PAUSE_MS 250
+#define LONGEST_PAUSE_MS 5000
+
+/* A child that takes longer is ended. */
+#define RELOAD_LIMIT_MS 10000
+
+/* The file in the output folder while a reload is due, so that the next start knows of it. */
+#define DUE_FILE ".reload-due"
+
+/* An edge.  `changed` and `narrowed` are versions of the edges: see struct edges. */
+struct edge {
+    char *id;
+    bool known; /* the module is */
+    bool enabled;
+    char *authorities; /* ids, separated by spaces */
+    size_t n_authorities;
+    struct authority_stamp *stamps; /* of the authorities' files when they were read */
+    bool due;                       /* the files may have to change */
+    uint64_t changed;
+    uint64_t narrowed;
+};
+
+/* A way to make servers obey the files. */
+struct way {
+    struct job job;
+    bool used;
+    uint64_t begun; /* the version when the child that runs began */
+    uint64_t done;  /* the servers obey this version */
+};
+
+struct edges {
+    const struct conf_mutual_tls *settings;
+    const struct log *log;
+    struct edge *items;
+    struct text *ids; /* of the items */
+    size_t n;
+    char **argv;      /* of the reload, in argv_text; ends with NULL */
+    char *argv_text;  /* words, each ended by NUL */
+    uint64_t version; /* grows with each change of a file */
+    int64_t write_at_ms;
+    int write_pause_ms;
+    int64_t look_at_ms;
+    struct way command;
+    struct way haproxy;
+};
+
+/* ---- the children ---- */
+
+static bool run_command(void *context)
+{
+    const struct edges *edges = context;
+
+    execv(edges->argv[0], edges->argv);
+    fprintf(stderr, "%s: %s\n", edges->argv[0], strerror(errno));
+    return false;
+}
+
+static bool run_haproxy(void *context)
+{
+    const struct edges *edges = context;
+    bool ok = true;
+
+    for (size_t i = 0; i < edges->n; i++) {
+        const struct edge *edge = &edges->items[i];
+
+        if (edge->changed > edges->haproxy.done)
+            ok = haproxy_tell(edges->settings->haproxy, edges->settings->output, edge->id,
+                              edge->narrowed > edges->haproxy.done) &&
+                 ok;
+    }
+    return ok;
+}
+
+/* ---- making ---- */
+
+static void way_init(struct way *way, struct edges *edges, const char *name,
+                     bool (*run)(void *context))
+{
+    way->job.name = name;
+    way->job.run = run;
+    way->job.context = edges;
+    way->job.limit_ms = RELOAD_LIMIT_MS;
+    job_init(&way->job);
+}
+
+static size_t count_words(const char *text)
+{
+    struct text rest = text_of(text);
+    size_t n = 0;
+
+    while (text_next_word(&rest).s)
+        n++;
+    return n;
+}
+
+static bool copy_edges(struct edges *edges)
+{
+    struct text rest = text_of(edges->settings->edges);
+
+    edges->items = calloc(count_words(edges->settings->edges) + 1, sizeof *edges->items);
+    edges->ids = calloc(count_words(edges->settings->edges) + 1, sizeof *edges->ids);
+    if (!edges->items || !edges->ids)
+        return false;
+    for (struct text id; (id = text_next_word(&rest)).s; edges->n++) {
+        struct edge *edge = &edges->items[edges->n];
+
+        edge->due = true;
+        edge->id = strndup(id.s, id.len);
+        if (!edge->id)
+            return false;
+        edges->ids[edges->n] = text_of(edge->id);
+    }
+    return true;
+}
+
+static bool split_command(struct edges *edges)
+{
+    size_t n = count_words(edges->settings->reload);
+    char *rest;
+
+    edges->command.used = n > 0;
+    edges->argv = calloc(n + 1, sizeof *edges->argv);
+    edges->argv_text = strdup(edges->settings->reload);
+    if (!edges->argv || !edges->argv_text)
+        return false;
+    rest = edges->argv_text;
+    for (size_t i = 0; i < n;) {
+        char *word = strsep(&rest, " \t");
+
+        if (*word)
+            edges->argv[i++] = word;
+    }
+    return true;
+}
+
+static void want_ways(struct edges *edges, int64_t at_ms)
+{
+    if (edges->command.used)
+        job_want(&edges->command.job, at_ms);
+    if (edges->haproxy.used)
+        job_want(&edges->haproxy.job, at_ms);
+}
+
+/* A reload that the last process owed is due for all edges. */
+static void take_over_debt(struct edges *edges)
+{
+    struct buf none = {0};
+
+    if (!whole_file_read(edges->settings->output, DUE_FILE, 0, &none))
+        return;
+    edges->version = 1;
+    for (size_t i = 0; i < edges->n; i++)
+        edges->items[i].changed = edges->items[i].narrowed = edges->version;
+    want_ways(edges, clock_steady_ms());
+    buf_free(&none);
+}
+
+struct edges *edges_new(const struct conf_mutual_tls *settings, const struct log *log)
+{
+    struct edges *edges = calloc(1, sizeof *edges);
+
+    if (!edges)
+        return NULL;
+    edges->settings = settings;
+    edges->log = log;
+    edges->write_pause_ms = FIRST_PAUSE_MS;
+    way_init(&edges->command, edges, settings->reload, run_command);
+    way_init(&edges->haproxy, edges, settings->haproxy, run_haproxy);
+    edges->haproxy.used = settings->haproxy[0] != '\0';
+    if (copy_edges(edges) && split_command(edges)) {
+        take_over_debt(edges);
+        return edges;
+    }
+    edges_free(edges);
+    return NULL;
+}
+
+void edges_free(struct edges *edges)
+{
+    if (!edges)
+        return;
+    for (size_t i = 0; i < edges->n; i++) {
+        free(edges->items[i].id);
+        free(edges->items[i].authorities);
+        free(edges->items[i].stamps);
+    }
+    job_free(&edges->command.job);
+    job_free(&edges->haproxy.job);
+    free(edges->items);
+    free(edges->ids);
+    free((void *)edges->argv);
+    free(edges->argv_text);
+    free(edges);
+}
+
+/* ---- modules ---- */
+
+static void log_left_out(const struct edges *edges, const struct edge *edge, struct text authority,
+                         const char *cause)
+{
+    char id[ERROR_QUOTE_SIZE];
+    const struct log_pair pairs[] = {
+        {"edge", edge->id},
+        {"authority", error_quote(id, authority)},
+        {"cause", cause},
+        {NULL, NULL},
+    };
+
+    log_often(edges->log, LOG_LEVEL_WARNING, "authority left out", pairs);
+}
+
+/* Sets the rule that the edge obeys from now on.  Takes over the ids. */
+static void set_module(struct edge *edge, bool enabled, char *authorities,
+                       struct authority_stamp *stamps)
+{
+    if (edge->known && edge->enabled == enabled && strcmp(edge->authorities, authorities) == 0) {
+        free(authorities);
+        free(stamps);
+        return;
+    }
+    free(edge->authorities);
+    free(edge->stamps);
+    edge->known = true;
+    edge->enabled = enabled;
+    edge->authorities = authorities;
+    edge->stamps = stamps;
+    edge->n_authorities = count_words(authorities);
+    edge->due = true;
+}
+
+/* The ids of a module are joined, so those that are no identifiers must not get in. */
+static bool put_module(struct edges *edges, struct edge *edge, const struct gateway_edge *module)
+{
+    bool enabled = module && module->enabled;
+    size_t n = enabled ? module->certificate_authority_ids.n : 0;
+    struct buf joined = {0};
+    struct authority_stamp *stamps = calloc(n + 1, sizeof *stamps);
+
+    buf_puts(&joined, "");
+    for (size_t i = 0; i < n; i++) {
+        struct text id = module->certificate_authority_ids.items[i];
+        const char *fault = ident_fault(id);
+
+        if (fault) {
+            log_left_out(edges, edge, id, fault);
+            continue;
+        }
+        buf_puts(&joined, joined.len > 0 ? " " : "");
+        buf_add(&joined, id.s, id.len);
+    }
+    if (stamps && !joined.failed) {
+        set_module(edge, enabled, joined.data, stamps);
+        return true;
+    }
+    free(stamps);
+    buf_free(&joined);
+    return false;
+}
+
+bool edges_put(struct edges *edges, const struct gateway_edges *modules)
+{
+    bool ok = true;
+
+    for (size_t i = 0; i < edges->n; i++) {
+        const struct gateway_edge *module = NULL;
+
+        for (size_t j = 0; j < modules->n && !module; j++) {
+            if (text_eq(edges->ids[i], modules->items[j].edge_id))
+                module = &modules->items[j];
+        }
+        ok = put_module(edges, &edges->items[i], module) && ok;
+    }
+    return ok;
+}
+
+struct text_list edges_ids(const struct edges *edges)
+{
+    return (struct text_list){.items = edges->ids, .n = edges->n, .given = true};
+}
+
+/* ---- files ---- */
+
+/* Reads the authorities of an edge.  The stamps come first: if a file changes in between, the next
+ * look finds it. */
+static void read_authorities(const struct edges *edges, struct edge *edge, struct buf *pem)
+{
+    struct text rest = text_of(edge->authorities);
+
+    for (size_t i = 0; i < edge->n_authorities; i++) {
+        struct text id = text_next_word(&rest);
+        char reason[AUTHORITY_REASON_SIZE];
+        size_t len_before = pem->len;
+        enum authority_result result;
+
+        authority_look(edges->settings->authorities, id, &edge->stamps[i]);
+        result = authority_read(edges->settings->authorities, id, pem, reason);
+        if (result == AUTHORITY_FAILED)
+            edge->stamps[i] = (struct authority_stamp){.device = 0}; /* so the next look tries it */
+        if (result != AUTHORITY_READ) {
+            log_left_out(edges, edge, id, reason);
+        } else if (pem->len > EDGE_FILES_PEM_MAX) {
+            buf_cut(pem, len_before);
+            log_left_out(edges, edge, id, "the edge's authorities are longer than 8 MiB");
+        }
+    }
+}
+
+static void log_written(const struct edges *edges, const struct edge *edge,
+                        const struct edge_rule *rule)
+{
+    bool trusts_nobody = strcmp(rule->pem.data, NOBODY_PEM) == 0;
+    const struct log_pair pairs[] = {
+        {"edge", edge->id},
+        {"verify", edge_files_value(rule->asks)},
+        {"authority", rule->asks && trusts_nobody ? "nobody" : edge->authorities},
+        {NULL, NULL},
+    };
+
+    log_event(edges->log, LOG_LEVEL_INFO, "edge written", pairs);
+}
+
+static bool owes(const struct edges *edges, const struct way *way)
+{
+    return way->used && way->done < edges->version;
+}
+
+/* Returns whether some server may not obey the files yet. */
+static bool any_owes(const struct edges *edges)
+{
+    return owes(edges, &edges->command) || owes(edges, &edges->haproxy);
+}
+
+/* The files differ from now on, or a part of them does. */
+static void begin_change(struct edges *edges, struct edge *edge, enum edge_change change,
+                         int64_t now_ms)
+{
+    edge->changed = ++edges->version;
+    if (change == EDGE_NARROWER)
+        edge->narrowed = edges->version;
+    want_ways(edges, now_ms + BATCH_MS);
+}
+
+/* Writes the rule into the files if they have another.  Returns false with errno. */
+static bool write_rule(struct edges *edges, struct edge *edge, const struct edge_rule *rule,
+                       int64_t now_ms)
+{
+    const char *folder = edges->settings->output;
+    enum edge_change change;
+
+    errno = ENOMEM;
+    if (!edge_files_compare(folder, edge->id, rule, &change))
+        return false;
+    if (change == EDGE_SAME)
+        return true;
+    if (!any_owes(edges) && (edges->command.used || edges->haproxy.used) &&
+        !whole_file_put(folder, DUE_FILE, text_of("")))
+        return false;
+    begin_change(edges, edge, change, now_ms);
+    if (!edge_files_put(folder, edge->id, rule))
+        return false;
+    log_written(edges, edge, rule);
+    return true;
+}
+
+static bool write_edge(struct edges *edges, struct edge *edge, int64_t now_ms)
+{
+    struct edge_rule rule = {.asks = !edge->known || edge->enabled};
+    bool ok;
+
+    if (!edge->known && edge_files_exist(edges->settings->output, edge->id))
+        return true;
+    if (edge->known && edge->enabled)
+        read_authorities(edges, edge, &rule.pem);
+    if (rule.pem.len == 0)
+        buf_puts(&rule.pem, NOBODY_PEM);
+    errno = ENOMEM;
+    ok = !rule.pem.failed && write_rule(edges, edge, &rule, now_ms);
+    if (!ok) {
+        const struct log_pair pairs[] = {
+            {"edge", edge->id}, {"cause", strerror(errno)}, {NULL, NULL}};
+
+        log_often(edges->log, LOG_LEVEL_ERROR, "edge not written", pairs);
+    }
+    buf_free(&rule.pem);
+    return ok;
+}
+
+static size_t count_due(const struct edges *edges)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < edges->n; i++)
+        n += edges->items[i].due;
+    return n;
+}
+
+static int longer_pause(int pause_ms)
+{
+    return pause_ms * 2 < LONGEST_PAUSE_MS ? pause_ms * 2 : LONGEST_PAUSE_MS;
+}
+
+static void write_due(struct edges *edges, int64_t now_ms)
+{
+    bool ok = true;
+
+    for (size_t i = 0; i < edges->n; i++) {
+        struct edge *edge = &edges->items[i];
+
+        if (edge->due)
+            edge->due = !write_edge(edges, edge, now_ms);
+        ok = ok && !edge->due;
+    }
+    edges->write_at_ms = now_ms + (ok ? 0 : edges->write_pause_ms);
+    edges->write_pause_ms = ok ? FIRST_PAUSE_MS : longer_pause(edges->write_pause_ms);
+}
+
+/* Finds edges whose authorities' files changed. */
+static void look_at_authorities(struct edges *edges)
+{
+    for (size_t i = 0; i < edges->n; i++) {
+        struct edge *edge = &edges->items[i];
+        struct text rest = text_of(edge->authorities);
+
+        for (size_t j = 0; j < edge->n_authorities && !edge->due; j++) {
+            struct authority_stamp now;
+
+            authority_look(edges->settings->authorities, text_next_word(&rest), &now);
+            edge->due = !authority_stamps_equal(&now, &edge->stamps[j]);
+        }
+    }
+}
+
+/* ---- reloads ---- */
+
+static void tick_way(struct edges *edges, struct way *way, int64_t now_ms)
+{
+    switch (job_tick(&way->job, now_ms, edges->log)) {
+    case JOB_STARTED:
+        way->begun = edges->version;
+        break;
+    case JOB_SUCCEEDED:
+        way->done = way->begun;
+        if (!any_owes(edges) && !whole_file_remove(edges->settings->output, DUE_FILE)) {
+            const struct log_pair pairs[] = {{"cause", strerror(errno)}, {NULL, NULL}};
+
+            log_event(edges->log, LOG_LEVEL_WARNING, "reload stays due", pairs);
+        }
+        break;
+    case JOB_FAILED:
+    case JOB_QUIET:
+        break;
+    }
+}
+
+void edges_tick(struct edges *edges, int64_t now_ms)
+{
+    if (now_ms >= edges->look_at_ms) {
+        look_at_authorities(edges);
+        edges->look_at_ms = now_ms + LOOK_MS;
+    }
+    if (now_ms >= edges->write_at_ms && count_due(edges) > 0)
+        write_due(edges, now_ms);
+    tick_way(edges, &edges->command, now_ms);
+    tick_way(edges, &edges->haproxy, now_ms);
+}
+
+int64_t edges_next(const struct edges *edges, int64_t now_ms)
+{
+    int64_t next_ms =
+        clock_earlier(job_next(&edges->command.job, now_ms), job_next(&edges->haproxy.job, now_ms));
+
+    if (edges->n > 0)
+        next_ms = clock_earlier(next_ms, edges->look_at_ms);
+    return count_due(edges) > 0 ? clock_earlier(next_ms, edges->write_at_ms) : next_ms;
+}
+
+static const char *way_status(const struct edges *edges, const struct way *way)
+{
+    if (!way->used)
+        return "none";
+    return owes(edges, way) ? "due" : "done";
+}
+
+void edges_status(const struct edges *edges, struct buf *out)
+{
+    buf_printf(out, "edges %zu\nedges_due %zu\nreload %s\nhaproxy %s\n", edges->n, count_due(edges),
+               way_status(edges, &edges->command), way_status(edges, &edges->haproxy));
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* Decisions about SSH keys. */
+#include "model/ssh_decision.h"
+
+#include "base/ascii.h"
+#include "json/write.h"
+#include "model/acl.h"
+#include "model/ssh_credential.h"
+
+/* The most that is united: an sshd takes no more rules, and adit-gateway hands it no more. */
+#define RULES_MAX 4096
+#define RULES_BYTES_MAX ((size_t)200 * 1024)
+
+#define FINGERPRINT_PREFIX "SHA256:"
+
+#define AT(member) .offset = offsetof(struct ssh_decision_input, member)
+
+static bool is_base64(char c)
+{
+    return ascii_is_alnum(c) || c == '+' || c == '/';
+}
+
+static bool fingerprint_valid(struct text value, const char **why)
+{
+    *why = "a fingerprint is '" FINGERPRINT_PREFIX "' and 43 base64 characters without '=', as "
+           "'ssh-keygen -l' prints it";
+    if (value.len != PUBLIC_KEY_FINGERPRINT_SIZE - 1 || !text_begins(value, FINGERPRINT_PREFIX))
+        return false;
+    for (size_t i = sizeof FINGERPRINT_PREFIX - 1; i < value.len; i++) {
+        if (!is_base64(value.s[i]))
+            return false;
+    }
+    return true;
+}
+
+const struct field ssh_decision_fields[] = {
+    {.name = "fingerprint",
+     .kind = FIELD_TEXT,
+     AT(fingerprint),
+     .is_secret = true, /* a client may put the key here, even a private one */
+     .valid = fingerprint_valid,
+     .invalid = ERR_FINGERPRINT_MALFORMED},
+    {.name = "public_key",
+     .kind = FIELD_TEXT,
+     AT(public_key),
+     .is_secret = true,
+     .max = PUBLIC_KEY_MAX,
+     .too_long = ERR_PUBLIC_KEY_TOO_LONG,
+     .empty = ERR_PUBLIC_KEY_MISSING},
+    {.name = "target", .kind = FIELD_TEXT, AT(target), .empty = ERR_TARGET_MALFORMED},
+};
+
+const size_t ssh_decision_n_fields = sizeof ssh_decision_fields / sizeof ssh_decision_fields[0];
+
+static bool read_key(struct ssh_decision_input *input, struct error *err)
+{
+    if (input->fingerprint.s && input->public_key.s)
+        return error_field(err, ERR_DECISION_KEY_TWICE, "public_key", "%s",
+                           error_row(ERR_DECISION_KEY_TWICE)->text);
+    if (input->fingerprint.s)
+        return true;
+    if (!input->public_key.s)
+        return error_field(err, ERR_DECISION_KEY_MISSING, "fingerprint", "%s",
+                           error_row(ERR_DECISION_KEY_MISSING)->text);
+    if (!ssh_credential_read_key(input->public_key, &input->parsed_key, err))
+        return false;
+    input->fingerprint = text_of(input->parsed_key.fingerprint);
+    return true;
+}
+
+static bool check_asked_target(struct text target, struct error *err)
+{
+    char quote[ERROR_QUOTE_SIZE];
+    struct acl_target read;
+    const char *why;
+    const char *forms;
+
+    if (!target.s || acl_target_read(target, &read, &why))
+        return true;
+    if (text_begins(target, "bind:"))
+        why = "leave 'bind:' out.";
+    /* The reason ends in the forms of a rule.  This message has the forms of a target instead. */
+    forms = strstr(why, ACL_RULE_FORMS);
+    if (!forms)
+        forms = why + strlen(why);
+    return error_field(err, ERR_TARGET_MALFORMED, "target",
+                       "target is '%s', which is not valid: %.*s A target is '<domain>', "
+                       "'*.<domain>', '<host>:<port>' or '<key>=<value>'.",
+                       error_quote(quote, target), (int)(forms - why), why);
+}
+
+bool ssh_decision_read(const struct json_node *body, struct arena *arena,
+                       struct ssh_decision_input *input, struct error *err)
+{
+    return fields_known(body, ssh_decision_fields, ssh_decision_n_fields, err) &&
+           fields_read(body, ssh_decision_fields, ssh_decision_n_fields, input, arena, err) &&
+           read_key(input, err) && check_asked_target(input->target, err);
+}
+
+static bool fits(struct text_list rules)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < rules.n; i++)
+        bytes += rules.items[i].len;
+    return rules.n <= RULES_MAX && bytes <= RULES_BYTES_MAX;
+}
+
+static bool unite_grants(const struct ssh_grant *grants, size_t n_grants, struct arena *arena,
+                         struct text_list *out)
+{
+    struct text_list *lists = arena_array(arena, n_grants, sizeof *lists);
+
+    if (!lists)
+        return false;
+    for (size_t i = 0; i < n_grants; i++)
+        lists[i] = grants[i].acl;
+    return acl_unite(lists, n_grants, arena, out);
+}
+
+bool ssh_decision_make(const struct ssh_grant *grants, size_t n_grants, struct text target,
+                       struct arena *arena, struct ssh_decision *decision, struct error *err)
+{
+    *decision = (struct ssh_decision){.grants = grants, .n_grants = n_grants};
+    if (n_grants == 0)
+        return true;
+    if (!unite_grants(grants, n_grants, arena, &decision->acl))
+        return error_set(err, ERR_OUT_OF_MEMORY);
+    if (!fits(decision->acl))
+        return error_set(err, ERR_GRANTS_TOO_MANY);
+    decision->permitted = !target.s || acl_permitting(decision->acl, target, &decision->rule);
+    return true;
+}
+
+static void write_grant(struct buf *out, const struct ssh_grant *grant, struct text base_url)
+{
+    json_open(out, '{');
+    json_put_name(out, "id");
+    json_put_text(out, grant->id);
+    json_put_name(out, "uri");
+    buf_puts(out, "\"");
+    ssh_credential_write_uri(out, base_url, grant->id);
+    buf_puts(out, "\"");
+    json_put_name(out, "owner_id");
+    json_put_text(out, grant->owner_id);
+    json_close(out, '}');
+}
+
+void ssh_decision_write(struct buf *out, const struct ssh_decision *decision, struct text base_url)
+{
+    json_open(out, '{');
+    json_put_name(out, "permitted");
+    json_put_bool(out, decision->permitted);
+    json_put_name(out, "credentials");
+    json_open(out, '[');
+    for (size_t i = 0; i < decision->n_grants; i++)
+        write_grant(out, &decision->grants[i], base_url);
+    json_close(out, ']');
+    json_put_name(out, "acl");
+    json_put_texts(out, decision->acl);
+    json_put_name(out, "rule");
+    json_put_text(out, decision->rule);
+    json_close(out, '}');
+}

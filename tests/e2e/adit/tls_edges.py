@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: MIT
+"""TLS edges: nginx, Apache and HAProxy with the configurations that aditctl prints, adit-gateway
+that makes them obey, an application behind each edge, and visitors with client certificates."""
+import contextlib
+import http.server
+import itertools
+import os
+import re
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import threading
+
+from adit import programs, stack
+from adit.case import until
+from adit.certificates import Certificates
+
+MODULES = "/usr/lib/apache2/modules"
+VERSIONS = {"TLS 1.2": ssl.TLSVersion.TLSv1_2, "TLS 1.3": ssl.TLSVersion.TLSv1_3}
+PATIENCE_S = 10
+
+
+class Application(http.server.ThreadingHTTPServer):
+    """Answers with the name of its edge."""
+
+    daemon_threads = True
+
+    def __init__(self, edge):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+
+            def do_GET(self):
+                body = ("application of %s\n" % edge).encode()
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+        super().__init__(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
+
+    def handle_error(self, *_):
+        """A server that ends a connection is no error."""
+
+
+class Visit:
+    """A connection to an edge.  name is what the visitor asks for in the handshake."""
+
+    def __init__(self, port, name, client=None, version=None):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        if version:
+            context.minimum_version = context.maximum_version = version
+        if client:
+            context.load_cert_chain(client)
+        plain = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
+        try:
+            self.sock = context.wrap_socket(plain, server_hostname=name)
+        except (OSError, ssl.SSLError):
+            plain.close()
+            raise
+
+    def ask(self, host):
+        """Sends a request.  Returns the edge whose application answers, or None."""
+        self.sock.sendall(b"GET / HTTP/1.1\r\nHost: %s\r\n\r\n" % host.encode())
+        received = b""
+        while b"application of" not in received or not received.endswith(b"\n"):
+            part = self.sock.recv(4096)
+            if not part:
+                return None
+            received += part
+            # An error of the web server has another body.
+            if not received.startswith(b"HTTP/1.1 200") and b"\r\n\r\n" in received:
+                return None
+        return re.search(rb"application of (\S+)", received).group(1).decode()
+
+    def is_open(self):
+        """Whether the server has not closed the connection."""
+        self.sock.setblocking(False)
+        try:
+            return self.sock.recv(1) != b""
+        except (ssl.SSLWantReadError, BlockingIOError):
+            return True
+        except OSError:
+            return False
+        finally:
+            self.sock.setblocking(True)
+            self.sock.settimeout(PATIENCE_S)
+
+    def close(self):
+        self.sock.close()
+
+
+def visit(port, name, client=None, host=None, version=None):
+    """Asks once.  Returns the edge whose application answers, or None if the visitor is refused."""
+    try:
+        with contextlib.closing(Visit(port, name, client, version)) as one:
+            return one.ask(host or name or "nobody.test")
+    except TimeoutError:
+        raise
+    except OSError:  # ssl.SSLError is one
+        return None
+
+
+class TlsEdges:
+    """The servers, by name: nginx, nginx stream, Apache, HAProxy.  ports has theirs."""
+
+    def __init__(self, stack_, edges, account):
+        self.stack = stack_
+        self.edges = list(edges)
+        self.folder = stack.make_folder()
+        self.certificates = Certificates(self.path("made"))
+        for name in ("made", "authorities", "nginx", "apache"):
+            os.mkdir(self.path(name))
+        self.applications = [Application(edge) for edge in self.edges]
+        self.daemon = None
+        self.running = {}
+        self.ports = {name: stack.free_port()
+                      for name in ("nginx", "nginx stream", "Apache", "HAProxy")}
+        self.inner_port = stack.free_port()
+        self.conninfo = "host=%s port=%s dbname=%s user=gateway" % tuple(
+            stack_.env[name] for name in ("PGHOST", "PGPORT", "PGDATABASE"))
+        self.account = account
+
+    def path(self, *names):
+        return os.path.join(self.folder, *names)
+
+    def write(self, name, text, mode=0o644):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(self.path(name), mode)
+        return self.path(name)
+
+    def file(self, edge, suffix):
+        return self.path("output", edge + "." + suffix)
+
+    def read(self, edge, suffix):
+        with open(self.file(edge, suffix), encoding="ascii") as file:
+            return file.read()
+
+    # ---- certificates ----
+
+    def authority(self, ident, certificate):
+        """Puts a certificate into the folder of authorities, as a new file."""
+        shutil.copy(self.certificates.path(certificate + ".crt"), self.path("next"))
+        os.rename(self.path("next"), self.path("authorities", ident))
+
+    # ---- adit-gateway ----
+
+    def settings(self, output="output", **gateway):
+        values = {"conninfo": self.conninfo, "account": self.account,
+                  "socket": self.path("socket"), "state": self.path("sessions"), **gateway}
+        return "[gateway]\n%s\n[mutual_tls]\nedges = %s\nauthorities = %s\noutput = %s\n" \
+            "reload = %s\nhaproxy = %s\n" % (
+                "\n".join("%s = %s" % pair for pair in values.items()), " ".join(self.edges),
+                self.path("authorities"), self.path(output), self.path("reload"),
+                self.path("haproxy.sock"))
+
+    def start_daemon(self, conf=None):
+        """Starts adit-gateway with the settings or others."""
+        if not conf:
+            self.write("reload", "#!/bin/sh\ntest -e %s/reloads || exit 0\n. %s/reloads\n"
+                       % (self.folder, self.folder), 0o755)
+            conf = self.write("adit.conf", self.settings())
+        self.daemon = programs.Program(
+            self.stack, lambda _: [os.path.join(stack.BUILD, "adit-gateway"), "-c", conf],
+            "gateway")
+
+    def stop_daemon(self, how=signal.SIGTERM):
+        self.daemon.stop(how)
+        self.daemon = None
+
+    def status(self):
+        """What the daemon says of itself, or nothing if it does not answer."""
+        with socket.socket(socket.AF_UNIX) as sock, contextlib.suppress(OSError):
+            sock.settimeout(PATIENCE_S)
+            sock.connect(self.path("socket"))
+            sock.sendall(b"status\n")
+            sock.shutdown(socket.SHUT_WR)
+            with sock.makefile("r") as file:
+                return dict(line.rstrip("\n").partition(" ")[::2] for line in file)
+        return {}
+
+    def is_settled(self):
+        status = self.status()
+        return (status.get("edges_due"), status.get("reload"), status.get("haproxy")) == \
+            ("0", "done", "done")
+
+    # ---- servers ----
+
+    def printed(self, kind):
+        """The configuration of aditctl, with an application for each edge."""
+        text = self.stack.ctl_run("gateway-config", kind, "--domain", "test", "--certificates",
+                                  self.path("made"), conf=self.path("adit.conf"), check=True).stdout
+        ports = itertools.cycle(one.server_address[1] for one in self.applications)
+        return re.sub(r"127\.0\.0\.1:8080", lambda _: "127.0.0.1:%d" % next(ports), text)
+
+    def replaced(self, text, *pairs):
+        for old, new in pairs:
+            if old not in text:
+                raise AssertionError("the configuration has no '%s'" % old)
+            text = text.replace(old, new)
+        return text
+
+    def _spawn(self, name, command):
+        self.running[name] = programs.Program(
+            self.stack, lambda _: command, name.replace(" ", "-"),
+            dict(programs.ENV, PATH=os.environ["PATH"] + ":/usr/sbin"))
+
+    def nginx_command(self):
+        return ["nginx", "-c", self.path("nginx.conf"), "-e", "stderr"]
+
+    def start_nginx(self):
+        temporary = "".join("    %s_temp_path %s;\n" % (name, self.path("nginx", name)) for name in (
+            "client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+        self.write("nginx.conf", self.replaced(
+            self.printed("nginx-tls"),
+            ("worker_processes auto;", "worker_processes 2;\npid %s;\ndaemon off;"
+             % self.path("nginx", "pid")),
+            ("http {\n", "http {\n    access_log off;\n" + temporary),
+            ("listen 443 ", "listen 127.0.0.1:%d " % self.ports["nginx"]),
+            ("listen 8443;", "listen 127.0.0.1:%d;" % self.ports["nginx stream"]),
+            (":8444", ":%d" % self.inner_port)))
+        self._spawn("nginx", self.nginx_command())
+
+    def apache_command(self):
+        return ["apache2", "-f", self.path("apache.conf")]
+
+    def start_apache(self):
+        lines = ["ServerRoot " + self.path("apache"), "ServerName localhost",
+                 "PidFile " + self.path("apache", "pid"),
+                 "DefaultRuntimeDir " + self.path("apache"), "ErrorLog /dev/stderr",
+                 "Mutex posixsem", "Listen 127.0.0.1:%d" % self.ports["Apache"]]
+        lines += ["LoadModule %s_module %s/mod_%s.so" % (name, MODULES, name) for name in (
+            "mpm_event", "authz_core", "ssl", "proxy", "proxy_http")]
+        if os.getuid() == 0:
+            lines += ["User nobody", "Group nogroup"]
+        self.write("apache.conf", "\n".join(lines) + "\n" + self.replaced(
+            self.printed("apache-tls"), ("*:443", "*:%d" % self.ports["Apache"])))
+        self._spawn("Apache", [*self.apache_command(), "-DFOREGROUND"])
+
+    def haproxy_command(self):
+        return ["haproxy", "-f", self.path("haproxy.conf")]
+
+    def start_haproxy(self):
+        self.write("haproxy.conf", self.replaced(
+            self.printed("haproxy"), ("    user haproxy\n    group haproxy\n", ""),
+            (" mode 660 group adit-gateway", ""),
+            ("bind :443", "bind 127.0.0.1:%d" % self.ports["HAProxy"]),
+            ("abns@adit-", "abns@adit-%d-" % self.ports["HAProxy"])))
+        self._spawn("HAProxy", [*self.haproxy_command(), "-db"])
+
+    def start(self):
+        """Starts adit-gateway, and then the servers, which need its files."""
+        self.start_daemon()
+        until(lambda: self.status().get("edges_due") == "0", "the edges' files")
+        self.start_nginx()
+        self.start_apache()
+        self.start_haproxy()
+        for name, port in self.ports.items():
+            until(lambda port=port, name=name: self._listens(name, port), name)
+        self.write("reloads", "set -e\n%s -s reload\n%s -k graceful\n" % (
+            " ".join(self.nginx_command()), " ".join(self.apache_command())))
+        until(self.is_settled, "HAProxy is told")
+
+    def _listens(self, name, port):
+        program = self.running[name.split()[0]]
+        if program.process.poll() is not None:
+            raise AssertionError("%s has ended: %s" % (name, program.log().decode()))
+        with contextlib.suppress(OSError):
+            socket.create_connection(("127.0.0.1", port)).close()
+            return True
+        return False
+
+    def client(self, name):
+        return name and self.certificates.path(name + ".pem")
+
+    def visit(self, server, edge, client=None, **options):
+        """Whose application the visitor of an edge reaches; None: refused."""
+        return visit(self.ports[server], edge + ".test", self.client(client), **options)
+
+    def remove(self):
+        for program in (*self.running.values(), self.daemon):
+            if program:
+                program.stop()
+        for application in self.applications:
+            application.shutdown()
+            application.server_close()
+        shutil.rmtree(self.folder)
+
+
+def run_unchecked(command):
+    """Runs a server's own check of its configuration.  Returns its exit status and output."""
+    done = subprocess.run(command, env=dict(programs.ENV, PATH=os.environ["PATH"] + ":/usr/sbin"),
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30,
+                          check=False)
+    return done.returncode, done.stdout + done.stderr

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of the statements of decisions, on a real PostgreSQL. */
+#include "store/ssh_decision.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "store/tried.h"
+#include "suites.h"
+
+#define SAME TRIED_FINGERPRINT("5")
+
+static struct ssh_grant_list list;
+
+static bool find(const struct store_request *request, const char *fingerprint)
+{
+    ssh_grant_list_free(&list);
+    tried.err = (struct error){.code = ERR_NONE};
+    return store_ssh_decision_find(tried.store, request, text_of(fingerprint), &list, &tried.err);
+}
+
+static void set_up(void)
+{
+    list = (struct ssh_grant_list){0};
+    tried_set_up();
+}
+
+static void tear_down(void)
+{
+    ssh_grant_list_free(&list);
+    tried_tear_down();
+}
+
+static void have(const struct store_request *request, const char *id, struct text_list acl)
+{
+    struct ssh_credential_input input = tried_input(SAME);
+    struct ssh_credential_list made;
+
+    input.acl = acl;
+    ck_assert_msg(tried_create(request, id, &input, &made), "%s", tried.err.cause);
+    ssh_credential_list_free(&made);
+}
+
+START_TEST(grants_of_the_account_by_id)
+{
+    struct text rules[] = {{"bind:a", 6}, {"bind:\xC3\xA9=\"{},\\", 13}};
+
+    ck_assert(find(&tried.admin, SAME));
+    ck_assert_uint_eq(list.n, 0);
+    have(&tried.member, TRIED_ID("2"), (struct text_list){.given = true});
+    have(&tried.admin, TRIED_ID("1"), (struct text_list){.items = rules, .n = 2, .given = true});
+    have(&tried.other, TRIED_ID("0"), (struct text_list){.given = true});
+    tried_have(&tried.admin, TRIED_ID("3")); /* another fingerprint */
+    ck_assert_msg(find(&tried.reader, SAME), "%s", tried.err.cause);
+    ck_assert_uint_eq(list.n, 2);
+    tried_expect_text(list.items[0].id, TRIED_ID("1"));
+    tried_expect_text(list.items[0].owner_id, tried.who.admin);
+    ck_assert_uint_eq(list.items[0].acl.n, 2);
+    tried_expect_text(list.items[0].acl.items[1], rules[1].s);
+    tried_expect_text(list.items[1].id, TRIED_ID("2"));
+    tried_expect_text(list.items[1].owner_id, tried.who.member);
+    ck_assert_uint_eq(list.items[1].acl.n, 0);
+    ck_assert(find(&tried.other, SAME));
+    ck_assert_uint_eq(list.n, 1);
+    tried_expect_text(list.items[0].id, TRIED_ID("0"));
+}
+END_TEST
+
+/* One more than a way reads takes the next way, and the last one fails. */
+START_TEST(numbers_of_grants)
+{
+    static const struct {
+        int n;
+        bool ok;
+    } cases[] = {{8, true}, {9, true}, {1000, true}, {1001, false}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        tried_have_many(cases[i].n, SAME, "array['bind:a' || i]");
+        ck_assert_msg(find(&tried.admin, SAME) == cases[i].ok, "%d: %s", cases[i].n,
+                      error_row(tried.err.code)->symbol);
+        ck_assert(cases[i].ok || tried.err.code == ERR_GRANTS_TOO_MANY);
+        for (size_t j = 0; cases[i].ok && j < list.n; j++) {
+            ck_assert(j == 0 || text_cmp(list.items[j - 1].id, list.items[j].id) < 0);
+            ck_assert_uint_eq(list.items[j].acl.n, 1);
+        }
+        ck_assert_uint_eq(list.n, cases[i].ok ? (size_t)cases[i].n : 0);
+        database_run(tried.owner, "DELETE FROM adit.ssh_credential");
+    }
+}
+END_TEST
+
+/* Each credential has 65,536 bytes as PostgreSQL writes the array, with its braces. */
+START_TEST(bytes_of_grants)
+{
+    tried_have_many(16, SAME, "array[repeat('r', 65534)]");
+    ck_assert_msg(find(&tried.admin, SAME), "%s", tried.err.cause);
+    ck_assert_uint_eq(list.n, 16);
+    database_run(tried.owner, "UPDATE adit.ssh_credential SET acl = array[acl[1] || 'r']"
+                              " WHERE id LIKE '%16'");
+    ck_assert(!find(&tried.admin, SAME));
+    ck_assert_int_eq(tried.err.code, ERR_GRANTS_TOO_MANY);
+}
+END_TEST
+
+/* A fingerprint is a value, not a pattern or a part of the SQL. */
+START_TEST(fingerprints_that_nobody_has)
+{
+    static const char *const others[] = {"", "%", "SHA256:%", "' OR true --", "SHA256:"};
+
+    tried_have_many(1, SAME, "'{}'");
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        ck_assert(find(&tried.admin, others[i]));
+        ck_assert_uint_eq(list.n, 0);
+    }
+}
+END_TEST
+
+/* The plan has no filter and no sort, so the credentials of others with the same key cost nothing.
+ */
+START_TEST(index_leads_to_the_grants)
+{
+    char sql[1024];
+
+    tried_have_many(2000, SAME, "'{}'");
+    snprintf(sql, sizeof sql,
+             "UPDATE adit.ssh_credential"
+             " SET fingerprint = 'SHA256:' || lpad(right(id, 23), 43, '0');"
+             " ANALYZE adit.ssh_credential;"
+             " DO $$ DECLARE plan text; BEGIN"
+             " EXECUTE 'EXPLAIN (FORMAT JSON) SELECT id, acl FROM adit.ssh_credential"
+             " WHERE account_id = ''%s'' AND fingerprint = ''" SAME "'' ORDER BY id LIMIT 9'"
+             " INTO plan;"
+             " IF plan !~ 'ssh_credential_fingerprint_account' OR plan ~ 'Sort|Filter' THEN"
+             " RAISE EXCEPTION '%%', plan; END IF; END $$",
+             tried.who.account[0]);
+    database_run(tried.owner, sql);
+}
+END_TEST
+
+Suite *store_ssh_decision_suite(void)
+{
+    Suite *suite = suite_create("store/ssh_decision");
+    TCase *tcase = tcase_create("decisions");
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    tcase_add_test(tcase, grants_of_the_account_by_id);
+    tcase_add_test(tcase, numbers_of_grants);
+    tcase_add_test(tcase, bytes_of_grants);
+    tcase_add_test(tcase, fingerprints_that_nobody_has);
+    tcase_add_test(tcase, index_leads_to_the_grants);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
