@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Measures how fast adit-gateway answers sshd, and how fast it ends what is no longer permitted.
+"""Measures how fast adit-gateway answers sshd, and how fast sshd and nginx obey a change.
 tools/bench --gateway runs this."""
 import argparse
 import os
@@ -18,22 +18,24 @@ import measure  # noqa: E402
 import report  # noqa: E402
 import bed as beds  # noqa: E402
 import gateway_bed  # noqa: E402
+import gateway_tls  # noqa: E402
 from report import say  # noqa: E402
 
 POLL_S = 0.1
 SESSIONS = 50
+EDGES = 100
 WARM_UP_LOGINS = 1000
 
 
 def read_arguments():
     parser = argparse.ArgumentParser(
         prog="tools/bench --gateway", epilog=report.EPILOG,
-        description="Measures how fast adit-gateway answers sshd, and how fast it ends what is no"
-                    " longer permitted.")
+        description="Measures how fast adit-gateway answers sshd, and how fast sshd and nginx obey"
+                    " a change.")
     parser.add_argument("--gateway", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--rounds", type=int, default=20, metavar="N",
-                        help="DELETEs of one session; of 50, and with a lost database, a quarter"
-                             " (20)")
+                        help="ends of one session, and changes of an edge; of 50 sessions, and"
+                             " with a lost database, a quarter (20)")
     parser.add_argument("--rows", type=int, default=100000, metavar="N",
                         help="SSH credentials (100000)")
     parser.add_argument("--logins", type=int, default=100000, metavar="N",
@@ -56,7 +58,7 @@ class Bench:
         self.n_runs = 100 if arguments.quick else 2000
         self.poll_s = 1 if arguments.quick else 4
         self.raw = {"machine": beds.machine(), "openssh": gateway_bed.sshd_version(),
-                    "rows": arguments.rows, "logins": arguments.logins, "sessions": SESSIONS}
+                    "rows": arguments.rows, "logins": arguments.logins, "sessions": SESSIONS, "edges": EDGES}
         say("loading {:,} credentials".format(arguments.rows))
         self.bed = gateway_bed.Bed(arguments.rows)
 
@@ -69,6 +71,7 @@ class Bench:
             self._measure_memory()
         finally:
             self.bed.stop()
+        self._measure_edges()
         return self.raw
 
     def _measure_polls(self):
@@ -121,6 +124,11 @@ class Bench:
         for pid in self.bed.backends():
             os.kill(pid, signal.SIGSTOP)
             self.stopped.append(pid)
+
+    def _measure_edges(self):
+        for name, n_edges in (("tls_one_ms", 1), ("tls_many_ms", EDGES)):
+            say("mutual TLS: {:,} edges".format(n_edges))
+            self.raw[name] = gateway_tls.times_ms(self.bed, n_edges, self.n_rounds)
 
     # ---- memory ----
 

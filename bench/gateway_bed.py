@@ -26,7 +26,7 @@ N_KEYS = 5000
 
 GATEWAY = """
 [gateway]
-conninfo = host={host} port={port} dbname={database} user={role}
+conninfo = {conninfo}
 account = {account}
 socket = {socket}
 state = {state}
@@ -53,6 +53,15 @@ AllowTcpForwarding remote
 GatewayPorts clientspecified
 PermitOpen none
 AllowStreamLocalForwarding no
+"""
+
+
+# load.sql writes the row's number in place of a fingerprint.
+FINGERPRINTS = """
+SET session_replication_role = replica;
+UPDATE adit.ssh_credential SET fingerprint =
+    'SHA256:' || rtrim(encode(sha256(decode(split_part(public_key, ' ', 2), 'base64')), 'base64'), '=');
+VACUUM (FULL, ANALYZE) adit.ssh_credential;
 """
 
 
@@ -125,6 +134,8 @@ class Bed(beds.Bed):
     def __init__(self, n_rows):
         super().__init__(n_rows)
         self.account = self.stack.psql("SELECT account_id FROM adit.ssh_credential LIMIT 1")
+        self.conninfo = "host=%s port=%s dbname=%s user=%s" % (
+            *(self.stack.env[name] for name in ("PGHOST", "PGPORT", "PGDATABASE")), ROLE)
         self.socket = os.path.join(self.folder, "ssh.sock")
         self.ssh_port = stack.free_port()
         # sshd separates the processes of a session for every user but root.
@@ -142,6 +153,7 @@ class Bed(beds.Bed):
         self._choose_keys()
 
     def _choose_keys(self):
+        self.stack.psql(FINGERPRINTS)
         rows = self.stack.psql(
             "SELECT fingerprint || ' ' || public_key FROM adit.ssh_credential"
             " WHERE account_id = '%s' ORDER BY random() LIMIT %d" % (self.account, N_KEYS))
@@ -155,9 +167,8 @@ class Bed(beds.Bed):
         conf = os.path.join(self.folder, "gateway.conf")
         with open(conf, "w", encoding="utf-8") as file:
             file.write(GATEWAY.format(
-                host=self.stack.env["PGHOST"], port=self.stack.env["PGPORT"],
-                database=self.stack.env["PGDATABASE"], role=ROLE, account=self.account,
-                socket=self.socket, state=os.path.join(self.state_folder, "sessions")))
+                conninfo=self.conninfo, account=self.account, socket=self.socket,
+                state=os.path.join(self.state_folder, "sessions")))
         self.daemon = spawn([built("adit-gateway"), "-c", conf],
                             os.path.join(self.folder, "gateway.log"))
         self._start_sshd()

@@ -54,6 +54,10 @@ TARGETS = {
                  lambda run: run.worst("end_hung_ms"), " ms"),
     "poll": ("PostgreSQL's CPU time for a poll when nothing changes", 100, "most",
              lambda run: statistics.median(run.raw["poll_us"]), " us"),
+    "tls_one": ("PUT sent to mutual TLS in force at 1 edge, worst", 450, "most",
+                lambda run: run.worst("tls_one_ms"), " ms"),
+    "tls_many": ("the same at {edges} edges, worst", 1200, "most",
+                 lambda run: run.worst("tls_many_ms"), " ms"),
     "memory": ("adit-gateway's resident memory at its largest", 16, "most",
                lambda run: run.raw["resident_most_kib"] / 1024, " MiB"),
     "memory_growth": ("its growth over {logins} logins", 0.5, "most", Run.growth_mib, " MiB"),
@@ -68,13 +72,15 @@ SERIES = (
     ("end_many_ms", "... {sessions} sessions", "ms"),
     ("end_cut_ms", "... connection cut", "ms"),
     ("end_hung_ms", "... connection hung", "ms"),
+    ("tls_one_ms", "PUT to mutual TLS in force", "ms"),
+    ("tls_many_ms", "... {edges} edges", "ms"),
     ("poll_us", "poll, CPU time of PostgreSQL", "us"),
     ("seldom_us", "... ten times a second", "us"),
 )
 
 
 def words(raw):
-    return {name: "{:,}".format(raw[name]) for name in ("rows", "logins", "sessions")}
+    return {name: "{:,}".format(raw[name]) for name in ("rows", "logins", "sessions", "edges")}
 
 
 def judge(raw, bounds):
