@@ -89,7 +89,8 @@ class Tunnel:
 
     def _is_settled(self):
         has_ended = not self.stands()
-        return has_ended or ("Authenticated to" in self.log() and len(self._answers()) == len(self._forwards))
+        return has_ended or ("Authenticated to" in self.log() and
+                             len(self._answers()) == len(self._forwards))
 
     def opened(self):
         """Waits until sshd has answered.  Returns whether the client is logged in and has all its
