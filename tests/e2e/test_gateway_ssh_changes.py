@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What a change of a credential does to the tunnels that stand on it: they end within a second, or
 never."""
+import os
 import random
+import signal
 import threading
 import time
 
@@ -182,6 +184,22 @@ class Changes(GatewayCase):
         self.assertTrue(ended_within([tunnel]))
         until(lambda: not self.gateway.sessions(), "no session")
         self.assertEqual(self.gateway.ask("end\n%d\n" % pid), ["none"])
+
+    def test_processes_of_sshd_that_hang(self):
+        """A tunnel ends although both of its processes are stopped, or one of them."""
+        for stopped in ("sshd: tunnel [priv]",), ("sshd: tunnel",), ("sshd: tunnel [priv]",
+                                                                     "sshd: tunnel"):
+            with self.subTest(" and ".join(stopped)):
+                path, _, tunnel = self.opened()
+                self.standing(tunnel)
+                for pid, _, _, line in list(self.gateway.inside.processes()):
+                    if line in stopped:
+                        os.kill(pid, signal.SIGSTOP)
+                self.delete(path)
+                self.assertTrue(ended_within([tunnel]))
+                until(lambda: not [line for *_, line in self.gateway.inside.processes()
+                                   if line.startswith("sshd: tunnel")], "the end of sshd's", 3)
+                until(lambda: not self.gateway.sessions(), "no session")
 
     def test_deletes_race_logins(self):
         """20 clients log in while their credentials are deleted.  None is left a second later."""
