@@ -10,6 +10,8 @@ import time
 from adit.case import until
 from adit.ssh_gateway import NEVER_S, STEPS, GatewayCase, ended_within, stay
 
+NEEDS_ROOT = True
+
 # What a credential permits, what changes, and whether its tunnel ends.
 CHANGES = [
     ("a domain becomes another", ["bind:a.example.com"], {"acl": ["bind:a.example.net"]}, True),

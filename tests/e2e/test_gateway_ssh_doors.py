@@ -9,6 +9,8 @@ from adit import programs, stack
 from adit.case import until
 from adit.ssh_gateway import SSH, GatewayCase
 
+NEEDS_ROOT = True
+
 
 class Doors(GatewayCase):
     @classmethod

@@ -11,6 +11,8 @@ from adit import programs, stack
 from adit.case import until
 from adit.ssh_gateway import STATE, GatewayCase, ended_within, stay
 
+NEEDS_ROOT = True
+
 # A login waits at most 1.5 s for the gateway.  The rest is ssh and a busy machine.
 REFUSED_S = 4
 # The poll or the sweep finds a hung connection, and a new one takes at most 1 s.

@@ -5,6 +5,8 @@ A request that is allowed opens a listener at exactly its address.  Any other re
 from adit.case import until
 from adit.ssh_gateway import GatewayCase, Master
 
+NEEDS_ROOT = True
+
 LOCALHOST = ["127.0.0.1:9100", "[::1]:9100"]
 ANY = ["0.0.0.0:9100", "[::]:9100"]
 

@@ -16,6 +16,8 @@ from adit.programs import memory
 from adit.ssh_gateway import PROGRAMS, SOCKET, STEPS, GatewayCase, Program
 from promise import PromiseCase, scaled
 
+NEEDS_ROOT = True
+
 # What a tunnel may take to end if the gateway's connection was cut or hangs: sweep + 1 s.
 CUT_S = 3
 
