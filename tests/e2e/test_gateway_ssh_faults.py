@@ -278,7 +278,7 @@ class Clock(Faults):
         """The daemon's clock jumps a day back and forth.  Tunnels stand, and changes count."""
         self.addCleanup(self.turn, 0)
         _, key, tunnel = self.opened()
-        for shift_s in -DAY_S, DAY_S, -365 * DAY_S, 0:
+        for shift_s in -DAY_S, DAY_S:
             with self.subTest(shift_s):
                 path, _, other = self.opened()
                 self.turn(shift_s)

@@ -387,8 +387,12 @@ class GatewayCase(Case):
             shared.psql("CREATE ROLE gateway LOGIN IN ROLE adit_gateway")
             shared.other = shared.account("other")
         super().setUpClass()
-        cls.gateway = cls.gateway_type(shared, shared.other.id, cls.settings, cls.daemon_env)
+        cls.gateway = cls.new_gateway()
         cls.addClassCleanup(cls.gateway.remove)
+
+    @classmethod
+    def new_gateway(cls):
+        return cls.gateway_type(cls.stack, cls.stack.other.id, cls.settings, cls.daemon_env)
 
     def tearDown(self):
         self.gateway.close_tunnels()
