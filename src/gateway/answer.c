@@ -82,11 +82,11 @@ static bool find_monitor(const struct asker *asker, struct proc *monitor, int *f
     struct proc before, after;
 
     *fd = -1;
-    if (!proc_read(asker->pid, &before) || !proc_read(before.parent, monitor) ||
+    if (!proc_read_stat(asker->pid, &before) || !proc_read(before.parent, monitor) ||
         !state_is_monitor(monitor) || monitor->started > before.started)
         return false;
     *fd = proc_open(monitor->pid, monitor->started);
-    if (*fd >= 0 && proc_read(asker->pid, &after) && after.started == before.started &&
+    if (*fd >= 0 && proc_read_stat(asker->pid, &after) && after.started == before.started &&
         after.parent == monitor->pid && !after.has_exited)
         return true;
     if (*fd >= 0)
@@ -123,11 +123,32 @@ static struct session *session_of(struct gateway *gateway, const struct proc *mo
     return session;
 }
 
-/* Registers what the monitor is granted, before it hears of it.  Returns false with the reason. */
+static bool are_equal(struct text_list a, struct text_list b)
+{
+    size_t i = 0;
+
+    while (i < a.n && i < b.n && text_eq(a.items[i], b.items[i]))
+        i++;
+    return i == a.n && i == b.n;
+}
+
+static bool is_registered(const struct session *session, const struct login *login,
+                          const struct judge_grant *grant)
+{
+    return text_eq(text_of(session->account_id), grant->account_id) &&
+           text_eq(text_of(session->fingerprint), login->fingerprint) &&
+           are_equal(session->credential_ids, grant->credential_ids) &&
+           are_equal(session->granted, grant->granted);
+}
+
+/* Registers what the monitor is granted, before it hears of it.  sshd's second look-up of a login
+ * writes no file: its answer is that of the first.  Returns false with the reason. */
 static bool register_session(struct gateway *gateway, struct session *session,
                              const struct login *login, const struct judge_grant *grant,
                              const char **why)
 {
+    if (is_registered(session, login, grant))
+        return true;
     snprintf(session->account_id, sizeof session->account_id, "%.*s", (int)grant->account_id.len,
              grant->account_id.s);
     snprintf(session->fingerprint, sizeof session->fingerprint, "%.*s", (int)login->fingerprint.len,
