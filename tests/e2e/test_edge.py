@@ -127,7 +127,8 @@ class Clone:
         return answers(self.bound)
 
     def sessions(self):
-        listed = self.shell('"$ADITCTL" session list').stdout
+        """The process ids of the sessions; none while the gateway does not answer."""
+        listed = self.shell('"$ADITCTL" -c "$EDGE_DIR/adit.conf" session list', check=False).stdout
         return re.findall(r"(?m)^(\d+)\s", listed)
 
     def remove(self):
@@ -179,9 +180,10 @@ class Printed(unittest.TestCase):
         """Everything that tools/edge prints works, or is refused, as it says."""
         tunnel, refused, deleted, tls = clone.follow()
         self.assertEqual(tunnel[1], 0, tunnel)
-        [made, alive] = tunnel[0].split("\n", 1)
+        [made, alive, _, session] = tunnel[0].split("\n")
         self.assertEqual(json.loads(made)["acl"], ["bind:localhost:%d" % clone.bound])
         self.assertEqual(json.loads(alive), {"status": "live"})
+        self.assertIn(json.loads(made)["id"], session)
         self.assertEqual(refused, ("", 255))
         self.assertEqual(deleted[0], "")
         self.assertEqual(deleted[1], 7, "curl connected")
