@@ -12,6 +12,7 @@ import shlex
 import shutil
 import signal
 import socket
+import subprocess
 import unittest
 
 from adit import stack
@@ -228,6 +229,22 @@ class Life(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("on ports %d and %d; to stop it, run: tools/edge --stop" % (
             clone.ssh_port, clone.tls_port), done.stderr)
+
+    def test_in_the_foreground(self):
+        """Without --detach, tools/edge prints the same, and Ctrl-C stops it."""
+        clone = clones["caller"]
+        expected = clone.edge("--detach").stdout.partition("\n")[2]
+        clone.edge("--stop")
+        with subprocess.Popen([os.path.join(clone.tools, "edge")], env=clone.env, cwd="/",
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as process:
+            self.addCleanup(clone.start)
+            self.addCleanup(process.kill)
+            said = "".join(process.stdout.readline() for _ in range(expected.count("\n")))
+            self.assertTrue(answers(clone.ssh_port) and answers(clone.tls_port))
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(process.wait(20), 0)
+        self.assertEqual(said, expected)
+        self.assertFalse(answers(clone.ssh_port) or answers(clone.tls_port))
 
     @for_each_clone
     def test_stop_ends_its_own_tunnels_alone(self, clone):
