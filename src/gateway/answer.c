@@ -16,11 +16,6 @@
 #include "gateway/proc.h"
 #include "model/ssh_options.h"
 
-#define FINGERPRINT_PREFIX "SHA256:"
-
-/* Bytes of the base64 of a SHA-256, without padding. */
-#define DIGEST_CHARACTERS 43
-
 /* The suffix of the types of certificates ([PROTOCOL.certkeys] of OpenSSH). */
 #define CERTIFICATE_SUFFIX "-cert-v01@openssh.com"
 
@@ -45,7 +40,7 @@ struct login {
 static void log_login(const struct gateway *gateway, enum log_level level, const char *event,
                       const struct login *login, const char *cause)
 {
-    char fingerprint[SESSION_FINGERPRINT_SIZE + 16], user[64];
+    char fingerprint[PUBLIC_KEY_FINGERPRINT_SIZE + 16], user[64];
     const struct log_pair pairs[] = {
         {"fingerprint", fingerprint}, {"user", user}, {"cause", cause}, {NULL, NULL}};
 
@@ -61,16 +56,16 @@ static bool is_fingerprint_of(struct gateway *gateway, const struct login *login
     unsigned char wire[CRYPT_KEY_DECODED_ROOM(KEY_MAX)];
     unsigned char digest[CRYPT_SHA256_LEN];
     char text[CRYPT_KEY_ENCODED_SIZE(CRYPT_SHA256_LEN)];
+    const size_t prefix = sizeof PUBLIC_KEY_FINGERPRINT_PREFIX - 1;
     size_t len;
 
-    if (login->key.len > KEY_MAX || !text_begins(login->fingerprint, FINGERPRINT_PREFIX) ||
-        login->fingerprint.len != sizeof FINGERPRINT_PREFIX - 1 + DIGEST_CHARACTERS ||
+    if (login->key.len > KEY_MAX || !public_key_fingerprint_valid(login->fingerprint) ||
         !crypt_key_base64_decode(login->key.s, login->key.len, wire, &len) ||
         !crypt_hasher_sha256(gateway->hasher, wire, len, digest))
         return false;
     crypt_key_base64_encode(digest, sizeof digest, text);
-    return memcmp(text, login->fingerprint.s + sizeof FINGERPRINT_PREFIX - 1, DIGEST_CHARACTERS) ==
-           0;
+    /* A fingerprint has no padding. */
+    return memcmp(text, login->fingerprint.s + prefix, login->fingerprint.len - prefix) == 0;
 }
 
 static bool is_certificate_type(struct text type)

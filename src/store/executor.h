@@ -31,8 +31,8 @@ enum caller_column {
 
 /* "WITH caller AS (...)", which a statement that writes continues.  $2 is the operation's id.  What
  * the statement changes must join caller and have CALLER_MAY_WRITE among its conditions, or a
- * read-only key would change it; a gateway's key is read-only too.  adit.caller tells the trigger that records changes who makes them
- * (sql/003_audit.sql). */
+ * read-only key would change it.  A gateway's key is read-only too.  adit.caller tells the trigger
+ * that records changes who makes them (sql/003_audit.sql). */
 #define CALLER_CTE                                                                                 \
     "WITH caller AS MATERIALIZED ("                                                                \
         "SELECT k.account_id, k.read_only, k.id, k.scope, k.principal_id,"                         \

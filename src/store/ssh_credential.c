@@ -51,7 +51,8 @@ enum change_column { COLUMN_IS_THERE = N_COLUMNS };
  * be wrong, and the statement writes nothing. */
 #define OWNER_CTE                                                                                  \
     ", owner AS MATERIALIZED ("                                                                    \
-        "SELECT caller.account_id, caller.read_only, caller.id, caller.scope, caller.principal_id,"              \
+        "SELECT caller.account_id, caller.read_only, caller.id, caller.scope,"                     \
+          " caller.principal_id,"                                                                  \
           " coalesce($4::text COLLATE \"C\", caller.principal_id) AS owner_id,"                    \
           " $4::text IS NULL"                                                                      \
             " OR $4::text = caller.principal_id"                                                   \

@@ -58,9 +58,7 @@ struct way {
     size_t most;
 };
 
-/* On the session that all lanes share.  A body had the rules of each, so they have less than 64
- * KiB.
- */
+/* On the session that all lanes share.  The rules of each came in a body, of 64 KiB at most. */
 static const struct way few = {.statement = &few_statement, .most = 8};
 
 static const struct way many = {.statement = &many_statement, .most = 1000};
