@@ -52,7 +52,7 @@ const struct field ssh_decision_fields[] = {
 
 const size_t ssh_decision_n_fields = sizeof ssh_decision_fields / sizeof ssh_decision_fields[0];
 
-static bool read_key(struct ssh_decision_input *input, struct error *err)
+static bool read_asked_key(struct ssh_decision_input *input, struct error *err)
 {
     if (input->fingerprint.s && input->public_key.s)
         return error_field(err, ERR_DECISION_KEY_TWICE, "public_key", "%s",
@@ -68,25 +68,24 @@ static bool read_key(struct ssh_decision_input *input, struct error *err)
     return true;
 }
 
-static bool check_asked_target(struct text target, struct error *err)
+static bool must_be_target(struct text target, struct error *err)
 {
     char quote[ERROR_QUOTE_SIZE];
     struct acl_target read;
     const char *why;
-    const char *forms;
+    size_t len;
 
     if (!target.s || acl_target_read(target, &read, &why))
         return true;
-    if (text_begins(target, "bind:"))
-        why = "leave 'bind:' out.";
-    /* The reason ends in the forms of a rule.  This message has the forms of a target instead. */
-    forms = strstr(why, ACL_RULE_FORMS);
-    if (!forms)
-        forms = why + strlen(why);
+    len = acl_reason_len(why);
+    if (text_begins(target, "bind:")) {
+        why = "leave 'bind:' out";
+        len = strlen(why);
+    }
     return error_field(err, ERR_TARGET_MALFORMED, "target",
-                       "target is '%s', which is not valid: %.*s A target is '<domain>', "
+                       "target is '%s', which is not valid: %.*s. A target is '<domain>', "
                        "'*.<domain>', '<host>:<port>' or '<key>=<value>'.",
-                       error_quote(quote, target), (int)(forms - why), why);
+                       error_quote(quote, target), (int)len, why);
 }
 
 bool ssh_decision_read(const struct json_node *body, struct arena *arena,
@@ -94,7 +93,7 @@ bool ssh_decision_read(const struct json_node *body, struct arena *arena,
 {
     return fields_known(body, ssh_decision_fields, ssh_decision_n_fields, err) &&
            fields_read(body, ssh_decision_fields, ssh_decision_n_fields, input, arena, err) &&
-           read_key(input, err) && check_asked_target(input->target, err);
+           read_asked_key(input, err) && must_be_target(input->target, err);
 }
 
 static bool fits(struct text_list rules)
