@@ -216,14 +216,10 @@ class Daemon(Faults):
         _, _, other = self.opened()
         self.gateway.daemon.stop(signal.SIGKILL)
         tunnel.close()
-        until(lambda: len(self.monitors()) == 1, "the end of sshd's process")
+        until(lambda: len(self.gateway.monitors()) == 1, "the end of sshd's process")
         self.gateway.start_daemon()
-        self.assertEqual(list(self.gateway.sessions()), self.monitors())
+        self.assertEqual(list(self.gateway.sessions()), self.gateway.monitors())
         self.assertTrue(other.stands())
-
-    def monitors(self):
-        return [pid for _, pid, uid, line in self.gateway.inside.processes()
-                if line == "sshd: tunnel [priv]" and uid == 0]
 
     def test_frozen(self):
         """Logins are refused while the daemon hangs."""
@@ -244,8 +240,8 @@ class Daemon(Faults):
         _, _, tunnel = self.opened()
         _, _, other = self.opened()
         self.assertTrue(stay(tunnel, other))
-        first = min(self.monitors())
-        os.kill(next(outer for outer, pid, _, _ in self.gateway.inside.processes()
+        first = self.gateway.monitors()[0]
+        os.kill(next(outer for outer, (pid, _) in self.gateway.sshd_processes().items()
                      if pid == first), signal.SIGKILL)
         self.assertTrue(ended_within([tunnel]))
         self.assertTrue(other.stands())
