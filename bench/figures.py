@@ -7,6 +7,7 @@ echo, pgbench and adit, per second.
 import statistics
 
 import operations
+import verdicts
 
 
 def limit(echo, pgbench):
@@ -82,18 +83,9 @@ TARGETS = {
 
 
 def judge(raw, bounds):
-    """Returns [(name, text, figure, bound, kind, unit, whether it is met)].  The given bounds
-    override those of the targets."""
-    run = Run(raw)
-    verdicts = []
-    for name, (text, bound, kind, figure, unit) in TARGETS.items():
-        bound = bounds.get(name, bound)
-        value = figure(run)
-        met = value >= bound if kind == "least" else value <= bound
-        text = text.format(rows="{:,}".format(raw["rows"]), few_rows="{:,}".format(raw["few_rows"]),
-                           page="{:,}".format(raw["page"]))
-        verdicts.append((name, text, value, bound, kind, unit, met))
-    return verdicts
+    return verdicts.judge(TARGETS, Run(raw), bounds, {
+        "rows": "{:,}".format(raw["rows"]), "few_rows": "{:,}".format(raw["few_rows"]),
+        "page": "{:,}".format(raw["page"])})
 
 
 def machine_line(raw):
@@ -138,14 +130,8 @@ during E, and of PostgreSQL during P."""
 
 def report(raw, bounds):
     """Returns the lines of the report, and whether every target is met."""
-    verdicts = judge(raw, bounds)
-    lines = [machine_line(raw),
-             "%d credentials; medians of %d rounds; %d s per measurement" % (
-                 raw["rows"], len(raw["rounds"]), raw["seconds"]), "",
-             *table(raw), "", *LEGEND.splitlines(), ""]
-    for name, text, value, bound, kind, unit, met in verdicts:
-        lines.append("%-6s %-18s %-62s %7.2f%s, at %s %.4g%s" % (
-            "ok" if met else "MISSED", name, text, value, unit, kind, bound, unit))
-    missed = sum(not verdict[-1] for verdict in verdicts)
-    lines.append("%d targets met, %d missed" % (len(verdicts) - missed, missed))
-    return lines, missed == 0
+    lines, all_met = verdicts.verdict_lines(judge(raw, bounds))
+    return [machine_line(raw),
+            "%d credentials; medians of %d rounds; %d s per measurement" % (
+                raw["rows"], len(raw["rounds"]), raw["seconds"]), "",
+            *table(raw), "", *LEGEND.splitlines(), "", *lines], all_met

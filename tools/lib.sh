@@ -35,7 +35,7 @@ edge_packages=(openssh-server openssh-client nginx curl openssl)
 # shellcheck disable=SC2034
 docs_packages=(python3 python3-yaml)
 # shellcheck disable=SC2034
-bench_packages=(python3 wrk iproute2)
+bench_packages=(python3 wrk iproute2 openssh-server openssl libnginx-mod-stream)
 # Both releases have LLVM 19.  Another version formats and finds differently.
 # shellcheck disable=SC2034
 analysis_packages=(clang-19 clang-format-19 clang-tidy-19 cppcheck shellcheck pyflakes3 python3)

@@ -3,10 +3,12 @@
 #include "ask/ask.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -34,10 +36,13 @@ static bool fill_question(struct buf *question, const char *const *lines)
     return !question->failed && question->len <= ASK_QUESTION_MAX;
 }
 
-/* Returns a connected socket that does not block, or -1 with errno set. */
-static int connect_socket(const char *path)
+/* Returns a connected socket that does not block, or -1 with errno set.  connect(2) itself waits
+ * while the daemon has to accept many others first. */
+static int connect_socket(const char *path, int64_t deadline_ms)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int left_ms = clock_left_ms(deadline_ms) + 1; /* 0 would be for ever */
+    const struct timeval left = {.tv_sec = left_ms / 1000, .tv_usec = left_ms % 1000 * 1000};
     int fd, fault;
 
     if (strlen(path) >= sizeof address.sun_path) {
@@ -45,8 +50,10 @@ static int connect_socket(const char *path)
         return -1;
     }
     memcpy(address.sun_path, path, strlen(path));
-    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof address) == 0)
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &left, sizeof left) == 0 &&
+                   connect(fd, (const struct sockaddr *)&address, sizeof address) == 0 &&
+                   fcntl(fd, F_SETFL, O_NONBLOCK) == 0))
         return fd;
     fault = errno;
     close(fd);
@@ -110,7 +117,7 @@ bool ask_gateway(const char *path, const char *const *lines, int timeout_ms, str
         not_answered(reason, path, "the question is too long, or has a line break in a word");
         goto out;
     }
-    fd = connect_socket(path);
+    fd = connect_socket(path, deadline_ms);
     if (fd < 0)
         not_answered(reason, path, strerror(errno));
     else if (!send_question(fd, &question, deadline_ms) || !receive_answer(fd, answer, deadline_ms))

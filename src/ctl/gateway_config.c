@@ -17,7 +17,7 @@
 #define EDGES "@EDGES@\n"
 #define EDGES_END "@END@\n"
 
-static int misuse_option(const char *option, const char *value, const char *wanted)
+static int misuse_value(const char *option, const char *value, const char *wanted)
 {
     return ctl_misuse("--%s '%s' is not accepted; expected %s", option, value, wanted);
 }
@@ -40,12 +40,12 @@ static int check_sshd(struct ctl_options *options, const struct conf *conf)
     if (!options->user)
         options->user = "tunnel";
     if (!user_valid(options->user))
-        return misuse_option("user", options->user,
-                             "at most 32 lowercase letters, digits, '_' and '-'");
+        return misuse_value("user", options->user,
+                            "at most 32 lowercase letters, digits, '_' and '-'");
     if (!options->account)
         options->account = conf->gateway.account;
     if (options->account[0] && !ident_valid(text_of(options->account)))
-        return misuse_option("account", options->account, "the id of an account");
+        return misuse_value("account", options->account, "the id of an account");
     if (!fill_in_path_valid(conf->gateway.socket, FILL_IN_PATH_MAX))
         return ctl_fail("[gateway] socket: the path may contain only letters, digits, '/', '.', "
                         "'_', '+' and '-'");
@@ -120,8 +120,9 @@ static bool make_texts(struct edge_texts *texts, struct text id, unsigned number
 {
     *texts = (struct edge_texts){.id = {0}};
     buf_add(&texts->id, id.s, id.len);
-    for (size_t i = 0; i < id.len; i++)
-        buf_add(&texts->name, &(char){ascii_lower(id.s[i])}, 1);
+    buf_add(&texts->name, id.s, id.len);
+    for (size_t i = 0; i < texts->name.len; i++)
+        texts->name.data[i] = ascii_lower(texts->name.data[i]);
     if (domain)
         buf_printf(&texts->name, ".%s", domain);
     buf_uint(&texts->number, number);

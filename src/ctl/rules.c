@@ -10,12 +10,10 @@
 #include "model/public_key.h"
 #include "store/credential_page.h"
 
-#define FINGERPRINT_PREFIX "SHA256:"
-
 /* ---- the target ---- */
 
 /* Returns CTL_OK, or CTL_USAGE after a message with the forms. */
-static int check_asked_target(const char *text)
+static int check_target_word(const char *text)
 {
     struct acl_target target;
     const char *why;
@@ -33,17 +31,6 @@ static int check_asked_target(const char *text)
 }
 
 /* ---- the key ---- */
-
-static bool is_fingerprint(const char *text)
-{
-    size_t prefix = strlen(FINGERPRINT_PREFIX);
-
-    return strlen(text) == PUBLIC_KEY_FINGERPRINT_SIZE - 1 &&
-           strncmp(text, FINGERPRINT_PREFIX, prefix) == 0 &&
-           strspn(text + prefix,
-                  "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/") ==
-               PUBLIC_KEY_FINGERPRINT_SIZE - 1 - prefix;
-}
 
 /* Reads until the end or until the buffer is full.  Returns the number of bytes, or -1 with errno.
  */
@@ -66,7 +53,7 @@ static ssize_t read_all(int fd, char *buffer, size_t size)
 }
 
 /* Reads the public key in a file.  The file may be a private key: no message shows a part of it. */
-static int read_key(int fd, const char *path, struct public_key *key)
+static int read_public_key(int fd, const char *path, struct public_key *key)
 {
     char text[PUBLIC_KEY_MAX + 1];
     ssize_t len = read_all(fd, text, sizeof text);
@@ -89,7 +76,7 @@ static int choose_key(const char *word, struct public_key *key)
     int status;
     int fd;
 
-    if (is_fingerprint(word)) {
+    if (public_key_fingerprint_valid(text_of(word))) {
         memcpy(key->fingerprint, word, sizeof key->fingerprint);
         return CTL_OK;
     }
@@ -101,7 +88,7 @@ static int choose_key(const char *word, struct public_key *key)
         return ctl_misuse("'%s' is neither a fingerprint, SHA256: and 43 characters of base64 as "
                           "'ssh-keygen -lf FILE' shows it, nor a file: %s",
                           word, strerror(errno));
-    status = read_key(fd, is_input ? "standard input" : word, key);
+    status = read_public_key(fd, is_input ? "standard input" : word, key);
     if (!is_input)
         close(fd);
     return status;
@@ -233,7 +220,7 @@ int ctl_permits(struct ctl *ctl)
 {
     struct search search = {.target = text_of(ctl->options.second_argument)};
     struct public_key key;
-    int status = check_asked_target(search.target.s);
+    int status = check_target_word(search.target.s);
 
     if (status == CTL_OK)
         status = choose_key(ctl->options.argument, &key);
@@ -255,7 +242,7 @@ int ctl_permits(struct ctl *ctl)
 int ctl_who(struct ctl *ctl)
 {
     struct search search = {.target = text_of(ctl->options.argument)};
-    int status = check_asked_target(search.target.s);
+    int status = check_target_word(search.target.s);
 
     if (status == CTL_OK)
         status = search_credentials(ctl, &search, NULL);

@@ -16,11 +16,6 @@
 #include "gateway/proc.h"
 #include "model/ssh_options.h"
 
-#define FINGERPRINT_PREFIX "SHA256:"
-
-/* Bytes of the base64 of a SHA-256, without padding. */
-#define DIGEST_CHARACTERS 43
-
 /* The suffix of the types of certificates ([PROTOCOL.certkeys] of OpenSSH). */
 #define CERTIFICATE_SUFFIX "-cert-v01@openssh.com"
 
@@ -45,7 +40,7 @@ struct login {
 static void log_login(const struct gateway *gateway, enum log_level level, const char *event,
                       const struct login *login, const char *cause)
 {
-    char fingerprint[SESSION_FINGERPRINT_SIZE + 16], user[64];
+    char fingerprint[PUBLIC_KEY_FINGERPRINT_SIZE + 16], user[64];
     const struct log_pair pairs[] = {
         {"fingerprint", fingerprint}, {"user", user}, {"cause", cause}, {NULL, NULL}};
 
@@ -61,16 +56,16 @@ static bool is_fingerprint_of(struct gateway *gateway, const struct login *login
     unsigned char wire[CRYPT_KEY_DECODED_ROOM(KEY_MAX)];
     unsigned char digest[CRYPT_SHA256_LEN];
     char text[CRYPT_KEY_ENCODED_SIZE(CRYPT_SHA256_LEN)];
+    const size_t prefix = sizeof PUBLIC_KEY_FINGERPRINT_PREFIX - 1;
     size_t len;
 
-    if (login->key.len > KEY_MAX || !text_begins(login->fingerprint, FINGERPRINT_PREFIX) ||
-        login->fingerprint.len != sizeof FINGERPRINT_PREFIX - 1 + DIGEST_CHARACTERS ||
+    if (login->key.len > KEY_MAX || !public_key_fingerprint_valid(login->fingerprint) ||
         !crypt_key_base64_decode(login->key.s, login->key.len, wire, &len) ||
         !crypt_hasher_sha256(gateway->hasher, wire, len, digest))
         return false;
     crypt_key_base64_encode(digest, sizeof digest, text);
-    return memcmp(text, login->fingerprint.s + sizeof FINGERPRINT_PREFIX - 1, DIGEST_CHARACTERS) ==
-           0;
+    /* A fingerprint has no padding. */
+    return memcmp(text, login->fingerprint.s + prefix, login->fingerprint.len - prefix) == 0;
 }
 
 static bool is_certificate_type(struct text type)
@@ -87,11 +82,11 @@ static bool find_monitor(const struct asker *asker, struct proc *monitor, int *f
     struct proc before, after;
 
     *fd = -1;
-    if (!proc_read(asker->pid, &before) || !proc_read(before.parent, monitor) ||
+    if (!proc_read_stat(asker->pid, &before) || !proc_read(before.parent, monitor) ||
         !state_is_monitor(monitor) || monitor->started > before.started)
         return false;
     *fd = proc_open(monitor->pid, monitor->started);
-    if (*fd >= 0 && proc_read(asker->pid, &after) && after.started == before.started &&
+    if (*fd >= 0 && proc_read_stat(asker->pid, &after) && after.started == before.started &&
         after.parent == monitor->pid && !after.has_exited)
         return true;
     if (*fd >= 0)
@@ -128,11 +123,32 @@ static struct session *session_of(struct gateway *gateway, const struct proc *mo
     return session;
 }
 
-/* Registers what the monitor is granted, before it hears of it.  Returns false with the reason. */
+static bool are_equal(struct text_list a, struct text_list b)
+{
+    size_t i = 0;
+
+    while (i < a.n && i < b.n && text_eq(a.items[i], b.items[i]))
+        i++;
+    return i == a.n && i == b.n;
+}
+
+static bool is_registered(const struct session *session, const struct login *login,
+                          const struct judge_grant *grant)
+{
+    return text_eq(text_of(session->account_id), grant->account_id) &&
+           text_eq(text_of(session->fingerprint), login->fingerprint) &&
+           are_equal(session->credential_ids, grant->credential_ids) &&
+           are_equal(session->granted, grant->granted);
+}
+
+/* Registers what the monitor is granted, before it hears of it.  sshd's second look-up of a login
+ * writes no file: its answer is that of the first.  Returns false with the reason. */
 static bool register_session(struct gateway *gateway, struct session *session,
                              const struct login *login, const struct judge_grant *grant,
                              const char **why)
 {
+    if (is_registered(session, login, grant))
+        return true;
     snprintf(session->account_id, sizeof session->account_id, "%.*s", (int)grant->account_id.len,
              grant->account_id.s);
     snprintf(session->fingerprint, sizeof session->fingerprint, "%.*s", (int)login->fingerprint.len,

@@ -144,17 +144,16 @@ static bool set_authorities_or_none(struct talk *talk, bool *named)
     char name[512];
     bool ok;
 
+    *named = true;
     snprintf(name, sizeof name, "%s" EDGE_FILES_PEM, talk->id);
     ok = whole_file_read(talk->folder, name, EDGE_FILES_PEM_MAX, &pem);
     if (!ok)
         fprintf(stderr, "%s/%s: %s\n", talk->folder, name, strerror(errno));
     ok = ok && set_authorities(talk, &pem, named);
     if (!ok) {
-        bool ignored;
-
         buf_clear(&pem);
         buf_puts(&pem, NOBODY_PEM);
-        if (set_authorities(talk, &pem, &ignored))
+        if (set_authorities(talk, &pem, named) && *named)
             fprintf(stderr, "edge %s refuses all certificates in HAProxy\n", talk->id);
     }
     buf_free(&pem);

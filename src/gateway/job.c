@@ -76,8 +76,10 @@ static void log_end(const struct job *job, const struct log *log, const char *ca
         {NULL, NULL},
     };
 
-    log_event(log, cause ? LOG_LEVEL_ERROR : LOG_LEVEL_INFO, cause ? "reload failed" : "reload",
-              pairs);
+    if (cause)
+        log_event(log, LOG_LEVEL_ERROR, "reload failed", pairs);
+    else
+        log_event(log, LOG_LEVEL_INFO, "reloaded", pairs);
 }
 
 static enum job_event note_failure(struct job *job, int64_t now_ms, const struct log *log,

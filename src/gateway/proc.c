@@ -75,10 +75,15 @@ static bool read_uids(struct proc *proc)
     return true;
 }
 
-bool proc_read(pid_t pid, struct proc *proc)
+bool proc_read_stat(pid_t pid, struct proc *proc)
 {
     *proc = (struct proc){.pid = pid};
-    return pid > 0 && read_stat(proc) && read_uids(proc);
+    return pid > 0 && read_stat(proc);
+}
+
+bool proc_read(pid_t pid, struct proc *proc)
+{
+    return proc_read_stat(pid, proc) && read_uids(proc);
 }
 
 static bool is_exited(int fd)
@@ -96,7 +101,7 @@ int proc_open(pid_t pid, uint64_t started)
     if (fd < 0)
         return -1;
     /* While the process has not exited, its id is not used again. */
-    if (proc_read(pid, &proc) && proc.started == started && !is_exited(fd))
+    if (proc_read_stat(pid, &proc) && proc.started == started && !is_exited(fd))
         return fd;
     close(fd);
     errno = ESRCH;

@@ -26,6 +26,9 @@ struct proc {
 /* Reads what /proc tells about a process.  Returns false if there is no such process. */
 MUST_CHECK bool proc_read(pid_t pid, struct proc *proc);
 
+/* The same without uid and has_one_uid, which /proc has in another file. */
+MUST_CHECK bool proc_read_stat(pid_t pid, struct proc *proc);
+
 /* Returns a descriptor of the process pid that started then, which the caller closes, or -1: it is
  * gone, or descriptors ran out (errno is EMFILE or ENFILE).  It is readable once the process has
  * exited. */

@@ -166,7 +166,7 @@ static void find_children(struct session *session)
         struct proc proc;
         int fd;
 
-        if (!proc_read(pids[i], &proc) || proc.parent != session->pid)
+        if (!proc_read_stat(pids[i], &proc) || proc.parent != session->pid)
             continue;
         fd = proc_open(pids[i], proc.started);
         if (fd >= 0)

@@ -12,9 +12,7 @@
 #include "base/log.h"
 #include "base/must_check.h"
 #include "base/text.h"
-
-/* Room for "SHA256:", 43 characters of base64 and a NUL. */
-#define SESSION_FINGERPRINT_SIZE 51
+#include "model/public_key.h"
 
 /* Processes below a session's monitor that are signalled: one, and two while a login goes on. */
 #define SESSION_N_CHILDREN 8
@@ -27,11 +25,11 @@ struct session {
     int fd;           /* of the process */
     int64_t since_s;  /* seconds since 1970 */
     char account_id[IDENT_SIZE];
-    char fingerprint[SESSION_FINGERPRINT_SIZE]; /* of the key that was asked about last */
-    struct text_list credential_ids;            /* that the key is known by now */
-    struct text_list granted;                   /* the united rules that sshd was given */
-    struct arena arena;                         /* holds both lists */
-    bool is_marked;                             /* to be judged anew */
+    char fingerprint[PUBLIC_KEY_FINGERPRINT_SIZE]; /* of the key that was asked about last */
+    struct text_list credential_ids;               /* that the key is known by now */
+    struct text_list granted;                      /* the united rules that sshd was given */
+    struct arena arena;                            /* holds both lists */
+    bool is_marked;                                /* to be judged anew */
 
     bool is_ending;
     int n_kills;                      /* how often what is below it was killed */

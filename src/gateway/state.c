@@ -207,7 +207,7 @@ static bool read_record(struct text text, struct arena *arena, struct record *re
         take_record_line(record, line);
     }
     return record->is_whole && has_end && record->account_id.len < IDENT_SIZE &&
-           record->fingerprint.len == SESSION_FINGERPRINT_SIZE - 1;
+           record->fingerprint.len == PUBLIC_KEY_FINGERPRINT_SIZE - 1;
 }
 
 static void copy_value(char *out, size_t size, struct text text)

@@ -244,10 +244,22 @@ static bool read_form(struct reading *r)
     return read_openssh(r);
 }
 
-/* "SHA256:" and the digest in base64 without its padding. */
+bool public_key_fingerprint_valid(struct text text)
+{
+    if (text.len != PUBLIC_KEY_FINGERPRINT_SIZE - 1 ||
+        !text_begins(text, PUBLIC_KEY_FINGERPRINT_PREFIX))
+        return false;
+    for (size_t i = sizeof PUBLIC_KEY_FINGERPRINT_PREFIX - 1; i < text.len; i++) {
+        if (!ascii_is_alnum(text.s[i]) && text.s[i] != '+' && text.s[i] != '/')
+            return false;
+    }
+    return true;
+}
+
+/* The prefix and the digest in base64 without its padding. */
 static bool write_fingerprint(const struct ssh_blob *blob, char out[PUBLIC_KEY_FINGERPRINT_SIZE])
 {
-    static const char prefix[] = "SHA256:";
+    static const char prefix[] = PUBLIC_KEY_FINGERPRINT_PREFIX;
     unsigned char digest[CRYPT_SHA256_LEN];
     char base64[CRYPT_KEY_ENCODED_SIZE(sizeof digest)];
 

@@ -11,7 +11,9 @@
 /* Bytes of the longest accepted text. */
 #define PUBLIC_KEY_MAX 16384
 
-/* "SHA256:", 43 base64 characters without padding, and a NUL, as `ssh-keygen -l -E sha256` prints.
+#define PUBLIC_KEY_FINGERPRINT_PREFIX "SHA256:"
+
+/* The prefix, 43 base64 characters without padding, and a NUL, as `ssh-keygen -l -E sha256` prints.
  */
 #define PUBLIC_KEY_FINGERPRINT_SIZE 51
 
@@ -19,6 +21,9 @@ struct public_key {
     const char *type; /* SSH's name of the type, such as "ssh-ed25519"; static */
     char fingerprint[PUBLIC_KEY_FINGERPRINT_SIZE];
 };
+
+/* Returns whether a text has the form of a fingerprint. */
+MUST_CHECK bool public_key_fingerprint_valid(struct text text);
 
 /* Reads the one public key in a text.  Ignores white space (space, tab, CR, LF) around it.  Lines
  * end in LF or CRLF.  The text needs no NUL at its end.  Accepted forms:

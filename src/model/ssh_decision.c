@@ -2,7 +2,6 @@
 /* Decisions about SSH keys. */
 #include "model/ssh_decision.h"
 
-#include "base/ascii.h"
 #include "json/write.h"
 #include "model/acl.h"
 #include "model/ssh_credential.h"
@@ -11,26 +10,13 @@
 #define RULES_MAX 4096
 #define RULES_BYTES_MAX ((size_t)200 * 1024)
 
-#define FINGERPRINT_PREFIX "SHA256:"
-
 #define AT(member) .offset = offsetof(struct ssh_decision_input, member)
-
-static bool is_base64(char c)
-{
-    return ascii_is_alnum(c) || c == '+' || c == '/';
-}
 
 static bool fingerprint_valid(struct text value, const char **why)
 {
-    *why = "a fingerprint is '" FINGERPRINT_PREFIX "' and 43 base64 characters without '=', as "
-           "'ssh-keygen -l' prints it";
-    if (value.len != PUBLIC_KEY_FINGERPRINT_SIZE - 1 || !text_begins(value, FINGERPRINT_PREFIX))
-        return false;
-    for (size_t i = sizeof FINGERPRINT_PREFIX - 1; i < value.len; i++) {
-        if (!is_base64(value.s[i]))
-            return false;
-    }
-    return true;
+    *why = "a fingerprint is '" PUBLIC_KEY_FINGERPRINT_PREFIX "' and 43 base64 characters without "
+           "'=', as 'ssh-keygen -l' prints it";
+    return public_key_fingerprint_valid(value);
 }
 
 const struct field ssh_decision_fields[] = {
@@ -73,19 +59,15 @@ static bool must_be_target(struct text target, struct error *err)
     char quote[ERROR_QUOTE_SIZE];
     struct acl_target read;
     const char *why;
-    size_t len;
 
     if (!target.s || acl_target_read(target, &read, &why))
         return true;
-    len = acl_reason_len(why);
-    if (text_begins(target, "bind:")) {
-        why = "leave 'bind:' out";
-        len = strlen(why);
-    }
+    if (text_begins(target, "bind:"))
+        why = "leave 'bind:' out." ACL_RULE_FORMS;
     return error_field(err, ERR_TARGET_MALFORMED, "target",
                        "target is '%s', which is not valid: %.*s. A target is '<domain>', "
                        "'*.<domain>', '<host>:<port>' or '<key>=<value>'.",
-                       error_quote(quote, target), (int)len, why);
+                       error_quote(quote, target), (int)acl_reason_len(why), why);
 }
 
 bool ssh_decision_read(const struct json_node *body, struct arena *arena,

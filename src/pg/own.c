@@ -249,6 +249,7 @@ static bool connect_now(struct pg_own *own, int64_t deadline_ms, struct error *e
     if (!own->session.conn)
         return error_cause(err, ERR_DATABASE_UNAVAILABLE, "database: connection lost");
     pg_session_move(&own->session, PG_SESSION_IS_READY);
+    own->n_opened++;
     return true;
 }
 

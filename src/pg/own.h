@@ -31,6 +31,7 @@ struct pg_own {
     enum error_code refused_with; /* the code of the last failed attempt to connect */
     bool lacked_memory;           /* libpq did, in the latest query that failed */
     bool is_unreplicated;         /* the server has committed without its standby */
+    int64_t n_opened;             /* sessions so far */
     int64_t sent_us;              /* when the latest query was sent */
     bool knows_clock;             /* a session has told the database's time */
     int64_t ahead_us;             /* the database's clock minus the steady clock */

@@ -273,6 +273,11 @@ bool pg_clock(struct pg *pg, int64_t *ms, struct error *err)
            error_cause(err, ERR_INTERNAL, "database: the server did not return its time");
 }
 
+int64_t pg_n_opened(const struct pg *pg)
+{
+    return pg->own.n_opened;
+}
+
 void pg_note_time(struct pg *pg, int64_t database_us)
 {
     pg_own_note_time(&pg->own, database_us);

@@ -127,6 +127,10 @@ MUST_CHECK bool pg_clock(struct pg *pg, int64_t *ms, struct error *err);
  * the latest statement ran. */
 void pg_note_time(struct pg *pg, int64_t database_us);
 
+/* Returns how many own sessions the driver has opened.  While the number stays, the server neither
+ * crashed nor failed over; a pooler may hide that. */
+int64_t pg_n_opened(const struct pg *pg);
+
 /* Runs SQL of one or more statements, without parameters, once, with a deadline of its own.
  * Returns false with *err as pg_run() does; a transaction that the SQL began may then be open. */
 MUST_CHECK bool pg_script(struct pg *pg, const char *sql, int timeout_ms, struct error *err);

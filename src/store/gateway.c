@@ -2,6 +2,10 @@
 /* The statements of gateways. */
 #include "store/gateway.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 /* clang-format off */
 
 /* The account that '' names.  With several accounts its id is NULL, and n is 2. */
@@ -26,7 +30,8 @@ static const struct pg_statement look_up_statement = {
           " FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (account_id, fingerprint, number)"
           " JOIN adit.ssh_credential AS c"
             " ON c.fingerprint = k.fingerprint COLLATE \"C\""
-            " AND c.account_id = coalesce(nullif(k.account_id, ''), sole.id) COLLATE \"C\""
+            " AND c.account_id"
+              " = coalesce(nullif(k.account_id, ''), (SELECT sole.id FROM sole)) COLLATE \"C\""
         ") AS c ON true"
         " ORDER BY c.number, c.id",
 };
@@ -181,14 +186,38 @@ bool store_gateway_look_up(struct pg *pg, struct arena *arena, struct gateway_ke
 
 /* ---- changes ---- */
 
+/* A snapshot as callers keep it: the session that it is from, a space, and PostgreSQL's text. */
+static bool keep_snapshot(struct text snapshot, int64_t session, struct arena *arena,
+                          struct text *out)
+{
+    char number[24];
+    int len = snprintf(number, sizeof number, "%lld ", (long long)session);
+    char *kept = arena_alloc(arena, (size_t)len + snapshot.len + 1);
+
+    if (!kept)
+        return false;
+    memcpy(kept, number, (size_t)len);
+    memcpy(kept + len, snapshot.s, snapshot.len);
+    *out = (struct text){kept, (size_t)len + snapshot.len};
+    return true;
+}
+
+/* Splits it again.  Returns the session; 0 if there is none. */
+static int64_t split_snapshot(struct text kept, struct text *snapshot)
+{
+    const char *space = kept.s ? memchr(kept.s, ' ', kept.len) : NULL;
+
+    *snapshot = space ? text_part(kept, (size_t)(space - kept.s) + 1, kept.len) : kept;
+    return space ? strtoll(kept.s, NULL, 10) : 0;
+}
+
 static bool read_changes(const struct pg_result *result, struct arena *arena,
                          struct gateway_changes *out)
 {
-    size_t n = count_found(result, COLUMN_EVENT);
+    size_t n = out->complete ? count_found(result, COLUMN_EVENT) : 0;
 
-    out->complete = pg_bool(result, 0, COLUMN_COMPLETE);
     out->items = arena_array(arena, n, sizeof *out->items);
-    if (!out->items || !keep_text(result, 0, COLUMN_SNAPSHOT, arena, &out->snapshot))
+    if (!out->items)
         return false;
     for (; out->n < n; out->n++) {
         struct gateway_change *change = &out->items[out->n];
@@ -207,13 +236,19 @@ bool store_gateway_changes(struct pg *pg, struct arena *arena, struct text snaps
 {
     struct pg_params params = {.n = 0};
     struct pg_result *result;
+    struct text since;
+    int64_t session = split_snapshot(snapshot, &since);
     bool ok;
 
     *out = (struct gateway_changes){.n = 0};
-    pg_add_text(&params, snapshot);
+    pg_add_text(&params, since);
     if (!pg_run(pg, &changes_statement, &params, &result, err))
         return false;
-    ok = read_changes(result, arena, out) || error_set(err, ERR_OUT_OF_MEMORY);
+    out->complete = pg_bool(result, 0, COLUMN_COMPLETE) && session == pg_n_opened(pg);
+    ok = (keep_snapshot(pg_text(result, 0, COLUMN_SNAPSHOT), pg_n_opened(pg), arena,
+                        &out->snapshot) &&
+          read_changes(result, arena, out)) ||
+         error_set(err, ERR_OUT_OF_MEMORY);
     pg_result_free(result);
     return ok;
 }

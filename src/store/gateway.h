@@ -50,14 +50,15 @@ struct gateway_change {
 };
 
 struct gateway_changes {
-    struct text snapshot; /* for the next call */
+    struct text snapshot; /* for the next call; callers do not look inside */
     bool complete;        /* false: read everything anew; there are no items then */
     struct gateway_change *items;
     size_t n;
 };
 
-/* Reads the changes since a snapshot, oldest first; absent: begins.  Each change that commits comes
- * once, whatever order commits have. */
+/* Reads the changes since a snapshot that *pg got, oldest first; absent: begins.  Each change that
+ * commits comes once, whatever order commits have.  Not complete also on a new connection: a server
+ * that crashed or failed over may use numbers of transactions again. */
 MUST_CHECK bool store_gateway_changes(struct pg *pg, struct arena *arena, struct text snapshot,
                                       struct gateway_changes *out, struct error *err);
 

@@ -4,14 +4,12 @@ a change does."""
 import contextlib
 import os
 import signal
-import socket
-import ssl
 import subprocess
 import time
 import unittest
 
 from adit.case import Case, until
-from adit.tls_edges import VERSIONS, TlsEdges, Visit, run_unchecked, visit
+from adit.tls_edges import VERSIONS, SlowVisit, TlsEdges, Visit, run_unchecked, visit
 
 # The module of each edge; None: there is none.  "ca-9" has no file.  "leaf" is no authority.
 MODULES = {
@@ -225,30 +223,23 @@ class Changes(TlsCase):
     def test_half_a_handshake(self):
         """A visitor who waits in the handshake does not pass by the rule of before.  (Apache lets
         connections end that it has accepted.)"""
-        halves = {}
-        for server in ("nginx", "nginx stream", "HAProxy"):
-            halves[server] = socket.create_connection(("127.0.0.1", self.edges.ports[server]), 10)
-            self.addCleanup(halves[server].close)
-            halves[server].sendall(self.hello("moving.test"))
-            self.assertTrue(halves[server].recv(65536))
+        def begin():
+            slow = {server: SlowVisit(self.edges.ports[server], "moving.test",
+                                      self.edges.client("allowed")) for server in SERVERS}
+            for one in slow.values():
+                self.addCleanup(one.close)
+            return slow
+        for server, one in begin().items():
+            self.assertTrue(one.finish("moving.test"), server)
+        slow = begin()
         self.store("moving", MODULES["two"])
-        for server, sock in halves.items():
-            with self.subTest(server), contextlib.suppress(ConnectionResetError):
-                while sock.recv(65536):
-                    pass
+        self.until_all("moving", "allowed", False)
+        # nginx ends its old workers' connections after 1 s.
+        time.sleep(1.5)
+        for server in ("nginx", "nginx stream", "HAProxy"):
+            self.assertFalse(slow[server].finish("moving.test"), server)
         self.store("moving", MODULES["one"])
         self.until_all("moving", "allowed", True)
-
-    @staticmethod
-    def hello(name):
-        """The first bytes of a handshake."""
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-        out = ssl.MemoryBIO()
-        with contextlib.suppress(ssl.SSLWantReadError):
-            context.wrap_bio(ssl.MemoryBIO(), out, server_hostname=name).do_handshake()
-        return out.read()
 
     def test_a_new_certificate_of_an_authority(self):
         self.until_all("rotating", "allowed", True)
@@ -309,6 +300,23 @@ class Faults(TlsCase):
         self.store("moving", MODULES["one"])
         until(lambda: not self.passes("HAProxy", "moving", "other"), "the last change")
         self.assertTrue(self.passes("HAProxy", "moving", "allowed"))
+        until(self.edges.is_settled, "all servers obey", 20)
+
+    def test_the_database_goes_away(self):
+        """Visitors pass as before.  A change holds once the database is back."""
+        self.stack.psql("ALTER ROLE gateway NOLOGIN")
+        self.stack.psql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                        " WHERE usename = 'gateway'")
+        until(lambda: self.edges.status().get("database") == "away", "the daemon notices")
+        self.store("moving", MODULES["two"])
+        time.sleep(0.5)
+        for server in SERVERS:
+            self.assertTrue(self.passes(server, "moving", "allowed"), server)
+        self.stack.psql("ALTER ROLE gateway LOGIN")
+        for server in SERVERS:
+            until(lambda server=server: self.passes(server, "moving", "other"), server)
+        self.store("moving", MODULES["one"])
+        until(lambda: self.passes("HAProxy", "moving", "allowed"), "the last change")
         until(self.edges.is_settled, "all servers obey", 20)
 
     def test_a_start_without_a_database(self):

@@ -67,7 +67,7 @@ class Page(Case):
                 self.assertIn("42501", self.stack.psql_run(sql, ROLE).stderr)
 
     def test_program(self):
-        """The program prints each change once, also those while its connection was lost."""
+        """The program prints each change once, and begins anew after it lost its connection."""
         [program] = blocks("Your own gateway, by SQL", "python")
         conninfo = "host=%s port=%s dbname=%s user=%s" % (
             *(self.stack.env[name] for name in ("PGHOST", "PGPORT", "PGDATABASE")), ROLE)
@@ -82,14 +82,16 @@ class Page(Case):
             until(lambda: len(self.printed()) == 2, "the change")
             self.stack.psql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                             " WHERE usename = '%s'" % ROLE)
+            until(lambda: len(self.printed()) == 3, "the next beginning")
             self.assert_ok(self.admin.delete(path), 204)
-            until(lambda: len(self.printed()) == 3, "the deletion")
+            until(lambda: len(self.printed()) == 4, "the deletion")
             process.kill()
             printed = self.printed()
         ident = self.credential["id"]
         self.assertEqual(printed, [
             "read everything anew",
             "ssh_credential_updated %s ('%s', ['*'])" % (ident, self.fingerprint),
+            "read everything anew",
             "ssh_credential_deleted %s None" % ident])
 
     def printed(self):

@@ -40,6 +40,10 @@ SSH = ("ssh", "-F", "none", "-N", "-v", "-o", "BatchMode=yes", "-o", "StrictHost
        "-o", "UserKnownHostsFile=/dev/null", "-o", "HostKeyAlgorithms=ssh-ed25519",
        "-o", "KexAlgorithms=curve25519-sha256", "-o", "ControlPath=none")
 
+# What the client's log says, step by step, while it logs in.
+STEPS = ("Connection established", "SSH2_MSG_SERVICE_ACCEPT", "Offering public key",
+         "Server accepts key", "Authenticated to", "Entering interactive session")
+
 
 class Key:
     """A key pair in a file."""
@@ -85,7 +89,8 @@ class Tunnel:
 
     def _is_settled(self):
         has_ended = not self.stands()
-        return has_ended or ("Authenticated to" in self.log() and len(self._answers()) == len(self._forwards))
+        return has_ended or ("Authenticated to" in self.log() and
+                             len(self._answers()) == len(self._forwards))
 
     def opened(self):
         """Waits until sshd has answered.  Returns whether the client is logged in and has all its
@@ -102,6 +107,16 @@ class Tunnel:
         """Waits until sshd has answered.  Returns whether the client is logged in."""
         until(self._is_settled, "an answer of sshd")
         return self.stands()
+
+    def was_let_in(self):
+        """Waits until sshd has answered.  Returns whether it let the client in, even if it ended
+        the session since."""
+        until(self._is_settled, "an answer of sshd")
+        return "Authenticated to" in self.log()
+
+    def reach(self, step):
+        """Waits until the client has come so far, or has ended."""
+        until(lambda: step in self.log() or not self.stands(), "a step of a login")
 
     def was_refused(self):
         """Waits for the end.  Returns whether sshd accepted none of the keys."""
@@ -187,7 +202,6 @@ class SshGateway:
     # Who owns the daemon's folder, and what the daemon runs as.
     owner, owner_group = 4102, 4101
     daemon_as = {"user": "adit-gateway", "group": "adit-ssh-keys", "capabilities": "+kill"}
-    helper_user = "adit-ssh-keys"
 
     def __init__(self, stack_, other_account, settings=None, env=None):
         self.stack = stack_
@@ -237,31 +251,19 @@ class SshGateway:
             "\n".join(lines), helper), mode=0o755)
         return helper + ".sh"
 
-    def _sshd_block(self, options=""):
-        return """AuthenticationMethods publickey
-AuthorizedKeysFile none
-AuthorizedKeysCommand %s --socket %s%s %%u %%f %%t %%k
-AuthorizedKeysCommandUser %s
-MaxSessions 0
-PermitTTY no
-AllowTcpForwarding remote
-GatewayPorts clientspecified
-PermitOpen none
-AllowStreamLocalForwarding no
-AllowAgentForwarding no
-X11Forwarding no
-PermitTunnel no
-PermitUserRC no
-ClientAliveInterval 5
-ClientAliveCountMax 3
-""" % (self._helper(), SOCKET, options, self.helper_user)
+    def _sshd_block(self, *options):
+        """The settings that aditctl prints, with this helper."""
+        done = stack.run([os.path.join(stack.BUILD, "aditctl"), "-c", self.inside.path(CONF),
+                          "gateway-config", *options, "sshd"])
+        text, n = re.subn(r"(AuthorizedKeysCommand )\S+", r"\1" + self._helper(), done.stdout)
+        if n != 1:
+            raise AssertionError("no helper in:\n" + text)
+        return text
 
     def _configure_sshd(self, other_account):
-        self.inside.write("/etc/ssh/sshd_config.d/adit.conf", "\n".join((
-            "Match User tunnel", self._sshd_block(),
-            "Match User bounded", self._sshd_block(),
-            "PermitListen *.example.com:8080 *.example.com:8443",
-            "Match User other", self._sshd_block(" --account " + other_account))))
+        self.inside.write("/etc/ssh/sshd_config.d/adit.conf", "".join((
+            self._sshd_block(), self._sshd_block("--user", "bounded", "--domain", "example.com"),
+            self._sshd_block("--user", "other", "--account", other_account))))
 
     def start_daemon(self):
         self.daemon = Program(self, self.inside.command(
@@ -359,10 +361,10 @@ class OwnGateway(SshGateway):
     port = 2222
     owner = owner_group = 4103
     daemon_as = {"user": "tunnel"}
-    helper_user = "tunnel"
 
     def _configure_sshd(self, other_account):
-        self.inside.write("/run/own.conf", "UsePAM no\nLogLevel VERBOSE\n" + self._sshd_block())
+        block = self._sshd_block().replace("User adit-ssh-keys", "User tunnel")
+        self.inside.write("/run/own.conf", "UsePAM no\nLogLevel VERBOSE\n" + block)
         self.inside.write(SSHD_LOG, "", mode=0o666)
 
     def start_sshd(self):

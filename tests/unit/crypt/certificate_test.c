@@ -130,13 +130,15 @@ END_TEST
 
 START_TEST(damaged_blocks)
 {
+    static const char encrypted[] =
+        "-----BEGIN CERTIFICATE-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\nAAAA\n"
+        "-----END CERTIFICATE-----\n";
     static const char *const texts[] = {
         "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n",
         "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
         "-----BEGIN CERTIFICATE-----\nMIIB*\n-----END CERTIFICATE-----\n",
         "-----BEGIN CERTIFICATE-----\nMIIB\n-----END X509 CRL-----\n",
-        "-----BEGIN CERTIFICATE-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\nAAAA\n"
-        "-----END CERTIFICATE-----\n",
+        encrypted,
     };
 
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {

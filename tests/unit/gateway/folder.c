@@ -53,14 +53,11 @@ void folder_write(const char *name, struct text content)
 static bool add_content(struct buf *out, const char *path)
 {
     FILE *file = fopen(path, "r");
-    size_t n;
 
     if (!file)
         return false;
-    do {
-        n = fread(buf_room(out, 4096), 1, 4096, file);
-        out->len += n;
-    } while (n > 0);
+    while (!feof(file) && !ferror(file))
+        out->len += fread(buf_room(out, 4096), 1, 4096, file);
     buf_puts(out, "");
     fclose(file);
     return true;

@@ -237,8 +237,10 @@ END_TEST
 START_TEST(idle_session_that_was_closed)
 {
     warm_up();
+    ck_assert_int_eq(pg_n_opened(pg), 1);
     backend_close(1);
     ck_assert_int_eq(run(&put), ERR_NONE);
+    ck_assert_int_eq(pg_n_opened(pg), 2);
     backend_sent("2:start 2:setup 2:parse:put | 2:run:put |");
     backend_close(2);
     ck_assert_int_eq(run(&get), ERR_NONE);

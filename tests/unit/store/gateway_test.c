@@ -217,6 +217,26 @@ START_TEST(changes_come_once)
 }
 END_TEST
 
+/* The server may have crashed, and use numbers of transactions again. */
+START_TEST(changes_on_another_session)
+{
+    struct text snapshot = {.s = NULL};
+    struct gateway_changes changes = changes_since(&snapshot);
+
+    database_run(tried.owner, "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+                              " WHERE datname = current_database()"
+                              " AND usename = 'adit_tester_gateway'");
+    put_mutual_tls(&tried.admin, "e1", true);
+    changes = changes_since(&snapshot);
+    ck_assert(!changes.complete);
+    ck_assert_uint_eq(changes.n, 0);
+    put_mutual_tls(&tried.admin, "e2", true);
+    changes = changes_since(&snapshot);
+    ck_assert(changes.complete);
+    ck_assert_uint_eq(changes.n, 1);
+}
+END_TEST
+
 START_TEST(snapshot_that_is_none)
 {
     struct gateway_changes changes;
@@ -239,6 +259,7 @@ Suite *gateway_suite(void)
     tcase_add_test(tcase, modules_of_edges);
     tcase_add_test(tcase, account_that_is_not_named);
     tcase_add_test(tcase, changes_come_once);
+    tcase_add_test(tcase, changes_on_another_session);
     tcase_add_test(tcase, snapshot_that_is_none);
     suite_add_tcase(suite, tcase);
     return suite;
