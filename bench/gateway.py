@@ -22,8 +22,6 @@ import gateway_tls  # noqa: E402
 from report import say  # noqa: E402
 
 POLL_S = 0.1
-SESSIONS = 50
-EDGES = 100
 WARM_UP_LOGINS = 1000
 
 
@@ -40,7 +38,7 @@ def read_arguments():
                         help="SSH credentials (100000)")
     parser.add_argument("--logins", type=int, default=100000, metavar="N",
                         help="logins between two readings of the memory (100000)")
-    parser.add_argument("--quick", action="store_true", help="two rounds, 500 logins")
+    parser.add_argument("--quick", action="store_true", help="two rounds, 500 logins, 10 sessions, 10 edges")
     report.add_options(parser)
     arguments = parser.parse_args()
     if arguments.quick:
@@ -58,7 +56,8 @@ class Bench:
         self.n_runs = 100 if arguments.quick else 2000
         self.poll_s = 1 if arguments.quick else 4
         self.raw = {"machine": beds.machine(), "openssh": gateway_bed.sshd_version(),
-                    "rows": arguments.rows, "logins": arguments.logins, "sessions": SESSIONS, "edges": EDGES}
+                    "rows": arguments.rows, "logins": arguments.logins, "sessions": 10 if arguments.quick else 50,
+                    "edges": 10 if arguments.quick else 100}
         say("loading {:,} credentials".format(arguments.rows))
         self.bed = gateway_bed.Bed(arguments.rows)
 
@@ -102,7 +101,7 @@ class Bench:
     def _measure_ends(self):
         for name, n_rounds, n_sessions, before in (
                 ("end_one_ms", self.n_rounds, 1, lambda: None),
-                ("end_many_ms", self.n_few, SESSIONS, lambda: None),
+                ("end_many_ms", self.n_few, self.raw["sessions"], lambda: None),
                 ("end_cut_ms", self.n_few, 1, self.bed.cut_off),
                 ("end_hung_ms", self.n_few, 1, self._hang)):
             say("DELETE to ssh gone: " + name)
@@ -126,7 +125,7 @@ class Bench:
             self.stopped.append(pid)
 
     def _measure_edges(self):
-        for name, n_edges in (("tls_one_ms", 1), ("tls_many_ms", EDGES)):
+        for name, n_edges in (("tls_one_ms", 1), ("tls_many_ms", self.raw["edges"])):
             say("mutual TLS: {:,} edges".format(n_edges))
             self.raw[name] = gateway_tls.times_ms(self.bed, n_edges, self.n_rounds)
 

@@ -2,12 +2,13 @@
 -- that commits comes to it once, whatever order commits have.  Notifications are off by default.
 
 -- Events of earlier versions have no transaction.  A default that is not constant would rewrite all
--- of them, so it comes after.
-ALTER TABLE adit.audit_event ADD COLUMN transaction xid8;
+-- of them, so it comes after.  An operator may make the column and its index ahead of an upgrade,
+-- with CREATE INDEX CONCURRENTLY.
+ALTER TABLE adit.audit_event ADD COLUMN IF NOT EXISTS transaction xid8;
 ALTER TABLE adit.audit_event ALTER COLUMN transaction SET DEFAULT pg_current_xact_id();
 COMMENT ON COLUMN adit.audit_event.transaction IS
     'The transaction that made the change, for adit.changes().  NULL: recorded by an earlier version.';
-CREATE INDEX audit_event_transaction ON adit.audit_event (transaction)
+CREATE INDEX IF NOT EXISTS audit_event_transaction ON adit.audit_event (transaction)
     WHERE transaction IS NOT NULL;
 
 -- How far events were removed.  A reader whose snapshot does not have all of those must begin anew.

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "ctl/ctl.h"
+#include "ctl/doctor.h"
 #include "store/account.h"
 #include "store/keyring.h"
 #include "store/migrations.h"
@@ -15,15 +15,7 @@
 /* Beyond this difference, times in the log do not match those of audit events. */
 #define CLOCK_TOLERANCE_MS 2000
 
-struct findings {
-    int n_troubles;
-};
-
-/* Prints a line: a verdict (ok, note, trouble), what was checked, and what was found. */
-static void line(const char *state, const char *what, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void line(const char *state, const char *what, const char *format, ...)
+void doctor_line(const char *state, const char *what, const char *format, ...)
 {
     va_list args;
 
@@ -34,30 +26,36 @@ static void line(const char *state, const char *what, const char *format, ...)
     puts("");
 }
 
-static void ok(const char *what, const char *detail)
+void doctor_trouble(struct findings *findings, const char *what, const char *format, ...)
 {
-    line("ok", what, "%s", detail);
+    va_list args;
+
+    findings->n_troubles++;
+    printf("%-8s %-9s ", "trouble", what);
+    va_start(args, format);
+    vprintf(format, args);
+    va_end(args);
+    puts("");
 }
 
-static void trouble(struct findings *findings, const char *what, const char *detail)
+static void ok(const char *what, const char *detail)
 {
-    findings->n_troubles++;
-    line("trouble", what, "%s", detail);
+    doctor_line("ok", what, "%s", detail);
 }
 
 static void trouble_error(struct findings *findings, const char *what, const struct error *err)
 {
-    trouble(findings, what, ctl_reason(err));
+    doctor_trouble(findings, what, "%s", ctl_reason(err));
 }
 
 /* Only the responder's user can test which files it may read and which database role it gets. */
 static void note_user(void)
 {
     if (geteuid() == 0)
-        line("note", "user",
-             "root may read every file and may connect as another database role than the "
-             "responder; to check as the responder's user, run: "
-             "setpriv --reuid=USER --regid=GROUP --init-groups aditctl doctor");
+        doctor_line("note", "user",
+                    "root may read every file and may connect as another database role than the "
+                    "responder; to check as the responder's user, run: "
+                    "setpriv --reuid=USER --regid=GROUP --init-groups aditctl doctor");
     else
         ok("user", ctl_user_name());
 }
@@ -72,17 +70,16 @@ static struct keyring *check_key_file(struct findings *findings, const struct co
         ok("secrets", conf->key_file);
     } else if (keyring_is_missing(conf->key_file)) {
         /* The advice depends on whether secrets are sealed: count_sealed() prints it. */
-        findings->n_troubles++;
-        line("trouble", "secrets", "%s: there is no such file", conf->key_file);
+        doctor_trouble(findings, "secrets", "%s: there is no such file", conf->key_file);
     } else {
-        trouble(findings, "secrets", reason);
+        doctor_trouble(findings, "secrets", "%s", reason);
     }
     return keyring;
 }
 
 static void trouble_lost(void *context, const char *what)
 {
-    trouble(context, "sealed", what);
+    doctor_trouble(context, "sealed", "%s", what);
 }
 
 /* A secret whose key is lost cannot be opened.  An old key must stay in the file while a secret is
@@ -101,17 +98,17 @@ static void count_sealed(struct findings *findings, const struct ctl *ctl,
     }
     n = ctl_lost_keys(ctl, &counts, keyring, trouble_lost, findings);
     if (n > 0)
-        line("note", "sealed",
-             "%lld secret%s still sealed under an old key; run: aditctl secrets rekey",
-             (long long)n, n == 1 ? " is" : "s are");
+        doctor_line("note", "sealed",
+                    "%lld secret%s still sealed under an old key; run: aditctl secrets rekey",
+                    (long long)n, n == 1 ? " is" : "s are");
     else if (findings->n_troubles > before)
         return;
     else if (keyring)
-        line("ok", "sealed", "every secret is sealed under the first key, %s",
-             keyring_first(keyring));
+        doctor_line("ok", "sealed", "every secret is sealed under the first key, %s",
+                    keyring_first(keyring));
     else
-        line("note", "sealed",
-             "no secret is sealed; to create the key file, run: aditctl secrets init");
+        doctor_line("note", "sealed",
+                    "no secret is sealed; to create the key file, run: aditctl secrets init");
 }
 
 /* Says whether secrets are sealed under old or lost keys, or why that is unknown. */
@@ -121,15 +118,16 @@ static void check_sealed(struct findings *findings, const struct ctl *ctl,
     bool is_missing = !keyring && keyring_is_missing(ctl->conf.key_file);
 
     if (!keyring && !is_missing)
-        line("note", "sealed", "not checked: first mend the key file");
+        doctor_line("note", "sealed", "not checked: first mend the key file");
     else if (has_database)
         count_sealed(findings, ctl, keyring);
     else if (is_missing)
-        line("note", "sealed",
-             "not checked: first mend the database and its schema; if secrets are sealed, restore "
-             "the key file from your copy");
+        doctor_line(
+            "note", "sealed",
+            "not checked: first mend the database and its schema; if secrets are sealed, restore "
+            "the key file from your copy");
     else
-        line("note", "sealed", "not checked: first mend the database and its schema");
+        doctor_line("note", "sealed", "not checked: first mend the database and its schema");
 }
 
 /* pg_connect() refuses a session that is read-only. */
@@ -142,8 +140,8 @@ static bool check_server(struct findings *findings, struct pg *pg)
         trouble_error(findings, "database", &err);
         return false;
     }
-    line("ok", "database", "PostgreSQL %d.%d, with a session that may write", version / 10000,
-         version % 10000);
+    doctor_line("ok", "database", "PostgreSQL %d.%d, with a session that may write",
+                version / 10000, version % 10000);
     return true;
 }
 
@@ -157,20 +155,20 @@ static bool check_schema(struct findings *findings, struct pg *pg)
         return false;
     }
     if (version == migrations_latest) {
-        line("ok", "schema", "version %d", version);
+        doctor_line("ok", "schema", "version %d", version);
         return true;
     }
-    findings->n_troubles++;
     if (version > migrations_latest) {
-        line("trouble", "schema",
-             "version %d is newer than this program, which knows versions up to %d; install the "
-             "version of Adit that the schema is for",
-             version, migrations_latest);
+        doctor_trouble(
+            findings, "schema",
+            "version %d is newer than this program, which knows versions up to %d; install the "
+            "version of Adit that the schema is for",
+            version, migrations_latest);
         return true;
     }
-    line("trouble", "schema",
-         "version %d is older than this program, which needs %d; run: aditctl migrate", version,
-         migrations_latest);
+    doctor_trouble(findings, "schema",
+                   "version %d is older than this program, which needs %d; run: aditctl migrate",
+                   version, migrations_latest);
     return false;
 }
 
@@ -179,13 +177,13 @@ static void note_grant(void *context, const char *what, bool is_missing)
     struct findings *findings = context;
 
     if (is_missing) {
-        findings->n_troubles++;
-        line("trouble", "grants",
-             "the responder's role lacks %s; make it a member of adit_responder, then run: aditctl "
-             "migrate",
-             what);
+        doctor_trouble(
+            findings, "grants",
+            "the responder's role lacks %s; make it a member of adit_responder, then run: aditctl "
+            "migrate",
+            what);
     } else {
-        line("note", "grants", "the responder's role has %s, which it does not need", what);
+        doctor_line("note", "grants", "the responder's role has %s, which it does not need", what);
     }
 }
 
@@ -210,8 +208,9 @@ static void check_writes(struct findings *findings, struct pg *pg)
     int n = 0;
 
     if (!principal_find_only(pg, only, &n, &err) && n == 0 && err.code == ERR_NONE)
-        line("note", "writes",
-             "not checked: there is no User or Bot yet; run: aditctl user create --name NAME");
+        doctor_line(
+            "note", "writes",
+            "not checked: there is no User or Bot yet; run: aditctl user create --name NAME");
     else if (err.code == ERR_NONE && schema_try_write(pg, &err))
         ok("writes", "a change was made and rolled back");
     else
@@ -231,30 +230,41 @@ static void check_clock(struct findings *findings, struct pg *pg)
     }
     apart_ms = llabs(database_ms - (before_ms + clock_wall_ms()) / 2);
     if (apart_ms > CLOCK_TOLERANCE_MS)
-        line("note", "clock",
-             "%lld ms from the database's clock, which ids follow; synchronise both clocks",
-             (long long)apart_ms);
+        doctor_line("note", "clock",
+                    "%lld ms from the database's clock, which ids follow; synchronise both clocks",
+                    (long long)apart_ms);
     else
-        line("ok", "clock", "%lld ms from the database's clock", (long long)apart_ms);
+        doctor_line("ok", "clock", "%lld ms from the database's clock", (long long)apart_ms);
+}
+
+static void check_responder(struct findings *findings, const struct ctl *ctl)
+{
+    struct keyring *keyring = check_key_file(findings, &ctl->conf);
+    bool has_database = check_server(findings, ctl->pg) && check_schema(findings, ctl->pg);
+
+    if (has_database) {
+        check_grants(findings, ctl->pg);
+        check_writes(findings, ctl->pg);
+        check_clock(findings, ctl->pg);
+    }
+    check_sealed(findings, ctl, keyring, has_database);
+    keyring_free(keyring);
 }
 
 int ctl_doctor(struct ctl *ctl)
 {
     struct findings findings = {.n_troubles = 0};
-    struct keyring *keyring;
-    bool has_database;
+    bool has_gateway = gateway_doctor_is_due(&ctl->conf);
 
     note_user();
     ok("settings",
        ctl->conf.path ? ctl->conf.path : "no settings file; every setting has its default");
-    keyring = check_key_file(&findings, &ctl->conf);
-    has_database = check_server(&findings, ctl->pg) && check_schema(&findings, ctl->pg);
-    if (has_database) {
-        check_grants(&findings, ctl->pg);
-        check_writes(&findings, ctl->pg);
-        check_clock(&findings, ctl->pg);
-    }
-    check_sealed(&findings, ctl, keyring, has_database);
-    keyring_free(keyring);
+    /* The machine of an edge need not have a responder. */
+    if (has_gateway && access(ADIT_PROGRAM_PATH, F_OK) != 0)
+        doctor_line("note", "responder", "not checked: %s is not installed", ADIT_PROGRAM_PATH);
+    else
+        check_responder(&findings, ctl);
+    if (has_gateway)
+        gateway_doctor_check(&findings, ctl);
     return findings.n_troubles ? CTL_FAILED : CTL_OK;
 }

@@ -47,7 +47,7 @@ VERB("secrets add-key", ctl_secrets_add_key, "",    NULL,     OWNER,     "add a 
 VERB("secrets rekey",  ctl_secrets_rekey,   "",     NULL,     RESPONDER, "seal every secret under the first key of the key file")
 VERB("purge",          ctl_purge,           "k",    NULL,     RESPONDER, "remove Idempotency-Keys older than a day")
 VERB("openapi",        ctl_openapi,         "",     "FILE",   OWNER,     "print the OpenAPI document FILE with the names of this deployment")
-VERB("doctor",         ctl_doctor,          "",     NULL,     RESPONDER, "check settings, key file, database, schema, rights and clock")
+VERB("doctor",         ctl_doctor,          "",     NULL,     RESPONDER, "check settings, key file, database, schema, rights, clock and gateway")
 VERB("web-server",     ctl_web_server,      "pDsP", "nginx|nginx-keepalive|nginx-upstream|apache-fcgid|apache-proxy-fcgi|apache-cgid", OWNER, "print the configuration for a web server")
 VERB("gateway-config", ctl_gateway_config,  "aumC", "sshd|nginx-tls|apache-tls|haproxy", OWNER, "print the configuration for a gateway")
 

@@ -76,6 +76,22 @@ bool domain_looks_like_ipv4(struct text host)
     return text_present(host);
 }
 
+bool domain_ends_in_number(struct text domain)
+{
+    size_t from = domain.len;
+    bool is_hex;
+
+    while (from > 0 && domain.s[from - 1] != '.')
+        from--;
+    is_hex =
+        domain.len - from >= 2 && domain.s[from] == '0' && ascii_lower(domain.s[from + 1]) == 'x';
+    for (size_t i = is_hex ? from + 2 : from; i < domain.len; i++) {
+        if (!(is_hex ? ascii_hex_value(domain.s[i]) >= 0 : ascii_is_digit(domain.s[i])))
+            return false;
+    }
+    return from < domain.len;
+}
+
 /* Returns the length of the number from 0 to 255 at s, or 0 if there is none. */
 static size_t octet_len(const char *s, size_t room)
 {

@@ -20,6 +20,10 @@ MUST_CHECK bool domain_valid(struct text domain, const char **why);
 /* Returns whether the text has digits and dots only.  No host name is like that. */
 bool domain_looks_like_ipv4(struct text host);
 
+/* Returns whether the last label is a number, in decimal or in hexadecimal after "0x".  No domain
+ * of the DNS is like that, but such a name may be a spelling of an IPv4 address (inet_aton(3)). */
+bool domain_ends_in_number(struct text domain);
+
 /* Returns whether the text is an IPv4 address: four decimal numbers from 0 to 255 without leading
  * zeros. */
 MUST_CHECK bool ipv4_valid(struct text host);

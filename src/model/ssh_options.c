@@ -2,9 +2,12 @@
 /* Options of a line of authorized_keys(5).
  *
  * Each host is one that acl_target_read() accepted: letters, digits, '.', '-' and '_', or the
- * colons and digits of an IPv6 address.  So no stored text can end the quotes or the line.  In a
- * host of a permitlisten, '*' stands for any characters, also for dots: "*.d" means what "bind:*.d"
- * means. */
+ * colons and digits of an IPv6 address.  So no stored text can end the quotes or the line.
+ *
+ * In a host of a permitlisten, '*' stands for any number of any characters.  So "*.d" permits the
+ * names that "bind:*.d" permits, and texts that are no names and resolve to no address.  Only if d
+ * ends in a number, such a text may be an address: "*.0.1" matches "::0.0.0.1", which is "::1".  No
+ * permitlisten is written for these rules. */
 #include "model/ssh_options.h"
 
 #include "base/ascii.h"
@@ -96,6 +99,8 @@ static void add_domain(struct options *options, const struct acl_target *domain,
 {
     const char *before = domain->any_below ? "*." : "";
 
+    if (domain->any_below && domain_ends_in_number(domain->name))
+        return;
     if (ports->any)
         add_listen(options, before, domain->name, ":", 0);
     for (size_t i = 0; i < ports->n; i++)

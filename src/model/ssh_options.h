@@ -32,9 +32,11 @@ MUST_CHECK bool ssh_domain_ports_read(struct text words, struct ssh_domain_ports
  *     of the ports, each once;
  *   - "restrict" if they name neither: the key may log in, and bind nothing.
  * Hosts are in lower case.  An IPv6 address is in the form of RFC 5952 and in that of its rule,
- * since sshd compares texts.  Labels and malformed rules are left out. Returns false with the
- * reason in *why, static, and appends nothing, if there are more than SSH_LISTENS_MAX permitlisten
- * or SSH_OPTIONS_MAX bytes, or if memory runs out. */
+ * since sshd compares texts.  Labels, malformed rules and wildcards for domains that end in a
+ * number ("bind:*.3.4") are left out.
+ *
+ * Returns false with the reason in *why, static, and appends nothing, if there are more than
+ * SSH_LISTENS_MAX permitlisten or SSH_OPTIONS_MAX bytes, or if memory runs out. */
 MUST_CHECK bool ssh_options_write(struct buf *out, struct text_list rules,
                                   const struct ssh_domain_ports *ports, const char **why);
 

@@ -30,7 +30,8 @@ static const struct pg_statement look_up_statement = {
           " FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (account_id, fingerprint, number)"
           " JOIN adit.ssh_credential AS c"
             " ON c.fingerprint = k.fingerprint COLLATE \"C\""
-            " AND c.account_id = coalesce(nullif(k.account_id, ''), sole.id) COLLATE \"C\""
+            " AND c.account_id"
+              " = coalesce(nullif(k.account_id, ''), (SELECT sole.id FROM sole)) COLLATE \"C\""
         ") AS c ON true"
         " ORDER BY c.number, c.id",
 };

@@ -211,7 +211,8 @@ class Session(unittest.TestCase):
             if block not in said and block not in said.values():
                 with self.subTest(block):
                     self.assertEqual(self.edge_block(block)[1], 0)
-        self.assertIn('{"status":"live"}', self.edge_block("-f -N")[0])
+        self.assertIn('{"status":"live"}\n', self.edge_block("-f -N")[0])
+        self.assertRegex(self.edge_block("-f -N")[0], r"(?m)^\d+\t.*\tsshcr_\w{27}$")
         # curl prints its progress too, because it does not print to a terminal.
         self.assertRegex(self.edge_block("authority.pem")[0],
                          "(?s)edge-2 let you in: CN=a client\n.*400 The SSL certificate error")

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """tools/edge as the caller and as an ordinary user, at the same time: what it prints, word for word;
 restarts, programs that are killed, and calls that cannot work."""
+import concurrent.futures
 import functools
+import hashlib
 import json
 import os
 import pwd
@@ -10,6 +12,7 @@ import shlex
 import shutil
 import signal
 import socket
+import subprocess
 import unittest
 
 from adit import stack
@@ -45,10 +48,11 @@ class Clone:
         self.state = os.path.join(self.folder, ".adit")
         if state:
             self.state = self.env["ADIT_STATE"] = os.path.join(self.folder, state)
+        self.bound, self.other = stack.free_port(), stack.free_port()
         self.take_ports()
 
     def take_ports(self):
-        self.ssh_port, self.tls_port, self.bound, self.other = (stack.free_port() for _ in range(4))
+        self.ssh_port, self.tls_port = stack.free_port(), stack.free_port()
         self.env.update(ADIT_EDGE_SSH_PORT=str(self.ssh_port), ADIT_EDGE_TLS_PORT=str(self.tls_port))
 
     def run(self, *command, check=True, **env):
@@ -71,21 +75,27 @@ class Clone:
             self.take_ports()
         return None
 
-    def shell(self, script, check=True):
-        """Runs a script in a shell that has typed the first block."""
-        return self.run("bash", "-c", "%s\n%s" % (self.blocks[0], script), check=check)
+    def begin(self):
+        """Starts both, and reads what tools/edge prints: the commands, for ports that are free, and
+        the variables."""
+        self.serve("--detach")
+        blocks = [block for block in self.start().split("\n\n") if block.startswith("    ")]
+        self.blocks = [block.replace("9000", str(self.bound)).replace("9001", str(self.other))
+                       for block in blocks]
+        lines = [shlex.split(line) for line in self.edge("--env").stdout.splitlines()]
+        self.values = dict(line[1].split("=", 1) for line in lines)
 
-    def read(self, said):
-        """Reads the commands that tools/edge prints, for ports that are free."""
-        paragraphs = [paragraph for paragraph in said.split("\n\n") if paragraph.startswith("    ")]
-        text = "\n\n".join(paragraphs).replace("9000", str(self.bound))
-        self.blocks = text.replace("9001", str(self.other)).split("\n\n")
+    def shell(self, script, check=True):
+        """Runs a script in a shell that has the variables, and the function of the first block."""
+        function = self.blocks[0].partition("\n")[2]
+        return self.run("bash", "-c", "%s\n%s" % (function, script), check=check, **self.values)
 
     def follow(self):
         """Runs all that tools/edge prints, in one shell.  Returns the output and the exit status of
         each block."""
-        script = ["%s\nprintf '\\n== %%d\\n' $?" % block for block in self.blocks[1:]]
-        parts = re.split(r"(?m)^== (\d+)\n", self.shell("\n".join(script)).stdout)
+        script = [self.blocks[0]]
+        script += ["%s\nprintf '\\n== %%d\\n' $?" % block for block in self.blocks[1:]]
+        parts = re.split(r"(?m)^== (\d+)\n", self.run("bash", "-c", "\n".join(script)).stdout)
         return list(zip(map(str.strip, parts[::2]), map(int, parts[1::2])))
 
     def keeper(self):
@@ -118,13 +128,19 @@ class Clone:
         return answers(self.bound)
 
     def sessions(self):
-        listed = self.shell('"$ADITCTL" session list').stdout
+        """The process ids of the sessions; none while the gateway does not answer."""
+        listed = self.shell('"$ADITCTL" -c "$EDGE_DIR/adit.conf" session list', check=False).stdout
         return re.findall(r"(?m)^(\d+)\s", listed)
 
     def remove(self):
         self.edge("--stop", check=False)
         self.serve("--stop", check=False)
-        shutil.rmtree(os.path.realpath(self.state), ignore_errors=True)
+        state = os.path.realpath(self.state)
+        # The sockets are elsewhere if the state folder's path has a blank.
+        for folder in state, os.path.join(state, "edge"):
+            name = hashlib.sha256(folder.encode()).hexdigest()[:12]
+            shutil.rmtree("/tmp/adit-%d-%s" % (os.getuid(), name), ignore_errors=True)
+        shutil.rmtree(state, ignore_errors=True)
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
@@ -143,8 +159,8 @@ def setUpModule():
     for name, user, state in users:
         clones[name] = Clone(user, state)
         unittest.addModuleCleanup(clones[name].remove)
-        clones[name].serve("--detach")
-        clones[name].read(clones[name].start())
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        list(pool.map(Clone.begin, clones.values()))
 
 
 def for_each_clone(test):
@@ -165,9 +181,10 @@ class Printed(unittest.TestCase):
         """Everything that tools/edge prints works, or is refused, as it says."""
         tunnel, refused, deleted, tls = clone.follow()
         self.assertEqual(tunnel[1], 0, tunnel)
-        [made, alive] = tunnel[0].split("\n", 1)
+        [made, alive, _, session] = tunnel[0].split("\n")
         self.assertEqual(json.loads(made)["acl"], ["bind:localhost:%d" % clone.bound])
         self.assertEqual(json.loads(alive), {"status": "live"})
+        self.assertIn(json.loads(made)["id"], session)
         self.assertEqual(refused, ("", 255))
         self.assertEqual(deleted[0], "")
         self.assertEqual(deleted[1], 7, "curl connected")
@@ -185,12 +202,10 @@ class Printed(unittest.TestCase):
 
     @for_each_clone
     def test_env(self, clone):
-        lines = [shlex.split(line) for line in clone.edge("--env").stdout.splitlines()]
-        values = dict(line[1].split("=", 1) for line in lines)
-        self.assertEqual(values["EDGE_URL"], "https://edge-2.localhost:%d" % clone.tls_port)
-        self.assertEqual(os.path.realpath(values["EDGE_DIR"]),
+        self.assertEqual(clone.values["EDGE_URL"], "https://edge-2.localhost:%d" % clone.tls_port)
+        self.assertEqual(os.path.realpath(clone.values["EDGE_DIR"]),
                          os.path.realpath(os.path.join(clone.state, "edge")))
-        self.assertEqual(values["ADIT_URL"], "http://127.0.0.1:" + clone.env["ADIT_PORT"])
+        self.assertEqual(clone.values["ADIT_URL"], "http://127.0.0.1:" + clone.env["ADIT_PORT"])
 
     @for_each_clone
     def test_no_shell(self, clone):
@@ -214,6 +229,22 @@ class Life(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("on ports %d and %d; to stop it, run: tools/edge --stop" % (
             clone.ssh_port, clone.tls_port), done.stderr)
+
+    def test_in_the_foreground(self):
+        """Without --detach, tools/edge prints the same, and Ctrl-C stops it."""
+        clone = clones["caller"]
+        expected = clone.edge("--detach").stdout.partition("\n")[2]
+        clone.edge("--stop")
+        with subprocess.Popen([os.path.join(clone.tools, "edge")], env=clone.env, cwd="/",
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as process:
+            self.addCleanup(clone.start)
+            self.addCleanup(process.kill)
+            said = "".join(process.stdout.readline() for _ in range(expected.count("\n")))
+            self.assertTrue(answers(clone.ssh_port) and answers(clone.tls_port))
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(process.wait(20), 0)
+        self.assertEqual(said, expected)
+        self.assertFalse(answers(clone.ssh_port) or answers(clone.tls_port))
 
     @for_each_clone
     def test_stop_ends_its_own_tunnels_alone(self, clone):

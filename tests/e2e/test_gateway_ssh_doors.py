@@ -106,7 +106,8 @@ class Doors(GatewayCase):
     def test_agent_and_display(self):
         """Options that come with a session open nothing beside a tunnel."""
         agent = os.path.join(self.gateway.folder, "agent")
-        with subprocess.Popen(["ssh-agent", "-D", "-a", agent], stdout=subprocess.DEVNULL) as keeper:
+        with subprocess.Popen(["ssh-agent", "-D", "-a", agent],
+                              stdout=subprocess.DEVNULL) as keeper:
             try:
                 until(lambda: os.path.exists(agent), "the agent")
                 self.standing(self.gateway.tunnel(
@@ -122,7 +123,8 @@ class Doors(GatewayCase):
 
     def test_unix_sockets(self):
         paths = ["/tmp/adit-door-%d-%d" % (os.getpid(), i) for i in range(2)]
-        client = self.gateway.tunnel(self.key, paths[0] + ":127.0.0.1:22", paths[1] + ":" + paths[0])
+        client = self.gateway.tunnel(self.key, paths[0] + ":127.0.0.1:22",
+                                     paths[1] + ":" + paths[0])
         self.assertTrue(client.is_in())
         self.assertEqual(len(client.refused()), 2)
         self.assertEqual([path for path in paths if os.path.lexists(path)], [])

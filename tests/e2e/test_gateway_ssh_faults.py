@@ -236,6 +236,19 @@ class Daemon(Faults):
         self.assertTrue(ended_within([tunnel]))
 
 
+    def test_monitor_killed(self):
+        """Somebody kills the process of sshd that watches over a session.  The other one must not
+        go on with nobody to end it."""
+        _, _, tunnel = self.opened()
+        _, _, other = self.opened()
+        self.assertTrue(stay(tunnel, other))
+        first = min(self.monitors())
+        os.kill(next(outer for outer, pid, _, _ in self.gateway.inside.processes()
+                     if pid == first), signal.SIGKILL)
+        self.assertTrue(ended_within([tunnel]))
+        self.assertTrue(other.stands())
+
+
 class Clock(Faults):
     @classmethod
     def setUpClass(cls):

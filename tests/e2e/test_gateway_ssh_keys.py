@@ -22,7 +22,7 @@ COMMENTS = ('permitlisten="*:*"', 'x" restrict,permitlisten="*:*', "command=touc
             "-----BEGIN", "'; DROP TABLE adit.ssh_credential; --", "x" * 4000)
 
 
-class Keys(GatewayCase):
+class KeysCase(GatewayCase):
     def opens(self, key, **options):
         """Logs in, asks for both forwards, and returns what listens then."""
         tunnel = self.gateway.tunnel(key, FORWARD_A, FORWARD_B, **options)
@@ -34,6 +34,8 @@ class Keys(GatewayCase):
     def refused(self, key, **options):
         return self.gateway.tunnel(key, **options).was_refused()
 
+
+class Keys(KeysCase):
     def test_unknown_key(self):
         self.assertTrue(self.refused(self.gateway.key()))
 
@@ -168,3 +170,16 @@ class Keys(GatewayCase):
                 key = self.gateway.key("-t", "ecdsa", "-b", bits)
                 self.credential(key, "bind:localhost:9100")
                 self.assertEqual(self.opens(key), AT_A)
+
+
+class NoAccount(KeysCase):
+    """The settings name no account, and there are several."""
+
+    settings = {"account": ""}
+
+    def test_login_names_an_account_or_is_refused(self):
+        key = self.new_key()
+        self.credential(key, client=self.stack.client(self.stack.other.admin.key))
+        self.assertTrue(self.refused(key))
+        self.assertEqual(self.opens(key, user="other"), AT_BOTH)
+        self.assertIn("several accounts", self.gateway.log())

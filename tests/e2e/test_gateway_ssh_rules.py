@@ -25,6 +25,7 @@ REQUESTS = {
     "[::0001]:9100": ["[::1]:9100"],
     "[::0.0.0.1]:9100": ["[::1]:9100"],
     "[::1%1]:9100": ["[::1]:9100"],
+    "[::0.0.0.1]:8080": ["[::1]:8080"],
     "a.example.com:8080": ["127.0.0.11:8080"],
     "A.EXAMPLE.com:8080": ["127.0.0.11:8080"],
     "a.example.com:8443": ["127.0.0.11:8443"],
@@ -61,6 +62,8 @@ RULES = [
     (["bind:127.0.0.1:9100"], ["127.0.0.1:9100"]),
     (["bind:127.0.0.1"], []),
     (["bind:127.0.0.11"], ["127.0.0.11:8080"]),
+    (["bind:*.0.1"], []),
+    (["bind:*.0.0.11"], []),
     (["bind:[::1]:9100"], ["[::1]:9100"]),
     (["bind:[0:0:0:0:0:0:0:1]:9100"], ["[::1]:9100", "[0:0:0:0:0:0:0:1]:9100"]),
     (["bind:[::0001]:9100"], ["[::1]:9100", "[::0001]:9100"]),
@@ -81,7 +84,7 @@ RULES = [
 ]
 
 
-class Rules(GatewayCase):
+class RulesCase(GatewayCase):
     def check(self, rules, permitted, user="tunnel"):
         key = self.new_key(*rules)
         forwards = [request + ":localhost:1" for request in REQUESTS if request not in permitted]
@@ -101,6 +104,8 @@ class Rules(GatewayCase):
             until(lambda: not self.gateway.listeners(), "the end of the listener")
         client.close()
 
+
+class Rules(RulesCase):
     def test_every_rule_against_every_request(self):
         self.each([(" ".join(rules) or "none", rules, permitted) for rules, permitted in RULES],
                   self.check)
@@ -184,3 +189,24 @@ class Rules(GatewayCase):
         self.assertTrue(self.gateway.tunnel(key).was_refused())
         self.assert_ok(self.admin.patch(path, {"acl": ["bind:h%d.c.test" % i for i in range(48)]}))
         self.standing(self.gateway.tunnel(key))
+
+
+class AnyPort(RulesCase):
+    """domain_ports = *: a domain opens each port that sshd permits."""
+
+    settings = {"domain_ports": "*"}
+
+    def test_domains(self):
+        self.each([(rule, [rule], requests) for rule, requests in (
+            ("bind:a.example.com", [*NAMED_A, "a.example.com:8081", "a.example.com:9100"]),
+            ("bind:*.a.example.com", ["b.a.example.com:8080"]), ("bind:localhost", NAMED_LOCALHOST +
+                                                                 ["localhost:9101"]),
+            ("bind:localhost:9100", NAMED_LOCALHOST))], self.check)
+
+    def test_port_0(self):
+        client = Master(self.gateway, self.new_key("bind:a.example.com"))
+        self.assertTrue(client.is_in(), client.log())
+        self.assertFalse(client.forward("b.a.example.com:0:localhost:1"))
+        self.assertTrue(client.forward("a.example.com:0:localhost:1"))
+        self.assertEqual([at.rpartition(":")[0] for at in self.gateway.listeners()],
+                         ["127.0.0.11"])

@@ -259,8 +259,8 @@ class Pids(SocketCase):
         fingerprint = next(line for line in text.splitlines() if line.startswith("fingerprint "))
         text = text.replace(fingerprint, "fingerprint SHA256:" + 43 * "A")
         victims = [self.victim(*row) for row in (
-            ("stranger", "sleep"), ("root", "sleep"), ("stranger", "sshd"), ("adit-ssh-keys", "sshd-session"),
-            ("root", "xsshd"))]
+            ("stranger", "sleep"), ("root", "sleep"), ("stranger", "sshd"),
+            ("adit-ssh-keys", "sshd-session"), ("root", "xsshd"))]
         keeper = self.victim("root", "sshd")
         self.gateway.daemon.stop()
 
@@ -391,7 +391,8 @@ class OwnUser(SocketCase):
         """Rules count, changes end sessions, and a restart forgets none."""
         key = self.gateway.key()
         path = self.credential(key, "bind:localhost:9100")
-        tunnel = self.gateway.tunnel(key, "localhost:9100:localhost:1", "localhost:9101:localhost:1")
+        tunnel = self.gateway.tunnel(key, "localhost:9100:localhost:1",
+                                     "localhost:9101:localhost:1")
         self.assertTrue(tunnel.is_in())
         self.assertEqual(self.gateway.listeners(), ["127.0.0.1:9100", "[::1]:9100"])
         self.assertTrue(self.gateway.tunnel(self.gateway.key()).was_refused())

@@ -302,6 +302,23 @@ class Faults(TlsCase):
         self.assertTrue(self.passes("HAProxy", "moving", "allowed"))
         until(self.edges.is_settled, "all servers obey", 20)
 
+    def test_the_database_goes_away(self):
+        """Visitors pass as before.  A change holds once the database is back."""
+        self.stack.psql("ALTER ROLE gateway NOLOGIN")
+        self.stack.psql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                        " WHERE usename = 'gateway'")
+        until(lambda: self.edges.status().get("database") == "away", "the daemon notices")
+        self.store("moving", MODULES["two"])
+        time.sleep(0.5)
+        for server in SERVERS:
+            self.assertTrue(self.passes(server, "moving", "allowed"), server)
+        self.stack.psql("ALTER ROLE gateway LOGIN")
+        for server in SERVERS:
+            until(lambda server=server: self.passes(server, "moving", "other"), server)
+        self.store("moving", MODULES["one"])
+        until(lambda: self.passes("HAProxy", "moving", "allowed"), "the last change")
+        until(self.edges.is_settled, "all servers obey", 20)
+
     def test_a_start_without_a_database(self):
         """All are refused, and files that are there stay."""
         conf = self.edges.write("away.conf", self.edges.settings(

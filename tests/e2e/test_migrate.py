@@ -150,6 +150,13 @@ class Result(MigrateCase):
                 self.to_older(self.stack, n)
                 self.stack.ctl("migrate")
                 self.assertEqual(self.schema(), wanted)
+        with self.subTest("with the slow parts made ahead"):
+            self.to_older(self.stack, 6)
+            self.stack.psql("ALTER TABLE adit.audit_event ADD COLUMN transaction xid8")
+            self.stack.psql("CREATE INDEX CONCURRENTLY audit_event_transaction"
+                            " ON adit.audit_event (transaction) WHERE transaction IS NOT NULL")
+            self.stack.ctl("migrate")
+            self.assertEqual(self.schema(), wanted)
 
 
 class Newer(MigrateCase):

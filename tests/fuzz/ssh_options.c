@@ -44,6 +44,7 @@ static void look_at_listen(struct text listen, struct text_list rules,
     *colon = '\0';
     MUST(strcspn(copy, "*") == strlen(copy) || strncmp(copy, "*.", 2) == 0);
     MUST(!strchr(copy + 1, '*'));
+    MUST(copy[0] != '*' || !domain_ends_in_number(text_of(copy)));
 }
 
 /* The line has nothing but the options that the rules permit. */
@@ -94,6 +95,8 @@ static void look_at_rule(struct text rule, struct text options,
 
     if (!acl_rule_read(rule, &target, &why) || target.kind == ACL_EVERYTHING ||
         target.kind == ACL_LABEL)
+        return;
+    if (target.any_below && domain_ends_in_number(target.name))
         return;
     snprintf(host, sizeof host, "%s%.*s%s",
              target.any_below ? "*."

@@ -40,6 +40,10 @@ SSH = ("ssh", "-F", "none", "-N", "-v", "-o", "BatchMode=yes", "-o", "StrictHost
        "-o", "UserKnownHostsFile=/dev/null", "-o", "HostKeyAlgorithms=ssh-ed25519",
        "-o", "KexAlgorithms=curve25519-sha256", "-o", "ControlPath=none")
 
+# What the client's log says, step by step, while it logs in.
+STEPS = ("Connection established", "SSH2_MSG_SERVICE_ACCEPT", "Offering public key",
+         "Server accepts key", "Authenticated to", "Entering interactive session")
+
 
 class Key:
     """A key pair in a file."""
@@ -85,7 +89,8 @@ class Tunnel:
 
     def _is_settled(self):
         has_ended = not self.stands()
-        return has_ended or ("Authenticated to" in self.log() and len(self._answers()) == len(self._forwards))
+        return has_ended or ("Authenticated to" in self.log() and
+                             len(self._answers()) == len(self._forwards))
 
     def opened(self):
         """Waits until sshd has answered.  Returns whether the client is logged in and has all its
@@ -102,6 +107,16 @@ class Tunnel:
         """Waits until sshd has answered.  Returns whether the client is logged in."""
         until(self._is_settled, "an answer of sshd")
         return self.stands()
+
+    def was_let_in(self):
+        """Waits until sshd has answered.  Returns whether it let the client in, even if it ended
+        the session since."""
+        until(self._is_settled, "an answer of sshd")
+        return "Authenticated to" in self.log()
+
+    def reach(self, step):
+        """Waits until the client has come so far, or has ended."""
+        until(lambda: step in self.log() or not self.stands(), "a step of a login")
 
     def was_refused(self):
         """Waits for the end.  Returns whether sshd accepted none of the keys."""

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* aditctl doctor: the checks of the daemon of a gateway. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ask/ask.h"
+#include "base/number.h"
+#include "ctl/doctor.h"
+
+/* A late poll has missed as many turns, and this time on top. */
+#define POLLS_MAX 10
+#define POLL_GRACE_MS 2000
+
+/* A path in a folder that this user may not enter may be there. */
+static bool may_be_there(const char *path)
+{
+    return access(path, F_OK) == 0 || errno == EACCES;
+}
+
+bool gateway_doctor_is_due(const struct conf *conf)
+{
+    return may_be_there(conf->gateway.socket) || may_be_there(conf->gateway.state);
+}
+
+/* ---- what the daemon says ---- */
+
+struct text doctor_value(struct text lines, const char *name)
+{
+    size_t len = strlen(name);
+    struct text line;
+
+    while ((line = ask_next_line(&lines)).s) {
+        if (line.len > len && text_begins(line, name) && line.s[len] == ' ')
+            return text_part(line, len + 1, line.len);
+    }
+    return (struct text){0};
+}
+
+static bool status_is(struct text lines, const char *name, const char *wanted)
+{
+    return text_eq(doctor_value(lines, name), text_of(wanted));
+}
+
+/* Returns a number, or -1. */
+static int64_t status_number(struct text lines, const char *name)
+{
+    uint64_t number;
+
+    return number_read(doctor_value(lines, name), 10, INT64_MAX, &number) ? (int64_t)number : -1;
+}
+
+static void check_polls(struct findings *findings, const struct conf *conf, struct text status)
+{
+    int64_t ago_ms = status_number(status, "last_poll_ms");
+
+    if (!status_is(status, "database", "up"))
+        doctor_trouble(findings, "polls",
+                       "the daemon cannot ask the database, so it refuses new logins; see its log: "
+                       "journalctl -u adit-gateway");
+    else if (ago_ms > (int64_t)POLLS_MAX * conf->gateway.poll_ms + POLL_GRACE_MS)
+        doctor_trouble(findings, "polls",
+                       "the daemon asked the database %lld ms ago, and should every %d ms; restart "
+                       "it: systemctl restart adit-gateway",
+                       (long long)ago_ms, conf->gateway.poll_ms);
+    else if (ago_ms >= 0)
+        doctor_line("ok", "polls", "the daemon asked the database %lld ms ago", (long long)ago_ms);
+    else
+        doctor_line("note", "polls", "the daemon has just started");
+}
+
+static void check_signals(struct findings *findings, struct text status)
+{
+    if (status_is(status, "may_signal", "yes"))
+        doctor_line("ok", "signals", "the daemon may end sessions");
+    else
+        doctor_trouble(findings, "signals",
+                       "the daemon may not end sessions of sshd; give its unit "
+                       "AmbientCapabilities=CAP_KILL and no PrivateUsers=, then restart it");
+}
+
+/* A daemon without edges has nothing to say. */
+static void check_edge_files(struct findings *findings, struct text status)
+{
+    int64_t n = status_number(status, "edges");
+    int64_t n_due = status_number(status, "edges_due");
+
+    if (n <= 0)
+        return;
+    if (n_due > 0)
+        doctor_trouble(findings, "edges",
+                       "the files of %lld of %lld TLS edges are not up to date; see the daemon's "
+                       "log: journalctl -u adit-gateway",
+                       (long long)n_due, (long long)n);
+    else if (status_is(status, "reload", "due") || status_is(status, "haproxy", "due"))
+        doctor_trouble(findings, "edges",
+                       "a web server has not read the files of TLS edges again; see the daemon's "
+                       "log: journalctl -u adit-gateway");
+    else
+        doctor_line("ok", "edges", "the files of %lld TLS edge%s are in force", (long long)n,
+                    n == 1 ? "" : "s");
+}
+
+void gateway_doctor_check(struct findings *findings, const struct ctl *ctl)
+{
+    static const char *const lines[] = {"status", NULL};
+    char reason[CTL_ASK_REASON_SIZE];
+    struct buf answer = {0};
+    struct text status;
+
+    if (ctl_ask_gateway(ctl, lines, &answer, &status, reason) == CTL_ANSWER_OK) {
+        int64_t n = status_number(status, "sessions");
+
+        doctor_line("ok", "gateway", "adit-gateway answers; %lld SSH session%s", (long long)n,
+                    n == 1 ? "" : "s");
+        check_polls(findings, &ctl->conf, status);
+        check_signals(findings, status);
+        check_edge_files(findings, status);
+    } else if (geteuid() == 0) {
+        doctor_trouble(findings, "gateway", "%s", reason);
+    } else {
+        doctor_line("note", "gateway", "not checked: %s", reason);
+    }
+    buf_free(&answer);
+    sshd_doctor_check(findings);
+}

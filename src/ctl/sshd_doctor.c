@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+/* aditctl doctor: the checks of sshd on the machine of a gateway.  They find what sshd says only in
+ * its log, and what it does not say at all. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ask/ask.h"
+#include "ctl/doctor.h"
+
+#define SSHD "/usr/sbin/sshd"
+#define SSHD_CONFIG "/etc/ssh/sshd_config"
+#define SSHD_CONFIG_FOLDER SSHD_CONFIG ".d"
+#define HELPER "adit-ssh-keys"
+
+/* What the helper has to be told, in this order. */
+#define HELPER_ARGUMENTS "%u %f %t %k"
+
+#define OUTPUT_MAX (256 * 1024)
+#define LINE_SIZE 4096
+#define USER_SIZE 64
+#define USERS_MAX 32
+
+/* ---- the helper ---- */
+
+/* sshd runs the command only if nobody but root may replace it: safe_path() of OpenSSH. */
+static bool is_safe(const char *path, const char **fault)
+{
+    struct stat file;
+
+    if (stat(path, &file) != 0)
+        *fault = strerror(errno);
+    else if (file.st_uid != 0)
+        *fault = "is not root's; run: chown root";
+    else if (file.st_mode & (S_IWGRP | S_IWOTH))
+        *fault = "is writable by its group or by others; run: chmod go-w";
+    else
+        return true;
+    return false;
+}
+
+/* Checks the file and every folder above it. */
+static void check_helper(struct findings *findings, const char *command)
+{
+    char path[PATH_MAX];
+    char real[PATH_MAX];
+    const char *fault;
+
+    snprintf(path, sizeof path, "%.*s", (int)strcspn(command, " "), command);
+    if (!realpath(path, real) || access(real, X_OK) != 0) {
+        doctor_trouble(findings, "helper", "%s: %s; install the package adit-gateway", path,
+                       strerror(errno));
+        return;
+    }
+    for (char *end = real + strlen(real); end; end = strrchr(real, '/')) {
+        *end = '\0';
+        if (!is_safe(*real ? real : "/", &fault)) {
+            doctor_trouble(findings, "helper", "sshd does not run %s: %s %s %s", path,
+                           *real ? real : "/", fault, *real ? real : "/");
+            return;
+        }
+    }
+    doctor_line("ok", "helper", "%s", path);
+}
+
+/* ---- sshd ---- */
+
+struct wanted_value {
+    const char *name; /* as sshd -T prints it */
+    const char *value;
+    const char *line; /* of the configuration */
+    const char *why;
+};
+
+static const struct wanted_value wanted_values[] = {
+    {"gatewayports", "clientspecified", "GatewayPorts clientspecified",
+     "sshd listens on other addresses than the rules name"},
+    {"authenticationmethods", "publickey", "AuthenticationMethods publickey",
+     "other ways to log in know no rules"},
+    {"authorizedkeysfile", "none", "AuthorizedKeysFile none", "keys in files have no rules"},
+    {"trustedusercakeys", "none", "TrustedUserCAKeys none", "certificates have no rules"},
+    {"allowstreamlocalforwarding", "no", "AllowStreamLocalForwarding no",
+     "rules do not cover Unix sockets"},
+    {"allowtcpforwarding", "remote", "AllowTcpForwarding remote",
+     "tunnels need remote forwarding, and nothing needs the other kind"},
+    {"permitopen", "none", "PermitOpen none", "clients can reach this machine's network"},
+    {"maxsessions", "0", "MaxSessions 0", "clients get a shell"},
+    {"permittty", "no", "PermitTTY no", "clients get a terminal"},
+    {"allowagentforwarding", "no", "AllowAgentForwarding no", "clients can forward their agent"},
+    {"x11forwarding", "no", "X11Forwarding no", "clients can forward X11"},
+    {"permittunnel", "no", "PermitTunnel no", "clients can make network devices"},
+    {"permituserrc", "no", "PermitUserRC no", "sshd runs a file of the user"},
+};
+
+#define N_WANTED (sizeof wanted_values / sizeof *wanted_values)
+
+/* Runs sshd and appends all that it prints.  Returns whether it ended with status 0. */
+static bool run_sshd(char *const *arguments, struct buf *out)
+{
+    int status = -1;
+    int ends[2];
+    pid_t child;
+
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return false;
+    child = fork();
+    if (child == 0) {
+        dup2(ends[1], STDOUT_FILENO);
+        dup2(ends[1], STDERR_FILENO);
+        execv(arguments[0], arguments);
+        _exit(127);
+    }
+    close(ends[1]);
+    while (child > 0 && out->len < OUTPUT_MAX) {
+        char *room = buf_room(out, 4096);
+        ssize_t n = room ? read(ends[0], room, 4096) : 0;
+
+        if (n <= 0 && (n == 0 || errno != EINTR))
+            break;
+        if (n > 0)
+            out->len += (size_t)n;
+        out->data[out->len] = '\0';
+    }
+    close(ends[0]);
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        return false;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* Appends what sshd's settings are for a user.  Returns false with its complaint there. */
+static bool ask_sshd(const char *user, struct buf *out)
+{
+    char who[USER_SIZE + 80];
+    char *const arguments[] = {(char[]){SSHD}, (char[]){"-T"}, (char[]){"-C"}, who, NULL};
+
+    snprintf(who, sizeof who, "user=%s,host=localhost,addr=127.0.0.1,laddr=127.0.0.1,lport=22",
+             user);
+    return run_sshd(arguments, out);
+}
+
+static bool has_ending(const char *text, const char *end)
+{
+    size_t len = strlen(text);
+
+    return len >= strlen(end) && strcmp(text + len - strlen(end), end) == 0;
+}
+
+static bool setting_is(struct text settings, const char *name, const char *value)
+{
+    return text_eq(doctor_value(settings, name), text_of(value));
+}
+
+static void check_unix_user(struct findings *findings, const char *user, const char *setting)
+{
+    if (!getpwnam(user))
+        doctor_trouble(findings, "sshd",
+                       "user %s, whom %s names, does not exist; run: useradd --system %s", user,
+                       setting, user);
+}
+
+/* Checks the user that the helper runs as: it may connect to the daemon's socket. */
+static void check_helper_user(struct findings *findings, const char *user, struct text settings)
+{
+    struct text name = doctor_value(settings, "authorizedkeyscommanduser");
+    char helper_user[USER_SIZE];
+
+    snprintf(helper_user, sizeof helper_user, "%.*s", (int)name.len, name.s ? name.s : "");
+    if (strcmp(helper_user, "root") == 0 || strcmp(helper_user, user) == 0)
+        doctor_trouble(findings, "sshd",
+                       "user %s: AuthorizedKeysCommandUser is %s; write 'AuthorizedKeysCommandUser "
+                       "%s' into its Match block",
+                       user, helper_user, HELPER);
+    else
+        check_unix_user(findings, helper_user, "AuthorizedKeysCommandUser");
+}
+
+/* Checks sshd's settings for a user whose keys the helper looks up. */
+static void check_login(struct findings *findings, const char *user, struct text settings,
+                        const char *command)
+{
+    int before = findings->n_troubles;
+
+    for (size_t i = 0; i < N_WANTED; i++) {
+        const struct wanted_value *wanted = &wanted_values[i];
+        struct text value = doctor_value(settings, wanted->name);
+
+        if (!text_eq(value, text_of(wanted->value)))
+            doctor_trouble(findings, "sshd",
+                           "user %s: %s is %.*s, so %s; write '%s' into its Match "
+                           "block",
+                           user, wanted->name, (int)value.len, value.s ? value.s : "", wanted->why,
+                           wanted->line);
+    }
+    if (!has_ending(command, " " HELPER_ARGUMENTS))
+        doctor_trouble(findings, "sshd", "user %s: AuthorizedKeysCommand does not end with '%s'",
+                       user, HELPER_ARGUMENTS);
+    check_unix_user(findings, user, "Match");
+    check_helper_user(findings, user, settings);
+    if (setting_is(settings, "clientaliveinterval", "0"))
+        doctor_line("note", "sshd",
+                    "user %s: a client that vanishes keeps its addresses; write "
+                    "'ClientAliveInterval 5' into its Match block",
+                    user);
+    if (findings->n_troubles == before)
+        doctor_line("ok", "sshd", "user %s: sshd asks the gateway and obeys it", user);
+}
+
+/* ---- the users ---- */
+
+/* The users that sshd's files name in lines "Match User". */
+struct users {
+    char names[USERS_MAX][USER_SIZE];
+    size_t n;
+};
+
+/* Leaves out patterns: sshd can tell the settings of one user only. */
+static void add_user(struct users *users, const char *name, size_t len)
+{
+    if (len == 0 || len >= USER_SIZE || users->n == USERS_MAX || strcspn(name, "*?!\"") < len)
+        return;
+    for (size_t i = 0; i < users->n; i++) {
+        if (strlen(users->names[i]) == len && memcmp(users->names[i], name, len) == 0)
+            return;
+    }
+    memcpy(users->names[users->n], name, len);
+    users->names[users->n++][len] = '\0';
+}
+
+/* Adds the users of a line such as "Match Address 10.0.0.1 User a,b". */
+static void add_users_of(struct users *users, const char *line)
+{
+    static const char blanks[] = " \t\r\n=";
+    bool is_match = false;
+    bool is_user = false;
+
+    while (*(line += strspn(line, blanks))) {
+        size_t len = strcspn(line, blanks);
+
+        if (!is_match && (len != strlen("Match") || strncasecmp(line, "Match", len) != 0))
+            return;
+        for (size_t at = 0; is_user && at < len; at++) {
+            size_t name_len = strcspn(line + at, ", \t\r\n");
+
+            add_user(users, line + at, name_len);
+            at += name_len;
+        }
+        is_match = true;
+        is_user = len == strlen("User") && strncasecmp(line, "User", len) == 0;
+        line += len;
+    }
+}
+
+static void read_users(struct users *users, const char *path)
+{
+    FILE *file = fopen(path, "re");
+    char line[LINE_SIZE];
+
+    while (file && fgets(line, sizeof line, file))
+        add_users_of(users, line);
+    if (file)
+        fclose(file);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+static void find_users(struct users *users)
+{
+    DIR *folder = opendir(SSHD_CONFIG_FOLDER);
+    const struct dirent *entry;
+
+    read_users(users, SSHD_CONFIG);
+    while (folder && (entry = readdir(folder)) != NULL) {
+        char path[PATH_MAX];
+
+        snprintf(path, sizeof path, SSHD_CONFIG_FOLDER "/%s", entry->d_name);
+        if (has_ending(path, ".conf"))
+            read_users(users, path);
+    }
+    if (folder)
+        closedir(folder);
+    qsort(users->names, users->n, sizeof users->names[0], by_name);
+}
+
+/* Checks the user if the helper looks its keys up, and counts it. */
+static void check_user(struct findings *findings, const char *user, struct text settings,
+                       int *n_ours)
+{
+    struct text text = doctor_value(settings, "authorizedkeyscommand");
+    char command[LINE_SIZE];
+
+    snprintf(command, sizeof command, "%.*s", (int)text.len, text.s ? text.s : "");
+    if (!strstr(command, HELPER))
+        return;
+    if ((*n_ours)++ == 0)
+        check_helper(findings, command);
+    check_login(findings, user, settings, command);
+}
+
+/* Checks all users.  Returns how many the helper looks keys up for, or -1 after a failure of sshd.
+ */
+static int check_users(struct findings *findings, const struct users *users)
+{
+    int n_ours = 0;
+
+    for (size_t i = 0; i < users->n && n_ours >= 0; i++) {
+        struct buf out = {0};
+        struct text line;
+        struct text rest;
+
+        if (ask_sshd(users->names[i], &out)) {
+            check_user(findings, users->names[i], buf_text(&out), &n_ours);
+        } else {
+            rest = buf_text(&out);
+            line = ask_next_line(&rest);
+            doctor_trouble(findings, "sshd", "'" SSHD " -T' fails: %.*s", (int)line.len,
+                           line.s ? line.s : "");
+            n_ours = -1;
+        }
+        buf_free(&out);
+    }
+    return n_ours;
+}
+
+void sshd_doctor_check(struct findings *findings)
+{
+    struct users users = {.n = 0};
+
+    if (access(SSHD, X_OK) != 0) {
+        doctor_line("note", "sshd", "not checked: there is no " SSHD);
+        return;
+    }
+    if (geteuid() != 0) {
+        doctor_line("note", "sshd", "not checked: only root may ask sshd for its settings");
+        return;
+    }
+    find_users(&users);
+    if (check_users(findings, &users) == 0)
+        doctor_line("note", "sshd",
+                    "no block 'Match User NAME' of " SSHD_CONFIG " and " SSHD_CONFIG_FOLDER
+                    " runs " HELPER "; to print one, run: aditctl gateway-config sshd");
+}

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: MIT
+"""aditctl doctor on the machine of a gateway: what it finds, with a real daemon and sshd."""
+import contextlib
+import os
+import re
+
+from adit import stack
+from adit.case import until
+from adit.programs import ENV
+from adit.ssh_gateway import CONF, PROGRAMS, SOCKET, GatewayCase
+
+SSHD_CONF = "/etc/ssh/sshd_config.d/adit.conf"
+USERS = ("bounded", "other", "tunnel")
+
+
+class GatewayDoctor(GatewayCase):
+    def doctor(self, status=0, user=None):
+        """Runs doctor as root.  Returns its lines, as (verdict, what, text)."""
+        done = stack.run(self.gateway.inside.command(
+            os.path.join(stack.BUILD, "aditctl"), "-c", CONF, "doctor", user=user),
+            check=False, env=ENV)
+        self.assertEqual((done.returncode, done.stderr), (status, ""), done.stdout)
+        return [tuple(line.split(None, 2)) for line in done.stdout.splitlines()]
+
+    def assert_found(self, verdict, what, text, **options):
+        """Returns the texts of all troubles."""
+        lines = self.doctor(status=1 if verdict == "trouble" else 0, **options)
+        self.assertTrue([line for line in lines if line[:2] == (verdict, what)
+                         and re.search(text, line[2])], "\n".join(map(str, lines)))
+        return [line[2] for line in lines if line[0] == "trouble"]
+
+    @contextlib.contextmanager
+    def sshd_conf(self, change):
+        """sshd's block with a change."""
+        before = self.gateway.inside.read(SSHD_CONF)
+        after = change(before)
+        self.assertNotEqual(after, before)
+        self.gateway.inside.write(SSHD_CONF, after)
+        try:
+            yield
+        finally:
+            self.gateway.inside.write(SSHD_CONF, before)
+
+    def test_all_is_well(self):
+        lines = self.doctor()
+        self.assertEqual([line[:2] for line in lines], [
+            ("note", "user"), ("ok", "settings"), ("note", "responder"), ("ok", "gateway"),
+            ("ok", "polls"), ("ok", "signals"), ("ok", "helper"), *[("ok", "sshd")] * 3])
+        found = {what: text for _, what, text in lines}
+        self.assertRegex(found["responder"], r"^not checked: /\S+/adit\.fcgi is not installed$")
+        self.assertRegex(found["gateway"], r"^adit-gateway answers; \d+ SSH sessions?$")
+        self.assertRegex(found["polls"], r"^the daemon asked the database \d+ ms ago$")
+        self.assertTrue(found["helper"].startswith(PROGRAMS + "/adit-ssh-keys"))
+        self.assertEqual([line[2] for line in lines[-3:]], [
+            "user %s: sshd asks the gateway and obeys it" % user for user in USERS])
+
+    def test_sessions(self):
+        self.standing(self.gateway.tunnel(self.new_key()))
+        self.assert_found("ok", "gateway", "; 1 SSH session$")
+
+    def test_settings_of_sshd(self):
+        """Each wrong value is one trouble, which names the line to write."""
+        block = self.gateway.inside.read(SSHD_CONF).partition("\n\n")[0]
+        wanted = {line.split()[0]: line.strip() for line in block.splitlines()[1:]}
+        other = {"GatewayPorts": "yes", "AuthenticationMethods": "any",
+                 "AuthorizedKeysFile": ".ssh/authorized_keys", "AllowStreamLocalForwarding": "yes",
+                 "AllowTcpForwarding": "yes", "PermitOpen": "any", "MaxSessions": "1",
+                 "PermitTTY": "yes", "AllowAgentForwarding": "yes", "X11Forwarding": "yes",
+                 "PermitTunnel": "yes", "PermitUserRC": "yes"}
+        for name, value in other.items():
+            with self.subTest(name), self.sshd_conf(lambda text, name=name, value=value: re.sub(
+                    "(?m)^ *%s .*" % name, "%s %s" % (name, value), text, count=1)):
+                troubles = self.assert_found("trouble", "sshd", (
+                    r"^user tunnel: %s is %s, so .*; write '%s' into its Match block$" % (
+                        name.lower(), re.escape(value), wanted[name])))
+                self.assertEqual(len(troubles), 1)
+
+    def test_certificates(self):
+        with self.sshd_conf(lambda text: text + "    TrustedUserCAKeys /etc/ssh/ca.pub\n"):
+            self.assertEqual(len(self.assert_found(
+                "trouble", "sshd", "^user other: trustedusercakeys is /etc/ssh/ca.pub, so"
+                " certificates have no rules; write 'TrustedUserCAKeys none'")), 1)
+
+    def test_the_command(self):
+        self.each([(says, old, new, says) for old, new, says in (
+            (" %u %f %t %k", " %u %t %k", "AuthorizedKeysCommand does not end with '%u %f %t %k'$"),
+            ("CommandUser adit-ssh-keys", "CommandUser root", "AuthorizedKeysCommandUser is root;"),
+            ("CommandUser adit-ssh-keys", "CommandUser other", "AuthorizedKeysCommandUser is other;"),
+            ("CommandUser adit-ssh-keys", "CommandUser ghost", "user ghost, whom"
+             " AuthorizedKeysCommandUser names, does not exist"),
+            ("User other", "User ghost", "^user ghost, whom Match names, does not exist; run:"
+             " useradd --system ghost$"),
+            ("PermitTTY no", "PermitTTY maybe", "'/usr/sbin/sshd -T' fails: .*unsupported option"),
+        )], self.assert_command)
+
+    def assert_command(self, old, new, says):
+        with self.sshd_conf(lambda text: text.replace(old, new)):
+            self.assert_found("trouble", "sshd", says)
+
+    def test_vanished_clients(self):
+        with self.sshd_conf(lambda text: text.replace("ClientAliveInterval 5", "")):
+            self.assert_found("note", "sshd", "^user tunnel: .*write 'ClientAliveInterval 5'")
+
+    def test_no_block(self):
+        with self.sshd_conf(lambda text: "Match User tunnel\n    MaxSessions 0\n"):
+            self.assert_found("note", "sshd", "^no block 'Match User NAME' .* runs adit-ssh-keys;"
+                              " to print one, run: aditctl gateway-config sshd$")
+
+    def test_several_names_in_a_block(self):
+        with self.sshd_conf(lambda text: text.replace(
+                "Match User tunnel", "match Address * user=nobody,tunn*,tunnel")):
+            lines = self.doctor()
+        self.assertEqual([line[2].split(":")[0] for line in lines if line[1] == "sshd"],
+                         ["user bounded", "user nobody", "user other", "user tunnel"])
+
+    def test_path_of_the_helper(self):
+        """sshd runs it only if nobody but root may replace it."""
+        helper = PROGRAMS + "/adit-ssh-keys" + (".sh" if stack.is_sanitized() else "")
+        for path, mode, says in (
+                (PROGRAMS, 0o775, "%s is writable by its group or by others; run: chmod go-w %s"),
+                (PROGRAMS, 0o757, "%s is writable by its group or by others; run: chmod go-w %s"),
+                (helper, 0o777, "%s is writable by its group or by others; run: chmod go-w %s"),
+                ("/run", 0o777, "%s is writable by its group or by others; run: chmod go-w %s"),
+                (helper, None, "%s is not root's; run: chown root %s"),
+                (PROGRAMS, None, "%s is not root's; run: chown root %s")):
+            with self.subTest(path, mode=mode):
+                outside = self.gateway.inside.path(path)
+                before = os.stat(outside).st_mode & 0o7777
+                try:
+                    os.chown(outside, 0 if mode else 4101, 0)
+                    os.chmod(outside, mode or before)
+                    self.assert_found("trouble", "helper", "^sshd does not run %s: %s$" % (
+                        helper, says % (path, path)))
+                finally:
+                    os.chown(outside, 0, 0)
+                    os.chmod(outside, before)
+
+    def test_no_helper(self):
+        with self.sshd_conf(lambda text: text.replace(PROGRAMS, "/run/nowhere")):
+            self.assert_found("trouble", "helper", "^/run/nowhere/adit-ssh-keys.*: No such file or"
+                              " directory; install the package adit-gateway$")
+
+    def test_database_away(self):
+        self.stack.psql("ALTER ROLE gateway NOLOGIN; SELECT pg_terminate_backend(pid) FROM"
+                        " pg_stat_activity WHERE usename = 'gateway'")
+        try:
+            until(lambda: self.gateway.status()["database"] == "away", "the loss")
+            self.assert_found("trouble", "polls", "^the daemon cannot ask the database, so it"
+                              " refuses new logins; see its log: journalctl -u adit-gateway$")
+        finally:
+            self.stack.psql("ALTER ROLE gateway LOGIN")
+        until(lambda: self.gateway.status()["database"] == "up", "the database")
+        self.doctor()
+
+    def test_another_user(self):
+        """The daemon and sshd answer root only."""
+        lines = self.doctor(user="stranger")
+        self.assertEqual([line[:2] for line in lines], [
+            ("ok", "user"), ("ok", "settings"), ("note", "responder"), ("note", "gateway"),
+            ("note", "sshd")])
+        for line in lines[-2:]:
+            self.assertRegex(line[2], "^not checked: ")
+
+    def test_daemon_down(self):
+        """What it left behind shows that there is a gateway."""
+        self.gateway.daemon.stop()
+        try:
+            self.assert_found("trouble", "gateway", "^cannot ask adit-gateway: %s: .*; to start it,"
+                              " run: systemctl start adit-gateway" % SOCKET)
+        finally:
+            self.gateway.start_daemon()
+
+    def test_no_right_to_signal(self):
+        self.gateway.daemon.stop()
+        command = self.gateway.inside.command
+
+        def without(*arguments, **options):
+            options.pop("capabilities", None)
+            return command(*arguments, **options)
+        self.gateway.inside.command = without
+        try:
+            self.gateway.start_daemon()
+        finally:
+            self.gateway.inside.command = command
+        try:
+            self.assert_found("trouble", "signals", "^the daemon may not end sessions of sshd; give"
+                              " its unit AmbientCapabilities=CAP_KILL")
+        finally:
+            self.gateway.daemon.stop()
+            self.gateway.start_daemon()
