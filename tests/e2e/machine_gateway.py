@@ -260,7 +260,7 @@ class Tls(package.Story):
         said = "".join(self.run_chapter("tls-edge", "Remove"))
         self.assertIn("kept /var/lib/adit-gateway", said)
         for name, script, wanted in (
-                ("folders", "ls -d /var/lib/adit-gateway 2>/dev/null; ls /etc/adit", "adit.conf\nadit.key"),
+                ("folders", "ls -d /var/lib/adit-gateway 2>/dev/null || ls /etc/adit", "adit.conf\nadit.key"),
                 ("units", "find /etc/systemd /lib/systemd -name 'adit-gateway*'", ""),
                 ("no request is taken up", "systemctl list-units --plain --no-legend "
                  "'adit-gateway*'", "")):
