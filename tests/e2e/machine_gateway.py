@@ -3,9 +3,10 @@
 
 The tests follow doc/install/ssh-gateway.md and tls-edge.md word for word.  They depend on each other
 and run in the order of their names."""
+import os
 import re
 
-from adit import package, recipe
+from adit import package, recipe, stack
 from adit.case import until
 
 MOST_EXPOSED = 2.0
@@ -14,7 +15,8 @@ UNIT = "adit-gateway.service"
 
 def install_adit(story):
     """Follows debian.md up to the first API key."""
-    story.machine.run("systemctl start postgresql nginx")
+    # Without the file, packages do not rebuild the index of manuals, which takes seconds.
+    story.machine.run("rm -f /var/lib/man-db/auto-update && systemctl start postgresql nginx")
     for heading in ("Install", "Key", "Database", "Start", "Web server", "First key"):
         story.run_chapter("debian", heading, folder=story.tree)
     story.key = story.ask("runuser -u postgres -- aditctl key issue")
@@ -109,6 +111,12 @@ class Ssh(package.Story):
     def delete_credentials(self):
         self.machine.run("runuser -u postgres -- psql -qd adit -c 'DELETE FROM adit.ssh_credential'")
 
+    def test_05_doctor(self):
+        said = self.ask("".join(self.chapters["ssh-gateway"]["Check"]))
+        for what in ("gateway", "polls", "signals", "helper", "sshd"):
+            with self.subTest(what):
+                self.assertRegex(said, r"(?m)^ok +%s " % what)
+
     def test_05_restarts(self):
         """A tunnel outlives the daemon, which then still ends it."""
         self.tunnel()
@@ -134,6 +142,18 @@ class Ssh(package.Story):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("expected '[section]'", self.log(since))
         self.machine.run("cp /var/tmp/adit.conf /etc/adit/ && systemctl restart " + UNIT)
+
+    def test_06_without_systemd(self):
+        """The manual's example starts a daemon that ends tunnels."""
+        with open(os.path.join(stack.ROOT, "man", "adit-gateway.8"), encoding="utf-8") as file:
+            example = re.search(r"(?ms)^(install -d .*?)\n\.Ed", file.read()).group(1)
+        self.machine.run("systemctl stop %s && rm -r /run/adit-gateway" % UNIT)
+        self.machine.run(example.replace("\\e\n", "") + " >/dev/null 2>&1 & echo $! >/run/pid")
+        until(lambda: self.ask("ls /run/adit-gateway/ssh.sock"), "the socket")
+        self.tunnel()
+        self.delete_credentials()
+        until(lambda: not self.tunnel_stands(), "the end of the tunnel")
+        self.machine.run("kill $(cat /run/pid) && systemctl start " + UNIT)
 
     def test_07_database_on_another_machine(self):
         """A password and TLS, in the sandbox."""
@@ -254,6 +274,9 @@ class Tls(package.Story):
         self.run_chapter("tls-edge", "HAProxy")
         self.check_edge("000")
         self.assertEqual(self.ask("stat -c '%G %a' /run/haproxy/adit.sock"), "adit-gateway 660")
+
+    def test_07_doctor(self):
+        self.assertRegex(self.ask("aditctl doctor"), "(?m)^ok +edges ")
 
     def test_08_removal(self):
         self.machine.run("systemctl stop haproxy.service")
