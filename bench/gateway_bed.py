@@ -248,7 +248,8 @@ class Bed(beds.Bed):
                         " WHERE usename = '%s'" % ROLE)
 
     def read_poll(self):
-        """Writes the statement of a poll as a pgbench script, from PostgreSQL's log."""
+        """Writes the statement of a poll as a pgbench script, from PostgreSQL's log.  The one
+        parameter is the snapshot."""
         log = os.path.join(self.stack.state, "log", "postgres.log")
         begin = os.path.getsize(log)
         found, settings = [], {}
@@ -278,6 +279,7 @@ class Bed(beds.Bed):
     def poll_us(self, seconds):
         """PostgreSQL's CPU time for a poll, under pgbench."""
         path, variables = self.poll
+        variables["p1"] = self.stack.psql("SELECT pg_current_snapshot()")
         processor = measure.Processor(self.roots())
         _, n = measure.pgbench(os.path.join(stack.PG_BIN, "pgbench"), path, variables, seconds,
                                self.poll_env)
