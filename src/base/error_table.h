@@ -122,7 +122,7 @@ ERROR(DECISION_KEY_MISSING, 9072, 400, "Neither fingerprint nor public_key is gi
 ERROR(DECISION_KEY_TWICE,  9073, 400, "Both fingerprint and public_key are given. Give one of them.")
 ERROR(FINGERPRINT_MALFORMED, 9074, 400, "fingerprint is malformed. Give 'SHA256:' and 43 base64 characters, as 'ssh-keygen -l' prints it.")
 ERROR(TARGET_MALFORMED,    9075, 400, "target is malformed. Give '<domain>', '*.<domain>', '<host>:<port>' or '<key>=<value>'.")
-ERROR(GRANTS_TOO_MANY,     9076, 409, "Too many credentials have this key, or they have too many rules. At most 1000 credentials, 1 MiB of rules, and 4096 distinct rules of 204800 bytes in all are united. Delete some.")
+ERROR(GRANTS_TOO_MANY,     9076, 409, "Too many credentials have this key, or they have too many rules. At most 1000 credentials, 16384 rules, and 4096 distinct rules of 204800 bytes in all are united. Delete some.")
 /* Bugs */
 ERROR(INTERNAL,            10000, 500, "The service failed because of a bug. The operator finds the cause in the log, under the operation id.")
 /* Errors of the web server */

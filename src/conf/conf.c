@@ -319,7 +319,8 @@ const struct conf_setting conf_settings[] = {
      "The folder of the files that web servers include: ID.pem, ID.nginx, ID.apache, ID.haproxy."},
     {"mutual_tls", "reload", "", AT(mutual_tls.reload), check_command,
      "The command that makes web servers read the files again: a program and its arguments,\n"
-     "separated by spaces, without a shell. Such as: /usr/sbin/nginx -s reload"},
+     "separated by spaces, without a shell. With systemd, see adit-gateway(8):\n"
+     "/usr/bin/touch /run/adit-gateway/reload-nginx"},
     {"mutual_tls", "haproxy", "", AT(mutual_tls.haproxy), check_haproxy,
      "HAProxy's stats socket (level admin), by which it obeys changes without a reload. Empty:\n"
      "none."},

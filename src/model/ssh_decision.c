@@ -38,7 +38,7 @@ const struct field ssh_decision_fields[] = {
 
 const size_t ssh_decision_n_fields = sizeof ssh_decision_fields / sizeof ssh_decision_fields[0];
 
-static bool read_key(struct ssh_decision_input *input, struct error *err)
+static bool read_asked_key(struct ssh_decision_input *input, struct error *err)
 {
     if (input->fingerprint.s && input->public_key.s)
         return error_field(err, ERR_DECISION_KEY_TWICE, "public_key", "%s",
@@ -54,7 +54,7 @@ static bool read_key(struct ssh_decision_input *input, struct error *err)
     return true;
 }
 
-static bool check_asked_target(struct text target, struct error *err)
+static bool must_be_target(struct text target, struct error *err)
 {
     char quote[ERROR_QUOTE_SIZE];
     struct acl_target read;
@@ -75,7 +75,7 @@ bool ssh_decision_read(const struct json_node *body, struct arena *arena,
 {
     return fields_known(body, ssh_decision_fields, ssh_decision_n_fields, err) &&
            fields_read(body, ssh_decision_fields, ssh_decision_n_fields, input, arena, err) &&
-           read_key(input, err) && check_asked_target(input->target, err);
+           read_asked_key(input, err) && must_be_target(input->target, err);
 }
 
 static bool fits(struct text_list rules)

@@ -33,13 +33,14 @@ static const struct pg_statement few_statement = {
         " ORDER BY c.id",
 };
 
-/* The same for a key in many credentials.  After 1 MiB of rules it returns none. */
+/* The same for a key in many credentials.  After 16,384 rules it returns no more of them: more would
+ * keep the worker busy for too long. */
 static const struct pg_statement many_statement = {
     .name = "ssh_decision_many",
     .types = CALLER_TYPES GRANT_TYPES,
     .sql =
         "SELECT " CALLER_COLUMNS_OF("k") ", c.id, c.owner_id,"
-          " CASE WHEN sum(octet_length(c.acl::text)) OVER (ORDER BY c.id) <= 1048576"
+          " CASE WHEN sum(cardinality(c.acl)) OVER (ORDER BY c.id) <= 16384"
             " THEN c.acl END"
         " FROM adit.api_key AS k"
         " LEFT JOIN LATERAL ("

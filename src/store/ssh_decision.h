@@ -19,7 +19,7 @@ void ssh_grant_list_free(struct ssh_grant_list *list);
 
 /* Reads what the credentials of the account grant to the key with that fingerprint, in the order of
  * their identifiers.  Returns false with *err: as executor_run(), with ERR_GRANTS_TOO_MANY if there
- * are more than 1000 or their rules have more than 1 MiB, or with ERR_OUT_OF_MEMORY.  The list is
+ * are more than 1000, or more than 16,384 rules in them, or with ERR_OUT_OF_MEMORY.  The list is
  * to be freed also after that. */
 MUST_CHECK bool store_ssh_decision_find(struct store *store, const struct store_request *request,
                                         struct text fingerprint, struct ssh_grant_list *list,

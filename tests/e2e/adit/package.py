@@ -105,8 +105,8 @@ class Story(unittest.TestCase):
         level = float(re.search(r"exposure level for %s: ([0-9.]+)" % unit, said).group(1))
         self.assertLessEqual(level, most, said)
         version = self.ask("systemctl --version").split()[1]
-        self.assertIn("%s with systemd %s" % (level, version), open(os.path.join(
-            stack.ROOT, "doc", "install", page), encoding="utf-8").read())
+        with open(os.path.join(stack.ROOT, "doc", "install", page), encoding="utf-8") as file:
+            self.assertIn("%s with systemd %s" % (level, version), file.read())
 
 
 def start_lintian(folder):
