@@ -38,7 +38,8 @@ def read_arguments():
                         help="SSH credentials (100000)")
     parser.add_argument("--logins", type=int, default=100000, metavar="N",
                         help="logins between two readings of the memory (100000)")
-    parser.add_argument("--quick", action="store_true", help="two rounds, 500 logins, 10 sessions, 10 edges")
+    parser.add_argument("--quick", action="store_true",
+                        help="two rounds, 500 logins, 10 sessions, 10 edges")
     report.add_options(parser)
     arguments = parser.parse_args()
     if arguments.quick:
@@ -56,7 +57,8 @@ class Bench:
         self.n_runs = 100 if arguments.quick else 2000
         self.poll_s = 1 if arguments.quick else 4
         self.raw = {"machine": beds.machine(), "openssh": gateway_bed.sshd_version(),
-                    "rows": arguments.rows, "logins": arguments.logins, "sessions": 10 if arguments.quick else 50,
+                    "rows": arguments.rows, "logins": arguments.logins,
+                    "sessions": 10 if arguments.quick else 50,
                     "edges": 10 if arguments.quick else 100}
         say("loading {:,} credentials".format(arguments.rows))
         self.bed = gateway_bed.Bed(arguments.rows)

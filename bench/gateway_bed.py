@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The test bed of tools/bench --gateway: a private Adit with data, adit-gateway, and a stock sshd that
-asks it."""
-import getpass
+"""The test bed of tools/bench --gateway: a private Adit with data, adit-gateway, and a stock sshd
+that asks it."""
 import http.client
 import json
 import os
+import pwd
 import re
 import select
 import shutil
@@ -59,14 +59,18 @@ AllowStreamLocalForwarding no
 # load.sql writes the row's number in place of a fingerprint.
 FINGERPRINTS = """
 SET session_replication_role = replica;
-UPDATE adit.ssh_credential SET fingerprint =
-    'SHA256:' || rtrim(encode(sha256(decode(split_part(public_key, ' ', 2), 'base64')), 'base64'), '=');
+UPDATE adit.ssh_credential SET fingerprint = 'SHA256:' || rtrim(encode(
+    sha256(decode(split_part(public_key, ' ', 2), 'base64')), 'base64'), '=');
 VACUUM (FULL, ANALYZE) adit.ssh_credential;
 """
 
 
 def built(name):
     return os.path.join(stack.BUILD, name)
+
+
+def this_user():
+    return pwd.getpwuid(os.getuid()).pw_name
 
 
 def spawn(command, log):
@@ -139,11 +143,9 @@ class Bed(beds.Bed):
         self.socket = os.path.join(self.folder, "ssh.sock")
         self.ssh_port = stack.free_port()
         # sshd separates the processes of a session for every user but root.
-        self.ssh_user = "nobody" if os.getuid() == 0 else getpass.getuser()
+        self.ssh_user = "nobody" if os.getuid() == 0 else this_user()
         self.key_path = os.path.join(self.folder, "key")
-        self.daemon = self.sshd = None
-        # In memory, as /run is.
-        self.state_folder = tempfile.mkdtemp(prefix="adit-bench-", dir="/dev/shm")
+        self.daemon = self.sshd = self.state_folder = None
         self.stack.psql('CREATE ROLE "%s" LOGIN IN ROLE adit_gateway' % ROLE)
         for name in ("key", "host_key"):
             stack.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f",
@@ -165,6 +167,8 @@ class Bed(beds.Bed):
 
     def start(self):
         conf = os.path.join(self.folder, "gateway.conf")
+        # In memory, as /run is.
+        self.state_folder = tempfile.mkdtemp(prefix="adit-bench-", dir="/dev/shm")
         with open(conf, "w", encoding="utf-8") as file:
             file.write(GATEWAY.format(
                 conninfo=self.conninfo, account=self.account, socket=self.socket,
@@ -180,7 +184,7 @@ class Bed(beds.Bed):
         conf = os.path.join(self.folder, "sshd_config")
         with open(conf, "w", encoding="utf-8") as file:
             file.write(SSHD.format(port=self.ssh_port, folder=self.folder, socket=self.socket,
-                                   helper=built("adit-ssh-keys"), asker=getpass.getuser()))
+                                   helper=built("adit-ssh-keys"), asker=this_user()))
         if os.getuid() == 0:
             # Debian's unit makes it when sshd starts.
             os.makedirs("/run/sshd", mode=0o755, exist_ok=True)
@@ -190,7 +194,8 @@ class Bed(beds.Bed):
     def stop(self):
         end(self.sshd)
         end(self.daemon)
-        shutil.rmtree(self.state_folder, ignore_errors=True)
+        if self.state_folder:
+            shutil.rmtree(self.state_folder)
 
     def read_log(self, name):
         try:
@@ -243,7 +248,8 @@ class Bed(beds.Bed):
                         " WHERE usename = '%s'" % ROLE)
 
     def read_poll(self):
-        """Writes the statement of a poll as a pgbench script, from PostgreSQL's log."""
+        """Writes the statement of a poll as a pgbench script, from PostgreSQL's log.  The one
+        parameter is the snapshot."""
         log = os.path.join(self.stack.state, "log", "postgres.log")
         begin = os.path.getsize(log)
         found, settings = [], {}
@@ -273,6 +279,7 @@ class Bed(beds.Bed):
     def poll_us(self, seconds):
         """PostgreSQL's CPU time for a poll, under pgbench."""
         path, variables = self.poll
+        variables["p1"] = self.stack.psql("SELECT pg_current_snapshot()")
         processor = measure.Processor(self.roots())
         _, n = measure.pgbench(os.path.join(stack.PG_BIN, "pgbench"), path, variables, seconds,
                                self.poll_env)
@@ -318,8 +325,8 @@ class Bed(beds.Bed):
         return tunnels
 
     def end_ms(self, n, before=lambda: None):
-        """Milliseconds from the DELETE of a credential until n ssh with its key are gone.  before():
-        what is done right before."""
+        """Milliseconds from the DELETE of a credential until n ssh with its key are gone.  Calls
+        before() right before."""
         path = "/ssh_credentials/"
         path += self.call("POST", "/ssh_credentials", {"public_key": self.public_key})["id"]
         tunnels = self.open_tunnels(n)

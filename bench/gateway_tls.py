@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """nginx with mutual TLS and an adit-gateway of its own, for tools/bench --gateway."""
-import os
 import shutil
 import time
 

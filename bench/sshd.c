@@ -22,7 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define KEYS_MAX 20000
+#define KEYS_MAX 5000
+#define LINE_SIZE 256
 #define ANSWER_SIZE 4096
 #define USER "tunnel"
 
@@ -31,6 +32,7 @@
 #define OK_START "ok\nrestrict,"
 
 struct key {
+    char line[LINE_SIZE]; /* holds the others */
     char *fingerprint;
     char *type;
     char *key;
@@ -62,19 +64,14 @@ static int64_t now_ns(void)
 
 static void read_keys(void)
 {
-    char *line = NULL;
-    size_t size = 0;
-
-    while (n_keys < KEYS_MAX && getline(&line, &size, stdin) > 0) {
+    while (n_keys < KEYS_MAX && fgets(keys[n_keys].line, LINE_SIZE, stdin)) {
         struct key *key = &keys[n_keys++];
 
-        key->fingerprint = strtok(line, " \n");
+        key->fingerprint = strtok(key->line, " \n");
         key->type = strtok(NULL, " \n");
         key->key = strtok(NULL, " \n");
         if (!key->key)
-            refuse("expected FINGERPRINT TYPE KEY", line);
-        line = NULL;
-        size = 0;
+            refuse("standard input", "expected FINGERPRINT TYPE KEY");
     }
     if (n_keys == 0)
         refuse("standard input", "no keys");

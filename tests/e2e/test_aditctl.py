@@ -20,7 +20,7 @@ COMMANDS = [words for words, _ in VERBS]
 # Arguments with a form of their own.
 ARGUMENTS = {"permits": ["SHA256:" + 43 * "A", "a.example"], "who": ["a.example"]}
 WITHOUT_DATABASE = ("secrets init", "secrets add-key", "openapi", "session list", "session end",
-                    "web-server")
+                    "web-server", "gateway-config")
 
 
 class CtlCase(Case):

@@ -10,6 +10,8 @@ import time
 from adit.case import until
 from adit.ssh_gateway import NEVER_S, STEPS, GatewayCase, ended_within, stay
 
+NEEDS_ROOT = True
+
 # What a credential permits, what changes, and whether its tunnel ends.
 CHANGES = [
     ("a domain becomes another", ["bind:a.example.com"], {"acl": ["bind:a.example.net"]}, True),
@@ -187,18 +189,16 @@ class Changes(GatewayCase):
 
     def test_processes_of_sshd_that_hang(self):
         """A tunnel ends although both of its processes are stopped, or one of them."""
-        for stopped in ("sshd: tunnel [priv]",), ("sshd: tunnel",), ("sshd: tunnel [priv]",
-                                                                     "sshd: tunnel"):
-            with self.subTest(" and ".join(stopped)):
+        for name, stopped in ("the monitor", [True]), ("the other", [False]), ("both", [True, False]):
+            with self.subTest(name):
                 path, _, tunnel = self.opened()
                 self.standing(tunnel)
-                for pid, _, _, line in list(self.gateway.inside.processes()):
-                    if line in stopped:
+                for pid, (_, is_monitor) in self.gateway.sshd_processes().items():
+                    if is_monitor in stopped:
                         os.kill(pid, signal.SIGSTOP)
                 self.delete(path)
                 self.assertTrue(ended_within([tunnel]))
-                until(lambda: not [line for *_, line in self.gateway.inside.processes()
-                                   if line.startswith("sshd: tunnel")], "the end of sshd's", 3)
+                until(lambda: not self.gateway.sshd_processes(), "the end of sshd's processes", 3)
                 until(lambda: not self.gateway.sessions(), "no session")
 
     def test_deletes_race_logins(self):

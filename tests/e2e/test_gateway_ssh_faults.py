@@ -11,6 +11,8 @@ from adit import programs, stack
 from adit.case import until
 from adit.ssh_gateway import STATE, GatewayCase, ended_within, stay
 
+NEEDS_ROOT = True
+
 # A login waits at most 1.5 s for the gateway.  The rest is ssh and a busy machine.
 REFUSED_S = 4
 # The poll or the sweep finds a hung connection, and a new one takes at most 1 s.
@@ -214,14 +216,10 @@ class Daemon(Faults):
         _, _, other = self.opened()
         self.gateway.daemon.stop(signal.SIGKILL)
         tunnel.close()
-        until(lambda: len(self.monitors()) == 1, "the end of sshd's process")
+        until(lambda: len(self.gateway.monitors()) == 1, "the end of sshd's process")
         self.gateway.start_daemon()
-        self.assertEqual(list(self.gateway.sessions()), self.monitors())
+        self.assertEqual(list(self.gateway.sessions()), self.gateway.monitors())
         self.assertTrue(other.stands())
-
-    def monitors(self):
-        return [pid for _, pid, uid, line in self.gateway.inside.processes()
-                if line == "sshd: tunnel [priv]" and uid == 0]
 
     def test_frozen(self):
         """Logins are refused while the daemon hangs."""
@@ -242,8 +240,8 @@ class Daemon(Faults):
         _, _, tunnel = self.opened()
         _, _, other = self.opened()
         self.assertTrue(stay(tunnel, other))
-        first = min(self.monitors())
-        os.kill(next(outer for outer, pid, _, _ in self.gateway.inside.processes()
+        first = self.gateway.monitors()[0]
+        os.kill(next(outer for outer, (pid, _) in self.gateway.sshd_processes().items()
                      if pid == first), signal.SIGKILL)
         self.assertTrue(ended_within([tunnel]))
         self.assertTrue(other.stands())
@@ -276,7 +274,7 @@ class Clock(Faults):
         """The daemon's clock jumps a day back and forth.  Tunnels stand, and changes count."""
         self.addCleanup(self.turn, 0)
         _, key, tunnel = self.opened()
-        for shift_s in -DAY_S, DAY_S, -365 * DAY_S, 0:
+        for shift_s in -DAY_S, DAY_S:
             with self.subTest(shift_s):
                 path, _, other = self.opened()
                 self.turn(shift_s)

@@ -10,6 +10,8 @@ from adit import stack
 from adit.case import until
 from adit.ssh_gateway import GatewayCase, ended_within, stay
 
+NEEDS_ROOT = True
+
 FORWARD_A = "localhost:9100:localhost:1"
 FORWARD_B = "localhost:9200:localhost:1"
 AT_A = ["127.0.0.1:9100", "[::1]:9100"]

@@ -2,8 +2,13 @@
 """What a stock sshd opens for each form of ACL rule.
 
 A request that is allowed opens a listener at exactly its address.  Any other request opens none."""
+import concurrent.futures
+import queue
+
 from adit.case import until
 from adit.ssh_gateway import GatewayCase, Master
+
+NEEDS_ROOT = True
 
 LOCALHOST = ["127.0.0.1:9100", "[::1]:9100"]
 ANY = ["0.0.0.0:9100", "[::]:9100"]
@@ -85,30 +90,51 @@ RULES = [
 
 
 class RulesCase(GatewayCase):
-    def check(self, rules, permitted, user="tunnel"):
+    def check_all(self, rows, gateways=()):
+        """Checks each row of name, rules, requests and user.  The gateways share the rows."""
+        free = queue.SimpleQueue()
+        for gateway in gateways or [self.gateway]:
+            free.put(gateway)
+
+        def check(rules, requests, user="tunnel"):
+            gateway = free.get()
+            try:
+                self.check(gateway, rules, requests, user)
+            finally:
+                gateway.close_tunnels()
+                free.put(gateway)
+        with concurrent.futures.ThreadPoolExecutor(free.qsize()) as pool:
+            calls = [(name, pool.submit(check, *row)) for name, *row in rows]
+            for name, call in calls:
+                with self.subTest(name):
+                    call.result()
+
+    def check(self, gateway, rules, permitted, user):
         key = self.new_key(*rules)
         forwards = [request + ":localhost:1" for request in REQUESTS if request not in permitted]
-        client = self.gateway.tunnel(key, *forwards, user=user)
+        client = gateway.tunnel(key, *forwards, user=user)
         self.assertTrue(client.is_in(), client.log())
         self.assertEqual(client.refused(), forwards)
-        self.assertEqual(self.gateway.listeners(), [])
+        self.assertEqual(gateway.listeners(), [])
         client.close()
-        client = Master(self.gateway, key, user=user)
+        client = Master(gateway, key, user=user)
         self.assertTrue(client.is_in(), client.log())
         for request in permitted:
             forward = request + ":localhost:1"
             self.assertEqual((request, client.forward(forward)), (request, True))
-            self.assertEqual((request, self.gateway.listeners()),
-                             (request, sorted(REQUESTS[request])))
+            self.assertEqual((request, gateway.listeners()), (request, sorted(REQUESTS[request])))
             client.cancel(forward)
-            until(lambda: not self.gateway.listeners(), "the end of the listener")
-        client.close()
+            until(lambda: not gateway.listeners(), "the end of the listener")
 
 
 class Rules(RulesCase):
     def test_every_rule_against_every_request(self):
-        self.each([(" ".join(rules) or "none", rules, permitted) for rules, permitted in RULES],
-                  self.check)
+        gateways = [self.gateway]
+        for _ in range(2):
+            gateways.append(self.new_gateway())
+            self.addCleanup(gateways[-1].remove)
+        self.check_all([(" ".join(rules) or "none", rules, permitted)
+                        for rules, permitted in RULES], gateways)
 
     def test_rules_that_permit_everything(self):
         """They work like an empty list, which permits each of these requests."""
@@ -126,9 +152,10 @@ class Rules(RulesCase):
 
     def test_sshd_bounds_what_the_rules_permit(self):
         """With PermitListen *.example.com:8080 *.example.com:8443, both must permit."""
-        self.each([(" ".join(rules) or "none", rules, requests, "bounded") for rules, requests in (
+        self.check_all([(" ".join(rules) or "none", rules, requests, "bounded")
+                        for rules, requests in (
             ([], BELOW_EXAMPLE), (["bind:*"], BELOW_EXAMPLE), (["bind:a.example.com"], NAMED_A),
-            (["bind:localhost:9100"], []), (["bind:a.example.com:9100"], []))], self.check)
+            (["bind:localhost:9100"], []), (["bind:a.example.com:9100"], []))])
 
     def test_port_0(self):
         """sshd chooses a port only for those who may use any."""
@@ -197,11 +224,11 @@ class AnyPort(RulesCase):
     settings = {"domain_ports": "*"}
 
     def test_domains(self):
-        self.each([(rule, [rule], requests) for rule, requests in (
+        self.check_all([(rule, [rule], requests) for rule, requests in (
             ("bind:a.example.com", [*NAMED_A, "a.example.com:8081", "a.example.com:9100"]),
-            ("bind:*.a.example.com", ["b.a.example.com:8080"]), ("bind:localhost", NAMED_LOCALHOST +
-                                                                 ["localhost:9101"]),
-            ("bind:localhost:9100", NAMED_LOCALHOST))], self.check)
+            ("bind:*.a.example.com", ["b.a.example.com:8080"]),
+            ("bind:localhost", [*NAMED_LOCALHOST, "localhost:9101"]),
+            ("bind:localhost:9100", NAMED_LOCALHOST))])
 
     def test_port_0(self):
         client = Master(self.gateway, self.new_key("bind:a.example.com"))

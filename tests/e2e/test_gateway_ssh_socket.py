@@ -14,6 +14,8 @@ from adit.case import until
 from adit.ssh_gateway import (CONF, PROGRAMS, SOCKET, STATE, GatewayCase, OwnGateway,
                               Program, ended_within, stay)
 
+NEEDS_ROOT = True
+
 HELPER = PROGRAMS + "/adit-ssh-keys"
 ANSWERED, CANNOT_TELL, MISUSE = range(3)
 

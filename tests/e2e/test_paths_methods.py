@@ -38,6 +38,8 @@ class Methods(Case):
         if method in allowed:
             self.assertNotEqual(answer.status, 405, answer)
             self.assertLess(answer.status, 500, answer)
+        elif method == "HEAD":
+            self.assertEqual((answer.status, answer.body), (405, b""))
         else:
             self.assert_error(answer, 9001)
         if method == "OPTIONS" or answer.status == 405:

@@ -2,8 +2,9 @@
 """SSH gateway.
 
 A stock sshd asks adit-gateway, with a poll of 100 ms and a sweep of 2 s.  One second after a
-credential was deleted, no tunnel stands on it.  Nothing else ends a tunnel.  While the gateway
-cannot tell, it lets nobody in."""
+credential was deleted, no tunnel stands on it, and 3 seconds after if the gateway's connection to
+the database was cut or hangs.  Nothing else ends a tunnel.  While the gateway cannot tell, it lets
+nobody in."""
 import concurrent.futures
 import os
 import random
@@ -15,6 +16,8 @@ from adit.case import until
 from adit.programs import memory
 from adit.ssh_gateway import PROGRAMS, SOCKET, STEPS, GatewayCase, Program
 from promise import PromiseCase, scaled
+
+NEEDS_ROOT = True
 
 # What a tunnel may take to end if the gateway's connection was cut or hangs: sweep + 1 s.
 CUT_S = 3

@@ -45,6 +45,11 @@ STEPS = ("Connection established", "SSH2_MSG_SERVICE_ACCEPT", "Offering public k
          "Server accepts key", "Authenticated to", "Entering interactive session")
 
 
+def openssh_version():
+    found = re.search(r"OpenSSH_(\d+)\.(\d+)", stack.run(["ssh", "-V"]).stderr)
+    return int(found.group(1)), int(found.group(2))
+
+
 class Key:
     """A key pair in a file."""
 
@@ -273,9 +278,13 @@ class SshGateway:
 
     def start_sshd(self):
         # Debian's own settings, which include the block.
-        self._start_sshd(("-o", "MaxStartups=500", "-o", "LogLevel=VERBOSE"))
+        self._start_sshd(("-o", "LogLevel=VERBOSE"))
 
     def _start_sshd(self, options, **run_as):
+        options += "-o", "MaxStartups=500"
+        if openssh_version() >= (9, 8):
+            # All clients have one address, and many are refused on purpose.
+            options += "-o", "PerSourcePenalties=no"
         self.sshd = Program(self, self.inside.command(
             "/usr/sbin/sshd", "-D", "-E", SSHD_LOG, "-h", "/run/host_key", "-o",
             "ListenAddress=127.0.0.1:%d" % self.port, "-o", "PidFile=none", *options, **run_as),
@@ -354,6 +363,20 @@ class SshGateway:
     def sshd_log(self):
         return self.inside.read(SSHD_LOG)
 
+    def sshd_processes(self):
+        """{process id outside: (process id inside, whether it is a monitor)} of sshd's processes
+        of connections."""
+        found = {}
+        for pid, inner, _, line in self.inside.processes():
+            title = re.fullmatch(r"sshd(?:-session)?: \w+( \[priv\])?", line)
+            if title:
+                found[pid] = inner, title.group(1) is not None
+        return found
+
+    def monitors(self):
+        """The monitors' process ids, inside and in order."""
+        return sorted(inner for inner, is_monitor in self.sshd_processes().values() if is_monitor)
+
 
 class OwnGateway(SshGateway):
     """sshd, the helper and the daemon run as the login user, without rights."""
@@ -387,8 +410,12 @@ class GatewayCase(Case):
             shared.psql("CREATE ROLE gateway LOGIN IN ROLE adit_gateway")
             shared.other = shared.account("other")
         super().setUpClass()
-        cls.gateway = cls.gateway_type(shared, shared.other.id, cls.settings, cls.daemon_env)
+        cls.gateway = cls.new_gateway()
         cls.addClassCleanup(cls.gateway.remove)
+
+    @classmethod
+    def new_gateway(cls):
+        return cls.gateway_type(cls.stack, cls.stack.other.id, cls.settings, cls.daemon_env)
 
     def tearDown(self):
         self.gateway.close_tunnels()

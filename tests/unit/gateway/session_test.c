@@ -78,7 +78,7 @@ static struct session *add_session(struct sessions *sessions, pid_t pid)
     return session;
 }
 
-/* Goes on until no session is left. */
+/* Goes on until no session is left, and frees the table. */
 static void finish(struct sessions *sessions)
 {
     int64_t deadline_ms = clock_steady_ms() + 5000;
@@ -88,6 +88,7 @@ static void finish(struct sessions *sessions)
         sessions_go_on(sessions, &quiet, clock_steady_ms());
         usleep(2000);
     }
+    sessions_free(sessions);
 }
 
 /* ---- the table ---- */

@@ -223,6 +223,7 @@ START_TEST(changes_on_another_session)
     struct text snapshot = {.s = NULL};
     struct gateway_changes changes = changes_since(&snapshot);
 
+    ck_assert(!changes.complete);
     database_run(tried.owner, "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
                               " WHERE datname = current_database()"
                               " AND usename = 'adit_tester_gateway'");
