@@ -189,7 +189,8 @@ class Changes(GatewayCase):
 
     def test_processes_of_sshd_that_hang(self):
         """A tunnel ends although both of its processes are stopped, or one of them."""
-        for name, stopped in ("the monitor", [True]), ("the other", [False]), ("both", [True, False]):
+        for name, stopped in ("the monitor", [True]), ("the other", [False]), (
+                "both", [True, False]):
             with self.subTest(name):
                 path, _, tunnel = self.opened()
                 self.standing(tunnel)

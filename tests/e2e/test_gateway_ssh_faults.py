@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The database, the gateway, its disk and its clock fail.  Logins are refused, tunnels stand, and
 everything is judged anew when the fault is over."""
+import calendar
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -282,6 +284,11 @@ class Clock(Faults):
                 self.delete(path)
                 self.assertTrue(ended_within([other]))
                 self.until_login(key)
+                # The log shows that the clock was turned.
+                said = [line for line in self.gateway.log().splitlines() if line[:1] == "{"]
+                at = calendar.timegm(time.strptime(json.loads(said[-1])["time"],
+                                                   "%Y-%m-%dT%H:%M:%SZ"))
+                self.assertLess(abs(at - time.time() - shift_s), 3600)
 
     def test_restart_with_another_clock(self):
         """The sessions are known again, whatever the clock says."""

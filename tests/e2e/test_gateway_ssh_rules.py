@@ -189,6 +189,25 @@ class Rules(RulesCase):
         self.assertEqual(self.gateway.visit("127.0.0.1:9100")[:8], "SSH-2.0-")
         client.close()
 
+    def test_texts_that_are_no_rules(self):
+        """Whoever writes with psql can store any text.  It permits nothing, and adds nothing to
+        what sshd reads."""
+        texts = ['bind:a.example.com",permitlisten="*:*', "bind:a.example.com:8080\nrestrict",
+                 "bind:*:9100", "bind:*.*", "bind:localhost:0", "bind:localhost:*", "BIND:*", "",
+                 " *", "bind:?.example.com", "bind:", 'permitlisten="*:*"', "bind:[*]:9100"]
+        for rules, listeners in (texts, []), ([*texts, "bind:localhost:9100"], LOCALHOST):
+            with self.subTest(rules[-1]):
+                key = self.gateway.key()
+                ident = self.credential(key, "bind:k=v").rpartition("/")[2]
+                self.stack.psql("UPDATE adit.ssh_credential SET acl = ARRAY[%s] WHERE id = '%s'" % (
+                    ", ".join("E'%s'" % text.replace("\n", "\\n") for text in rules), ident))
+                client = self.gateway.tunnel(key, *(
+                    request + ":localhost:1" for request in REQUESTS if request not in (
+                        "LocalHost:9100", "9100", "127.0.0.1:9100", "127.1:9100")))
+                self.assertTrue(client.is_in(), client.log())
+                self.assertEqual(self.gateway.listeners(), listeners)
+                self.gateway.close_tunnels()
+
     def test_many_rules(self):
         """sshd takes 4,096 addresses from all credentials of a key.  A key with more may not log
         in."""
