@@ -6,7 +6,10 @@
 
 #include "ask/ask.h"
 #include "base/number.h"
+#include "base/wait.h"
 #include "ctl/doctor.h"
+#include "pg/pg.h"
+#include "store/schema.h"
 
 /* A late poll has missed as many turns, and this time on top. */
 #define POLLS_MAX 10
@@ -101,6 +104,40 @@ static void check_edge_files(struct findings *findings, struct text status)
                     n == 1 ? "" : "s");
 }
 
+/* ---- its role ---- */
+
+static void note_gateway_grant(void *context, const char *what, bool is_missing)
+{
+    struct findings *findings = context;
+
+    if (is_missing)
+        doctor_trouble(findings, "role",
+                       "the gateway's role lacks %s; make it a member of adit_gateway, then run: "
+                       "aditctl migrate",
+                       what);
+    else
+        doctor_line("note", "role", "the gateway's role has %s, which it does not need", what);
+}
+
+/* Connects as the daemon does.  PostgreSQL may let only the daemon's own user do that. */
+static void check_role(struct findings *findings, const struct conf *conf)
+{
+    const struct schema_grants grants = {
+        .role = SCHEMA_GATEWAY, .found = note_gateway_grant, .context = findings};
+    struct pg *pg = pg_new(conf->gateway.conninfo, &wait_alone);
+    int before = findings->n_troubles;
+    struct error err = {.code = ERR_OUT_OF_MEMORY};
+
+    if (!pg || !schema_check_grants(pg, &grants, &err))
+        doctor_line("note", "role",
+                    "not checked: %s; to check the gateway's role, run this as the daemon's user: "
+                    "runuser -u adit-gateway -- aditctl doctor",
+                    err.cause[0] ? err.cause : "out of memory");
+    else if (findings->n_troubles == before)
+        doctor_line("ok", "role", "the gateway's role has the rights that it needs");
+    pg_free(pg);
+}
+
 void gateway_doctor_check(struct findings *findings, const struct ctl *ctl)
 {
     static const char *const lines[] = {"status", NULL};
@@ -122,5 +159,6 @@ void gateway_doctor_check(struct findings *findings, const struct ctl *ctl)
         doctor_line("note", "gateway", "not checked: %s", reason);
     }
     buf_free(&answer);
+    check_role(findings, &ctl->conf);
     sshd_doctor_check(findings);
 }

@@ -27,8 +27,9 @@
 #define FIRST_PAUSE_MS 250
 #define LONGEST_PAUSE_MS 5000
 
-/* A child that takes longer is ended. */
+/* A child that takes longer is ended.  HAProxy is told of one edge after the other. */
 #define RELOAD_LIMIT_MS 10000
+#define HAPROXY_LIMIT_MS 100 /* more, for each edge */
 
 /* The file in the output folder while a reload is due, so that the next start knows of it. */
 #define DUE_FILE ".reload-due"
@@ -194,6 +195,7 @@ struct edges *edges_new(const struct conf_mutual_tls *settings, const struct log
     way_init(&edges->haproxy, edges, settings->haproxy, run_haproxy);
     edges->haproxy.used = settings->haproxy[0] != '\0';
     if (copy_edges(edges) && split_command(edges)) {
+        edges->haproxy.job.limit_ms += (int)edges->n * HAPROXY_LIMIT_MS;
         take_over_debt(edges);
         return edges;
     }

@@ -94,9 +94,10 @@ static bool refused(const struct talk *talk, const char *step)
 {
     const char *answer = talk->answer.data + strspn(talk->answer.data, "\n");
 
+    if (!*answer)
+        answer = "no answer; its tune.bufsize may be too small for the authorities";
     fprintf(stderr, "edge %s: HAProxy refuses to %s: %.*s\n", talk->id, step,
-            (int)strcspn(answer, "\n"),
-            *answer ? answer : "no answer; its tune.bufsize may be too small for the authorities");
+            (int)strcspn(answer, "\n"), answer);
     return false;
 }
 

@@ -124,10 +124,11 @@ bool acl_permits_everything(struct text_list rules)
     return rules.n == 0;
 }
 
-/* A rule and its place in all lists. */
+/* A rule, its place in all lists, and its group: equal rules are in one. */
 struct placed_rule {
     struct text rule;
     size_t place;
+    size_t group;
 };
 
 static int compare_rules(struct text a, struct text b)
@@ -163,12 +164,12 @@ static void mark_repeated(const struct placed_rule *rules, size_t n, struct plac
                           size_t *starts, bool *repeated)
 {
     for (size_t i = 0; i < n; i++)
-        starts[group_of_rule(rules[i].rule, n)]++;
+        starts[rules[i].group]++;
     for (size_t i = 1; i <= n; i++)
         starts[i] += starts[i - 1];
     /* Each group fills from its end.  Then its start is where it begins. */
     for (size_t i = 0; i < n; i++)
-        grouped[--starts[group_of_rule(rules[i].rule, n)]] = rules[i];
+        grouped[--starts[rules[i].group]] = rules[i];
     for (size_t i = 0; i < n; i++) {
         size_t len = starts[i + 1] - starts[i];
 
@@ -176,7 +177,8 @@ static void mark_repeated(const struct placed_rule *rules, size_t n, struct plac
             qsort(&grouped[starts[i]], len, sizeof *grouped, by_rule_and_place);
     }
     for (size_t i = 1; i < n; i++)
-        repeated[grouped[i].place] = compare_rules(grouped[i - 1].rule, grouped[i].rule) == 0;
+        repeated[grouped[i].place] = grouped[i - 1].group == grouped[i].group &&
+                                     compare_rules(grouped[i - 1].rule, grouped[i].rule) == 0;
 }
 
 /* Returns the distinct ones of n rules, more than none, in their order.  Returns false if memory
@@ -220,8 +222,11 @@ bool acl_unite(const struct text_list *lists, size_t n, struct arena *arena, str
     if (!rules)
         return false;
     for (size_t i = 0, place = 0; i < n; i++) {
-        for (size_t j = 0; j < lists[i].n; j++, place++)
-            rules[place] = (struct placed_rule){.rule = lists[i].items[j], .place = place};
+        for (size_t j = 0; j < lists[i].n; j++, place++) {
+            struct text rule = lists[i].items[j];
+
+            rules[place] = (struct placed_rule){rule, place, group_of_rule(rule, n_rules)};
+        }
     }
     return keep_distinct(rules, n_rules, arena, out);
 }

@@ -45,7 +45,7 @@ class GatewayDoctor(GatewayCase):
         lines = self.doctor()
         self.assertEqual([line[:2] for line in lines], [
             ("note", "user"), ("ok", "settings"), ("note", "responder"), ("ok", "gateway"),
-            ("ok", "polls"), ("ok", "signals"), ("ok", "helper"), *[("ok", "sshd")] * 3])
+            ("ok", "polls"), ("ok", "signals"), ("ok", "role"), ("ok", "helper"), *[("ok", "sshd")] * 3])
         found = {what: text for _, what, text in lines}
         self.assertRegex(found["responder"], r"^not checked: /\S+/adit\.fcgi is not installed$")
         self.assertRegex(found["gateway"], r"^adit-gateway answers; \d+ SSH sessions?$")
@@ -53,6 +53,22 @@ class GatewayDoctor(GatewayCase):
         self.assertTrue(found["helper"].startswith(PROGRAMS + "/adit-ssh-keys"))
         self.assertEqual([line[2] for line in lines[-3:]], [
             "user %s: sshd asks the gateway and obeys it" % user for user in USERS])
+
+    def test_role(self):
+        """It may read what a gateway needs, and nothing else."""
+        for grant, revoke, found in (
+                ("GRANT SELECT (before) ON adit.audit_event TO gateway",
+                 "REVOKE ALL (before) ON adit.audit_event FROM gateway",
+                 ("note", "^the gateway's role has adit.audit_event: SELECT of before, which it does"
+                  " not need$")),
+                ("REVOKE adit_gateway FROM gateway", "GRANT adit_gateway TO gateway",
+                 ("trouble", "^the gateway's role lacks .*; make it a member of adit_gateway"))):
+            with self.subTest(grant):
+                self.stack.psql(grant)
+                try:
+                    self.assert_found(found[0], "role", found[1])
+                finally:
+                    self.stack.psql(revoke)
 
     def test_sessions(self):
         self.standing(self.gateway.tunnel(self.new_key()))
@@ -152,8 +168,8 @@ class GatewayDoctor(GatewayCase):
         lines = self.doctor(user="stranger")
         self.assertEqual([line[:2] for line in lines], [
             ("ok", "user"), ("ok", "settings"), ("note", "responder"), ("note", "gateway"),
-            ("note", "sshd")])
-        for line in lines[-2:]:
+            ("ok", "role"), ("note", "sshd")])
+        for line in (lines[-3], lines[-1]):
             self.assertRegex(line[2], "^not checked: ")
 
     def test_daemon_down(self):

@@ -3,6 +3,7 @@
 a change does."""
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -287,6 +288,23 @@ class Faults(TlsCase):
         for server in SERVERS:
             until(lambda server=server: self.passes(server, "moving", "allowed"), server)
             until(lambda server=server: not self.passes(server, "moving", "other"), server)
+
+    def test_authorities_too_large_for_haproxy(self):
+        """It cannot be told of them.  It must not go on with those of before."""
+        self.edges.certificates.make("large", is_authority=True, more=(
+            "-addext", "nsComment=" + 60000 * "a"))
+        shutil.copy(self.edges.certificates.path("large.crt"),
+                    self.edges.path("authorities", "large"))
+        self.store("moving", {"certificate_authority_ids": ["large", "ca-2"]})
+        for server in ("nginx", "nginx stream", "Apache"):
+            until(lambda server=server: self.passes(server, "moving", "other"), server)
+        for client in CLIENTS:
+            until(lambda client=client: not self.passes("HAProxy", "moving", client), client)
+        until(lambda: b"tune.bufsize" in self.edges.daemon.log(), "a line in the log")
+        self.assertEqual(self.edges.status().get("haproxy"), "due")
+        self.store("moving", MODULES["one"])
+        until(lambda: self.passes("HAProxy", "moving", "allowed"), "the next change")
+        until(self.edges.is_settled, "all servers obey", 20)
 
     def test_haproxy_starts_again(self):
         """It reads the files, which say what the running one was told."""

@@ -37,7 +37,7 @@ class Certificates:
                       "-nodes", "-keyout", self.path(name + ".key"), "-subj", "/CN=" + subject,
                       "-out", self.path(name + ".csr"))
 
-    def make(self, name, issuer=None, subject=None, is_authority=False, chain=()):
+    def make(self, name, issuer=None, subject=None, is_authority=False, chain=(), more=()):
         """Makes a certificate; without an issuer it signs itself."""
         signer = ["-CA", self.path(issuer + ".crt"), "-CAkey", self.path(issuer + ".key")] \
             if issuer else []
@@ -45,7 +45,7 @@ class Certificates:
                       "-nodes", "-keyout", self.path(name + ".key"), "-days", "30",
                       "-subj", "/CN=" + (subject or name), "-addext",
                       "basicConstraints=critical,CA:%s" % str(is_authority).upper(),
-                      *signer, "-out", self.path(name + ".crt"))
+                      *signer, *more, "-out", self.path(name + ".crt"))
         self._join(name, chain)
 
     def make_expired(self, name, issuer):
