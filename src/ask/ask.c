@@ -42,7 +42,7 @@ static int connect_socket(const char *path, int64_t deadline_ms)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int left_ms = clock_left_ms(deadline_ms) + 1; /* 0 would be for ever */
-    const struct timeval left = {.tv_sec = left_ms / 1000, .tv_usec = left_ms % 1000 * 1000};
+    const struct timeval left = {.tv_sec = left_ms / 1000, .tv_usec = left_ms % 1000 * 1000L};
     int fd, fault;
 
     if (strlen(path) >= sizeof address.sun_path) {

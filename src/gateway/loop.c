@@ -103,8 +103,8 @@ static int64_t do_due(struct loop *loop)
         loop->sweep_at_ms = clock_steady_ms() + gateway->conf.gateway.sweep_ms;
     }
     next_ms = clock_earlier(loop->poll_at_ms, loop->sweep_at_ms);
-    next_ms = clock_earlier(
-        next_ms, sessions_go_on(&gateway->sessions, &gateway->conf.log, clock_steady_ms()));
+    next_ms = clock_earlier(next_ms, sessions_go_on(&gateway->sessions, &gateway->state,
+                                                    &gateway->conf.log, clock_steady_ms()));
     edges_tick(gateway->edges, clock_steady_ms());
     next_ms = clock_earlier(next_ms, edges_next(gateway->edges, clock_steady_ms()));
     return clock_earlier(next_ms, clients_expire(&loop->clients, clock_steady_ms()));

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "gateway/proc.h"
+#include "gateway/state.h"
 
 /* What has not ended after SIGTERM gets SIGKILL, and is tried again. */
 #define KILL_AFTER_MS 200
@@ -256,7 +257,8 @@ static void kill_rest(struct session *session, const struct log *log, int64_t no
                     ok ? "its process does not exit" : strerror(errno));
 }
 
-int64_t sessions_go_on(struct sessions *sessions, const struct log *log, int64_t now_ms)
+int64_t sessions_go_on(struct sessions *sessions, const struct state *state, const struct log *log,
+                       int64_t now_ms)
 {
     int64_t next_ms = INT64_MAX;
 
@@ -264,6 +266,8 @@ int64_t sessions_go_on(struct sessions *sessions, const struct log *log, int64_t
         struct session *session = sessions->items[i];
 
         if (session->is_ending && is_gone(session)) {
+            /* The loop may not have heard of the exit yet, and now never does. */
+            state_remove(state, session->pid);
             remove_at(sessions, i);
             continue;
         }

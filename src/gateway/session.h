@@ -17,6 +17,8 @@
 /* Processes below a session's monitor that are signalled: one, and two while a login goes on. */
 #define SESSION_N_CHILDREN 8
 
+struct state;
+
 /* A session is the process of sshd that watches over one connection (its "monitor"), from the first
  * key that it asked about to its exit. */
 struct session {
@@ -80,7 +82,9 @@ void session_end(struct session *session, const struct log *log, const char *rea
                  int64_t now_ms);
 
 /* Goes on with the ending ones: kills what is left below their monitors, and removes those that
- * are gone.  Returns when to call again, on the steady clock; INT64_MAX: none is ending. */
-int64_t sessions_go_on(struct sessions *sessions, const struct log *log, int64_t now_ms);
+ * are gone, with their files.  Returns when to call again, on the steady clock; INT64_MAX: none is
+ * ending. */
+int64_t sessions_go_on(struct sessions *sessions, const struct state *state, const struct log *log,
+                       int64_t now_ms);
 
 #endif

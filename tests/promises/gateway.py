@@ -162,7 +162,7 @@ class Faults(GatewayPromise):
     def test_kills_at_random(self):
         """The gateway and its database session are killed at random moments, while clients log in
         and half of the credentials are deleted"""
-        n, logins, deleted = scaled(24, 300), [], []
+        n, least, logins, deleted = scaled(24, 300), scaled(3, 30), [], []
         stop = threading.Event()
         kills = {"n": 0}
 
@@ -174,9 +174,9 @@ class Faults(GatewayPromise):
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             killer = pool.submit(kill)
             try:
-                for i in range(n):
+                while len(logins) < n or kills["n"] < least:
                     logins.append(Login(self))
-                    if i % 2:
+                    if len(logins) % 2 == 0:
                         login = random.choice([login for login in logins if login not in deleted])
                         login.delete()
                         deleted.append(login)
@@ -190,7 +190,7 @@ class Faults(GatewayPromise):
         kept = [login for login in logins if login not in deleted]
         let_in = [login for login in kept if login.tunnel.was_let_in()]
         known = {fingerprint for fingerprint, _, _ in self.gateway.sessions().values()}
-        self.figure("kills", kills["n"], at_least=scaled(3, 30))
+        self.figure("kills", kills["n"], at_least=least)
         self.figure("deletes", len(deleted), at_least=n // 2)
         self.figure("slowest end after the last kill", max(took), "s", at_most=1)
         self.figure("tunnels on other credentials", len(let_in), at_least=1)

@@ -21,6 +21,7 @@
 #define ACCOUNT "ac_000000000000000000000000001"
 #define FINGERPRINT "SHA256:0123456789012345678901234567890123456789012"
 
+static const struct state no_files = {.folder = -1};
 static const struct log quiet = {.level = LOG_LEVEL_ERROR, .target = LOG_TARGET_STDERR};
 
 static char folder[64];
@@ -79,13 +80,13 @@ static struct session *add_session(struct sessions *sessions, pid_t pid)
 }
 
 /* Goes on until no session is left, and frees the table. */
-static void finish(struct sessions *sessions)
+static void finish(struct sessions *sessions, const struct state *files)
 {
     int64_t deadline_ms = clock_steady_ms() + 5000;
 
     while (sessions->n > 0) {
         ck_assert_int_gt(clock_left_ms(deadline_ms), 0);
-        sessions_go_on(sessions, &quiet, clock_steady_ms());
+        sessions_go_on(sessions, files, &quiet, clock_steady_ms());
         usleep(2000);
     }
     sessions_free(sessions);
@@ -152,7 +153,7 @@ START_TEST(both_processes_end)
 
     monitor_start(&monitor, "sshd", _i == 1);
     session_end(add_session(&sessions, monitor.pid), &quiet, "a test", clock_steady_ms());
-    finish(&sessions);
+    finish(&sessions, &no_files);
     ck_assert(monitor_wait_for_exit(monitor.pid, &status));
     ck_assert(WIFSIGNALED(status));
     ck_assert_int_eq(WTERMSIG(status), SIGTERM);
@@ -169,7 +170,7 @@ START_TEST(a_stopped_monitor_ends)
     monitor_start(&monitor, "sshd", false);
     kill(monitor.pid, SIGSTOP);
     session_end(add_session(&sessions, monitor.pid), &quiet, "a test", clock_steady_ms());
-    finish(&sessions);
+    finish(&sessions, &no_files);
     ck_assert(monitor_wait_for_exit(monitor.pid, &status));
     ck_assert_int_eq(WTERMSIG(status), SIGTERM);
     monitor_stop(&monitor);
@@ -193,7 +194,7 @@ START_TEST(processes_of_a_killed_monitor_end)
     ck_assert(monitor_wait_for_exit(monitor.pid, &status));
     ck_assert(session_has_child(session));
     session_end(session, &quiet, "a test", clock_steady_ms());
-    finish(&sessions);
+    finish(&sessions, &no_files);
     ck_assert(monitor_wait_for_exit(monitor.child, &status));
 }
 END_TEST
@@ -249,6 +250,28 @@ static bool file_exists(pid_t pid)
     snprintf(path, sizeof path, "%s/%d", folder, (int)pid);
     return access(path, F_OK) == 0;
 }
+
+/* Also if the loop does not hear of the exit first. */
+START_TEST(the_file_goes_with_its_session)
+{
+    struct sessions sessions = {0};
+    struct session *session;
+    struct monitor monitor;
+    int status = 0;
+
+    open_state();
+    monitor_start(&monitor, "sshd", false);
+    session = add_session(&sessions, monitor.pid);
+    ck_assert(state_write(&state, session));
+    ck_assert(file_exists(monitor.pid));
+    session_end(session, &quiet, "a test", clock_steady_ms());
+    finish(&sessions, &state);
+    ck_assert(!file_exists(monitor.pid));
+    ck_assert(monitor_wait_for_exit(monitor.pid, &status));
+    ck_assert(monitor_wait_for_exit(monitor.child, &status));
+    close_state();
+}
+END_TEST
 
 /* Fills in what every file has; "change" is a letter for what is wrong. */
 static void forge(const struct proc *proc, char change)
@@ -356,6 +379,7 @@ Suite *gateway_session_suite(void)
     tcase_add_test(tests, a_stopped_monitor_ends);
     tcase_add_loop_test(tests, processes_of_a_killed_monitor_end, 0, 2);
     tcase_add_test(tests, a_session_is_taken_up_from_its_file);
+    tcase_add_test(tests, the_file_goes_with_its_session);
     tcase_add_test(tests, other_files_name_no_session);
     tcase_add_test(tests, other_programs_are_no_session);
     tcase_add_test(tests, a_file_that_cannot_be_written_is_not_there);
