@@ -174,6 +174,7 @@ class Program:
         self.pid = until(lambda: programs.children(self._around.pid) or self._ended(),
                          "a program")[0]
         self.inner_pid = gateway.inside.inner_pid(self.pid)
+        self.is_frozen = False
 
     def _ended(self):
         if self._around.poll() is not None:
@@ -184,9 +185,11 @@ class Program:
 
     def freeze(self):
         """nsenter stops with the program."""
+        self.is_frozen = True
         os.kill(self.pid, signal.SIGSTOP)
 
     def thaw(self):
+        self.is_frozen = False
         os.kill(self.pid, signal.SIGCONT)
         self._around.send_signal(signal.SIGCONT)
 
@@ -195,7 +198,9 @@ class Program:
         if self.runs():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, number)
-                self.thaw()
+                # SIGCONT takes back the SIGSTOP with which a leak checker stops an ending program.
+                if self.is_frozen:
+                    self.thaw()
         return self._around.wait(20)
 
 
