@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """doc/gateways.md, word for word: the statements, the program that follows changes, and the decision
 over HTTP."""
+import contextlib
 import json
 import os
 import re
+import signal
 import subprocess
 import tempfile
 
@@ -57,7 +59,8 @@ class Page(Case):
             "certificate_authority_ids": ["ca-1"]}))
         self.assert_ok(self.admin.put("/edges/https/edge-1/routes/route-1/oauth", {
             "provider": {"provider_a": {"teams": ["acme/ops"]}}}))
-        self.assertEqual(self.ask(self.modules).splitlines(), ["{ca-1}", "1||{}|{}|{}|{acme/ops}|{}"])
+        self.assertEqual(self.ask(self.modules).splitlines(), [
+            "{ca-1}", "1||{}|{}|{}|{acme/ops}|{}|f||0|0|0"])
 
     def test_what_the_role_may_not(self):
         """The role reads no secret and changes nothing."""
@@ -66,8 +69,9 @@ class Page(Case):
             with self.subTest(sql):
                 self.assertIn("42501", self.stack.psql_run(sql, ROLE).stderr)
 
-    def test_program(self):
-        """The program prints each change once, and begins anew after it lost its connection."""
+    @contextlib.contextmanager
+    def program(self):
+        """The program runs, and has polled once."""
         [program] = blocks("Your own gateway, by SQL", "python")
         conninfo = "host=%s port=%s dbname=%s user=%s" % (
             *(self.stack.env[name] for name in ("PGHOST", "PGPORT", "PGDATABASE")), ROLE)
@@ -75,17 +79,29 @@ class Page(Case):
                 subprocess.Popen([PYTHON, "-c", program, conninfo], env=stack.CLEAN_ENV, cwd="/",
                                  stdin=subprocess.DEVNULL, stdout=output,
                                  stderr=subprocess.STDOUT) as process:
-            self.addCleanup(process.kill)
-            until(lambda: self.printed() == ["read everything anew"], "the first poll")
+            try:
+                self.wait_for(1)
+                yield process
+            finally:
+                process.kill()
+
+    def wait_for(self, n):
+        until(lambda: len(self.printed()) == n, "%d lines of the program" % n)
+
+    def backend(self):
+        """Returns the process of PostgreSQL that answers the program."""
+        return int(self.stack.psql("SELECT pid FROM pg_stat_activity WHERE usename = '%s'" % ROLE))
+
+    def test_program(self):
+        """The program prints each change once, and begins anew after it lost its connection."""
+        with self.program():
             path = "/ssh_credentials/" + self.credential["id"]
             self.assert_ok(self.admin.patch(path, {"acl": ["*"]}))
-            until(lambda: len(self.printed()) == 2, "the change")
-            self.stack.psql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-                            " WHERE usename = '%s'" % ROLE)
-            until(lambda: len(self.printed()) == 3, "the next beginning")
+            self.wait_for(2)
+            self.stack.psql("SELECT pg_terminate_backend(%d)" % self.backend())
+            self.wait_for(3)
             self.assert_ok(self.admin.delete(path), 204)
-            until(lambda: len(self.printed()) == 4, "the deletion")
-            process.kill()
+            self.wait_for(4)
             printed = self.printed()
         ident = self.credential["id"]
         self.assertEqual(printed, [
@@ -93,6 +109,15 @@ class Page(Case):
             "ssh_credential_updated %s ('%s', ['*'])" % (ident, self.fingerprint),
             "read everything anew",
             "ssh_credential_deleted %s None" % ident])
+
+    def test_program_after_a_crash(self):
+        """PostgreSQL restarts all sessions, and the program goes on."""
+        with self.program() as process:
+            os.kill(self.backend(), signal.SIGKILL)
+            self.wait_for(2)
+            self.assertEqual(self.printed(), ["read everything anew"] * 2)
+            self.assertIsNone(process.poll())
+        until(lambda: self.admin.get("/ssh_credentials").status == 200, "the database again")
 
     def printed(self):
         """The lines about this test's credential, and the one that all has to be read."""
