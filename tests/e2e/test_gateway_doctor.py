@@ -196,6 +196,9 @@ class GatewayDoctor(GatewayCase):
         try:
             self.assert_found("trouble", "signals", "^the daemon may not end sessions of sshd; give"
                               " its unit AmbientCapabilities=CAP_KILL")
+            with self.sshd_conf(lambda text: "Match User tunnel\n    MaxSessions 0\n"):
+                self.assert_found("note", "signals", "^the daemon may end sessions only of an sshd"
+                                  " that its own user runs$")
         finally:
             self.gateway.daemon.stop()
             self.gateway.start_daemon()
