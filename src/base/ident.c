@@ -43,6 +43,19 @@ bool ident_make(char out[IDENT_SIZE], const char *prefix, int64_t ms)
     return true;
 }
 
+bool ident_assigned(struct text id, const char *prefix)
+{
+    size_t len = strlen(prefix);
+
+    if (!text_begins(id, prefix) || id.len != len + 1 + IDENT_DIGITS || id.s[len] != '_')
+        return false;
+    for (size_t i = len + 1; i < id.len; i++) {
+        if (!ascii_is_alnum(id.s[i]))
+            return false;
+    }
+    return true;
+}
+
 const char *ident_fault(struct text id)
 {
     if (!id.s || id.len < 1)

@@ -33,6 +33,9 @@ MUST_CHECK bool ident_make(char out[IDENT_SIZE], const char *prefix, int64_t ms)
  * A-Z a-z 0-9 . _ ~ -, and neither "." nor "..". */
 MUST_CHECK bool ident_valid(struct text id);
 
+/* Returns whether the text has the form that ident_make() gives an identifier of that prefix. */
+MUST_CHECK bool ident_assigned(struct text id, const char *prefix);
+
 /* Returns NULL if the text is an identifier.  If not, returns why, static. */
 const char *ident_fault(struct text id);
 

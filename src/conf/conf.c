@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/un.h>
 
 #include "base/ident.h"
@@ -120,7 +121,11 @@ static const char *check_path(struct conf *conf, char *value)
 static const char *check_account_id(struct conf *conf, char *value)
 {
     (void)conf;
-    return !*value || ident_valid(text_of(value)) ? NULL : "must be the id of an account, ac_...";
+    return !*value || ident_assigned(text_of(value), IDENT_ACCOUNT)
+               ? NULL
+               : "must be the id of an account, ac_ and 27 letters and digits; to see the "
+                 "accounts, "
+                 "run: aditctl account list";
 }
 
 static const char *check_absolute_path(struct conf *conf, char *value)
@@ -200,13 +205,17 @@ static const char *check_target(struct conf *conf, char *value)
 /* Bytes of a folder's longest path, which leaves room for a file's name. */
 #define FOLDER_LEN_MAX 1023
 
-static bool has_word(struct text words, struct text wanted)
+/* Returns why two edges of these ids cannot be side by side, or NULL.  Visitors name an edge's
+ * server without case. */
+static const char *find_clash(struct text words, struct text id)
 {
     for (struct text word; (word = text_next_word(&words)).s;) {
-        if (text_eq(word, wanted))
-            return true;
+        if (text_eq(word, id))
+            return "it is there twice";
+        if (word.len == id.len && strncasecmp(word.s, id.s, id.len) == 0)
+            return "another edge differs from it only in case, and names of servers have none";
     }
-    return false;
+    return NULL;
 }
 
 static const char *check_edges(struct conf *conf, char *value)
@@ -218,8 +227,8 @@ static const char *check_edges(struct conf *conf, char *value)
 
         if (!fault && id.len > EDGE_ID_MAX)
             fault = "it is longer than 247 characters";
-        if (!fault && has_word(rest, id))
-            fault = "it is there twice";
+        if (!fault)
+            fault = find_clash(rest, id);
         if (fault) {
             char quoted[ERROR_QUOTE_SIZE];
 

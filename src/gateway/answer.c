@@ -217,7 +217,7 @@ static void tell_key(struct gateway *gateway, const struct asker *asker, struct 
     }
     if (!login.key.s)
         reply(answer, ASK_MISUSE, "expected five lines after 'keys'");
-    else if (login.account_id.len > 0 && !ident_valid(login.account_id))
+    else if (login.account_id.len > 0 && !ident_assigned(login.account_id, IDENT_ACCOUNT))
         refuse(gateway, &login, answer, ASK_MISUSE, "--account is not the id of an account");
     else if (!is_fingerprint_of(gateway, &login))
         refuse(gateway, &login, answer, ASK_MISUSE, "FINGERPRINT is not the SHA-256 of KEY");
@@ -274,6 +274,8 @@ static void tell_status(const struct gateway *gateway, struct buf *answer)
     buf_printf(answer, "sessions %zu\n", gateway->sessions.n);
     buf_printf(answer, "may_signal %s\n", proc_may_signal() ? "yes" : "no");
     buf_printf(answer, "account %s\n", gateway->conf.gateway.account);
+    if (gateway->account_fault)
+        buf_printf(answer, "account_problem %s\n", gateway->account_fault);
     edges_status(gateway->edges, answer);
 }
 

@@ -137,11 +137,12 @@ bool edge_files_compare(const char *folder, const char *id, const struct edge_ru
     return ok;
 }
 
-bool edge_files_put(const char *folder, const char *id, const struct edge_rule *rule)
+bool edge_files_put(const char *folder, const char *id, const struct edge_rule *rule, bool *any)
 {
     struct buf content = {0};
     bool ok = true;
 
+    *any = false;
     for (size_t i = 0; ok && i < N_FILES; i++) {
         char name[NAME_MAX + 1];
 
@@ -150,6 +151,7 @@ bool edge_files_put(const char *folder, const char *id, const struct edge_rule *
         file_name(name, id, files[i].suffix);
         errno = ENOMEM;
         ok = !content.failed && whole_file_put(folder, name, buf_text(&content));
+        *any = *any || ok;
     }
     buf_free(&content);
     return ok;

@@ -44,7 +44,8 @@ MUST_CHECK bool edge_files_compare(const char *folder, const char *id, const str
 
 /* Writes the files, each as whole_file_put() does.  The PEM file comes first: if the process ends
  * in between, the edge refuses what either rule refuses.  Returns false, with errno set, if a step
- * fails. */
-MUST_CHECK bool edge_files_put(const char *folder, const char *id, const struct edge_rule *rule);
+ * fails; *any is whether a file was replaced before. */
+MUST_CHECK bool edge_files_put(const char *folder, const char *id, const struct edge_rule *rule,
+                               bool *any);
 
 #endif

@@ -43,6 +43,8 @@ struct edge {
     size_t n_authorities;
     struct authority_stamp *stamps; /* of the authorities' files when they were read */
     bool due;                       /* the files may have to change */
+    bool is_narrowing;              /* a change that is not done yet is narrower */
+    bool trusts_nobody;             /* the files ask for certificates that nobody has */
     uint64_t changed;
     uint64_t narrowed;
 };
@@ -336,11 +338,10 @@ static void read_authorities(const struct edges *edges, struct edge *edge, struc
 static void log_written(const struct edges *edges, const struct edge *edge,
                         const struct edge_rule *rule)
 {
-    bool trusts_nobody = strcmp(rule->pem.data, NOBODY_PEM) == 0;
     const struct log_pair pairs[] = {
         {"edge", edge->id},
         {"verify", edge_files_value(rule->asks)},
-        {"authority", rule->asks && trusts_nobody ? "nobody" : edge->authorities},
+        {"authority", edge->trusts_nobody ? "nobody" : edge->authorities},
         {NULL, NULL},
     };
 
@@ -359,33 +360,38 @@ static bool any_owes(const struct edges *edges)
 }
 
 /* The files differ from now on, or a part of them does. */
-static void begin_change(struct edges *edges, struct edge *edge, enum edge_change change,
-                         int64_t now_ms)
+static void begin_change(struct edges *edges, struct edge *edge, int64_t now_ms)
 {
     edge->changed = ++edges->version;
-    if (change == EDGE_NARROWER)
+    if (edge->is_narrowing)
         edge->narrowed = edges->version;
     want_ways(edges, now_ms + BATCH_MS);
 }
 
-/* Writes the rule into the files if they have another.  Returns false with errno. */
+/* Writes the rule into the files if they have another.  Returns false with errno.  After a failure
+ * in the middle, the files no longer tell whether the rule is narrower than the one before. */
 static bool write_rule(struct edges *edges, struct edge *edge, const struct edge_rule *rule,
                        int64_t now_ms)
 {
     const char *folder = edges->settings->output;
     enum edge_change change;
+    bool any, ok;
 
     errno = ENOMEM;
     if (!edge_files_compare(folder, edge->id, rule, &change))
         return false;
     if (change == EDGE_SAME)
         return true;
+    edge->is_narrowing = edge->is_narrowing || change == EDGE_NARROWER;
     if (!any_owes(edges) && (edges->command.used || edges->haproxy.used) &&
         !whole_file_put(folder, DUE_FILE, text_of("")))
         return false;
-    begin_change(edges, edge, change, now_ms);
-    if (!edge_files_put(folder, edge->id, rule))
+    ok = edge_files_put(folder, edge->id, rule, &any);
+    if (any)
+        begin_change(edges, edge, now_ms);
+    if (!ok)
         return false;
+    edge->is_narrowing = false;
     log_written(edges, edge, rule);
     return true;
 }
@@ -399,13 +405,16 @@ static bool write_edge(struct edges *edges, struct edge *edge, int64_t now_ms)
         return true;
     if (edge->known && edge->enabled)
         read_authorities(edges, edge, &rule.pem);
+    edge->trusts_nobody = rule.asks && rule.pem.len == 0;
     if (rule.pem.len == 0)
         buf_puts(&rule.pem, NOBODY_PEM);
     errno = ENOMEM;
     ok = !rule.pem.failed && write_rule(edges, edge, &rule, now_ms);
     if (!ok) {
-        const struct log_pair pairs[] = {
-            {"edge", edge->id}, {"cause", strerror(errno)}, {NULL, NULL}};
+        char cause[512];
+        const struct log_pair pairs[] = {{"edge", edge->id}, {"cause", cause}, {NULL, NULL}};
+
+        snprintf(cause, sizeof cause, "%s: %s", edges->settings->output, strerror(errno));
 
         log_often(edges->log, LOG_LEVEL_ERROR, "edge not written", pairs);
     }
@@ -511,6 +520,14 @@ static const char *way_status(const struct edges *edges, const struct way *way)
 
 void edges_status(const struct edges *edges, struct buf *out)
 {
-    buf_printf(out, "edges %zu\nedges_due %zu\nreload %s\nhaproxy %s\n", edges->n, count_due(edges),
-               way_status(edges, &edges->command), way_status(edges, &edges->haproxy));
+    size_t n_open = 0, n_nobody = 0;
+
+    for (size_t i = 0; i < edges->n; i++) {
+        n_open += edges->items[i].known && !edges->items[i].enabled;
+        n_nobody += edges->items[i].trusts_nobody;
+    }
+    buf_printf(out, "edges %zu\nedges_open %zu\nedges_nobody %zu\nedges_due %zu\n", edges->n,
+               n_open, n_nobody, count_due(edges));
+    buf_printf(out, "reload %s\nhaproxy %s\n", way_status(edges, &edges->command),
+               way_status(edges, &edges->haproxy));
 }

@@ -43,8 +43,8 @@ void edges_tick(struct edges *edges, int64_t now_ms);
 /* Returns when edges_tick() is due next, on the steady clock; INT64_MAX without edges. */
 int64_t edges_next(const struct edges *edges, int64_t now_ms);
 
-/* Appends lines "name value" for an operator: how many edges there are, how many wait for their
- * files, and whether a reload is due. */
+/* Appends lines "name value" for an operator: how many edges there are, how many ask for no
+ * certificate, trust nobody, and wait for their files, and whether a reload is due. */
 void edges_status(const struct edges *edges, struct buf *out);
 
 /* Frees the edges.  Accepts NULL.  The files stay, and so does the need of a reload. */

@@ -20,9 +20,10 @@ struct gateway {
     struct state state;
     struct sessions sessions;
     struct edges *edges;
-    bool edges_are_marked; /* to be read anew */
-    bool edges_are_unread; /* the last reading failed */
-    int epoll;             /* see gateway/loop.h */
+    bool edges_are_marked;     /* to be read anew */
+    bool edges_are_unread;     /* the last reading failed */
+    const char *account_fault; /* why the edges' account cannot be obeyed; NULL: it can, static */
+    int epoll;                 /* see gateway/loop.h */
 
     /* The database, as the last statement left it. */
     bool is_away;

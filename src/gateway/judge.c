@@ -31,8 +31,7 @@ static void note_timeout(struct gateway *gateway, bool ok, const struct error *e
             err->code == ERR_DATABASE_TIMEOUT ? clock_steady_ms() + PAUSE_MS : 0;
 }
 
-/* Notes how a statement ended, and logs when the database goes away and comes back.  With several
- * accounts and none in the settings, each nameless login does that. */
+/* Notes how a statement ended, and logs when the database goes away and comes back. */
 static bool note_outcome(struct gateway *gateway, bool ok, const struct error *err)
 {
     const struct log *log = &gateway->conf.log;
@@ -40,12 +39,22 @@ static bool note_outcome(struct gateway *gateway, bool ok, const struct error *e
 
     note_timeout(gateway, ok, err);
     if (!ok && !gateway->is_away)
-        log_often(log, LOG_LEVEL_ERROR,
+        log_event(log, LOG_LEVEL_ERROR,
                   "cannot ask the database: new logins are refused, sessions go on", pairs);
     if (ok && gateway->is_away)
-        log_often(log, LOG_LEVEL_INFO, "the database answers again", NULL);
+        log_event(log, LOG_LEVEL_INFO, "the database answers again", NULL);
     gateway->is_away = !ok;
     return ok;
+}
+
+/* Returns why an account cannot be obeyed, or NULL. */
+static const char *account_fault(int n_accounts)
+{
+    if (n_accounts == 0)
+        return "the account does not exist; correct the setting account of [gateway], or --account";
+    return n_accounts == 1 ? NULL
+                           : "there are several accounts; name one in the setting account of "
+                             "[gateway], or with --account";
 }
 
 /* ---- keys ---- */
@@ -97,9 +106,11 @@ enum judge_verdict judge_key(struct gateway *gateway, struct arena *arena, struc
     if (is_shut(gateway))
         return JUDGE_AWAY;
     ok = store_gateway_look_up(gateway->pg, arena, (struct gateway_keys){&key, 1}, &found, &err);
-    *why = "the database does not answer, or there are several accounts; see the log of "
-           "adit-gateway";
+    *why = "the database does not answer; see the log of adit-gateway";
     if (!note_outcome(gateway, ok, &err))
+        return JUDGE_AWAY;
+    *why = account_fault(found.n_accounts);
+    if (*why)
         return JUDGE_AWAY;
     if (found.n == 0)
         return JUDGE_NONE;
@@ -167,19 +178,21 @@ static void judge_marked(struct gateway *gateway)
 
 /* ---- edges ---- */
 
-/* Logs the first of several failures. */
-static void note_edges(struct gateway *gateway, bool ok, const struct error *err)
+/* Logs the first of several failures of one kind. */
+static void note_edges(struct gateway *gateway, const char *cause)
 {
-    const struct log_pair pairs[] = {{"cause", ok ? NULL : err->cause}, {NULL, NULL}};
+    const struct log_pair pairs[] = {{"cause", cause}, {NULL, NULL}};
 
-    note_timeout(gateway, ok, err);
-    if (!ok && !gateway->edges_are_unread)
-        log_often(&gateway->conf.log, LOG_LEVEL_ERROR,
+    if (cause && !gateway->edges_are_unread)
+        log_event(&gateway->conf.log, LOG_LEVEL_ERROR,
                   "cannot read mutual TLS modules: the edges' files stay", pairs);
-    gateway->edges_are_unread = !ok;
+    if (!cause && gateway->edges_are_unread)
+        log_event(&gateway->conf.log, LOG_LEVEL_INFO, "mutual TLS modules are read again", NULL);
+    gateway->edges_are_unread = cause != NULL;
 }
 
-/* Reads the modules of all edges, with one statement. */
+/* Reads the modules of all edges, with one statement.  Without its account, an edge that has a
+ * module would seem to have none, and be opened to everybody. */
 static void judge_edges(struct gateway *gateway)
 {
     struct text_list ids = edges_ids(gateway->edges);
@@ -192,8 +205,11 @@ static void judge_edges(struct gateway *gateway)
         return;
     ok = store_gateway_mutual_tls(gateway->pg, &arena, text_of(gateway->conf.gateway.account), ids,
                                   &modules, &err);
-    note_edges(gateway, ok, &err);
-    gateway->edges_are_marked = !ok || !edges_put(gateway->edges, &modules);
+    note_timeout(gateway, ok, &err);
+    gateway->account_fault = ok ? account_fault(modules.n_accounts) : NULL;
+    note_edges(gateway, ok ? gateway->account_fault : err.cause);
+    ok = ok && !gateway->account_fault && edges_put(gateway->edges, &modules);
+    gateway->edges_are_marked = !ok;
     arena_free(&arena);
 }
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -45,7 +46,11 @@ bool state_open(struct state *state, const char *path, const char **what)
     /* Whoever writes here names processes that this daemon may end. */
     *what = "others may write to the folder: make it this user's own, with mode 0700";
     errno = EACCES;
-    return status.st_uid == geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+    if (status.st_uid != geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        return false;
+    /* For as long as the descriptor is open. */
+    *what = "another adit-gateway uses the folder";
+    return flock(state->folder, LOCK_EX | LOCK_NB) == 0;
 }
 
 void state_close(struct state *state)

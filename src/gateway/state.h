@@ -12,8 +12,8 @@ struct state {
     char boot_id[PROC_BOOT_ID_SIZE];
 };
 
-/* Opens the folder of the files, and makes it if it does not exist.  Returns false with the reason
- * in *what, static, and errno. */
+/* Opens the folder of the files for one daemon at a time, and makes it if it does not exist.
+ * Returns false with the reason in *what, static, and errno. */
 MUST_CHECK bool state_open(struct state *state, const char *path, const char **what);
 
 void state_close(struct state *state);

@@ -8,21 +8,26 @@
 
 /* clang-format off */
 
-/* The account that '' names.  With several accounts its id is NULL, and n is 2. */
+/* The account that '' names.  Its id is NULL if there is none (n is 0) or several (n is 2). */
 #define SOLE_ACCOUNT \
     "WITH sole AS MATERIALIZED (" \
         "SELECT CASE count(*) WHEN 1 THEN min(a.id) END AS id, count(*) AS n" \
         " FROM (SELECT id FROM adit.account ORDER BY id LIMIT 2) AS a" \
     ")"
 
+/* How many accounts an id names. */
+#define N_ACCOUNTS(id) \
+    "CASE " id " WHEN '' THEN sole.n" \
+    " ELSE (SELECT count(*) FROM adit.account AS a WHERE a.id = " id " COLLATE \"C\") END"
+
 /* $1 account ids, $2 fingerprints, pair by pair.
  * Returns a row without a credential where there is none. */
 static const struct pg_statement look_up_statement = {
     .name = "gateway_look_up",
-    .types = PG_BOOL PG_BIGINT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXTS,
+    .types = PG_BIGINT PG_BIGINT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXTS,
     .sql =
         SOLE_ACCOUNT
-        " SELECT sole.n > 1 AND '' = ANY ($1::text[]),"
+        " SELECT " N_ACCOUNTS("($1::text[])[1]") ","
           " c.number, c.id, c.account_id, c.owner_id, c.fingerprint, c.acl"
         " FROM sole"
         " LEFT JOIN LATERAL ("
@@ -37,7 +42,7 @@ static const struct pg_statement look_up_statement = {
 };
 
 enum look_up_column {
-    COLUMN_IS_AMBIGUOUS,
+    COLUMN_N_ACCOUNTS,
     COLUMN_NUMBER,
     COLUMN_ID,
     COLUMN_ACCOUNT_ID,
@@ -68,10 +73,11 @@ enum changes_column {
  * Returns a row without a module where there is none. */
 static const struct pg_statement mutual_tls_statement = {
     .name = "gateway_mutual_tls",
-    .types = PG_BOOL PG_TEXT PG_BOOL PG_TEXTS,
+    .types = PG_BIGINT PG_TEXT PG_BOOL PG_TEXTS,
     .sql =
         SOLE_ACCOUNT
-        " SELECT sole.n > 1 AND $1::text = '', m.edge_id, m.enabled, m.certificate_authority_ids"
+        " SELECT " N_ACCOUNTS("$1::text") ","
+          " m.edge_id, m.enabled, m.certificate_authority_ids"
         " FROM sole"
         " LEFT JOIN adit.mutual_tls_module AS m"
           " ON m.account_id = coalesce(nullif($1::text, ''), sole.id) COLLATE \"C\""
@@ -79,7 +85,7 @@ static const struct pg_statement mutual_tls_statement = {
         " ORDER BY m.edge_id",
 };
 
-enum mutual_tls_column { COLUMN_EDGE_ID = COLUMN_IS_AMBIGUOUS + 1, COLUMN_ENABLED, COLUMN_AUTHORITY_IDS };
+enum mutual_tls_column { COLUMN_EDGE_ID = COLUMN_N_ACCOUNTS + 1, COLUMN_ENABLED, COLUMN_AUTHORITY_IDS };
 
 /* clang-format on */
 
@@ -102,14 +108,6 @@ static bool keep_text(const struct pg_result *result, int row, int column, struc
 static struct text account_or_empty(struct text account_id)
 {
     return account_id.s ? account_id : text_of("");
-}
-
-static bool check_account(const struct pg_result *result, struct error *err)
-{
-    return !pg_bool(result, 0, COLUMN_IS_AMBIGUOUS) ||
-           error_cause(err, ERR_INTERNAL,
-                       "there are several accounts: name one in the setting 'account' of "
-                       "[gateway]");
 }
 
 /* Returns the number of rows; 0 also if the only row is there to tell of the account. */
@@ -178,8 +176,8 @@ bool store_gateway_look_up(struct pg *pg, struct arena *arena, struct gateway_ke
     pg_add_texts(&params, fingerprints, arena);
     if (!pg_run(pg, &look_up_statement, &params, &result, err))
         return false;
-    ok = check_account(result, err) &&
-         (read_credentials(result, arena, out) || error_set(err, ERR_OUT_OF_MEMORY));
+    out->n_accounts = (int)pg_int(result, 0, COLUMN_N_ACCOUNTS);
+    ok = read_credentials(result, arena, out) || error_set(err, ERR_OUT_OF_MEMORY);
     pg_result_free(result);
     return ok;
 }
@@ -288,8 +286,8 @@ bool store_gateway_mutual_tls(struct pg *pg, struct arena *arena, struct text ac
     pg_add_texts(&params, edge_ids, arena);
     if (!pg_run(pg, &mutual_tls_statement, &params, &result, err))
         return false;
-    ok = check_account(result, err) &&
-         (read_edges(result, arena, out) || error_set(err, ERR_OUT_OF_MEMORY));
+    out->n_accounts = (int)pg_int(result, 0, COLUMN_N_ACCOUNTS);
+    ok = read_edges(result, arena, out) || error_set(err, ERR_OUT_OF_MEMORY);
     pg_result_free(result);
     return ok;
 }

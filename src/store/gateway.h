@@ -36,10 +36,11 @@ struct gateway_credential {
 struct gateway_credentials {
     struct gateway_credential *items; /* ordered by key, then by identifier */
     size_t n;
+    int n_accounts; /* that the first key's account_id names: 0, 1, or 2 for several */
 };
 
-/* Reads all credentials of the keys.  A key without credentials is no failure.  Returns false with
- * ERR_INTERNAL also if a key names no account and there are several; err->cause says so. */
+/* Reads all credentials of the keys.  A key without credentials is no failure, and a key that names
+ * no account, or several, has none. */
 MUST_CHECK bool store_gateway_look_up(struct pg *pg, struct arena *arena, struct gateway_keys keys,
                                       struct gateway_credentials *out, struct error *err);
 
@@ -71,10 +72,11 @@ struct gateway_edge {
 struct gateway_edges {
     struct gateway_edge *items; /* ordered by edge_id */
     size_t n;
+    int n_accounts; /* that the account_id names: 0, 1, or 2 for several */
 };
 
-/* Reads the mutual TLS modules of these edges.  An edge without a module is left out.  Returns
- * false with ERR_INTERNAL also if no account is given and there are several. */
+/* Reads the mutual TLS modules of these edges.  An edge without a module is left out.  Unless
+ * n_accounts is 1, nobody knows whether an edge has a module. */
 MUST_CHECK bool store_gateway_mutual_tls(struct pg *pg, struct arena *arena, struct text account_id,
                                          struct text_list edge_ids, struct gateway_edges *out,
                                          struct error *err);

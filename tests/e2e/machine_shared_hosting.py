@@ -348,6 +348,8 @@ class Operations:
         self.assertEqual(self.admin.call("HEAD", path).status, 200)
         self.assertEqual(self.assert_ok(self.admin.patch(path, {"metadata": "m"}))["metadata"], "m")
         self.assertEqual(self.admin.call("OPTIONS", path).status, 204)
+        decision = self.admin.post("/ssh_decisions", {"public_key": made["public_key"]})
+        self.assertEqual(self.assert_ok(decision)["credentials"][0]["id"], made["id"])
         self.assert_ok(self.admin.delete(path), 204)
         self.assert_error(self.admin.get(path), 9002)
 

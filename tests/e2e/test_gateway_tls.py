@@ -363,6 +363,37 @@ class Faults(TlsCase):
         until(self.edges.is_settled, "the start")
 
 
+class Accounts(TlsCase):
+    """Without its account, an edge that has a module would seem to have none."""
+
+    def test_no_account(self):
+        """The files stay.  An edge without files refuses all."""
+        before = {edge: self.edges.read(edge, "nginx") for edge in MODULES}
+        for account, says in (("ac_000000000000000000000000000", "does not exist"),
+                              ("", "there are several accounts")):
+            for output in ("output", "lost"):
+                with self.subTest(account=account, output=output):
+                    self.edges.stop_daemon()
+                    self.edges.start_daemon(self.edges.write("lost.conf", self.edges.settings(
+                        output=output, account=account)))
+                    until(lambda says=says: says in self.edges.status().get(
+                        "account_problem", ""), "the daemon's status")
+                    self.assert_refuses_or_stays(output, before)
+        self.edges.stop_daemon()
+        self.edges.start_daemon()
+        until(self.edges.is_settled, "the start")
+
+    def assert_refuses_or_stays(self, output, before):
+        time.sleep(0.3)
+        for edge, text in before.items():
+            with open(self.edges.path(output, edge + ".nginx"), encoding="ascii") as file:
+                now = file.read()
+            if output == "lost":
+                self.assertIn("ssl_verify_client on;", now)
+            else:
+                self.assertEqual(now, text)
+
+
 class Printed(Case):
     """aditctl gateway-config."""
     stack_name = "tls edges"

@@ -56,7 +56,15 @@ START_TEST(form_of_assigned_identifiers)
         ck_assert(strncmp(id, prefixes[i], len) == 0 && id[len] == '_');
         ck_assert_uint_eq(strspn(id + len + 1, digits), 27);
         ck_assert(ident_valid(text_of(id)));
+        ck_assert(ident_assigned(text_of(id), prefixes[i]));
+        id[len + 27] = '-';
+        ck_assert(!ident_assigned(text_of(id), prefixes[i]));
+        id[len + 27] = '\0';
+        ck_assert(!ident_assigned(text_of(id), prefixes[i]));
     }
+    ck_assert(!ident_assigned(text_of("usr_000000000000000000000000001"), IDENT_ACCOUNT));
+    ck_assert(!ident_assigned(text_of("ac-000000000000000000000000001"), IDENT_ACCOUNT));
+    ck_assert(!ident_assigned((struct text){0}, IDENT_ACCOUNT));
 }
 END_TEST
 

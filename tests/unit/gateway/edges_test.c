@@ -257,6 +257,31 @@ START_TEST(each_edge_has_its_own_rule)
 }
 END_TEST
 
+/* A write that fails is tried again and again.  Servers are told once it has succeeded. */
+START_TEST(no_reload_without_a_change)
+{
+    struct edges *edges = open_edges();
+
+    settle(edges);
+    ck_assert_int_eq(count_reloads(), 1);
+    /* A file cannot take a folder's place. */
+    ck_assert_int_eq(unlink(folder_path("output/edge-1.pem")), 0);
+    ck_assert_int_eq(mkdir(folder_path("output/edge-1.pem"), 0755), 0);
+    put(edges, &trusts_1);
+    for (int i = 0; i < 20; i++) {
+        skipped_ms += 5000; /* the longest pause */
+        edges_tick(edges, now_ms());
+        poll(NULL, 0, 5);
+    }
+    ck_assert_int_eq(count_reloads(), 1);
+    ck_assert_int_eq(rmdir(folder_path("output/edge-1.pem")), 0);
+    skipped_ms += 5000;
+    settle(edges);
+    ck_assert_int_eq(count_reloads(), 2);
+    edges_free(edges);
+}
+END_TEST
+
 START_TEST(one_reload_for_a_batch)
 {
     struct edges *edges;
@@ -510,19 +535,20 @@ START_TEST(wider_and_narrower)
     struct edge_rule open_rule = {.asks = false};
     struct edge_rule one = {.asks = true};
     struct edge_rule both = {.asks = true};
+    bool any;
 
     buf_puts(&open_rule.pem, NOBODY_PEM);
     folder_add_certificate(&one.pem, "authority-1");
     folder_add_certificate(&both.pem, "authority-2");
     folder_add_certificate(&both.pem, "authority-1");
     ck_assert_int_eq(compare(&one), EDGE_NARROWER);
-    ck_assert(edge_files_put(output, "edge-1", &one));
+    ck_assert(edge_files_put(output, "edge-1", &one, &any));
     ck_assert_int_eq(compare(&one), EDGE_SAME);
     ck_assert_int_eq(compare(&both), EDGE_WIDER);
     ck_assert_int_eq(compare(&open_rule), EDGE_WIDER);
-    ck_assert(edge_files_put(output, "edge-1", &both));
+    ck_assert(edge_files_put(output, "edge-1", &both, &any));
     ck_assert_int_eq(compare(&one), EDGE_NARROWER);
-    ck_assert(edge_files_put(output, "edge-1", &open_rule));
+    ck_assert(edge_files_put(output, "edge-1", &open_rule, &any));
     ck_assert_int_eq(compare(&one), EDGE_NARROWER);
     folder_write("output/edge-1.haproxy", text_of(""));
     ck_assert_int_eq(compare(&both), EDGE_NARROWER);
@@ -542,6 +568,7 @@ Suite *gateway_edges_suite(void)
     tcase_add_test(tcase, what_the_files_say);
     tcase_add_test(tcase, without_a_database);
     tcase_add_test(tcase, each_edge_has_its_own_rule);
+    tcase_add_test(tcase, no_reload_without_a_change);
     tcase_add_test(tcase, one_reload_for_a_batch);
     tcase_add_test(tcase, a_failed_reload_is_repeated);
     tcase_add_test(tcase, an_authority_that_changes);

@@ -366,6 +366,19 @@ START_TEST(a_folder_that_others_may_write_to_is_refused)
 }
 END_TEST
 
+START_TEST(a_folder_has_one_daemon)
+{
+    struct state other;
+    const char *what = "";
+
+    open_state();
+    ck_assert(!state_open(&other, folder, &what));
+    ck_assert_str_eq(what, "another adit-gateway uses the folder");
+    state_close(&other);
+    close_state();
+}
+END_TEST
+
 Suite *gateway_session_suite(void)
 {
     Suite *suite = suite_create("gateway/session");
@@ -384,6 +397,7 @@ Suite *gateway_session_suite(void)
     tcase_add_test(tests, other_programs_are_no_session);
     tcase_add_test(tests, a_file_that_cannot_be_written_is_not_there);
     tcase_add_test(tests, a_folder_that_others_may_write_to_is_refused);
+    tcase_add_test(tests, a_folder_has_one_daemon);
     suite_add_tcase(suite, tests);
     return suite;
 }
