@@ -54,7 +54,7 @@ static ssize_t read_all(int fd, char *buffer, size_t size)
 }
 
 /* The reasons are about a member of a request.  Here they are about a file, and nobody sent it. */
-static int refuse_key(const char *path, const char *reason)
+static int refuse_file(const char *path, const char *reason)
 {
     static const char member[] = "public_key";
     const size_t len = sizeof member - 1;
@@ -78,7 +78,7 @@ static int read_public_key(int fd, const char *path, struct public_key *key)
     if (len < 0)
         status = ctl_fail("%s: cannot read: %s", path, strerror(errno));
     else if (!public_key_read((struct text){text, (size_t)len}, key, &reason))
-        status = refuse_key(path, reason);
+        status = refuse_file(path, reason);
     explicit_bzero(text, sizeof text);
     return status;
 }
