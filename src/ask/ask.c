@@ -119,11 +119,10 @@ bool ask_gateway(const char *path, const char *const *lines, int timeout_ms, str
     }
     fd = connect_socket(path, deadline_ms);
     if (fd < 0)
-        not_answered(reason, path, strerror(errno));
+        not_answered(reason, path, errno == EAGAIN ? ASK_TIMED_OUT : strerror(errno));
     else if (!send_question(fd, &question, deadline_ms) || !receive_answer(fd, answer, deadline_ms))
         not_answered(reason, path,
-                     clock_left_ms(deadline_ms) == 0 ? "no answer in time"
-                                                     : "the answer was cut off");
+                     clock_left_ms(deadline_ms) == 0 ? ASK_TIMED_OUT : "the answer was cut off");
     else if (!remove_end(answer))
         not_answered(reason, path, "the answer was cut off");
     else

@@ -33,6 +33,9 @@
 /* Room for the reason of a failure. */
 #define ASK_REASON_SIZE 256
 
+/* The end of the reason if the daemon took too long. */
+#define ASK_TIMED_OUT "no answer in time"
+
 /* Sends a question of lines, up to the first NULL, to the socket at path, and appends the whole
  * answer to *answer, which the caller frees.  Waits at most timeout_ms in all.  Returns false with
  * a reason if there is no complete answer; a line that holds a line break is never sent. */

@@ -28,4 +28,8 @@ bool gateway_doctor_is_due(const struct conf *conf);
 void gateway_doctor_check(struct findings *findings, const struct ctl *ctl);
 void sshd_doctor_check(struct findings *findings);
 
+/* Returns whether sshd runs the helper for a user of this machine.  If sshd does not tell, every
+ * block "Match User" counts. */
+bool sshd_doctor_has_users(void);
+
 #endif

@@ -72,10 +72,14 @@ static void check_polls(struct findings *findings, const struct conf *conf, stru
         doctor_line("note", "polls", "the daemon has just started");
 }
 
+/* A daemon that may not end root's sshd may well end one of its own user. */
 static void check_signals(struct findings *findings, struct text status)
 {
     if (status_is(status, "may_signal", "yes"))
         doctor_line("ok", "signals", "the daemon may end sessions");
+    else if (!sshd_doctor_has_users())
+        doctor_line("note", "signals",
+                    "the daemon may end sessions only of an sshd that its own user runs");
     else
         doctor_trouble(findings, "signals",
                        "the daemon may not end sessions of sshd; give its unit "
@@ -102,6 +106,32 @@ static void check_edge_files(struct findings *findings, struct text status)
     else
         doctor_line("ok", "edges", "the files of %lld TLS edge%s are in force", (long long)n,
                     n == 1 ? "" : "s");
+}
+
+/* Older daemons do not say this. */
+static void check_modules(struct text status)
+{
+    int64_t n_open = status_number(status, "edges_open");
+    int64_t n_nobody = status_number(status, "edges_nobody");
+    int64_t n = status_number(status, "edges");
+
+    if (n_open > 0)
+        doctor_line("note", "edges",
+                    "%lld of %lld TLS edges ask for no certificate: they have no enabled module",
+                    (long long)n_open, (long long)n);
+    if (n_nobody > 0)
+        doctor_line("note", "edges",
+                    "%lld of %lld TLS edges let nobody pass: their modules name no authority that "
+                    "this machine has",
+                    (long long)n_nobody, (long long)n);
+}
+
+static void check_account(struct findings *findings, struct text status)
+{
+    struct text problem = doctor_value(status, "account_problem");
+
+    if (problem.len > 0)
+        doctor_trouble(findings, "account", "%.*s", (int)problem.len, problem.s);
 }
 
 /* ---- its role ---- */
@@ -152,7 +182,9 @@ void gateway_doctor_check(struct findings *findings, const struct ctl *ctl)
                     n == 1 ? "" : "s");
         check_polls(findings, &ctl->conf, status);
         check_signals(findings, status);
+        check_account(findings, status);
         check_edge_files(findings, status);
+        check_modules(status);
     } else if (geteuid() == 0) {
         doctor_trouble(findings, "gateway", "%s", reason);
     } else {

@@ -7,6 +7,7 @@
 
 #include "ctl/ctl.h"
 #include "model/acl.h"
+#include "model/key_reason.h"
 #include "model/public_key.h"
 #include "store/credential_page.h"
 
@@ -52,6 +53,20 @@ static ssize_t read_all(int fd, char *buffer, size_t size)
     return (ssize_t)len;
 }
 
+/* The reasons are about a member of a request.  Here they are about a file, and nobody sent it. */
+static int refuse_file(const char *path, const char *reason)
+{
+    static const char member[] = "public_key";
+    const size_t len = sizeof member - 1;
+
+    if (!reason)
+        return ctl_fail("%s: out of memory", path);
+    if (strcmp(reason, KEY_REASON_PRIVATE) == 0)
+        return ctl_fail("%s holds a private key; give its public key, which is usually in FILE.pub",
+                        path);
+    return ctl_fail("%s%s", path, strncmp(reason, member, len) == 0 ? reason + len : reason);
+}
+
 /* Reads the public key in a file.  The file may be a private key: no message shows a part of it. */
 static int read_public_key(int fd, const char *path, struct public_key *key)
 {
@@ -63,7 +78,7 @@ static int read_public_key(int fd, const char *path, struct public_key *key)
     if (len < 0)
         status = ctl_fail("%s: cannot read: %s", path, strerror(errno));
     else if (!public_key_read((struct text){text, (size_t)len}, key, &reason))
-        status = ctl_fail("%s: %s", path, reason ? reason : "out of memory");
+        status = refuse_file(path, reason);
     explicit_bzero(text, sizeof text);
     return status;
 }
@@ -96,11 +111,16 @@ static int choose_key(const char *word, struct public_key *key)
 
 /* ---- the credentials ---- */
 
+/* A rule for a domain fits. */
+#define OPENING_RULE_SIZE 320
+
 /* What is asked, and what was found. */
 struct search {
     struct text target;
+    struct text name; /* absent, or the target's host: a gateway opens a domain on its port */
     int64_t n_seen;
     int64_t n_permitting;
+    char opening_rule[OPENING_RULE_SIZE]; /* the last that permits the name */
 };
 
 enum column { COLUMN_ID, COLUMN_ACCOUNT, COLUMN_OWNER, COLUMN_FINGERPRINT, COLUMN_RULE, N_COLUMNS };
@@ -145,6 +165,18 @@ static void print_credential(struct search *search, const struct pg_result *resu
     ctl_print_cells(cells, widths, N_COLUMNS);
 }
 
+/* Keeps the rule that permits the name, but for a wildcard that a gateway leaves out. */
+static void note_opening_rule(struct search *search, struct text_list rules)
+{
+    struct acl_target read;
+    struct text rule;
+    const char *why;
+
+    if (search->name.s && acl_permitting(rules, search->name, &rule) &&
+        acl_rule_read(rule, &read, &why) && !(read.any_below && domain_ends_in_number(read.name)))
+        snprintf(search->opening_rule, sizeof search->opening_rule, "%.*s", (int)rule.len, rule.s);
+}
+
 static bool judge_page(struct search *search, const struct pg_result *result, struct error *err)
 {
     struct arena arena = {0};
@@ -160,6 +192,8 @@ static bool judge_page(struct search *search, const struct pg_result *result, st
         search->n_seen++;
         if (judged && acl_permitting(rules, search->target, &rule))
             print_credential(search, result, row, rule);
+        else if (judged)
+            note_opening_rule(search, rules);
     }
     arena_free(&arena);
     return judged;
@@ -216,12 +250,29 @@ static int search_credentials(struct ctl *ctl, struct search *search, const char
 
 /* ---- the verbs ---- */
 
+/* Returns the host of an address if a gateway opens domains on the address's port.  Otherwise the
+ * text is absent. */
+static struct text name_on_domain_port(const struct ctl *ctl, struct text text)
+{
+    const struct ssh_domain_ports *ports = &ctl->conf.gateway.domain_ports;
+    bool opens = ports->any;
+    struct acl_target target;
+    const char *why;
+
+    if (!acl_target_read(text, &target, &why) || target.kind != ACL_ADDRESS || target.is_ipv6)
+        return (struct text){0};
+    for (size_t i = 0; i < ports->n; i++)
+        opens = opens || ports->ports[i] == target.port;
+    return opens ? target.name : (struct text){0};
+}
+
 int ctl_permits(struct ctl *ctl)
 {
     struct search search = {.target = text_of(ctl->options.second_argument)};
     struct public_key key;
     int status = check_target_word(search.target.s);
 
+    search.name = name_on_domain_port(ctl, search.target);
     if (status == CTL_OK)
         status = choose_key(ctl->options.argument, &key);
     if (status == CTL_OK)
@@ -233,9 +284,14 @@ int ctl_permits(struct ctl *ctl)
     if (search.n_seen == 0)
         printf("not permitted: no credential has the key %s\n", key.fingerprint);
     else
-        printf("not permitted: %lld credential%s the key %s, and no rule permits %s\n",
+        printf("not permitted: %lld credential%s the key %s, and no rule permits %s",
                (long long)search.n_seen, search.n_seen == 1 ? " has" : "s have", key.fingerprint,
                search.target.s);
+    if (search.opening_rule[0])
+        printf("; but the rule '%s' permits the name %.*s, which adit-gateway opens on this port",
+               search.opening_rule, (int)search.name.len, search.name.s);
+    if (search.n_seen > 0)
+        printf("\n");
     return CTL_NO;
 }
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* aditctl session list and session end: the SSH sessions of the gateway on this machine. */
+#include <errno.h>
+#include <string.h>
 #include <time.h>
 
 #include "ask/ask.h"
@@ -11,6 +13,16 @@
 
 /* ---- asking ---- */
 
+/* Returns what to do about a failure of ask_gateway(). */
+static const char *hint_for(const char *fault)
+{
+    if (strstr(fault, ASK_TIMED_OUT))
+        return "to restart it, run: systemctl restart adit-gateway";
+    if (strstr(fault, strerror(EACCES)))
+        return "run this as root, or as the user of adit-gateway";
+    return "to start it, run: systemctl start adit-gateway; only root and its own user may ask it";
+}
+
 enum ctl_answer ctl_ask_gateway(const struct ctl *ctl, const char *const *lines, struct buf *answer,
                                 struct text *rest, char reason[CTL_ASK_REASON_SIZE])
 {
@@ -19,11 +31,8 @@ enum ctl_answer ctl_ask_gateway(const struct ctl *ctl, const char *const *lines,
     bool is_none;
 
     if (!ask_gateway(ctl->conf.gateway.socket, lines, TIMEOUT_MS, answer, fault)) {
-        snprintf(
-            reason, CTL_ASK_REASON_SIZE,
-            "cannot ask adit-gateway: %s; to start it, run: systemctl start adit-gateway; only "
-            "root and its own user may ask it",
-            fault);
+        snprintf(reason, CTL_ASK_REASON_SIZE, "cannot ask adit-gateway: %s; %s", fault,
+                 hint_for(fault));
         return CTL_NO_ANSWER;
     }
     *rest = buf_text(answer);

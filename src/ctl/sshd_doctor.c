@@ -293,15 +293,22 @@ static void find_users(struct users *users)
     qsort(users->names, users->n, sizeof users->names[0], by_name);
 }
 
+/* Reads the command that looks keys up.  Returns whether it is the helper. */
+static bool read_command(struct text settings, char command[LINE_SIZE])
+{
+    struct text text = doctor_value(settings, "authorizedkeyscommand");
+
+    snprintf(command, LINE_SIZE, "%.*s", (int)text.len, text.s ? text.s : "");
+    return strstr(command, HELPER) != NULL;
+}
+
 /* Checks the user if the helper looks its keys up, and counts it. */
 static void check_user(struct findings *findings, const char *user, struct text settings,
                        int *n_ours)
 {
-    struct text text = doctor_value(settings, "authorizedkeyscommand");
     char command[LINE_SIZE];
 
-    snprintf(command, sizeof command, "%.*s", (int)text.len, text.s ? text.s : "");
-    if (!strstr(command, HELPER))
+    if (!read_command(settings, command))
         return;
     if ((*n_ours)++ == 0)
         check_helper(findings, command);
@@ -331,6 +338,25 @@ static int check_users(struct findings *findings, const struct users *users)
         buf_free(&out);
     }
     return n_ours;
+}
+
+bool sshd_doctor_has_users(void)
+{
+    struct users users = {.n = 0};
+    bool found = false;
+
+    if (access(SSHD, X_OK) != 0)
+        return false;
+    find_users(&users);
+    for (size_t i = 0; i < users.n && !found; i++) {
+        char command[LINE_SIZE];
+        struct buf out = {0};
+
+        /* sshd refuses another user than root, and a configuration with a fault. */
+        found = !ask_sshd(users.names[i], &out) || read_command(buf_text(&out), command);
+        buf_free(&out);
+    }
+    return found;
 }
 
 void sshd_doctor_check(struct findings *findings)

@@ -83,6 +83,21 @@ static bool call_failed(const struct log *log, const char *name, const char *wha
     return cannot_start(log, reason);
 }
 
+/* The same for the folder of sessions, with what to do. */
+static bool state_failed(const struct log *log, const char *path, const char *what)
+{
+    const char *fault = strerror(errno);
+    char reason[512];
+
+    if (strncmp(what, "cannot ", 7) != 0)
+        return call_failed(log, path, what);
+    snprintf(reason, sizeof reason,
+             "%s: %s: %s; make its parent folder for the user of adit-gateway, or set state in "
+             "[gateway] to another folder",
+             path, what, fault);
+    return cannot_start(log, reason);
+}
+
 /* The loop reads SIGTERM and SIGINT from a signalfd. */
 static void block_signals(void)
 {
@@ -126,7 +141,7 @@ static bool open_gateway(struct gateway *gateway, const char *conf_path)
     if (gateway->epoll < 0)
         return call_failed(log, "epoll_create1", "cannot begin");
     if (!state_open(&gateway->state, gateway->conf.gateway.state, &what))
-        return call_failed(log, gateway->conf.gateway.state, what);
+        return state_failed(log, gateway->conf.gateway.state, what);
     gateway->pg = pg_new(gateway->conf.gateway.conninfo, &wait_alone);
     if (!gateway->pg)
         return cannot_start(log, "out of memory");

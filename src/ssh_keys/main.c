@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* adit-ssh-keys: sshd's AuthorizedKeysCommand.  It asks adit-gateway whether a key may log in. */
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,6 +97,9 @@ static int parse_arguments(int argc, char **argv, struct login *login)
             return EXIT_USAGE;
         }
     }
+    if (!*login->socket_path)
+        return give_up(EXIT_USAGE, login,
+                       "--socket is empty; give the path of adit-gateway's socket");
     if (argc - optind != N_ARGUMENTS)
         return give_up(EXIT_USAGE, login,
                        "expected USER FINGERPRINT TYPE KEY: %u %f %t %k of sshd");
@@ -119,6 +123,15 @@ static int print_line(const struct login *login, struct text options)
     return ok ? EXIT_ANSWERED : give_up(EXIT_CANNOT_TELL, login, "cannot write to sshd");
 }
 
+static int cannot_ask(const struct login *login, const char *reason)
+{
+    bool is_down = strstr(reason, strerror(ENOENT)) || strstr(reason, strerror(ECONNREFUSED));
+    char text[ASK_REASON_SIZE + 32];
+
+    snprintf(text, sizeof text, "%s%s", reason, is_down ? "; is adit-gateway running?" : "");
+    return give_up(EXIT_CANNOT_TELL, login, text);
+}
+
 static int look_up(const struct login *login)
 {
     const char *const question[] = {"keys",      login->account, login->user, login->fingerprint,
@@ -129,7 +142,7 @@ static int look_up(const struct login *login)
     int status;
 
     if (!ask_gateway(login->socket_path, question, TIMEOUT_MS, &answer, reason)) {
-        status = give_up(EXIT_CANNOT_TELL, login, reason);
+        status = cannot_ask(login, reason);
         goto out;
     }
     rest = buf_text(&answer);

@@ -336,6 +336,30 @@ class Refused(unittest.TestCase):
                     port, variable), **{variable: str(port)})
         clone.start()
 
+    def test_locked_user(self):
+        """tools/edge warns, since sshd will let nobody in."""
+        clone = clones["caller"]
+        clone.edge("--stop")
+        user = "postgres" if os.getuid() == 0 else pwd.getpwuid(os.getuid()).pw_name
+        bin_folder = stack.make_folder()
+        self.addCleanup(shutil.rmtree, bin_folder)
+        os.chmod(bin_folder, 0o755)
+        getent = os.path.join(bin_folder, "getent")
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            refused = "port %d on 127.0.0.1 is in use: set ADIT_EDGE_SSH_PORT to another port" % port
+            for entry, warning in (
+                    ("%s:!*:1::::::", "sshd refuses user %s: the account is locked (getent shadow %s):"
+                     " run this as another user\nedge: " % (user, user)),
+                    ("%s:*:1::::::", "")):
+                with open(getent, "w", encoding="ascii") as file:
+                    file.write("#!/bin/sh\necho '%s'\n" % (entry % user))
+                os.chmod(getent, 0o755)
+                with self.subTest(entry):
+                    self.assert_refused(warning + refused, ADIT_EDGE_SSH_PORT=str(port), PATH="%s:%s" % (
+                        bin_folder, clone.env["PATH"]))
+        clone.start()
+
     def test_without_serve(self):
         empty = os.path.join(clones["caller"].folder, "empty")
         self.assert_refused("the state folder %s does not exist: start with tools/serve first" % empty,

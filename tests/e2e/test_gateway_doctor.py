@@ -3,9 +3,11 @@
 import contextlib
 import os
 import re
+import socket
+import threading
 
 from adit import stack
-from adit.case import until
+from adit.case import Case, until
 from adit.programs import ENV
 from adit.ssh_gateway import CONF, PROGRAMS, SOCKET, GatewayCase
 
@@ -196,6 +198,56 @@ class GatewayDoctor(GatewayCase):
         try:
             self.assert_found("trouble", "signals", "^the daemon may not end sessions of sshd; give"
                               " its unit AmbientCapabilities=CAP_KILL")
+            with self.sshd_conf(lambda text: "Match User tunnel\n    MaxSessions 0\n"):
+                self.assert_found("note", "signals", "^the daemon may end sessions only of an sshd"
+                                  " that its own user runs$")
         finally:
             self.gateway.daemon.stop()
             self.gateway.start_daemon()
+
+
+class Status(Case):
+    """What doctor makes of the daemon's status: a server in place of the daemon."""
+
+    def found(self, status):
+        """Returns the lines of doctor, as (verdict, what, text)."""
+        path = os.path.join(self.stack.folder, "status.sock")
+        conf = path + ".conf"
+        with open(conf, "w", encoding="utf-8") as file:
+            file.write("%s\n[gateway]\nsocket = %s\n" % (self.stack.read_conf(), path))
+
+        def serve(server):
+            with server.accept()[0] as peer, peer.makefile("rb") as file:
+                file.read()
+                peer.sendall(b"ok\n%s.\n" % status.encode())
+
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(path)
+            server.settimeout(20)
+            server.listen(1)
+            thread = threading.Thread(target=serve, args=(server,))
+            thread.start()
+            done = self.stack.ctl_run("doctor", conf=conf)
+            thread.join()
+            os.remove(path)
+        return [tuple(line.split(None, 2)) for line in done.stdout.splitlines()]
+
+    def test_edges_and_account(self):
+        lines = self.found("edges 3\nedges_open 1\nedges_nobody 2\nedges_due 0\n"
+                           "account_problem there are several accounts\n")
+        for line in (
+                ("ok", "edges", "the files of 3 TLS edges are in force"),
+                ("note", "edges", "1 of 3 TLS edges ask for no certificate: they have no enabled"
+                 " module"),
+                ("note", "edges", "2 of 3 TLS edges let nobody pass: their modules name no authority"
+                 " that this machine has"),
+                ("trouble", "account", "there are several accounts")):
+            self.assertIn(line, lines)
+
+    def test_nothing_to_say(self):
+        """A daemon whose edges are all in order, and an older one, which does not tell."""
+        for status in ("edges 1\nedges_open 0\nedges_nobody 0\nedges_due 0\n", "edges 1\n"):
+            with self.subTest(status):
+                lines = self.found(status)
+                self.assertEqual([line for line in lines if line[1] in ("edges", "account")],
+                                 [("ok", "edges", "the files of 1 TLS edge are in force")])

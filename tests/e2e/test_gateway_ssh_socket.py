@@ -127,6 +127,10 @@ class Askers(SocketCase):
                 self.check_refused(self.helper(key, **changes), status)
         with self.subTest("an account that is none"):
             self.check_refused(self.helper(key, "--account", "x"), MISUSE)
+        with self.subTest("no socket"):
+            done = self.helper(key, "--socket", "")
+            self.check_refused(done, MISUSE)
+            self.assertIn("--socket is empty", done.stderr)
         with self.subTest("too few"):
             done = stack.run(self.gateway.inside.command(HELPER, "tunnel"), check=False)
             self.assertEqual((done.returncode, done.stdout), (MISUSE, ""))
@@ -142,8 +146,23 @@ class Askers(SocketCase):
         finally:
             self.gateway.daemon.thaw()
         self.gateway.daemon.stop()
-        self.assertEqual(self.helper(key).returncode, CANNOT_TELL)
+        for path, says in ((SOCKET, SOCKET + ": No such file or directory; is adit-gateway running?"),
+                           (PROGRAMS + "/adit-ssh-keys/x", "Not a directory")):
+            with self.subTest(path):
+                done = self.helper(key, "--socket", path)
+                self.assertEqual((done.returncode, done.stdout), (CANNOT_TELL, ""))
+                self.assertTrue(done.stderr.endswith(says + "\n"), done.stderr)
         self.gateway.start_daemon()
+
+    def test_a_folder_that_cannot_be_made(self):
+        """The daemon says what to do."""
+        self.gateway.inside.write("/run/missing.conf", "[gateway]\nstate = /run/missing/sessions\n")
+        done = stack.run(self.gateway.inside.command(
+            PROGRAMS + "/adit-gateway", "-c", "/run/missing.conf"), check=False)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("/run/missing/sessions: cannot make the folder: No such file or directory; make"
+                      " its parent folder for the user of adit-gateway, or set state in [gateway] to"
+                      " another folder", done.stderr)
 
 
 class Garbage(SocketCase):

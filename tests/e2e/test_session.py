@@ -125,6 +125,19 @@ class Answers(SessionCase):
         )], lambda answer, words, said: self.assertIn(
             said, self.answered(answer, *words, status=1)[1]))
 
+    def test_no_answer_in_time(self):
+        """A daemon that hangs, with room for another asker and without."""
+        path = os.path.join(self.stack.folder, "hangs.sock")
+        says = ("aditctl: cannot ask adit-gateway: %s: no answer in time; to restart it, run:"
+                " systemctl restart adit-gateway\n" % path)
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(path)
+            self.addCleanup(os.remove, path)
+            server.listen(0)
+            self.assertEqual(self.ctl(path, "list", status=1), says)
+            # The first one still waits to be accepted.
+            self.assertEqual(self.ctl(path, "list", status=1), says)
+
     def test_no_daemon(self):
         for words in (["list"], ["end", "1"]):
             self.assertEqual(self.ctl("/nonexistent/ssh.sock", *words, status=1), (

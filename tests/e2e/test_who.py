@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """aditctl permits and who: what the stored rules let keys bind."""
 import os
+import re
 import subprocess
 
 from adit import samples, stack
@@ -199,6 +200,25 @@ class Permits(WhoCase):
         self.assertEqual((done.stdout, done.stderr),
                          ("not permitted: no credential has the key %s\n" % UNKNOWN, ""))
 
+    def test_a_name_on_a_domain_port(self):
+        """A rule for a domain does not permit the address, but sshd opens it."""
+        self.make("bind:vm", "bind:*.vm", "bind:*.0.1", "bind:k=v", "bind:other.example:8443")
+        opens = "; but the rule '%s' permits the name %s, which adit-gateway opens on this port\n"
+        self.each([(target, target, says) for target, says in (
+            ("vm:8443", opens % ("bind:vm", "vm")),
+            ("VM:8080", opens % ("bind:vm", "VM")),
+            ("a.vm:8080", opens % ("bind:*.vm", "a.vm")),
+            ("vm:8444", "\n"),
+            ("avm:8443", "\n"),
+            ("127.0.0.1:8443", "\n"),
+            ("[::1]:8443", "\n"),
+            ("b.example", "\n"),
+        )], lambda target, says: self.assertEqual(self.permits(target, status=1).stdout, (
+            "not permitted: 1 credential has the key %s, and no rule permits %s%s" % (
+                samples.ED25519_FINGERPRINT, target, says))))
+        self.make("bind:vm:8443")
+        self.assertEqual(self.permits("vm:8443").stdout.count("\n"), 2)
+
     def test_all_credentials_of_the_key_count(self):
         self.make("bind:a.example")
         second = self.make("bind:b.example")
@@ -241,7 +261,8 @@ class Permits(WhoCase):
         path = self.write("secret", secret)
         for done in (self.permits("a.example", path, status=3),
                      self.permits("a.example", "-", status=3, input=secret)):
-            self.assertIn("private key", done.stderr)
+            self.assertRegex(done.stderr, "^aditctl: (%s|standard input) holds a private key; give its"
+                             " public key, which is usually in FILE.pub\n$" % re.escape(path))
             self.assert_not_shown(secret, done)
         self.assert_not_shown(secret, self.ctl("permits", secret, "a.example", status=2))
         self.assert_not_shown(secret, self.ctl("permits", "--", secret, "a.example", status=2))
@@ -251,9 +272,16 @@ class Permits(WhoCase):
             self.assertNotIn(line[:20], done.stdout + done.stderr)
 
     def test_refused_keys(self):
-        self.each([(name, text, says) for name, text, says in samples.refused_keys()][::20],
-                  lambda text, says: self.assertIn(
-                      says, self.permits("a.example", self.write("bad", text), status=3).stderr))
+        self.each([(name, text, says) for name, text, says in samples.refused_keys()
+                   if not says.startswith("holds a private key")][::20], self.assert_refused)
+
+    def assert_refused(self, text, says):
+        """The message names the file, and no member of a request."""
+        path = self.write("bad", text)
+        said = self.permits("a.example", path, status=3).stderr
+        self.assertTrue(said.startswith("aditctl: %s " % path), said)
+        self.assertIn(says.removeprefix("public_key").strip(), said)
+        self.assertNotIn("public_key", said)
 
     def test_files(self):
         for key, status, says in (
@@ -262,8 +290,8 @@ class Permits(WhoCase):
                 (MADE + "=", 2, "is neither a fingerprint"),
                 ("MD5:00:11", 2, "is neither a fingerprint"),
                 (self.folder, 3, "cannot read: Is a directory"),
-                (self.write("empty", ""), 3, "empty: "),
-                (self.write("long", "x" * 20000), 3, "long: "),
+                (self.write("empty", ""), 3, "empty is empty. "),
+                (self.write("long", "x" * 20000), 3, "long is longer than 16384 bytes."),
                 (samples.ED25519, 2, "write it to standard input and give '-'")):
             with self.subTest(key):
                 done = self.permits("a.example", key, status=status)
