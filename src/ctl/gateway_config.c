@@ -44,7 +44,7 @@ static int check_sshd(struct ctl_options *options, const struct conf *conf)
                             "at most 32 lowercase letters, digits, '_' and '-'");
     if (!options->account)
         options->account = conf->gateway.account;
-    if (options->account[0] && !ident_valid(text_of(options->account)))
+    if (options->account[0] && !ident_assigned(text_of(options->account), IDENT_ACCOUNT))
         return misuse_value("account", options->account, "the id of an account");
     if (!fill_in_path_valid(conf->gateway.socket, FILL_IN_PATH_MAX))
         return ctl_fail("[gateway] socket: the path may contain only letters, digits, '/', '.', "

@@ -411,12 +411,13 @@ class Printed(Case):
         self.assertIn("\nMatch User tunnel\n", text)
         self.assertRegex(text, r"\n    AuthorizedKeysCommand \S+/adit-ssh-keys %u %f %t %k\n")
         self.assertIn("\n    # PermitListen *.example.com:8080 *.example.com:8443\n", text)
-        text = self.printed("[gateway]\nsocket = /run/x.sock\naccount = ac_1\ndomain_ports = *\n",
+        one, other = "ac_" + 27 * "1", "ac_" + 27 * "2"
+        text = self.printed("[gateway]\nsocket = /run/x.sock\ndomain_ports = *\naccount = " + one,
                             "sshd", "--user", "tunnel-2", "--domain", "example.org")
         self.assertIn("\nMatch User tunnel-2\n", text)
-        self.assertIn("adit-ssh-keys --account ac_1 --socket /run/x.sock %u %f %t %k\n", text)
+        self.assertIn("adit-ssh-keys --account %s --socket /run/x.sock %%u %%f %%t %%k\n" % one, text)
         self.assertIn("\n    PermitListen *.example.org:*\n", text)
-        self.assertIn("--account ac_2 ", self.printed("", "sshd", "--account", "ac_2"))
+        self.assertIn("--account %s " % other, self.printed("", "sshd", "--account", other))
 
     def test_edges(self):
         settings = "[mutual_tls]\nedges = edge-1  Edge_2\noutput = /out\nhaproxy = /run/h.sock\n"
