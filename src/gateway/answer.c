@@ -82,11 +82,11 @@ static bool find_monitor(const struct asker *asker, struct proc *monitor, int *f
     struct proc before, after;
 
     *fd = -1;
-    if (!proc_read_stat(asker->pid, &before) || !proc_read(before.parent, monitor) ||
-        !state_is_monitor(monitor) || monitor->started > before.started)
+    if (!proc_read_stat(asker->pid, &before))
         return false;
-    *fd = proc_open(monitor->pid, monitor->started);
-    if (*fd >= 0 && proc_read_stat(asker->pid, &after) && after.started == before.started &&
+    *fd = proc_open_read(before.parent, monitor);
+    if (*fd >= 0 && state_is_monitor(monitor) && monitor->started <= before.started &&
+        proc_read_stat(asker->pid, &after) && after.started == before.started &&
         after.parent == monitor->pid && !after.has_exited)
         return true;
     if (*fd >= 0)

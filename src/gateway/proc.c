@@ -108,6 +108,20 @@ int proc_open(pid_t pid, uint64_t started)
     return -1;
 }
 
+int proc_open_read(pid_t pid, struct proc *proc)
+{
+    int fd = (int)syscall(SYS_pidfd_open, pid, 0U);
+
+    if (fd < 0)
+        return -1;
+    /* As in proc_open(). */
+    if (proc_read(pid, proc) && !is_exited(fd))
+        return fd;
+    close(fd);
+    errno = ESRCH;
+    return -1;
+}
+
 bool proc_signal(int fd, int signal)
 {
     return syscall(SYS_pidfd_send_signal, fd, signal, NULL, 0U) == 0;

@@ -34,6 +34,10 @@ MUST_CHECK bool proc_read_stat(pid_t pid, struct proc *proc);
  * exited. */
 MUST_CHECK int proc_open(pid_t pid, uint64_t started);
 
+/* Opens the process that has that id now, and reads what /proc tells about it.  Returns a
+ * descriptor as proc_open() does. */
+MUST_CHECK int proc_open_read(pid_t pid, struct proc *proc);
+
 /* Sends a signal.  Returns false with errno set; ESRCH: the process has exited. */
 MUST_CHECK bool proc_signal(int fd, int signal);
 

@@ -54,6 +54,8 @@ START_TEST(no_such_process)
     ck_assert(!proc_read(0, &proc));
     ck_assert(!proc_read(-1, &proc));
     ck_assert_int_eq(proc_open(pid, 1), -1);
+    ck_assert_int_eq(proc_open_read(pid, &proc), -1);
+    ck_assert_int_eq(proc_open_read(0, &proc), -1);
 }
 END_TEST
 
@@ -81,10 +83,17 @@ START_TEST(exited_processes_are_not_opened_or_signalled)
     ck_assert(proc_read(monitor.pid, &proc));
     fd = proc_open(monitor.pid, proc.started);
     ck_assert_int_ge(fd, 0);
+    close(fd);
+    fd = proc_open_read(monitor.pid, &proc);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_str_eq(proc.name, "sshd");
+    ck_assert_int_eq(proc.parent, getpid());
+    ck_assert(proc.has_one_uid && proc.uid == getuid());
     kill(monitor.pid, SIGKILL);
     /* A zombie keeps its id until its parent collects it. */
     waitid(P_PID, (id_t)monitor.pid, &(siginfo_t){0}, WEXITED | WNOWAIT);
     ck_assert_int_eq(proc_open(monitor.pid, proc.started), -1);
+    ck_assert_int_eq(proc_open_read(monitor.pid, &proc), -1);
     waitpid(monitor.pid, NULL, 0);
     ck_assert(!proc_signal(fd, SIGTERM));
     ck_assert_int_eq(errno, ESRCH);
