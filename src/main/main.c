@@ -15,9 +15,9 @@
 #include "main/confined.h"
 #include "main/process.h"
 #include "main/worker.h"
-#include "main/workers.h"
 #include "serve/cgi.h"
 #include "serve/serve.h"
+#include "serve/workers.h"
 
 #define DEFAULT_WORKERS_LEAST 2
 #define DEFAULT_WORKERS_MOST 8

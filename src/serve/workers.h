@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The supervisor of the worker processes. */
-#ifndef ADIT_MAIN_WORKERS_H
-#define ADIT_MAIN_WORKERS_H
+#ifndef ADIT_SERVE_WORKERS_H
+#define ADIT_SERVE_WORKERS_H
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The supervisor. */
-#include "main/workers.h"
+#include "serve/workers.h"
 
 #include <errno.h>
 #include <signal.h>
