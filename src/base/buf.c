@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/number.h"
+
 /* The old bytes may be a secret.  realloc() would free them unwiped, so copy and wipe here. */
 char *buf_grow(struct buf *buf, size_t extra)
 {
@@ -52,13 +54,9 @@ void buf_add(struct buf *buf, const char *s, size_t len)
 
 void buf_uint(struct buf *buf, uint64_t value)
 {
-    char digits[20];
-    size_t at = sizeof digits;
+    char digits[NUMBER_MAX];
 
-    do
-        digits[--at] = (char)('0' + value % 10);
-    while (value /= 10);
-    buf_add(buf, digits + at, sizeof digits - at);
+    buf_add(buf, digits, number_write(digits, value));
 }
 
 /* Formats into the free room first, and a second time if that is too small. */
@@ -111,6 +109,11 @@ void buf_shrink(struct buf *buf, size_t most)
     buf_clear(buf);
     if (buf->cap <= most)
         return;
+    /* realloc() to no bytes frees them, and returns NULL as after a failure. */
+    if (most == 0) {
+        buf_free(buf);
+        return;
+    }
     data = realloc(buf->data, most);
     if (!data)
         return;

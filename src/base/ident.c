@@ -20,6 +20,22 @@ static bool random_bytes(unsigned char *out, size_t len)
     return getrandom(out, len, 0) == (ssize_t)len;
 }
 
+/* The kernel gives up to 256 bytes at once. */
+static bool take_random(struct ident_random *random, unsigned char *out, size_t len)
+{
+    if (!random)
+        return random_bytes(out, len);
+    if (random->left < len) {
+        if (!random_bytes(random->bytes, sizeof random->bytes))
+            return false;
+        random->left = sizeof random->bytes;
+    }
+    random->left -= len;
+    memcpy(out, random->bytes + random->left, len);
+    explicit_bzero(random->bytes + random->left, len);
+    return true;
+}
+
 static void put_big_endian(unsigned char *out, size_t len, uint64_t value)
 {
     while (len-- > 0) {
@@ -28,19 +44,39 @@ static void put_big_endian(unsigned char *out, size_t len, uint64_t value)
     }
 }
 
-bool ident_make(char out[IDENT_SIZE], const char *prefix, int64_t ms)
+static void write_ident(char out[IDENT_SIZE], const char *prefix, const unsigned char number[20])
 {
-    unsigned char number[20];
     size_t prefix_len = strlen(prefix);
 
-    if (prefix_len + 1 + IDENT_DIGITS >= IDENT_SIZE || !random_bytes(number + 6, 14))
-        return false;
-    put_big_endian(number, 6, (uint64_t)ms);
     memcpy(out, prefix, prefix_len);
     out[prefix_len] = '_';
-    base62_write(out + prefix_len + 1, IDENT_DIGITS, number, sizeof number);
+    base62_write(out + prefix_len + 1, IDENT_DIGITS, number, 20);
     out[prefix_len + 1 + IDENT_DIGITS] = '\0';
+}
+
+bool ident_make_from(struct ident_random *random, char out[IDENT_SIZE], const char *prefix,
+                     int64_t ms)
+{
+    unsigned char number[20];
+
+    if (strlen(prefix) + 1 + IDENT_DIGITS >= IDENT_SIZE || !take_random(random, number + 6, 14))
+        return false;
+    put_big_endian(number, 6, (uint64_t)ms);
+    write_ident(out, prefix, number);
     return true;
+}
+
+bool ident_make(char out[IDENT_SIZE], const char *prefix, int64_t ms)
+{
+    return ident_make_from(NULL, out, prefix, ms);
+}
+
+void ident_first(char out[IDENT_SIZE], const char *prefix, int64_t ms)
+{
+    unsigned char number[20] = {0};
+
+    put_big_endian(number, 6, ms < 0 ? 0 : (uint64_t)ms);
+    write_ident(out, prefix, number);
 }
 
 bool ident_assigned(struct text id, const char *prefix)

@@ -29,6 +29,21 @@
  * numbers. */
 MUST_CHECK bool ident_make(char out[IDENT_SIZE], const char *prefix, int64_t ms);
 
+/* Random bytes for the next identifiers: a system call draws them for 18 at once.  Each byte is
+ * used once, and wiped.  All zero: none.  A process that forks must not pass it on. */
+struct ident_random {
+    unsigned char bytes[18 * 14];
+    size_t left;
+};
+
+/* The same with random bytes from there; NULL: from the system. */
+MUST_CHECK bool ident_make_from(struct ident_random *random, char out[IDENT_SIZE],
+                                const char *prefix, int64_t ms);
+
+/* Writes the first of all identifiers of that prefix and time, which ident_make() may give.  A time
+ * before 1970 counts as 1970.  The prefix has at most 5 bytes. */
+void ident_first(char out[IDENT_SIZE], const char *prefix, int64_t ms);
+
 /* Returns whether the text is an identifier that a caller may use: 1 to 255 characters of
  * A-Z a-z 0-9 . _ ~ -, and neither "." nor "..". */
 MUST_CHECK bool ident_valid(struct text id);

@@ -14,4 +14,10 @@
  * one, and for a number above most; *out is undefined then. */
 MUST_CHECK bool number_read(struct text digits, unsigned base, uint64_t most, uint64_t *out);
 
+/* The most digits of a number. */
+#define NUMBER_MAX 20
+
+/* Writes the digits of a number, without a NUL.  Returns how many. */
+size_t number_write(char out[NUMBER_MAX], uint64_t value);
+
 #endif

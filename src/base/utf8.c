@@ -66,6 +66,13 @@ uint32_t utf8_decode(const unsigned char *s, size_t *len)
     return point;
 }
 
+bool utf8_is_control(uint32_t point)
+{
+    return point < 0x20 || (point >= 0x7F && point < 0xA0) || point == 0x061C || point == 0x200E ||
+           point == 0x200F || (point >= 0x2028 && point <= 0x202E) ||
+           (point >= 0x2066 && point <= 0x2069);
+}
+
 size_t utf8_encode(unsigned char *out, uint32_t point)
 {
     size_t len = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;

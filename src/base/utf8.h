@@ -24,6 +24,10 @@ size_t utf8_whole(const char *s, size_t len);
 /* Returns the code point of the valid character at s, and its length in bytes in *len. */
 uint32_t utf8_decode(const unsigned char *s, size_t *len);
 
+/* Returns whether the character is a control: it shows nothing, and may move the cursor, break the
+ * line or turn the direction of the text around it (C0, DEL, C1, U+2028, U+2029, Bidi_Control). */
+bool utf8_is_control(uint32_t point);
+
 /* Writes the character of a code point up to U+10FFFF, without a NUL.  Returns its length in bytes.
  * Needs room for that length only. */
 size_t utf8_encode(unsigned char *out, uint32_t point);

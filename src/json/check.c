@@ -4,6 +4,7 @@
 #include "json/check.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -32,6 +33,7 @@ struct check {
     struct names names;
     size_t depth;
     size_t n_values;
+    size_t max_values;
     uint32_t n_objects;
     bool is_list[JSON_MAX_DEPTH];
     uint32_t object[JSON_MAX_DEPTH];
@@ -269,9 +271,9 @@ static bool remember_name(struct check *c, const unsigned char *name)
 }
 
 /* The shortest member, "":0 and a comma, has five bytes: so there are at most len / 5 + 1. */
-static bool make_names(struct names *names, size_t len)
+static bool make_names(struct names *names, size_t len, size_t max_values)
 {
-    size_t most = len / 5 + 1 < JSON_MAX_VALUES ? len / 5 + 1 : JSON_MAX_VALUES;
+    size_t most = len / 5 + 1 < max_values ? len / 5 + 1 : max_values;
 
     names->n_slots = 16;
     while (names->n_slots <= most * 2)
@@ -350,13 +352,21 @@ static bool open_level(struct check *c, bool is_list)
     return true;
 }
 
+static bool refuse_values(struct check *c)
+{
+    char msg[64];
+
+    snprintf(msg, sizeof msg, "The body holds more than %zu values.", c->max_values);
+    return refuse_here(c, msg);
+}
+
 /* Starts at the first byte of a value.  Only opens an object or a list. */
 static bool value(struct check *c)
 {
     int first = peek(c);
 
-    if (first >= 0 && ++c->n_values > JSON_MAX_VALUES)
-        return refuse_here(c, "The body holds more than 4000 values.");
+    if (first >= 0 && ++c->n_values > c->max_values)
+        return refuse_values(c);
     switch (first) {
     case '{':
         return open_level(c, false);
@@ -420,9 +430,6 @@ static bool step(struct check *c, bool first)
 
 static bool document(struct check *c)
 {
-    skip_space(c);
-    if (peek(c) != '{')
-        return refuse_here(c, "The body is not a JSON object.");
     if (!value(c))
         return false;
     for (bool first = true; c->depth > 0;) {
@@ -436,15 +443,35 @@ static bool document(struct check *c)
     return c->at == c->end || refuse_here(c, "Something follows the JSON object.");
 }
 
+static bool check_whole(struct check *c, bool takes_list)
+{
+    size_t len = (size_t)(c->end - c->at);
+    bool ok;
+
+    skip_space(c);
+    if (peek(c) != '{' && !(takes_list && peek(c) == '['))
+        return refuse_here(c, "The body is not a JSON object.");
+    if (!make_names(&c->names, len, c->max_values))
+        return error_set(c->err, ERR_OUT_OF_MEMORY);
+    ok = document(c);
+    free(c->names.slots);
+    return ok;
+}
+
 bool json_check(const char *text, size_t len, struct error *err)
 {
     const unsigned char *start = (const unsigned char *)text;
-    struct check c = {.start = start, .at = start, .end = start + len, .err = err};
-    bool ok;
+    struct check c = {
+        .start = start, .at = start, .end = start + len, .err = err, .max_values = JSON_MAX_VALUES};
 
-    if (!make_names(&c.names, len))
-        return error_set(err, ERR_OUT_OF_MEMORY);
-    ok = document(&c);
-    free(c.names.slots);
-    return ok;
+    return check_whole(&c, false);
+}
+
+bool json_check_large(const char *text, size_t len, size_t max_values, struct error *err)
+{
+    const unsigned char *start = (const unsigned char *)text;
+    struct check c = {
+        .start = start, .at = start, .end = start + len, .err = err, .max_values = max_values};
+
+    return check_whole(&c, true);
 }

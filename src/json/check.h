@@ -26,6 +26,11 @@
  * not accepted, or with ERR_OUT_OF_MEMORY. */
 MUST_CHECK bool json_check(const char *text, size_t len, struct error *err);
 
+/* Checks in the same way that len bytes are one JSON object or list, with at most max_values
+ * values. The memory is at most 64 bytes for each of them. */
+MUST_CHECK bool json_check_large(const char *text, size_t len, size_t max_values,
+                                 struct error *err);
+
 /* Decodes a string of a text that passed json_check().  *at points behind the opening quote, and
  * afterwards behind the closing one.  Writes no NUL, and at most as many bytes as it reads.
  * Returns their number. */

@@ -168,16 +168,12 @@ static bool read_value(struct reader *r, struct json_object **value)
     }
 }
 
-bool json_parse(const char *text, size_t len, struct json_node *top, struct error *err)
+/* Makes the tree of a text that passed the check. */
+static bool make_tree(const char *text, size_t len, struct json_node *top, struct error *err)
 {
-    struct reader r = {.at = text};
-    bool ok;
+    struct reader r = {.at = text, .scratch = malloc(len)};
+    bool ok = r.scratch;
 
-    *top = (struct json_node){0};
-    if (!json_check(text, len, err))
-        return false;
-    r.scratch = malloc(len);
-    ok = r.scratch;
     if (ok) {
         skip_to_token(&r);
         ok = read_value(&r, &top->value);
@@ -185,6 +181,19 @@ bool json_parse(const char *text, size_t len, struct json_node *top, struct erro
     }
     free(r.scratch);
     return ok || error_set(err, ERR_OUT_OF_MEMORY);
+}
+
+bool json_parse(const char *text, size_t len, struct json_node *top, struct error *err)
+{
+    *top = (struct json_node){0};
+    return json_check(text, len, err) && make_tree(text, len, top, err);
+}
+
+bool json_parse_large(const char *text, size_t len, size_t max_values, struct json_node *top,
+                      struct error *err)
+{
+    *top = (struct json_node){0};
+    return json_check_large(text, len, max_values, err) && make_tree(text, len, top, err);
 }
 
 /* Bodies carry secrets, and json-c frees its strings unwiped. */
@@ -215,6 +224,32 @@ struct json_node json_member(const struct json_node *object, const char *name)
 
     json_object_object_get_ex(object->value, name, &node.value);
     return node;
+}
+
+bool json_is_list(const struct json_node *node)
+{
+    return json_object_is_type(node->value, json_type_array);
+}
+
+size_t json_count(const struct json_node *list)
+{
+    return json_is_list(list) ? json_object_array_length(list->value) : 0;
+}
+
+struct json_node json_element(const struct json_node *list, size_t index)
+{
+    return (struct json_node){.value = json_object_array_get_idx(list->value, index),
+                              .parent = list};
+}
+
+bool json_set_text(const struct json_node *object, const char *name, const char *value)
+{
+    struct json_object *text = json_object_new_string(value);
+
+    if (text && make_room(object->value) && json_object_object_add(object->value, name, text) == 0)
+        return true;
+    json_object_put(text);
+    return false;
 }
 
 bool json_given(const struct json_node *node)
@@ -355,6 +390,21 @@ bool json_get_uint32(const struct json_node *node, uint32_t *out, struct error *
         decimal_uint32(json_object_get_userdata(node->value), out))
         return true;
     return wrong_type(node, -1, wanted, err);
+}
+
+bool json_get_digits(const struct json_node *node, struct text *out, struct error *err)
+{
+    struct text number;
+
+    if (!json_given(node))
+        return true;
+    if (!json_object_is_type(node->value, json_type_double))
+        return wrong_type(node, -1, "a whole number", err);
+    number = text_of(json_object_get_userdata(node->value));
+    if (strspn(number.s, "0123456789") != number.len)
+        return wrong_type(node, -1, "a whole number", err);
+    *out = number;
+    return true;
 }
 
 bool json_get_texts(const struct json_node *node, size_t max, enum error_code too_many,

@@ -25,12 +25,29 @@ struct json_node {
  * frees with json_free(), or false with *err = ERR_BODY_NOT_JSON or ERR_OUT_OF_MEMORY. */
 MUST_CHECK bool json_parse(const char *text, size_t len, struct json_node *top, struct error *err);
 
+/* The same for one object or list with at most max_values values (json_check_large()). */
+MUST_CHECK bool json_parse_large(const char *text, size_t len, size_t max_values,
+                                 struct json_node *top, struct error *err);
+
 /* Overwrites the strings of the tree and frees it.  Accepts a node that is all zero. */
 void json_free(struct json_node *top);
 
 /* Returns the member of that name; its value is NULL if it is absent or null.  The node keeps
  * pointers to the name and to the object. */
 struct json_node json_member(const struct json_node *object, const char *name);
+
+/* Returns whether the value is a list. */
+bool json_is_list(const struct json_node *node);
+
+/* Returns how many elements a list has, or 0 for any other value. */
+size_t json_count(const struct json_node *list);
+
+/* Returns an element of a list that has it.  Its path begins anew, without the list's. */
+struct json_node json_element(const struct json_node *list, size_t index);
+
+/* Replaces the member of that name by a text, or adds it.  Nodes of the former value become
+ * invalid.  Returns false if memory runs out. */
+MUST_CHECK bool json_set_text(const struct json_node *object, const char *name, const char *value);
 
 /* Returns whether the value is neither absent nor null. */
 bool json_given(const struct json_node *node);
@@ -59,6 +76,9 @@ MUST_CHECK bool json_get_bool(const struct json_node *node, bool *out, struct er
 
 /* Accepts any notation of a whole number from 0 to 4294967295, such as 1e3 and 10.0. */
 MUST_CHECK bool json_get_uint32(const struct json_node *node, uint32_t *out, struct error *err);
+
+/* Takes a whole number without sign and exponent as its digits. */
+MUST_CHECK bool json_get_digits(const struct json_node *node, struct text *out, struct error *err);
 
 /* Every element must be a string.  Returns false with the error too_many if there are more than
  * max, and with ERR_OUT_OF_MEMORY. */

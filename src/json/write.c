@@ -4,21 +4,32 @@
 
 #include <string.h>
 
-static bool needs_comma(const struct buf *out)
-{
-    char last = out->len > 0 && !out->failed ? out->data[out->len - 1] : '[';
+#include "json/plain.h"
 
-    return last != '[' && last != '{' && last != ':';
+/* Bytes of the longest escape. */
+#define ESCAPE_MAX 6
+
+/* A comma and two quotes. */
+#define MARKS_MAX 3
+
+/* ---- places in the room of buf_room() ---- */
+
+static void finish_at(struct buf *out, char *end)
+{
+    *end = '\0';
+    out->len = (size_t)(end - out->data);
 }
 
-static void comma(struct buf *out)
+static char *write_bytes(char *to, const char *bytes, size_t len)
 {
-    if (needs_comma(out))
-        buf_add(out, ",", 1);
+    memcpy(to, bytes, len);
+    return to + len;
 }
 
-/* Returns the letter that follows the backslash in the escape of a byte, or 0 if it needs none. */
-static char escape_of(unsigned char c)
+/* ---- strings ---- */
+
+/* Returns the letter that follows the backslash in the escape of a byte that needs one. */
+static char escape_letter(unsigned char c)
 {
     switch (c) {
     case '"':
@@ -35,122 +46,117 @@ static char escape_of(unsigned char c)
     case '\t':
         return 't';
     default:
-        return c < 0x20 ? 'u' : 0;
+        return 'u';
     }
 }
 
-/* Returns the number of bytes before the first one that needs an escape.  Nearly no byte of an
- * answer does, so it tests eight at a time.  Subtracting n from each byte of a word sets the top
- * bit of the bytes below n.  A borrow from the next byte can only come from a byte that needs an
- * escape. */
-static size_t plain_len(struct text value)
-{
-    const uint64_t each = 0x0101010101010101u;
-    size_t len = 0;
-
-    for (uint64_t word; value.len - len >= sizeof word; len += sizeof word) {
-        uint64_t below_space;
-        uint64_t quote;
-        uint64_t backslash;
-
-        memcpy(&word, value.s + len, sizeof word);
-        below_space = word - each * ' ';
-        quote = (word ^ each * '"') - each;
-        backslash = (word ^ each * '\\') - each;
-        if ((below_space | quote | backslash) & ~word & each * 0x80)
-            break;
-    }
-    while (len < value.len && !escape_of((unsigned char)value.s[len]))
-        len++;
-    return len;
-}
-
-static void put_escaped(struct buf *out, struct text value)
+static char *write_escape(char *to, unsigned char c)
 {
     static const char hex[] = "0123456789abcdef";
-    size_t start = 0;
+    const char escape[ESCAPE_MAX] = {'\\', escape_letter(c), '0', '0', hex[c >> 4], hex[c & 15]};
 
-    for (size_t i = 0; i < value.len; i++) {
-        unsigned char c = (unsigned char)value.s[i];
-        char escape = escape_of(c);
-
-        if (!escape)
-            continue;
-        buf_add(out, value.s + start, i - start);
-        start = i + 1;
-        if (escape == 'u') {
-            char code[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
-
-            buf_add(out, code, sizeof code);
-        } else {
-            buf_add(out, (char[]){'\\', escape}, 2);
-        }
-    }
-    buf_add(out, value.s + start, value.len - start);
+    return write_bytes(to, escape, escape[1] == 'u' ? sizeof escape : 2);
 }
 
-/* Writes a comma if one is needed, a quote, the string, and `end`. */
-static void quoted(struct buf *out, struct text value, const char *end)
+/* Writes the rest of a string, which begins with a byte that needs an escape. */
+static void put_escaped(struct buf *out, struct text rest)
 {
-    size_t n_plain = plain_len(value);
-    char *room = buf_room(out, value.len + 4);
-    char *at = room;
+    while (rest.len > 0) {
+        char *to = buf_room(out, ESCAPE_MAX + rest.len);
+        size_t n_plain;
 
-    if (!room)
-        return;
-    if (needs_comma(out))
-        *at++ = ',';
-    *at++ = '"';
-    memcpy(at, value.s, n_plain);
-    at += n_plain;
-    *at = '\0';
-    out->len += (size_t)(at - room);
-    if (n_plain < value.len)
-        put_escaped(out, (struct text){.s = value.s + n_plain, .len = value.len - n_plain});
-    buf_puts(out, end);
+        if (!to)
+            return;
+        to = write_escape(to, (unsigned char)rest.s[0]);
+        rest = text_part(rest, 1, rest.len);
+        n_plain = json_copy_plain(to, rest.s, rest.len);
+        rest = text_part(rest, n_plain, rest.len);
+        finish_at(out, to + n_plain);
+    }
+}
+
+/* Writes a string in quotes, and leaves room for a NUL.  Returns the end, or NULL after a failure.
+ */
+static char *write_quoted(struct buf *out, char *to, struct text value)
+{
+    size_t n_plain;
+
+    *to++ = '"';
+    n_plain = json_copy_plain(to, value.s, value.len);
+    to += n_plain;
+    if (n_plain < value.len) {
+        finish_at(out, to);
+        put_escaped(out, text_part(value, n_plain, value.len));
+        to = buf_room(out, 1);
+        if (!to)
+            return NULL;
+    }
+    *to++ = '"';
+    return to;
+}
+
+/* ---- values ---- */
+
+static void put_bytes(struct buf *out, const char *bytes, size_t len)
+{
+    char *to = buf_room(out, len + MARKS_MAX);
+
+    if (to)
+        finish_at(out, write_bytes(json_write_comma(out, to), bytes, len));
 }
 
 void json_open(struct buf *out, char bracket)
 {
-    comma(out);
-    buf_add(out, &bracket, 1);
+    put_bytes(out, &bracket, 1);
 }
 
 void json_close(struct buf *out, char bracket)
 {
-    buf_add(out, &bracket, 1);
-}
+    char *to = buf_room(out, 1);
 
-void json_put_name(struct buf *out, const char *name)
-{
-    quoted(out, text_of(name), "\":");
+    if (!to)
+        return;
+    *to = bracket;
+    finish_at(out, to + 1);
 }
 
 void json_put_text(struct buf *out, struct text value)
 {
-    if (value.s) {
-        quoted(out, value, "\"");
+    char *to;
+
+    if (!value.s) {
+        json_put_null(out);
         return;
     }
-    comma(out);
-    buf_puts(out, "null");
+    to = buf_room(out, value.len + MARKS_MAX);
+    if (to)
+        to = write_quoted(out, json_write_comma(out, to), value);
+    if (to)
+        finish_at(out, to);
 }
 
 void json_put_bool(struct buf *out, bool value)
 {
-    comma(out);
-    buf_puts(out, value ? "true" : "false");
+    if (value)
+        put_bytes(out, "true", 4);
+    else
+        put_bytes(out, "false", 5);
 }
 
 void json_put_uint(struct buf *out, uint64_t value)
 {
-    comma(out);
+    put_bytes(out, "", 0);
     buf_uint(out, value);
 }
 
 void json_put_null(struct buf *out)
 {
-    json_put_text(out, (struct text){0});
+    put_bytes(out, "null", 4);
+}
+
+void json_put_raw(struct buf *out, struct text json)
+{
+    put_bytes(out, json.s, json.len);
 }
 
 void json_put_texts(struct buf *out, struct text_list list)

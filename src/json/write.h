@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/text.h"
@@ -14,14 +15,50 @@
 void json_open(struct buf *out, char bracket);
 void json_close(struct buf *out, char bracket);
 
-/* Writes the name of a member.  Its value has to be written next. */
-void json_put_name(struct buf *out, const char *name);
+/* Writes a comma if one is needed, into the room at the end of the buffer.  Returns the end, which
+ * is not part of the buffer yet. */
+static inline char *json_write_comma(const struct buf *out, char *to)
+{
+    char last = out->len > 0 ? to[-1] : '[';
+
+    if (last != '[' && last != '{' && last != ':')
+        *to++ = ',';
+    return to;
+}
+
+/* Writes the name of a member, which has no character that JSON escapes.  Its value has to be
+ * written next.  Inline, since most names are constants. */
+static inline void json_put_name(struct buf *out, const char *name)
+{
+    size_t len = strlen(name);
+    char *to = buf_room(out, len + 4);
+
+    if (!to)
+        return;
+    to = json_write_comma(out, to);
+    *to++ = '"';
+    memcpy(to, name, len + 1); /* the quote takes the place of the NUL */
+    to += len;
+    *to++ = '"';
+    *to++ = ':';
+    out->len = (size_t)(to - out->data);
+}
 
 /* Write a value.  Text must be UTF-8.  An absent text is written as null. */
 void json_put_text(struct buf *out, struct text value);
 void json_put_bool(struct buf *out, bool value);
 void json_put_uint(struct buf *out, uint64_t value);
 void json_put_null(struct buf *out);
+
+/* Writes a member whose value is a text. */
+static inline void json_put_member(struct buf *out, const char *name, struct text value)
+{
+    json_put_name(out, name);
+    json_put_text(out, value);
+}
+
+/* Writes a value that is JSON already. */
+void json_put_raw(struct buf *out, struct text json);
 
 /* Writes a list of strings.  An absent list is written as []. */
 void json_put_texts(struct buf *out, struct text_list list);

@@ -7,7 +7,9 @@
 #include "base/utf8.h"
 #include "fuzz.h"
 #include "json/check.h"
+#include "json/plain.h"
 #include "json/tree.h"
+#include "json/write.h"
 
 #define MAX_SIZE 65536
 
@@ -186,6 +188,45 @@ static void write_and_read(const struct json_node *top)
     json_free(&again);
 }
 
+/* The copies with vectors and without stop at the same bytes. */
+static void copy_plain(const char *text, size_t len)
+{
+    char *to = malloc(len + 1);
+    char *other = malloc(len + 1);
+
+    MUST(to && other);
+    for (size_t at = 0; at <= len;) {
+        size_t n = json_copy_plain(to, text + at, len - at);
+
+        MUST(json_copy_plain_words(other, text + at, len - at) == n);
+        MUST(memcmp(to, text + at, n) == 0 && memcmp(other, text + at, n) == 0);
+        at += n + 1;
+    }
+    free(to);
+    free(other);
+}
+
+/* Any text is written so that the parser reads the same text. */
+static void write_text(const char *text, size_t len)
+{
+    struct buf out = {0};
+    struct json_node top = {0};
+    struct json_node member;
+    struct text again;
+    struct error err;
+
+    if (!utf8_valid(text, len))
+        return;
+    json_open(&out, '{');
+    json_put_member(&out, "a", (struct text){text, len});
+    json_close(&out, '}');
+    MUST(!out.failed && json_parse(out.data, out.len, &top, &err));
+    member = json_member(&top, "a");
+    MUST(json_get_text(&member, &again, &err) && text_eq(again, (struct text){text, len}));
+    json_free(&top);
+    buf_free(&out);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const char *text = (const char *)data;
@@ -198,6 +239,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ok = check(text, size);
     MUST(json_parse(text, size, &top, &err) == ok);
     look_at_ends(text, size, ok);
+    copy_plain(text, size);
+    write_text(text, size);
     if (ok) {
         MUST(json_is_object(&top, &err));
         look_at_bytes(text, size);

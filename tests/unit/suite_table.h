@@ -28,6 +28,8 @@ SUITE(crypt_suite)
 /* json */
 SUITE(json_check_suite)
 SUITE(json_suite)
+SUITE(json_pieces_suite)
+SUITE(json_plain_suite)
 SUITE(json_write_suite)
 
 /* pg */

@@ -158,6 +158,23 @@ START_TEST(print_that_fails_is_kept)
 }
 END_TEST
 
+START_TEST(shrinks)
+{
+    struct buf buf = {0};
+
+    for (size_t most = 0; most <= 512; most += 512) {
+        for (int i = 0; i < 1000; i++)
+            buf_puts(&buf, "abc");
+        buf_shrink(&buf, most);
+        ck_assert_uint_eq(buf.len, 0);
+        ck_assert_uint_le(buf.cap, most);
+        buf_puts(&buf, "again");
+        ck_assert_str_eq(buf.data, "again");
+    }
+    buf_free(&buf);
+}
+END_TEST
+
 Suite *buf_suite(void)
 {
     Suite *suite = suite_create("base/buf");
@@ -170,6 +187,7 @@ Suite *buf_suite(void)
     tcase_add_test(tests, prints_what_is_long);
     tcase_add_test(tests, room_is_there);
     tcase_add_test(tests, clear_wipes_and_keeps_memory);
+    tcase_add_test(tests, shrinks);
     tcase_add_test(tests, failure_is_kept);
     tcase_add_test(tests, print_that_fails_is_kept);
     suite_add_tcase(suite, tests);

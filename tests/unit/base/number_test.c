@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of reading numbers. */
+/* Tests of reading and writing numbers. */
 #include "base/number.h"
 
 #include <check.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "suites.h"
 
@@ -63,6 +65,21 @@ START_TEST(other_texts)
 }
 END_TEST
 
+START_TEST(numbers_are_written)
+{
+    static const uint64_t numbers[] = {0, 9, 10, 1234567890, UINT64_MAX};
+
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        char wanted[NUMBER_MAX + 1];
+        char written[NUMBER_MAX];
+
+        snprintf(wanted, sizeof wanted, "%llu", (unsigned long long)numbers[i]);
+        ck_assert_uint_eq(number_write(written, numbers[i]), strlen(wanted));
+        ck_assert_mem_eq(written, wanted, strlen(wanted));
+    }
+}
+END_TEST
+
 /* Bytes after the text are not read. */
 START_TEST(part_of_a_text)
 {
@@ -81,6 +98,7 @@ Suite *number_suite(void)
     tcase_add_test(tests, numbers_up_to_the_limit);
     tcase_add_test(tests, numbers_above_the_limit);
     tcase_add_test(tests, other_texts);
+    tcase_add_test(tests, numbers_are_written);
     tcase_add_test(tests, part_of_a_text);
     suite_add_tcase(suite, tests);
     return suite;

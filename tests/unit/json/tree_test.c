@@ -437,6 +437,80 @@ START_TEST(strings_are_wiped)
 }
 END_TEST
 
+START_TEST(large_texts)
+{
+    struct buf body = {0};
+    struct json_node top, element, member;
+    struct error err = {.code = ERR_NONE};
+    struct text name = {0};
+
+    buf_puts(&body, " [");
+    for (int i = 0; i < 6000; i++)
+        buf_printf(&body, "%s{\"name\":\"n%d\"}", i ? "," : "", i);
+    buf_puts(&body, "] ");
+    ck_assert(!json_parse(body.data, body.len, &top, &err));
+    ck_assert(!json_parse_large(body.data, body.len, 12000, &top, &err));
+    ck_assert_msg(strstr(err.msg, "more than 12000 values"), "%s", err.msg);
+    ck_assert_msg(json_parse_large(body.data, body.len, 12001, &top, &err), "%s", err.msg);
+    ck_assert(json_is_list(&top));
+    ck_assert_uint_eq(json_count(&top), 6000);
+    element = json_element(&top, 5999);
+    member = json_member(&element, "name");
+    ck_assert(json_get_text(&member, &name, &err));
+    ck_assert_str_eq(name.s, "n5999");
+    ck_assert_uint_eq(json_count(&element), 0);
+    ck_assert(!json_is_list(&element));
+    json_free(&top);
+    buf_free(&body);
+}
+END_TEST
+
+/* The check is as strict as that of bodies. */
+START_TEST(large_texts_that_are_refused)
+{
+    static const char *const texts[] = {
+        "", "1", "\"a\"", "null", "[", "[1,]", "[1] x", "[{\"a\":1}", "[{\"a\":1,\"a\":2}]"};
+
+    for (size_t i = 0; i < N_OF(texts); i++) {
+        struct json_node top;
+        struct error err = {.code = ERR_NONE};
+
+        ck_assert_msg(!json_parse_large(texts[i], strlen(texts[i]), 100, &top, &err), "%s",
+                      texts[i]);
+        ck_assert_int_eq(err.code, ERR_BODY_NOT_JSON);
+    }
+}
+END_TEST
+
+START_TEST(digits)
+{
+    static const struct {
+        const char *value;
+        const char *digits; /* NULL: it is refused */
+    } cases[] = {
+        {"0", "0"},     {"18446744073709551616", "18446744073709551616"},
+        {"-1", NULL},   {"1.0", NULL},
+        {"1e3", NULL},  {"\"1\"", NULL},
+        {"true", NULL}, {"[1]", NULL},
+    };
+
+    for (size_t i = 0; i < N_OF(cases); i++) {
+        struct json_node top, member;
+        struct error err = {.code = ERR_NONE};
+        struct text found = {0};
+        char body[64];
+
+        snprintf(body, sizeof body, "{\"n\":%s}", cases[i].value);
+        top = parse(body);
+        member = json_member(&top, "n");
+        ck_assert_msg(json_get_digits(&member, &found, &err) == (cases[i].digits != NULL), "%s",
+                      body);
+        ck_assert_msg(text_eq(found, text_of(cases[i].digits)), "%s", body);
+        json_free(&top);
+    }
+}
+END_TEST
+
 Suite *json_suite(void)
 {
     Suite *suite = suite_create("json/tree");
@@ -459,6 +533,9 @@ Suite *json_suite(void)
     tcase_add_test(types, numbers_of_case_file);
     tcase_add_test(types, lists_and_their_limit);
     tcase_add_test(types, entry_of_wrong_type_is_named);
+    tcase_add_test(types, digits);
+    tcase_add_test(parsing, large_texts);
+    tcase_add_test(parsing, large_texts_that_are_refused);
     suite_add_tcase(suite, parsing);
     suite_add_tcase(suite, members);
     suite_add_tcase(suite, types);
