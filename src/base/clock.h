@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The wall clock, the steady clock, and times as text. */
+/* The wall clock and the steady clock. */
 #ifndef ADIT_BASE_CLOCK_H
 #define ADIT_BASE_CLOCK_H
 
@@ -20,12 +20,5 @@ int clock_left_ms(int64_t deadline_ms);
 
 /* Returns the earlier of two times of one clock. */
 int64_t clock_earlier(int64_t a, int64_t b);
-
-/* Room for "2026-01-31T23:59:59Z" and its NUL. */
-#define CLOCK_RFC3339_SIZE 21
-
-/* Writes seconds since 1970 as RFC 3339 in UTC.  Returns false, and writes nothing, if the year is
- * not 0 to 9999: the format has four digits for it. */
-bool clock_rfc3339(char out[CLOCK_RFC3339_SIZE], int64_t seconds);
 
 #endif

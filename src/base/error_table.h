@@ -30,6 +30,7 @@ ERROR(QUERY_UNKNOWN,       231, 400, "The query string has a parameter that this
 ERROR(QUERY_REPEATED,      232, 400, "A query parameter is given more than once. Give it once.")
 ERROR(LIMIT_RANGE,         233, 400, "limit is out of range. Give 1 to 100.")
 ERROR(LIMIT_NOT_NUMBER,    244, 400, "limit is not a whole number. Give 1 to 100.")
+ERROR(FILTER,              250, 400, "filter is malformed. Give an expression such as obj.owner_id == \"u_123\".")
 /* Body */
 ERROR(BODY_NOT_JSON,       213, 400, "The body is not an acceptable JSON object. Send one object in UTF-8, as RFC 8259 defines it.")
 ERROR(UNKNOWN_MEMBER,      214, 400, "The body has a member that this operation does not take. Remove it.")

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/time.h"
 
 /* Bytes of the longest line.  It goes out in one write() of at most PIPE_BUF bytes, so lines of
  * several processes do not mix in a pipe. */
@@ -75,11 +76,11 @@ static void write_line(const struct log *log, enum log_level level, const char *
                        const struct log_pair *pairs, const char *n_left_out)
 {
     struct line line = {.data = "{", .len = 1};
-    char time[CLOCK_RFC3339_SIZE] = "";
+    char time[TIME_SIZE] = "";
 
     if (!log_wants(log, level))
         return;
-    clock_rfc3339(time, clock_wall_ms() / 1000);
+    time_write(time, clock_wall_ms() / 1000);
     add_pair(&line, "time", time);
     add_pair(&line, "level", level_names[level]);
     add_pair(&line, "event", event);

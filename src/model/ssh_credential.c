@@ -2,7 +2,7 @@
 /* SSH credentials. */
 #include "model/ssh_credential.h"
 
-#include "base/clock.h"
+#include "base/time.h"
 #include "json/write.h"
 #include "model/acl.h"
 
@@ -121,9 +121,9 @@ static void write_text_member(struct buf *out, const char *name, struct text val
 void ssh_credential_write(struct buf *out, const struct ssh_credential *credential,
                           struct text base_url)
 {
-    char created_at[CLOCK_RFC3339_SIZE] = "";
+    char created_at[TIME_SIZE] = "";
 
-    clock_rfc3339(created_at, credential->created_at);
+    time_write(created_at, credential->created_at);
     json_open(out, '{');
     write_text_member(out, "id", credential->id);
     write_uri_member(out, base_url, credential->id);

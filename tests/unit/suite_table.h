@@ -16,6 +16,7 @@ SUITE(error_suite)
 SUITE(ident_suite)
 SUITE(log_suite)
 SUITE(number_suite)
+SUITE(time_suite)
 SUITE(utf8_suite)
 
 /* confine */
@@ -24,6 +25,9 @@ SUITE(confine_calls_suite)
 /* crypt */
 SUITE(crypt_certificate_suite)
 SUITE(crypt_suite)
+
+/* filter */
+SUITE(filter_suite)
 
 /* json */
 SUITE(json_check_suite)
