@@ -64,6 +64,16 @@ def table(rows, with_status):
     return "".join("| %s |\n" % " | ".join(line) for line in lines)
 
 
+def mark_additions(tree):
+    """Says in the description of each part that has x-addition what it is."""
+    for value in tree.values() if isinstance(tree, dict) else tree:
+        if isinstance(value, (dict, list)):
+            mark_additions(value)
+    if isinstance(tree, dict) and "x-addition" in tree:
+        text = "**An addition of Adit's.** " + tree.get("description", "")
+        tree["description"] = text.rstrip(" ")
+
+
 def ref(kind, name):
     return {"$ref": "#/components/%s/%s" % (kind, name)}
 
@@ -185,6 +195,7 @@ class Expander:
                 "responses": responses}
 
     def expand(self):
+        mark_additions(self.document)
         for item in self.document["paths"].values():
             for method in METHODS:
                 if method in item:

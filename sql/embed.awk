@@ -2,6 +2,14 @@
 # migrations, in the order of the command line.  The other two files become variables of their own, as
 # does the table of rights in grants.sql.
 function name_of(path) { sub(/.*\//, "", path); return path }
+# The replacement of gsub() has backslashes of its own, which awks read differently.
+function double_backslashes(line,    parts, n, i, doubled) {
+    n = split(line, parts, /\\/)
+    doubled = parts[1]
+    for (i = 2; i <= n; i++)
+        doubled = doubled "\\\\" parts[i]
+    return doubled
+}
 function finish() { if (open) print "        \"\""; open = 0 }
 BEGIN {
     print "/* Made from sql/ by sql/embed.awk. */"
@@ -40,8 +48,7 @@ FNR == 1 {
     }
 }
 {
-    line = $0
-    gsub(/\\/, "\\\\", line)
+    line = double_backslashes($0)
     gsub(/"/, "\\\"", line)
     print "        \"" line "\\n\""
 }

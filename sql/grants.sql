@@ -1,10 +1,10 @@
 -- The rights of the responder and of gateways: those of their statements, and no DDL.  'aditctl
 -- migrate' runs this after the migrations.
 --
--- Roles belong to the cluster, not to the database.  A role that may create roles creates
--- adit_responder and adit_gateway and grants them these rights.  Without that right (on a shared host
--- with one role for each customer) the responder connects as the owner of the tables.  There both
--- roles may belong to another customer.  A role gets these rights only if it already has USAGE on
+-- Roles belong to the cluster, not to the database.  A role that may create roles creates these roles
+-- and grants them these rights.  Without that right (on a shared host with one role for each
+-- customer) the responder connects as the owner of the tables.  There the roles may belong to
+-- another customer.  A role gets these rights only if it already has USAGE on
 -- this schema, or if the owner is a member of it.
 DO $$
 DECLARE
@@ -16,6 +16,8 @@ DECLARE
             {"table": "migration", "may": ["SELECT"]},
             {"table": "principal", "may": ["SELECT"]},
             {"table": "api_key", "may": ["SELECT"]},
+            {"table": "api_key_use", "may": ["SELECT", "INSERT"],
+             "update": ["used_at", "client_address"]},
             {"table": "idempotency_key", "may": ["SELECT", "INSERT", "DELETE"]},
             {"table": "ssh_credential", "may": ["SELECT", "INSERT", "DELETE"],
              "update": ["description", "metadata", "acl"]},
@@ -26,6 +28,10 @@ DECLARE
                         "inactivity_timeout", "maximum_duration", "auth_check_interval"]},
             {"table": "mutual_tls_module", "may": ["SELECT", "INSERT", "DELETE"],
              "update": ["enabled", "certificate_authority_ids"]},
+            {"table": "audit_event", "update": [],
+             "select": ["id", "at", "event", "account_id", "resource", "principal_id",
+                        "api_key_id", "operation_id", "client_address", "operator", "before",
+                        "after", "changed"]},
             {"function": "new_revision"},
             {"function": "is_rekeying"}
         ],

@@ -22,11 +22,13 @@ run_packages=(postgresql nginx curl openssh-client)
 test_packages=(python3 openssh-client openssl iproute2 util-linux mount passwd procps
     mandoc groff-base
     apache2 apache2-suexec-custom libapache2-mod-fcgid lighttpd
-    openssh-server libnginx-mod-stream haproxy
+    openssh-server login libnginx-mod-stream haproxy
     valgrind)
 # Debian's nodejs and npm conflict with those of another source.
 command -v npm >/dev/null || test_packages+=(nodejs npm)
 test_packages+=(python3-yaml python3-jsonschema python3-psycopg2 chromium)
+# Pages of doc/operate use these.
+test_packages+=(prometheus jq git)
 test_packages+=(systemd build-essential debhelper dpkg-dev fakeroot lintian)
 # An edge to try: sshd, and nginx with mutual TLS.
 # shellcheck disable=SC2034
@@ -35,7 +37,7 @@ edge_packages=(openssh-server openssh-client nginx curl openssl)
 # shellcheck disable=SC2034
 docs_packages=(python3 python3-yaml)
 # shellcheck disable=SC2034
-bench_packages=(python3 wrk iproute2 openssh-server openssl libnginx-mod-stream)
+bench_packages=(python3 wrk iproute2 openssh-server login openssl libnginx-mod-stream)
 # Both releases have LLVM 19.  Another version formats and finds differently.
 # shellcheck disable=SC2034
 analysis_packages=(clang-19 clang-format-19 clang-tidy-19 cppcheck shellcheck pyflakes3 python3)
@@ -51,6 +53,11 @@ warn() {
 die() {
     warn "$*"
     exit 1
+}
+
+# put_exports NAME VALUE...: prints the lines of --env.
+put_exports() {
+    printf 'export %s=%q\n' "$@" 2>/dev/null || die "cannot write to standard output"
 }
 
 # show_log LOG: prints the last lines of a log and its path.
@@ -117,6 +124,14 @@ install_packages() (
     # Debian's sshd would start at the next boot.  This file, which Debian's unit looks for, stops it.
     case " $* " in
     *' openssh-server '*) mkdir -p /etc/ssh && : >/etc/ssh/sshd_not_to_be_run ;;
+    esac
+    # The same for Prometheus, whose unit looks for no file: it is masked.
+    case " $* " in
+    *' prometheus '*)
+        mkdir -p /etc/systemd/system
+        [ -e /etc/systemd/system/prometheus.service ] ||
+            ln -sf /dev/null /etc/systemd/system/prometheus.service
+        ;;
     esac
     export DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1
     # If the lists cannot be fetched, older ones may be enough for the installation.

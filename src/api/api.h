@@ -4,7 +4,9 @@
 #define ADIT_API_API_H
 
 #include "base/arena.h"
+#include "base/ident.h"
 #include "base/log.h"
+#include "base/metrics.h"
 #include "http/names.h"
 #include "http/route.h"
 #include "model/oauth_module.h"
@@ -17,6 +19,9 @@ struct api_settings {
     struct oauth_names oauth;
     const char *base_url; /* without a trailing slash; NULL: derived from the request */
     struct log log;
+    const struct metrics *metrics; /* of all workers; NULL: the answer to /metrics is 404 */
+    struct metrics_slot *counts;   /* of this worker; NULL: nothing is counted */
+    struct ident_random *random;   /* of this worker, for operation ids; NULL: there is none */
 };
 
 /* The routes; a row whose method is NULL ends them. */
@@ -29,7 +34,8 @@ enum request_work api_work(struct text method, struct text path);
 /* Answers one request.  Never fails: a fault of the service becomes 500 or 503.  The response lacks
  * a body only if memory ran out and response_reserve() was not called for it.  Empties the arena at
  * the end.
- * Logs every request with the caller and the duration: 5xx as an error, with its cause; 401 and 403
+ * Logs every request with the caller and the duration: 5xx as an error, with its cause, but
+ * ERR_DRAINING as debug; 401 and 403
  * as a warning; others as debug.  503, 401 and 403 go through log_often(), which limits them. */
 void api_answer(const struct api_settings *settings, struct store *store, struct arena *arena,
                 const struct request *request, struct response *response);

@@ -15,7 +15,7 @@ struct call {
     const struct request *request;
     struct response *response;
     struct route_match match;
-    int64_t started_ms; /* on the steady clock */
+    int64_t started_us; /* on the steady clock */
     struct store_request store_request;
     struct caller_identity identity;
     struct text base_url;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/call.h"
+#include "api/metrics.h"
 #include "base/base62.h"
 #include "base/clock.h"
 #include "base/ident.h"
@@ -12,6 +13,13 @@
 
 #define METHOD_MAX 16
 #define PATH_MAX_LEN 1024
+
+static void copy_name(char *to, struct text text)
+{
+    if (text.len > 0)
+        memcpy(to, text.s, text.len);
+    to[text.len] = '\0';
+}
 
 /* A method or path that is too long for the copies gets its error later, in a lane. */
 enum request_work api_work(struct text method, struct text path)
@@ -25,8 +33,8 @@ enum request_work api_work(struct text method, struct text path)
 
     if (method.len > METHOD_MAX || path.len > PATH_MAX_LEN)
         return REQUEST_LONG;
-    snprintf(method_copy, sizeof method_copy, "%.*s", (int)method.len, method.s ? method.s : "");
-    snprintf(path_copy, sizeof path_copy, "%.*s", (int)path.len, path.s ? path.s : "");
+    copy_name(method_copy, method);
+    copy_name(path_copy, path);
     if (route_find(api_routes, method_copy, path_copy, &match, &allow, &err) && match.route)
         work = match.route->work;
     buf_free(&allow);
@@ -74,6 +82,7 @@ static bool gate_caller(struct call *call, struct error *err)
     struct text key;
 
     call->store_request.for_gateways = call->match.route->for_gateways;
+    call->store_request.for_owners = call->match.route->for_owners;
     return header_bearer(call->request, &key, err) &&
            store_caller(call->store, key, &call->store_request.caller, err);
 }
@@ -284,14 +293,20 @@ static bool is_refused_key(int status)
     return status == 401 || status == 403;
 }
 
+/* Returns how severe the answer is.  That a host drains is no fault. */
+static enum log_level level_of(int answered, const struct error *err)
+{
+    if (answered >= 500 && err->code != ERR_DRAINING)
+        return LOG_LEVEL_ERROR;
+    return is_refused_key(answered) ? LOG_LEVEL_WARNING : LOG_LEVEL_DEBUG;
+}
+
 static void log_answer(const struct call *call, const char *operation_id, const struct error *err)
 {
     const struct log *log = &call->settings->log;
     const struct error_row *row = err->code ? error_row(err->code) : NULL;
     int answered = call->response->status;
-    enum log_level level = answered >= 500            ? LOG_LEVEL_ERROR
-                           : is_refused_key(answered) ? LOG_LEVEL_WARNING
-                                                      : LOG_LEVEL_DEBUG;
+    enum log_level level = level_of(answered, err);
     char status[12];
     char number[12] = "";
     char duration_ms[24];
@@ -313,7 +328,8 @@ static void log_answer(const struct call *call, const char *operation_id, const 
     snprintf(status, sizeof status, "%d", answered);
     if (row)
         snprintf(number, sizeof number, "%d", row->number);
-    snprintf(duration_ms, sizeof duration_ms, "%" PRId64, clock_steady_ms() - call->started_ms);
+    snprintf(duration_ms, sizeof duration_ms, "%" PRId64,
+             (clock_steady_us() - call->started_us) / 1000);
     if (answered == 503 || is_refused_key(answered))
         log_often(log, level, "request", pairs);
     else
@@ -357,7 +373,7 @@ void api_answer(const struct api_settings *settings, struct store *store, struct
                         .arena = arena,
                         .request = request,
                         .response = response,
-                        .started_ms = clock_steady_ms()};
+                        .started_us = clock_steady_us()};
     char operation_id[IDENT_SIZE] = "";
     struct error err = {.code = ERR_INTERNAL};
     struct buf allow = {0};
@@ -365,9 +381,10 @@ void api_answer(const struct api_settings *settings, struct store *store, struct
     bool ok;
 
     /* Without random numbers the answer has no identifier, but it is sent. */
-    if (!ident_make(operation_id, IDENT_OPERATION, clock_wall_ms()))
+    if (!ident_make_from(settings->random, operation_id, IDENT_OPERATION, clock_wall_ms()))
         operation_id[0] = '\0';
     call.store_request.operation_id = operation_id;
+    call.store_request.client_address = header_client_address(request);
     call.store_request.caller.identity = &call.identity;
     call.store_request.arena = arena;
     response_start(response, &settings->names, operation_id);
@@ -379,6 +396,7 @@ void api_answer(const struct api_settings *settings, struct store *store, struct
     else
         answer_error(&call, operation_id, &allow, &err);
     log_answer(&call, operation_id, &err);
+    api_metrics_count(&call, err.code);
     json_free(&call.body);
     buf_free(&allow);
     buf_free(&base_url);

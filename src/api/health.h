@@ -8,7 +8,8 @@
 /* The process answers.  Never fails. */
 bool api_health_live(struct call *call, struct error *err);
 
-/* The process answers, and the store is ready.  Returns false as store_ready(). */
+/* The process answers and goes on, and the store is ready.  Returns false with ERR_DRAINING, or as
+ * store_ready(). */
 bool api_health_ready(struct call *call, struct error *err);
 
 #endif

@@ -6,9 +6,14 @@
 
 #include "api/call.h"
 
+/* Query parameters of the list. */
+extern const struct query_param api_mutual_tls_module_query[];
+
 bool api_mutual_tls_module_read_put(struct call *call, struct error *err);
 bool api_mutual_tls_module_put(struct call *call, struct error *err);
 bool api_mutual_tls_module_get(struct call *call, struct error *err);
 bool api_mutual_tls_module_delete(struct call *call, struct error *err);
+bool api_mutual_tls_module_read_list(struct call *call, struct error *err);
+bool api_mutual_tls_module_list(struct call *call, struct error *err);
 
 #endif

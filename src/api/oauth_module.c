@@ -2,7 +2,23 @@
 /* The handlers of OAuth modules. */
 #include "api/oauth_module.h"
 
+#include "api/page.h"
+#include "base/ident.h"
+#include "json/write.h"
 #include "store/oauth_module.h"
+
+const struct query_param api_oauth_module_query[] = {
+    [API_PAGE_LIMIT] = {.name = "limit"},
+    [API_PAGE_PLACE] = {.name = "after_id", .alias = "afterId"},
+    [API_PAGE_FILTER] = {.name = "filter"},
+    {.name = NULL},
+};
+
+/* What a request asks of the list. */
+struct list_input {
+    struct api_page page;
+    struct oauth_route after;
+};
 
 static struct oauth_route route_of(const struct call *call)
 {
@@ -52,4 +68,74 @@ bool api_oauth_module_delete(struct call *call, struct error *err)
 
     return store_oauth_module_delete(call->store, &call->store_request, &route, err) &&
            call_answer(call, 204);
+}
+
+/* Reads "<edge>/<route>". */
+static bool read_after(struct text place, struct oauth_route *after, struct error *err)
+{
+    const char *slash = place.s ? memchr(place.s, '/', place.len) : NULL;
+    size_t at = slash ? (size_t)(slash - place.s) : 0;
+    char quote[ERROR_QUOTE_SIZE];
+
+    if (!place.s)
+        return true;
+    *after = (struct oauth_route){.edge_id = text_part(place, 0, at),
+                                  .route_id = text_part(place, at + 1, place.len)};
+    return (slash && ident_valid(after->edge_id) && ident_valid(after->route_id)) ||
+           error_say(err, ERR_AFTER_ID_MALFORMED,
+                     "after_id is '%s', which is not EDGE/ROUTE. Follow next_page_uri.",
+                     error_quote(quote, place));
+}
+
+bool api_oauth_module_read_list(struct call *call, struct error *err)
+{
+    struct list_input *input = call_input(call, sizeof *input, err);
+
+    return input && api_page_read(call, oauth_module_filter_members, &input->page, err) &&
+           read_after(input->page.place, &input->after, err);
+}
+
+static void write_oauth_item(struct call *call, const void *list, size_t i)
+{
+    const struct oauth_module_item *item = &((const struct oauth_module_list *)list)->items[i];
+    struct buf *out = &call->response->body;
+
+    json_open(out, '{');
+    json_put_member(out, "edge_id", item->route.edge_id);
+    json_put_member(out, "id", item->route.route_id);
+    json_put_name(out, "uri");
+    buf_puts(out, "\"");
+    oauth_module_write_uri(out, call->base_url, item->route.edge_id, item->route.route_id);
+    buf_puts(out, "\"");
+    oauth_module_write_members(out, &item->module, &call->settings->oauth);
+    json_close(out, '}');
+}
+
+static void write_oauth_place(struct buf *out, const void *list, size_t i)
+{
+    const struct oauth_module_item *item = &((const struct oauth_module_list *)list)->items[i];
+
+    query_encode(out, item->route.edge_id);
+    query_encode(out, text_of("/"));
+    query_encode(out, item->route.route_id);
+}
+
+bool api_oauth_module_list(struct call *call, struct error *err)
+{
+    const struct list_input *input = call->input;
+    const struct oauth_module_page page = {.after = input->after,
+                                           .limit = input->page.limit,
+                                           .most_bytes = API_PAGE_MAX,
+                                           .filter = input->page.filter,
+                                           .names = &call->settings->oauth};
+    struct oauth_module_list list;
+    struct api_page_items items = {
+        .list = &list, .write = write_oauth_item, .write_place = write_oauth_place};
+
+    if (!store_oauth_module_list(call->store, &call->store_request, &page, &list, err))
+        return false;
+    items.n = list.n;
+    items.more = list.more;
+    api_page_write(call, &input->page, &items);
+    return call_answer(call, 200);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The route table. */
+#include "api/audit_event.h"
 #include "api/health.h"
+#include "api/metrics.h"
 #include "api/mutual_tls_module.h"
 #include "api/oauth_module.h"
 #include "api/ssh_credential.h"
@@ -13,16 +15,17 @@
 /* clang-format off */
 const struct route api_routes[] = {
     {.method = "POST", .path = "/ssh_credentials", .body = ROUTE_JSON_BODY,
-     .takes_idempotency_key = true,
+     .for_owners = true, .takes_idempotency_key = true,
      .read = api_ssh_credential_read_create, .run = api_ssh_credential_create},
     {.method = "GET", .path = "/ssh_credentials", .reads_only = true,
      .query = api_ssh_credential_query,
      .read = api_ssh_credential_read_list, .run = api_ssh_credential_list},
     {.method = "GET", .path = CREDENTIAL_PATH, .reads_only = true,
      .work = REQUEST_SHORT, .run = api_ssh_credential_get},
-    {.method = "PATCH", .path = CREDENTIAL_PATH, .body = ROUTE_JSON_BODY,
+    {.method = "PATCH", .path = CREDENTIAL_PATH, .for_owners = true, .body = ROUTE_JSON_BODY,
      .read = api_ssh_credential_read_update, .run = api_ssh_credential_update},
-    {.method = "DELETE", .path = CREDENTIAL_PATH, .run = api_ssh_credential_delete},
+    {.method = "DELETE", .path = CREDENTIAL_PATH, .for_owners = true,
+     .run = api_ssh_credential_delete},
 
     {.method = "POST", .path = "/ssh_decisions", .reads_only = true, .for_gateways = true,
      .body = ROUTE_JSON_BODY, .work = REQUEST_SHORT,
@@ -33,17 +36,34 @@ const struct route api_routes[] = {
     {.method = "GET", .path = OAUTH_PATH, .reads_only = true,
      .work = REQUEST_SHORT, .run = api_oauth_module_get},
     {.method = "DELETE", .path = OAUTH_PATH, .run = api_oauth_module_delete},
+    {.method = "GET", .path = "/oauth_modules", .reads_only = true,
+     .query = api_oauth_module_query,
+     .read = api_oauth_module_read_list, .run = api_oauth_module_list},
 
     {.method = "PUT", .path = MUTUAL_TLS_PATH, .body = ROUTE_JSON_BODY,
      .read = api_mutual_tls_module_read_put, .run = api_mutual_tls_module_put},
     {.method = "GET", .path = MUTUAL_TLS_PATH, .reads_only = true,
      .work = REQUEST_SHORT, .run = api_mutual_tls_module_get},
     {.method = "DELETE", .path = MUTUAL_TLS_PATH, .run = api_mutual_tls_module_delete},
+    {.method = "GET", .path = "/mutual_tls_modules", .reads_only = true,
+     .query = api_mutual_tls_module_query,
+     .read = api_mutual_tls_module_read_list, .run = api_mutual_tls_module_list},
+
+    {.method = "GET", .path = "/audit_events", .reads_only = true,
+     .query = api_audit_event_query,
+     .read = api_audit_event_read_list, .run = api_audit_event_list},
+    {.method = "GET", .path = "/audit_events/{id}", .reads_only = true,
+     .work = REQUEST_SHORT, .run = api_audit_event_get},
 
     {.method = "GET", .path = "/livez", .is_public = true, .reads_only = true,
      .work = REQUEST_INSTANT, .run = api_health_live},
     {.method = "GET", .path = "/readyz", .is_public = true, .reads_only = true,
      .run = api_health_ready},
+    {.method = "GET", .path = "/metrics", .is_public = true, .reads_only = true,
+     .work = REQUEST_INSTANT, .run = api_metrics_show},
     {.method = NULL},
 };
 /* clang-format on */
+
+_Static_assert(sizeof api_routes / sizeof api_routes[0] <= METRICS_MAX_ROUTES,
+               "METRICS_MAX_ROUTES holds every row");

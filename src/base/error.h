@@ -31,7 +31,7 @@ struct error_row {
 struct error {
     enum error_code code;
     bool has_offset;
-    size_t offset; /* of the first byte of the body that is not accepted */
+    size_t offset; /* of the first byte of the body, or of filter, that is not accepted */
     bool has_field;
     char field[192]; /* path of the wrong member */
     char msg[640];   /* for the client; "": the text of the row */

@@ -18,7 +18,7 @@
 ERROR(AUTH_MISSING,        200, 401, "The request has no Authorization header. Send 'Authorization: Bearer <API key>'. If you sent it, the web server does not pass it to the program: tell the operator.")
 ERROR(AUTH_NOT_BEARER,     201, 401, "The Authorization header does not use the Bearer scheme. Send 'Authorization: Bearer <API key>'.")
 ERROR(KEY_MALFORMED,       202, 401, "The Authorization header holds no well-formed API key. Copy the whole key, and send the header once.")
-ERROR(KEY_UNKNOWN,         203, 401, "The API key is unknown, expired or revoked. Ask the operator for a new key.")
+ERROR(KEY_UNKNOWN,         203, 401, "The API key is unknown, expired or revoked, or its User or Bot is disabled. Ask the operator.")
 /* Headers, query string and length of the body */
 ERROR(CONTENT_TYPE_UNSUPPORTED, 210, 415, "The Content-Type of the body is not supported. Send 'Content-Type: application/json'.")
 ERROR(BODY_NOT_EXPECTED,   211, 400, "This method takes no body. Send the request without one.")
@@ -124,6 +124,17 @@ ERROR(DECISION_KEY_TWICE,  9073, 400, "Both fingerprint and public_key are given
 ERROR(FINGERPRINT_MALFORMED, 9074, 400, "fingerprint is malformed. Give 'SHA256:' and 43 base64 characters, as 'ssh-keygen -l' prints it.")
 ERROR(TARGET_MALFORMED,    9075, 400, "target is malformed. Give '<domain>', '*.<domain>', '<host>:<port>' or '<key>=<value>'.")
 ERROR(GRANTS_TOO_MANY,     9076, 409, "Too many credentials have this key, or they have too many rules. At most 1000 credentials, 16384 rules, and 4096 distinct rules of 204800 bytes in all are united. Delete some.")
+/* Filters */
+ERROR(FILTER_TOO_SLOW,     9077, 503, "The filter looked at too many rows: it took more than 3 s. Narrow the filter.")
+/* Lists of modules and of audit events */
+ERROR(AUDIT_NOT_ADMIN,     9078, 403, "Only an admin may read audit events. Use an admin's API key.")
+ERROR(AFTER_ID_MALFORMED,  9079, 400, "after_id names no place in the list. Take it from next_page_uri.")
+/* Keys for own credentials */
+ERROR(KEY_OWN,             9080, 403, "The API key may only change SSH credentials that its User or Bot owns. Use another key.")
+/* Stopping */
+ERROR(DRAINING,            9081, 503, "The service on this host is about to stop. Requests are still served: send new ones to another host.")
+/* Audit events */
+ERROR(AUDIT_EVENT_NOT_FOUND, 9083, 404, "There is no audit event with this identifier.")
 /* Bugs */
 ERROR(INTERNAL,            10000, 500, "The service failed because of a bug. The operator finds the cause in the log, under the operation id.")
 /* Errors of the web server */
@@ -140,5 +151,6 @@ SERVER_ERROR(9059, 503, "The web server is not serving requests at the moment. R
 SERVER_ERROR(9060, 505, "The web server does not support this version of HTTP. Use HTTP/1.1.")
 SERVER_ERROR(9061, 403, "The web server does not pass this path on. Send a shorter path.")
 SERVER_ERROR(9062, 417, "The web server does not support this Expect header. Send none, or Expect: 100-continue.")
+SERVER_ERROR(9082, 403, "The web server does not answer this path to your address. Send the request from the machine itself, or ask the operator to admit your address.")
 /* clang-format on */
 #undef SERVER_ERROR

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The listening socket. */
+/* Listening sockets. */
 #include "base/listen.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -66,4 +67,25 @@ bool listen_unix(const char *path, mode_t mode, int *fd, const char **what)
     bound = bind(*fd, (const struct sockaddr *)&address, sizeof address);
     umask(old_mask);
     return (bound == 0 && listen(*fd, BACKLOG) == 0) || cannot(what, "cannot listen");
+}
+
+/* SO_REUSEADDR: connections of an earlier run may be in TIME_WAIT.  TCP_NODELAY is not needed: an
+ * answer leaves in one send(), with nothing unacknowledged before it. */
+bool listen_loopback(uint16_t port, int *fd, const char **what)
+{
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int yes = 1;
+    int fault;
+
+    *fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (*fd >= 0 && setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 &&
+        bind(*fd, (const struct sockaddr *)&address, sizeof address) == 0 &&
+        listen(*fd, BACKLOG) == 0)
+        return true;
+    fault = errno;
+    if (*fd >= 0)
+        close(*fd);
+    errno = fault;
+    return cannot(what, "cannot listen");
 }

@@ -107,9 +107,11 @@ static const char *check_admin_conninfo(struct conf *conf, char *value)
 
     if (fault || !pg_conninfo_has_password(value))
         return fault;
-    return "may not hold a password: the responder reads this file too, so a compromised worker "
-           "could own the tables. Move the password to a file that only aditctl's user may "
-           "read, and set passfile=FILE or service=NAME; see adit.conf(5)";
+    snprintf(conf->fault, sizeof conf->fault,
+             "may not hold a password: the responder reads this file too, so a compromised worker "
+             "could own the tables. Move the password to a file that only aditctl's user may read, "
+             "and set passfile=FILE or service=NAME; see adit.conf(5)");
+    return conf->fault;
 }
 
 static const char *check_path(struct conf *conf, char *value)
@@ -144,18 +146,29 @@ static const char *check_domain_ports(struct conf *conf, char *value)
 }
 
 /* Reads a number of milliseconds or seconds: "100ms", "2s". */
-static bool read_interval(const char *value, uint64_t most_ms, int *out_ms)
+static bool read_time(const char *value, uint64_t most_ms, int *out_ms)
 {
     size_t n = strspn(value, "0123456789");
     uint64_t number;
     uint64_t unit_ms = strcmp(value + n, "ms") == 0 ? 1 : 1000;
 
     if ((unit_ms == 1000 && strcmp(value + n, "s") != 0) ||
-        !number_read((struct text){.s = value, .len = n}, 10, most_ms / unit_ms, &number) ||
-        number == 0)
+        !number_read((struct text){.s = value, .len = n}, 10, most_ms / unit_ms, &number))
         return false;
     *out_ms = (int)(number * unit_ms);
     return true;
+}
+
+static bool read_interval(const char *value, uint64_t most_ms, int *out_ms)
+{
+    return read_time(value, most_ms, out_ms) && *out_ms > 0;
+}
+
+static const char *check_drain(struct conf *conf, char *value)
+{
+    return read_time(value, 300000, &conf->drain_ms)
+               ? NULL
+               : "must be a number with ms or s, at most 300s";
 }
 
 static const char *check_poll(struct conf *conf, char *value)
@@ -296,6 +309,9 @@ const struct conf_setting conf_settings[] = {
     {"service", "base_url", "", AT(base_url), check_base_url,
      "The beginning of every uri in an answer, such as https://adit.example/api. If empty, the\n"
      "responder derives it from each request's scheme, Host header and script name."},
+    {"service", "drain", "0s", NO_PLACE, check_drain,
+     "How long the responder goes on when it is stopped. Meanwhile /readyz answers 503, so that\n"
+     "load balancers send their requests to other hosts. 0s: /readyz does not change."},
     {"database", "conninfo", "dbname=adit", AT(conninfo), check_conninfo,
      "The responder's connection to PostgreSQL: a libpq connection string."},
     {"database", "admin_conninfo", "", AT(admin_conninfo), check_admin_conninfo,

@@ -39,13 +39,14 @@ struct conf {
     char *providers; /* the words of the setting, each ended by NUL */
     const char *provider_names[OAUTH_N_PROVIDERS];
     char *base_url; /* without a trailing slash; "": derived from each request */
+    int drain_ms;   /* how long it serves after SIGTERM */
     char *conninfo;
     char *admin_conninfo; /* for aditctl */
     char *key_file;
     struct conf_gateway gateway;
     struct conf_mutual_tls mutual_tls;
     struct log log;
-    char fault[240]; /* what is wrong with a connection string, while the file is read */
+    char fault[240]; /* what is wrong with a value, while the file is read */
 };
 
 /* Room for the reason of a failure. */

@@ -3,8 +3,10 @@
 #include "conf/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -59,13 +61,36 @@ static char *tree_file(const char *program)
     return NULL;
 }
 
+/* Opens a file as fopen() does.  Without O_NONBLOCK, the open of a FIFO waits for a writer. */
+static FILE *open_path(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+
+    if (fd >= 0 && !file) {
+        int failure = errno;
+
+        close(fd);
+        errno = failure;
+    }
+    return file;
+}
+
+/* A device such as /dev/zero has no end, and a FIFO may never get one. */
+static bool is_regular(FILE *file)
+{
+    struct stat status;
+
+    return fstat(fileno(file), &status) == 0 && S_ISREG(status.st_mode);
+}
+
 /* Takes over a path and opens its file.  Returns whether the search ends: it does not go on past a
  * file that exists and cannot be opened. */
 static bool try_file(char *path, char **found, FILE **file)
 {
     if (!path)
         return false;
-    *file = fopen(path, "re");
+    *file = open_path(path);
     if (*file || errno != ENOENT) {
         *found = path;
         return true;
@@ -93,12 +118,17 @@ bool conf_file_open(const char *path, char **found, FILE **file, char reason[CON
     *file = NULL;
     if (wanted) {
         *found = strdup(wanted);
-        *file = fopen(wanted, "re");
+        *file = open_path(wanted);
     } else if (!find_file(found, file)) {
         return true;
     }
     if (!*file)
         snprintf(reason, CONF_REASON_SIZE, "%s: cannot be opened: %s", *found ? *found : "",
                  strerror(errno));
-    return *file != NULL;
+    if (!*file || is_regular(*file))
+        return *file != NULL;
+    snprintf(reason, CONF_REASON_SIZE, "%s: is not a regular file", *found ? *found : "");
+    fclose(*file);
+    *file = NULL;
+    return false;
 }

@@ -16,6 +16,9 @@
 /* Bytes of the longest line, with its end. */
 #define LINE_BYTES_MAX 8000
 
+/* Bytes of a value that a message quotes. */
+#define QUOTE_MAX 60
+
 #define NO_LINE "'[section]', 'key = value' or '; comment'"
 
 struct reading {
@@ -116,6 +119,18 @@ static char *next_text_line(char *line, int size, void *context)
     return shorten(reading, line, (size_t)size) ? line : NULL;
 }
 
+/* Reports what a value has to be.  Quotes it, unless it may hold a password or the report quotes
+ * the wrong part of it. */
+static int wrong_value(struct reading *reading, const char *section, const char *key,
+                       const char *value, const char *wanted)
+{
+    const char *dots = strlen(value) > QUOTE_MAX ? "..." : "";
+
+    if (wanted == reading->conf->fault)
+        return wrong(reading, "[%s] %s %s", section, key, wanted);
+    return wrong(reading, "[%s] %s '%.*s%s' %s", section, key, QUOTE_MAX, value, dots, wanted);
+}
+
 /* Reports a setting that its section does not have, and names the section that has it. */
 static int wrong_place(struct reading *reading, const char *section, const char *key)
 {
@@ -135,28 +150,36 @@ static int wrong_place(struct reading *reading, const char *section, const char 
     return wrong(reading, "unknown setting %s in section [%s]; see adit.conf(5)", key, section);
 }
 
+/* Keeps the value of a setting, which is in this section and has not been set yet. */
+static int keep_value(struct reading *reading, const char *section, size_t setting,
+                      const char *value)
+{
+    const char *key = conf_settings[setting].key;
+    bool *seen = &reading->seen[setting];
+    const char *wanted;
+
+    if (*seen)
+        return wrong(reading, "[%s] %s is set twice%s", section, key,
+                     is_blank(reading->text[0]) ? " (an indented line continues the line above it)"
+                                                : "");
+    *seen = true;
+    if (value[0] == '"' || value[0] == '\'')
+        return wrong(reading, "[%s] %s begins with a quote; write the value without quotes",
+                     section, key);
+    wanted = conf_set(reading->conf, &conf_settings[setting], value);
+    return wanted ? wrong_value(reading, section, key, value, wanted) : 1;
+}
+
 static int take_setting(void *context, const char *section, const char *key, const char *value)
 {
     struct reading *reading = context;
-    const char *wanted;
 
     if (reading->long_value)
         value = reading->long_value;
     for (size_t i = 0; i < conf_n_settings; i++) {
-        if (strcmp(conf_settings[i].section, section) != 0 ||
-            strcmp(conf_settings[i].key, key) != 0)
-            continue;
-        if (reading->seen[i])
-            return wrong(reading, "[%s] %s is set twice%s", section, key,
-                         is_blank(reading->text[0])
-                             ? " (an indented line continues the line above it)"
-                             : "");
-        reading->seen[i] = true;
-        if (value[0] == '"' || value[0] == '\'')
-            return wrong(reading, "[%s] %s begins with a quote; write the value without quotes",
-                         section, key);
-        wanted = conf_set(reading->conf, &conf_settings[i], value);
-        return wanted ? wrong(reading, "[%s] %s %s", section, key, wanted) : 1;
+        if (strcmp(conf_settings[i].key, key) == 0 &&
+            strcmp(conf_settings[i].section, section) == 0)
+            return keep_value(reading, section, i, value);
     }
     return wrong_place(reading, section, key);
 }

@@ -16,8 +16,9 @@ struct conf_setting {
     size_t offset;        /* of the char * in struct conf; SIZE_MAX: check() keeps the value */
 
     /* Checks a value, and may change it in place.  Returns NULL if the value is right.  If not,
-     * returns what it has to be, as the words that follow the setting's name: static, or
-     * in *conf until the next check. */
+     * returns what it has to be, as the words that follow the setting's name: static, or in
+     * conf->fault until the next check.  A message quotes the value before the former; the latter
+     * quotes what it may, since a value may hold a password. */
     const char *(*check)(struct conf *conf, char *value);
     const char *help; /* lines for the sample file, without "; " */
 };

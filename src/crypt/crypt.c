@@ -4,6 +4,7 @@
 
 #include <limits.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -11,6 +12,12 @@
 bool crypt_sha256(const void *data, size_t len, unsigned char out[CRYPT_SHA256_LEN])
 {
     return EVP_Digest(data, len, out, NULL, EVP_sha256(), NULL) == 1;
+}
+
+bool crypt_hmac_sha256(const void *key, size_t key_len, const void *data, size_t len,
+                       unsigned char out[CRYPT_SHA256_LEN])
+{
+    return key_len <= INT_MAX && HMAC(EVP_sha256(), key, (int)key_len, data, len, out, NULL);
 }
 
 struct crypt_hasher {

@@ -18,6 +18,11 @@ MUST_CHECK bool crypt_start(void);
 /* Writes the SHA-256 of len bytes.  Returns false if libcrypto fails, for lack of memory. */
 MUST_CHECK bool crypt_sha256(const void *data, size_t len, unsigned char out[CRYPT_SHA256_LEN]);
 
+/* Writes the HMAC-SHA-256 (RFC 2104) of len bytes under a key.  Returns false if libcrypto fails.
+ */
+MUST_CHECK bool crypt_hmac_sha256(const void *key, size_t key_len, const void *data, size_t len,
+                                  unsigned char out[CRYPT_SHA256_LEN]);
+
 /* A context for one digest after the other.  For a text as short as an API key, libcrypto spends
  * more time on making the context than on the digest. */
 struct crypt_hasher;

@@ -45,6 +45,63 @@ void crypt_key_base64_encode(const unsigned char *data, size_t len, char *out)
     EVP_EncodeBlock((unsigned char *)out, data, (int)len);
 }
 
+static const char url_alphabet[] =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/* Returns the six bits of a character of base64url, or -1. */
+static int url_value(char c)
+{
+    if (ascii_is_upper(c))
+        return c - 'A';
+    if (ascii_is_lower(c))
+        return c - 'a' + 26;
+    if (ascii_is_digit(c))
+        return c - '0' + 52;
+    if (c == '-')
+        return 62;
+    return c == '_' ? 63 : -1;
+}
+
+bool crypt_key_base64url_decode(const char *s, size_t len, unsigned char *out, size_t *out_len)
+{
+    unsigned bits = 0;
+    unsigned n_bits = 0;
+
+    *out_len = 0;
+    if (len == 0 || len % 4 == 1)
+        return false;
+    for (size_t i = 0; i < len; i++) {
+        int value = url_value(s[i]);
+
+        if (value < 0)
+            return false;
+        bits = (bits << 6 | (unsigned)value) & 0xFFFF;
+        n_bits += 6;
+        if (n_bits >= 8) {
+            n_bits -= 8;
+            out[(*out_len)++] = (unsigned char)(bits >> n_bits);
+        }
+    }
+    return (bits & ((1U << n_bits) - 1)) == 0;
+}
+
+void crypt_key_base64url_encode(const unsigned char *data, size_t len, char *out)
+{
+    unsigned bits = 0;
+    unsigned n_bits = 0;
+
+    for (size_t i = 0; i < len; i++) {
+        bits = (bits << 8 | data[i]) & 0xFFFF;
+        for (n_bits += 8; n_bits >= 6;) {
+            n_bits -= 6;
+            *out++ = url_alphabet[bits >> n_bits & 63];
+        }
+    }
+    if (n_bits > 0)
+        *out++ = url_alphabet[bits << (6 - n_bits) & 63];
+    *out = '\0';
+}
+
 static int curve_nid(const char *curve)
 {
     if (strcmp(curve, "nistp256") == 0)

@@ -25,6 +25,18 @@ MUST_CHECK bool crypt_key_base64_decode(const char *s, size_t len, unsigned char
  * bytes. */
 void crypt_key_base64_encode(const unsigned char *data, size_t len, char *out);
 
+/* Bytes of the base64url of len bytes, with a NUL. */
+#define CRYPT_KEY_BASE64URL_SIZE(len) (((len) * 4 + 2) / 3 + 1)
+
+/* Bytes of room that decoding len characters of base64url needs. */
+#define CRYPT_KEY_BASE64URL_ROOM(len) ((len) / 4 * 3 + 2)
+
+/* The same for base64url (RFC 4648, section 5) without padding.  Decoding needs room for
+ * CRYPT_KEY_BASE64URL_ROOM(len) bytes, and refuses an empty text. */
+MUST_CHECK bool crypt_key_base64url_decode(const char *s, size_t len, unsigned char *out,
+                                           size_t *out_len);
+void crypt_key_base64url_encode(const unsigned char *data, size_t len, char *out);
+
 /* Checks an elliptic curve point in the encoding of SEC 1, section 2.3.3.  The curve is "nistp256",
  * "nistp384" or "nistp521" (RFC 5656, section 10.1).  Returns true, and in *valid whether the point
  * is on the curve, or false if memory runs out or the curve is another one. */

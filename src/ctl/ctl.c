@@ -2,6 +2,8 @@
 /* aditctl: the operator's tool.  Finds and runs the verb, and prints messages for the verbs. */
 #include "ctl/ctl.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -9,10 +11,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/number.h"
+#include "base/standard.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "base/utf8.h"
 #include "ctl/options.h"
+#include "ctl/plain.h"
+#include "ctl/progress.h"
 #include "ctl/verbs.h"
 
 #define TEXT_LEN_MAX 255
@@ -26,9 +33,17 @@ static void say(const char *format, va_list args) __attribute__((format(printf, 
 
 static void say(const char *format, va_list args)
 {
-    fputs("aditctl: ", stderr);
-    vfprintf(stderr, format, args);
-    fputs("\n", stderr);
+    struct buf shown = {0};
+    char *message;
+
+    if (vasprintf(&message, format, args) < 0) {
+        fputs("aditctl: out of memory\n", stderr);
+        return;
+    }
+    plain_put_message(&shown, text_of(message));
+    fprintf(stderr, "aditctl: %s\n", shown.failed ? "out of memory" : buf_text(&shown).s);
+    buf_free(&shown);
+    free(message);
 }
 
 int ctl_fail(const char *format, ...)
@@ -74,13 +89,19 @@ const char *ctl_reason(const struct error *err)
 
 int ctl_fail_error(const struct error *err)
 {
-    if (err->code == ERR_SCHEMA_MISMATCH)
+    /* Without a right (42501), it is the wrong role of the database that runs this. */
+    if (err->code == ERR_SCHEMA_MISMATCH && strcmp(err->sqlstate, "42501") != 0)
         return ctl_fail("the database schema is missing or older than this program; run: aditctl "
                         "migrate");
     ctl_fail("%s", ctl_reason(err));
     if (err->code == ERR_DATABASE_UNAVAILABLE)
         ctl_fail("check conninfo and admin_conninfo in [database] of the settings; aditctl runs "
                  "here as the system user %s",
+                 ctl_user_name());
+    else if (strcmp(err->sqlstate, "42501") == 0)
+        ctl_fail("run this as a system user who may connect as the owner of the tables, or set "
+                 "admin_conninfo in [database] of the settings; aditctl runs here as the system "
+                 "user %s",
                  ctl_user_name());
     return CTL_FAILED;
 }
@@ -94,15 +115,26 @@ const char *ctl_user_name(void)
     return user ? user->pw_name : number;
 }
 
+const char *ctl_plural(int64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
 /* ---- values of options ---- */
 
-static bool has_control_character(const char *value)
+/* Returns the first control character of valid UTF-8, or 0. */
+static uint32_t control_character(const char *value)
 {
-    for (; *value; value++) {
-        if ((unsigned char)*value < 0x20 || *value == 0x7F)
-            return true;
+    const unsigned char *at = (const unsigned char *)value;
+    size_t len;
+
+    for (; *at; at += len) {
+        uint32_t point = utf8_decode(at, &len);
+
+        if (utf8_is_control(point))
+            return point;
     }
-    return false;
+    return 0;
 }
 
 bool ctl_text_valid(const char *option, const char *value)
@@ -114,8 +146,9 @@ bool ctl_text_valid(const char *option, const char *value)
         ctl_misuse("--%s has %zu bytes; at most %d are accepted", option, len, TEXT_LEN_MAX);
     else if (value && !utf8_valid(value, len))
         ctl_misuse("--%s is not valid UTF-8; expected %s", option, accepted);
-    else if (value && has_control_character(value))
-        ctl_misuse("--%s contains a control character; expected %s", option, accepted);
+    else if (value && control_character(value))
+        ctl_misuse("--%s contains the control character U+%04X; expected %s", option,
+                   (unsigned)control_character(value), accepted);
     else
         return true;
     return false;
@@ -147,13 +180,142 @@ bool ctl_read_duration(const char *option, const char *value, int64_t *seconds)
     return false;
 }
 
+/* Reads "2026-01-31", "2026-01-31 23:59" and the like in UTC, and RFC 3339. */
+static bool read_point(const char *value, int64_t *us)
+{
+    static const char pattern[] = "0000-00-00T00:00:00Z";
+    char whole[sizeof pattern];
+    size_t len = strlen(value);
+
+    if (time_read(text_of(value), us))
+        return true;
+    if (len != strlen("2026-01-31") && len != strlen("2026-01-31 23:59") &&
+        len != strlen("2026-01-31 23:59:59"))
+        return false;
+    snprintf(whole, sizeof whole, "%s%s", value, pattern + len);
+    if (whole[10] == ' ')
+        whole[10] = 'T';
+    return time_read(text_of(whole), us);
+}
+
+bool ctl_read_time(const char *option, const char *value, int64_t *us)
+{
+    int64_t now_us = clock_wall_us();
+    int64_t seconds;
+
+    if (read_duration(value, &seconds))
+        *us = now_us - seconds * TIME_SECOND_US;
+    else if (!read_point(value, us)) {
+        ctl_misuse("--%s '%s' is not accepted; expected a time such as 2026-01-31T23:59:59Z, a day "
+                   "such as 2026-01-31 or '2026-01-31 23:59' (both UTC), or how long ago, such as "
+                   "2h",
+                   option, value);
+        return false;
+    }
+    if (*us <= now_us)
+        return true;
+    ctl_misuse("--%s '%s' is in the future", option, value);
+    return false;
+}
+
+/* ---- files ---- */
+
+int ctl_open_file(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int flags = fd < 0 ? -1 : fcntl(fd, F_GETFL);
+
+    /* Reading waits for a writer that is there. */
+    if (flags >= 0 && fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* ---- questions ---- */
+
+int ctl_confirm(const struct ctl *ctl, const char *question)
+{
+    char answer[16];
+
+    if (ctl->options.yes)
+        return CTL_OK;
+    if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
+        return ctl_misuse("nothing was changed: without a terminal to ask on, this needs --yes");
+    fprintf(stderr, "%s Type yes to go on: ", question);
+    if (fgets(answer, sizeof answer, stdin) && strcmp(answer, "yes\n") == 0)
+        return CTL_OK;
+    return ctl_fail("nothing was changed");
+}
+
+/* ---- standard output ---- */
+
+/* Writes out what was printed.  Returns whether all of it was written, or false after a message:
+ * what became of a change follows the reason. */
+static bool flush_output(const char *change)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return true;
+    ctl_fail("cannot write to standard output%s%s%s", errno ? ": " : "",
+             errno ? strerror(errno) : "", change);
+    return false;
+}
+
+int ctl_flush(struct ctl *ctl)
+{
+    ctl->lost_output = !flush_output("; nothing was changed");
+    return ctl->lost_output ? CTL_FAILED : CTL_OK;
+}
+
+int ctl_commit(struct ctl *ctl)
+{
+    struct error err;
+    int status = ctl_flush(ctl);
+
+    if (status != CTL_OK)
+        pg_rollback(ctl->pg);
+    else if (!pg_commit(ctl->pg, &err))
+        status = ctl_fail_error(&err);
+    return status;
+}
+
 /* ---- running a verb ---- */
+
+static bool is_plain_name(const char *name)
+{
+    size_t len = strlen(name);
+
+    return len > 0 && len <= TEXT_LEN_MAX && utf8_valid(name, len) && !control_character(name);
+}
+
+/* Returns the operator's name for the audit, static: the system user and who became it by sudo.
+ * The audit stores UTF-8 only. */
+static const char *operator_name(void)
+{
+    static char text[2 * TEXT_LEN_MAX + sizeof " (sudo by )"];
+    const char *name = ctl_user_name();
+    const char *by = getenv("SUDO_USER");
+
+    if (!is_plain_name(name))
+        snprintf(text, sizeof text, "%lu", (unsigned long)geteuid());
+    else if (by && is_plain_name(by) && strcmp(by, name) != 0)
+        snprintf(text, sizeof text, "%s (sudo by %s)", name, by);
+    else
+        snprintf(text, sizeof text, "%s", name);
+    return text;
+}
 
 static int run_verb(struct ctl *ctl, const struct verb *verb)
 {
-    /* Only the owner of the tables may delete audit events. */
     /* These failures come before the verb has an answer, or lose it. */
-    int failed = verb->run == ctl_permits ? CTL_CANNOT_TELL : CTL_FAILED;
+    bool answers = verb->run == ctl_permits;
+    int failed = answers ? CTL_CANNOT_TELL : CTL_FAILED;
+    struct progress_line line;
+    const struct wait wait = progress_wait(ctl, &line);
+    bool has_written = false;
+    /* Only the owner of the tables may delete audit events. */
     bool as_owner = verb->role == VERB_AS_OWNER || ctl->options.audit_days;
     char reason[CONF_REASON_SIZE];
     int status;
@@ -162,17 +324,18 @@ static int run_verb(struct ctl *ctl, const struct verb *verb)
         ctl_fail("%s", reason);
         status = failed;
     } else {
-        ctl->pg = pg_new(as_owner ? ctl->conf.admin_conninfo : ctl->conf.conninfo, &wait_alone);
-        status = ctl->pg ? verb->run(ctl) : failed;
-        if (!ctl->pg)
+        ctl->pg = pg_new(as_owner ? ctl->conf.admin_conninfo : ctl->conf.conninfo, &wait);
+        if (ctl->pg)
+            pg_name_operator(ctl->pg, operator_name());
+        else
             ctl_fail("out of memory");
+        status = ctl->pg ? verb->run(ctl) : failed;
+        has_written = ctl->pg && pg_has_written(ctl->pg);
     }
     pg_free(ctl->pg);
     conf_free(&ctl->conf);
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        ctl_fail("cannot write to standard output");
+    if (ctl->lost_output || !flush_output(has_written ? "; the change was made" : ""))
         status = failed;
-    }
     return status;
 }
 
@@ -214,15 +377,17 @@ static int run_words(struct ctl *ctl, char **words)
     const struct verb *verb = verb_find(words, &n_words);
     int status;
 
-    if (!verb)
-        return answer_without_verb(words, ctl->options.help);
+    if (!verb) {
+        status = answer_without_verb(words, ctl->options.help);
+        return flush_output("") ? status : CTL_FAILED;
+    }
     words += n_words;
     status = options_read(&ctl->options, verb, &words);
     if (status != CTL_OK)
         return status;
     if (ctl->options.help) {
         verb_print(verb);
-        return CTL_OK;
+        return flush_output("") ? CTL_OK : CTL_FAILED;
     }
     status = options_read_argument(&ctl->options, verb, words);
     return status == CTL_OK ? run_verb(ctl, verb) : status;
@@ -234,6 +399,8 @@ int main(int argc, char **argv)
     char **words = argv + 1;
     int status;
 
+    if (!standard_fill())
+        return CTL_CANNOT_TELL; /* also before 'permits', where CTL_FAILED is no */
     signal(SIGPIPE, SIG_IGN);
     if (argc < 1)
         return CTL_USAGE;
@@ -242,7 +409,7 @@ int main(int argc, char **argv)
         return status;
     if (ctl.options.version && !ctl.options.help) {
         puts("aditctl " PACKAGE_VERSION);
-        return CTL_OK;
+        return flush_output("") ? CTL_OK : CTL_FAILED;
     }
     if (words[0] && is_help(words[0])) {
         ctl.options.help = true;

@@ -21,10 +21,14 @@ struct ctl_options {
     const char *second_argument;
 };
 
+struct progress_line;
+
 struct ctl {
     struct conf conf;
     struct pg *pg; /* with the verb's role; connects on first use */
     struct ctl_options options;
+    struct progress_line *line; /* ctl/progress.h */
+    bool lost_output;           /* ctl_flush() has failed, and said so */
 };
 
 /* Print "aditctl: ..." and a newline on standard error.  Return CTL_FAILED and CTL_USAGE. */
@@ -46,23 +50,34 @@ MUST_CHECK bool ctl_text_valid(const char *option, const char *value);
  * 3660 days.  Returns false after a message if it is invalid. */
 MUST_CHECK bool ctl_read_duration(const char *option, const char *value, int64_t *seconds);
 
+/* Reads the value of --OPTION, a time in the past, into *us, in microseconds since 1970: RFC 3339,
+ * a day or a day and a time in UTC, or how long ago, such as 2h.  Returns false after a message if
+ * it is invalid. */
+MUST_CHECK bool ctl_read_time(const char *option, const char *value, int64_t *us);
+
+/* Opens a file to read, without waiting for the writer of a FIFO: one without a writer is empty.
+ * Returns the descriptor, which the caller closes, or -1 with errno. */
+MUST_CHECK int ctl_open_file(const char *path);
+
+/* Asks on the terminal whether to go on, unless --yes was given.  Returns CTL_OK for yes, or the
+ * exit status after a message: standard input or error is no terminal, or the answer was not "yes".
+ */
+MUST_CHECK int ctl_confirm(const struct ctl *ctl, const char *question);
+
+/* Writes to standard output what was printed so far, before a change.  Returns CTL_OK, or
+ * CTL_FAILED after a message that nothing was changed. */
+MUST_CHECK int ctl_flush(struct ctl *ctl);
+
+/* Does ctl_flush() and commits the transaction, or rolls it back.  Returns CTL_OK, or CTL_FAILED
+ * after a message. */
+MUST_CHECK int ctl_commit(struct ctl *ctl);
+
 /* Calls lost with a line of text for each key that seals secrets but is missing from the keyring. A
  * NULL keyring has no keys.  lost must not keep the line.  Returns how many of the counted secrets
  * are sealed under keys of the keyring. */
 int64_t ctl_lost_keys(const struct ctl *ctl, const struct oauth_secret_counts *counts,
                       const struct keyring *keyring, void (*lost)(void *context, const char *what),
                       void *context);
-
-#define CTL_MAX_COLUMNS 8
-
-/* Prints rows of text under the names of their columns: at most CTL_MAX_COLUMNS names, then NULL.
- * Aligns the columns if standard output is a terminal, and separates them with tabs otherwise.  An
- * absent value shows as "-". */
-void ctl_print_list(const char *const *names, const struct pg_result *result);
-
-/* Prints one row of a list whose rows are not known beforehand.  Aligns the columns as
- * ctl_print_list() does, with these widths, in characters; longer values move the rest. */
-void ctl_print_cells(const struct text *cells, const int *widths, int n);
 
 /* Room for the reason of ctl_ask_gateway(). */
 #define CTL_ASK_REASON_SIZE 512
@@ -75,6 +90,9 @@ enum ctl_answer { CTL_NO_ANSWER, CTL_ANSWER_OK, CTL_ANSWER_NONE };
 MUST_CHECK enum ctl_answer ctl_ask_gateway(const struct ctl *ctl, const char *const *lines,
                                            struct buf *answer, struct text *rest,
                                            char reason[CTL_ASK_REASON_SIZE]);
+
+/* Returns the ending of a noun after a number: "" for 1, else "s". */
+const char *ctl_plural(int64_t n);
 
 /* Returns the name of the system user that the process runs as, or its number; static. */
 const char *ctl_user_name(void);

@@ -2,62 +2,93 @@
 /* aditctl doctor: checks the installation and prints a line for each check. */
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "ctl/doctor.h"
-#include "store/account.h"
 #include "store/keyring.h"
 #include "store/migrations.h"
 #include "store/oauth_secret.h"
+#include "store/principal.h"
 #include "store/schema.h"
 
 /* Beyond this difference, times in the log do not match those of audit events. */
 #define CLOCK_TOLERANCE_MS 2000
 
-void doctor_line(const char *state, const char *what, const char *format, ...)
+/* A message that a finding fits into. */
+#define MESSAGE_SIZE 2048
+
+static void print_finding(struct findings *findings, const char *level, const char *what,
+                          const char *message)
 {
+    if (findings->out.ctl->options.json)
+        listing_add(&findings->out,
+                    (struct text[]){text_of(level), text_of(what), text_of(message)});
+    else
+        printf("%-8s %-9s %s\n", level, what, message);
+}
+
+void doctor_line(struct findings *findings, const char *level, const char *what, const char *format,
+                 ...)
+{
+    char message[MESSAGE_SIZE];
     va_list args;
 
-    printf("%-8s %-9s ", state, what);
     va_start(args, format);
-    vprintf(format, args);
+    vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    puts("");
+    print_finding(findings, level, what, message);
 }
 
 void doctor_trouble(struct findings *findings, const char *what, const char *format, ...)
 {
+    char message[MESSAGE_SIZE];
     va_list args;
 
     findings->n_troubles++;
-    printf("%-8s %-9s ", "trouble", what);
     va_start(args, format);
-    vprintf(format, args);
+    vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    puts("");
+    print_finding(findings, "trouble", what, message);
 }
 
-static void ok(const char *what, const char *detail)
+static void ok(struct findings *findings, const char *what, const char *detail)
 {
-    doctor_line("ok", what, "%s", detail);
+    doctor_line(findings, "ok", what, "%s", detail);
 }
+
+/* What to do about some of PostgreSQL's failures. */
+static const char *const remedies[][2] = {
+    {"42501", "a right is missing: run 'aditctl migrate' as the owner of the tables, which grants "
+              "adit_responder its rights, and make this role a member of it"},
+    {"53100", "the database's disk is full: make room there"},
+    {"53300", "the server has no connection left: raise max_connections, or lower the number of "
+              "workers"},
+    {"55P03", "another session holds a lock on the tables: wait for it, or end it"},
+};
 
 static void trouble_error(struct findings *findings, const char *what, const struct error *err)
 {
+    for (size_t i = 0; i < sizeof remedies / sizeof remedies[0]; i++) {
+        if (strcmp(err->sqlstate, remedies[i][0]) == 0) {
+            doctor_trouble(findings, what, "%s (%s)", remedies[i][1], ctl_reason(err));
+            return;
+        }
+    }
     doctor_trouble(findings, what, "%s", ctl_reason(err));
 }
 
 /* Only the responder's user can test which files it may read and which database role it gets. */
-static void note_user(void)
+static void note_user(struct findings *findings)
 {
     if (geteuid() == 0)
-        doctor_line("note", "user",
+        doctor_line(findings, "note", "user",
                     "root may read every file and may connect as another database role than the "
                     "responder; to check as the responder's user, run: "
                     "setpriv --reuid=USER --regid=GROUP --init-groups aditctl doctor");
     else
-        ok("user", ctl_user_name());
+        ok(findings, "user", ctl_user_name());
 }
 
 /* Returns the keyring, which the caller frees, or NULL. */
@@ -67,7 +98,7 @@ static struct keyring *check_key_file(struct findings *findings, const struct co
     struct keyring *keyring = keyring_load(conf->key_file, reason, sizeof reason);
 
     if (keyring) {
-        ok("secrets", conf->key_file);
+        ok(findings, "secrets", conf->key_file);
     } else if (keyring_is_missing(conf->key_file)) {
         /* The advice depends on whether secrets are sealed: count_sealed() prints it. */
         doctor_trouble(findings, "secrets", "%s: there is no such file", conf->key_file);
@@ -98,17 +129,60 @@ static void count_sealed(struct findings *findings, const struct ctl *ctl,
     }
     n = ctl_lost_keys(ctl, &counts, keyring, trouble_lost, findings);
     if (n > 0)
-        doctor_line("note", "sealed",
+        doctor_line(findings, "note", "sealed",
                     "%lld secret%s still sealed under an old key; run: aditctl secrets rekey",
                     (long long)n, n == 1 ? " is" : "s are");
     else if (findings->n_troubles > before)
         return;
     else if (keyring)
-        doctor_line("ok", "sealed", "every secret is sealed under the first key, %s",
+        doctor_line(findings, "ok", "sealed", "every secret is sealed under the first key, %s",
                     keyring_first(keyring));
     else
-        doctor_line("note", "sealed",
+        doctor_line(findings, "note", "sealed",
                     "no secret is sealed; to create the key file, run: aditctl secrets init");
+}
+
+/* Modules whose secret does not open, and that are named. */
+#define MODULES_NAMED 20
+
+struct naming {
+    struct findings *findings;
+    int n;
+};
+
+static void name_unreadable(void *context, const struct keyring_place *place, const char *cause)
+{
+    struct naming *naming = context;
+
+    if (naming->n++ < MODULES_NAMED)
+        doctor_trouble(naming->findings, "opened", "account %s, edge %s, route %s: %s",
+                       place->account_id.s, place->ids[0].s, place->ids[1].s, cause);
+}
+
+/* A secret may have been altered, or copied from another row. */
+static void open_sealed(struct findings *findings, const struct ctl *ctl, struct keyring *keyring)
+{
+    struct naming naming = {.findings = findings};
+    const struct oauth_secret_calls calls = {.unreadable = name_unreadable, .context = &naming};
+    char limit[96] = "";
+    struct oauth_secret_trial done;
+    struct error err;
+
+    if (!oauth_secret_try(ctl->pg, keyring, &calls, &done, &err)) {
+        trouble_error(findings, "opened", &err);
+        return;
+    }
+    if (!done.is_whole)
+        snprintf(limit, sizeof limit, "; looked at %d modules only",
+                 OAUTH_SECRET_TRIES);
+    if (done.n_unreadable == 0)
+        doctor_line(findings, "ok", "opened", "%lld secret%s opened%s", (long long)done.n_tried,
+                    done.n_tried == 1 ? " was" : "s were", limit);
+    else
+        doctor_line(findings, "note", "opened",
+                    "%lld of %lld secrets cannot be opened (at most %d are named); without a copy "
+                    "of their key, PUT these modules again, with client_secret%s",
+                    (long long)done.n_unreadable, (long long)done.n_tried, MODULES_NAMED, limit);
 }
 
 /* Says whether secrets are sealed under old or lost keys, or why that is unknown. */
@@ -118,16 +192,17 @@ static void check_sealed(struct findings *findings, const struct ctl *ctl,
     bool is_missing = !keyring && keyring_is_missing(ctl->conf.key_file);
 
     if (!keyring && !is_missing)
-        doctor_line("note", "sealed", "not checked: first mend the key file");
+        doctor_line(findings, "note", "sealed", "not checked: first mend the key file");
     else if (has_database)
         count_sealed(findings, ctl, keyring);
     else if (is_missing)
         doctor_line(
-            "note", "sealed",
+            findings, "note", "sealed",
             "not checked: first mend the database and its schema; if secrets are sealed, restore "
             "the key file from your copy");
     else
-        doctor_line("note", "sealed", "not checked: first mend the database and its schema");
+        doctor_line(findings, "note", "sealed",
+                    "not checked: first mend the database and its schema");
 }
 
 /* pg_connect() refuses a session that is read-only. */
@@ -140,7 +215,7 @@ static bool check_server(struct findings *findings, struct pg *pg)
         trouble_error(findings, "database", &err);
         return false;
     }
-    doctor_line("ok", "database", "PostgreSQL %d.%d, with a session that may write",
+    doctor_line(findings, "ok", "database", "PostgreSQL %d.%d, with a session that may write",
                 version / 10000, version % 10000);
     return true;
 }
@@ -155,7 +230,7 @@ static bool check_schema(struct findings *findings, struct pg *pg)
         return false;
     }
     if (version == migrations_latest) {
-        doctor_line("ok", "schema", "version %d", version);
+        doctor_line(findings, "ok", "schema", "version %d", version);
         return true;
     }
     if (version > migrations_latest) {
@@ -183,7 +258,8 @@ static void note_grant(void *context, const char *what, bool is_missing)
             "migrate",
             what);
     } else {
-        doctor_line("note", "grants", "the responder's role has %s, which it does not need", what);
+        doctor_line(findings, "note", "grants",
+                    "the responder's role has %s, which it does not need", what);
     }
 }
 
@@ -197,7 +273,7 @@ static void check_grants(struct findings *findings, struct pg *pg)
     if (!schema_check_grants(pg, &grants, &err))
         trouble_error(findings, "grants", &err);
     else if (findings->n_troubles == before)
-        ok("grants", "the responder's role has the rights that it needs");
+        ok(findings, "grants", "the responder's role has the rights that it needs");
 }
 
 /* A change needs an author, so without a User or Bot the check cannot write. */
@@ -209,10 +285,10 @@ static void check_writes(struct findings *findings, struct pg *pg)
 
     if (!principal_find_only(pg, only, &n, &err) && n == 0 && err.code == ERR_NONE)
         doctor_line(
-            "note", "writes",
+            findings, "note", "writes",
             "not checked: there is no User or Bot yet; run: aditctl user create --name NAME");
     else if (err.code == ERR_NONE && schema_try_write(pg, &err))
-        ok("writes", "a change was made and rolled back");
+        ok(findings, "writes", "a change was made and rolled back");
     else
         trouble_error(findings, "writes", &err);
 }
@@ -230,11 +306,12 @@ static void check_clock(struct findings *findings, struct pg *pg)
     }
     apart_ms = llabs(database_ms - (before_ms + clock_wall_ms()) / 2);
     if (apart_ms > CLOCK_TOLERANCE_MS)
-        doctor_line("note", "clock",
+        doctor_line(findings, "note", "clock",
                     "%lld ms from the database's clock, which ids follow; synchronise both clocks",
                     (long long)apart_ms);
     else
-        doctor_line("ok", "clock", "%lld ms from the database's clock", (long long)apart_ms);
+        doctor_line(findings, "ok", "clock", "%lld ms from the database's clock",
+                    (long long)apart_ms);
 }
 
 static void check_responder(struct findings *findings, const struct ctl *ctl)
@@ -248,23 +325,42 @@ static void check_responder(struct findings *findings, const struct ctl *ctl)
         check_clock(findings, ctl->pg);
     }
     check_sealed(findings, ctl, keyring, has_database);
+    if (keyring && has_database)
+        open_sealed(findings, ctl, keyring);
     keyring_free(keyring);
 }
 
+static const struct listing_column columns[] = {
+    {"LEVEL", "level", LISTING_TEXT, 0},
+    {"CHECK", "check", LISTING_TEXT, 0},
+    {"MESSAGE", "message", LISTING_TEXT, 0},
+};
+
+static const struct listing listing = {"findings", columns, 3};
+
 int ctl_doctor(struct ctl *ctl)
 {
-    struct findings findings = {.n_troubles = 0};
+    struct findings all = {.out = {.ctl = ctl}};
+    struct findings *findings = &all;
     bool has_gateway = gateway_doctor_is_due(&ctl->conf);
+    char number[LISTING_NUMBER_SIZE];
 
-    note_user();
-    ok("settings",
+    if (ctl->options.json)
+        listing_open(&findings->out, ctl, &listing);
+    note_user(findings);
+    ok(findings, "settings",
        ctl->conf.path ? ctl->conf.path : "no settings file; every setting has its default");
     /* The machine of an edge need not have a responder. */
     if (has_gateway && access(ADIT_PROGRAM_PATH, F_OK) != 0)
-        doctor_line("note", "responder", "not checked: %s is not installed", ADIT_PROGRAM_PATH);
+        doctor_line(findings, "note", "responder", "not checked: %s is not installed",
+                    ADIT_PROGRAM_PATH);
     else
-        check_responder(&findings, ctl);
+        check_responder(findings, ctl);
     if (has_gateway)
-        gateway_doctor_check(&findings, ctl);
-    return findings.n_troubles ? CTL_FAILED : CTL_OK;
+        gateway_doctor_check(findings, ctl);
+    listing_close(&findings->out,
+                  &(struct listing_fact){"troubles", LISTING_NUMBER,
+                                         listing_number(number, findings->n_troubles)},
+                  1);
+    return findings->n_troubles ? CTL_FAILED : CTL_OK;
 }

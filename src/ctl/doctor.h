@@ -3,15 +3,17 @@
 #ifndef ADIT_CTL_DOCTOR_H
 #define ADIT_CTL_DOCTOR_H
 
-#include "ctl/ctl.h"
+#include "ctl/listing.h"
 
 struct findings {
+    struct listing_out out; /* for JSON */
     int n_troubles;
 };
 
-/* Prints a line: a verdict (ok, note, trouble), what was checked, and what was found. */
-void doctor_line(const char *state, const char *what, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* Prints a line, or a row in JSON: a verdict (ok, note, trouble), what was checked, and what was
+ * found. */
+void doctor_line(struct findings *findings, const char *level, const char *what, const char *format,
+                 ...) __attribute__((format(printf, 4, 5)));
 
 /* Prints such a line for a trouble, and counts it. */
 void doctor_trouble(struct findings *findings, const char *what, const char *format, ...)

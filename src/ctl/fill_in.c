@@ -18,6 +18,12 @@ bool fill_in_path_valid(const char *path, size_t len_max)
     return path[0] == '/' && len > 1 && path[len - 1] != '/' && len <= len_max && is_plain(path);
 }
 
+void fill_in_option(struct buf *out, const char *name, const char *value)
+{
+    if (value && is_plain(value))
+        buf_printf(out, " --%s %s", name, value);
+}
+
 /* Returns the text for the name, or NULL. */
 static const char *find_value(const struct value *values, struct text name)
 {

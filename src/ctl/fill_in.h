@@ -17,6 +17,10 @@ struct value {
  * name NULL.  Other at signs stay. */
 void fill_in(struct buf *out, struct text text, const struct value *values);
 
+/* Appends " --NAME VALUE", for the command in a file's first line.  Appends nothing if the value is
+ * NULL, or has characters that need quotes. */
+void fill_in_option(struct buf *out, const char *name, const char *value);
+
 /* Returns whether the text is an absolute path of at most len_max bytes without '/' at the end,
  * which needs no quotes or escapes in any of the configuration files. */
 bool fill_in_path_valid(const char *path, size_t len_max);

@@ -6,7 +6,7 @@
 #include "base/ascii.h"
 #include "base/buf.h"
 #include "base/ident.h"
-#include "ctl/ctl.h"
+#include "ctl/listing.h"
 #include "ctl/fill_in.h"
 #include "ctl/templates.h"
 #include "model/domain.h"
@@ -65,7 +65,7 @@ static void add_permit_listen(struct buf *out, const char *domain,
     buf_puts(out, "\n");
 }
 
-static int fill_in_sshd(struct ctl *ctl, struct buf *out)
+static int fill_in_sshd(struct ctl *ctl, const char *template, struct buf *out)
 {
     struct ctl_options *options = &ctl->options;
     const struct conf_gateway *settings = &ctl->conf.gateway;
@@ -89,7 +89,7 @@ static int fill_in_sshd(struct ctl *ctl, struct buf *out)
             {NULL, NULL},
         };
 
-        fill_in(out, text_of(template_gateway_sshd), values);
+        fill_in(out, text_of(template), values);
     }
     buf_free(&helper);
     buf_free(&permit_listen);
@@ -229,12 +229,13 @@ static int fill_in_tls(struct ctl *ctl, const char *template, struct buf *out)
 
 static const struct {
     const char *name;
-    const char *template; /* for each edge; NULL: sshd's */
+    const char *template;
+    int (*fill)(struct ctl *ctl, const char *template, struct buf *out);
 } gateways[] = {
-    {"sshd", NULL},
-    {"nginx-tls", template_gateway_nginx_tls},
-    {"apache-tls", template_gateway_apache_tls},
-    {"haproxy", template_gateway_haproxy},
+    {"sshd", template_gateway_sshd, fill_in_sshd},
+    {"nginx-tls", template_gateway_nginx_tls, fill_in_tls},
+    {"apache-tls", template_gateway_apache_tls, fill_in_tls},
+    {"haproxy", template_gateway_haproxy, fill_in_tls},
 };
 
 #define N_GATEWAYS (sizeof gateways / sizeof gateways[0])
@@ -265,16 +266,18 @@ int ctl_gateway_config(struct ctl *ctl)
         return unknown_gateway(options->argument);
     if (options->domain && !domain_valid(text_of(options->domain), &why))
         return ctl_misuse("--domain '%s' is not accepted: %s", options->domain, why);
-    buf_printf(&out,
-               "# Printed by 'aditctl gateway-config %s'.  If the settings change, print it "
-               "again.\n",
-               options->argument);
-    status = gateways[i].template ? fill_in_tls(ctl, gateways[i].template, &out)
-                                  : fill_in_sshd(ctl, &out);
+    buf_printf(&out, "# Printed by 'aditctl gateway-config %s", options->argument);
+    fill_in_option(&out, "conf", options->conf_path);
+    fill_in_option(&out, "user", options->user);
+    fill_in_option(&out, "account", options->account);
+    fill_in_option(&out, "domain", options->domain);
+    fill_in_option(&out, "certificates", options->certificates);
+    buf_puts(&out, "'.  If the settings change, print it again.\n");
+    status = gateways[i].fill(ctl, gateways[i].template, &out);
     if (status == CTL_OK && out.failed)
         status = ctl_fail("out of memory");
     if (status == CTL_OK)
-        fwrite(out.data, 1, out.len, stdout);
+        listing_print_file(ctl, "configuration", buf_text(&out));
     buf_free(&out);
     return status;
 }

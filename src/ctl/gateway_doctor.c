@@ -67,18 +67,19 @@ static void check_polls(struct findings *findings, const struct conf *conf, stru
                        "it: systemctl restart adit-gateway",
                        (long long)ago_ms, conf->gateway.poll_ms);
     else if (ago_ms >= 0)
-        doctor_line("ok", "polls", "the daemon asked the database %lld ms ago", (long long)ago_ms);
+        doctor_line(findings, "ok", "polls", "the daemon asked the database %lld ms ago",
+                    (long long)ago_ms);
     else
-        doctor_line("note", "polls", "the daemon has just started");
+        doctor_line(findings, "note", "polls", "the daemon has just started");
 }
 
 /* A daemon that may not end root's sshd may well end one of its own user. */
 static void check_signals(struct findings *findings, struct text status)
 {
     if (status_is(status, "may_signal", "yes"))
-        doctor_line("ok", "signals", "the daemon may end sessions");
+        doctor_line(findings, "ok", "signals", "the daemon may end sessions");
     else if (!sshd_doctor_has_users())
-        doctor_line("note", "signals",
+        doctor_line(findings, "note", "signals",
                     "the daemon may end sessions only of an sshd that its own user runs");
     else
         doctor_trouble(findings, "signals",
@@ -104,23 +105,23 @@ static void check_edge_files(struct findings *findings, struct text status)
                        "a web server has not read the files of TLS edges again; see the daemon's "
                        "log: journalctl -u adit-gateway");
     else
-        doctor_line("ok", "edges", "the files of %lld TLS edge%s are in force", (long long)n,
-                    n == 1 ? "" : "s");
+        doctor_line(findings, "ok", "edges", "the files of %lld TLS edge%s are in force",
+                    (long long)n, ctl_plural(n));
 }
 
 /* Older daemons do not say this. */
-static void check_modules(struct text status)
+static void check_modules(struct findings *findings, struct text status)
 {
     int64_t n_open = status_number(status, "edges_open");
     int64_t n_nobody = status_number(status, "edges_nobody");
     int64_t n = status_number(status, "edges");
 
     if (n_open > 0)
-        doctor_line("note", "edges",
+        doctor_line(findings, "note", "edges",
                     "%lld of %lld TLS edges ask for no certificate: they have no enabled module",
                     (long long)n_open, (long long)n);
     if (n_nobody > 0)
-        doctor_line("note", "edges",
+        doctor_line(findings, "note", "edges",
                     "%lld of %lld TLS edges let nobody pass: their modules name no authority that "
                     "this machine has",
                     (long long)n_nobody, (long long)n);
@@ -146,7 +147,8 @@ static void note_gateway_grant(void *context, const char *what, bool is_missing)
                        "aditctl migrate",
                        what);
     else
-        doctor_line("note", "role", "the gateway's role has %s, which it does not need", what);
+        doctor_line(findings, "note", "role", "the gateway's role has %s, which it does not need",
+                    what);
 }
 
 /* Connects as the daemon does.  PostgreSQL may let only the daemon's own user do that. */
@@ -159,12 +161,12 @@ static void check_role(struct findings *findings, const struct conf *conf)
     struct error err = {.code = ERR_OUT_OF_MEMORY};
 
     if (!pg || !schema_check_grants(pg, &grants, &err))
-        doctor_line("note", "role",
+        doctor_line(findings, "note", "role",
                     "not checked: %s; to check the gateway's role, run this as the daemon's user: "
                     "runuser -u adit-gateway -- aditctl doctor",
                     err.cause[0] ? err.cause : "out of memory");
     else if (findings->n_troubles == before)
-        doctor_line("ok", "role", "the gateway's role has the rights that it needs");
+        doctor_line(findings, "ok", "role", "the gateway's role has the rights that it needs");
     pg_free(pg);
 }
 
@@ -178,17 +180,17 @@ void gateway_doctor_check(struct findings *findings, const struct ctl *ctl)
     if (ctl_ask_gateway(ctl, lines, &answer, &status, reason) == CTL_ANSWER_OK) {
         int64_t n = status_number(status, "sessions");
 
-        doctor_line("ok", "gateway", "adit-gateway answers; %lld SSH session%s", (long long)n,
-                    n == 1 ? "" : "s");
+        doctor_line(findings, "ok", "gateway", "adit-gateway answers; %lld SSH session%s",
+                    (long long)n, ctl_plural(n));
         check_polls(findings, &ctl->conf, status);
         check_signals(findings, status);
         check_account(findings, status);
         check_edge_files(findings, status);
-        check_modules(status);
+        check_modules(findings, status);
     } else if (geteuid() == 0) {
         doctor_trouble(findings, "gateway", "%s", reason);
     } else {
-        doctor_line("note", "gateway", "not checked: %s", reason);
+        doctor_line(findings, "note", "gateway", "not checked: %s", reason);
     }
     buf_free(&answer);
     check_role(findings, &ctl->conf);

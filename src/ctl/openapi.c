@@ -2,11 +2,15 @@
 /* aditctl openapi: prints the OpenAPI document with the names of this deployment. */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/ascii.h"
 #include "base/buf.h"
 #include "ctl/ctl.h"
 #include "http/names.h"
+
+/* The file has a tenth of it. */
+#define DOCUMENT_SIZE_MAX (4 * 1024 * 1024)
 
 /* A name in the document, and the one that replaces it. */
 struct name {
@@ -74,24 +78,23 @@ static void rename_all(struct buf *out, const struct name names[N_NAMES], const 
 /* Adds the file to *out.  Returns false after a message if it cannot read the file. */
 static bool read_document(const char *path, struct buf *out)
 {
-    FILE *file = fopen(path, "re");
+    int fd = ctl_open_file(path);
     char part[4096];
-    size_t n;
-    bool ok;
+    ssize_t n = fd < 0 ? -1 : 1;
 
-    if (!file) {
-        ctl_fail("%s: %s", path, strerror(errno));
-        return false;
+    while (n > 0 && out->len <= DOCUMENT_SIZE_MAX && !out->failed) {
+        n = read(fd, part, sizeof part);
+        buf_add(out, part, n > 0 ? (size_t)n : 0);
     }
-    do {
-        n = fread(part, 1, sizeof part, file);
-        buf_add(out, part, n);
-    } while (n == sizeof part);
-    ok = !ferror(file) && !out->failed;
-    if (!ok)
-        ctl_fail("%s: %s", path, out->failed ? "out of memory" : strerror(errno));
-    fclose(file);
-    return ok;
+    if (n < 0)
+        ctl_fail("%s: %s", path, strerror(errno));
+    else if (out->failed)
+        ctl_fail("out of memory");
+    else if (n > 0)
+        ctl_fail("%s: has more than %d MiB", path, DOCUMENT_SIZE_MAX / 1024 / 1024);
+    if (fd >= 0)
+        close(fd);
+    return n == 0 && !out->failed;
 }
 
 int ctl_openapi(struct ctl *ctl)

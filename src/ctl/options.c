@@ -15,15 +15,26 @@ static const struct verb_option *find_option(int letter)
     return &verb_options[i];
 }
 
-static void set_option(struct ctl_options *options, int letter, const char *value)
+/* An empty value is mostly a variable that is not set.  The word is the last one that getopt_long()
+ * took: the value, unless that is a part of it.  Returns CTL_OK, or CTL_USAGE after a message. */
+static int set_option(struct ctl_options *options, int letter, const char *value, const char *word)
 {
     const struct verb_option *option = find_option(letter);
     char *member = (char *)options + option->offset;
 
+    if (option->value && *(const char **)(void *)member)
+        return ctl_misuse("--%s is given twice; give it once", option->name);
+    if (option->value && !*value)
+        return ctl_misuse("--%s is empty; give it a value: --%s %s", option->name, option->name,
+                          option->value);
+    if (option->value && value == word && strncmp(value, "--", 2) == 0)
+        return ctl_misuse("--%s needs a value before '%s'; for that value itself, write --%s=%s",
+                          option->name, value, option->name, value);
     if (option->value)
         *(const char **)(void *)member = value;
     else
         *(bool *)(void *)member = true;
+    return CTL_OK;
 }
 
 /* ---- misused options ---- */
@@ -37,15 +48,6 @@ static bool is_ambiguous(const struct verb *verb, const char *word, int len)
         n += verb_takes(verb, verb_options[i].letter) &&
              strncmp(word + 2, verb_options[i].name, (size_t)len - 2) == 0;
     return n > 1;
-}
-
-/* Returns whether the word is --NAME or --NAME=VALUE. */
-static bool is_long_option(const char *word, const char *name)
-{
-    size_t len = strlen(name);
-
-    return strncmp(word, "--", 2) == 0 && strncmp(word + 2, name, len) == 0 &&
-           (word[2 + len] == '\0' || word[2 + len] == '=');
 }
 
 static int misuse_unknown(const struct verb *verb, const char *word, int len)
@@ -76,11 +78,6 @@ static int misuse_option(const struct verb *verb, int outcome, const char *word)
                           find_option(optopt)->name, find_option(optopt)->value);
     if (is_taken)
         return ctl_misuse("--%s takes no value", find_option(optopt)->name);
-    /* Operators who want to revoke every key of a User try this. */
-    if (verb && verb->run == ctl_key_revoke && (optopt == 'f' || is_long_option(word, "for")))
-        return ctl_misuse("'key revoke' takes the id of one key and no --for; find the keys of a "
-                          "User or Bot with 'aditctl key list', then run: "
-                          "aditctl key revoke KEY-ID");
     if (optopt)
         return misuse_unknown(verb, letter, 2);
     /* The word may be a private key. */
@@ -121,6 +118,7 @@ int options_read(struct ctl_options *options, const struct verb *verb, char ***w
     struct option known[VERB_N_OPTIONS + 1] = {{0}};
     char letters[2 * VERB_N_OPTIONS + 3];
     char **at = *words;
+    int status = CTL_OK;
     int n_words = 0;
     int letter;
 
@@ -132,11 +130,13 @@ int options_read(struct ctl_options *options, const struct verb *verb, char ***w
     opterr = 0;
     while ((letter = getopt_long(n_words + 1, at - 1, letters, known, NULL)) != -1) {
         if (letter != '?' && letter != ':')
-            set_option(options, letter, optarg);
+            status = set_option(options, letter, optarg, at[optind - 2]);
         else if (options->help || options->version)
             break;
         else
-            return misuse_option(verb, letter, at[optind - 2]);
+            status = misuse_option(verb, letter, at[optind - 2]);
+        if (status != CTL_OK)
+            return status;
     }
     *words = at + optind - 1;
     return CTL_OK;
@@ -156,7 +156,8 @@ int options_read_argument(struct ctl_options *options, const struct verb *verb, 
         buf_free(&list);
         return status;
     }
-    if (verb->argument && (takes_two ? !options->second_argument : !*words))
+    if (verb->argument && verb->argument[0] != '[' &&
+        (takes_two ? !options->second_argument : !*words))
         return ctl_misuse("'%s' needs %s; run: aditctl %s %s", verb->words,
                           takes_two ? "two arguments" : "an argument", verb->words, verb->argument);
     if (*words && !verb->argument)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* aditctl permits and who: what the stored rules let keys bind. */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "ctl/ctl.h"
+#include "ctl/listing.h"
+#include "ctl/progress.h"
 #include "model/acl.h"
 #include "model/key_reason.h"
 #include "model/public_key.h"
@@ -95,7 +95,7 @@ static int choose_key(const char *word, struct public_key *key)
         memcpy(key->fingerprint, word, sizeof key->fingerprint);
         return CTL_OK;
     }
-    fd = is_input ? STDIN_FILENO : open(word, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    fd = is_input ? STDIN_FILENO : ctl_open_file(word);
     if (fd < 0 && (strchr(word, ' ') || strchr(word, '\n')))
         return ctl_misuse("the key is neither a fingerprint nor a file; to give the key itself, "
                           "write it to standard input and give '-'");
@@ -119,50 +119,41 @@ struct search {
     struct text target;
     struct text name; /* absent, or the target's host: a gateway opens a domain on its port */
     int64_t n_seen;
-    int64_t n_permitting;
+    struct listing_out out; /* opened for the first row */
+    struct progress progress;
     char opening_rule[OPENING_RULE_SIZE]; /* the last that permits the name */
 };
 
 enum column { COLUMN_ID, COLUMN_ACCOUNT, COLUMN_OWNER, COLUMN_FINGERPRINT, COLUMN_RULE, N_COLUMNS };
 
-static const char *const names[N_COLUMNS] = {
-    [COLUMN_ID] = "ID",       [COLUMN_ACCOUNT] = "ACCOUNT",
-    [COLUMN_OWNER] = "OWNER", [COLUMN_FINGERPRINT] = "FINGERPRINT",
-    [COLUMN_RULE] = "RULE",
-};
-
 /* An identifier has at most 33 characters. */
-static const int widths[N_COLUMNS] = {
-    [COLUMN_ID] = 33,
-    [COLUMN_ACCOUNT] = 30,
-    [COLUMN_OWNER] = 31,
-    [COLUMN_FINGERPRINT] = PUBLIC_KEY_FINGERPRINT_SIZE - 1,
+static const struct listing_column columns[N_COLUMNS] = {
+    [COLUMN_ID] = {"ID", "id", LISTING_TEXT, 33},
+    [COLUMN_ACCOUNT] = {"ACCOUNT", "account_id", LISTING_TEXT, 30},
+    [COLUMN_OWNER] = {"OWNER", "owner_id", LISTING_TEXT, 31},
+    [COLUMN_FINGERPRINT] = {"FINGERPRINT", "fingerprint", LISTING_TEXT,
+                            PUBLIC_KEY_FINGERPRINT_SIZE - 1},
+    [COLUMN_RULE] = {"RULE", "rule", LISTING_TEXT, 0},
 };
 
-static void print_names(void)
-{
-    struct text cells[N_COLUMNS];
-
-    for (int i = 0; i < N_COLUMNS; i++)
-        cells[i] = text_of(names[i]);
-    ctl_print_cells(cells, widths, N_COLUMNS);
-}
+static const struct listing listing = {"credentials", columns, N_COLUMNS};
 
 /* Prints a credential that permits the target, with the rule that does. */
-static void print_credential(struct search *search, const struct pg_result *result, int row,
-                             struct text rule)
+static void print_credential(struct search *search, const struct ctl *ctl,
+                             const struct pg_result *result, int row, struct text rule)
 {
     const struct text cells[N_COLUMNS] = {
         [COLUMN_ID] = pg_text(result, row, CREDENTIAL_PAGE_ID),
         [COLUMN_ACCOUNT] = pg_text(result, row, CREDENTIAL_PAGE_ACCOUNT_ID),
         [COLUMN_OWNER] = pg_text(result, row, CREDENTIAL_PAGE_OWNER_ID),
         [COLUMN_FINGERPRINT] = pg_text(result, row, CREDENTIAL_PAGE_FINGERPRINT),
-        [COLUMN_RULE] = rule.s ? rule : text_of("no rules"),
+        [COLUMN_RULE] = rule.s || ctl->options.json ? rule : text_of("no rules"),
     };
 
-    if (search->n_permitting++ == 0)
-        print_names();
-    ctl_print_cells(cells, widths, N_COLUMNS);
+    progress_erase(&search->progress);
+    if (search->out.n_rows == 0)
+        listing_open(&search->out, ctl, &listing);
+    listing_add(&search->out, cells);
 }
 
 /* Keeps the rule that permits the name, but for a wildcard that a gateway leaves out. */
@@ -177,7 +168,8 @@ static void note_opening_rule(struct search *search, struct text_list rules)
         snprintf(search->opening_rule, sizeof search->opening_rule, "%.*s", (int)rule.len, rule.s);
 }
 
-static bool judge_page(struct search *search, const struct pg_result *result, struct error *err)
+static bool judge_page(struct search *search, const struct ctl *ctl, const struct pg_result *result,
+                       struct error *err)
 {
     struct arena arena = {0};
     bool judged = true;
@@ -191,11 +183,12 @@ static bool judge_page(struct search *search, const struct pg_result *result, st
                  error_set(err, ERR_OUT_OF_MEMORY);
         search->n_seen++;
         if (judged && acl_permitting(rules, search->target, &rule))
-            print_credential(search, result, row, rule);
+            print_credential(search, ctl, result, row, rule);
         else if (judged)
             note_opening_rule(search, rules);
     }
     arena_free(&arena);
+    progress_show(&search->progress, search->n_seen);
     return judged;
 }
 
@@ -217,7 +210,7 @@ static bool judge_all(struct ctl *ctl, struct search *search, struct credential_
             return false;
         last = result;
         n = pg_rows(result);
-        judged = judge_page(search, result, err);
+        judged = judge_page(search, ctl, result, err);
         if (n > 0) {
             page.after_account_id = pg_text(result, n - 1, CREDENTIAL_PAGE_ACCOUNT_ID);
             page.after_id = pg_text(result, n - 1, CREDENTIAL_PAGE_ID);
@@ -237,6 +230,7 @@ static int search_credentials(struct ctl *ctl, struct search *search, const char
     };
     bool has_owners = true;
     struct error err;
+    bool judged;
 
     if (page.account_id.s &&
         !credential_page_has_owners(ctl->pg, page.account_id, &has_owners, &err))
@@ -245,7 +239,10 @@ static int search_credentials(struct ctl *ctl, struct search *search, const char
         return ctl_fail("there is no account with the id '%s', or it has no User and no Bot; "
                         "'aditctl account list' shows the ids",
                         page.account_id.s);
-    return judge_all(ctl, search, page, &err) ? CTL_OK : ctl_fail_error(&err);
+    progress_start(&search->progress, ctl, "credentials read", 0);
+    judged = judge_all(ctl, search, page, &err);
+    progress_erase(&search->progress);
+    return judged ? CTL_OK : ctl_fail_error(&err);
 }
 
 /* ---- the verbs ---- */
@@ -266,9 +263,35 @@ static struct text name_on_domain_port(const struct ctl *ctl, struct text text)
     return opens ? target.name : (struct text){0};
 }
 
+/* Prints the sentence that no credential permits the target. */
+static void print_refusal(const struct search *search, const char *fingerprint)
+{
+    if (search->n_seen == 0)
+        printf("not permitted: no credential has the key %s\n", fingerprint);
+    else
+        printf("not permitted: %lld credential%s the key %s, and no rule permits %s",
+               (long long)search->n_seen, search->n_seen == 1 ? " has" : "s have", fingerprint,
+               search->target.s);
+    if (search->opening_rule[0])
+        printf("; but the rule '%s' permits the name %.*s, which adit-gateway opens on this port",
+               search->opening_rule, (int)search->name.len, search->name.s);
+    if (search->n_seen > 0)
+        printf("\n");
+}
+
+/* Ends the list, which may have no rows. */
+static void close_list(const struct ctl *ctl, struct search *search,
+                       const struct listing_fact *facts, int n_facts)
+{
+    if (search->out.n_rows == 0)
+        listing_open(&search->out, ctl, &listing);
+    listing_close(&search->out, facts, n_facts);
+}
+
 int ctl_permits(struct ctl *ctl)
 {
     struct search search = {.target = text_of(ctl->options.second_argument)};
+    char number[LISTING_NUMBER_SIZE];
     struct public_key key;
     int status = check_target_word(search.target.s);
 
@@ -279,19 +302,22 @@ int ctl_permits(struct ctl *ctl)
         status = search_credentials(ctl, &search, key.fingerprint);
     if (status != CTL_OK)
         return status == CTL_FAILED ? CTL_CANNOT_TELL : status;
-    if (search.n_permitting > 0)
+    if (ctl->options.json) {
+        const char *opening = search.opening_rule[0] ? search.opening_rule : NULL;
+        const struct listing_fact facts[] = {
+            {"permitted", LISTING_BOOL, text_of(search.out.n_rows > 0 ? "yes" : "no")},
+            {"fingerprint", LISTING_TEXT, text_of(key.fingerprint)},
+            {"credentials_with_key", LISTING_NUMBER, listing_number(number, search.n_seen)},
+            {"rule_for_name", LISTING_TEXT, text_of(opening)},
+        };
+
+        status = search.out.n_rows > 0 ? CTL_OK : CTL_NO;
+        close_list(ctl, &search, facts, 4);
+        return status;
+    }
+    if (search.out.n_rows > 0)
         return CTL_OK;
-    if (search.n_seen == 0)
-        printf("not permitted: no credential has the key %s\n", key.fingerprint);
-    else
-        printf("not permitted: %lld credential%s the key %s, and no rule permits %s",
-               (long long)search.n_seen, search.n_seen == 1 ? " has" : "s have", key.fingerprint,
-               search.target.s);
-    if (search.opening_rule[0])
-        printf("; but the rule '%s' permits the name %.*s, which adit-gateway opens on this port",
-               search.opening_rule, (int)search.name.len, search.name.s);
-    if (search.n_seen > 0)
-        printf("\n");
+    print_refusal(&search, key.fingerprint);
     return CTL_NO;
 }
 
@@ -302,7 +328,7 @@ int ctl_who(struct ctl *ctl)
 
     if (status == CTL_OK)
         status = search_credentials(ctl, &search, NULL);
-    if (status == CTL_OK && search.n_permitting == 0)
-        print_names();
+    if (status == CTL_OK)
+        close_list(ctl, &search, NULL, 0);
     return status;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* aditctl secrets, and aditctl purge. */
 #include "base/number.h"
-#include "ctl/ctl.h"
-#include "store/audit_event.h"
+#include "ctl/listing.h"
+#include "ctl/progress.h"
+#include "store/audit_purge.h"
 #include "store/idempotency_key.h"
 #include "store/keyring.h"
 #include "store/oauth_secret.h"
@@ -11,29 +12,50 @@
 #define AUDIT_DAYS_MAX 36500
 
 /* Writes the key file, and prints its path. */
-static int write_key_file(const char *path, bool (*write)(const char *, char *, size_t))
+static int write_key_file(const struct ctl *ctl, bool (*write)(const char *, char *, size_t))
 {
+    const char *path = ctl->conf.key_file;
     char reason[CONF_REASON_SIZE];
 
     if (!write(path, reason, sizeof reason))
         return ctl_fail("%s", reason);
-    puts(path);
+    listing_print_value(ctl, "path", path);
     return CTL_OK;
 }
 
+static void warn_lost(void *context, const char *what)
+{
+    (void)context;
+    fprintf(stderr, "aditctl: note: %s\n", what);
+}
+
+/* The new file does not open secrets that are stored already.  Often there is no database yet. */
 int ctl_secrets_init(struct ctl *ctl)
 {
-    return write_key_file(ctl->conf.key_file, keyring_create);
+    int status = write_key_file(ctl, keyring_create);
+    struct oauth_secret_counts counts;
+    struct error err;
+
+    if (status == CTL_OK && oauth_secret_count(ctl->pg, NULL, &counts, &err))
+        (void)ctl_lost_keys(ctl, &counts, NULL, warn_lost, NULL);
+    return status;
 }
 
 int ctl_secrets_add_key(struct ctl *ctl)
 {
-    return write_key_file(ctl->conf.key_file, keyring_add);
+    return write_key_file(ctl, keyring_add);
 }
 
-static void print_unreadable(struct text edge_id, struct text route_id, const char *cause)
+static void print_unreadable(void *context, const struct keyring_place *place, const char *cause)
 {
-    ctl_fail("edge %s, route %s: %s", edge_id.s, route_id.s, cause);
+    progress_erase(context);
+    ctl_fail("account %s, edge %s, route %s: %s", place->account_id.s, place->ids[0].s,
+             place->ids[1].s, cause);
+}
+
+static void show_sealed(void *context, int64_t n)
+{
+    progress_show(context, n);
 }
 
 int64_t ctl_lost_keys(const struct ctl *ctl, const struct oauth_secret_counts *counts,
@@ -90,12 +112,32 @@ static int tell_left(struct ctl *ctl, const struct keyring *keyring, int64_t n_d
     return is_lost || n_damaged > 0 || n_left > 0 ? CTL_FAILED : CTL_OK;
 }
 
+static void print_sealed(const struct ctl *ctl, const struct oauth_secret_rekeying *done,
+                         const char *key_id)
+{
+    char sealed[LISTING_NUMBER_SIZE];
+    char damaged[LISTING_NUMBER_SIZE];
+    const struct listing_fact facts[] = {
+        {"key_id", LISTING_TEXT, text_of(key_id)},
+        {"sealed", LISTING_NUMBER, listing_number(sealed, done->n_sealed)},
+        {"damaged", LISTING_NUMBER, listing_number(damaged, done->n_damaged)},
+    };
+
+    if (!listing_put_json(ctl, facts, 3))
+        printf("%lld secret%s sealed under key %s\n", (long long)done->n_sealed,
+               ctl_plural(done->n_sealed), key_id);
+}
+
 int ctl_secrets_rekey(struct ctl *ctl)
 {
     char reason[CONF_REASON_SIZE];
     struct keyring *keyring = keyring_load(ctl->conf.key_file, reason, sizeof reason);
+    struct progress progress;
+    const struct oauth_secret_calls calls = {
+        .unreadable = print_unreadable, .sealed = show_sealed, .context = &progress};
     struct oauth_secret_rekeying done;
     struct error err;
+    bool sealed;
     int status;
 
     if (!keyring && keyring_is_missing(ctl->conf.key_file)) {
@@ -105,9 +147,11 @@ int ctl_secrets_rekey(struct ctl *ctl)
     }
     if (!keyring)
         return ctl_fail("%s", reason);
-    if (oauth_secret_rekey(ctl->pg, keyring, print_unreadable, &done, &err)) {
-        printf("%lld secret%s sealed under key %s\n", (long long)done.n_sealed,
-               done.n_sealed == 1 ? "" : "s", keyring_first(keyring));
+    progress_start(&progress, ctl, "secrets sealed", 0);
+    sealed = oauth_secret_rekey(ctl->pg, keyring, &calls, &done, &err);
+    progress_erase(&progress);
+    if (sealed) {
+        print_sealed(ctl, &done, keyring_first(keyring));
         status = tell_left(ctl, keyring, done.n_damaged);
     } else {
         status = ctl_fail_error(&err);
@@ -126,23 +170,45 @@ static bool read_days(const char *s, int64_t *days)
     return true;
 }
 
+/* Prints how many rows were removed.  n_events < 0: events were left alone. */
+static void print_removed(const struct ctl *ctl, int64_t n_keys, int64_t n_events)
+{
+    char keys[LISTING_NUMBER_SIZE];
+    char events[LISTING_NUMBER_SIZE];
+    const struct listing_fact facts[] = {
+        {"idempotency_keys", LISTING_NUMBER, listing_number(keys, n_keys)},
+        {"audit_events", LISTING_NUMBER,
+         n_events < 0 ? text_of(NULL) : listing_number(events, n_events)},
+    };
+
+    if (listing_put_json(ctl, facts, 2))
+        return;
+    printf("%lld idempotency key%s removed\n", (long long)n_keys, ctl_plural(n_keys));
+    if (n_events >= 0)
+        printf("%lld event%s removed from the record of changes\n", (long long)n_events,
+               ctl_plural(n_events));
+}
+
 int ctl_purge(struct ctl *ctl)
 {
     const char *audit_days = ctl->options.audit_days;
+    struct progress progress;
+    const struct work work = progress_work(&progress);
+    int64_t n_events = -1;
     struct error err;
+    bool purged;
     int64_t days = 0;
-    int64_t n;
+    int64_t n_keys;
 
     if (audit_days && !read_days(audit_days, &days))
         return ctl_misuse("--audit-days '%s' is not accepted; expected a number of days, 1 to %d",
                           audit_days, AUDIT_DAYS_MAX);
-    if (!idempotency_key_purge(ctl->pg, &n, &err))
+    progress_start(&progress, ctl, "rows removed", 0);
+    purged = idempotency_key_purge(ctl->pg, &work, &n_keys, &err) &&
+             (!audit_days || audit_purge(ctl->pg, days, &work, &n_events, &err));
+    progress_erase(&progress);
+    if (!purged)
         return ctl_fail_error(&err);
-    printf("%lld idempotency key%s removed\n", (long long)n, n == 1 ? "" : "s");
-    if (!audit_days)
-        return CTL_OK;
-    if (!audit_event_purge(ctl->pg, days, &n, &err))
-        return ctl_fail_error(&err);
-    printf("%lld event%s removed from the record of changes\n", (long long)n, n == 1 ? "" : "s");
+    print_removed(ctl, n_keys, n_events);
     return CTL_OK;
 }

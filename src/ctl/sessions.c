@@ -2,11 +2,11 @@
 /* aditctl session list and session end: the SSH sessions of the gateway on this machine. */
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include "ask/ask.h"
 #include "base/number.h"
-#include "ctl/ctl.h"
+#include "base/time.h"
+#include "ctl/listing.h"
 
 /* The daemon answers from memory. */
 #define TIMEOUT_MS 2000
@@ -58,20 +58,15 @@ enum column {
     N_COLUMNS
 };
 
-static const char *const names[N_COLUMNS] = {
-    [COLUMN_PID] = "PID",
-    [COLUMN_SINCE] = "SINCE",
-    [COLUMN_FINGERPRINT] = "FINGERPRINT",
-    [COLUMN_ACCOUNT] = "ACCOUNT",
-    [COLUMN_CREDENTIALS] = "CREDENTIALS",
+static const struct listing_column columns[N_COLUMNS] = {
+    [COLUMN_PID] = {"PID", "pid", LISTING_NUMBER, 7},
+    [COLUMN_SINCE] = {"SINCE", "since", LISTING_TIME, 20},
+    [COLUMN_FINGERPRINT] = {"FINGERPRINT", "fingerprint", LISTING_TEXT, 50},
+    [COLUMN_ACCOUNT] = {"ACCOUNT", "account_id", LISTING_TEXT, 30},
+    [COLUMN_CREDENTIALS] = {"CREDENTIALS", "credential_ids", LISTING_LIST, 0},
 };
 
-static const int widths[N_COLUMNS] = {
-    [COLUMN_PID] = 7,
-    [COLUMN_SINCE] = 20,
-    [COLUMN_FINGERPRINT] = 50,
-    [COLUMN_ACCOUNT] = 30,
-};
+static const struct listing listing = {"sessions", columns, N_COLUMNS};
 
 /* Splits a line at its tabs.  Returns false if it has another number of columns. */
 static bool split_line(struct text line, struct text cells[N_COLUMNS])
@@ -90,38 +85,33 @@ static bool split_line(struct text line, struct text cells[N_COLUMNS])
     return n == N_COLUMNS;
 }
 
-/* Replaces seconds since 1970 by the time that the other lists print (RFC 3339). */
-static bool show_time(struct text *cell, char *shown, size_t size)
+/* Replaces seconds since 1970 by the time that the other lists print. */
+static bool show_time(struct text *cell, char shown[TIME_SIZE])
 {
-    struct tm utc;
     uint64_t seconds;
-    time_t since;
 
-    if (!number_read(*cell, 10, INT32_MAX * UINT64_C(100), &seconds))
-        return false;
-    since = (time_t)seconds;
-    if (!gmtime_r(&since, &utc) || strftime(shown, size, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0)
+    if (!number_read(*cell, 10, INT64_MAX, &seconds) || !time_write(shown, (int64_t)seconds))
         return false;
     *cell = text_of(shown);
     return true;
 }
 
-static int print_sessions(struct text rest)
+static int print_sessions(const struct ctl *ctl, struct text rest)
 {
     struct text cells[N_COLUMNS];
+    struct listing_out out;
     struct text line;
 
-    for (int i = 0; i < N_COLUMNS; i++)
-        cells[i] = text_of(names[i]);
-    ctl_print_cells(cells, widths, N_COLUMNS);
+    listing_open(&out, ctl, &listing);
     while ((line = ask_next_line(&rest)).s) {
-        char since[32];
+        char since[TIME_SIZE];
 
-        if (!split_line(line, cells) || !show_time(&cells[COLUMN_SINCE], since, sizeof since))
+        if (!split_line(line, cells) || !show_time(&cells[COLUMN_SINCE], since))
             return ctl_fail("adit-gateway lists a session in a way that this program does not "
                             "know; install the same version of both");
-        ctl_print_cells(cells, widths, N_COLUMNS);
+        listing_add(&out, cells);
     }
+    listing_close(&out, NULL, 0);
     return CTL_OK;
 }
 
@@ -134,7 +124,7 @@ int ctl_session_list(struct ctl *ctl)
     int status;
 
     if (ctl_ask_gateway(ctl, lines, &answer, &rest, reason) == CTL_ANSWER_OK)
-        status = print_sessions(rest);
+        status = print_sessions(ctl, rest);
     else
         status = ctl_fail("%s", reason);
     buf_free(&answer);
@@ -146,6 +136,7 @@ int ctl_session_list(struct ctl *ctl)
 int ctl_session_end(struct ctl *ctl)
 {
     const char *const lines[] = {"end", ctl->options.argument, NULL};
+    char number[LISTING_NUMBER_SIZE];
     char reason[CTL_ASK_REASON_SIZE];
     struct buf answer = {0};
     int status = CTL_OK;
@@ -158,6 +149,9 @@ int ctl_session_end(struct ctl *ctl)
                           ctl->options.argument);
     switch (ctl_ask_gateway(ctl, lines, &answer, &rest, reason)) {
     case CTL_ANSWER_OK:
+        listing_put_json(
+            ctl,
+            &(struct listing_fact){"pid", LISTING_NUMBER, listing_number(number, (int64_t)pid)}, 1);
         break;
     case CTL_ANSWER_NONE:
         status = ctl_fail("process %s is not a session that the gateway let in; 'aditctl session "

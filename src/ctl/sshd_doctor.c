@@ -69,7 +69,7 @@ static void check_helper(struct findings *findings, const char *command)
             return;
         }
     }
-    doctor_line("ok", "helper", "%s", path);
+    doctor_line(findings, "ok", "helper", "%s", path);
 }
 
 /* ---- sshd ---- */
@@ -206,12 +206,12 @@ static void check_login(struct findings *findings, const char *user, struct text
     check_unix_user(findings, user, "Match");
     check_helper_user(findings, user, settings);
     if (setting_is(settings, "clientaliveinterval", "0"))
-        doctor_line("note", "sshd",
+        doctor_line(findings, "note", "sshd",
                     "user %s: a client that vanishes keeps its addresses; write "
                     "'ClientAliveInterval 5' into its Match block",
                     user);
     if (findings->n_troubles == before)
-        doctor_line("ok", "sshd", "user %s: sshd asks the gateway and obeys it", user);
+        doctor_line(findings, "ok", "sshd", "user %s: sshd asks the gateway and obeys it", user);
 }
 
 /* ---- the users ---- */
@@ -364,16 +364,17 @@ void sshd_doctor_check(struct findings *findings)
     struct users users = {.n = 0};
 
     if (access(SSHD, X_OK) != 0) {
-        doctor_line("note", "sshd", "not checked: there is no " SSHD);
+        doctor_line(findings, "note", "sshd", "not checked: there is no " SSHD);
         return;
     }
     if (geteuid() != 0) {
-        doctor_line("note", "sshd", "not checked: only root may ask sshd for its settings");
+        doctor_line(findings, "note", "sshd",
+                    "not checked: only root may ask sshd for its settings");
         return;
     }
     find_users(&users);
     if (check_users(findings, &users) == 0)
-        doctor_line("note", "sshd",
+        doctor_line(findings, "note", "sshd",
                     "no block 'Match User NAME' of " SSHD_CONFIG " and " SSHD_CONFIG_FOLDER
                     " runs " HELPER "; to print one, run: aditctl gateway-config sshd");
 }

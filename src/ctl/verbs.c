@@ -26,9 +26,9 @@ const struct verb_option verb_options[VERB_N_OPTIONS] = {
 #include "ctl/verb_table.h"
 };
 
-/* Every verb takes the first letter.  The second option may come before a verb. */
-static const char common_letters[] = "ch";
-static const char leading_letters[] = "chV";
+/* Every verb takes the first options.  The second ones may come before a verb. */
+static const char common_letters[] = "cjh";
+static const char leading_letters[] = "cjhV";
 
 static size_t noun_len(const char *words)
 {
@@ -143,7 +143,8 @@ static void print_options(const struct verb *verb)
             continue;
         snprintf(text, sizeof text, "--%s%s%s", option->name, option->value ? " " : "",
                  option->value ? option->value : "");
-        printf("  -%c, %-20s %s\n", option->letter, text, option->help);
+        printf("  -%c, %-20s", option->letter, text);
+        printf(strlen(text) < 20 ? " %s\n" : "\n                           %s\n", option->help);
     }
 }
 

@@ -6,7 +6,7 @@
 #include <sys/un.h>
 
 #include "base/buf.h"
-#include "ctl/ctl.h"
+#include "ctl/listing.h"
 #include "ctl/fill_in.h"
 #include "ctl/templates.h"
 #include "http/names.h"
@@ -18,13 +18,11 @@ struct kind {
     const char *name;
     const char *templates[2]; /* one after the other */
     bool starts_program;      /* otherwise it connects to the responder's socket */
-    bool has_no_paths;      /* otherwise it serves the API under a prefix, and the API reference */
-    bool keeps_connections; /* to the responder */
+    bool has_no_paths; /* otherwise it serves the API under a prefix, and the API reference */
 };
 
 static const struct kind kinds[] = {
     {.name = "nginx", .templates = {template_nginx_adit}},
-    {.name = "nginx-keepalive", .templates = {template_nginx_adit}, .keeps_connections = true},
     {.name = "nginx-upstream", .templates = {template_nginx_upstream}, .has_no_paths = true},
     {.name = "apache-fcgid",
      .templates = {template_apache_fcgid, template_apache_common},
@@ -38,9 +36,11 @@ static const struct kind kinds[] = {
 
 #define N_KINDS (sizeof kinds / sizeof kinds[0])
 
-/* Returns the row of the name, or NULL. */
+/* Returns the row of the name, or NULL.  Earlier versions had another name for "nginx". */
 static const struct kind *find_kind(const char *name)
 {
+    if (strcmp(name, "nginx-keepalive") == 0)
+        name = "nginx";
     for (size_t i = 0; i < N_KINDS; i++) {
         if (strcmp(kinds[i].name, name) == 0)
             return &kinds[i];
@@ -105,43 +105,41 @@ static void add_upper(struct buf *out, const char *name)
 }
 
 /* Prints the templates of the kind for the service name.  Returns the exit status. */
-static int print_configuration(const struct kind *kind, const struct ctl_options *options,
-                               const char *name, const char *conf_path)
+static int print_configuration(const struct ctl *ctl, const struct ctl_options *given,
+                               const struct kind *kind, const char *conf_path)
 {
-    struct buf regex = {0}, upper = {0}, upstream = {0}, out = {0};
+    const struct ctl_options *options = &ctl->options;
+    const char *name = ctl->conf.service_name;
+    struct buf regex = {0}, upper = {0}, out = {0};
     bool ok;
 
     escape_dots(&regex, options->prefix);
     add_upper(&upper, name);
-    buf_printf(&upstream, "%s%s", kind->keeps_connections ? "adit" : "unix:",
-               kind->keeps_connections ? "" : options->socket);
-    ok = !regex.failed && !upper.failed && !upstream.failed;
+    ok = !regex.failed && !upper.failed;
     if (ok) {
         const struct value values[] = {
-            {"NAME", upper.data},
-            {"PREFIX", options->prefix},
-            {"PREFIX_REGEX", regex.data},
-            {"SOCKET", options->socket},
-            {"UPSTREAM", upstream.data},
-            {"DOCS", options->docs},
-            {"PROGRAM", options->program},
-            {"CONF", conf_path},
-            {NULL, NULL},
+            {"NAME", upper.data},         {"PREFIX", options->prefix},
+            {"PREFIX_REGEX", regex.data}, {"SOCKET", options->socket},
+            {"DOCS", options->docs},      {"PROGRAM", options->program},
+            {"CONF", conf_path},          {NULL, NULL},
         };
 
-        buf_printf(&out,
-                   "# Printed by 'aditctl web-server %s' for the service name '%s'.  If the name "
-                   "changes, print it again.\n",
-                   kind->name, name);
+        buf_printf(&out, "# Printed by 'aditctl web-server %s", kind->name);
+        fill_in_option(&out, "conf", given->conf_path);
+        fill_in_option(&out, "prefix", given->prefix);
+        fill_in_option(&out, "socket", given->socket);
+        fill_in_option(&out, "program", given->program);
+        fill_in_option(&out, "docs", given->docs);
+        buf_printf(&out, "' for the service name '%s'.  If the name changes, print it again.\n",
+                   name);
         for (size_t i = 0; i < 2 && kind->templates[i]; i++)
             fill_in(&out, text_of(kind->templates[i]), values);
     }
     ok = ok && !out.failed;
     if (ok)
-        fwrite(out.data, 1, out.len, stdout);
+        listing_print_file(ctl, "configuration", buf_text(&out));
     buf_free(&regex);
     buf_free(&upper);
-    buf_free(&upstream);
     buf_free(&out);
     return ok ? CTL_OK : ctl_fail("out of memory");
 }
@@ -209,6 +207,7 @@ static int check_options(const struct kind *kind, struct ctl_options *options)
 
 int ctl_web_server(struct ctl *ctl)
 {
+    const struct ctl_options given = ctl->options; /* without defaults */
     const struct kind *kind = find_kind(ctl->options.argument);
     char *conf_path = NULL;
     int status;
@@ -231,8 +230,7 @@ int ctl_web_server(struct ctl *ctl)
                             ctl->conf.path);
         }
     }
-    status = print_configuration(kind, &ctl->options, ctl->conf.service_name,
-                                 conf_path ? conf_path : "");
+    status = print_configuration(ctl, &given, kind, conf_path ? conf_path : "");
     free(conf_path);
     return status;
 }

@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #include "base/listen.h"
+#include "base/process.h"
+#include "base/standard.h"
 #include "base/systemd.h"
 #include "gateway/judge.h"
 #include "gateway/loop.h"
@@ -66,36 +68,19 @@ static int read_options(int argc, char **argv, const char **conf_path)
     return EXIT_USAGE;
 }
 
-static bool cannot_start(const struct log *log, const char *reason)
-{
-    const struct log_pair pairs[] = {{"cause", reason}, {NULL, NULL}};
-
-    log_event(log, LOG_LEVEL_ERROR, "cannot start", pairs);
-    return false;
-}
-
-/* The same for a system call that failed. */
-static bool call_failed(const struct log *log, const char *name, const char *what)
-{
-    char reason[512];
-
-    snprintf(reason, sizeof reason, "%s: %s: %s", name, what, strerror(errno));
-    return cannot_start(log, reason);
-}
-
-/* The same for the folder of sessions, with what to do. */
+/* As process_fault(), for the folder of sessions: says what to do. */
 static bool state_failed(const struct log *log, const char *path, const char *what)
 {
     const char *fault = strerror(errno);
     char reason[512];
 
     if (strncmp(what, "cannot ", 7) != 0)
-        return call_failed(log, path, what);
+        return process_fault(log, path, what);
     snprintf(reason, sizeof reason,
              "%s: %s: %s; make its parent folder for the user of adit-gateway, or set state in "
              "[gateway] to another folder",
              path, what, fault);
-    return cannot_start(log, reason);
+    return process_cannot_start(log, reason);
 }
 
 /* The loop reads SIGTERM and SIGINT from a signalfd. */
@@ -131,23 +116,23 @@ static bool open_gateway(struct gateway *gateway, const char *conf_path)
     const char *what;
 
     if (!conf_read(&gateway->conf, conf_path, reason))
-        return cannot_start(&early, reason);
+        return process_cannot_start(&early, reason);
     openlog("adit-gateway", LOG_PID, LOG_DAEMON);
     gateway->conf.log.limit = &gateway->log_limit;
     gateway->hasher = crypt_start() ? crypt_hasher_new() : NULL;
     if (!gateway->hasher)
-        return cannot_start(log, "libcrypto does not work");
+        return process_cannot_start(log, "libcrypto does not work");
     gateway->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (gateway->epoll < 0)
-        return call_failed(log, "epoll_create1", "cannot begin");
+        return process_fault(log, "epoll_create1", "cannot begin");
     if (!state_open(&gateway->state, gateway->conf.gateway.state, &what))
         return state_failed(log, gateway->conf.gateway.state, what);
     gateway->pg = pg_new(gateway->conf.gateway.conninfo, &wait_alone);
     if (!gateway->pg)
-        return cannot_start(log, "out of memory");
+        return process_cannot_start(log, "out of memory");
     pg_set_timeout(gateway->pg, JUDGE_TIMEOUT_MS);
     gateway->edges = edges_new(&gateway->conf.mutual_tls, log);
-    return gateway->edges || cannot_start(log, "out of memory");
+    return gateway->edges || process_cannot_start(log, "out of memory");
 }
 
 static void close_gateway(struct gateway *gateway)
@@ -170,11 +155,12 @@ static bool run_loop(struct gateway *gateway, int listen_fd)
     bool ok;
 
     if (!state_read_all(&gateway->state, &gateway->sessions))
-        return call_failed(log, gateway->conf.gateway.state, "cannot read the folder");
+        return process_fault(log, gateway->conf.gateway.state, "cannot read the folder");
     if (!systemd_notify("READY=1"))
-        call_failed(log, "NOTIFY_SOCKET", "cannot tell systemd that all is ready");
+        process_fault(log, "NOTIFY_SOCKET", "cannot tell systemd that all is ready");
+    systemd_forget();
     log_event(log, LOG_LEVEL_INFO, "started", NULL);
-    ok = loop_run(gateway, listen_fd) || call_failed(log, "epoll", "the loop cannot go on");
+    ok = loop_run(gateway, listen_fd) || process_fault(log, "epoll", "the loop cannot go on");
     log_event(log, LOG_LEVEL_INFO, "stopped; sessions go on", NULL);
     return ok;
 }
@@ -188,7 +174,7 @@ static bool run_gateway(struct gateway *gateway)
     bool ok;
 
     if (!listen_unix(path, SOCKET_MODE, &listen_fd, &what))
-        return call_failed(&gateway->conf.log, path, what);
+        return process_fault(&gateway->conf.log, path, what);
     ok = fcntl(listen_fd, F_SETFL, O_NONBLOCK) == 0 && run_loop(gateway, listen_fd);
     close(listen_fd);
     unlink(path);
@@ -199,7 +185,7 @@ int main(int argc, char **argv)
 {
     struct gateway gateway = {.epoll = -1, .state = {.folder = -1}};
     const char *conf_path = NULL;
-    int status = read_options(argc, argv, &conf_path);
+    int status = standard_fill() ? read_options(argc, argv, &conf_path) : EXIT_FAILURE;
 
     if (status >= 0)
         return status;

@@ -2,6 +2,7 @@
 /* Reading headers. */
 #include "http/header.h"
 
+#include <arpa/inet.h>
 #include <string.h>
 #include <strings.h>
 
@@ -95,6 +96,18 @@ static bool host_valid(const char *host)
 static bool is_default_port(const struct request *request)
 {
     return strcmp(request->server_port, strcmp(request->scheme, "https") == 0 ? "443" : "80") == 0;
+}
+
+/* A web server that listens on a Unix socket sends no address. */
+const char *header_client_address(const struct request *request)
+{
+    const char *address = request->remote_addr;
+    unsigned char bytes[sizeof(struct in6_addr)];
+
+    return address && (inet_pton(AF_INET, address, bytes) == 1 ||
+                       inet_pton(AF_INET6, address, bytes) == 1)
+               ? address
+               : NULL;
 }
 
 /* The web server has decoded the path of the mount point.  At the root some servers send "/", but a

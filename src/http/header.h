@@ -30,6 +30,9 @@ MUST_CHECK bool header_content_type(const struct request *request, struct error 
 MUST_CHECK bool header_idempotency_key(const struct request *request, struct text *key,
                                        struct error *err);
 
+/* Returns the client's address as the web server gives it, or NULL if that is no IP address. */
+const char *header_client_address(const struct request *request);
+
 /* Appends the path of the base URL, percent-encoded and without a trailing slash.  A lack of memory
  * sets url->failed. */
 void header_base_path(const struct request *request, struct buf *url);

@@ -2,15 +2,17 @@
 /* Entity tags and conditional requests. */
 #include "http/precondition.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/number.h"
 
 void etag_write(char out[ETAG_SIZE], int64_t revision)
 {
-    snprintf(out, ETAG_SIZE, "\"%" PRId64 "\"", revision);
+    size_t len = number_write(out + 1, (uint64_t)revision);
+
+    out[0] = '"';
+    out[len + 1] = '"';
+    out[len + 2] = '\0';
 }
 
 /* Returns the revision that an opaque tag stands for, or -1.  Only the shortest form of a number is

@@ -34,7 +34,7 @@ enum precondition_result { PRECONDITION_FAILED, PRECONDITION_NOT_MODIFIED, PRECO
 /* Room for an entity tag and its NUL. */
 #define ETAG_SIZE 24
 
-/* Writes the entity tag of a revision, such as "42" with its quotes. */
+/* Writes the entity tag of a revision, which is not negative, such as "42" with its quotes. */
 void etag_write(char out[ETAG_SIZE], int64_t revision);
 
 /* Reads If-Match and If-None-Match.  Returns false with ERR_CONDITION_MALFORMED. */

@@ -10,7 +10,7 @@
 #define RETRY_AFTER "1"
 
 /* Bytes of the headers and of the body of ERR_OUT_OF_MEMORY. */
-#define RESERVED_HEADERS 512
+#define RESERVED_HEADERS 1024
 #define RESERVED_BODY 1024
 
 bool response_reserve(struct response *response)
@@ -43,29 +43,31 @@ void response_header(struct response *response, const char *name, const char *va
     buf_puts(&response->headers, "\r\n");
 }
 
-void response_finish(struct response *response, int status)
+void response_finish_as(struct response *response, int status, const char *content_type)
 {
     response->status = status;
     if (status != 204 && status != 304)
-        response_header(response, "Content-Type", "application/json");
+        response_header(response, "Content-Type", content_type);
+}
+
+void response_finish(struct response *response, int status)
+{
+    response_finish_as(response, status, "application/json");
 }
 
 static void write_details(struct buf *out, const char *operation_id, const struct error *err)
 {
     json_put_name(out, "details");
     json_open(out, '{');
-    json_put_name(out, "operation_id");
-    json_put_text(out, text_of(operation_id));
+    json_put_member(out, "operation_id", text_of(operation_id));
     if (err->has_field) {
-        json_put_name(out, "field");
-        json_put_text(out, text_of(err->field));
+        json_put_member(out, "field", text_of(err->field));
     }
     if (err->has_offset) {
         char offset[24];
 
         snprintf(offset, sizeof offset, "%zu", err->offset);
-        json_put_name(out, "offset");
-        json_put_text(out, text_of(offset));
+        json_put_member(out, "offset", text_of(offset));
     }
     json_close(out, '}');
 }
@@ -78,12 +80,10 @@ static void write_error_body(struct buf *out, const struct http_names *names,
 
     snprintf(code, sizeof code, "%s%d", names->error_prefix, row->number);
     json_open(out, '{');
-    json_put_name(out, "error_code");
-    json_put_text(out, text_of(code));
+    json_put_member(out, "error_code", text_of(code));
     json_put_name(out, "status_code");
     json_put_uint(out, (uint64_t)row->status);
-    json_put_name(out, "msg");
-    json_put_text(out, text_of(err->msg[0] ? err->msg : row->text));
+    json_put_member(out, "msg", text_of(err->msg[0] ? err->msg : row->text));
     write_details(out, operation_id, err);
     json_close(out, '}');
 }

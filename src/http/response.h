@@ -26,6 +26,9 @@ void response_header(struct response *response, const char *name, const char *va
  * and 304 have no body. */
 void response_finish(struct response *response, int status);
 
+/* The same for a body of another type. */
+void response_finish_as(struct response *response, int status, const char *content_type);
+
 /* Replaces the answer by that of an error.  Returns false if memory runs out; the answer is
  * incomplete then. */
 MUST_CHECK bool response_error(struct response *response, const struct http_names *names,

@@ -68,16 +68,23 @@ static void add_method(struct buf *allow, const char *method)
         buf_puts(allow, ", HEAD");
 }
 
-static void list_methods(const struct route *routes, const char *path, struct buf *allow)
+/* Returns the first row of the path, or NULL. */
+static const struct route *list_methods(const struct route *routes, const char *path,
+                                        struct buf *allow)
 {
+    const struct route *first = NULL;
     struct text ids[ROUTE_MAX_IDS];
 
     for (const struct route *route = routes; route->method; route++) {
-        if (path_matches(route->path, path, ids))
-            add_method(allow, route->method);
+        if (!path_matches(route->path, path, ids))
+            continue;
+        add_method(allow, route->method);
+        if (!first)
+            first = route;
     }
-    if (allow->len > 0)
+    if (first)
         add_method(allow, "OPTIONS");
+    return first;
 }
 
 bool route_find(const struct route *routes, const char *method, const char *path,
@@ -93,13 +100,14 @@ bool route_find(const struct route *routes, const char *method, const char *path
         if (strcmp(method, route->method) != 0 || !path_matches(route->path, path, ids))
             continue;
         match->route = route;
+        match->of_path = route;
         memcpy(match->ids, ids, sizeof ids);
         return true;
     }
-    list_methods(routes, path, allow);
+    match->of_path = list_methods(routes, path, allow);
     if (allow->failed)
         return error_set(err, ERR_OUT_OF_MEMORY);
-    if (allow->len == 0)
+    if (!match->of_path)
         return error_set(err, ERR_PATH_UNKNOWN);
     return match->is_options ||
            error_say(err, ERR_METHOD_NOT_ALLOWED,

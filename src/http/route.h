@@ -23,6 +23,7 @@ struct route {
     bool is_public;    /* needs no API key and no version header */
     bool reads_only;   /* a read-only API key may use it */
     bool for_gateways; /* a gateway's API key may use it */
+    bool for_owners;   /* an API key for own credentials may use it to change those */
     enum route_body body;
     enum request_work work;
     bool takes_idempotency_key;
@@ -35,7 +36,8 @@ struct route {
 #define ROUTE_MAX_IDS 2
 
 struct route_match {
-    const struct route *route; /* NULL: the path has no such method */
+    const struct route *route;   /* NULL: the path has no such method */
+    const struct route *of_path; /* the first row of the path; NULL: the path is unknown */
     bool is_options;
     bool is_head;
     struct text ids[ROUTE_MAX_IDS]; /* in the path's order and memory: no NUL follows */

@@ -1,35 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /* adit.fcgi: options, sockets, workers. */
 #include <getopt.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "base/listen.h"
 #include "base/number.h"
-#include "base/systemd.h"
+#include "base/process.h"
+#include "base/standard.h"
 #include "main/confined.h"
 #include "main/process.h"
 #include "main/worker.h"
-#include "serve/cgi.h"
-#include "serve/serve.h"
 #include "serve/workers.h"
-
-#define DEFAULT_WORKERS_LEAST 2
-#define DEFAULT_WORKERS_MOST 8
+#include "serve/cgi.h"
+#include "serve/listen.h"
+#include "serve/serve.h"
 
 enum { EXIT_USAGE = 2 };
 
 struct options {
     const char *conf_path;
-    const char *socket_path; /* NULL: a socket that was passed */
-    int n_workers;           /* 0: the default */
+    struct serve_place place; /* nowhere: at a socket that was passed */
+    size_t n_workers;         /* 0: the default */
     bool check_confinement;
-    mode_t socket_mode;
 };
 
 static const char usage[] =
@@ -84,21 +79,21 @@ static int parse_options(int argc, char **argv, struct options *options)
                 fprintf(stderr, "adit.fcgi: --listen takes unix:PATH\n");
                 return EXIT_USAGE;
             }
-            options->socket_path = optarg + 5;
+            options->place.path = optarg + 5;
             break;
         case 'm':
             if (!number_read(text_of(optarg), 8, 0777, &number)) {
                 fprintf(stderr, "adit.fcgi: --mode takes an octal mode such as 0660\n");
                 return EXIT_USAGE;
             }
-            options->socket_mode = (mode_t)number;
+            options->place.mode = (mode_t)number;
             break;
         case 'w':
             if (!number_read(text_of(optarg), 10, WORKERS_MAX, &number) || number == 0) {
                 fprintf(stderr, "adit.fcgi: --workers takes 1 to %d\n", WORKERS_MAX);
                 return EXIT_USAGE;
             }
-            options->n_workers = (int)number;
+            options->n_workers = (size_t)number;
             break;
         case 'k':
             options->check_confinement = true;
@@ -123,105 +118,70 @@ static int parse_options(int argc, char **argv, struct options *options)
     return EXIT_USAGE;
 }
 
-/* SIGTERM stays blocked, and a worker's loop reads it from a signalfd.  So it interrupts no
- * request, and no SIGTERM is lost. */
-static void set_signals(void)
-{
-    struct sigaction ignore = {.sa_handler = SIG_IGN};
-    sigset_t blocked;
-
-    sigaction(SIGPIPE, &ignore, NULL);
-    sigaction(SIGUSR1, &ignore, NULL);
-    sigemptyset(&blocked);
-    sigaddset(&blocked, SIGTERM);
-    sigprocmask(SIG_BLOCK, &blocked, NULL);
-}
-
 /* ---- running ---- */
 
-static int run_workers(struct process *process, const struct options *options, int n_default)
+/* A responder that a web server has started ends when the web server says so, without draining.
+ * mod_fcgid starts several programs, each with descriptor 0.  Each would count for itself, and a
+ * scrape would reach any of them: so none counts. */
+static int run_workers(struct process *process, const struct options *options, bool has_socket)
 {
-    int n_workers = options->n_workers ? options->n_workers : n_default;
+    size_t n_default = has_socket ? workers_default() : 1;
+    size_t n = options->n_workers ? options->n_workers : n_default;
+    bool is_alone = n == 1 && !options->place.path;
+    struct workers_plan plan = {.drain_ms = has_socket ? process->conf.drain_ms : 0,
+                                .run = worker_serve_fcgi,
+                                .context = process,
+                                .log = &process->conf.log,
+                                .kept = &process->kept};
     int status = EXIT_FAILURE;
 
-    if (n_workers == 1 && !options->socket_path)
-        return worker_serve_fcgi(process);
-    if (n_workers > 1 && !serve_handover_open(process->handover)) {
+    process->drain_ms = plan.drain_ms;
+    if (!(is_alone && !has_socket) && !process_count(process, n))
+        return EXIT_FAILURE;
+    if (!kept_open(&process->kept)) {
+        process_fault(&process->conf.log, "socketpair", "cannot keep connections");
+        return EXIT_FAILURE;
+    }
+    if (is_alone && plan.drain_ms == 0 && process->kept.pair[0] < 0)
+        return worker_serve_fcgi(process, 0);
+    if (n > 1 && !serve_handover_open(process->handover)) {
         process_fault(&process->conf.log, "socketpair", "cannot connect the workers");
         return EXIT_FAILURE;
     }
-    if (workers_run(n_workers, worker_serve_fcgi, process, &process->conf.log, &status) &&
-        options->socket_path)
-        unlink(options->socket_path);
+    plan.metrics = process->metrics;
+    if (workers_run(&plan, &status) && options->place.path)
+        unlink(options->place.path);
     return status;
 }
 
-/* Workers do not wait for the database, so one for each processor is enough.  With two, one goes on
- * while the other is replaced. */
-static int default_workers(void)
-{
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-
-    if (n < DEFAULT_WORKERS_LEAST)
-        return DEFAULT_WORKERS_LEAST;
-    return n > DEFAULT_WORKERS_MOST ? DEFAULT_WORKERS_MOST : (int)n;
-}
-
-/* Tells systemd that it is ready only after everything that can fail: a failed start must not look
- * like a service that ends a moment later. */
 static int run_responder(struct process *process, const struct options *options)
 {
     const struct log *log = &process->conf.log;
-    const char *what;
-    char reason[64];
-    int passed;
+    int fd;
 
     if (options->check_confinement)
         return confined_check(&process->conf) ? EXIT_SUCCESS : EXIT_FAILURE;
-    if (!systemd_listen_fd(&passed, reason, sizeof reason)) {
-        process_cannot_start(log, reason);
+    if (!serve_listen(&options->place, &process->kept, log, &fd))
         return EXIT_FAILURE;
-    }
-    if (passed >= 0 && options->socket_path) {
-        process_cannot_start(
-            log, "--listen names a socket, but systemd passes another; use one of them");
-        return EXIT_FAILURE;
-    }
-    if (passed < 0 && !options->socket_path && serve_is_cgi())
+    if (fd < 0 && serve_is_cgi())
         return worker_serve_cgi(process);
-    if (passed >= 0)
-        process->listen_fd = passed;
-    else if (options->socket_path &&
-             !listen_unix(options->socket_path, options->socket_mode, &process->listen_fd, &what)) {
-        process_fault(log, options->socket_path, what);
-        return EXIT_FAILURE;
-    }
-    if (!systemd_notify("READY=1"))
-        process_fault(log, "NOTIFY_SOCKET", "cannot tell systemd that all is ready");
-    return run_workers(process, options,
-                       passed >= 0 || options->socket_path ? default_workers() : 1);
-}
-
-/* A core would hold keys and client secrets.  A limit below a page makes no file, and a limit of
- * exactly 1 keeps the kernel from piping the core to a program (coredump_pipe() in fs/coredump.c).
- */
-static void forbid_cores(void)
-{
-    struct rlimit limit = {.rlim_cur = 1, .rlim_max = 1};
-
-    setrlimit(RLIMIT_CORE, &limit); /* it fails only if the limit is 0 already */
+    if (fd >= 0)
+        process->listen_fd = fd;
+    serve_tell_ready(&process->kept, log);
+    return run_workers(process, options, fd >= 0);
 }
 
 int main(int argc, char **argv)
 {
-    struct options options = {.socket_mode = 0660};
-    struct process process = {.listen_fd = STDIN_FILENO, .handover = {-1, -1}};
-    int status = parse_options(argc, argv, &options);
+    struct options options = {.place.mode = 0660};
+    struct process process = {
+        .listen_fd = STDIN_FILENO, .handover = {-1, -1}, .kept = {.pair = {-1, -1}}};
+    int status = standard_fill() ? parse_options(argc, argv, &options) : EXIT_FAILURE;
 
     if (status >= 0)
         return status;
-    set_signals();
-    forbid_cores();
+    process_set_signals();
+    process_forbid_cores();
     status = process_open(&process, options.conf_path) ? run_responder(&process, &options)
                                                        : EXIT_FAILURE;
     process_close(&process);

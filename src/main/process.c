@@ -2,30 +2,13 @@
 /* Sets up the state that all workers share. */
 #include "main/process.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <syslog.h>
 
+#include "base/process.h"
 #include "crypt/crypt.h"
 #include "http/names.h"
 #include "http/route.h"
-
-bool process_cannot_start(const struct log *log, const char *reason)
-{
-    struct log_pair pairs[] = {{"cause", reason}, {NULL, NULL}};
-
-    log_event(log, LOG_LEVEL_ERROR, "cannot start", pairs);
-    return false;
-}
-
-bool process_fault(const struct log *log, const char *name, const char *what)
-{
-    char reason[256];
-
-    snprintf(reason, sizeof reason, "%s: %s: %s", name, what, strerror(errno));
-    return process_cannot_start(log, reason);
-}
 
 static void fill_settings(struct process *process)
 {
@@ -64,8 +47,17 @@ bool process_open(struct process *process, const char *conf_path)
     return true;
 }
 
+bool process_count(struct process *process, size_t n_workers)
+{
+    process->metrics = metrics_new(n_workers);
+    process->settings.metrics = process->metrics;
+    return process->metrics ||
+           process_fault(&process->conf.log, "mmap", "cannot share memory with the workers");
+}
+
 void process_close(struct process *process)
 {
+    metrics_free(process->metrics);
     keyring_free(process->keyring);
     conf_free(&process->conf);
 }

@@ -7,8 +7,10 @@
 
 #include "api/api.h"
 #include "base/log.h"
+#include "base/metrics.h"
 #include "base/must_check.h"
 #include "conf/conf.h"
+#include "serve/kept.h"
 #include "store/keyring.h"
 
 struct process {
@@ -16,8 +18,11 @@ struct process {
     struct api_settings settings;
     struct log_limit log_limit;
     struct keyring *keyring;
-    int listen_fd;   /* the listening socket */
-    int handover[2]; /* between workers; -1: there is one worker */
+    struct metrics *metrics; /* NULL: nothing is counted */
+    int listen_fd;           /* the listening socket */
+    int drain_ms;            /* between SIGTERM and the end of the workers */
+    int handover[2];         /* between workers; -1: there is one worker */
+    struct kept kept;        /* in a worker: the connections that it takes over */
 };
 
 /* Reads the settings from conf_path, or from the first default place if it is NULL, and loads the
@@ -25,13 +30,10 @@ struct process {
  * either way. */
 MUST_CHECK bool process_open(struct process *process, const char *conf_path);
 
+/* Makes the memory in which so many workers count.  Returns false after it has logged why. */
+MUST_CHECK bool process_count(struct process *process, size_t n_workers);
+
 /* Frees the settings, and wipes and frees the keys.  Descriptors stay open. */
 void process_close(struct process *process);
-
-/* Logs why the program cannot start.  Returns false. */
-bool process_cannot_start(const struct log *log, const char *reason);
-
-/* The same for a system call that failed: logs "name: what: errno's text".  Returns false. */
-bool process_fault(const struct log *log, const char *name, const char *what);
 
 #endif

@@ -2,10 +2,11 @@
 /* A worker answers requests in lanes.  Each lane has its own access to the database. */
 #include "main/worker.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/process.h"
 #include "http/response.h"
 #include "main/confined.h"
 #include "pg/pipeline.h"
@@ -19,12 +20,18 @@
 /* A CGI program answers one request, and ends after this time in any case. */
 #define CGI_TIMEOUT_S 30
 
+/* A process that ends takes at most this long to store when keys were last used. */
+#define LAST_USES_TIMEOUT_MS 500
+
 /* The state for one request at a time. */
 struct answerer {
     const struct process *process;
+    const struct api_settings *settings;
     struct wait wait;
     struct pg *pg;
     struct store *store;
+    struct key_uses *uses; /* of all lanes */
+    int *n_filters;        /* of all lanes; NULL: there is one lane */
     struct arena arena;
     struct response response;
 };
@@ -32,10 +39,16 @@ struct answerer {
 static bool answerer_open(struct answerer *answerer, struct pg_pipeline *pipeline)
 {
     answerer->pg = pg_new(answerer->process->conf.conninfo, &answerer->wait);
-    if (answerer->pg)
+    if (answerer->pg) {
         pg_use_pipeline(answerer->pg, pipeline);
+        pg_count_in(answerer->pg, answerer->settings->counts);
+    }
     answerer->store = answerer->pg ? store_new(answerer->pg, answerer->process->keyring) : NULL;
-    return answerer->store && response_reserve(&answerer->response);
+    if (!answerer->store || !answerer->uses || !response_reserve(&answerer->response))
+        return false;
+    store_note_uses(answerer->store, answerer->uses);
+    store_count_filters(answerer->store, answerer->n_filters);
+    return true;
 }
 
 static void answerer_close(struct answerer *answerer)
@@ -52,26 +65,39 @@ static struct response *answer_in_lane(void *context, const struct request *requ
     struct answerer *answerer = context;
 
     pg_start_request(answerer->pg, request->peer_gone, request->peer);
-    api_answer(&answerer->process->settings, answerer->store, &answerer->arena, request,
-               &answerer->response);
+    api_answer(answerer->settings, answerer->store, &answerer->arena, request, &answerer->response);
     return &answerer->response;
 }
 
-/* SCHED_BATCH: a worker that wakes up does not preempt PostgreSQL or the web server, which then
- * have more work for it when its turn comes.  Under load, this saves a sixth of its CPU time.
- * A service whose filter forbids the call sets the policy itself. */
-static void let_others_finish(void)
+/* A failure loses nothing that a client has been told. */
+static void write_uses(const struct answerer *answerer, struct pg *pg)
 {
-    const struct sched_param none = {.sched_priority = 0};
+    struct arena arena = {0};
+    struct error err = {.code = ERR_NONE};
+    const struct log_pair pairs[] = {{"cause", err.cause}, {NULL, NULL}};
 
-    if (sched_getscheduler(0) == SCHED_OTHER)
-        (void)sched_setscheduler(0, SCHED_BATCH, &none);
+    pg_start_request(pg, NULL, NULL);
+    if (!key_uses_write(answerer->uses, pg, clock_steady_ms(), &arena, &err))
+        log_often(&answerer->process->conf.log, LOG_LEVEL_WARNING,
+                  "cannot store when keys were last used", pairs);
+    arena_free(&arena);
+}
+
+static void write_uses_in_lane(void *context)
+{
+    const struct answerer *answerer = context;
+
+    write_uses(answerer, answerer->pg);
 }
 
 /* A worker. */
 struct worker {
     const struct process *process;
+    struct api_settings settings;
+    struct ident_random random;
     struct pg_pipeline *pipeline;
+    struct key_uses *uses;
+    int n_filters;
     struct answerer answerers[LANES];
     struct answerer at_once; /* needs neither a stack nor a database */
 };
@@ -81,8 +107,7 @@ static struct response *answer_at_once(void *context, const struct request *requ
     struct worker *worker = context;
     struct answerer *answerer = &worker->at_once;
 
-    api_answer(&worker->process->settings, answerer->store, &answerer->arena, request,
-               &answerer->response);
+    api_answer(&worker->settings, answerer->store, &answerer->arena, request, &answerer->response);
     return &answerer->response;
 }
 
@@ -96,6 +121,26 @@ static void receive_pipeline(void *context)
     pg_pipeline_receive(((struct worker *)context)->pipeline);
 }
 
+static int64_t uses_due_ms(void *context)
+{
+    return key_uses_due_ms(((struct worker *)context)->uses);
+}
+
+/* On a session of its own, after those of the lanes are closed: they need the loop. */
+static void write_last_uses(const struct worker *worker)
+{
+    struct pg *pg;
+
+    if (!worker->uses || key_uses_due_ms(worker->uses) == INT64_MAX)
+        return;
+    pg = pg_new(worker->process->conf.conninfo, &wait_alone);
+    if (pg) {
+        pg_set_timeout(pg, LAST_USES_TIMEOUT_MS);
+        write_uses(&worker->answerers[0], pg);
+    }
+    pg_free(pg);
+}
+
 static bool worker_open(struct worker *worker, struct serve *serve)
 {
     const struct process *process = worker->process;
@@ -103,12 +148,17 @@ static bool worker_open(struct worker *worker, struct serve *serve)
     if (!worker->pipeline)
         return false;
     worker->at_once.store = store_new(NULL, process->keyring);
+    pg_pipeline_count_in(worker->pipeline, worker->settings.counts);
+    serve_count_in(serve, worker->settings.counts);
     if (!worker->at_once.store || !response_reserve(&worker->at_once.response))
         return false;
     for (int i = 0; i < LANES; i++) {
         struct answerer *answerer = &worker->answerers[i];
 
         answerer->process = process;
+        answerer->uses = worker->uses;
+        answerer->n_filters = &worker->n_filters;
+        answerer->settings = &worker->settings;
         if (!serve_add_lane(serve, answer_in_lane, answerer, &answerer->wait) ||
             !answerer_open(answerer, worker->pipeline))
             return false;
@@ -122,27 +172,44 @@ static void worker_close(struct worker *worker)
         answerer_close(&worker->answerers[i]);
     answerer_close(&worker->at_once);
     pg_pipeline_free(worker->pipeline);
+    write_last_uses(worker);
+    key_uses_free(worker->uses);
 }
 
-int worker_serve_fcgi(void *process_of_worker)
+int worker_serve_fcgi(void *process_of_worker, size_t which)
 {
     const struct process *process = process_of_worker;
     struct worker worker = {.process = process,
-                            .pipeline = pg_pipeline_new(process->conf.conninfo)};
-    const struct serve_callbacks callbacks = {api_work, answer_at_once, send_pipeline,
-                                              receive_pipeline, &worker};
-    struct serve *serve = serve_open(process->listen_fd, process->handover,
-                                     process->settings.names.version_variable, &process->conf.log);
+                            .pipeline = pg_pipeline_new(process->conf.conninfo),
+                            .uses = key_uses_new(),
+                            .settings = process->settings};
+    const struct serve_callbacks callbacks = {.sort = api_work,
+                                              .answer_at_once = answer_at_once,
+                                              .before_wait = send_pipeline,
+                                              .on_input = receive_pipeline,
+                                              .context = &worker,
+                                              .chore_due_ms = uses_due_ms,
+                                              .do_chore = write_uses_in_lane};
+    const struct request_wants wants = {.version = process->settings.names.version_variable};
+    struct serve *serve =
+        serve_open(process->listen_fd, process->handover, &wants, &process->conf.log);
     bool ok = false;
 
+    worker.settings.random = &worker.random;
+    if (process->metrics)
+        worker.settings.counts = &process->metrics->slots[which];
     if (!serve) {
         process_cannot_start(&process->conf.log, "the socket cannot be used");
     } else if (!worker_open(&worker, serve)) {
         process_cannot_start(&process->conf.log, "out of memory");
     } else {
-        let_others_finish();
+        process_let_others_finish();
         /* Before it reads a client's first byte, and after it has opened what it needs. */
         confined_enter(&process->conf);
+        serve_set_drain(serve, process->drain_ms);
+        serve_pass_on(serve, process->kept.pair[0]);
+        for (size_t i = 0; i < process->kept.n; i++)
+            serve_adopt(serve, process->kept.fds[i]);
         serve_run(serve, &callbacks);
         ok = true;
     }
@@ -151,9 +218,23 @@ int worker_serve_fcgi(void *process_of_worker)
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+/* The web server has the whole answer once standard output is closed. */
+static void write_use_of_cgi(const struct answerer *answerer)
+{
+    close(STDOUT_FILENO);
+    if (key_uses_due_ms(answerer->uses) == INT64_MAX)
+        return;
+    pg_set_timeout(answerer->pg, LAST_USES_TIMEOUT_MS);
+    write_uses(answerer, answerer->pg);
+}
+
 int worker_serve_cgi(const struct process *process)
 {
-    struct answerer answerer = {.process = process, .wait = wait_alone};
+    struct answerer answerer = {.process = process,
+                                .settings = &process->settings,
+                                .wait = wait_alone,
+                                .uses = key_uses_new()};
+    const struct request_wants wants = {.version = process->settings.names.version_variable};
     struct request request;
     struct buf body = {0};
     bool ok =
@@ -161,8 +242,9 @@ int worker_serve_cgi(const struct process *process)
 
     alarm(CGI_TIMEOUT_S);
     confined_enter(&process->conf);
-    if (ok && serve_cgi_read(&request, &body, process->settings.names.version_variable)) {
+    if (ok && serve_cgi_read(&request, &body, &wants)) {
         ok = serve_cgi_answer(answer_in_lane(&answerer, &request));
+        write_use_of_cgi(&answerer);
     } else if (ok) {
         ok = process_cannot_start(
             &process->conf.log,
@@ -171,5 +253,6 @@ int worker_serve_cgi(const struct process *process)
     }
     buf_free(&body);
     answerer_close(&answerer);
+    key_uses_free(answerer.uses);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

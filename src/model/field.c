@@ -253,10 +253,9 @@ bool field_ident_valid(struct text value, const char **why)
     return ident_valid(value);
 }
 
-void field_write(struct buf *out, const struct field *field, const void *value)
+void field_write_value(struct buf *out, enum field_kind kind, const void *value)
 {
-    json_put_name(out, field->name);
-    switch (field->kind) {
+    switch (kind) {
     case FIELD_TEXT:
         json_put_text(out, *(const struct text *)value);
         break;
@@ -273,4 +272,10 @@ void field_write(struct buf *out, const struct field *field, const void *value)
     case FIELD_REFUSED:
         break;
     }
+}
+
+void field_write(struct buf *out, const struct field *field, const void *value)
+{
+    json_put_name(out, field->name);
+    field_write_value(out, field->kind, value);
 }

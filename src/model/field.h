@@ -60,8 +60,11 @@ MUST_CHECK bool fields_read(const struct json_node *object, const struct field *
 /* The check `valid` of rows whose text or entries are identifiers (base/ident.h). */
 MUST_CHECK bool field_ident_valid(struct text value, const char **why);
 
-/* Writes the name of a row and the value at that address as JSON.  For FIELD_OBJECT and
- * FIELD_REFUSED it writes the name only. */
+/* Writes the value at that address as JSON.  For FIELD_OBJECT and FIELD_REFUSED it writes nothing.
+ */
+void field_write_value(struct buf *out, enum field_kind kind, const void *value);
+
+/* Writes the name of a row, and the value at that address. */
 void field_write(struct buf *out, const struct field *field, const void *value);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "json/write.h"
 #include "model/module.h"
+#include "model/uri.h"
 
 #define AT(member) .offset = offsetof(struct mutual_tls_module, member)
 
@@ -39,21 +40,14 @@ bool mutual_tls_module_read(const struct json_node *body, struct text edge_id, s
 static void write_authority(struct buf *out, struct text base_url, struct text id)
 {
     json_open(out, '{');
-    json_put_name(out, "id");
-    json_put_text(out, id);
-    json_put_name(out, "uri");
-    buf_puts(out, "\"");
-    buf_add(out, base_url.s, base_url.len);
-    buf_puts(out, "/certificate_authorities/");
-    buf_add(out, id.s, id.len);
-    buf_puts(out, "\"");
+    json_put_member(out, "id", id);
+    uri_write(out, base_url, "/certificate_authorities/", id);
     json_close(out, '}');
 }
 
-void mutual_tls_module_write(struct buf *out, const struct mutual_tls_module *module,
-                             struct text base_url)
+void mutual_tls_module_write_members(struct buf *out, const struct mutual_tls_module *module,
+                                     struct text base_url)
 {
-    json_open(out, '{');
     json_put_name(out, "enabled");
     json_put_bool(out, module->enabled);
     json_put_name(out, "certificate_authorities");
@@ -61,5 +55,20 @@ void mutual_tls_module_write(struct buf *out, const struct mutual_tls_module *mo
     for (size_t i = 0; i < module->certificate_authority_ids.n; i++)
         write_authority(out, base_url, module->certificate_authority_ids.items[i]);
     json_close(out, ']');
+}
+
+void mutual_tls_module_write(struct buf *out, const struct mutual_tls_module *module,
+                             struct text base_url)
+{
+    json_open(out, '{');
+    mutual_tls_module_write_members(out, module, base_url);
     json_close(out, '}');
+}
+
+void mutual_tls_module_write_uri(struct buf *out, struct text base_url, struct text edge_id)
+{
+    buf_add(out, base_url.s, base_url.len);
+    buf_puts(out, "/edges/tls/");
+    buf_add(out, edge_id.s, edge_id.len);
+    buf_puts(out, "/mutual_tls");
 }

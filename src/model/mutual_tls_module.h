@@ -28,4 +28,11 @@ MUST_CHECK bool mutual_tls_module_read(const struct json_node *body, struct text
 void mutual_tls_module_write(struct buf *out, const struct mutual_tls_module *module,
                              struct text base_url);
 
+/* Appends its members without the braces, for an object that has others too. */
+void mutual_tls_module_write_members(struct buf *out, const struct mutual_tls_module *module,
+                                     struct text base_url);
+
+/* Appends the URI of an edge's module.  base_url has no trailing slash. */
+void mutual_tls_module_write_uri(struct buf *out, struct text base_url, struct text edge_id);
+
 #endif

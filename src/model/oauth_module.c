@@ -23,7 +23,7 @@ static bool all_visible(struct text value)
     return true;
 }
 
-static bool email_address_valid(struct text value, const char **why)
+bool oauth_email_address_valid(struct text value, const char **why)
 {
     const char *at = memchr(value.s, '@', value.len);
     size_t local_len = at ? (size_t)(at - value.s) : 0;
@@ -105,7 +105,7 @@ const struct field oauth_provider_fields[] = {
      .too_many = ERR_EMAIL_ADDRESSES_TOO_MANY,
      .empty = ERR_EMAIL_ADDRESS_EMPTY,
      .repeated = ERR_EMAIL_ADDRESS_REPEATED,
-     .valid = email_address_valid,
+     .valid = oauth_email_address_valid,
      .invalid = ERR_EMAIL_ADDRESS_MALFORMED},
     {.name = "email_domains",
      .kind = FIELD_TEXTS,
@@ -336,14 +336,13 @@ static void write_provider(struct buf *out, const struct oauth_module *module,
     json_close(out, '}');
 }
 
-void oauth_module_write(struct buf *out, const struct oauth_module *module,
-                        const struct oauth_names *names)
+void oauth_module_write_members(struct buf *out, const struct oauth_module *module,
+                                const struct oauth_names *names)
 {
     struct oauth_module shown = *module;
 
     if (!shown.cookie_prefix.s)
         shown.cookie_prefix = text_of(names->cookie_prefix);
-    json_open(out, '{');
     for (size_t i = MODULE_N_WRAPPER_ROWS; i < oauth_module_n_fields; i++) {
         const struct field *field = &oauth_module_fields[i];
 
@@ -352,5 +351,23 @@ void oauth_module_write(struct buf *out, const struct oauth_module *module,
         else
             field_write(out, field, (const char *)&shown + field->offset);
     }
+}
+
+void oauth_module_write(struct buf *out, const struct oauth_module *module,
+                        const struct oauth_names *names)
+{
+    json_open(out, '{');
+    oauth_module_write_members(out, module, names);
     json_close(out, '}');
+}
+
+void oauth_module_write_uri(struct buf *out, struct text base_url, struct text edge_id,
+                            struct text route_id)
+{
+    buf_add(out, base_url.s, base_url.len);
+    buf_puts(out, "/edges/https/");
+    buf_add(out, edge_id.s, edge_id.len);
+    buf_puts(out, "/routes/");
+    buf_add(out, route_id.s, route_id.len);
+    buf_puts(out, "/oauth");
 }

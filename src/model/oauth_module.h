@@ -54,6 +54,10 @@ extern const size_t oauth_provider_n_fields;
  * letter first. */
 MUST_CHECK bool oauth_provider_name_valid(struct text name);
 
+/* Returns whether the text is an e-mail address: one '@', 1 to 64 printable characters of ASCII
+ * before it, a domain behind it.  Returns false with the reason in *why, static. */
+MUST_CHECK bool oauth_email_address_valid(struct text value, const char **why);
+
 /* Reads the body of a PUT to the route of the path into *module, and fills in defaults.  Text
  * belongs to the tree, arrays to the arena.  Returns false with an error as module_read() does, or
  * for the provider. */
@@ -65,5 +69,13 @@ MUST_CHECK bool oauth_module_read(const struct json_node *body, const struct mod
  * out->failed. */
 void oauth_module_write(struct buf *out, const struct oauth_module *module,
                         const struct oauth_names *names);
+
+/* Appends its members without the braces, for an object that has others too. */
+void oauth_module_write_members(struct buf *out, const struct oauth_module *module,
+                                const struct oauth_names *names);
+
+/* Appends the URI of a route's module.  base_url has no trailing slash. */
+void oauth_module_write_uri(struct buf *out, struct text base_url, struct text edge_id,
+                            struct text route_id);
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/time.h"
 #include "json/write.h"
 #include "model/acl.h"
+#include "model/uri.h"
 
 #define DESCRIPTION_MAX 255
 #define METADATA_MAX 4096
@@ -95,27 +96,7 @@ bool ssh_credential_read_update(const struct json_node *body, struct text path_i
 
 void ssh_credential_write_uri(struct buf *out, struct text base_url, struct text id)
 {
-    buf_add(out, base_url.s, base_url.len);
-    buf_puts(out, "/ssh_credentials");
-    if (id.s) {
-        buf_puts(out, "/");
-        buf_add(out, id.s, id.len);
-    }
-}
-
-/* A base URL and an identifier have no characters that JSON escapes. */
-static void write_uri_member(struct buf *out, struct text base_url, struct text id)
-{
-    json_put_name(out, "uri");
-    buf_puts(out, "\"");
-    ssh_credential_write_uri(out, base_url, id);
-    buf_puts(out, "\"");
-}
-
-static void write_text_member(struct buf *out, const char *name, struct text value)
-{
-    json_put_name(out, name);
-    json_put_text(out, value);
+    uri_write(out, base_url, "/ssh_credentials/", id);
 }
 
 void ssh_credential_write(struct buf *out, const struct ssh_credential *credential,
@@ -125,14 +106,14 @@ void ssh_credential_write(struct buf *out, const struct ssh_credential *credenti
 
     time_write(created_at, credential->created_at);
     json_open(out, '{');
-    write_text_member(out, "id", credential->id);
-    write_uri_member(out, base_url, credential->id);
-    write_text_member(out, "created_at", text_of(created_at));
-    write_text_member(out, "description", credential->description);
-    write_text_member(out, "metadata", credential->metadata);
-    write_text_member(out, "public_key", credential->public_key);
+    json_put_member(out, "id", credential->id);
+    ssh_credential_write_uri(out, base_url, credential->id);
+    json_put_member(out, "created_at", text_of(created_at));
+    json_put_member(out, "description", credential->description);
+    json_put_member(out, "metadata", credential->metadata);
+    json_put_member(out, "public_key", credential->public_key);
     json_put_name(out, "acl");
     json_put_texts(out, credential->acl);
-    write_text_member(out, "owner_id", credential->owner_id);
+    json_put_member(out, "owner_id", credential->owner_id);
     json_close(out, '}');
 }

@@ -60,7 +60,7 @@ MUST_CHECK bool ssh_credential_read_key(struct text public_key, struct public_ke
 void ssh_credential_write(struct buf *out, const struct ssh_credential *credential,
                           struct text base_url);
 
-/* Appends the URI of a credential, or that of the list if id is absent. */
+/* Appends the member "uri" of a credential. */
 void ssh_credential_write_uri(struct buf *out, struct text base_url, struct text id);
 
 #endif

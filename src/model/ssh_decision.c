@@ -116,14 +116,9 @@ bool ssh_decision_make(const struct ssh_grant *grants, size_t n_grants, struct t
 static void write_grant(struct buf *out, const struct ssh_grant *grant, struct text base_url)
 {
     json_open(out, '{');
-    json_put_name(out, "id");
-    json_put_text(out, grant->id);
-    json_put_name(out, "uri");
-    buf_puts(out, "\"");
+    json_put_member(out, "id", grant->id);
     ssh_credential_write_uri(out, base_url, grant->id);
-    buf_puts(out, "\"");
-    json_put_name(out, "owner_id");
-    json_put_text(out, grant->owner_id);
+    json_put_member(out, "owner_id", grant->owner_id);
     json_close(out, '}');
 }
 
@@ -139,7 +134,6 @@ void ssh_decision_write(struct buf *out, const struct ssh_decision *decision, st
     json_close(out, ']');
     json_put_name(out, "acl");
     json_put_texts(out, decision->acl);
-    json_put_name(out, "rule");
-    json_put_text(out, decision->rule);
+    json_put_member(out, "rule", decision->rule);
     json_close(out, '}');
 }

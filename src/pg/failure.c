@@ -21,6 +21,9 @@ static const struct meaning {
     /* Serialization failure, deadlock. */
     {"40001", ERR_DATABASE_UNAVAILABLE, PG_VERDICT_RETRY},
     {"40P01", ERR_DATABASE_UNAVAILABLE, PG_VERDICT_RETRY},
+    /* Another transaction deleted the row that a new one refers to.  Run again, the statement sees
+     * that.  A bug fails again. */
+    {"23503", ERR_INTERNAL, PG_VERDICT_RETRY},
     /* The prepared statement is gone, or was planned for another schema. */
     {"26000", ERR_INTERNAL, PG_VERDICT_UNPREPARED},
     {"0A000", ERR_INTERNAL, PG_VERDICT_LEAVE},
@@ -31,11 +34,14 @@ static const struct meaning {
     /* statement_timeout, lock_timeout. */
     {"57014", ERR_DATABASE_TIMEOUT, PG_VERDICT_FAILED},
     {"55P03", ERR_DATABASE_TIMEOUT, PG_VERDICT_FAILED},
-    /* A table, column, function or schema is missing. */
+    /* A table, column, function, schema or right is missing, or a column has another type.  A
+     * restored backup lacks rights until 'aditctl migrate' grants them. */
     {"42P01", ERR_SCHEMA_MISMATCH, PG_VERDICT_FAILED},
     {"42703", ERR_SCHEMA_MISMATCH, PG_VERDICT_FAILED},
     {"42883", ERR_SCHEMA_MISMATCH, PG_VERDICT_FAILED},
+    {"42804", ERR_SCHEMA_MISMATCH, PG_VERDICT_FAILED},
     {"3F000", ERR_SCHEMA_MISMATCH, PG_VERDICT_FAILED},
+    {"42501", ERR_SCHEMA_MISMATCH, PG_VERDICT_FAILED},
     /* Too few resources, a limit, an operator, the system. */
     {"53", ERR_DATABASE_UNAVAILABLE, PG_VERDICT_FAILED},
     {"54", ERR_DATABASE_UNAVAILABLE, PG_VERDICT_FAILED},
@@ -82,6 +88,8 @@ void pg_describe(struct error *err, const PGresult *result, const struct pg_stat
         message = PQresultErrorMessage(result);
     if (state && statement && violates(result, state, statement->unique))
         code = statement->on_unique;
+    if (state && statement && statement->ad_hoc_ms && strcmp(state, "57014") == 0)
+        code = statement->on_slow;
     error_cause(err, code, "database: %s %.*s", state ? state : "-", (int)strcspn(message, "\n"),
                 message);
     snprintf(err->sqlstate, sizeof err->sqlstate, "%s", state ? state : "");

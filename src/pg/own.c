@@ -20,6 +20,12 @@
 /* The pause after a failed attempt to connect, give or take a random half. */
 #define BACKOFF_MS 100
 
+void pg_own_count(const struct pg_own *own, enum metrics_database_event event)
+{
+    if (own->counts)
+        metrics_add(&own->counts->database_events[event], 1);
+}
+
 /* ---- closing ---- */
 
 static void leave_shared(struct pg_own *own)
@@ -93,11 +99,21 @@ static enum pg_outcome no_answer(struct pg_own *own, int64_t deadline_ms, struct
     return PG_LOST;
 }
 
-/* Keeps the last result. */
+/* Ends pipeline mode. */
+static void end_pipeline(struct pg_own *own, PGresult *sync)
+{
+    PQclear(sync);
+    if (!PQexitPipelineMode(own->session.conn))
+        pg_own_close(own);
+}
+
+/* Keeps the last result.  NULL comes after the last one; in pipeline mode it comes after each
+ * query's, and a sync after the last. */
 static enum pg_outcome take_results(struct pg_own *own, const struct pg_statement *statement,
                                     int64_t deadline_ms, PGresult **last, struct error *err)
 {
     enum pg_outcome outcome = PG_DONE;
+    bool is_over = false;
 
     while (own->session.conn) {
         PGresult *result;
@@ -105,8 +121,15 @@ static enum pg_outcome take_results(struct pg_own *own, const struct pg_statemen
         if (!pg_await(own->session.conn, &own->wait, deadline_ms))
             return no_answer(own, deadline_ms, err);
         result = PQgetResult(own->session.conn);
-        if (!result)
+        if (!result && (is_over || PQpipelineStatus(own->session.conn) == PQ_PIPELINE_OFF))
             break;
+        is_over = !result;
+        if (is_over)
+            continue;
+        if (PQresultStatus(result) == PGRES_PIPELINE_SYNC) {
+            end_pipeline(own, result);
+            break;
+        }
         PQclear(*last);
         *last = result;
         if (outcome == PG_DONE)
@@ -168,6 +191,7 @@ static void back_off(struct pg_own *own)
 static bool cannot_open(struct pg_own *own, const struct error *err, bool is_own_memory)
 {
     own->refused_with = err->code;
+    pg_own_count(own, METRICS_DATABASE_NOT_OPENED);
     if (!is_own_memory)
         back_off(own);
     pg_own_leave_server(own);
@@ -250,6 +274,7 @@ static bool connect_now(struct pg_own *own, int64_t deadline_ms, struct error *e
         return error_cause(err, ERR_DATABASE_UNAVAILABLE, "database: connection lost");
     pg_session_move(&own->session, PG_SESSION_IS_READY);
     own->n_opened++;
+    pg_own_count(own, METRICS_DATABASE_OPENED);
     return true;
 }
 

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/metrics.h"
 #include "base/must_check.h"
 #include "base/wait.h"
 #include "pg/pg.h"
@@ -27,6 +28,7 @@ struct pg_own {
     struct wait wait;
     struct pg_session session;
     struct pg_pipeline *pipeline; /* holds the shared session; NULL: there is none */
+    struct metrics_slot *counts;  /* NULL: nothing is counted */
     int64_t retry_at_ms;          /* no attempt to connect before */
     enum error_code refused_with; /* the code of the last failed attempt to connect */
     bool lacked_memory;           /* libpq did, in the latest query that failed */
@@ -36,6 +38,9 @@ struct pg_own {
     bool knows_clock;             /* a session has told the database's time */
     int64_t ahead_us;             /* the database's clock minus the steady clock */
 };
+
+/* Counts an event of the database. */
+void pg_own_count(const struct pg_own *own, enum metrics_database_event event);
 
 /* Closes the session.  The shared one stays open. */
 void pg_own_close(struct pg_own *own);

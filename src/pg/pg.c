@@ -32,6 +32,11 @@ struct pg {
     int64_t deadline_ms; /* of the request, on the steady clock; 0: there is none */
     bool (*peer_gone)(void *peer);
     void *peer;
+    const char *operator_name; /* NULL: there is none */
+    int64_t transaction;  /* which session has the open transaction, by own.n_opened; 0: none */
+    bool is_aborted;      /* a statement of the transaction has failed */
+    bool has_uncommitted; /* the transaction has written */
+    bool has_written;
 };
 
 struct pg *pg_new(const char *conninfo, const struct wait *wait)
@@ -46,9 +51,19 @@ struct pg *pg_new(const char *conninfo, const struct wait *wait)
     return pg;
 }
 
+void pg_name_operator(struct pg *pg, const char *name)
+{
+    pg->operator_name = name;
+}
+
 void pg_use_pipeline(struct pg *pg, struct pg_pipeline *pipeline)
 {
     pg->own.pipeline = pipeline;
+}
+
+void pg_count_in(struct pg *pg, struct metrics_slot *counts)
+{
+    pg->own.counts = counts;
 }
 
 void pg_free(struct pg *pg)
@@ -93,17 +108,39 @@ static enum pg_outcome prepare(struct pg_own *own, const struct pg_statement *st
     return outcome;
 }
 
+/* In one piece with what it needs, so that it takes one round trip. */
+static bool send_ad_hoc(PGconn *conn, const struct pg_statement *statement,
+                        const struct pg_params *params)
+{
+    char limit[12];
+    const char *const values[] = {limit};
+
+    snprintf(limit, sizeof limit, "%d", statement->ad_hoc_ms);
+    return PQenterPipelineMode(conn) &&
+           PQsendQueryParams(conn, pg_ad_hoc_sql, 1, NULL, values, NULL, NULL, 0) &&
+           PQsendQueryParams(conn, statement->sql, params->n, NULL, params->values, params->lengths,
+                             params->formats, 1) &&
+           PQpipelineSync(conn);
+}
+
 static bool send_statement(struct pg_own *own, const struct pg_statement *statement,
                            const struct pg_params *params, bool named)
 {
     PGconn *conn = own->session.conn;
 
     own->sent_us = clock_steady_us();
+    if (statement->ad_hoc_ms)
+        return send_ad_hoc(conn, statement, params);
     if (named)
         return PQsendQueryPrepared(conn, pg_prepared_name(&own->session.prepared, statement),
                                    params->n, params->values, params->lengths, params->formats, 1);
     return PQsendQueryParams(conn, statement->sql, params->n, NULL, params->values, params->lengths,
                              params->formats, 1);
+}
+
+static bool is_once(const struct pg_statement *statement)
+{
+    return statement->writes && !statement->is_repeatable;
 }
 
 /* Takes the rows.  They must have the columns that the statement declares. */
@@ -118,14 +155,14 @@ static enum pg_outcome collect_rows(struct pg_own *own, const struct pg_statemen
     *rows = NULL;
     error_cause(err, ERR_SCHEMA_MISMATCH, "database: %s returned other columns than it declares",
                 statement->name);
-    return statement->writes ? PG_LOST : PG_FAILED;
+    return is_once(statement) ? PG_LOST : PG_FAILED;
 }
 
 static enum pg_outcome run_once(struct pg_own *own, const struct pg_statement *statement,
                                 const struct pg_params *params, int64_t deadline_ms,
                                 PGresult **rows, struct error *err)
 {
-    bool named = own->session.n_lost_names < MAX_LOST_NAMES;
+    bool named = !statement->ad_hoc_ms && own->session.n_lost_names < MAX_LOST_NAMES;
     enum pg_outcome outcome;
 
     if (named && !pg_prepared_name(&own->session.prepared, statement)) {
@@ -136,11 +173,74 @@ static enum pg_outcome run_once(struct pg_own *own, const struct pg_statement *s
     if (!send_statement(own, statement, params, named))
         return pg_own_not_sent(own, err);
     own->is_unreplicated = false;
-    outcome = collect_rows(own, statement, deadline_ms, rows, err);
+    return collect_rows(own, statement, deadline_ms, rows, err);
+}
+
+static enum pg_outcome run_sql(struct pg_own *own, const char *sql, int64_t deadline_ms,
+                               struct error *err)
+{
+    PGresult *last;
+    enum pg_outcome outcome;
+
+    if (!PQsendQuery(own->session.conn, sql))
+        return pg_own_not_sent(own, err);
+    outcome = pg_own_collect(own, NULL, deadline_ms, &last, err);
+    PQclear(last);
+    return outcome;
+}
+
+static enum pg_outcome name_operator(struct pg *pg, int64_t deadline_ms, struct error *err)
+{
+    /* Somebody may have set a caller for all sessions of a role or a pooler. */
+    static const char sql[] = "SELECT pg_catalog.set_config('adit.operator', $1::text, true),"
+                              " pg_catalog.set_config('adit.caller', '', true)";
+    PGresult *last;
+    enum pg_outcome outcome;
+
+    if (!PQsendQueryParams(pg->own.session.conn, sql, 1, NULL, &pg->operator_name, NULL, NULL, 1))
+        return pg_own_not_sent(&pg->own, err);
+    outcome = pg_own_collect(&pg->own, NULL, deadline_ms, &last, err);
+    PQclear(last);
+    return outcome;
+}
+
+/* Runs a write in a transaction of its own, which names the operator.  A setting of the session
+ * would not do: a pooler may run the write on another session, and lend this one to others. */
+static enum pg_outcome run_named(struct pg *pg, const struct pg_statement *statement,
+                                 const struct pg_params *params, int64_t deadline_ms,
+                                 PGresult **rows, struct error *err)
+{
+    struct pg_own *own = &pg->own;
+    struct error ignored;
+    enum pg_outcome outcome = run_sql(own, "BEGIN", deadline_ms, err);
+
+    if (outcome == PG_DONE)
+        outcome = name_operator(pg, deadline_ms, err);
+    if (outcome == PG_LOST)
+        outcome = PG_NO_EFFECT;
+    if (outcome == PG_DONE)
+        outcome = run_once(own, statement, params, deadline_ms, rows, err);
+    if (outcome == PG_DONE)
+        return run_sql(own, "COMMIT", deadline_ms, err);
+    if (own->session.conn)
+        (void)run_sql(own, "ROLLBACK", clock_steady_ms() + ROLLBACK_TIMEOUT_MS, &ignored);
+    return outcome;
+}
+
+static enum pg_outcome run_attempt(struct pg *pg, const struct pg_statement *statement,
+                                   const struct pg_params *params, int64_t deadline_ms,
+                                   PGresult **rows, struct error *err)
+{
+    struct pg_own *own = &pg->own;
+    bool is_alone = PQtransactionStatus(own->session.conn) == PQTRANS_IDLE;
+    enum pg_outcome outcome = statement->writes && pg->operator_name && is_alone
+                                  ? run_named(pg, statement, params, deadline_ms, rows, err)
+                                  : run_once(own, statement, params, deadline_ms, rows, err);
+
     if (outcome == PG_DONE && statement->writes && own->is_unreplicated) {
         error_cause(err, ERR_OUTCOME_UNKNOWN,
                     "database: committed, but the standby has not confirmed it");
-        outcome = PG_LOST;
+        outcome = PG_FAILED;
     }
     return outcome;
 }
@@ -182,18 +282,19 @@ static PGresult *run_until_done(struct pg *pg, const struct pg_statement *statem
         if (!pg_own_open(&pg->own, statement->writes, deadline_ms, err) ||
             !may_send(pg, statement, deadline_ms, err))
             return NULL;
-        outcome = run_once(&pg->own, statement, params, deadline_ms, &rows, err);
+        outcome = run_attempt(pg, statement, params, deadline_ms, &rows, err);
         if (outcome == PG_DONE)
             return rows;
         PQclear(rows);
         if (err->code == ERR_DATABASE_TIMEOUT)
             pg_shed_begin(&pg->shed, statement->writes, clock_steady_ms());
-        if (outcome == PG_LOST && statement->writes) {
+        if (outcome == PG_LOST && is_once(statement)) {
             lose_write(pg, err);
             return NULL;
         }
         if (outcome == PG_FAILED || clock_left_ms(deadline_ms) < pg->timeout_ms / 2)
             return NULL;
+        pg_own_count(&pg->own, METRICS_DATABASE_RETRIED);
     }
     return NULL;
 }
@@ -217,8 +318,86 @@ static int64_t deadline_of(const struct pg *pg)
     return pg->deadline_ms ? pg->deadline_ms : clock_steady_ms() + pg->timeout_ms;
 }
 
-bool pg_run(struct pg *pg, const struct pg_statement *statement, const struct pg_params *params,
-            struct pg_result **result, struct error *err)
+/* ---- transactions ---- */
+
+/* Returns whether the session of the transaction is there.  Another one would run the statement by
+ * itself. */
+static bool has_transaction(const struct pg *pg, struct error *err)
+{
+    if (pg->is_aborted)
+        return error_cause(err, ERR_INTERNAL, "database: the transaction has failed");
+    return (pg->own.session.state == PG_SESSION_OWN && pg->own.n_opened == pg->transaction) ||
+           error_cause(err, ERR_DATABASE_UNAVAILABLE,
+                       "database: the session of the transaction was lost");
+}
+
+/* Sends no name: preparing would take another round trip, and a pooler may know other names. */
+static PGresult *run_in_transaction(struct pg *pg, const struct pg_statement *statement,
+                                    const struct pg_params *params, int64_t deadline_ms,
+                                    struct error *err)
+{
+    PGresult *rows = NULL;
+
+    if (!has_transaction(pg, err))
+        return NULL;
+    if (!send_statement(&pg->own, statement, params, false))
+        (void)pg_own_not_sent(&pg->own, err);
+    else if (collect_rows(&pg->own, statement, deadline_ms, &rows, err) != PG_DONE)
+        rows = NULL;
+    pg->is_aborted = !rows;
+    return rows;
+}
+
+bool pg_begin(struct pg *pg, const char *sql, struct error *err)
+{
+    if (!pg_script(pg, sql, pg->timeout_ms, err)) {
+        pg_rollback(pg);
+        return false;
+    }
+    pg->transaction = pg->own.n_opened;
+    pg->is_aborted = false;
+    pg->has_uncommitted = false;
+    return true;
+}
+
+bool pg_commit(struct pg *pg, struct error *err)
+{
+    int64_t deadline_ms = clock_steady_ms() + pg->timeout_ms;
+    PGresult *last = NULL;
+    bool ok = false;
+
+    if (!has_transaction(pg, err)) {
+        pg_rollback(pg);
+        return false;
+    }
+    pg->transaction = 0;
+    pg->own.is_unreplicated = false;
+    if (!PQsendQuery(pg->own.session.conn, "COMMIT")) {
+        (void)pg_own_not_sent(&pg->own, err);
+        return false;
+    }
+    switch (pg_own_collect(&pg->own, NULL, deadline_ms, &last, err)) {
+    case PG_DONE:
+        ok = strcmp(PQcmdStatus(last), "COMMIT") == 0 ||
+             error_cause(err, ERR_INTERNAL, "database: the transaction was rolled back");
+        if (ok && pg->own.is_unreplicated)
+            ok = error_cause(err, ERR_OUTCOME_UNKNOWN,
+                             "database: committed, but the standby has not confirmed it");
+        break;
+    case PG_LOST:
+        lose_write(pg, err);
+        break;
+    default:
+        break;
+    }
+    PQclear(last);
+    pg->has_written = pg->has_written || (ok && pg->has_uncommitted);
+    return ok;
+}
+
+static bool run_uncounted(struct pg *pg, const struct pg_statement *statement,
+                          const struct pg_params *params, struct pg_result **result,
+                          struct error *err)
 {
     struct pg_own *own = &pg->own;
     int64_t deadline_ms = deadline_of(pg);
@@ -227,13 +406,43 @@ bool pg_run(struct pg *pg, const struct pg_statement *statement, const struct pg
     *result = NULL;
     if (params->failed)
         return error_set(err, ERR_OUT_OF_MEMORY);
-    if (statement->is_short && own->pipeline)
+    if (pg->transaction)
+        rows = run_in_transaction(pg, statement, params, deadline_ms, err);
+    else if (statement->is_short && own->pipeline)
         rows = pg_pipeline_run(own->pipeline, &own->wait, own->session.state == PG_SESSION_OWN,
                                statement, params, deadline_ms);
-    if (!rows)
+    if (!rows && !pg->transaction)
         rows = run_on_own(pg, statement, params, deadline_ms, err);
+    if (rows && statement->writes && pg->transaction)
+        pg->has_uncommitted = true;
+    else if (rows && statement->writes)
+        pg->has_written = true;
     *result = (struct pg_result *)(void *)rows;
     return rows != NULL;
+}
+
+/* A key that exists already, a peer that has gone and a statement that a client makes slow are no
+ * fault of the database. */
+static bool is_failure(const struct pg_statement *statement, enum error_code code)
+{
+    return error_row(code)->status >= 500 && code != ERR_CLIENT_GONE && code != statement->on_slow;
+}
+
+bool pg_run(struct pg *pg, const struct pg_statement *statement, const struct pg_params *params,
+            struct pg_result **result, struct error *err)
+{
+    struct metrics_slot *counts = pg->own.counts;
+    int64_t began_us;
+    bool ok;
+
+    if (!counts)
+        return run_uncounted(pg, statement, params, result, err);
+    began_us = clock_steady_us();
+    ok = run_uncounted(pg, statement, params, result, err);
+    metrics_observe(&counts->database_wait[statement->writes], clock_steady_us() - began_us);
+    if (!ok && is_failure(statement, err->code))
+        metrics_add(&counts->database_failures[err->code], 1);
+    return ok;
 }
 
 /* ---- scripts and the clock ---- */
@@ -241,17 +450,14 @@ bool pg_run(struct pg *pg, const struct pg_statement *statement, const struct pg
 bool pg_script(struct pg *pg, const char *sql, int timeout_ms, struct error *err)
 {
     int64_t deadline_ms = clock_steady_ms() + timeout_ms;
-    PGresult *last;
     enum pg_outcome outcome;
 
     if (!pg_own_open(&pg->own, true, deadline_ms, err))
         return false;
-    if (!PQsendQuery(pg->own.session.conn, sql))
-        outcome = pg_own_not_sent(&pg->own, err);
-    else {
-        outcome = pg_own_collect(&pg->own, NULL, deadline_ms, &last, err);
-        PQclear(last);
-    }
+    outcome = run_sql(&pg->own, sql, deadline_ms, err);
+    if (outcome == PG_DONE && pg->operator_name &&
+        PQtransactionStatus(pg->own.session.conn) == PQTRANS_INTRANS)
+        outcome = name_operator(pg, deadline_ms, err);
     return outcome == PG_DONE;
 }
 
@@ -259,6 +465,7 @@ void pg_rollback(struct pg *pg)
 {
     struct error ignored;
 
+    pg->transaction = 0;
     (void)!pg_script(pg, "ROLLBACK", ROLLBACK_TIMEOUT_MS, &ignored);
 }
 
@@ -271,6 +478,11 @@ bool pg_clock(struct pg *pg, int64_t *ms, struct error *err)
     *ms = (clock_steady_us() + own->ahead_us) / 1000;
     return own->knows_clock ||
            error_cause(err, ERR_INTERNAL, "database: the server did not return its time");
+}
+
+bool pg_has_written(const struct pg *pg)
+{
+    return pg->has_written;
 }
 
 int64_t pg_n_opened(const struct pg *pg)

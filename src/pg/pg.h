@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/metrics.h"
 #include "base/must_check.h"
 #include "base/text.h"
 #include "base/wait.h"
@@ -26,18 +27,26 @@ struct pg_result;
 #define PG_BYTEA "x"
 #define PG_TIME "z" /* timestamptz */
 
-/* A prepared statement.  Constant; its address stays the same. */
+/* A prepared statement.  Constant; its address stays the same.
+ *
+ * Or an ad hoc statement, whose text was made for one request, and which only reads.  It may be
+ * anywhere and is needed during pg_run() alone.  It is sent without a name and planned for its
+ * values, and the server ends it after ad_hoc_ms. */
 struct pg_statement {
     const char *name; /* unique within the program */
     const char *sql;
-    const char *types;  /* of the columns that it returns, in their order */
-    bool writes;        /* never sent again once its answer is lost */
-    bool is_short;      /* reads rows by a key: may run on the shared session */
+    const char *types;       /* of the columns that it returns, in their order */
+    bool writes;             /* names the operator; not sent again once its answer is lost */
+    bool is_repeatable;      /* a write that is: run twice, it does no more than once */
+    bool is_short;           /* reads rows by a key: may run on the shared session */
+    int ad_hoc_ms;           /* 0: it is not ad hoc */
+    enum error_code on_slow; /* the error of an ad hoc statement that took longer */
     const char *unique; /* a constraint or unique index that a client may violate; NULL: none */
     enum error_code on_unique; /* the error for that; any other violation is a bug */
 };
 
-#define PG_MAX_PARAMS 24
+/* A filter has up to 65 literals (filter/filter.h). */
+#define PG_MAX_PARAMS 80
 
 /* Parameters in their order.  All zero: none.  Text and bytes are not copied: the caller keeps them
  * until the statement has run. */
@@ -55,6 +64,7 @@ void pg_add_text(struct pg_params *params, struct text value);
 void pg_add_bytes(struct pg_params *params, const void *bytes, size_t len);
 void pg_add_bool(struct pg_params *params, bool value);
 void pg_add_int(struct pg_params *params, int64_t value);
+void pg_add_time(struct pg_params *params, int64_t us); /* microseconds since 1970 */
 void pg_add_null(struct pg_params *params);
 
 /* Appends a text[]; NULL where the list is absent.  Its bytes are allocated in the arena. */
@@ -69,11 +79,18 @@ void pg_add_ints(struct pg_params *params, const int64_t *numbers, size_t n, boo
  * wait->context must outlive the driver. */
 MUST_CHECK struct pg *pg_new(const char *conninfo, const struct wait *wait);
 
+/* Later writes name this operator in the setting adit.operator, and so do transactions that a
+ * script begins.  The name, in UTF-8, must outlive the driver. */
+void pg_name_operator(struct pg *pg, const char *name);
+
 struct pg_pipeline;
 
 /* Runs short reads on the pipeline's shared session while that works.  The pipeline must outlive
  * the driver. */
 void pg_use_pipeline(struct pg *pg, struct pg_pipeline *pipeline);
+
+/* Counts waits, failures and sessions in *counts, which must outlive the driver. */
+void pg_count_in(struct pg *pg, struct metrics_slot *counts);
 
 /* Closes the driver's own session and frees the driver.  NULL is fine. */
 void pg_free(struct pg *pg);
@@ -103,9 +120,9 @@ void pg_set_timeout(struct pg *pg, int timeout_ms);
 void pg_start_request(struct pg *pg, bool (*peer_gone)(void *peer), void *peer);
 
 /* Runs a statement.  Connects and prepares as needed, and runs the statement again after a passing
- * failure that had no effect; a read also after a loss.  Returns true and sets *result, which the
- * caller frees with pg_result_free().  Or returns false with *err:
- *   - the statement's on_unique
+ * failure that had no effect; a read and a repeatable write also after a loss.  Returns true and
+ * sets *result, which the caller frees with pg_result_free().  Or returns false with *err:
+ *   - the statement's on_unique or on_slow
  *   - ERR_DATABASE_UNAVAILABLE, ERR_DATABASE_READ_ONLY, ERR_DATABASE_TIMEOUT, ERR_OUT_OF_MEMORY
  *   - ERR_SCHEMA_MISMATCH: the schema is another, or the columns are not those declared
  *   - ERR_OUTCOME_UNKNOWN: a write was sent, and nobody knows whether it took effect
@@ -135,9 +152,23 @@ int64_t pg_n_opened(const struct pg *pg);
  * Returns false with *err as pg_run() does; a transaction that the SQL began may then be open. */
 MUST_CHECK bool pg_script(struct pg *pg, const char *sql, int timeout_ms, struct error *err);
 
-/* Ends the transaction that a failed script may have left open.  Waits at most 1 s; where it fails,
- * the session is closed, which ends the transaction too. */
+/* Begins a transaction of several statements: sql is "BEGIN ..." and may set limits with SET LOCAL.
+ * Until pg_commit() or pg_rollback(), pg_run() sends each statement once and on the session of the
+ * transaction.  If that session is lost, or a statement has failed, every later one fails too, and
+ * nothing takes effect.  Returns false with *err as pg_run() does; then there is no transaction. */
+MUST_CHECK bool pg_begin(struct pg *pg, const char *sql, struct error *err);
+
+/* Commits it.  Returns false with *err; ERR_OUTCOME_UNKNOWN: nobody knows whether it took effect.
+ * With any other code nothing has. */
+MUST_CHECK bool pg_commit(struct pg *pg, struct error *err);
+
+/* Ends the transaction, or one that a failed script may have left open.  Waits at most 1 s; where
+ * that fails, the session is closed, which ends the transaction too. */
 void pg_rollback(struct pg *pg);
+
+/* Returns whether a write of this driver has taken effect: alone, or in a transaction that was
+ * committed.  Does not know of scripts. */
+bool pg_has_written(const struct pg *pg);
 
 /* Frees a result.  NULL is fine. */
 void pg_result_free(struct pg_result *result);

@@ -27,6 +27,7 @@ struct run {
 
 struct pg_pipeline {
     const char *conninfo;
+    struct metrics_slot *counts; /* NULL: nothing is counted */
     struct pg_session session;
     int64_t retry_at_ms; /* no attempt to open before, on the steady clock */
     struct run *first;   /* the reads that wait, in the order in which the server answers */
@@ -48,6 +49,17 @@ void pg_pipeline_free(struct pg_pipeline *pipeline)
     if (pipeline)
         pg_session_move(&pipeline->session, PG_SESSION_CLOSES);
     free(pipeline);
+}
+
+void pg_pipeline_count_in(struct pg_pipeline *pipeline, struct metrics_slot *counts)
+{
+    pipeline->counts = counts;
+}
+
+static void count_event(const struct pg_pipeline *pipeline, enum metrics_database_event event)
+{
+    if (pipeline->counts)
+        metrics_add(&pipeline->counts->database_events[event], 1);
 }
 
 static bool is_open(const struct pg_pipeline *pipeline)
@@ -97,6 +109,7 @@ static void fail(struct pg_pipeline *pipeline)
     pg_session_move(&pipeline->session, PG_SESSION_CLOSES);
     drop_all(pipeline);
     pipeline->retry_at_ms = clock_steady_ms() + PAUSE_MS;
+    count_event(pipeline, METRICS_DATABASE_SHARED_FAILED);
 }
 
 /* ---- opening ---- */
@@ -138,7 +151,9 @@ static void open_session(struct pg_pipeline *pipeline, const struct wait *wait, 
     session->conn = pg_connect(pipeline->conninfo, wait, deadline_ms, &refusal);
     if (session->conn && start_pipeline_mode(session->conn, wait, deadline_ms))
         pg_session_move(session, PG_SESSION_IS_SHARED);
-    if (!is_open(pipeline))
+    if (is_open(pipeline))
+        count_event(pipeline, METRICS_DATABASE_OPENED);
+    else
         fail(pipeline);
 }
 

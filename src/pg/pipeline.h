@@ -22,6 +22,9 @@ struct pg_pipeline;
  * outlive it. */
 MUST_CHECK struct pg_pipeline *pg_pipeline_new(const char *conninfo);
 
+/* Counts its sessions and failures in *counts, which must outlive it. */
+void pg_pipeline_count_in(struct pg_pipeline *pipeline, struct metrics_slot *counts);
+
 /* Closes it and frees it.  No lane may wait in it.  NULL is fine. */
 void pg_pipeline_free(struct pg_pipeline *pipeline);
 

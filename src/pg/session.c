@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "pg/failure.h"
+
 /* The server's limits are tighter than those here, so that the server ends a late statement itself
  * and says why.  All SQL qualifies its names, so the search path holds no schema of others.  A
  * generic plan does not know how few rows a page has: at ten million rows PostgreSQL overestimates
@@ -26,6 +28,19 @@ const char pg_setup_sql[] =
     "  FROM (SELECT pg_catalog.clock_timestamp() AS time) AS now"
     "  LEFT JOIN pg_catalog.pg_stat_get_activity(pg_catalog.pg_backend_pid()) AS a"
     "    ON true";
+
+/* For one transaction, since a pooler may run it on any session.  The planner does not know how many
+ * rows an account has: it takes each for one of average size, and that a condition implies another.
+ * So it may read and sort all rows of a large account, where an index has the page in its order.
+ * Without sequential and bitmap scans, it can only choose the index. */
+const char pg_ad_hoc_sql[] =
+    "SELECT pg_catalog.set_config('statement_timeout', $1::text, true),"
+    "       pg_catalog.set_config('plan_cache_mode', 'force_custom_plan', true),"
+    "       pg_catalog.set_config('transaction_read_only', 'on', true),"
+    "       pg_catalog.set_config('max_parallel_workers_per_gather', '0', true),"
+    "       pg_catalog.set_config('enable_seqscan', 'off', true),"
+    "       pg_catalog.set_config('enable_bitmapscan', 'off', true),"
+    "       pg_catalog.set_config('jit', 'off', true)";
 /* clang-format on */
 
 /* ---- states ---- */
@@ -95,9 +110,15 @@ bool pg_await(PGconn *conn, const struct wait *wait, int64_t deadline_ms)
             return false;
         if (unsent == 0 && !PQisBusy(conn))
             return true;
+        /* libpq forgot part of an answer that it had no memory for, and waits for more. */
+        if (PQpipelineStatus(conn) != PQ_PIPELINE_OFF && pg_is_own_memory(PQerrorMessage(conn)))
+            return false;
         if (!wait->until(wait->context, PQsocket(conn), unsent ? POLLIN | POLLOUT : POLLIN,
                          deadline_ms) ||
             !pg_receive(conn))
+            return false;
+        /* The rest of a large answer has often come too. */
+        if (PQisBusy(conn) && !pg_receive(conn))
             return false;
     }
 }

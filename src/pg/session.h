@@ -14,7 +14,7 @@
 
 /* ---- prepared statements ---- */
 
-#define PG_MAX_PREPARED 48
+#define PG_MAX_PREPARED 128
 
 /* Room for the name of a prepared statement: the server cuts names that are longer. */
 #define PG_NAME_SIZE 64
@@ -91,6 +91,10 @@ void pg_session_move(struct pg_session *session, enum pg_session_event event);
 /* What a session is set up with: a query of several statements.  The last one returns one row: the
  * database's time in microseconds since 1970, the session's process id and when it began. */
 extern const char pg_setup_sql[];
+
+/* Returns one row.  Sent ahead of an ad hoc statement in one transaction, it sets that one's limit
+ * ($1, in milliseconds), forbids it to write, and has it planned for its values. */
+extern const char pg_ad_hoc_sql[];
 
 /* Reads what the server has sent, to the end of a TLS record that has begun: releases of libpq
  * before 2026 leave bytes of a full record where poll() does not find them.  Returns false where

@@ -7,6 +7,9 @@
 #include "base/buf.h"
 #include "pg/pg.h"
 
+/* 2000-01-01T00:00:00Z in microseconds since 1970. */
+#define YEAR_2000_US ((int64_t)946684800000000)
+
 /* struct pg_result is libpq's result under a name of this folder's. */
 static const PGresult *rows_of(const struct pg_result *result)
 {
@@ -52,6 +55,22 @@ void pg_add_int(struct pg_params *params, int64_t value)
     digits = params->digits[params->n];
     snprintf(digits, sizeof params->digits[0], "%lld", (long long)value);
     add_param(params, digits, strlen(digits), 0);
+}
+
+/* A timestamptz in binary form: microseconds since 2000-01-01T00:00:00Z, big-endian. */
+void pg_add_time(struct pg_params *params, int64_t us)
+{
+    uint64_t time = (uint64_t)us - (uint64_t)YEAR_2000_US;
+    char *bytes;
+
+    if (params->n == PG_MAX_PARAMS) {
+        params->failed = true;
+        return;
+    }
+    bytes = params->digits[params->n];
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (char)(time >> (56 - 8 * i));
+    add_param(params, bytes, 8, 1);
 }
 
 void pg_add_null(struct pg_params *params)
@@ -141,10 +160,11 @@ bool pg_is_null(const struct pg_result *result, int row, int column)
     return PQgetisnull(rows_of(result), row, column);
 }
 
+/* The length of NULL is 0, so only then libpq is asked which of the two it is. */
 const unsigned char *pg_bytes(const struct pg_result *result, int row, int column, size_t *len)
 {
     *len = (size_t)PQgetlength(rows_of(result), row, column);
-    if (pg_is_null(result, row, column))
+    if (*len == 0 && pg_is_null(result, row, column))
         return NULL;
     return (const unsigned char *)PQgetvalue(rows_of(result), row, column);
 }
@@ -157,32 +177,46 @@ struct text pg_text(const struct pg_result *result, int row, int column)
     return value;
 }
 
-/* Binary numbers are big-endian; their type makes them 2, 4 or 8 bytes long. */
-static int64_t from_big_endian(const unsigned char *bytes, size_t len)
+/* Compilers make one instruction of these shifts. */
+static uint32_t read_uint32(const unsigned char *bytes)
 {
-    uint64_t value = len > 0 && bytes[0] & 0x80 ? UINT64_MAX : 0;
-
-    for (size_t i = 0; i < len; i++)
-        value = value << 8 | bytes[i];
-    return (int64_t)value;
+    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
+static int64_t read_int64(const unsigned char *bytes)
+{
+    return (int64_t)((uint64_t)read_uint32(bytes) << 32 | read_uint32(bytes + 4));
+}
+
+/* Binary numbers are big-endian; their type makes them 1, 2, 4 or 8 bytes long. */
 int64_t pg_int(const struct pg_result *result, int row, int column)
 {
     size_t len;
     const unsigned char *bytes = pg_bytes(result, row, column, &len);
 
-    return bytes && len <= 8 ? from_big_endian(bytes, len) : 0;
+    switch (len) {
+    case 1:
+        return (int8_t)bytes[0];
+    case 2:
+        return (int16_t)(bytes[0] << 8 | bytes[1]);
+    case 4:
+        return (int32_t)read_uint32(bytes);
+    case 8:
+        return read_int64(bytes);
+    default:
+        return 0;
+    }
 }
 
 /* A timestamptz is microseconds since 2000-01-01T00:00:00Z.  Returns it since 1970, in units of
  * that many microseconds, rounded down. */
 static int64_t time_in(const struct pg_result *result, int row, int column, int64_t unit)
 {
-    const int64_t year_2000 = 946684800000000;
     int64_t time = pg_int(result, row, column);
 
-    return year_2000 / unit + (time >= 0 ? time : time - unit + 1) / unit;
+    if (time > INT64_MAX - YEAR_2000_US) /* infinity */
+        return INT64_MAX / unit;
+    return YEAR_2000_US / unit + time / unit - (time % unit < 0);
 }
 
 int64_t pg_time(const struct pg_result *result, int row, int column)
@@ -209,9 +243,35 @@ static int32_t next_int32(const unsigned char **at, const unsigned char *end)
         *at = end;
         return value;
     }
-    value = (int32_t)from_big_endian(*at, 4);
+    value = (int32_t)read_uint32(*at);
     *at += 4;
     return value;
+}
+
+/* Copies n elements into one piece of memory: first their places, then their bytes.  An element's
+ * NUL takes a byte of its length. */
+static bool copy_texts(const unsigned char *at, const unsigned char *end, size_t n,
+                       struct arena *arena, struct text_list *out)
+{
+    size_t places = n * sizeof *out->items;
+    char *copy = arena_alloc(arena, places + (size_t)(end - at));
+
+    if (!copy)
+        return false;
+    out->items = (struct text *)(void *)copy;
+    copy += places;
+    for (; out->n < n; out->n++) {
+        int32_t len = next_int32(&at, end);
+
+        if (len < 0 || end - at < len)
+            return false;
+        memcpy(copy, at, (size_t)len);
+        out->items[out->n] = (struct text){.s = copy, .len = (size_t)len};
+        at += len;
+        copy += len;
+        *copy++ = '\0';
+    }
+    return true;
 }
 
 /* The format of PostgreSQL's array_send(): the number of dimensions, a flag, the elements' type;
@@ -236,21 +296,8 @@ bool pg_texts(const struct pg_result *result, int row, int column, struct arena 
         return true;
     n = next_int32(&at, end);
     next_int32(&at, end);
-    if (n_dimensions != 1 || n < 0)
+    /* Each element has a length of four bytes. */
+    if (n_dimensions != 1 || n < 0 || n > (end - at) / 4)
         return false;
-    out->items = arena_array(arena, (size_t)n, sizeof *out->items);
-    if (!out->items)
-        return false;
-    for (; out->n < (size_t)n; out->n++) {
-        int32_t item_len = next_int32(&at, end);
-
-        if (item_len < 0 || end - at < item_len)
-            return false;
-        out->items[out->n].s = arena_copy(arena, (const char *)at, (size_t)item_len);
-        out->items[out->n].len = (size_t)item_len;
-        if (!out->items[out->n].s)
-            return false;
-        at += item_len;
-    }
-    return true;
+    return copy_texts(at, end, (size_t)n, arena, out);
 }

@@ -13,7 +13,7 @@
 extern char **environ;
 
 void serve_cgi_begin(struct serve_cgi_reader *reader, struct request *request,
-                     const char *version_variable)
+                     const struct request_wants *wants)
 {
     const struct serve_cgi_variable known[] = {
         {text_of("REQUEST_METHOD"), &request->method, NULL},
@@ -31,20 +31,25 @@ void serve_cgi_begin(struct serve_cgi_reader *reader, struct request *request,
         {text_of("HTTP_TRANSFER_ENCODING"), &reader->transfer_encoding, NULL},
         {text_of("HTTP_AUTHORIZATION"), &request->authorization, &request->authorization_repeated},
         {text_of("REDIRECT_HTTP_AUTHORIZATION"), &reader->redirect_authorization, NULL},
-        {text_of(version_variable), &request->version, &request->version_repeated},
         {text_of("HTTP_IF_MATCH"), &request->if_match, &request->condition_repeated},
         {text_of("HTTP_IF_NONE_MATCH"), &request->if_none_match, &request->condition_repeated},
         {text_of("HTTP_IDEMPOTENCY_KEY"), &request->idempotency_key,
          &request->idempotency_key_repeated},
+        /* The last: a program may want no version. */
+        {text_of(wants->version), &request->version, &request->version_repeated},
     };
     _Static_assert(sizeof known == sizeof reader->known,
                    "SERVE_CGI_N_VARIABLES is the number of rows");
 
     *request = (struct request){.authorization_repeated = false};
     reader->request = request;
+    reader->wants = wants;
+    reader->n_known = SERVE_CGI_N_VARIABLES - (wants->version ? 0 : 1);
     memcpy(reader->known, known, sizeof known);
     for (size_t i = 0; i < SERVE_CGI_N_VARIABLES; i++)
         *known[i].value = "";
+    for (size_t i = 0; i < wants->n_others; i++)
+        request->others[i] = "";
     request->if_match = NULL;
     request->if_none_match = NULL;
     request->idempotency_key = NULL;
@@ -54,7 +59,7 @@ void serve_cgi_see(void *reader, struct text name, const char *value)
 {
     const struct serve_cgi_reader *to = reader;
 
-    for (size_t i = 0; i < SERVE_CGI_N_VARIABLES; i++) {
+    for (size_t i = 0; i < to->n_known; i++) {
         const struct serve_cgi_variable *known = &to->known[i];
 
         if (known->name.len != name.len || memcmp(known->name.s, name.s, name.len) != 0)
@@ -62,6 +67,12 @@ void serve_cgi_see(void *reader, struct text name, const char *value)
         if (known->repeated && *known->value && (*known->value)[0])
             *known->repeated = true;
         *known->value = value;
+    }
+    for (size_t i = 0; i < to->wants->n_others; i++) {
+        const char *other = to->wants->others[i];
+
+        if (strncmp(other, name.s, name.len) == 0 && !other[name.len])
+            to->request->others[i] = value;
     }
 }
 
@@ -82,12 +93,12 @@ void serve_cgi_end(const struct serve_cgi_reader *reader, struct serve_cgi_annou
         number_read(text_of(reader->content_length), 10, UINT64_MAX, &announced->length);
 }
 
-void serve_cgi_read_variables(char *const *variables, const char *version_variable,
+void serve_cgi_read_variables(char *const *variables, const struct request_wants *wants,
                               struct request *request, struct serve_cgi_announced *announced)
 {
     struct serve_cgi_reader reader;
 
-    serve_cgi_begin(&reader, request, version_variable);
+    serve_cgi_begin(&reader, request, wants);
     for (; *variables; variables++) {
         const char *equals = strchr(*variables, '=');
 
@@ -123,6 +134,7 @@ static const struct {
     {200, "OK"},
     {201, "Created"},
     {204, "No Content"},
+    {302, "Found"},
     {304, "Not Modified"},
     {400, "Bad Request"},
     {401, "Unauthorized"},
@@ -148,7 +160,7 @@ static const char *find_phrase(int status)
 }
 
 /* A wrong Content-Length desynchronises some servers, so it is exact or absent. */
-void serve_cgi_write(struct buf *out, const struct response *response)
+void serve_cgi_write_head(struct buf *out, const struct response *response)
 {
     buf_puts(out, "Status: ");
     buf_uint(out, (uint64_t)response->status);
@@ -162,6 +174,11 @@ void serve_cgi_write(struct buf *out, const struct response *response)
         buf_puts(out, "\r\n");
     }
     buf_puts(out, "\r\n");
+}
+
+void serve_cgi_write(struct buf *out, const struct response *response)
+{
+    serve_cgi_write_head(out, response);
     if (!response->omit_body)
         buf_add(out, response->body.data, response->body.len);
 }
@@ -215,11 +232,11 @@ bool serve_is_cgi(void)
     return FCGX_IsCGI() != 0;
 }
 
-bool serve_cgi_read(struct request *request, struct buf *body, const char *version_variable)
+bool serve_cgi_read(struct request *request, struct buf *body, const struct request_wants *wants)
 {
     struct serve_cgi_announced announced;
 
-    serve_cgi_read_variables(environ, version_variable, request, &announced);
+    serve_cgi_read_variables(environ, wants, request, &announced);
     if (!request->method[0] || !read_body(body, &announced))
         return false;
     serve_cgi_set_body(request, body, &announced);

@@ -29,6 +29,8 @@ struct serve_cgi_reader {
         const char **value;
         bool *repeated; /* of a header that must not come twice; else NULL */
     } known[SERVE_CGI_N_VARIABLES];
+    size_t n_known;
+    const struct request_wants *wants;
     struct request *request;
     const char *https;
     const char *content_length;
@@ -40,13 +42,13 @@ struct serve_cgi_reader {
  * then serve_cgi_end().  A value must be a C string when serve_cgi_end() is called, and must
  * outlive the request.  The last variable of a name counts. */
 void serve_cgi_begin(struct serve_cgi_reader *reader, struct request *request,
-                     const char *version_variable);
+                     const struct request_wants *wants);
 void serve_cgi_see(void *reader, struct text name, const char *value);
 void serve_cgi_end(const struct serve_cgi_reader *reader, struct serve_cgi_announced *announced);
 
 /* Does all three, with an environment of "NAME=value" strings that ends with NULL and must outlive
  * the request. */
-void serve_cgi_read_variables(char *const *variables, const char *version_variable,
+void serve_cgi_read_variables(char *const *variables, const struct request_wants *wants,
                               struct request *request, struct serve_cgi_announced *announced);
 
 /* Sets the state and the text of the request's body from *body, which holds up to
@@ -54,8 +56,10 @@ void serve_cgi_read_variables(char *const *variables, const char *version_variab
 void serve_cgi_set_body(struct request *request, const struct buf *body,
                         const struct serve_cgi_announced *announced);
 
-/* Appends the status line, the headers and the body of an answer.  A failure is remembered in
- * out->failed. */
+/* Appends the status line and the headers of an answer.  A failure is remembered in out->failed. */
+void serve_cgi_write_head(struct buf *out, const struct response *response);
+
+/* The same with the body. */
 void serve_cgi_write(struct buf *out, const struct response *response);
 
 /* Returns whether a web server runs the process as a CGI program: descriptor 0 is not a listening
@@ -65,7 +69,7 @@ MUST_CHECK bool serve_is_cgi(void);
 /* Reads the one request of a CGI program from the environment and descriptor 0.  Its body goes into
  * *body, which the caller frees in any case.  Returns false without a request or without memory. */
 MUST_CHECK bool serve_cgi_read(struct request *request, struct buf *body,
-                               const char *version_variable);
+                               const struct request_wants *wants);
 
 /* Writes the answer to descriptor 1.  Returns whether all of it was written. */
 MUST_CHECK bool serve_cgi_answer(const struct response *response);

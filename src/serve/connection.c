@@ -13,6 +13,10 @@
 /* An answer up to this size is never refused: the socket's buffer takes it. */
 #define SMALL_ANSWER ((size_t)64 * 1024)
 
+/* If so many connections are idle, a connection ends after its answer.  So idle connections never
+ * keep new ones out. */
+#define IDLE_MAX (SERVE_MAX_CONNECTIONS / 2)
+
 /* A request that no lane has taken by then is answered with 503: its client has waited as long as
  * for a database that does not answer. */
 #define WAITING_MS 4000
@@ -32,9 +36,10 @@ static const struct rule {
     int64_t spare_ms;  /* after so long without a byte, a new connection may take its place */
     const char *cause; /* what the log says of its end; NULL: nothing */
 } rules[SERVE_CONNECTION_N_STATES] = {
-    [SERVE_CONNECTION_FREE] = {TO(NEW) | TO(WAITING), NEVER, NEVER, NEVER, NULL},
+    [SERVE_CONNECTION_FREE] = {TO(NEW) | TO(WAITING) | TO(IDLE), NEVER, NEVER, NEVER, NULL},
     [SERVE_CONNECTION_NEW] = {TO(READING) | TO(WAITING) | TO(FREE), 10000, NEVER, 1000, NULL},
-    [SERVE_CONNECTION_IDLE] = {TO(READING) | TO(WAITING) | TO(FREE), NEVER, NEVER, 0, NULL},
+    [SERVE_CONNECTION_IDLE] = {TO(READING) | TO(WAITING) | TO(FREE), NEVER, NEVER, SERVE_LEAVE_MS,
+                               NULL},
     [SERVE_CONNECTION_READING] = {TO(WAITING) | TO(FREE), 10000, 60000, 1000,
                                   "the request was not whole in time"},
     [SERVE_CONNECTION_WAITING] = {TO(WORKING) | TO(FREE), NEVER, NEVER, NEVER, NULL},
@@ -67,6 +72,11 @@ void serve_connection_move(struct serve_connection *connection, enum serve_conne
         serve_wrong_move(serve, "connection", (int)connection->state, (int)to);
     if (connection->state == SERVE_CONNECTION_WAITING)
         leave_line(connection);
+    /* Kept connections alone could keep the lanes busy: a new one may follow each of their
+     * requests. */
+    if (connection->state == SERVE_CONNECTION_IDLE && to != SERVE_CONNECTION_FREE &&
+        serve->n_owed < serve->n_lanes)
+        serve->n_owed++;
     serve->n_in[connection->state]--;
     serve->n_in[to]++;
     connection->state = to;
@@ -181,19 +191,32 @@ static void join_line(struct serve_connection *connection, int64_t since_ms)
     serve->line[at] = connection;
 }
 
+static enum serve_progress receive(struct serve_connection *connection)
+{
+    struct serve_intake *intake = &connection->peer.intake;
+    enum serve_progress progress = serve_peer_receive(&connection->peer, &connection->serve->chunk);
+
+    if (progress == SERVE_BROKEN || !intake->is_authorizer || connection->serve->wants->authorizers)
+        return progress;
+    intake->cause = "the role is not the responder's";
+    return SERVE_BROKEN;
+}
+
 /* An event may bring no byte: the connection is then as new or as idle as before. */
 static void go_on_reading(struct serve_connection *connection)
 {
     const struct serve_intake *intake = &connection->peer.intake;
+    int64_t now_us = clock_steady_us();
 
-    connection->moved_ms = clock_steady_ms();
-    switch (serve_peer_receive(&connection->peer, &connection->serve->chunk)) {
+    connection->moved_ms = now_us / 1000;
+    switch (receive(connection)) {
     case SERVE_PART:
         if (connection->state != SERVE_CONNECTION_READING && serve_intake_begun(intake))
             serve_connection_move(connection, SERVE_CONNECTION_READING);
         park(connection, EPOLLIN);
         break;
     case SERVE_WHOLE:
+        connection->whole_us = now_us;
         join_line(connection, connection->moved_ms);
         break;
     case SERVE_BROKEN:
@@ -215,6 +238,8 @@ void serve_connection_open(struct serve *serve, int fd)
 {
     struct serve_connection *place = open_place(serve, fd);
 
+    if (serve->n_owed > 0)
+        serve->n_owed--;
     serve_connection_move(place, SERVE_CONNECTION_NEW);
     go_on_reading(place);
 }
@@ -226,9 +251,32 @@ void serve_connection_take_over(struct serve *serve, int fd, struct serve_intake
 
     place->peer.intake = *intake;
     *intake = (struct serve_intake){.id = 0};
+    place->whole_us = since_ms * 1000;
     join_line(place, since_ms);
     if (clock_steady_ms() - since_ms >= WAITING_MS)
         serve_connection_answer_at_once(place);
+}
+
+void serve_connection_adopt(struct serve *serve, int fd)
+{
+    struct serve_connection *place;
+
+    if (serve->n_in[SERVE_CONNECTION_FREE] == 0) {
+        close(fd);
+        return;
+    }
+    place = open_place(serve, fd);
+    serve_connection_move(place, SERVE_CONNECTION_IDLE);
+    park(place, EPOLLIN);
+}
+
+void serve_connections_pass_on(struct serve *serve)
+{
+    for (size_t i = 0; i < SERVE_MAX_CONNECTIONS && serve->n_in[SERVE_CONNECTION_IDLE] > 0; i++) {
+        if (serve->connections[i].state == SERVE_CONNECTION_IDLE &&
+            !serve_handover_pass_on(&serve->connections[i]))
+            return;
+    }
 }
 
 static bool peer_gone(void *peer)
@@ -256,10 +304,12 @@ static bool has_room(void *peer, uint32_t payer, size_t bytes)
 
 void serve_connection_request(struct serve_connection *connection, struct request *request)
 {
-    serve_peer_request(&connection->peer, connection->serve->version_variable, request);
+    serve_peer_request(&connection->peer, connection->serve->wants, request);
+    request->arrived_us = connection->whole_us;
     request->peer_gone = peer_gone;
     request->has_room = has_room;
     request->peer = connection;
+    request->is_draining = connection->serve->is_draining;
 }
 
 /* ---- answers ---- */
@@ -270,7 +320,7 @@ static void end_answer(struct serve_connection *connection)
 
     serve->answers_held -= connection->charged;
     connection->charged = 0;
-    if (serve->is_stopping || !serve_peer_next(&connection->peer)) {
+    if (!serve_peer_next(&connection->peer)) {
         serve_connection_drop(connection);
         return;
     }
@@ -297,10 +347,20 @@ static void go_on_sending(struct serve_connection *connection)
     }
 }
 
+/* Returns whether a connection ends after its answer although the web server keeps it.  If no place
+ * is free, others may wait for one: kept connections that are always busy would keep them waiting.
+ */
+static bool ends_next(const struct serve *serve)
+{
+    return (serve->is_stopping && serve->successor < 0) ||
+           serve->n_in[SERVE_CONNECTION_FREE] == 0 ||
+           serve->n_in[SERVE_CONNECTION_IDLE] >= IDLE_MAX;
+}
+
 void serve_connection_answer(struct serve_connection *connection, struct response *response)
 {
     struct serve *serve = connection->serve;
-    bool is_copied = serve_peer_answer(&connection->peer, response);
+    bool is_copied = serve_peer_answer(&connection->peer, response, ends_next(serve));
 
     serve_connection_move(connection, SERVE_CONNECTION_SENDING);
     connection->payer = response->payer;

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Fibers, on the C library's contexts. */
+/* Fibers, on the C library's contexts.
+ *
+ * A context begins a fiber.  After that it is left and entered with _setjmp() and _longjmp(), which
+ * make no system calls: swapcontext() makes one to set the signal mask, which is the same for all.
+ * Checked variants of longjmp() refuse to enter another stack, so this file does without them. */
+#undef _FORTIFY_SOURCE
 #include "serve/fiber.h"
 
+#include <setjmp.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -9,9 +15,24 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+/* AddressSanitizer knows of other stacks only through swapcontext(). */
+#if defined(__SANITIZE_ADDRESS__)
+#define KNOWS_STACKS
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define KNOWS_STACKS
+#endif
+#endif
+
 struct serve_fiber {
     ucontext_t own;
+#ifdef KNOWS_STACKS
     ucontext_t resumer;
+#else
+    jmp_buf paused;
+    jmp_buf resumer;
+    bool has_begun;
+#endif
     void (*run)(void *context);
     void *context;
     void *memory; /* the guard page, and the stack above it */
@@ -77,6 +98,8 @@ void serve_fiber_free(struct serve_fiber *fiber)
     free(fiber);
 }
 
+#ifdef KNOWS_STACKS
+
 void serve_fiber_resume(struct serve_fiber *fiber)
 {
     swapcontext(&fiber->resumer, &fiber->own);
@@ -86,3 +109,23 @@ void serve_fiber_pause(struct serve_fiber *fiber)
 {
     swapcontext(&fiber->own, &fiber->resumer);
 }
+
+#else
+
+void serve_fiber_resume(struct serve_fiber *fiber)
+{
+    if (_setjmp(fiber->resumer) != 0)
+        return;
+    if (fiber->has_begun)
+        _longjmp(fiber->paused, 1);
+    fiber->has_begun = true;
+    setcontext(&fiber->own);
+}
+
+void serve_fiber_pause(struct serve_fiber *fiber)
+{
+    if (_setjmp(fiber->paused) == 0)
+        _longjmp(fiber->resumer, 1);
+}
+
+#endif

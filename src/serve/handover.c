@@ -15,6 +15,7 @@ struct head {
     uint32_t body_len;
     uint16_t id;
     bool keep;
+    bool is_authorizer;
 };
 
 /* Room for one descriptor. */
@@ -68,10 +69,21 @@ bool serve_handover_send(struct serve_connection *connection)
     head.body_len = (uint32_t)peer->intake.body.len;
     head.id = peer->intake.id;
     head.keep = peer->intake.keep;
+    head.is_authorizer = peer->intake.is_authorizer;
     if (!send_message(serve->handover[0], peer->fd, parts, sizeof parts / sizeof parts[0]))
         return false;
     serve_connection_forget(connection);
     serve->is_offered = true;
+    return true;
+}
+
+bool serve_handover_pass_on(struct serve_connection *connection)
+{
+    struct iovec part = {(char[1]){0}, 1};
+
+    if (!send_message(connection->serve->successor, connection->peer.fd, &part, 1))
+        return false;
+    serve_connection_forget(connection);
     return true;
 }
 
@@ -85,6 +97,20 @@ static int passed_fd(struct msghdr *message)
         passed->cmsg_len == CMSG_LEN(sizeof fd))
         memcpy(&fd, CMSG_DATA(passed), sizeof fd);
     return fd;
+}
+
+int serve_handover_take(int socket)
+{
+    union control control;
+    char byte;
+    struct iovec part = {&byte, 1};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof control.bytes};
+
+    return recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) > 0 ? passed_fd(&message)
+                                                                          : -1;
 }
 
 /* Fills in the intake from a message.  Returns false if the message is malformed. */
@@ -103,6 +129,7 @@ static bool read_message(const char *data, size_t len, struct serve_intake *inta
     params = (struct text){data + sizeof head, head.params_len};
     body = (struct text){params.s + params.len, head.body_len};
     *since_ms = head.since_ms;
+    intake->is_authorizer = head.is_authorizer;
     return serve_intake_refill(intake, head.id, head.keep, params, body) == SERVE_WHOLE;
 }
 

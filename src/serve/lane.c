@@ -12,10 +12,6 @@
  * accepts connections nevertheless: their requests may be short. */
 #define STUCK_MS 10
 
-/* While lanes are busy, the worker accepts one connection in this time.  Otherwise kept connections
- * could keep the lanes busy for ever. */
-#define ACCEPT_MS 10
-
 /* A request that has waited for this long is offered to other workers.  Under load, a request gets
  * a lane sooner. */
 #define OFFER_MS 50
@@ -54,7 +50,10 @@ static void run_lane(void *context)
 {
     struct serve_lane *lane = context;
 
-    lane->response = lane->answerer(lane->context, &lane->request);
+    if (lane->connection)
+        lane->response = lane->answerer(lane->context, &lane->request);
+    else
+        lane->serve->callbacks->do_chore(lane->context);
     serve_lane_move(lane, SERVE_LANE_DONE);
 }
 
@@ -126,11 +125,12 @@ bool serve_add_lane(struct serve *serve, serve_answerer *answerer, void *context
     return true;
 }
 
-static void end_request(struct serve_lane *lane)
+static void end_work(struct serve_lane *lane)
 {
     struct serve *serve = lane->serve;
 
-    serve_connection_answer(lane->connection, lane->response);
+    if (lane->connection)
+        serve_connection_answer(lane->connection, lane->response);
     lane->connection = NULL;
     serve_lane_move(lane, SERVE_LANE_FREE);
     serve->free_lanes[serve->n_free++] = lane;
@@ -143,7 +143,7 @@ static void resume(struct serve_lane *lane, bool is_in_time)
     lane->is_in_time = is_in_time;
     serve_fiber_resume(lane->fiber);
     if (lane->state == SERVE_LANE_DONE)
-        end_request(lane);
+        end_work(lane);
 }
 
 void serve_lane_attend(struct serve_lane *lane, uint32_t serial)
@@ -180,23 +180,49 @@ void serve_lanes_resume_woken(struct serve *serve)
 
 /* ---- the line ---- */
 
-/* Returns whether long work may start: one more lane stays free for short reads. */
+/* Returns whether more than the reserved lane is free. */
 static bool is_lane_to_spare(const struct serve *serve)
 {
     return serve->n_free > (serve->n_lanes > RESERVED_LANES ? RESERVED_LANES : 0);
 }
 
+static enum request_work sort(struct serve_connection *connection, struct text method,
+                              struct text path)
+{
+    if (!connection->is_sorted)
+        connection->work = connection->serve->callbacks->sort(method, path);
+    connection->is_sorted = true;
+    return connection->work;
+}
+
+/* Of a request in the line. */
 static enum request_work work_of(struct serve_connection *connection)
 {
-    const struct serve_callbacks *callbacks = connection->serve->callbacks;
     const struct serve_intake *intake = &connection->peer.intake;
 
-    if (!connection->is_sorted) {
-        connection->work = callbacks->sort(serve_intake_find(intake, "REQUEST_METHOD"),
-                                           serve_intake_find(intake, "PATH_INFO"));
-        connection->is_sorted = true;
+    return connection->is_sorted ? connection->work
+                                 : sort(connection, serve_intake_find(intake, "REQUEST_METHOD"),
+                                        serve_intake_find(intake, "PATH_INFO"));
+}
+
+static bool does_short_work(const struct serve_lane *lane)
+{
+    return lane->connection && sort(lane->connection, text_of(lane->request.method),
+                                    text_of(lane->request.path)) != REQUEST_LONG;
+}
+
+/* Returns whether any request may start.  Long work takes the last free lane if another lane does
+ * short work.  Otherwise short requests could take each lane that becomes free, and long ones, and
+ * what other workers offer, would wait for ever. */
+static bool may_start_any(const struct serve *serve)
+{
+    if (is_lane_to_spare(serve) || serve->n_free == 0)
+        return serve->n_free > 0;
+    for (size_t i = 0; i < serve->n_lanes; i++) {
+        if (does_short_work(&serve->lanes[i]))
+            return true;
     }
-    return connection->work;
+    return false;
 }
 
 /* Returns whether such a request can be started while no lane is free for any work. */
@@ -219,7 +245,7 @@ static struct serve_connection *next_in_line(const struct serve *serve)
 {
     if (serve->n_line == 0)
         return NULL;
-    if (is_lane_to_spare(serve))
+    if (may_start_any(serve))
         return serve->line[0];
     for (size_t i = 0; i < serve->n_line; i++) {
         if (passes_others(serve, work_of(serve->line[i])))
@@ -236,6 +262,21 @@ static void start_request(struct serve *serve, struct serve_connection *connecti
     lane->connection = connection;
     serve_connection_request(connection, &lane->request);
     resume(lane, true);
+}
+
+int64_t serve_lanes_chore_due_ms(const struct serve *serve)
+{
+    const struct serve_callbacks *callbacks = serve->callbacks;
+
+    return callbacks->chore_due_ms && !serve->is_stopping
+               ? callbacks->chore_due_ms(callbacks->context)
+               : INT64_MAX;
+}
+
+void serve_lanes_start_chore(struct serve *serve, int64_t now_ms)
+{
+    if (serve->n_line == 0 && is_lane_to_spare(serve) && now_ms >= serve_lanes_chore_due_ms(serve))
+        resume(serve->free_lanes[--serve->n_free], true);
 }
 
 /* A request that cannot be handed over stays in the line. */
@@ -259,7 +300,7 @@ static struct serve_connection *next_request(struct serve *serve)
 {
     size_t n_line = serve->n_line;
 
-    while (serve->is_offered && is_lane_to_spare(serve) && serve->n_line == n_line &&
+    while (serve->is_offered && may_start_any(serve) && serve->n_line == n_line &&
            serve_handover_receive(serve))
         ;
     return next_in_line(serve);
@@ -270,7 +311,7 @@ void serve_lanes_start(struct serve *serve)
     struct serve_connection *next;
 
     while ((next = next_request(serve))) {
-        if (!is_lane_to_spare(serve) && next->work == REQUEST_INSTANT)
+        if (!is_lane_to_spare(serve) && work_of(next) == REQUEST_INSTANT)
             serve_connection_answer_at_once(next);
         else
             start_request(serve, next);
@@ -284,15 +325,10 @@ bool serve_lanes_are_idle(const struct serve *serve)
     return serve->n_free == serve->n_lanes && serve->n_line == 0;
 }
 
-/* Returns when this worker accepts a connection although no lane is free for any work. */
-static int64_t accept_at_ms(const struct serve *serve)
-{
-    return clock_earlier(serve->freed_ms + STUCK_MS, serve->accepted_ms + ACCEPT_MS);
-}
-
 bool serve_lanes_want_more(const struct serve *serve)
 {
-    return is_lane_to_spare(serve) || clock_left_ms(accept_at_ms(serve)) == 0;
+    return is_lane_to_spare(serve) || serve->n_owed > 0 ||
+           clock_left_ms(serve->freed_ms + STUCK_MS) == 0;
 }
 
 static int earlier_ms(int wait_ms, int other_ms)
@@ -322,7 +358,7 @@ int serve_lanes_wait_ms(const struct serve *serve, int most_ms)
             wait_ms = earlier_ms(wait_ms, clock_left_ms(lane->deadline_ms));
     }
     if (!serve_lanes_want_more(serve))
-        wait_ms = earlier_ms(wait_ms, clock_left_ms(accept_at_ms(serve)));
+        wait_ms = earlier_ms(wait_ms, clock_left_ms(serve->freed_ms + STUCK_MS));
     if (serve->n_line > 0 && serve->handover[0] >= 0)
         wait_ms = earlier_ms(wait_ms, offer_left_ms(serve));
     return wait_ms;

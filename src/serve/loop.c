@@ -28,9 +28,13 @@
  * would waste the processor. */
 #define DEAF_MS 50
 
-/* After SIGTERM, accepted connections may bring their request and read their answer for this long.
- */
-#define DRAIN_TIMEOUT_MS 1000
+/* Once it is stopping, accepted connections may bring their request and read their answer for this
+ * long. */
+#define STOP_TIMEOUT_MS 1000
+
+/* A worker that is stopping but cannot end yet accepts what no other worker has accepted for this
+ * long. */
+#define LATE_MS 20
 
 #define MAX_EVENTS 16
 
@@ -91,6 +95,7 @@ static bool open_events(struct serve *serve)
 
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
     serve->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     serve->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     if (flags < 0 || fcntl(serve->listen_fd, F_SETFL, flags | O_NONBLOCK) != 0 ||
@@ -102,7 +107,7 @@ static bool open_events(struct serve *serve)
     return serve->is_listening;
 }
 
-struct serve *serve_open(int listen_fd, const int handover[2], const char *version_variable,
+struct serve *serve_open(int listen_fd, const int handover[2], const struct request_wants *wants,
                          const struct log *log)
 {
     struct serve *serve = calloc(1, sizeof *serve);
@@ -112,8 +117,10 @@ struct serve *serve_open(int listen_fd, const int handover[2], const char *versi
     serve->listen_fd = listen_fd;
     serve->handover[0] = handover[0];
     serve->handover[1] = handover[1];
-    serve->version_variable = version_variable;
+    serve->successor = -1;
+    serve->wants = wants;
     serve->log = log;
+    serve->supervisor = getppid();
     for (size_t i = 0; i < SERVE_MAX_CONNECTIONS; i++)
         serve->connections[i] = (struct serve_connection){.peer.fd = -1, .serve = serve};
     serve->n_in[SERVE_CONNECTION_FREE] = SERVE_MAX_CONNECTIONS;
@@ -121,6 +128,26 @@ struct serve *serve_open(int listen_fd, const int handover[2], const char *versi
         return serve;
     serve_close(serve);
     return NULL;
+}
+
+void serve_count_in(struct serve *serve, struct metrics_slot *counts)
+{
+    serve->counts = counts;
+}
+
+void serve_set_drain(struct serve *serve, int drain_ms)
+{
+    serve->drain_ms = drain_ms;
+}
+
+void serve_pass_on(struct serve *serve, int socket)
+{
+    serve->successor = socket;
+}
+
+void serve_adopt(struct serve *serve, int fd)
+{
+    serve_connection_adopt(serve, fd);
 }
 
 static void close_if_open(int fd)
@@ -150,10 +177,67 @@ static bool any_moves(const struct serve *serve)
            serve->n_in[SERVE_CONNECTION_SENDING] > 0;
 }
 
-static bool has_drained(const struct serve *serve)
+/* Returns whether a worker that stops goes on for this connection. */
+static bool is_waited_for(const struct serve *serve, const struct serve_connection *connection,
+                          int64_t now_ms)
 {
-    return serve->is_stopping && serve_lanes_are_idle(serve) && !serve->is_offered &&
-           (!any_moves(serve) || clock_left_ms(serve->drain_until_ms) == 0);
+    switch (connection->state) {
+    case SERVE_CONNECTION_NEW:
+    case SERVE_CONNECTION_READING:
+    case SERVE_CONNECTION_SENDING:
+        return now_ms - connection->since_ms < STOP_TIMEOUT_MS ||
+               now_ms - serve->stopped_ms < STOP_TIMEOUT_MS;
+    case SERVE_CONNECTION_IDLE:
+        return now_ms < serve->leaves_ms;
+    case SERVE_CONNECTION_WAITING:
+    case SERVE_CONNECTION_WORKING:
+        return true;
+    case SERVE_CONNECTION_FREE:
+    case SERVE_CONNECTION_N_STATES:
+        break;
+    }
+    return false;
+}
+
+static bool has_ended(const struct serve *serve)
+{
+    int64_t now_ms;
+
+    if (!serve->is_stopping || serve->is_offered || !serve_lanes_are_idle(serve))
+        return false;
+    now_ms = clock_steady_ms();
+    for (size_t i = 0; i < SERVE_MAX_CONNECTIONS; i++) {
+        if (is_waited_for(serve, &serve->connections[i], now_ms))
+            return false;
+    }
+    return true;
+}
+
+/* Returns whether requests or connections from before SIGTERM keep a worker that stops from its
+ * end. So what comes meanwhile does not delay the end much. */
+static bool has_old_work(const struct serve *serve, int64_t now_ms)
+{
+    for (size_t i = 0; i < SERVE_MAX_CONNECTIONS; i++) {
+        const struct serve_connection *connection = &serve->connections[i];
+
+        if (connection->state != SERVE_CONNECTION_IDLE &&
+            connection->since_ms <= serve->stopped_ms && is_waited_for(serve, connection, now_ms))
+            return true;
+    }
+    return false;
+}
+
+/* Returns whether a worker that stops goes on with new requests, since it cannot end yet. */
+static bool goes_on(const struct serve *serve)
+{
+    int64_t now_ms;
+
+    if (!serve->is_stopping)
+        return false;
+    now_ms = clock_steady_ms();
+    return now_ms < serve->leaves_ms &&
+           (has_old_work(serve, now_ms) ||
+            (serve->successor < 0 && serve->n_in[SERVE_CONNECTION_IDLE] > 0));
 }
 
 static bool may_listen(struct serve *serve)
@@ -167,9 +251,12 @@ static bool may_listen(struct serve *serve)
 static int wait_ms(const struct serve *serve)
 {
     if (serve_lanes_are_idle(serve) && !any_moves(serve) && serve->is_listening &&
-        !serve->has_grown && !serve->is_offered)
-        return -1;
-    return serve_lanes_wait_ms(serve, SERVE_SWEEP_MS);
+        !serve->has_grown && !serve->is_offered && !serve->is_draining) {
+        int64_t due_ms = serve_lanes_chore_due_ms(serve);
+
+        return due_ms == INT64_MAX ? -1 : clock_left_ms(due_ms);
+    }
+    return serve_lanes_wait_ms(serve, goes_on(serve) ? LATE_MS : SERVE_SWEEP_MS);
 }
 
 /* Large answers leave free memory in pieces, which free() does not return to the system. */
@@ -183,11 +270,27 @@ static void give_memory_back(struct serve *serve)
 #endif
 }
 
+/* Leaves idle connections to the web server for leave_ms.  A second call may shorten that. */
+static void stop(struct serve *serve, int leave_ms)
+{
+    int64_t now_ms = clock_steady_ms();
+
+    if (!serve->is_stopping) {
+        serve->stopped_ms = now_ms;
+        serve->late_ms = now_ms + LATE_MS;
+    }
+    serve->is_stopping = true;
+    serve->leaves_ms = now_ms + leave_ms;
+}
+
 static void sweep(struct serve *serve)
 {
     int64_t now_ms = clock_steady_ms();
 
     serve_lanes_sweep(serve, now_ms);
+    serve_lanes_start_chore(serve, now_ms);
+    if (serve->is_draining && !serve->is_stopping && now_ms >= serve->stop_at_ms)
+        stop(serve, SERVE_LEAVE_MS);
     if (now_ms < serve->sweep_ms)
         return;
     serve->sweep_ms = now_ms + SERVE_SWEEP_MS;
@@ -195,15 +298,24 @@ static void sweep(struct serve *serve)
     give_memory_back(serve);
 }
 
+/* SIGTERM may come twice: systemd sends it to all processes of a service, and the supervisor to its
+ * workers. */
 static void begin_to_stop(struct serve *serve)
 {
-    struct signalfd_siginfo info;
+    struct signalfd_siginfo info = {0};
+    bool is_orphan = getppid() != serve->supervisor;
 
     (void)!read(serve->signal_fd, &info, sizeof info);
-    if (serve->is_stopping)
-        return;
-    serve->is_stopping = true;
-    serve->drain_until_ms = clock_steady_ms() + DRAIN_TIMEOUT_MS;
+    if (is_orphan)
+        serve->successor = -1;
+    if (info.ssi_signo == SIGINT) {
+        stop(serve, 0);
+    } else if (!serve->is_stopping && (is_orphan || serve->drain_ms == 0)) {
+        stop(serve, SERVE_LEAVE_MS);
+    } else if (!serve->is_stopping && !serve->is_draining) {
+        serve->is_draining = true;
+        serve->stop_at_ms = clock_steady_ms() + serve->drain_ms;
+    }
 }
 
 /* Returns false if no connection can be accepted. */
@@ -212,7 +324,6 @@ static bool accept_one(struct serve *serve)
     int fd = accept4(serve->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
     if (fd >= 0) {
-        serve->accepted_ms = clock_steady_ms();
         serve_connection_open(serve, fd);
     } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
         serve->deaf_until_ms = clock_steady_ms() + DEAF_MS;
@@ -220,14 +331,27 @@ static bool accept_one(struct serve *serve)
     return fd >= 0;
 }
 
-/* Accepts one connection for each free lane, so that their queries leave together. */
+/* Accepts one connection for each free lane, so that their queries leave together, or those that it
+ * owes. */
 static void accept_some(struct serve *serve)
 {
-    size_t most = serve->n_free > 0 ? serve->n_free : 1;
+    size_t most = serve->n_free > serve->n_owed ? serve->n_free : serve->n_owed;
+
+    most = most > 0 ? most : 1;
 
     while (most-- > 0 && serve_lanes_want_more(serve) && serve_connection_has_place(serve) &&
            accept_one(serve))
         serve_lanes_start(serve);
+}
+
+/* Perhaps no other worker listens: those of the next responder may start only after the end. */
+static void accept_late(struct serve *serve)
+{
+    if (!goes_on(serve) || clock_left_ms(serve->late_ms) > 0 ||
+        clock_left_ms(serve->deaf_until_ms) > 0)
+        return;
+    serve->late_ms = clock_steady_ms() + LATE_MS;
+    accept_some(serve);
 }
 
 static void attend(struct serve *serve, uint32_t id, uint32_t serial)
@@ -247,14 +371,29 @@ static void attend(struct serve *serve, uint32_t id, uint32_t serial)
     }
 }
 
+static void keep_gauges(const struct serve *serve)
+{
+    uint64_t *gauges = serve->counts ? serve->counts->gauges : NULL;
+
+    if (!gauges)
+        return;
+    metrics_set(&gauges[METRICS_LANES], serve->n_lanes);
+    metrics_set(&gauges[METRICS_LANES_BUSY], serve->n_lanes - serve->n_free);
+    metrics_set(&gauges[METRICS_CONNECTIONS],
+                SERVE_MAX_CONNECTIONS - serve->n_in[SERVE_CONNECTION_FREE]);
+    metrics_set(&gauges[METRICS_WAITING], serve->n_line);
+    metrics_set(&gauges[METRICS_HELD_BYTES], serve->answers_held);
+}
+
 void serve_run(struct serve *serve, const struct serve_callbacks *callbacks)
 {
     struct epoll_event events[MAX_EVENTS];
 
     serve->callbacks = callbacks;
-    while (!has_drained(serve)) {
+    while (!has_ended(serve)) {
         int n;
 
+        keep_gauges(serve);
         listen_only_if(serve, may_listen(serve));
         n = epoll_wait(serve->epoll_fd, events, MAX_EVENTS, wait_ms(serve));
         for (int i = 0; i < n; i++) {
@@ -262,8 +401,11 @@ void serve_run(struct serve *serve, const struct serve_callbacks *callbacks)
             serve_lanes_start(serve);
         }
         sweep(serve);
+        accept_late(serve);
         serve_lanes_start(serve);
         serve_lanes_resume_woken(serve);
+        if (serve->is_stopping && serve->successor >= 0 && !goes_on(serve))
+            serve_connections_pass_on(serve);
         callbacks->before_wait(callbacks->context);
     }
 }

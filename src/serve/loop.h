@@ -6,16 +6,22 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "serve/fiber.h"
 #include "serve/peer.h"
 #include "serve/serve.h"
 
 #define SERVE_MAX_CONNECTIONS 128
-#define SERVE_MAX_LANES 16
+#define SERVE_MAX_LANES 64
 
 /* The loop checks the deadlines of connections this often. */
 #define SERVE_SWEEP_MS 250
+
+/* The responder does not close a connection that has been idle for less: the web server may just be
+ * sending a request on it.  nginx closes connections that are idle for 3 s
+ * (nginx/upstream.conf.in). */
+#define SERVE_LEAVE_MS 4000
 
 /* A response keeps at most this many bytes of memory for the next answer. */
 #define SERVE_KEPT_ANSWER ((size_t)256 * 1024)
@@ -54,6 +60,7 @@ struct serve_connection {
     enum request_work work;
     uint32_t payer;   /* of its answer */
     size_t charged;   /* bytes of memory that its answer takes */
+    int64_t whole_us; /* when its request was whole, on the steady clock */
     int64_t since_ms; /* when its state began; in the line, when its request was whole */
     int64_t moved_ms; /* when bytes last came or went */
 };
@@ -72,8 +79,8 @@ struct serve_lane {
     struct serve_fiber *fiber;
     serve_answerer *answerer;
     void *context;
-    enum serve_lane_state state; /* serve_lane_move() alone sets it */
-    struct serve_connection *connection;
+    enum serve_lane_state state;         /* serve_lane_move() alone sets it */
+    struct serve_connection *connection; /* NULL: it does a chore, or is free */
     struct request request;
     struct response *response; /* once it is done */
     int64_t deadline_ms;       /* of its wait */
@@ -84,20 +91,28 @@ struct serve_lane {
 struct serve {
     int listen_fd;
     int handover[2]; /* requests go into the first, and come out of the second; -1: none */
+    int successor;   /* once it is stopping, idle connections go in here; -1: none */
     int epoll_fd;
-    int signal_fd; /* readable while SIGTERM is pending */
-    const char *version_variable;
+    int signal_fd;    /* readable while SIGTERM or SIGINT is pending */
+    int drain_ms;     /* between SIGTERM and stopping */
+    pid_t supervisor; /* the parent at the start; a worker that has lost it does not drain */
+    const struct request_wants *wants;
     const struct log *log;
+    struct metrics_slot *counts; /* NULL: nothing is counted */
     const struct serve_callbacks *callbacks;
     bool is_listening;
+    bool is_draining; /* it goes on, and says that it will stop */
     bool is_stopping;
-    bool is_offered;        /* the handover may hold a request */
-    bool has_grown;         /* a large answer was made since memory was last given back */
-    int64_t deaf_until_ms;  /* accepts nothing until then */
-    int64_t drain_until_ms; /* once it is stopping */
-    int64_t sweep_ms;       /* when it next checks deadlines */
-    int64_t freed_ms;       /* when a lane last became free */
-    int64_t accepted_ms;    /* when it last accepted a connection */
+    bool is_offered;       /* the handover may hold a request */
+    bool has_grown;        /* a large answer was made since memory was last given back */
+    int64_t deaf_until_ms; /* accepts nothing until then */
+    int64_t stop_at_ms;    /* once it is draining */
+    int64_t stopped_ms;    /* once it is stopping: since when */
+    int64_t leaves_ms;     /* once it is stopping: when it closes the connections that are idle */
+    int64_t late_ms;       /* once it is stopping: when it next accepts what no other worker has */
+    int64_t sweep_ms;      /* when it next checks deadlines */
+    int64_t freed_ms;      /* when a lane last became free */
+    size_t n_owed;         /* connections to accept while lanes are busy, at most n_lanes */
     uint32_t serial;
     size_t n_wrong_moves; /* changes of state that the tables do not allow: bugs */
     struct serve_lane lanes[SERVE_MAX_LANES];
@@ -165,6 +180,12 @@ void serve_connection_answer(struct serve_connection *connection, struct respons
 /* Answers a request of the line without a lane: with 503 if the answer needs the database. */
 void serve_connection_answer_at_once(struct serve_connection *connection);
 
+/* Takes over a descriptor on which the web server may send a request. */
+void serve_connection_adopt(struct serve *serve, int fd);
+
+/* Passes the idle connections on. */
+void serve_connections_pass_on(struct serve *serve);
+
 /* Closes this worker's descriptor of a connection that another worker has now. */
 void serve_connection_forget(struct serve_connection *connection);
 
@@ -186,6 +207,14 @@ void serve_lane_move(struct serve_lane *lane, enum serve_lane_state to);
  * Offers those that have waited too long to other workers. */
 void serve_lanes_start(struct serve *serve);
 
+/* Starts the chore if it is due, unless a request needs the lane or the worker stops. */
+void serve_lanes_start_chore(struct serve *serve, int64_t now_ms);
+
+/* Returns when the chore is due, on the steady clock; INT64_MAX: there is none, or the worker
+ * stops.
+ */
+MUST_CHECK int64_t serve_lanes_chore_due_ms(const struct serve *serve);
+
 /* Resumes the lanes that were woken, and those that these wake. */
 void serve_lanes_resume_woken(struct serve *serve);
 
@@ -198,8 +227,9 @@ void serve_lanes_sweep(struct serve *serve, int64_t now_ms);
 /* Returns whether every lane is free and the line is empty. */
 MUST_CHECK bool serve_lanes_are_idle(const struct serve *serve);
 
-/* Returns whether this worker should accept connections: a lane is free for any work, or no lane
- * has become free for so long that other work has to get through. */
+/* Returns whether this worker should accept connections: a lane is free for any work, kept
+ * connections have brought requests, or no lane has become free for so long that other work has to
+ * get through. */
 MUST_CHECK bool serve_lanes_want_more(const struct serve *serve);
 
 /* Returns the milliseconds until a lane or the line needs the loop, at most most_ms. */
@@ -214,6 +244,10 @@ MUST_CHECK bool serve_handover_fits(const struct serve_connection *connection);
 /* Offers a request of the line to all workers and forgets its connection.  Returns false if the
  * handover is full; the request then stays in the line. */
 MUST_CHECK bool serve_handover_send(struct serve_connection *connection);
+
+/* Passes an idle connection on to a later worker and forgets it.  Returns false if the socket is
+ * full; the connection then stays. */
+MUST_CHECK bool serve_handover_pass_on(struct serve_connection *connection);
 
 /* Takes over one offered request.  Returns false if there is none, or no place for it. */
 MUST_CHECK bool serve_handover_receive(struct serve *serve);

@@ -10,6 +10,7 @@
 struct serve_peer {
     int fd;         /* -1: none */
     bool said_more; /* it sent bytes after the end of its request */
+    bool is_last;   /* its answer tells it to send no more requests */
     struct serve_intake intake;
     struct buf unsent; /* an answer */
     size_t sent;       /* bytes of it */
@@ -34,11 +35,14 @@ MUST_CHECK bool serve_peer_gone(const struct serve_peer *peer);
 
 /* Fills in the request, which must be whole.  To be called once for each request.  The strings last
  * until the next call for the peer. */
-void serve_peer_request(struct serve_peer *peer, const char *version_variable,
+void serve_peer_request(struct serve_peer *peer, const struct request_wants *wants,
                         struct request *request);
 
-/* Sets the answer, of which it makes a copy.  Returns false without memory. */
-MUST_CHECK bool serve_peer_answer(struct serve_peer *peer, const struct response *response);
+/* Sets the answer, sends as much of it as the peer takes at the moment, and copies the rest.
+ * serve_peer_send() tells what became of it.  is_last: the connection ends after it, even if the
+ * web server keeps its connections.  Returns false without memory. */
+MUST_CHECK bool serve_peer_answer(struct serve_peer *peer, const struct response *response,
+                                  bool is_last);
 
 enum serve_sent {
     SERVE_SENT,      /* all of the answer */

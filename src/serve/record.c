@@ -6,8 +6,8 @@
 
 #include "serve/request.h"
 
-/* Bytes of content in a record; a multiple of eight needs no padding. */
-#define PIECE_SIZE 65528
+/* A multiple of eight needs no padding. */
+#define PIECE_SIZE SERVE_RECORD_PIECE_MAX
 
 static void write_header(unsigned char *out, enum serve_record_type type, uint16_t id, size_t len)
 {
@@ -21,6 +21,12 @@ static void write_header(unsigned char *out, enum serve_record_type type, uint16
     memcpy(out, header, sizeof header);
 }
 
+void serve_record_empty(unsigned char out[SERVE_RECORD_HEADER_SIZE], enum serve_record_type type,
+                        uint16_t id)
+{
+    write_header(out, type, id, 0);
+}
+
 /* All zero: exit status 0, and FCGI_REQUEST_COMPLETE. */
 void serve_record_end(unsigned char out[SERVE_RECORD_END_SIZE], uint16_t id)
 {
@@ -28,25 +34,41 @@ void serve_record_end(unsigned char out[SERVE_RECORD_END_SIZE], uint16_t id)
     write_header(out, SERVE_RECORD_END, id, SERVE_RECORD_END_SIZE - SERVE_RECORD_HEADER_SIZE);
 }
 
-/* In place: each piece moves up by its own header and those before it.  The last piece moves first.
- */
+void serve_record_begin(struct buf *buf)
+{
+    static const char room[SERVE_RECORD_HEADER_SIZE];
+
+    buf_add(buf, room, sizeof room);
+}
+
+void serve_record_frame_one(struct buf *buf, enum serve_record_type type, uint16_t id,
+                            size_t next_len)
+{
+    write_header((unsigned char *)buf->data, type, id,
+                 buf->len - SERVE_RECORD_HEADER_SIZE + next_len);
+}
+
+/* In place: the first piece is where it belongs, each other one moves up by the headers before it.
+ * The last piece moves first. */
 void serve_record_frame(struct buf *buf, enum serve_record_type type, uint16_t id)
 {
-    size_t len = buf->len;
+    size_t len = buf->failed ? 0 : buf->len - SERVE_RECORD_HEADER_SIZE;
     size_t n = (len + PIECE_SIZE - 1) / PIECE_SIZE;
-    size_t headers = (n + 1) * SERVE_RECORD_HEADER_SIZE;
+    size_t headers = n * SERVE_RECORD_HEADER_SIZE;
     unsigned char *data;
 
     if (!buf_room(buf, headers))
         return;
     data = (unsigned char *)buf->data;
-    write_header(data + len + n * SERVE_RECORD_HEADER_SIZE, type, id, 0);
+    write_header(data + len + headers, type, id, 0);
     for (size_t i = n; i-- > 0;) {
         size_t from = i * PIECE_SIZE;
         size_t to = from + i * SERVE_RECORD_HEADER_SIZE;
         size_t piece = len - from < PIECE_SIZE ? len - from : PIECE_SIZE;
 
-        memmove(data + to + SERVE_RECORD_HEADER_SIZE, data + from, piece);
+        if (i > 0)
+            memmove(data + to + SERVE_RECORD_HEADER_SIZE, data + from + SERVE_RECORD_HEADER_SIZE,
+                    piece);
         write_header(data + to, type, id, piece);
     }
     buf->len += headers;
@@ -100,8 +122,10 @@ static bool check_params(struct serve_intake *intake)
 
 static bool check_begin(struct serve_intake *intake)
 {
-    if (intake->begin[0] != 0 || intake->begin[1] != FCGI_RESPONDER)
-        return broken(intake, "the role is not the responder's");
+    if (intake->begin[0] != 0 ||
+        (intake->begin[1] != FCGI_RESPONDER && intake->begin[1] != FCGI_AUTHORIZER))
+        return broken(intake, "the role is unknown");
+    intake->is_authorizer = intake->begin[1] == FCGI_AUTHORIZER;
     intake->keep = intake->begin[2] & FCGI_KEEP_CONN;
     return true;
 }
@@ -174,9 +198,13 @@ static bool close_record(struct serve_intake *intake, bool *whole)
     }
     if (intake->content_len > 0)
         return true;
-    *whole = intake->awaited == SERVE_RECORD_STDIN;
+    if (intake->awaited == SERVE_RECORD_STDIN) {
+        *whole = true;
+        return true;
+    }
+    *whole = intake->is_authorizer;
     intake->awaited = SERVE_RECORD_STDIN;
-    return *whole || check_params(intake);
+    return check_params(intake);
 }
 
 static size_t least(size_t a, size_t b)

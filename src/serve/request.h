@@ -27,6 +27,17 @@ enum request_work {
     REQUEST_INSTANT /* it needs neither the database nor a lane */
 };
 
+/* Variables that a program may ask for beyond those that every request has. */
+#define REQUEST_MAX_OTHERS 16
+
+/* What a program wants of requests.  All of it must outlive their source. */
+struct request_wants {
+    const char *version; /* the version header's variable, "HTTP_<NAME>_VERSION"; NULL: none */
+    const char *const *others; /* names of further variables */
+    size_t n_others;           /* at most REQUEST_MAX_OTHERS */
+    bool authorizers;          /* it answers FastCGI's authorizers too */
+};
+
 /* All strings are C strings that the request's source owns.  A variable that is absent is "".  A
  * condition or an Idempotency-Key that is absent is NULL, because an empty one means something
  * else. */
@@ -39,13 +50,14 @@ struct request {
     const char *host;   /* of the Host header */
     const char *server_name;
     const char *server_port;
-    const char *remote_addr; /* REMOTE_ADDR: the client's address, for the log only */
+    const char *remote_addr; /* REMOTE_ADDR: the client's address, as the web server says */
     const char *authorization;
     const char *version; /* of the version header */
     const char *content_type;
     const char *if_match; /* may be NULL, as the next two */
     const char *if_none_match;
     const char *idempotency_key;
+    const char *others[REQUEST_MAX_OTHERS]; /* as many as wanted, in that order */
     bool authorization_repeated;
     bool version_repeated;
     bool condition_repeated; /* If-Match or If-None-Match */
@@ -53,7 +65,10 @@ struct request {
     enum body_state body_state;
     struct text body; /* any bytes, NUL included */
 
-    bool is_at_once; /* to be answered without the database, or refused */
+    int64_t arrived_us; /* when its last byte came, on the steady clock; 0: unknown */
+    bool is_authorizer; /* FastCGI's role: the web server asks whether it may answer; no body */
+    bool is_at_once;    /* to be answered without the database, or refused */
+    bool is_draining;   /* this host is about to stop */
 
     /* Returns whether the client has gone, so that nobody waits for the answer.  NULL: unknown. */
     bool (*peer_gone)(void *peer);
@@ -68,7 +83,7 @@ struct response {
     int status;         /* HTTP status */
     struct buf headers; /* lines that end in CR LF */
     struct buf body;
-    bool omit_body; /* the answer to HEAD */
+    bool omit_body; /* the answer to HEAD: neither body nor Content-Length */
     uint32_t payer; /* a checksum of the account that is charged for its memory; 0: none */
 };
 

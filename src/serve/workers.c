@@ -12,13 +12,26 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/systemd.h"
 
 #define STOP_TIMEOUT_MS 10000
+
+/* While workers stop, the supervisor looks this often for connections that they pass on. */
+#define RECEIVE_MS 5
+
+/* systemd reads what it is told within microseconds. */
+#define SETTLE_MS 2000
+
+/* systemd gives the supervisor this much more, for the end itself. */
+#define SPARE_MS 5000
 
 /* A worker that ends within SHORT_LIFE_MS is replaced only after a pause: a fault that ends every
  * worker must not keep the CPU busy. */
 #define SHORT_LIFE_MS 100
 #define PAUSE_MS 50
+
+#define DEFAULT_LEAST 2
+#define DEFAULT_MOST 8
 
 struct child {
     pid_t pid; /* 0: none */
@@ -26,11 +39,8 @@ struct child {
 };
 
 struct workers {
+    const struct workers_plan *plan;
     struct child all[WORKERS_MAX];
-    int n;
-    int (*run)(void *context);
-    void *context;
-    const struct log *log;
     sigset_t signals;
 };
 
@@ -43,18 +53,23 @@ static void log_worker(const struct workers *workers, enum log_level level, cons
 
     snprintf(pid_text, sizeof pid_text, "%ld", (long)pid);
     snprintf(how_text, sizeof how_text, "%s %d", how, number);
-    log_event(workers->log, level, event, pairs);
+    log_event(workers->plan->log, level, event, pairs);
 }
 
-/* Returns false in the child, after run() has returned. */
-static bool start_child(struct workers *workers, struct child *child, int *status)
+/* n_missing: workers to start, with this one.  Returns false in the child, after run() has
+ * returned.
+ */
+static bool start_child(struct workers *workers, size_t which, size_t n_missing, int *status)
 {
+    struct child *child = &workers->all[which];
     pid_t supervisor = getpid();
     pid_t pid = fork();
 
     child->started_ms = clock_steady_ms();
     if (pid > 0) {
         child->pid = pid;
+        kept_give(workers->plan->kept, n_missing);
+        metrics_add(&workers->plan->metrics->workers_started, 1);
         return true;
     }
     if (pid < 0) {
@@ -64,14 +79,29 @@ static bool start_child(struct workers *workers, struct child *child, int *statu
     }
     /* Workers do not outlive their supervisor, however it ends. */
     prctl(PR_SET_PDEATHSIG, SIGTERM);
-    *status = getppid() == supervisor ? workers->run(workers->context) : 0;
+    systemd_forget();
+    kept_share(workers->plan->kept, n_missing);
+    *status = getppid() == supervisor ? workers->plan->run(workers->plan->context, which) : 0;
     return false;
+}
+
+static size_t count(const struct workers *workers)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < workers->plan->metrics->n_slots; i++)
+        n += workers->all[i].pid != 0;
+    return n;
 }
 
 static bool start_missing(struct workers *workers, int *status)
 {
-    for (int i = 0; i < workers->n; i++) {
-        if (workers->all[i].pid == 0 && !start_child(workers, &workers->all[i], status))
+    size_t n_slots = workers->plan->metrics->n_slots;
+    size_t n_missing = n_slots - count(workers);
+
+    kept_receive(workers->plan->kept);
+    for (size_t i = 0; i < n_slots; i++) {
+        if (workers->all[i].pid == 0 && !start_child(workers, i, n_missing--, status))
             return false;
     }
     return true;
@@ -79,14 +109,16 @@ static bool start_missing(struct workers *workers, int *status)
 
 static void note_end(struct workers *workers, pid_t pid, int how, bool expected)
 {
-    for (int i = 0; i < workers->n; i++) {
+    for (size_t i = 0; i < workers->plan->metrics->n_slots; i++) {
         struct child *child = &workers->all[i];
 
         if (child->pid != pid)
             continue;
         child->pid = 0;
+        metrics_end(&workers->plan->metrics->slots[i]);
         if (expected)
             return;
+        metrics_add(&workers->plan->metrics->workers_ended, 1);
         if (WIFSIGNALED(how))
             log_worker(workers, LOG_LEVEL_ERROR, "worker ended", pid, "signal", WTERMSIG(how));
         else
@@ -105,46 +137,85 @@ static void reap(struct workers *workers, bool expected)
         note_end(workers, pid, how, expected);
 }
 
-static int count(const struct workers *workers)
-{
-    int n = 0;
-
-    for (int i = 0; i < workers->n; i++)
-        n += workers->all[i].pid != 0;
-    return n;
-}
-
 static void signal_all(const struct workers *workers, int signal)
 {
-    for (int i = 0; i < workers->n; i++) {
+    for (size_t i = 0; i < workers->plan->metrics->n_slots; i++) {
         if (workers->all[i].pid != 0)
             kill(workers->all[i].pid, signal);
     }
 }
 
-static void stop_all(struct workers *workers)
+/* Otherwise systemd would end the service after TimeoutStopSec. */
+static void begin_to_drain(const struct workers *workers)
+{
+    int drain_ms = workers->plan->drain_ms;
+    char duration[24];
+    char state[64];
+    struct log_pair pairs[] = {{"duration_ms", duration}, {NULL, NULL}};
+
+    snprintf(duration, sizeof duration, "%d", drain_ms);
+    snprintf(state, sizeof state, "STOPPING=1\nEXTEND_TIMEOUT_USEC=%lld",
+             (drain_ms + STOP_TIMEOUT_MS + SPARE_MS) * 1000LL);
+    log_event(workers->plan->log, LOG_LEVEL_INFO, "draining", pairs);
+    if (!systemd_notify(state))
+        log_worker(workers, LOG_LEVEL_ERROR, "cannot tell systemd", getpid(), "errno", errno);
+}
+
+/* Stores what workers pass on meanwhile.  Returns -1 without a signal. */
+static int wait_for_signal(struct workers *workers, int most_ms)
+{
+    struct kept *kept = workers->plan->kept;
+    int wait_ms = kept->pair[1] >= 0 && most_ms > RECEIVE_MS ? RECEIVE_MS : most_ms;
+    struct timespec wait = {.tv_sec = wait_ms / 1000, .tv_nsec = wait_ms % 1000 * 1000000L};
+
+    kept_receive(kept);
+    kept_store(kept, workers->plan->log);
+    return sigtimedwait(&workers->signals, NULL, &wait);
+}
+
+static void stop_all(struct workers *workers, int signal)
 {
     int64_t deadline_ms = clock_steady_ms() + STOP_TIMEOUT_MS;
 
-    signal_all(workers, SIGTERM);
+    if (signal == SIGTERM && workers->plan->drain_ms > 0) {
+        deadline_ms += workers->plan->drain_ms;
+        begin_to_drain(workers);
+    }
+    signal_all(workers, signal == SIGTERM ? SIGTERM : SIGINT);
     while (count(workers) > 0) {
         int left_ms = clock_left_ms(deadline_ms);
-        struct timespec left = {.tv_sec = left_ms / 1000, .tv_nsec = left_ms % 1000 * 1000000L};
 
-        if (left_ms == 0) {
+        if (left_ms == 0)
             signal_all(workers, SIGKILL);
-            left.tv_sec = 1;
+        signal = wait_for_signal(workers, left_ms == 0 ? 1000 : left_ms);
+        if (signal == SIGINT || signal == SIGHUP) {
+            deadline_ms = clock_earlier(deadline_ms, clock_steady_ms() + STOP_TIMEOUT_MS);
+            signal_all(workers, SIGINT);
         }
-        sigtimedwait(&workers->signals, NULL, &left);
         reap(workers, true);
     }
+    kept_receive(workers->plan->kept);
+    kept_store(workers->plan->kept, workers->plan->log);
+    if (workers->plan->kept->pair[1] >= 0)
+        systemd_settle(SETTLE_MS);
 }
 
-bool workers_run(int n, int (*run)(void *context), void *context, const struct log *log,
-                 int *status)
+/* Workers do not wait for the database, so one for each processor is enough.  With two, one goes on
+ * while the other is replaced. */
+size_t workers_default(void)
 {
-    struct workers workers = {.n = n, .run = run, .context = context, .log = log};
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (n < DEFAULT_LEAST)
+        return DEFAULT_LEAST;
+    return n > DEFAULT_MOST ? DEFAULT_MOST : (size_t)n;
+}
+
+bool workers_run(const struct workers_plan *plan, int *status)
+{
+    struct workers workers = {.plan = plan};
     const struct timespec second = {.tv_sec = 1};
+    int signal;
 
     sigemptyset(&workers.signals);
     sigaddset(&workers.signals, SIGCHLD);
@@ -153,8 +224,6 @@ bool workers_run(int n, int (*run)(void *context), void *context, const struct l
     sigaddset(&workers.signals, SIGHUP);
     sigprocmask(SIG_BLOCK, &workers.signals, NULL);
     for (;;) {
-        int signal;
-
         if (!start_missing(&workers, status))
             return false;
         signal = sigtimedwait(&workers.signals, NULL, &second);
@@ -162,7 +231,7 @@ bool workers_run(int n, int (*run)(void *context), void *context, const struct l
             break;
         reap(&workers, false);
     }
-    stop_all(&workers);
+    stop_all(&workers, signal);
     *status = 0;
     return true;
 }

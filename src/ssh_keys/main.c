@@ -11,6 +11,7 @@
 #include "ask/ask.h"
 #include "base/ascii.h"
 #include "base/log.h"
+#include "base/standard.h"
 
 /* sshd itself never gives up on the command. */
 #define TIMEOUT_MS 1500
@@ -166,7 +167,7 @@ out:
 int main(int argc, char **argv)
 {
     struct login login = {.account = "", .socket_path = ADIT_GATEWAY_SOCKET_PATH};
-    int status = parse_arguments(argc, argv, &login);
+    int status = standard_fill() ? parse_arguments(argc, argv, &login) : EXIT_CANNOT_TELL;
 
     return status >= 0 ? status : look_up(&login);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Accounts and principals. */
+/* Accounts. */
 #include "store/account.h"
 
 #include <string.h>
@@ -35,41 +35,42 @@ static const struct pg_statement list_statement = {
         " ORDER BY id",
 };
 
-/* $1 account_id, $2 id, $3 kind, $4 name, $5 is_admin. */
-static const struct pg_statement principal_create_statement = {
-    .name = "principal_create",
+/* $1 id, $2 name. */
+static const struct pg_statement rename_statement = {
+    .name = "account_rename",
     .types = PG_TEXT,
     .writes = true,
     .sql =
-        "INSERT INTO adit.principal (account_id, id, kind, name, is_admin)"
-        " SELECT a.id, $2::text, $3::text, $4::text, $5::boolean"
-        " FROM adit.account AS a"
-        " WHERE a.id = $1::text COLLATE \"C\""
+        "UPDATE adit.account"
+        " SET name = $2::text"
+        " WHERE id = $1::text COLLATE \"C\""
         " RETURNING id",
 };
 
-static const struct pg_statement principal_find_only_statement = {
-    .name = "principal_find_only",
-    .types = PG_TEXT,
-    .sql = "SELECT id FROM adit.principal ORDER BY id LIMIT 2",
-};
-
-/* $1 kind. */
-static const struct pg_statement principal_list_statement = {
-    .name = "principal_list",
-    .types = PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT,
+/* $1 id. */
+static const struct pg_statement delete_statement = {
+    .name = "account_delete",
+    .types = PG_BIGINT PG_BIGINT PG_BIGINT,
+    .writes = true,
     .sql =
-        "SELECT p.id, p.account_id,"
-          " CASE WHEN p.is_admin THEN 'yes' ELSE 'no' END,"
-          " (SELECT count(*)::text FROM adit.api_key AS k"
-            " WHERE k.account_id = p.account_id"
-            " AND k.principal_id = p.id"
-            " AND k.revoked_at IS NULL"
-            " AND (k.expires_at > now()) IS NOT FALSE),"
-          " " SQL_RFC3339("p.created_at") ", p.name"
-        " FROM adit.principal AS p"
-        " WHERE p.kind = $1::text"
-        " ORDER BY p.id",
+        "WITH a AS MATERIALIZED ("
+            "SELECT a.id,"
+              " (SELECT count(*) FROM adit.principal AS p"
+                " WHERE p.account_id = a.id) AS principals,"
+              " (SELECT count(*) FROM adit.oauth_module AS m"
+                " WHERE m.account_id = a.id) AS oauth_modules,"
+              " (SELECT count(*) FROM adit.mutual_tls_module AS m"
+                " WHERE m.account_id = a.id) AS mutual_tls_modules"
+            " FROM adit.account AS a"
+            " WHERE a.id = $1::text COLLATE \"C\""
+        "), gone AS ("
+            "DELETE FROM adit.account AS g"
+            " USING a"
+            " WHERE g.id = a.id"
+              " AND a.principals + a.oauth_modules + a.mutual_tls_modules = 0"
+        ")"
+        " SELECT a.principals, a.oauth_modules, a.mutual_tls_modules"
+        " FROM a",
 };
 
 /* clang-format on */
@@ -96,60 +97,39 @@ bool account_list(struct pg *pg, struct pg_result **result, struct error *err)
     return pg_run(pg, &list_statement, &params, result, err);
 }
 
-static bool find_only(struct pg *pg, const struct pg_statement *statement, char id[IDENT_SIZE],
-                      int *n, struct error *err)
-{
-    struct pg_params params = {.n = 0};
-    struct pg_result *result;
-
-    *n = 0;
-    if (!pg_run(pg, statement, &params, &result, err))
-        return false;
-    *n = pg_rows(result);
-    if (*n == 1) {
-        struct text found = pg_text(result, 0, 0);
-
-        memcpy(id, found.s, found.len < IDENT_SIZE ? found.len + 1 : 0);
-    }
-    pg_result_free(result);
-    return *n == 1;
-}
-
 bool account_find_only(struct pg *pg, char id[IDENT_SIZE], int *n, struct error *err)
 {
-    return find_only(pg, &find_only_statement, id, n, err);
+    return store_find_only(pg, &find_only_statement, id, n, err);
 }
 
-bool principal_find_only(struct pg *pg, char id[IDENT_SIZE], int *n, struct error *err)
-{
-    return find_only(pg, &principal_find_only_statement, id, n, err);
-}
-
-bool principal_create(struct pg *pg, struct text account_id, const char *kind, struct text name,
-                      bool is_admin, char id[IDENT_SIZE], struct error *err)
+bool account_rename(struct pg *pg, struct text id, struct text name, bool *found, struct error *err)
 {
     struct pg_params params = {.n = 0};
     struct pg_result *result;
 
-    if (!store_make_ident(pg, strcmp(kind, "bot") == 0 ? IDENT_BOT : IDENT_USER, id, NULL, err))
-        return false;
-    pg_add_text(&params, account_id);
-    pg_add_text(&params, text_of(id));
-    pg_add_text(&params, text_of(kind));
+    pg_add_text(&params, id);
     pg_add_text(&params, name);
-    pg_add_bool(&params, is_admin);
-    if (!pg_run(pg, &principal_create_statement, &params, &result, err))
+    if (!pg_run(pg, &rename_statement, &params, &result, err))
         return false;
-    if (pg_rows(result) == 0)
-        id[0] = '\0';
+    *found = pg_rows(result) > 0;
     pg_result_free(result);
     return true;
 }
 
-bool principal_list(struct pg *pg, const char *kind, struct pg_result **result, struct error *err)
+bool account_delete(struct pg *pg, struct text id, struct account_rest *rest, struct error *err)
 {
     struct pg_params params = {.n = 0};
+    struct pg_result *result;
 
-    pg_add_text(&params, text_of(kind));
-    return pg_run(pg, &principal_list_statement, &params, result, err);
+    pg_add_text(&params, id);
+    if (!pg_run(pg, &delete_statement, &params, &result, err))
+        return false;
+    *rest = (struct account_rest){.found = pg_rows(result) > 0};
+    if (rest->found) {
+        rest->principals = pg_int(result, 0, 0);
+        rest->oauth_modules = pg_int(result, 0, 1);
+        rest->mutual_tls_modules = pg_int(result, 0, 2);
+    }
+    pg_result_free(result);
+    return true;
 }

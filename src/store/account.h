@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Accounts, and the Users and Bots in them, for aditctl.  Every function that returns bool returns
- * false with *err as pg_run(), unless it says otherwise. */
+/* Accounts, for aditctl.  Every function that returns bool returns false with *err as pg_run(),
+ * unless it says otherwise. */
 #ifndef ADIT_STORE_ACCOUNT_H
 #define ADIT_STORE_ACCOUNT_H
 
@@ -24,28 +24,20 @@ enum account_column { ACCOUNT_ID, ACCOUNT_CREATED_AT, ACCOUNT_NAME, ACCOUNT_N_CO
  * *result with pg_result_free(). */
 MUST_CHECK bool account_list(struct pg *pg, struct pg_result **result, struct error *err);
 
-/* Creates a User or a Bot; kind is "user" or "bot".  Sets id to its identifier, or to "" if there
- * is no such account. */
-MUST_CHECK bool principal_create(struct pg *pg, struct text account_id, const char *kind,
-                                 struct text name, bool is_admin, char id[IDENT_SIZE],
-                                 struct error *err);
-
-/* The columns of principal_list(). */
-enum principal_column {
-    PRINCIPAL_ID,
-    PRINCIPAL_ACCOUNT_ID,
-    PRINCIPAL_ADMIN,  /* "yes" or "no" */
-    PRINCIPAL_N_KEYS, /* API keys that are neither expired nor revoked */
-    PRINCIPAL_CREATED_AT,
-    PRINCIPAL_NAME,
-    PRINCIPAL_N_COLUMNS
-};
-
-/* Reads all Users or all Bots, in the form of account_list(). */
-MUST_CHECK bool principal_list(struct pg *pg, const char *kind, struct pg_result **result,
+/* Gives an account another name.  Sets *found to whether there is such an account. */
+MUST_CHECK bool account_rename(struct pg *pg, struct text id, struct text name, bool *found,
                                struct error *err);
 
-/* Finds the only User or Bot; returns as account_find_only(). */
-MUST_CHECK bool principal_find_only(struct pg *pg, char id[IDENT_SIZE], int *n, struct error *err);
+/* What stands in an account. */
+struct account_rest {
+    bool found; /* there is such an account */
+    int64_t principals;
+    int64_t oauth_modules;
+    int64_t mutual_tls_modules;
+};
+
+/* Deletes an account if nothing stands in it.  Sets *rest to what did before. */
+MUST_CHECK bool account_delete(struct pg *pg, struct text id, struct account_rest *rest,
+                               struct error *err);
 
 #endif

@@ -2,6 +2,8 @@
 /* Issuing, listing and revoking API keys. */
 #include "store/api_key.h"
 
+#include <stdio.h>
+
 #include "crypt/crypt.h"
 #include "store/sql.h"
 #include "store/store.h"
@@ -9,22 +11,23 @@
 /* clang-format off */
 
 /* $1 principal_id, $2 id, $3 digest, $4 description, $5 read_only, $6 seconds to expiry or NULL,
- * $7 is_gateway. */
+ * $7 scope.
+ * A schema that is about to be migrated lacks disabled_digest, but not as a member of JSON. */
 static const struct pg_statement issue_statement = {
     .name = "api_key_issue",
-    .types = PG_TEXT,
+    .types = PG_TEXT PG_BOOL,
     .writes = true,
     .sql =
-        "INSERT INTO adit.api_key"
+        "INSERT INTO adit.api_key AS k"
           " (account_id, id, principal_id, digest,"
           " description, read_only, expires_at,"
           " scope)"
         " SELECT p.account_id, $2::text, p.id, $3::bytea,"
           " coalesce($4::text, ''), $5::boolean, now() + $6::bigint * interval '1 second',"
-          " CASE WHEN $7::boolean THEN 'gateway' ELSE 'account' END"
+          " $7::text"
         " FROM adit.principal AS p"
         " WHERE p.id = $1::text COLLATE \"C\""
-        " RETURNING id",
+        " RETURNING k.id, to_jsonb(k) ->> 'disabled_digest' IS NOT NULL",
 };
 
 /* $1 id. */
@@ -36,57 +39,87 @@ static const struct pg_statement revoke_statement = {
         "UPDATE adit.api_key"
         " SET revoked_at = coalesce(revoked_at, now())"
         " WHERE id = $1::text COLLATE \"C\""
-        " RETURNING id",
+        " RETURNING CASE WHEN revoked_at < now() THEN " SQL_RFC3339("revoked_at") " END",
 };
 
+/* $1 principal_id. */
+static const struct pg_statement revoke_all_statement = {
+    .name = "api_key_revoke_all",
+    .types = PG_BIGINT PG_BOOL,
+    .writes = true,
+    .sql =
+        "WITH k AS ("
+            "UPDATE adit.api_key"
+            " SET revoked_at = now()"
+            " WHERE principal_id = $1::text COLLATE \"C\""
+              " AND revoked_at IS NULL"
+            " RETURNING id"
+        ")"
+        " SELECT (SELECT count(*) FROM k),"
+          " EXISTS (SELECT FROM adit.principal AS p"
+            " WHERE p.id = $1::text COLLATE \"C\")",
+};
+
+/* $1 principal_id or NULL. */
 static const struct pg_statement list_statement = {
     .name = "api_key_list",
-    .types = PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT,
+    .types = PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT,
     .sql =
-        "SELECT id, account_id, principal_id,"
-          " CASE WHEN revoked_at IS NOT NULL THEN 'revoked'"
-            " WHEN expires_at <= now() THEN 'expired' ELSE 'active' END,"
-          " CASE WHEN scope = 'gateway' THEN 'gateway'"
-            " WHEN read_only THEN 'read-only' ELSE 'read-write' END,"
-          " " SQL_RFC3339("created_at") ", " SQL_RFC3339("expires_at") ", description"
-        " FROM adit.api_key"
-        " ORDER BY id",
+        "SELECT k.id, k.account_id, k.principal_id,"
+          " CASE WHEN k.revoked_at IS NOT NULL THEN 'revoked'"
+            " WHEN k.expires_at <= now() THEN 'expired'"
+            " WHEN k.disabled_digest IS NOT NULL THEN 'disabled' ELSE 'active' END,"
+          " CASE WHEN k.scope <> 'account' THEN k.scope"
+            " WHEN k.read_only THEN 'read-only' ELSE 'read-write' END,"
+          " " SQL_RFC3339("k.created_at") ", " SQL_RFC3339("k.expires_at") ","
+          " " SQL_RFC3339("u.used_at") ", host(u.client_address), k.description"
+        " FROM adit.api_key AS k"
+        " LEFT JOIN adit.api_key_use AS u"
+          " ON u.account_id = k.account_id"
+          " AND u.api_key_id = k.id"
+        " WHERE $1::text IS NULL"
+          " OR k.principal_id = $1::text COLLATE \"C\""
+        " ORDER BY k.id",
 };
 
 /* clang-format on */
 
-bool api_key_issue(struct pg *pg, const struct api_key_order *order, char id[IDENT_SIZE],
-                   char key[API_KEY_SIZE], struct error *err)
+bool api_key_issue(struct pg *pg, const struct api_key_order *order, struct api_key_issued *issued,
+                   struct error *err)
 {
     unsigned char digest[CRYPT_SHA256_LEN];
     struct pg_params params = {.n = 0};
     struct pg_result *result;
 
-    if (!store_make_ident(pg, IDENT_API_KEY, id, NULL, err))
+    if (!store_make_ident(pg, IDENT_API_KEY, issued->id, NULL, err))
         return false;
-    if (!api_key_make(key))
+    if (!api_key_make(issued->key))
         return error_cause(err, ERR_INTERNAL, "the system has no random numbers");
-    if (!crypt_sha256(key, API_KEY_SIZE - 1, digest))
+    if (!crypt_sha256(issued->key, API_KEY_SIZE - 1, digest))
         return error_set(err, ERR_OUT_OF_MEMORY);
     pg_add_text(&params, order->principal_id);
-    pg_add_text(&params, text_of(id));
+    pg_add_text(&params, text_of(issued->id));
     pg_add_bytes(&params, digest, sizeof digest);
     pg_add_text(&params, order->description);
-    pg_add_bool(&params, order->read_only || order->is_gateway);
+    pg_add_bool(&params, order->read_only || order->is_gateway || order->is_own);
     if (order->expires_s > 0)
         pg_add_int(&params, order->expires_s);
     else
         pg_add_null(&params);
-    pg_add_bool(&params, order->is_gateway);
+    pg_add_text(&params, text_of(order->is_gateway ? "gateway"
+                                 : order->is_own   ? "own"
+                                                   : "account"));
     if (!pg_run(pg, &issue_statement, &params, &result, err))
         return false;
+    issued->is_disabled = pg_rows(result) > 0 && pg_bool(result, 0, 1);
     if (pg_rows(result) == 0)
-        id[0] = '\0';
+        issued->id[0] = '\0';
     pg_result_free(result);
     return true;
 }
 
-bool api_key_revoke(struct pg *pg, struct text id, bool *found, struct error *err)
+bool api_key_revoke(struct pg *pg, struct text id, struct api_key_revoked *revoked,
+                    struct error *err)
 {
     struct pg_params params = {.n = 0};
     struct pg_result *result;
@@ -94,14 +127,33 @@ bool api_key_revoke(struct pg *pg, struct text id, bool *found, struct error *er
     pg_add_text(&params, id);
     if (!pg_run(pg, &revoke_statement, &params, &result, err))
         return false;
-    *found = pg_rows(result) > 0;
+    *revoked = (struct api_key_revoked){.found = pg_rows(result) > 0};
+    if (revoked->found && !pg_is_null(result, 0, 0))
+        snprintf(revoked->earlier, sizeof revoked->earlier, "%s", pg_text(result, 0, 0).s);
     pg_result_free(result);
     return true;
 }
 
-bool api_key_list(struct pg *pg, struct pg_result **result, struct error *err)
+bool api_key_revoke_all(struct pg *pg, struct text principal_id, bool *found, int64_t *n,
+                        struct error *err)
+{
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+
+    pg_add_text(&params, principal_id);
+    if (!pg_run(pg, &revoke_all_statement, &params, &result, err))
+        return false;
+    *n = pg_int(result, 0, 0);
+    *found = pg_bool(result, 0, 1);
+    pg_result_free(result);
+    return true;
+}
+
+bool api_key_list(struct pg *pg, struct text principal_id, struct pg_result **result,
+                  struct error *err)
 {
     struct pg_params params = {.n = 0};
 
+    pg_add_text(&params, principal_id);
     return pg_run(pg, &list_statement, &params, result, err);
 }

@@ -13,32 +13,53 @@ struct api_key_order {
     struct text description;
     bool read_only;
     bool is_gateway;   /* may only ask for decisions */
+    bool is_own;       /* may only change the credentials of its User or Bot */
     int64_t expires_s; /* seconds from now; 0: never */
 };
 
-/* Issues a key.  Sets id to its identifier, or to "" if there is no such User or Bot, and key to
- * the key itself.  Only its digest is stored: the caller holds the only copy. */
-MUST_CHECK bool api_key_issue(struct pg *pg, const struct api_key_order *order, char id[IDENT_SIZE],
-                              char key[API_KEY_SIZE], struct error *err);
+struct api_key_issued {
+    char id[IDENT_SIZE]; /* "": there is no such User or Bot */
+    char key[API_KEY_SIZE];
+    bool is_disabled; /* its User or Bot is, so the key is refused */
+};
 
-/* Revokes a key; no effect on a revoked one.  Sets *found to whether there is such a key. */
-MUST_CHECK bool api_key_revoke(struct pg *pg, struct text id, bool *found, struct error *err);
+/* Issues a key.  Only its digest is stored: the caller holds the only copy. */
+MUST_CHECK bool api_key_issue(struct pg *pg, const struct api_key_order *order,
+                              struct api_key_issued *issued, struct error *err);
+
+/* What became of a key. */
+struct api_key_revoked {
+    bool found;       /* there is such a key */
+    char earlier[32]; /* when it was revoked before, RFC 3339; "": it was not */
+};
+
+/* Revokes a key; no effect on a revoked one. */
+MUST_CHECK bool api_key_revoke(struct pg *pg, struct text id, struct api_key_revoked *revoked,
+                               struct error *err);
+
+/* Revokes all keys of a User or Bot that are not revoked.  Sets *n to how many, and *found to
+ * whether there is such a User or Bot. */
+MUST_CHECK bool api_key_revoke_all(struct pg *pg, struct text principal_id, bool *found, int64_t *n,
+                                   struct error *err);
 
 /* The columns of api_key_list(); times are RFC 3339 or not given. */
 enum api_key_column {
     API_KEY_ID,
     API_KEY_ACCOUNT_ID,
     API_KEY_PRINCIPAL_ID,
-    API_KEY_STATE, /* "active", "expired" or "revoked" */
-    API_KEY_MODE,  /* "read-only", "read-write" or "gateway" */
+    API_KEY_STATE, /* "active", "disabled", "expired" or "revoked" */
+    API_KEY_MODE,  /* "read-only", "read-write", "gateway" or "own" */
     API_KEY_CREATED_AT,
     API_KEY_EXPIRES_AT,
+    API_KEY_USED_AT,   /* to within five minutes; absent: it was never used */
+    API_KEY_USED_FROM, /* the client's address then; absent: not known */
     API_KEY_DESCRIPTION,
     API_KEY_N_COLUMNS
 };
 
-/* Reads all keys, oldest first.  Every column is text.  The caller frees *result with
- * pg_result_free(). */
-MUST_CHECK bool api_key_list(struct pg *pg, struct pg_result **result, struct error *err);
+/* Reads the keys of a User or Bot, or all if none is given, oldest first.  Every column is text.
+ * The caller frees *result with pg_result_free(). */
+MUST_CHECK bool api_key_list(struct pg *pg, struct text principal_id, struct pg_result **result,
+                             struct error *err);
 
 #endif

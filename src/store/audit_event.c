@@ -1,58 +1,205 @@
 /* SPDX-License-Identifier: MIT */
-/* Deleting old events. */
+/* The statements of audit events for callers. */
 #include "store/audit_event.h"
+
+#include "store/executor.h"
+#include "store/filter.h"
+
+/* In the order of enum column, after the caller's and whether the caller is an admin. */
+#define COLUMNS                                                                                    \
+    "e.id, e.at, e.event, e.resource, e.principal_id, e.api_key_id, e.operation_id,"               \
+    " e.client_address, e.operator, e.changed, e.before::text, e.after::text"
+#define TYPES                                                                                      \
+    PG_BOOL PG_BIGINT PG_TIME PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXTS     \
+        PG_TEXT PG_TEXT
+
+enum column {
+    COLUMN_IS_ADMIN = CALLER_N_COLUMNS,
+    COLUMN_ID,
+    COLUMN_AT,
+    COLUMN_EVENT,
+    COLUMN_RESOURCE,
+    COLUMN_PRINCIPAL_ID,
+    COLUMN_API_KEY_ID,
+    COLUMN_OPERATION_ID,
+    COLUMN_CLIENT_ADDRESS,
+    COLUMN_OPERATOR,
+    COLUMN_CHANGED,
+    COLUMN_BEFORE,
+    COLUMN_AFTER
+};
 
 /* clang-format off */
 
-/* $1 the last event of the step before, $2 days to keep.
- * Numbers ascend with time, so the old events have the lowest.  Each step starts after the last
- * event of the step before and does not scan removed rows again. */
-static const struct pg_statement purge_statement = {
-    .name = "audit_event_purge",
-    .types = PG_BIGINT PG_BIGINT PG_BIGINT,
-    .writes = true,
+#define RENAMED(column, member) " WHEN '" column "' THEN '" member "'"
+#define LEFT_OUT(column) ", '" column "'"
+
+/* The names that audit_event_write() writes. */
+#define CHANGED                                                                                    \
+    "ARRAY(SELECT CASE c" AUDIT_EVENT_RENAMED(RENAMED) " ELSE c END"                               \
+      " FROM unnest(e.changed) AS c"                                                               \
+      " WHERE c NOT IN (''" AUDIT_EVENT_LEFT_OUT(LEFT_OUT) "))"
+
+const struct filter_member audit_event_filter_members[] = {
+    {"id", FILTER_STRING, "'" AUDIT_EVENT_PREFIX "' || lpad(e.id::text, 19, '0')"},
+    {"created_at", FILTER_TIME, "e.at"},
+    {"event", FILTER_STRING, "e.event"},
+    {"resource", FILTER_OBJECT, "e.resource"},
+    {"resource.id", FILTER_STRING, "e.resource"},
+    {"principal", FILTER_OBJECT, "e.principal_id"},
+    {"principal.id", FILTER_STRING, "coalesce(e.principal_id, '')"},
+    {"api_key_id", FILTER_STRING, "coalesce(e.api_key_id, '')"},
+    {"operation_id", FILTER_STRING, "coalesce(e.operation_id, '')"},
+    {"client_address", FILTER_STRING, "coalesce(e.client_address, '')"},
+    {"operator", FILTER_STRING, "coalesce(e.operator, '')"},
+    {"changed", FILTER_STRINGS, CHANGED},
+    {"before", FILTER_OBJECT, "e.before"},
+    {"after", FILTER_OBJECT, "e.after"},
+    {.name = NULL},
+};
+
+#define FROM_CALLER                                                                                \
+    " FROM adit.api_key AS k"                                                                      \
+    " JOIN adit.principal AS p"                                                                    \
+      " ON p.account_id = k.account_id"                                                            \
+      " AND p.id = k.principal_id"
+
+/* The caller's account, NULL if the caller is no admin: who is none gets no event. */
+#define ACCOUNT_OF_ADMIN                                                                           \
+    "(SELECT k.account_id" FROM_CALLER " WHERE " CALLER_KEY_IS_GOOD " AND p.is_admin)"
+
+/* In their place in the row that has only the caller's columns. */
+#define NO_COLUMNS                                                                                 \
+    "NULL::bigint AS event_id, NULL::timestamptz, NULL::text, NULL::text, NULL::text, NULL::text," \
+    " NULL::text, NULL::text, NULL::text, NULL::text[], NULL::text, NULL::text"
+
+/* $1 digest, $2 the number that events are below, $3 limit.
+ * The generic plan does not know how few events an account has.  With "=", it would read the events
+ * of all accounts by their numbers.  With ANY, only the index audit_event_account has the order. */
+#define LIST_HEAD                                                                                  \
+    "SELECT " CALLER_COLUMNS_OF("k") ", p.is_admin, " NO_COLUMNS                                   \
+    FROM_CALLER                                                                                    \
+    " WHERE " CALLER_KEY_IS_GOOD                                                                   \
+    " UNION ALL ("                                                                                 \
+        "SELECT " CALLER_NO_COLUMNS ", NULL::boolean, " COLUMNS                                    \
+        " FROM adit.audit_event AS e"                                                              \
+        " WHERE e.account_id = ANY (ARRAY[" ACCOUNT_OF_ADMIN "])"                                  \
+          " AND e.id < $2::bigint"
+#define LIST_END                                                                                   \
+        " ORDER BY e.account_id DESC, e.id DESC"                                                   \
+        " LIMIT $3::bigint"                                                                        \
+    ")"                                                                                            \
+    " ORDER BY event_id DESC NULLS FIRST"
+
+static const struct pg_statement list_statement = {
+    .name = "audit_event_list",
+    .types = CALLER_TYPES TYPES,
+    .sql = LIST_HEAD LIST_END,
+};
+
+static const struct filter_statement filtered_list_statement = {
+    .name = "audit_event_filtered_list",
+    .types = CALLER_TYPES TYPES,
+    .fast = "resource.id == \"...\"",
+    .head = LIST_HEAD,
+    .end = LIST_END,
+};
+
+/* $1 digest, $2 number. */
+static const struct pg_statement get_statement = {
+    .name = "audit_event_get",
+    .types = CALLER_TYPES TYPES,
+    .is_short = true,
     .sql =
-        "WITH seen AS ("
-            "SELECT count(*) AS n, max(s.id) AS last"
-            " FROM (SELECT e.id"
-              " FROM adit.audit_event AS e"
-              " WHERE e.id > $1::bigint"
-              " ORDER BY e.id"
-              " LIMIT 5000) AS s"
-        "), gone AS ("
-            "DELETE FROM adit.audit_event AS e"
-            " WHERE e.id > $1::bigint"
-              " AND e.id <= (SELECT seen.last FROM seen)"
-              " AND e.at < now() - $2::bigint * interval '1 day'"
-            " RETURNING e.id"
-        ")"
-        " SELECT seen.n, seen.last, (SELECT count(*) FROM gone)"
-        " FROM seen",
+        "SELECT " CALLER_COLUMNS_OF("k") ", p.is_admin, " COLUMNS
+        FROM_CALLER
+        " LEFT JOIN adit.audit_event AS e"
+          " ON p.is_admin"
+          " AND e.account_id = k.account_id"
+          " AND e.id = $2::bigint"
+        " WHERE " CALLER_KEY_IS_GOOD,
 };
 
 /* clang-format on */
 
-enum purge_column { COLUMN_SEEN, COLUMN_LAST, COLUMN_GONE };
-
-bool audit_event_purge(struct pg *pg, int64_t days, int64_t *n, struct error *err)
+void audit_event_list_free(struct audit_event_list *list)
 {
-    int64_t last = 0;
-    bool all_old;
+    pg_result_free(list->result);
+    *list = (struct audit_event_list){0};
+}
 
-    *n = 0;
-    do {
-        struct pg_params params = {.n = 0};
-        struct pg_result *result;
+static bool read_event(const struct pg_result *result, int row, struct arena *arena,
+                       struct audit_event *event)
+{
+    *event = (struct audit_event){
+        .number = pg_int(result, row, COLUMN_ID),
+        .at = pg_time(result, row, COLUMN_AT),
+        .event = pg_text(result, row, COLUMN_EVENT),
+        .resource = pg_text(result, row, COLUMN_RESOURCE),
+        .principal_id = pg_text(result, row, COLUMN_PRINCIPAL_ID),
+        .api_key_id = pg_text(result, row, COLUMN_API_KEY_ID),
+        .operation_id = pg_text(result, row, COLUMN_OPERATION_ID),
+        .client_address = pg_text(result, row, COLUMN_CLIENT_ADDRESS),
+        .operator_name = pg_text(result, row, COLUMN_OPERATOR),
+        .before = pg_text(result, row, COLUMN_BEFORE),
+        .after = pg_text(result, row, COLUMN_AFTER),
+    };
+    return pg_is_null(result, row, COLUMN_CHANGED) ||
+           pg_texts(result, row, COLUMN_CHANGED, arena, &event->changed);
+}
 
-        pg_add_int(&params, last);
-        pg_add_int(&params, days);
-        if (!pg_run(pg, &purge_statement, &params, &result, err))
-            return false;
-        last = pg_int(result, 0, COLUMN_LAST);
-        *n += pg_int(result, 0, COLUMN_GONE);
-        all_old = pg_int(result, 0, COLUMN_GONE) > 0 &&
-                  pg_int(result, 0, COLUMN_GONE) == pg_int(result, 0, COLUMN_SEEN);
-        pg_result_free(result);
-    } while (all_old);
+/* The first row may have only the caller's columns.  The list takes over the result, also on
+ * failure. */
+static bool read_events(struct pg_result *result, const struct audit_event_page *page,
+                        struct arena *arena, struct audit_event_list *list, struct error *err)
+{
+    size_t bytes = 0;
+    int first = pg_is_null(result, 0, COLUMN_ID) ? 1 : 0;
+    size_t n = (size_t)(pg_rows(result) - first);
+    size_t most = (size_t)page->limit < n ? (size_t)page->limit : n;
+
+    *list = (struct audit_event_list){.result = result};
+    if (!pg_bool(result, 0, COLUMN_IS_ADMIN))
+        return error_set(err, ERR_AUDIT_NOT_ADMIN);
+    list->items = arena_array(arena, most, sizeof *list->items);
+    if (!list->items)
+        return error_set(err, ERR_OUT_OF_MEMORY);
+    for (; list->n < most && bytes < page->most_bytes; list->n++) {
+        if (!read_event(result, first + (int)list->n, arena, &list->items[list->n]))
+            return error_set(err, ERR_OUT_OF_MEMORY);
+        bytes += list->items[list->n].before.len + list->items[list->n].after.len;
+    }
+    list->more = list->n < n;
     return true;
+}
+
+bool store_audit_event_list(struct store *store, const struct store_request *request,
+                            const struct audit_event_page *page, struct audit_event_list *list,
+                            struct error *err)
+{
+    struct pg_params params;
+    struct pg_result *result;
+
+    executor_params(&params, request);
+    pg_add_int(&params, page->before);
+    pg_add_int(&params, page->limit + 1);
+    if (page->filter ? !filter_run_list(store, &filtered_list_statement, page->filter, request,
+                                        &params, &result, err)
+                     : !executor_run(store, &list_statement, request, &params, &result, err))
+        return false;
+    return read_events(result, page, request->arena, list, err);
+}
+
+bool store_audit_event_get(struct store *store, const struct store_request *request, int64_t number,
+                           struct audit_event_list *list, struct error *err)
+{
+    static const struct audit_event_page one = {.limit = 1, .most_bytes = SIZE_MAX};
+    struct pg_params params;
+    struct pg_result *result;
+
+    executor_params(&params, request);
+    pg_add_int(&params, number);
+    return executor_run(store, &get_statement, request, &params, &result, err) &&
+           read_events(result, &one, request->arena, list, err) &&
+           (list->n == 1 || error_set(err, ERR_AUDIT_EVENT_NOT_FOUND));
 }

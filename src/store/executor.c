@@ -2,7 +2,10 @@
 /* The executor of callers' statements. */
 #include "store/executor.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "base/clock.h"
 
 static size_t hint_place(const struct caller *caller)
 {
@@ -18,15 +21,19 @@ static bool copy_id(char out[IDENT_MAX + 1], struct text id)
     return true;
 }
 
-/* Remembers the key's account, and fills in the identity for the caller. */
-static void learn_identity(struct store *store, const struct caller *caller,
+/* Remembers the key's account and its use, and fills in the identity for the caller. */
+static void learn_identity(struct store *store, const struct store_request *request,
                            const struct pg_result *result)
 {
+    const struct caller *caller = &request->caller;
     struct text account_id = pg_text(result, 0, CALLER_ACCOUNT_ID);
     struct account_hint *hint = &store->hints[hint_place(caller)];
 
     if (copy_id(hint->account_id, account_id))
         memcpy(hint->digest, caller->digest, sizeof hint->digest);
+    if (store->uses)
+        key_uses_note(store->uses, account_id, pg_text(result, 0, CALLER_KEY_ID),
+                      request->client_address, clock_steady_ms());
     if (!caller->identity)
         return;
     copy_id(caller->identity->account_id, account_id);
@@ -51,8 +58,21 @@ void executor_params(struct pg_params *params, const struct store_request *reque
 
 void executor_write_params(struct pg_params *params, const struct store_request *request)
 {
+    const char *id = request->operation_id;
+    const char *address = request->client_address;
+
     executor_params(params, request);
-    pg_add_text(params, text_of(request->operation_id));
+    if (address) {
+        size_t size = strlen(id) + 1 + strlen(address) + 1;
+        char *both = arena_alloc(request->arena, size);
+
+        if (both)
+            snprintf(both, size, "%s %s", id, address);
+        else
+            params->failed = true;
+        id = both;
+    }
+    pg_add_text(params, text_of(id));
 }
 
 void executor_add_condition(struct pg_params *params, const struct store_request *request)
@@ -62,18 +82,6 @@ void executor_add_condition(struct pg_params *params, const struct store_request
 
     pg_add_ints(params, match->items, match->n, match->given, request->arena);
     pg_add_ints(params, none->items, none->n, none->given, request->arena);
-}
-
-enum error_code executor_missed(const struct store_request *request, bool is_there,
-                                enum error_code missing)
-{
-    const struct precondition *condition = &request->condition;
-
-    if (!is_there && missing != ERR_NONE)
-        return missing;
-    if (is_there ? precondition_given(condition) : condition->match.given)
-        return ERR_PRECONDITION_FAILED;
-    return missing;
 }
 
 /* Frees a result whose rows are for nobody.  Returns false with the code in *err. */
@@ -92,7 +100,7 @@ bool executor_find(struct store *store, const struct pg_statement *statement,
         return false;
     if (pg_rows(*result) == 0)
         return drop_rows(result, ERR_KEY_UNKNOWN, err);
-    learn_identity(store, &request->caller, *result);
+    learn_identity(store, request, *result);
     return true;
 }
 
@@ -101,6 +109,8 @@ enum error_code executor_forbids(const struct store_request *request, bool write
 {
     if (pg_bool(result, 0, CALLER_IS_GATEWAY) && !request->for_gateways)
         return ERR_KEY_GATEWAY;
+    if (writes && pg_bool(result, 0, CALLER_IS_OWN))
+        return request->for_owners ? ERR_NONE : ERR_KEY_OWN;
     return writes && pg_bool(result, 0, CALLER_READ_ONLY) ? ERR_KEY_READ_ONLY : ERR_NONE;
 }
 
@@ -116,19 +126,81 @@ bool executor_run(struct store *store, const struct pg_statement *statement,
     return code == ERR_NONE || drop_rows(result, code, err);
 }
 
-enum delete_column { COLUMN_DELETED = CALLER_N_COLUMNS, COLUMN_IS_THERE };
+bool executor_run_quick(struct store *store, const struct pg_statement *statement,
+                        const struct store_request *request, const struct pg_params *params,
+                        struct pg_result **result, struct error *err)
+{
+    if (!pg_run(store->pg, statement, params, result, err))
+        return false;
+    if (pg_rows(*result) > 0) {
+        learn_identity(store, request, *result);
+        return true;
+    }
+    pg_result_free(*result);
+    *result = NULL;
+    return true;
+}
+
+enum change_column { COLUMN_CHANGED = CALLER_N_COLUMNS };
+enum delete_column { COLUMN_IS_THERE = COLUMN_CHANGED + 1 };
+
+/* Returns the error of a statement that changed no row. */
+static enum error_code missed(const struct store_request *request, bool is_there,
+                              enum error_code missing)
+{
+    const struct precondition *condition = &request->condition;
+
+    if (!is_there && missing != ERR_NONE)
+        return missing;
+    if (is_there ? precondition_given(condition) : condition->match.given)
+        return ERR_PRECONDITION_FAILED;
+    return missing;
+}
+
+/* Runs it once.  Sets *is_late if only another run can tell why it changed nothing: it waited for a
+ * request that deleted the row or gave it to another owner, and looked at the row as it was before.
+ */
+static bool try_change(struct store *store, const struct executor_change *change,
+                       const struct store_request *request, const struct pg_params *params,
+                       struct pg_result **result, bool *is_late, struct error *err)
+{
+    enum error_code code = ERR_NONE;
+    bool is_there;
+    bool is_others;
+
+    *is_late = false;
+    if (!executor_run(store, change->statement, request, params, result, err))
+        return false;
+    is_there = pg_bool(*result, 0, change->is_there);
+    is_others = pg_bool(*result, 0, change->is_there + 1);
+    *is_late = is_there && !is_others && pg_bool(*result, 0, CALLER_IS_OWN) &&
+               !precondition_given(&request->condition);
+    if (is_others)
+        code = ERR_KEY_OWN;
+    else if (pg_is_null(*result, 0, COLUMN_CHANGED))
+        code = missed(request, is_there, change->missing);
+    return code == ERR_NONE || drop_rows(result, code, err);
+}
+
+bool executor_run_change(struct store *store, const struct executor_change *change,
+                         const struct store_request *request, const struct pg_params *params,
+                         struct pg_result **result, struct error *err)
+{
+    bool is_late;
+
+    return try_change(store, change, request, params, result, &is_late, err) ||
+           (is_late && try_change(store, change, request, params, result, &is_late, err));
+}
 
 bool executor_delete(struct store *store, const struct pg_statement *statement,
                      const struct store_request *request, const struct pg_params *params,
                      enum error_code missing, struct error *err)
 {
-    enum error_code code = ERR_NONE;
+    const struct executor_change change = {statement, COLUMN_IS_THERE, missing};
     struct pg_result *result;
 
-    if (!executor_run(store, statement, request, params, &result, err))
+    if (!executor_run_change(store, &change, request, params, &result, err))
         return false;
-    if (pg_is_null(result, 0, COLUMN_DELETED))
-        code = executor_missed(request, pg_bool(result, 0, COLUMN_IS_THERE), missing);
     pg_result_free(result);
-    return code == ERR_NONE || error_set(err, code);
+    return true;
 }

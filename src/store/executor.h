@@ -15,33 +15,67 @@ enum caller_column {
     CALLER_READ_ONLY,
     CALLER_KEY_ID,
     CALLER_IS_GATEWAY,
+    CALLER_IS_OWN, /* the key may only change credentials that its principal owns */
     CALLER_N_COLUMNS
 };
 
 #define CALLER_COLUMNS_OF(table)                                                                   \
-    table ".account_id, " table ".read_only, " table ".id, " table ".scope = 'gateway'"
-#define CALLER_TYPES PG_TEXT PG_BOOL PG_TEXT PG_BOOL /* as in struct pg_statement */
+    table ".account_id, " table ".read_only, " table ".id,"                                        \
+          " " table ".scope = 'gateway', " table ".scope = 'own'"
+/* In their place where another row has them. */
+#define CALLER_NO_COLUMNS "NULL::text, NULL::boolean, NULL::text, NULL::boolean, NULL::boolean"
+#define CALLER_TYPES PG_TEXT PG_BOOL PG_TEXT PG_BOOL PG_BOOL /* as in struct pg_statement */
 
 /* clang-format off */
 
-#define CALLER_KEY_IS_GOOD                                                                         \
-    "k.digest = $1::bytea"                                                                         \
-    " AND k.revoked_at IS NULL"                                                                    \
-    " AND (k.expires_at IS NULL OR k.expires_at > pg_catalog.now())"
+#define CALLER_KEY_IS_GOOD_OF(key)                                                                 \
+    key ".digest = $1::bytea"                                                                      \
+    " AND " key ".revoked_at IS NULL"                                                              \
+    " AND (" key ".expires_at IS NULL OR " key ".expires_at > pg_catalog.now())"
+#define CALLER_KEY_IS_GOOD CALLER_KEY_IS_GOOD_OF("k")
 
-/* "WITH caller AS (...)", which a statement that writes continues.  $2 is the operation's id.  What
- * the statement changes must join caller and have CALLER_MAY_WRITE among its conditions, or a
- * read-only key would change it.  A gateway's key is read-only too.  adit.caller tells the trigger
- * that records changes who makes them (sql/003_audit.sql). */
+/* The caller's account, NULL if the key is not good.  A list's statement has a row with the
+ * caller's columns alone, and then a row for each item: so no row repeats the caller.  Both parts
+ * come in their order, so PostgreSQL sorts nothing. */
+#define CALLER_ACCOUNT                                                                             \
+    "(SELECT k.account_id FROM adit.api_key AS k WHERE " CALLER_KEY_IS_GOOD ")"
+
+/* Tells the trigger that records changes who makes them. */
+#define CALLER_NOTED(key)                                                                          \
+    "pg_catalog.set_config('adit.caller',"                                                         \
+      " pg_catalog.concat_ws(' ', " key ".principal_id, " key ".id, $2::text), true)"
+
+/* "WITH caller AS (...)", which a statement that writes continues.  $2 tells of the request: the
+ * operation's id and, if it is known, the client's address.  What the statement changes must join
+ * caller and have CALLER_MAY_WRITE among its conditions, or a read-only key would change it.  A
+ * gateway's key and one for own credentials are read-only too: a credential has CALLER_MAY_WRITE_OF
+ * instead, with its owner. */
 #define CALLER_CTE                                                                                 \
     "WITH caller AS MATERIALIZED ("                                                                \
         "SELECT k.account_id, k.read_only, k.id, k.scope, k.principal_id,"                         \
-          " pg_catalog.set_config('adit.caller',"                                                  \
-            " pg_catalog.concat_ws(' ', k.principal_id, k.id, $2::text), true)"                    \
+          " " CALLER_NOTED("k")                                                                    \
         " FROM adit.api_key AS k"                                                                  \
         " WHERE " CALLER_KEY_IS_GOOD                                                               \
     ")"
 #define CALLER_MAY_WRITE "NOT caller.read_only"
+#define CALLER_MAY_WRITE_OF(owner)                                                                 \
+    "(NOT caller.read_only"                                                                        \
+      " OR (caller.scope = 'own' AND " owner " = caller.principal_id))"
+
+/* A quick statement is one INSERT or UPDATE with the key in its FROM: PostgreSQL sets up fewer plan
+ * nodes than for one with CALLER_CTE.  It only does what the key may do, and returns no row if it
+ * changed nothing; the statement with CALLER_CTE runs then and tells why.  To CALLER_QUICK, the
+ * statement adds CALLER_MAY_WRITE or CALLER_MAY_WRITE_OF.  Each function and operator costs
+ * PostgreSQL some 1,000 instructions before it runs. */
+#define CALLER_QUICK                                                                               \
+    CALLER_KEY_IS_GOOD_OF("caller") " AND " CALLER_NOTED("caller") " IS NOT NULL"
+
+/* The caller's columns in RETURNING: the key may do what it did.  INSERT shows only the new row. */
+#define CALLER_COLUMNS_OF_QUICK(account_id, key_id) account_id ", false, " key_id ", false, false"
+#define CALLER_COLUMNS_OF_NEW(row)                                                                 \
+    CALLER_COLUMNS_OF_QUICK(                                                                       \
+        row ".account_id",                                                                         \
+        "pg_catalog.split_part(pg_catalog.current_setting('adit.caller'), ' ', 2)")
 
 /* Whether a row meets If-Match and If-None-Match, the two parameters of executor_add_condition().
  * The statement that changes the row has it among its conditions: if another request changed the
@@ -69,21 +103,18 @@ struct store {
     struct keyring *keyring;
     struct crypt_hasher *hasher;
     struct account_hint hints[STORE_N_HINTS];
+    struct key_uses *uses; /* NULL: not noted */
+    int *n_filters;        /* that may take long at the moment; NULL: not counted */
 };
 
 /* Start the parameters of a caller's statement: $1, the digest; and if the statement writes, $2,
- * the operation's id. */
+ * the operation's id and the client's address. */
 void executor_params(struct pg_params *params, const struct store_request *request);
 void executor_write_params(struct pg_params *params, const struct store_request *request);
 
 /* Appends two parameters: the revisions of If-Match and those of If-None-Match, each NULL if the
  * request has no such header. */
 void executor_add_condition(struct pg_params *params, const struct store_request *request);
-
-/* Returns the error of a statement under CALLER_CONDITION that changed no row.  is_there: the row
- * exists.  missing: the error if it does not exist; ERR_NONE: that is no error. */
-enum error_code executor_missed(const struct store_request *request, bool is_there,
-                                enum error_code missing);
 
 /* Runs a statement that looks an API key up and changes nothing.  Returns true with *result, of at
  * least one row, which the caller frees: the key is good, whatever it may do.  Returns false with
@@ -93,7 +124,8 @@ MUST_CHECK bool executor_find(struct store *store, const struct pg_statement *st
                               struct pg_result **result, struct error *err);
 
 /* Returns the error of a good key that may not do what the request asks, or ERR_NONE:
- * ERR_KEY_GATEWAY or, if the request writes, ERR_KEY_READ_ONLY.  The result has the key's row. */
+ * ERR_KEY_GATEWAY or, if the request writes, ERR_KEY_READ_ONLY or ERR_KEY_OWN.  The result has the
+ * key's row.  If the request is for owners, ERR_NONE leaves open whose credential it changes. */
 enum error_code executor_forbids(const struct store_request *request, bool writes,
                                  const struct pg_result *result);
 
@@ -104,13 +136,34 @@ MUST_CHECK bool executor_run(struct store *store, const struct pg_statement *sta
                              const struct store_request *request, const struct pg_params *params,
                              struct pg_result **result, struct error *err);
 
-/* A statement that deletes a row returns, after the caller's columns, the key of the row, NULL if
- * it deleted none, and whether it left the row there because the condition did not hold. */
-#define EXECUTOR_DELETE_TYPES PG_TEXT PG_BOOL
+/* Runs a quick statement.  Returns true with *result, which the caller frees: NULL if the statement
+ * changed nothing, or at least one row.  Returns false with *err as pg_run(). */
+MUST_CHECK bool executor_run_quick(struct store *store, const struct pg_statement *statement,
+                                   const struct store_request *request,
+                                   const struct pg_params *params, struct pg_result **result,
+                                   struct error *err);
 
-/* Runs a statement that deletes a row.  Returns true if the row is gone, or false with *err: as
- * executor_run(), ERR_PRECONDITION_FAILED, or missing if there was no such row.  missing ERR_NONE:
- * no such row is no error. */
+/* A statement that changes or deletes a row returns, after the caller's columns, the row's key,
+ * NULL if it changed none.  Its last two columns are whether it left the row there, and whether it
+ * did so because the key may not change it. */
+struct executor_change {
+    const struct pg_statement *statement;
+    int is_there;            /* the last column but one */
+    enum error_code missing; /* the error if there is no such row; ERR_NONE: that is no error */
+};
+
+/* Runs such a statement.  Returns true with *result, of one row, which the caller frees.  Returns
+ * false with *err: as executor_run(), ERR_KEY_OWN, ERR_PRECONDITION_FAILED or change->missing. */
+MUST_CHECK bool executor_run_change(struct store *store, const struct executor_change *change,
+                                    const struct store_request *request,
+                                    const struct pg_params *params, struct pg_result **result,
+                                    struct error *err);
+
+/* The columns of a statement that deletes a row. */
+#define EXECUTOR_DELETE_TYPES PG_TEXT PG_BOOL PG_BOOL
+
+/* Runs a statement that deletes a row.  Returns true if the row is gone, or false with *err as
+ * executor_run_change(). */
 MUST_CHECK bool executor_delete(struct store *store, const struct pg_statement *statement,
                                 const struct store_request *request, const struct pg_params *params,
                                 enum error_code missing, struct error *err);

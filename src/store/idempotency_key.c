@@ -28,7 +28,7 @@ static const struct pg_statement purge_statement = {
 /* Pages of the table per step. */
 #define STEP_PAGES 500
 
-bool idempotency_key_purge(struct pg *pg, int64_t *n, struct error *err)
+bool idempotency_key_purge(struct pg *pg, const struct work *work, int64_t *n, struct error *err)
 {
     int64_t n_pages;
     int64_t page = 0;
@@ -46,6 +46,7 @@ bool idempotency_key_purge(struct pg *pg, int64_t *n, struct error *err)
         *n += pg_int(result, 0, 0);
         n_pages = pg_int(result, 0, 1);
         pg_result_free(result);
+        work_show(work, *n);
     } while (page < n_pages);
     return true;
 }

@@ -14,10 +14,15 @@
 
 #include "base/ascii.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "crypt/crypt.h"
 
 #define MAX_KEYS 16
 #define REASON_SIZE 256
+
+/* A file that could not be read is read again after this, or once it has changed.  A client who
+ * sends the ids of keys that do not exist must not have each request read a file. */
+#define FAILED_MS 1000
 
 struct sealing_key {
     char id[KEYRING_ID_MAX + 1];
@@ -29,6 +34,11 @@ struct keyring {
     size_t n;
     char *path;
     struct stat read_at; /* of the file that was read */
+    struct failure {
+        int64_t until_ms;   /* on the steady clock; 0: reading did not fail */
+        struct stat status; /* of the file; all zero: there was none */
+        char reason[REASON_SIZE];
+    } failure;
 };
 
 /* ---- the key file ---- */
@@ -130,10 +140,21 @@ static void say_unopened(const char *path, int error, char *reason, size_t size)
         snprintf(reason, size, "%s: cannot be opened: %s", path, strerror(error));
 }
 
+/* Opens a file as fopen() does.  Without O_NONBLOCK, the open of a FIFO waits for a writer. */
+static FILE *open_key_file(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+
+    if (fd >= 0 && !file)
+        close(fd);
+    return file;
+}
+
 struct keyring *keyring_load(const char *path, char *reason, size_t size)
 {
     struct keyring *keyring = NULL;
-    FILE *file = fopen(path, "re");
+    FILE *file = open_key_file(path);
     struct stat status;
     bool ok = false;
 
@@ -183,21 +204,42 @@ const char *keyring_first(const struct keyring *keyring)
 
 enum renewal { SAME_FILE, RENEWED, NOT_RENEWED };
 
+static bool same_content(const struct stat *a, const struct stat *b)
+{
+    return a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           memcmp(&a->st_mtim, &b->st_mtim, sizeof a->st_mtim) == 0;
+}
+
+static bool same_rights(const struct stat *a, const struct stat *b)
+{
+    return a->st_mode == b->st_mode && a->st_uid == b->st_uid && a->st_gid == b->st_gid;
+}
+
 /* Reads the file again if it was replaced or changed.  If that fails, the keyring stays as it was
  * and reason says why. */
 static enum renewal read_again(struct keyring *keyring, char *reason, size_t size)
 {
+    struct failure *failure = &keyring->failure;
     struct stat now;
     struct keyring *other;
     struct keyring kept;
 
-    if (stat(keyring->path, &now) == 0 && now.st_ino == keyring->read_at.st_ino &&
-        now.st_size == keyring->read_at.st_size &&
-        memcmp(&now.st_mtim, &keyring->read_at.st_mtim, sizeof now.st_mtim) == 0)
+    if (stat(keyring->path, &now) != 0)
+        memset(&now, 0, sizeof now);
+    else if (same_content(&now, &keyring->read_at))
         return SAME_FILE;
-    other = keyring_load(keyring->path, reason, size);
-    if (!other)
+    if (clock_steady_ms() < failure->until_ms && same_content(&now, &failure->status) &&
+        same_rights(&now, &failure->status)) {
+        snprintf(reason, size, "%s", failure->reason);
         return NOT_RENEWED;
+    }
+    other = keyring_load(keyring->path, reason, size);
+    if (!other) {
+        failure->until_ms = clock_steady_ms() + FAILED_MS;
+        failure->status = now;
+        snprintf(failure->reason, sizeof failure->reason, "%s", reason);
+        return NOT_RENEWED;
+    }
     kept = *keyring;
     *keyring = *other;
     *other = kept;
@@ -387,22 +429,49 @@ bool keyring_has(const struct keyring *keyring, struct text id)
     return find_key(keyring, id) != NULL;
 }
 
+/* Finds a key.  If the keyring lacks it and the file was replaced, reads the file first.  *key is
+ * NULL if there is none; returns false with a reason if the new file cannot be read. */
+static bool find_anew(struct keyring *keyring, struct text id, const struct sealing_key **key,
+                      char *reason, size_t size)
+{
+    enum renewal renewal;
+
+    *key = find_key(keyring, id);
+    if (*key)
+        return true;
+    renewal = read_again(keyring, reason, size);
+    if (renewal == RENEWED)
+        *key = find_key(keyring, id);
+    return renewal != NOT_RENEWED;
+}
+
+bool keyring_look_up(struct keyring *keyring, struct text id, bool *has, struct error *err)
+{
+    const struct sealing_key *key;
+    char reason[REASON_SIZE];
+
+    if (!find_anew(keyring, id, &key, reason, sizeof reason))
+        return error_cause(err, ERR_SECRET_UNREADABLE, "secrets: %s", reason);
+    *has = key != NULL;
+    return true;
+}
+
 bool keyring_open(struct keyring *keyring, const struct keyring_place *place, struct text key_id,
                   const unsigned char *sealed, size_t len, struct arena *arena, struct text *secret,
                   struct error *err)
 {
-    const struct sealing_key *key = find_key(keyring, key_id);
+    const struct sealing_key *key;
     struct buf aad = {0};
     enum crypt_opened opened = CRYPT_NO_MEMORY;
-    char reason[REASON_SIZE] = "the key file does not contain this key";
+    char reason[REASON_SIZE];
     char *out;
+    bool is_read = find_anew(keyring, key_id, &key, reason, sizeof reason);
 
-    if (!key && read_again(keyring, reason, sizeof reason) == RENEWED)
-        key = find_key(keyring, key_id);
     if (!key)
         return error_cause(err, ERR_SECRET_UNREADABLE,
                            "secrets: %s is sealed under key '%.64s': %s", place->column,
-                           key_id.s ? key_id.s : "", reason);
+                           key_id.s ? key_id.s : "",
+                           is_read ? "the key file does not contain this key" : reason);
     if (len < CRYPT_SEAL_OVERHEAD)
         return error_cause(err, ERR_SECRET_UNREADABLE, "secrets: %s is truncated", place->column);
     out = arena_alloc(arena, len - CRYPT_SEAL_OVERHEAD + 1);
@@ -417,5 +486,41 @@ bool keyring_open(struct keyring *keyring, const struct keyring_place *place, st
                            "secrets: %s was not sealed for this row under key '%s', or was altered",
                            place->column, key->id);
     *secret = (struct text){.s = out, .len = len - CRYPT_SEAL_OVERHEAD};
+    return true;
+}
+
+/* ---- digests ---- */
+
+/* The key that digests are made with.  No other use of the sealing key gives the same bytes. */
+static const char digest_label[] = "adit 1 digest of a secret";
+
+bool keyring_digest(const struct keyring *keyring, const struct keyring_place *place,
+                    struct text key_id, struct text secret, char digest[KEYRING_DIGEST_SIZE],
+                    struct error *err)
+{
+    const struct sealing_key *key =
+        key_id.s ? find_key(keyring, key_id) : &keyring->keys[keyring->n - 1];
+    unsigned char derived[CRYPT_SHA256_LEN];
+    unsigned char mac[CRYPT_SHA256_LEN];
+    struct buf data = {0};
+    size_t len;
+    bool ok;
+
+    if (!key)
+        return error_cause(err, ERR_SECRET_UNREADABLE, "the key file does not contain key '%.64s'",
+                           key_id.s);
+    write_place(&data, place, key->id);
+    buf_add(&data, "", 1);
+    buf_add(&data, secret.s, secret.len);
+    ok = !data.failed &&
+         crypt_hmac_sha256(key->key, sizeof key->key, digest_label, sizeof digest_label, derived) &&
+         crypt_hmac_sha256(derived, sizeof derived, data.data, data.len, mac);
+    buf_free(&data);
+    explicit_bzero(derived, sizeof derived);
+    if (!ok)
+        return error_set(err, ERR_OUT_OF_MEMORY);
+    len = (size_t)snprintf(digest, KEYRING_DIGEST_SIZE, "%s:", key->id);
+    for (size_t i = 0; i < 16; i++)
+        len += (size_t)snprintf(digest + len, KEYRING_DIGEST_SIZE - len, "%02x", mac[i]);
     return true;
 }

@@ -13,6 +13,8 @@
 
 #define KEYRING_ID_MAX 64
 
+/* The functions below that read a replaced file again do so at most once a second as long as it
+ * cannot be read and does not change. */
 struct keyring;
 
 /* Reads a key file: a line "<key id> <64 hexadecimal digits>" for each key.  The first key seals;
@@ -42,6 +44,12 @@ const char *keyring_first(const struct keyring *keyring);
 /* Returns whether the keyring has a key of that id. */
 bool keyring_has(const struct keyring *keyring, struct text id);
 
+/* Sets *has to whether the keyring has a key of that id.  If it lacks the key and the key file was
+ * replaced, reads it first.  Returns false with ERR_SECRET_UNREADABLE and a cause if it cannot read
+ * the new file, which may have the key. */
+MUST_CHECK bool keyring_look_up(struct keyring *keyring, struct text id, bool *has,
+                                struct error *err);
+
 /* The place that a sealed secret is bound to.  It opens in no other place. */
 struct keyring_place {
     const char *column; /* "<table>.<column>" */
@@ -57,6 +65,18 @@ struct keyring_place {
 MUST_CHECK bool keyring_seal(struct keyring *keyring, const struct keyring_place *place,
                              struct text secret, struct arena *arena, struct text *key_id,
                              const unsigned char **sealed, size_t *len, struct error *err);
+
+/* Room for a digest: a key's id, ':', 32 hexadecimal digits, NUL. */
+#define KEYRING_DIGEST_SIZE (KEYRING_ID_MAX + 1 + 32 + 1)
+
+/* Writes a digest of a secret in its place.  It is the same as long as the secret, the place and
+ * the key are.  Without the key file, nobody can try out what the secret is.  The key is that of
+ * the given id; if it is absent, the last key of the file, since new keys come first.  Returns
+ * false with ERR_SECRET_UNREADABLE and a cause if the keyring lacks the key, or with
+ * ERR_OUT_OF_MEMORY. */
+MUST_CHECK bool keyring_digest(const struct keyring *keyring, const struct keyring_place *place,
+                               struct text key_id, struct text secret,
+                               char digest[KEYRING_DIGEST_SIZE], struct error *err);
 
 /* Opens a secret that keyring_seal() sealed for the same place.  Sets *secret, in the arena.  If
  * the keyring lacks the key and the key file was replaced, reads it first. Returns false with

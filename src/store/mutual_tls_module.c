@@ -3,12 +3,22 @@
 #include "store/mutual_tls_module.h"
 
 #include "store/executor.h"
+#include "store/filter.h"
 
 /* clang-format off */
 
-/* $1 digest, $2 operation_id, $3 edge_id, $4 enabled, $5 certificate_authority_ids, $6 If-Match,
+/* $1 digest, $2 request, $3 edge_id, $4 enabled, $5 certificate_authority_ids, $6 If-Match,
  * $7 If-None-Match.
  * "old" locks the row that If-Match names: the INSERT cannot check that it is there and stays. */
+#define PUT_HEAD                                                                                   \
+    "INSERT INTO adit.mutual_tls_module AS m"                                                      \
+      " (account_id, edge_id, enabled, certificate_authority_ids)"                                 \
+    " SELECT caller.account_id, $3::text, $4::boolean, $5::text[]"
+#define PUT_ON_CONFLICT                                                                            \
+    " ON CONFLICT (account_id, edge_id) DO UPDATE"                                                 \
+    " SET enabled = excluded.enabled,"                                                             \
+      " certificate_authority_ids = excluded.certificate_authority_ids"
+
 static const struct pg_statement put_statement = {
     .name = "mutual_tls_module_put",
     .types = CALLER_TYPES PG_BIGINT,
@@ -25,21 +35,31 @@ static const struct pg_statement put_statement = {
               " AND " CALLER_MAY_WRITE
             " FOR UPDATE OF m"
         "), m AS ("
-            "INSERT INTO adit.mutual_tls_module AS m"
-              " (account_id, edge_id, enabled, certificate_authority_ids)"
-            " SELECT caller.account_id, $3::text, $4::boolean, $5::text[]"
+            PUT_HEAD
             " FROM caller"
             " WHERE " CALLER_MAY_WRITE
               " AND ($6::bigint[] IS NULL OR EXISTS (SELECT FROM old))"
-            " ON CONFLICT (account_id, edge_id) DO UPDATE"
-            " SET enabled = excluded.enabled,"
-              " certificate_authority_ids = excluded.certificate_authority_ids"
+            PUT_ON_CONFLICT
             " WHERE " CALLER_CONDITION("m", "$6", "$7")
             " RETURNING m.revision"
         ")"
         " SELECT " CALLER_COLUMNS_OF("caller") ", m.revision"
         " FROM caller"
         " LEFT JOIN m ON true",
+};
+
+/* $1 to $5, without a condition. */
+static const struct pg_statement quick_put_statement = {
+    .name = "mutual_tls_module_quick_put",
+    .types = CALLER_TYPES PG_BIGINT,
+    .writes = true,
+    .sql =
+        PUT_HEAD
+        " FROM adit.api_key AS caller"
+        " WHERE " CALLER_QUICK
+          " AND " CALLER_MAY_WRITE
+        PUT_ON_CONFLICT
+        " RETURNING " CALLER_COLUMNS_OF_NEW("m") ", m.revision",
 };
 
 enum put_column { COLUMN_PUT_REVISION = CALLER_N_COLUMNS };
@@ -58,9 +78,56 @@ static const struct pg_statement get_statement = {
         " WHERE " CALLER_KEY_IS_GOOD,
 };
 
-enum get_column { COLUMN_ENABLED = CALLER_N_COLUMNS, COLUMN_AUTHORITY_IDS, COLUMN_REVISION };
+/* $1 digest, $2 edge_id of the module before the page (never NULL), $3 limit.
+ * '' sorts before every edge_id, so the caller's row comes first. */
+#define LIST_HEAD                                                                                  \
+    "SELECT " CALLER_COLUMNS_OF("k") ", NULL::boolean, NULL::text[], NULL::bigint,"                \
+      " ''::text COLLATE \"C\" AS listed_edge_id"                                                  \
+    " FROM adit.api_key AS k"                                                                      \
+    " WHERE " CALLER_KEY_IS_GOOD                                                                   \
+    " UNION ALL ("                                                                                 \
+        "SELECT " CALLER_NO_COLUMNS ","                                                            \
+          " m.enabled, m.certificate_authority_ids, m.revision, m.edge_id"                         \
+        " FROM adit.mutual_tls_module AS m"                                                        \
+        " WHERE m.account_id = " CALLER_ACCOUNT                                                    \
+          " AND m.edge_id > $2::text COLLATE \"C\""
+#define LIST_END                                                                                   \
+        " ORDER BY m.edge_id"                                                                      \
+        " LIMIT $3::bigint"                                                                        \
+    ")"                                                                                            \
+    " ORDER BY listed_edge_id"
 
-/* $1 digest, $2 operation_id, $3 edge_id, $4 If-Match, $5 If-None-Match. */
+static const struct pg_statement list_statement = {
+    .name = "mutual_tls_module_list",
+    .types = CALLER_TYPES PG_BOOL PG_TEXTS PG_BIGINT PG_TEXT,
+    .sql = LIST_HEAD LIST_END,
+};
+
+static const struct filter_statement filtered_list_statement = {
+    .name = "mutual_tls_module_filtered_list",
+    .types = CALLER_TYPES PG_BOOL PG_TEXTS PG_BIGINT PG_TEXT,
+    .fast = "edge_id == \"...\"",
+    .head = LIST_HEAD,
+    .end = LIST_END,
+};
+
+const struct filter_member mutual_tls_module_filter_members[] = {
+    {"edge_id", FILTER_STRING, "m.edge_id"},
+    {"id", FILTER_STRING, "m.edge_id"},
+    {"enabled", FILTER_BOOL, "m.enabled"},
+    {"certificate_authority_ids", FILTER_STRINGS, "m.certificate_authority_ids"},
+    {.name = NULL},
+};
+
+/* Only the list has the last one. */
+enum column {
+    COLUMN_ENABLED = CALLER_N_COLUMNS,
+    COLUMN_AUTHORITY_IDS,
+    COLUMN_REVISION,
+    COLUMN_EDGE_ID
+};
+
+/* $1 digest, $2 request, $3 edge_id, $4 If-Match, $5 If-None-Match. */
 static const struct pg_statement delete_statement = {
     .name = "mutual_tls_module_delete",
     .types = CALLER_TYPES EXECUTOR_DELETE_TYPES,
@@ -80,7 +147,7 @@ static const struct pg_statement delete_statement = {
           " m.edge_id IS NULL"
           " AND EXISTS (SELECT FROM adit.mutual_tls_module AS e"
             " WHERE e.account_id = caller.account_id"
-            " AND e.edge_id = $3::text COLLATE \"C\")"
+            " AND e.edge_id = $3::text COLLATE \"C\"), false"
         " FROM caller"
         " LEFT JOIN m ON true",
 };
@@ -92,20 +159,31 @@ bool store_mutual_tls_module_put(struct store *store, const struct store_request
                                  struct error *err)
 {
     struct pg_params params;
-    struct pg_result *result;
+    struct pg_result *result = NULL;
     bool written;
 
     executor_write_params(&params, request);
     pg_add_text(&params, edge_id);
     pg_add_bool(&params, module->enabled);
     pg_add_texts(&params, module->certificate_authority_ids, request->arena);
+    if (!precondition_given(&request->condition) &&
+        !executor_run_quick(store, &quick_put_statement, request, &params, &result, err))
+        return false;
     executor_add_condition(&params, request);
-    if (!executor_run(store, &put_statement, request, &params, &result, err))
+    if (!result && !executor_run(store, &put_statement, request, &params, &result, err))
         return false;
     written = !pg_is_null(result, 0, COLUMN_PUT_REVISION);
     module->revision = pg_int(result, 0, COLUMN_PUT_REVISION);
     pg_result_free(result);
     return written || error_set(err, ERR_PRECONDITION_FAILED);
+}
+
+static bool read_row(const struct pg_result *result, int row, struct arena *arena,
+                     struct mutual_tls_module *module)
+{
+    module->enabled = pg_bool(result, row, COLUMN_ENABLED);
+    module->revision = pg_int(result, row, COLUMN_REVISION);
+    return pg_texts(result, row, COLUMN_AUTHORITY_IDS, arena, &module->certificate_authority_ids);
 }
 
 bool store_mutual_tls_module_get(struct store *store, const struct store_request *request,
@@ -120,12 +198,9 @@ bool store_mutual_tls_module_get(struct store *store, const struct store_request
     pg_add_text(&params, edge_id);
     if (!executor_run(store, &get_statement, request, &params, &result, err))
         return false;
-    module->enabled = pg_bool(result, 0, COLUMN_ENABLED);
-    module->revision = pg_int(result, 0, COLUMN_REVISION);
     if (pg_is_null(result, 0, COLUMN_ENABLED))
         error_set(err, ERR_MUTUAL_TLS_NOT_FOUND);
-    else if (!pg_texts(result, 0, COLUMN_AUTHORITY_IDS, request->arena,
-                       &module->certificate_authority_ids))
+    else if (!read_row(result, 0, request->arena, module))
         error_set(err, ERR_OUT_OF_MEMORY);
     else
         ok = true;
@@ -142,4 +217,57 @@ bool store_mutual_tls_module_delete(struct store *store, const struct store_requ
     pg_add_text(&params, edge_id);
     executor_add_condition(&params, request);
     return executor_delete(store, &delete_statement, request, &params, ERR_NONE, err);
+}
+
+/* Reads one row of the list.  Returns false if memory runs out. */
+static bool read_listed(const struct pg_result *result, int row, struct arena *arena,
+                        struct mutual_tls_module_item *item)
+{
+    struct text edge_id = pg_text(result, row, COLUMN_EDGE_ID);
+
+    item->edge_id =
+        (struct text){.s = arena_copy(arena, edge_id.s, edge_id.len), .len = edge_id.len};
+    return item->edge_id.s && read_row(result, row, arena, &item->module);
+}
+
+static size_t authority_bytes(const struct mutual_tls_module *module)
+{
+    const struct text_list *ids = &module->certificate_authority_ids;
+    size_t sum = 0;
+
+    for (size_t i = 0; i < ids->n; i++)
+        sum += ids->items[i].len;
+    return sum;
+}
+
+bool store_mutual_tls_module_list(struct store *store, const struct store_request *request,
+                                  const struct mutual_tls_module_page *page,
+                                  struct mutual_tls_module_list *list, struct error *err)
+{
+    struct pg_params params;
+    struct pg_result *result;
+    size_t bytes = 0;
+    size_t n;
+    size_t most;
+    bool ok;
+
+    executor_params(&params, request);
+    pg_add_text(&params, page->after_edge_id.s ? page->after_edge_id : text_of(""));
+    pg_add_int(&params, page->limit + 1);
+    if (page->filter ? !filter_run_list(store, &filtered_list_statement, page->filter, request,
+                                        &params, &result, err)
+                     : !executor_run(store, &list_statement, request, &params, &result, err))
+        return false;
+    n = (size_t)pg_rows(result) - 1; /* the first has only the caller's columns */
+    most = (size_t)page->limit < n ? (size_t)page->limit : n;
+    *list = (struct mutual_tls_module_list){
+        .items = arena_array(request->arena, most, sizeof *list->items)};
+    ok = list->items != NULL;
+    for (; ok && list->n < most && bytes < page->most_bytes; list->n++) {
+        ok = read_listed(result, 1 + (int)list->n, request->arena, &list->items[list->n]);
+        bytes += authority_bytes(&list->items[list->n].module);
+    }
+    list->more = list->n < n;
+    pg_result_free(result);
+    return ok || error_set(err, ERR_OUT_OF_MEMORY);
 }

@@ -3,6 +3,7 @@
 #include "store/oauth_module.h"
 
 #include "store/executor.h"
+#include "store/filter.h"
 #include "store/oauth_secret.h"
 
 /* clang-format off */
@@ -13,13 +14,53 @@
  * account to seal for. */
 #define RIGHT_ACCOUNT "($5::text IS NULL OR $5::text = caller.account_id)"
 
-/*  $1 digest               $2 operation_id         $3 edge_id              $4 route_id
+/*  $1 digest               $2 request              $3 edge_id              $4 route_id
  *  $5 account_id           $6 enabled              $7 provider             $8 client_id
  *  $9 secret's key id     $10 sealed secret       $11 scopes              $12 email_addresses
  * $13 email_domains       $14 teams               $15 organizations       $16 options_passthrough
  * $17 cookie_prefix       $18 inactivity_timeout  $19 maximum_duration    $20 auth_check_interval
  * $21 If-Match            $22 If-None-Match
  * "old" locks the row that If-Match names: the INSERT cannot check that it is there and stays. */
+#define PUT_HEAD                                                                                   \
+    "INSERT INTO adit.oauth_module AS m"                                                           \
+      " (account_id, edge_id, route_id,"                                                           \
+      " enabled, provider, client_id,"                                                             \
+      " client_secret_key_id, client_secret_sealed,"                                               \
+      " scopes,"                                                                                   \
+      " email_addresses,"                                                                          \
+      " email_domains,"                                                                            \
+      " teams,"                                                                                    \
+      " organizations,"                                                                            \
+      " options_passthrough, cookie_prefix,"                                                       \
+      " inactivity_timeout, maximum_duration, auth_check_interval)"                                \
+    " SELECT caller.account_id, $3::text, $4::text,"                                               \
+      " $6::boolean, $7::smallint, $8::text,"                                                      \
+      " $9::text, $10::bytea,"                                                                     \
+      " coalesce($11::text[], '{}'),"                                                              \
+      " coalesce($12::text[], '{}'),"                                                              \
+      " coalesce($13::text[], '{}'),"                                                              \
+      " coalesce($14::text[], '{}'),"                                                              \
+      " coalesce($15::text[], '{}'),"                                                              \
+      " $16::boolean, $17::text,"                                                                  \
+      " $18::bigint, $19::bigint, $20::bigint"
+#define PUT_ON_CONFLICT                                                                            \
+    " ON CONFLICT (account_id, edge_id, route_id) DO UPDATE"                                       \
+    " SET enabled = excluded.enabled,"                                                             \
+      " provider = excluded.provider,"                                                             \
+      " client_id = excluded.client_id,"                                                           \
+      " client_secret_key_id = excluded.client_secret_key_id,"                                     \
+      " client_secret_sealed = excluded.client_secret_sealed,"                                     \
+      " scopes = excluded.scopes,"                                                                 \
+      " email_addresses = excluded.email_addresses,"                                               \
+      " email_domains = excluded.email_domains,"                                                   \
+      " teams = excluded.teams,"                                                                   \
+      " organizations = excluded.organizations,"                                                   \
+      " options_passthrough = excluded.options_passthrough,"                                       \
+      " cookie_prefix = excluded.cookie_prefix,"                                                   \
+      " inactivity_timeout = excluded.inactivity_timeout,"                                         \
+      " maximum_duration = excluded.maximum_duration,"                                             \
+      " auth_check_interval = excluded.auth_check_interval"
+
 static const struct pg_statement put_statement = {
     .name = "oauth_module_put",
     .types = CALLER_TYPES PG_BIGINT PG_BOOL,
@@ -37,47 +78,12 @@ static const struct pg_statement put_statement = {
               " AND " CALLER_MAY_WRITE
             " FOR UPDATE OF m"
         "), m AS ("
-            "INSERT INTO adit.oauth_module AS m"
-              " (account_id, edge_id, route_id,"
-              " enabled, provider, client_id,"
-              " client_secret_key_id, client_secret_sealed,"
-              " scopes,"
-              " email_addresses,"
-              " email_domains,"
-              " teams,"
-              " organizations,"
-              " options_passthrough, cookie_prefix,"
-              " inactivity_timeout, maximum_duration, auth_check_interval)"
-            " SELECT caller.account_id, $3::text, $4::text,"
-              " $6::boolean, $7::smallint, $8::text,"
-              " $9::text, $10::bytea,"
-              " coalesce($11::text[], '{}'),"
-              " coalesce($12::text[], '{}'),"
-              " coalesce($13::text[], '{}'),"
-              " coalesce($14::text[], '{}'),"
-              " coalesce($15::text[], '{}'),"
-              " $16::boolean, $17::text,"
-              " $18::bigint, $19::bigint, $20::bigint"
+            PUT_HEAD
             " FROM caller"
             " WHERE " CALLER_MAY_WRITE
               " AND " RIGHT_ACCOUNT
               " AND ($21::bigint[] IS NULL OR EXISTS (SELECT FROM old))"
-            " ON CONFLICT (account_id, edge_id, route_id) DO UPDATE"
-            " SET enabled = excluded.enabled,"
-              " provider = excluded.provider,"
-              " client_id = excluded.client_id,"
-              " client_secret_key_id = excluded.client_secret_key_id,"
-              " client_secret_sealed = excluded.client_secret_sealed,"
-              " scopes = excluded.scopes,"
-              " email_addresses = excluded.email_addresses,"
-              " email_domains = excluded.email_domains,"
-              " teams = excluded.teams,"
-              " organizations = excluded.organizations,"
-              " options_passthrough = excluded.options_passthrough,"
-              " cookie_prefix = excluded.cookie_prefix,"
-              " inactivity_timeout = excluded.inactivity_timeout,"
-              " maximum_duration = excluded.maximum_duration,"
-              " auth_check_interval = excluded.auth_check_interval"
+            PUT_ON_CONFLICT
             " WHERE " CALLER_CONDITION("m", "$21", "$22")
             " RETURNING m.revision"
         ")"
@@ -86,26 +92,45 @@ static const struct pg_statement put_statement = {
         " LEFT JOIN m ON true",
 };
 
+/* $1 to $20, without a condition. */
+static const struct pg_statement quick_put_statement = {
+    .name = "oauth_module_quick_put",
+    .types = CALLER_TYPES PG_BIGINT PG_BOOL,
+    .writes = true,
+    .sql =
+        PUT_HEAD
+        " FROM adit.api_key AS caller"
+        " WHERE " CALLER_QUICK
+          " AND " CALLER_MAY_WRITE
+          " AND " RIGHT_ACCOUNT
+        PUT_ON_CONFLICT
+        " RETURNING " CALLER_COLUMNS_OF_NEW("m") ", m.revision, true",
+};
+
 enum put_column { COLUMN_PUT_REVISION = CALLER_N_COLUMNS, COLUMN_RIGHT_ACCOUNT };
 
-/* $1 digest, $2 edge_id, $3 route_id.
- * A read-only key gets no secret, not even a sealed one. */
+/* In the order of enum column, after the caller's.  Only a key that may write modules gets the secret;
+ * the others do not even get the sealed one. */
+#define COLUMNS(may_write)                                                                         \
+    "m.enabled, m.provider, m.client_id,"                                                          \
+    " m.client_secret_key_id, CASE WHEN " may_write " THEN m.client_secret_sealed END,"            \
+    " m.scopes, m.email_addresses, m.email_domains, m.teams, m.organizations,"                     \
+    " m.options_passthrough, m.cookie_prefix,"                                                     \
+    " m.inactivity_timeout, m.maximum_duration, m.auth_check_interval, m.revision"
+#define TYPES                                                                                      \
+    PG_BOOL PG_SMALLINT PG_TEXT                                                                    \
+    PG_TEXT PG_BYTEA                                                                               \
+    PG_TEXTS PG_TEXTS PG_TEXTS PG_TEXTS PG_TEXTS                                                   \
+    PG_BOOL PG_TEXT                                                                                \
+    PG_BIGINT PG_BIGINT PG_BIGINT PG_BIGINT
+
+/* $1 digest, $2 edge_id, $3 route_id. */
 static const struct pg_statement get_statement = {
     .name = "oauth_module_get",
-    .types = CALLER_TYPES
-        PG_BOOL PG_SMALLINT PG_TEXT
-        PG_TEXT PG_BYTEA
-        PG_TEXTS PG_TEXTS PG_TEXTS PG_TEXTS PG_TEXTS
-        PG_BOOL PG_TEXT
-        PG_BIGINT PG_BIGINT PG_BIGINT PG_BIGINT,
+    .types = CALLER_TYPES TYPES,
     .is_short = true,
     .sql =
-        "SELECT " CALLER_COLUMNS_OF("k") ","
-          " m.enabled, m.provider, m.client_id,"
-          " m.client_secret_key_id, CASE WHEN NOT k.read_only THEN m.client_secret_sealed END,"
-          " m.scopes, m.email_addresses, m.email_domains, m.teams, m.organizations,"
-          " m.options_passthrough, m.cookie_prefix,"
-          " m.inactivity_timeout, m.maximum_duration, m.auth_check_interval, m.revision"
+        "SELECT " CALLER_COLUMNS_OF("k") ", " COLUMNS("NOT k.read_only")
         " FROM adit.api_key AS k"
         " LEFT JOIN adit.oauth_module AS m"
           " ON m.account_id = k.account_id"
@@ -114,7 +139,7 @@ static const struct pg_statement get_statement = {
         " WHERE " CALLER_KEY_IS_GOOD,
 };
 
-enum get_column {
+enum column {
     COLUMN_ENABLED = CALLER_N_COLUMNS,
     COLUMN_PROVIDER,
     COLUMN_CLIENT_ID,
@@ -130,10 +155,71 @@ enum get_column {
     COLUMN_INACTIVITY_TIMEOUT,
     COLUMN_MAXIMUM_DURATION,
     COLUMN_AUTH_CHECK_INTERVAL,
-    COLUMN_REVISION
+    COLUMN_REVISION,
+    N_COLUMNS
 };
 
-/* $1 digest, $2 operation_id, $3 edge_id, $4 route_id, $5 If-Match, $6 If-None-Match. */
+/* In their place in the row that has only the caller's columns. */
+#define NO_COLUMNS                                                                                 \
+    "NULL::boolean, NULL::smallint, NULL::text,"                                                   \
+    " NULL::text, NULL::bytea,"                                                                    \
+    " NULL::text[], NULL::text[], NULL::text[], NULL::text[], NULL::text[],"                       \
+    " NULL::boolean, NULL::text,"                                                                  \
+    " NULL::bigint, NULL::bigint, NULL::bigint, NULL::bigint"
+
+/* Whether the key may write; PostgreSQL looks once a statement. */
+#define KEY_MAY_WRITE                                                                              \
+    "(SELECT NOT k.read_only FROM adit.api_key AS k WHERE " CALLER_KEY_IS_GOOD ")"
+
+/* $1 digest, $2 edge_id and $3 route_id of the module before the page (never NULL), $4 limit; under a
+ * filter $5, the names of the providers.  '' sorts before every edge_id, so the
+ * caller's row comes first. */
+#define LIST_HEAD                                                                                  \
+    "SELECT " CALLER_COLUMNS_OF("k") ", " NO_COLUMNS ","                                           \
+      " ''::text COLLATE \"C\" AS listed_edge_id, ''::text COLLATE \"C\" AS listed_route_id"       \
+    " FROM adit.api_key AS k"                                                                      \
+    " WHERE " CALLER_KEY_IS_GOOD                                                                   \
+    " UNION ALL ("                                                                                 \
+        "SELECT " CALLER_NO_COLUMNS ", " COLUMNS(KEY_MAY_WRITE) ", m.edge_id, m.route_id"          \
+        " FROM adit.oauth_module AS m"                                                             \
+        " WHERE m.account_id = " CALLER_ACCOUNT                                                    \
+          " AND (m.edge_id, m.route_id) > ($2::text COLLATE \"C\", $3::text COLLATE \"C\")"
+#define LIST_END                                                                                   \
+        " ORDER BY m.edge_id, m.route_id"                                                          \
+        " LIMIT $4::bigint"                                                                        \
+    ")"                                                                                            \
+    " ORDER BY listed_edge_id, listed_route_id"
+
+static const struct pg_statement list_statement = {
+    .name = "oauth_module_list",
+    .types = CALLER_TYPES TYPES PG_TEXT PG_TEXT,
+    .sql = LIST_HEAD LIST_END,
+};
+
+static const struct filter_statement filtered_list_statement = {
+    .name = "oauth_module_filtered_list",
+    .types = CALLER_TYPES TYPES PG_TEXT PG_TEXT,
+    .fast = "edge_id == \"...\"",
+    /* PostgreSQL wants to see every parameter. */
+    .head = LIST_HEAD " AND $5::text[] IS NOT NULL",
+    .end = LIST_END,
+};
+
+const struct filter_member oauth_module_filter_members[] = {
+    {"edge_id", FILTER_STRING, "m.edge_id"},
+    {"id", FILTER_STRING, "m.route_id"},
+    {"enabled", FILTER_BOOL, "m.enabled"},
+    {"provider", FILTER_STRING, "coalesce(($5::text[])[m.provider], '')"},
+    {"email_addresses", FILTER_STRINGS, "m.email_addresses"},
+    {"email_domains", FILTER_STRINGS, "m.email_domains"},
+    {"teams", FILTER_STRINGS, "m.teams"},
+    {"organizations", FILTER_STRINGS, "m.organizations"},
+    {.name = NULL},
+};
+
+enum list_column { COLUMN_EDGE_ID = N_COLUMNS, COLUMN_ROUTE_ID };
+
+/* $1 digest, $2 request, $3 edge_id, $4 route_id, $5 If-Match, $6 If-None-Match. */
 static const struct pg_statement delete_statement = {
     .name = "oauth_module_delete",
     .types = CALLER_TYPES EXECUTOR_DELETE_TYPES,
@@ -155,7 +241,7 @@ static const struct pg_statement delete_statement = {
           " AND EXISTS (SELECT FROM adit.oauth_module AS e"
             " WHERE e.account_id = caller.account_id"
             " AND e.edge_id = $3::text COLLATE \"C\""
-            " AND e.route_id = $4::text COLLATE \"C\")"
+            " AND e.route_id = $4::text COLLATE \"C\"), false"
         " FROM caller"
         " LEFT JOIN m ON true",
 };
@@ -207,7 +293,7 @@ static bool try_put(struct store *store, const struct store_request *request,
     struct keyring_place place = oauth_secret_place(account_id, route, module->provider);
     struct sealed sealed = {.len = 0};
     struct pg_params params;
-    struct pg_result *result;
+    struct pg_result *result = NULL;
     bool written;
 
     if (module->config.client_secret.s &&
@@ -216,8 +302,11 @@ static bool try_put(struct store *store, const struct store_request *request,
         return false;
     executor_write_params(&params, request);
     add_put_params(&params, route, module, account_id, &sealed, request->arena);
+    if (!precondition_given(&request->condition) &&
+        !executor_run_quick(store, &quick_put_statement, request, &params, &result, err))
+        return false;
     executor_add_condition(&params, request);
-    if (!executor_run(store, &put_statement, request, &params, &result, err))
+    if (!result && !executor_run(store, &put_statement, request, &params, &result, err))
         return false;
     *right = pg_bool(result, 0, COLUMN_RIGHT_ACCOUNT);
     written = !pg_is_null(result, 0, COLUMN_PUT_REVISION);
@@ -250,10 +339,10 @@ bool store_oauth_module_put(struct store *store, const struct store_request *req
     return right || error_cause(err, ERR_INTERNAL, "oauth module: the account was not found");
 }
 
-static struct text copy_text(const struct pg_result *result, int column, struct arena *arena,
-                             bool *ok)
+static struct text copy_text(const struct pg_result *result, int row, int column,
+                             struct arena *arena, bool *ok)
 {
-    struct text value = pg_text(result, 0, column);
+    struct text value = pg_text(result, row, column);
 
     if (value.s) {
         value.s = arena_copy(arena, value.s, value.len);
@@ -262,47 +351,49 @@ static struct text copy_text(const struct pg_result *result, int column, struct 
     return value;
 }
 
-static bool open_secret(const struct store *store, const struct pg_result *result,
-                        const struct oauth_route *route, struct arena *arena,
-                        struct oauth_module *module, struct error *err)
+static bool open_secret(const struct store *store, const struct pg_result *result, int row,
+                        struct arena *arena, struct oauth_module_item *item, struct error *err)
 {
+    struct oauth_module *module = &item->module;
     struct keyring_place place =
-        oauth_secret_place(pg_text(result, 0, CALLER_ACCOUNT_ID), route, module->provider);
+        oauth_secret_place(pg_text(result, 0, CALLER_ACCOUNT_ID), &item->route, module->provider);
     size_t len;
-    const unsigned char *sealed = pg_bytes(result, 0, COLUMN_SECRET_SEALED, &len);
+    const unsigned char *sealed = pg_bytes(result, row, COLUMN_SECRET_SEALED, &len);
 
-    return !sealed || keyring_open(store->keyring, &place, pg_text(result, 0, COLUMN_SECRET_KEY_ID),
-                                   sealed, len, arena, &module->config.client_secret, err);
+    return !sealed ||
+           keyring_open(store->keyring, &place, pg_text(result, row, COLUMN_SECRET_KEY_ID), sealed,
+                        len, arena, &module->config.client_secret, err);
 }
 
-static bool read_module(const struct pg_result *result, struct arena *arena,
+static bool read_module(const struct pg_result *result, int row, struct arena *arena,
                         struct oauth_module *module)
 {
     struct oauth_provider *config = &module->config;
     bool ok = true;
 
     *module = (struct oauth_module){
-        .enabled = pg_bool(result, 0, COLUMN_ENABLED),
-        .provider = (int)pg_int(result, 0, COLUMN_PROVIDER),
-        .options_passthrough = pg_bool(result, 0, COLUMN_OPTIONS_PASSTHROUGH),
-        .inactivity_timeout = (uint32_t)pg_int(result, 0, COLUMN_INACTIVITY_TIMEOUT),
-        .maximum_duration = (uint32_t)pg_int(result, 0, COLUMN_MAXIMUM_DURATION),
-        .auth_check_interval = (uint32_t)pg_int(result, 0, COLUMN_AUTH_CHECK_INTERVAL),
-        .revision = pg_int(result, 0, COLUMN_REVISION),
+        .enabled = pg_bool(result, row, COLUMN_ENABLED),
+        .provider = (int)pg_int(result, row, COLUMN_PROVIDER),
+        .options_passthrough = pg_bool(result, row, COLUMN_OPTIONS_PASSTHROUGH),
+        .inactivity_timeout = (uint32_t)pg_int(result, row, COLUMN_INACTIVITY_TIMEOUT),
+        .maximum_duration = (uint32_t)pg_int(result, row, COLUMN_MAXIMUM_DURATION),
+        .auth_check_interval = (uint32_t)pg_int(result, row, COLUMN_AUTH_CHECK_INTERVAL),
+        .revision = pg_int(result, row, COLUMN_REVISION),
     };
-    module->cookie_prefix = copy_text(result, COLUMN_COOKIE_PREFIX, arena, &ok);
-    config->client_id = copy_text(result, COLUMN_CLIENT_ID, arena, &ok);
-    return ok && pg_texts(result, 0, COLUMN_SCOPES, arena, &config->scopes) &&
-           pg_texts(result, 0, COLUMN_EMAIL_ADDRESSES, arena, &config->email_addresses) &&
-           pg_texts(result, 0, COLUMN_EMAIL_DOMAINS, arena, &config->email_domains) &&
-           pg_texts(result, 0, COLUMN_TEAMS, arena, &config->teams) &&
-           pg_texts(result, 0, COLUMN_ORGANIZATIONS, arena, &config->organizations);
+    module->cookie_prefix = copy_text(result, row, COLUMN_COOKIE_PREFIX, arena, &ok);
+    config->client_id = copy_text(result, row, COLUMN_CLIENT_ID, arena, &ok);
+    return ok && pg_texts(result, row, COLUMN_SCOPES, arena, &config->scopes) &&
+           pg_texts(result, row, COLUMN_EMAIL_ADDRESSES, arena, &config->email_addresses) &&
+           pg_texts(result, row, COLUMN_EMAIL_DOMAINS, arena, &config->email_domains) &&
+           pg_texts(result, row, COLUMN_TEAMS, arena, &config->teams) &&
+           pg_texts(result, row, COLUMN_ORGANIZATIONS, arena, &config->organizations);
 }
 
 bool store_oauth_module_get(struct store *store, const struct store_request *request,
                             const struct oauth_route *route, struct oauth_module *module,
                             struct error *err)
 {
+    struct oauth_module_item item = {.route = *route};
     struct pg_params params;
     struct pg_result *result;
     bool ok = false;
@@ -314,10 +405,97 @@ bool store_oauth_module_get(struct store *store, const struct store_request *req
         return false;
     if (pg_is_null(result, 0, COLUMN_ENABLED))
         error_set(err, ERR_OAUTH_NOT_FOUND);
-    else if (!read_module(result, request->arena, module))
+    else if (!read_module(result, 0, request->arena, &item.module))
         error_set(err, ERR_OUT_OF_MEMORY);
     else
-        ok = open_secret(store, result, route, request->arena, module, err);
+        ok = open_secret(store, result, 0, request->arena, &item, err);
+    pg_result_free(result);
+    *module = item.module;
+    return ok;
+}
+
+static size_t list_bytes(const struct text_list *list)
+{
+    size_t sum = 0;
+
+    for (size_t i = 0; i < list->n; i++)
+        sum += list->items[i].len;
+    return sum;
+}
+
+static size_t module_bytes(const struct oauth_module *module)
+{
+    const struct oauth_provider *config = &module->config;
+
+    return config->client_id.len + config->client_secret.len + list_bytes(&config->scopes) +
+           list_bytes(&config->email_addresses) + list_bytes(&config->email_domains) +
+           list_bytes(&config->teams) + list_bytes(&config->organizations);
+}
+
+/* A secret that cannot be opened stays absent. */
+static bool read_item(const struct store *store, const struct pg_result *result, int row,
+                      struct arena *arena, struct oauth_module_item *item, struct error *err)
+{
+    bool ok = read_module(result, row, arena, &item->module);
+
+    item->route.edge_id = copy_text(result, row, COLUMN_EDGE_ID, arena, &ok);
+    item->route.route_id = copy_text(result, row, COLUMN_ROUTE_ID, arena, &ok);
+    if (!ok)
+        return error_set(err, ERR_OUT_OF_MEMORY);
+    return open_secret(store, result, row, arena, item, err) || err->code == ERR_SECRET_UNREADABLE;
+}
+
+/* The first row of a list has only the caller's columns. */
+static bool read_items(const struct store *store, const struct pg_result *result,
+                       const struct oauth_module_page *page, struct arena *arena,
+                       struct oauth_module_list *list, struct error *err)
+{
+    size_t bytes = 0;
+    size_t n = (size_t)pg_rows(result) - 1;
+    size_t most = (size_t)page->limit < n ? (size_t)page->limit : n;
+
+    *list = (struct oauth_module_list){.items = arena_array(arena, most, sizeof *list->items)};
+    if (!list->items)
+        return error_set(err, ERR_OUT_OF_MEMORY);
+    for (; list->n < most && bytes < page->most_bytes; list->n++) {
+        if (!read_item(store, result, 1 + (int)list->n, arena, &list->items[list->n], err))
+            return false;
+        bytes += module_bytes(&list->items[list->n].module);
+    }
+    list->more = list->n < n;
+    return true;
+}
+
+static void add_provider_names(struct pg_params *params, const struct oauth_names *names,
+                               struct arena *arena)
+{
+    struct text items[OAUTH_N_PROVIDERS];
+
+    for (size_t i = 0; i < OAUTH_N_PROVIDERS; i++)
+        items[i] = text_of(names->providers[i]);
+    pg_add_texts(params, (struct text_list){.items = items, .n = OAUTH_N_PROVIDERS, .given = true},
+                 arena);
+}
+
+bool store_oauth_module_list(struct store *store, const struct store_request *request,
+                             const struct oauth_module_page *page, struct oauth_module_list *list,
+                             struct error *err)
+{
+    struct pg_params params;
+    struct pg_result *result;
+    bool ok;
+
+    executor_params(&params, request);
+    pg_add_text(&params, page->after.edge_id.s ? page->after.edge_id : text_of(""));
+    pg_add_text(&params, page->after.route_id.s ? page->after.route_id : text_of(""));
+    pg_add_int(&params, page->limit + 1);
+    if (page->filter)
+        add_provider_names(&params, page->names, request->arena);
+    if (page->filter ? !filter_run_list(store, &filtered_list_statement, page->filter, request,
+                                        &params, &result, err)
+                     : !executor_run(store, &list_statement, request, &params, &result, err))
+        return false;
+    ok = read_items(store, result, page, request->arena, list, err);
     pg_result_free(result);
     return ok;
 }

@@ -41,11 +41,13 @@ enum list_column {
 };
 
 /* $1 account_id, $2 edge_id, $3 route_id, $4 sealed secret as read, $5 new key's id, $6 new sealed
- * secret.
+ * secret.  It may run twice, because the first run changes what the second one would look for.
  * adit.rekey tells the triggers that nothing else changes (sql/005_record_of_changes.sql). */
 static const struct pg_statement seal_statement = {
     .name = "oauth_secret_seal",
     .types = PG_TEXT,
+    .writes = true,
+    .is_repeatable = true,
     .sql =
         "WITH mark AS MATERIALIZED ("
             "SELECT pg_catalog.set_config('adit.rekey', 'on', true)"
@@ -104,7 +106,7 @@ struct rekeying {
     struct pg *pg;
     struct keyring *keyring;
     struct arena *arena;
-    void (*unreadable)(struct text edge_id, struct text route_id, const char *cause);
+    const struct oauth_secret_calls *calls;
     struct oauth_secret_rekeying *done;
 };
 
@@ -166,7 +168,7 @@ static bool seal_row(const struct rekeying *rekeying, const struct pg_result *re
     if (err->code != ERR_SECRET_UNREADABLE)
         return false;
     rekeying->done->n_damaged += keyring_has(rekeying->keyring, found.key_id);
-    rekeying->unreadable(found.place.ids[0], found.place.ids[1], err->cause);
+    rekeying->calls->unreadable(rekeying->calls->context, &found.place, err->cause);
     return true;
 }
 
@@ -250,22 +252,69 @@ bool oauth_secret_count(struct pg *pg, const struct keyring *keyring,
 }
 
 bool oauth_secret_rekey(struct pg *pg, struct keyring *keyring,
-                        void (*unreadable)(struct text edge_id, struct text route_id,
-                                           const char *cause),
-                        struct oauth_secret_rekeying *done, struct error *err)
+                        const struct oauth_secret_calls *calls, struct oauth_secret_rekeying *done,
+                        struct error *err)
 {
     struct arena arena = {0};
     const struct rekeying rekeying = {
-        .pg = pg, .keyring = keyring, .arena = &arena, .unreadable = unreadable, .done = done};
+        .pg = pg, .keyring = keyring, .arena = &arena, .calls = calls, .done = done};
     struct pg_result *batch = NULL;
     bool ok;
 
     *done = (struct oauth_secret_rekeying){.n_sealed = 0};
-    do
+    do {
         ok = next_batch(pg, &list_statement, keyring, BATCH, &batch, err) &&
              seal_batch(&rekeying, batch, err);
-    while (ok && pg_rows(batch) > 0);
+        calls->sealed(calls->context, done->n_sealed);
+    } while (ok && pg_rows(batch) > 0);
     pg_result_free(batch);
     arena_free(&arena);
+    return ok;
+}
+
+/* Opens the secrets of a batch. */
+static bool try_batch(struct keyring *keyring, const struct pg_result *batch,
+                      const struct oauth_secret_calls *calls, struct oauth_secret_trial *done,
+                      struct error *err)
+{
+    struct arena arena = {0};
+    bool ok = true;
+
+    for (int row = 0; ok && row < pg_rows(batch); row++) {
+        struct found found = read_found(batch, row);
+        struct text secret;
+
+        if (!found.sealed)
+            continue;
+        done->n_tried++;
+        if (!keyring_open(keyring, &found.place, found.key_id, found.sealed, found.len, &arena,
+                          &secret, err)) {
+            ok = err->code == ERR_SECRET_UNREADABLE;
+            done->n_unreadable++;
+            if (ok)
+                calls->unreadable(calls->context, &found.place, err->cause);
+        }
+        arena_reset(&arena);
+    }
+    arena_free(&arena);
+    return ok;
+}
+
+bool oauth_secret_try(struct pg *pg, struct keyring *keyring,
+                      const struct oauth_secret_calls *calls, struct oauth_secret_trial *done,
+                      struct error *err)
+{
+    struct pg_result *batch = NULL;
+    int64_t n_looked_at = 0;
+    bool ok = true;
+
+    *done = (struct oauth_secret_trial){.n_tried = 0};
+    while (ok && !done->is_whole && n_looked_at < OAUTH_SECRET_TRIES) {
+        ok = next_batch(pg, &list_statement, NULL, BATCH, &batch, err) &&
+             try_batch(keyring, batch, calls, done, err);
+        n_looked_at += BATCH;
+        done->is_whole = ok && pg_rows(batch) < BATCH;
+    }
+    pg_result_free(batch);
     return ok;
 }

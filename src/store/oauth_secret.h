@@ -35,13 +35,35 @@ struct oauth_secret_rekeying {
     int64_t n_damaged; /* the keyring has their key, but it does not open them */
 };
 
+/* What a caller of oauth_secret_rekey() or oauth_secret_try() is told. */
+struct oauth_secret_calls {
+    /* For each secret that cannot be opened.  The ids of the place are the edge and the route. */
+    void (*unreadable)(void *context, const struct keyring_place *place, const char *cause);
+    /* Of rekeying: after each batch, with the number so far. */
+    void (*sealed)(void *context, int64_t n);
+    void *context;
+};
+
 /* Seals every client secret again that is not under the keyring's first key.  Requests go on: a
- * secret that changes in between stays as changed.  Calls unreadable for each secret that cannot be
- * opened, with its route and the cause, and skips it.  Returns false with *err as pg_run() or
- * keyring_seal(); *done then holds what was done so far. */
+ * secret that changes in between stays as changed.  Skips a secret that cannot be opened.  Returns
+ * false with *err as pg_run() or keyring_seal(); *done then holds what was done so far. */
 MUST_CHECK bool oauth_secret_rekey(struct pg *pg, struct keyring *keyring,
-                                   void (*unreadable)(struct text edge_id, struct text route_id,
-                                                      const char *cause),
+                                   const struct oauth_secret_calls *calls,
                                    struct oauth_secret_rekeying *done, struct error *err);
+
+/* Modules that oauth_secret_try() looks at, so that it ends within seconds. */
+#define OAUTH_SECRET_TRIES 100000
+
+struct oauth_secret_trial {
+    int64_t n_tried;      /* secrets */
+    int64_t n_unreadable; /* of them */
+    bool is_whole;        /* there are no more modules */
+};
+
+/* Opens the client secrets of the first modules, in the order of their accounts, edges and routes.
+ * Returns false with *err as pg_run(), or with ERR_OUT_OF_MEMORY. */
+MUST_CHECK bool oauth_secret_try(struct pg *pg, struct keyring *keyring,
+                                 const struct oauth_secret_calls *calls,
+                                 struct oauth_secret_trial *done, struct error *err);
 
 #endif

@@ -19,10 +19,12 @@ struct once {
 /* All zero but the caller and the arena: a request without conditions. */
 struct store_request {
     struct caller caller;
-    const char *operation_id; /* for the audit; NULL only if the operation just reads */
+    const char *operation_id;   /* for the audit; NULL only if the operation just reads */
+    const char *client_address; /* for the audit: an IP address; NULL: it is not known */
     struct precondition condition;
     struct once once;
     bool for_gateways;   /* a gateway's key may ask this */
+    bool for_owners;     /* a key for own credentials may ask this; the statement looks whose */
     struct arena *arena; /* holds parameters and results; it must outlive both */
 };
 

@@ -145,11 +145,26 @@ bool schema_version(struct pg *pg, int *version, struct error *err)
 
     *version = 0;
     if (!pg_run(pg, &version_statement, &params, &result, err))
-        return err->code == ERR_SCHEMA_MISMATCH;
+        return strcmp(err->sqlstate, "42P01") == 0 || strcmp(err->sqlstate, "3F000") == 0;
     *version = (int)pg_int(result, 0, 0);
     pg_result_free(result);
     return true;
 }
+
+/* CREATE INDEX IF NOT EXISTS accepts an index that CREATE INDEX CONCURRENTLY left invalid:
+ * PostgreSQL would keep it up to date and never read it.  Leftovers of REINDEX CONCURRENTLY replace
+ * none of ours. */
+static const char check_indexes_sql[] =
+    "DO $$ DECLARE name text; BEGIN"
+    " SELECT min(c.relname) INTO name FROM pg_catalog.pg_index AS i"
+    " JOIN pg_catalog.pg_class AS c ON c.oid = i.indexrelid"
+    " WHERE c.relnamespace = 'adit'::pg_catalog.regnamespace AND NOT i.indisvalid"
+    " AND c.relname !~ '_cc(new|old)[0-9]*$';"
+    " IF name IS NOT NULL THEN"
+    " RAISE 'nothing was changed: CREATE INDEX CONCURRENTLY failed or still builds adit.%;"
+    " when it has ended, run DROP INDEX adit.%, then this again', name, name"
+    " USING ERRCODE = '55000';"
+    " END IF; END $$;\n";
 
 /* One script, so that one session runs all of it: a lost connection leaves nothing behind. Compares
  * the version again under the lock. */
@@ -171,6 +186,7 @@ static void write_script(struct buf *script, int version)
         buf_printf(script, "INSERT INTO adit.migration (version, name) VALUES (%d, '%s');\n",
                    migrations[i].version, migrations[i].name);
     }
+    buf_puts(script, check_indexes_sql);
     buf_puts(script, migrations_grants_sql);
     buf_puts(script, "COMMIT;\n");
 }
@@ -238,7 +254,7 @@ static bool pause_for_locks(struct pg *pg, const struct schema_migrating *how, i
             "nothing was changed: another session held a lock for too long, probably "
             "%s; run this again when it has ended",
             holder);
-    how->waiting(holder);
+    how->waiting(how->context, holder);
     sleep_ms(*pause_ms < left_ms ? *pause_ms : left_ms);
     *pause_ms = *pause_ms * 2 < LONGEST_PAUSE_MS ? *pause_ms * 2 : LONGEST_PAUSE_MS;
     return true;
@@ -248,7 +264,7 @@ static void tell_applied(const struct schema_migrating *how, int version)
 {
     for (int i = 0; i < migrations_n; i++) {
         if (migrations[i].version > version)
-            how->applied(migrations[i].name);
+            how->applied(how->context, migrations[i].name);
     }
 }
 

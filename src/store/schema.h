@@ -17,15 +17,19 @@ MUST_CHECK bool schema_check_server(struct pg *pg, int *version, struct error *e
 
 /* How long to wait for locks, and callbacks. */
 struct schema_migrating {
-    int64_t patience_ms;                 /* to keep trying while others hold a lock */
-    void (*waiting)(const char *holder); /* before each pause, with a session that holds a lock */
-    void (*applied)(const char *name);   /* for each migration, after the commit */
+    int64_t patience_ms; /* to keep trying while others hold a lock */
+    /* Before each pause, with a session that holds a lock. */
+    void (*waiting)(void *context, const char *holder);
+    /* For each migration, after the commit. */
+    void (*applied)(void *context, const char *name);
+    void *context;
 };
 
 /* Applies the missing migrations and the grants in one transaction, under an advisory lock, so that
  * several programs can migrate at once.  A waiting migration blocks every request behind it, so it
  * waits for a lock for at most 1 s, then pauses and tries again.  Leaves a schema alone that is
- * newer than the program.  Returns false with *err: nothing was changed. */
+ * newer than the program, or has an invalid index.  Returns false with *err: nothing was changed.
+ */
 MUST_CHECK bool schema_migrate(struct pg *pg, const struct schema_migrating *how,
                                struct error *err);
 

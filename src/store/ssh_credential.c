@@ -3,52 +3,35 @@
 #include "store/ssh_credential.h"
 
 #include "store/executor.h"
+#include "store/ssh_credential_list.h"
 
 /* Tries to create: another request may claim the Idempotency-Key and roll back, and the time in the
  * identifier may be wrong. */
 #define MAX_TRIES 4
 
-/* In the order of enum column, after the caller's. */
-#define COLUMNS                                                                                    \
-    "c.id, c.created_at, c.description, c.metadata, c.public_key, c.acl, c.owner_id, c.revision"
-#define TYPES PG_TEXT PG_TIME PG_TEXT PG_TEXT PG_TEXT PG_TEXTS PG_TEXT PG_BIGINT
-
-enum column {
-    COLUMN_ID = CALLER_N_COLUMNS,
-    COLUMN_CREATED_AT,
-    COLUMN_DESCRIPTION,
-    COLUMN_METADATA,
-    COLUMN_PUBLIC_KEY,
-    COLUMN_ACL,
-    COLUMN_OWNER_ID,
-    COLUMN_REVISION,
-    N_COLUMNS
-};
-
 /* Columns that only some statements have. */
 enum create_column {
-    COLUMN_MAY_OWN = N_COLUMNS,
+    COLUMN_MAY_OWN = SSH_CREDENTIAL_N_COLUMNS,
     COLUMN_OWNER_IS_THERE,
     COLUMN_NOW,
     COLUMN_SAME_REQUEST,
     COLUMN_BASE_URL
 };
-enum change_column { COLUMN_IS_THERE = N_COLUMNS };
-
-/* Sorts after every identifier: 0x7F follows '~'. */
-#define AFTER_ALL "\x7F"
+enum change_column { COLUMN_IS_THERE = SSH_CREDENTIAL_N_COLUMNS };
 
 /* clang-format off */
 
 /* Parameters of both ways to create, in the order of add_create_params():
- *  $1 digest         $2 operation_id   $3 id             $4 owner_id       $5 public_key
+ *  $1 digest         $2 request        $3 id             $4 owner_id       $5 public_key
  *  $6 key_type       $7 fingerprint    $8 description    $9 metadata      $10 acl
  * $11 time in the id (ms)
  * and with an Idempotency-Key: $12 key, $13 request_digest, $14 base_url.
  *
- * A caller who is no admin may only name itself as owner, an admin anyone in the account.  The
- * responder estimates the database's time for the id: after days, or after a clock was set, it may
- * be wrong, and the statement writes nothing. */
+ * A caller who is no admin, or has a key for own credentials, may only name itself as owner, an
+ * admin anyone in the account.  The responder estimates the database's time for the id: after days,
+ * or after a clock was set, it may be wrong, and the statement writes nothing. */
+#define IS_TIMELY                                                                                  \
+    "pg_catalog.abs($11::float8 - pg_catalog.date_part('epoch', pg_catalog.now()) * 1000) <= 1000"
 #define OWNER_CTE                                                                                  \
     ", owner AS MATERIALIZED ("                                                                    \
         "SELECT caller.account_id, caller.read_only, caller.id, caller.scope,"                     \
@@ -56,28 +39,39 @@ enum change_column { COLUMN_IS_THERE = N_COLUMNS };
           " coalesce($4::text COLLATE \"C\", caller.principal_id) AS owner_id,"                    \
           " $4::text IS NULL"                                                                      \
             " OR $4::text = caller.principal_id"                                                   \
-            " OR (SELECT p.is_admin FROM adit.principal AS p"                                      \
+            " OR (caller.scope <> 'own'"                                                           \
+              " AND (SELECT p.is_admin FROM adit.principal AS p"                                   \
               " WHERE p.account_id = caller.account_id"                                            \
-              " AND p.id = caller.principal_id) AS may_own,"                                       \
+              " AND p.id = caller.principal_id)) AS may_own,"                                      \
           " $4::text IS NULL"                                                                      \
             " OR EXISTS (SELECT FROM adit.principal AS p"                                          \
               " WHERE p.account_id = caller.account_id"                                            \
               " AND p.id = $4::text COLLATE \"C\") AS is_there,"                                   \
-          " $11::bigint - extract(epoch FROM pg_catalog.now()) * 1000"                             \
-            " BETWEEN -1000 AND 1000 AS is_timely"                                                 \
+          " " IS_TIMELY " AS is_timely"                                                            \
         " FROM caller"                                                                             \
     ")"
 
-#define MAY_CREATE CALLER_MAY_WRITE " AND owner.may_own AND owner.is_there AND owner.is_timely"
+#define MAY_CREATE                                                                                 \
+    CALLER_MAY_WRITE_OF("owner.owner_id")                                                          \
+    " AND owner.may_own AND owner.is_there AND owner.is_timely"
 #define OWNER_COLUMNS "owner.may_own, owner.is_there, pg_catalog.clock_timestamp()"
 #define OWNER_TYPES PG_BOOL PG_BOOL PG_TIME
+
+#define INSERT_OF(owner)                                                                           \
+    "INSERT INTO adit.ssh_credential AS c"                                                         \
+      " (account_id, id, owner_id,"                                                                \
+      " public_key, key_type, fingerprint,"                                                        \
+      " description, metadata, acl)"                                                               \
+    " SELECT caller.account_id, $3::text, " owner ","                                              \
+      " $5::text, $6::text, $7::text,"                                                             \
+      " coalesce($8::text, ''), coalesce($9::text, ''), coalesce($10::text[], '{}')"
 
 /* The index of sql/optional/unique_public_keys.sql. */
 #define UNIQUE_KEY "ssh_credential_unique_public_key"
 
 static const struct pg_statement create_statement = {
     .name = "ssh_credential_create",
-    .types = CALLER_TYPES TYPES OWNER_TYPES,
+    .types = CALLER_TYPES SSH_CREDENTIAL_TYPES OWNER_TYPES,
     .writes = true,
     .unique = UNIQUE_KEY,
     .on_unique = ERR_PUBLIC_KEY_EXISTS,
@@ -85,21 +79,32 @@ static const struct pg_statement create_statement = {
         CALLER_CTE
         OWNER_CTE
         ", c AS ("
-            "INSERT INTO adit.ssh_credential AS c"
-              " (account_id, id, owner_id,"
-              " public_key, key_type, fingerprint,"
-              " description, metadata, acl)"
-            " SELECT owner.account_id, $3::text, owner.owner_id,"
-              " $5::text, $6::text, $7::text,"
-              " coalesce($8::text, ''), coalesce($9::text, ''), coalesce($10::text[], '{}')"
+            INSERT_OF("owner.owner_id")
             " FROM caller"
             " JOIN owner USING (account_id)"
             " WHERE " MAY_CREATE
-            " RETURNING " COLUMNS
+            " RETURNING " SSH_CREDENTIAL_COLUMNS
         ")"
-        " SELECT " CALLER_COLUMNS_OF("owner") ", " COLUMNS ", " OWNER_COLUMNS
+        " SELECT " CALLER_COLUMNS_OF("owner") ", " SSH_CREDENTIAL_COLUMNS ", " OWNER_COLUMNS
         " FROM owner"
         " LEFT JOIN c ON true",
+};
+
+/* The same for a caller that names no owner. */
+static const struct pg_statement quick_create_statement = {
+    .name = "ssh_credential_quick_create",
+    .types = CALLER_TYPES SSH_CREDENTIAL_TYPES OWNER_TYPES,
+    .writes = true,
+    .unique = UNIQUE_KEY,
+    .on_unique = ERR_PUBLIC_KEY_EXISTS,
+    .sql =
+        INSERT_OF("caller.principal_id")
+        " FROM adit.api_key AS caller"
+        " WHERE " CALLER_QUICK
+          " AND (NOT caller.read_only OR caller.scope = 'own')"
+          " AND $4::text IS NULL AND " IS_TIMELY
+        " RETURNING " CALLER_COLUMNS_OF_NEW("c") ", " SSH_CREDENTIAL_COLUMNS ", true, true,"
+          " pg_catalog.clock_timestamp()",
 };
 
 /* The same with an Idempotency-Key.  Of several requests at a time, one inserts the claim.  The
@@ -107,7 +112,7 @@ static const struct pg_statement create_statement = {
  * so they run again. */
 static const struct pg_statement create_once_statement = {
     .name = "ssh_credential_create_once",
-    .types = CALLER_TYPES TYPES OWNER_TYPES PG_BOOL PG_TEXT,
+    .types = CALLER_TYPES SSH_CREDENTIAL_TYPES OWNER_TYPES PG_BOOL PG_TEXT,
     .writes = true,
     .unique = UNIQUE_KEY,
     .on_unique = ERR_PUBLIC_KEY_EXISTS,
@@ -123,8 +128,7 @@ static const struct pg_statement create_once_statement = {
               " AND i.key = $12::text COLLATE \"C\""
         "), claim AS ("
             "INSERT INTO adit.idempotency_key AS i"
-              " (account_id, principal_id, key,"
-              " request_digest, base_url,"
+              " (account_id, principal_id, key, request_digest, base_url,"
               " id, revision, owner_id,"
               " description, metadata, acl,"
               " public_key)"
@@ -153,7 +157,7 @@ static const struct pg_statement create_once_statement = {
         "), c AS ("
             "SELECT * FROM claim UNION ALL SELECT * FROM earlier"
         ")"
-        " SELECT " CALLER_COLUMNS_OF("owner") ", " COLUMNS ", " OWNER_COLUMNS ","
+        " SELECT " CALLER_COLUMNS_OF("owner") ", " SSH_CREDENTIAL_COLUMNS ", " OWNER_COLUMNS ","
           " c.request_digest = $13::bytea, c.base_url"
         " FROM owner"
         " LEFT JOIN c ON true",
@@ -162,10 +166,10 @@ static const struct pg_statement create_once_statement = {
 /* $1 digest, $2 id. */
 static const struct pg_statement get_statement = {
     .name = "ssh_credential_get",
-    .types = CALLER_TYPES TYPES,
+    .types = CALLER_TYPES SSH_CREDENTIAL_TYPES,
     .is_short = true,
     .sql =
-        "SELECT " CALLER_COLUMNS_OF("k") ", " COLUMNS
+        "SELECT " CALLER_COLUMNS_OF("k") ", " SSH_CREDENTIAL_COLUMNS
         " FROM adit.api_key AS k"
         " LEFT JOIN adit.ssh_credential AS c"
           " ON c.account_id = k.account_id"
@@ -180,32 +184,60 @@ static const struct pg_statement get_statement = {
       " WHERE e.account_id = caller.account_id"                                                    \
       " AND e.id = $3::text COLLATE \"C\")"
 
-/* $1 digest, $2 operation_id, $3 id, $4 description, $5 metadata, $6 acl, $7 If-Match,
+/* Whether the key may only change own credentials, and the row is another's. */
+#define IS_OTHERS                                                                                  \
+    "caller.scope = 'own'"                                                                         \
+    " AND EXISTS (SELECT FROM adit.ssh_credential AS e"                                            \
+      " WHERE e.account_id = caller.account_id"                                                    \
+      " AND e.id = $3::text COLLATE \"C\""                                                         \
+      " AND e.owner_id <> caller.principal_id)"
+
+#define SET_OF_UPDATE                                                                              \
+    " SET description = coalesce($4::text, c.description),"                                        \
+      " metadata = coalesce($5::text, c.metadata),"                                                \
+      " acl = coalesce($6::text[], c.acl)"
+
+/* $1 digest, $2 request, $3 id, $4 description, $5 metadata, $6 acl, $7 If-Match,
  * $8 If-None-Match. */
 static const struct pg_statement update_statement = {
     .name = "ssh_credential_update",
-    .types = CALLER_TYPES TYPES PG_BOOL,
+    .types = CALLER_TYPES SSH_CREDENTIAL_TYPES PG_BOOL PG_BOOL,
     .writes = true,
     .sql =
         CALLER_CTE
         ", c AS ("
             "UPDATE adit.ssh_credential AS c"
-            " SET description = coalesce($4::text, c.description),"
-              " metadata = coalesce($5::text, c.metadata),"
-              " acl = coalesce($6::text[], c.acl)"
+            SET_OF_UPDATE
             " FROM caller"
-            " WHERE " CALLER_MAY_WRITE
+            " WHERE " CALLER_MAY_WRITE_OF("c.owner_id")
               " AND c.account_id = caller.account_id"
               " AND c.id = $3::text COLLATE \"C\""
               " AND " CALLER_CONDITION("c", "$7", "$8")
-            " RETURNING " COLUMNS
+            " RETURNING " SSH_CREDENTIAL_COLUMNS
         ")"
-        " SELECT " CALLER_COLUMNS_OF("caller") ", " COLUMNS ", " IS_THERE
+        " SELECT " CALLER_COLUMNS_OF("caller") ", " SSH_CREDENTIAL_COLUMNS ","
+          " " IS_THERE ", " IS_OTHERS
         " FROM caller"
         " LEFT JOIN c ON true",
 };
 
-/* $1 digest, $2 operation_id, $3 id, $4 If-Match, $5 If-None-Match. */
+/* $1 to $6, without a condition. */
+static const struct pg_statement quick_update_statement = {
+    .name = "ssh_credential_quick_update",
+    .types = CALLER_TYPES SSH_CREDENTIAL_TYPES,
+    .writes = true,
+    .sql =
+        "UPDATE adit.ssh_credential AS c"
+        SET_OF_UPDATE
+        " FROM adit.api_key AS caller"
+        " WHERE " CALLER_QUICK
+          " AND " CALLER_MAY_WRITE_OF("c.owner_id")
+          " AND c.account_id = caller.account_id"
+          " AND c.id = $3::text COLLATE \"C\""
+        " RETURNING " CALLER_COLUMNS_OF_QUICK("caller.account_id", "caller.id") ", " SSH_CREDENTIAL_COLUMNS,
+};
+
+/* $1 digest, $2 request, $3 id, $4 If-Match, $5 If-None-Match. */
 static const struct pg_statement delete_statement = {
     .name = "ssh_credential_delete",
     .types = CALLER_TYPES EXECUTOR_DELETE_TYPES,
@@ -215,100 +247,25 @@ static const struct pg_statement delete_statement = {
         ", c AS ("
             "DELETE FROM adit.ssh_credential AS c"
             " USING caller"
-            " WHERE " CALLER_MAY_WRITE
+            " WHERE " CALLER_MAY_WRITE_OF("c.owner_id")
               " AND c.account_id = caller.account_id"
               " AND c.id = $3::text COLLATE \"C\""
               " AND " CALLER_CONDITION("c", "$4", "$5")
             " RETURNING c.id"
         ")"
-        " SELECT " CALLER_COLUMNS_OF("caller") ", c.id, " IS_THERE
+        " SELECT " CALLER_COLUMNS_OF("caller") ", c.id, " IS_THERE ", " IS_OTHERS
         " FROM caller"
         " LEFT JOIN c ON true",
 };
 
-/* $1 digest, $2 before_id (never NULL), $3 limit.
- * The comparison with $2 is always there, so that the generic plan starts in the right place of the
- * index. */
-static const struct pg_statement list_statement = {
-    .name = "ssh_credential_list",
-    .types = CALLER_TYPES TYPES,
-    .sql =
-        "SELECT " CALLER_COLUMNS_OF("k") ", " COLUMNS
-        " FROM adit.api_key AS k"
-        " LEFT JOIN LATERAL ("
-            "SELECT *"
-            " FROM adit.ssh_credential AS c"
-            " WHERE c.account_id = k.account_id"
-              " AND c.id < $2::text COLLATE \"C\""
-            " ORDER BY c.id DESC"
-            " LIMIT $3::bigint"
-        ") AS c ON true"
-        " WHERE " CALLER_KEY_IS_GOOD
-        " ORDER BY c.id DESC",
-};
-
 /* clang-format on */
-
-void ssh_credential_list_free(struct ssh_credential_list *list)
-{
-    pg_result_free(list->result);
-    *list = (struct ssh_credential_list){0};
-}
-
-static bool read_credential(const struct pg_result *result, int row, struct arena *arena,
-                            struct ssh_credential *credential)
-{
-    *credential = (struct ssh_credential){
-        .id = pg_text(result, row, COLUMN_ID),
-        .created_at = pg_time(result, row, COLUMN_CREATED_AT),
-        .description = pg_text(result, row, COLUMN_DESCRIPTION),
-        .metadata = pg_text(result, row, COLUMN_METADATA),
-        .public_key = pg_text(result, row, COLUMN_PUBLIC_KEY),
-        .owner_id = pg_text(result, row, COLUMN_OWNER_ID),
-        .revision = pg_int(result, row, COLUMN_REVISION),
-    };
-    return pg_texts(result, row, COLUMN_ACL, arena, &credential->acl);
-}
-
-static size_t text_bytes(const struct ssh_credential *credential)
-{
-    size_t sum =
-        credential->description.len + credential->metadata.len + credential->public_key.len;
-
-    for (size_t i = 0; i < credential->acl.n; i++)
-        sum += credential->acl.items[i].len;
-    return sum;
-}
-
-/* Reads at most page->limit rows into the list, and stops after page->most_bytes of text.  The list
- * takes over the result, also on failure. */
-static bool read_page(struct pg_result *result, const struct ssh_credential_page *page,
-                      struct arena *arena, struct ssh_credential_list *list, struct error *err)
-{
-    size_t bytes = 0;
-    int n = pg_is_null(result, 0, COLUMN_ID) ? 0 : pg_rows(result);
-
-    *list = (struct ssh_credential_list){.result = result, .more = n > page->limit};
-    if (list->more)
-        n = page->limit;
-    list->items = arena_array(arena, (size_t)n, sizeof *list->items);
-    if (!list->items)
-        return error_set(err, ERR_OUT_OF_MEMORY);
-    for (; list->n < (size_t)n && bytes < page->most_bytes; list->n++) {
-        if (!read_credential(result, (int)list->n, arena, &list->items[list->n]))
-            return error_set(err, ERR_OUT_OF_MEMORY);
-        bytes += text_bytes(&list->items[list->n]);
-    }
-    list->more = list->more || list->n < (size_t)n;
-    return true;
-}
 
 static bool read_one(struct pg_result *result, struct arena *arena,
                      struct ssh_credential_list *list, struct error *err)
 {
     static const struct ssh_credential_page one = {.limit = 1, .most_bytes = SIZE_MAX};
 
-    return read_page(result, &one, arena, list, err) &&
+    return ssh_credential_read_page(result, &one, arena, list, err) &&
            (list->n == 1 || error_set(err, ERR_CREDENTIAL_NOT_FOUND));
 }
 
@@ -324,9 +281,11 @@ static bool read_written(struct pg_result *result, struct arena *arena,
 }
 
 /* Says why a creation created nothing. */
-static bool refuse_owner(bool may_own, struct error *err)
+static bool refuse_owner(const struct pg_result *result, struct error *err)
 {
-    enum error_code code = may_own ? ERR_OWNER_UNKNOWN : ERR_NOT_ADMIN;
+    enum error_code code = pg_bool(result, 0, COLUMN_MAY_OWN)  ? ERR_OWNER_UNKNOWN
+                           : pg_bool(result, 0, CALLER_IS_OWN) ? ERR_KEY_OWN
+                                                               : ERR_NOT_ADMIN;
 
     return error_field(err, code, "owner_id", "%s", error_row(code)->text);
 }
@@ -362,8 +321,11 @@ static void add_create_params(struct pg_params *params, const struct store_reque
 static bool read_created(struct pg_result *result, const struct store_request *request,
                          struct ssh_credential_list *list, struct error *err)
 {
-    if (pg_is_null(result, 0, COLUMN_ID))
-        refuse_owner(pg_bool(result, 0, COLUMN_MAY_OWN), err);
+    bool may_see = pg_bool(result, 0, COLUMN_MAY_OWN) || !pg_bool(result, 0, CALLER_IS_OWN);
+
+    /* Another key of the principal may have used the same Idempotency-Key. */
+    if (pg_is_null(result, 0, SSH_CREDENTIAL_ID) || !may_see)
+        refuse_owner(result, err);
     else if (request->once.key.s && !pg_bool(result, 0, COLUMN_SAME_REQUEST))
         error_set(err, ERR_IDEMPOTENCY_KEY_REUSED);
     else
@@ -376,7 +338,7 @@ static bool read_created(struct pg_result *result, const struct store_request *r
  * Idempotency-Key first and may roll back, or the time in the identifier was wrong. */
 static bool may_try_again(const struct pg_result *result)
 {
-    return pg_is_null(result, 0, COLUMN_ID) && pg_bool(result, 0, COLUMN_MAY_OWN) &&
+    return pg_is_null(result, 0, SSH_CREDENTIAL_ID) && pg_bool(result, 0, COLUMN_MAY_OWN) &&
            pg_bool(result, 0, COLUMN_OWNER_IS_THERE);
 }
 
@@ -389,13 +351,16 @@ bool store_ssh_credential_create(struct store *store, const struct store_request
 
     for (int n_tries = 0; n_tries < MAX_TRIES; n_tries++) {
         struct pg_params params;
-        struct pg_result *result;
+        struct pg_result *result = NULL;
         struct new_id id;
 
         if (!store_make_ident(store->pg, IDENT_CREDENTIAL, id.id, &id.ms, err))
             return false;
         add_create_params(&params, request, &id, input);
-        if (!executor_run(store, statement, request, &params, &result, err))
+        if (n_tries == 0 && !is_once && !input->owner_id.s &&
+            !executor_run_quick(store, &quick_create_statement, request, &params, &result, err))
+            return false;
+        if (!result && !executor_run(store, statement, request, &params, &result, err))
             return false;
         pg_note_time(store->pg, pg_time_us(result, 0, COLUMN_NOW));
         if (!may_try_again(result)) {
@@ -429,23 +394,25 @@ bool store_ssh_credential_update(struct store *store, const struct store_request
                                  struct text id, const struct ssh_credential_input *input,
                                  struct ssh_credential_list *list, struct error *err)
 {
+    static const struct executor_change change = {&update_statement, COLUMN_IS_THERE,
+                                                  ERR_CREDENTIAL_NOT_FOUND};
     struct pg_params params;
     struct pg_result *result;
-    bool is_there;
 
     executor_write_params(&params, request);
     pg_add_text(&params, id);
     pg_add_text(&params, input->description);
     pg_add_text(&params, input->metadata);
     pg_add_texts(&params, input->acl, request->arena);
+    if (!precondition_given(&request->condition)) {
+        if (!executor_run_quick(store, &quick_update_statement, request, &params, &result, err))
+            return false;
+        if (result)
+            return read_written(result, request->arena, list, err);
+    }
     executor_add_condition(&params, request);
-    if (!executor_run(store, &update_statement, request, &params, &result, err))
-        return false;
-    if (!pg_is_null(result, 0, COLUMN_ID))
-        return read_written(result, request->arena, list, err);
-    is_there = pg_bool(result, 0, COLUMN_IS_THERE);
-    pg_result_free(result);
-    return error_set(err, executor_missed(request, is_there, ERR_CREDENTIAL_NOT_FOUND));
+    return executor_run_change(store, &change, request, &params, &result, err) &&
+           read_written(result, request->arena, list, err);
 }
 
 bool store_ssh_credential_delete(struct store *store, const struct store_request *request,
@@ -458,18 +425,4 @@ bool store_ssh_credential_delete(struct store *store, const struct store_request
     executor_add_condition(&params, request);
     return executor_delete(store, &delete_statement, request, &params, ERR_CREDENTIAL_NOT_FOUND,
                            err);
-}
-
-bool store_ssh_credential_list(struct store *store, const struct store_request *request,
-                               const struct ssh_credential_page *page,
-                               struct ssh_credential_list *list, struct error *err)
-{
-    struct pg_params params;
-    struct pg_result *result;
-
-    executor_params(&params, request);
-    pg_add_text(&params, page->before_id.s ? page->before_id : text_of(AFTER_ALL));
-    pg_add_int(&params, page->limit + 1);
-    return executor_run(store, &list_statement, request, &params, &result, err) &&
-           read_page(result, page, request->arena, list, err);
 }

@@ -6,6 +6,7 @@
 #define ADIT_STORE_SSH_CREDENTIAL_H
 
 #include "base/must_check.h"
+#include "filter/filter.h"
 #include "model/ssh_credential.h"
 #include "store/store.h"
 
@@ -13,8 +14,12 @@
 struct ssh_credential_page {
     struct text before_id; /* older than this credential; not given: from the newest on */
     int limit;
-    size_t most_bytes; /* stop after the credential whose text reaches this sum */
+    const struct filter_node *filter; /* NULL: none */
+    size_t most_bytes;                /* stop after the credential whose text reaches this sum */
 };
+
+/* What a filter may name. */
+extern const struct filter_member ssh_credential_filter_members[];
 
 /* Credentials from one answer of the database.  All zero: none. */
 struct ssh_credential_list {
@@ -55,7 +60,8 @@ MUST_CHECK bool store_ssh_credential_delete(struct store *store,
                                             const struct store_request *request, struct text id,
                                             struct error *err);
 
-/* Reads a page of the account's credentials, newest first. */
+/* Reads a page of the account's credentials, newest first.  With a filter: those that it is true
+ * for; ERR_FILTER_TOO_SLOW. */
 MUST_CHECK bool store_ssh_credential_list(struct store *store, const struct store_request *request,
                                           const struct ssh_credential_page *page,
                                           struct ssh_credential_list *list, struct error *err);

@@ -3,6 +3,7 @@
 #include "store/store.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "store/executor.h"
 #include "store/migrations.h"
@@ -53,6 +54,16 @@ void store_free(struct store *store)
     free(store);
 }
 
+void store_note_uses(struct store *store, struct key_uses *uses)
+{
+    store->uses = uses;
+}
+
+void store_count_filters(struct store *store, int *n_running)
+{
+    store->n_filters = n_running;
+}
+
 bool store_make_ident(struct pg *pg, const char *prefix, char id[IDENT_SIZE], int64_t *ms,
                       struct error *err)
 {
@@ -64,6 +75,30 @@ bool store_make_ident(struct pg *pg, const char *prefix, char id[IDENT_SIZE], in
         *ms = now_ms;
     return ident_make(id, prefix, now_ms) ||
            error_cause(err, ERR_INTERNAL, "the system has no random numbers");
+}
+
+bool store_begin(struct pg *pg, struct error *err)
+{
+    return pg_begin(pg, "BEGIN", err);
+}
+
+bool store_find_only(struct pg *pg, const struct pg_statement *statement, char id[IDENT_SIZE],
+                     int *n, struct error *err)
+{
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+
+    *n = 0;
+    if (!pg_run(pg, statement, &params, &result, err))
+        return false;
+    *n = pg_rows(result);
+    if (*n == 1) {
+        struct text found = pg_text(result, 0, 0);
+
+        memcpy(id, found.s, found.len < IDENT_SIZE ? found.len + 1 : 0);
+    }
+    pg_result_free(result);
+    return *n == 1;
 }
 
 bool store_caller(const struct store *store, struct text key, struct caller *caller,

@@ -10,6 +10,7 @@
 #include "base/ident.h"
 #include "base/must_check.h"
 #include "pg/pg.h"
+#include "store/key_use.h"
 #include "store/keyring.h"
 #include "store/request.h"
 
@@ -22,11 +23,29 @@ MUST_CHECK struct store *store_new(struct pg *pg, struct keyring *keyring);
 /* Frees the store, not its connection or keyring.  NULL is fine. */
 void store_free(struct store *store);
 
+/* Has the store note each use of a key that it finds.  The uses must outlive the store; they may
+ * belong to several stores of one thread. */
+void store_note_uses(struct store *store, struct key_uses *uses);
+
+/* Has the store count the filters that run at a time in *n_running, together with other stores of
+ * one thread.  The number must outlive the store. */
+void store_count_filters(struct store *store, int *n_running);
+
 /* Makes an identifier from the database's time, which may differ from the host's.  Sets *ms to that
  * time, in milliseconds since 1970, unless ms is NULL.  Returns false with *err as pg_clock(), or
  * with ERR_INTERNAL if the system has no random numbers. */
 MUST_CHECK bool store_make_ident(struct pg *pg, const char *prefix, char id[IDENT_SIZE],
                                  int64_t *ms, struct error *err);
+
+/* Begins a transaction of short writes; pg_commit() ends it.  Returns false with *err as
+ * pg_begin().
+ */
+MUST_CHECK bool store_begin(struct pg *pg, struct error *err);
+
+/* Runs a statement that returns at most two identifiers.  Returns true with the only one, or false:
+ * with *n rows, 0 or 2, or with *n 0 and *err as pg_run(). */
+MUST_CHECK bool store_find_only(struct pg *pg, const struct pg_statement *statement,
+                                char id[IDENT_SIZE], int *n, struct error *err);
 
 /* Sets the digest of the caller to that of an API key, and nothing else.  Returns false with
  * ERR_OUT_OF_MEMORY. */

@@ -41,6 +41,14 @@ const struct scenario scenarios[] = {
      .no_base_url = true, .status = 200},
     {.name = "list, the next page", .method = "GET", .path = CREDENTIALS,
      .query = "limit=2&before_id=%73shcr_zzzzzzzzzzzzzzzzzzzzzzzzzzz", .status = 200},
+    {.name = "list, filtered", .method = "GET", .path = CREDENTIALS,
+     .query = "limit=1&filter=obj.created_at+>%3D+timestamp(time.now).subtract(%271h%27)"
+              "%26%26(obj.description+!%3D+%27" LONG400 LONG400 "%27||obj.id+in+[%27a%27,%27b%27])"
+              "%26%26!(size(obj.acl)+>+1000||obj.metadata.endsWith(%27%5Cu00e9%27))",
+     .status = 200},
+    {.name = "list, filter malformed", .method = "GET", .path = CREDENTIALS,
+     .query = "filter=obj.description+%3D%3D+null%26%26obj.nothing+%3D%3D+1", .status = 400,
+     .number = 250},
     {.name = "list, 100 of 101", .method = "GET", .path = CREDENTIALS, .who = WHO_HOARDER,
      .status = 200},
     {.name = "get", .method = "GET", .path = CREDENTIAL, .status = 200},
@@ -53,6 +61,14 @@ const struct scenario scenarios[] = {
      .status = 200},
     {.name = "update, nothing", .method = "PATCH", .path = CREDENTIAL, .body = "{}", .status = 200},
     {.name = "delete", .method = "DELETE", .path = CREDENTIAL, .status = 204},
+
+    {.name = "list OAuth modules", .method = "GET", .path = "/oauth_modules", .status = 200},
+    {.name = "list mutual TLS modules", .method = "GET", .path = "/mutual_tls_modules",
+     .query = "after_id=a", .status = 200},
+    {.name = "list audit events", .method = "GET", .path = "/audit_events", .query = "limit=5",
+     .status = 200},
+    {.name = "get no audit event", .method = "GET", .path = "/audit_events/ae_0", .status = 404,
+     .number = 9083},
 
     {.name = "decide", .method = "POST", .path = DECISIONS, .body = "{" KEY "}",
      .who = WHO_GATEWAY, .status = 200},
@@ -210,6 +226,7 @@ const struct scenario scenarios[] = {
     /* Health, and a process's first requests */
     {.name = "live", .method = "GET", .path = "/livez", .who = WHO_NOBODY, .status = 200},
     {.name = "ready", .method = "GET", .path = "/readyz", .who = WHO_NOBODY, .status = 200},
+    {.name = "metrics", .method = "GET", .path = "/metrics", .who = WHO_NOBODY, .status = 200},
     {.name = "first: get", .method = "GET", .path = CREDENTIAL, .cold = true, .status = 200},
     {.name = "first: create", .method = "POST", .path = CREDENTIALS, .body = "{" KEY "}",
      .cold = true, .status = 201},

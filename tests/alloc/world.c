@@ -14,6 +14,7 @@
 #include "model/public_key.h"
 #include "store/account.h"
 #include "store/api_key.h"
+#include "store/principal.h"
 #include "store/schema.h"
 
 #define N_HOARD 101
@@ -22,7 +23,8 @@ struct world {
     PGconn *db; /* the superuser's, to reset and to read the tables */
     char conninfo[512];
     struct keyring *keyring;
-    char folder[32];                 /* of the key file */
+    char folder[32]; /* of the key file */
+    struct metrics *metrics;
     struct api_settings settings[2]; /* with and without a base URL */
     char account[IDENT_SIZE];
     char admin[IDENT_SIZE];
@@ -51,8 +53,9 @@ static void run_sql(struct world *world, const char *sql)
     PQclear(result);
 }
 
-static void nothing(const char *name)
+static void nothing(void *context, const char *name)
 {
+    (void)context;
     (void)name;
 }
 
@@ -85,10 +88,13 @@ static void make_key(struct pg *pg, const char *principal, enum kind kind, char 
                                   .description = text_of(""),
                                   .read_only = kind == READ_ONLY,
                                   .is_gateway = kind == GATEWAY};
+    struct api_key_issued issued;
     struct error err;
 
-    if (!api_key_issue(pg, &order, key_id, key, &err))
+    if (!api_key_issue(pg, &order, &issued, &err))
         die("key", err.cause);
+    memcpy(key_id, issued.id, sizeof issued.id);
+    memcpy(key, issued.key, sizeof issued.key);
 }
 
 static void make_account(struct pg *pg, char *id)
@@ -280,6 +286,8 @@ static void fill_settings(struct world *world)
     memcpy(settings->oauth.providers, providers, sizeof providers);
     settings->oauth.cookie_prefix = settings->names.cookie_prefix;
     settings->base_url = "https://adit.example/base";
+    /* What needs memory is on in one of the two. */
+    settings->metrics = world->metrics; /* nothing is counted: the same answer each time */
     world->settings[1] = *settings;
     world->settings[1].base_url = NULL;
 }
@@ -304,6 +312,9 @@ struct world *world_make(const char *server)
     pg_free(pg);
     snprintf(world->conninfo, sizeof world->conninfo, "%s user=alloc_responder", conninfo);
     make_keyring(world);
+    world->metrics = metrics_new(1);
+    if (!world->metrics)
+        die("metrics", "cannot map memory");
     fill_settings(world);
     make_fixtures(world);
     write_sql(world);
@@ -318,6 +329,7 @@ void world_free(struct world *world)
     unlink(path);
     rmdir(world->folder);
     PQfinish(world->db);
+    metrics_free(world->metrics);
     keyring_free(world->keyring);
     free(world);
 }

@@ -154,19 +154,23 @@ class Session(unittest.TestCase):
         [public_key] = glob.glob(os.path.join(self.folder, "*", "example.pub"))
         with open(public_key, encoding="utf-8") as file:
             public_key_text = file.read().strip()
-        [made] = self.answers("ssh-keygen")
+        [made] = self.answers("ssh-keygen -q")
         self.assertEqual((made["public_key"], made["description"], made["acl"]), (
             public_key_text, "build server", ["bind:*.example.com", "bind:env=staging"]))
         [page, changed] = self.answers("?limit=10")
         self.assertEqual((page["ssh_credentials"], page["next_page_uri"]), ([made], None))
         self.assertEqual(changed, {**made, "metadata": "rack 7"})
+        [found] = self.answers("filter=")
+        self.assertEqual(found["ssh_credentials"], [changed])
+        self.assertRegex(self.block('"$ADITCTL" history'),
+                         r"(?m)^ae_\d{19}\t.*rack 7.*$(.|\n)*^change\tssh_credential\t%s\t" % made["id"])
         [decision] = self.answers("/ssh_decisions")
         self.assertEqual(decision, {
             "permitted": True, "rule": "bind:*.example.com", "acl": made["acl"],
             "credentials": [{name: made[name] for name in ("id", "uri", "owner_id")}]})
         fingerprint = stack.run(["ssh-keygen", "-lf", public_key]).stdout.split()[1]
         for value in (made["id"], "ssh-ed25519", fingerprint, "{bind:*.example.com,bind:env=staging}"):
-            self.assertRegex(self.block("fingerprint"), r"(?m) \| %s *$" % re.escape(value))
+            self.assertRegex(self.block("key_type, fingerprint"), r"(?m) \| %s *$" % re.escape(value))
         self.assertEqual(self.block("-X DELETE").split(), [])
 
     def test_modules(self):
@@ -334,7 +338,7 @@ class Install(unittest.TestCase):
         [found] = [said for name, said in self.printed.items()
                    if name.startswith("step") and "settings" in said]
         verdicts = [line.split()[0] for line in found.splitlines() if "  " in line]
-        self.assertEqual(verdicts, ["ok"] * 9, found)
+        self.assertEqual(verdicts, ["ok"] * 10, found)
 
     def test_documents_are_installed(self):
         self.assertNotIn("cannot access", self.printed["documents"])

@@ -303,7 +303,7 @@ def setUpModule():
     # The page's advice for a host that does not allow Options in .htaccess.
     carl = sites["carl"]
     carl.refused = carl.fetch(carl.prefix + CREDENTIALS)
-    carl.follow("Where the host does not play along")
+    carl.follow("When the host refuses something")
 
 
 def follow_page(site):
@@ -337,7 +337,9 @@ class Operations:
         self.modules()
         for path in ("/livez", "/readyz"):
             self.assert_ok(self.nobody.get(path, version=None))
-        self.assertEqual(set(covered.route_table) - covered.routes, set())
+        # A program that answers alone counts nothing.
+        self.assert_error(self.nobody.get("/metrics", version=None), 9000)
+        self.assertEqual(set(covered.route_table) - covered.routes, {("GET", "/metrics")})
         covered.routes.update(before)
 
     def life_of_a_credential(self):
@@ -367,12 +369,18 @@ class Operations:
     def modules(self):
         oauth, mutual_tls = "/edges/https/e/routes/r/oauth", "/edges/tls/e/mutual_tls"
         provider = {"provider_b": {"client_id": "c", "client_secret": "sealed-s3cret"}}
-        for path, body in ((oauth, {"provider": provider}),
-                           (mutual_tls, {"certificate_authority_ids": ["ca-1"]})):
+        for name, path, body in (
+                ("oauth_modules", oauth, {"provider": provider}),
+                ("mutual_tls_modules", mutual_tls, {"certificate_authority_ids": ["ca-1"]})):
             self.assert_ok(self.admin.put(path, body))
             self.assert_ok(self.admin.get(path))
+            listed, = self.assert_ok(self.admin.get("/" + name))[name]
+            self.assertEqual(listed["uri"], self.site.base_url + path)
             self.assert_ok(self.admin.delete(path), 204)
             self.assertEqual(self.admin.get(path).status, 404)
+        event, = self.assert_ok(self.admin.get("/audit_events?limit=1"))["audit_events"]
+        self.assertEqual(event["event"], "mutual_tls_module_deleted")
+        self.assertEqual(self.assert_ok(self.admin.get("/audit_events/" + event["id"])), event)
 
 
 class OperationsOfAda(Operations, host_case("ada")):

@@ -18,7 +18,10 @@ with open(os.path.join(stack.ROOT, "src/ctl/verb_table.h"), encoding="utf-8") as
                        re.M)
 COMMANDS = [words for words, _ in VERBS]
 # Arguments with a form of their own.
-ARGUMENTS = {"permits": ["SHA256:" + 43 * "A", "a.example"], "who": ["a.example"]}
+RENAME = ["ak_x", "--name", "x"]
+ARGUMENTS = {"permits": ["SHA256:" + 43 * "A", "a.example"], "who": ["a.example"],
+             "account rename": RENAME, "user rename": RENAME, "bot rename": RENAME,
+             "restore": ["ak_x", "--at", "1s"]}
 WITHOUT_DATABASE = ("secrets init", "secrets add-key", "openapi", "session list", "session end",
                     "web-server", "gateway-config")
 
@@ -128,7 +131,7 @@ class Calls(CtlCase):
             words = command.split() + ARGUMENTS.get(command, ["ak_x"] if argument else [])
             with self.subTest(command):
                 done = self.stack.ctl_run(*words, conf=conf)
-                self.assertEqual(done.returncode, 3 if command == "permits" else 1)
+                self.assertEqual(done.returncode, 3 if command in ("permits", "diff") else 1)
                 self.assertTrue(done.stderr or command == "doctor", done)
                 self.assertNotIn("s3cr3t", done.stdout + done.stderr)
 
@@ -215,8 +218,9 @@ class Lists(CtlCase):
         for noun, wanted in (
                 ("account", {"ID": account, "NAME": "Größe"}),
                 ("user", {"ID": user, "ACCOUNT": account, "ADMIN": "yes", "KEYS": "0",
-                          "NAME": "ada"}),
-                ("bot", {"ID": bot, "ACCOUNT": account, "ADMIN": "no", "KEYS": "0", "NAME": ""})):
+                          "DISABLED": "-", "NAME": "ada"}),
+                ("bot", {"ID": bot, "ACCOUNT": account, "ADMIN": "no", "KEYS": "0",
+                         "DISABLED": "-", "NAME": ""})):
             with self.subTest(noun):
                 row = self.listed(wanted["ID"], noun)
                 self.assertIn("CREATED", row)
@@ -338,7 +342,7 @@ class Keys(CtlCase):
         done = self.stack.ctl_run("key", "issue", "--gateway", "--read-only", "--for",
                                   self.home.admin.id)
         self.assertEqual((done.returncode, done.stdout), (2, ""))
-        self.assertIn("--gateway and --read-only", done.stderr)
+        self.assertIn("give one of them", done.stderr)
         self.assertEqual(self.ctl("key", "list").stdout, before)
 
     def test_list_shows_no_key(self):
@@ -501,15 +505,24 @@ class WebServer(CtlCase):
             with self.subTest(name):
                 text = self.kind(name)
                 self.assertNotRegex(text, "@[A-Z_]*@")
-                self.assertTrue(text.startswith("# Printed by 'aditctl web-server %s'" % name))
+                self.assertTrue(text.startswith("# Printed by 'aditctl web-server %s --conf %s' for"
+                                                % (name, self.stack.conf_path)))
+
+    def test_earlier_name(self):
+        """Commands of earlier versions work."""
+        self.assertEqual(self.kind("nginx-keepalive"), self.kind("nginx"))
 
     def test_paths(self):
-        for name in ("nginx", "apache-proxy-fcgi"):
+        for name, socket in (("nginx", "nginx-upstream --socket /tmp/x+y.sock"),
+                             ("apache-proxy-fcgi", "unix:/tmp/x+y.sock")):
             text = self.kind(name, "--prefix", "/a.b/c-d_e", "--socket", "/tmp/x+y.sock",
                              "--docs", "/opt/a+b")
-            for part in ("/a.b/c-d_e", r"^/a\.b/c-d_e", "unix:/tmp/x+y.sock", "/opt/a+b/"):
+            for part in ("/a.b/c-d_e", r"^/a\.b/c-d_e", socket, "/opt/a+b/",
+                         " --prefix /a.b/c-d_e --socket /tmp/x+y.sock --docs /opt/a+b' for"):
                 with self.subTest("%s: %s" % (name, part)):
                     self.assertIn(part, text)
+        self.assertIn("server unix:/tmp/x+y.sock;",
+                      self.kind("nginx-upstream", "--socket", "/tmp/x+y.sock"))
         for name in ("apache-fcgid", "apache-cgid"):
             text = self.kind(name, "--prefix", "/a", "--program", "/opt/adit/adit.fcgi")
             for part in ('ScriptAlias "/a/" "/opt/adit/adit.fcgi/"', "ADIT_CONF",

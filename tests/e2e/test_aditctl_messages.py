@@ -27,7 +27,7 @@ class Help(CtlCase):
                 self.assertEqual(shown.splitlines()[0],
                                  usage + (" " + argument if argument else ""))
                 self.assertRegex(shown.splitlines()[1], r"^[A-Z].*[^.]\.$")
-                for option in ("--conf FILE", "--help"):
+                for option in ("--conf FILE", "--json", "--help"):
                     self.assertIn(option, shown)
                 self.assert_tidy(shown)
                 for other in (["help", *words.split()], ["-h", *words.split()],
@@ -37,8 +37,8 @@ class Help(CtlCase):
     def test_options_of_a_verb(self):
         self.assertEqual(re.findall(r"^  -\w, (--\S+(?: [A-Z]+)?)", self.ctl(
             "key", "issue", "--help").stdout, re.M), [
-                "--for ID", "--read-only", "--gateway", "--expires TIME", "--description TEXT",
-                "--conf FILE", "--help"])
+                "--for ID", "--read-only", "--own", "--gateway", "--expires TIME", "--description TEXT",
+                "--conf FILE", "--json", "--help"])
 
     def test_of_every_noun(self):
         """A noun's help lists its verbs with their summaries."""
@@ -81,13 +81,13 @@ class Misuse(CtlCase):
             (["help", "list"], "unknown command 'list'; " + nouns),
             (["user"], "'user' needs a verb; " + choices("user")),
             (["key", "--name", "x"], "'key' needs a verb; " + choices("key")),
-            (["account", "delete"], "'account' has no verb 'delete'; " + choices("account")),
+            (["account", "add"], "'account' has no verb 'add'; " + choices("account")),
             (["user", "add", "--help"], "'user' has no verb 'add'; " + choices("user")),
             (["secrets", "rotate"], "'secrets' has no verb 'rotate'; " + choices("secrets")),
         )], self.assert_says)
 
     def test_options(self):
-        takes = "'account create' takes: --name, --conf, --help"
+        takes = "'account create' takes: --name, --conf, --json, --help"
         self.each([(words, words, said) for words, said in (
             (["account", "create", "--nonsense"], "unknown option '--nonsense'; " + takes),
             (["account", "create", "--nonsense=x"], "unknown option '--nonsense'; " + takes),
@@ -95,28 +95,26 @@ class Misuse(CtlCase):
             (["account", "create", "-xn"], "unknown option '-x'; " + takes),
             (["account", "create", "--admin"], "unknown option '--admin'; " + takes),
             (["user", "create", "--a"], "ambiguous option '--a'; 'user create' takes: --account,"
-             " --name, --admin, --conf, --help"),
+             " --name, --admin, --conf, --json, --help"),
+            (["account", "create", "--name", "a", "-n", "b"], "--name is given twice; give it once"),
             (["account", "create", "--name"], "--name needs a value: --name TEXT"),
             (["account", "create", "-n"], "--name needs a value: --name TEXT"),
             (["user", "create", "--admin=yes"], "--admin takes no value"),
             (["--nonsense"], "unknown option '--nonsense'; before the command, aditctl takes:"
-             " --conf, --help, --version"),
+             " --conf, --json, --help, --version"),
             (["--expires", "1d", "key", "issue"], "unknown option '--expires'; before the command,"
-             " aditctl takes: --conf, --help, --version"),
+             " aditctl takes: --conf, --json, --help, --version"),
         )], self.assert_says)
 
-    def test_revoking_by_holder(self):
-        """'key revoke' takes one key.  For a holder, its message says how to find the keys."""
-        for words in (["--for", "usr_x"], ["--for=usr_x"], ["-f", "usr_x"], ["-fusr_x"],
-                      ["ak_x", "--for", "usr_x"]):
-            with self.subTest(words):
-                self.assert_says(["key", "revoke", *words], "'key revoke' takes the id of one key"
-                                 " and no --for; find the keys of a User or Bot with 'aditctl key"
-                                 " list', then run: aditctl key revoke KEY-ID")
+    def test_revoking(self):
+        self.each([(words, ["key", "revoke", *words], said) for words, said in (
+            ([], "'key revoke' needs the id of a key, or --for ID for all keys of a User or Bot"),
+            (["ak_x", "--for", "usr_x"], "'key revoke' takes the id of a key or --for, not both"),
+        )], self.assert_says)
 
     def test_arguments(self):
         self.each([(words, words, said) for words, said in (
-            (["key", "revoke"], "'key revoke' needs an argument; run: aditctl key revoke KEY-ID"),
+            (["user", "show"], "'user show' needs an argument; run: aditctl user show USER-ID"),
             (["openapi"], "'openapi' needs an argument; run: aditctl openapi FILE"),
             (["web-server"], "'web-server' needs an argument; choose one of: "
              + ", ".join(dict(VERBS)["web-server"].split("|"))),
@@ -125,8 +123,17 @@ class Misuse(CtlCase):
              "'permits' takes two arguments; run: aditctl permits KEY TARGET"),
             (["key", "list", "x"], "unexpected argument 'x'; 'key list' takes none"),
             (["key", "revoke", "a", "b"],
-             "'key revoke' takes one argument; run: aditctl key revoke KEY-ID"),
+             "'key revoke' takes one argument; run: aditctl key revoke [KEY-ID]"),
         )], self.assert_says)
+
+    def test_long_and_odd(self):
+        """Messages repeat the beginning of a long word, and no control character."""
+        said = "unexpected argument '%s'; 'key list' takes none"
+        self.assert_says(["key", "list", "ä" * 50000], said % ("ä" * 39 + "..."))
+        self.assert_says(["key", "list", "\u202ex\x1b[2J"], said % "?x?[2J")
+        shown = self.ctl("who", "x " * 40000, status=2).stderr
+        self.assertRegex(shown, "^aditctl: 'x x [x ]* [.]{3} [x ]* x ' is not a target: ")
+        self.assertLess(len(shown), 4200)
 
     def test_values(self):
         time = "is not accepted; expected a number and s, m, h, d or w, such as 90d, of at most 3660d"
@@ -139,8 +146,15 @@ class Misuse(CtlCase):
              "--audit-days '0' is not accepted; expected a number of days, 1 to 36500"),
             (["account", "create", "--name", "x" * 256],
              "--name has 256 bytes; at most 255 are accepted"),
-            (["account", "create", "--name", "a\nb"], "--name contains a control character;"
+            (["account", "create", "--name", "a\nb"], "--name contains the control character U+000A;"
              " expected UTF-8 without control characters"),
+            (["user", "create", "--name", "a\u202eb"], "--name contains the control character"
+             " U+202E; expected UTF-8 without control characters"),
+            (["user", "create", "--name", "\u009b31m"], "--name contains the control character"
+             " U+009B; expected UTF-8 without control characters"),
+            (["user", "create", "--name", ""], "--name is empty; give it a value: --name TEXT"),
+            (["user", "create", "--name", "--admin"], "--name needs a value before '--admin'; for"
+             " that value itself, write --name=--admin"),
             (["account", "create", "--name", b"\xff"], "--name is not valid UTF-8; expected UTF-8"
              " without control characters"),
             (["web-server", "nginx", "--socket", "x"],
@@ -183,10 +197,31 @@ class Misuse(CtlCase):
 
 class Failures(CtlCase):
     def test_standard_output_is_full(self):
+        """Before a new thing is committed, its id or key is printed.  What was changed otherwise is
+        said to be."""
+        account, user = self.stack.account("full"), self.home.person("user")
+        counts = "SELECT (SELECT count(*) FROM adit.%s)" % ") + (SELECT count(*) FROM adit.".join(
+            ("account", "principal", "api_key"))
+        before = self.stack.psql(counts)
+        self.each([(words, words, said) for words, said in (
+            (["account", "list"], ""),
+            (["--help"], ""),
+            (["--version"], ""),
+            (["key", "--help"], ""),
+            (["key", "issue", "--help"], ""),
+            (["account", "create"], "; nothing was changed"),
+            (["user", "create", "--account", account.id], "; nothing was changed"),
+            (["bot", "create", "--account", account.id, "--json"], "; nothing was changed"),
+            (["key", "issue", "--for", account.admin.id], "; nothing was changed"),
+            (["user", "disable", user.id], "; the change was made"),
+        )], self.assert_output_is_full)
+        self.assertEqual(self.stack.psql(counts), before)
+
+    def assert_output_is_full(self, words, said):
         done = stack.run(["sh", "-c", '"$@" >/dev/full', "sh", self.stack.env["ADITCTL"], "-c",
-                          self.stack.conf_path, "account", "list"], check=False)
+                          self.stack.conf_path, *words], check=False)
         self.assertEqual((done.returncode, done.stderr),
-                         (1, "aditctl: cannot write to standard output\n"))
+                         (1, "aditctl: cannot write to standard output: No space left on device%s\n" % said))
 
     def test_issued(self):
         done = self.ctl("key", "issue", "--for", self.home.admin.id)

@@ -2,11 +2,13 @@
 """The record of changes, and its notifications."""
 import json
 import os
+import pwd
 import select
 import subprocess
 
 from adit import samples
 from adit.case import Case
+from adit.stack import CLEAN_ENV
 
 OAUTH = "/edges/https/audited/routes/r/oauth"
 MUTUAL_TLS = "/edges/tls/audited/mutual_tls"
@@ -46,6 +48,8 @@ class Audit(Case):
             self.assertEqual(event["operation_id"], answer.header("Service-Operation-Id"))
             self.assertEqual(event["account"], "audited")
             self.assertEqual(event["database_user"], "adit")
+            self.assertEqual(event["client_address"], "127.0.0.1")
+            self.assertIsNone(event["operator"])
         self.assertIsNone(events[0]["before"])
         self.assertEqual(events[0]["after"], events[1]["before"])
         self.assertEqual(events[1]["after"]["description"], "changed")
@@ -121,11 +125,48 @@ class Audit(Case):
         self.assertTrue(key_id)
         for event in events:
             self.assertIsNone(event["principal_id"])
+            self.assertIsNone(event["client_address"])
             self.assertNotIn("digest", event["after"])
         self.stack.psql("UPDATE adit.principal SET name = 'by hand' WHERE account_id = '%s'"
                         % self.account.id)
         event = self.events("a.event = 'principal_updated'")[-1]
         self.assertEqual((event["after"]["name"], event["database_user"]), ("by hand", "postgres"))
+
+    def test_who_ran_aditctl(self):
+        """aditctl names the system user, and who became that user by sudo."""
+        me = pwd.getpwuid(os.geteuid()).pw_name
+        env = {name: value for name, value in CLEAN_ENV.items() if name != "SUDO_USER"}
+        for sudo_user, operator in ((None, me), (me, me), ("", me), ("alice", me + " (sudo by alice)"),
+                                    ("zo\u00eb", me + " (sudo by zo\u00eb)"), ("a\nb", me),
+                                    ("\udcff", me), ("x" * 256, me)):
+            with self.subTest(sudo_user):
+                more = {} if sudo_user is None else {"SUDO_USER": sudo_user}
+                self.stack.ctl_run("key", "issue", "--for", self.account.admin.id, check=True,
+                                   env=dict(env, **more))
+                event = self.events("a.event = 'api_key_created'")[-1]
+                self.assertEqual((event["operator"], event["principal_id"]), (operator, None))
+
+    def test_operator_of_another_session(self):
+        """A pooler may hand a session on with its settings."""
+        self.stack.psql("SET adit.operator = 'left';"
+                        " SELECT set_config('adit.caller', '%s ak_x op_x 192.0.2.1', false);"
+                        " INSERT INTO adit.mutual_tls_module (account_id, edge_id, enabled)"
+                        " VALUES ('%s', 'pooled', true)" % (self.account.admin.id, self.account.id),
+                        user="adit")
+        event = self.changes()[-1]
+        self.assertEqual((event["operator"], event["client_address"]), (None, "192.0.2.1"))
+
+    def test_caller_of_another_session(self):
+        """Nobody's setting takes the place of the operator."""
+        owner = self.stack.psql("SELECT current_user")
+        self.stack.psql('ALTER ROLE "%s" SET adit.caller = \'usr_x ak_x op_x 192.0.2.1\'' % owner)
+        try:
+            self.stack.ctl("account", "rename", "--name", "pooled", self.account.id)
+        finally:
+            self.stack.psql('ALTER ROLE "%s" RESET adit.caller' % owner)
+        event = self.events("a.event = 'account_updated'")[-1]
+        self.assertEqual((event["principal_id"], event["operation_id"]), (None, None))
+        self.assertTrue(event["operator"])
 
     def test_operators_changes_of_nothing(self):
         key_id = self.stack.psql("SELECT id FROM adit.api_key WHERE account_id = '%s'"
@@ -139,26 +180,67 @@ class Audit(Case):
                          ["api_key_updated"])
 
     def test_rekeying_hides_nothing(self):
-        """Any session may set adit.rekey.  If it then changes something else, that is recorded."""
+        """Any session may set adit.rekey.  If it then changes something else, or makes the change for
+        a caller, that is recorded as a change."""
         body = {"provider": {"provider_a": {"client_id": "app", "client_secret": SECRET}}}
-        for change, event, is_seen, changed in (
-                ("enabled = NOT enabled", "updated", True, ["enabled"]),
-                ("client_secret_key_id = 'k', email_domains = '{evil.example}'", "updated", True,
+        seal = "client_secret_sealed = client_secret_sealed || 'x', client_secret_key_id = 'k'"
+        for change, caller, event, is_seen, changed in (
+                ("enabled = NOT enabled", "", "updated", True, ["enabled"]),
+                ("client_secret_key_id = 'k', email_domains = '{evil.example}'", "", "updated", True,
                  ["client_secret_key_id", "email_domains"]),
-                ("client_secret_sealed = client_secret_sealed || 'x'", "updated", True,
+                ("client_secret_sealed = client_secret_sealed || 'x'", "", "updated", True,
                  ["client_secret"]),
-                ("client_secret_sealed = client_secret_sealed || 'x', client_secret_key_id = 'k'",
-                 "rekeyed", False, ["client_secret_key_id"])):
-            with self.subTest(change):
+                (seal, "usr_x ak_x op_x", "updated", True,
+                 ["client_secret", "client_secret_key_id"]),
+                (seal, "", "rekeyed", False, ["client_secret_key_id"])):
+            with self.subTest(change, caller=caller):
                 etag = self.client.put(OAUTH, body).header("ETag")
-                self.stack.psql("BEGIN; SET LOCAL adit.rekey = 'on'; UPDATE adit.oauth_module SET"
-                                " %s WHERE account_id = '%s'; COMMIT" % (change, self.account.id),
-                                user="adit")
+                self.stack.psql("BEGIN; SET LOCAL adit.rekey = 'on'; SET LOCAL adit.caller = '%s';"
+                                " UPDATE adit.oauth_module SET %s WHERE account_id = '%s'; COMMIT"
+                                % (caller, change, self.account.id), user="adit")
                 self.assertEqual((self.changes()[-1]["event"], self.changes()[-1]["changed"]),
                                  ("oauth_module_" + event, changed))
                 self.assertEqual(self.stack.psql(
                     "SELECT revision FROM adit.oauth_module WHERE account_id = '%s'"
                     % self.account.id) != etag.strip('"'), is_seen)
+
+    def test_truncate(self):
+        """TRUNCATE by hand records each row, also of the tables that CASCADE reaches."""
+        body = {"provider": {"provider_a": {"client_id": "app", "client_secret": SECRET}}}
+        made = self.assert_ok(self.client.post("/ssh_credentials",
+                                               {"public_key": samples.ED25519}), 201)
+        self.assert_ok(self.client.put(OAUTH, body))
+        self.assert_ok(self.client.put(MUTUAL_TLS, {}))
+        # The tables are those of all tests of this stack, so they come back.
+        for tables, last in (
+                ("adit.ssh_credential", ["ssh_credential_deleted " + made["id"]]),
+                ("adit.oauth_module, adit.mutual_tls_module",
+                 ["mutual_tls_module_deleted audited", "oauth_module_deleted audited/r"]),
+                ("adit.account CASCADE",
+                 ["account_deleted " + self.account.id, "mutual_tls_module_deleted audited",
+                  "oauth_module_deleted audited/r", "principal_deleted " + self.account.admin.id,
+                  "ssh_credential_deleted " + made["id"]])):
+            with self.subTest(tables):
+                shown = self.stack.psql(
+                    "BEGIN; SET LOCAL adit.operator = 'ada'; TRUNCATE %s;"
+                    "SELECT (SELECT count(*) FROM adit.ssh_credential), e.event || ' ' || e.resource,"
+                    " e.operator, e.principal_id IS NULL, e.before IS NOT NULL, e.after IS NULL,"
+                    " e.before::text ~ 'sealed|digest' FROM adit.audit_event AS e"
+                    " WHERE e.transaction = pg_current_xact_id() AND e.account_id = '%s'"
+                    " AND e.event <> 'api_key_deleted' ORDER BY 2; ROLLBACK"
+                    % (tables, self.account.id)).splitlines()
+                self.assertEqual([row.split("|")[1] for row in shown], last)
+                for row in shown:
+                    self.assertEqual(row.split("|")[2:], ["ada", "t", "t", "t", "f"])
+        self.assertEqual(self.stack.psql(
+            "BEGIN; TRUNCATE adit.account CASCADE; SELECT bool_or(before::text ~ 'digest'), count(*)"
+            " FROM adit.audit_event WHERE transaction = pg_current_xact_id()"
+            " AND event = 'api_key_deleted' AND account_id = '%s'; ROLLBACK" % self.account.id),
+            "f|1")
+        # An older snapshot does not show rows that TRUNCATE deletes.
+        self.assertIn("25001", self.stack.psql_run(
+            "BEGIN ISOLATION LEVEL REPEATABLE READ; TRUNCATE adit.ssh_credential").stderr)
+        self.assertEqual(self.assert_ok(self.client.get("/ssh_credentials/" + made["id"])), made)
 
     def test_nobody_rewrites_it(self):
         self.client.put(MUTUAL_TLS, {})

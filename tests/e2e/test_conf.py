@@ -32,7 +32,7 @@ class ConfCase(Case):
 
     def start(self, *arguments, preexec_fn=None, **environment):
         """Runs the program as CGI without a request, so that it ends in any case."""
-        return subprocess.run([PROGRAM, *arguments], stdin=subprocess.DEVNULL, timeout=20,
+        return subprocess.run([PROGRAM, *arguments], stdin=subprocess.DEVNULL, timeout=60,
                               capture_output=True, text=True, preexec_fn=preexec_fn,
                               env={**stack.CLEAN_ENV, **environment})
 
@@ -80,6 +80,8 @@ class Files(ConfCase):
         ("blanks after a value", "[service]\nname = x%s\r\n" % (" " * 300)),
         ("blanks before a value", "[service]\nname =%sx\n" % (" " * 300)),
         ("nothing but blanks and a comment", "[service]\nbase_url = %s; x\n" % (" " * 300)),
+        ("no time to drain", "[service]\ndrain = 0ms\n"),
+        ("the longest time to drain", "[service]\ndrain = 300s\n"),
         ("edges", "[mutual_tls]\nedges = a  b\t~c .d %s\nauthorities = /a b;c\noutput = /a/b.c+d_e-f\n"
          "reload = /bin/true a  b\nhaproxy = /%s\n" % ("e" * 247, "h" * 106)),
         ("no edges", "[mutual_tls]\nedges =\nreload =\nhaproxy =\n"),
@@ -101,6 +103,12 @@ class Files(ConfCase):
          6, ["name", "twice"]),
         ("name empty", "[service]\nname =\n", 2, ["name", "lowercase"]),
         ("name in upper case", "[service]\nname = Service\n", 2, ["name"]),
+        ("a value that is quoted", "[service]\nname = A\tb\xe4\n", 2,
+         ["[service] name 'A?b??' must be 1 to 32 lowercase letters"]),
+        ("a value that is not there", "[secrets]\nkey_file =\n", 2,
+         ["[secrets] key_file '' must be the path of a file"]),
+        ("a number that is quoted", "[service]\ndrain = 301s\n", 2,
+         ["[service] drain '301s' must be a number with ms or s, at most 300s"]),
         ("name with a digit first", "[service]\nname = 1a\n", 2, ["name"]),
         ("name with a hyphen", "[service]\nname = a-b\n", 2, ["name"]),
         ("name with an umlaut", "[service]\nname = ä\n", 2, ["name"]),
@@ -133,6 +141,8 @@ class Files(ConfCase):
         ("a fragment", "[service]\nbase_url = https://a/#x\n", 2, ["base_url"]),
         ("a quote", "[service]\nbase_url = https://a/\"x\n", 2, ["base_url"]),
         ("a user", "[service]\nbase_url = https://u:p@a/\n", 2, ["base_url"]),
+        ("a drain without a unit", "[service]\ndrain = 10\n", 2, ["drain", "at most 300s"]),
+        ("a drain too long", "[service]\ndrain = 301s\n", 2, ["drain", "at most 300s"]),
         ("conninfo no pairs", "[database]\nconninfo = nonsense\n", 2, ["conninfo"]),
         ("conninfo with an unknown word", "[database]\nconninfo = hots=x\n", 2, ["conninfo", "option", "hots"]),
         ("conninfo in quotes", "[database]\nconninfo = \"dbname=adit user=adit\"\n", 2,
@@ -166,7 +176,8 @@ class Files(ConfCase):
         ("a long section", "[" + "x" * 300 + "]\n", 1, ["section"]),
         ("a long section with a sign in it", "[x=" + "x" * 300 + "]\n", 1, []),
         ("a long line of nothing", "[service]\n" + "x" * 300 + "\n", 2, ["section"]),
-        ("a long wrong value", "[service]\nname = " + "a" * 300 + "\n", 2, ["name"]),
+        ("a long wrong value", "[service]\nname = " + "a" * 300 + "\n", 2,
+         ["name '%s...' must" % ("a" * 60)]),
         ("words after a long value", "[database]\nconninfo = password=%s; nonsense\n" % ("p" * 300),
          2, ["conninfo"]),
         ("a long value twice", "[database]\n" + "conninfo = password=%s\n" % ("p" * 300) * 2, 3,
@@ -224,6 +235,13 @@ class Files(ConfCase):
                 self.write("[database]\nconninfo = password=x\nadmin_conninfo = %s\n" % value)
                 self.assert_starts("-c", self.conf)
 
+    def test_not_a_file(self):
+        """A device has no end, and a FIFO may never get a writer."""
+        os.mkfifo(self.conf)
+        for path in self.conf, "/dev/zero", "/dev/null":
+            with self.subTest(path):
+                self.assert_stops([path + ": is not a regular file"], "-c", path)
+
     def test_cannot_be_read(self):
         self.assert_stops([self.conf + ": ", "No such file"])
         os.mkdir(self.conf)
@@ -256,7 +274,7 @@ class Files(ConfCase):
         done = subprocess.run([program], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               env={name: value for name, value in stack.CLEAN_ENV.items()
                                    if name.endswith("SAN_OPTIONS") or name == "GCOV_PREFIX"},
-                              cwd="/", timeout=20)
+                              cwd="/", timeout=60)
         self.assertEqual(done.returncode, 1)
         return done.stderr
 
@@ -354,9 +372,12 @@ class KeyFiles(ConfCase):
         self.assert_starts("-c", self.conf)
 
     def test_no_file(self):
-        os.remove(self.key_file)
-        os.mkdir(self.key_file)
-        self.assert_stops([self.key_file])
+        for make in os.mkdir, os.mkfifo:
+            with self.subTest(make.__name__):
+                path = os.path.join(self.folder, make.__name__)
+                make(path)
+                self.write("[secrets]\nkey_file = %s\n" % path)
+                self.assert_stops([path + ": is not a file"])
 
     def test_other_place(self):
         self.write("[secrets]\nkey_file = elsewhere\n")

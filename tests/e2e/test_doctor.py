@@ -21,7 +21,7 @@ class Doctor(Case):
         self.assertNotIn("trouble", done.stdout)
         self.assertEqual([line.split()[1] for line in done.stdout.splitlines()],
                          ["user", "settings", "secrets", "database", "schema", "grants", "writes",
-                          "clock", "sealed"])
+                          "clock", "sealed", "opened"])
         for line in (r"ok +settings +%s" % self.stack.conf_path,
                      r"ok +secrets +\S+/adit\.key",
                      r"ok +database +PostgreSQL \d+\.\d+, with a session that may write",
@@ -32,7 +32,7 @@ class Doctor(Case):
                      # Earlier tests may have added a key.
                      r"(ok +sealed +every secret is sealed under the first key, \S+|note +sealed"
                      r" +\d+ secrets? (is|are) still sealed under an old key; run: aditctl secrets"
-                     r" rekey)"):
+                     r" rekey)", r"ok +opened +\d+ secrets? (was|were) opened"):
             self.assertRegex(done.stdout, "(?m)^%s$" % line)
 
     def assert_trouble(self, wanted, break_sql, mend_sql):
@@ -59,7 +59,7 @@ class Doctor(Case):
              "UPDATE adit.migration SET version = -version"),
             ("the schema is missing", "schema +version 0 is older", "ALTER SCHEMA adit RENAME TO away",
              "ALTER SCHEMA away RENAME TO adit"),
-            ("no room on the disk", "writes +database: 53100 ",
+            ("no room on the disk", r"writes +the database's disk is full: make room there \(database: 53100 ",
              "CREATE FUNCTION public.full() RETURNS trigger LANGUAGE plpgsql AS"
              " $$BEGIN RAISE 'could not extend file' USING ERRCODE = '53100'; END$$;"
              "CREATE TRIGGER full_disk BEFORE INSERT ON adit.mutual_tls_module"

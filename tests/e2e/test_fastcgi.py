@@ -349,7 +349,7 @@ class Tcp(Fastcgi):
         self.addCleanup(self.process.terminate)
 
     def exchange(self, *pieces, wait_s=0):
-        with socket.create_connection(("127.0.0.1", self.port), timeout=20) as sock, \
+        with socket.create_connection(("127.0.0.1", self.port), timeout=60) as sock, \
                 sock.makefile("rb") as file:
             for piece in pieces:
                 sock.sendall(piece)

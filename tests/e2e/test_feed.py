@@ -90,6 +90,20 @@ class Feed(FeedCase):
                         "BEGIN;" + insert % "e" + "ROLLBACK")
         self.assert_goes_on(since, ["mutual_tls_module_created " + edge for edge in "acd"])
 
+    def test_truncated(self):
+        """TRUNCATE of what a gateway obeys comes to it as deletions."""
+        ident = self.client.post("/ssh_credentials", {"public_key": samples.ED25519}).json["id"]
+        self.change()
+        self.stack.psql("CREATE TABLE kept AS SELECT * FROM adit.ssh_credential")
+        self.addCleanup(self.stack.psql, "INSERT INTO adit.ssh_credential SELECT * FROM kept;"
+                        " DROP TABLE kept")
+        n_others = int(self.stack.psql("SELECT count(*) FROM kept")) - 1
+        since = self.begin()
+        self.stack.psql("TRUNCATE adit.ssh_credential")
+        events = self.read(since)[2]
+        self.assertEqual(len(events), n_others + 1)
+        self.assertIn("ssh_credential_deleted " + ident, events)
+
     def test_open_transaction_costs_nothing(self):
         """Polls do not read old events again while a transaction stays open."""
         ask = self.session()

@@ -20,7 +20,7 @@ SECURITY = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
 }
-KINDS = (("nginx", "nginx-keepalive"), ("apache-fcgid", "apache-proxy-fcgi", "apache-cgid"))
+KINDS = (("nginx",), ("apache-fcgid", "apache-proxy-fcgi", "apache-cgid"))
 
 
 class Docs(Case):
@@ -57,7 +57,7 @@ class Docs(Case):
                     function(front, row)
 
     def ask(self, front, path, method="GET", body=None, **headers):
-        connection = http.client.HTTPConnection("127.0.0.1", front.port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", front.port, timeout=60)
         try:
             connection.request(method, front.prefix + path, body,
                                {name.replace("_", "-"): value for name, value in headers.items()})

@@ -236,8 +236,7 @@ class Compressing(Case):
         path = "/edges/tls/compressed/mutual_tls"
         self.assert_ok(self.admin.put(path, {"certificate_authority_ids": ["ca"]}))
         etag = self.admin.get(path).header("ETag")
-        for kinds in (("nginx", "nginx-keepalive"),
-                      ("apache-proxy-fcgi", "apache-fcgid", "apache-cgid")):
+        for kinds in (("nginx",), ("apache-proxy-fcgi", "apache-fcgid", "apache-cgid")):
             server = fronts.KINDS[kinds[0]](self.stack)
             self.addCleanup(server.stop)
             server.more += "\n" + self.MORE[kinds[0].partition("-")[0]]
@@ -267,8 +266,7 @@ class Limited(Case):
             "apache": '<LocationMatch "/limited$">\nRedirect 429 "/"\n</LocationMatch>'}
 
     def test_says_when_to_try_again(self):
-        for kinds in (("nginx", "nginx-keepalive"),
-                      ("apache-proxy-fcgi", "apache-fcgid", "apache-cgid")):
+        for kinds in (("nginx",), ("apache-proxy-fcgi", "apache-fcgid", "apache-cgid")):
             server = fronts.KINDS[kinds[0]](self.stack)
             self.addCleanup(server.stop)
             server.more += "\n" + self.MORE[kinds[0].partition("-")[0]]
@@ -289,13 +287,11 @@ class Limited(Case):
 class Away(Case):
     """A responder that does not run, and a program that does not start."""
 
-    WANTED = {"nginx": (502, 9055), "nginx-keepalive": (502, 9055),
-              "apache-proxy-fcgi": (503, 9059), "apache-fcgid": (500, 9057),
-              "apache-cgid": (500, 9057)}
+    WANTED = {"nginx": (502, 9055), "apache-proxy-fcgi": (503, 9059),
+              "apache-fcgid": (500, 9057), "apache-cgid": (500, 9057)}
 
     def test_answers(self):
-        for kinds in (("nginx", "nginx-keepalive"),
-                      ("apache-proxy-fcgi", "apache-fcgid", "apache-cgid")):
+        for kinds in (("nginx",), ("apache-proxy-fcgi", "apache-fcgid", "apache-cgid")):
             server = fronts.KINDS[kinds[0]](self.stack)
             self.addCleanup(server.stop)
             server.faults = (500, 502, 503)

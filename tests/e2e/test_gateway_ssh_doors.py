@@ -24,7 +24,7 @@ class Doors(GatewayCase):
         options = [word for word in SSH if word != "-N"]
         return stack.run(self.gateway.inside.on_network(
             *options, "-o", "IdentitiesOnly=yes", "-i", self.key.path, *arguments), check=False,
-            env=dict(programs.ENV, **(env or {})), timeout=20)
+            env=dict(programs.ENV, **(env or {})), timeout=60)
 
     def check_closed(self):
         """No program runs as the login user but sshd, and no forward listens."""
@@ -56,7 +56,7 @@ class Doors(GatewayCase):
         done = stack.run(self.gateway.inside.on_network(
             "sftp", "-F", "none", "-b", "-", "-o", "StrictHostKeyChecking=no", "-o",
             "UserKnownHostsFile=/dev/null", "-o", "IdentitiesOnly=yes", "-i", self.key.path,
-            "tunnel@127.0.0.1"), check=False, input="ls /\n", timeout=20)
+            "tunnel@127.0.0.1"), check=False, input="ls /\n", timeout=60)
         self.assertNotEqual(done.returncode, 0)
         self.assertNotIn("etc", done.stdout)
 

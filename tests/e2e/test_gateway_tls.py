@@ -155,7 +155,7 @@ class Resumption(TlsCase):
             ["openssl", "s_client", "-quiet", "-connect", "127.0.0.1:%d" % self.edges.ports[server],
              "-servername", edge + ".test", version, *options],
             input="GET / HTTP/1.0\r\nHost: %s.test\r\n\r\n" % edge, capture_output=True, text=True,
-            timeout=20, check=False)
+            timeout=60, check=False)
         return "application of" in done.stdout
 
     def test_sessions_are_not_resumed(self):

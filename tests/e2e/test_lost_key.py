@@ -54,6 +54,14 @@ class LostKey(Case):
         self.assertNotIn("secrets init", done.stderr)
         return done.stderr
 
+    def test_a_new_file(self):
+        """'secrets init' makes it, and says which secrets it does not open."""
+        self.remove()
+        self.addCleanup(os.remove, self.key_file)
+        done = self.stack.ctl_run("secrets", "init", check=True)
+        self.assertEqual((done.stdout, done.stderr),
+                         (self.key_file + "\n", "aditctl: note: %s\n" % self.lost(3)))
+
     def test_another_file(self):
         """A restored database on a machine where 'secrets init' made a new key."""
         self.write("other %s\n" % ("5a" * 32))
@@ -103,9 +111,11 @@ class LostKey(Case):
             " client_secret_key_id = 'gone-' || ctid;"
             "INSERT INTO adit.oauth_module SELECT * FROM public.copies; DROP TABLE public.copies")
         said = self.doctor()
-        lines = [line for line in said.splitlines() if line.startswith("trouble")]
+        lines = [line for line in said.splitlines() if line.startswith("trouble  sealed ")]
         self.assertEqual(len(lines), 64, said)
         self.assertEqual(sum(int(line.split()[2]) for line in lines), 70)
+        self.assertEqual(said.count("trouble  opened "), 20)
+        self.assertIn("note     opened    70 of 73 secrets cannot be opened (at most 20 are named)", said)
 
     def test_nothing_sealed(self):
         """A new installation has nothing to restore."""

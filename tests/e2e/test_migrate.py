@@ -34,7 +34,10 @@ class MigrateCase(Case):
         cls.to_older(cls.stack)
         # The programs of this version serve an older schema once it has this column.
         cls.stack.psql(read("008_gateway_keys.sql"))
+        # Its aditctl issues keys while there is this one.
+        cls.stack.psql("ALTER TABLE adit.api_key ADD COLUMN disabled_digest bytea")
         cls.account = cls.stack.account()
+        cls.stack.psql("ALTER TABLE adit.api_key DROP COLUMN disabled_digest")
         cls.client = cls.stack.client(cls.account.admin.key)
 
     @classmethod
@@ -69,7 +72,7 @@ class MigrateCase(Case):
 
     def end(self, psql):
         psql.stdin.close()
-        psql.wait(20)
+        psql.wait(60)
         psql.stdout.close()
 
 
@@ -103,7 +106,7 @@ class Behind(MigrateCase):
             self.assertEqual(self.version(), 4)
             n_before = len(answers)
             self.end(dump)
-            said, complained = migrate.communicate(timeout=20)
+            said, complained = migrate.communicate(timeout=60)
         finally:
             stop.set()
             for worker in workers:

@@ -118,7 +118,7 @@ class Paths(Case):
         "/edges/https/e/route/r/oauth", "/edges/http/e/routes/r/oauth", "/edges/tls/t",
         "/edges/tls/t/mutual_tls/", "/edges/tls/t/mutual-tls", "/edges/tls/t/oauth",
         "/edges/tcp/t/mutual_tls", "/certificate_authorities/ca_1", "/api_keys", "/livez/",
-        "/readyz/", "/Livez", "/live", "/healthz", "/metrics", "/.nginx-error/400",
+        "/readyz/", "/Livez", "/live", "/healthz", "/.nginx-error/400",
         "/.nginx-error", "/index.html", "/favicon.ico", "/robots.txt", "/.well-known/x",
         "/v2/ssh_credentials", "/api/ssh_credentials", "/adit.fcgi", "/ssh_credentials;a",
         "/ssh_credentials%20", "/ssh_credentials%0A", "/%0Assh_credentials", "/livez%0A",

@@ -96,6 +96,7 @@ class Events(PurgeCase):
         done = self.stack.ctl_run("purge", "--audit-days", "1", conf=conf)
         self.assertEqual(done.returncode, 1, done)
         self.assertIn("42501", done.stderr)
+        self.assertIn("connect as the owner of the tables, or set admin_conninfo", done.stderr)
         self.assertGreater(self.count("audit_event"), 0)
 
     def test_wrong_numbers(self):

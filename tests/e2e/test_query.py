@@ -40,7 +40,7 @@ class Parameters(Case):
             ("?before_id=" + "i" * 256, 9009, ()),
             ("?before_id=%C3%A4", 9009, "\u00e4"),
             ("?beforeId=a%2Fb", 9009, "a/b"),
-            ("?x=1", 231, ["x", "limit", "before_id"]),
+            ("?x=1", 231, ["x", "limit", "before_id", "filter"]),
             ("?x", 231, "x"),
             ("?=1", 231, ()),
             ("?=", 231, ()),

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Sealing all client secrets anew, and the fate of secrets that were moved or altered."""
 import os
+import pwd
+import re
 import threading
 
 from adit.case import Case
@@ -89,11 +91,13 @@ class Rekey(Case):
         self.assertEqual(self.used_keys(), [new[0]])
         for n in range(count):
             self.assertEqual(self.secret(n), SECRET % n)
-        # Callers see no change.  The audit record shows the rekeying.
+        # Callers see no change.  The audit record shows the rekeying, and who did it.
         for n, tag in tags.items():
             self.assertEqual(self.admin.get(path(n)).header("ETag"), tag)
-        self.assertNotEqual(self.stack.psql(
-            "SELECT count(*) FROM adit.audit WHERE event = 'oauth_module_rekeyed'"), "0")
+        me = pwd.getpwuid(os.geteuid()).pw_name
+        self.assertRegex(self.stack.psql("SELECT DISTINCT operator FROM adit.audit"
+                                         " WHERE event = 'oauth_module_rekeyed'"),
+                         "^%s( \\(sudo by .+\\))?$" % re.escape(me))
         # Nothing needs the old key any more.
         self.keep_first_key()
         self.assertEqual(self.secret(3), SECRET % 3)
@@ -137,9 +141,15 @@ class Rekey(Case):
         self.assertEqual(self.secret(901), SECRET % 901)
         # A damaged secret does not stop the rekeying of the others, and rekey names it.
         self.stack.ctl("secrets", "add-key")
-        self.assertRegex(self.stack.ctl("doctor"),
-                         r"note +sealed +\d{2,} secrets are still sealed under an old key; run:"
-                         " aditctl secrets rekey")
+        done = self.stack.ctl_run("doctor")
+        self.assertRegex(done.stdout, r"note +sealed +\d{2,} secrets are still sealed under an old key;"
+                         " run: aditctl secrets rekey")
+        # Its key is there, and does not open it.
+        [line] = [line for line in done.stdout.splitlines() if line.startswith("trouble")]
+        self.assertRegex(line, "^trouble +opened +account %s, edge rekeyed, route r900: secrets: .* was not"
+                         " sealed for this row under key" % self.home.id)
+        self.assertRegex(done.stdout, r"note +opened +1 of \d+ secrets cannot be opened")
+        self.assertNotIn("hush", done.stdout + done.stderr)
         done = self.stack.ctl_run("secrets", "rekey")
         self.assertEqual(done.returncode, 1)
         self.assertIn("edge rekeyed, route r900: ", done.stderr)

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Places that must not contain secrets: tables, logs, errors (sections 3, 5, 6 and 8)."""
 import os
+import shutil
 import signal
+import socket
 import subprocess
 
-from adit import samples
+from adit import samples, stack
 from adit.case import Case, until
 
 CREDENTIALS = "/ssh_credentials"
@@ -25,7 +27,7 @@ class Secrecy(Case):
         cls.stack.restart()
 
     def assert_nowhere(self, *secrets):
-        dump = self.stack.dump().encode()
+        dump = self.stack.dump(whole=True).encode()
         for secret in secrets:
             variants = {secret.encode(), secret.encode().hex().encode()}
             for variant in variants:
@@ -166,7 +168,7 @@ class Secrecy(Case):
                           "a program")
             finally:
                 process.send_signal(signal.SIGABRT)
-                process.wait(20)
+                process.wait(60)
             cores = [name for name in set(os.listdir(folder)) - before if name != sock]
             with open("/proc/sys/kernel/core_pattern", encoding="utf-8") as file:
                 makes_files = not file.read().startswith(("|", "/"))
@@ -184,3 +186,68 @@ class Secrecy(Case):
                 for line in text.splitlines():
                     self.assertFalse(line.startswith((b"forged", b"level=error=1")), line)
                 self.assertNotIn(b"\x1b", text)
+
+
+class ClosedOutput(Case):
+    """No file or connection gets the number of a closed standard descriptor, and its output."""
+
+    def setUp(self):
+        self.folder = stack.make_folder()
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def socket(self, name, kind):
+        made = socket.socket(socket.AF_UNIX, kind)
+        self.addCleanup(made.close)
+        made.bind(self.path(name))
+        made.settimeout(stack.START_TIMEOUT_S)
+        return made
+
+    @staticmethod
+    def closed(*command):
+        return ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", *command]
+
+    def test_aditctl(self):
+        count = "SELECT count(*) FROM adit.api_key"
+        before = self.stack.psql(count)
+        done = stack.run(["sh", "-c", '"$@" >&-', "sh", self.stack.env["ADITCTL"], "-c",
+                          self.stack.conf_path, "key", "issue", "--for", self.home.admin.id],
+                         check=False)
+        self.assertEqual((done.returncode, done.stderr), (
+            1, "aditctl: cannot write to standard output: Bad file descriptor; nothing was"
+            " changed\n"))
+        self.assertEqual(self.stack.psql(count), before)
+
+    def test_services(self):
+        with open(self.path("conf"), "w", encoding="utf-8") as file:
+            file.write("[database]\nconninfo = host=/nonexistent\n[gateway]\nsocket = %s\n"
+                       "state = %s\n" % (self.path("gateway"), self.path("state")))
+        systemd = self.socket("notify", socket.SOCK_DGRAM)
+        for name, options in (
+                ("adit.fcgi", [self.stack.conf_path, "--listen", "unix:" + self.path("fcgi")]),
+                ("adit-gateway", [self.path("conf")])):
+            with self.subTest(name), subprocess.Popen(
+                    self.closed(os.path.join(stack.BUILD, name), "-c", *options),
+                    env={**stack.CLEAN_ENV, "NOTIFY_SOCKET": self.path("notify")}) as process:
+                try:
+                    self.assertEqual(systemd.recv(100), b"READY=1")
+                    for number in range(3):
+                        self.assertRegex(os.readlink("/proc/%d/fd/%d" % (process.pid, number)),
+                                         "^pipe:")
+                finally:
+                    process.terminate()
+
+    def test_ssh_keys(self):
+        """The gateway would get the line, and sshd would take the missing one for an answer."""
+        gateway = self.socket("gateway", socket.SOCK_STREAM)
+        gateway.listen()
+        with subprocess.Popen(self.closed(
+                os.path.join(stack.BUILD, "adit-ssh-keys"), "--socket", self.path("gateway"),
+                "user", "SHA256:x", "ssh-ed25519", "AAAA"), env=stack.CLEAN_ENV) as process:
+            asking, _ = gateway.accept()
+            with asking:
+                asking.recv(1000)
+                asking.sendall(b"ok\nrestrict\n")
+            self.assertEqual(process.wait(stack.START_TIMEOUT_S), 1)

@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 import socket
+import subprocess
 import tempfile
 import time
 import unittest
@@ -40,6 +41,16 @@ class Running(ServeCase):
         self.assertIn("on port %d" % self.stack.port, said)
 
 
+    def test_output_is_full(self):
+        with open("/dev/full", "w", encoding="ascii") as full:
+            done = subprocess.run([os.path.join(stack.ROOT, "tools", "serve"), "--env"], stdout=full,
+                                  stderr=subprocess.PIPE, text=True, check=False,
+                                  env=dict(stack.CLEAN_ENV, ADIT_STATE=self.stack.given_state,
+                                           ADIT_BUILD=stack.BUILD))
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, "serve: cannot write to standard output\n"))
+
+
 class DeadKey(ServeCase):
     """tools/serve issues a new key if the service refuses the key of the first run."""
 
@@ -69,14 +80,17 @@ class DeadKey(ServeCase):
         self.assertEqual(self.stack.psql("SELECT count(*) FROM adit.api_key"), n)
 
     def test_revoked(self):
-        for argument in "--detach", "--env":
-            with self.subTest(argument):
-                dead = self.key_of("--env")[0]
-                self.kill_key()
-                admin = self.stack.psql("SELECT min(id) FROM adit.principal WHERE is_admin")
-                self.assert_another(dead, argument)
-                self.assertEqual(self.stack.psql("SELECT principal_id FROM adit.api_key"
-                                                 " WHERE revoked_at IS NULL"), admin)
+        dead = self.key_of("--env")[0]
+        self.kill_key()
+        before = self.stack.dump()
+        key, said = self.key_of("--env")
+        # It only prints.
+        self.assertEqual((key, self.stack.dump()), (dead, before))
+        self.assertIn("first-key is refused; to issue another one, run: tools/serve --detach", said)
+        admin = self.stack.psql("SELECT min(id) FROM adit.principal WHERE is_admin")
+        self.assert_another(dead, "--detach")
+        self.assertEqual(self.stack.psql("SELECT principal_id FROM adit.api_key"
+                                         " WHERE revoked_at IS NULL"), admin)
 
     def test_revoked_before_a_start(self):
         dead = self.key_of("--env")[0]
@@ -127,8 +141,8 @@ class KilledResponder(ServeCase):
             with self.subTest(sent.name):
                 before = self.master()
                 os.kill(before, sent)
-                until(lambda: self.master() not in (None, before), "another responder", 10)
-                until(self.answers, "its answers", 10)
+                until(lambda: self.master() not in (None, before), "another responder")
+                until(self.answers, "its answers")
 
     def test_one_that_cannot_start(self):
         """tools/serve tries a start once a second.  It succeeds once the fault is mended."""
@@ -143,7 +157,7 @@ class KilledResponder(ServeCase):
             self.stack.write_conf(conf)
         n_tries = said.count("unknown setting nonsense")
         self.assertTrue(2 <= n_tries <= 6, said)
-        until(self.answers, "its answers", 10)
+        until(self.answers, "its answers")
 
     def test_stops_in_between(self):
         self.stack.write_conf(self.stack.read_conf().replace("[service]", "[service]\nnonsense = x"))
@@ -223,8 +237,8 @@ class State(unittest.TestCase):
 
     def serve(self, argument, port, **more):
         return stack.run([os.path.join(stack.ROOT, "tools", "serve"), *argument], check=False,
-                         env=dict(stack.CLEAN_ENV, ADIT_STATE=self.state, ADIT_BUILD=stack.BUILD,
-                                  ADIT_PORT=port, **more))
+                         env={**stack.CLEAN_ENV, "ADIT_STATE": self.state,
+                              "ADIT_BUILD": stack.BUILD, "ADIT_PORT": port, **more})
 
     def test_a_bad_port_leaves_nothing(self):
         for port in "abc", "0", "65536", "080", "-1", "80 81", "8080x":
@@ -234,6 +248,23 @@ class State(unittest.TestCase):
                     self.assertEqual((done.returncode, done.stdout, done.stderr), (
                         1, "", "serve: ADIT_PORT is '%s'; set it to a port, 1 to 65535\n" % port))
                     self.assertEqual(os.listdir(self.folder), [])
+
+    def test_a_folder_without_programs_leaves_nothing(self):
+        done = self.serve([], "8080", ADIT_BUILD="/nope")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (
+            1, "", "serve: adit.fcgi or aditctl is missing in /nope: build them there\n"))
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_a_file_called_data(self):
+        """Such a folder is somebody's own."""
+        self.state = self.folder
+        with open(os.path.join(self.folder, "data"), "w", encoding="utf-8"):
+            pass
+        done = self.serve([], "8080")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (
+            1, "", "serve: %s/data is not a database cluster: set ADIT_STATE to a new folder\n"
+            % self.folder))
+        self.assertEqual(os.listdir(self.folder), ["data"])
 
     @unittest.skipUnless(os.getuid() == 0, "only root runs the programs as another user")
     def test_a_parent_that_postgres_cannot_enter(self):

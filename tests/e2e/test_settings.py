@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The settings that the interface depends on (section 1)."""
+import os
+import signal
+
 from adit import samples
-from adit.case import Case
+from adit.case import Case, until
 from adit.client import check_server_answer
 from adit.reference import openapi
 
@@ -134,3 +137,20 @@ class Settings(Case):
         self.assert_ok(self.admin.get(path, content_type="application/json"))
         self.assert_ok(self.admin.delete(CREDENTIALS + "/" + made["id"],
                                          content_type="application/json"), 204)
+
+    def test_y_drain(self):
+        """After SIGTERM only /readyz changes, for the time of the setting."""
+        self.stack.set_conf("service", "drain", "250s")
+        self.stack.restart()
+        supervisor, workers = self.stack.responder()
+        os.kill(supervisor, signal.SIGTERM)
+        until(lambda: all(self.nobody.get("/readyz").code == 9081 for _ in range(10)),
+              "all workers drain")
+        self.assert_ok(self.nobody.get("/livez"))
+        made = self.assert_ok(self.admin.post(CREDENTIALS, samples.credential()), 201)
+        self.assert_ok(self.admin.delete("%s/%s" % (CREDENTIALS, made["id"])), 204)
+        self.assertEqual(self.stack.responder(), (supervisor, workers))
+        self.stack.set_conf("service", "drain", "0s")
+        os.kill(supervisor, signal.SIGINT)
+        self.stack.restart()
+        self.assert_ok(self.nobody.get("/readyz"))

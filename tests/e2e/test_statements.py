@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Statements that the server understands differently: prepared by another version behind a pooler,
 or on a schema whose columns have other types."""
+import re
+
 from adit import cluster, samples, stack
 from adit.case import Case
 from adit.pg_relay import PgRelay
@@ -65,30 +67,39 @@ class Statements(Case):
             self.assertEqual(answer.header("ETag"), self.module.header("ETag"))
 
     def test_reads_of_other_columns(self):
-        for what, path, name, old, new in (
+        for what, path, name, changes in (
                 ("one is missing", self.credential, "ssh_credential_get",
-                 ", c.revision FROM", " FROM"),
+                 {", c.revision FROM": " FROM"}),
                 ("one is too many", self.credential, "ssh_credential_get",
-                 ", c.revision FROM", ", c.revision, 1 FROM"),
+                 {", c.revision FROM": ", c.revision, 1 FROM"}),
                 ("text for a number", self.credential, "ssh_credential_get",
-                 ", c.revision FROM", ", c.revision::text FROM"),
+                 {", c.revision FROM": ", c.revision::text FROM"}),
                 ("a time of another kind", self.credential, "ssh_credential_get",
-                 "c.created_at", "c.created_at::timestamp"),
+                 {"c.created_at": "c.created_at::timestamp"}),
                 ("a number for a boolean", MUTUAL_TLS, "mutual_tls_module_get",
-                 "m.enabled", "m.enabled::int"),
-                ("no rows", MUTUAL_TLS, "mutual_tls_module_get", None, NO_ROWS),
+                 {"m.enabled": "m.enabled::int"}),
+                ("no rows", MUTUAL_TLS, "mutual_tls_module_get", None),
                 ("of a list", "/ssh_credentials", "ssh_credential_list",
-                 "c.acl, c.owner_id", "c.acl::text, c.owner_id")):
-            def change(sql, old=old, new=new):
+                 {"c.acl": "c.acl::text", "NULL::text[]": "NULL::text"})):
+            def change(sql, changes=changes):
                 if not sql.startswith("SELECT k.account_id"):
                     return sql
-                return sql.replace(old, new) if old else new
+                for old, new in (changes or {}).items():
+                    sql = sql.replace(old, new)
+                return NO_ROWS if changes is None else sql
             with self.subTest(what):
                 self.begin(change=change)
                 for _ in range(self.N_TIMES):
                     answer = self.admin.get(path)
                     self.assert_error(answer, 9034)
-                self.assert_logged(answer, name)
+                self.assert_logged(answer, name + " returned other columns")
+
+    def test_a_column_of_another_type_in_the_table(self):
+        """PostgreSQL refuses to put its values below others."""
+        self.begin(change=lambda sql: sql.replace("c.acl, c.owner_id", "c.acl::text, c.owner_id"))
+        answer = self.admin.get("/ssh_credentials")
+        self.assert_error(answer, 9034)
+        self.assert_logged(answer, "42804")
 
     def test_round_trips(self):
         """Each request takes one round trip once its statement is prepared.  A POST does not ask
@@ -101,20 +112,19 @@ class Statements(Case):
         before = self.relay.n_round_trips
         for _ in range(20):
             create()
-        # One more than the requests, if a session prepares the statement for its first use.
-        self.assertLessEqual(self.relay.n_round_trips - before, 21)
+        # A few more than the requests, for sessions that prepare the statement for its first use.
+        self.assertLess(self.relay.n_round_trips - before, 30)
 
     def test_a_write_of_other_columns(self):
         """The outcome of the write is unknown."""
-        self.begin(change=lambda sql: sql.replace("m.revision FROM caller",
-                                                  "m.revision::text FROM caller"))
+        self.begin(change=lambda sql: re.sub(r"(RETURNING .*, m\.revision)$", r"\1::text", sql))
         answer = self.admin.put(MUTUAL_TLS, {"certificate_authority_ids": ["a"]})
         self.assert_error(answer, 9033)
-        self.assert_logged(answer, "mutual_tls_module_put")
+        self.assert_logged(answer, "mutual_tls_module_quick_put returned other columns")
 
-    def assert_logged(self, answer, name):
+    def assert_logged(self, answer, cause):
         """The log has the cause, under the operation's id."""
         operation = answer.header("Service-Operation-Id")
         text = b"".join(self.stack.logs().values()).decode()
         lines = [line for line in text.splitlines() if operation in line]
-        self.assertTrue(any(name + " returned other columns" in line for line in lines), lines)
+        self.assertTrue(any(cause in line for line in lines), lines)

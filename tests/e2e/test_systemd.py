@@ -7,11 +7,12 @@ import signal
 import socket
 import subprocess
 
-from adit import fastcgi, stack
+from adit import fastcgi, fd_store, stack
 from adit.case import Case, until
+from adit.programs import Peer
 
 PROGRAM = os.path.join(stack.BUILD, "adit.fcgi")
-DEADLINE_S = 20
+DEADLINE_S = 60
 
 # systemd does this between fork and exec.
 AS_SYSTEMD = 'export LISTEN_PID=${PID:-$$}; exec "$0" "$@" 3<&"$FD"'
@@ -54,6 +55,13 @@ class Systemd(Case):
             process.send_signal(signal.SIGTERM)
         said = process.communicate(timeout=DEADLINE_S)[1]
         return process.returncode, said.decode()
+
+    def receiver(self, address):
+        receiver = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.addCleanup(receiver.close)
+        receiver.bind(address)
+        receiver.settimeout(DEADLINE_S)
+        return receiver
 
     def ask(self):
         answer = fastcgi.ask(self.path, {"REQUEST_METHOD": "GET", "PATH_INFO": "/readyz",
@@ -106,6 +114,7 @@ class Socket(Systemd):
                 ("not listening", plain, {}, (), no_socket),
                 ("not a socket", null, {}, (), no_socket),
                 ("two", sock, {"LISTEN_FDS": "2"}, (), one),
+                ("more than the store holds", sock, {"LISTEN_FDS": "1026"}, (), one),
                 ("no number", sock, {"LISTEN_FDS": "x"}, (), one),
                 ("negative", sock, {"LISTEN_FDS": "-1"}, (), one),
                 ("more than a number holds", sock, {"LISTEN_FDS": "9" * 30}, (), one),
@@ -140,13 +149,6 @@ class Socket(Systemd):
 
 
 class Readiness(Systemd):
-    def receiver(self, address):
-        receiver = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.addCleanup(receiver.close)
-        receiver.bind(address)
-        receiver.settimeout(DEADLINE_S)
-        return receiver
-
     def test_told_once(self):
         for name, address, variable in (
                 ("a path", self.path + ".notify", self.path + ".notify"),
@@ -170,6 +172,32 @@ class Readiness(Systemd):
         self.addCleanup(self.stop, process)
         self.assertEqual(receiver.recv(100), b"READY=1")
         self.assertEqual(self.ask(), 200)
+
+    def test_drain(self):
+        """After SIGTERM the responder tells systemd how long it goes on.  SIGINT ends that."""
+        settings = os.path.join(self.folder, "adit.conf")
+        with open(settings, "w", encoding="utf-8") as file:
+            file.write(self.stack.read_conf() + "\n[service]\ndrain = 200s\n"
+                       "[secrets]\nkey_file = %s/adit.key\n" % self.stack.state)
+        for n_workers in ("1", "2"):
+            with self.subTest(n_workers=n_workers):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(self.path)
+                    os.unlink(self.path + ".notify")
+                receiver = self.receiver(self.path + ".notify")
+                process = self.start("-c", settings, "--workers", n_workers,
+                                     passed=self.listening(),
+                                     env={"NOTIFY_SOCKET": self.path + ".notify"})
+                self.assertEqual(receiver.recv(100), b"READY=1")
+                self.assertEqual(self.ask(), 200)
+                process.send_signal(signal.SIGTERM)
+                self.assertEqual(receiver.recv(100), b"STOPPING=1\nEXTEND_TIMEOUT_USEC=215000000")
+                until(lambda: self.ask() == 503, "the workers drain")
+                process.send_signal(signal.SIGINT)
+                said = process.communicate(timeout=DEADLINE_S)[1].decode()
+                self.assertIn('"event":"draining","duration_ms":"200000"', said)
+                self.assertNotIn("error", said)
+                self.assertEqual(process.returncode, 0, said)
 
     def test_not_told_where_it_cannot_start(self):
         receiver = self.receiver(self.path + ".notify")
@@ -196,3 +224,61 @@ class Readiness(Systemd):
                 status, said = self.stop(process)
                 self.assertEqual(status, 0)
                 self.assertIn("cannot tell systemd", said)
+
+
+class Store(Systemd):
+    """systemd's store of file descriptors: connections outlive the responder."""
+
+    ASK = fastcgi.records({"REQUEST_METHOD": "GET", "PATH_INFO": "/livez"}, keep=True)
+    ASK_ONCE = fastcgi.records({"REQUEST_METHOD": "GET", "PATH_INFO": "/livez"})
+
+    def setUp(self):
+        super().setUp()
+        self.store = fd_store.Store(self.listening(), self.path + ".notify")
+        self.addCleanup(self.store.close)
+
+    def start_workers(self, n):
+        process = self.store.start([PROGRAM, "-c", self.stack.conf_path, "--workers", str(n)])
+        self.addCleanup(self.stop, process)
+        return process
+
+    def connect(self, n):
+        peers = [Peer(self.path) for _ in range(n)]
+        for peer in peers:
+            self.addCleanup(peer.close)
+            self.assertEqual(peer.ask(self.ASK).status, 200)
+        return peers
+
+    def test_restart(self):
+        """A restart closes no kept connection, and loses no request that arrives meanwhile."""
+        for n_workers in (1, 2):
+            with self.subTest(n_workers=n_workers):
+                process = self.start_workers(n_workers)
+                peers = self.connect(9)
+                for _ in range(3):
+                    self.assertEqual(self.store.stop(process), (0, ""))
+                    self.assertEqual(len(self.store.fds), len(peers))
+                    peers[0].sock.sendall(self.ASK)
+                    process = self.start_workers(n_workers)
+                    self.assertEqual(fastcgi.read_answer(peers[0].file).status, 200)
+                    for peer in peers:
+                        self.assertEqual(peer.ask(self.ASK).status, 200)
+                self.assertEqual(len(self.stack.children(process.pid)), n_workers)
+                # No other process has a connection that its worker closes.
+                for peer in peers:
+                    self.assertEqual(peer.ask(self.ASK_ONCE).status, 200)
+                    self.assertEqual(peer.file.read(1), b"")
+                    peer.close()
+                self.assertEqual(self.store.stop(process), (0, ""))
+
+    def test_one_worker_stops(self):
+        """The connections of a worker that is told to stop go to the next one."""
+        process = self.start_workers(2)
+        peers = self.connect(9)
+        for _ in range(3):
+            workers = self.stack.children(process.pid)
+            for pid in workers:
+                os.kill(pid, signal.SIGTERM)
+            for peer in peers:
+                self.assertEqual(peer.ask(self.ASK).status, 200)
+            until(lambda: not set(workers) & set(self.stack.children(process.pid)), "new workers")

@@ -13,7 +13,7 @@ from adit.case import Case, without_operation_id
 
 CREDENTIALS = "/ssh_credentials"
 KINDS = ("own", "another's", "unknown", "malformed", "deleted")
-CALLERS = ("admin", "member", "read-only", "gateway", "revoked", "expired")
+CALLERS = ("admin", "member", "read-only", "own", "gateway", "revoked", "expired")
 
 OAUTH = {"provider": {"provider_a": {"client_id": "id", "client_secret": "secret",
                                      "email_domains": ["example.com"]}}}
@@ -78,6 +78,9 @@ def expected(resource, method, kind, caller):
         return 403, 9071
     if caller == "read-only" and method not in READS:
         return 403, 9005
+    if caller == "own" and method not in READS and (
+            kind == "own" or resource.table != "ssh_credential"):
+        return 403, 9080
     if kind == "malformed":
         return 404, 9070
     if method == "PUT":
@@ -124,13 +127,15 @@ class Matrix(Case):
             "admin": cls.owner,
             "member": cls.stack.client(cls.account.member.key),
             "read-only": cls.stack.client(cls.account.read_only_key),
+            "own": cls.stack.client(cls.account.own_key),
             "gateway": cls.stack.client(cls.account.gateway_key),
             "revoked": cls.stack.client(cls.spoilt_key("revoked_at")),
             "expired": cls.stack.client(cls.spoilt_key("expires_at"))}
         cls.database = Database(cls.stack)
         cls.addClassCleanup(cls.database.close)
+        # Workers note there when keys were used, some minutes later.
         cls.tables = cls.database.ask(
-            "SELECT c.relname FROM pg_class AS c WHERE c.relkind = 'r'"
+            "SELECT c.relname FROM pg_class AS c WHERE c.relkind = 'r' AND c.relname <> 'api_key_use'"
             " AND c.relnamespace = 'adit'::regnamespace ORDER BY 1")
         cls.numbers = itertools.count(1)
 
@@ -235,7 +240,7 @@ class Matrix(Case):
                 "deleted": gone.id, "malformed": "not an id", "colleague's": self.account.bot.id}
 
     def own_id(self, caller):
-        return self.account.member.id if caller == "member" else self.account.admin.id
+        return self.account.member.id if caller in ("member", "own") else self.account.admin.id
 
     @staticmethod
     def expected_owner(kind, caller):
@@ -249,6 +254,8 @@ class Matrix(Case):
             return 9005
         if kind == "own":
             return None
+        if caller == "own":
+            return 9080
         if caller == "member":
             return 630
         return None if kind == "colleague's" else 9011
@@ -343,3 +350,51 @@ class Matrix(Case):
                 self.assertIn(mine, seen)
                 self.assertNotIn(theirs, seen)
                 self.assertNotIn(self.stranger.admin.id.encode(), answer.body)
+
+    def test_lists_of_modules_hold_the_account_alone(self):
+        for name, table in (("oauth_modules", "oauth, edge"), ("mutual_tls_modules", "mutual tls")):
+            resource = RESOURCES[table]
+            mine = resource.make(self.owner, self.fresh_id())
+            theirs = resource.make(self.other, self.fresh_id())
+            for caller in CALLERS:
+                with self.subTest("%s by %s" % (name, caller)):
+                    before = self.rows()
+                    answer = self.callers[caller].get("/" + name)
+                    # Another account's module is as good a boundary as an unknown one.
+                    pages = [self.callers[caller].get("/%s?after_id=%s" % (name, ident + end))
+                             for ident in (theirs, theirs + "x")
+                             for end in ("%2Froute" if "oauth" in name else "",)]
+                    self.assert_changed(before)
+                    self.assertEqual(without_operation_id(pages[0]), without_operation_id(pages[1]))
+                    if caller in ("revoked", "expired", "gateway"):
+                        self.assert_error(answer, 9071 if caller == "gateway" else 203)
+                        continue
+                    seen = [row["edge_id"] for row in self.assert_ok(answer)[name]]
+                    self.assertIn(mine, seen)
+                    self.assertNotIn(theirs, seen)
+
+    def test_audit_events_are_for_the_accounts_admins(self):
+        make_credential(self.other, None)
+        make_credential(self.owner, None)
+        theirs, = self.other.get("/audit_events?limit=1").json["audit_events"]
+        mine, = self.owner.get("/audit_events?limit=1").json["audit_events"]
+        unknown = "ae_9000000000000000000"
+        for caller in CALLERS:
+            with self.subTest("audit events by %s" % caller):
+                client, before = self.callers[caller], self.rows()
+                answers = [client.get("/audit_events"),
+                           client.get("/audit_events/" + theirs["id"]),
+                           client.get("/audit_events/" + unknown),
+                           client.get("/audit_events/" + mine["id"])]
+                self.assert_changed(before)
+                self.assertEqual(without_operation_id(answers[1]), without_operation_id(answers[2]))
+                number = {"revoked": 203, "expired": 203, "gateway": 9071,
+                          "member": 9078, "own": 9078}.get(caller)
+                if number:
+                    for answer in answers:
+                        self.assert_error(answer, number)
+                    continue
+                self.assert_error(answers[1], 9083)
+                self.assertEqual(self.assert_ok(answers[3]), mine)
+                self.assertNotIn(self.stranger.id.encode(), answers[0].body)
+                self.assertNotIn(self.stranger.admin.id.encode(), answers[0].body)

@@ -187,6 +187,7 @@ class Upstream(Case):
         socket = os.path.join(self.stack.run_folder, "adit.sock")
         os.rename(socket, socket + ".away")
         try:
+            self.reload(self.shipped)  # ends the connections that nginx has kept
             for method in ("GET", "POST", "PUT", "DELETE", "PATCH"):
                 with self.subTest(method):
                     answer = check_server_answer(self.nobody.send(method, CREDENTIALS))

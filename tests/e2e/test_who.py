@@ -308,4 +308,4 @@ class Permits(WhoCase):
         done = stack.run(["sh", "-c", '"$@" >/dev/full', "sh", self.stack.env["ADITCTL"], "-c",
                           self.stack.conf_path, "permits", MADE, "a.example"], check=False)
         self.assertEqual((done.returncode, done.stderr),
-                         (3, "aditctl: cannot write to standard output\n"))
+                         (3, "aditctl: cannot write to standard output: No space left on device\n"))

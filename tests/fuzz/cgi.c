@@ -8,6 +8,10 @@
 #define MAX_VARIABLES 32
 #define VERSION_VARIABLE "HTTP_SERVICE_VERSION"
 
+static const char *const others[] = {"HTTP_COOKIE", "REQUEST_URI"};
+static const struct request_wants wants = {
+    .version = VERSION_VARIABLE, .others = others, .n_others = 2};
+
 struct environment {
     char *variables[MAX_VARIABLES + 1];
     size_t n;
@@ -70,6 +74,8 @@ static void look_at_headers(const struct environment *environment, const struct 
     /* Two nonempty values are a repeated header. */
     MUST(n_authorization < 2 || request->authorization_repeated);
     expect(environment, VERSION_VARIABLE, request->version);
+    for (size_t i = 0; i < wants.n_others; i++)
+        expect(environment, others[i], request->others[i]);
     value_of(environment, VERSION_VARIABLE, &n_version);
     MUST(n_version < 2 || request->version_repeated);
 }
@@ -172,7 +178,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memset(&request, 0xA5, sizeof request);
     memset(&announced, 0xA5, sizeof announced);
     take_environment(&input, &environment);
-    serve_cgi_read_variables(environment.variables, VERSION_VARIABLE, &request, &announced);
+    serve_cgi_read_variables(environment.variables, &wants, &request, &announced);
     look_at_request(&environment, &request);
     look_at_length(&environment, &announced);
     if (input.left > 0)

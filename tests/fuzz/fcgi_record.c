@@ -43,7 +43,8 @@ static void compare(struct text data, size_t piece, const struct serve_intake *i
 
     MUST(take(&other, data, piece, &n) == progress);
     if (progress == SERVE_WHOLE)
-        MUST(n == taken && other.keep == intake->keep && other.id == intake->id);
+        MUST(n == taken && other.keep == intake->keep && other.id == intake->id &&
+             other.is_authorizer == intake->is_authorizer);
     MUST(progress != SERVE_BROKEN || (intake->cause && strcmp(intake->cause, other.cause) == 0));
     MUST(same(&intake->params, &other.params) && same(&intake->body, &other.body));
     serve_intake_clear(&other);
@@ -126,23 +127,28 @@ static void put_together_again(const struct serve_intake *intake, size_t piece)
                                                           0,
                                                           0,
                                                           0,
-                                                          1};
+                                                          intake->is_authorizer ? 2 : 1};
     struct buf all = {0};
     struct buf params = {0};
     struct buf body = {0};
     struct serve_intake again = {.id = 0};
     size_t taken;
 
+    serve_record_begin(&params);
+    serve_record_begin(&body);
     buf_add(&params, buf_text(&intake->params).s, intake->params.len);
     buf_add(&body, buf_text(&intake->body).s, intake->body.len);
     serve_record_frame(&params, SERVE_RECORD_PARAMS, intake->id);
     serve_record_frame(&body, SERVE_RECORD_STDIN, intake->id);
     buf_add(&all, (const char *)begin, sizeof begin);
     buf_add(&all, params.data, params.len);
-    buf_add(&all, body.data, body.len);
+    if (!intake->is_authorizer)
+        buf_add(&all, body.data, body.len);
+    MUST(!intake->is_authorizer || intake->body.len == 0);
     MUST(!all.failed && !params.failed && !body.failed);
     MUST(take(&again, buf_text(&all), piece, &taken) == SERVE_WHOLE && taken == all.len);
     MUST(again.id == intake->id && !again.keep && !again.is_too_much);
+    MUST(again.is_authorizer == intake->is_authorizer);
     MUST(same(&again.params, &intake->params) && same(&again.body, &intake->body));
     serve_intake_clear(&again);
     buf_free(&all);

@@ -114,9 +114,13 @@ class AppendOnly(PromiseCase):
                  "ALTER TABLE adit.audit_event DISABLE TRIGGER ALL",
                  "CREATE OR REPLACE FUNCTION adit.record_change() RETURNS trigger LANGUAGE plpgsql"
                  " AS 'BEGIN RETURN NULL; END'", "DROP FUNCTION adit.record_change() CASCADE",
+                 "DROP FUNCTION adit.record_ssh_credential_created() CASCADE",
+                 "SELECT adit.make_recorder('ssh_credential')",
                  "SET session_replication_role = replica", "SET ROLE postgres"]
-        tries += ["ALTER TABLE adit.%s DISABLE TRIGGER record_change" % table for table in TABLES]
-        tries += ["DROP TRIGGER record_change ON adit.%s" % table for table in TABLES]
+        for trigger in "record_change", "record_update", "record_deletion", "record_truncation":
+            tries += ["ALTER TABLE adit.%s DISABLE TRIGGER %s" % (table, trigger)
+                      for table in TABLES]
+            tries += ["DROP TRIGGER %s ON adit.%s" % (trigger, table) for table in TABLES]
         tries += ["TRUNCATE adit.%s" % table for table in TABLES]
         refused = [sql for sql in tries if "42501" in self.stack.psql_run(sql, user="adit").stderr]
         self.figure("statements refused", len(refused), exactly=len(tries),

@@ -214,10 +214,6 @@ class BrokenAnswers(PromiseCase):
         """nginx."""
         self.check("nginx")
 
-    def test_nginx_keepalive(self):
-        """nginx with kept connections to the responder."""
-        self.check("nginx-keepalive")
-
     def test_apache_proxy_fcgi(self):
         """Apache with mod_proxy_fcgi."""
         self.check("apache-proxy-fcgi")

@@ -14,7 +14,8 @@ import time
 from adit import fastcgi, samples
 from adit.case import until
 from adit.client import Client, check_answer
-from adit.programs import Nginx, Peer, Responder, cpu_seconds, timed, variables
+from adit.programs import (Nginx, Peer, Responder, at_socket, cpu_seconds, timed,
+                           variables)
 from promise import PromiseCase, scaled
 
 CREDENTIALS = "/ssh_credentials"
@@ -23,16 +24,6 @@ MARK = "forged by a body"
 
 # How long a good client may wait, whatever other peers do.
 WAIT_S = 3
-
-
-def kept_connections(path):
-    """Changes nginx's configuration so that its connections to the responder are kept."""
-    def change(text):
-        upstream = "    upstream kept {\n        server unix:%s;\n        keepalive 4;\n    }\n"
-        text = text.replace("    server {\n", upstream % path + "    server {\n", 1)
-        head, _, rest = text.partition("fastcgi_pass unix:")
-        return head + "fastcgi_pass kept;" + rest.partition(";")[2]
-    return change
 
 
 class Desync(PromiseCase):
@@ -98,7 +89,7 @@ class Desync(PromiseCase):
     def test_through_nginx(self):
         """The same through nginx, which keeps its connections to the responder"""
         with Responder(self.stack) as responder, \
-                Nginx(self.stack, kept_connections(responder.socket)) as nginx:
+                Nginx(self.stack, at_socket(self.stack, responder.socket)) as nginx:
             client = Client("127.0.0.1", nginx.port)
 
             def ask(refusal, body):
@@ -295,9 +286,8 @@ class GivenUp(PromiseCase):
         """Writes that nginx answers with 504"""
         with Responder(self.stack, 2) as responder:
             def change(text):
-                head, _, rest = text.partition("fastcgi_pass unix:")
-                text = head + "fastcgi_pass unix:%s;" % responder.socket + rest.partition(";")[2]
-                return text.replace("fastcgi_read_timeout 10s", "fastcgi_read_timeout 1s")
+                return at_socket(self.stack, responder.socket)(text).replace(
+                    "fastcgi_read_timeout 10s", "fastcgi_read_timeout 1s")
             with Nginx(self.stack, change) as nginx:
                 client = Client("127.0.0.1", nginx.port, self.home.admin.key)
                 statuses = []

@@ -227,7 +227,7 @@ class Injection(PromiseCase):
                             file.write(content)
                     done = subprocess.run(as_service([program, "-c", path, "-w", "1"]),
                                           capture_output=True, env=stack.CLEAN_ENV, cwd="/",
-                                          stdin=subprocess.DEVNULL, check=False, timeout=20)
+                                          stdin=subprocess.DEVNULL, check=False, timeout=60)
                     lines = done.stderr.splitlines()
                     self.look_at(lines)
                     self.assertEqual(len(lines), 1, done.stderr)

@@ -4,6 +4,7 @@
 Workers are killed, told to stop and restarted while clients write or read.  The web server answers
 502 to requests that it loses with a worker, and the clients send them again.
 """
+import contextlib
 import json
 import os
 import random
@@ -16,10 +17,10 @@ import threading
 import time
 
 import ledger
-from adit import fastcgi, load, samples, stack
+from adit import fastcgi, fd_store, fronts, load, samples, stack
 from adit.case import until
 from adit.client import check_answer
-from adit.programs import Nginx, as_service
+from adit.programs import Nginx, as_service, at_socket, children
 from promise import PromiseCase, scaled
 
 N_CLIENTS = 4
@@ -61,25 +62,25 @@ class WorkersKilled(PromiseCase):
 
 
 class Responder:
-    """A responder on the test's listening socket, passed as spawn-fcgi does or, with LISTEN_FDS, as
-    systemd does."""
+    """A responder on the test's listening socket, passed as spawn-fcgi does."""
 
-    def __init__(self, shared_stack, listener, n_workers, as_systemd=False):
+    def __init__(self, shared_stack, listener, n_workers):
         program = os.path.join(shared_stack.state, "bin", "adit.fcgi")
         command = [program, "-c", shared_stack.conf_path, "--workers", str(n_workers)]
-        if as_systemd:
-            # exec keeps the process id, so LISTEN_PID is right.
-            command = ["/bin/sh", "-c", 'export LISTEN_PID=$$ LISTEN_FDS=1; exec "$@" 3<&0 </dev/null',
-                       "sh", *command]
         self.started = time.monotonic()
+        self.stopped = None
         self._process = subprocess.Popen(
             as_service(command), stdin=listener.fileno(), cwd="/", env=stack.CLEAN_ENV,
             stderr=subprocess.DEVNULL)
 
+    def has_workers(self):
+        return children(self._process.pid) != []
+
     def stop(self):
-        """Sends SIGTERM.  Returns when."""
+        """Sends SIGTERM.  Returns when: a moment before."""
+        self.stopped = time.monotonic()
         self._process.send_signal(signal.SIGTERM)
-        return time.monotonic()
+        return self.stopped
 
     def wait(self, seconds=10):
         """Returns the exit status and the moment of the exit.  Kills a process that does not
@@ -105,6 +106,7 @@ class FastcgiClient:
         # (when it was sent, what went wrong) of requests on a kept connection that closed before
         # the first byte of an answer.  A web server may repeat them.  The time is None if not sent.
         self.untaken = []
+        self._is_told = False  # bytes behind an answer: no request may follow
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
 
@@ -131,7 +133,7 @@ class FastcgiClient:
             if not self._keeps or self.faults or self.untaken:
                 self._close()
             # The responder has ended, so a kept connection is useless.
-            if self._keeps and (self.faults or self.untaken):
+            if self._keeps and (self.faults or self.untaken or self._is_told):
                 break
         self._close()
 
@@ -160,6 +162,9 @@ class FastcgiClient:
         if answer.status != 200:
             raise AssertionError("%r" % answer)
         self.answered.append((self._sent, time.monotonic()))
+        self._sock.settimeout(0)
+        self._is_told = self._keeps and bool(self._file.peek(1))
+        self._sock.settimeout(20)
 
     def _send(self, n):
         method, path, body = "GET", "/ssh_credentials", b""
@@ -273,31 +278,82 @@ class Restart(OwnSocket):
         self.figure("median answer", 1000 * statistics.median(times), "ms", at_most=100)
         self.figure("slowest answer", max(times), "s", at_most=3)
 
-    def test_restart_behind_nginx(self):
-        """The same with a socket passed by LISTEN_FDS, as systemd does.  The clients go through
-        nginx, and write and read."""
-        def change(text):
-            default = "unix:%s/adit.sock" % self.stack.run_folder
-            self.assertIn(default, text)
-            return text.replace(default, "unix:" + self.path)
-        n = scaled(5, 40)
-        statuses = []
-        with Nginx(self.stack, change) as nginx:
-            responder = Responder(self.stack, self.listener, 4, as_systemd=True)
-            with subprocess.Popen([sys.executable, load.__file__, "127.0.0.1:%d" % nginx.port,
-                                   self.home.admin.key, str(2 * N_CLIENTS)], text=True,
-                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE) as clients:
-                self.assertEqual(clients.stdout.readline(), "ready\n")
-                for _ in range(n):
-                    time.sleep(random.uniform(0.3, 0.8))
-                    responder.stop()
-                    statuses.append(responder.wait()[0])
-                    responder = Responder(self.stack, self.listener, 4, as_systemd=True)
-                found = json.loads(clients.communicate(timeout=60)[0])
-            responder.stop()
-            statuses.append(responder.wait()[0])
-        self.assertEqual(statuses, [0] * (n + 1))
-        self.figure("restarts", n, exactly=scaled(5, 40))
-        self.figure("requests", found["n"], at_least=20 * n)
+    def command(self):
+        return as_service([os.path.join(self.stack.state, "bin", "adit.fcgi"), "-c",
+                           self.stack.conf_path, "--workers", "2"])
+
+    def restart_behind(self, port, restart):
+        """Calls restart() again and again while clients go through the web server at the port."""
+        n = scaled(5, 200)
+        with subprocess.Popen([sys.executable, load.__file__, "127.0.0.1:%d" % port,
+                               self.home.admin.key, str(2 * N_CLIENTS)], text=True,
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE) as clients:
+            self.assertEqual(clients.stdout.readline(), "ready\n")
+            for _ in range(n):
+                time.sleep(random.uniform(0.05, 0.3))
+                restart()
+            found = json.loads(clients.communicate(timeout=60)[0])
+        self.figure("restarts", n, exactly=scaled(5, 200))
+        self.figure("requests", found["n"], at_least=10 * n)
         self.figure("failed requests", len(found["failures"]), exactly=0,
                     why=found["failures"][:3])
+
+    def restart_with_store(self, front):
+        """Restarts the responder as systemd does, which stores the connections that are kept."""
+        store = fd_store.Store(self.listener, self.path + ".notify")
+        processes = [store.start(self.command())]
+        n_stored = []
+
+        def restart():
+            self.assertEqual(store.stop(processes.pop()), (0, ""))
+            n_stored.append(len(store.fds))
+            processes.append(store.start(self.command()))
+        try:
+            with front() as port:
+                self.restart_behind(port, restart)
+                self.figure("connections kept", sum(n_stored), at_least=len(n_stored))
+        finally:
+            store.stop(processes.pop())
+            store.close()
+
+    @contextlib.contextmanager
+    def nginx(self):
+        with Nginx(self.stack, at_socket(self.stack, self.path)) as nginx:
+            yield nginx.port
+
+    @contextlib.contextmanager
+    def apache(self):
+        server = fronts.ReusingApache(self.stack)
+        server.socket = self.path
+        front = server.add("apache-proxy-fcgi", "")
+        server.start()
+        try:
+            yield front.port
+        finally:
+            server.stop()
+
+    def test_restart_behind_nginx(self):
+        """The same behind nginx, under systemd, which stores the connections that nginx keeps. The
+        clients write and read."""
+        self.restart_with_store(self.nginx)
+
+    def test_restart_behind_apache(self):
+        """The same behind Apache with mod_proxy_fcgi, which keeps its connections
+        (enablereuse=on)."""
+        self.restart_with_store(self.apache)
+
+    def test_restart_without_store(self):
+        """The next responder is started before its predecessor is stopped. Nobody stores connections,
+        and nginx closes those that are idle."""
+        responders = [Responder(self.stack, self.listener, 2)]
+
+        def restart():
+            responders.append(Responder(self.stack, self.listener, 2))
+            until(responders[-1].has_workers, "the next responder")
+            responders[-2].stop()
+        with self.nginx() as port:
+            self.restart_behind(port, restart)
+            self.figure("end of the last but one", responders[-2].wait()[1] - responders[-2].stopped,
+                        "s", at_most=5)
+        responders[-1].stop()
+        self.assertEqual([responder.wait()[0] for responder in responders], [0] * len(responders))

@@ -120,7 +120,7 @@ class Altered(SecretsCase):
                     os.chown(key_file, owner.st_uid, owner.st_gid)
                 done = subprocess.run(
                     [os.path.join(stack.BUILD, "adit.fcgi"), "-c", self.stack.conf_path],
-                    stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20,
+                    stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
                     check=False, env=stack.CLEAN_ENV)
             finally:
                 os.replace(key_file + ".away", key_file)
@@ -242,7 +242,7 @@ class Nowhere(SecretsCase):
         for name, text in places.items():
             self.assertIn(b"oauth_module", text, name)
         self.stack.psql("CHECKPOINT")
-        places["the dump"] = self.stack.dump().encode()
+        places["the dump"] = self.stack.dump(whole=True).encode()
         places.update((name, text) for name, text in self.stack.logs().items())
         for folder, _, names in os.walk(os.path.join(self.stack.state, "data")):
             for name in names:

@@ -1,61 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* A store in memory. */
-#include "stub_store.h"
+#include "stub_things.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/mutual_tls_module.h"
-#include "store/oauth_module.h"
 #include "store/ssh_credential.h"
 #include "store/ssh_decision.h"
 
-#define N_KNOWN 6
-
-struct known {
-    const char *key;
-    const char *principal_id;
-    int account;
-    bool is_admin;
-    bool is_read_only;
-    bool is_revoked;
-    bool is_gateway;
-};
-
 static const struct known all_known[N_KNOWN] = {
-    {STUB_ADMIN_KEY, STUB_ADMIN_ID, 1, true, false, false, false},
-    {STUB_MEMBER_KEY, STUB_MEMBER_ID, 1, false, false, false, false},
-    {STUB_READ_ONLY_KEY, STUB_READ_ONLY_ID, 1, false, true, false, false},
-    {STUB_GATEWAY_KEY, STUB_GATEWAY_ID, 1, false, true, false, true},
-    {STUB_REVOKED_KEY, STUB_ADMIN_ID, 1, true, false, true, false},
-    {STUB_OTHER_KEY, STUB_OTHER_ID, 2, true, false, false, false},
-};
-
-enum kind { CREDENTIAL, OAUTH, MUTUAL_TLS };
-
-/* The identity of a resource.  A kind with one identifier leaves the second one absent. */
-struct place {
-    enum kind kind;
-    struct text ids[2];
-};
-
-/* A resource of an account. */
-struct thing {
-    struct thing *next;
-    int account; /* 0: deleted */
-    struct place place;
-    int64_t revision;
-    void *value; /* the resource's struct; the store owns its text */
-};
-
-struct store {
-    struct caller callers[N_KNOWN];
-    struct thing *things;
-    struct arena memory; /* of the things */
-    int64_t revision;    /* the latest */
-    enum error_code failure;
-    int n_changes;
+    {STUB_ADMIN_KEY, STUB_ADMIN_ID, 1, true, false, false, false, false},
+    {STUB_MEMBER_KEY, STUB_MEMBER_ID, 1, false, false, false, false, false},
+    {STUB_READ_ONLY_KEY, STUB_READ_ONLY_ID, 1, false, true, false, false, false},
+    {STUB_GATEWAY_KEY, STUB_GATEWAY_ID, 1, false, true, false, true, false},
+    {STUB_OWN_KEY, STUB_OWN_ID, 1, true, false, false, false, true},
+    {STUB_REVOKED_KEY, STUB_ADMIN_ID, 1, true, false, true, false, false},
+    {STUB_OTHER_KEY, STUB_OTHER_ID, 2, true, false, false, false, false},
 };
 
 struct store *stub_store_new(void)
@@ -140,9 +101,8 @@ static const struct known *find_any(const struct store *store, const struct stor
 }
 
 /* Returns the caller if it may do what the request asks, or NULL with *err. */
-static const struct known *find_known(const struct store *store,
-                                      const struct store_request *request, bool writes,
-                                      struct error *err)
+const struct known *stub_find_known(const struct store *store, const struct store_request *request,
+                                    bool writes, struct error *err)
 {
     const struct known *known = find_any(store, request, err);
 
@@ -150,6 +110,8 @@ static const struct known *find_known(const struct store *store,
         error_set(err, ERR_KEY_GATEWAY);
     else if (known && known->is_read_only && writes)
         error_set(err, ERR_KEY_READ_ONLY);
+    else if (known && known->is_own && writes && !request->for_owners)
+        error_set(err, ERR_KEY_OWN);
     else
         return known;
     return NULL;
@@ -163,7 +125,7 @@ bool store_authenticate(struct store *store, const struct store_request *request
 bool store_authorize(struct store *store, const struct store_request *request, bool writes,
                      struct error *err)
 {
-    return find_known(store, request, writes, err) != NULL;
+    return stub_find_known(store, request, writes, err) != NULL;
 }
 
 bool store_ready(struct store *store, struct error *err)
@@ -191,7 +153,7 @@ static struct text_list keep_list(struct store *store, struct text_list list)
 }
 
 /* Copies the text of a struct into the store, by the table of its members. */
-static void keep_fields(struct store *store, const struct field *fields, size_t n, void *target)
+void stub_keep_fields(struct store *store, const struct field *fields, size_t n, void *target)
 {
     for (size_t i = 0; i < n; i++) {
         void *member = (char *)target + fields[i].offset;
@@ -216,13 +178,22 @@ static struct thing *find(const struct store *store, int account, const struct p
     return thing;
 }
 
+/* Returns whether the caller's key is for own credentials, and this is another's. */
+static bool is_others(const struct known *known, const struct thing *thing)
+{
+    const struct ssh_credential *credential = thing->value;
+
+    return known->is_own && thing->place.kind == CREDENTIAL &&
+           !text_eq(credential->owner_id, text_of(known->principal_id));
+}
+
 /* Finds the resource that a request reads or changes.  If there is none, returns false and sets
  * *err to missing.  If missing is ERR_NONE, returns true with *thing NULL. */
 static bool look_up(const struct store *store, const struct store_request *request,
                     const struct place *place, bool writes, enum error_code missing,
                     struct thing **thing, struct error *err)
 {
-    const struct known *known = find_known(store, request, writes, err);
+    const struct known *known = stub_find_known(store, request, writes, err);
     const struct precondition *condition = &request->condition;
 
     if (!known)
@@ -230,6 +201,8 @@ static bool look_up(const struct store *store, const struct store_request *reque
     *thing = find(store, known->account, place);
     if (!*thing && missing != ERR_NONE)
         return error_set(err, missing);
+    if (writes && *thing && is_others(known, *thing))
+        return error_set(err, ERR_KEY_OWN);
     if (!writes || (*thing ? precondition_check(condition, (*thing)->revision) == PRECONDITION_HOLDS
                            : !condition->match.given))
         return true;
@@ -260,11 +233,10 @@ static void mark_changed(struct store *store, struct thing *thing)
 
 /* Creates or replaces a resource.  Sets *revision in the value, and returns a copy whose text still
  * belongs to the request.  Returns NULL with *err on failure. */
-static void *put(struct store *store, const struct store_request *request,
-                 const struct place *place, const void *value, size_t size, int64_t *revision,
-                 struct error *err)
+void *stub_put(struct store *store, const struct store_request *request, const struct place *place,
+               const void *value, size_t size, int64_t *revision, struct error *err)
 {
-    const struct known *known = find_known(store, request, true, err);
+    const struct known *known = stub_find_known(store, request, true, err);
     struct thing *thing;
 
     if (!look_up(store, request, place, true, ERR_NONE, &thing, err))
@@ -285,9 +257,9 @@ static void *put(struct store *store, const struct store_request *request,
 
 /* Copies the value of a resource to out.  Returns false with *err, which is missing if there is
  * none. */
-static bool get(const struct store *store, const struct store_request *request,
-                const struct place *place, void *out, size_t size, enum error_code missing,
-                struct error *err)
+bool stub_get(const struct store *store, const struct store_request *request,
+              const struct place *place, void *out, size_t size, enum error_code missing,
+              struct error *err)
 {
     struct thing *thing;
 
@@ -297,8 +269,8 @@ static bool get(const struct store *store, const struct store_request *request,
     return true;
 }
 
-static bool remove_thing(struct store *store, const struct store_request *request,
-                         const struct place *place, enum error_code missing, struct error *err)
+bool stub_remove(struct store *store, const struct store_request *request,
+                 const struct place *place, enum error_code missing, struct error *err)
 {
     struct thing *thing;
 
@@ -312,6 +284,10 @@ static bool remove_thing(struct store *store, const struct store_request *reques
 }
 
 /* ---- credentials ---- */
+
+/* The stub's lists ignore their filters. */
+const struct filter_member ssh_credential_filter_members[] = {{.name = "id", .type = FILTER_STRING},
+                                                              {.name = NULL}};
 
 void ssh_credential_list_free(struct ssh_credential_list *list)
 {
@@ -335,11 +311,13 @@ static bool list_one(const struct thing *thing, struct arena *arena,
 
 static bool may_own(const struct known *known, struct text owner_id, struct error *err)
 {
-    enum error_code code = known->is_admin ? ERR_OWNER_UNKNOWN : ERR_NOT_ADMIN;
+    enum error_code code = known->is_own     ? ERR_KEY_OWN
+                           : known->is_admin ? ERR_OWNER_UNKNOWN
+                                             : ERR_NOT_ADMIN;
 
     if (!owner_id.s || text_eq(owner_id, text_of(known->principal_id)))
         return true;
-    for (size_t i = 0; known->is_admin && i < N_KNOWN; i++) {
+    for (size_t i = 0; code == ERR_OWNER_UNKNOWN && i < N_KNOWN; i++) {
         if (all_known[i].account == known->account &&
             text_eq(owner_id, text_of(all_known[i].principal_id)))
             return true;
@@ -366,7 +344,7 @@ bool store_ssh_credential_create(struct store *store, const struct store_request
                                  const struct ssh_credential_input *input,
                                  struct ssh_credential_list *list, struct error *err)
 {
-    const struct known *known = find_known(store, request, true, err);
+    const struct known *known = stub_find_known(store, request, true, err);
     struct ssh_credential *credential = arena_alloc(&store->memory, sizeof *credential);
     struct thing *thing;
     struct place place;
@@ -422,7 +400,7 @@ bool store_ssh_credential_delete(struct store *store, const struct store_request
 {
     struct place place = credential_place(id);
 
-    return remove_thing(store, request, &place, ERR_CREDENTIAL_NOT_FOUND, err);
+    return stub_remove(store, request, &place, ERR_CREDENTIAL_NOT_FOUND, err);
 }
 
 static int newest_first(const void *a, const void *b)
@@ -433,7 +411,7 @@ static int newest_first(const void *a, const void *b)
     return text_cmp(y->id, x->id);
 }
 
-static size_t count(const struct store *store)
+size_t stub_count(const struct store *store)
 {
     size_t n = 0;
 
@@ -447,8 +425,8 @@ bool store_ssh_credential_list(struct store *store, const struct store_request *
                                const struct ssh_credential_page *page,
                                struct ssh_credential_list *list, struct error *err)
 {
-    const struct known *known = find_known(store, request, false, err);
-    struct ssh_credential *items = arena_array(request->arena, count(store), sizeof *items);
+    const struct known *known = stub_find_known(store, request, false, err);
+    struct ssh_credential *items = arena_array(request->arena, stub_count(store), sizeof *items);
     size_t n = 0;
 
     if (!known)
@@ -496,11 +474,11 @@ bool store_ssh_decision_find(struct store *store, const struct store_request *re
                              struct text fingerprint, struct ssh_grant_list *list,
                              struct error *err)
 {
-    const struct known *known = find_known(store, request, false, err);
+    const struct known *known = stub_find_known(store, request, false, err);
 
     if (!known)
         return false;
-    list->items = arena_array(request->arena, count(store), sizeof *list->items);
+    list->items = arena_array(request->arena, stub_count(store), sizeof *list->items);
     if (!list->items)
         return error_set(err, ERR_OUT_OF_MEMORY);
     for (const struct thing *thing = store->things; thing; thing = thing->next) {
@@ -513,84 +491,4 @@ bool store_ssh_decision_find(struct store *store, const struct store_request *re
     }
     qsort(list->items, list->n, sizeof *list->items, oldest_first);
     return true;
-}
-
-/* ---- OAuth modules ---- */
-
-static struct place oauth_place(const struct oauth_route *route)
-{
-    return (struct place){.kind = OAUTH, .ids = {route->edge_id, route->route_id}};
-}
-
-bool store_oauth_module_put(struct store *store, const struct store_request *request,
-                            const struct oauth_route *route, struct oauth_module *module,
-                            struct error *err)
-{
-    struct place place = oauth_place(route);
-    struct oauth_module *kept =
-        put(store, request, &place, module, sizeof *module, &module->revision, err);
-
-    if (!kept)
-        return false;
-    keep_fields(store, oauth_module_fields, oauth_module_n_fields, kept);
-    keep_fields(store, oauth_provider_fields, oauth_provider_n_fields, &kept->config);
-    return true;
-}
-
-bool store_oauth_module_get(struct store *store, const struct store_request *request,
-                            const struct oauth_route *route, struct oauth_module *module,
-                            struct error *err)
-{
-    struct place place = oauth_place(route);
-
-    if (!get(store, request, &place, module, sizeof *module, ERR_OAUTH_NOT_FOUND, err))
-        return false;
-    if (find_known(store, request, false, err)->is_read_only)
-        module->config.client_secret = (struct text){0};
-    return true;
-}
-
-bool store_oauth_module_delete(struct store *store, const struct store_request *request,
-                               const struct oauth_route *route, struct error *err)
-{
-    struct place place = oauth_place(route);
-
-    return remove_thing(store, request, &place, ERR_NONE, err);
-}
-
-/* ---- mutual TLS modules ---- */
-
-static struct place mutual_tls_place(struct text edge_id)
-{
-    return (struct place){.kind = MUTUAL_TLS, .ids = {edge_id}};
-}
-
-bool store_mutual_tls_module_put(struct store *store, const struct store_request *request,
-                                 struct text edge_id, struct mutual_tls_module *module,
-                                 struct error *err)
-{
-    struct place place = mutual_tls_place(edge_id);
-    struct mutual_tls_module *kept =
-        put(store, request, &place, module, sizeof *module, &module->revision, err);
-
-    if (kept)
-        keep_fields(store, mutual_tls_module_fields, mutual_tls_module_n_fields, kept);
-    return kept != NULL;
-}
-
-bool store_mutual_tls_module_get(struct store *store, const struct store_request *request,
-                                 struct text edge_id, struct mutual_tls_module *module,
-                                 struct error *err)
-{
-    struct place place = mutual_tls_place(edge_id);
-
-    return get(store, request, &place, module, sizeof *module, ERR_MUTUAL_TLS_NOT_FOUND, err);
-}
-
-bool store_mutual_tls_module_delete(struct store *store, const struct store_request *request,
-                                    struct text edge_id, struct error *err)
-{
-    struct place place = mutual_tls_place(edge_id);
-
-    return remove_thing(store, request, &place, ERR_NONE, err);
 }

@@ -14,8 +14,11 @@ SUITE(buf_suite)
 SUITE(clock_suite)
 SUITE(error_suite)
 SUITE(ident_suite)
+SUITE(listen_suite)
 SUITE(log_suite)
+SUITE(metrics_suite)
 SUITE(number_suite)
+SUITE(standard_suite)
 SUITE(time_suite)
 SUITE(utf8_suite)
 
@@ -24,6 +27,7 @@ SUITE(confine_calls_suite)
 
 /* crypt */
 SUITE(crypt_certificate_suite)
+SUITE(crypt_key_suite)
 SUITE(crypt_suite)
 
 /* filter */
@@ -37,17 +41,20 @@ SUITE(json_plain_suite)
 SUITE(json_write_suite)
 
 /* pg */
+SUITE(pg_ad_hoc_suite)
 SUITE(pg_answer_suite)
 SUITE(pg_connect_suite)
 SUITE(pg_driver_suite)
 SUITE(pg_failure_suite)
 SUITE(pg_files_suite)
+SUITE(pg_operator_suite)
 SUITE(pg_pipeline_suite)
 SUITE(pg_session_suite)
 SUITE(pg_shed_suite)
 SUITE(pg_value_suite)
 
 /* serve */
+SUITE(serve_authorizer_suite)
 SUITE(serve_cgi_suite)
 SUITE(serve_connection_suite)
 SUITE(serve_fiber_suite)
@@ -66,6 +73,7 @@ SUITE(route_suite)
 
 /* model */
 SUITE(acl_suite)
+SUITE(audit_event_suite)
 SUITE(domain_suite)
 SUITE(field_suite)
 SUITE(mutual_tls_suite)
@@ -85,15 +93,21 @@ SUITE(gateway_session_suite)
 /* store */
 SUITE(callers_suite)
 SUITE(gateway_suite)
+SUITE(key_use_suite)
 SUITE(keyring_suite)
 SUITE(resources_suite)
 SUITE(schema_sql_suite)
+SUITE(statements_suite)
+SUITE(store_filter_suite)
+SUITE(store_plans_suite)
 SUITE(store_ssh_decision_suite)
 
 /* api */
+SUITE(api_metrics_suite)
 SUITE(answers_suite)
 SUITE(decisions_suite)
 SUITE(dispatch_suite)
+SUITE(page_suite)
 SUITE(routes_suite)
 
 /* whole */

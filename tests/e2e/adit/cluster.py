@@ -119,7 +119,7 @@ class Cluster:
         self.is_running = False
         os.kill(pids[0], signal.SIGKILL)
         self.thaw()
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         # The postmaster has an entry in /proc until its parent reaps it.
         while os.path.exists("/proc/%d" % pids[0]) or any(
                 os.path.exists("/proc/%d/exe" % pid) for pid in pids):

@@ -51,7 +51,7 @@ class Enclosure:
 
     def remove(self):
         self._keeper.stdin.close()
-        self._keeper.wait(20)
+        self._keeper.wait(60)
         self._keeper.stdout.close()
         self._keeper.stderr.close()
 

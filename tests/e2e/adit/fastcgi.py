@@ -46,8 +46,8 @@ def read_exactly(file, n):
     return data
 
 
-def read_answer(file, asked=None):
-    """Reads the records of one answer."""
+def read_output(file):
+    """Reads the records of one answer.  Returns what the program wrote."""
     out = b""
     while True:
         _, kind, _, size, padding = struct.unpack(">BBHHBx", read_exactly(file, 8))
@@ -55,7 +55,12 @@ def read_answer(file, asked=None):
         if kind == STDOUT:
             out += content
         elif kind == END:
-            return parse(out, asked)
+            return out
+
+
+def read_answer(file, asked=None):
+    """Reads one answer of the responder."""
+    return parse(read_output(file), asked)
 
 
 def asked_by(variables, body=b""):

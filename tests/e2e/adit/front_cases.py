@@ -310,6 +310,8 @@ def paths():
         yield Request("HEAD " + path, "HEAD", path, key=None, version=None)
         yield Request("POST " + path, "POST", path, "{}", key=None, version=None)
         yield Request("a query for " + path, path=path + "?x=1", key=None, version=None)
+    for method in ("HEAD", "POST", "OPTIONS"):
+        yield Request(method + " /metrics", method, "/metrics", key=None, version=None)
     for path in ("/", "/nothing", "/ssh_credentials/", "/ssh_credentials/x/y", "/SSH_CREDENTIALS",
                  "/edges", "/edges/https", "/edges/https/e/routes/r", "/edges/tls/e",
                  "/edges/tls/e/mutual_tls/", "/edges/https/e/routes/r/oauth/x", "/livez/",

@@ -20,8 +20,8 @@ from adit.stack import CLEAN_ENV, free_port, make_folder
 
 # The dot also tests that the configurations escape it in regular expressions.
 PREFIX = "/adit.d/v1"
-START_TIMEOUT_S = 20
-DEADLINE_S = 20
+START_TIMEOUT_S = 60
+DEADLINE_S = 60
 PATIENCE_S = 12
 SILENCE_S = 0.3
 MODULES = "/usr/lib/apache2/modules"
@@ -125,7 +125,7 @@ class Server:
 
     def configuration(self, kind, prefix=None):
         """The configuration that aditctl prints for the operator."""
-        options = ["--prefix", prefix] if prefix is not None else []
+        options = ["--prefix", prefix] if prefix else []
         if self.docs and prefix is not None:
             options += ["--docs", self.docs]
         if kind in ("apache-fcgid", "apache-cgid"):
@@ -181,7 +181,7 @@ class Server:
 
 
 class Nginx(Server):
-    """nginx, with and without kept connections to the responder."""
+    """nginx."""
 
     SURROUNDINGS = "fastcgi_intercept_errors on;"
 
@@ -218,9 +218,9 @@ http {
 class Apache(Server):
     """Apache with all its modules in one server, each in a virtual host."""
 
-    MODULES = ("mpm_event", "authz_core", "alias", "env", "headers", "setenvif", "mime", "dir",
-               "negotiation", "reqtimeout", "deflate", "filter", "fcgid", "cgid", "proxy",
-               "proxy_fcgi")
+    MODULES = ("mpm_event", "authz_core", "authz_host", "alias", "env", "headers", "setenvif",
+               "mime", "dir", "negotiation", "reqtimeout", "deflate", "filter", "fcgid", "cgid",
+               "proxy", "proxy_fcgi")
     SURROUNDINGS = "ProxyErrorOverride On"
 
     def start(self):
@@ -248,6 +248,15 @@ class Apache(Server):
                       "Include %s" % path, "</VirtualHost>"]
         conf = self.write("apache.conf", "\n".join(lines) + "\n")
         self.spawn(["apache2", "-DFOREGROUND", "-f", conf])
+
+
+class ReusingApache(Apache):
+    """Apache that keeps its connections to the responder."""
+
+    def configuration(self, kind, prefix=None):
+        text = super().configuration(kind, prefix)
+        assert "enablereuse=off" in text, text
+        return text.replace("enablereuse=off", "enablereuse=on ttl=3")
 
 
 class Cgi(Server):
@@ -297,7 +306,7 @@ class Cgi(Server):
         # RFC 3875, 4.4: a query string without '=' becomes arguments.
         words = [] if b"=" in words or not words else words.split(b"+")
         done = subprocess.run([*user, self.program, *words], input=body, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, cwd="/", timeout=20,
+                              stderr=subprocess.PIPE, cwd="/", timeout=60,
                               env={"PATH": "/usr/bin:/bin", "ADIT_CONF": self.stack.conf_path,
                                    **variables})
         head, _, text = done.stdout.partition(b"\r\n\r\n")
@@ -362,8 +371,8 @@ def read_chunks(stream):
             return body
 
 
-KINDS = {"nginx": Nginx, "nginx-keepalive": Nginx, "apache-fcgid": Apache,
-         "apache-proxy-fcgi": Apache, "apache-cgid": Apache, "cgi": Cgi}
+KINDS = {"nginx": Nginx, "apache-fcgid": Apache, "apache-proxy-fcgi": Apache,
+         "apache-cgid": Apache, "cgi": Cgi}
 
 
 def start_all(stack):

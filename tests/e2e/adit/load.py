@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Clients that make, read and delete credentials without a pause, until standard input ends.
 
-usage: load.py HOST:PORT KEY N_CLIENTS
+usage: load.py HOST:PORT KEY N_CLIENTS [keep]
 
-Prints "ready" when every client has had an answer.  At the end prints, as JSON, the number of
-requests and the list of failed ones: [start, end, fault].  Times are seconds of the monotonic
+With "keep" they delete none, and pause between two.  Prints "ready" when every client has had an
+answer, or "no answer".  At the end prints, as JSON, the number of requests, the number of credentials
+made, and the list of failed requests: [start, end, fault].  Times are seconds of the monotonic
 clock."""
 import http.client
 import json
@@ -18,10 +19,10 @@ KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHwYM2ismwmcyQlR7ZdXz+m1x6pOQUEZ/r0pg
 
 
 class Client(threading.Thread):
-    def __init__(self, server, key):
+    def __init__(self, server, key, keeps):
         super().__init__()
-        self.server, self.key = server, key
-        self.n, self.failures = 0, []
+        self.server, self.key, self.keeps = server, key, keeps
+        self.n, self.n_made, self.failures = 0, 0, []
         self.has_answer, self.stopping = threading.Event(), False
 
     def ask(self, method, path, wanted, body=None):
@@ -49,24 +50,29 @@ class Client(threading.Thread):
         while not self.stopping:
             made = self.ask("POST", "/ssh_credentials", 201, json.dumps({"public_key": KEY}))
             if made:
+                self.n_made += 1
                 path = "/ssh_credentials/" + made["id"]
                 self.ask("GET", path, 200)
-                self.ask("DELETE", path, 204)
+                if self.keeps:
+                    time.sleep(0.02)
+                else:
+                    self.ask("DELETE", path, 204)
 
 
 def main():
-    server, key, n_clients = sys.argv[1:]
-    clients = [Client(server, key) for _ in range(int(n_clients))]
+    server, key, n_clients, *keeps = sys.argv[1:]
+    clients = [Client(server, key, keeps == ["keep"]) for _ in range(int(n_clients))]
     for client in clients:
         client.start()
-    if all(client.has_answer.wait(TIMEOUT_S) for client in clients):
-        print("ready", flush=True)
+    is_ready = all(client.has_answer.wait(TIMEOUT_S) for client in clients)
+    print("ready" if is_ready else "no answer", flush=True)
     sys.stdin.read()
     for client in clients:
         client.stopping = True
     for client in clients:
         client.join()
     print(json.dumps({"n": sum(client.n for client in clients),
+                      "made": sum(client.n_made for client in clients),
                       "failures": [failure for client in clients for failure in client.failures]}))
 
 

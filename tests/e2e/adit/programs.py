@@ -10,18 +10,12 @@ import time
 
 from adit import fastcgi, stack
 from adit.case import until
+from adit.stack import as_service
 
 _numbers = iter(range(1000000))
 
 # A service's user has no home, and must not use the caller's.
 ENV = dict(stack.CLEAN_ENV, HOME="/nonexistent")
-
-
-def as_service(command):
-    """The command, run as the user of the stack's programs."""
-    if os.geteuid() != 0:
-        return list(command)
-    return ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups", "--", *command]
 
 
 class Program:
@@ -40,7 +34,7 @@ class Program:
         with open(self.log_path, "rb") as file:
             return file.read()
 
-    def stop(self, how=signal.SIGTERM, seconds=15):
+    def stop(self, how=signal.SIGTERM, seconds=60):
         """Stops the program.  Returns its exit status."""
         if self.process.poll() is None:
             self.process.send_signal(how)
@@ -99,6 +93,27 @@ def children(pid):
         return []
 
 
+def at_socket(stack_, path):
+    """Returns a function that changes the configuration of the stack's nginx so that it connects to
+    the responder of another socket."""
+    def change(text):
+        own = "unix:%s/adit.sock" % stack_.run_folder
+        assert own in text, text
+        return text.replace(own, "unix:" + path)
+    return change
+
+
+def one_process(text):
+    """Changes the configuration of the stack's nginx so that many clients get equal shares of it: to
+    one process, because several get very different numbers of clients, which accepts all that have
+    connected, and not one in each turn."""
+    head, _, rest = text.partition("worker_processes ")
+    text = head + "worker_processes 1;" + rest.partition(";")[2]
+    # Each client takes two connections: its own and one to the responder.
+    return "worker_rlimit_nofile 2048;\n" + text.replace("worker_cpu_affinity auto;", "").replace(
+        "events {", "events {\nworker_connections 2048;\nmulti_accept on;")
+
+
 class Nginx(Program):
     """Another nginx like the stack's, on a port of its own.  change() gets the text of the stack's
     configuration and returns the text to use."""
@@ -108,15 +123,16 @@ class Nginx(Program):
             self.port = stack.free_port()
             folder = os.path.join(stack_.run_folder, name)
             subprocess.run(as_service(["mkdir", "-p", folder]), check=True)
-            with open(os.path.join(stack_.state, "nginx-adit.conf"), encoding="utf-8") as file:
-                include = file.read()
-            with open(os.path.join(stack_.state, "nginx.conf"), encoding="utf-8") as file:
-                text = file.read()
-            text = text.replace(stack_.run_folder + "/", folder + "/")
+            def read(name):
+                with open(os.path.join(stack_.state, name), encoding="utf-8") as file:
+                    return file.read()
+            text = read("nginx.conf").replace(stack_.run_folder + "/", folder + "/")
             text = re.sub(r"listen 127\.0\.0\.1:\d+", "listen 127.0.0.1:%d" % self.port, text)
+            for included in ("nginx-adit.conf", "nginx-upstream.conf"):
+                text = text.replace("include %s;" % included, read(included))
             path = os.path.join(stack_.state, name + ".conf")
             with open(path, "w", encoding="utf-8") as file:
-                file.write(change(text.replace("include nginx-adit.conf;", include)))
+                file.write(change(text))
             os.chmod(path, 0o644)
             return as_service(["nginx", "-p", stack_.state + "/", "-c", path, "-g", "daemon off;"])
         super().__init__(stack_, command, "n", dict(ENV, PATH=os.environ["PATH"] + ":/usr/sbin"))

@@ -1,15 +1,23 @@
 # SPDX-License-Identifier: MIT
-"""The shell blocks of the pages in doc/install, which tests run unchanged."""
+"""The shell blocks of the pages in doc/install and doc/operate, which tests run unchanged."""
 import os
 import re
 
 from adit.stack import ROOT
 
 
+def read(name):
+    for folder in "install", "operate":
+        path = os.path.join(ROOT, "doc", folder, name)
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                return file.read()
+    raise AssertionError("there is no page " + name)
+
+
 def chapters(name):
     """[(heading, [script])] of a page: the ```sh blocks of each chapter."""
-    with open(os.path.join(ROOT, "doc", "install", name), encoding="utf-8") as file:
-        text = file.read()
+    text = read(name)
     found = []
     for part in re.split(r"(?m)^## ", text)[1:]:
         heading, _, rest = part.partition("\n")
@@ -21,5 +29,4 @@ def chapters(name):
 
 def settings(name):
     """[text] of a page's ```ini blocks."""
-    with open(os.path.join(ROOT, "doc", "install", name), encoding="utf-8") as file:
-        return re.findall(r"(?ms)^```ini\n(.*?)^```$", file.read())
+    return re.findall(r"(?ms)^```ini\n(.*?)^```$", read(name))

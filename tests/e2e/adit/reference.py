@@ -47,7 +47,8 @@ class Document:
         self.tree = self._inline(tree, tree)
         self.service = service
         rows = [row for row in openapi.read_rows().values() if row.is_servers]
-        self.servers = {row.status: row.number for row in rows}
+        self.servers_statuses = {row.status for row in rows}
+        self.servers_numbers = {row.number for row in rows}
         self.elsewhere = Operation(self, None, "", "elsewhere", {
             "responses": self.tree["x-answers-elsewhere"]})
         self.operations = {}
@@ -120,7 +121,8 @@ class Operation:
 
     def response(self, status):
         found = self.responses.get(str(status))
-        return found or (self.responses["default"] if status in self.document.servers else None)
+        return found or (self.responses["default"] if status in self.document.servers_statuses
+                         else None)
 
     def numbers(self):
         """Every error number that the operation documents."""
@@ -128,7 +130,7 @@ class Operation:
 
     def own_numbers(self):
         """The same, without the errors of groups and of the web server."""
-        return self.numbers() - openapi.grouped() - set(self.document.servers.values())
+        return self.numbers() - openapi.grouped() - self.document.servers_numbers
 
 
 class Response:
@@ -136,6 +138,7 @@ class Response:
         self.headers = {name.lower(): (Draft202012Validator(header["schema"]),
                                        header.get("required", False))
                         for name, header in tree.get("headers", {}).items()}
+        self.types = set(tree.get("content", {}))
         self.body = _validator(tree)
         errors = tree.get("content", {}).get("application/json", {}).get("schema", {}).get(
             "properties", {})
@@ -145,7 +148,9 @@ class Response:
 
 def _validator(tree):
     content = tree.get("content")
-    return Draft202012Validator(content["application/json"]["schema"]) if content else None
+    if not content:
+        return None
+    return Draft202012Validator(content.get("application/json", {"schema": {}})["schema"])
 
 
 class Asked:
@@ -218,6 +223,10 @@ def _fault_of(answer, operation, head_only):
         return fault
     if response.body is None or operation.method == "HEAD":
         return "a body" if answer.body else None
+    if answer.header("Content-Type") not in response.types:
+        return "Content-Type"
+    if answer.header("Content-Type") != "application/json":
+        return None
     error = next(response.body.iter_errors(answer.json), None)
     if error:
         return "%s: %s" % (error.json_path, error.message)
@@ -227,7 +236,7 @@ def _fault_of(answer, operation, head_only):
 def _fault_of_headers(answer, operation, response):
     names = {name.lower() for name, _ in answer.headers}
     is_servers = "%s-operation-id" % operation.document.service not in names
-    if is_servers and answer.status not in SERVERS_STATUSES | set(operation.document.servers):
+    if is_servers and answer.status not in SERVERS_STATUSES | operation.document.servers_statuses:
         return "the answer has no operation id and is no error of the web server"
     if names - HTTP_HEADERS - set(response.headers):
         return "a header that is not documented"

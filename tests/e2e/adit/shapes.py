@@ -40,7 +40,7 @@ POINTS = {
     "space": "+ and %20 in a query both mean a space",
     "alias": "beforeId is another name of before_id",
     "first": "an empty before_id means the first page",
-    "filter": "clients send no absent filter, and a filter is refused",
+    "filter": "clients send no absent filter, and a filter selects rows",
     "elsewhere": "clients call other resources, which do not exist here",
     "number": "a whole number may be written in any JSON form",
     "wrapped": "a module may be wrapped, with identifiers beside it",
@@ -164,8 +164,15 @@ QUERY = [
 FILTER = [
     accepted("filter", "Go", "GET", LIST + "?limit=7"),
     accepted("filter", "Java", "GET", LIST + "?limit=7"),
-    refused("filter", "Go", "GET", LIST + "?filter=obj.description+%3D%3D+%22x%22&limit=7", None, 231),
-    refused("filter", "Java", "GET", LIST + "?limit=7&filter=obj.id%20%3D%3D%20%22x%22", None, 231),
+    accepted("filter", "Go", "GET", LIST + "?filter=obj.id+%3D%3D+%22{id}%22&limit=7",
+             members={"ssh_credentials.0.id": "{id}", "next_page_uri": None}),
+    accepted("filter", "Go", "GET", LIST + "?filter=obj.id+%21%3D+%22{id}%22+%26%26+obj.id+%3D%3D"
+             "+%22{id}%22", members={"ssh_credentials": [], "next_page_uri": None}),
+    accepted("filter", "Java", "GET", LIST + "?limit=7&filter=obj.id%20%3D%3D%20%22{id}%22",
+             members={"ssh_credentials.0.id": "{id}"}),
+    refused("filter", "Go", "GET", LIST + "?filter=obj.name+%3D%3D+%22x%22&limit=7", None, 250),
+    refused("filter", "Go", "GET", LIST + "?filter=obj.id&filter=obj.id", None, 232),
+    refused("filter", "Python", "PUT", OAUTH + "?filter=true", "{}", 231),
 ]
 
 ELSEWHERE = [

@@ -125,7 +125,7 @@ class Tunnel:
 
     def was_refused(self):
         """Waits for the end.  Returns whether sshd accepted none of the keys."""
-        self.process.wait(20)
+        self.process.wait(60)
         return re.search(r"Permission denied|Too many authentication failures",
                          self.log()) is not None
 
@@ -201,7 +201,7 @@ class Program:
                 # SIGCONT takes back the SIGSTOP with which a leak checker stops an ending program.
                 if self.is_frozen:
                     self.thaw()
-        return self._around.wait(20)
+        return self._around.wait(60)
 
 
 class SshGateway:

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Stacks: PostgreSQL, responders and nginx, started by tools/serve in a folder of their own."""
 import atexit
+import errno
 import glob
 import os
+import random
 import re
 import shlex
 import shutil
@@ -24,6 +26,8 @@ CLEAN_ENV = {name: value for name, value in os.environ.items()
              if not name.startswith(("PG", "ADIT_"))}
 
 _stacks = {}
+_data = []  # the folder of new_data()
+_claims = []  # sockets: a port each
 
 
 def get(name="main"):
@@ -37,6 +41,8 @@ def get(name="main"):
 def stop_all():
     while _stacks:
         _stacks.popitem()[1].remove()
+    while _data:
+        shutil.rmtree(_data.pop())
 
 
 atexit.register(stop_all)
@@ -56,9 +62,51 @@ def make_folder():
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port that no program uses, and that no other run of the tests gets.
+
+    The kernel takes the port of an outgoing connection from the range of ephemeral ports.  A port
+    of that range may be taken before a server binds it, so this one is below.
+    """
+    with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as file:
+        ephemeral = int(file.read().split()[0])
+    while True:
+        port = random.randrange(min(10000, ephemeral // 2), ephemeral)
+        claim = socket.socket(socket.AF_UNIX)
+        try:
+            # The name is free again when this process ends.
+            claim.bind("\0adit-test-port-%d" % port)
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            claim.close()
+            if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+                raise
+            continue
+        _claims.append(claim)
+        return port
+
+
+def as_service(command):
+    """The command, run as the user of the stack's programs."""
+    if os.geteuid() != 0:
+        return list(command)
+    return ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups", "--", *command]
+
+
+def new_data():
+    """The folder of a cluster as tools/serve makes it, to copy.  Making one takes seconds, so each
+    process makes one.  No test survives a crash of the machine, so nothing waits for the disk."""
+    if not _data:
+        _data.append(make_folder())
+        data = os.path.join(_data[0], "data")
+        if os.geteuid() == 0:
+            shutil.chown(_data[0], "postgres", "postgres")
+        run(as_service([PG_BIN + "/initdb", "-D", data, "--username=postgres", "--auth=trust",
+                        "--encoding=UTF8", "--locale=C.UTF-8", "--no-instructions", "--no-sync"]),
+            cwd="/")
+        with open(os.path.join(data, "postgresql.conf"), "a", encoding="ascii") as file:
+            file.write("include 'serve.conf'\nfsync = off\n")
+    return os.path.join(_data[0], "data")
 
 
 def run(command, check=True, **options):
@@ -117,6 +165,11 @@ class Account:
         return self._once("read_only", lambda: self.admin.issue("--read-only"))
 
     @property
+    def own_key(self):
+        """A key of the member, who owns nothing that an admin makes."""
+        return self._once("own", lambda: self.member.issue("--own"))
+
+    @property
     def gateway_key(self):
         return self._once("gateway", lambda: self.admin.issue("--gateway"))
 
@@ -139,6 +192,9 @@ class Stack:
                             ADIT_BUILD=BUILD))
 
     def start(self):
+        if not os.path.exists(self.given_state):
+            os.mkdir(self.given_state, 0o700)
+            run(["cp", "-a", new_data(), os.path.join(self.given_state, "data")])
         # Another program may take the port before the stack binds it.
         for attempt in range(3):
             done = self.serve("--detach", check=attempt == 2)
@@ -237,9 +293,11 @@ class Stack:
                   "SELECT count(pg_terminate_backend(pid, 10000)) FROM pg_stat_activity"
                   " WHERE datname = current_database() AND usename = 'adit'" % value)
 
-    def dump(self):
-        """All rows of all tables, as pg_dump prints them."""
-        dump = run(["pg_dump", "--data-only", "--no-comments"], env=self.pg_env()).stdout
+    def dump(self, whole=False):
+        """All rows of all tables, as pg_dump prints them.  Unless whole, without the last uses of
+        keys: the responder stores them when it has time."""
+        options = [] if whole else ["--exclude-table-data=adit.api_key_use"]
+        dump = run(["pg_dump", "--data-only", "--no-comments", *options], env=self.pg_env()).stdout
         # Newer versions of pg_dump add a line with a random word at both ends.
         return re.sub(r"(?m)^\\(un)?restrict .*$", "", dump)
 

@@ -197,6 +197,9 @@ START_TEST(health)
     ck_assert_int_eq(client_send(&client), 503);
     ck_assert_int_eq(client_error(&client), 9034);
     ck_assert_ptr_null(strstr(client_body(&client), "db.example"));
+    client.request.is_draining = true;
+    ck_assert_int_eq(client_send(&client), 503);
+    ck_assert_int_eq(client_error(&client), 9081);
     client.request.path = "/livez";
     ck_assert_int_eq(client_send(&client), 200);
 }
@@ -317,6 +320,13 @@ START_TEST(who_asked_is_logged)
         {STUB_GATEWAY_KEY, "POST", "/ssh_decisions", CLIENT_DECISION, 0},
         {STUB_GATEWAY_KEY, "GET", CLIENT_OAUTH, "", 9071},
         {STUB_GATEWAY_KEY, "GET", "/ssh_credentials/a b", "", 9071},
+        {STUB_OWN_KEY, "GET", CLIENT_OAUTH, "", 0},
+        {STUB_OWN_KEY, "PUT", CLIENT_OAUTH, "{}", 9080},
+        {STUB_OWN_KEY, "DELETE", CLIENT_MUTUAL_TLS, "", 9080},
+        {STUB_OWN_KEY, "POST", "/ssh_credentials", CLIENT_CREDENTIAL, 0},
+        {STUB_OWN_KEY, "POST", "/ssh_credentials",
+         "{\"public_key\":\"" CLIENT_KEY "\",\"owner_id\":\"" STUB_ADMIN_ID "\"}", 9080},
+        {STUB_OWN_KEY, "DELETE", "/ssh_credentials/a b", "", 9070},
         {STUB_OTHER_KEY, "GET", CLIENT_OAUTH, "", 9003},
         {STUB_REVOKED_KEY, "GET", CLIENT_OAUTH, "", 203},
         {STUB_UNKNOWN_KEY, "GET", CLIENT_OAUTH, "", 203},

@@ -123,6 +123,11 @@ static void gateway_key(struct request *request)
     request->authorization = "Bearer " STUB_GATEWAY_KEY;
 }
 
+static void own_key(struct request *request)
+{
+    request->authorization = "Bearer " STUB_OWN_KEY;
+}
+
 /* The operation whose missing or malformed identifier the faults use. */
 static const struct operation *current;
 
@@ -136,7 +141,16 @@ static void malformed_identifier(struct request *request)
     request->path = current->malformed_path;
 }
 
-enum applies { ALWAYS, WITH_BODY, WITHOUT_BODY, TO_WRITES, TO_OTHERS, TO_MISSING, TO_MALFORMED };
+enum applies {
+    ALWAYS,
+    WITH_BODY,
+    WITHOUT_BODY,
+    TO_WRITES,
+    TO_MODULES, /* writes of them */
+    TO_OTHERS,
+    TO_MISSING,
+    TO_MALFORMED
+};
 
 /* Ordered by step.  Gates of one step exclude each other, or have no order. */
 static const struct gate {
@@ -170,6 +184,7 @@ static const struct gate {
     {10, 214, 400, WITH_BODY, unknown_member},
     {10, 0, 400, WITH_BODY, wrong_type},
     {11, 9005, 403, TO_WRITES, read_only_key},
+    {11, 9080, 403, TO_MODULES, own_key},
     {11, 9071, 403, TO_OTHERS, gateway_key},
     {12, -1, 404, TO_MISSING, missing_identifier},
     {12, -1, 404, TO_MALFORMED, malformed_identifier},
@@ -188,6 +203,8 @@ static bool gate_applies(const struct gate *gate, const struct operation *operat
         return operation->body[0] == '\0';
     case TO_WRITES:
         return operation->writes;
+    case TO_MODULES:
+        return operation->writes && strncmp(operation->path, "/edges/", 7) == 0;
     case TO_OTHERS:
         return strcmp(operation->path, "/ssh_decisions") != 0;
     case TO_MISSING:

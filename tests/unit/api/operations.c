@@ -24,9 +24,14 @@ const struct operation operations[] = {
     {"GET", CLIENT_OAUTH, "", 200, false, 9003, "/edges/https/e/routes/x/oauth", 9070,
      "/edges/https/e/routes/../oauth"},
     {"DELETE", CLIENT_OAUTH, "", 204, true, 0, NULL, 9070, "/edges/https/e/routes/a,b/oauth"},
+    {"GET", "/oauth_modules", "", 200, false, 0, NULL, 0, NULL},
     {"PUT", CLIENT_MUTUAL_TLS, "{}", 200, true, 0, NULL, 9070, "/edges/tls/a b/mutual_tls"},
     {"GET", CLIENT_MUTUAL_TLS, "", 200, false, 9004, "/edges/tls/x/mutual_tls", 9070,
      "/edges/tls/./mutual_tls"},
+    {"GET", "/mutual_tls_modules", "", 200, false, 0, NULL, 0, NULL},
+    {"GET", "/audit_events", "", 200, false, 0, NULL, 0, NULL},
+    {"GET", "/audit_events/ae_42", "", 200, false, 9083, "/audit_events/ae_43", 9070,
+     "/audit_events/a b"},
     {"DELETE", CLIENT_MUTUAL_TLS, "", 204, true, 0, NULL, 9070, "/edges/tls/a\nb/mutual_tls"},
 };
 

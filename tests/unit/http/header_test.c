@@ -129,6 +129,26 @@ static void split(char *copy, const char **fields, size_t n)
     }
 }
 
+START_TEST(client_addresses)
+{
+    static const char *const good[] = {"192.0.2.1", "2001:db8::1", "::ffff:192.0.2.1"};
+    static const char *const bad[] = {
+        NULL,           "",      "unix:",   "192.0.2.1 x", "192.0.2.1:80", "192.0.2.256",
+        "fe80::1%eth0", "[::1]", "example", "192.0.2.1\n", "0x7f.1"};
+
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        struct request request = {.remote_addr = good[i]};
+
+        ck_assert_ptr_eq(header_client_address(&request), good[i]);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct request request = {.remote_addr = bad[i]};
+
+        ck_assert_ptr_null(header_client_address(&request));
+    }
+}
+END_TEST
+
 static void check_host(const struct test_case *test)
 {
     struct request request = empty_request;
@@ -171,6 +191,7 @@ Suite *header_suite(void)
     tcase_add_test(tcase, authorization_of_case_file);
     tcase_add_test(tcase, content_types_of_case_file);
     tcase_add_test(tcase, versions);
+    tcase_add_test(tcase, client_addresses);
     tcase_add_test(tcase, base_urls_of_case_file);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -22,8 +22,13 @@ static const struct route routes[] = {
     {.method = "PUT", .path = MUTUAL_TLS},
     {.method = "GET", .path = MUTUAL_TLS},
     {.method = "DELETE", .path = MUTUAL_TLS},
+    {.method = "GET", .path = "/oauth_modules"},
+    {.method = "GET", .path = "/mutual_tls_modules"},
+    {.method = "GET", .path = "/audit_events"},
+    {.method = "GET", .path = "/audit_events/{id}"},
     {.method = "GET", .path = "/livez"},
     {.method = "GET", .path = "/readyz"},
+    {.method = "GET", .path = "/metrics"},
     {.method = NULL},
 };
 

@@ -6,58 +6,14 @@
 
 #include "base/clock.h"
 #include "pg/backend.h"
-#include "pg/lane.h"
+#include "pg/driver.h"
 #include "suites.h"
-
-static const struct pg_statement get = {.name = "get", .sql = "SELECT 42", .types = PG_BIGINT};
-static const struct pg_statement put = {.name = "put",
-                                        .sql = "INSERT",
-                                        .types = PG_BIGINT,
-                                        .writes = true,
-                                        .unique = "thing_key",
-                                        .on_unique = ERR_PUBLIC_KEY_EXISTS};
-
-static struct lane lane;
-static struct pg *pg;
-static struct error err;
-
-static void start(void)
-{
-    struct wait wait = lane_wait(&lane);
-
-    backend_start();
-    pg = pg_new(backend_conninfo(), &wait);
-    ck_assert_ptr_nonnull(pg);
-}
-
-static void stop(void)
-{
-    pg_free(pg);
-    backend_stop();
-}
-
-/* Runs a statement; returns ERR_NONE where it returned the backend's row. */
-static enum error_code run(const struct pg_statement *statement)
-{
-    struct pg_params params = {.n = 0};
-    struct pg_result *result;
-
-    err = (struct error){0};
-    if (!pg_run(pg, statement, &params, &result, &err)) {
-        ck_assert_ptr_null(result);
-        return err.code;
-    }
-    ck_assert_int_eq(pg_rows(result), 1);
-    ck_assert_int_eq(pg_int(result, 0, 0), 42);
-    pg_result_free(result);
-    return ERR_NONE;
-}
 
 /* Opens the session and prepares both statements. */
 static void warm_up(void)
 {
-    ck_assert_int_eq(run(&get), ERR_NONE);
-    ck_assert_int_eq(run(&put), ERR_NONE);
+    ck_assert_int_eq(driver_run(&driver_get), ERR_NONE);
+    ck_assert_int_eq(driver_run(&driver_put), ERR_NONE);
     backend_sent("1:start 1:setup 1:parse:get | 1:run:get | 1:parse:put | 1:run:put |");
 }
 
@@ -65,9 +21,9 @@ static void warm_up(void)
 
 START_TEST(prepares_once)
 {
-    ck_assert_int_eq(run(&get), ERR_NONE);
+    ck_assert_int_eq(driver_run(&driver_get), ERR_NONE);
     backend_sent("1:start 1:setup 1:parse:get | 1:run:get |");
-    ck_assert_int_eq(run(&get), ERR_NONE);
+    ck_assert_int_eq(driver_run(&driver_get), ERR_NONE);
     backend_sent("1:run:get |");
 }
 END_TEST
@@ -77,8 +33,8 @@ START_TEST(failed_parameters_are_not_sent)
     struct pg_params params = {.failed = true};
     struct pg_result *result;
 
-    ck_assert(!pg_run(pg, &get, &params, &result, &err));
-    ck_assert_int_eq(err.code, ERR_OUT_OF_MEMORY);
+    ck_assert(!pg_run(driver.pg, &driver_get, &params, &result, &driver.err));
+    ck_assert_int_eq(driver.err.code, ERR_OUT_OF_MEMORY);
     backend_sent("");
 }
 END_TEST
@@ -90,17 +46,19 @@ static const struct {
     const char *sqlstate, *detail;
     enum error_code code;
 } errors[] = {
-    {&put, "23505", "thing_key", ERR_PUBLIC_KEY_EXISTS},
-    {&put, "23505", "other_key", ERR_INTERNAL},
-    {&get, "22012", NULL, ERR_INTERNAL},
-    {&get, "42P01", NULL, ERR_SCHEMA_MISMATCH},
-    {&get, "42703", NULL, ERR_SCHEMA_MISMATCH},
-    {&get, "53100", NULL, ERR_DATABASE_READ_ONLY},
-    {&put, "54000", NULL, ERR_DATABASE_READ_ONLY},
-    {&get, "57014", NULL, ERR_DATABASE_TIMEOUT},
-    {&put, "55P03", NULL, ERR_DATABASE_TIMEOUT},
-    {&get, "53300", NULL, ERR_DATABASE_UNAVAILABLE},
-    {&get, "58030", NULL, ERR_DATABASE_UNAVAILABLE},
+    {&driver_put, "23505", "thing_key", ERR_PUBLIC_KEY_EXISTS},
+    {&driver_put, "23505", "other_key", ERR_INTERNAL},
+    {&driver_get, "22012", NULL, ERR_INTERNAL},
+    {&driver_get, "42P01", NULL, ERR_SCHEMA_MISMATCH},
+    {&driver_get, "42703", NULL, ERR_SCHEMA_MISMATCH},
+    {&driver_get, "42804", NULL, ERR_SCHEMA_MISMATCH},
+    {&driver_get, "42501", NULL, ERR_SCHEMA_MISMATCH},
+    {&driver_get, "53100", NULL, ERR_DATABASE_READ_ONLY},
+    {&driver_put, "54000", NULL, ERR_DATABASE_READ_ONLY},
+    {&driver_get, "57014", NULL, ERR_DATABASE_TIMEOUT},
+    {&driver_put, "55P03", NULL, ERR_DATABASE_TIMEOUT},
+    {&driver_get, "53300", NULL, ERR_DATABASE_UNAVAILABLE},
+    {&driver_get, "58030", NULL, ERR_DATABASE_UNAVAILABLE},
 };
 
 /* Final, and the session stays. */
@@ -108,12 +66,12 @@ START_TEST(errors_that_are_final)
 {
     warm_up();
     backend_expect(ON_RUN, REFUSE, errors[_i].sqlstate, errors[_i].detail);
-    ck_assert_int_eq(run(errors[_i].statement), errors[_i].code);
-    ck_assert_str_eq(err.sqlstate, errors[_i].sqlstate);
-    backend_sent(errors[_i].statement == &get ? "1:run:get |" : "1:run:put |");
+    ck_assert_int_eq(driver_run(errors[_i].statement), errors[_i].code);
+    ck_assert_str_eq(driver.err.sqlstate, errors[_i].sqlstate);
+    backend_sent(errors[_i].statement == &driver_get ? "1:run:get |" : "1:run:put |");
     clock_pass_ms(100);
-    ck_assert_int_eq(run(errors[_i].statement), ERR_NONE);
-    backend_sent(errors[_i].statement == &get ? "1:run:get |" : "1:run:put |");
+    ck_assert_int_eq(driver_run(errors[_i].statement), ERR_NONE);
+    backend_sent(errors[_i].statement == &driver_get ? "1:run:get |" : "1:run:put |");
 }
 END_TEST
 
@@ -123,8 +81,9 @@ START_TEST(deadlock_is_run_again)
     warm_up();
     backend_expect(ON_RUN, REFUSE, "40P01", NULL);
     backend_expect(ON_RUN, REFUSE, "40001", NULL);
-    ck_assert_int_eq(run(&put), ERR_NONE);
-    backend_sent("1:run:put | 1:run:put | 1:run:put |");
+    backend_expect(ON_RUN, REFUSE, "23503", NULL);
+    ck_assert_int_eq(driver_run(&driver_put), ERR_NONE);
+    backend_sent("1:run:put | 1:run:put | 1:run:put | 1:run:put |");
 }
 END_TEST
 
@@ -133,7 +92,7 @@ START_TEST(attempts_are_limited)
     warm_up();
     for (int i = 0; i < 4; i++)
         backend_expect(ON_RUN, REFUSE, "40001", NULL);
-    ck_assert_int_eq(run(&put), ERR_DATABASE_UNAVAILABLE);
+    ck_assert_int_eq(driver_run(&driver_put), ERR_DATABASE_UNAVAILABLE);
     backend_sent("1:run:put | 1:run:put | 1:run:put | 1:run:put |");
 }
 END_TEST
@@ -142,7 +101,7 @@ START_TEST(lost_name_is_prepared_again)
 {
     warm_up();
     backend_expect(ON_RUN, REFUSE, "26000", NULL);
-    ck_assert_int_eq(run(&put), ERR_NONE);
+    ck_assert_int_eq(driver_run(&driver_put), ERR_NONE);
     backend_sent("1:run:put | 1:parse:put | 1:run:put |");
 }
 END_TEST
@@ -153,7 +112,7 @@ START_TEST(names_are_not_used_after_three_losses)
     warm_up();
     for (int i = 0; i < 3; i++)
         backend_expect(ON_RUN, REFUSE, "26000", NULL);
-    ck_assert_int_eq(run(&get), ERR_NONE);
+    ck_assert_int_eq(driver_run(&driver_get), ERR_NONE);
     backend_sent("1:run:get | 1:parse:get | 1:run:get | 1:parse:get | 1:run:get | "
                  "1:parse:- 1:run:- |");
 }
@@ -162,7 +121,7 @@ END_TEST
 START_TEST(name_that_is_taken_is_used)
 {
     backend_expect(ON_PARSE, REFUSE, "42P05", NULL);
-    ck_assert_int_eq(run(&put), ERR_NONE);
+    ck_assert_int_eq(driver_run(&driver_put), ERR_NONE);
     backend_sent("1:start 1:setup 1:parse:put | 1:run:put |");
 }
 END_TEST
@@ -171,7 +130,7 @@ END_TEST
 START_TEST(text_of_an_error_decides_nothing)
 {
     backend_expect(ON_PARSE, REFUSE, "42601", "it is not 42P05 at all");
-    ck_assert_int_eq(run(&put), ERR_INTERNAL);
+    ck_assert_int_eq(driver_run(&driver_put), ERR_INTERNAL);
     backend_sent("1:start 1:setup 1:parse:put |");
 }
 END_TEST
@@ -179,7 +138,7 @@ END_TEST
 START_TEST(prepare_that_is_lost_had_no_effect)
 {
     backend_expect(ON_PARSE, CLOSE, NULL, NULL);
-    ck_assert_int_eq(run(&put), ERR_NONE);
+    ck_assert_int_eq(driver_run(&driver_put), ERR_NONE);
     backend_sent("1:start 1:setup 1:parse:put 2:start 2:setup 2:parse:put | 2:run:put |");
 }
 END_TEST
@@ -189,7 +148,7 @@ START_TEST(wrong_server_is_left)
 {
     warm_up();
     backend_expect(ON_RUN, REFUSE, _i ? "0A000" : "25006", NULL);
-    ck_assert_int_eq(run(&put), ERR_NONE);
+    ck_assert_int_eq(driver_run(&driver_put), ERR_NONE);
     backend_sent("1:run:put | 1:end 2:start 2:setup 2:parse:put | 2:run:put |");
 }
 END_TEST
@@ -198,9 +157,9 @@ START_TEST(other_columns)
 {
     warm_up();
     backend_expect(ON_RUN, _i ? NO_COLUMNS : OTHER_COLUMNS, NULL, NULL);
-    ck_assert_int_eq(run(&get), ERR_SCHEMA_MISMATCH);
+    ck_assert_int_eq(driver_run(&driver_get), ERR_SCHEMA_MISMATCH);
     backend_expect(ON_RUN, _i ? NO_COLUMNS : OTHER_COLUMNS, NULL, NULL);
-    ck_assert_int_eq(run(&put), ERR_OUTCOME_UNKNOWN);
+    ck_assert_int_eq(driver_run(&driver_put), ERR_OUTCOME_UNKNOWN);
     backend_sent("1:run:get | 1:run:put |");
 }
 END_TEST
@@ -217,9 +176,9 @@ START_TEST(lost_read_is_run_again)
 {
     warm_up();
     backend_expect(ON_RUN, losses[_i].act, losses[_i].sqlstate, NULL);
-    ck_assert_int_eq(run(&get), ERR_NONE);
+    ck_assert_int_eq(driver_run(&driver_get), ERR_NONE);
     ck_assert_int_eq(backend_n_sent("run:get"), 2);
-    ck_assert_int_eq(run(&put), ERR_NONE);
+    ck_assert_int_eq(driver_run(&driver_put), ERR_NONE);
 }
 END_TEST
 
@@ -227,23 +186,36 @@ START_TEST(lost_write_is_never_run_again)
 {
     warm_up();
     backend_expect(ON_RUN, losses[_i].act, losses[_i].sqlstate, NULL);
-    ck_assert_int_eq(run(&put), ERR_OUTCOME_UNKNOWN);
+    ck_assert_int_eq(driver_run(&driver_put), ERR_OUTCOME_UNKNOWN);
     ck_assert_int_eq(backend_n_sent("run:put"), 1);
-    ck_assert_int_eq(run(&get), ERR_NONE);
+    ck_assert_int_eq(driver_run(&driver_get), ERR_NONE);
     backend_sent("2:start 2:setup 2:parse:get | 2:run:get |");
+}
+END_TEST
+
+START_TEST(lost_repeatable_write_is_run_again)
+{
+    struct pg_statement again = driver_put;
+
+    again.is_repeatable = true;
+    warm_up();
+    backend_expect(ON_RUN, losses[_i].act, losses[_i].sqlstate, NULL);
+    ck_assert_int_eq(driver_run(&again), ERR_NONE);
+    ck_assert_int_eq(backend_n_sent("run:put"), 2);
+    ck_assert(pg_has_written(driver.pg));
 }
 END_TEST
 
 START_TEST(idle_session_that_was_closed)
 {
     warm_up();
-    ck_assert_int_eq(pg_n_opened(pg), 1);
+    ck_assert_int_eq(pg_n_opened(driver.pg), 1);
     backend_close(1);
-    ck_assert_int_eq(run(&put), ERR_NONE);
-    ck_assert_int_eq(pg_n_opened(pg), 2);
+    ck_assert_int_eq(driver_run(&driver_put), ERR_NONE);
+    ck_assert_int_eq(pg_n_opened(driver.pg), 2);
     backend_sent("2:start 2:setup 2:parse:put | 2:run:put |");
     backend_close(2);
-    ck_assert_int_eq(run(&get), ERR_NONE);
+    ck_assert_int_eq(driver_run(&driver_get), ERR_NONE);
     backend_sent("3:start 3:setup 3:parse:get | 3:run:get |");
 }
 END_TEST
@@ -252,20 +224,26 @@ START_TEST(idle_session_with_a_notice_is_kept)
 {
     warm_up();
     backend_notice(1);
-    ck_assert_int_eq(run(&put), ERR_NONE);
+    ck_assert_int_eq(driver_run(&driver_put), ERR_NONE);
     backend_sent("1:run:put |");
 }
 END_TEST
 
+/* Running a repeatable write again would not wait for the standby: it finds nothing to change. */
 START_TEST(commit_without_the_standby)
 {
+    struct pg_statement again = driver_put;
+
     warm_up();
-    backend_expect(ON_RUN, WARN, NULL, "SyncRepWaitForLSN");
-    ck_assert_int_eq(run(&put), ERR_OUTCOME_UNKNOWN);
-    backend_sent("1:run:put |");
-    ck_assert_int_eq(run(&put), ERR_NONE);
+    again.is_repeatable = true;
+    for (int i = 0; i < 2; i++) {
+        backend_expect(ON_RUN, WARN, NULL, "SyncRepWaitForLSN");
+        ck_assert_int_eq(driver_run(i ? &again : &driver_put), ERR_OUTCOME_UNKNOWN);
+        ck_assert_int_eq(backend_n_sent("run:put"), 1);
+    }
+    ck_assert_int_eq(driver_run(&driver_put), ERR_NONE);
     backend_expect(ON_RUN, WARN, NULL, "other_function");
-    ck_assert_int_eq(run(&put), ERR_NONE);
+    ck_assert_int_eq(driver_run(&driver_put), ERR_NONE);
 }
 END_TEST
 
@@ -278,11 +256,11 @@ START_TEST(no_write_for_a_peer_that_is_gone)
 {
     bool is_gone = true;
 
-    pg_start_request(pg, gone, &is_gone);
-    ck_assert_int_eq(run(&put), ERR_CLIENT_GONE);
-    ck_assert_int_eq(run(&get), ERR_NONE);
+    pg_start_request(driver.pg, gone, &is_gone);
+    ck_assert_int_eq(driver_run(&driver_put), ERR_CLIENT_GONE);
+    ck_assert_int_eq(driver_run(&driver_get), ERR_NONE);
     is_gone = false;
-    ck_assert_int_eq(run(&put), ERR_NONE);
+    ck_assert_int_eq(driver_run(&driver_put), ERR_NONE);
     backend_sent("1:start 1:setup 1:parse:get | 1:run:get | 1:parse:put | 1:run:put |");
 }
 END_TEST
@@ -296,10 +274,10 @@ START_TEST(late_write_is_fenced)
     warm_up();
     backend_expect(ON_RUN, SILENCE, NULL, NULL);
     begin_ms = clock_steady_ms();
-    ck_assert_int_eq(run(&put), ERR_OUTCOME_UNKNOWN);
+    ck_assert_int_eq(driver_run(&driver_put), ERR_OUTCOME_UNKNOWN);
     ck_assert_int_eq(clock_steady_ms() - begin_ms, 4000);
     backend_sent("1:run:put 1:end 2:start 2:setup 2:terminate:1");
-    ck_assert_int_eq(run(&get), ERR_NONE);
+    ck_assert_int_eq(driver_run(&driver_get), ERR_NONE);
     backend_sent("2:parse:get | 2:run:get |");
 }
 END_TEST
@@ -314,12 +292,12 @@ START_TEST(fence_that_is_lost)
     backend_expect(ON_QUERY, SILENCE, NULL, NULL);
     backend_expect(ON_QUERY, CLOSE, NULL, NULL);
     begin_ms = clock_steady_ms();
-    ck_assert_int_eq(run(&put), ERR_OUTCOME_UNKNOWN);
+    ck_assert_int_eq(driver_run(&driver_put), ERR_OUTCOME_UNKNOWN);
     ck_assert_int_eq(clock_steady_ms() - begin_ms, 4700);
     clock_pass_ms(200);
-    ck_assert_int_eq(run(&get), ERR_DATABASE_UNAVAILABLE);
+    ck_assert_int_eq(driver_run(&driver_get), ERR_DATABASE_UNAVAILABLE);
     clock_pass_ms(200);
-    ck_assert_int_eq(run(&get), ERR_NONE);
+    ck_assert_int_eq(driver_run(&driver_get), ERR_NONE);
     backend_sent(
         "1:run:put 1:end 2:start 2:setup 2:terminate:1 2:end 3:start 3:setup 3:terminate:1 "
         "4:start 4:setup 4:terminate:1 4:parse:get | 4:run:get |");
@@ -332,9 +310,9 @@ START_TEST(fence_that_is_refused)
     warm_up();
     backend_expect(ON_RUN, SILENCE, NULL, NULL);
     backend_expect(ON_QUERY, REFUSE, "42501", NULL);
-    ck_assert_int_eq(run(&put), ERR_OUTCOME_UNKNOWN);
+    ck_assert_int_eq(driver_run(&driver_put), ERR_OUTCOME_UNKNOWN);
     clock_pass_ms(100);
-    ck_assert_int_eq(run(&put), ERR_NONE);
+    ck_assert_int_eq(driver_run(&driver_put), ERR_NONE);
     backend_sent("1:run:put 1:end 2:start 2:setup 2:terminate:1 2:parse:put | 2:run:put |");
 }
 END_TEST
@@ -346,11 +324,11 @@ START_TEST(fence_after_a_refused_connection)
     backend_expect(ON_RUN, SILENCE, NULL, NULL);
     backend_expect(ON_STARTUP, REFUSE, "53300", NULL);
     backend_expect(ON_SETUP, CLOSE, NULL, NULL);
-    ck_assert_int_eq(run(&put), ERR_OUTCOME_UNKNOWN);
+    ck_assert_int_eq(driver_run(&driver_put), ERR_OUTCOME_UNKNOWN);
     clock_pass_ms(200);
-    ck_assert_int_eq(run(&put), ERR_DATABASE_UNAVAILABLE);
+    ck_assert_int_eq(driver_run(&driver_put), ERR_DATABASE_UNAVAILABLE);
     clock_pass_ms(200);
-    ck_assert_int_eq(run(&put), ERR_NONE);
+    ck_assert_int_eq(driver_run(&driver_put), ERR_NONE);
     backend_sent(
         "1:run:put 1:end 2:start 3:start 3:setup 4:start 4:setup 4:terminate:1 4:parse:put | "
         "4:run:put |");
@@ -363,10 +341,10 @@ START_TEST(late_session_of_a_pooler_is_closed)
     backend_expect(ON_SETUP, POOLED, NULL, NULL);
     warm_up();
     backend_expect(ON_RUN, SILENCE, NULL, NULL);
-    ck_assert_int_eq(run(&put), ERR_OUTCOME_UNKNOWN);
-    ck_assert_int_eq(run(&put), ERR_DATABASE_TIMEOUT);
+    ck_assert_int_eq(driver_run(&driver_put), ERR_OUTCOME_UNKNOWN);
+    ck_assert_int_eq(driver_run(&driver_put), ERR_DATABASE_TIMEOUT);
     clock_pass_ms(100);
-    ck_assert_int_eq(run(&put), ERR_NONE);
+    ck_assert_int_eq(driver_run(&driver_put), ERR_NONE);
     backend_sent("1:run:put 1:end 2:start 2:setup 2:parse:put | 2:run:put |");
 }
 END_TEST
@@ -374,24 +352,24 @@ END_TEST
 /* The time of a read is over: its session is given up, and ended by the next one. */
 START_TEST(late_read)
 {
-    pg_start_request(pg, NULL, NULL);
+    pg_start_request(driver.pg, NULL, NULL);
     warm_up();
     backend_expect(ON_RUN, SILENCE, NULL, NULL);
-    ck_assert_int_eq(run(&get), ERR_DATABASE_TIMEOUT);
+    ck_assert_int_eq(driver_run(&driver_get), ERR_DATABASE_TIMEOUT);
     backend_sent("1:run:get 1:end");
-    pg_start_request(pg, NULL, NULL);
+    pg_start_request(driver.pg, NULL, NULL);
     clock_pass_ms(100);
-    ck_assert_int_eq(run(&get), ERR_NONE);
+    ck_assert_int_eq(driver_run(&driver_get), ERR_NONE);
     backend_sent("2:start 2:setup 2:terminate:1 2:parse:get | 2:run:get |");
 }
 END_TEST
 
 START_TEST(no_time_is_left)
 {
-    pg_start_request(pg, NULL, NULL);
+    pg_start_request(driver.pg, NULL, NULL);
     warm_up();
     clock_pass_ms(4000);
-    ck_assert_int_eq(run(&get), ERR_DATABASE_TIMEOUT);
+    ck_assert_int_eq(driver_run(&driver_get), ERR_DATABASE_TIMEOUT);
     backend_sent("");
 }
 END_TEST
@@ -401,22 +379,22 @@ START_TEST(time_that_is_set)
 {
     int64_t begin_ms;
 
-    pg_set_timeout(pg, 1000);
+    pg_set_timeout(driver.pg, 1000);
     backend_expect(ON_STARTUP, SILENCE, NULL, NULL);
     begin_ms = clock_steady_ms();
-    ck_assert_int_eq(run(&get), ERR_DATABASE_UNAVAILABLE);
+    ck_assert_int_eq(driver_run(&driver_get), ERR_DATABASE_UNAVAILABLE);
     ck_assert_int_eq(clock_steady_ms() - begin_ms, 1000);
     clock_pass_ms(200);
-    ck_assert_int_eq(run(&get), ERR_NONE);
+    ck_assert_int_eq(driver_run(&driver_get), ERR_NONE);
     backend_expect(ON_RUN, CLOSE, NULL, NULL);
-    ck_assert_int_eq(run(&get), ERR_NONE);
+    ck_assert_int_eq(driver_run(&driver_get), ERR_NONE);
     backend_expect(ON_RUN, SILENCE, NULL, NULL);
     begin_ms = clock_steady_ms();
-    ck_assert_int_eq(run(&get), ERR_DATABASE_TIMEOUT);
+    ck_assert_int_eq(driver_run(&driver_get), ERR_DATABASE_TIMEOUT);
     ck_assert_int_eq(clock_steady_ms() - begin_ms, 1000);
-    pg_start_request(pg, NULL, NULL);
+    pg_start_request(driver.pg, NULL, NULL);
     clock_pass_ms(1000);
-    ck_assert_int_eq(run(&get), ERR_DATABASE_TIMEOUT);
+    ck_assert_int_eq(driver_run(&driver_get), ERR_DATABASE_TIMEOUT);
 }
 END_TEST
 
@@ -425,14 +403,14 @@ START_TEST(late_statement_sheds)
 {
     warm_up();
     backend_expect(ON_RUN, REFUSE, "57014", NULL);
-    ck_assert_int_eq(run(_i ? &put : &get), ERR_DATABASE_TIMEOUT);
+    ck_assert_int_eq(driver_run(_i ? &driver_put : &driver_get), ERR_DATABASE_TIMEOUT);
     backend_sent(_i ? "1:run:put |" : "1:run:get |");
-    ck_assert_int_eq(run(&put), ERR_DATABASE_TIMEOUT);
-    ck_assert_str_eq(err.sqlstate, "");
+    ck_assert_int_eq(driver_run(&driver_put), ERR_DATABASE_TIMEOUT);
+    ck_assert_str_eq(driver.err.sqlstate, "");
     backend_sent("");
-    ck_assert_int_eq(run(&get), _i ? ERR_NONE : ERR_DATABASE_TIMEOUT);
+    ck_assert_int_eq(driver_run(&driver_get), _i ? ERR_NONE : ERR_DATABASE_TIMEOUT);
     clock_pass_ms(3);
-    ck_assert_int_eq(run(&put), ERR_NONE);
+    ck_assert_int_eq(driver_run(&driver_put), ERR_NONE);
 }
 END_TEST
 
@@ -441,11 +419,11 @@ END_TEST
 START_TEST(pause_after_a_refused_connection)
 {
     backend_expect(ON_STARTUP, REFUSE, "57P03", "starting up");
-    ck_assert_int_eq(run(&get), ERR_DATABASE_UNAVAILABLE);
-    ck_assert_int_eq(run(&get), ERR_DATABASE_UNAVAILABLE);
+    ck_assert_int_eq(driver_run(&driver_get), ERR_DATABASE_UNAVAILABLE);
+    ck_assert_int_eq(driver_run(&driver_get), ERR_DATABASE_UNAVAILABLE);
     backend_sent("1:start");
     clock_pass_ms(200);
-    ck_assert_int_eq(run(&get), ERR_NONE);
+    ck_assert_int_eq(driver_run(&driver_get), ERR_NONE);
     backend_sent("2:start 2:setup 2:parse:get | 2:run:get |");
 }
 END_TEST
@@ -453,8 +431,8 @@ END_TEST
 START_TEST(standby_is_read_only)
 {
     backend_expect(ON_STARTUP, STANDBY, NULL, NULL);
-    ck_assert_int_eq(run(&get), ERR_DATABASE_READ_ONLY);
-    ck_assert_int_eq(run(&get), ERR_DATABASE_READ_ONLY); /* in the pause */
+    ck_assert_int_eq(driver_run(&driver_get), ERR_DATABASE_READ_ONLY);
+    ck_assert_int_eq(driver_run(&driver_get), ERR_DATABASE_READ_ONLY); /* in the pause */
     backend_sent("1:start 1:end");
 }
 END_TEST
@@ -471,10 +449,10 @@ static const struct {
 START_TEST(setup_that_fails)
 {
     backend_expect(ON_SETUP, setups[_i].act, setups[_i].sqlstate, NULL);
-    ck_assert_int_eq(run(&put), setups[_i].code);
-    ck_assert_int_eq(run(&put), setups[_i].code); /* in the pause */
+    ck_assert_int_eq(driver_run(&driver_put), setups[_i].code);
+    ck_assert_int_eq(driver_run(&driver_put), setups[_i].code); /* in the pause */
     clock_pass_ms(200);
-    ck_assert_int_eq(run(&put), ERR_NONE);
+    ck_assert_int_eq(driver_run(&driver_put), ERR_NONE);
 }
 END_TEST
 
@@ -482,19 +460,19 @@ END_TEST
 
 START_TEST(scripts)
 {
-    ck_assert(pg_script(pg, "BEGIN; COMMIT", 1000, &err));
+    ck_assert(pg_script(driver.pg, "BEGIN; COMMIT", 1000, &driver.err));
     backend_expect(ON_QUERY, REFUSE, "55P03", NULL);
-    ck_assert(!pg_script(pg, "LOCK", 1000, &err));
-    ck_assert_str_eq(err.sqlstate, "55P03");
-    pg_rollback(pg);
+    ck_assert(!pg_script(driver.pg, "LOCK", 1000, &driver.err));
+    ck_assert_str_eq(driver.err.sqlstate, "55P03");
+    pg_rollback(driver.pg);
     backend_expect(ON_QUERY, SILENCE, NULL, NULL);
-    ck_assert(!pg_script(pg, "LOCK", 1000, &err));
-    ck_assert_int_eq(err.code, ERR_DATABASE_TIMEOUT);
+    ck_assert(!pg_script(driver.pg, "LOCK", 1000, &driver.err));
+    ck_assert_int_eq(driver.err.code, ERR_DATABASE_TIMEOUT);
     backend_sent("1:start 1:setup 1:query:BEGIN; 1:query:LOCK 1:query:ROLLBACK 1:query:LOCK 1:end");
     backend_expect(ON_STARTUP, CLOSE, NULL, NULL);
-    ck_assert(!pg_script(pg, "LOCK", 1000, &err));
-    ck_assert_int_eq(err.code, ERR_DATABASE_UNAVAILABLE);
-    pg_rollback(pg); /* there is no session: nothing to do */
+    ck_assert(!pg_script(driver.pg, "LOCK", 1000, &driver.err));
+    ck_assert_int_eq(driver.err.code, ERR_DATABASE_UNAVAILABLE);
+    pg_rollback(driver.pg); /* there is no session: nothing to do */
     backend_sent("2:start");
 }
 END_TEST
@@ -505,15 +483,15 @@ START_TEST(clock_of_the_database)
     int64_t ms;
 
     backend_set_ahead(ahead_us);
-    ck_assert(pg_clock(pg, &ms, &err));
+    ck_assert(pg_clock(driver.pg, &ms, &driver.err));
     ck_assert_int_eq(ms, clock_wall_ms() + ahead_us / 1000);
     backend_sent("1:start 1:setup");
     clock_pass_ms(1000);
-    ck_assert(pg_clock(pg, &ms, &err));
+    ck_assert(pg_clock(driver.pg, &ms, &driver.err));
     ck_assert_int_eq(ms, clock_wall_ms() + ahead_us / 1000);
-    ck_assert_int_eq(run(&get), ERR_NONE);
-    pg_note_time(pg, clock_wall_us() - ahead_us);
-    ck_assert(pg_clock(pg, &ms, &err));
+    ck_assert_int_eq(driver_run(&driver_get), ERR_NONE);
+    pg_note_time(driver.pg, clock_wall_us() - ahead_us);
+    ck_assert(pg_clock(driver.pg, &ms, &driver.err));
     ck_assert_int_eq(ms, clock_wall_ms() - ahead_us / 1000);
 }
 END_TEST
@@ -523,8 +501,8 @@ START_TEST(no_clock_without_a_database)
     int64_t ms;
 
     backend_expect(ON_STARTUP, CLOSE, NULL, NULL);
-    ck_assert(!pg_clock(pg, &ms, &err));
-    ck_assert_int_eq(err.code, ERR_DATABASE_UNAVAILABLE);
+    ck_assert(!pg_clock(driver.pg, &ms, &driver.err));
+    ck_assert_int_eq(driver.err.code, ERR_DATABASE_UNAVAILABLE);
 }
 END_TEST
 
@@ -532,7 +510,7 @@ static TCase *case_of(Suite *suite, const char *name)
 {
     TCase *tcase = tcase_create(name);
 
-    tcase_add_checked_fixture(tcase, start, stop);
+    tcase_add_checked_fixture(tcase, driver_start, driver_stop);
     suite_add_tcase(suite, tcase);
     return tcase;
 }
@@ -559,6 +537,7 @@ Suite *pg_driver_suite(void)
     tcase = case_of(suite, "losses");
     tcase_add_loop_test(tcase, lost_read_is_run_again, 0, N(losses));
     tcase_add_loop_test(tcase, lost_write_is_never_run_again, 0, N(losses));
+    tcase_add_loop_test(tcase, lost_repeatable_write_is_run_again, 0, N(losses));
     tcase_add_test(tcase, idle_session_that_was_closed);
     tcase_add_test(tcase, idle_session_with_a_notice_is_kept);
     tcase_add_test(tcase, commit_without_the_standby);

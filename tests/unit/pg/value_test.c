@@ -74,7 +74,7 @@ START_TEST(too_many_parameters)
         pg_add_int(&params, i);
     ck_assert(!params.failed);
     ck_assert_int_eq(params.n, PG_MAX_PARAMS);
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 6; i++) {
         params.failed = false;
         if (i == 0)
             pg_add_int(&params, 1);
@@ -84,12 +84,14 @@ START_TEST(too_many_parameters)
             pg_add_null(&params);
         else if (i == 3)
             pg_add_bool(&params, true);
+        else if (i == 4)
+            pg_add_time(&params, 0);
         else
             pg_add_texts(&params, (struct text_list){.given = true}, &arena);
         ck_assert(params.failed);
         ck_assert_int_eq(params.n, PG_MAX_PARAMS);
     }
-    expect_param(&params, PG_MAX_PARAMS - 1, "23", 0);
+    expect_param(&params, PG_MAX_PARAMS - 1, "79", 0);
     arena_free(&arena);
 }
 END_TEST
@@ -271,6 +273,41 @@ START_TEST(times)
 }
 END_TEST
 
+START_TEST(infinite_times)
+{
+    struct pg_result *late = make("\x7F\xFF\xFF\xFF\xFF\xFF\xFF\xFF", 8);
+    struct pg_result *early = make("\x80\0\0\0\0\0\0\0", 8);
+
+    ck_assert_int_eq(pg_time(late, 0, 0), INT64_MAX / 1000000);
+    ck_assert_int_eq(pg_time_us(late, 0, 0), INT64_MAX);
+    ck_assert_int_eq(pg_time(early, 0, 0), INT64_MIN / 1000000 - 1 + 946684800);
+    ck_assert_int_eq(pg_time_us(early, 0, 0), INT64_MIN + 946684800000000);
+    pg_result_free(late);
+    pg_result_free(early);
+}
+END_TEST
+
+/* As PostgreSQL sends them back. */
+START_TEST(times_as_parameters)
+{
+    static const int64_t cases[] = {
+        0, 1, -1, 946684800000000, 946684799999999, -62135596800000000, 253402300799999999};
+    struct pg_params params = {.n = 0};
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct pg_result *result;
+
+        pg_add_time(&params, cases[i]);
+        ck_assert_int_eq(params.lengths[i], 8);
+        ck_assert_int_eq(params.formats[i], 1);
+        result = make(params.values[i], 8);
+        ck_assert_int_eq(pg_time_us(result, 0, 0), cases[i]);
+        pg_result_free(result);
+    }
+    ck_assert(!params.failed);
+}
+END_TEST
+
 #define HEAD_OF(n) "\0\0\0\1\0\0\0\0\0\0\0\x19\0\0\0" n "\0\0\0\1"
 
 START_TEST(arrays)
@@ -414,6 +451,8 @@ Suite *pg_value_suite(void)
     tcase_add_test(results, flags_and_nulls);
     tcase_add_test(results, text_and_bytes);
     tcase_add_test(results, times);
+    tcase_add_test(results, infinite_times);
+    tcase_add_test(results, times_as_parameters);
     tcase_add_test(results, arrays);
     tcase_add_test(results, arrays_that_are_none);
     suite_add_tcase(suite, params);

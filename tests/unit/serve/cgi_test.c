@@ -14,6 +14,8 @@
 
 #define VERSION_VARIABLE "HTTP_SERVICE_VERSION"
 
+static const char *const others[] = {"GATE_EDGE", "HTTP_COOKIE", "GATE"};
+static struct request_wants wants = {.version = VERSION_VARIABLE, .others = others, .n_others = 3};
 static struct request request;
 static struct serve_cgi_announced announced;
 
@@ -22,8 +24,7 @@ static void read_variables(const char *const *variables)
     /* No byte of an earlier request may show. */
     memset(&request, 0xA5, sizeof request);
     memset(&announced, 0xA5, sizeof announced);
-    serve_cgi_read_variables((char *const *)(uintptr_t)variables, VERSION_VARIABLE, &request,
-                             &announced);
+    serve_cgi_read_variables((char *const *)(uintptr_t)variables, &wants, &request, &announced);
 }
 
 #define READ(...) read_variables((const char *const[]){__VA_ARGS__, NULL})
@@ -40,6 +41,8 @@ static void expect_all_empty(void)
     ck_assert_ptr_null(request.if_match);
     ck_assert_ptr_null(request.if_none_match);
     ck_assert_ptr_null(request.idempotency_key);
+    for (size_t i = 0; i < wants.n_others; i++)
+        ck_assert_str_eq(request.others[i], "");
 }
 
 START_TEST(no_variables)
@@ -98,6 +101,36 @@ START_TEST(headers_given_twice)
     ck_assert(request.version_repeated && !request.authorization_repeated);
     READ("HTTP_HOST=a", "HTTP_HOST=b");
     ck_assert(!request.version_repeated && !request.authorization_repeated);
+}
+END_TEST
+
+/* Of a variable that comes twice, the last counts, also if it is empty. */
+START_TEST(other_variables)
+{
+    READ("GATE_EDGE=a=b", "HTTP_COOKIE=x", "HTTP_COOKIE=y", "GATE_EDGES=c", "GATE_EDG=c", "=c");
+    ck_assert_str_eq(request.others[0], "a=b");
+    ck_assert_str_eq(request.others[1], "y");
+    ck_assert_str_eq(request.others[2], "");
+    READ("GATE=a", "HTTP_COOKIE=x", "GATE=");
+    ck_assert_str_eq(request.others[0], "");
+    ck_assert_str_eq(request.others[1], "x");
+    ck_assert_str_eq(request.others[2], "");
+    wants.n_others = 1;
+    READ("GATE_EDGE=a", "GATE=a");
+    ck_assert_str_eq(request.others[0], "a");
+    ck_assert_ptr_null(request.others[2]);
+    wants.n_others = 3;
+}
+END_TEST
+
+START_TEST(no_version_is_wanted)
+{
+    wants.version = NULL;
+    READ((VERSION_VARIABLE "=2"), "=2", "GATE=a", "HTTP_HOST=h");
+    ck_assert_str_eq(request.version, "");
+    ck_assert_str_eq(request.host, "h");
+    ck_assert_str_eq(request.others[2], "a");
+    wants.version = VERSION_VARIABLE;
 }
 END_TEST
 
@@ -304,6 +337,7 @@ START_TEST(every_status_has_a_phrase)
         ck_assert_msg(strcspn(out.data, "\r") > strlen("Status: 000 "), "%s", out.data);
         buf_free(&out);
     }
+    expect_written(302, true, "", "Status: 302 Found\r\nA: b\r\n\r\n");
     expect_written(304, false, "", "Status: 304 Not Modified\r\nA: b\r\n\r\n");
 }
 END_TEST
@@ -342,7 +376,7 @@ static off_t read_program(size_t len, const char *const *variables, bool expecte
     off_t used;
 
     environ = (char **)(uintptr_t)variables;
-    is_read = serve_cgi_read(&request, &body, VERSION_VARIABLE);
+    is_read = serve_cgi_read(&request, &body, &wants);
     environ = usual;
     ck_assert_int_eq(is_read, expected);
     used = lseek(input, 0, SEEK_CUR);
@@ -428,6 +462,8 @@ Suite *serve_cgi_suite(void)
     tcase_add_test(variables, every_variable);
     tcase_add_test(variables, names_that_only_resemble);
     tcase_add_test(variables, headers_given_twice);
+    tcase_add_test(variables, other_variables);
+    tcase_add_test(variables, no_version_is_wanted);
     tcase_add_test(variables, headers_that_are_empty);
     tcase_add_test(variables, authorization_after_a_redirect);
     tcase_add_test(variables, schemes);

@@ -13,7 +13,9 @@
 
 /* What README.md draws: all that may follow each state. */
 static const bool follows[SERVE_CONNECTION_N_STATES][SERVE_CONNECTION_N_STATES] = {
-    [SERVE_CONNECTION_FREE] = {[SERVE_CONNECTION_NEW] = true, [SERVE_CONNECTION_WAITING] = true},
+    [SERVE_CONNECTION_FREE] = {[SERVE_CONNECTION_NEW] = true,
+                               [SERVE_CONNECTION_WAITING] = true,
+                               [SERVE_CONNECTION_IDLE] = true},
     [SERVE_CONNECTION_NEW] = {[SERVE_CONNECTION_READING] = true,
                               [SERVE_CONNECTION_WAITING] = true,
                               [SERVE_CONNECTION_FREE] = true},
@@ -144,6 +146,49 @@ START_TEST(large_answers_go_out_in_parts)
     ck_assert_uint_gt(n_read, worker.padding / 2);
     ck_assert_uint_eq(worker.serve->answers_held, 0);
     worker_close(&worker);
+}
+END_TEST
+
+/* The socket takes the first part of an answer of one record; the rest is copied. */
+START_TEST(answers_that_do_not_fit_are_whole)
+{
+    static char all[65536];
+    static const size_t paddings[] = {10, 20000, 65000};
+    const int small = 1;
+
+    for (size_t i = 0; i < sizeof paddings / sizeof paddings[0]; i++) {
+        struct worker worker;
+        struct serve_connection *connection;
+        size_t n_read = 0;
+        size_t n_padding = 0;
+
+        worker_open(&worker, 100);
+        connection = &worker.serve->connections[0];
+        worker.padding = paddings[i];
+        client_connect(0);
+        client_ask_again(0, "/");
+        worker_accept(&worker, 1);
+        ck_assert_int_eq(setsockopt(connection->peer.fd, SOL_SOCKET, SO_SNDBUF, &small, 4), 0);
+        serve_lanes_start(worker.serve);
+        ck_assert((connection->state == SERVE_CONNECTION_SENDING) == (i > 0));
+        for (;;) {
+            ssize_t n = recv(clients[0], all + n_read, sizeof all - n_read, MSG_DONTWAIT);
+
+            if (n <= 0)
+                break;
+            n_read += (size_t)n;
+            if (connection->state == SERVE_CONNECTION_SENDING)
+                serve_connection_attend(connection);
+        }
+        expect_state(&worker, SERVE_CONNECTION_IDLE);
+        for (size_t at = 0; at < n_read; at++)
+            n_padding += all[at] == 'x';
+        ck_assert_uint_eq(n_padding, paddings[i]);
+        ck_assert_mem_eq(all + n_read - 24, "\1\6\0\1\0\0\0\0\1\3\0\1\0\10\0\0\0\0\0\0\0\0\0\0",
+                         24);
+        ck_assert_uint_eq(worker.serve->answers_held, 0);
+        worker_close(&worker);
+    }
 }
 END_TEST
 
@@ -314,8 +359,9 @@ START_TEST(no_memory_for_an_answer)
     worker_open(&worker, 100);
     client_ask(0, "/a");
     worker_accept(&worker, 1);
+    worker.padding = 100000;
     faults.n_malloc = 1;
-    faults.least = 4096;
+    faults.least = worker.padding + 1000; /* not the lane's, but the copy */
     serve_lanes_start(worker.serve);
     ck_assert_int_eq(faults.n_malloc, 0);
     expect_state(&worker, SERVE_CONNECTION_FREE);
@@ -396,7 +442,8 @@ START_TEST(what_was_read_is_wiped)
 }
 END_TEST
 
-/* If all places are taken, idle connections go first.  A connection that moves never goes. */
+/* If all places are taken, idle connections go first.  A connection that moves never goes, nor does
+ * an idle one on which the web server may just be sending a request. */
 START_TEST(places_are_kept_for_what_moves)
 {
     struct worker worker;
@@ -418,6 +465,13 @@ START_TEST(places_are_kept_for_what_moves)
     serve->connections[5].state = SERVE_CONNECTION_IDLE;
     serve->n_in[SERVE_CONNECTION_NEW]--;
     serve->n_in[SERVE_CONNECTION_IDLE]++;
+    ck_assert(serve_connection_has_place(serve));
+    serve->connections[3].moved_ms += 2000;
+    serve->connections[1].moved_ms += 1500;
+    ck_assert(!serve_connection_has_place(serve));
+    serve->connections[3].moved_ms -= 2000;
+    serve->connections[1].moved_ms -= 1500;
+    serve->connections[5].moved_ms -= SERVE_LEAVE_MS;
     for (int i = 5; i >= 1; i -= 2) {
         ck_assert(serve_connection_has_place(serve));
         ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, one_more), 0);
@@ -429,6 +483,32 @@ START_TEST(places_are_kept_for_what_moves)
     ck_assert(!serve_connection_has_place(serve));
     for (size_t i = 0; i < SERVE_MAX_CONNECTIONS; i++)
         close(pairs[i][1]);
+    worker_close(&worker);
+}
+END_TEST
+
+/* A kept connection ends after its answer if no place is free, or if half of them are idle. */
+START_TEST(kept_connections_make_room)
+{
+    static const enum serve_connection_state others[] = {
+        SERVE_CONNECTION_WORKING, SERVE_CONNECTION_IDLE, SERVE_CONNECTION_IDLE};
+    static const size_t numbers[] = {SERVE_MAX_CONNECTIONS - 1, SERVE_MAX_CONNECTIONS / 2,
+                                     SERVE_MAX_CONNECTIONS / 2 - 1};
+    struct worker worker;
+    size_t n = numbers[_i];
+
+    worker_open(&worker, 100);
+    client_connect(0);
+    worker_accept(&worker, 1);
+    client_ask_again(0, "/a");
+    worker.serve->n_in[SERVE_CONNECTION_FREE] -= n;
+    worker.serve->n_in[others[_i]] += n;
+    serve_connection_attend(&worker.serve->connections[0]);
+    serve_lanes_start(worker.serve);
+    worker.serve->n_in[SERVE_CONNECTION_FREE] += n;
+    worker.serve->n_in[others[_i]] -= n;
+    expect_state(&worker, _i < 2 ? SERVE_CONNECTION_FREE : SERVE_CONNECTION_IDLE);
+    client_expect(0, "/a");
     worker_close(&worker);
 }
 END_TEST
@@ -450,6 +530,7 @@ Suite *serve_connection_suite(void)
     tcase_add_test(states, a_wrong_move_is_logged);
     tcase_add_test(states, the_way_of_a_kept_connection);
     tcase_add_test(states, large_answers_go_out_in_parts);
+    tcase_add_test(states, answers_that_do_not_fit_are_whole);
     tcase_add_test(states, a_client_goes_while_its_answer_is_sent);
     tcase_add_test(states, a_connection_that_is_not_kept_ends);
     tcase_add_test(deadlines, requests_have_deadlines);
@@ -464,6 +545,7 @@ Suite *serve_connection_suite(void)
     tcase_add_test(limits, answers_are_charged_to_accounts);
     tcase_add_test(limits, what_was_read_is_wiped);
     tcase_add_test(limits, places_are_kept_for_what_moves);
+    tcase_add_loop_test(limits, kept_connections_make_room, 0, 3);
     suite_add_tcase(suite, states);
     suite_add_tcase(suite, deadlines);
     suite_add_tcase(suite, limits);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the handover: which requests workers offer to each other, and how they take them. */
 #include <check.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -55,6 +56,50 @@ START_TEST(waiting_requests_are_handed_over)
     worker_run(&idle);
     client_expect(2, "/long");
     worker_close(&idle);
+    worker_close(&stuck);
+}
+END_TEST
+
+START_TEST(an_authorizer_is_handed_over)
+{
+    struct worker stuck;
+    struct worker idle;
+
+    fill_line(&stuck, 1, 0);
+    worker_open(&idle, 100);
+    stuck.serve->line[0]->peer.intake.is_authorizer = true;
+    age_line(&stuck, 50);
+    serve_lanes_start(stuck.serve);
+    ck_assert(serve_handover_receive(idle.serve));
+    ck_assert_uint_eq(idle.serve->n_line, 1);
+    ck_assert(idle.serve->line[0]->peer.intake.is_authorizer);
+    worker_close(&idle);
+    worker_close(&stuck);
+}
+END_TEST
+
+/* A worker whose lanes are busy with short work takes a request in the last one. */
+START_TEST(busy_workers_take_requests)
+{
+    struct worker stuck;
+    struct worker busy;
+
+    fill_line(&stuck, 1, 0);
+    age_line(&stuck, 50);
+    serve_lanes_start(stuck.serve);
+    worker_open(&busy, 100);
+    client_ask(3, "/short/stuck");
+    client_ask(4, "/short/stuck");
+    worker_accept(&busy, 2);
+    serve_lanes_start(busy.serve);
+    ck_assert_uint_eq(busy.serve->n_free, 1);
+    busy.serve->is_offered = true;
+    client_ask(5, "/short");
+    worker_accept(&busy, 1);
+    serve_lanes_start(busy.serve);
+    client_expect(2, "/long");
+    client_expect(5, "/short");
+    worker_close(&busy);
     worker_close(&stuck);
 }
 END_TEST
@@ -262,6 +307,120 @@ START_TEST(malformed_offers_are_dropped)
 }
 END_TEST
 
+/* A worker that stops passes its kept connections on, one of them after its answer.  The next
+ * worker gets a request that came in between. */
+START_TEST(kept_connections_are_passed_on)
+{
+    struct worker old;
+    struct worker next;
+    int pair[2];
+
+    ck_assert(serve_handover_open(pair));
+    worker_open(&old, 2);
+    serve_pass_on(old.serve, pair[0]);
+    for (int i = 0; i < 2; i++) {
+        client_connect(i);
+        client_ask_again(i, "/old");
+    }
+    worker_run(&old);
+    worker_close(&old);
+    client_expect(0, "/old");
+    client_expect(1, "/old");
+    client_ask_again(1, "/between");
+    worker_open(&next, 2);
+    for (int i = 0; i < 2; i++) {
+        int fd = serve_handover_take(pair[1]);
+
+        ck_assert_int_ge(fd, 0);
+        serve_adopt(next.serve, fd);
+    }
+    ck_assert_int_eq(serve_handover_take(pair[1]), -1);
+    client_ask_again(0, "/next");
+    worker_run(&next);
+    worker_close(&next);
+    client_expect(0, "/next");
+    client_expect(1, "/between");
+    close(pair[0]);
+    close(pair[1]);
+}
+END_TEST
+
+static bool has_asked;
+
+/* SIGTERM comes while a request is stuck.  Then a kept connection brings one, and a client comes.
+ */
+static void ask_behind_stuck(struct worker *worker)
+{
+    if (worker->n_stuck == 1 && worker->n_answered == 1 && !worker->serve->is_stopping)
+        ck_assert_int_eq(raise(SIGTERM), 0);
+    if (!worker->serve->is_stopping || has_asked)
+        return;
+    has_asked = true;
+    client_ask_again(0, "/second");
+    client_ask(2, "/late");
+}
+
+/* As long as a request keeps the worker from its end, it goes on with others. */
+START_TEST(kept_connections_stay_with_a_busy_worker)
+{
+    struct worker worker;
+    int pair[2];
+    int fd;
+
+    has_asked = false;
+    ck_assert(serve_handover_open(pair));
+    worker_open(&worker, 3);
+    serve_pass_on(worker.serve, pair[0]);
+    worker.turn = ask_behind_stuck;
+    client_connect(0);
+    client_ask_again(0, "/first");
+    client_ask(1, "/stuck");
+    worker_run(&worker);
+    client_expect(0, "/second");
+    client_expect(1, "/stuck");
+    client_expect(2, "/late");
+    fd = serve_handover_take(pair[1]);
+    ck_assert_int_ge(fd, 0);
+    close(fd);
+    ck_assert_int_eq(serve_handover_take(pair[1]), -1);
+    worker_close(&worker);
+    ck_assert(client_is_closed(0));
+    close(pair[0]);
+    close(pair[1]);
+}
+END_TEST
+
+/* Nobody takes them: the worker leaves them open for a while.  A worker without places closes one.
+ */
+START_TEST(kept_connections_that_nobody_takes)
+{
+    struct worker worker;
+    struct serve_connection *connection;
+    int pair[2];
+
+    worker_open(&worker, 100);
+    connection = &worker.serve->connections[0];
+    serve_pass_on(worker.serve, silent[0]);
+    client_connect(0);
+    worker_accept(&worker, 1);
+    client_ask_again(0, "/a");
+    serve_connection_attend(connection);
+    serve_lanes_start(worker.serve);
+    ck_assert_int_eq(connection->state, SERVE_CONNECTION_IDLE);
+    while (send(silent[0], connection, sizeof *connection, MSG_DONTWAIT) > 0)
+        ;
+    serve_connections_pass_on(worker.serve);
+    ck_assert_int_eq(connection->state, SERVE_CONNECTION_IDLE);
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    worker.serve->n_in[SERVE_CONNECTION_FREE] = 0;
+    serve_adopt(worker.serve, pair[0]);
+    worker.serve->n_in[SERVE_CONNECTION_FREE] = SERVE_MAX_CONNECTIONS - 1;
+    ck_assert_int_eq(recv(pair[1], &(char){0}, 1, 0), 0);
+    close(pair[1]);
+    worker_close(&worker);
+}
+END_TEST
+
 Suite *serve_handover_suite(void)
 {
     Suite *suite = suite_create("serve/handover");
@@ -270,6 +429,8 @@ Suite *serve_handover_suite(void)
     tcase_add_checked_fixture(tcase, worker_set_up, worker_tear_down);
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, waiting_requests_are_handed_over);
+    tcase_add_test(tcase, an_authorizer_is_handed_over);
+    tcase_add_test(tcase, busy_workers_take_requests);
     tcase_add_test(tcase, what_was_offered_is_wiped);
     tcase_add_test(tcase, the_oldest_stands_first);
     tcase_add_test(tcase, an_overdue_request_gets_503);
@@ -278,6 +439,9 @@ Suite *serve_handover_suite(void)
     tcase_add_test(tcase, a_watched_connection_is_handed_over);
     tcase_add_test(tcase, a_worker_without_descriptors_takes_nothing);
     tcase_add_test(tcase, malformed_offers_are_dropped);
+    tcase_add_test(tcase, kept_connections_are_passed_on);
+    tcase_add_test(tcase, kept_connections_stay_with_a_busy_worker);
+    tcase_add_test(tcase, kept_connections_that_nobody_takes);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -243,7 +243,33 @@ START_TEST(lanes_go_by_the_work)
 }
 END_TEST
 
-/* While its lanes are busy, a worker accepts now and then; if none becomes free, it accepts too. */
+/* Short requests take each lane that becomes free, but long ones come through: at most two. */
+START_TEST(short_work_does_not_keep_long_waiting)
+{
+    struct worker worker;
+
+    worker_open(&worker, 100);
+    worker.serve->handover[0] = -1; /* however long this takes, none is handed over */
+    client_ask(0, "/short/stuck");
+    client_ask(1, "/short/stuck");
+    worker_accept(&worker, 2);
+    serve_lanes_start(worker.serve);
+    ck_assert_uint_eq(worker.serve->n_free, 1);
+    client_ask(2, "/long");
+    client_ask(3, "/short");
+    client_ask(4, "/instant");
+    worker_accept(&worker, 3);
+    serve_lanes_start(worker.serve);
+    client_expect(2, "/long");
+    client_expect(3, "/short");
+    client_expect(4, "Status: 200");
+    ck_assert_int_eq(worker.n_at_once, 1);
+    worker_close(&worker);
+}
+END_TEST
+
+/* While its lanes are busy, a worker accepts a connection for each request on a kept one, or if no
+ * lane becomes free. */
 START_TEST(busy_workers_accept_less)
 {
     struct worker worker;
@@ -252,23 +278,32 @@ START_TEST(busy_workers_accept_less)
 
     worker_open(&worker, 100);
     serve = worker.serve;
-    client_ask(0, "/stuck");
-    worker_accept(&worker, 1);
-    serve_lanes_start(serve);
+    for (int i = 0; i < 2; i++) {
+        client_connect(i);
+        client_ask_again(i, "/first");
+        worker_accept(&worker, 1);
+        serve_lanes_start(serve);
+    }
     serve->freed_ms = later_ms;
-    serve->accepted_ms = later_ms;
-    ck_assert(serve_lanes_want_more(serve));
-    client_ask(1, "/stuck");
-    worker_accept(&worker, 1);
-    serve_lanes_start(serve);
+    for (int i = 0; i < 2; i++) {
+        ck_assert(serve_lanes_want_more(serve));
+        client_ask_again(i, "/stuck");
+        serve_connection_attend(&serve->connections[i]);
+        serve_lanes_start(serve);
+    }
+    for (int i = 2; i < 4; i++) {
+        ck_assert(serve_lanes_want_more(serve));
+        client_ask(i, "/stuck");
+        worker_accept(&worker, 1);
+        serve_lanes_start(serve);
+    }
+    ck_assert_uint_eq(serve->n_line, 2);
     serve->lanes[1].deadline_ms = later_ms;
     serve->lanes[2].deadline_ms = later_ms;
     ck_assert(!serve_lanes_want_more(serve));
+    serve->line[0]->since_ms = serve->line[1]->since_ms = later_ms;
     ck_assert_int_eq(serve_lanes_wait_ms(serve, 250), 250);
     serve->freed_ms = 0;
-    ck_assert(serve_lanes_want_more(serve));
-    serve->freed_ms = later_ms;
-    serve->accepted_ms = 0;
     ck_assert(serve_lanes_want_more(serve));
     worker_close(&worker);
 }
@@ -291,6 +326,7 @@ Suite *serve_lane_suite(void)
     tcase_add_test(tcase, an_unwatched_wait_is_ended_by_another_lane);
     tcase_add_test(tcase, an_unwatched_wait_has_a_deadline);
     tcase_add_test(tcase, lanes_go_by_the_work);
+    tcase_add_test(tcase, short_work_does_not_keep_long_waiting);
     tcase_add_test(tcase, busy_workers_accept_less);
     suite_add_tcase(suite, tcase);
     return suite;

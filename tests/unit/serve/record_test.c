@@ -28,8 +28,13 @@ static void add_begin(void)
 
 static void add_stream(enum serve_record_type type, struct buf *content)
 {
-    serve_record_frame(content, type, 1);
-    buf_add(&wire, content->data, content->len);
+    struct buf records = {0};
+
+    serve_record_begin(&records);
+    buf_add(&records, content->data, content->len);
+    serve_record_frame(&records, type, 1);
+    buf_add(&wire, records.data, records.len);
+    buf_free(&records);
     buf_free(content);
 }
 
@@ -166,7 +171,7 @@ START_TEST(wrong_records)
         {"\1\4\0\1\0\10\0\0", 8, "out of place"}, /* variables before the begin */
         {"\1\1\0\0\0\10\0\0", 8, "out of place"}, /* the number 0 is for management */
         {"\1\1\0\1\0\7\0\0", 8, "out of place"},  /* a begin has eight bytes */
-        {"\1\1\0\1\0\10\0\0\0\2\0\0\0\0\0\0", 16, "role"},
+        {"\1\1\0\1\0\10\0\0\0\3\0\0\0\0\0\0", 16, "role"},
         {BEGIN "\1\2\0\1\0\0\0\0", 24, "aborted"},
         {BEGIN "\1\4\0\2\0\0\0\0", 24, "second request"},
     };
@@ -177,6 +182,34 @@ START_TEST(wrong_records)
         ck_assert_int_eq(take(), SERVE_BROKEN);
         ck_assert_msg(strstr(intake.cause, cases[i].cause), "%s: %s", cases[i].cause, intake.cause);
     }
+    clear();
+}
+END_TEST
+
+/* An authorizer's request is whole at the end of its variables, which are checked as others. */
+START_TEST(authorizers)
+{
+    static const char begin[] = "\1\1\0\1\0\10\0\0\0\2\0\0\0\0\0\0";
+    size_t used;
+    size_t len;
+
+    clear();
+    buf_add(&wire, begin, sizeof begin - 1);
+    add_bytes(SERVE_RECORD_PARAMS, "\1\1Aa", 4);
+    len = wire.len;
+    ck_assert_int_eq(serve_intake_take(&intake, wire.data, len - 1, &used), SERVE_PART);
+    ck_assert(used == len - 1 && intake.is_authorizer);
+    add_body(0);
+    ck_assert_int_eq(serve_intake_take(&intake, wire.data + used, wire.len - used, &used),
+                     SERVE_WHOLE);
+    ck_assert_uint_eq(used, 1);
+    ck_assert(intake.params.len == 4 && intake.body.len == 0 && !intake.keep);
+    clear();
+    ck_assert(!intake.is_authorizer);
+    buf_add(&wire, begin, sizeof begin - 1);
+    add_bytes(SERVE_RECORD_PARAMS, "\1\1A", 3);
+    ck_assert_int_eq(take(), SERVE_BROKEN);
+    ck_assert_ptr_nonnull(strstr(intake.cause, "length"));
     clear();
 }
 END_TEST
@@ -204,9 +237,12 @@ START_TEST(frames)
         size_t n = (lens[i] + 65527) / 65528;
         const unsigned char *last;
 
-        memset(buf_room(&wire, lens[i]), 'x', lens[i]);
-        wire.len = lens[i];
+        serve_record_begin(&wire);
+        for (size_t at = 0; at < lens[i]; at++)
+            buf_add(&wire, at % 65528 == 0 ? "<" : "x", 1);
         serve_record_frame(&wire, SERVE_RECORD_STDOUT, 0x0102);
+        for (size_t at = 0; at < n; at++)
+            ck_assert_int_eq(wire.data[at * 65536 + SERVE_RECORD_HEADER_SIZE], '<');
         ck_assert_uint_eq(wire.len, lens[i] + (n + 1) * SERVE_RECORD_HEADER_SIZE);
         last = (const unsigned char *)wire.data + wire.len - SERVE_RECORD_HEADER_SIZE;
         ck_assert_mem_eq(last, "\1\6\1\2\0\0\0\0", SERVE_RECORD_HEADER_SIZE);
@@ -288,6 +324,7 @@ Suite *serve_record_suite(void)
     tcase_add_test(tcase, variables);
     tcase_add_test(tcase, wrong_variables);
     tcase_add_test(tcase, wrong_records);
+    tcase_add_test(tcase, authorizers);
     tcase_add_test(tcase, padded_records);
     tcase_add_test(tcase, frames);
     tcase_add_test(tcase, variables_are_seen);

@@ -19,6 +19,7 @@ int listen_fd;
 int handover[2];
 int silent[2];
 int clients[MAX_CLIENTS];
+struct request_wants wants = {.version = "HTTP_SERVICE_VERSION"};
 
 static struct log warnings = {.level = LOG_LEVEL_WARNING};
 static struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -111,11 +112,15 @@ static void on_input(void *context)
 void worker_open(struct worker *worker, int n_due)
 {
     *worker = (struct worker){
-        .callbacks = {sort, answer_at_once, before_wait, on_input, worker},
+        .callbacks = {.sort = sort,
+                      .answer_at_once = answer_at_once,
+                      .before_wait = before_wait,
+                      .on_input = on_input,
+                      .context = worker},
         .n_due = n_due,
         .task = worker_stay,
     };
-    worker->serve = serve_open(listen_fd, handover, "HTTP_SERVICE_VERSION", &warnings);
+    worker->serve = serve_open(listen_fd, handover, &wants, &warnings);
     ck_assert_ptr_nonnull(worker->serve);
     worker->serve->callbacks = &worker->callbacks;
     for (size_t i = 0; i < N_LANES; i++) {
@@ -205,16 +210,27 @@ void client_write_request(struct buf *wire, const char *path, size_t body_len, b
     struct buf part = {0};
 
     buf_add(wire, begin, sizeof begin);
+    serve_record_begin(&part);
     add_variable(&part, "REQUEST_METHOD", "GET");
     add_variable(&part, "PATH_INFO", path);
     serve_record_frame(&part, SERVE_RECORD_PARAMS, 1);
     buf_add(wire, part.data, part.len);
     buf_clear(&part);
+    serve_record_begin(&part);
     memset(buf_room(&part, body_len), 'x', body_len);
-    part.len = body_len;
+    part.len += body_len;
     serve_record_frame(&part, SERVE_RECORD_STDIN, 1);
     buf_add(wire, part.data, part.len);
     buf_free(&part);
+}
+
+void client_write_check(struct buf *wire, const char *path, bool keep)
+{
+    size_t role_at = wire->len + SERVE_RECORD_HEADER_SIZE + 1;
+
+    client_write_request(wire, path, 0, keep);
+    wire->data[role_at] = FCGI_AUTHORIZER;
+    wire->len -= SERVE_RECORD_HEADER_SIZE; /* the end of STDIN */
 }
 
 void client_connect(int client)

@@ -47,6 +47,7 @@ extern int listen_fd;
 extern int handover[2];
 extern int silent[2]; /* a connected pair on which nothing comes unless the test sends it */
 extern int clients[MAX_CLIENTS];
+extern struct request_wants wants; /* of the workers; a test that changes it restores it */
 
 void worker_set_up(void);
 void worker_tear_down(void);
@@ -76,6 +77,9 @@ void client_connect(int client);
 
 /* Appends the records of a GET of the path to *wire. */
 void client_write_request(struct buf *wire, const char *path, size_t body_len, bool keep);
+
+/* Appends the records of a GET of the path to an authorizer. */
+void client_write_check(struct buf *wire, const char *path, bool keep);
 
 /* Connects a client and sends a GET of the path.  The connection is not kept. */
 void client_ask(int client, const char *path);

@@ -8,6 +8,7 @@
 
 #include "store/account.h"
 #include "store/api_key.h"
+#include "store/principal.h"
 #include "store/schema.h"
 
 struct pg *database_connect(const char *name, const char *role)
@@ -67,8 +68,9 @@ int64_t database_number(struct pg *pg, const char *sql)
     return number;
 }
 
-static void ignore_name(const char *name)
+static void ignore_name(void *context, const char *name)
 {
+    (void)context;
     (void)name;
 }
 
@@ -105,13 +107,14 @@ struct caller database_issue(struct pg *pg, const char *principal_id, bool read_
                                         .description = text_of("test"),
                                         .read_only = read_only,
                                         .expires_s = expires_s};
-    char key[API_KEY_SIZE];
-    char id[IDENT_SIZE];
+    struct api_key_issued issued;
     struct caller caller = {.identity = NULL};
     struct error err = {.code = ERR_NONE};
 
-    ck_assert_msg(api_key_issue(pg, &order, key_id ? key_id : id, key, &err), "%s", err.cause);
-    ck_assert(api_key_valid(text_of(key)));
-    ck_assert(crypt_sha256(key, API_KEY_SIZE - 1, caller.digest));
+    ck_assert_msg(api_key_issue(pg, &order, &issued, &err), "%s", err.cause);
+    ck_assert(api_key_valid(text_of(issued.key)));
+    if (key_id)
+        memcpy(key_id, issued.id, IDENT_SIZE);
+    ck_assert(crypt_sha256(issued.key, API_KEY_SIZE - 1, caller.digest));
     return caller;
 }

@@ -6,10 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "cases.h"
 #include "crypt/crypt.h"
 #include "suites.h"
@@ -369,6 +371,87 @@ START_TEST(file_read_again)
 }
 END_TEST
 
+static bool finds(struct keyring *keyring, const char *id)
+{
+    struct error err;
+    bool has = false;
+
+    ck_assert(keyring_look_up(keyring, text_of(id), &has, &err));
+    return has;
+}
+
+/* A key that was removed is not there.  Of a file that cannot be read nobody knows. */
+START_TEST(keys_looked_up)
+{
+    struct keyring *keyring = load("a " KEY_0 "\n");
+    struct error err;
+    bool has;
+
+    ck_assert(finds(keyring, "a"));
+    ck_assert(!finds(keyring, "b"));
+    ck_assert(!finds(keyring, ""));
+    keyring_free(load("b " KEY_1 "\nc " KEY_0 "\n"));
+    ck_assert(finds(keyring, "a"));
+    ck_assert(finds(keyring, "b"));
+    ck_assert(!finds(keyring, "a"));
+    unlink(path);
+    ck_assert(finds(keyring, "c"));
+    ck_assert(!keyring_look_up(keyring, text_of("d"), &has, &err));
+    ck_assert_int_eq(err.code, ERR_SECRET_UNREADABLE);
+    ck_assert_msg(strstr(err.cause, path) != NULL, "%s", err.cause);
+    ck_assert(finds(keyring, "b"));
+    keyring_free(keyring);
+}
+END_TEST
+
+/* Returns how often the file was opened since the last call. */
+static int n_opened(int watch)
+{
+    char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+    ssize_t len;
+    int n = 0;
+
+    while ((len = read(watch, events, sizeof events)) > 0) {
+        for (ssize_t at = 0; at < len; at += (ssize_t)sizeof(struct inotify_event)) {
+            const struct inotify_event *event = (const void *)(events + at);
+
+            n += (event->mask & IN_OPEN) != 0;
+        }
+    }
+    return n;
+}
+
+/* A stranger who names unknown keys does not make each request read the file. */
+START_TEST(a_bad_file_is_not_read_each_time)
+{
+    struct keyring *keyring = load("a " KEY_0 "\n");
+    int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    int64_t since_ms = clock_steady_ms();
+    struct error err;
+    bool has;
+
+    write_file("nonsense", 8, 0600);
+    ck_assert_int_ge(watch, 0);
+    ck_assert_int_ge(inotify_add_watch(watch, path, IN_OPEN | IN_CLOSE), 0);
+    for (int i = 0; i < 1000; i++) {
+        ck_assert(!keyring_look_up(keyring, text_of("b"), &has, &err));
+        ck_assert_ptr_nonnull(strstr(err.cause, ":1: "));
+        expect_unsealed(keyring, ":1: ");
+    }
+    ck_assert_int_le(n_opened(watch), 1 + (int)((clock_steady_ms() - since_ms) / 1000));
+    write_file("b " KEY_0 "\n", 67, 0604);
+    ck_assert(!keyring_look_up(keyring, text_of("b"), &has, &err));
+    ck_assert_int_eq(chmod(path, 0600), 0);
+    ck_assert(finds(keyring, "b"));
+    n_opened(watch);
+    for (int i = 0; i < 1000; i++)
+        ck_assert(!finds(keyring, "c"));
+    ck_assert_int_eq(n_opened(watch), 0);
+    close(watch);
+    keyring_free(keyring);
+}
+END_TEST
+
 /* A key that was removed from the file seals nothing. */
 START_TEST(sealed_under_the_file_of_now)
 {
@@ -432,6 +515,33 @@ START_TEST(key_added)
 }
 END_TEST
 
+/* The digest of a secret depends on its text, its place and the key, and on no other key. */
+START_TEST(digests)
+{
+    const struct keyring_place other = {.column = "t.c", .account_id = text_of("ac_2")};
+    struct keyring *keyring = load("new " KEY_1 "\nold " KEY_0 "\n");
+    struct keyring *alone = load("old " KEY_0 "\n");
+    char first[KEYRING_DIGEST_SIZE];
+    char second[KEYRING_DIGEST_SIZE];
+    struct error err;
+
+    ck_assert(keyring_digest(keyring, &place, text_of(NULL), text_of("hush"), first, &err));
+    ck_assert_str_eq(first, "old:530d62a0e3903400e74b2aee5ec9b483");
+    ck_assert(keyring_digest(alone, &place, text_of("old"), text_of("hush"), second, &err));
+    ck_assert_str_eq(second, first);
+    ck_assert(keyring_digest(keyring, &place, text_of("new"), text_of("hush"), second, &err));
+    ck_assert_str_ne(second + 4, first + 4);
+    ck_assert(keyring_digest(keyring, &other, text_of(NULL), text_of("hush"), second, &err));
+    ck_assert_str_ne(second, first);
+    ck_assert(keyring_digest(keyring, &place, text_of(NULL), text_of("hush!"), second, &err));
+    ck_assert_str_ne(second, first);
+    ck_assert(!keyring_digest(alone, &place, text_of("new"), text_of("hush"), second, &err));
+    ck_assert_int_eq(err.code, ERR_SECRET_UNREADABLE);
+    keyring_free(alone);
+    keyring_free(keyring);
+}
+END_TEST
+
 Suite *keyring_suite(void)
 {
     Suite *suite = suite_create("store/keyring");
@@ -447,9 +557,12 @@ Suite *keyring_suite(void)
     tcase_add_test(tcase, altered_and_cut);
     tcase_add_test(tcase, rotation);
     tcase_add_test(tcase, file_read_again);
+    tcase_add_test(tcase, keys_looked_up);
+    tcase_add_test(tcase, a_bad_file_is_not_read_each_time);
     tcase_add_test(tcase, sealed_under_the_file_of_now);
     tcase_add_test(tcase, sealed_before_the_file_of_now);
     tcase_add_test(tcase, key_added);
+    tcase_add_test(tcase, digests);
     suite_add_tcase(suite, tcase);
     return suite;
 }

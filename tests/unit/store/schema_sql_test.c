@@ -12,6 +12,7 @@
 #include "store/api_key.h"
 #include "store/database.h"
 #include "store/migrations.h"
+#include "store/principal.h"
 #include "store/schema.h"
 #include "suites.h"
 
@@ -21,14 +22,16 @@ static struct error err;
 
 static int n_applied;
 
-static void count_applied(const char *name)
+static void count_applied(void *context, const char *name)
 {
+    (void)context;
     ck_assert_str_eq(name, migrations[n_applied].name);
     n_applied++;
 }
 
-static void ignore_holder(const char *holder)
+static void ignore_holder(void *context, const char *holder)
 {
+    (void)context;
     (void)holder;
 }
 
@@ -130,6 +133,36 @@ START_TEST(migration_that_fails)
     ck_assert_int_eq(database_number(pg, "SELECT count(*) FROM pg_catalog.pg_tables"
                                          " WHERE schemaname = 'adit'"),
                      1);
+    pg_free(pg);
+}
+END_TEST
+
+/* As CREATE INDEX CONCURRENTLY leaves it if it fails. */
+START_TEST(invalid_index_is_not_accepted)
+{
+    struct pg *pg = database_create("invalid_index");
+
+    database_migrate(pg);
+    database_run(pg, "UPDATE pg_catalog.pg_index SET indisvalid = false"
+                     " WHERE indexrelid = 'adit.audit_event_account'::regclass");
+    ck_assert(!schema_migrate(pg, &counted, &err));
+    ck_assert_str_eq(err.sqlstate, "55000");
+    ck_assert_msg(strstr(err.cause, "DROP INDEX adit.audit_event_account,") != NULL, "%s",
+                  err.cause);
+    pg_free(pg);
+}
+END_TEST
+
+/* REINDEX CONCURRENTLY keeps the index that it was to replace. */
+START_TEST(leftover_of_reindex_is_accepted)
+{
+    struct pg *pg = database_create("leftover");
+
+    database_migrate(pg);
+    database_run(pg, "CREATE INDEX audit_event_account_ccnew ON adit.audit_event (account_id, id);"
+                     "UPDATE pg_catalog.pg_index SET indisvalid = false"
+                     " WHERE indexrelid = 'adit.audit_event_account_ccnew'::regclass");
+    ck_assert_msg(schema_migrate(pg, &counted, &err), "%s", err.cause);
     pg_free(pg);
 }
 END_TEST
@@ -258,12 +291,12 @@ START_TEST(list_of_keys)
     struct accounts accounts;
     struct pg_result *result;
     char id[34];
-    bool found = true;
+    struct api_key_revoked gone;
 
     database_migrate(pg);
     database_fill(pg, &accounts);
     database_issue(pg, accounts.admin, true, 60, id);
-    ck_assert(api_key_list(pg, &result, &err));
+    ck_assert(api_key_list(pg, text_of(NULL), &result, &err));
     ck_assert_int_eq(pg_rows(result), 1);
     expect_column(result, API_KEY_ID, id);
     expect_column(result, API_KEY_ACCOUNT_ID, accounts.account[0]);
@@ -274,15 +307,17 @@ START_TEST(list_of_keys)
     ck_assert_uint_eq(pg_text(result, 0, API_KEY_CREATED_AT).len, 20);
     ck_assert_uint_eq(pg_text(result, 0, API_KEY_EXPIRES_AT).len, 20);
     pg_result_free(result);
-    ck_assert(api_key_revoke(pg, text_of("ak_x"), &found, &err) && !found);
-    ck_assert(api_key_revoke(pg, text_of(id), &found, &err) && found);
-    ck_assert(api_key_revoke(pg, text_of(id), &found, &err) && found);
-    ck_assert(api_key_list(pg, &result, &err));
+    ck_assert(api_key_revoke(pg, text_of("ak_x"), &gone, &err) && !gone.found);
+    ck_assert(api_key_revoke(pg, text_of(id), &gone, &err) && gone.found);
+    ck_assert_str_eq(gone.earlier, "");
+    ck_assert(api_key_revoke(pg, text_of(id), &gone, &err) && gone.found);
+    ck_assert_uint_eq(strlen(gone.earlier), 20);
+    ck_assert(api_key_list(pg, text_of(NULL), &result, &err));
     expect_column(result, API_KEY_STATE, "revoked");
     pg_result_free(result);
     database_run(pg, "UPDATE adit.api_key SET revoked_at = NULL, expires_at = now(),"
                      " scope = 'gateway'");
-    ck_assert(api_key_list(pg, &result, &err));
+    ck_assert(api_key_list(pg, text_of(NULL), &result, &err));
     expect_column(result, API_KEY_STATE, "expired");
     expect_column(result, API_KEY_MODE, "gateway");
     pg_result_free(result);
@@ -294,12 +329,11 @@ START_TEST(key_for_nobody)
 {
     struct pg *pg = database_create("nobody");
     const struct api_key_order order = {.principal_id = text_of("usr_x")};
-    char id[34];
-    char key[API_KEY_SIZE];
+    struct api_key_issued issued;
 
     database_migrate(pg);
-    ck_assert_msg(api_key_issue(pg, &order, id, key, &err), "%s", err.cause);
-    ck_assert_str_eq(id, "");
+    ck_assert_msg(api_key_issue(pg, &order, &issued, &err), "%s", err.cause);
+    ck_assert_str_eq(issued.id, "");
     pg_free(pg);
 }
 END_TEST
@@ -506,6 +540,8 @@ Suite *schema_sql_suite(void)
     tcase_add_test(schema, everything_has_a_comment);
     tcase_add_test(schema, migrated_by_several_at_once);
     tcase_add_test(schema, migration_that_fails);
+    tcase_add_test(schema, invalid_index_is_not_accepted);
+    tcase_add_test(schema, leftover_of_reindex_is_accepted);
     tcase_add_test(schema, migrated_by_an_ordinary_role);
     tcase_add_test(schema, readiness);
     tcase_add_test(schema, clock_of_the_database);

@@ -70,14 +70,15 @@ struct store_request tried_issue(const char *principal_id, bool read_only, int64
 
 const struct ssh_credential_page tried_all = {.limit = 100, .most_bytes = SIZE_MAX};
 
+static char database[32];
+
 /* The store connects as the responder's role, and tried.gateway as that of gateways. */
 void tried_set_up(void)
 {
     static int n;
-    char name[32];
 
-    snprintf(name, sizeof name, "store_%d_%d", (int)getpid(), n++);
-    tried.owner = database_create(name);
+    snprintf(database, sizeof database, "store_%d_%d", (int)getpid(), n++);
+    tried.owner = database_create(database);
     database_migrate(tried.owner);
     database_run(tried.owner, "DO $$ BEGIN CREATE ROLE adit_tester LOGIN IN ROLE adit_responder;"
                               " CREATE ROLE adit_tester_gateway LOGIN IN ROLE adit_gateway;"
@@ -89,11 +90,16 @@ void tried_set_up(void)
     tried.other = tried_issue(tried.who.other_admin, false, 0, NULL);
     make_folder();
     tried.keyring = tried_keyring(NULL);
-    tried.responder = database_connect(name, "adit_tester");
-    tried.gateway = database_connect(name, "adit_tester_gateway");
+    tried.responder = database_connect(database, "adit_tester");
+    tried.gateway = database_connect(database, "adit_tester_gateway");
     tried.store = store_new(tried.responder, tried.keyring);
     ck_assert_ptr_nonnull(tried.store);
     tried.err = (struct error){.code = ERR_NONE};
+}
+
+struct pg *tried_connect(void)
+{
+    return database_connect(database, "postgres");
 }
 
 void tried_tear_down(void)
@@ -160,6 +166,18 @@ void tried_have_many(int n, const char *fingerprint, const char *rules)
              " 'k', %s FROM generate_series(1, %d) AS i",
              tried.who.account[0], tried.who.admin, fingerprint, rules, n);
     database_run(tried.owner, sql);
+}
+
+void tried_list_own(int limit, struct ssh_credential_list *list)
+{
+    struct ssh_credential_page page = {.limit = limit, .most_bytes = SIZE_MAX};
+    char source[64];
+
+    snprintf(source, sizeof source, "obj.owner_id == '%s'", tried.who.admin);
+    ck_assert(filter_parse(text_of(source), ssh_credential_filter_members, 0, &tried.arena,
+                           &page.filter, &tried.err));
+    ck_assert_msg(store_ssh_credential_list(tried.store, &tried.admin, &page, list, &tried.err),
+                  "%s", tried.err.cause);
 }
 
 bool tried_get(const struct store_request *request, const char *id,

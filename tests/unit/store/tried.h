@@ -28,6 +28,9 @@ extern struct tried {
 void tried_set_up(void);
 void tried_tear_down(void);
 
+/* Returns another connection as a superuser.  pg_free() frees it. */
+struct pg *tried_connect(void);
+
 /* Issues a key and returns a request with it; expires_s as in api_key_issue(). */
 struct store_request tried_issue(const char *principal_id, bool read_only, int64_t expires_s,
                                  char key_id[34]);
@@ -48,6 +51,10 @@ bool tried_create(const struct store_request *request, const char *id,
                   const struct ssh_credential_input *input, struct ssh_credential_list *list);
 bool tried_get(const struct store_request *request, const char *id,
                struct ssh_credential_list *list);
+
+/* Lists the admin's credentials under a filter that names the owner alone.  The caller frees *list.
+ */
+void tried_list_own(int limit, struct ssh_credential_list *list);
 
 /* Creates a credential, which must succeed. */
 void tried_have(const struct store_request *request, const char *id);

@@ -36,16 +36,15 @@ static void set_up(void)
 {
     struct accounts accounts;
     struct api_key_order order = {.description = text_of("test")};
-    char id[IDENT_SIZE];
-    char key[API_KEY_SIZE];
+    struct api_key_issued issued;
     struct error err;
 
     pg = database_create("idempotency");
     database_migrate(pg);
     database_fill(pg, &accounts);
     order.principal_id = text_of(accounts.admin);
-    ck_assert_msg(api_key_issue(pg, &order, id, key, &err), "%s", err.cause);
-    snprintf(authorization, sizeof authorization, "Bearer %s", key);
+    ck_assert_msg(api_key_issue(pg, &order, &issued, &err), "%s", err.cause);
+    snprintf(authorization, sizeof authorization, "Bearer %s", issued.key);
     store = store_new(pg, NULL);
     ck_assert_ptr_nonnull(store);
     names_fill(&settings.names, "service");

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/* Counting of requests, and the answer to /metrics.  Every value of a label comes from a table of
+ * the program, so no client can make new series. */
+#include "api/metrics.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+
+/* ---- counting ---- */
+
+static enum metrics_refusal refusal_of(int status)
+{
+    if (status >= 500)
+        return METRICS_REFUSED_SERVICE;
+    if (status == 401 || status == 403)
+        return METRICS_REFUSED_KEY;
+    return status == 412 ? METRICS_REFUSED_CONDITION : METRICS_REFUSED_INPUT;
+}
+
+/* Returns the place of a row of the route table; the last place is for no row. */
+static size_t row_place(const struct route *route)
+{
+    return route ? (size_t)(route - api_routes) : METRICS_MAX_ROUTES;
+}
+
+void api_metrics_count(const struct call *call, enum error_code code)
+{
+    struct metrics_slot *counts = call->settings->counts;
+    const struct route_match *match = &call->match;
+    int64_t since_us = call->request->arrived_us ? call->request->arrived_us : call->started_us;
+    int status = call->response->status;
+
+    if (!counts)
+        return;
+    metrics_add(&counts->requests[row_place(match->of_path)][metrics_method_place(
+                    call->request->method)][metrics_status_place(status)],
+                1);
+    metrics_observe(&counts->latency[row_place(match->route)], clock_steady_us() - since_us);
+    if (code == ERR_NONE)
+        return;
+    metrics_add(&counts->errors[code], 1);
+    if (match->route && !match->route->reads_only && code != ERR_OUTCOME_UNKNOWN)
+        metrics_add(&counts->writes_refused[refusal_of(status)], 1);
+}
+
+/* ---- the answer: Prometheus' text format ---- */
+
+static void begin_metric(struct buf *out, const char *name, const char *type, const char *help)
+{
+    buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static void put_one(struct buf *out, const char *name, const char *type, const char *help,
+                    uint64_t value)
+{
+    begin_metric(out, name, type, help);
+    buf_printf(out, "%s %" PRIu64 "\n", name, value);
+}
+
+/* Without zeros at the end: Prometheus compares limits of buckets as text. */
+static void put_seconds(struct buf *out, uint64_t us)
+{
+    int digits = 6;
+    uint64_t fraction = us % 1000000;
+
+    for (; digits > 1 && fraction % 10 == 0; digits--)
+        fraction /= 10;
+    buf_printf(out, "%" PRIu64 ".%0*" PRIu64, us / 1000000, digits, fraction);
+}
+
+/* The number of all is the sum of the buckets, so the two always agree. */
+static void put_histogram(struct buf *out, const char *name, const char *labels,
+                          const struct metrics_histogram *histogram)
+{
+    uint64_t limit_us = METRICS_FIRST_BUCKET_US;
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < METRICS_N_BUCKETS; i++, limit_us *= 2) {
+        n += histogram->n_in[i];
+        buf_printf(out, "%s_bucket{%s,le=\"", name, labels);
+        if (i < METRICS_N_BUCKETS - 1)
+            put_seconds(out, limit_us);
+        else
+            buf_puts(out, "+Inf");
+        buf_printf(out, "\"} %" PRIu64 "\n", n);
+    }
+    buf_printf(out, "%s_sum{%s} ", name, labels);
+    put_seconds(out, histogram->sum_us);
+    buf_printf(out, "\n%s_count{%s} %" PRIu64 "\n", name, labels, n);
+}
+
+static const char *path_of(size_t route)
+{
+    return route == METRICS_MAX_ROUTES ? "none" : api_routes[route].path;
+}
+
+static void put_requests_of(struct buf *out, const char *name, size_t route,
+                            enum metrics_method method,
+                            const uint64_t with_status[METRICS_N_STATUSES])
+{
+    for (size_t place = 0; place < METRICS_N_STATUSES; place++) {
+        int status = metrics_status_at(place);
+
+        if (with_status[place] == 0)
+            continue;
+        buf_printf(out, "%s{route=\"%s\",method=\"%s\",status=\"", name, path_of(route),
+                   metrics_method_name(method));
+        if (status)
+            buf_uint(out, (uint64_t)status);
+        else
+            buf_puts(out, "other");
+        buf_printf(out, "\"} %" PRIu64 "\n", with_status[place]);
+    }
+}
+
+static void put_requests(struct buf *out, const struct metrics_slot *total)
+{
+    static const char name[] = "adit_http_requests_total";
+
+    begin_metric(out, name, "counter", "Requests answered, by route, method and status.");
+    for (size_t route = 0; route <= METRICS_MAX_ROUTES; route++) {
+        for (int method = 0; method < METRICS_N_METHODS; method++)
+            put_requests_of(out, name, route, (enum metrics_method)method,
+                            total->requests[route][method]);
+    }
+}
+
+static uint64_t count_of(const struct metrics_histogram *histogram)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < METRICS_N_BUCKETS; i++)
+        n += histogram->n_in[i];
+    return n;
+}
+
+static void put_latency(struct buf *out, const struct metrics_slot *total)
+{
+    static const char name[] = "adit_http_request_duration_seconds";
+    char labels[128];
+
+    begin_metric(out, name, "histogram",
+                 "Time from the last byte of a request to its answer, by route and method.");
+    for (size_t route = 0; route <= METRICS_MAX_ROUTES; route++) {
+        if (count_of(&total->latency[route]) == 0)
+            continue;
+        snprintf(labels, sizeof labels, "route=\"%s\",method=\"%s\"", path_of(route),
+                 route == METRICS_MAX_ROUTES ? metrics_method_name(METRICS_OTHER_METHOD)
+                                             : api_routes[route].method);
+        put_histogram(out, name, labels, &total->latency[route]);
+    }
+}
+
+/* Errors of the service are there from the start, since rate() does not see a series' first value.
+ */
+static void put_errors(struct buf *out, const struct metrics_slot *total)
+{
+    static const char name[] = "adit_errors_total";
+
+    begin_metric(out, name, "counter", "Errors answered, by their number.");
+    for (int code = ERR_NONE + 1; code < ERR_N_CODES; code++) {
+        const struct error_row *row = error_row((enum error_code)code);
+
+        if (total->errors[code] > 0 || row->status >= 500)
+            buf_printf(out, "%s{number=\"%d\",error=\"%s\",status=\"%d\"} %" PRIu64 "\n", name,
+                       row->number, row->symbol, row->status, total->errors[code]);
+    }
+}
+
+static void put_refusals(struct buf *out, const struct metrics_slot *total)
+{
+    static const char name[] = "adit_writes_refused_total";
+    static const char *const reasons[METRICS_N_REFUSALS] = {
+        [METRICS_REFUSED_KEY] = "key",
+        [METRICS_REFUSED_INPUT] = "input",
+        [METRICS_REFUSED_CONDITION] = "condition",
+        [METRICS_REFUSED_SERVICE] = "service",
+    };
+
+    begin_metric(out, name, "counter",
+                 "Writes refused without effect, by who or what was at fault.");
+    for (int i = 0; i < METRICS_N_REFUSALS; i++)
+        buf_printf(out, "%s{reason=\"%s\"} %" PRIu64 "\n", name, reasons[i],
+                   total->writes_refused[i]);
+}
+
+static void put_database(struct buf *out, const struct metrics_slot *total)
+{
+    static const char wait[] = "adit_database_wait_seconds";
+    static const char failures[] = "adit_database_failures_total";
+    const uint64_t *events = total->database_events;
+
+    begin_metric(out, wait, "histogram",
+                 "Time that a request waited for a statement of the database, retries included.");
+    put_histogram(out, wait, "kind=\"read\"", &total->database_wait[false]);
+    put_histogram(out, wait, "kind=\"write\"", &total->database_wait[true]);
+    begin_metric(out, failures, "counter",
+                 "Statements that failed for good, by the error's number.");
+    for (int code = ERR_NONE + 1; code < ERR_N_CODES; code++) {
+        const struct error_row *row = error_row((enum error_code)code);
+
+        if (total->database_failures[code] > 0 ||
+            (code >= ERR_DATABASE_UNAVAILABLE && code <= ERR_SCHEMA_MISMATCH))
+            buf_printf(out, "%s{number=\"%d\",error=\"%s\"} %" PRIu64 "\n", failures, row->number,
+                       row->symbol, total->database_failures[code]);
+    }
+    put_one(out, "adit_database_retries_total", "counter",
+            "Statements that ran again after a passing failure.", events[METRICS_DATABASE_RETRIED]);
+    put_one(out, "adit_database_sessions_opened_total", "counter", "Sessions opened.",
+            events[METRICS_DATABASE_OPENED]);
+    put_one(out, "adit_database_connect_failures_total", "counter",
+            "Failed attempts to open a session.", events[METRICS_DATABASE_NOT_OPENED]);
+    put_one(out, "adit_database_shared_session_failures_total", "counter",
+            "Times that a worker closed its shared session for 5 s after a failure.",
+            events[METRICS_DATABASE_SHARED_FAILED]);
+}
+
+static void put_gauges(struct buf *out, const struct metrics_slot *total)
+{
+    put_one(out, "adit_lanes", "gauge", "Lanes: requests that all workers can answer at once.",
+            total->gauges[METRICS_LANES]);
+    put_one(out, "adit_lanes_busy", "gauge", "Lanes that answer a request.",
+            total->gauges[METRICS_LANES_BUSY]);
+    put_one(out, "adit_connections", "gauge", "Connections of web servers.",
+            total->gauges[METRICS_CONNECTIONS]);
+    put_one(out, "adit_requests_waiting", "gauge", "Whole requests that wait for a lane.",
+            total->gauges[METRICS_WAITING]);
+    put_one(out, "adit_answers_held_bytes", "gauge",
+            "Memory of answers that web servers have not read.", total->gauges[METRICS_HELD_BYTES]);
+}
+
+static void put_process(struct buf *out, const struct metrics *metrics)
+{
+    static const char start[] = "adit_start_time_seconds";
+
+    begin_metric(out, "adit_build_info", "gauge", "1; the label is the version.");
+    buf_puts(out, "adit_build_info{version=\"" PACKAGE_VERSION "\"} 1\n");
+    begin_metric(out, start, "gauge", "When the responder started, in seconds since 1970.");
+    buf_printf(out, "%s ", start);
+    put_seconds(out, (uint64_t)metrics->started_ms * 1000);
+    buf_puts(out, "\n");
+    put_one(out, "adit_workers", "gauge", "Worker processes that the responder keeps.",
+            metrics->n_slots);
+    put_one(out, "adit_workers_started_total", "counter", "Workers started.",
+            metrics_get(&metrics->workers_started));
+    put_one(out, "adit_workers_ended_total", "counter", "Workers that ended unexpectedly.",
+            metrics_get(&metrics->workers_ended));
+}
+
+bool api_metrics_show(struct call *call, struct error *err)
+{
+    const struct metrics *metrics = call->settings->metrics;
+    struct buf *out = &call->response->body;
+    struct metrics_slot *total;
+
+    if (!metrics)
+        return error_say(err, ERR_PATH_UNKNOWN,
+                         "There are no metrics here: this process answers alone. Only a responder "
+                         "with --listen or a socket of systemd counts.");
+    total = arena_alloc(call->arena, sizeof *total);
+    if (!total)
+        return error_set(err, ERR_OUT_OF_MEMORY);
+    metrics_add_up(metrics, total);
+    put_process(out, metrics);
+    put_requests(out, total);
+    put_latency(out, total);
+    put_errors(out, total);
+    put_refusals(out, total);
+    put_database(out, total);
+    put_gauges(out, total);
+    response_finish_as(call->response, 200, "text/plain; version=0.0.4; charset=utf-8");
+    return true;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* aditctl account create, account list, account rename, account delete. */
+#include "ctl/accounts.h"
+
+#include "ctl/listing.h"
+#include "store/account.h"
+#include "store/store.h"
+
+bool accounts_warn_second(const struct ctl *ctl, struct error *err)
+{
+    struct error reason = {.code = ERR_NONE};
+    char only[IDENT_SIZE];
+    int n = 0;
+
+    if (!account_find_only(ctl->pg, only, &n, &reason)) {
+        *err = reason;
+        return reason.code == ERR_NONE;
+    }
+    fprintf(stderr,
+            "aditctl: warning: this makes a second account beside %s: commands that need an "
+            "account now need --account, and gateways without the setting account refuse logins\n",
+            only);
+    return true;
+}
+
+int ctl_account_create(struct ctl *ctl)
+{
+    struct text name = text_of(ctl->options.name ? ctl->options.name : "");
+    char id[IDENT_SIZE];
+    struct error err;
+
+    if (!ctl_text_valid("name", ctl->options.name))
+        return CTL_USAGE;
+    if (!store_begin(ctl->pg, &err) || !accounts_warn_second(ctl, &err) ||
+        !account_create(ctl->pg, name, id, &err))
+        return ctl_fail_error(&err);
+    listing_print_value(ctl, "id", id);
+    return ctl_commit(ctl);
+}
+
+int ctl_account_list(struct ctl *ctl)
+{
+    static const struct listing_column columns[ACCOUNT_N_COLUMNS] = {
+        [ACCOUNT_ID] = {"ID", "id", LISTING_TEXT, 0},
+        [ACCOUNT_CREATED_AT] = {"CREATED", "created_at", LISTING_TIME, 0},
+        [ACCOUNT_NAME] = {"NAME", "name", LISTING_TEXT, 0},
+    };
+    static const struct listing listing = {"accounts", columns, ACCOUNT_N_COLUMNS};
+    struct pg_result *result;
+    struct error err;
+
+    if (!account_list(ctl->pg, &result, &err))
+        return ctl_fail_error(&err);
+    listing_print(ctl, &listing, result);
+    pg_result_free(result);
+    return CTL_OK;
+}
+
+static int fail_unknown(const char *id)
+{
+    return ctl_fail("there is no account with the id '%s'; 'aditctl account list' shows the ids",
+                    id);
+}
+
+int ctl_account_rename(struct ctl *ctl)
+{
+    const char *id = ctl->options.argument;
+    struct error err;
+    bool found;
+
+    if (!ctl->options.name)
+        return ctl_misuse("'account rename' needs the new name: --name TEXT");
+    if (!ctl_text_valid("name", ctl->options.name))
+        return CTL_USAGE;
+    if (!account_rename(ctl->pg, text_of(id), text_of(ctl->options.name), &found, &err))
+        return ctl_fail_error(&err);
+    if (!found)
+        return fail_unknown(id);
+    listing_put_json(ctl, &(struct listing_fact){"id", LISTING_TEXT, text_of(id)}, 1);
+    return CTL_OK;
+}
+
+int ctl_account_delete(struct ctl *ctl)
+{
+    const char *id = ctl->options.argument;
+    struct account_rest rest;
+    struct error err;
+
+    if (!account_delete(ctl->pg, text_of(id), &rest, &err))
+        return ctl_fail_error(&err);
+    if (!rest.found)
+        return fail_unknown(id);
+    if (rest.principals + rest.oauth_modules + rest.mutual_tls_modules > 0)
+        return ctl_fail("the account %s is not empty: Users and Bots: %lld, OAuth modules: %lld, "
+                        "mutual TLS modules: %lld; delete those first",
+                        id, (long long)rest.principals, (long long)rest.oauth_modules,
+                        (long long)rest.mutual_tls_modules);
+    listing_put_json(ctl, &(struct listing_fact){"id", LISTING_TEXT, text_of(id)}, 1);
+    return CTL_OK;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* Text from arguments, files and the database, made safe and short enough for a terminal. */
+#ifndef ADIT_CTL_PLAIN_H
+#define ADIT_CTL_PLAIN_H
+
+#include "base/buf.h"
+
+/* Appends the text.  A '?' stands for each control character (utf8_is_control()) and for each byte
+ * that is not UTF-8: neither escape sequences nor changes of direction reach the terminal. */
+void plain_put(struct buf *out, struct text text);
+
+/* Appends a message in the same way.  Cuts a word that is longer than any name to its first 80
+ * bytes and "...", and leaves out the middle of a message of more than 4,096 bytes. */
+void plain_put_message(struct buf *out, struct text message);
+
+#endif

@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: MIT */
+/* aditctl restore: makes rows as they were, with what the record of changes holds. */
+#include <string.h>
+
+#include "base/number.h"
+#include "ctl/history.h"
+#include "ctl/listing.h"
+#include "ctl/progress.h"
+#include "ctl/secret_file.h"
+#include "model/audit_event.h"
+#include "store/oauth_secret.h"
+#include "store/restore.h"
+
+struct restore {
+    struct ctl *ctl;
+    struct restore_order order;
+    struct text providers[OAUTH_N_PROVIDERS];
+    struct history_place place;
+    struct pg_result *plan;
+    struct arena arena; /* of the secret */
+    struct text secret; /* of --client-secret-file; absent: none */
+    int64_t n_changes;
+    int64_t n_skipped;
+    int64_t n_disabled; /* restored, but not enabled */
+};
+
+/* Room for the reason to skip a row. */
+#define REASON_SIZE 160
+
+/* ---- the order ---- */
+
+/* Reads the number of an event, or its identifier in the interface. */
+static bool read_event_id(const char *text, int64_t *id)
+{
+    uint64_t number;
+
+    if (number_read(text_of(text), 10, INT64_MAX, &number))
+        *id = (int64_t)number;
+    else if (!audit_event_read_id(text_of(text), id))
+        return false;
+    return *id > 0;
+}
+
+/* Checks which options were given. */
+static int check_ways(const struct ctl_options *options)
+{
+    int n_ways = (options->at != NULL) + (options->event != NULL) + (options->since != NULL);
+
+    if (n_ways > 1)
+        return ctl_misuse("--at, --event and --since exclude each other; give one of them");
+    if (options->since && !options->by)
+        return ctl_misuse("'restore --since' also needs --by ID: whose changes to undo");
+    if (options->by && !options->since)
+        return ctl_misuse("'restore --by' also needs --since TIME: from when on to undo changes");
+    if (n_ways == 0)
+        return ctl_misuse("'restore' needs to know what to undo: give --event ID, --at TIME with a "
+                          "RESOURCE, or --since TIME with --by ID");
+    if (options->at && !options->argument)
+        return ctl_misuse("'restore --at' needs a RESOURCE; to undo all that somebody changed, use "
+                          "--since with --by");
+    return CTL_OK;
+}
+
+/* Checks which options were given, and reads their values. */
+static int read_order(struct restore *restore)
+{
+    const struct ctl_options *options = &restore->ctl->options;
+    int status = check_ways(options);
+    int64_t time_us = 0;
+
+    if (status != CTL_OK)
+        return status;
+    if (options->event && !read_event_id(options->event, &restore->order.event_id))
+        return ctl_misuse("--event '%s' is not accepted; expected the id of an event, such as "
+                          "ae_0000000000000000042 or 42; 'aditctl history' shows the ids",
+                          options->event);
+    if (options->at && !ctl_read_time("at", options->at, &time_us))
+        return CTL_USAGE;
+    if (options->since && !ctl_read_time("since", options->since, &time_us))
+        return CTL_USAGE;
+    /* What happened in that microsecond is undone with --since. */
+    restore->order.after_us = options->since ? time_us - 1 : time_us;
+    restore->order.by = text_of(options->by);
+    restore->order.enables = options->enables;
+    restore->order.providers = history_providers(restore->ctl, restore->providers);
+    return CTL_OK;
+}
+
+/* Finds the row of --event, which has to be that of the RESOURCE. */
+static int find_event(struct restore *restore)
+{
+    struct history_place *place = &restore->place;
+    const char *wanted = restore->ctl->options.argument;
+    char id[AUDIT_EVENT_ID_SIZE];
+    struct history_start start;
+    struct error err;
+
+    audit_event_write_id(id, restore->order.event_id);
+    if (!history_find_event(restore->ctl->pg, restore->order.event_id, &place->result, &err) ||
+        !history_read_start(restore->ctl->pg, &start, &err))
+        return ctl_fail_error(&err);
+    if (pg_rows(place->result) == 0)
+        return ctl_fail("there is no event %s%s", id,
+                        start.is_pruned && restore->order.event_id < start.first_id
+                            ? " any more: 'aditctl purge --audit-days' has removed it"
+                            : "; 'aditctl history' shows the ids");
+    place->kind = pg_text(place->result, 0, HISTORY_PLACE_KIND);
+    place->account_id = pg_text(place->result, 0, HISTORY_PLACE_ACCOUNT_ID);
+    place->resource = pg_text(place->result, 0, HISTORY_PLACE_RESOURCE);
+    if (wanted && strcmp(wanted, place->resource.s) != 0)
+        return ctl_misuse("event %s is a change of %s, not of '%s'", id, place->resource.s, wanted);
+    if (text_eq(pg_text(place->result, 0, HISTORY_PLACE_EVENT), text_of("oauth_module_rekeyed")))
+        return ctl_fail("event %s sealed the client secret under another key and changed nothing "
+                        "else",
+                        id);
+    return CTL_OK;
+}
+
+/* Finds the one row to restore, if there is only one. */
+static int find_row(struct restore *restore)
+{
+    int status = CTL_OK;
+
+    if (restore->order.event_id)
+        status = find_event(restore);
+    else if (restore->ctl->options.argument)
+        status = history_find_place(restore->ctl, &restore->place);
+    if (status == CTL_OK && text_eq(restore->place.kind, text_of("api_key")))
+        return ctl_fail("an API key cannot be restored; issue another: aditctl key issue");
+    restore->order.kind = restore->place.kind;
+    restore->order.account_id =
+        restore->place.result ? restore->place.account_id : text_of(restore->ctl->options.account);
+    restore->order.resource = restore->place.resource;
+    return status;
+}
+
+/* Reads the plan.  Returns CTL_OK, or the exit status after a message. */
+static int make_plan(struct restore *restore)
+{
+    struct error err;
+    int status;
+
+    if (!history_begin(restore->ctl->pg, &err))
+        return ctl_fail_error(&err);
+    status = find_row(restore);
+    if (status == CTL_OK && !restore->order.event_id)
+        status = history_check_start(restore->ctl, restore->order.after_us);
+    if (status == CTL_OK && !restore_plan(restore->ctl->pg, &restore->order, &restore->plan, &err))
+        status = ctl_fail_error(&err);
+    if (status == CTL_OK && pg_rows(restore->plan) == 0)
+        status = history_check_maker(restore->ctl, restore->ctl->options.by);
+    if (status == CTL_OK && pg_rows(restore->plan) == 0 && !restore->place.result)
+        status = history_check_account(restore->ctl, restore->ctl->options.account);
+    pg_rollback(restore->ctl->pg);
+    return status;
+}
+
+/* ---- the client secret ---- */
+
+/* Reads the file of --client-secret-file. */
+static int load_secret(struct restore *restore)
+{
+    const char *path = restore->ctl->options.client_secret_file;
+    char reason[SECRET_REASON_SIZE];
+
+    return secret_file_read(path, &restore->arena, &restore->secret, reason)
+               ? CTL_OK
+               : ctl_fail("--client-secret-file names %s, which %s", path, reason);
+}
+
+/* The secret of the file is for one module. */
+static int check_secret_use(const struct restore *restore)
+{
+    int n = 0;
+
+    for (int row = 0; row < pg_rows(restore->plan); row++)
+        n += pg_bool(restore->plan, row, RESTORE_HAS_CLIENT);
+    if (n == 0)
+        return ctl_misuse("--client-secret-file is for an OAuth module that has a client_id, and "
+                          "this restores none");
+    return n == 1 ? CTL_OK
+                  : ctl_misuse("--client-secret-file is for one OAuth module, and this restores %d "
+                               "that have a client_id; restore each by its name",
+                               n);
+}
+
+/* Seals the secret of the file for the module.  Its bytes are in the arena. */
+static bool seal_secret(const struct restore *restore, int row, struct arena *arena,
+                        struct restore_secret *secret)
+{
+    struct text resource = pg_text(restore->plan, row, RESTORE_RESOURCE);
+    size_t edge_len = strcspn(resource.s, "/");
+    const struct oauth_route route = {.edge_id = text_part(resource, 0, edge_len),
+                                      .route_id = text_part(resource, edge_len + 1, resource.len)};
+    const struct keyring_place place =
+        oauth_secret_place(pg_text(restore->plan, row, RESTORE_ACCOUNT_ID), &route,
+                           (int)pg_int(restore->plan, row, RESTORE_PROVIDER));
+    char reason[CONF_REASON_SIZE];
+    struct keyring *keyring = keyring_load(restore->ctl->conf.key_file, reason, sizeof reason);
+    struct error err;
+    bool sealed = false;
+
+    if (!keyring)
+        ctl_fail("%s", reason);
+    else if (!(sealed = keyring_seal(keyring, &place, restore->secret, arena, &secret->key_id,
+                                     &secret->sealed, &secret->len, &err)))
+        ctl_fail_error(&err);
+    if (sealed)
+        secret->key_id = text_of(arena_copy(arena, secret->key_id.s, secret->key_id.len));
+    keyring_free(keyring);
+    return sealed;
+}
+
+/* ---- the plan ---- */
+
+enum column {
+    COLUMN_ACTION,
+    COLUMN_KIND,
+    COLUMN_RESOURCE,
+    COLUMN_CHANGE,
+    COLUMN_REASON,
+    COLUMN_ACCOUNT,
+    COLUMN_EVENT,
+    COLUMN_BEFORE,
+    COLUMN_AFTER,
+    N_COLUMNS
+};
+
+static const struct listing_column columns[N_COLUMNS] = {
+    [COLUMN_ACTION] = {"ACTION", "action", LISTING_TEXT, 6},
+    [COLUMN_KIND] = {"KIND", "kind", LISTING_TEXT, 17},
+    [COLUMN_RESOURCE] = {"RESOURCE", "resource", LISTING_TEXT, 33},
+    [COLUMN_CHANGE] = {"CHANGE", NULL, LISTING_TEXT, 0},
+    [COLUMN_REASON] = {NULL, "reason", LISTING_TEXT, 0},
+    [COLUMN_ACCOUNT] = {NULL, "account_id", LISTING_TEXT, 0},
+    [COLUMN_EVENT] = {NULL, "event_id", LISTING_TEXT, 0},
+    [COLUMN_BEFORE] = {NULL, "before", LISTING_JSON, 0},
+    [COLUMN_AFTER] = {NULL, "after", LISTING_JSON, 0},
+};
+
+static const struct listing listing = {"changes", columns, N_COLUMNS};
+
+static bool needs_secret(const struct restore *restore, int row)
+{
+    return pg_bool(restore->plan, row, RESTORE_HAS_CLIENT) &&
+           !pg_bool(restore->plan, row, RESTORE_KEEPS_SECRET);
+}
+
+/* Returns whether the row gets the client secret of the file. */
+static bool sets_secret(const struct restore *restore, int row)
+{
+    return restore->secret.s && pg_bool(restore->plan, row, RESTORE_HAS_CLIENT);
+}
+
+static bool is_same(const struct restore *restore, int row)
+{
+    return pg_bool(restore->plan, row, RESTORE_IS_SAME) && !sets_secret(restore, row);
+}
+
+/* Returns why the row has to stay as it is, perhaps in room, or NULL. */
+static const char *reason_to_skip(const struct restore *restore, int row, char room[REASON_SIZE])
+{
+    struct text kind = pg_text(restore->plan, row, RESTORE_KIND);
+    struct text lacks = pg_text(restore->plan, row, RESTORE_LACKS);
+    struct text owner = pg_text(restore->plan, row, RESTORE_DISABLED_OWNER);
+    bool is_holder = text_eq(kind, text_of("principal")) || text_eq(kind, text_of("account"));
+
+    if (pg_bool(restore->plan, row, RESTORE_BY_OTHERS))
+        return "others changed it later; restore it by its name, with --event or --at";
+    if (is_holder && pg_is_null(restore->plan, row, RESTORE_WANTED))
+        return "it was created since; 'restore' deletes no account, User or Bot";
+    if (lacks.s) {
+        snprintf(room, REASON_SIZE, "its %s %s is gone; restore that first",
+                 text_eq(lacks, pg_text(restore->plan, row, RESTORE_ACCOUNT_ID)) ? "account"
+                                                                                 : "owner",
+                 lacks.s);
+        return room;
+    }
+    if (owner.s) {
+        snprintf(room, REASON_SIZE, "its owner %s is disabled; to restore it anyway, add --enable",
+                 owner.s);
+        return room;
+    }
+    if (needs_secret(restore, row) && !restore->secret.s)
+        return "its client secret is gone; restore it by its name, with --client-secret-file";
+    if (pg_bool(restore->plan, row, RESTORE_STAYS_DISABLED) && is_same(restore, row))
+        return "it is disabled and stays so; to enable it, add --enable";
+    return NULL;
+}
+
+static const char *action_of(const struct restore *restore, int row)
+{
+    if (pg_is_null(restore->plan, row, RESTORE_WANTED))
+        return "delete";
+    return pg_is_null(restore->plan, row, RESTORE_CURRENT) ? "create" : "change";
+}
+
+/* Returns whether nothing has to be said or done about the row. */
+static bool is_settled(const struct restore *restore, int row)
+{
+    return is_same(restore, row) && !pg_bool(restore->plan, row, RESTORE_STAYS_DISABLED);
+}
+
+/* Returns what differs, with the client secret of the file.  Uses the room. */
+static struct text name_secret(const struct restore *restore, int row, struct text change,
+                               struct buf *room)
+{
+    if (!sets_secret(restore, row))
+        return change;
+    if (text_present(change))
+        buf_printf(room, "%s; ", change.s);
+    buf_puts(room, "client_secret: set");
+    return buf_text(room);
+}
+
+/* Prints the row of the plan, and counts it. */
+static void print_step(struct restore *restore, int row, struct listing_out *out)
+{
+    char room[REASON_SIZE];
+    const char *reason = reason_to_skip(restore, row, room);
+    struct text change = pg_text(restore->plan, row, RESTORE_CHANGE);
+    char event[AUDIT_EVENT_ID_SIZE];
+    struct buf with_secret = {0};
+    struct text cells[N_COLUMNS] = {
+        [COLUMN_ACTION] = text_of(reason ? "skip" : action_of(restore, row)),
+        [COLUMN_KIND] = pg_text(restore->plan, row, RESTORE_KIND),
+        [COLUMN_RESOURCE] = pg_text(restore->plan, row, RESTORE_RESOURCE),
+        [COLUMN_CHANGE] =
+            reason ? text_of(reason) : name_secret(restore, row, change, &with_secret),
+        [COLUMN_REASON] = text_of(reason),
+        [COLUMN_ACCOUNT] = pg_text(restore->plan, row, RESTORE_ACCOUNT_ID),
+        [COLUMN_BEFORE] = pg_text(restore->plan, row, RESTORE_CURRENT),
+        [COLUMN_AFTER] = pg_text(restore->plan, row, RESTORE_WANTED),
+    };
+
+    audit_event_write_id(event, pg_int(restore->plan, row, RESTORE_EVENT));
+    cells[COLUMN_EVENT] = text_of(event);
+    listing_add(out, cells);
+    buf_free(&with_secret);
+    restore->n_skipped += reason != NULL;
+    restore->n_changes += reason == NULL;
+    restore->n_disabled += !reason && pg_bool(restore->plan, row, RESTORE_STAYS_DISABLED);
+}
+
+/* ---- writing ---- */
+
+/* Restores the row.  Returns CTL_OK, or CTL_FAILED after a message. */
+static int write_row(const struct restore *restore, int row)
+{
+    bool has_secret = sets_secret(restore, row);
+    struct restore_secret secret = {.len = 0};
+    struct arena arena = {0};
+    struct error err;
+    int status = CTL_FAILED;
+    bool done;
+
+    if (has_secret && !seal_secret(restore, row, &arena, &secret))
+        goto out;
+    if (!restore_row(restore->ctl->pg, restore->plan, row, has_secret ? &secret : NULL, &done,
+                     &err))
+        ctl_fail("%s: %s", pg_text(restore->plan, row, RESTORE_RESOURCE).s, ctl_reason(&err));
+    else if (!done)
+        ctl_fail("%s was changed meanwhile; nothing was restored, run this again",
+                 pg_text(restore->plan, row, RESTORE_RESOURCE).s);
+    else
+        status = CTL_OK;
+out:
+    arena_free(&arena);
+    return status;
+}
+
+/* Restores all rows of the plan in one transaction. */
+static int write_rows(struct restore *restore)
+{
+    char room[REASON_SIZE];
+    struct progress progress;
+    struct error err;
+    int status = CTL_OK;
+
+    if (!restore_begin(restore->ctl->pg, &err))
+        return ctl_fail_error(&err);
+    progress_start(&progress, restore->ctl, "restored", restore->n_changes);
+    for (int row = 0, n = 0; status == CTL_OK && row < pg_rows(restore->plan); row++) {
+        if (is_settled(restore, row) || reason_to_skip(restore, row, room))
+            continue;
+        status = write_row(restore, row);
+        progress_show(&progress, ++n);
+    }
+    progress_erase(&progress);
+    if (status != CTL_OK)
+        pg_rollback(restore->ctl->pg);
+    else if (!pg_commit(restore->ctl->pg, &err))
+        status = ctl_fail_error(&err);
+    return status;
+}
+
+/* Prints the plan, asks, and does it. */
+static int carry_out(struct restore *restore)
+{
+    struct ctl *ctl = restore->ctl;
+    struct listing_out out;
+    char number[LISTING_NUMBER_SIZE];
+    int64_t n_restored = 0;
+    int64_t n_rows;
+    int status = CTL_OK;
+
+    listing_open(&out, ctl, &listing);
+    for (int row = 0; row < pg_rows(restore->plan); row++) {
+        if (!is_settled(restore, row))
+            print_step(restore, row, &out);
+    }
+    if (restore->n_changes > 0 && !ctl->options.dry_run) {
+        status = ctl_flush(ctl);
+        if (status == CTL_OK)
+            status = ctl_confirm(ctl, "Restore these?");
+        if (status == CTL_OK)
+            status = write_rows(restore);
+        n_restored = status == CTL_OK ? restore->n_changes : 0;
+    }
+    listing_close(
+        &out,
+        &(struct listing_fact){"restored", LISTING_NUMBER, listing_number(number, n_restored)}, 1);
+    if (status != CTL_OK)
+        return status;
+    n_rows = restore->n_changes + restore->n_skipped;
+    if (restore->n_disabled > 0)
+        status = ctl_fail("%lld of the restored Users and Bots %s disabled; to enable them, add "
+                          "--enable",
+                          (long long)restore->n_disabled,
+                          ctl->options.dry_run ? "would stay" : "stayed");
+    if (restore->n_skipped > 0)
+        status = ctl_fail("%lld of %lld %s left as they are", (long long)restore->n_skipped,
+                          (long long)n_rows, ctl->options.dry_run ? "would be" : "were");
+    if (n_rows == 0)
+        fputs("aditctl: nothing has changed since\n", stderr);
+    return status;
+}
+
+int ctl_restore(struct ctl *ctl)
+{
+    struct restore restore = {.ctl = ctl};
+    int status = read_order(&restore);
+
+    if (status == CTL_OK && ctl->options.client_secret_file)
+        status = load_secret(&restore);
+    if (status == CTL_OK)
+        status = make_plan(&restore);
+    if (status == CTL_OK && restore.secret.s)
+        status = check_secret_use(&restore);
+    if (status == CTL_OK)
+        status = carry_out(&restore);
+    pg_result_free(restore.plan);
+    pg_result_free(restore.place.result);
+    arena_free(&restore.arena);
+    return status;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads client secrets from files. */
+#include "ctl/secret_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/utf8.h"
+
+#define SECRET_MAX 1024
+
+/* Writes the reason.  Returns false. */
+static bool bad_file(char reason[SECRET_REASON_SIZE], const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static bool bad_file(char reason[SECRET_REASON_SIZE], const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(reason, SECRET_REASON_SIZE, format, args);
+    va_end(args);
+    return false;
+}
+
+bool secret_valid(struct text secret, char reason[SECRET_REASON_SIZE])
+{
+    if (secret.len == 0)
+        return bad_file(reason, "is empty");
+    if (secret.len > SECRET_MAX)
+        return bad_file(reason, "has more than %d bytes", SECRET_MAX);
+    if (memchr(secret.s, '\0', secret.len) || !utf8_valid(secret.s, secret.len))
+        return bad_file(reason, "is not UTF-8 text");
+    if (memchr(secret.s, '\n', secret.len) || memchr(secret.s, '\r', secret.len))
+        return bad_file(reason, "has more than one line");
+    return true;
+}
+
+/* Takes the text without the line end that editors add. */
+static struct text without_line_end(struct text value)
+{
+    if (value.len > 0 && value.s[value.len - 1] == '\n')
+        value.len--;
+    if (value.len > 0 && value.s[value.len - 1] == '\r')
+        value.len--;
+    return value;
+}
+
+static bool read_bytes(int fd, struct arena *arena, struct text *secret,
+                       char reason[SECRET_REASON_SIZE])
+{
+    const size_t most = SECRET_MAX + 3; /* a line end, and one byte too many */
+    char *bytes = arena_alloc(arena, most);
+    ssize_t n = 1;
+
+    *secret = (struct text){.s = bytes};
+    while (bytes && n > 0 && secret->len < most) {
+        n = read(fd, bytes + secret->len, most - secret->len);
+        secret->len += n > 0 ? (size_t)n : 0;
+    }
+    if (!bytes || n < 0)
+        return bad_file(reason, "cannot be read: %s", strerror(errno));
+    *secret = without_line_end(*secret);
+    return secret_valid(*secret, reason);
+}
+
+bool secret_file_read(const char *path, struct arena *arena, struct text *secret,
+                      char reason[SECRET_REASON_SIZE])
+{
+    /* Without O_NONBLOCK, the open of a FIFO waits for a writer. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat status;
+    bool ok = false;
+
+    if (fd < 0)
+        return bad_file(reason, "cannot be opened: %s", strerror(errno));
+    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
+        bad_file(reason, "is not a regular file");
+    else if (status.st_mode & (S_IROTH | S_IWOTH))
+        bad_file(reason, "others may read or write; run: chmod o= on it");
+    else
+        ok = read_bytes(fd, arena, secret, reason);
+    close(fd);
+    return ok;
+}

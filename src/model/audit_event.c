@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT */
+/* Audit events.  A row of a table comes as JSON and leaves as JSON: most values are copied as they
+ * are. */
+#include "model/audit_event.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/ident.h"
+#include "base/number.h"
+#include "base/time.h"
+#include "json/pieces.h"
+#include "json/write.h"
+#include "model/mutual_tls_module.h"
+#include "model/ssh_credential.h"
+#include "model/uri.h"
+
+/* ---- identifiers ---- */
+
+void audit_event_write_id(char id[AUDIT_EVENT_ID_SIZE], int64_t number)
+{
+    snprintf(id, AUDIT_EVENT_ID_SIZE, AUDIT_EVENT_PREFIX "%019" PRId64, number);
+}
+
+bool audit_event_read_id(struct text id, int64_t *number)
+{
+    size_t prefix = sizeof AUDIT_EVENT_PREFIX - 1;
+    uint64_t value;
+
+    if (!text_begins(id, AUDIT_EVENT_PREFIX) || id.len >= AUDIT_EVENT_ID_SIZE ||
+        !number_read(text_part(id, prefix, id.len), 10, INT64_MAX, &value))
+        return false;
+    *number = (int64_t)value;
+    return true;
+}
+
+/* ---- rows ---- */
+
+/* More columns than any table has. */
+#define MAX_COLUMNS 32
+
+/* The values of a row, as pieces of its JSON. */
+struct row {
+    struct {
+        struct text name;
+        struct text value;
+    } columns[MAX_COLUMNS];
+    size_t n;
+};
+
+static bool read_columns(struct text json, struct row *row)
+{
+    struct json_pieces pieces;
+    struct error ignored;
+
+    row->n = 0;
+    if (!json_pieces_begin(&pieces, json, json, false, &ignored))
+        return false;
+    while (row->n < MAX_COLUMNS) {
+        struct text name;
+        struct text value;
+
+        if (!json_pieces_next(&pieces, &name, &value, &ignored))
+            return false;
+        if (!value.s)
+            return true;
+        row->columns[row->n].name = name;
+        row->columns[row->n].value = value;
+        row->n++;
+    }
+    return true;
+}
+
+/* Returns the JSON of a column; "null" if the row has none, because an earlier version wrote it. */
+static struct text column_of(const struct row *row, const char *name)
+{
+    for (size_t i = 0; i < row->n; i++) {
+        if (text_eq(row->columns[i].name, text_of(name)))
+            return row->columns[i].value;
+    }
+    return text_of("null");
+}
+
+static bool column_is_null(const struct row *row, const char *name)
+{
+    return text_eq(column_of(row, name), text_of("null"));
+}
+
+/* Returns the text of a string that needs no escapes, such as an identifier. */
+static struct text plain_column(const struct row *row, const char *name)
+{
+    struct text json = column_of(row, name);
+
+    return json.len >= 2 && json.s[0] == '"' ? text_part(json, 1, json.len - 1) : text_of("");
+}
+
+static void put_column(struct buf *out, const struct row *row, const char *column,
+                       const char *member)
+{
+    struct text json = column_of(row, column);
+
+    json_put_name(out, member);
+    buf_add(out, json.s, json.len);
+}
+
+/* PostgreSQL writes a time in the time zone of the session that made the change. */
+static void put_time(struct buf *out, const struct row *row, const char *name)
+{
+    char shown[TIME_SIZE];
+    int64_t us;
+
+    json_put_name(out, name);
+    if (time_read(plain_column(row, name), &us) &&
+        time_write(shown, time_floor(us) / TIME_SECOND_US))
+        json_put_text(out, text_of(shown));
+    else
+        json_put_null(out);
+}
+
+/* ---- resources ---- */
+
+struct context {
+    const struct oauth_names *names;
+    struct text base_url;
+};
+
+static void put_audited_credential(struct buf *out, const struct row *row,
+                                   const struct context *context)
+{
+    put_column(out, row, "id", "id");
+    uri_write(out, context->base_url, "/ssh_credentials/", plain_column(row, "id"));
+    put_time(out, row, "created_at");
+    put_column(out, row, "description", "description");
+    put_column(out, row, "metadata", "metadata");
+    put_column(out, row, "public_key", "public_key");
+    put_column(out, row, "acl", "acl");
+    put_column(out, row, "owner_id", "owner_id");
+}
+
+static void put_audited_provider(struct buf *out, const struct row *row, int provider)
+{
+    size_t n = oauth_provider_n_fields - (provider == 1 ? 0 : OAUTH_N_HOSTING_FIELDS);
+
+    json_open(out, '{');
+    for (size_t i = 0; i < n; i++) {
+        const struct field *field = &oauth_provider_fields[i];
+
+        if (!field->is_secret) {
+            put_column(out, row, field->name, field->name);
+            continue;
+        }
+        json_put_name(out, field->name);
+        json_put_null(out);
+    }
+    json_close(out, '}');
+}
+
+static void put_providers(struct buf *out, const struct row *row, const struct oauth_names *names)
+{
+    struct text selected = column_of(row, "provider");
+
+    json_put_name(out, "provider");
+    json_open(out, '{');
+    for (int i = 0; i < OAUTH_N_PROVIDERS; i++) {
+        const char digit[] = {(char)('1' + i), '\0'};
+
+        json_put_name(out, names->providers[i]);
+        if (text_eq(selected, text_of(digit)))
+            put_audited_provider(out, row, i + 1);
+        else
+            json_put_null(out);
+    }
+    json_close(out, '}');
+}
+
+static void put_audited_oauth(struct buf *out, const struct row *row, const struct context *context)
+{
+    for (size_t i = MODULE_N_WRAPPER_ROWS; i < oauth_module_n_fields; i++) {
+        const char *name = oauth_module_fields[i].name;
+
+        if (oauth_module_fields[i].kind == FIELD_OBJECT) {
+            put_providers(out, row, context->names);
+        } else if (oauth_module_fields[i].kind == FIELD_TEXT && column_is_null(row, name)) {
+            json_put_member(out, name, text_of(context->names->cookie_prefix));
+        } else {
+            put_column(out, row, name, name);
+        }
+    }
+}
+
+/* Takes the next string off a list of identifiers, which have no escapes. */
+static struct text next_id(struct text *list)
+{
+    const char *start = memchr(list->s, '"', list->len);
+    const char *end =
+        start ? memchr(start + 1, '"', list->len - (size_t)(start + 1 - list->s)) : NULL;
+    struct text id = {0};
+
+    if (end) {
+        id = (struct text){.s = start + 1, .len = (size_t)(end - start) - 1};
+        *list = text_part(*list, (size_t)(end + 1 - list->s), list->len);
+    }
+    return id;
+}
+
+static void put_audited_mutual_tls(struct buf *out, const struct row *row,
+                                   const struct context *context)
+{
+    struct text list = column_of(row, "certificate_authority_ids");
+
+    put_column(out, row, "enabled", "enabled");
+    json_put_name(out, "certificate_authorities");
+    json_open(out, '[');
+    for (struct text id = next_id(&list); id.s; id = next_id(&list)) {
+        json_open(out, '{');
+        json_put_member(out, "id", id);
+        uri_write(out, context->base_url, "/certificate_authorities/", id);
+        json_close(out, '}');
+    }
+    json_close(out, ']');
+}
+
+static void put_audited_account(struct buf *out, const struct row *row,
+                                const struct context *context)
+{
+    (void)context;
+    put_column(out, row, "id", "id");
+    put_time(out, row, "created_at");
+}
+
+static void put_audited_holder(struct buf *out, const struct row *row,
+                               const struct context *context)
+{
+    (void)context;
+    put_column(out, row, "id", "id");
+    put_time(out, row, "created_at");
+    put_column(out, row, "kind", "kind");
+    put_column(out, row, "is_admin", "is_admin");
+    put_time(out, row, "disabled_at");
+}
+
+static void put_audited_key(struct buf *out, const struct row *row, const struct context *context)
+{
+    (void)context;
+    put_column(out, row, "id", "id");
+    put_time(out, row, "created_at");
+    put_column(out, row, "principal_id", "principal_id");
+    put_column(out, row, "description", "description");
+    put_column(out, row, "read_only", "read_only");
+    put_column(out, row, "scope", "scope");
+    put_time(out, row, "expires_at");
+    put_time(out, row, "revoked_at");
+}
+
+/* What is recorded of each table.  The names of accounts, Users and Bots are the operator's:
+ * callers do not see them. */
+static const struct kind {
+    const char *prefix; /* of the event */
+    void (*put)(struct buf *out, const struct row *row, const struct context *context);
+    const char *path; /* of the resource's address; NULL: that of a module */
+} kinds[] = {
+    {"ssh_credential_", put_audited_credential, "/ssh_credentials/"},
+    {"oauth_module_", put_audited_oauth, NULL},
+    {"mutual_tls_module_", put_audited_mutual_tls, NULL},
+    {"account_", put_audited_account, "/accounts/"},
+    {"principal_", put_audited_holder, NULL},
+    {"api_key_", put_audited_key, "/api_keys/"},
+};
+
+static const struct kind *audited_kind(struct text event)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (text_begins(event, kinds[i].prefix))
+            return &kinds[i];
+    }
+    return NULL;
+}
+
+/* ---- events ---- */
+
+static void put_audited(struct buf *out, const char *name, struct text json,
+                        const struct kind *kind, const struct context *context)
+{
+    struct row row;
+
+    json_put_name(out, name);
+    if (!json.s || !kind || !read_columns(json, &row)) {
+        json_put_null(out);
+        return;
+    }
+    json_open(out, '{');
+    kind->put(out, &row, context);
+    json_close(out, '}');
+}
+
+static const char *holder_path(struct text id)
+{
+    return text_begins(id, IDENT_BOT "_") ? "/bot_users/" : "/users/";
+}
+
+static void put_reference(struct buf *out, const char *name, const char *path, struct text id,
+                          struct text base_url)
+{
+    json_put_name(out, name);
+    if (!id.s) {
+        json_put_null(out);
+        return;
+    }
+    json_open(out, '{');
+    json_put_member(out, "id", id);
+    uri_write(out, base_url, path, id);
+    json_close(out, '}');
+}
+
+/* The identifier of an OAuth module is "<edge>/<route>". */
+static void put_module_reference(struct buf *out, struct text id, struct text base_url)
+{
+    const char *slash = memchr(id.s, '/', id.len);
+    size_t at = slash ? (size_t)(slash - id.s) : 0;
+
+    json_put_name(out, "resource");
+    json_open(out, '{');
+    json_put_member(out, "id", id);
+    json_put_name(out, "uri");
+    buf_puts(out, "\"");
+    if (slash)
+        oauth_module_write_uri(out, base_url, text_part(id, 0, at), text_part(id, at + 1, id.len));
+    else
+        mutual_tls_module_write_uri(out, base_url, id);
+    buf_puts(out, "\"");
+    json_close(out, '}');
+}
+
+static void put_resource(struct buf *out, const struct audit_event *event, const struct kind *kind,
+                         struct text base_url)
+{
+    if (!kind)
+        put_reference(out, "resource", "", (struct text){0}, base_url);
+    else if (kind->path)
+        put_reference(out, "resource", kind->path, event->resource, base_url);
+    else if (kind->put == put_audited_holder)
+        put_reference(out, "resource", holder_path(event->resource), event->resource, base_url);
+    else
+        put_module_reference(out, event->resource, base_url);
+}
+
+/* NULL: changed leaves the column out. */
+static const struct {
+    const char *column, *member;
+} renamed[] = {
+#define RENAMED(column, member) {column, member},
+#define LEFT_OUT(column) {column, NULL},
+    AUDIT_EVENT_RENAMED(RENAMED) AUDIT_EVENT_LEFT_OUT(LEFT_OUT)
+#undef RENAMED
+#undef LEFT_OUT
+};
+
+static void put_changed(struct buf *out, const struct text_list *columns)
+{
+    json_put_name(out, "changed");
+    json_open(out, '[');
+    for (size_t i = 0; i < columns->n; i++) {
+        struct text member = columns->items[i];
+
+        for (size_t k = 0; k < sizeof renamed / sizeof renamed[0]; k++) {
+            if (text_eq(columns->items[i], text_of(renamed[k].column)))
+                member = text_of(renamed[k].member);
+        }
+        if (member.s)
+            json_put_text(out, member);
+    }
+    json_close(out, ']');
+}
+
+void audit_event_write(struct buf *out, const struct audit_event *event,
+                       const struct oauth_names *names, struct text base_url)
+{
+    const struct context context = {.names = names, .base_url = base_url};
+    const struct kind *kind = audited_kind(event->event);
+    char created_at[TIME_SIZE] = "";
+    char id[AUDIT_EVENT_ID_SIZE];
+
+    audit_event_write_id(id, event->number);
+    time_write(created_at, event->at);
+    json_open(out, '{');
+    json_put_member(out, "id", text_of(id));
+    uri_write(out, base_url, "/audit_events/", text_of(id));
+    json_put_member(out, "created_at", text_of(created_at));
+    json_put_member(out, "event", event->event);
+    put_resource(out, event, kind, base_url);
+    put_reference(out, "principal", holder_path(event->principal_id), event->principal_id,
+                  base_url);
+    json_put_member(out, "api_key_id", event->api_key_id);
+    json_put_member(out, "operation_id", event->operation_id);
+    json_put_member(out, "client_address", event->client_address);
+    json_put_member(out, "operator", event->operator_name);
+    put_changed(out, &event->changed);
+    put_audited(out, "before", event->before, kind, &context);
+    put_audited(out, "after", event->after, kind, &context);
+    json_close(out, '}');
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* Deleting old events. */
+#include "store/audit_purge.h"
+
+/* clang-format off */
+
+/* $1 the last event of the step before, $2 days to keep.
+ * Numbers ascend with time, so the old events have the lowest.  Each step starts after the last
+ * event of the step before and does not scan removed rows again. */
+static const struct pg_statement purge_statement = {
+    .name = "audit_event_purge",
+    .types = PG_BIGINT PG_BIGINT PG_BIGINT,
+    .writes = true,
+    .sql =
+        "WITH seen AS ("
+            "SELECT count(*) AS n, max(s.id) AS last"
+            " FROM (SELECT e.id"
+              " FROM adit.audit_event AS e"
+              " WHERE e.id > $1::bigint"
+              " ORDER BY e.id"
+              " LIMIT 5000) AS s"
+        "), gone AS ("
+            "DELETE FROM adit.audit_event AS e"
+            " WHERE e.id > $1::bigint"
+              " AND e.id <= (SELECT seen.last FROM seen)"
+              " AND e.at < now() - $2::bigint * interval '1 day'"
+            " RETURNING e.id"
+        ")"
+        " SELECT seen.n, seen.last, (SELECT count(*) FROM gone)"
+        " FROM seen",
+};
+
+/* clang-format on */
+
+enum purge_column { COLUMN_SEEN, COLUMN_LAST, COLUMN_GONE };
+
+bool audit_purge(struct pg *pg, int64_t days, const struct work *work, int64_t *n,
+                 struct error *err)
+{
+    int64_t last = 0;
+    bool all_old;
+
+    *n = 0;
+    do {
+        struct pg_params params = {.n = 0};
+        struct pg_result *result;
+
+        pg_add_int(&params, last);
+        pg_add_int(&params, days);
+        if (!pg_run(pg, &purge_statement, &params, &result, err))
+            return false;
+        last = pg_int(result, 0, COLUMN_LAST);
+        *n += pg_int(result, 0, COLUMN_GONE);
+        all_old = pg_int(result, 0, COLUMN_GONE) > 0 &&
+                  pg_int(result, 0, COLUMN_GONE) == pg_int(result, 0, COLUMN_SEEN);
+        pg_result_free(result);
+        work_show(work, *n);
+    } while (all_old);
+    return true;
+}

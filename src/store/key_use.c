@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of uses, and the statement that stores them. */
+#include "store/key_use.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/ident.h"
+
+/* With SLACK in the statement, what is stored is at most 5 minutes behind. */
+#define INTERVAL_MS INT64_C(240000)
+#define PAUSE_MS INT64_C(10000)
+#define SLACK "interval '30 seconds'"
+
+/* From this many keys on, the table is written before the interval has passed. */
+#define MANY 512
+
+/* A power of two.  A quarter stays free, so that a search ends soon. */
+#define N_PLACES 1024
+
+#define ADDRESS_SIZE 46 /* INET6_ADDRSTRLEN */
+
+struct key_use {
+    char account_id[IDENT_SIZE];
+    char key_id[IDENT_SIZE]; /* "": a free place */
+    char address[ADDRESS_SIZE];
+    int64_t at_ms;
+};
+
+struct key_uses {
+    size_t n;
+    int64_t first_ms;  /* the earliest use that is noted */
+    int64_t paused_ms; /* no write before this */
+    struct key_use places[N_PLACES];
+};
+
+/* clang-format off */
+
+/* $1 account_ids, $2 key_ids, $3 ages in ms, $4 addresses ('': unknown), row by row.
+ * Ages instead of times: the clocks of hosts differ.  Workers write in one order, so that none waits
+ * for another in a circle.  A key that was deleted meanwhile is left out. */
+static const struct pg_statement write_statement = {
+    .name = "api_key_use_write",
+    .types = PG_BIGINT,
+    .writes = true,
+    .is_repeatable = true,
+    .sql =
+        "WITH noted AS ("
+            "SELECT k.account_id, k.id,"
+              " pg_catalog.now() - n.age * interval '1 millisecond' AS used_at,"
+              " nullif(n.address, '')::inet AS client_address"
+            " FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[])"
+              " AS n (account_id, id, age, address)"
+            " JOIN adit.api_key AS k"
+              " ON k.account_id = n.account_id COLLATE \"C\""
+              " AND k.id = n.id COLLATE \"C\""
+        "), written AS ("
+            "INSERT INTO adit.api_key_use AS u"
+              " (account_id, api_key_id, used_at, client_address)"
+            " SELECT n.account_id, n.id, n.used_at, n.client_address"
+            " FROM noted AS n"
+            " WHERE NOT EXISTS (SELECT FROM adit.api_key_use AS e"
+              " WHERE e.account_id = n.account_id"
+              " AND e.api_key_id = n.id"
+              " AND e.used_at > n.used_at - " SLACK ")"
+            " ORDER BY n.account_id, n.id"
+            " ON CONFLICT (account_id, api_key_id) DO UPDATE"
+            " SET used_at = excluded.used_at,"
+              " client_address = excluded.client_address"
+            " WHERE u.used_at < excluded.used_at"
+            " RETURNING u.api_key_id"
+        ")"
+        " SELECT count(*) FROM written",
+};
+
+/* clang-format on */
+
+struct key_uses *key_uses_new(void)
+{
+    return calloc(1, sizeof(struct key_uses));
+}
+
+void key_uses_free(struct key_uses *uses)
+{
+    free(uses);
+}
+
+/* FNV-1a. */
+static size_t first_place(struct text key_id)
+{
+    uint32_t hash = UINT32_C(2166136261);
+
+    for (size_t i = 0; i < key_id.len; i++)
+        hash = (hash ^ (unsigned char)key_id.s[i]) * UINT32_C(16777619);
+    return hash % N_PLACES;
+}
+
+/* Returns the place of the key, or the free one that it may take. */
+static struct key_use *place_of_key(struct key_uses *uses, struct text key_id)
+{
+    size_t i = first_place(key_id);
+
+    while (uses->places[i].key_id[0] && !text_eq(text_of(uses->places[i].key_id), key_id))
+        i = (i + 1) % N_PLACES;
+    return &uses->places[i];
+}
+
+static void keep_id(char out[IDENT_SIZE], struct text id)
+{
+    memcpy(out, id.s, id.len);
+    out[id.len] = '\0';
+}
+
+void key_uses_note(struct key_uses *uses, struct text account_id, struct text key_id,
+                   const char *address, int64_t at_ms)
+{
+    size_t address_len = address ? strlen(address) : 0;
+    struct key_use *use;
+
+    if (!key_id.len || key_id.len >= IDENT_SIZE || account_id.len >= IDENT_SIZE)
+        return;
+    use = place_of_key(uses, key_id);
+    if (!use->key_id[0]) {
+        if (uses->n == KEY_USES_MAX)
+            return;
+        if (uses->n == 0 || at_ms < uses->first_ms)
+            uses->first_ms = at_ms;
+        uses->n++;
+        keep_id(use->account_id, account_id);
+        keep_id(use->key_id, key_id);
+    } else if (at_ms < use->at_ms) {
+        return;
+    }
+    use->at_ms = at_ms;
+    if (address_len >= sizeof use->address)
+        address_len = 0;
+    memcpy(use->address, address ? address : "", address_len);
+    use->address[address_len] = '\0';
+}
+
+int64_t key_uses_due_ms(const struct key_uses *uses)
+{
+    int64_t due_ms = uses->first_ms + (uses->n < MANY ? INTERVAL_MS : 0);
+
+    if (uses->n == 0)
+        return INT64_MAX;
+    return due_ms > uses->paused_ms ? due_ms : uses->paused_ms;
+}
+
+/* Moves what is noted into the arena.  Returns the first of *n uses, or NULL without memory. */
+static struct key_use *take_all(struct key_uses *uses, struct arena *arena, size_t *n)
+{
+    struct key_use *taken = arena_array(arena, uses->n, sizeof *taken);
+
+    *n = 0;
+    if (!taken)
+        return NULL;
+    for (size_t i = 0; i < N_PLACES; i++) {
+        if (uses->places[i].key_id[0])
+            taken[(*n)++] = uses->places[i];
+    }
+    memset(uses->places, 0, sizeof uses->places);
+    uses->n = 0;
+    return taken;
+}
+
+/* Adds the four columns.  Returns false without memory. */
+static bool add_uses(struct pg_params *params, const struct key_use *taken, size_t n,
+                     int64_t now_ms, struct arena *arena)
+{
+    struct text_list columns[3];
+    int64_t *ages = arena_array(arena, n, sizeof *ages);
+
+    for (size_t i = 0; i < 3; i++) {
+        columns[i] = (struct text_list){.n = n, .given = true};
+        columns[i].items = arena_array(arena, n, sizeof *columns[i].items);
+        if (!columns[i].items || !ages)
+            return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        columns[0].items[i] = text_of(taken[i].account_id);
+        columns[1].items[i] = text_of(taken[i].key_id);
+        columns[2].items[i] = text_of(taken[i].address);
+        ages[i] = now_ms - taken[i].at_ms;
+    }
+    pg_add_texts(params, columns[0], arena);
+    pg_add_texts(params, columns[1], arena);
+    pg_add_ints(params, ages, n, true, arena);
+    pg_add_texts(params, columns[2], arena);
+    return true;
+}
+
+bool key_uses_write(struct key_uses *uses, struct pg *pg, int64_t now_ms, struct arena *arena,
+                    struct error *err)
+{
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+    struct key_use *taken;
+    size_t n;
+
+    uses->paused_ms = now_ms + PAUSE_MS;
+    taken = take_all(uses, arena, &n);
+    if (!taken)
+        return error_set(err, ERR_OUT_OF_MEMORY);
+    if (!add_uses(&params, taken, n, now_ms, arena))
+        error_set(err, ERR_OUT_OF_MEMORY);
+    else if (pg_run(pg, &write_statement, &params, &result, err)) {
+        pg_result_free(result);
+        return true;
+    }
+    for (size_t i = 0; i < n; i++)
+        key_uses_note(uses, text_of(taken[i].account_id), text_of(taken[i].key_id),
+                      taken[i].address[0] ? taken[i].address : NULL, taken[i].at_ms);
+    return false;
+}

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: MIT */
+/* Users and Bots. */
+#include "store/principal.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "store/sql.h"
+#include "store/store.h"
+
+/* A User or Bot may own a million credentials, and each change of one is recorded.  The limits of
+ * the session are those of requests. */
+#define BEGIN_LONG "BEGIN; SET LOCAL statement_timeout = '10min'; SET LOCAL lock_timeout = '10s'"
+#define LONG_TIMEOUT_MS (11 * 60 * 1000)
+#define WRITERS_TIMEOUT_MS 10000
+
+/* clang-format off */
+
+/* The keys of a User or Bot that are neither revoked nor expired. */
+#define KEY_OF(k, p)                                                                               \
+    k ".account_id = " p ".account_id"                                                             \
+    " AND " k ".principal_id = " p ".id"                                                           \
+    " AND " k ".revoked_at IS NULL"                                                                \
+    " AND (" k ".expires_at > now()) IS NOT FALSE"
+
+#define CREDENTIAL_OF(c, p)                                                                        \
+    c ".account_id = " p ".account_id"                                                             \
+    " AND " c ".owner_id = " p ".id"
+
+/* Whether no other admin of the account is enabled. */
+#define IS_LAST_ADMIN(p)                                                                           \
+    p ".is_admin"                                                                                  \
+    " AND NOT EXISTS (SELECT FROM adit.principal AS o"                                             \
+      " WHERE o.account_id = " p ".account_id"                                                     \
+      " AND o.id <> " p ".id"                                                                      \
+      " AND o.is_admin"                                                                            \
+      " AND o.disabled_at IS NULL)"
+
+/* $1 account_id, $2 id, $3 kind, $4 name, $5 is_admin. */
+static const struct pg_statement create_statement = {
+    .name = "principal_create",
+    .types = PG_TEXT,
+    .writes = true,
+    .sql =
+        "INSERT INTO adit.principal (account_id, id, kind, name, is_admin)"
+        " SELECT a.id, $2::text, $3::text, $4::text, $5::boolean"
+        " FROM adit.account AS a"
+        " WHERE a.id = $1::text COLLATE \"C\""
+        " RETURNING id",
+};
+
+static const struct pg_statement find_only_statement = {
+    .name = "principal_find_only",
+    .types = PG_TEXT,
+    .sql = "SELECT id FROM adit.principal ORDER BY id LIMIT 2",
+};
+
+/* $1 kind. */
+static const struct pg_statement list_statement = {
+    .name = "principal_list",
+    .types = PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT,
+    .sql =
+        "SELECT p.id, p.account_id,"
+          " CASE WHEN p.is_admin THEN 'yes' ELSE 'no' END,"
+          " (SELECT count(*)::text FROM adit.api_key AS k"
+            " WHERE " KEY_OF("k", "p")
+            " AND k.disabled_digest IS NULL),"
+          " " SQL_RFC3339("p.created_at") ", " SQL_RFC3339("p.disabled_at") ", p.name"
+        " FROM adit.principal AS p"
+        " WHERE p.kind = $1::text"
+        " ORDER BY p.id",
+};
+
+/* $1 id, $2 kind. */
+static const struct pg_statement show_statement = {
+    .name = "principal_show",
+    .types = PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT,
+    .sql =
+        "SELECT p.id, p.name, p.account_id, a.name,"
+          " CASE WHEN p.is_admin THEN 'yes' ELSE 'no' END,"
+          " " SQL_RFC3339("p.created_at") ", " SQL_RFC3339("p.disabled_at") ","
+          " (SELECT count(*)::text FROM adit.ssh_credential AS c"
+            " WHERE " CREDENTIAL_OF("c", "p") "),"
+          " (SELECT count(*)::text FROM adit.api_key AS k"
+            " WHERE " KEY_OF("k", "p")
+            " AND k.disabled_digest IS NULL)"
+        " FROM adit.principal AS p"
+        " JOIN adit.account AS a"
+          " ON a.id = p.account_id"
+        " WHERE p.id = $1::text COLLATE \"C\""
+          " AND p.kind = $2::text",
+};
+
+/* $1 id, $2 kind, $3 name. */
+static const struct pg_statement rename_statement = {
+    .name = "principal_rename",
+    .types = PG_TEXT,
+    .writes = true,
+    .sql =
+        "UPDATE adit.principal"
+        " SET name = $3::text"
+        " WHERE id = $1::text COLLATE \"C\""
+          " AND kind = $2::text"
+        " RETURNING id",
+};
+
+/* $1 id, $2 kind, $3 whether to disable.
+ * The trigger follow_holder (sql/011_people.sql) makes the keys follow. */
+static const struct pg_statement disable_statement = {
+    .name = "principal_disable",
+    .types = PG_TEXT PG_BIGINT PG_BIGINT PG_BOOL PG_BOOL,
+    .writes = true,
+    .sql =
+        "WITH was AS MATERIALIZED ("
+            "SELECT p.disabled_at"
+            " FROM adit.principal AS p"
+            " WHERE p.id = $1::text COLLATE \"C\""
+              " AND p.kind = $2::text"
+        "), p AS ("
+            "UPDATE adit.principal AS p"
+            " SET disabled_at = CASE WHEN $3::boolean THEN coalesce(p.disabled_at, now()) END"
+            " WHERE p.id = $1::text COLLATE \"C\""
+              " AND p.kind = $2::text"
+            " RETURNING p.*"
+        ")"
+        " SELECT " SQL_RFC3339("p.disabled_at") ","
+          " (SELECT count(*) FROM adit.api_key AS k"
+            " WHERE " KEY_OF("k", "p") "),"
+          " (SELECT count(*) FROM adit.ssh_credential AS c"
+            " WHERE " CREDENTIAL_OF("c", "p") "),"
+          " " IS_LAST_ADMIN("p") ","
+          " p.disabled_at IS NOT DISTINCT FROM (SELECT was.disabled_at FROM was)"
+        " FROM p",
+};
+
+/* $1 those of an earlier run that are to be looked for, or NULL: all.
+ * The transactions that write credentials.  A statement locks its tables before it takes its
+ * snapshot. */
+static const struct pg_statement writers_statement = {
+    .name = "principal_writers",
+    .types = PG_TEXT,
+    .sql =
+        "SELECT array_agg(l.virtualtransaction)::text"
+        " FROM pg_catalog.pg_locks AS l"
+        " WHERE l.locktype = 'relation'"
+          " AND l.database = (SELECT d.oid FROM pg_catalog.pg_database AS d"
+            " WHERE d.datname = pg_catalog.current_database())"
+          " AND l.relation = 'adit.ssh_credential'::pg_catalog.regclass"
+          " AND l.mode = 'RowExclusiveLock'"
+          " AND l.granted"
+          " AND ($1::text IS NULL OR l.virtualtransaction = ANY ($1::text::text[]))",
+};
+
+/* $1 id. */
+static const struct pg_statement end_credentials_statement = {
+    .name = "principal_end_credentials",
+    .types = PG_BIGINT PG_BIGINT,
+    .writes = true,
+    .sql =
+        "WITH gone AS ("
+            "DELETE FROM adit.ssh_credential AS c"
+            " USING adit.principal AS p"
+            " WHERE p.id = $1::text COLLATE \"C\""
+              " AND " CREDENTIAL_OF("c", "p")
+            " RETURNING c.id"
+        ")"
+        " SELECT (SELECT count(*) FROM gone),"
+          " (SELECT count(*) FROM adit.ssh_credential AS c"
+            " JOIN adit.principal AS p"
+              " ON " CREDENTIAL_OF("c", "p")
+            " WHERE p.id = $1::text COLLATE \"C\""
+              " AND NOT EXISTS (SELECT FROM gone WHERE gone.id = c.id))",
+};
+
+/* $1 id, $2 kind, $3 heir's id or NULL, $4 whether to delete the credentials.
+ * The foreign keys are checked at the end: what others make of the User or Bot meanwhile makes this
+ * statement fail with SQLSTATE 23503, or theirs. */
+static const struct pg_statement delete_statement = {
+    .name = "principal_delete",
+    .types = PG_BIGINT PG_BIGINT PG_BOOL PG_BOOL,
+    .writes = true,
+    .sql =
+        "WITH p AS MATERIALIZED ("
+            "SELECT p.account_id, p.id,"
+              " " IS_LAST_ADMIN("p") " AS is_last_admin,"
+              " (SELECT count(*) FROM adit.ssh_credential AS c"
+                " WHERE " CREDENTIAL_OF("c", "p") ") AS credentials,"
+              " (SELECT count(*) FROM adit.api_key AS k"
+                " WHERE k.account_id = p.account_id"
+                " AND k.principal_id = p.id) AS keys,"
+              " EXISTS (SELECT FROM adit.principal AS o"
+                " WHERE o.account_id = p.account_id"
+                " AND o.id = $3::text COLLATE \"C\""
+                " AND o.id <> p.id"
+                " AND o.disabled_at IS NULL) AS has_heir"
+            " FROM adit.principal AS p"
+            " WHERE p.id = $1::text COLLATE \"C\""
+              " AND p.kind = $2::text"
+        "), d AS MATERIALIZED ("
+            "SELECT p.account_id, p.id"
+            " FROM p"
+            " WHERE p.has_heir"
+              " OR ($3::text IS NULL AND ($4::boolean OR p.credentials = 0))"
+        "), given AS ("
+            "UPDATE adit.ssh_credential AS c"
+            " SET owner_id = $3::text"
+            " FROM d"
+            " WHERE $3::text IS NOT NULL"
+              " AND " CREDENTIAL_OF("c", "d")
+        "), ended AS ("
+            "DELETE FROM adit.ssh_credential AS c"
+            " USING d"
+            " WHERE $3::text IS NULL"
+              " AND " CREDENTIAL_OF("c", "d")
+        "), answers AS ("
+            "DELETE FROM adit.idempotency_key AS i"
+            " USING d"
+            " WHERE i.account_id = d.account_id"
+              " AND i.principal_id = d.id"
+        "), keys AS ("
+            "DELETE FROM adit.api_key AS k"
+            " USING d"
+            " WHERE k.account_id = d.account_id"
+              " AND k.principal_id = d.id"
+        "), gone AS ("
+            "DELETE FROM adit.principal AS g"
+            " USING d"
+            " WHERE g.account_id = d.account_id"
+              " AND g.id = d.id"
+        ")"
+        " SELECT p.keys, p.credentials, p.is_last_admin,"
+          " EXISTS (SELECT FROM d)"
+        " FROM p",
+};
+
+/* clang-format on */
+
+bool principal_find_only(struct pg *pg, char id[IDENT_SIZE], int *n, struct error *err)
+{
+    return store_find_only(pg, &find_only_statement, id, n, err);
+}
+
+bool principal_create(struct pg *pg, struct text account_id, const char *kind, struct text name,
+                      bool is_admin, char id[IDENT_SIZE], struct error *err)
+{
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+
+    if (!store_make_ident(pg, strcmp(kind, "bot") == 0 ? IDENT_BOT : IDENT_USER, id, NULL, err))
+        return false;
+    pg_add_text(&params, account_id);
+    pg_add_text(&params, text_of(id));
+    pg_add_text(&params, text_of(kind));
+    pg_add_text(&params, name);
+    pg_add_bool(&params, is_admin);
+    if (!pg_run(pg, &create_statement, &params, &result, err))
+        return false;
+    if (pg_rows(result) == 0)
+        id[0] = '\0';
+    pg_result_free(result);
+    return true;
+}
+
+bool principal_list(struct pg *pg, const char *kind, struct pg_result **result, struct error *err)
+{
+    struct pg_params params = {.n = 0};
+
+    pg_add_text(&params, text_of(kind));
+    return pg_run(pg, &list_statement, &params, result, err);
+}
+
+/* Starts the parameters of a statement about one User or Bot. */
+static struct pg_params params_of(const struct principal *principal)
+{
+    struct pg_params params = {.n = 0};
+
+    pg_add_text(&params, principal->id);
+    pg_add_text(&params, text_of(principal->kind));
+    return params;
+}
+
+bool principal_show(struct pg *pg, const struct principal *principal, struct pg_result **result,
+                    struct error *err)
+{
+    struct pg_params params = params_of(principal);
+
+    return pg_run(pg, &show_statement, &params, result, err);
+}
+
+bool principal_rename(struct pg *pg, const struct principal *principal, struct text name,
+                      bool *found, struct error *err)
+{
+    struct pg_params params = params_of(principal);
+    struct pg_result *result;
+
+    pg_add_text(&params, name);
+    if (!pg_run(pg, &rename_statement, &params, &result, err))
+        return false;
+    *found = pg_rows(result) > 0;
+    pg_result_free(result);
+    return true;
+}
+
+bool principal_disable(struct pg *pg, const struct principal *principal, bool disable,
+                       struct principal_end *end, struct error *err)
+{
+    struct pg_params params = params_of(principal);
+    struct pg_result *result;
+
+    *end = (struct principal_end){.found = false};
+    pg_add_bool(&params, disable);
+    if (!pg_run(pg, &disable_statement, &params, &result, err))
+        return false;
+    end->found = pg_rows(result) > 0;
+    if (end->found) {
+        snprintf(end->disabled_at, sizeof end->disabled_at, "%s",
+                 pg_is_null(result, 0, 0) ? "" : pg_text(result, 0, 0).s);
+        end->n_keys = pg_int(result, 0, 1);
+        end->n_credentials = pg_int(result, 0, 2);
+        end->is_last_admin = pg_bool(result, 0, 3);
+        end->is_as_before = pg_bool(result, 0, 4);
+    }
+    pg_result_free(result);
+    return true;
+}
+
+bool principal_begin(struct pg *pg, struct error *err)
+{
+    pg_set_timeout(pg, LONG_TIMEOUT_MS);
+    return pg_begin(pg, BEGIN_LONG, err);
+}
+
+static bool read_writers(struct pg *pg, struct text wanted, struct pg_result **result,
+                         struct error *err)
+{
+    struct pg_params params = {.n = 0};
+
+    pg_add_text(&params, wanted);
+    return pg_run(pg, &writers_statement, &params, result, err);
+}
+
+/* Waits until no statement runs that may have found a User or Bot enabled, and creates a credential
+ * of it.  Does not lock the table, since other requests would wait behind that. */
+static bool wait_for_writers(struct pg *pg, struct error *err)
+{
+    static const struct timespec pause = {.tv_nsec = 10 * 1000000L};
+    int64_t deadline_ms = clock_steady_ms() + WRITERS_TIMEOUT_MS;
+    struct pg_result *writers;
+    bool ok = read_writers(pg, text_of(NULL), &writers, err);
+
+    while (ok && !pg_is_null(writers, 0, 0)) {
+        struct pg_result *earlier = writers;
+
+        writers = NULL;
+        nanosleep(&pause, NULL);
+        ok = clock_steady_ms() < deadline_ms
+                 ? read_writers(pg, pg_text(earlier, 0, 0), &writers, err)
+                 : error_cause(err, ERR_DATABASE_TIMEOUT,
+                               "another session has been changing SSH credentials for %d s",
+                               WRITERS_TIMEOUT_MS / 1000);
+        pg_result_free(earlier);
+    }
+    if (ok)
+        pg_result_free(writers);
+    return ok;
+}
+
+bool principal_end_credentials(struct pg *pg, struct text id, struct principal_end *end,
+                               struct error *err)
+{
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+
+    pg_add_text(&params, id);
+    if (!wait_for_writers(pg, err))
+        return false;
+    if (!pg_run(pg, &end_credentials_statement, &params, &result, err))
+        return false;
+    end->n_ended = pg_int(result, 0, 0);
+    end->n_credentials = pg_int(result, 0, 1);
+    pg_result_free(result);
+    return true;
+}
+
+bool principal_delete(struct pg *pg, const struct principal *principal, struct text heir_id,
+                      bool with_credentials, struct principal_end *end, struct error *err)
+{
+    struct pg_params params = params_of(principal);
+    struct pg_result *result;
+
+    *end = (struct principal_end){.found = false};
+    pg_add_text(&params, heir_id);
+    pg_add_bool(&params, with_credentials);
+    if (!pg_run(pg, &delete_statement, &params, &result, err))
+        return false;
+    end->found = pg_rows(result) > 0;
+    if (end->found) {
+        end->n_keys = pg_int(result, 0, 0);
+        end->n_credentials = pg_int(result, 0, 1);
+        end->is_last_admin = pg_bool(result, 0, 2);
+        end->is_deleted = pg_bool(result, 0, 3);
+    }
+    pg_result_free(result);
+    return true;
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/* Undoing changes with what the record of changes holds. */
+#include "store/restore.h"
+
+#include <string.h>
+
+#include "store/change.h"
+
+#define BEGIN_SQL                                                                                  \
+    "BEGIN; SET LOCAL statement_timeout = '60s'; SET LOCAL lock_timeout = '10s';"                  \
+    " SET LOCAL TimeZone = 'UTC'"
+
+/* The row that an event recorded, with the columns of today's table: those that it lacks are NULL,
+ * and those that the table has no more are gone. */
+#define ROW_OF(table) "to_jsonb(jsonb_populate_record(NULL::adit." table ", c.before))"
+
+/* Whether an event was made by $6. */
+#define IS_BY(event) CHANGE_IS_BY(event, "$6::text")
+
+/* Without what differs in rows that are the same to a caller. */
+#define SEEN(row) "(" row ") - '{revision,client_secret_key_id}'::text[]"
+
+/* clang-format off */
+
+/* $1 kind, $2 account_id, $3 resource or NULL, $4 event, $5 after, $6 by or NULL, $7 enables,
+ * $8 names of the providers.
+ * API keys are left out: a revoked key stays revoked.  Sealing under another key undoes nothing.
+ * A User or Bot that is disabled, or was when it was deleted, stays so unless $7: otherwise the keys
+ * of somebody who left would work again.  For the same reason it gets no credential. */
+static const struct pg_statement plan_statement = {
+    .name = "restore_plan",
+    .types = PG_TEXT PG_TEXT PG_TEXT PG_BIGINT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT
+             PG_BOOL PG_BOOL PG_BOOL PG_BOOL PG_BOOL PG_BOOL PG_SMALLINT,
+    .sql =
+        "WITH cut AS ("
+            "SELECT DISTINCT ON (e.account_id, k.kind, e.resource)"
+              " e.id, k.kind, e.account_id, e.resource, e.before"
+            " FROM adit.audit_event AS e"
+            " CROSS JOIN LATERAL (SELECT " CHANGE_KIND("e.event") ") AS k (kind)"
+            " WHERE k.kind IN ('account', 'principal', 'ssh_credential', 'oauth_module',"
+                             " 'mutual_tls_module')"
+              " AND e.event <> 'oauth_module_rekeyed'"
+              " AND ($1::text IS NULL OR k.kind = $1::text)"
+              " AND ($2::text IS NULL OR e.account_id = $2::text COLLATE \"C\")"
+              " AND ($3::text IS NULL OR e.resource = $3::text COLLATE \"C\")"
+              " AND e.id >= $4::bigint"
+              " AND e.at > '1970-01-01Z'::timestamptz + $5::bigint * interval '1 us'"
+              " AND ($6::text IS NULL OR " IS_BY("e") ")"
+            " ORDER BY e.account_id, k.kind, e.resource, e.id"
+        "), whole AS ("
+            "SELECT c.*,"
+              " CASE c.kind"
+                " WHEN 'account' THEN"
+                  " (SELECT to_jsonb(t) FROM adit.account AS t WHERE t.id = c.resource)"
+                " WHEN 'principal' THEN"
+                  " (SELECT to_jsonb(t) FROM adit.principal AS t"
+                    " WHERE t.account_id = c.account_id AND t.id = c.resource)"
+                " WHEN 'ssh_credential' THEN"
+                  " (SELECT to_jsonb(t) FROM adit.ssh_credential AS t"
+                    " WHERE t.account_id = c.account_id AND t.id = c.resource)"
+                " WHEN 'oauth_module' THEN"
+                  " (SELECT to_jsonb(t) - 'client_secret_sealed' FROM adit.oauth_module AS t"
+                    " WHERE t.account_id = c.account_id"
+                      " AND t.edge_id = split_part(c.resource, '/', 1) COLLATE \"C\""
+                      " AND t.route_id = split_part(c.resource, '/', 2) COLLATE \"C\")"
+                " ELSE"
+                  " (SELECT to_jsonb(t) FROM adit.mutual_tls_module AS t"
+                    " WHERE t.account_id = c.account_id AND t.edge_id = c.resource)"
+              " END AS present,"
+              " CASE WHEN c.before IS NULL THEN NULL ELSE CASE c.kind"
+                " WHEN 'account' THEN " ROW_OF("account")
+                " WHEN 'principal' THEN " ROW_OF("principal")
+                " WHEN 'ssh_credential' THEN " ROW_OF("ssh_credential")
+                " WHEN 'oauth_module' THEN " ROW_OF("oauth_module") " - 'client_secret_sealed'"
+                " ELSE " ROW_OF("mutual_tls_module") " END END AS wanted,"
+              " $6::text IS NOT NULL AND EXISTS (SELECT FROM adit.audit_event AS e"
+                " WHERE e.account_id = c.account_id AND e.resource = c.resource"
+                  " AND e.id > c.id AND " CHANGE_KIND("e.event") " = c.kind"
+                  " AND e.event <> 'oauth_module_rekeyed'"
+                  " AND " IS_BY("e") " IS NOT TRUE) AS by_others,"
+              " NOT EXISTS (SELECT FROM adit.audit_event AS e"
+                " WHERE e.account_id = c.account_id AND e.resource = c.resource"
+                  " AND e.id >= c.id AND (e.event IN ('oauth_module_created', 'oauth_module_deleted')"
+                    " OR (e.event = 'oauth_module_updated'"
+                      " AND coalesce('client_secret' = ANY (e.changed), true)))) AS keeps_secret"
+            " FROM cut AS c"
+        "), disabled AS ("
+            "SELECT w.account_id, w.resource, coalesce(w.present,"
+              " (SELECT e.before FROM adit.audit_event AS e"
+                " WHERE e.account_id = w.account_id AND e.resource = w.resource"
+                  " AND e.event = 'principal_deleted' ORDER BY e.id DESC LIMIT 1))"
+              " ->> 'disabled_at' AS since"
+            " FROM whole AS w"
+            " WHERE NOT $7::boolean AND w.kind = 'principal'"
+              " AND w.wanted IS NOT NULL AND w.wanted ->> 'disabled_at' IS NULL"
+        "), safe AS ("
+            "SELECT w.kind, w.account_id, w.resource, w.id, w.present,"
+              " CASE WHEN d.since IS NULL THEN w.wanted"
+                " ELSE w.wanted || jsonb_build_object('disabled_at', d.since) END AS wanted,"
+              " d.since IS NOT NULL AS stays_disabled, w.by_others, w.keeps_secret,"
+              " NOT $7::boolean AND w.kind = 'ssh_credential' AND w.wanted IS NOT NULL"
+                " AND w.present ->> 'owner_id' IS DISTINCT FROM w.wanted ->> 'owner_id' AS gives"
+            " FROM whole AS w"
+            " LEFT JOIN disabled AS d ON w.kind = 'principal'"
+              " AND d.account_id = w.account_id AND d.resource = w.resource"
+        ")"
+        " SELECT w.kind, w.account_id, w.resource, w.id, w.present::text, w.wanted::text,"
+          " " CHANGE_TEXT("shown.before", "shown.after") ","
+          " CASE WHEN w.wanted IS NOT NULL AND w.kind <> 'account'"
+            " AND NOT EXISTS (SELECT FROM adit.account AS a WHERE a.id = w.account_id)"
+            " AND NOT EXISTS (SELECT FROM cut AS o WHERE o.kind = 'account'"
+              " AND o.account_id = w.account_id AND o.before IS NOT NULL)"
+            " THEN w.account_id"
+            " WHEN w.wanted IS NOT NULL AND w.kind = 'ssh_credential'"
+            " AND NOT EXISTS (SELECT FROM adit.principal AS p"
+              " WHERE p.account_id = w.account_id"
+                " AND p.id = w.wanted ->> 'owner_id' COLLATE \"C\")"
+            " AND NOT EXISTS (SELECT FROM cut AS o"
+              " WHERE o.kind = 'principal' AND o.account_id = w.account_id"
+                " AND o.resource = w.wanted ->> 'owner_id' AND o.before IS NOT NULL)"
+            " THEN w.wanted ->> 'owner_id' END,"
+          " CASE WHEN w.gives AND CASE WHEN o.wanted IS NULL THEN p.disabled_at IS NOT NULL"
+            " ELSE o.wanted ->> 'disabled_at' IS NOT NULL END THEN w.wanted ->> 'owner_id' END,"
+          " " SEEN("w.present") " IS NOT DISTINCT FROM " SEEN("w.wanted")
+            " AND (w.wanted ->> 'client_id' IS NULL OR w.keeps_secret),"
+          " w.stays_disabled, w.gives, w.by_others,"
+          " w.wanted ->> 'client_id' IS NOT NULL,"
+          " w.keeps_secret AND w.present IS NOT NULL,"
+          " (w.wanted ->> 'provider')::smallint"
+        " FROM safe AS w"
+        " LEFT JOIN safe AS o ON w.gives AND o.kind = 'principal' AND NOT o.by_others"
+          " AND o.account_id = w.account_id AND o.resource = w.wanted ->> 'owner_id' COLLATE \"C\""
+        " LEFT JOIN adit.principal AS p ON w.gives AND p.account_id = w.account_id"
+          " AND p.id = w.wanted ->> 'owner_id' COLLATE \"C\""
+        " CROSS JOIN LATERAL (SELECT " CHANGE_NAMED("w.present", "$8::text[]") " AS before,"
+          " " CHANGE_NAMED("w.wanted", "$8::text[]") " AS after) AS shown"
+        " ORDER BY array_position('{account,principal,ssh_credential,oauth_module,mutual_tls_module}',"
+          " w.kind), w.account_id, w.resource",
+};
+
+/* $1 the row as the plan found it or NULL, $2 as it was or NULL.  Each returns the number of rows. */
+static const struct pg_statement account_statement = {
+    .name = "restore_account",
+    .types = PG_BIGINT,
+    .writes = true,
+    .sql =
+        "WITH w AS (SELECT r.* FROM jsonb_populate_record(NULL::adit.account, $2::text::jsonb) AS r),"
+        " changed AS ("
+            "UPDATE adit.account AS t SET name = w.name, created_at = w.created_at"
+            " FROM w WHERE t.id = w.id AND to_jsonb(t) = $1::text::jsonb RETURNING t.id"
+        "), made AS ("
+            "INSERT INTO adit.account (id, name, created_at)"
+            " SELECT w.id, w.name, w.created_at FROM w WHERE $1::text IS NULL RETURNING id"
+        ")"
+        " SELECT (SELECT count(*) FROM changed) + (SELECT count(*) FROM made)",
+};
+
+static const struct pg_statement principal_statement = {
+    .name = "restore_principal",
+    .types = PG_BIGINT,
+    .writes = true,
+    .sql =
+        "WITH w AS (SELECT r.* FROM jsonb_populate_record(NULL::adit.principal, $2::text::jsonb)"
+            " AS r),"
+        " changed AS ("
+            "UPDATE adit.principal AS t SET name = w.name, is_admin = w.is_admin,"
+              " created_at = w.created_at, disabled_at = w.disabled_at"
+            " FROM w WHERE t.account_id = w.account_id AND t.id = w.id"
+              " AND to_jsonb(t) = $1::text::jsonb RETURNING t.id"
+        "), made AS ("
+            "INSERT INTO adit.principal"
+              " (account_id, id, kind, name, is_admin, created_at, disabled_at)"
+            " SELECT w.account_id, w.id, w.kind, w.name, w.is_admin, w.created_at, w.disabled_at"
+            " FROM w WHERE $1::text IS NULL RETURNING id"
+        ")"
+        " SELECT (SELECT count(*) FROM changed) + (SELECT count(*) FROM made)",
+};
+
+#define CREDENTIAL_COLUMNS(of)                                                                     \
+    of "owner_id, " of "key_type, " of "fingerprint, " of "description, " of "metadata, "          \
+    of "acl, " of "public_key, " of "created_at"
+
+#define OWNER_IS_DISABLED                                                                          \
+    "($3::boolean AND EXISTS (SELECT FROM adit.principal AS p"                                     \
+      " WHERE p.account_id = w.account_id AND p.id = w.owner_id AND p.disabled_at IS NOT NULL))"
+
+/* $3 whether it gives the credential to somebody who has to be enabled. */
+static const struct pg_statement ssh_credential_statement = {
+    .name = "restore_ssh_credential",
+    .types = PG_BIGINT,
+    .writes = true,
+    .sql =
+        "WITH w AS (SELECT r.* FROM jsonb_populate_record(NULL::adit.ssh_credential,"
+            " $2::text::jsonb) AS r),"
+        " gone AS ("
+            "DELETE FROM adit.ssh_credential AS t USING (SELECT $1::text::jsonb AS present) AS p"
+            " WHERE $2::text IS NULL AND t.account_id = p.present ->> 'account_id' COLLATE \"C\""
+              " AND t.id = p.present ->> 'id' COLLATE \"C\" AND to_jsonb(t) = p.present"
+            " RETURNING t.id"
+        "), changed AS ("
+            "UPDATE adit.ssh_credential AS t"
+            " SET (" CREDENTIAL_COLUMNS("") ") = ROW(" CREDENTIAL_COLUMNS("w.") ")"
+            " FROM w WHERE t.account_id = w.account_id AND t.id = w.id"
+              " AND to_jsonb(t) = $1::text::jsonb AND NOT " OWNER_IS_DISABLED " RETURNING t.id"
+        "), made AS ("
+            "INSERT INTO adit.ssh_credential (account_id, id, " CREDENTIAL_COLUMNS("") ")"
+            " SELECT w.account_id, w.id, " CREDENTIAL_COLUMNS("w.")
+            " FROM w WHERE $1::text IS NULL AND NOT " OWNER_IS_DISABLED " RETURNING id"
+        ")"
+        " SELECT (SELECT count(*) FROM gone) + (SELECT count(*) FROM changed)"
+          " + (SELECT count(*) FROM made)",
+};
+
+#define OAUTH_COLUMNS(of)                                                                          \
+    of "enabled, " of "provider, " of "client_id, " of "scopes, " of "email_addresses, "           \
+    of "email_domains, " of "teams, " of "organizations, " of "options_passthrough, "              \
+    of "cookie_prefix, " of "inactivity_timeout, " of "maximum_duration, " of "auth_check_interval"
+
+/* $3 the secret's key and $4 the sealed secret, or NULL: keep those of the row. */
+static const struct pg_statement oauth_module_statement = {
+    .name = "restore_oauth_module",
+    .types = PG_BIGINT,
+    .writes = true,
+    .sql =
+        "WITH w AS (SELECT r.* FROM jsonb_populate_record(NULL::adit.oauth_module, $2::text::jsonb)"
+            " AS r),"
+        " gone AS ("
+            "DELETE FROM adit.oauth_module AS t USING (SELECT $1::text::jsonb AS present) AS p"
+            " WHERE $2::text IS NULL AND t.account_id = p.present ->> 'account_id' COLLATE \"C\""
+              " AND t.edge_id = p.present ->> 'edge_id' COLLATE \"C\""
+              " AND t.route_id = p.present ->> 'route_id' COLLATE \"C\""
+              " AND to_jsonb(t) - 'client_secret_sealed' = p.present"
+            " RETURNING t.edge_id"
+        "), changed AS ("
+            "UPDATE adit.oauth_module AS t"
+            " SET (" OAUTH_COLUMNS("") ", client_secret_key_id, client_secret_sealed)"
+              " = ROW(" OAUTH_COLUMNS("w.") ","
+                " CASE WHEN w.client_id IS NOT NULL THEN coalesce($3::text, t.client_secret_key_id)"
+                " END,"
+                " CASE WHEN w.client_id IS NOT NULL THEN coalesce($4::bytea, t.client_secret_sealed)"
+                " END)"
+            " FROM w WHERE t.account_id = w.account_id AND t.edge_id = w.edge_id"
+              " AND t.route_id = w.route_id"
+              " AND to_jsonb(t) - 'client_secret_sealed' = $1::text::jsonb RETURNING t.edge_id"
+        "), made AS ("
+            "INSERT INTO adit.oauth_module (account_id, edge_id, route_id, " OAUTH_COLUMNS("") ","
+              " client_secret_key_id, client_secret_sealed)"
+            " SELECT w.account_id, w.edge_id, w.route_id, " OAUTH_COLUMNS("w.") ","
+              " $3::text, $4::bytea"
+            " FROM w WHERE $1::text IS NULL RETURNING edge_id"
+        ")"
+        " SELECT (SELECT count(*) FROM gone) + (SELECT count(*) FROM changed)"
+          " + (SELECT count(*) FROM made)",
+};
+
+static const struct pg_statement mutual_tls_module_statement = {
+    .name = "restore_mutual_tls_module",
+    .types = PG_BIGINT,
+    .writes = true,
+    .sql =
+        "WITH w AS (SELECT r.* FROM jsonb_populate_record(NULL::adit.mutual_tls_module,"
+            " $2::text::jsonb) AS r),"
+        " gone AS ("
+            "DELETE FROM adit.mutual_tls_module AS t USING (SELECT $1::text::jsonb AS present) AS p"
+            " WHERE $2::text IS NULL AND t.account_id = p.present ->> 'account_id' COLLATE \"C\""
+              " AND t.edge_id = p.present ->> 'edge_id' COLLATE \"C\" AND to_jsonb(t) = p.present"
+            " RETURNING t.edge_id"
+        "), changed AS ("
+            "UPDATE adit.mutual_tls_module AS t"
+            " SET enabled = w.enabled, certificate_authority_ids = w.certificate_authority_ids"
+            " FROM w WHERE t.account_id = w.account_id AND t.edge_id = w.edge_id"
+              " AND to_jsonb(t) = $1::text::jsonb RETURNING t.edge_id"
+        "), made AS ("
+            "INSERT INTO adit.mutual_tls_module"
+              " (account_id, edge_id, enabled, certificate_authority_ids)"
+            " SELECT w.account_id, w.edge_id, w.enabled, w.certificate_authority_ids"
+            " FROM w WHERE $1::text IS NULL RETURNING edge_id"
+        ")"
+        " SELECT (SELECT count(*) FROM gone) + (SELECT count(*) FROM changed)"
+          " + (SELECT count(*) FROM made)",
+};
+
+/* clang-format on */
+
+static const struct {
+    const char *kind;
+    const struct pg_statement *statement;
+} statements[] = {
+    {"account", &account_statement},
+    {"principal", &principal_statement},
+    {"ssh_credential", &ssh_credential_statement},
+    {"oauth_module", &oauth_module_statement},
+    {"mutual_tls_module", &mutual_tls_module_statement},
+};
+
+#define N_STATEMENTS (sizeof statements / sizeof statements[0])
+
+bool restore_plan(struct pg *pg, const struct restore_order *order, struct pg_result **result,
+                  struct error *err)
+{
+    struct pg_params params = {.n = 0};
+    struct arena arena = {0};
+    bool ok;
+
+    pg_add_text(&params, order->kind);
+    pg_add_text(&params, order->account_id);
+    pg_add_text(&params, order->resource);
+    pg_add_int(&params, order->event_id);
+    pg_add_int(&params, order->after_us);
+    pg_add_text(&params, order->by);
+    pg_add_bool(&params, order->enables);
+    pg_add_texts(&params, order->providers, &arena);
+    ok = pg_run(pg, &plan_statement, &params, result, err);
+    arena_free(&arena);
+    return ok;
+}
+
+bool restore_begin(struct pg *pg, struct error *err)
+{
+    return pg_begin(pg, BEGIN_SQL, err);
+}
+
+bool restore_row(struct pg *pg, const struct pg_result *plan, int row,
+                 const struct restore_secret *secret, bool *done, struct error *err)
+{
+    const struct pg_statement *statement = NULL;
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+
+    for (size_t i = 0; i < N_STATEMENTS; i++) {
+        if (text_eq(pg_text(plan, row, RESTORE_KIND), text_of(statements[i].kind)))
+            statement = statements[i].statement;
+    }
+    if (!statement)
+        return error_cause(err, ERR_INTERNAL, "no statement restores this");
+    pg_add_text(&params, pg_text(plan, row, RESTORE_CURRENT));
+    pg_add_text(&params, pg_text(plan, row, RESTORE_WANTED));
+    if (statement == &ssh_credential_statement)
+        pg_add_bool(&params, pg_bool(plan, row, RESTORE_GIVES));
+    if (statement == &oauth_module_statement && secret) {
+        pg_add_text(&params, secret->key_id);
+        pg_add_bytes(&params, secret->sealed, secret->len);
+    } else if (statement == &oauth_module_statement) {
+        pg_add_null(&params);
+        pg_add_null(&params);
+    }
+    if (!pg_run(pg, statement, &params, &result, err))
+        return false;
+    *done = pg_int(result, 0, 0) == 1;
+    pg_result_free(result);
+    return true;
+}

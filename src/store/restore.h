@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* Making rows as they were, from the record of changes, for aditctl.  Only the owner of the tables
+ * may.  Every function returns false with *err as pg_run(). */
+#ifndef ADIT_STORE_RESTORE_H
+#define ADIT_STORE_RESTORE_H
+
+#include "base/error.h"
+#include "base/must_check.h"
+#include "pg/pg.h"
+#include "store/keyring.h"
+
+/* What to undo.  For each row, the first event that fits, and every later one. */
+struct restore_order {
+    struct text kind; /* these three: of one row, or absent */
+    struct text account_id;
+    struct text resource;
+    int64_t event_id; /* 0, or the event to begin with */
+    int64_t after_us; /* only events later than this, in microseconds since 1970 */
+    struct text by;   /* absent, or the User, Bot, API key or operator that made the change */
+    bool enables;     /* also enable a User or Bot that is disabled, and give it credentials */
+    struct text_list providers; /* their names, in the order of their positions */
+};
+
+/* The columns of restore_plan(). */
+enum restore_column {
+    RESTORE_KIND, /* the table */
+    RESTORE_ACCOUNT_ID,
+    RESTORE_RESOURCE,
+    RESTORE_EVENT,          /* PG_BIGINT: the first event that is undone */
+    RESTORE_CURRENT,        /* the row as JSON; absent: there is none */
+    RESTORE_WANTED,         /* the same as it was */
+    RESTORE_CHANGE,         /* for people: what differs; "" or absent: nothing that they see */
+    RESTORE_LACKS,          /* its owner or account that is gone and is not restored; or absent */
+    RESTORE_DISABLED_OWNER, /* who would get the credential and is disabled; or absent */
+    RESTORE_IS_SAME,        /* PG_BOOL from here on: nothing differs */
+    RESTORE_STAYS_DISABLED, /* it was enabled, and is or was last disabled: RESTORE_WANTED is so */
+    RESTORE_GIVES,          /* somebody who has to be enabled gets a credential */
+    RESTORE_BY_OTHERS,      /* others than `by` changed it later */
+    RESTORE_HAS_CLIENT,     /* an OAuth module with a client secret */
+    RESTORE_KEEPS_SECRET,   /* the present row has the secret of that time */
+    RESTORE_PROVIDER,       /* PG_SMALLINT, of the module as it was */
+    RESTORE_N_COLUMNS
+};
+
+/* Reads what would have to change, within history_begin().  The caller frees *result with
+ * pg_result_free(). */
+MUST_CHECK bool restore_plan(struct pg *pg, const struct restore_order *order,
+                             struct pg_result **result, struct error *err);
+
+/* Begins the transaction to write in. */
+MUST_CHECK bool restore_begin(struct pg *pg, struct error *err);
+
+/* A client secret, sealed for the module. */
+struct restore_secret {
+    struct text key_id;
+    const unsigned char *sealed;
+    size_t len;
+};
+
+/* Makes the row of a plan as it was, if it is as the plan says, and nobody was disabled meanwhile
+ * who gets it.  secret is NULL: keep that of the row.  Sets *done to whether it did. */
+MUST_CHECK bool restore_row(struct pg *pg, const struct pg_result *plan, int row,
+                            const struct restore_secret *secret, bool *done, struct error *err);
+
+#endif

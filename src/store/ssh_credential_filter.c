@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* Filters of SSH credentials.
+ *
+ * A list is in the order of identifiers, which contain the time of their creation.  So a range of
+ * created_at is also a range of identifiers, and the statement reads those alone.  A row that was
+ * inserted with psql, or came from elsewhere, may have another created_at than its identifier says:
+ * it is untimely.  An index has all untimely rows (sql/009_filter.sql).  Those of the range widen
+ * the range of identifiers, so no row is missed. */
+#include "store/ssh_credential_filter.h"
+
+#include "base/ident.h"
+#include "store/executor.h"
+#include "store/ssh_credential.h"
+
+/* An identifier's time and created_at differ by at most 1 s in a row that the responder created,
+ * and by at most 1.6 s in a row that is not untimely. */
+#define MARGIN_MS 2000
+
+/* Columns of the credential c. */
+const struct filter_member ssh_credential_filter_members[] = {
+    {"id", FILTER_STRING, "c.id"},
+    {"created_at", FILTER_TIME, "c.created_at"},
+    {"description", FILTER_STRING, "c.description"},
+    {"metadata", FILTER_STRING, "c.metadata"},
+    {"owner_id", FILTER_STRING, "c.owner_id"},
+    {"acl", FILTER_STRINGS, "c.acl"},
+    {"fingerprint", FILTER_STRING, "c.fingerprint"},
+    {"key_type", FILTER_STRING, "c.key_type"},
+    {.name = NULL},
+};
+
+/* The predicate of the index ssh_credential_untimely, word for word.  The first 7 of an
+ * identifier's 27 digits count units of 62^20 / 2^112 ms. */
+/* clang-format off */
+#define DIGIT(position)                                                                            \
+    "strpos('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz',"                     \
+          " substr(u.id, " position ", 1))"
+#define IS_UNTIMELY                                                                                \
+    "abs(((((((" DIGIT("7") "::float8"                                                             \
+             " * 62 + " DIGIT("8") ")"                                                             \
+            " * 62 + " DIGIT("9") ")"                                                              \
+           " * 62 + " DIGIT("10") ")"                                                              \
+          " * 62 + " DIGIT("11") ")"                                                               \
+         " * 62 + " DIGIT("12") ")"                                                                \
+        " * 62 + " DIGIT("13") " - 57731386987) * 0.13566701687887962"                             \
+        " - date_part('epoch', u.created_at - timestamptz '1970-01-01 00:00:00+00')) > 1.5"
+/* clang-format on */
+
+/* The numbers of parameters; 0: there is none. */
+struct bounds {
+    int from;
+    int until;
+};
+
+static void add_identifier(struct pg_params *params, int64_t ms, struct arena *arena)
+{
+    char *id = arena_alloc(arena, IDENT_SIZE);
+
+    if (!id) {
+        params->failed = true;
+        return;
+    }
+    ident_first(id, IDENT_CREDENTIAL, ms);
+    pg_add_text(params, text_of(id));
+}
+
+/* Writes the first or last identifier of the range's untimely rows.  HAVING keeps the planner from
+ * looking for it in the primary key, row by row: it expects one soon. */
+static void write_untimely(struct buf *sql, const char *min_or_max, const struct bounds *bounds)
+{
+    buf_printf(sql,
+               "(SELECT %s(u.id) FROM adit.ssh_credential AS u"
+               " WHERE u.account_id = " CALLER_ACCOUNT " AND " IS_UNTIMELY,
+               min_or_max);
+    if (bounds->from)
+        buf_printf(sql, " AND u.created_at >= $%d::timestamptz", bounds->from);
+    if (bounds->until)
+        buf_printf(sql, " AND u.created_at < $%d::timestamptz", bounds->until);
+    buf_puts(sql, " HAVING count(*) > 0)");
+}
+
+/* least() and greatest() pass over NULL: there is no untimely row. */
+void ssh_credential_filter_write(const struct filter_node *root, struct buf *sql,
+                                 struct pg_params *params, struct arena *arena)
+{
+    struct bounds bounds = {0};
+    struct filter_range range;
+
+    filter_find_range(root, "created_at", &range);
+    if (range.has_from) {
+        pg_add_time(params, range.from_us);
+        bounds.from = params->n;
+    }
+    if (range.has_until) {
+        pg_add_time(params, range.until_us);
+        bounds.until = params->n;
+    }
+    if (range.has_from) {
+        add_identifier(params, range.from_us / 1000 - MARGIN_MS, arena);
+        buf_printf(sql, " AND c.id >= least($%d::text COLLATE \"C\", ", params->n);
+        write_untimely(sql, "min", &bounds);
+        buf_puts(sql, ")");
+    }
+    if (range.has_until) {
+        add_identifier(params, range.until_us / 1000 + MARGIN_MS, arena);
+        buf_printf(sql, " AND c.id <= greatest($%d::text COLLATE \"C\", ", params->n);
+        write_untimely(sql, "max", &bounds);
+        buf_puts(sql, ")");
+    }
+    buf_puts(sql, " AND ");
+    (void)!filter_write_sql(root, sql, params, arena);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* Lists of SSH credentials. */
+#include "store/ssh_credential_list.h"
+
+#include "store/ssh_credential_filter.h"
+
+/* Sorts after every identifier: 0x7F follows '~'. */
+#define AFTER_ALL "\x7F"
+
+/* clang-format off */
+
+/* In their place in the row that has only the caller's columns. */
+#define NO_COLUMNS                                                                                 \
+    "NULL::text COLLATE \"C\" AS credential_id, NULL::timestamptz, NULL::text, NULL::text,"        \
+    " NULL::text, NULL::text[], NULL::text COLLATE \"C\" AS credential_owner_id, NULL::bigint"
+
+/* $1 digest, $2 before_id (never NULL), $3 limit.
+ * The comparison with $2 is always there, so that the generic plan starts in the right place of the
+ * index.  NULL puts the caller's row first. */
+#define LIST_HEAD                                                                                  \
+    "SELECT " CALLER_COLUMNS_OF("k") ", " NO_COLUMNS                                               \
+    " FROM adit.api_key AS k"                                                                      \
+    " WHERE " CALLER_KEY_IS_GOOD                                                                   \
+    " UNION ALL ("                                                                                 \
+        "SELECT " CALLER_NO_COLUMNS ", " SSH_CREDENTIAL_COLUMNS                                    \
+        " FROM adit.ssh_credential AS c"                                                           \
+        " WHERE c.account_id = " CALLER_ACCOUNT
+#define OLDER " AND c.id < $2::text COLLATE \"C\""
+#define LIST_END                                                                                   \
+        " ORDER BY c.id DESC"                                                                      \
+        " LIMIT $3::bigint"                                                                        \
+    ")"                                                                                            \
+    " ORDER BY credential_id DESC NULLS FIRST"
+
+static const struct pg_statement list_statement = {
+    .name = "ssh_credential_list",
+    .types = CALLER_TYPES SSH_CREDENTIAL_TYPES,
+    .sql =
+        LIST_HEAD OLDER LIST_END,
+};
+
+/* The same for a filter that only names an owner, which is the one of most clients: $4 owner_id.
+ * PostgreSQL need not plan it for each request: only the index of owners has this order, so the
+ * plan is right for every owner.  With "=", the primary key would have it too. */
+static const struct pg_statement owner_list_statement = {
+    .name = "ssh_credential_owner_list",
+    .types = CALLER_TYPES SSH_CREDENTIAL_TYPES,
+    .sql =
+        LIST_HEAD
+        " AND c.owner_id >= $4::text COLLATE \"C\""
+        " AND (c.owner_id, c.id) < ($4::text COLLATE \"C\", $2::text COLLATE \"C\")"
+        " ORDER BY c.owner_id DESC, c.id DESC"
+        " LIMIT $3::bigint"
+        ")"
+        " ORDER BY credential_owner_id DESC, credential_id DESC",
+};
+
+static const struct filter_statement filtered_list_statement = {
+    .name = "ssh_credential_filtered_list",
+    .types = CALLER_TYPES SSH_CREDENTIAL_TYPES,
+    .fast = "id, fingerprint or owner_id == \"...\", and ranges of created_at",
+    .head = LIST_HEAD OLDER,
+    .end = LIST_END,
+};
+
+/* clang-format on */
+
+void ssh_credential_list_free(struct ssh_credential_list *list)
+{
+    pg_result_free(list->result);
+    *list = (struct ssh_credential_list){0};
+}
+
+static bool read_credential(const struct pg_result *result, int row, struct arena *arena,
+                            struct ssh_credential *credential)
+{
+    *credential = (struct ssh_credential){
+        .id = pg_text(result, row, SSH_CREDENTIAL_ID),
+        .created_at = pg_time(result, row, SSH_CREDENTIAL_CREATED_AT),
+        .description = pg_text(result, row, SSH_CREDENTIAL_DESCRIPTION),
+        .metadata = pg_text(result, row, SSH_CREDENTIAL_METADATA),
+        .public_key = pg_text(result, row, SSH_CREDENTIAL_PUBLIC_KEY),
+        .owner_id = pg_text(result, row, SSH_CREDENTIAL_OWNER_ID),
+        .revision = pg_int(result, row, SSH_CREDENTIAL_REVISION),
+    };
+    return pg_texts(result, row, SSH_CREDENTIAL_ACL, arena, &credential->acl);
+}
+
+static size_t text_bytes(const struct ssh_credential *credential)
+{
+    size_t sum =
+        credential->description.len + credential->metadata.len + credential->public_key.len;
+
+    for (size_t i = 0; i < credential->acl.n; i++)
+        sum += credential->acl.items[i].len;
+    return sum;
+}
+
+bool ssh_credential_read_page(struct pg_result *result, const struct ssh_credential_page *page,
+                              struct arena *arena, struct ssh_credential_list *list,
+                              struct error *err)
+{
+    size_t bytes = 0;
+    int first = pg_is_null(result, 0, SSH_CREDENTIAL_ID) ? 1 : 0;
+    int n = pg_rows(result) - first;
+
+    *list = (struct ssh_credential_list){.result = result, .more = n > page->limit};
+    if (list->more)
+        n = page->limit;
+    list->items = arena_array(arena, (size_t)n, sizeof *list->items);
+    if (!list->items)
+        return error_set(err, ERR_OUT_OF_MEMORY);
+    for (; list->n < (size_t)n && bytes < page->most_bytes; list->n++) {
+        if (!read_credential(result, first + (int)list->n, arena, &list->items[list->n]))
+            return error_set(err, ERR_OUT_OF_MEMORY);
+        bytes += text_bytes(&list->items[list->n]);
+    }
+    list->more = list->more || list->n < (size_t)n;
+    return true;
+}
+
+static bool run_filtered_list(struct store *store, const struct store_request *request,
+                              const struct filter_node *filter, struct pg_params *params,
+                              struct pg_result **result, struct error *err)
+{
+    const struct filter_statement *statement = &filtered_list_statement;
+    struct buf sql = {0};
+
+    buf_puts(&sql, statement->head);
+    ssh_credential_filter_write(filter, &sql, params, request->arena);
+    buf_puts(&sql, statement->end);
+    return filter_run(store, statement, &sql, request, params, result, err);
+}
+
+static bool run_list(struct store *store, const struct store_request *request,
+                     const struct filter_node *filter, struct pg_params *params,
+                     struct pg_result **result, struct error *err)
+{
+    struct text owner_id;
+
+    if (!filter)
+        return executor_run(store, &list_statement, request, params, result, err);
+    owner_id = filter_only_equal(filter, "owner_id");
+    if (!owner_id.s)
+        return run_filtered_list(store, request, filter, params, result, err);
+    pg_add_text(params, owner_id);
+    return executor_run(store, &owner_list_statement, request, params, result, err);
+}
+
+bool store_ssh_credential_list(struct store *store, const struct store_request *request,
+                               const struct ssh_credential_page *page,
+                               struct ssh_credential_list *list, struct error *err)
+{
+    struct pg_params params;
+    struct pg_result *result;
+
+    executor_params(&params, request);
+    pg_add_text(&params, page->before_id.s ? page->before_id : text_of(AFTER_ALL));
+    pg_add_int(&params, page->limit + 1);
+    return run_list(store, request, page->filter, &params, &result, err) &&
+           ssh_credential_read_page(result, page, request->arena, list, err);
+}

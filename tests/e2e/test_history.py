@@ -1,0 +1,733 @@
+# SPDX-License-Identifier: MIT
+"""aditctl history and aditctl restore: who changed what, and making it as it was."""
+import contextlib
+import json
+import os
+import pwd
+import subprocess
+import time
+
+from adit import samples, stack
+from test_aditctl import CtlCase
+
+CREDENTIALS = "/ssh_credentials"
+OAUTH = "/edges/https/undone/routes/r/oauth"
+MUTUAL_TLS = "/edges/tls/undone/mutual_tls"
+SECRET = "a secret that is not recorded"
+
+
+class UndoCase(CtlCase):
+    stack_name = "history"
+
+    def setUp(self):
+        self.account = self.stack.account("undone")
+        self.client = self.stack.client(self.account.admin.key)
+        self.other = self.stack.client(self.account.member.key)
+
+    def make(self, client=None, **members):
+        members.setdefault("public_key", samples.generate("-t", "ed25519")[1])
+        return self.assert_ok((client or self.client).post(CREDENTIALS, members), 201)
+
+    def path(self, credential):
+        return CREDENTIALS + "/" + credential["id"]
+
+    def read(self, path, client=None):
+        """What the interface shows, and its ETag: None if there is nothing."""
+        answer = (client or self.client).get(path)
+        if answer.status == 404:
+            return None, None
+        return self.assert_ok(answer), answer.header("ETag")
+
+    def events(self, *words):
+        return json.loads(self.ctl("history", *words, "--json").stdout)["events"]
+
+    def event_of(self, resource, name):
+        """The id of the last event of this name."""
+        return [event["id"] for event in self.events(resource, "--account", self.account.id)
+                if event["event"].endswith(name)][-1]
+
+    def restore(self, *words, status=0):
+        done = self.stack.ctl_run("restore", *words, "--yes", "--json")
+        self.assertEqual(done.returncode, status, done)
+        return json.loads(done.stdout)
+
+    def now(self):
+        """A time between the changes before and after the call, to the second."""
+        self.stack.psql("UPDATE adit.audit_event SET at = at - interval '1 hour'"
+                        " WHERE account_id = '%s'" % self.account.id)
+        return "30m"
+
+
+class History(UndoCase):
+    def test_who_and_what(self):
+        made = self.make(acl=["bind:a.example"], description="first")
+        self.assert_ok(self.other.get(self.path(made)))
+        answer = self.client.patch(self.path(made), {"acl": ["bind:b.example"],
+                                                     "description": "second"})
+        self.assert_ok(self.client.delete(self.path(made)), 204)
+        events = self.events(made["id"])
+        self.assertEqual([event["event"] for event in events],
+                         ["ssh_credential_created", "ssh_credential_updated",
+                          "ssh_credential_deleted"])
+        changed = events[1]
+        key_id = self.stack.psql("SELECT id FROM adit.api_key WHERE principal_id = '%s'"
+                                 % self.account.admin.id)
+        self.assertEqual(
+            {name: changed[name] for name in ("resource", "account_id", "principal_id",
+                                              "api_key_id", "client_address", "operator",
+                                              "operation_id", "database_user", "changed")},
+            {"resource": made["id"], "account_id": self.account.id,
+             "principal_id": self.account.admin.id, "api_key_id": key_id,
+             "client_address": "127.0.0.1", "operator": None,
+             "operation_id": answer.header("Service-Operation-Id"), "database_user": "adit",
+             "changed": ["acl", "description"]})
+        self.assertEqual((changed["before"]["acl"], changed["after"]["acl"]),
+                         (["bind:a.example"], ["bind:b.example"]))
+        self.assertEqual((events[0]["before"], events[2]["after"]), (None, None))
+
+    def table(self, *words):
+        names, *rows = [line.split("\t") for line in self.ctl("history", *words)
+                        .stdout.splitlines()]
+        return [dict(zip(names, row)) for row in rows]
+
+    def test_for_people(self):
+        made = self.make(acl=["bind:a.example"])
+        self.client.patch(self.path(made), {"acl": ["bind:b.example"], "metadata": "x" * 300})
+        created, changed = self.table(made["id"])
+        self.assertEqual(changed["WHO"], self.account.admin.id)
+        self.assertEqual((changed["WHAT"], changed["RESOURCE"], changed["ADDRESS"]),
+                         ("ssh_credential_updated", made["id"], "127.0.0.1"))
+        self.assertEqual(changed["CHANGE"], 'acl: ["bind:a.example"] -> ["bind:b.example"]; '
+                         'metadata: "" -> "%s...' % ("x" * 198))
+        self.assertIn('acl: ["bind:a.example"]; created_at: ', created["CHANGE"])
+        self.stack.psql("UPDATE adit.principal SET name = 'Ada' WHERE id = '%s'"
+                        % self.account.admin.id)
+        self.assertEqual(self.table(made["id"])[1]["WHO"], "Ada (%s)" % self.account.admin.id)
+        user = self.ctl("user", "create", "--account", self.account.id).stdout.strip()
+        self.assertEqual(self.table(user)[0]["WHO"], pwd.getpwuid(os.geteuid()).pw_name
+                         + " (aditctl)")
+        self.stack.psql("UPDATE adit.principal SET name = 'Eve' WHERE id = '%s'" % user)
+        self.assertEqual((self.table(user)[1]["WHO"], self.table(user)[1]["CHANGE"]),
+                         ("postgres (database)", 'name: "" -> "Eve"'))
+
+    def test_deleted_people_keep_their_names(self):
+        person = self.account.person("user", "--name", "Ada")
+        made = self.make(self.stack.client(person.key))
+        self.ctl("user", "delete", "--with-credentials", "--yes", person.id)
+        self.assertEqual(self.table(made["id"])[0]["WHO"], "Ada (%s)" % person.id)
+
+    def test_keys_of_the_disabled(self):
+        person = self.account.person("user")
+        key = json.loads(self.ctl("key", "list", "--for", person.id, "--json").stdout)[
+            "api_keys"][0]["id"]
+        self.ctl("user", "disable", person.id)
+        self.ctl("user", "enable", person.id)
+        self.assertEqual([row["CHANGE"] for row in self.table(key)[1:]],
+                         ["disabled with its holder", "enabled with its holder"])
+        self.assertRegex(self.table(person.id)[1]["CHANGE"], '^disabled_at: null -> "2')
+
+    def test_providers_by_name(self):
+        for provider in "provider_b", "provider_c":
+            self.assert_ok(self.client.put(OAUTH, {"provider": {provider: {}}}))
+        self.assert_ok(self.client.put(OAUTH, {}))
+        words = ["undone/r", "--account", self.account.id]
+        created, changed, cleared = self.table(*words)
+        self.assertIn('provider: "provider_b"', created["CHANGE"])
+        self.assertEqual(changed["CHANGE"], 'provider: "provider_b" -> "provider_c"')
+        self.assertEqual(cleared["CHANGE"], 'provider: "provider_c" -> null')
+        self.assertIn('provider: null -> "provider_c"', self.ctl(
+            "restore", *words, "--dry-run", "--event",
+            self.event_of("undone/r", "_updated")).stdout)
+
+    def test_control_characters_are_not_printed(self):
+        """Callers may write them: a terminal would obey."""
+        made = self.make(description="a\u202egnp\u009b31m\u2028b\u00e4")
+        self.assertIn('description: "a?gnp?31m?bä"', self.table(made["id"])[0]["CHANGE"])
+
+    def test_edge_with_modules_on_routes_only(self):
+        account = self.stack.account("routes")
+        client = self.stack.client(account.admin.key)
+        for route in "a", "b":
+            self.assert_ok(client.put("/edges/https/routed/routes/%s/oauth" % route, {}))
+        self.assert_ok(client.delete("/edges/https/routed/routes/b/oauth"), 204)
+        self.assertIn("has nothing named 'routed', but modules of its routes; name one: routed/a,"
+                      " routed/b\n", self.ctl("history", "routed", status=1).stderr)
+
+    def test_secrets(self):
+        for secret in (SECRET, SECRET + "2"):
+            self.assert_ok(self.client.put(OAUTH, {"provider": {"provider_a": {
+                "client_id": "app", "client_secret": secret}}}))
+        shown = self.ctl("history", "undone/r", "--account", self.account.id).stdout
+        self.assertIn("\tclient_secret: set\n", shown)
+        self.assertNotIn(SECRET, shown + json.dumps(self.events("undone/r", "--account",
+                                                                self.account.id)))
+
+    def test_what_a_name_may_be(self):
+        self.assert_ok(self.client.put(OAUTH, {}))
+        self.assert_ok(self.client.put(MUTUAL_TLS, {}))
+        key = json.loads(self.ctl("key", "issue", "--for", self.account.admin.id, "--json").stdout)
+        for name, event in (("undone/r", "oauth_module_created"),
+                            ("undone", "mutual_tls_module_created"),
+                            (key["id"], "api_key_created"),
+                            (self.account.admin.id, "principal_created"),
+                            (self.account.id, "account_created")):
+            with self.subTest(event):
+                self.assertEqual(self.events(name, "--account", self.account.id)[0]["event"],
+                                 event)
+
+    def test_which(self):
+        """By time, by who, of one account."""
+        first = self.make()
+        self.now()
+        second = self.make(self.other)
+        for words, wanted in (
+                (["--since", "30m"], [second["id"]]), (["--since", "1d"], [first["id"],
+                                                                          second["id"]]),
+                (["--since", time.strftime("%Y-%m-%d", time.gmtime(time.time() - 86400))],
+                 [first["id"], second["id"]]),
+                (["--by", self.account.member.id], [second["id"]]),
+                (["--by", self.account.member.id, "--since", "30m"], [second["id"]]),
+                (["--by", self.account.admin.id, "--since", "30m"], [])):
+            with self.subTest(" ".join(words)):
+                self.assertEqual([event["resource"] for event in self.events(
+                    *words, "--account", self.account.id)
+                    if event["event"].startswith("ssh_cred")], wanted)
+
+    def test_nothing_by_somebody_known(self):
+        """One who did nothing, one who is gone, a key, an operator."""
+        gone = self.account.person("user")
+        self.ctl("user", "delete", gone.id)
+        key = json.loads(self.ctl("key", "issue", "--for", self.account.admin.id, "--json").stdout)
+        makers = (self.account.member.id, gone.id, key["id"], pwd.getpwuid(os.geteuid()).pw_name)
+        self.now()
+        for by in makers:
+            self.ctl("history", "--by", by, "--account", self.account.id, "--since", "30m")
+            done = self.ctl("restore", "--by", by, "--account", self.account.id, "--since", "30m",
+                            "--yes")
+            self.assertIn("nothing has changed since", done.stderr)
+
+    def test_several_pages(self):
+        made = self.make()
+        self.stack.psql("DO $$BEGIN FOR i IN 1..450 LOOP UPDATE adit.ssh_credential SET metadata"
+                        " = i::text WHERE id = '%s'; END LOOP; END$$" % made["id"])
+        events = self.events(made["id"])
+        self.assertEqual([event["after"]["metadata"] for event in events],
+                         ["", *[str(i) for i in range(1, 451)]])
+
+    def test_refused(self):
+        account = self.stack.account("also")
+        for client in (self.client, self.stack.client(account.admin.key)):
+            self.assert_ok(client.put(MUTUAL_TLS, {}))
+        for words, status, says in (
+                ([], 2, "needs a RESOURCE, or --since or --by"),
+                (["undone"], 2, "name one account with --account"),
+                (["sshcr_x"], 1, "has nothing named 'sshcr_x'"),
+                (["--by", "nobody"], 1, "--by 'nobody' names nobody"),
+                (["--by", "", "--since", "1d"], 2, "--by is empty"),
+                (["--since", "1d", "--account", "ac_x"], 1, "no account with the id 'ac_x'"),
+                (["--since", "yesterday"], 2, "--since 'yesterday' is not accepted"),
+                (["--since", "2026-13-01"], 2, "is not accepted"),
+                (["--since", "2026-01-31 25:00"], 2, "is not accepted"),
+                (["--since", "3000-01-01"], 2, "--since '3000-01-01' is in the future"),
+                (["a", "b"], 2, "takes one argument")):
+            with self.subTest(" ".join(words)):
+                self.assertIn(says, self.ctl("history", *words, status=status).stderr)
+
+
+class Restore(UndoCase):
+    def test_a_change(self):
+        made = self.make(acl=["bind:a.example"], description="first", metadata="m\n\"'ä")
+        before, etag = self.read(self.path(made))
+        time_before = self.now()
+        self.assert_ok(self.client.patch(self.path(made), {"acl": [], "description": "",
+                                                           "metadata": ""}))
+        dry = json.loads(self.ctl("restore", made["id"], "--at", time_before, "--dry-run",
+                                  "--json").stdout)
+        self.assertEqual((dry["restored"], dry["changes"][0]["action"]), (0, "change"))
+        self.assertEqual(self.read(self.path(made))[0]["acl"], [])
+        done = self.restore(made["id"], "--at", time_before)
+        self.assertEqual(done["restored"], 1)
+        after, new_etag = self.read(self.path(made))
+        self.assertEqual(after, before)
+        self.assertNotEqual(new_etag, etag)
+        events = self.events(made["id"])
+        self.assertEqual((events[-1]["event"], events[-1]["operator"]),
+                         ("ssh_credential_updated", pwd.getpwuid(os.geteuid()).pw_name))
+        # Once more, nothing is left to do.
+        done = self.ctl("restore", made["id"], "--at", time_before, "--yes")
+        self.assertIn("nothing has changed since", done.stderr)
+
+    def test_what_was_deleted(self):
+        key = samples.credential()["public_key"]
+        made = self.make(self.other, acl=["bind:a.example"], public_key=key)
+        self.assert_ok(self.client.put(MUTUAL_TLS, {"certificate_authority_ids": ["b", "a"]}))
+        self.assert_ok(self.client.put(OAUTH, {"provider": {"provider_b": {
+            "email_domains": ["a.example"]}}, "inactivity_timeout": 4294967295}))
+        self.now()
+        for path, resource in ((self.path(made), made["id"]), (MUTUAL_TLS, "undone"),
+                               (OAUTH, "undone/r")):
+            with self.subTest(resource):
+                before, _ = self.read(path)
+                self.assert_ok(self.client.delete(path), 204)
+                self.assertEqual(self.read(path), (None, None))
+                done = self.restore("--event", self.event_of(resource, "_deleted"))
+                self.assertEqual([row["action"] for row in done["changes"]], ["create"])
+                self.assertEqual(self.read(path)[0], before)
+
+    def test_what_was_not_there(self):
+        self.now()
+        made = self.make()
+        done = self.restore(made["id"], "--at", "30m")
+        self.assertEqual([(row["action"], row["after"]) for row in done["changes"]],
+                         [("delete", None)])
+        self.assertEqual(self.read(self.path(made)), (None, None))
+        # And back.
+        self.restore(made["id"], "--event", self.event_of(made["id"], "_deleted"))
+        self.assertEqual(self.read(self.path(made))[0], made)
+
+    def test_an_event(self):
+        """It and all later ones are undone."""
+        made = self.make()
+        for text in ("one", "two", "three"):
+            self.assert_ok(self.client.patch(self.path(made), {"metadata": text}))
+        _, first, second, _ = [event["id"] for event in self.events(made["id"])]
+        self.restore(made["id"], "--event", second)
+        self.assertEqual(self.read(self.path(made))[0]["metadata"], "one")
+        # As the interface names it, and as a number.
+        self.assertEqual(self.read("/audit_events/" + first)[0]["id"], first)
+        self.restore("--event", str(int(first[len("ae_"):])))
+        self.assertEqual(self.read(self.path(made))[0]["metadata"], "")
+
+    def test_for_people(self):
+        made = self.make(metadata="a")
+        self.assert_ok(self.client.patch(self.path(made), {"metadata": "b"}))
+        event = self.event_of(made["id"], "_updated")
+        shown = self.ctl("restore", "--event", event, "--dry-run").stdout.splitlines()
+        self.assertEqual([line.split("\t") for line in shown],
+                         [["ACTION", "KIND", "RESOURCE", "CHANGE"],
+                          ["change", "ssh_credential", made["id"], 'metadata: "b" -> "a"']])
+        self.assertIn("needs --yes", self.ctl("restore", "--event", event, status=2).stderr)
+
+    def test_times_are_cut_to_seconds(self):
+        """A time from the list includes its second."""
+        made = self.make(metadata="a")
+        self.now()
+        self.assert_ok(self.other.patch(self.path(made), {"metadata": "b"}))
+        self.stack.psql("UPDATE adit.audit_event SET at = date_trunc('second', at) - interval"
+                        " '100 ms' WHERE resource = '%s'" % made["id"])
+        shown = self.events(made["id"])[-1]
+        self.assertEqual(self.events(made["id"], "--since", shown["created_at"]), [shown])
+        for words in ([made["id"], "--at", shown["created_at"]],
+                      ["--by", self.account.member.id, "--since", shown["created_at"]]):
+            done = json.loads(self.ctl("restore", *words, "--dry-run", "--json").stdout)
+            self.assertEqual([(row["event_id"], row["action"]) for row in done["changes"]],
+                             [(shown["id"], "change")])
+
+    def test_asks_on_a_terminal(self):
+        made = self.make(metadata="a")
+        self.assert_ok(self.client.patch(self.path(made), {"metadata": "b"}))
+        event = self.event_of(made["id"], "_updated")
+        for answer, status, value in (("no", 1, "b"), ("yes", 0, "a")):
+            ours, theirs = os.openpty()
+            with subprocess.Popen([self.stack.env["ADITCTL"], "-c", self.stack.conf_path,
+                                   "restore", "--event", event], stdin=theirs,
+                                  stdout=subprocess.DEVNULL, stderr=theirs) as process:
+                os.close(theirs)
+                shown = b""
+                while b"Type yes to go on: " not in shown:
+                    shown += os.read(ours, 4096)
+                os.write(ours, answer.encode() + b"\n")
+                self.assertEqual(process.wait(), status)
+            os.close(ours)
+            self.assertEqual(self.read(self.path(made))[0]["metadata"], value)
+
+    def test_all_that_one_changed(self):
+        mine = self.make(metadata="mine")
+        shared = self.make(metadata="shared")
+        gone = self.make(metadata="gone")
+        self.now()
+        for credential in (mine, shared):
+            self.assert_ok(self.other.patch(self.path(credential), {"metadata": "bad"}))
+        self.assert_ok(self.other.delete(self.path(gone)), 204)
+        added = self.make(self.other)
+        self.assert_ok(self.other.put(MUTUAL_TLS, {}))
+        self.assert_ok(self.client.patch(self.path(shared), {"description": "later"}))
+        done = self.restore("--since", "30m", "--by", self.account.member.id, status=1)
+        self.assertEqual({row["resource"]: row["action"] for row in done["changes"]}, {
+            mine["id"]: "change", shared["id"]: "skip", gone["id"]: "create",
+            added["id"]: "delete", "undone": "delete"})
+        self.assertEqual(done["restored"], 4)
+        self.assertIn("others changed it later",
+                      [row["reason"] for row in done["changes"] if row["action"] == "skip"][0])
+        for credential, metadata in ((mine, "mine"), (shared, "bad"), (gone, "gone")):
+            self.assertEqual(self.read(self.path(credential))[0]["metadata"], metadata)
+        self.assertEqual(self.read(self.path(added)), (None, None))
+        self.assertEqual(self.read(MUTUAL_TLS), (None, None))
+
+    def test_all_that_a_key_changed(self):
+        made = self.make(metadata="a")
+        key = json.loads(self.ctl("key", "issue", "--for", self.account.admin.id,
+                                  "--json").stdout)
+        self.assert_ok(self.stack.client(key["key"]).patch(self.path(made), {"metadata": "b"}))
+        self.restore("--since", "1h", "--by", key["id"])
+        self.assertEqual(self.read(self.path(made))[0]["metadata"], "a")
+
+    def test_users(self):
+        user = self.ctl("user", "create", "--account", self.account.id, "--name",
+                        "ada").stdout.strip()
+        before = self.stack.psql("SELECT * FROM adit.principal WHERE id = '%s'" % user)
+        self.stack.psql("DELETE FROM adit.principal WHERE id = '%s'" % user)
+        self.restore(user, "--event", self.event_of(user, "_deleted"))
+        self.assertEqual(self.stack.psql("SELECT * FROM adit.principal WHERE id = '%s'" % user),
+                         before)
+        self.stack.psql("UPDATE adit.principal SET name = 'eve', is_admin = true WHERE id = '%s'"
+                        % user)
+        self.restore(user, "--event", self.event_of(user, "_updated"))
+        self.assertEqual(self.stack.psql("SELECT * FROM adit.principal WHERE id = '%s'" % user),
+                         before)
+        done = self.restore(user, "--event", self.event_of(user, "_created"), status=1)
+        self.assertIn("'restore' deletes no account, User or Bot", done["changes"][0]["reason"])
+
+    def test_all_that_an_operator_changed(self):
+        """A User who was deleted with a credential; another credential was handed over."""
+        user, other = (self.ctl("user", "create", "--account", self.account.id).stdout.strip()
+                       for _ in range(2))
+        for options in (["--with-credentials", "--yes"], ["--give-to", other]):
+            with self.subTest(options[0]):
+                made = self.make(owner_id=user)
+                self.now()
+                self.ctl("user", "delete", user, *options)
+                done = self.restore("--since", "30m", "--by", pwd.getpwuid(os.geteuid()).pw_name,
+                                    "--account", self.account.id)
+                self.assertEqual([row["resource"] for row in done["changes"]], [user, made["id"]])
+                self.assertEqual(self.read(self.path(made))[0], made)
+                self.assert_ok(self.client.delete(self.path(made)), 204)
+
+    def disabled_at(self, user):
+        return self.stack.psql("SELECT disabled_at FROM adit.principal WHERE id = '%s'" % user)
+
+    def test_disabled_stays_disabled(self):
+        """The keys of somebody who left stay refused, unless --enable is given."""
+        person = self.account.person("user", "--name", "eve")
+        client = self.stack.client(person.key)
+        self.now()
+        self.ctl("user", "disable", person.id)
+        words = ["--since", "30m", "--by", pwd.getpwuid(os.geteuid()).pw_name, "--account",
+                 self.account.id]
+        done = self.restore(*words, status=1)
+        self.assertEqual([(row["action"], row["resource"]) for row in done["changes"]],
+                         [("skip", person.id)])
+        self.assertIn("add --enable", done["changes"][0]["reason"])
+        self.ctl("user", "rename", "--name", "gone", person.id)
+        shown = self.ctl("restore", *words, "--yes", status=1)
+        self.assertIn('name: "gone" -> "eve"\n', shown.stdout)
+        self.assertIn("1 of the restored Users and Bots stayed disabled", shown.stderr)
+        self.assert_error(client.get(CREDENTIALS), 203)
+        self.assertEqual(self.restore(*words, "--enable")["restored"], 1)
+        self.assert_ok(client.get(CREDENTIALS))
+
+    def test_disabled_then_deleted(self):
+        person = self.account.person("user")
+        self.now()
+        self.ctl("user", "disable", person.id)
+        since = self.disabled_at(person.id)
+        for words, status, wanted in (([], 1, since), (["--enable"], 0, "")):
+            self.ctl("user", "delete", person.id)
+            done = self.restore(person.id, "--at", "30m", *words, status=status)
+            self.assertEqual([row["action"] for row in done["changes"]], ["create"])
+            self.assertEqual(self.disabled_at(person.id), wanted)
+        # It was enabled when it was deleted last.
+        self.ctl("user", "delete", person.id)
+        self.restore(person.id, "--at", "30m")
+        self.assertEqual(self.disabled_at(person.id), "")
+
+    def test_credentials_of_the_disabled(self):
+        """Nobody who was disabled gets a credential back, unless --enable is given."""
+        person = self.account.person("user")
+        client = self.stack.client(person.key)
+        made, given = self.make(client), self.make(client)
+        self.now()
+        self.stack.psql("UPDATE adit.ssh_credential SET owner_id = '%s' WHERE id = '%s'"
+                        % (self.account.admin.id, given["id"]))
+        self.ctl("user", "disable", "--with-credentials", "--yes", person.id)
+        reason = "its owner %s is disabled; to restore it anyway, add --enable" % person.id
+        operator = ["--since", "30m", "--by", pwd.getpwuid(os.geteuid()).pw_name, "--account",
+                    self.account.id]
+        for ident, words in ((made["id"], ["--event", self.event_of(made["id"], "_deleted")]),
+                             (given["id"], ["--event", self.event_of(given["id"], "_updated")]),
+                             (made["id"], operator)):
+            with self.subTest(words):
+                done = self.restore(*words, status=1)
+                self.assertEqual(done["restored"], 0)
+                self.assertIn((ident, "skip", reason), [
+                    (row["resource"], row["action"], row["reason"]) for row in done["changes"]])
+        # Deleted since: it would come back disabled.
+        self.ctl("user", "delete", person.id)
+        done = self.restore(*operator, status=1)
+        self.assertEqual({row["resource"]: row["action"] for row in done["changes"]},
+                         {person.id: "create", made["id"]: "skip"})
+        self.assertEqual(self.read(self.path(made)), (None, None))
+        self.restore("--enable", "--event", self.event_of(made["id"], "_deleted"))
+        self.assertEqual(self.read(self.path(made))[0], made)
+        # Its owner is enabled again.
+        self.assert_ok(self.client.delete(self.path(made)), 204)
+        self.ctl("user", "enable", person.id)
+        self.restore("--event", self.event_of(made["id"], "_deleted"))
+        self.assertEqual(self.read(self.path(made))[0], made)
+
+    def test_disabled_while_it_asks(self):
+        """An owner who is disabled before the answer gets nothing."""
+        person = self.account.person("user")
+        made = self.make(self.stack.client(person.key))
+        self.assert_ok(self.client.delete(self.path(made)), 204)
+        ours, theirs = os.openpty()
+        with subprocess.Popen([self.stack.env["ADITCTL"], "-c", self.stack.conf_path, "restore",
+                               "--event", self.event_of(made["id"], "_deleted")], stdin=theirs,
+                              stdout=subprocess.DEVNULL, stderr=theirs) as process:
+            os.close(theirs)
+            shown = b""
+            while b"Type yes to go on: " not in shown:
+                shown += os.read(ours, 4096)
+            self.ctl("user", "disable", person.id)
+            os.write(ours, b"yes\n")
+            self.assertEqual(process.wait(), 1)
+        os.close(ours)
+        self.assertEqual(self.read(self.path(made)), (None, None))
+
+    def test_operators_with_sudo(self):
+        """Each name of the operator finds it, and what WHO shows."""
+        made = self.make(metadata="a")
+        self.now()
+        self.stack.psql("SET adit.operator = 'deploy (sudo by ada)';"
+                        " UPDATE adit.ssh_credential SET metadata = 'b' WHERE id = '%s'"
+                        % made["id"])
+        event = self.events(made["id"])[-1]
+        self.assertEqual(event["operator"], "deploy (sudo by ada)")
+        for by, finds in (("deploy", True), ("ada", True), ("deploy (sudo by ada)", True),
+                          ("deploy (sudo by ada) (aditctl)", True), ("ada (aditctl)", False),
+                          ("deplo", False), ("sudo by ada", False)):
+            with self.subTest(by):
+                words = ["--by", by, "--account", self.account.id, "--since", "30m"]
+                done = self.ctl("restore", *words, "--dry-run", "--json", status=0 if finds else 1)
+                if finds:
+                    self.assertEqual([event], self.events(made["id"], "--by", by))
+                    self.assertIn(made["id"], done.stdout)
+                else:
+                    self.assertIn("names nobody", done.stderr)
+
+    def test_output_is_lost(self):
+        """Nothing is restored that was not shown."""
+        made = self.make(metadata="a")
+        self.assert_ok(self.client.patch(self.path(made), {"metadata": "b"}))
+        done = stack.run(["sh", "-c", '"$@" >/dev/full', "sh", self.stack.env["ADITCTL"], "-c",
+                          self.stack.conf_path, "restore", "--yes", "--event",
+                          self.event_of(made["id"], "_updated")], check=False)
+        self.assertEqual((done.returncode, done.stderr), (
+            1, "aditctl: cannot write to standard output: No space left on device; nothing was"
+            " changed\n"))
+        self.assertEqual(self.read(self.path(made))[0]["metadata"], "b")
+
+    def test_owner_is_gone(self):
+        user = self.ctl("user", "create", "--account", self.account.id).stdout.strip()
+        made = self.make(owner_id=user)
+        self.assert_ok(self.client.delete(self.path(made)), 204)
+        self.stack.psql("DELETE FROM adit.principal WHERE id = '%s'" % user)
+        event = self.event_of(made["id"], "_deleted")
+        done = self.restore(made["id"], "--event", event, status=1)
+        self.assertEqual("its owner %s is gone; restore that first" % user,
+                         done["changes"][0]["reason"])
+        self.restore(user, "--event", self.event_of(user, "_deleted"))
+        self.restore(made["id"], "--event", event)
+        self.assertEqual(self.read(self.path(made))[0], made)
+
+    def test_columns_that_the_event_lacks(self):
+        """Those that were added since get their default; those that were dropped are ignored."""
+        user = self.ctl("user", "create", "--account", self.account.id).stdout.strip()
+        self.stack.psql("DELETE FROM adit.principal WHERE id = '%s'" % user)
+        self.stack.psql("UPDATE adit.audit_event SET before = before - 'disabled_at' ||"
+                        " '{\"dropped\": [1]}' WHERE resource = '%s'" % user)
+        self.restore(user, "--event", self.event_of(user, "_deleted"))
+        self.assertEqual(self.stack.psql("SELECT disabled_at IS NULL FROM adit.principal"
+                                         " WHERE id = '%s'" % user), "t")
+
+    def test_every_column_has_a_value(self):
+        """An event of an earlier version lacks later columns.  Only NULL or a default that the
+        statements name can stand for those."""
+        added = self.stack.psql(
+            "SELECT table_name || '.' || column_name FROM information_schema.columns"
+            " WHERE table_schema = 'adit' AND is_nullable = 'NO' AND table_name IN ('account',"
+            " 'principal', 'ssh_credential', 'oauth_module', 'mutual_tls_module')"
+            " AND ordinal_position > CASE table_name WHEN 'account' THEN 3 WHEN 'principal' THEN 6"
+            " WHEN 'ssh_credential' THEN 10 WHEN 'oauth_module' THEN 18 ELSE 4 END ORDER BY 1")
+        self.assertEqual(added.split(), [
+            "mutual_tls_module.revision", "oauth_module.revision", "ssh_credential.revision"])
+
+    def test_refused(self):
+        made = self.make()
+        event = self.event_of(made["id"], "_created")
+        key = json.loads(self.ctl("key", "issue", "--for", self.account.admin.id,
+                                  "--json").stdout)["id"]
+        for words, status, says in (
+                ([], 2, "give --event ID, --at TIME with a RESOURCE, or --since TIME with --by ID"),
+                ([made["id"]], 2, "needs to know what to undo"),
+                (["--since", "1h", "--by", "x"], 1, "--by 'x' names nobody"),
+                (["--since", "1h", "--by", ""], 2, "--by is empty"),
+                (["--since", "1h", "--by", self.account.admin.id, "--account", "ac_x"], 1,
+                 "no account with the id 'ac_x'"),
+                (["--at", "1h"], 2, "needs a RESOURCE"), (["--since", "1h"], 2, "also needs --by ID"),
+                (["--by", "x"], 2, "also needs --since TIME"),
+                ([made["id"], "--at", "1h", "--event", event], 2, "exclude each other"),
+                ([made["id"], "--at", "3000-01-01"], 2, "is in the future"),
+                ([made["id"], "--event", "x"], 2, "--event 'x' is not accepted"),
+                ([made["id"], "--event", "99999999999"], 1, 
+                 "there is no event ae_0000000099999999999; 'aditctl history' shows the ids"),
+                (["undone", "--event", event], 2, "is a change of " + made["id"]),
+                (["sshcr_x", "--at", "1h"], 1, "has nothing named"),
+                ([key, "--at", "1h"], 1, "an API key cannot be restored")):
+            with self.subTest(" ".join(words)):
+                self.assertIn(says, self.ctl("restore", *words, "--yes", status=status).stderr)
+
+    def test_changed_meanwhile(self):
+        """Nothing is restored if a row has changed since the plan was shown."""
+        first, second = self.make(metadata="a"), self.make(metadata="a")
+        for credential in (first, second):
+            self.assert_ok(self.other.patch(self.path(credential), {"metadata": "b"}))
+        ours, theirs = os.openpty()
+        with subprocess.Popen([self.stack.env["ADITCTL"], "-c", self.stack.conf_path, "restore",
+                               "--since", "1h", "--by", self.account.member.id], stdin=theirs,
+                              stdout=subprocess.DEVNULL, stderr=theirs) as process:
+            os.close(theirs)
+            shown = b""
+            while b"Type yes" not in shown:
+                shown += os.read(ours, 4096)
+            self.assert_ok(self.client.patch(self.path(second), {"metadata": "c"}))
+            os.write(ours, b"yes\n")
+            shown = b""
+            with contextlib.suppress(OSError):  # EIO: the terminal has no other end any more
+                while piece := os.read(ours, 4096):
+                    shown += piece
+        os.close(ours)
+        self.assertEqual(process.returncode, 1)
+        self.assertIn(b"was changed meanwhile; nothing was restored", shown)
+        self.assertEqual([self.read(self.path(credential))[0]["metadata"]
+                          for credential in (first, second)], ["b", "c"])
+
+
+class Secrets(UndoCase):
+    def put(self, secret, **members):
+        self.assert_ok(self.client.put(OAUTH, {"provider": {"provider_a": {
+            "client_id": "app", "client_secret": secret, **members}}}))
+
+    def secret_file(self, text):
+        path = os.path.join(self.stack.folder, "client-secret")
+        with open(path, "w", encoding="utf-8") as file:
+            os.chmod(path, 0o600)
+            file.write(text)
+        return path
+
+    def shown(self):
+        return self.read(OAUTH)[0]["provider"]["provider_a"]
+
+    def test_listed(self):
+        self.put(SECRET, email_domains=["a.example"])
+        self.put("another", email_domains=["b.example"])
+        words = ["restore", "undone/r", "--account", self.account.id, "--event",
+                 self.event_of("undone/r", "_updated"), "--dry-run", "--client-secret-file"]
+        self.assertRegex(self.ctl(*words, self.secret_file("it\n")).stdout,
+                         "email_domains: .*; client_secret: set\n$")
+        for text in ("it\nit", "it\n\n", "it\rit\r\n"):
+            self.assertIn("which has more than one line",
+                          self.ctl(*words, self.secret_file(text), status=1).stderr)
+
+    def test_kept(self):
+        """A secret that was never replaced stays."""
+        self.put(SECRET)
+        self.stack.psql("UPDATE adit.oauth_module SET enabled = false WHERE edge_id = 'undone'"
+                        " AND account_id = '%s'" % self.account.id)
+        self.assertFalse(self.read(OAUTH)[0]["enabled"])
+        self.restore("undone/r", "--account", self.account.id, "--event",
+                     self.event_of("undone/r", "_updated"))
+        self.assertTrue(self.read(OAUTH)[0]["enabled"])
+        self.assertEqual(self.shown()["client_secret"], SECRET)
+
+    def test_gone(self):
+        """It has to be given after a later PUT and after DELETE."""
+        self.put(SECRET, email_domains=["a.example"])
+        for change, event in ((lambda: self.put("another", email_domains=["b.example"]),
+                               "_updated"),
+                              (lambda: self.assert_ok(self.client.delete(OAUTH), 204),
+                               "_deleted")):
+            with self.subTest(event):
+                change()
+                words = ["undone/r", "--account", self.account.id, "--event",
+                         self.event_of("undone/r", event)]
+                done = self.restore(*words, status=1)
+                self.assertEqual((done["restored"], done["changes"][0]["action"]), (0, "skip"))
+                self.assertIn("with --client-secret-file", done["changes"][0]["reason"])
+                done = self.restore(*words, "--client-secret-file",
+                                    self.secret_file(SECRET + "\n"))
+                self.assertEqual(done["restored"], 1)
+                self.assertNotIn(SECRET, json.dumps(done))
+                self.assertEqual((self.shown()["client_secret"], self.shown()["email_domains"]),
+                                 (SECRET, ["a.example"]))
+
+    def test_to_no_client(self):
+        self.assert_ok(self.client.put(OAUTH, {}))
+        self.put(SECRET)
+        self.restore("undone/r", "--account", self.account.id, "--event",
+                     self.event_of("undone/r", "_updated"))
+        self.assertEqual(self.read(OAUTH)[0]["provider"]["provider_a"], None)
+
+    def test_files(self):
+        self.put(SECRET)
+        self.put("another")
+        event = self.event_of("undone/r", "_updated")
+        for text, says in (("", "which is empty"), ("\r\n", "which is empty"),
+                           ("x" * 1025, "more than 1024 bytes"), ("a\0b", "is not UTF-8 text")):
+            with self.subTest(text[:2]):
+                done = self.ctl("restore", "--event", event, "--yes", "--client-secret-file",
+                                self.secret_file(text), status=1)
+                self.assertIn(says, done.stderr)
+        public = self.secret_file(SECRET)
+        os.chmod(public, 0o604)
+        fifo = os.path.join(self.stack.folder, "fifo")
+        os.mkfifo(fifo)
+        self.addCleanup(os.unlink, fifo)
+        for path, says in (("/nonexistent", "No such file"), (public, "others may read or write"),
+                           (fifo, "is not a regular file"), ("/dev/zero", "not a regular file"),
+                           (self.stack.folder, "is not a regular file")):
+            with self.subTest(path):
+                self.assertIn(says, self.ctl("restore", "--event", event, "--yes",
+                                             "--client-secret-file", path, status=1).stderr)
+        self.assertEqual(self.shown()["client_secret"], "another")
+        made = self.make()
+        self.assertIn("is for an OAuth module that has a client_id, and this restores none", self.ctl(
+            "restore", "--event", self.event_of(made["id"], "_created"), "--yes",
+            "--client-secret-file", self.secret_file("x"), status=2).stderr)
+        self.restore("--event", event, "--client-secret-file", self.secret_file("x" * 1024))
+        self.assertEqual(self.shown()["client_secret"], "x" * 1024)
+
+
+class Purged(UndoCase):
+    """The record does not go back far enough."""
+    stack_name = "history"
+
+    def test_purged(self):
+        made = self.make(metadata="a")
+        self.assert_ok(self.client.patch(self.path(made), {"metadata": "b"}))
+        event = self.event_of(made["id"], "_updated")
+        before = self.stack.psql("SELECT transaction FROM adit.audit_pruned")
+        self.addCleanup(self.stack.psql, "UPDATE adit.audit_pruned SET transaction = nullif('%s',"
+                        " '')::xid8" % before)
+        self.stack.psql("DELETE FROM adit.audit_event WHERE id <= %d" % int(event[3:]))
+        self.assert_ok(self.client.patch(self.path(made), {"metadata": "c"}))
+        for words in ([made["id"], "--at", "1h"], ["--since", "1h", "--by",
+                                                   self.account.admin.id]):
+            self.assertIn("the record of changes begins at 2",
+                          self.ctl("restore", *words, "--yes", status=1).stderr)
+        self.assertIn("has removed it", self.ctl("restore", "--event", event, "--yes",
+                                                 status=1).stderr)
+        done = self.ctl("history", made["id"])
+        self.assertIn("the record of changes begins at 2", done.stderr)
+        self.restore("--event", self.event_of(made["id"], "_updated"))
+        self.assertEqual(self.read(self.path(made))[0]["metadata"], "b")

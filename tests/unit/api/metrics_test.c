@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of the metrics: what is counted for a request, and how it is shown. */
+#include <check.h>
+#include <string.h>
+
+#include "api/operations.h"
+#include "base/clock.h"
+#include "suites.h"
+
+static struct client client;
+static struct metrics *metrics;
+
+static void set_up(void)
+{
+    operations_open(&client);
+    metrics = metrics_new(2);
+    ck_assert_ptr_nonnull(metrics);
+    client.settings.metrics = metrics;
+    client.settings.counts = &metrics->slots[1];
+}
+
+static void tear_down(void)
+{
+    metrics_free(metrics);
+    client_close(&client);
+}
+
+static void expect(const char *line)
+{
+    client_prepare(&client, "GET", "/metrics", "");
+    ck_assert_int_eq(client_send(&client), 200);
+    ck_assert_msg(strstr(client_body(&client), line), "%s is missing", line);
+}
+
+START_TEST(requests)
+{
+    client_ask(&client, "GET", "/ssh_credentials/x", "");
+    client_ask(&client, "HEAD", "/ssh_credentials/x", "");
+    client_ask(&client, "PUT", "/ssh_credentials", "{}");
+    client_ask(&client, "BREW", "/coffee\"} 1", "");
+    expect("\nadit_http_requests_total{route=\"/ssh_credentials/{id}\",method=\"GET\","
+           "status=\"404\"} 1\n");
+    expect("\nadit_http_requests_total{route=\"/ssh_credentials/{id}\",method=\"HEAD\","
+           "status=\"404\"} 1\n");
+    expect("\nadit_http_requests_total{route=\"/ssh_credentials\",method=\"PUT\","
+           "status=\"405\"} 1\n");
+    expect("\nadit_http_requests_total{route=\"none\",method=\"other\",status=\"404\"} 1\n");
+    ck_assert_ptr_null(strstr(client_body(&client), "coffee"));
+}
+END_TEST
+
+START_TEST(errors_and_refusals)
+{
+    client_ask(&client, "GET", "/ssh_credentials/x", "");
+    client_ask(&client, "PUT", CLIENT_MUTUAL_TLS, "{\"x\":1}");
+    stub_store_fail(client.store, ERR_DATABASE_READ_ONLY);
+    client_ask(&client, "PUT", CLIENT_MUTUAL_TLS, "{}");
+    stub_store_fail(client.store, ERR_OUTCOME_UNKNOWN);
+    client_ask(&client, "PUT", CLIENT_MUTUAL_TLS, "{}");
+    stub_store_fail(client.store, ERR_NONE);
+    expect("\nadit_errors_total{number=\"9002\",error=\"CREDENTIAL_NOT_FOUND\",status=\"404\"} "
+           "1\n");
+    expect("\nadit_errors_total{number=\"9033\",error=\"OUTCOME_UNKNOWN\",status=\"503\"} 1\n");
+    expect("\nadit_writes_refused_total{reason=\"input\"} 1\n");
+    expect("\nadit_writes_refused_total{reason=\"service\"} 1\n");
+    expect("\nadit_writes_refused_total{reason=\"key\"} 0\n");
+}
+END_TEST
+
+/* The time in the line counts too. */
+START_TEST(latency)
+{
+    client_prepare(&client, "GET", "/livez", "");
+    client.request.arrived_us = clock_steady_us() - 3000000;
+    ck_assert_int_eq(client_send(&client), 200);
+    expect("{route=\"/livez\",method=\"GET\",le=\"2.048\"} 0\n");
+    expect("{route=\"/livez\",method=\"GET\",le=\"4.096\"} 1\n");
+    expect("{route=\"/livez\",method=\"GET\",le=\"+Inf\"} 1\n");
+    expect("_sum{route=\"/livez\",method=\"GET\"} 3.0");
+    expect("_count{route=\"/livez\",method=\"GET\"} 1\n");
+}
+END_TEST
+
+START_TEST(seconds_without_zeros)
+{
+    metrics->slots[0].database_wait[true].sum_us = 12000000;
+    expect("\nadit_database_wait_seconds_sum{kind=\"write\"} 12.0\n");
+    metrics->slots[0].database_wait[true].sum_us = 10500;
+    expect("\nadit_database_wait_seconds_sum{kind=\"write\"} 0.0105\n");
+    expect(",le=\"0.00025\"}");
+}
+END_TEST
+
+START_TEST(alone)
+{
+    client.settings.metrics = NULL;
+    client.settings.counts = NULL;
+    ck_assert_int_eq(client_ask(&client, "GET", "/metrics", ""), 404);
+    ck_assert_int_eq(client_error(&client), 9000);
+}
+END_TEST
+
+Suite *api_metrics_suite(void)
+{
+    Suite *suite = suite_create("api/metrics");
+    TCase *tcase = tcase_create("metrics");
+
+    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    tcase_add_test(tcase, requests);
+    tcase_add_test(tcase, errors_and_refusals);
+    tcase_add_test(tcase, latency);
+    tcase_add_test(tcase, seconds_without_zeros);
+    tcase_add_test(tcase, alone);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of writes that name the operator, before a scripted backend. */
+#include <check.h>
+
+#include "pg/backend.h"
+#include "pg/driver.h"
+#include "suites.h"
+
+static void start(void)
+{
+    driver_start();
+    pg_name_operator(driver.pg, "ada");
+}
+
+/* Opens the session and prepares both statements. */
+static void warm_up(void)
+{
+    ck_assert_int_eq(driver_run(&driver_get), ERR_NONE);
+    ck_assert_int_eq(driver_run(&driver_put), ERR_NONE);
+    (void)backend_n_sent("run");
+}
+
+#define NAMED "1:query:BEGIN 1:parse:- 1:run:- | "
+
+/* The name holds for the write's own transaction: a pooler lends the session to others. */
+START_TEST(writes_name_the_operator)
+{
+    warm_up();
+    ck_assert_int_eq(driver_run(&driver_put), ERR_NONE);
+    backend_sent(NAMED "1:run:put | 1:query:COMMIT");
+    ck_assert_int_eq(driver_run(&driver_get), ERR_NONE);
+    backend_sent("1:run:get |");
+}
+END_TEST
+
+START_TEST(named_write_that_is_refused)
+{
+    warm_up();
+    backend_expect(ON_RUN, ANSWER, NULL, NULL);
+    backend_expect(ON_RUN, REFUSE, "23505", "thing_key");
+    ck_assert_int_eq(driver_run(&driver_put), ERR_PUBLIC_KEY_EXISTS);
+    backend_sent(NAMED "1:run:put | 1:query:ROLLBACK");
+}
+END_TEST
+
+/* A name that is lost costs nothing: the write was not sent. */
+START_TEST(operator_that_is_not_named)
+{
+    warm_up();
+    backend_expect(ON_RUN, CLOSE, NULL, NULL);
+    ck_assert_int_eq(driver_run(&driver_put), ERR_NONE);
+    ck_assert_int_eq(backend_n_sent("run:put"), 1);
+}
+END_TEST
+
+START_TEST(named_write_whose_commit_fails)
+{
+    warm_up();
+    backend_expect(ON_QUERY, ANSWER, NULL, NULL);
+    backend_expect(ON_QUERY, REFUSE, "53100", NULL);
+    ck_assert_int_eq(driver_run(&driver_put), ERR_DATABASE_READ_ONLY);
+    backend_expect(ON_QUERY, ANSWER, NULL, NULL);
+    backend_expect(ON_QUERY, CLOSE, NULL, NULL);
+    ck_assert_int_eq(driver_run(&driver_put), ERR_OUTCOME_UNKNOWN);
+    ck_assert_int_eq(driver_run(&driver_get), ERR_NONE);
+    (void)backend_n_sent("run");
+    backend_expect(ON_QUERY, ANSWER, NULL, NULL);
+    backend_expect(ON_QUERY, WARN, NULL, "SyncRepWaitForLSN");
+    ck_assert_int_eq(driver_run(&driver_put), ERR_OUTCOME_UNKNOWN);
+    ck_assert_int_eq(driver_run(&driver_put), ERR_NONE);
+}
+END_TEST
+
+START_TEST(named_write_that_may_run_again)
+{
+    struct pg_statement again = driver_put;
+
+    again.is_repeatable = true;
+    warm_up();
+    backend_expect(ON_QUERY, ANSWER, NULL, NULL);
+    backend_expect(ON_QUERY, CLOSE, NULL, NULL);
+    ck_assert_int_eq(driver_run(&again), ERR_NONE);
+    backend_sent("1:query:BEGIN 1:parse:- 1:run:- | 1:parse:put | 1:run:put | 1:query:COMMIT "
+                 "2:start 2:setup 2:query:BEGIN 2:parse:- 2:run:- | 2:parse:put | 2:run:put | "
+                 "2:query:COMMIT");
+}
+END_TEST
+
+Suite *pg_operator_suite(void)
+{
+    Suite *suite = suite_create("pg/operator");
+    TCase *tcase = tcase_create("operator");
+
+    tcase_add_checked_fixture(tcase, start, driver_stop);
+    tcase_add_test(tcase, writes_name_the_operator);
+    tcase_add_test(tcase, named_write_that_is_refused);
+    tcase_add_test(tcase, operator_that_is_not_named);
+    tcase_add_test(tcase, named_write_whose_commit_fails);
+    tcase_add_test(tcase, named_write_that_may_run_again);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}

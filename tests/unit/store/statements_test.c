@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of every statement against the server's description of it, on a real PostgreSQL. */
+#include <check.h>
+#include <string.h>
+
+#include "cases.h"
+#include "pg/session.h"
+#include "store/account.h"
+#include "store/api_key.h"
+#include "store/audit_purge.h"
+#include "store/callers.h"
+#include "store/credential_page.h"
+#include "store/history_statements.h"
+#include "store/gateway.h"
+#include "store/idempotency_key.h"
+#include "store/key_use.h"
+#include "store/mutual_tls_module.h"
+#include "store/oauth_secret.h"
+#include "store/principal.h"
+#include "store/schema.h"
+#include "store/tried.h"
+#include "suites.h"
+
+static struct pg *everything;
+static int n_statements;
+
+static void check_statement(const struct test_case *test)
+{
+    static const struct pg_statement find = {
+        .name = "find_statement",
+        .types = PG_TEXTS,
+        .sql = "SELECT s.parameter_types::text[] FROM pg_catalog.pg_prepared_statements AS s"
+               " WHERE s.name ~ ('^' || $1::text || '_[0-9a-f]{16}$') AND length(s.name) < 63",
+    };
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+    struct text_list types;
+    struct buf shown = {0};
+
+    pg_add_text(&params, text_of(test->input));
+    ck_assert_msg(pg_run(everything, &find, &params, &result, &tried.err), "%s", tried.err.cause);
+    ck_assert_msg(pg_rows(result) == 1, "%s:%d: %s was never prepared", test->file, test->line,
+                  test->input);
+    ck_assert(pg_texts(result, 0, 0, &tried.arena, &types));
+    for (size_t i = 0; i < types.n; i++)
+        buf_printf(&shown, "%s%s", i ? ", " : "", types.items[i].s);
+    ck_assert_msg(strcmp(buf_text(&shown).s, test->expected) == 0, "%s:%d: %s takes: %s",
+                  test->file, test->line, test->input, buf_text(&shown).s);
+    pg_result_free(result);
+    buf_free(&shown);
+    n_statements++;
+}
+
+static void ignore_grant(void *context, const char *what, bool is_missing)
+{
+    (void)context, (void)what, (void)is_missing;
+}
+
+#define KEY_0 "0000000000000000000000000000000000000000000000000000000000000000"
+#define KEY_1 "1111111111111111111111111111111111111111111111111111111111111111"
+
+static void ignore_unreadable(void *context, const struct keyring_place *place, const char *cause)
+{
+    (void)context, (void)place, (void)cause;
+}
+
+static void ignore_sealed(void *context, int64_t n)
+{
+    (void)context, (void)n;
+}
+
+static const struct oauth_secret_calls ignoring = {.unreadable = ignore_unreadable,
+                                                   .sealed = ignore_sealed};
+
+/* Puts a module through a store with this keyring. */
+static void put_with(struct keyring *keyring)
+{
+    struct store *saved = tried.store;
+    struct text items[5];
+    struct oauth_module module = tried_full_module(items);
+    struct store_request if_there = tried.admin;
+
+    if_there.condition.match = (struct revisions){.items = {-1}, .n = 1, .given = true};
+    tried.store = store_new(tried.owner, keyring);
+    ck_assert(tried_put_oauth(&tried.admin, &module));
+    ck_assert(tried_put_oauth(&if_there, &module));
+    store_free(tried.store);
+    tried.store = saved;
+}
+
+/* Creates a credential for an owner by name, and changes it and a module under a condition. */
+static void write_not_quickly(void)
+{
+    struct store_request if_there = tried.admin;
+    struct ssh_credential_input input = tried_input(TRIED_FINGERPRINT("0"));
+    struct mutual_tls_module module = {.certificate_authority_ids = {.given = true}};
+    struct ssh_credential_list list;
+
+    input.owner_id = text_of(tried.who.member);
+    ck_assert(tried_create(&tried.admin, TRIED_ID("7"), &input, &list));
+    ssh_credential_list_free(&list);
+    if_there.condition.match = (struct revisions){.items = {-1}, .n = 1, .given = true};
+    ck_assert(store_ssh_credential_update(tried.store, &if_there, text_of(TRIED_ID("7")), &input,
+                                          &list, &tried.err));
+    ssh_credential_list_free(&list);
+    ck_assert(store_mutual_tls_module_put(tried.store, &tried.admin, text_of("edge"), &module,
+                                          &tried.err));
+    ck_assert(
+        store_mutual_tls_module_put(tried.store, &if_there, text_of("edge"), &module, &tried.err));
+}
+
+static void list_own(void)
+{
+    struct ssh_credential_list list;
+
+    tried_list_own(1, &list);
+    ssh_credential_list_free(&list);
+}
+
+static void rekey_and_purge(void)
+{
+    struct keyring *old = tried_keyring("old " KEY_0 "\n");
+    struct keyring *both = tried_keyring("new " KEY_1 "\nold " KEY_0 "\n");
+    struct oauth_secret_rekeying done;
+    struct oauth_secret_counts counts;
+    int64_t n;
+
+    put_with(old);
+    ck_assert(oauth_secret_count(tried.owner, both, &counts, &tried.err));
+    ck_assert_uint_eq(counts.n_rows, 1);
+    ck_assert_str_eq(counts.rows[0].key_id, "old");
+    ck_assert_int_eq(counts.rows[0].n, 1);
+    ck_assert(oauth_secret_rekey(tried.owner, both, &ignoring, &done, &tried.err));
+    ck_assert_int_eq(done.n_sealed, 1);
+    ck_assert(oauth_secret_count(tried.owner, both, &counts, &tried.err));
+    ck_assert_uint_eq(counts.n_rows, 0);
+    /* Secrets under a key that the keyring lacks stay unchanged. */
+    ck_assert(oauth_secret_rekey(tried.owner, old, &ignoring, &done, &tried.err));
+    ck_assert_int_eq(done.n_sealed, 0);
+    ck_assert_int_eq(done.n_damaged, 0);
+    for (int i = 0; i < 2; i++) {
+        ck_assert(oauth_secret_count(tried.owner, i ? old : NULL, &counts, &tried.err));
+        ck_assert_uint_eq(counts.n_rows, 1);
+        ck_assert_str_eq(counts.rows[0].key_id, "new");
+    }
+    ck_assert(idempotency_key_purge(tried.owner, NULL, &n, &tried.err));
+    ck_assert_int_eq(n, 0);
+    ck_assert(audit_purge(tried.owner, 1, NULL, &n, &tried.err));
+    ck_assert_int_eq(n, 0);
+    keyring_free(old);
+    keyring_free(both);
+}
+
+static void gateway_reads(void)
+{
+    const struct text account = text_of(tried.who.account[0]);
+    const struct gateway_key key = {account, text_of(TRIED_FINGERPRINT("0"))};
+    struct gateway_credentials credentials;
+    struct gateway_changes changes;
+    struct gateway_edges edges;
+
+    ck_assert(store_gateway_look_up(tried.owner, &tried.arena, (struct gateway_keys){&key, 1},
+                                    &credentials, &tried.err));
+    ck_assert(
+        store_gateway_changes(tried.owner, &tried.arena, text_of(NULL), &changes, &tried.err));
+    ck_assert(store_gateway_mutual_tls(tried.owner, &tried.arena, account,
+                                       (struct text_list){.n = 0}, &edges, &tried.err));
+}
+
+static void credential_pages(void)
+{
+    const struct text account = text_of(tried.who.account[0]);
+    struct credential_page page = {.fingerprint = text_of(TRIED_FINGERPRINT("0"))};
+    struct pg_result *result;
+    bool has_owners;
+
+    ck_assert(credential_page_read(tried.owner, &page, &result, &tried.err));
+    pg_result_free(result);
+    page = (struct credential_page){.account_id = account};
+    ck_assert(credential_page_read(tried.owner, &page, &result, &tried.err));
+    pg_result_free(result);
+    ck_assert(credential_page_has_owners(tried.owner, account, &has_owners, &tried.err));
+}
+
+static void no_name(void *context, const char *name)
+{
+    (void)context;
+    (void)name;
+}
+
+/* A session that holds the migration lock blocks others.  The error names it. */
+static void migrate_in_vain(void)
+{
+    const struct schema_migrating how = {.waiting = no_name, .applied = no_name};
+    struct error err = {.code = ERR_NONE};
+    int version;
+
+    ck_assert(schema_check_server(tried.owner, &version, &err) && version >= 140000);
+    database_run(tried.responder, "BEGIN; SELECT pg_advisory_xact_lock(1633970548)");
+    ck_assert(!schema_migrate(tried.owner, &how, &err));
+    ck_assert_msg(strstr(err.cause, "(adit) of adit_tester") != NULL, "%s", err.cause);
+    database_run(tried.responder, "ROLLBACK");
+}
+
+/* On names of nothing. */
+static void about_people(void)
+{
+    const struct principal nobody = {text_of("usr_x"), "user"};
+    struct key_uses *uses = key_uses_new();
+    struct pg_result *result;
+    struct principal_end end;
+    struct account_rest rest;
+    struct error *err = &tried.err;
+    bool found;
+    int64_t n;
+
+    ck_assert(principal_show(tried.owner, &nobody, &result, err) && pg_rows(result) == 0);
+    pg_result_free(result);
+    ck_assert(principal_rename(tried.owner, &nobody, text_of("x"), &found, err) && !found);
+    ck_assert(principal_disable(tried.owner, &nobody, true, &end, err) && !end.found);
+    ck_assert(principal_end_credentials(tried.owner, nobody.id, &end, err) && end.n_ended == 0);
+    ck_assert(principal_delete(tried.owner, &nobody, text_of(NULL), true, &end, err) && !end.found);
+    ck_assert(account_rename(tried.owner, text_of("ac_x"), text_of("x"), &found, err) && !found);
+    ck_assert(account_delete(tried.owner, text_of("ac_x"), &rest, err) && !rest.found);
+    ck_assert(api_key_revoke_all(tried.owner, nobody.id, &found, &n, err) && !found && n == 0);
+    ck_assert_ptr_nonnull(uses);
+    key_uses_note(uses, text_of("ac_x"), text_of("ak_x"), NULL, 0);
+    ck_assert(key_uses_write(uses, tried.owner, 0, &tried.arena, err));
+    key_uses_free(uses);
+}
+
+/* Runs all statements over one connection, then asks the server for its prepared statements.  A
+ * statement whose declared columns differ from the server's fails when it runs. */
+START_TEST(statements_of_case_file)
+{
+    const struct schema_grants grants = {.role = SCHEMA_RESPONDER, .found = ignore_grant};
+    struct store *saved = tried.store;
+    struct pg_result *result;
+    char id[34];
+    int version;
+    struct api_key_revoked gone;
+    int64_t ms;
+    bool found;
+
+    everything = tried.owner;
+    tried.store = store_new(tried.owner, tried.keyring);
+    callers_run_all(&tried.admin);
+    list_own();
+    ck_assert(store_ready(tried.store, &tried.err));
+    ck_assert(schema_version(tried.owner, &version, &tried.err) &&
+              schema_clock(tried.owner, &ms, &tried.err));
+    ck_assert(schema_check_grants(tried.owner, &grants, &tried.err) &&
+              schema_has_role(tried.owner, SCHEMA_RESPONDER, &found, &tried.err));
+    ck_assert(!account_find_only(tried.owner, id, &version, &tried.err));
+    ck_assert(!principal_find_only(tried.owner, id, &version, &tried.err));
+    ck_assert(api_key_list(tried.owner, text_of(NULL), &result, &tried.err));
+    pg_result_free(result);
+    ck_assert(account_list(tried.owner, &result, &tried.err));
+    pg_result_free(result);
+    ck_assert(principal_list(tried.owner, "user", &result, &tried.err));
+    pg_result_free(result);
+    ck_assert(api_key_revoke(tried.owner, text_of("ak_x"), &gone, &tried.err));
+    about_people();
+    write_not_quickly();
+    rekey_and_purge();
+    gateway_reads();
+    credential_pages();
+    history_run_statements(tried.owner);
+    migrate_in_vain();
+    cases_run("statements.cases", check_statement);
+    ck_assert_int_eq(database_number(tried.owner, "SELECT count(*) - 2"
+                                                  " FROM pg_catalog.pg_prepared_statements"),
+                     n_statements);
+    ck_assert_int_le(n_statements, PG_MAX_PREPARED);
+    store_free(tried.store);
+    tried.store = saved;
+}
+END_TEST
+
+Suite *statements_suite(void)
+{
+    Suite *suite = suite_create("store/statements");
+    TCase *tcase = tcase_create("statements");
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_checked_fixture(tcase, tried_set_up, tried_tear_down);
+    tcase_add_test(tcase, statements_of_case_file);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
