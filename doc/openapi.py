@@ -94,7 +94,10 @@ class Expander:
         if is_servers_too:
             operation_id = dict(self.headers["OperationId"], required=False)
         return {"Service-Operation-Id": operation_id,
-                "Cache-Control": ref("headers", "CacheControl")}
+                "Cache-Control": ref("headers", "CacheControl"),
+                "Vary": ref("headers", "Vary"),
+                "Access-Control-Allow-Origin": ref("headers", "AllowOrigin"),
+                "Access-Control-Expose-Headers": ref("headers", "ExposeHeaders")}
 
     def error_headers(self, status, is_mixed):
         headers = self.common_headers(is_mixed)
@@ -186,7 +189,11 @@ class Expander:
 
     def make_options(self, operation):
         responses = {"204": {"description": "The methods of the path are in Allow.",
-                             "headers": {**self.common_headers(), "Allow": ref("headers", "Allow")}}}
+                             "headers": {
+                                 **self.common_headers(), "Allow": ref("headers", "Allow"),
+                                 "Access-Control-Allow-Methods": ref("headers", "AllowMethods"),
+                                 "Access-Control-Allow-Headers": ref("headers", "AllowHeaders"),
+                                 "Access-Control-Max-Age": ref("headers", "MaxAge")}}}
         responses.update(self.error_responses([]))
         return {"operationId": re.sub("^[a-z]+", "options", operation["operationId"]),
                 "summary": "List the methods of the path",

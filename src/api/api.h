@@ -17,7 +17,8 @@
 struct api_settings {
     struct http_names names;
     struct oauth_names oauth;
-    const char *base_url; /* without a trailing slash; NULL: derived from the request */
+    const char *base_url;        /* without a trailing slash; NULL: derived from the request */
+    const char *allowed_origins; /* of browsers, as cors_answer() takes them; NULL: none */
     struct log log;
     const struct metrics *metrics; /* of all workers; NULL: the answer to /metrics is 404 */
     struct metrics_slot *counts;   /* of this worker; NULL: nothing is counted */

@@ -9,6 +9,7 @@
 #include "base/base62.h"
 #include "base/clock.h"
 #include "base/ident.h"
+#include "http/cors.h"
 #include "http/header.h"
 
 #define METHOD_MAX 16
@@ -190,6 +191,8 @@ static bool refuse_path_id(struct call *call, struct error *err)
 static bool answer_options(struct call *call, const struct buf *allow)
 {
     response_header(call->response, "Allow", buf_text(allow).s);
+    cors_preflight(call->settings->allowed_origins, call->request, &call->settings->names,
+                   buf_text(allow).s, call->response);
     return call_answer(call, 204);
 }
 
@@ -336,6 +339,12 @@ static void log_answer(const struct call *call, const char *operation_id, const 
         log_event(log, level, "request", pairs);
 }
 
+static void add_cors(const struct call *call)
+{
+    cors_answer(call->settings->allowed_origins, call->request, &call->settings->names,
+                call->response);
+}
+
 static bool write_error_answer(struct call *call, const char *operation_id, const struct buf *allow,
                                const struct error *err)
 {
@@ -343,6 +352,7 @@ static bool write_error_answer(struct call *call, const char *operation_id, cons
 
     if (!response_error(response, &call->settings->names, operation_id, err))
         return false;
+    add_cors(call);
     if (err->code == ERR_METHOD_NOT_ALLOWED)
         response_header(response, "Allow", buf_text(allow).s);
     return is_whole(response);
@@ -388,6 +398,7 @@ void api_answer(const struct api_settings *settings, struct store *store, struct
     call.store_request.caller.identity = &call.identity;
     call.store_request.arena = arena;
     response_start(response, &settings->names, operation_id);
+    add_cors(&call);
     ok = handle(&call, &allow, &base_url, &err);
     if (ok && !is_whole(response))
         ok = error_set(&err, ERR_OUT_OF_MEMORY);

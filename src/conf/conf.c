@@ -13,6 +13,7 @@
 #include "conf/file.h"
 #include "conf/parse.h"
 #include "conf/setting.h"
+#include "http/cors.h"
 #include "http/names.h"
 #include "pg/pg.h"
 
@@ -87,6 +88,27 @@ static const char *check_base_url(struct conf *conf, char *value)
     if (len == scheme || strchr(":/", value[scheme]))
         return "has no host";
     return port_valid(value + scheme) ? NULL : "has an invalid port; use 1 to 65535";
+}
+
+static const char *check_origins(struct conf *conf, char *value)
+{
+    struct text rest = text_of(value);
+
+    for (struct text word; (word = text_next_word(&rest)).s;) {
+        bool is_any = text_eq(word, text_of("*"));
+        const char *fault = is_any ? NULL : cors_origin_fault(word);
+
+        if (is_any && value[1] != '\0')
+            return "has * beside an origin; use * alone, or name each origin";
+        if (fault) {
+            char quoted[ERROR_QUOTE_SIZE];
+
+            snprintf(conf->fault, sizeof conf->fault, "has the origin '%s': %s",
+                     error_quote(quoted, word), fault);
+            return conf->fault;
+        }
+    }
+    return NULL;
 }
 
 static const char *check_conninfo(struct conf *conf, char *value)
@@ -309,6 +331,10 @@ const struct conf_setting conf_settings[] = {
     {"service", "base_url", "", AT(base_url), check_base_url,
      "The beginning of every uri in an answer, such as https://adit.example/api. If empty, the\n"
      "responder derives it from each request's scheme, Host header and script name."},
+    {"service", "allowed_origins", "", AT(allowed_origins), check_origins,
+     "The origins of web pages that may use the interface from a browser (CORS), separated by\n"
+     "spaces, such as https://a.example; * is any origin. If empty, no page of another origin "
+     "may."},
     {"service", "drain", "0s", NO_PLACE, check_drain,
      "How long the responder goes on when it is stopped. Meanwhile /readyz answers 503, so that\n"
      "load balancers send their requests to other hosts. 0s: /readyz does not change."},

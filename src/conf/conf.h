@@ -38,8 +38,9 @@ struct conf {
     char *service_name;
     char *providers; /* the words of the setting, each ended by NUL */
     const char *provider_names[OAUTH_N_PROVIDERS];
-    char *base_url; /* without a trailing slash; "": derived from each request */
-    int drain_ms;   /* how long it serves after SIGTERM */
+    char *base_url;        /* without a trailing slash; "": derived from each request */
+    char *allowed_origins; /* separated by blanks, or "*"; "": none */
+    int drain_ms;          /* how long it serves after SIGTERM */
     char *conninfo;
     char *admin_conninfo; /* for aditctl */
     char *key_file;

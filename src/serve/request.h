@@ -54,7 +54,9 @@ struct request {
     const char *authorization;
     const char *version; /* of the version header */
     const char *content_type;
-    const char *if_match; /* may be NULL, as the next two */
+    const char *origin;           /* of a browser */
+    const char *preflight_method; /* Access-Control-Request-Method */
+    const char *if_match;         /* may be NULL, as the next two */
     const char *if_none_match;
     const char *idempotency_key;
     const char *others[REQUEST_MAX_OTHERS]; /* as many as wanted, in that order */

@@ -227,6 +227,8 @@ const struct scenario scenarios[] = {
     {.name = "live", .method = "GET", .path = "/livez", .who = WHO_NOBODY, .status = 200},
     {.name = "ready", .method = "GET", .path = "/readyz", .who = WHO_NOBODY, .status = 200},
     {.name = "metrics", .method = "GET", .path = "/metrics", .who = WHO_NOBODY, .status = 200},
+    {.name = "preflight", .method = "OPTIONS", .path = CREDENTIAL, .who = WHO_NOBODY,
+     .status = 204},
     {.name = "first: get", .method = "GET", .path = CREDENTIAL, .cold = true, .status = 200},
     {.name = "first: create", .method = "POST", .path = CREDENTIALS, .body = "{" KEY "}",
      .cold = true, .status = 201},

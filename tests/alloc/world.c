@@ -19,6 +19,9 @@
 
 #define N_HOARD 101
 
+/* The origin of the page that sends every request. */
+#define ORIGIN "https://a.example"
+
 struct world {
     PGconn *db; /* the superuser's, to reset and to read the tables */
     char conninfo[512];
@@ -287,8 +290,10 @@ static void fill_settings(struct world *world)
     settings->oauth.cookie_prefix = settings->names.cookie_prefix;
     settings->base_url = "https://adit.example/base";
     /* What needs memory is on in one of the two. */
+    settings->allowed_origins = ORIGIN;
     settings->metrics = world->metrics; /* nothing is counted: the same answer each time */
     world->settings[1] = *settings;
+    world->settings[1].allowed_origins = NULL;
     world->settings[1].base_url = NULL;
 }
 
@@ -458,6 +463,8 @@ void play_make(struct play *play, const struct scenario *scenario, const struct 
         .server_port = "8080",
         .authorization = play->authorization.data,
         .version = scenario->version ? scenario->version : "2",
+        .origin = ORIGIN,
+        .preflight_method = "PATCH",
         .content_type = scenario->content_type ? scenario->content_type
                         : has_body             ? "application/json"
                                                : "",

@@ -34,9 +34,11 @@ struct asked {
     const char *host; /* absent: the settings have a base URL */
     const char *script_name;
     const char *remote_addr; /* absent: NULL */
-    const char *repeated;    /* "authorization", "version" */
-    const char *gone;        /* present: the peer has closed the connection */
-    const char *failure;     /* present: the store fails */
+    const char *origin;
+    const char *preflight_method;
+    const char *repeated; /* "authorization", "version" */
+    const char *gone;     /* present: the peer has closed the connection */
+    const char *failure;  /* present: the store fails */
     struct buf body;
 };
 
@@ -59,6 +61,8 @@ static const struct header headers[] = {
     {ROW("Host: ", host)},
     {ROW("Script-Name: ", script_name)},
     {ROW("Remote-Addr: ", remote_addr)},
+    {ROW("Origin: ", origin)},
+    {ROW("Preflight: ", preflight_method)},
     {ROW("Repeated: ", repeated)},
     {ROW("Gone: ", gone)},
     {ROW("Failure: ", failure)},
@@ -190,6 +194,8 @@ static void read_asked(struct asked *asked, const struct buf *block)
                             .content_type = "",
                             .content_length = "",
                             .script_name = "",
+                            .origin = "",
+                            .preflight_method = "",
                             .repeated = ""};
     rest = cut(line, '\n');
     asked->method = line;
@@ -229,6 +235,8 @@ static struct request request_of(const struct asked *asked)
         .authorization = asked->authorization,
         .version = asked->version,
         .content_type = asked->content_type,
+        .origin = asked->origin,
+        .preflight_method = asked->preflight_method,
         .if_match = asked->if_match,
         .if_none_match = asked->if_none_match,
         .idempotency_key = asked->idempotency_key,
@@ -281,12 +289,29 @@ static void look_at_header_lines(const struct response *response)
     }
 }
 
+/* Only the two origins of the setting get headers, and only for themselves. */
+static void look_at_origin(const struct request *request, const struct response *response)
+{
+    static const char name[] = "Access-Control-Allow-Origin: ";
+    const char *at = strstr(buf_text(&response->headers).s, name);
+    bool is_allowed = strcmp(request->origin, "https://a.example") == 0 ||
+                      strcmp(request->origin, "https://b.example:8443") == 0;
+
+    MUST(has_header(response, "Vary: Origin\r\n"));
+    MUST(is_allowed == (at != NULL));
+    MUST(!at || (strncmp(at + sizeof name - 1, request->origin, strlen(request->origin)) == 0 &&
+                 at[sizeof name - 1 + strlen(request->origin)] == '\r'));
+    MUST(!has_header(response, "Access-Control-Max-Age: ") || is_allowed);
+    MUST(!has_header(response, "Access-Control-Allow-Credentials"));
+}
+
 static void look_at_headers(const struct request *request, const struct response *response)
 {
     int status = response->status;
     bool is_options = strcmp(request->method, "OPTIONS") == 0;
 
     look_at_header_lines(response);
+    look_at_origin(request, response);
     MUST(has_header(response, "Service-Operation-Id: op_"));
     MUST(has_header(response, "Cache-Control: no-store\r\n"));
     MUST(has_header(response, "Content-Type: application/json\r\n") ==
@@ -539,6 +564,7 @@ static void open_service(struct service *service)
     names_fill(&service->settings.names, "service");
     memcpy(service->settings.oauth.providers, providers, sizeof providers);
     service->settings.oauth.cookie_prefix = service->settings.names.cookie_prefix;
+    service->settings.allowed_origins = "https://a.example https://b.example:8443";
     service->settings.log = (struct log){.level = LOG_LEVEL_DEBUG, .target = LOG_TARGET_STDERR};
 }
 

@@ -64,6 +64,7 @@ SUITE(serve_loop_suite)
 SUITE(serve_record_suite)
 
 /* http */
+SUITE(cors_suite)
 SUITE(header_suite)
 SUITE(names_suite)
 SUITE(precondition_suite)
@@ -104,6 +105,7 @@ SUITE(store_ssh_decision_suite)
 
 /* api */
 SUITE(api_metrics_suite)
+SUITE(cross_origin_suite)
 SUITE(answers_suite)
 SUITE(decisions_suite)
 SUITE(dispatch_suite)

@@ -21,7 +21,9 @@ HTTP_HEADERS = {"server", "date", "connection", "content-length", "content-type"
 
 # Optional headers of the program.  Any other optional header is absent only from answers of the web
 # server.
-OCCASIONAL_HEADERS = {"idempotent-replayed"}
+OCCASIONAL_HEADERS = {"idempotent-replayed", "vary", "access-control-allow-origin",
+                      "access-control-expose-headers", "access-control-allow-methods",
+                      "access-control-allow-headers", "access-control-max-age"}
 
 # Statuses that the web server and the program both answer with.
 SERVERS_STATUSES = {404, 405, 413}
