@@ -310,7 +310,7 @@ static const char *operator_name(void)
 static int run_verb(struct ctl *ctl, const struct verb *verb)
 {
     /* These failures come before the verb has an answer, or lose it. */
-    bool answers = verb->run == ctl_permits;
+    bool answers = verb->run == ctl_permits || verb->run == ctl_diff;
     int failed = answers ? CTL_CANNOT_TELL : CTL_FAILED;
     struct progress_line line;
     const struct wait wait = progress_wait(ctl, &line);

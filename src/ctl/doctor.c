@@ -173,7 +173,7 @@ static void open_sealed(struct findings *findings, const struct ctl *ctl, struct
         return;
     }
     if (!done.is_whole)
-        snprintf(limit, sizeof limit, "; looked at %d modules only",
+        snprintf(limit, sizeof limit, "; looked at %d modules only, 'aditctl export' opens all",
                  OAUTH_SECRET_TRIES);
     if (done.n_unreadable == 0)
         doctor_line(findings, "ok", "opened", "%lld secret%s opened%s", (long long)done.n_tried,

@@ -166,7 +166,6 @@ void verb_print_all(const char *noun)
     }
     print_options(NULL);
     printf("\nFor the options of a command, run: aditctl COMMAND --help\n"
-           "Exit status: 0 done, 1 failed, 2 wrong usage; nothing was tried.  'permits': 0 yes, 1 "
-           "no,\n"
-           "3 failed.\n");
+           "Exit status: 0 done, 1 failed, 2 wrong usage; nothing was tried.  'permits' and\n"
+           "'diff': 0 or 1 is the answer, 3 failed.\n");
 }

@@ -75,6 +75,9 @@ class Everything(JsonCase):
         document = os.path.join(self.stack.folder, "json-openapi.json")
         with open(document, "w", encoding="utf-8") as file:
             file.write(openapi.make())
+        exported = os.path.join(self.stack.folder, "json-exported.json")
+        with open(exported, "w", encoding="utf-8") as file:
+            file.write(self.ctl("export", "--account", self.home.id).stdout)
         state = os.path.join(self.stack.folder, "json-state.json")
         with open(state, "w", encoding="utf-8") as file:
             json.dump({"version": 1, "accounts": [{"id": self.home.id}]}, file)
@@ -89,7 +92,7 @@ class Everything(JsonCase):
             "key issue": ["--for", self.home.admin.id], "key list": [], "key revoke": [key_id],
             "permits": [FINGERPRINT, "a.example"], "who": ["a.example"], "session list": [],
             "session end": ["1"], "secrets init": [], "secrets add-key": [],
-            "secrets rekey": [],
+            "secrets rekey": [], "export": account, "diff": [exported], "apply": [exported],
             "history": [key_id], "restore": [self.home.admin.id, "--at", "1s", "--yes"],
             "purge": [], "openapi": [document], "doctor": [], "web-server": ["nginx"],
             "gateway-config": ["haproxy"],
@@ -277,6 +280,8 @@ class Progress(CtlCase):
                     ("ssh_credential", words, {"stdout": nothing}, "credentials read"),
                     ("ssh_credential", [*words, "--json"], {"stdout": nothing}, None),
                     ("ssh_credential", words, {"term": "dumb"}, None),
+                    ("ssh_credential", ["export", "--account", account.id], {"stdout": nothing},
+                     "entries written"),
                     ("audit_event", ["history", "--account", account.id, "--since", "1d"],
                      {"stdout": nothing}, "events read"),
                     ("ssh_credential", ["user", "delete", gone.id], {}, "")):

@@ -75,6 +75,7 @@ SUITE(route_suite)
 /* model */
 SUITE(acl_suite)
 SUITE(audit_event_suite)
+SUITE(document_suite)
 SUITE(domain_suite)
 SUITE(field_suite)
 SUITE(mutual_tls_suite)
@@ -101,6 +102,7 @@ SUITE(schema_sql_suite)
 SUITE(statements_suite)
 SUITE(store_filter_suite)
 SUITE(store_plans_suite)
+SUITE(store_document_suite)
 SUITE(store_ssh_decision_suite)
 
 /* api */

@@ -10,6 +10,7 @@
 #include "store/audit_purge.h"
 #include "store/callers.h"
 #include "store/credential_page.h"
+#include "store/document_test.h"
 #include "store/history_statements.h"
 #include "store/gateway.h"
 #include "store/idempotency_key.h"
@@ -265,6 +266,7 @@ START_TEST(statements_of_case_file)
     rekey_and_purge();
     gateway_reads();
     credential_pages();
+    document_run_statements(tried.owner);
     history_run_statements(tried.owner);
     migrate_in_vain();
     cases_run("statements.cases", check_statement);

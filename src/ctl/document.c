@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads a document into memory, and tells what is wrong with it. */
+#include "ctl/document.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "http/names.h"
+
+/* Some 400,000 credentials.  Reading takes up to three times the memory. */
+#define MAX_BYTES ((size_t)256 * 1024 * 1024)
+#define READ_SIZE 65536
+
+/* ---- faults ---- */
+
+static size_t line_of(struct text text, size_t offset)
+{
+    size_t line = 1;
+
+    for (size_t i = 0; i < offset && i < text.len; i++)
+        line += text.s[i] == '\n';
+    return line;
+}
+
+/* Writes the place of an entry, such as accounts[0].ssh_credentials[12]. */
+static void write_entry_place(struct buf *out, const struct document_entry *entry)
+{
+    buf_printf(out, "accounts[%zu]", entry->account);
+    if (entry->kind != DOCUMENT_ACCOUNT)
+        buf_printf(out, ".%s[%zu]", document_list_name(entry->kind), entry->index);
+}
+
+void document_tell(struct document *document, const struct document_entry *entry,
+                   const struct error *err)
+{
+    size_t offset = err->has_offset ? err->offset : entry ? entry->offset : 0;
+    const char *msg = err->msg[0] ? err->msg : error_row(err->code)->text;
+    const char *at = strstr(msg, " (At byte "); /* of the entry; the line says more */
+    struct buf place = {0};
+
+    if (document->n_faults++ >= DOCUMENT_MAX_FAULTS_SHOWN)
+        return;
+    buf_printf(&place, "%s:%zu: ", document->path, line_of(document->text, offset));
+    if (entry) {
+        write_entry_place(&place, entry);
+        buf_puts(&place, ": ");
+    }
+    ctl_fail("%s%.*s", buf_text(&place).s, at ? (int)(at - msg) : (int)strlen(msg), msg);
+    buf_free(&place);
+}
+
+bool document_is_good(const struct document *document)
+{
+    if (document->n_faults > DOCUMENT_MAX_FAULTS_SHOWN)
+        ctl_fail("%s: %zu more faults", document->path,
+                 document->n_faults - DOCUMENT_MAX_FAULTS_SHOWN);
+    return document->n_faults == 0;
+}
+
+/* ---- copies: the reader's texts last for one call ---- */
+
+struct copy {
+    struct arena *arena;
+    bool failed;
+};
+
+static void copy_entry_text(struct copy *copy, struct text *text)
+{
+    if (!text->s)
+        return;
+    text->s = arena_copy(copy->arena, text->s, text->len);
+    copy->failed = copy->failed || !text->s;
+}
+
+static void copy_entry_texts(struct copy *copy, struct text_list *list)
+{
+    struct text *items = arena_array(copy->arena, list->n, sizeof *items);
+
+    copy->failed = copy->failed || !items;
+    if (copy->failed)
+        return;
+    for (size_t i = 0; i < list->n; i++) {
+        items[i] = list->items[i];
+        copy_entry_text(copy, &items[i]);
+    }
+    list->items = items;
+}
+
+static void copy_credential(struct copy *copy, struct document_credential *credential)
+{
+    copy_entry_text(copy, &credential->input.id);
+    copy_entry_text(copy, &credential->input.description);
+    copy_entry_text(copy, &credential->input.metadata);
+    copy_entry_texts(copy, &credential->input.acl);
+    copy_entry_text(copy, &credential->input.public_key);
+    copy_entry_text(copy, &credential->input.owner_id);
+    copy_entry_text(copy, &credential->created_at);
+}
+
+static void copy_oauth(struct copy *copy, struct document_oauth *oauth)
+{
+    struct oauth_provider *config = &oauth->module.config;
+
+    copy_entry_text(copy, &oauth->edge_id);
+    copy_entry_text(copy, &oauth->id);
+    copy_entry_text(copy, &oauth->module.cookie_prefix);
+    copy_entry_text(copy, &config->client_id);
+    copy_entry_texts(copy, &config->scopes);
+    copy_entry_texts(copy, &config->email_addresses);
+    copy_entry_texts(copy, &config->email_domains);
+    copy_entry_texts(copy, &config->teams);
+    copy_entry_texts(copy, &config->organizations);
+    copy_entry_text(copy, &oauth->secret.name);
+    copy_entry_text(copy, &oauth->secret.digest);
+}
+
+static void copy_entry(struct copy *copy, struct document_entry *entry)
+{
+    switch (entry->kind) {
+    case DOCUMENT_ACCOUNT:
+        copy_entry_text(copy, &entry->of.account_entry.id);
+        copy_entry_text(copy, &entry->of.account_entry.name);
+        copy_entry_texts(copy, &entry->of.account_entry.owners);
+        break;
+    case DOCUMENT_PRINCIPAL:
+        copy_entry_text(copy, &entry->of.principal.id);
+        copy_entry_text(copy, &entry->of.principal.name);
+        break;
+    case DOCUMENT_CREDENTIAL:
+        copy_credential(copy, &entry->of.credential);
+        break;
+    case DOCUMENT_OAUTH:
+        copy_oauth(copy, &entry->of.oauth);
+        break;
+    case DOCUMENT_MUTUAL_TLS:
+        copy_entry_text(copy, &entry->of.mutual_tls.id);
+        copy_entry_texts(copy, &entry->of.mutual_tls.module.certificate_authority_ids);
+        break;
+    case DOCUMENT_N_KINDS:
+        break;
+    }
+}
+
+/* ---- items ---- */
+
+/* Makes room for one more element.  Returns false if memory runs out. */
+static bool grow(void **elements, size_t n, size_t *cap, size_t size)
+{
+    size_t wanted = *cap ? *cap * 2 : 16;
+    void *more;
+
+    if (n < *cap)
+        return true;
+    more = reallocarray(*elements, wanted, size);
+    if (!more)
+        return false;
+    *elements = more;
+    *cap = wanted;
+    return true;
+}
+
+/* Returns a new item with a copy of the entry, or NULL if memory runs out. */
+static struct document_item *make_item(struct document *document,
+                                       const struct document_entry *entry)
+{
+    struct document_item *item = arena_alloc(&document->arena, sizeof *item);
+    struct copy copy = {.arena = &document->arena};
+
+    if (!item)
+        return NULL;
+    item->entry = *entry;
+    copy_entry(&copy, &item->entry);
+    return copy.failed ? NULL : item;
+}
+
+static bool add_account(struct document *document, struct document_item *item)
+{
+    void *accounts = document->accounts;
+
+    if (!grow(&accounts, document->n_accounts, &document->cap_accounts, sizeof *document->accounts))
+        return false;
+    document->accounts = accounts;
+    document->accounts[document->n_accounts++] = (struct document_account_items){.account = item};
+    return true;
+}
+
+/* The account is the last one: its entries follow it. */
+static bool add_item(struct document *document, struct document_item *item)
+{
+    struct document_items *items =
+        &document->accounts[document->n_accounts - 1].kinds[item->entry.kind];
+    void *elements = items->items;
+
+    if (!grow(&elements, items->n, &items->cap, sizeof *items->items))
+        return false;
+    items->items = elements;
+    items->items[items->n++] = item;
+    document->n_items++;
+    return true;
+}
+
+static bool take_entry(void *context, const struct document_entry *entry, struct error *err)
+{
+    struct document *document = context;
+    struct document_item *item = make_item(document, entry);
+
+    if (!item || (entry->kind == DOCUMENT_ACCOUNT ? !add_account(document, item)
+                                                  : !add_item(document, item)))
+        return error_set(err, ERR_OUT_OF_MEMORY);
+    return true;
+}
+
+static void take_fault(void *context, const struct document_entry *entry, const struct error *err)
+{
+    document_tell(context, entry, err);
+}
+
+/* ---- files ---- */
+
+static bool read_document_file(struct document *document, int fd)
+{
+    struct buf *file = &document->file;
+    ssize_t n = 1;
+
+    while (n > 0 && file->len <= MAX_BYTES) {
+        char *room = buf_room(file, READ_SIZE);
+
+        if (!room) {
+            ctl_fail("out of memory");
+            return false;
+        }
+        n = read(fd, room, READ_SIZE);
+        file->len += n > 0 ? (size_t)n : 0;
+    }
+    document->text = (struct text){.s = file->data, .len = file->len};
+    if (n < 0)
+        ctl_fail("%s: cannot be read: %s", document->path, strerror(errno));
+    else if (n > 0)
+        ctl_fail("%s: has more than %zu MiB; split it by accounts or owners", document->path,
+                 MAX_BYTES / 1024 / 1024);
+    return n == 0;
+}
+
+/* Some editors and shells write a byte order mark.  Returns whether there is none. */
+static bool has_no_mark(const struct document *document)
+{
+    static const struct {
+        const char *bytes;
+        const char *encoding;
+    } marks[] = {{"\xEF\xBB\xBF", "UTF-8"}, {"\xFF\xFE", "UTF-16"}, {"\xFE\xFF", "UTF-16"}};
+
+    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+        if (text_begins(document->text, marks[i].bytes)) {
+            ctl_fail("%s: begins with a byte order mark of %s; save it as UTF-8 without one",
+                     document->path, marks[i].encoding);
+            return false;
+        }
+    }
+    return true;
+}
+
+bool document_load(struct document *document, const struct ctl *ctl, const char *path)
+{
+    struct http_names service;
+    struct oauth_names names = {.cookie_prefix = service.cookie_prefix};
+    const struct document_reader reader = {
+        .names = &names, .context = document, .entry = take_entry, .fault = take_fault};
+    bool is_stdin = strcmp(path, "-") == 0;
+    int fd = is_stdin ? STDIN_FILENO : ctl_open_file(path);
+    struct error err;
+    bool ok;
+
+    *document = (struct document){.path = is_stdin ? "standard input" : path, .ctl = ctl};
+    names_fill(&service, ctl->conf.service_name);
+    memcpy(names.providers, ctl->conf.provider_names, sizeof names.providers);
+    if (fd < 0) {
+        ctl_fail("%s: cannot be opened: %s", *path ? path : "''", strerror(errno));
+        return false;
+    }
+    ok = read_document_file(document, fd);
+    if (!is_stdin)
+        close(fd);
+    if (!ok || !has_no_mark(document))
+        return false;
+    if (!document_read(document->text, &reader, &err)) {
+        ctl_fail_error(&err);
+        return false;
+    }
+    return document_is_good(document);
+}
+
+void document_free(struct document *document)
+{
+    for (size_t i = 0; i < document->n_accounts; i++) {
+        for (int kind = 0; kind < DOCUMENT_N_KINDS; kind++)
+            free(document->accounts[i].kinds[kind].items);
+    }
+    free(document->accounts);
+    buf_free(&document->file);
+    arena_free(&document->arena);
+}

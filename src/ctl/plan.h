@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* What has to be written so that the database is as a document says. */
+#ifndef ADIT_CTL_PLAN_H
+#define ADIT_CTL_PLAN_H
+
+#include "ctl/document.h"
+#include "ctl/progress.h"
+#include "store/document_write.h"
+#include "store/keyring.h"
+
+/* One resource that is created, updated or deleted. */
+struct plan_change {
+    enum document_verb verb;
+    struct document_change write;
+    bool is_given;       /* a credential that is created, or given to another owner */
+    struct text members; /* of an update: the names of those that differ, with ',' between */
+    struct text values;  /* of an update, for people: "name: old -> new; ..." */
+    struct text before;  /* of an update, for programs: objects of these members, without secrets */
+    struct text after;
+};
+
+struct plan {
+    struct ctl *ctl;
+    struct document *document;
+    bool prunes;  /* delete what the document does not have */
+    bool enables; /* give credentials to Users and Bots that are disabled, too */
+    struct oauth_names names;
+    struct keyring *keyring; /* NULL: not needed so far */
+    struct arena arena;      /* of the changes */
+    struct progress progress;
+    struct plan_change **changes; /* by account, kind and place in the file; deletions last */
+    size_t n_changes;
+    size_t cap_changes;
+    size_t n_looked_at;
+    bool makes_account; /* the warning of a second one is past */
+};
+
+/* Compares the document with the database, in the transaction that document_begin() began, and
+ * fills in the changes.  The caller fills in the first four members.  Returns false after a
+ * message; plan_free() is due in either case. */
+MUST_CHECK bool plan_make(struct plan *plan);
+
+/* Returns how many changes there are of a verb. */
+size_t plan_count(const struct plan *plan, enum document_verb verb);
+
+/* Writes the changes.  Returns false with *err as document_write(), document_hold_owners() or
+ * store_make_ident(). */
+MUST_CHECK bool plan_write(struct plan *plan, struct error *err);
+
+/* Wipes and frees the plan.  The document stays. */
+void plan_free(struct plan *plan);
+
+#endif

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT */
+/* Compares the items of one kind in an account with their rows. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctl/plan_kind.h"
+
+/* ---- keys ---- */
+
+/* What tells the rows of a kind in an account apart.  A credential without an id goes by its key
+ * and description, and is of the second class. */
+struct key {
+    int class;
+    struct text first;
+    struct text second;
+};
+
+static struct key key_of(const struct document_entry *entry, bool by_id)
+{
+    const struct ssh_credential_input *input = &entry->of.credential.input;
+
+    switch (entry->kind) {
+    case DOCUMENT_PRINCIPAL:
+        return (struct key){0, entry->of.principal.id, text_of("")};
+    case DOCUMENT_CREDENTIAL:
+        if (by_id && input->id.s)
+            return (struct key){0, input->id, text_of("")};
+        return (struct key){1, text_of(input->parsed_key.fingerprint), input->description};
+    case DOCUMENT_OAUTH:
+        return (struct key){0, entry->of.oauth.edge_id, entry->of.oauth.id};
+    case DOCUMENT_MUTUAL_TLS:
+        return (struct key){0, entry->of.mutual_tls.id, text_of("")};
+    case DOCUMENT_ACCOUNT:
+    case DOCUMENT_N_KINDS:
+        break;
+    }
+    return (struct key){0, text_of(""), text_of("")};
+}
+
+static int compare_keys(const struct key *a, const struct key *b)
+{
+    int order = a->class - b->class;
+
+    if (order == 0)
+        order = text_cmp(a->first, b->first);
+    return order ? order : text_cmp(a->second, b->second);
+}
+
+static int item_order(const void *a, const void *b)
+{
+    const struct document_item *const *x = a;
+    const struct document_item *const *y = b;
+    struct key key_x = key_of(&(*x)->entry, true);
+    struct key key_y = key_of(&(*y)->entry, true);
+    int order = compare_keys(&key_x, &key_y);
+
+    /* The first of two in the file stays the first. */
+    return order ? order : ((*x)->entry.index > (*y)->entry.index) * 2 - 1;
+}
+
+static int key_order(const void *key, const void *element)
+{
+    const struct document_item *const *item = element;
+    struct key item_key = key_of(&(*item)->entry, true);
+
+    return compare_keys(key, &item_key);
+}
+
+static struct document_item *find_item(const struct plan_looking *looking, struct key key)
+{
+    struct document_item **found =
+        bsearch(&key, looking->sorted, looking->items->n, sizeof *looking->sorted, key_order);
+
+    return found ? *found : NULL;
+}
+
+/* Returns the item that may want a row, or NULL. */
+static struct document_item *item_of_row(const struct plan_looking *looking,
+                                         const struct document_row *row)
+{
+    struct document_item *item = find_item(looking, key_of(&row->entry, true));
+
+    if (!item && looking->kind == DOCUMENT_CREDENTIAL)
+        item = find_item(looking, key_of(&row->entry, false));
+    return item;
+}
+
+const struct document_item *plan_find_wanting(const struct plan_looking *looking,
+                                              const struct document_row *row)
+{
+    const struct document_item *item = item_of_row(looking, row);
+
+    /* Of several credentials with one key and description, it wants one. */
+    if (item && looking->kind == DOCUMENT_CREDENTIAL &&
+        !text_eq(item->found_id, row->entry.of.credential.input.id))
+        item = NULL;
+    return item;
+}
+
+bool plan_prunes_row(const struct plan_looking *looking, const struct document_row *row)
+{
+    const struct document_account *account = &looking->account->account->entry.of.account_entry;
+    struct text owner = looking->kind == DOCUMENT_PRINCIPAL
+                            ? row->entry.of.principal.id
+                            : row->entry.of.credential.input.owner_id;
+    bool is_within = !account->owners.given;
+
+    for (size_t i = 0; !is_within && i < account->owners.n; i++)
+        is_within = text_eq(account->owners.items[i], owner);
+    return is_within && looking->plan->prunes && account->has[looking->kind];
+}
+
+void plan_tell(const struct plan_looking *looking, const struct document_item *item,
+               const struct error *err)
+{
+    document_tell(looking->plan->document, &item->entry, err);
+}
+
+/* Sorts the items by their keys, and tells which are there twice. */
+static bool sort_items(struct plan_looking *looking)
+{
+    struct document_items *items = looking->items;
+    struct error err;
+
+    looking->sorted = arena_array(&looking->plan->arena, items->n, sizeof *looking->sorted);
+    if (!looking->sorted)
+        return plan_out_of_memory();
+    if (items->n == 0)
+        return true;
+    memcpy(looking->sorted, items->items, items->n * sizeof *looking->sorted);
+    qsort(looking->sorted, items->n, sizeof *looking->sorted, item_order);
+    for (size_t i = 1; i < items->n; i++) {
+        struct key before = key_of(&looking->sorted[i - 1]->entry, true);
+        struct key key = key_of(&looking->sorted[i]->entry, true);
+
+        if (compare_keys(&before, &key) != 0)
+            continue;
+        error_say(&err, ERR_WRONG_VALUE, "This is the same as %s[%zu]: %s.",
+                  document_list_name(looking->kind), looking->sorted[i - 1]->entry.index,
+                  key.class == 0 ? "both have the same id"
+                                 : "both have the same key and description, and no id");
+        plan_tell(looking, looking->sorted[i], &err);
+    }
+    return true;
+}
+
+/* ---- what has a row ---- */
+
+/* Checks what cannot be changed, and takes over what the item leaves out. */
+static bool settle_credential(const struct plan_looking *looking, const struct document_item *item,
+                              const struct document_row *row, struct document_entry *wanted,
+                              bool *ok)
+{
+    const struct document_credential *stored = &row->entry.of.credential;
+    struct document_credential *credential = &wanted->of.credential;
+    struct ssh_credential_input *input = &credential->input;
+    struct error err = {.code = ERR_NONE};
+
+    if (strcmp(stored->input.parsed_key.fingerprint, input->parsed_key.fingerprint) != 0)
+        error_say(
+            &err, ERR_PUBLIC_KEY_FIXED,
+            "public_key is another key than that of %s, and the key of a credential cannot be "
+            "changed. Leave out id and created_at to create one; --prune deletes the old one.",
+            stored->input.id.s);
+    else if (credential->created_at.s && !text_eq(credential->created_at, stored->created_at))
+        error_say(&err, ERR_WRONG_VALUE,
+                  "created_at is %s, but %s was created at %s. Leave it out, or give the same.",
+                  credential->created_at.s, stored->input.id.s, stored->created_at.s);
+    if (err.code) {
+        plan_tell(looking, item, &err);
+        return false;
+    }
+    input->id = item->found_id;
+    if (!input->owner_id.s)
+        input->owner_id = plan_keep(looking->plan, stored->input.owner_id, ok);
+    return true;
+}
+
+/* Compares an item with its row. */
+static bool compare_item(const struct plan_looking *looking, struct document_item *item,
+                         const struct document_row *row)
+{
+    struct plan *plan = looking->plan;
+    struct document_entry wanted = item->entry;
+    struct document_changes changes;
+    struct plan_change *change;
+    bool has_secret_changed = false;
+    bool ok = true;
+    struct error fault;
+
+    if (looking->kind == DOCUMENT_CREDENTIAL &&
+        !settle_credential(looking, item, row, &wanted, &ok))
+        return true;
+    document_compare(&row->entry, &wanted, &plan->names, &changes);
+    if (changes.n == 0 && looking->kind != DOCUMENT_OAUTH)
+        return ok || plan_out_of_memory();
+    change = ok ? plan_new_change(plan, DOCUMENT_UPDATE, &wanted, looking->account_id) : NULL;
+    if (!change)
+        return false;
+    if (looking->kind == DOCUMENT_OAUTH &&
+        !plan_secret(plan, item, row, &change->write, &has_secret_changed, &fault)) {
+        if (fault.code)
+            plan_tell(looking, item, &fault);
+        return fault.code != ERR_NONE;
+    }
+    if (changes.n == 0 && !has_secret_changed)
+        return true;
+    item->change = change;
+    change->is_given =
+        looking->kind == DOCUMENT_CREDENTIAL &&
+        !text_eq(wanted.of.credential.input.owner_id, row->entry.of.credential.input.owner_id);
+    return plan_show_values(plan, change, &changes, has_secret_changed);
+}
+
+/* Takes a row that was found.  A row may be found twice, by its id and by its key. */
+static bool take_row(const struct plan_looking *looking, const struct document_row *row)
+{
+    const struct text id = row->entry.of.credential.input.id;
+    struct document_item *item = item_of_row(looking, row);
+    struct error err;
+    bool ok = true;
+
+    if (!item)
+        return true;
+    if (looking->kind == DOCUMENT_PRINCIPAL && !text_eq(row->account_id, looking->account_id)) {
+        error_say(&err, ERR_WRONG_VALUE, "%s is in the account %s already.",
+                  row->entry.of.principal.id.s, row->account_id.s);
+        plan_tell(looking, item, &err);
+    } else if (!item->is_found) {
+        item->is_found = true;
+        if (looking->kind == DOCUMENT_CREDENTIAL)
+            item->found_id = plan_keep(looking->plan, id, &ok);
+        return ok ? compare_item(looking, item, row) : plan_out_of_memory();
+    } else if (looking->kind == DOCUMENT_CREDENTIAL && !text_eq(item->found_id, id)) {
+        error_say(&err, ERR_WRONG_VALUE,
+                  "Several stored credentials have this key and description, such as %s and %s. "
+                  "Give the id of one.",
+                  item->found_id.s, id.s);
+        plan_tell(looking, item, &err);
+    }
+    return true;
+}
+
+/* ---- looking for rows ---- */
+
+static void add_to(struct text_list *list, struct text text)
+{
+    list->items[list->n++] = text;
+}
+
+/* Fills in the keys of some items.  Their lists have room. */
+static void fill_keys(struct document_keys *keys, struct document_item *const *items, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct key key = key_of(&items[i]->entry, true);
+
+        add_to(key.class == 0 ? &keys->ids : &keys->fingerprints, key.first);
+        add_to(key.class == 0 ? &keys->second : &keys->descriptions, key.second);
+    }
+}
+
+static bool look_for(const struct plan_looking *looking, struct document_item *const *items,
+                     size_t n)
+{
+    struct text room[4][PLAN_BATCH];
+    struct document_keys keys = {.ids = {.items = room[0], .given = true},
+                                 .second = {.items = room[1], .given = true},
+                                 .fingerprints = {.items = room[2], .given = true},
+                                 .descriptions = {.items = room[3], .given = true}};
+    struct plan *plan = looking->plan;
+    struct arena arena = {0};
+    struct pg_result *result;
+    struct document_row row;
+    struct error err;
+    bool ok;
+
+    fill_keys(&keys, items, n);
+    ok = document_find(plan->ctl->pg, looking->kind, looking->account_id, &keys, &arena, &result,
+                       &err);
+    if (!ok)
+        plan_fail(&err);
+    for (int i = 0; ok && i < pg_rows(result); i++) {
+        if (!document_row_read(result, looking->kind, i, &arena, &row, &err))
+            ok = plan_fail(&err);
+        else
+            ok = take_row(looking, &row);
+    }
+    pg_result_free(result);
+    arena_free(&arena);
+    return ok;
+}
+
+/* ---- what has no row ---- */
+
+static bool create_item(const struct plan_looking *looking, struct document_item *item)
+{
+    struct plan *plan = looking->plan;
+    struct error fault;
+    bool ignored;
+
+    item->change = plan_new_change(plan, DOCUMENT_CREATE, &item->entry, looking->account_id);
+    if (!item->change)
+        return false;
+    item->change->is_given = looking->kind == DOCUMENT_CREDENTIAL;
+    if (looking->kind != DOCUMENT_OAUTH ||
+        plan_secret(plan, item, NULL, &item->change->write, &ignored, &fault))
+        return true;
+    if (fault.code)
+        plan_tell(looking, item, &fault);
+    return fault.code != ERR_NONE;
+}
+
+/* The row is gone with its batch: keeps what names it. */
+static bool delete_row(const struct plan_looking *looking, const struct document_row *row)
+{
+    struct plan *plan = looking->plan;
+    const struct document_entry *entry = &row->entry;
+    struct document_entry kept = {.kind = entry->kind};
+    struct plan_change *change;
+    bool ok = true;
+
+    switch (entry->kind) {
+    case DOCUMENT_PRINCIPAL:
+        kept.of.principal.id = plan_keep(plan, entry->of.principal.id, &ok);
+        kept.of.principal.name = plan_keep(plan, entry->of.principal.name, &ok);
+        break;
+    case DOCUMENT_CREDENTIAL:
+        kept.of.credential.input.id = plan_keep(plan, entry->of.credential.input.id, &ok);
+        kept.of.credential.input.description =
+            plan_keep(plan, entry->of.credential.input.description, &ok);
+        break;
+    case DOCUMENT_OAUTH:
+        kept.of.oauth.edge_id = plan_keep(plan, entry->of.oauth.edge_id, &ok);
+        kept.of.oauth.id = plan_keep(plan, entry->of.oauth.id, &ok);
+        break;
+    case DOCUMENT_MUTUAL_TLS:
+        kept.of.mutual_tls.id = plan_keep(plan, entry->of.mutual_tls.id, &ok);
+        break;
+    case DOCUMENT_ACCOUNT:
+    case DOCUMENT_N_KINDS:
+        break;
+    }
+    if (!ok)
+        return plan_out_of_memory();
+    change = plan_new_change(plan, DOCUMENT_DELETE, &kept, looking->account_id);
+    return change && plan_add_change(plan, change);
+}
+
+/* Deletes the rows that no item wants. */
+static bool prune(const struct plan_looking *looking)
+{
+    const struct document_account *account = &looking->account->account->entry.of.account_entry;
+    struct plan *plan = looking->plan;
+    struct document_scan scan = {.pg = plan->ctl->pg,
+                                 .kind = looking->kind,
+                                 .account_id = looking->account_id,
+                                 .owners = account->owners};
+    struct document_row row;
+    struct error err;
+    bool ok = true;
+
+    while (ok && (ok = document_scan_next(&scan, &row, &err) || plan_fail(&err)) &&
+           row.account_id.s) {
+        if (!plan_find_wanting(looking, &row))
+            ok = delete_row(looking, &row);
+    }
+    document_scan_free(&scan);
+    return ok;
+}
+
+/* ---- all of it ---- */
+
+bool plan_kind(struct plan_looking *looking)
+{
+    const struct document_account *account = &looking->account->account->entry.of.account_entry;
+    struct plan *plan = looking->plan;
+
+    looking->items = &looking->account->kinds[looking->kind];
+    if (!sort_items(looking))
+        return false;
+    for (size_t from = 0; from < looking->items->n; from += PLAN_BATCH) {
+        size_t left = looking->items->n - from;
+        size_t n = left < PLAN_BATCH ? left : PLAN_BATCH;
+
+        if (!looking->is_new || looking->kind == DOCUMENT_PRINCIPAL) {
+            if (!look_for(looking, looking->items->items + from, n))
+                return false;
+        }
+        plan->n_looked_at += n;
+        progress_show(&plan->progress, (int64_t)plan->n_looked_at);
+    }
+    for (size_t i = 0; i < looking->items->n; i++) {
+        struct document_item *item = looking->items->items[i];
+
+        if (!item->is_found && !create_item(looking, item))
+            return false;
+    }
+    if (looking->kind == DOCUMENT_PRINCIPAL && !plan_warn_deleted(looking))
+        return false;
+    if (looking->kind == DOCUMENT_CREDENTIAL &&
+        !(plan_settle_owners(looking) && plan_check_disabled(looking)))
+        return false;
+    for (size_t i = 0; i < looking->items->n; i++) {
+        if (looking->items->items[i]->change &&
+            !plan_add_change(plan, looking->items->items[i]->change))
+            return false;
+    }
+    if (plan->prunes && account->has[looking->kind] && !looking->is_new && !prune(looking))
+        return false;
+    if (looking->kind == DOCUMENT_PRINCIPAL)
+        return plan_warn_last_admin(looking);
+    return looking->kind != DOCUMENT_CREDENTIAL ||
+           (plan_check_leavers(looking) && plan_check_keys(looking));
+}

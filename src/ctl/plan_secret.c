@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* Client secrets that a document refers to: in the environment, in files, or stored already.  No
+ * message quotes one. */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctl/plan_kind.h"
+#include "ctl/secret_file.h"
+#include "store/oauth_secret.h"
+
+#define ADVICE "Give {\"env\": \"NAME\"} or {\"file\": \"PATH\"}."
+
+/* Fills in a fault of the document.  Returns false. */
+static bool bad_secret(struct error *fault, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static bool bad_secret(struct error *fault, const char *format, ...)
+{
+    char what[400];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    return error_say(fault, ERR_WRONG_VALUE, "client_secret %s", what);
+}
+
+/* ---- values from elsewhere ---- */
+
+static bool read_secret_variable(const struct document_secret *secret, struct text *value,
+                                 struct error *fault)
+{
+    char reason[SECRET_REASON_SIZE] = "is not set";
+
+    *value = text_of(getenv(secret->name.s));
+    return (value->s && secret_valid(*value, reason)) ||
+           bad_secret(fault, "is from the variable %.255s, which %s", secret->name.s, reason);
+}
+
+/* A path counts from the folder of the document. */
+static void find_path(const struct document *document, struct text name, struct buf *path)
+{
+    const char *slash = strrchr(document->path, '/');
+
+    if (name.s[0] != '/' && slash)
+        buf_add(path, document->path, (size_t)(slash - document->path) + 1);
+    buf_add(path, name.s, name.len);
+}
+
+static bool read_secret_file(struct plan *plan, const struct document_secret *secret,
+                             struct text *value, struct error *fault)
+{
+    char reason[SECRET_REASON_SIZE];
+    struct buf path = {0};
+    bool ok;
+
+    find_path(plan->document, secret->name, &path);
+    ok = path.failed ? error_set(fault, ERR_OUT_OF_MEMORY)
+                     : secret_file_read(buf_text(&path).s, &plan->arena, value, reason) ||
+                           bad_secret(fault, "is from the file %.255s, which %s", buf_text(&path).s,
+                                      reason);
+    buf_free(&path);
+    return ok;
+}
+
+/* ---- stored secrets and digests ---- */
+
+/* Reads the key file once.  Returns false after a message. */
+static bool has_keyring(struct plan *plan)
+{
+    char reason[CONF_REASON_SIZE];
+
+    if (!plan->keyring)
+        plan->keyring = keyring_load(plan->ctl->conf.key_file, reason, sizeof reason);
+    if (!plan->keyring)
+        ctl_fail("client secrets need the key file: %s", reason);
+    return plan->keyring != NULL;
+}
+
+/* Compares a secret with the digest of the document. */
+static bool check_digest(struct plan *plan, const struct document_row *row, struct text digest,
+                         struct text secret, struct error *fault)
+{
+    char made[KEYRING_DIGEST_SIZE];
+    struct text key_id = text_part(digest, 0, strcspn(digest.s, ":"));
+    struct error err;
+
+    key_id.s = arena_copy(&plan->arena, key_id.s, key_id.len);
+    if (!key_id.s)
+        return error_set(fault, ERR_OUT_OF_MEMORY);
+    if (!document_row_digest(row, plan->keyring, key_id, secret, made, &err))
+        return bad_secret(fault,
+                          "has a digest that was made with the key %.64s, which %.200s lacks. "
+                          "Export again, or delete the digest to keep the stored secret.",
+                          key_id.s, plan->ctl->conf.key_file);
+    return text_eq(digest, text_of(made)) ||
+           bad_secret(fault, "has another digest than the %s secret. %s",
+                      row->sealed ? "stored" : "given",
+                      row->sealed ? ADVICE " Or leave out client_secret to keep the stored one."
+                                  : "Correct one of the two, or leave out the digest.");
+}
+
+/* Keeps the stored secret, which has to be there and to have the digest, if one is given. */
+static bool keep_stored(struct plan *plan, const struct document_secret *secret,
+                        const struct document_row *stored, struct document_change *change,
+                        struct error *fault)
+{
+    struct text value = {0};
+    struct error err;
+
+    change->keeps_secret = true;
+    if (!stored)
+        return bad_secret(fault, "is %s, and none is stored. " ADVICE,
+                          secret->source == DOCUMENT_SECRET_DIGEST ? "only a digest" : "missing");
+    if (!secret->digest.s)
+        return true;
+    if (!has_keyring(plan))
+        return false;
+    if (!document_row_secret(stored, plan->keyring, &plan->arena, &value, &err))
+        return bad_secret(fault, "cannot be compared: %s", ctl_reason(&err));
+    return check_digest(plan, stored, secret->digest, value, fault);
+}
+
+static bool seal(struct plan *plan, struct document_change *change, struct text value)
+{
+    struct document_row *row = &change->row;
+    const struct document_oauth *oauth = &row->entry.of.oauth;
+    struct oauth_route route = {.edge_id = oauth->edge_id, .route_id = oauth->id};
+    struct keyring_place place =
+        oauth_secret_place(row->account_id, &route, oauth->module.provider);
+    struct error err;
+
+    return keyring_seal(plan->keyring, &place, value, &plan->arena, &row->key_id, &row->sealed,
+                        &row->sealed_len, &err) ||
+           plan_fail(&err);
+}
+
+/* Seals a value from elsewhere, unless it is what is stored. */
+static bool take_new_secret(struct plan *plan, const struct document_secret *secret,
+                            const struct document_row *stored, struct document_change *change,
+                            bool *is_changed, struct error *fault)
+{
+    struct text value = {0};
+    struct text before = {0};
+    struct error ignored;
+
+    if (!has_keyring(plan) ||
+        !(secret->source == DOCUMENT_SECRET_ENV ? read_secret_variable(secret, &value, fault)
+                                                : read_secret_file(plan, secret, &value, fault)) ||
+        (secret->digest.s && !check_digest(plan, &change->row, secret->digest, value, fault)))
+        return false;
+    /* One that cannot be opened is replaced. */
+    if (stored && document_row_secret(stored, plan->keyring, &plan->arena, &before, &ignored))
+        change->keeps_secret = text_eq(before, value);
+    *is_changed = !change->keeps_secret;
+    return change->keeps_secret || seal(plan, change, value);
+}
+
+bool plan_secret(struct plan *plan, const struct document_item *item,
+                 const struct document_row *row, struct document_change *change, bool *is_changed,
+                 struct error *fault)
+{
+    const struct document_oauth *wanted = &item->entry.of.oauth;
+    const struct document_row *stored = row;
+
+    *fault = (struct error){.code = ERR_NONE};
+    *is_changed = false;
+    /* A secret is of one provider. */
+    if (row && (!row->sealed || row->entry.of.oauth.module.provider != wanted->module.provider))
+        stored = NULL;
+    switch (wanted->secret.source) {
+    case DOCUMENT_SECRET_NONE:
+        *is_changed = row && row->sealed;
+        return true;
+    case DOCUMENT_SECRET_KEPT:
+    case DOCUMENT_SECRET_DIGEST:
+        return keep_stored(plan, &wanted->secret, stored, change, fault);
+    case DOCUMENT_SECRET_ENV:
+    case DOCUMENT_SECRET_FILE:
+        return take_new_secret(plan, &wanted->secret, stored, change, is_changed, fault);
+    }
+    return true;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* Writing what a document wants, in the transaction of document_begin().  Each call is one
+ * statement for many rows. */
+#ifndef ADIT_STORE_DOCUMENT_WRITE_H
+#define ADIT_STORE_DOCUMENT_WRITE_H
+
+#include "store/document.h"
+
+/* Lets one writer at a time go on, until the transaction ends.  Sets *is_alone to false if another
+ * session is writing a document. */
+MUST_CHECK bool document_lock(struct pg *pg, bool *is_alone, struct error *err);
+
+/* What becomes of a row. */
+struct document_change {
+    struct document_row row; /* with the key; what is created or updated in full */
+    bool keeps_secret;       /* DOCUMENT_OAUTH: an update leaves the sealed secret */
+};
+
+enum document_verb { DOCUMENT_CREATE, DOCUMENT_UPDATE, DOCUMENT_DELETE };
+
+/* Writes n changes of one kind and one verb.  An absent created_at is now.  A principal is deleted
+ * with its API keys, and accounts are never deleted.  Returns false with *err as pg_run();
+ * err->sqlstate is 40001 if another session has changed a row in between, and 23503 if a principal
+ * still owns credentials. */
+MUST_CHECK bool document_write(struct pg *pg, enum document_kind kind, enum document_verb verb,
+                               const struct document_change *const *changes, size_t n,
+                               struct error *err);
+
+/* Keeps the owners of n credentials that were written as they are until the transaction ends, which
+ * should be soon.  Returns false with *err as document_write(); err->sqlstate is 40001 if another
+ * session has changed one in between, such as disabled it. */
+MUST_CHECK bool document_hold_owners(struct pg *pg, const struct document_change *const *changes,
+                                     size_t n, struct error *err);
+
+#endif

@@ -1,0 +1,918 @@
+# SPDX-License-Identifier: MIT
+"""aditctl export, diff and apply: the round trip, matching, secrets, what is deleted, and what happens
+under faults."""
+import copy
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+
+import jsonschema
+
+from adit import samples, stack
+from adit.case import Case, until
+
+SCHEMA = os.path.join(stack.ROOT, "doc", "document.schema.json")
+ID = re.compile(r"(ac|usr|bot|sshcr)_[0-9A-Za-z]{27}")
+KEYS = [text for name, text, kind, _ in samples.accepted_keys() if "BEGIN" in text][:2]
+OTHER_KEY = [text for name, text, kind, _ in samples.accepted_keys() if "BEGIN" in text][-1]
+
+
+def bot_id(letter):
+    return "bot_" + 27 * letter
+
+
+def credential_id(letter):
+    return "sshcr_" + 27 * letter
+
+
+class ApplyCase(Case):
+    stack_name = "aditctl"
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.folder = stack.make_folder()
+        with open(SCHEMA, encoding="utf-8") as file:
+            schema = json.load(file)
+        jsonschema.Draft202012Validator.check_schema(schema)
+        cls.schema = jsonschema.Draft202012Validator(schema)
+
+    def setUp(self):
+        self.account = self.stack.account("declared")
+        self.client = self.stack.client(self.account.admin.key)
+
+    def tearDown(self):
+        # Other tests of the stack count credentials and secrets.
+        self.stack.psql("DELETE FROM adit.oauth_module WHERE account_id = '%s';"
+                        " DELETE FROM adit.ssh_credential WHERE account_id = '%s'" % (
+                            self.account.id, self.account.id))
+
+    def path(self, name="adit.json"):
+        return os.path.join(self.folder, name)
+
+    def write(self, document, name="adit.json"):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            if isinstance(document, str):
+                file.write(document)
+            else:
+                json.dump(document, file, indent=2)
+        return self.path(name)
+
+    def ctl(self, *arguments, status=0, **options):
+        done = self.stack.ctl_run(*arguments, **options)
+        self.assertEqual(done.returncode, status, done)
+        return done
+
+    def export(self, *options, **more):
+        """The text of an account's document."""
+        text = self.ctl("export", "--account", self.account.id, *options, **more).stdout
+        self.schema.validate(json.loads(text))
+        return text
+
+    def document(self, **members):
+        """A document of the account with these members."""
+        return {"version": 1, "accounts": [{"id": self.account.id, **members}]}
+
+    def run_on(self, verb, document, *options, status=0, env=None, **more):
+        """Runs diff or apply.  Returns the rows [change, resource, id, members, name]."""
+        path = document if isinstance(document, str) else self.write(document)
+        done = self.ctl(verb, "--json", *options, path, status=status,
+                        env=dict(stack.CLEAN_ENV, **(env or {})), **more)
+        if not done.stdout:
+            return done.stderr
+        found = json.loads(done.stdout)
+        self.assertEqual(found["applied"], verb == "apply" and "--dry-run" not in options)
+        self.assertTrue(all(row["account_id"].startswith("ac_") for row in found["changes"]))
+        return [[row["change"], row["resource"], row["id"], row["members"] or [], row["name"]]
+                for row in found["changes"]]
+
+    def apply(self, document, *options, **more):
+        return self.run_on("apply", document, *options, **more)
+
+    def diff(self, document, *options, **more):
+        return self.run_on("diff", document, *options, **more)
+
+    def permit_keys_once(self):
+        with open(os.path.join(stack.ROOT, "sql/optional/unique_public_keys.sql"),
+                  encoding="utf-8") as file:
+            self.stack.psql(file.read())
+        self.addCleanup(self.stack.psql, "DROP INDEX adit.ssh_credential_unique_public_key")
+
+    def fill(self):
+        """Has some of everything.  Returns the id of a credential."""
+        made = self.assert_ok(self.client.post("/ssh_credentials", samples.credential(
+            description="läptop \"1\"\n", metadata="{}\t\\", acl=["bind:a.example", "bind:*=x"])), 201)
+        self.assert_ok(self.client.post("/ssh_credentials", {
+            "public_key": KEYS[0], "owner_id": self.account.bot.id}), 201)
+        self.assert_ok(self.client.put("/edges/https/e1/routes/r1/oauth", {
+            "provider": {"provider_a": {"teams": ["a/b"], "email_domains": ["a.example"]}},
+            "cookie_prefix": "x.", "inactivity_timeout": 4294967295}))
+        self.assert_ok(self.client.put("/edges/https/e1/routes/r2/oauth", {"enabled": False}))
+        self.assert_ok(self.client.put("/edges/tls/t1/mutual_tls", {
+            "certificate_authority_ids": ["ca_2", "ca_1"]}))
+        return made["id"]
+
+
+class RoundTrip(ApplyCase):
+    def other_database(self, name):
+        """Settings for a new, empty database beside the stack's."""
+        self.stack.psql("DROP DATABASE IF EXISTS %s" % name)
+        self.stack.psql("CREATE DATABASE %s" % name)
+        path = os.path.join(self.stack.state, name + ".conf")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(re.sub(r"dbname=\S+", "dbname=" + name, self.stack.read_conf()))
+        self.addCleanup(os.remove, path)
+        self.addCleanup(self.stack.psql, "DROP DATABASE %s" % name)
+        self.ctl("migrate", conf=path)
+        return path
+
+    def test_into_an_empty_database(self):
+        self.fill()
+        self.stack.ctl("bot", "create", "--account", self.account.id, "--name", "never used")
+        conf = self.other_database("apply_empty")
+        text = self.export()
+        self.assertEqual(text, self.export())
+        rows = self.apply(self.write(text), conf=conf)
+        self.assertEqual({row[0] for row in rows}, {"create"})
+        self.assertEqual(self.ctl("export", conf=conf).stdout, text)
+        self.assertEqual(self.diff(self.write(text), "--prune", conf=conf), [])
+        # The key of the credentials is known to the gateway's look-up there.
+        self.assertIn(samples.ED25519_FINGERPRINT, self.ctl("who", "a.example", conf=conf).stdout)
+
+    def test_whole_deployment(self):
+        self.fill()
+        self.assertIn(self.account.id, self.ctl("export").stdout)
+        self.assertEqual(self.diff(self.write(self.ctl("export").stdout), "--prune"), [])
+
+    def test_standard_input(self):
+        self.fill()
+        self.ctl("apply", "-", input=self.export())
+
+    def test_with_a_secret(self):
+        self.assert_ok(self.client.put("/edges/https/e/routes/r/oauth", {
+            "provider": {"provider_b": {"client_id": "app", "client_secret": "hush 1"}}}))
+        text = self.export()
+        self.assertNotIn("hush", text)
+        conf = self.other_database("apply_secret")
+        said = self.apply(self.write(text), conf=conf, status=1)
+        self.assertIn("client_secret is only a digest, and none is stored", said)
+        document = json.loads(text)
+        module = document["accounts"][0]["oauth_modules"][0]
+        module["provider"]["provider_b"]["client_secret"]["env"] = "SECRET"
+        self.assertIn("another digest than the given secret", self.apply(
+            document, conf=conf, status=1, env={"SECRET": "hush 2"}))
+        self.apply(document, conf=conf, env={"SECRET": "hush 1"})
+        self.assertEqual(self.ctl("export", conf=conf).stdout, text)
+
+    def test_people_who_are_disabled(self):
+        self.fill()
+        before = self.export()
+        person = self.account.bot.id
+        self.stack.psql("UPDATE adit.principal SET disabled_at = now() WHERE id = '%s'" % person)
+        after = self.export()
+        self.assertIn('"is_disabled": true', after)
+        self.assertNotIn("is_disabled", before)
+        # An old document lets nobody in again.
+        self.assertEqual(self.diff(self.write(before), "--prune"), [])
+        document = json.loads(after)
+        for entry in document["accounts"][0]["principals"]:
+            entry["is_disabled"] = False
+        self.assertEqual(self.apply(document),
+                         [["update", "principal", person, ["is_disabled"], None]])
+        self.assertEqual(self.export(), before)
+        self.apply(self.write(after))
+        self.assertEqual(self.export(), after)
+
+    def test_an_older_document(self):
+        """It gives nobody a credential who was disabled since, and says who was deleted."""
+        person = self.account.person("user")
+        made = self.assert_ok(self.stack.client(person.key).post(
+            "/ssh_credentials", samples.credential()), 201)["id"]
+        older = self.write(self.export(), "older.json")
+        created = ["create", "ssh_credential", made, [], None]
+        self.stack.ctl("user", "disable", "--with-credentials", "--yes", person.id)
+        for verb, words, status in (("diff", [], 3), ("apply", ["--dry-run"], 1), ("apply", [], 1),
+                                    ("apply", ["--prune", "--yes"], 1)):
+            said = self.run_on(verb, older, *words, status=status)
+            self.assertIn("The owner of %s is %s, which is disabled." % (made, person.id), said)
+            self.assertIn("or add --enable", said)
+        self.assertEqual(self.diff(older, "--enable", status=1), [created])
+        self.assertEqual(self.apply(older, "--enable"), [created])
+        # What it has stays as it is, and can be given away, but not back.
+        self.assertEqual(self.diff(older), [])
+        update = "UPDATE adit.ssh_credential SET owner_id = '%s' WHERE id = '%s'"
+        self.stack.psql(update % (self.account.admin.id, made))
+        self.assertIn("which is disabled", self.apply(older, status=1))
+        # The document may enable its owner.
+        document = json.loads(self.export())
+        [principal] = [found for found in document["accounts"][0]["principals"]
+                       if found["id"] == person.id]
+        [credential] = document["accounts"][0]["ssh_credentials"]
+        credential["owner_id"] = person.id
+        self.assertIn("which is disabled", self.apply(document, status=1))
+        principal["is_disabled"] = False
+        self.assertEqual(len(self.apply(document)), 2)
+        self.stack.ctl("user", "delete", "--with-credentials", "--yes", person.id)
+        for verb, words, status in (("diff", [], 1), ("apply", ["--dry-run"], 0), ("apply", [], 0)):
+            said = self.ctl(verb, *words, older, status=status).stderr
+            self.assertRegex(said, "^aditctl: warning: %s was deleted at [-0-9]+T[:0-9]+Z, and this "
+                                   "creates it again; [^\n]*\n$" % person.id)
+        self.assertEqual(self.ctl("diff", older).stderr, "")
+
+    def test_disabled_people_move_with_their_credentials(self):
+        self.fill()
+        self.stack.ctl("bot", "disable", self.account.bot.id)
+        text = self.export()
+        conf = self.other_database("apply_disabled")
+        self.apply(self.write(text), conf=conf)
+        self.assertEqual(self.ctl("export", conf=conf).stdout, text)
+
+    def test_second_account(self):
+        conf = self.other_database("apply_accounts")
+        entries = [{"id": "ac_" + 27 * letter, "name": letter} for letter in "ABCD"]
+
+        def said(verb, *ids, **more):
+            document = {"version": 1, "accounts": [entries["ABCD".index(i)] for i in ids]}
+            return self.ctl(verb, self.write(document), conf=conf, **more).stderr
+        warning = "^aditctl: warning: this makes a second account beside ac_A{27}: [^\n]*\n$"
+        self.assertEqual(said("apply", "A"), "")
+        self.assertRegex(said("diff", "A", "B", "C", status=1), warning)
+        self.assertRegex(self.ctl("account", "create", conf=conf).stderr, warning)
+        self.assertEqual(said("apply", "D"), "")
+        self.assertEqual(self.ctl("account", "create", conf=conf).stderr, "")
+
+    def test_owner(self):
+        self.fill()
+        bot = self.account.bot.id
+        text = self.export("--owner", bot)
+        entry = json.loads(text)["accounts"][0]
+        self.assertEqual(entry["owners"], [bot])
+        self.assertEqual([found["id"] for found in entry["principals"]], [bot])
+        self.assertEqual([found["owner_id"] for found in entry["ssh_credentials"]], [bot])
+        self.assertNotIn("oauth_modules", entry)
+        self.assertEqual(self.diff(self.write(text), "--prune"), [])
+        document = json.loads(text)
+        credential = document["accounts"][0]["ssh_credentials"].pop()
+        self.assertEqual(self.apply(document, "--prune", "--yes"),
+                         [["delete", "ssh_credential", credential["id"], [], None]])
+        self.assertEqual(len(json.loads(self.export())["accounts"][0]["ssh_credentials"]), 1)
+
+    def test_export_of_nobody(self):
+        for option, ident, says in (("--account", "ac_x", "no account with the id 'ac_x'"),
+                                    ("--owner", "usr_x", "no User or Bot with the id 'usr_x'")):
+            self.assertIn(says, self.ctl("export", option, ident, status=1).stderr)
+        other = self.stack.account("other")
+        self.ctl("export", "--account", other.id, "--owner", self.account.admin.id, status=1)
+
+
+class Changes(ApplyCase):
+    def test_small_file(self):
+        document = self.document(ssh_credentials=[samples.credential(description="laptop")])
+        self.assertEqual(self.diff(document, status=1),
+                         [["create", "ssh_credential", None, [], "laptop"]])
+        [[_, _, ident, _, _]] = self.apply(document)
+        self.assert_ident(ident, "sshcr")
+        self.assertEqual(self.diff(document), [])
+        found = self.assert_ok(self.client.get("/ssh_credentials/" + ident))
+        self.assertEqual((found["owner_id"], found["acl"]), (self.account.admin.id, []))
+        # The key and the description find it again.
+        document["accounts"][0]["ssh_credentials"][0]["acl"] = ["bind:b.example"]
+        self.assertEqual(self.apply(document),
+                         [["update", "ssh_credential", ident, ["acl"], "laptop"]])
+        document["accounts"][0]["ssh_credentials"][0]["description"] = "desktop"
+        self.assertEqual(self.diff(document, "--prune", status=1),
+                         [["create", "ssh_credential", None, [], "desktop"],
+                          ["delete", "ssh_credential", ident, [], "laptop"]])
+
+    def test_every_member(self):
+        ident = self.fill()
+        document = json.loads(self.export())
+        entry = document["accounts"][0]
+        entry["name"] = "renamed"
+        for person in entry["principals"]:
+            person["name"], person["is_admin"] = "p", not person["is_admin"]
+        credential = next(found for found in entry["ssh_credentials"] if found["id"] == ident)
+        credential.update(description="d", metadata="m", acl=["*"], owner_id=self.account.bot.id,
+                          public_key=credential["public_key"] + "\n")
+        entry["oauth_modules"][0].update(
+            enabled=False, options_passthrough=True, cookie_prefix=None, inactivity_timeout=1,
+            maximum_duration=2, auth_check_interval=3, provider={"provider_h": {
+                "client_id": "c", "client_secret": {"env": "SECRET"}, "scopes": ["s"],
+                "email_addresses": ["a@b.example"]}})
+        entry["mutual_tls_modules"][0].update(enabled=False, certificate_authority_ids=["ca_9"])
+        rows = self.apply(document, env={"SECRET": "s"})
+        members = {(row[1], row[2]): set(row[3]) for row in rows}
+        self.assertEqual({row[0] for row in rows}, {"update"})
+        self.assertEqual(members["account", self.account.id], {"name"})
+        self.assertEqual(members["principal", self.account.bot.id], {"name", "is_admin"})
+        self.assertEqual(members["ssh_credential", ident],
+                         {"description", "metadata", "acl", "owner_id", "public_key"})
+        self.assertEqual(members["oauth_module", "e1/r1"], {
+            "enabled", "provider", "options_passthrough", "cookie_prefix", "inactivity_timeout",
+            "maximum_duration", "auth_check_interval", "client_id", "client_secret", "scopes",
+            "email_addresses", "email_domains", "teams"})
+        self.assertEqual(members["mutual_tls_module", "t1"], {"enabled", "certificate_authority_ids"})
+        digest = json.loads(self.export())["accounts"][0]["oauth_modules"][0]["provider"][
+            "provider_h"]["client_secret"]
+        entry["oauth_modules"][0]["provider"]["provider_h"]["client_secret"] = digest
+        self.assertEqual(self.diff(document, "--prune"), [])
+
+    def test_only_what_differs_is_written(self):
+        ident = self.fill()
+        tags = [self.client.get(path).header("ETag") for path in (
+            "/ssh_credentials/" + ident, "/edges/https/e1/routes/r1/oauth")]
+        document = json.loads(self.export())
+        document["accounts"][0]["oauth_modules"][0]["enabled"] = False
+        last = self.stack.psql("SELECT max(id) FROM adit.audit_event")
+        self.apply(document)
+        self.assertEqual(self.stack.psql(
+            "SELECT event, resource, changed FROM adit.audit_event WHERE id > %s" % last),
+            "oauth_module_updated|e1/r1|{enabled}")
+        self.assertNotEqual(self.stack.psql("SELECT operator FROM adit.audit_event"
+                                            " ORDER BY id DESC LIMIT 1"), "")
+        after = [self.client.get(path).header("ETag") for path in (
+            "/ssh_credentials/" + ident, "/edges/https/e1/routes/r1/oauth")]
+        self.assertEqual(after[0], tags[0])
+        self.assertNotEqual(after[1], tags[1])
+        last = self.stack.psql("SELECT max(id) FROM adit.audit_event")
+        self.assertEqual(self.apply(document), [])
+        self.assertEqual(self.stack.psql("SELECT max(id) FROM adit.audit_event"), last)
+
+    def test_lines(self):
+        self.fill()
+        path = self.write(self.document(mutual_tls_modules=[{"id": "t1"}, {"id": "t2"}]))
+        done = self.ctl("diff", "--prune", path, status=1)
+        self.assertEqual([line.split("\t") for line in done.stdout.splitlines()], [
+            ["CHANGE", "RESOURCE", "ID", "NAME", "ACCOUNT", "VALUES"],
+            ["update", "mutual_tls_module", "t1", "-", self.account.id,
+             'certificate_authority_ids: ["ca_2","ca_1"] -> []'],
+            ["create", "mutual_tls_module", "t2", "-", self.account.id, "-"]])
+        self.assertEqual(self.ctl("apply", "--dry-run", path).stdout, done.stdout)
+        self.assertEqual(self.ctl("diff", path, status=1).stdout, done.stdout)
+        self.ctl("apply", path)
+        self.assertEqual(self.ctl("diff", path).stdout, "")
+
+    def values(self, document, **more):
+        """What diff shows of the first change: to people, and to programs."""
+        path = self.write(document)
+        shown = self.ctl("diff", path, status=1, **more).stdout.splitlines()[1].split("\t")[-1]
+        row = json.loads(self.ctl("diff", "--json", path, status=1, **more).stdout)["changes"][0]
+        return shown, row["before"], row["after"]
+
+    def test_values(self):
+        """diff shows the old and the new value of each member that differs, and no secret."""
+        self.fill()
+        self.assert_ok(self.client.put("/edges/https/e3/routes/r3/oauth", {
+            "provider": {"provider_b": {"client_id": "app", "client_secret": "hush old"}}}))
+        document = json.loads(self.export())
+        [credential, _] = document["accounts"][0]["ssh_credentials"]
+        credential["acl"] = ["bind:a.example"]
+        credential["metadata"] = ""
+        self.assertEqual(self.values(document), (
+            r'metadata: "{}\t\\" -> ""; acl: ["bind:a.example","bind:*=x"] -> ["bind:a.example"]',
+            {"metadata": "{}\t\\", "acl": ["bind:a.example", "bind:*=x"]},
+            {"metadata": "", "acl": ["bind:a.example"]}))
+        document = json.loads(self.export())
+        module = document["accounts"][0]["oauth_modules"][2]
+        module["provider"] = {"provider_c": {"client_id": "app",
+                                             "client_secret": {"env": "SECRET"}}}
+        env = dict(stack.CLEAN_ENV, SECRET="hush new")
+        self.assertEqual(self.values(document, env=env), (
+            'provider: "provider_b" -> "provider_c"; client_secret: set',
+            {"provider": "provider_b"}, {"provider": "provider_c"}))
+        module["provider"] = {}
+        self.assertEqual(self.values(document)[0], 'provider: "provider_b" -> null;'
+                         ' client_id: "app" -> null; client_secret: removed')
+
+    def test_long_values(self):
+        """People see what differs in a long value; programs see all of it."""
+        long = {"description": "d", "acl": ["bind:d%d.example" % n for n in range(100)]}
+        self.assert_ok(self.client.post("/ssh_credentials", samples.credential(**long)), 201)
+        wanted = dict(long, acl=list(long["acl"]))
+        wanted["acl"][50] = "bind:x.example"
+        shown, before, after = self.values(self.document(
+            ssh_credentials=[samples.credential(**wanted)]))
+        self.assertEqual((before, after), ({"acl": long["acl"]}, {"acl": wanted["acl"]}))
+        self.assertRegex(shown, '^acl: [.]{3}.{,20}"bind:d50[.]example".{,20}[.]{3}'
+                         ' -> [.]{3}.{,20}"bind:x[.]example".{,20}[.]{3}$')
+        shown, _, _ = self.values(self.document(ssh_credentials=[samples.credential(
+            description="d", acl=[], metadata="ä" * 2000)]))
+        self.assertRegex(shown, r'^metadata: "" -> "ä{99,100}[.]{3}; acl: .{200}[.]{3} -> \[\]$')
+
+    def test_ids_of_the_file(self):
+        when = "2001-02-03T04:05:06Z"
+        document = self.document(
+            principals=[{"id": bot_id("a"), "name": "n", "is_admin": True}],
+            ssh_credentials=[samples.credential(id=credential_id("a"), created_at=when,
+                                                owner_id=bot_id("a"))])
+        self.addCleanup(self.stack.psql, "DELETE FROM adit.ssh_credential WHERE owner_id = '%s';"
+                        " DELETE FROM adit.principal WHERE id = '%s'" % (bot_id("a"), bot_id("a")))
+        self.apply(document)
+        found = self.assert_ok(self.client.get("/ssh_credentials/" + credential_id("a")))
+        self.assertEqual((found["created_at"], found["owner_id"]), (when, bot_id("a")))
+        other = self.stack.account("other")
+        document["accounts"][0]["id"] = other.id
+        self.assertIn("is in the account %s already" % self.account.id,
+                      self.apply(document, status=1))
+
+    def test_only_account(self):
+        said = self.apply({"version": 1, "accounts": [{"mutual_tls_modules": []}]}, status=1)
+        self.assertIn("id is missing, and there is not just one account", said)
+
+
+class Pruning(ApplyCase):
+    def test_within_the_file(self):
+        ident = self.fill()
+        other = self.stack.account("other")
+        self.stack.client(other.admin.key).put("/edges/tls/t1/mutual_tls", {})
+        document = self.document(mutual_tls_modules=[])
+        self.assertEqual(self.apply(document), [])
+        self.assertIn("this needs --yes", self.apply(document, "--prune", status=2))
+        self.assertEqual(self.apply(document, "--prune", "--yes"),
+                         [["delete", "mutual_tls_module", "t1", [], None]])
+        self.assert_ok(self.client.get("/ssh_credentials/" + ident))
+        self.assert_ok(self.stack.client(other.admin.key).get("/edges/tls/t1/mutual_tls"))
+
+    def test_everything(self):
+        self.fill()
+        self.account.bot.issue()
+        document = self.document(principals=[{"id": self.account.admin.id, "is_admin": True}],
+                                 ssh_credentials=[], oauth_modules=[], mutual_tls_modules=[])
+        rows = self.apply(document, "--prune", "--yes")
+        self.assertEqual([row[0:3] for row in rows if row[0] == "delete"][0],
+                         ["delete", "principal", self.account.bot.id])
+        self.assertEqual(len(rows), 6)
+        left = json.loads(self.export())["accounts"][0]
+        self.assertEqual([left["ssh_credentials"], left["oauth_modules"], left["mutual_tls_modules"]],
+                         [[], [], []])
+        self.assertEqual(self.diff(document, "--prune"), [])
+
+    def test_owner_that_is_deleted(self):
+        """diff finds what apply could not do: credentials stay, and their owner goes."""
+        ident = self.fill()
+        bot = self.account.bot.id
+        before = self.export()
+        document = json.loads(before)
+        entry = document["accounts"][0]
+        entry["principals"] = [{"id": self.account.admin.id, "is_admin": True}]
+        kept = next(found["id"] for found in entry["ssh_credentials"] if found["id"] != ident)
+        for run, status in (self.diff, 3), (self.apply, 1):
+            with self.subTest(run.__name__):
+                said = run(document, "--prune", status=status)
+                self.assertRegex(said, r"ssh_credentials\[\d\]: The owner of %s is %s, which is not in"
+                                 " principals, so --prune deletes it." % (kept, bot))
+                self.assertEqual(said.count("\n"), 1)
+        del entry["ssh_credentials"]
+        self.assertIn("accounts[0]: %s is not in principals, so --prune deletes it, but it owns"
+                      " credentials that the file is not about, such as %s. Add it there, or first"
+                      " run: aditctl bot delete --give-to ID %s\n" % (bot, kept, bot),
+                      self.diff(document, "--prune", status=3))
+        entry["ssh_credentials"] = [samples.credential(owner_id=bot)]
+        self.assertIn("owner_id names no User or Bot", self.diff(document, "--prune", status=3))
+        self.assertEqual(self.export(), before)
+        # Neither a new owner nor a deletion leaves anything of it.
+        other = self.stack.client(self.account.bot.key)
+        self.assert_ok(other.post("/ssh_credentials", samples.credential(description="2nd")), 201)
+        entry["ssh_credentials"] = [{"id": kept, "public_key": KEYS[0],
+                                     "owner_id": self.account.admin.id}]
+        rows = self.apply(document, "--prune", "--yes")
+        self.assertIn(["update", "ssh_credential", kept, ["owner_id"], None], rows)
+        self.assertIn(["delete", "ssh_credential", ident, [], 'läptop "1"\n'], rows)
+        self.assertIn(["delete", "principal", bot, [], None], rows)
+
+    def test_last_admin(self):
+        admin, bot = self.account.admin.id, self.account.bot.id
+        warning = "warning: this leaves the account %s without an enabled admin; to create one," \
+            " run: aditctl user create --admin --account %s\n" % (self.account.id, self.account.id)
+        people = {"admin": {"id": admin, "is_admin": True}, "no more": {"id": admin},
+                  "disabled": {"id": admin, "is_admin": True, "is_disabled": True},
+                  "bot": {"id": bot}, "another": {"id": bot, "is_admin": True},
+                  "new": {"id": bot_id("n"), "is_admin": True}}
+        for names, options, is_last in (
+                (["admin"], [], False), (["no more"], [], True), (["disabled"], [], True),
+                (["admin"], ["--prune"], False), (["bot"], ["--prune"], True),
+                (["no more", "another"], [], False), (["disabled", "new"], [], False),
+                ([], ["--prune"], True), ([], [], False)):
+            with self.subTest("%s %s" % (names, options)):
+                path = self.write(self.document(principals=[people[name] for name in names]))
+                for words in ["diff"], ["apply", "--dry-run"]:
+                    said = self.stack.ctl_run(*words, *options, path).stderr
+                    self.assertEqual(said, "aditctl: " + warning if is_last else "")
+        # One without an admin loses none.
+        self.apply(self.document(principals=[people["no more"]]))
+        self.assertEqual(self.ctl("diff", self.write(self.document(
+            principals=[dict(people["no more"], name="n")])), status=1).stderr, "")
+
+    def test_asks_on_a_terminal(self):
+        """The question says what is deleted; the result is printed once, and only if it was done."""
+        self.fill()
+        path = self.write(self.document(mutual_tls_modules=[]))
+        for options, answer, status in ([], b"no\n", 1), ([], b"\x04", 1), (["--json"], b"no\n", 1), \
+                (["--json"], b"yes\n", 0):
+            ours, theirs = os.openpty()
+            with subprocess.Popen([self.stack.env["ADITCTL"], "-c", self.stack.conf_path, "apply",
+                                   "--prune", *options, path], stdin=theirs, stdout=subprocess.PIPE,
+                                  stderr=theirs, env=stack.CLEAN_ENV) as process:
+                os.close(theirs)
+                shown = b""
+                while b"Type yes" not in shown:
+                    shown += os.read(ours, 4096)
+                os.write(ours, answer)
+                result = process.stdout.read()
+                self.assertEqual(process.wait(), status)
+            os.close(ours)
+            self.assertIn(b"delete mutual_tls_module t1\r\nDelete 1 resource? Type yes", shown)
+            self.assertEqual(self.client.get("/edges/tls/t1/mutual_tls").status, 404 if status == 0 else 200)
+            if status == 0:
+                found = json.loads(result)  # one value, and nothing else
+                self.assertEqual((found["applied"], len(found["changes"])), (True, 1))
+            else:
+                self.assertEqual(result, b"")
+
+    def test_without_a_terminal(self):
+        self.fill()
+        path = self.write(self.document(mutual_tls_modules=[], oauth_modules=[]))
+        done = self.ctl("apply", "--prune", path, status=2)
+        self.assertEqual(done.stdout, "")
+        for said in ("delete oauth_module e1/r1\n", "delete mutual_tls_module t1\n",
+                     "nothing was changed: without a terminal to ask on, this needs --yes"):
+            self.assertIn(said, done.stderr)
+
+
+class Secrets(ApplyCase):
+    ROUTE = "/edges/https/e/routes/r/oauth"
+
+    def module(self, secret, provider="provider_c", **members):
+        return self.document(oauth_modules=[{"edge_id": "e", "id": "r", "provider": {
+            provider: {"client_id": "app", "client_secret": secret, **members}}}])
+
+    def stored(self, provider="provider_c"):
+        return self.assert_ok(self.client.get(self.ROUTE))["provider"][provider]["client_secret"]
+
+    def test_from_the_environment(self):
+        document = self.module({"env": "SECRET"})
+        self.assertEqual(self.apply(document, env={"SECRET": "hush é"})[0][0], "create")
+        self.assertEqual(self.stored(), "hush é")
+        self.assertEqual(self.apply(document, env={"SECRET": "hush é"}), [])
+        self.assertEqual(self.apply(document, env={"SECRET": "new"}),
+                         [["update", "oauth_module", "e/r", ["client_secret"], None]])
+        self.assertEqual(self.stored(), "new")
+
+    def test_from_a_file(self):
+        path = self.write("from a file\n", "secret")
+        os.chmod(path, 0o600)
+        for name in "secret", path:
+            self.apply(self.module({"file": name}))
+            self.assertEqual(self.stored(), "from a file")
+        link = self.path("link")
+        os.symlink("secret", link)
+        self.assertEqual(self.apply(self.module({"file": "link"})), [])
+        os.chmod(path, 0o644)
+        self.assertIn("others may read or write; run: chmod o= on it",
+                      self.apply(self.module({"file": "secret"}), status=1))
+        self.assertIn("is not a regular file", self.apply(self.module({"file": "."}), status=1))
+        os.mkfifo(self.path("fifo"))
+        self.assertIn("is not a regular file", self.apply(self.module({"file": "fifo"}), status=1))
+        self.assertIn("cannot be opened: No such file", self.apply(
+            self.module({"file": "missing"}), status=1))
+
+    def test_values(self):
+        for value, says in ((None, "which is not set"), ("", "which is empty"),
+                            ("x" * 1025, "which has more than 1024 bytes"),
+                            (b"\xff hush", "which is not UTF-8 text")):
+            env = {} if value is None else {"SECRET": value}
+            if isinstance(value, bytes):
+                env = {"SECRET": os.fsdecode(value)}
+            said = self.apply(self.module({"env": "SECRET"}), status=1, env=env)
+            self.assertIn("client_secret is from the variable SECRET, " + says, said)
+            self.assertNotIn("hush", said)
+
+    def test_kept(self):
+        self.assert_ok(self.client.put(self.ROUTE, {"provider": {"provider_c": {
+            "client_id": "app", "client_secret": "kept"}}}))
+        sealed = "SELECT client_secret_sealed FROM adit.oauth_module WHERE account_id = '%s'" \
+            % self.account.id
+        before = self.stack.psql(sealed)
+        self.assertEqual(self.apply(self.module(None, scopes=["s"])),
+                         [["update", "oauth_module", "e/r", ["scopes"], None]])
+        self.assertEqual(self.stack.psql(sealed), before)
+        # A secret is of one provider.
+        self.assertIn("client_secret is missing, and none is stored",
+                      self.apply(self.module(None, provider="provider_d"), status=1))
+        document = self.module(None)
+        del document["accounts"][0]["oauth_modules"][0]["provider"]["provider_c"]["client_id"]
+        self.assertEqual(self.apply(document)[0][3], ["client_id", "scopes", "client_secret"])
+        self.assertIsNone(self.stored())
+        self.assertIn("client_secret is missing, and none is stored",
+                      self.apply(self.module(None), status=1))
+
+    def test_digest(self):
+        self.assert_ok(self.client.put(self.ROUTE, {"provider": {"provider_c": {
+            "client_id": "app", "client_secret": "first"}}}))
+        text = self.export()
+        # A new key would seal from now on; the digest stays.
+        conf = os.path.join(self.stack.state, "two-keys.conf")
+        shutil.copy(os.path.join(self.stack.state, "adit.key"), self.path("two.key"))
+        with open(conf, "w", encoding="utf-8") as file:
+            file.write(self.stack.read_conf() + "\n[secrets]\nkey_file = %s\n" % self.path("two.key"))
+        self.addCleanup(os.remove, conf)
+        self.ctl("secrets", "add-key", conf=conf)
+        self.assertEqual(self.export(conf=conf), text)
+        self.assert_ok(self.client.put(self.ROUTE, {"provider": {"provider_c": {
+            "client_id": "app", "client_secret": "second"}}}))
+        self.assertNotEqual(self.export(), text)
+        self.assertIn("client_secret has another digest than the stored secret",
+                      self.diff(self.write(text), status=3))
+        unknown = text.replace(re.search(r'"digest": "(\w+):', text).group(1) + ":", "gone:")
+        self.assertIn("has a digest that was made with the key gone, which",
+                      self.diff(self.write(unknown), status=3))
+        # The same secret elsewhere has another digest.
+        document = json.loads(text)
+        module = copy.deepcopy(document["accounts"][0]["oauth_modules"][0])
+        module["id"] = "r2"
+        module["provider"]["provider_c"]["client_secret"]["env"] = "SECRET"
+        document["accounts"][0]["oauth_modules"] = [module]
+        self.assertIn("another digest than the given secret",
+                      self.diff(document, status=3, env={"SECRET": "first"}))
+
+    def test_no_secret_is_printed(self):
+        said = self.diff(self.module("hush"), status=3)
+        self.assertIn("provider.provider_c.client_secret is text. Secrets do not belong", said)
+        self.assertNotIn("hush", said)
+
+
+class Faults(ApplyCase):
+    def test_all_with_their_lines(self):
+        text = """{
+  "version": 1,
+  "accounts": [
+    {
+      "id": "%s",
+      "ssh_credentials": [
+        {"public_key": "ssh-ed25519 x"},
+        {"public_key": "%s",
+         "acl": ["bind:ok.example", "bind:"]},
+        {"public_key": "%s", "owner": "usr"},
+        {"public_key": "%s", "description" "x"}
+      ],
+      "mutual_tls_modules": [{"id": "t", "module": {}}]
+    }
+  ]
+}""" % (self.account.id, samples.ED25519, samples.ED25519, samples.ED25519)
+        path = self.write(text)
+        lines = self.apply(path, status=1).splitlines()
+        for line, (number, place, says) in zip(lines, (
+                (7, "ssh_credentials[0]", "public_key"), (8, "ssh_credentials[1]", "acl[1] is 'bind:'"),
+                (10, "ssh_credentials[2]", "The member owner is unknown. This object takes: id, created_at"),
+                (11, "ssh_credentials[3]", "A colon is missing here."),
+                (13, "mutual_tls_modules[0]", "The member module is unknown"))):
+            self.assertIn("aditctl: %s:%d: accounts[0].%s: " % (path, number, place), line)
+            self.assertIn(says, line)
+        self.assertEqual(len(lines), 5)
+
+    def test_whole_documents(self):
+        for text, says in (
+                ("", ":1: The text ends before its JSON is complete."),
+                ("[]", ":1: This must be an object."),
+                ('{"accounts": []}', ":1: version is missing. Give 1."),
+                ('{"version": 2, "accounts": []}', "version is 2; this program reads version 1."),
+                ('{"version": 1}', "accounts is missing"),
+                ('{"version": 1, "accounts": {}}', "accounts must be a list."),
+                ('{"version": 1, "accounts": [], "accounts": []}', "accounts is given twice."),
+                ('{"version": 1, "account": []}', "The member account is unknown."),
+                ('{"version": 1,\n "accounts": [{]}', ":2: "),
+                ('{"version": 1, "accounts": []} x', "Something follows the JSON value."),
+                ("\ufeff{}", "begins with a byte order mark of UTF-8; save it as UTF-8 without one")):
+            with self.subTest(text):
+                self.assertIn(says, self.apply(self.write(text), status=1))
+        self.assertIn("cannot be opened: No such file", self.ctl(
+            "apply", self.path("none"), status=1).stderr)
+        self.assertIn("'': cannot be opened: No such file", self.ctl("apply", "", status=1).stderr)
+        self.assertIn("cannot be read: Is a directory", self.ctl(
+            "diff", self.folder, status=3).stderr)
+
+    def test_hostile_files(self):
+        """Neither a FIFO without a writer nor a device without an end holds the command up."""
+        os.mkfifo(self.path("silent"))
+        self.assertIn("silent:1: The text ends before", self.diff(self.path("silent"), status=3))
+        self.assertIn("/dev/zero: has more than 256 MiB", self.diff("/dev/zero", status=3))
+        for data, says in ((b"\xff\xfe{\0}\0", ": begins with a byte order mark of UTF-16"),
+                           (b'{"version": 1, "accounts": [{"name": "\xff"}]}', "not UTF-8"),
+                           (b"\0" * 100, ":1: ")):
+            with open(self.path(), "wb") as file:
+                file.write(data)
+            self.assertIn(says, self.diff(self.path(), status=3))
+
+    def test_pipe(self):
+        """A document may come from another program."""
+        text = json.dumps(self.document())
+        done = stack.run(["bash", "-c", '"$0" -c "$1" diff <(sleep 0.1; printf %s "$2")',
+                          self.stack.env["ADITCTL"], self.stack.conf_path, text], check=False)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+
+    def test_escapes_are_not_printed(self):
+        said = self.apply(self.document(ssh_credentials=[samples.credential(
+            acl=["\x1b[2J\x7f"])]), status=1)
+        self.assertIn("acl[0] is '?[2J?', which is not valid", said)
+        made = self.assert_ok(self.client.post("/ssh_credentials", samples.credential(
+            description="a\u202eb\u2028")), 201)["id"]
+        said = self.ctl("apply", "--prune", self.write(self.document(ssh_credentials=[])),
+                        status=2).stderr
+        self.assertIn("delete ssh_credential %s  a?b?\n" % made, said)
+
+    def test_many(self):
+        document = self.document(ssh_credentials=[{"public_key": "x"}] * 30)
+        lines = self.apply(document, status=1).splitlines()
+        self.assertEqual((len(lines), lines[-1].split(": ")[-1]), (21, "10 more faults"))
+
+    def test_the_same_twice(self):
+        for members, says in (
+                ({"ssh_credentials": [samples.credential()] * 2},
+                 "the same as ssh_credentials[0]: both have the same key and description, and no id"),
+                ({"ssh_credentials": [samples.credential(id=credential_id("x"), description=text)
+                                      for text in "ab"]}, "both have the same id"),
+                ({"oauth_modules": [{"edge_id": "e", "id": "r"}] * 2}, "both have the same id"),
+                ({"principals": [{"id": bot_id("c")}] * 2}, "both have the same id")):
+            self.assertIn(says, self.apply(self.document(**members), status=1))
+        document = self.document()
+        document["accounts"] *= 2
+        self.assertIn("This is the same as accounts[0]", self.apply(document, status=1))
+
+    def test_against_the_database(self):
+        ident = self.fill()
+        for members, says in (
+                ({"id": ident, "public_key": KEYS[0]},
+                 "public_key is another key than that of " + ident),
+                ({"id": ident, "created_at": "2001-02-03T04:05:06Z"}, "but %s was created at" % ident),
+                ({"owner_id": bot_id("d")}, "owner_id names no User or Bot of the account."),
+                ({}, "owner_id is missing, and the account has not just one User or Bot.")):
+            self.assertIn(says, self.apply(self.document(
+                ssh_credentials=[{"public_key": samples.ED25519, **members}]), status=1))
+        for _ in range(2):
+            self.assert_ok(self.client.post("/ssh_credentials", samples.credential(
+                description="twin")), 201)
+        self.assertIn("Several stored credentials have this key and description, such as sshcr_",
+                      self.apply(self.document(ssh_credentials=[samples.credential(
+                          description="twin")]), status=1))
+
+    def test_key_that_is_permitted_once(self):
+        self.stack.psql("DELETE FROM adit.ssh_credential")
+        self.permit_keys_once()
+        twice = [samples.credential(description=text) for text in "ab"]
+        said = "%s has this public key %s, and the database permits each key in one credential"
+        for verb, status in ("diff", 3), ("apply", 1):
+            self.assertIn("ssh_credentials[1]: " + said % ("ssh_credentials[0]", "too"),
+                          self.run_on(verb, self.document(ssh_credentials=twice), status=status))
+        self.apply(self.document(ssh_credentials=twice[:1]))
+        ident = self.client.get("/ssh_credentials").json["ssh_credentials"][0]["id"]
+        another = self.document(ssh_credentials=twice[1:])
+        self.assertIn(said % (ident, "already"), self.diff(another, status=3))
+        # The one that it replaces goes first.
+        self.assertEqual([row[0] for row in self.apply(another, "--prune", "--yes")],
+                         ["create", "delete"])
+        self.assertEqual(self.diff(another), [])
+
+    def test_without_a_database(self):
+        conf = os.path.join(self.stack.state, "nowhere.conf")
+        with open(conf, "w", encoding="utf-8") as file:
+            file.write(re.sub(r"port=\d+", "port=1", self.stack.read_conf()))
+        self.addCleanup(os.remove, conf)
+        for verb, status in ("apply", 1), ("diff", 3):
+            self.assertIn("cannot connect", self.run_on(verb, self.document(), conf=conf,
+                                                        status=status))
+        self.ctl("export", conf=conf, status=1)
+
+
+class Schema(ApplyCase):
+    """The cases that a unit test has given to the reader."""
+
+    def test_cases(self):
+        with open(os.path.join(stack.ROOT, "tests/cases/document.cases"), encoding="utf-8") as file:
+            lines = [line.split("\t") for line in file if line[0] not in "#\n"]
+        self.assertGreater(len(lines), 100)
+        for expected, text, why in lines:
+            with self.subTest(why.strip() + ": " + text):
+                self.check(expected.split()[0], *text.split(" ", 1))
+
+    def check(self, verdict, name, text):
+        text = re.sub(r"\\\{(.*?)\*(\d+)\}", lambda part: part[1] * int(part[2]), text)
+        entry = json.loads(text.replace("\\\\", "\\"))
+        if name == "accounts":
+            entry = {"version": 1, "accounts": [entry]}
+        elif name != "document":
+            entry = {"version": 1, "accounts": [{name: [entry]}]}
+        self.assertEqual(self.schema.is_valid(entry), verdict != "no")
+
+
+class Concurrency(ApplyCase):
+    def setUp(self):
+        super().setUp()
+        self.ident = self.fill()
+        self.before = self.export()
+        document = json.loads(self.before)
+        for credential in document["accounts"][0]["ssh_credentials"]:
+            credential["description"] = "changed"
+        document["accounts"][0]["mutual_tls_modules"].append({"id": "made"})
+        self.file = self.write(document)
+
+    def hold(self):
+        """A session that holds the row that apply changes first."""
+        holder = subprocess.Popen(["psql", "-X", "-q", "-A", "-t"], env=self.stack.pg_env(),
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(holder.communicate)
+        holder.stdin.write("BEGIN; SELECT 'held' FROM adit.ssh_credential WHERE id = '%s' FOR UPDATE;\n"
+                           % self.ident)
+        holder.stdin.flush()
+        self.assertEqual(holder.stdout.readline(), "held\n")
+        return holder
+
+    def start(self):
+        """Starts apply, and waits until it waits for that row."""
+        process = subprocess.Popen([self.stack.env["ADITCTL"], "-c", self.stack.conf_path, "apply",
+                                    self.file], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True, env=stack.CLEAN_ENV)
+        until(lambda: self.waiting() != "0", "apply waits for the row")
+        return process
+
+    def waiting(self):
+        return self.stack.psql("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+                               " AND query ~ 'UPDATE adit.ssh_credential'")
+
+    def end(self, holder, sql):
+        holder.stdin.write(sql + ";\n")
+        holder.communicate()
+
+    def test_killed(self):
+        holder = self.hold()
+        process = self.start()
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        self.end(holder, "ROLLBACK")
+        until(lambda: self.waiting() == "0", "the session ends")
+        self.assertEqual(self.export(), self.before)
+
+    def test_session_that_is_lost(self):
+        holder = self.hold()
+        process = self.start()
+        self.stack.psql("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+                        " WHERE wait_event_type = 'Lock' AND query ~ 'UPDATE adit.ssh_credential'")
+        _, said = process.communicate()
+        self.end(holder, "ROLLBACK")
+        self.assertEqual(process.returncode, 1, said)
+        self.assertIn("nothing was changed", said)
+        self.assertEqual(self.export(), self.before)
+
+    def test_change_of_the_same_row(self):
+        holder = self.hold()
+        process = self.start()
+        self.end(holder, "UPDATE adit.ssh_credential SET metadata = 'new' WHERE id = '%s'; COMMIT"
+                 % self.ident)
+        _, said = process.communicate()
+        self.assertEqual(process.returncode, 1, said)
+        self.assertIn("nothing was changed: another session changed the same resources", said)
+        text = self.export()
+        self.assertIn('"metadata": "new"', text)
+        self.assertNotIn("changed", text)
+
+    def add_credential(self):
+        with open(self.file, encoding="utf-8") as file:
+            document = json.load(file)
+        document["accounts"][0]["ssh_credentials"].append(
+            {"owner_id": self.account.bot.id, "description": "given", "public_key": OTHER_KEY})
+        self.write(document)
+
+    def test_key_that_another_gets_meanwhile(self):
+        self.permit_keys_once()
+        self.add_credential()
+        holder = self.hold()
+        process = self.start()
+        self.assert_ok(self.client.post("/ssh_credentials", {"public_key": OTHER_KEY}), 201)
+        self.end(holder, "ROLLBACK")
+        _, said = process.communicate()
+        self.assertEqual(process.returncode, 1, said)
+        self.assertIn("nothing was changed: the deployment permits a public key only once", said)
+
+    def test_owner_who_is_disabled_meanwhile(self):
+        self.add_credential()
+        holder = self.hold()
+        process = self.start()
+        self.ctl("bot", "disable", self.account.bot.id)
+        self.end(holder, "ROLLBACK")
+        _, said = process.communicate()
+        self.assertEqual(process.returncode, 1, said)
+        self.assertIn("nothing was changed: another session changed the same resources", said)
+        self.assertIn("which is disabled", self.apply(self.file, status=1))
+
+    def test_two(self):
+        holder = self.hold()
+        process = self.start()
+        self.assertIn("another 'aditctl apply' is running; nothing was changed",
+                      self.apply(self.file, status=1))
+        self.diff(self.file, status=1)
+        self.end(holder, "ROLLBACK")
+        process.communicate()
+        self.assertEqual(process.returncode, 0)
+        self.assertEqual(self.diff(self.file), [])
