@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The test beds: a private Adit with data, and the same web server in front of an echo program."""
 import os
+import re
 import shutil
 import signal
 import socket
@@ -13,9 +14,11 @@ from adit.client import read_answer
 import measure
 import operations
 import pgbench
+import plain
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 ECHO = os.path.join(stack.BUILD, "bench-echo")
+COUNT = os.path.join(stack.BUILD, "bench-count")
 
 # The row and the number of the sample requests, from which the statements are read.
 SAMPLE_ROW = operations.FIRST_ROW + 17
@@ -25,38 +28,55 @@ SAMPLE_NONCE = 73190246
 LOG_FILES = 120
 LOG_FILE_MB = 16
 
+# Sessions of pgbench that write run so long before they are measured.
+WARM_UP_S = 3
+
+N_OWNERS = 8
+
+
+def counting_ns():
+    """CPU time that the metrics of one GET take."""
+    return float(subprocess.run([COUNT], capture_output=True, text=True, check=True).stdout)
+
 
 class Bed:
-    """Adit as tools/serve sets it up, with n_rows credentials in one account."""
+    """Adit as tools/serve sets it up, with n_rows credentials in one account, and n_accounts small
+    accounts beside it."""
 
-    def __init__(self, n_rows):
+    def __init__(self, n_rows, n_accounts, is_quick=False):
         self.n_rows = n_rows
+        self.n_all_rows = n_rows + n_accounts * operations.PAGE
         self.stack = stack.get("bench-%d" % n_rows)
         self.folder = os.path.join(self.stack.folder, "bench")
         os.mkdir(self.folder, 0o700)
-        self._configure()
-        reader, writer = self.stack.account("reader"), self.stack.account("writer")
+        self._configure(is_quick)
+        reader, writer, small = (self.stack.account(name) for name in ("reader", "writer", "small"))
         self.keys = {"reader": reader.admin.key, "writer": writer.admin.key,
-                     "unknown": samples.well_formed_key()}
-        self._load(reader)
+                     "small": small.admin.key, "unknown": samples.well_formed_key()}
+        self.account, self.owner = reader.id, reader.admin.id
+        self._load(reader, small, n_accounts)
 
-    def _configure(self):
-        """Sets shared_buffers to a quarter of the memory, as PostgreSQL's manual recommends
-        (default: 128 MB).  Makes the write-ahead log large enough for a run.  Turns off autovacuum,
-        which would disturb some measurements and not others."""
+    def _configure(self, is_quick):
+        """Waits for the disk, as PostgreSQL does by default, unless the run is quick.  Sets
+        shared_buffers to a quarter of the memory, as PostgreSQL's manual recommends (default: 128
+        MB).  Makes the write-ahead log large enough for a run.  Turns off autovacuum, which would
+        disturb some measurements and not others."""
         kib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4096
-        for name, value in (("shared_buffers", "%dkB" % kib),
+        # The tests' clusters have fsync off.
+        for name, value in (("fsync", "off" if is_quick else "on"), ("shared_buffers", "%dkB" % kib),
                             ("min_wal_size", "%dMB" % (LOG_FILES * LOG_FILE_MB)),
                             ("max_wal_size", "%dMB" % (2 * LOG_FILES * LOG_FILE_MB)),
                             ("autovacuum", "off")):
             self.stack.psql("ALTER SYSTEM SET %s = '%s'" % (name, value))
         self.stack.restart()
 
-    def _load(self, account):
+    def _load(self, account, small, n_accounts):
         started = time.monotonic()
         done = subprocess.run(
             ["psql", "-X", "-q", "-v", "rows=%d" % self.n_rows, "-v", "account=" + account.id,
-             "-v", "owner=" + account.admin.id, "-f", os.path.join(HERE, "load.sql")],
+             "-v", "owner=" + account.admin.id, "-v", "small_account=" + small.id,
+             "-v", "small_owner=" + small.admin.id, "-v", "accounts=%d" % n_accounts,
+             "-f", os.path.join(HERE, "load.sql")],
             env=self.stack.pg_env(), stdin=subprocess.DEVNULL, capture_output=True, text=True,
             check=False)
         if done.returncode != 0:
@@ -71,6 +91,18 @@ class Bed:
         for row in range(operations.FIRST_ROW, operations.FIRST_ROW + 2 * operations.MODULES):
             self.ask(operation, row, 1 + SAMPLE_NONCE)
         self._set_role("RESET synchronous_commit")
+
+    def load_lists(self):
+        """Makes a page of audit events and one of mutual TLS modules.  Returns all lists."""
+        self._set_role("SET synchronous_commit = off")
+        for row in range(operations.FIRST_ROW, operations.FIRST_ROW + operations.PAGE):
+            self.ask(operations.PUT_EDGE, row)
+        for row in range(operations.FIRST_ROW, operations.FIRST_ROW + operations.PAGE):
+            self.ask(operations.BY_NAME["patch"], row)
+        self._set_role("RESET synchronous_commit")
+        before_id = "ae_%019d" % (1 + int(self.stack.psql("SELECT max(id) FROM adit.audit_event")))
+        return {name: operation._replace(path=operation.path.replace("{before_id}", before_id))
+                for name, operation in operations.OTHER_LISTS.items()}
 
     def fill_log(self):
         """Creates write-ahead log files in advance.  A server that has run for some time recycles
@@ -109,7 +141,8 @@ class Bed:
         return answer
 
     def rows_of(self, operation):
-        return {"credentials": self.n_rows, "modules": operations.MODULES, "none": 1}[operation.rows]
+        return {"credentials": self.n_rows, "small": operations.PAGE,
+                "modules": operations.MODULES, "none": 1}[operation.rows]
 
     def wrk(self, operation, seconds, n_clients=8, port=None):
         path = os.path.join(self.folder, operation.name + ".request")
@@ -154,12 +187,14 @@ class Bed:
         """Logs the statements of the responders while it sends each operation once.  Writes them as
         pgbench scripts."""
         self._set_role("SET log_statement = 'all'")
-        self.scripts, settings = {}, {}
+        self.stack.psql(plain.TABLES)
+        self.scripts, self.plain, settings = {}, {}, {}
         for operation in operations.OPERATIONS:
             self._write_script(operation, self._statement_of(operation, settings))
         self._set_role("RESET log_statement")
         if "plan_cache_mode" not in settings:
             raise measure.Broken("PostgreSQL's log lacks the responder's session settings")
+        self._write_owners()
         self.pgbench_env = dict(self.stack.pg_env("adit"), PGOPTIONS=pgbench.options_of(settings))
 
     def _statement_of(self, operation, settings):
@@ -188,18 +223,75 @@ class Bed:
             first += operations.MODULES
         variables.update(first_row=first, last_row=first + self.rows_of(operation) - 1)
         self.scripts[operation.name] = path, variables
+        if operation.name in plain.STATEMENTS:
+            self._write_plain(operation, script, variables)
 
-    def pgbench(self, operation, seconds, serial):
-        path, variables = self.scripts[operation.name]
+    def _write_plain(self, operation, own, variables):
+        path = os.path.join(self.folder, operation.name + ".plain.pgbench")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(plain.script(operation.name, own))
+        account, owner = self.stack.psql(
+            "SELECT account_id, principal_id FROM adit.api_key WHERE digest = '%s'"
+            % variables["p1"]).split("|")
+        self.plain[operation.name] = path, dict(variables, account=account, owner=owner)
+
+    def pgbench(self, operation, seconds, serial, is_quick):
+        """Returns the rate and PostgreSQL's CPU time."""
         before = self._changes()
-        rate, n = measure.pgbench(os.path.join(stack.PG_BIN, "pgbench"), path,
-                                  dict(variables, serial=serial), seconds, self.pgbench_env)
+        warm_up_s = 0 if is_quick or operation.name not in self.plain else WARM_UP_S
+        rate, n, us = self._pgbench(self.scripts[operation.name], seconds, serial, warm_up_s)
         # A script that does less than the responder's statement would seem too fast.
         changed = self._changes() - before
         if changed != (0 if operations.is_read(operation) else n):
             raise measure.Broken("%s: pgbench ran %d times, but %d changes were recorded" % (
                 operation.title, n, changed))
-        return rate, n
+        return rate, us
+
+    def pgbench_plain(self, operation, seconds, serial, is_quick):
+        rate, _, us = self._pgbench(self.plain[operation.name], seconds, serial,
+                                    0 if is_quick else WARM_UP_S)
+        return rate, us
+
+    def pgbench_owners(self, n_owners, seconds, serials):
+        """Returns the rate of a POST by eight sessions, under one owner or one for each."""
+        path, variables = self.owners
+        script = path, dict(variables, n_owners=n_owners)
+        return {"rate": self._pgbench(script, seconds, next(serials))[0]}
+
+    def _pgbench(self, script, seconds, serial, warm_up_s=0):
+        path, variables = script
+        rate, n, us = measure.pgbench(
+            os.path.join(stack.PG_BIN, "pgbench"), path, dict(variables, serial=serial), seconds,
+            self.pgbench_env, {"PostgreSQL": self.stack.postmaster()}, warm_up_s)
+        return rate, n, us["PostgreSQL"]
+
+    def _write_owners(self):
+        """Makes the Users and API keys of pgbench_owners(), and its script: each session has a
+        statement of its own."""
+        path, variables = self.scripts["post"]
+        with open(path, encoding="utf-8") as file:
+            *head, statement = file.read().splitlines()
+        account = self.stack.psql("SELECT account_id FROM adit.api_key WHERE digest = '%s'"
+                                  % variables["p1"])
+        self.stack.psql("".join(
+            "INSERT INTO adit.principal (account_id, id, kind) VALUES ('{0}', 'usr_{1}', 'user');"
+            "INSERT INTO adit.api_key (account_id, id, principal_id, digest)"
+            " VALUES ('{0}', 'ak_{1}', 'usr_{1}', '{2}');".format(
+                account, "owner".ljust(26, "0") + str(number), self._digest_of(number))
+            for number in range(N_OWNERS)))
+        path = os.path.join(self.folder, "owners.pgbench")
+        lines = head + ["\\set owner :client_id % :n_owners"]
+        for number in range(N_OWNERS):
+            lines += ["\\%s :owner = %d" % ("elif" if number else "if", number),
+                      re.sub(r":p1\b", ":digest%d" % number, statement)]
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("\n".join(lines + ["\\endif"]) + "\n")
+        self.owners = path, dict(variables, **{"digest%d" % number: self._digest_of(number)
+                                               for number in range(N_OWNERS)})
+
+    @staticmethod
+    def _digest_of(number):
+        return "\\x" + "%064x" % number
 
     def _changes(self):
         return int(self.stack.psql("SELECT count(*) FROM adit.audit_event"))
@@ -225,7 +317,7 @@ class Echo:
         shutil.copy(ECHO, self.folder)
 
     def start(self):
-        for name in ("nginx.conf", "nginx-adit.conf"):
+        for name in ("nginx.conf", "nginx-adit.conf", "nginx-upstream.conf"):
             with open(os.path.join(self.bed.stack.state, name), encoding="utf-8") as file:
                 text = file.read()
             text = text.replace(self.bed.stack.run_folder, self.folder)

@@ -136,8 +136,7 @@ class Tunnel:
 
 class Bed(beds.Bed):
     def __init__(self, n_rows):
-        super().__init__(n_rows)
-        self.account = self.stack.psql("SELECT account_id FROM adit.ssh_credential LIMIT 1")
+        super().__init__(n_rows, n_accounts=1)
         self.conninfo = "host=%s port=%s dbname=%s user=%s" % (
             *(self.stack.env[name] for name in ("PGHOST", "PGPORT", "PGDATABASE")), ROLE)
         self.socket = os.path.join(self.folder, "ssh.sock")
@@ -280,10 +279,8 @@ class Bed(beds.Bed):
         """PostgreSQL's CPU time for a poll, under pgbench."""
         path, variables = self.poll
         variables["p1"] = self.stack.psql("SELECT pg_current_snapshot()")
-        processor = measure.Processor(self.roots())
-        _, n = measure.pgbench(os.path.join(stack.PG_BIN, "pgbench"), path, variables, seconds,
-                               self.poll_env)
-        return processor.us_per(n)["PostgreSQL"]
+        return measure.pgbench(os.path.join(stack.PG_BIN, "pgbench"), path, variables, seconds,
+                               self.poll_env, self.roots())[2]["PostgreSQL"]
 
     def logins(self, *command):
         """Runs bench-sshd.  Returns its two columns, in milliseconds."""

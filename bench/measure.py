@@ -8,6 +8,10 @@ import subprocess
 import time
 
 
+# Before the end of pgbench.
+AT_END_S = 0.1
+
+
 class Broken(Exception):
     """A measurement failed."""
 
@@ -123,17 +127,42 @@ def wrk(here, port, request_file, rows, n_clients, seconds, status):
 
 # ---- pgbench ----
 
-def pgbench(program, script_file, variables, seconds, env):
-    """Runs a script with eight connections.  Returns the rate, and how often it ran."""
-    command = [program, "-n", "-M", "prepared", "-c", "8", "-j", "2", "-T", str(seconds),
-               "-f", script_file]
+def pgbench(program, script_file, variables, seconds, env, roots, warm_up_s=0):
+    """Runs a script with eight connections.  Returns the rate, how often it ran, and the CPU time of
+    each run by the names of roots.
+
+    A new session loads catalogs and plans, and maps memory, for thousands of runs.  The rate and the
+    CPU time are those after the warm-up, if there is one."""
+    command = [program, "-n", "-M", "prepared", "-c", "8", "-j", "2",
+               "-T", str(warm_up_s + seconds), "-P", "1", "-f", script_file]
     for name, value in variables.items():
         command += ["-D", "%s=%s" % (name, value)]
-    done = subprocess.run(command, capture_output=True, text=True, env=env,
-                          stdin=subprocess.DEVNULL, timeout=seconds + 60)
-    rate = re.search(r"^tps = ([\d.]+)", done.stdout, re.M)
-    n = re.search(r"^number of transactions actually processed: (\d+)", done.stdout, re.M)
-    failed = re.search(r"^number of failed transactions: (\d+)", done.stdout, re.M)
-    if done.returncode != 0 or not rate or int(failed.group(1)):
-        raise Broken("pgbench -f %s\n%s%s" % (script_file, done.stdout, done.stderr))
-    return float(rate.group(1)), int(n.group(1))
+    processor = Processor(roots)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               env=env, stdin=subprocess.DEVNULL)
+    cpu_us = {}
+    try:
+        if warm_up_s:
+            time.sleep(warm_up_s)
+            processor = Processor(roots)
+            # The kernel adds the CPU time of sessions that have ended to PostgreSQL's, also that of
+            # the warm-up.
+            time.sleep(seconds - AT_END_S)
+            cpu_us = processor.us_per(1)
+        out, err = process.communicate(timeout=warm_up_s + seconds + 60)
+    finally:
+        process.kill()
+    rate = re.search(r"^tps = ([\d.]+)", out, re.M)
+    n = re.search(r"^number of transactions actually processed: (\d+)", out, re.M)
+    failed = re.search(r"^number of failed transactions: (\d+)", out, re.M)
+    if process.returncode != 0 or not rate or int(failed.group(1)):
+        raise Broken("pgbench -f %s\n%s%s" % (script_file, out, err))
+    n = int(n.group(1))
+    if not warm_up_s:
+        return float(rate.group(1)), n, processor.us_per(n)
+    rates = [float(one) for one in re.findall(r"^progress: [\d.]+ s, ([\d.]+) tps", err, re.M)]
+    rates = rates[warm_up_s:warm_up_s + seconds]
+    if len(rates) < seconds - 1:
+        raise Broken("pgbench -f %s showed no progress\n%s" % (script_file, err))
+    rate = sum(rates) / len(rates)
+    return rate, n, {name: us / (rate * (seconds - AT_END_S)) for name, us in cpu_us.items()}

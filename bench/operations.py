@@ -2,6 +2,8 @@
 """The measured operations, as requests in which {row} and {nonce} stand for numbers."""
 import collections
 import json
+import time
+import urllib.parse
 
 FIRST_ROW = 10000000
 PAGE = 100
@@ -25,7 +27,7 @@ MODULE_BODY = """{
 }"""
 
 # name: in the figures.  key: one of the bed's API keys.  rows: the rows that {row} is drawn from,
-# "credentials", "modules" or "none".
+# "credentials", "small" (those of a small account), "modules" or "none".
 Operation = collections.namedtuple("Operation", "name title method path body status key rows")
 
 OPERATIONS = [
@@ -46,6 +48,23 @@ OPERATIONS = [
 ]
 BY_NAME = {operation.name: operation for operation in OPERATIONS}
 
+PUT_EDGE = BY_NAME["put_module"]._replace(
+    name="put_edge", title="PUT mutual TLS module", path="/edges/tls/edgtls_{row}/mutual_tls",
+    body='{"certificate_authority_ids": ["ca_1{row}", "ca_2{row}"]}')
+
+# Lists to compare with that of credentials.  {before_id}: the event after those that are measured.
+OTHER_LISTS = {
+    name: BY_NAME["list"]._replace(name=name, title=title, path=path)
+    for name, title, path in (
+        ("list_events", "audit events", "/audit_events?before_id={before_id}"),
+        ("list_oauth", "OAuth modules", "/oauth_modules"),
+        ("list_edges", "mutual TLS modules", "/mutual_tls_modules"))}
+
+
+# Requests of a small account, which has one page of credentials.
+SMALL_GET = BY_NAME["get"]._replace(name="small_get", key="small", rows="small")
+SMALL_LIST = BY_NAME["list"]._replace(name="small_list", key="small")
+
 
 def is_read(operation):
     return operation.method == "GET" or operation.path == DECISIONS
@@ -58,6 +77,28 @@ def page_of(number, n_rows):
     before = FIRST_ROW + n_rows - (number - 1) * PAGE
     path = CREDENTIALS + "?before_id=sshcr_00%d" % before + 17 * "0"
     return BY_NAME["list"]._replace(name="page", path=path), number
+
+
+def created_at(row):
+    """When load.sql says that a row was created, which is what its identifier tells."""
+    units = sum(int(digit) * 62 ** place for place, digit in enumerate(str(row)[4::-1]))
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(units * 0.13566701687887962)))
+
+
+def filters_of(n_rows, owner):
+    """Returns the operations that list under a filter, by name.  owner owns all credentials."""
+    middle = created_at(FIRST_ROW + n_rows // 2)
+    expressions = {
+        "filter_id": 'obj.id == "sshcr_00{row}%s"' % (17 * "0"),
+        "filter_key": 'obj.fingerprint == "SHA256:{row}%s"' % (35 * "0"),
+        "filter_owner": 'obj.owner_id == "%s"' % owner,
+        "filter_time": 'obj.created_at == timestamp("%s")' % middle,
+        "filter_older": 'obj.created_at <= timestamp("%s") && obj.owner_id == "%s"'
+                        % (middle, owner)}
+    return {name: BY_NAME["list"]._replace(
+        name=name, title=name, rows="credentials",
+        path=CREDENTIALS + "?filter=" + urllib.parse.quote(expression, safe="{}"))
+        for name, expression in expressions.items()}
 
 
 def request(operation, host, key):

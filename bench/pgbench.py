@@ -61,7 +61,7 @@ def make_script(statement, row, nonce):
             # Ascending, like the responder's identifiers.
             return "('%s' || :made::text)" % value[:len("sshcr_") + 12]
         if name.endswith("_create") and MILLISECONDS.fullmatch(value):
-            return "(extract(epoch FROM now()) * 1000)"
+            return "(date_part('epoch', now()) * 1000)"
         variables["p%d" % number] = value
         return ":p%d" % number
 

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+"""The plain statements that the writes are compared with: the same row into a copy of the table with
+its checks and indexes, without triggers and foreign keys."""
+
+# The responder's role must be able to use them.
+TABLES = "CREATE SCHEMA plain; GRANT USAGE ON SCHEMA plain TO adit_responder;" + "".join("""
+    CREATE TABLE plain.{0} (LIKE adit.{0} INCLUDING ALL);
+    INSERT INTO plain.{0} SELECT * FROM adit.{0};
+    GRANT SELECT, INSERT, UPDATE ON plain.{0} TO adit_responder;""".format(table)
+                                             for table in ("ssh_credential", "oauth_module"))
+
+CREDENTIAL = ("c.id, c.created_at, c.description, c.metadata, c.public_key, c.acl, c.owner_id,"
+              " c.revision")
+COLUMNS = ("enabled", "provider", "client_id", "client_secret_key_id", "client_secret_sealed",
+           "scopes", "email_addresses", "email_domains", "teams", "organizations",
+           "options_passthrough", "cookie_prefix", "inactivity_timeout", "maximum_duration",
+           "auth_check_interval")
+
+# The variables are those of the operation's own script, with account and owner.
+STATEMENTS = {
+    "post": "INSERT INTO plain.ssh_credential AS c (account_id, id, owner_id, public_key, key_type,"
+            " fingerprint, description, metadata, acl) VALUES (:account, 'sshcr_000000000000' ||"
+            " :made::text, :owner, :p5, :p6, :p7, 'edge ' || :nonce::text, '', :p10::text[])"
+            " RETURNING " + CREDENTIAL,
+    "patch": "UPDATE plain.ssh_credential AS c SET description = 'edge ' || :nonce::text"
+             " WHERE c.account_id = :account AND c.id = 'sshcr_00' || :row::text || repeat('0', 17)"
+             " RETURNING " + CREDENTIAL,
+    "put_module":
+        "INSERT INTO plain.oauth_module AS m (account_id, edge_id, route_id, " + ", ".join(COLUMNS)
+        + ") VALUES (:account, :p3, 'edghtsrt_' || :row::text, :p6::boolean, :p7::smallint, :p8,"
+        " :p9, :p10::bytea, :p11::text[], '{}', :p13::text[], :p14::text[], '{}', :p16::boolean,"
+        " NULL, :p18::bigint, :nonce::bigint, :p20::bigint)"
+        " ON CONFLICT (account_id, edge_id, route_id) DO UPDATE SET "
+        + ", ".join("%s = excluded.%s" % (column, column) for column in COLUMNS)
+        + " RETURNING m.revision",
+}
+
+
+def script(name, own):
+    """The pgbench script of the plain statement: it draws its numbers as the operation's own."""
+    return "".join(line + "\n" for line in own.splitlines()[:-1]) + STATEMENTS[name] + ";\n"
