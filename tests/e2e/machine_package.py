@@ -118,7 +118,9 @@ class Story(package.Story):
                  "inactive\ninactive"),
                 ("the named page", "test -s %s && echo yes" % page, "yes"),
                 ("the programs' version", "aditctl --version", "aditctl " + self.version),
-                ("SQL", "ls /usr/share/adit/sql/grants.sql", "/usr/share/adit/sql/grants.sql")):
+                ("SQL", "ls /usr/share/adit/sql/grants.sql", "/usr/share/adit/sql/grants.sql"),
+                ("alerts", "ls /usr/share/adit/monitoring/adit.rules.yml",
+                 "/usr/share/adit/monitoring/adit.rules.yml")):
             with self.subTest(name):
                 self.assertEqual(self.ask(script), wanted)
 
