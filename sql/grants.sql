@@ -1,4 +1,4 @@
--- The rights of the responder and of gateways: those of their statements, and no DDL.  'aditctl
+-- The rights of the responder, of gateways and of the gate: those of their statements, and no DDL.  'aditctl
 -- migrate' runs this after the migrations.
 --
 -- Roles belong to the cluster, not to the database.  A role that may create roles creates these roles
@@ -44,6 +44,18 @@ DECLARE
             {"table": "mutual_tls_module", "may": ["SELECT"], "update": []},
             {"table": "audit_event", "select": [], "update": []},
             {"function": "changes"}
+        ],
+        "adit_gate": [
+            {"table": "migration", "may": ["SELECT"]},
+            {"table": "account", "select": ["id"]},
+            {"table": "oauth_module", "update": [],
+             "select": ["account_id", "edge_id", "route_id", "enabled", "provider", "client_id",
+                        "client_secret_key_id", "client_secret_sealed", "scopes",
+                        "email_addresses", "email_domains", "teams", "organizations",
+                        "options_passthrough", "cookie_prefix", "inactivity_timeout",
+                        "maximum_duration", "auth_check_interval"]},
+            {"table": "gate_session", "may": ["SELECT", "INSERT", "DELETE"],
+             "update": ["key_id", "sealed", "ends_at"]}
         ]
     }';
     makes_roles boolean := (SELECT rolcreaterole OR rolsuper FROM pg_catalog.pg_roles
@@ -54,13 +66,14 @@ BEGIN
     -- Operators and casts of others do not count here, wherever this is run.
     PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
     -- The older role comes first, so that a dump is the same after an upgrade.
-    FOREACH grantee IN ARRAY '{adit_responder,adit_gateway}'::text[] LOOP
+    FOREACH grantee IN ARRAY '{adit_responder,adit_gateway,adit_gate}'::text[] LOOP
         IF makes_roles
            AND NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = grantee) THEN
             EXECUTE pg_catalog.format('CREATE ROLE %I NOLOGIN', grantee);
             EXECUTE pg_catalog.format(
                 'COMMENT ON ROLE %I IS %L', grantee, 'What Adit''s '
-                || CASE grantee WHEN 'adit_gateway' THEN 'gateways' ELSE 'responders' END
+                || CASE grantee WHEN 'adit_gateway' THEN 'gateways'
+                                WHEN 'adit_gate' THEN 'gate' ELSE 'responders' END
                 || ' may do; grant it to the role that they log in as.');
         END IF;
         CONTINUE WHEN NOT EXISTS (

@@ -15,7 +15,7 @@ unset LANGUAGE
 # own.  The scripts pick the lists that they need.
 # shellcheck disable=SC2034
 build_packages=(autoconf automake pkg-config gcc libc6-dev make
-    libfcgi-dev libjson-c-dev libpq-dev libssl-dev libinih-dev check)
+    libfcgi-dev libjson-c-dev libpq-dev libssl-dev libinih-dev libcurl4-openssl-dev check)
 # shellcheck disable=SC2034
 run_packages=(postgresql nginx curl openssh-client)
 # shellcheck disable=SC2034

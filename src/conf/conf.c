@@ -10,6 +10,7 @@
 
 #include "base/ident.h"
 #include "base/number.h"
+#include "base/utf8.h"
 #include "conf/file.h"
 #include "conf/parse.h"
 #include "conf/setting.h"
@@ -314,9 +315,39 @@ static const char *check_haproxy(struct conf *conf, char *value)
                : "must be the absolute path of a unix socket, of at most 107 bytes";
 }
 
+/* An endpoint of a provider.  Codes and tokens go there. */
+static const char *check_https_url(struct conf *conf, char *value)
+{
+    (void)conf;
+    if (!value[0])
+        return NULL;
+    for (const char *at = value; *at; at++) {
+        if (*at <= ' ' || *at > '~' || strchr("\"\\<>^`{|}?#@", *at))
+            return "must be a URL without blanks, a query and a fragment";
+    }
+    return strncmp(value, "https://", 8) == 0 && value[8] && value[8] != '/' && value[8] != ':'
+               ? NULL
+               : "must begin with https:// and a host";
+}
+
+static const char *check_client_id(struct conf *conf, char *value)
+{
+    (void)conf;
+    return strlen(value) <= 1024 && utf8_valid(value, strlen(value))
+               ? NULL
+               : "must be at most 1024 bytes of UTF-8";
+}
+
+static const char *check_optional_path(struct conf *conf, char *value)
+{
+    return value[0] ? check_absolute_path(conf, value) : NULL;
+}
+
 /* The offset of settings whose check() keeps the value elsewhere in the struct. */
 #define NO_PLACE SIZE_MAX
 #define AT(member) offsetof(struct conf, member)
+#define AT_PROVIDER(member)                                                                        \
+    (offsetof(struct conf, oauth_providers) + offsetof(struct conf_provider, member))
 
 const struct conf_setting conf_settings[] = {
     {"service", "name", "service", AT(service_name), check_name,
@@ -375,6 +406,28 @@ const struct conf_setting conf_settings[] = {
     {"mutual_tls", "haproxy", "", AT(mutual_tls.haproxy), check_haproxy,
      "HAProxy's stats socket (level admin), by which it obeys changes without a reload. Empty:\n"
      "none."},
+    {"gate", "conninfo", "dbname=adit user=adit-gate", AT(gate.conninfo), check_conninfo,
+     "adit-gate's connection to PostgreSQL, as a role in adit_gate."},
+    {"gate", "account", "", AT(gate.account), check_account_id,
+     "The account that adit-gate obeys, unless the web server names one. If empty, the only one\n"
+     "there is; while there are several, it lets nobody pass."},
+    {"gate", "ca_file", "", AT(gate.ca_file), check_optional_path,
+     "A PEM file with the authorities that sign the certificates of identity providers. If empty,\n"
+     "those of the system."},
+    {CONF_PROVIDER_SECTION, "authorize_url", "", AT_PROVIDER(authorize_url), check_https_url,
+     "For adit-gate, a section for each identity provider that needs one; NAME is its name in the\n"
+     "setting providers. This is the page where a visitor signs in, instead of the provider's "
+     "own:\n"
+     "for GitHub Enterprise, an own GitLab or a tenant of Microsoft's."},
+    {CONF_PROVIDER_SECTION, "token_url", "", AT_PROVIDER(token_url), check_https_url,
+     "The endpoint that exchanges a code for a token, instead of the provider's own."},
+    {CONF_PROVIDER_SECTION, "user_url", "", AT_PROVIDER(user_url), check_https_url,
+     "The endpoint that says who holds a token, instead of the provider's own. GitHub's lists of\n"
+     "addresses, organizations and teams are below it."},
+    {CONF_PROVIDER_SECTION, "client_id", "", AT_PROVIDER(client_id), check_client_id,
+     "The OAuth application for modules that name none. If empty, such a module lets nobody in."},
+    {CONF_PROVIDER_SECTION, "client_secret_file", "", AT_PROVIDER(client_secret_file),
+     check_optional_path, "A file with the secret of that application, for adit-gate's eyes only."},
     {"log", "level", "info", NO_PLACE, check_level,
      "The least severe level that is logged: error, warning, info or debug."},
     {"log", "target", "stderr", NO_PLACE, check_target,
@@ -388,12 +441,18 @@ _Static_assert(sizeof conf_settings / sizeof conf_settings[0] <= CONF_MAX_SETTIN
 
 /* ---- values ---- */
 
-static char **place_of(struct conf *conf, const struct conf_setting *setting)
+size_t conf_n_values(const struct conf_setting *setting)
 {
-    return (char **)(void *)((char *)conf + setting->offset);
+    return strcmp(setting->section, CONF_PROVIDER_SECTION) == 0 ? OAUTH_N_PROVIDERS : 1;
 }
 
-const char *conf_set(struct conf *conf, const struct conf_setting *setting, const char *value)
+static char **place_of(struct conf *conf, const struct conf_setting *setting, size_t which)
+{
+    return (char **)(void *)((char *)conf + setting->offset + which * sizeof(struct conf_provider));
+}
+
+const char *conf_set(struct conf *conf, const struct conf_setting *setting, size_t which,
+                     const char *value)
 {
     char *copy = strdup(value);
     const char *wanted = copy ? setting->check(conf, copy) : "cannot be stored: out of memory";
@@ -401,8 +460,8 @@ const char *conf_set(struct conf *conf, const struct conf_setting *setting, cons
     if (setting->offset == NO_PLACE) {
         free(copy);
     } else {
-        free(*place_of(conf, setting));
-        *place_of(conf, setting) = copy;
+        free(*place_of(conf, setting, which));
+        *place_of(conf, setting, which) = copy;
     }
     return wanted;
 }
@@ -425,17 +484,26 @@ static bool complete(struct conf *conf, char *reason)
     return false;
 }
 
+static bool set_defaults(struct conf *conf)
+{
+    for (size_t i = 0; i < conf_n_settings; i++) {
+        for (size_t which = 0; which < conf_n_values(&conf_settings[i]); which++) {
+            if (conf_set(conf, &conf_settings[i], which, conf_settings[i].standard))
+                return false;
+        }
+    }
+    return true;
+}
+
 bool conf_read(struct conf *conf, const char *path, char reason[CONF_REASON_SIZE])
 {
     FILE *file = NULL;
     bool ok;
 
     *conf = (struct conf){.path = NULL};
-    for (size_t i = 0; i < conf_n_settings; i++) {
-        if (conf_set(conf, &conf_settings[i], conf_settings[i].standard)) {
-            snprintf(reason, CONF_REASON_SIZE, "out of memory");
-            return false;
-        }
+    if (!set_defaults(conf)) {
+        snprintf(reason, CONF_REASON_SIZE, "out of memory");
+        return false;
     }
     if (!conf_file_open(path, &conf->path, &file, reason))
         return false;
@@ -449,8 +517,10 @@ void conf_free(struct conf *conf)
 {
     free(conf->path);
     for (size_t i = 0; i < conf_n_settings; i++) {
-        if (conf_settings[i].offset != NO_PLACE)
-            free(*place_of(conf, &conf_settings[i]));
+        if (conf_settings[i].offset == NO_PLACE)
+            continue;
+        for (size_t which = 0; which < conf_n_values(&conf_settings[i]); which++)
+            free(*place_of(conf, &conf_settings[i], which));
     }
     *conf = (struct conf){.path = NULL};
 }
@@ -467,18 +537,21 @@ static void print_comment(FILE *out, const char *text)
     }
 }
 
+/* The section of a provider is a comment, because its name is the operator's choice. */
 void conf_print_sample(FILE *out)
 {
     const char *section = "";
 
     fprintf(out, "; Settings of Adit.  The values below are the defaults.\n");
     for (size_t i = 0; i < conf_n_settings; i++) {
+        const char *mark = conf_n_values(&conf_settings[i]) > 1 ? "; " : "";
+
         if (strcmp(section, conf_settings[i].section) != 0)
-            fprintf(out, "\n[%s]\n", conf_settings[i].section);
+            fprintf(out, "\n%s[%s]\n", mark, conf_settings[i].section);
         else
             fprintf(out, "\n");
         section = conf_settings[i].section;
         print_comment(out, conf_settings[i].help);
-        fprintf(out, "%s = %s\n", conf_settings[i].key, conf_settings[i].standard);
+        fprintf(out, "%s%s = %s\n", mark, conf_settings[i].key, conf_settings[i].standard);
     }
 }

@@ -32,6 +32,22 @@ struct conf_mutual_tls {
     char *haproxy; /* "": none */
 };
 
+/* Settings of adit-gate: [gate]. */
+struct conf_gate {
+    char *conninfo;
+    char *account; /* "": the only one there is */
+    char *ca_file; /* authorities that sign providers' certificates; "": the system's */
+};
+
+/* An identity provider, for adit-gate: [provider.NAME].  "": the default. */
+struct conf_provider {
+    char *authorize_url; /* as the next two, of the provider's own */
+    char *token_url;
+    char *user_url;
+    char *client_id; /* of the application for modules that name none; "": there is none */
+    char *client_secret_file;
+};
+
 /* The settings of a file, or their defaults.  The strings belong to the struct. */
 struct conf {
     char *path; /* of the file; NULL: no file, all settings have their defaults */
@@ -46,6 +62,8 @@ struct conf {
     char *key_file;
     struct conf_gateway gateway;
     struct conf_mutual_tls mutual_tls;
+    struct conf_gate gate;
+    struct conf_provider oauth_providers[OAUTH_N_PROVIDERS]; /* in the order of provider_names */
     struct log log;
     char fault[240]; /* what is wrong with a value, while the file is read */
 };

@@ -19,6 +19,8 @@
 /* Bytes of a value that a message quotes. */
 #define QUOTE_MAX 60
 
+#define PROVIDER_PREFIX "provider."
+
 #define NO_LINE "'[section]', 'key = value' or '; comment'"
 
 struct reading {
@@ -32,7 +34,7 @@ struct reading {
     const char *long_value; /* its value, if it is too long for libinih; else NULL */
     bool failed;
     int failed_line;
-    bool seen[CONF_MAX_SETTINGS];
+    bool seen[CONF_MAX_SETTINGS][OAUTH_N_PROVIDERS];
 };
 
 /* Writes the reason of the first error.  Returns 0, which tells libinih of an error. */
@@ -150,12 +152,43 @@ static int wrong_place(struct reading *reading, const char *section, const char 
     return wrong(reading, "unknown setting %s in section [%s]; see adit.conf(5)", key, section);
 }
 
+/* Returns whether a section holds a setting, and sets which of the setting's values it is about. */
+static bool section_has(const struct reading *reading, const char *section,
+                        const struct conf_setting *setting, size_t *which)
+{
+    size_t prefix_len = strlen(PROVIDER_PREFIX);
+
+    *which = 0;
+    if (conf_n_values(setting) == 1)
+        return strcmp(setting->section, section) == 0;
+    if (strncmp(section, PROVIDER_PREFIX, prefix_len) != 0)
+        return false;
+    while (*which < OAUTH_N_PROVIDERS &&
+           strcmp(reading->conf->provider_names[*which], section + prefix_len) != 0)
+        ++*which;
+    return *which < OAUTH_N_PROVIDERS;
+}
+
+/* Returns whether a section is a provider's whose name is not known, or not yet. */
+static bool is_strange_provider(const struct reading *reading, const char *section)
+{
+    size_t prefix_len = strlen(PROVIDER_PREFIX);
+
+    if (strncmp(section, PROVIDER_PREFIX, prefix_len) != 0)
+        return false;
+    for (size_t i = 0; i < OAUTH_N_PROVIDERS; i++) {
+        if (strcmp(reading->conf->provider_names[i], section + prefix_len) == 0)
+            return false;
+    }
+    return true;
+}
+
 /* Keeps the value of a setting, which is in this section and has not been set yet. */
-static int keep_value(struct reading *reading, const char *section, size_t setting,
+static int keep_value(struct reading *reading, const char *section, size_t setting, size_t which,
                       const char *value)
 {
     const char *key = conf_settings[setting].key;
-    bool *seen = &reading->seen[setting];
+    bool *seen = &reading->seen[setting][which];
     const char *wanted;
 
     if (*seen)
@@ -166,21 +199,27 @@ static int keep_value(struct reading *reading, const char *section, size_t setti
     if (value[0] == '"' || value[0] == '\'')
         return wrong(reading, "[%s] %s begins with a quote; write the value without quotes",
                      section, key);
-    wanted = conf_set(reading->conf, &conf_settings[setting], value);
+    wanted = conf_set(reading->conf, &conf_settings[setting], which, value);
     return wanted ? wrong_value(reading, section, key, value, wanted) : 1;
 }
 
 static int take_setting(void *context, const char *section, const char *key, const char *value)
 {
     struct reading *reading = context;
+    size_t which;
 
     if (reading->long_value)
         value = reading->long_value;
     for (size_t i = 0; i < conf_n_settings; i++) {
         if (strcmp(conf_settings[i].key, key) == 0 &&
-            strcmp(conf_settings[i].section, section) == 0)
-            return keep_value(reading, section, i, value);
+            section_has(reading, section, &conf_settings[i], &which))
+            return keep_value(reading, section, i, which, value);
     }
+    if (is_strange_provider(reading, section))
+        return wrong(reading,
+                     "no provider has the name of section [%s]; its name must be in the setting "
+                     "providers, above this section",
+                     section);
     return wrong_place(reading, section, key);
 }
 

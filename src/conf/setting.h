@@ -7,13 +7,18 @@
 #include "conf/conf.h"
 
 /* Room for the rows of the table. */
-#define CONF_MAX_SETTINGS 32
+#define CONF_MAX_SETTINGS 48
+
+/* The section of settings that each identity provider has, in a section of its own. */
+#define CONF_PROVIDER_SECTION "provider.NAME"
 
 struct conf_setting {
     const char *section;
     const char *key;
     const char *standard; /* the default */
-    size_t offset;        /* of the char * in struct conf; SIZE_MAX: check() keeps the value */
+    /* Of the char * in struct conf; of the first provider's, if each has one.  SIZE_MAX: check()
+     * keeps the value. */
+    size_t offset;
 
     /* Checks a value, and may change it in place.  Returns NULL if the value is right.  If not,
      * returns what it has to be, as the words that follow the setting's name: static, or in
@@ -26,9 +31,13 @@ struct conf_setting {
 extern const struct conf_setting conf_settings[];
 extern const size_t conf_n_settings;
 
-/* Checks a value and keeps a copy of it in *conf, in place of the one before.  Returns NULL if the
- * value is right.  If not, returns what check() says, or that memory ran out. */
-MUST_CHECK const char *conf_set(struct conf *conf, const struct conf_setting *setting,
+/* Returns how many values a setting has: one, or one for each provider. */
+MUST_CHECK size_t conf_n_values(const struct conf_setting *setting);
+
+/* Checks a value and keeps a copy of it in *conf, in place of the one before.  which: of the
+ * setting's values, from 0.  Returns NULL if the value is right.  If not, returns what check()
+ * says, or that memory ran out. */
+MUST_CHECK const char *conf_set(struct conf *conf, const struct conf_setting *setting, size_t which,
                                 const char *value);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/ident.h"
 #include "ctl/listing.h"
 #include "ctl/fill_in.h"
+#include "ctl/gate_config.h"
 #include "ctl/templates.h"
 #include "model/domain.h"
 
@@ -236,6 +237,8 @@ static const struct {
     {"nginx-tls", template_gateway_nginx_tls, fill_in_tls},
     {"apache-tls", template_gateway_apache_tls, fill_in_tls},
     {"haproxy", template_gateway_haproxy, fill_in_tls},
+    {"nginx-oauth", template_gateway_nginx_oauth, gate_config_fill},
+    {"apache-oauth", template_gateway_apache_oauth, gate_config_fill},
 };
 
 #define N_GATEWAYS (sizeof gateways / sizeof gateways[0])
@@ -272,6 +275,10 @@ int ctl_gateway_config(struct ctl *ctl)
     fill_in_option(&out, "account", options->account);
     fill_in_option(&out, "domain", options->domain);
     fill_in_option(&out, "certificates", options->certificates);
+    fill_in_option(&out, "route", options->route);
+    fill_in_option(&out, "url", options->url);
+    fill_in_option(&out, "application", options->application);
+    fill_in_option(&out, "socket", options->socket);
     buf_puts(&out, "'.  If the settings change, print it again.\n");
     status = gateways[i].fill(ctl, gateways[i].template, &out);
     if (status == CTL_OK && out.failed)

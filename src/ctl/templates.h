@@ -16,5 +16,7 @@ extern const char template_gateway_sshd[];
 extern const char template_gateway_nginx_tls[];
 extern const char template_gateway_apache_tls[];
 extern const char template_gateway_haproxy[];
+extern const char template_gateway_nginx_oauth[];
+extern const char template_gateway_apache_oauth[];
 
 #endif

@@ -888,6 +888,7 @@ class Archive(host_case("ada")):
                      "etc/adit.conf.sample",
                      *["share/doc/adit/%s.copyright" % name for name in BUNDLED]):
             self.assertIn(name, names)
+        self.assertNotIn("libexec/adit/adit-gate.fcgi", names)
         self.assertEqual(names["etc/"], "drwx------")
         self.assertEqual(sorted(name.partition(".so")[0].rpartition("/")[2] for name in names
                                 if name.startswith("lib/adit/") and ".so" in name),

@@ -44,7 +44,8 @@ class Binaries(PromiseCase):
     def count(self, good):
         """Records how many programs pass."""
         names = [os.path.basename(path) for path in self.programs]
-        self.assertEqual(sorted(names), ["adit-gateway", "adit-ssh-keys", "adit.fcgi", "aditctl"],
+        self.assertEqual(sorted(names), ["adit-gate.fcgi", "adit-gateway", "adit-ssh-keys",
+                                         "adit.fcgi", "aditctl"],
                          "the programs installed")
         self.figure("programs that pass", sum(map(good, self.programs)), exactly=len(names))
 

@@ -85,6 +85,18 @@ SUITE(ssh_credential_suite)
 SUITE(ssh_decision_suite)
 SUITE(ssh_options_suite)
 
+/* gate */
+SUITE(gate_answer_suite)
+SUITE(gate_cookie_suite)
+SUITE(gate_form_suite)
+SUITE(gate_fetch_suite)
+SUITE(gate_link_suite)
+SUITE(gate_provider_suite)
+SUITE(gate_page_suite)
+SUITE(gate_rules_suite)
+SUITE(gate_session_state_suite)
+SUITE(gate_session_suite)
+
 /* gateway */
 SUITE(gateway_authority_suite)
 SUITE(gateway_edges_suite)

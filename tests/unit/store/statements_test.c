@@ -12,6 +12,7 @@
 #include "store/credential_page.h"
 #include "store/document_test.h"
 #include "store/history_statements.h"
+#include "store/gate.h"
 #include "store/gateway.h"
 #include "store/idempotency_key.h"
 #include "store/key_use.h"
@@ -230,6 +231,37 @@ static void about_people(void)
     key_uses_free(uses);
 }
 
+static void gate_asks(void)
+{
+    static const char id[] = "AAAAAAAAAAAAAAAAAAAAAA";
+    struct text ids[] = {text_of(id)};
+    const struct gate_question question = {.route = {text_of("edge"), text_of("route")},
+                                           .session_ids = {ids, 1, true}};
+    const struct gate_row row = {
+        .id = text_of(id), .key_id = text_of("k"), .sealed = text_of("sealed")};
+    const struct oauth_module module = {.provider = 1, .config.client_id = text_of("c")};
+    struct gate_answer answer;
+    struct gate_secret secret;
+
+    ck_assert(store_gate_keep(tried.owner, &row, 1000, &tried.err));
+    ck_assert(store_gate_ask(tried.owner, &question, &tried.arena, &answer, &tried.err));
+    ck_assert_uint_eq(answer.n_rows, 1);
+    ck_assert(!answer.rows[0].has_ended);
+    ck_assert(text_eq(answer.rows[0].sealed, row.sealed));
+    ck_assert(store_gate_end(tried.owner, text_of(id), 1000, &tried.err));
+    /* What has ended stays so. */
+    ck_assert(store_gate_keep(tried.owner, &row, 1000, &tried.err));
+    ck_assert(store_gate_ask(tried.owner, &question, &tried.arena, &answer, &tried.err));
+    ck_assert_uint_eq(answer.n_rows, 1);
+    ck_assert(answer.rows[0].has_ended);
+    ck_assert(store_gate_secret(tried.owner, text_of("ac"), &question.route, &module, &tried.arena,
+                                &secret, &tried.err));
+    ck_assert(!secret.is_found);
+    ck_assert(store_gate_purge(tried.owner, &tried.err));
+    ck_assert(store_gate_ask(tried.owner, &question, &tried.arena, &answer, &tried.err));
+    ck_assert_uint_eq(answer.n_rows, 0);
+}
+
 /* Runs all statements over one connection, then asks the server for its prepared statements.  A
  * statement whose declared columns differ from the server's fails when it runs. */
 START_TEST(statements_of_case_file)
@@ -265,6 +297,7 @@ START_TEST(statements_of_case_file)
     write_not_quickly();
     rekey_and_purge();
     gateway_reads();
+    gate_asks();
     credential_pages();
     document_run_statements(tried.owner);
     history_run_statements(tried.owner);

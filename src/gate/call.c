@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading a request to the gate, and answering it in the words of who asked. */
+#include "gate/call.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "gate/visit.h"
+
+const char *const gate_variables[GATE_N_VARIABLES] = {
+    [GATE_ADIT_EDGE] = "ADIT_EDGE",
+    [GATE_ADIT_ROUTE] = "ADIT_ROUTE",
+    [GATE_ADIT_ACCOUNT] = "ADIT_ACCOUNT",
+    [GATE_ADIT_URL] = "ADIT_URL",
+    [GATE_ADIT_CHECK] = "ADIT_CHECK",
+    [GATE_ADIT_PAGE] = "ADIT_PAGE",
+    [GATE_REQUEST_URI] = "REQUEST_URI",
+    [GATE_COOKIE] = "HTTP_COOKIE",
+    [GATE_FETCH_MODE] = "HTTP_SEC_FETCH_MODE",
+};
+
+struct text call_variable(const struct call *call, enum gate_variable variable)
+{
+    return text_of(call->request->others[variable]);
+}
+
+static bool is_set(const struct call *call, enum gate_variable variable)
+{
+    return text_eq(call_variable(call, variable), text_of("1"));
+}
+
+static struct text path_of_uri(struct text uri)
+{
+    const char *query = memchr(uri.s, '?', uri.len);
+
+    return query ? text_part(uri, 0, (size_t)(query - uri.s)) : uri;
+}
+
+void call_log(const struct call *call, enum log_level level, const char *event, const char *cause,
+              const struct identity *who)
+{
+    const struct log_pair pairs[] = {{"edge", call->question.route.edge_id.s},
+                                     {"route", call->question.route.route_id.s},
+                                     {"account", call->place.account_id.s},
+                                     {"subject", who ? who->subject.s : NULL},
+                                     {"name", who ? who->name.s : NULL},
+                                     {"address", call->request->remote_addr},
+                                     {"cause", cause},
+                                     {NULL, NULL}};
+
+    log_often(&call->lane->worker->gate->conf.log, level, event, pairs);
+}
+
+/* ---- the request ---- */
+
+bool call_begin(struct call *call, struct gate_lane *lane, const struct request *request)
+{
+    const struct conf_gate *conf = &lane->worker->gate->conf.gate;
+
+    *call = (struct call){.lane = lane, .request = request, .now = clock_wall_ms() / 1000};
+    if (request->is_authorizer)
+        call->voice = CALL_APACHE;
+    else
+        call->voice = is_set(call, GATE_ADIT_CHECK) ? CALL_NGINX : CALL_BROWSER;
+    call->path = path_of_uri(call_variable(call, GATE_REQUEST_URI));
+    call->question.account_id = call_variable(call, GATE_ADIT_ACCOUNT);
+    if (!text_present(call->question.account_id))
+        call->question.account_id = text_of(conf->account);
+    call->question.route.edge_id = call_variable(call, GATE_ADIT_EDGE);
+    call->question.route.route_id = call_variable(call, GATE_ADIT_ROUTE);
+    if (text_present(call->question.route.edge_id) && text_present(call->question.route.route_id))
+        return true;
+    call_log(call, LOG_LEVEL_ERROR, "cannot decide",
+             "the web server sets no ADIT_EDGE and ADIT_ROUTE; print its configuration again with "
+             "'aditctl gateway-config'",
+             NULL);
+    call_refuse(call, PAGE_NOT_READY, NULL);
+    return false;
+}
+
+/* Returns why an account cannot be obeyed, or NULL. */
+static const char *accounts_fault(int n_accounts)
+{
+    if (n_accounts == 0)
+        return "the account does not exist; correct the setting account of [gate], or ADIT_ACCOUNT "
+               "in the web server's configuration";
+    return n_accounts == 1 ? NULL
+                           : "there are several accounts; name one in the setting account of "
+                             "[gate], or as ADIT_ACCOUNT in the web server's configuration";
+}
+
+static bool ask_store(struct call *call, struct error *err)
+{
+    struct gate_lane *lane = call->lane;
+    struct database *database = lane->worker->database;
+    struct pg *pg = database_take(database, &lane->wait);
+    bool ok;
+
+    if (!pg)
+        return error_cause(err, ERR_DATABASE_TIMEOUT, "all sessions are busy");
+    ok = store_gate_ask(pg, &call->question, &lane->arena, &call->stored, err);
+    database_give(database, pg);
+    return ok;
+}
+
+bool call_look_up(struct call *call)
+{
+    struct error err = {.code = ERR_NONE};
+    const char *fault;
+    bool ok;
+
+    visit_ask(call);
+    ok = ask_store(call, &err);
+    fault = ok ? accounts_fault(call->stored.n_accounts) : err.cause;
+    if (!ok || fault) {
+        call_log(call, LOG_LEVEL_ERROR, "cannot decide", fault, NULL);
+        call_refuse(call, PAGE_NOT_READY, NULL);
+        return false;
+    }
+    call->place = (struct session_place){.account_id = call->stored.account_id,
+                                         .edge_id = call->question.route.edge_id,
+                                         .route_id = call->question.route.route_id,
+                                         .provider = call->stored.module.provider};
+    call->cookie_prefix = call->stored.module.cookie_prefix;
+    if (!call->cookie_prefix.s)
+        call->cookie_prefix = text_of(call->lane->worker->gate->names.cookie_prefix);
+    return true;
+}
+
+bool call_is_secure(const struct call *call)
+{
+    return !text_begins(call_variable(call, GATE_ADIT_URL), "http://");
+}
+
+void call_cookie_name(const struct call *call, struct buf *out, const char *suffix)
+{
+    buf_add(out, call->cookie_prefix.s, call->cookie_prefix.len);
+    buf_puts(out, suffix);
+}
+
+/* ---- headers ---- */
+
+static struct response *response_of(struct call *call)
+{
+    return &call->lane->response;
+}
+
+/* Values have no control characters: each is made here, or checked where it came from. */
+static void put_header(struct call *call, const char *name, struct text value)
+{
+    struct buf *headers = &response_of(call)->headers;
+
+    buf_puts(headers, name);
+    buf_puts(headers, ": ");
+    buf_add(headers, value.s, value.len);
+    buf_puts(headers, "\r\n");
+}
+
+void call_set_cookie(struct call *call, struct text set_cookie)
+{
+    if (set_cookie.s)
+        put_header(call, "Set-Cookie", set_cookie);
+}
+
+static void add_fixed_headers(struct call *call)
+{
+    buf_puts(&response_of(call)->headers, "Cache-Control: no-store\r\n"
+                                          "Referrer-Policy: no-referrer\r\n"
+                                          "X-Content-Type-Options: nosniff\r\n");
+}
+
+/* Adds what the application may see of the visitor: an address or a subject, and its own cookies.
+ */
+static void add_application_header(struct call *call, const char *name, struct text value)
+{
+    bool is_clean = text_present(value);
+
+    for (size_t i = 0; i < value.len; i++)
+        is_clean = is_clean && (unsigned char)value.s[i] >= ' ' && value.s[i] != 0x7F;
+    if (!is_clean)
+        return;
+    buf_puts(&response_of(call)->headers,
+             call->voice == CALL_APACHE ? "Variable-ADIT_" : "X-Adit-");
+    put_header(call, name, value);
+}
+
+static struct text name_for_application(const struct call *call, const struct identity *who)
+{
+    const char *provider =
+        call->lane->worker->gate->conf
+            .provider_names[call->place.provider > 0 ? call->place.provider - 1 : 0];
+    struct buf name = {0};
+    struct text kept;
+
+    if (who->emails.n > 0)
+        return who->emails.items[0];
+    buf_puts(&name, provider);
+    buf_puts(&name, ":");
+    buf_add(&name, who->subject.s, who->subject.len);
+    kept = (struct text){arena_copy(&call->lane->arena, name.data ? name.data : "", name.len),
+                         name.len};
+    buf_free(&name);
+    return kept;
+}
+
+/* ---- answers ---- */
+
+/* Only a check lets anything pass.  A browser comes here if nginx asked for the page of a refusal
+ * that no longer holds, or by a path that a web server takes for one of the gate's: sent back to
+ * that, it would come again. */
+void call_pass(struct call *call, const struct identity *who, struct text set_cookie)
+{
+    struct response *response = response_of(call);
+    struct buf cookies = {0};
+
+    if (call->voice == CALL_BROWSER) {
+        struct text uri = call_variable(call, GATE_REQUEST_URI);
+
+        call_send_to(
+            call, is_set(call, GATE_ADIT_PAGE) && session_way_back_valid(uri) ? uri : text_of("/"),
+            set_cookie);
+        return;
+    }
+    response->status = 200;
+    /* An authorizer's other headers would become the application's. */
+    response->omit_body = call->voice == CALL_APACHE;
+    if (who)
+        add_application_header(call, call->voice == CALL_APACHE ? "USER" : "User",
+                               name_for_application(call, who));
+    cookie_without(&cookies, call_variable(call, GATE_COOKIE), call->cookie_prefix);
+    add_application_header(call, call->voice == CALL_APACHE ? "COOKIE" : "Cookie",
+                           buf_text(&cookies));
+    response->headers.failed = response->headers.failed || cookies.failed;
+    buf_free(&cookies);
+    call_set_cookie(call, set_cookie);
+}
+
+void call_send_to(struct call *call, struct text url, struct text set_cookie)
+{
+    struct response *response = response_of(call);
+
+    add_fixed_headers(call);
+    response->status = url.s && call->voice != CALL_NGINX ? 302 : 401;
+    if (url.s)
+        put_header(call, call->voice == CALL_NGINX ? "X-Adit-Location" : "Location", url);
+    call_set_cookie(call, set_cookie);
+}
+
+static struct text shown_name(const struct identity *who)
+{
+    if (!who)
+        return (struct text){.s = NULL};
+    if (who->emails.n > 0)
+        return who->emails.items[0];
+    return who->name.s ? who->name : who->subject;
+}
+
+void call_refuse(struct call *call, enum page page, const struct identity *who)
+{
+    struct response *response = response_of(call);
+    struct text uri = call_variable(call, GATE_REQUEST_URI);
+    bool is_own = text_begins(call->path, GATE_PATH);
+    const struct page_words words = {
+        .who = shown_name(who),
+        .provider = text_of(call->place.provider > 0 ? provider_title(call->place.provider) : NULL),
+        .again = !is_own && session_way_back_valid(uri) ? uri : text_of("/"),
+        .logout = who ? text_of(GATE_LOGOUT) : (struct text){.s = NULL}};
+
+    add_fixed_headers(call);
+    response->status = page_status(page);
+    if (response->status == 503)
+        put_header(call, "Retry-After", text_of("5"));
+    if (call->voice == CALL_NGINX)
+        return;
+    put_header(call, "Content-Type", text_of("text/html; charset=utf-8"));
+    put_header(call, "Content-Security-Policy", text_of(PAGE_POLICY));
+    page_write(&response->body, page, &words);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* One request to the gate: what it asks, what is stored about its route, and its answer. */
+#ifndef ADIT_GATE_CALL_H
+#define ADIT_GATE_CALL_H
+
+#include "base/error.h"
+#include "base/must_check.h"
+#include "gate/cookie.h"
+#include "gate/gate.h"
+#include "gate/page.h"
+#include "gate/session.h"
+#include "store/gate.h"
+
+/* Who reads the answer. */
+enum call_voice {
+    CALL_NGINX,   /* auth_request: a status and headers */
+    CALL_APACHE,  /* mod_authnz_fcgi: it passes on all but 200 */
+    CALL_BROWSER, /* a page or a redirect */
+};
+
+/* Texts belong to the request, or to the arena of the lane. */
+struct call {
+    struct gate_lane *lane;
+    const struct request *request;
+    enum call_voice voice;
+    struct text path; /* of REQUEST_URI, as the client sent it */
+    int64_t now;      /* seconds since 1970 */
+
+    /* What is stored; see call_look_up(). */
+    struct gate_question question;
+    struct gate_answer stored;
+    struct session_place place;
+    struct text cookie_prefix;
+};
+
+/* Reads the variables of the request.  Returns false, with the answer made, if they do not name a
+ * route. */
+MUST_CHECK bool call_begin(struct call *call, struct gate_lane *lane,
+                           const struct request *request);
+
+/* Returns a variable of the web server. */
+struct text call_variable(const struct call *call, enum gate_variable variable);
+
+/* Reads the route's module, and the rows of the sessions that the cookies name.  Returns false,
+ * with the answer made, if that cannot be known. */
+MUST_CHECK bool call_look_up(struct call *call);
+
+/* Returns whether browsers reach the route by https. */
+bool call_is_secure(const struct call *call);
+
+/* Appends the name of a cookie: the module's prefix and a suffix. */
+void call_cookie_name(const struct call *call, struct buf *out, const char *suffix);
+
+/* Logs an event of this route. */
+void call_log(const struct call *call, enum log_level level, const char *event, const char *cause,
+              const struct identity *who);
+
+/* ---- answers ---- */
+
+/* Lets the request pass.  who: NULL on an open route.  set_cookie: a Set-Cookie header's value;
+ * absent: none. */
+void call_pass(struct call *call, const struct identity *who, struct text set_cookie);
+
+/* Sends the visitor to a URL, with a cookie.  An absent URL: the request cannot be sent anywhere,
+ * because it is not a browser's navigation; it gets 401. */
+void call_send_to(struct call *call, struct text url, struct text set_cookie);
+
+/* Does not let the request pass, and shows a page where there is somebody to read it.  who: NULL:
+ * nobody is signed in. */
+void call_refuse(struct call *call, enum page page, const struct identity *who);
+
+/* Adds another Set-Cookie header to the answer. */
+void call_set_cookie(struct call *call, struct text set_cookie);
+
+#endif

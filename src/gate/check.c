@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* The decision whether a request may pass. */
+#include "gate/check.h"
+
+#include "gate/login.h"
+#include "gate/recheck.h"
+#include "gate/rules.h"
+#include "gate/visit.h"
+
+static struct session_limits limits_of(const struct call *call)
+{
+    const struct oauth_module *module = &call->stored.module;
+
+    return (struct session_limits){.inactivity_timeout = module->inactivity_timeout,
+                                   .maximum_duration = module->maximum_duration,
+                                   .auth_check_interval = module->auth_check_interval};
+}
+
+static void cannot_decide(struct call *call, const struct error *err)
+{
+    call_log(call, LOG_LEVEL_ERROR, "cannot decide", err->cause, NULL);
+    call_refuse(call, PAGE_NOT_READY, NULL);
+}
+
+/* Lets a visitor pass whom the lists let in now.  is_new: the provider was just asked. */
+static void pass(struct call *call, struct session *session, bool is_new)
+{
+    struct text set_cookie = {.s = NULL};
+    struct error err = {.code = ERR_NONE};
+    bool moves = call->stored.module.inactivity_timeout > 0 && session->seen != call->now;
+
+    if (moves)
+        session->seen = call->now;
+    if ((moves || is_new) && !visit_keep(call, session, is_new, &set_cookie, &err))
+        cannot_decide(call, &err);
+    else
+        call_pass(call, &session->identity, set_cookie);
+}
+
+/* Judges a session that lasts, by the lists as they are now. */
+static void judge_visitor(struct call *call, struct session *session)
+{
+    const struct session_limits limits = limits_of(call);
+    bool is_due = session_needs_check(session, &limits, call->now);
+    enum provider_outcome outcome = is_due ? recheck(call, session) : PROVIDER_ANSWERED;
+
+    if (outcome == PROVIDER_REFUSED)
+        login_begin(call);
+    else if (outcome == PROVIDER_AWAY)
+        call_refuse(call, PAGE_PROVIDER_AWAY, &session->identity);
+    else if (rules_admit(&call->stored.module.config, &session->identity))
+        pass(call, session, is_due);
+    else {
+        call_log(call, LOG_LEVEL_DEBUG, "not let in", NULL, &session->identity);
+        call_refuse(call, PAGE_NOT_ALLOWED, &session->identity);
+    }
+}
+
+void check_answer(struct call *call)
+{
+    const struct oauth_module *module = &call->stored.module;
+    const struct session_limits limits = limits_of(call);
+    struct session session;
+    struct error err = {.code = ERR_NONE};
+
+    if (!call->stored.has_module || !module->enabled ||
+        (module->options_passthrough &&
+         text_eq(text_of(call->request->method), text_of("OPTIONS")))) {
+        call_pass(call, NULL, (struct text){.s = NULL});
+        return;
+    }
+    if (module->provider == 0) {
+        call_refuse(call, PAGE_NO_PROVIDER, NULL);
+        return;
+    }
+    switch (visit_find(call, &session, &err)) {
+    case VISIT_UNKNOWN:
+        cannot_decide(call, &err);
+        break;
+    case VISIT_FOUND:
+        if (session_lasts(&session, &limits, call->now)) {
+            judge_visitor(call, &session);
+            break;
+        }
+        login_begin(call);
+        break;
+    case VISIT_NONE:
+        login_begin(call);
+        break;
+    }
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* The decision whether a request may pass. */
+#ifndef ADIT_GATE_CHECK_H
+#define ADIT_GATE_CHECK_H
+
+#include "gate/call.h"
+
+/* Answers a check. */
+void check_answer(struct call *call);
+
+#endif

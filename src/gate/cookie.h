@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* Cookies in requests and answers (RFC 6265). */
+#ifndef ADIT_GATE_COOKIE_H
+#define ADIT_GATE_COOKIE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/must_check.h"
+#include "base/text.h"
+
+/* The names of the gate's cookies, after the module's prefix.  The first COOKIE_STATE_ID_LEN
+ * characters of the state's id follow COOKIE_STATE. */
+#define COOKIE_SESSION "session"
+#define COOKIE_STATE "state."
+#define COOKIE_STATE_ID_LEN 8
+
+/* Finds the value of the first cookie of that name in a Cookie header, and goes on from *rest,
+ * which begins as the header.  Semicolons separate cookies, also inside quotes; blanks around names
+ * and values do not count.  The value is a part of the header: no NUL follows it.  Absent: there is
+ * none, or no further one. */
+MUST_CHECK struct text cookie_next(struct text *rest, struct text name);
+
+/* The same for cookies whose names end with the suffix. */
+MUST_CHECK struct text cookie_next_ending(struct text *rest, struct text suffix);
+
+/* Appends the header without the gate's cookies of that prefix: what the application may see.
+ * Leaves out pieces with control characters and empty pieces, too.  Appends nothing if no cookie
+ * remains.  A failure sets out->failed. */
+void cookie_without(struct buf *out, struct text header, struct text prefix);
+
+struct cookie {
+    struct text name;
+    struct text value;
+    const char *path;
+    int64_t max_age_s; /* -1: until the browser ends; 0: it is removed */
+    bool is_secure;
+};
+
+/* Appends the value of a Set-Cookie header: HttpOnly, SameSite=Lax, and Secure if is_secure.  Sets
+ * out->failed and appends nothing also if RFC 6265 does not allow the name or the value: a module's
+ * prefix comes from the database as it is. */
+void cookie_write(struct buf *out, const struct cookie *cookie);
+
+#endif

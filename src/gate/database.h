@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* A worker's few sessions with the database, which its many lanes share. */
+#ifndef ADIT_GATE_DATABASE_H
+#define ADIT_GATE_DATABASE_H
+
+#include "base/must_check.h"
+#include "base/wait.h"
+#include "pg/pg.h"
+
+struct database;
+
+/* Returns it unconnected, or NULL where memory is short.  The conninfo must outlive it. */
+MUST_CHECK struct database *database_new(const char *conninfo);
+
+/* No lane may hold a session.  NULL is fine. */
+void database_free(struct database *database);
+
+/* Sends and receives what the lanes ask: see pg_pipeline_send() and pg_pipeline_receive(). */
+void database_send(struct database *database);
+void database_receive(struct database *database);
+
+/* Returns a session for a lane, which waits until one is free; database_give() gives it back.
+ * Returns NULL if none became free in time.  *wait must last until then. */
+MUST_CHECK struct pg *database_take(struct database *database, const struct wait *wait);
+
+void database_give(struct database *database, struct pg *pg);
+
+#endif

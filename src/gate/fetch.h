@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* HTTPS requests to identity providers (libcurl), which wait in a lane: other lanes go on. */
+#ifndef ADIT_GATE_FETCH_H
+#define ADIT_GATE_FETCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/must_check.h"
+#include "base/text.h"
+#include "base/wait.h"
+
+/* Bytes of the largest answer that is read. */
+#define FETCH_ANSWER_MAX ((size_t)1024 * 1024)
+
+struct fetcher;
+
+/* To be called once before the workers start.  Returns false if libcurl does not work. */
+MUST_CHECK bool fetch_start(void);
+
+/* Returns a fetcher for one lane, or NULL where memory is short; fetcher_free() frees it.  ca_file:
+ * PEM with the authorities that are trusted, "": the system's.  A change of the file counts after
+ * 10 minutes at the latest.  wait and ca_file must outlive the fetcher. */
+MUST_CHECK struct fetcher *fetcher_new(const struct wait *wait, const char *ca_file);
+
+/* NULL is fine. */
+void fetcher_free(struct fetcher *fetcher);
+
+struct fetch_request {
+    const char *url;     /* https only */
+    struct text form;    /* body of a POST, application/x-www-form-urlencoded; absent: GET */
+    struct text bearer;  /* Authorization: Bearer; absent: none */
+    const char *accept;  /* media type */
+    int64_t deadline_ms; /* on the steady clock */
+};
+
+struct fetch_answer {
+    int status;
+    struct text body;         /* in the arena */
+    struct text content_type; /* in the arena; "": none */
+    struct text next;         /* URL of the next page (Link, RFC 8288, rel="next"); absent: none */
+};
+
+/* Sends the request, follows no redirect, and verifies the server's certificate and name.  Returns
+ * false with the reason in *why, static or in the arena, without any part of form, bearer or the
+ * URL's query: no connection, a certificate, too late, too large. */
+MUST_CHECK bool fetch(struct fetcher *fetcher, const struct fetch_request *request,
+                      struct arena *arena, struct fetch_answer *answer, const char **why);
+
+#endif

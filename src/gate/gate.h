@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* What the rooms of the gate share. */
+#ifndef ADIT_GATE_GATE_H
+#define ADIT_GATE_GATE_H
+
+#include "base/arena.h"
+#include "base/log.h"
+#include "base/wait.h"
+#include "conf/conf.h"
+#include "gate/database.h"
+#include "gate/recheck.h"
+#include "http/names.h"
+#include "serve/kept.h"
+#include "serve/request.h"
+#include "store/keyring.h"
+
+/* What all workers share, set up before they start. */
+struct gate {
+    struct conf conf;
+    struct log_limit log_limit;
+    struct keyring *keyring;
+    struct http_names names;
+    char *managed_secrets[OAUTH_N_PROVIDERS]; /* of [provider.NAME]; NULL: none */
+    int listen_fd;
+    int handover[2];
+    struct kept kept;
+};
+
+/* The path below which the gate answers browsers itself. */
+#define GATE_PATH "/_adit/"
+#define GATE_CALLBACK GATE_PATH "callback"
+#define GATE_LOGOUT GATE_PATH "logout"
+
+/* A worker. */
+struct gate_worker {
+    const struct gate *gate;
+    struct database *database;
+    struct rechecks rechecks;
+    int n_asking; /* lanes that wait for a provider */
+};
+
+/* What a lane works with. */
+struct gate_lane {
+    struct gate_worker *worker;
+    struct wait wait;
+    struct arena arena;
+    struct response response;
+};
+
+/* The FastCGI variables of the web server, in the order of request->others. */
+enum gate_variable {
+    GATE_ADIT_EDGE,
+    GATE_ADIT_ROUTE,
+    GATE_ADIT_ACCOUNT,
+    GATE_ADIT_URL,   /* of the route's host, as browsers see it: https://app.example.com */
+    GATE_ADIT_CHECK, /* "1": a check of nginx */
+    GATE_ADIT_PAGE,  /* "1": the page that explains why nginx lets nobody pass */
+    GATE_REQUEST_URI,
+    GATE_COOKIE,
+    GATE_FETCH_MODE,
+    GATE_N_VARIABLES
+};
+
+extern const char *const gate_variables[GATE_N_VARIABLES];
+
+#endif

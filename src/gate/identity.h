@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* Who a visitor is, as an identity provider says. */
+#ifndef ADIT_GATE_IDENTITY_H
+#define ADIT_GATE_IDENTITY_H
+
+#include "base/text.h"
+
+struct identity {
+    struct text subject;            /* the provider's stable id of the user; never empty */
+    struct text name;               /* shown to people: a login name; absent: none is known */
+    struct text_list emails;        /* verified addresses, the primary one first */
+    struct text_list organizations; /* slugs, of the code hosting platform */
+    struct text_list teams;         /* "<org>/<team>", of the code hosting platform */
+};
+
+#endif

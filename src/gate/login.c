@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT */
+/* Signing in at the provider, and out. */
+#include "gate/login.h"
+
+#include <string.h>
+
+#include "gate/form.h"
+#include "gate/visit.h"
+#include "store/oauth_secret.h"
+
+/* Lanes of a worker that wait for providers.  The others are for checks. */
+#define ASKING_MAX 56
+
+static const struct text no_text = {.s = NULL, .len = 0};
+
+/* ---- the provider ---- */
+
+struct fetcher *login_ask(struct call *call)
+{
+    struct gate_worker *worker = call->lane->worker;
+    struct fetcher *fetcher = NULL;
+
+    if (worker->n_asking < ASKING_MAX)
+        fetcher = fetcher_new(&call->lane->wait, worker->gate->conf.gate.ca_file);
+    if (fetcher)
+        worker->n_asking++;
+    return fetcher;
+}
+
+void login_asked(struct call *call, struct fetcher *fetcher)
+{
+    if (!fetcher)
+        return;
+    call->lane->worker->n_asking--;
+    fetcher_free(fetcher);
+}
+
+static struct text redirect_uri(const struct call *call)
+{
+    struct text url = call_variable(call, GATE_ADIT_URL);
+    char *out = arena_alloc(&call->lane->arena, url.len + sizeof GATE_CALLBACK);
+
+    if (!out)
+        return no_text;
+    memcpy(out, url.s, url.len);
+    memcpy(out + url.len, GATE_CALLBACK, sizeof GATE_CALLBACK);
+    return text_of(out);
+}
+
+bool login_client(const struct call *call, struct provider_client *client)
+{
+    const struct oauth_provider *config = &call->stored.module.config;
+    const struct conf *conf = &call->lane->worker->gate->conf;
+
+    *client =
+        (struct provider_client){.provider = call->place.provider,
+                                 .conf = &conf->oauth_providers[call->place.provider - 1],
+                                 .client_id = config->client_id,
+                                 .scopes = config->scopes,
+                                 .wants_teams = config->teams.n > 0 || config->organizations.n > 0,
+                                 .redirect_uri = redirect_uri(call)};
+    if (!client->client_id.s)
+        client->client_id = text_of(client->conf->client_id);
+    return text_present(client->client_id) && client->redirect_uri.s;
+}
+
+/* Returns whether the public URL is an origin: what the provider has on record begins so. */
+static bool has_url(const struct call *call)
+{
+    struct text url = call_variable(call, GATE_ADIT_URL);
+    size_t scheme_len = text_begins(url, "https://") ? 8 : 7;
+
+    if ((!text_begins(url, "https://") && !text_begins(url, "http://")) || url.len == scheme_len)
+        return false;
+    for (size_t i = scheme_len; i < url.len; i++) {
+        if (url.s[i] <= ' ' || url.s[i] > '~' || strchr("/\\?#@\"<>", url.s[i]))
+            return false;
+    }
+    return true;
+}
+
+static void cannot_sign_in(struct call *call, enum page page, const char *cause)
+{
+    call_log(call, page == PAGE_LOGIN_FAILED ? LOG_LEVEL_INFO : LOG_LEVEL_ERROR, "cannot sign in",
+             cause, NULL);
+    call_refuse(call, page, NULL);
+}
+
+/* Returns whether the route can sign visitors in.  If not, makes the answer. */
+static bool can_begin(struct call *call, struct provider_client *client)
+{
+    if (!has_url(call)) {
+        cannot_sign_in(call, PAGE_NOT_READY,
+                       "ADIT_URL is not the public URL of the route's host, such as "
+                       "https://app.example.com; correct the web server's configuration");
+        return false;
+    }
+    if (!login_client(call, client)) {
+        cannot_sign_in(call, PAGE_NOT_READY,
+                       "the module names no OAuth application, and [provider.NAME] of the "
+                       "settings none either");
+        return false;
+    }
+    return true;
+}
+
+/* ---- to the provider ---- */
+
+static struct text state_cookie_name(const struct call *call, struct text state_id)
+{
+    struct buf name = {0};
+    struct text kept = no_text;
+
+    call_cookie_name(call, &name, COOKIE_STATE);
+    buf_add(&name, state_id.s,
+            state_id.len < COOKIE_STATE_ID_LEN ? state_id.len : COOKIE_STATE_ID_LEN);
+    if (!name.failed)
+        kept = (struct text){arena_copy(&call->lane->arena, name.data, name.len), name.len};
+    buf_free(&name);
+    return kept;
+}
+
+/* Writes a Set-Cookie header's value for a state's cookie. */
+static struct text write_state_cookie(struct call *call, struct text state_id, struct text value,
+                                      int64_t max_age_s)
+{
+    struct buf out = {0};
+    struct text kept = no_text;
+    const struct cookie cookie = {.name = state_cookie_name(call, state_id),
+                                  .value = value,
+                                  .path = GATE_PATH,
+                                  .max_age_s = max_age_s,
+                                  .is_secure = call_is_secure(call)};
+
+    if (cookie.name.s)
+        cookie_write(&out, &cookie);
+    if (cookie.name.s && !out.failed)
+        kept = (struct text){arena_copy(&call->lane->arena, out.data, out.len), out.len};
+    buf_free(&out);
+    return kept;
+}
+
+/* Returns whether a browser would show the provider's page: it is not the request of a script or
+ * for an image. */
+static bool is_navigation(const struct call *call)
+{
+    struct text method = text_of(call->request->method);
+    struct text mode = call_variable(call, GATE_FETCH_MODE);
+
+    return (text_eq(method, text_of("GET")) || text_eq(method, text_of("HEAD"))) &&
+           (!text_present(mode) || text_eq(mode, text_of("navigate")));
+}
+
+static struct text way_back(const struct call *call)
+{
+    struct text uri = call_variable(call, GATE_REQUEST_URI);
+
+    if (!session_way_back_valid(uri) || text_begins(call->path, GATE_PATH))
+        return text_of("/");
+    return uri;
+}
+
+static bool make_state(struct call *call, struct session_state *state, struct text *set_cookie,
+                       struct error *err)
+{
+    struct buf value = {0};
+    bool ok = session_state_new(state, call->now, way_back(call)) ||
+              error_cause(err, ERR_INTERNAL, "there are no random numbers");
+
+    ok = ok && session_state_seal(call->lane->worker->gate->keyring, &call->place, state,
+                                  &call->lane->arena, &value, err);
+    if (ok) {
+        *set_cookie =
+            write_state_cookie(call, text_of(state->id), buf_text(&value), SESSION_STATE_S);
+        ok = (set_cookie->s && !value.failed) || error_set(err, ERR_OUT_OF_MEMORY);
+    }
+    buf_free(&value);
+    return ok;
+}
+
+void login_begin(struct call *call)
+{
+    struct provider_client client;
+    struct session_state state;
+    struct text set_cookie = no_text;
+    struct error err = {.code = ERR_NONE};
+    struct buf url = {0};
+
+    if (!is_navigation(call)) {
+        call_send_to(call, no_text, no_text);
+        return;
+    }
+    if (!can_begin(call, &client))
+        return;
+    if (!make_state(call, &state, &set_cookie, &err)) {
+        cannot_sign_in(call, PAGE_NOT_READY, err.cause);
+        return;
+    }
+    provider_authorize_url(&url, &client, text_of(state.id), text_of(state.code_verifier));
+    if (url.failed)
+        cannot_sign_in(call, PAGE_NOT_READY, "out of memory");
+    else
+        call_send_to(call, buf_text(&url), set_cookie);
+    buf_free(&url);
+}
+
+/* ---- back from the provider ---- */
+
+/* Finds the state of the login that this browser began, by the id that came back.  Its cookie's
+ * name has a part of the id, so that several tabs may sign in at once. */
+static bool find_state(struct call *call, struct text id, struct session_state *state)
+{
+    struct text rest = call_variable(call, GATE_COOKIE);
+    struct text name = state_cookie_name(call, id);
+    struct text value;
+    struct error err;
+
+    while (name.s && (value = cookie_next(&rest, name)).s) {
+        err = (struct error){.code = ERR_NONE};
+        if (session_state_open(call->lane->worker->gate->keyring, &call->place, value,
+                               &call->lane->arena, state, &err) &&
+            text_eq(text_of(state->id), id))
+            return session_state_lasts(state, call->now);
+    }
+    return false;
+}
+
+/* Opens the secret of the application.  Returns NULL, or why there is none. */
+static const char *open_client_secret(struct call *call, struct provider_client *client)
+{
+    const struct gate *gate = call->lane->worker->gate;
+    struct database *database = call->lane->worker->database;
+    const struct oauth_module *module = &call->stored.module;
+    struct error err = {.code = ERR_NONE};
+    struct gate_secret secret = {.is_found = false};
+    struct keyring_place place;
+    struct pg *pg;
+    bool ok;
+
+    if (!module->config.client_id.s) {
+        client->client_secret = text_of(gate->managed_secrets[call->place.provider - 1]);
+        return client->client_secret.s ? NULL : "the managed application has no secret";
+    }
+    pg = database_take(database, &call->lane->wait);
+    if (!pg)
+        return "all database sessions are busy";
+    ok = store_gate_secret(pg, call->place.account_id, &call->question.route, module,
+                           &call->lane->arena, &secret, &err);
+    database_give(database, pg);
+    if (!ok)
+        return "the database does not answer";
+    if (!secret.is_found)
+        return "the module was changed meanwhile";
+    place = oauth_secret_place(call->place.account_id, &call->question.route, module->provider);
+    if (keyring_open(gate->keyring, &place, secret.key_id, (const unsigned char *)secret.sealed.s,
+                     secret.sealed.len, &call->lane->arena, &client->client_secret, &err))
+        return NULL;
+    return "the client secret cannot be opened: the key file lacks its key";
+}
+
+/* Asks the provider who the visitor is. */
+static enum provider_outcome identify(struct call *call, const struct provider_client *client,
+                                      struct text code, const struct session_state *state,
+                                      struct session *session, const char **why)
+{
+    struct fetcher *fetcher = login_ask(call);
+    struct arena *arena = &call->lane->arena;
+    enum provider_outcome outcome;
+
+    if (!fetcher) {
+        *why = "too many requests wait for providers, or memory is short";
+        return PROVIDER_AWAY;
+    }
+    outcome = provider_exchange(fetcher, client, code, text_of(state->code_verifier), arena,
+                                &session->token, why);
+    if (outcome == PROVIDER_ANSWERED)
+        outcome =
+            provider_identify(fetcher, client, session->token, arena, &session->identity, why);
+    login_asked(call, fetcher);
+    return outcome;
+}
+
+/* Gives the visitor a session, and sends the browser to the page that was asked for. */
+static void welcome(struct call *call, const struct provider_client *client,
+                    const struct session_state *state, struct session *session)
+{
+    struct error err = {.code = ERR_NONE};
+    struct text set_cookie = no_text;
+
+    session->issued = session->seen = session->checked = call->now;
+    session->client_id = client->client_id;
+    if (call->stored.module.auth_check_interval == 0)
+        session->token = no_text;
+    if (!session_new_id(session->id)) {
+        cannot_sign_in(call, PAGE_NOT_READY, "there are no random numbers");
+        return;
+    }
+    if (!visit_keep(call, session, true, &set_cookie, &err)) {
+        cannot_sign_in(call, PAGE_NOT_READY, err.cause);
+        return;
+    }
+    call_log(call, LOG_LEVEL_INFO, "signed in", NULL, &session->identity);
+    call_send_to(call, state->way_back, set_cookie);
+    call_set_cookie(call, write_state_cookie(call, text_of(state->id), text_of(""), 0));
+}
+
+/* Signs the visitor in with the code of the provider. */
+static void sign_in(struct call *call, struct text code, const struct session_state *state)
+{
+    struct provider_client client;
+    struct session session = {.issued = 0};
+    const char *why;
+
+    if (!can_begin(call, &client))
+        return;
+    why = open_client_secret(call, &client);
+    if (why) {
+        cannot_sign_in(call, PAGE_NOT_READY, why);
+        return;
+    }
+    switch (identify(call, &client, code, state, &session, &why)) {
+    case PROVIDER_ANSWERED:
+        welcome(call, &client, state, &session);
+        break;
+    case PROVIDER_AWAY:
+        call_log(call, LOG_LEVEL_WARNING, "the provider does not answer", why, NULL);
+        call_refuse(call, PAGE_PROVIDER_AWAY, NULL);
+        break;
+    case PROVIDER_REFUSED:
+        cannot_sign_in(call, PAGE_LOGIN_FAILED, why);
+        break;
+    }
+}
+
+void login_finish(struct call *call)
+{
+    const struct oauth_module *module = &call->stored.module;
+    struct text query = text_of(call->request->query);
+    struct arena *arena = &call->lane->arena;
+    struct text code;
+    struct text id;
+    struct session_state state;
+
+    if (!call->stored.has_module || !module->enabled || module->provider == 0)
+        call_send_to(call, text_of("/"), no_text);
+    else if (!form_find(query, "state", arena, &id) || !text_present(id) ||
+             !find_state(call, id, &state))
+        cannot_sign_in(
+            call, PAGE_LOGIN_FAILED,
+            "the state is not of a login that this browser began in the last 10 minutes");
+    else if (!form_find(query, "code", arena, &code) || !text_present(code))
+        cannot_sign_in(call, PAGE_LOGIN_FAILED, "the provider sent no code");
+    else
+        sign_in(call, code, &state);
+}
+
+/* ---- out ---- */
+
+void login_end(struct call *call)
+{
+    struct session session;
+    struct error err = {.code = ERR_NONE};
+    enum visit_found found = call->stored.has_module && call->place.provider > 0
+                                 ? visit_find(call, &session, &err)
+                                 : VISIT_NONE;
+
+    if (found == VISIT_UNKNOWN || (found == VISIT_FOUND && !visit_end(call, &session, &err))) {
+        call_log(call, LOG_LEVEL_ERROR, "cannot sign out", err.cause, NULL);
+        call_refuse(call, PAGE_NOT_READY, NULL);
+        return;
+    }
+    if (found == VISIT_FOUND)
+        call_log(call, LOG_LEVEL_INFO, "signed out", NULL, &session.identity);
+    call_refuse(call, PAGE_SIGNED_OUT, NULL);
+    call_set_cookie(call, visit_removal(call));
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* What the gate knows of each identity provider, as its documentation says. */
+#ifndef ADIT_GATE_PROVIDER_TABLE_H
+#define ADIT_GATE_PROVIDER_TABLE_H
+
+#include <stdbool.h>
+
+#include "model/oauth_module.h"
+
+/* What says that an address is verified: that the person can read its mail. */
+enum provider_emails {
+    PROVIDER_EMAILS_NONE,     /* nothing: no address counts */
+    PROVIDER_EMAILS_VERIFIED, /* "email" beside "email_verified": true (OpenID Connect Core, 5.1) */
+    PROVIDER_EMAILS_TENANT,   /* "email" beside "xms_edov": true, or endpoints of one tenant */
+    PROVIDER_EMAILS_LIST      /* elements of USER_URL/emails with "verified": true */
+};
+
+struct provider {
+    const char *title;
+    const char *authorize_url;
+    const char *token_url;
+    const char *user_url;
+    const char *user_query;      /* appended to user_url, encoded; "": nothing */
+    const char *authorize_query; /* appended to authorize_url, encoded; "": nothing */
+    const char *scopes;          /* for the subject, the name and the addresses, as in a URL */
+    const char *team_scopes;     /* besides, for teams and organizations; NULL: it has none */
+    const char *subject;         /* member of the user endpoint's answer: the stable id */
+    const char *name;            /* member: what people know the user by */
+    enum provider_emails emails;
+    bool takes_pkce; /* RFC 7636, S256 */
+};
+
+/* In the order of positions, from 1. */
+extern const struct provider provider_table[OAUTH_N_PROVIDERS];
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* Asking the provider again about visitors who are signed in. */
+#include "gate/recheck.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "gate/login.h"
+
+/* After a provider did not answer or refused, it is asked again about the visitor only then. */
+#define REPEAT_MS 2000
+
+/* How often a lane looks whether another one has the provider's answer. */
+#define LOOK_MS 10
+
+/* How long a lane waits for another one's answer. */
+#define FOLLOW_MS 6000
+
+void rechecks_free(struct rechecks *rechecks)
+{
+    for (size_t i = 0; i < RECHECKS_MAX; i++)
+        buf_free(&rechecks->items[i].answer);
+}
+
+static struct recheck *find_recheck(struct rechecks *rechecks, const struct session *session)
+{
+    for (size_t i = 0; i < RECHECKS_MAX; i++) {
+        struct recheck *item = &rechecks->items[i];
+
+        if (item->until_ms > 0 && memcmp(item->id, session->id, SESSION_ID_LEN) == 0)
+            return item;
+    }
+    return NULL;
+}
+
+/* Returns the place that has held its answer longest; NULL: all are asking. */
+static struct recheck *find_oldest(struct rechecks *rechecks)
+{
+    struct recheck *oldest = NULL;
+
+    for (size_t i = 0; i < RECHECKS_MAX; i++) {
+        struct recheck *item = &rechecks->items[i];
+
+        if (!item->is_asking && (!oldest || item->until_ms < oldest->until_ms))
+            oldest = item;
+    }
+    return oldest;
+}
+
+/* Returns whether somebody's answer serves this session. */
+static bool is_fresh(const struct call *call, const struct recheck *item)
+{
+    int64_t interval = call->stored.module.auth_check_interval;
+
+    if (item->outcome == PROVIDER_ANSWERED)
+        return call->now - item->checked < interval;
+    return clock_steady_ms() < item->until_ms;
+}
+
+/* Puts the kept answer into the session. */
+static enum provider_outcome take_answer(struct call *call, const struct recheck *item,
+                                         struct session *session)
+{
+    struct arena *arena = &call->lane->arena;
+    const char *copy;
+
+    if (item->outcome != PROVIDER_ANSWERED)
+        return item->outcome;
+    /* The place may be another visitor's before this call ends. */
+    copy = arena_copy(arena, item->answer.data, item->answer.len);
+    if (!copy || !session_read_identity((struct text){copy, item->answer.len}, arena, session))
+        return PROVIDER_AWAY;
+    session->checked = item->checked;
+    return PROVIDER_ANSWERED;
+}
+
+static enum provider_outcome ask_provider(struct call *call, struct session *session)
+{
+    struct provider_client client;
+    struct identity identity;
+    struct fetcher *fetcher;
+    enum provider_outcome outcome;
+    const char *why = "too many requests wait for providers, or memory is short";
+
+    if (!login_client(call, &client))
+        return PROVIDER_REFUSED;
+    fetcher = login_ask(call);
+    outcome = fetcher ? provider_identify(fetcher, &client, session->token, &call->lane->arena,
+                                          &identity, &why)
+                      : PROVIDER_AWAY;
+    login_asked(call, fetcher);
+    if (outcome == PROVIDER_ANSWERED && !text_eq(identity.subject, session->identity.subject)) {
+        outcome = PROVIDER_REFUSED;
+        why = "the token is another user's now";
+    }
+    if (outcome == PROVIDER_ANSWERED)
+        session->identity = identity;
+    else
+        call_log(call, outcome == PROVIDER_AWAY ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO,
+                 outcome == PROVIDER_AWAY ? "the provider does not answer"
+                                          : "the provider does not know the visitor any more",
+                 why, &session->identity);
+    return outcome;
+}
+
+/* Asks, and keeps the answer for the requests that come with the same cookie. */
+static enum provider_outcome ask_and_keep(struct call *call, struct recheck *item,
+                                          struct session *session)
+{
+    *item = (struct recheck){.is_asking = true, .until_ms = INT64_MAX, .answer = item->answer};
+    memcpy(item->id, session->id, SESSION_ID_LEN);
+    item->outcome = ask_provider(call, session);
+    buf_clear(&item->answer);
+    if (item->outcome == PROVIDER_ANSWERED) {
+        session->checked = call->now;
+        session_write_identity(&item->answer, session);
+        if (item->answer.failed)
+            item->outcome = PROVIDER_AWAY;
+    }
+    item->checked = call->now;
+    item->until_ms = clock_steady_ms() + REPEAT_MS;
+    item->is_asking = false;
+    return item->outcome;
+}
+
+enum provider_outcome recheck(struct call *call, struct session *session)
+{
+    struct rechecks *rechecks = &call->lane->worker->rechecks;
+    const struct wait *wait = &call->lane->wait;
+    int64_t deadline_ms = clock_steady_ms() + FOLLOW_MS;
+    struct recheck *item = find_recheck(rechecks, session);
+
+    if (!text_present(session->token))
+        return PROVIDER_REFUSED;
+    while (item && item->is_asking && clock_steady_ms() < deadline_ms) {
+        (void)wait->until(wait->context, -1, 0, clock_steady_ms() + LOOK_MS);
+        item = find_recheck(rechecks, session);
+    }
+    if (item && item->is_asking)
+        return PROVIDER_AWAY;
+    if (item && is_fresh(call, item))
+        return take_answer(call, item, session);
+    if (!item)
+        item = find_oldest(rechecks);
+    return item ? ask_and_keep(call, item, session) : PROVIDER_AWAY;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* Asking the provider again about visitors who are signed in. */
+#ifndef ADIT_GATE_RECHECK_H
+#define ADIT_GATE_RECHECK_H
+
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "gate/provider.h"
+#include "gate/session.h"
+
+/* A page's many requests come with the same old cookie: one of them asks, and all use its answer.
+ */
+#define RECHECKS_MAX 256
+
+struct recheck {
+    unsigned char id[SESSION_ID_LEN];
+    bool is_asking;
+    enum provider_outcome outcome;
+    int64_t checked;   /* seconds since 1970 */
+    int64_t until_ms;  /* how long the outcome holds, on the steady clock; 0: it is unused */
+    struct buf answer; /* session_write_identity() */
+};
+
+/* All zero: empty. */
+struct rechecks {
+    struct recheck items[RECHECKS_MAX];
+};
+
+/* Wipes and frees what it holds. */
+void rechecks_free(struct rechecks *rechecks);
+
+struct call;
+
+/* Asks the provider about the session, and puts its answer into it.  PROVIDER_REFUSED: the session
+ * is not good any more. */
+enum provider_outcome recheck(struct call *call, struct session *session);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Whom a route's OAuth module lets in. */
+#ifndef ADIT_GATE_RULES_H
+#define ADIT_GATE_RULES_H
+
+#include "base/must_check.h"
+#include "gate/identity.h"
+#include "model/oauth_module.h"
+
+/* Returns whether the lists let an identity in: all of them are empty, or one of them holds one of
+ * its addresses, the domain of one, one of its teams or one of its organizations.
+ *
+ * All compare byte for byte, but ASCII letters without case, also those before the '@'.  Nothing is
+ * normalized: an internationalized domain matches only in the form that the provider gives, no
+ * letter of another alphabet equals an ASCII letter, and a trailing dot counts.  A domain does not
+ * match its subdomains.  Empty entries match nothing, and so do addresses, of the list or of the
+ * identity, that do not have exactly one '@' with text on both sides. */
+MUST_CHECK bool rules_admit(const struct oauth_provider *lists, const struct identity *identity);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* A value is the length of the key's id, the id, and what the keyring sealed. */
+#include "gate/sealed.h"
+
+#include "crypt/crypt.h"
+#include "crypt/key.h"
+
+static struct keyring_place bound_place(const struct sealing *sealing)
+{
+    return (struct keyring_place){
+        .column = sealing->purpose,
+        .account_id = sealing->place->account_id,
+        .ids = {sealing->place->edge_id, sealing->place->route_id},
+        .position = sealing->place->provider,
+    };
+}
+
+bool sealed_write(const struct sealing *sealing, struct text bytes, struct buf *out,
+                  struct error *err)
+{
+    struct keyring_place place = bound_place(sealing);
+    struct text key_id = {.s = NULL};
+    const unsigned char *sealed;
+    size_t len;
+    struct buf raw = {0};
+    char *room = NULL;
+    char id_len;
+
+    if (!keyring_seal(sealing->keyring, &place, bytes, sealing->arena, &key_id, &sealed, &len, err))
+        return false;
+    id_len = (char)key_id.len;
+    buf_add(&raw, &id_len, 1);
+    buf_add(&raw, key_id.s, key_id.len);
+    buf_add(&raw, (const char *)sealed, len);
+    if (!raw.failed)
+        room = buf_room(out, CRYPT_KEY_BASE64URL_SIZE(raw.len) - 1);
+    if (room) {
+        crypt_key_base64url_encode((const unsigned char *)raw.data, raw.len, room);
+        out->len += CRYPT_KEY_BASE64URL_SIZE(raw.len) - 1;
+    }
+    buf_free(&raw);
+    return room || error_set(err, ERR_OUT_OF_MEMORY);
+}
+
+/* Splits a value.  Returns false with ERR_NONE or ERR_OUT_OF_MEMORY. */
+static bool split_value(struct arena *arena, struct text value, struct text *key_id,
+                        struct text *sealed, struct error *err)
+{
+    struct text raw = {.s = NULL};
+    unsigned char *out;
+    size_t id_len;
+
+    if (value.len == 0 || value.len > SESSION_COOKIE_MAX)
+        return error_set(err, ERR_NONE);
+    out = arena_alloc(arena, CRYPT_KEY_BASE64URL_ROOM(value.len));
+    if (!out)
+        return error_set(err, ERR_OUT_OF_MEMORY);
+    if (!crypt_key_base64url_decode(value.s, value.len, out, &raw.len))
+        return error_set(err, ERR_NONE);
+    raw.s = (const char *)out;
+    id_len = raw.len > 0 ? out[0] : 0;
+    if (id_len < 1 || id_len > KEYRING_ID_MAX || raw.len < 1 + id_len + CRYPT_SEAL_OVERHEAD)
+        return error_set(err, ERR_NONE);
+    *key_id = text_part(raw, 1, 1 + id_len);
+    *sealed = text_part(raw, 1 + id_len, raw.len);
+    return true;
+}
+
+bool sealed_read(const struct sealing *sealing, struct text value, struct text *bytes,
+                 struct error *err)
+{
+    struct keyring_place place = bound_place(sealing);
+    struct text key_id = {.s = NULL};
+    struct text sealed = {.s = NULL};
+    bool has_key = false;
+
+    if (!split_value(sealing->arena, value, &key_id, &sealed, err) ||
+        !keyring_look_up(sealing->keyring, key_id, &has_key, err))
+        return false;
+    if (!has_key)
+        return error_set(err, ERR_NONE);
+    if (keyring_open(sealing->keyring, &place, key_id, (const unsigned char *)sealed.s, sealed.len,
+                     sealing->arena, bytes, err))
+        return true;
+    /* The key is there, so anything else means that the value was sealed elsewhere or altered. */
+    return error_set(err, err->code == ERR_OUT_OF_MEMORY ? ERR_OUT_OF_MEMORY : ERR_NONE);
+}

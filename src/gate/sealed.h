@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* Sealed values of cookies: bytes that open for one purpose and place. */
+#ifndef ADIT_GATE_SEALED_H
+#define ADIT_GATE_SEALED_H
+
+#include "gate/session.h"
+
+struct sealing {
+    struct keyring *keyring;
+    const struct session_place *place;
+    const char *purpose; /* the "column" of the keyring's place */
+    struct arena *arena;
+};
+
+/* Appends the bytes, sealed, as base64url.  Returns false with *err as keyring_seal(). */
+MUST_CHECK bool sealed_write(const struct sealing *sealing, struct text bytes, struct buf *out,
+                             struct error *err);
+
+/* Opens a value that sealed_write() wrote for the same purpose and place.  Sets *bytes, in the
+ * arena.  Returns false with *err: ERR_NONE if it is none, also if its key was removed;
+ * ERR_SECRET_UNREADABLE if the key file cannot be read; or ERR_OUT_OF_MEMORY. */
+MUST_CHECK bool sealed_read(const struct sealing *sealing, struct text value, struct text *bytes,
+                            struct error *err);
+
+#endif

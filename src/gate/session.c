@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* Sessions: their bytes before sealing, and how long they last. */
+#include "gate/session.h"
+
+#include <sys/random.h>
+
+#include "crypt/key.h"
+#include "gate/packed.h"
+#include "gate/sealed.h"
+
+#define PURPOSE "gate.session"
+
+/* Of the bytes of a cookie and of a row.  A gate that reads another layout asks the visitor to
+ * sign in again. */
+#define LAYOUT 1
+
+/* 9999-12-31T23:59:59Z */
+#define TIME_MAX 253402300799
+
+bool session_new_id(unsigned char id[SESSION_ID_LEN])
+{
+    return getrandom(id, SESSION_ID_LEN, 0) == SESSION_ID_LEN;
+}
+
+/* ---- identity and token ---- */
+
+static void put_identity(struct buf *out, const struct session *session)
+{
+    const struct identity *identity = &session->identity;
+
+    packed_put_text(out, identity->subject);
+    packed_put_optional(out, identity->name);
+    packed_put_list(out, &identity->emails);
+    packed_put_list(out, &identity->organizations);
+    packed_put_list(out, &identity->teams);
+    packed_put_optional(out, session->token);
+}
+
+static void take_identity(struct packed *packed, struct session *session)
+{
+    struct identity *identity = &session->identity;
+
+    identity->subject = packed_take_text(packed);
+    identity->name = packed_take_optional(packed);
+    identity->emails = packed_take_list(packed);
+    identity->organizations = packed_take_list(packed);
+    identity->teams = packed_take_list(packed);
+    session->token = packed_take_optional(packed);
+    packed->malformed = packed->malformed || identity->subject.len == 0;
+}
+
+void session_write_identity(struct buf *out, const struct session *session)
+{
+    packed_put_number(out, LAYOUT);
+    buf_add(out, (const char *)session->id, SESSION_ID_LEN);
+    put_identity(out, session);
+}
+
+bool session_read_identity(struct text bytes, struct arena *arena, struct session *session)
+{
+    struct packed packed = {.rest = bytes, .arena = arena};
+    unsigned char id[SESSION_ID_LEN];
+    struct session read = *session;
+
+    if (packed_take_number(&packed, LAYOUT) != LAYOUT)
+        return false;
+    packed_take_bytes(&packed, id, sizeof id);
+    take_identity(&packed, &read);
+    if (!packed_is_done(&packed) || memcmp(id, session->id, sizeof id) != 0)
+        return false;
+    *session = read;
+    return true;
+}
+
+/* ---- cookies ---- */
+
+/* The id comes first, in the clear: the session's row is read before its place is known. */
+#define ID_TEXT_LEN (SESSION_ID_SIZE - 1)
+
+static void put_id(struct buf *out, const struct session *session)
+{
+    char id[SESSION_ID_SIZE];
+
+    crypt_key_base64url_encode(session->id, SESSION_ID_LEN, id);
+    buf_add(out, id, ID_TEXT_LEN);
+}
+
+static bool take_id(struct text value, unsigned char id[SESSION_ID_LEN])
+{
+    unsigned char decoded[CRYPT_KEY_BASE64URL_ROOM(ID_TEXT_LEN)];
+    size_t len;
+
+    if (value.len <= ID_TEXT_LEN ||
+        !crypt_key_base64url_decode(value.s, ID_TEXT_LEN, decoded, &len) || len != SESSION_ID_LEN)
+        return false;
+    memcpy(id, decoded, SESSION_ID_LEN);
+    return true;
+}
+
+bool session_peek(struct text value, char id[SESSION_ID_SIZE])
+{
+    unsigned char bytes[SESSION_ID_LEN];
+
+    if (!take_id(value, bytes))
+        return false;
+    memcpy(id, value.s, ID_TEXT_LEN);
+    id[ID_TEXT_LEN] = '\0';
+    return true;
+}
+
+bool session_seal(struct keyring *keyring, const struct session_place *place,
+                  const struct session *session, struct arena *arena, struct buf *out,
+                  struct error *err)
+{
+    const struct sealing sealing = {keyring, place, PURPOSE, arena};
+    struct buf bytes = {0};
+    size_t before = out->len;
+    bool ok;
+
+    packed_put_number(&bytes, LAYOUT);
+    buf_add(&bytes, (const char *)session->id, SESSION_ID_LEN);
+    packed_put_number(&bytes, (uint64_t)session->issued);
+    packed_put_number(&bytes, (uint64_t)session->seen);
+    packed_put_number(&bytes, (uint64_t)session->checked);
+    packed_put_text(&bytes, session->client_id);
+    packed_put_number(&bytes, session->is_in_row);
+    if (!session->is_in_row)
+        put_identity(&bytes, session);
+    put_id(out, session);
+    ok = bytes.failed ? error_set(err, ERR_OUT_OF_MEMORY)
+                      : sealed_write(&sealing, buf_text(&bytes), out, err);
+    if (!ok)
+        buf_cut(out, before);
+    buf_free(&bytes);
+    return ok;
+}
+
+bool session_open(struct keyring *keyring, const struct session_place *place, struct text value,
+                  struct arena *arena, struct session *session, struct error *err)
+{
+    const struct sealing sealing = {keyring, place, PURPOSE, arena};
+    struct packed packed = {.arena = arena};
+    struct session read = {.is_in_row = false};
+    unsigned char id[SESSION_ID_LEN];
+
+    if (!take_id(value, id))
+        return error_set(err, ERR_NONE);
+    if (!sealed_read(&sealing, text_part(value, ID_TEXT_LEN, value.len), &packed.rest, err))
+        return false;
+    if (packed_take_number(&packed, LAYOUT) != LAYOUT)
+        return error_set(err, ERR_NONE);
+    packed_take_bytes(&packed, read.id, sizeof read.id);
+    read.issued = (int64_t)packed_take_number(&packed, TIME_MAX);
+    read.seen = (int64_t)packed_take_number(&packed, TIME_MAX);
+    read.checked = (int64_t)packed_take_number(&packed, TIME_MAX);
+    read.client_id = packed_take_text(&packed);
+    read.is_in_row = packed_take_number(&packed, 1) == 1;
+    if (!read.is_in_row)
+        take_identity(&packed, &read);
+    if (!packed_is_done(&packed) || memcmp(id, read.id, sizeof id) != 0)
+        return error_set(err, packed.no_memory ? ERR_OUT_OF_MEMORY : ERR_NONE);
+    *session = read;
+    return true;
+}
+
+/* ---- how long ---- */
+
+static bool is_ahead(int64_t time, int64_t now)
+{
+    return time > now + SESSION_CLOCK_S;
+}
+
+bool session_lasts(const struct session *session, const struct session_limits *limits, int64_t now)
+{
+    int64_t age = now - session->issued;
+
+    if (is_ahead(session->issued, now) || is_ahead(session->seen, now) ||
+        is_ahead(session->checked, now) || age >= SESSION_LASTS_MAX)
+        return false;
+    if (limits->maximum_duration > 0 && age >= limits->maximum_duration)
+        return false;
+    return limits->inactivity_timeout == 0 || now - session->seen < limits->inactivity_timeout;
+}
+
+bool session_needs_check(const struct session *session, const struct session_limits *limits,
+                         int64_t now)
+{
+    return limits->auth_check_interval > 0 && now - session->checked >= limits->auth_check_interval;
+}

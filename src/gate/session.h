@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* The sealed cookies of the gate: a visitor's session, and the state of a login. */
+#ifndef ADIT_GATE_SESSION_H
+#define ADIT_GATE_SESSION_H
+
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/must_check.h"
+#include "gate/identity.h"
+#include "store/keyring.h"
+
+/* What a sealed cookie is bound to.  It opens for no other.  The ids have no NUL. */
+struct session_place {
+    struct text account_id;
+    struct text edge_id;
+    struct text route_id;
+    int provider; /* position */
+};
+
+#define SESSION_ID_LEN 16
+
+/* Room for an id as base64url, with a NUL. */
+#define SESSION_ID_SIZE 23
+
+/* A signed-in visitor.  Times are seconds since 1970. */
+struct session {
+    unsigned char id[SESSION_ID_LEN]; /* random */
+    int64_t issued;
+    int64_t seen;          /* the last request */
+    int64_t checked;       /* when the provider was last asked */
+    struct text client_id; /* of the OAuth application that signed the visitor in */
+    bool is_in_row;        /* identity and token are in the database, under the id */
+    struct identity identity;
+    struct text token; /* absent: not kept */
+};
+
+/* Makes a random id.  Returns false if there are no random numbers. */
+MUST_CHECK bool session_new_id(unsigned char id[SESSION_ID_LEN]);
+
+/* Bytes of the largest cookie: name, '=', value (RFC 6265, 6.1: 4096).  No larger value opens. */
+#define SESSION_COOKIE_MAX 4000
+
+/* Appends a cookie's value: the session's id, and the session sealed with the keyring's first key,
+ * as base64url (RFC 4648, 5).  With is_in_row it leaves identity and token out.  Returns false with
+ * *err as keyring_seal(). */
+MUST_CHECK bool session_seal(struct keyring *keyring, const struct session_place *place,
+                             const struct session *session, struct arena *arena, struct buf *out,
+                             struct error *err);
+
+/* Opens a cookie's value.  Returns true with *session, in the arena; false with *err: ERR_NONE: the
+ * value is not a session of that place, or its key was removed; else ERR_SECRET_UNREADABLE (the key
+ * file cannot be read) or ERR_OUT_OF_MEMORY: nobody knows. */
+MUST_CHECK bool session_open(struct keyring *keyring, const struct session_place *place,
+                             struct text value, struct arena *arena, struct session *session,
+                             struct error *err);
+
+/* Reads the id that a cookie's value names in the clear, as base64url: nothing proves it before
+ * session_open().  Returns false if the value is malformed. */
+MUST_CHECK bool session_peek(struct text value, char id[SESSION_ID_SIZE]);
+
+/* Appends the bytes of identity and token for a row of the database, before sealing.  A failure
+ * sets out->failed. */
+void session_write_identity(struct buf *out, const struct session *session);
+
+/* Reads them back into the session whose id they belong to.  Returns false if they are malformed or
+ * belong to another session, or if memory runs out; the session is unchanged then. */
+MUST_CHECK bool session_read_identity(struct text bytes, struct arena *arena,
+                                      struct session *session);
+
+/* A login that has begun.  Lasts SESSION_STATE_S seconds. */
+#define SESSION_STATE_S 600
+#define SESSION_WAY_BACK_MAX 1024
+
+struct session_state {
+    char id[23];            /* 16 random bytes as base64url: the parameter "state" */
+    char code_verifier[44]; /* 32 random bytes as base64url (RFC 7636, 4.1) */
+    int64_t issued;
+    struct text way_back; /* path and query that the visitor asked for */
+};
+
+/* Makes a state with random id and verifier.  A way back that is not valid becomes "/"; a valid one
+ * is not copied.  Returns false if there are no random numbers. */
+MUST_CHECK bool session_state_new(struct session_state *state, int64_t now, struct text way_back);
+
+/* Returns whether the login may still end. */
+MUST_CHECK bool session_state_lasts(const struct session_state *state, int64_t now);
+
+/* Seal and open it as session_seal() and session_open() do.  A state and a session never open as
+ * each other. */
+MUST_CHECK bool session_state_seal(struct keyring *keyring, const struct session_place *place,
+                                   const struct session_state *state, struct arena *arena,
+                                   struct buf *out, struct error *err);
+MUST_CHECK bool session_state_open(struct keyring *keyring, const struct session_place *place,
+                                   struct text value, struct arena *arena,
+                                   struct session_state *state, struct error *err);
+
+/* Returns whether a text may be a way back: a path, perhaps with a query, that stays on the host
+ * whatever a browser or another program makes of it.  It has printable ASCII without blanks and
+ * backslashes, at most SESSION_WAY_BACK_MAX bytes, and begins with '/'.  Percent-decoded, the path
+ * does not begin with "//", and has no control characters, no backslashes, and no segments "." and
+ * "..", which browsers never send: without them, "/..//host" becomes "//host". */
+MUST_CHECK bool session_way_back_valid(struct text way_back);
+
+/* The durations of a module, in seconds; 0: unset. */
+struct session_limits {
+    uint32_t inactivity_timeout;
+    uint32_t maximum_duration;
+    uint32_t auth_check_interval;
+};
+
+/* No session lasts longer than this, in seconds: 30 days. */
+#define SESSION_LASTS_MAX 2592000
+
+/* Returns whether the session still lasts at a time.  A duration of N seconds has ended N seconds
+ * after it began.  A session whose times are more than SESSION_CLOCK_S seconds ahead does not last:
+ * the clock was set back, and nobody knows its age. */
+#define SESSION_CLOCK_S 60
+MUST_CHECK bool session_lasts(const struct session *session, const struct session_limits *limits,
+                              int64_t now);
+
+/* Returns whether the provider is to be asked again.  The session may lack a token, if the interval
+ * was set after it was sealed. */
+MUST_CHECK bool session_needs_check(const struct session *session,
+                                    const struct session_limits *limits, int64_t now);
+
+#endif

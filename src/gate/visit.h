@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* The session that a request's cookies hold. */
+#ifndef ADIT_GATE_VISIT_H
+#define ADIT_GATE_VISIT_H
+
+#include "base/must_check.h"
+#include "gate/call.h"
+
+/* Puts the ids of the sessions that the cookies name, unproven, into call->question. */
+void visit_ask(struct call *call);
+
+enum visit_found {
+    VISIT_UNKNOWN, /* nobody can know now; *err says why */
+    VISIT_NONE,
+    VISIT_FOUND
+};
+
+/* Finds the session among the cookies: sealed for this place, not ended, with the application of
+ * the module.  To be called after call_look_up(). */
+MUST_CHECK enum visit_found visit_find(struct call *call, struct session *session,
+                                       struct error *err);
+
+/* Seals the session, and writes the value of a Set-Cookie header, in the arena.  If is_new says
+ * that the provider was just asked, the session goes into a row of the database where it does not
+ * fit into a cookie.  Returns false with *err. */
+MUST_CHECK bool visit_keep(struct call *call, struct session *session, bool is_new,
+                           struct text *set_cookie, struct error *err);
+
+/* Notes that the session has ended.  Returns false with *err. */
+MUST_CHECK bool visit_end(struct call *call, const struct session *session, struct error *err);
+
+/* Writes the value of a Set-Cookie header that removes the session's cookie, in the arena. */
+struct text visit_removal(struct call *call);
+
+#endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/* The statements of adit-gate. */
+#include "store/gate.h"
+
+#include <string.h>
+
+/* clang-format off */
+
+/* $1 account_id, $2 edge_id, $3 route_id, $4 session ids.
+ * Returns a row for each session that has one, or one row without a session. */
+static const struct pg_statement ask_statement = {
+    .name = "gate_ask",
+    .types = PG_BIGINT PG_TEXT PG_BOOL PG_SMALLINT PG_TEXT PG_TEXTS PG_TEXTS PG_TEXTS PG_TEXTS PG_TEXTS
+             PG_BOOL PG_TEXT PG_BIGINT PG_BIGINT PG_BIGINT PG_TEXT PG_TEXT PG_BYTEA,
+    .is_short = true,
+    .sql =
+        "WITH account AS MATERIALIZED ("
+          "SELECT count(*) AS n, min(a.id) AS id"
+          " FROM (SELECT id FROM adit.account"
+                " WHERE $1 = '' OR id = $1 COLLATE \"C\" ORDER BY id LIMIT 2) AS a"
+        ")"
+        " SELECT account.n, account.id,"
+          " m.enabled, m.provider, m.client_id, m.scopes, m.email_addresses, m.email_domains,"
+          " m.teams, m.organizations, m.options_passthrough, m.cookie_prefix, m.inactivity_timeout,"
+          " m.maximum_duration, m.auth_check_interval, s.id, s.key_id, s.sealed"
+        " FROM account"
+        " LEFT JOIN adit.oauth_module AS m"
+          " ON m.account_id = account.id AND m.edge_id = $2 COLLATE \"C\""
+          " AND m.route_id = $3 COLLATE \"C\""
+        " LEFT JOIN adit.gate_session AS s ON s.id = ANY ($4::text[] COLLATE \"C\")",
+};
+
+enum ask_column {
+    COLUMN_N_ACCOUNTS,
+    COLUMN_ACCOUNT_ID,
+    COLUMN_ENABLED,
+    COLUMN_PROVIDER,
+    COLUMN_CLIENT_ID,
+    COLUMN_SCOPES,
+    COLUMN_EMAIL_ADDRESSES,
+    COLUMN_EMAIL_DOMAINS,
+    COLUMN_TEAMS,
+    COLUMN_ORGANIZATIONS,
+    COLUMN_OPTIONS_PASSTHROUGH,
+    COLUMN_COOKIE_PREFIX,
+    COLUMN_INACTIVITY_TIMEOUT,
+    COLUMN_MAXIMUM_DURATION,
+    COLUMN_AUTH_CHECK_INTERVAL,
+    COLUMN_SESSION_ID,
+    COLUMN_SESSION_KEY_ID,
+    COLUMN_SESSION_SEALED
+};
+
+/* $1 account_id, $2 edge_id, $3 route_id, $4 provider, $5 client_id. */
+static const struct pg_statement secret_statement = {
+    .name = "gate_secret",
+    .types = PG_TEXT PG_BYTEA,
+    .is_short = true,
+    .sql =
+        "SELECT client_secret_key_id, client_secret_sealed FROM adit.oauth_module"
+        " WHERE account_id = $1 AND edge_id = $2 AND route_id = $3 AND provider = $4"
+          " AND client_id = $5",
+};
+
+/* $1 id, $2 key_id, $3 sealed, $4 ends_at in seconds since 1970. */
+static const struct pg_statement keep_statement = {
+    .name = "gate_keep",
+    .types = PG_BOOL,
+    .writes = true,
+    .is_repeatable = true,
+    .sql =
+        "INSERT INTO adit.gate_session AS s (id, key_id, sealed, ends_at)"
+        " VALUES ($1, $2, $3, to_timestamp($4::bigint))"
+        " ON CONFLICT (id) DO UPDATE SET key_id = excluded.key_id, sealed = excluded.sealed,"
+          " ends_at = excluded.ends_at WHERE s.key_id IS NOT NULL"
+        " RETURNING true",
+};
+
+/* $1 id, $2 ends_at in seconds since 1970. */
+static const struct pg_statement end_statement = {
+    .name = "gate_end",
+    .types = PG_BOOL,
+    .writes = true,
+    .is_repeatable = true,
+    .sql =
+        "INSERT INTO adit.gate_session (id, ends_at) VALUES ($1, to_timestamp($2::bigint))"
+        " ON CONFLICT (id) DO UPDATE SET key_id = NULL, sealed = NULL, ends_at = excluded.ends_at"
+        " RETURNING true",
+};
+
+static const struct pg_statement purge_statement = {
+    .name = "gate_purge",
+    .types = PG_BOOL,
+    .writes = true,
+    .is_repeatable = true,
+    .sql =
+        "DELETE FROM adit.gate_session WHERE id IN ("
+          "SELECT id FROM adit.gate_session WHERE ends_at < now() ORDER BY ends_at LIMIT 1000"
+          " FOR UPDATE SKIP LOCKED)"
+        " RETURNING true",
+};
+
+/* clang-format on */
+
+/* ---- reading ---- */
+
+static bool keep_column(const struct pg_result *result, int row, int column, struct arena *arena,
+                        struct text *out)
+{
+    size_t len;
+    const unsigned char *bytes = pg_bytes(result, row, column, &len);
+
+    *out = (struct text){.s = NULL};
+    if (!bytes)
+        return true;
+    *out = (struct text){arena_copy(arena, (const char *)bytes, len), len};
+    return out->s != NULL;
+}
+
+static bool read_lists(const struct pg_result *result, struct arena *arena,
+                       struct oauth_provider *config)
+{
+    return pg_texts(result, 0, COLUMN_SCOPES, arena, &config->scopes) &&
+           pg_texts(result, 0, COLUMN_EMAIL_ADDRESSES, arena, &config->email_addresses) &&
+           pg_texts(result, 0, COLUMN_EMAIL_DOMAINS, arena, &config->email_domains) &&
+           pg_texts(result, 0, COLUMN_TEAMS, arena, &config->teams) &&
+           pg_texts(result, 0, COLUMN_ORGANIZATIONS, arena, &config->organizations);
+}
+
+static bool read_gate_module(const struct pg_result *result, struct arena *arena,
+                             struct oauth_module *module)
+{
+    module->enabled = pg_bool(result, 0, COLUMN_ENABLED);
+    module->provider = (int)pg_int(result, 0, COLUMN_PROVIDER);
+    module->options_passthrough = pg_bool(result, 0, COLUMN_OPTIONS_PASSTHROUGH);
+    module->inactivity_timeout = (uint32_t)pg_int(result, 0, COLUMN_INACTIVITY_TIMEOUT);
+    module->maximum_duration = (uint32_t)pg_int(result, 0, COLUMN_MAXIMUM_DURATION);
+    module->auth_check_interval = (uint32_t)pg_int(result, 0, COLUMN_AUTH_CHECK_INTERVAL);
+    return keep_column(result, 0, COLUMN_CLIENT_ID, arena, &module->config.client_id) &&
+           keep_column(result, 0, COLUMN_COOKIE_PREFIX, arena, &module->cookie_prefix) &&
+           read_lists(result, arena, &module->config);
+}
+
+static bool read_rows(const struct pg_result *result, struct arena *arena,
+                      struct gate_answer *answer)
+{
+    for (int row = 0; row < pg_rows(result) && row < STORE_GATE_SESSIONS_MAX; row++) {
+        struct gate_row *session = &answer->rows[answer->n_rows];
+
+        if (pg_is_null(result, row, COLUMN_SESSION_ID))
+            continue;
+        session->has_ended = pg_is_null(result, row, COLUMN_SESSION_KEY_ID);
+        if (!keep_column(result, row, COLUMN_SESSION_ID, arena, &session->id) ||
+            !keep_column(result, row, COLUMN_SESSION_KEY_ID, arena, &session->key_id) ||
+            !keep_column(result, row, COLUMN_SESSION_SEALED, arena, &session->sealed))
+            return false;
+        answer->n_rows++;
+    }
+    return true;
+}
+
+static bool read_gate_answer(const struct pg_result *result, struct arena *arena,
+                             struct gate_answer *answer)
+{
+    answer->n_accounts = (int)pg_int(result, 0, COLUMN_N_ACCOUNTS);
+    answer->has_module = !pg_is_null(result, 0, COLUMN_ENABLED);
+    return keep_column(result, 0, COLUMN_ACCOUNT_ID, arena, &answer->account_id) &&
+           (!answer->has_module || read_gate_module(result, arena, &answer->module)) &&
+           read_rows(result, arena, answer);
+}
+
+bool store_gate_ask(struct pg *pg, const struct gate_question *question, struct arena *arena,
+                    struct gate_answer *answer, struct error *err)
+{
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+    bool ok;
+
+    *answer = (struct gate_answer){.n_accounts = 0};
+    pg_add_text(&params, question->account_id.s ? question->account_id : text_of(""));
+    pg_add_text(&params, question->route.edge_id);
+    pg_add_text(&params, question->route.route_id);
+    pg_add_texts(&params, question->session_ids, arena);
+    if (!pg_run(pg, &ask_statement, &params, &result, err))
+        return false;
+    ok = read_gate_answer(result, arena, answer) || error_set(err, ERR_OUT_OF_MEMORY);
+    pg_result_free(result);
+    return ok;
+}
+
+bool store_gate_secret(struct pg *pg, struct text account_id, const struct oauth_route *route,
+                       const struct oauth_module *module, struct arena *arena,
+                       struct gate_secret *secret, struct error *err)
+{
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+    bool ok;
+
+    *secret = (struct gate_secret){.is_found = false};
+    pg_add_text(&params, account_id);
+    pg_add_text(&params, route->edge_id);
+    pg_add_text(&params, route->route_id);
+    pg_add_int(&params, module->provider);
+    pg_add_text(&params, module->config.client_id);
+    if (!pg_run(pg, &secret_statement, &params, &result, err))
+        return false;
+    secret->is_found = pg_rows(result) == 1;
+    ok = !secret->is_found || (keep_column(result, 0, 0, arena, &secret->key_id) &&
+                               keep_column(result, 0, 1, arena, &secret->sealed));
+    pg_result_free(result);
+    return ok || error_set(err, ERR_OUT_OF_MEMORY);
+}
+
+/* ---- writing ---- */
+
+static bool run_gate_statement(struct pg *pg, const struct pg_statement *statement,
+                               const struct pg_params *params, struct error *err)
+{
+    struct pg_result *result;
+
+    if (!pg_run(pg, statement, params, &result, err))
+        return false;
+    pg_result_free(result);
+    return true;
+}
+
+bool store_gate_keep(struct pg *pg, const struct gate_row *row, int64_t ends_at, struct error *err)
+{
+    struct pg_params params = {.n = 0};
+
+    pg_add_text(&params, row->id);
+    pg_add_text(&params, row->key_id);
+    pg_add_bytes(&params, row->sealed.s, row->sealed.len);
+    pg_add_int(&params, ends_at);
+    return run_gate_statement(pg, &keep_statement, &params, err);
+}
+
+bool store_gate_end(struct pg *pg, struct text session_id, int64_t ends_at, struct error *err)
+{
+    struct pg_params params = {.n = 0};
+
+    pg_add_text(&params, session_id);
+    pg_add_int(&params, ends_at);
+    return run_gate_statement(pg, &end_statement, &params, err);
+}
+
+bool store_gate_purge(struct pg *pg, struct error *err)
+{
+    const struct pg_params params = {.n = 0};
+
+    return run_gate_statement(pg, &purge_statement, &params, err);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* What adit-gate reads and writes: a route's OAuth module, and the sessions that have a row.  The
+ * role adit_gate may run all of this.
+ *
+ * Every function takes one round trip and returns false with *err as pg_run(), or with
+ * ERR_OUT_OF_MEMORY. */
+#ifndef ADIT_STORE_GATE_H
+#define ADIT_STORE_GATE_H
+
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/must_check.h"
+#include "model/oauth_module.h"
+#include "pg/pg.h"
+#include "store/keyring.h"
+#include "store/oauth_module.h"
+
+/* Sessions that one question names at most. */
+#define STORE_GATE_SESSIONS_MAX 16
+
+/* What a request is about. */
+struct gate_question {
+    struct text account_id; /* absent or "": the only one there is */
+    struct oauth_route route;
+    struct text_list session_ids; /* at most STORE_GATE_SESSIONS_MAX */
+};
+
+/* A session's row. */
+struct gate_row {
+    struct text id;
+    bool has_ended; /* the visitor has signed out */
+    struct text key_id;
+    struct text sealed; /* any bytes */
+};
+
+/* All of it in the arena. */
+struct gate_answer {
+    int n_accounts; /* that account_id names: 0, 1, or 2 for several */
+    struct text account_id;
+    bool has_module;
+    struct oauth_module module; /* without its client secret */
+    struct gate_row rows[STORE_GATE_SESSIONS_MAX];
+    size_t n_rows;
+};
+
+/* Reads the module of a route, and the rows of sessions. */
+MUST_CHECK bool store_gate_ask(struct pg *pg, const struct gate_question *question,
+                               struct arena *arena, struct gate_answer *answer, struct error *err);
+
+/* A client secret as it is stored. */
+struct gate_secret {
+    bool is_found; /* the module is still there, with that provider and that application */
+    struct text key_id;
+    struct text sealed; /* any bytes */
+};
+
+/* Reads the sealed client secret of a module, in the arena. */
+MUST_CHECK bool store_gate_secret(struct pg *pg, struct text account_id,
+                                  const struct oauth_route *route,
+                                  const struct oauth_module *module, struct arena *arena,
+                                  struct gate_secret *secret, struct error *err);
+
+/* Stores a session's row until ends_at, in seconds since 1970; one that has ended stays so. */
+MUST_CHECK bool store_gate_keep(struct pg *pg, const struct gate_row *row, int64_t ends_at,
+                                struct error *err);
+
+/* Notes that the visitor has signed out.  ends_at: when the session would end at the latest. */
+MUST_CHECK bool store_gate_end(struct pg *pg, struct text session_id, int64_t ends_at,
+                               struct error *err);
+
+/* Deletes rows of sessions that have ended by now, at most 1000. */
+MUST_CHECK bool store_gate_purge(struct pg *pg, struct error *err);
+
+#endif

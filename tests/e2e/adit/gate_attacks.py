@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: MIT
+"""What must not pass a route with an OAuth module, behind every web server."""
+import urllib.parse
+
+from adit.gate import ELSEWHERE, HOST, ROUTES
+from adit.gate_cases import START
+
+# What clients may send as a request's target.  None may lead a browser to another host.
+TARGETS = [
+    b"//evil.test", b"//evil.test/", b"///evil.test", b"////evil.test/%2e%2e", b"/\\evil.test",
+    b"/\\/evil.test", b"\\\\evil.test", b"/%09/evil.test", b"/%0a/evil.test",
+    b"/%0d%0aX:/evil.test",
+    b"/%2fevil.test", b"/%2F%2Fevil.test", b"/%5cevil.test", b"/..//evil.test",
+    b"/.//evil.test", b"/a/..//evil.test", b"/%2e%2e//evil.test", b"/a/%2e%2e/%2fevil.test",
+    b"http://evil.test/", b"https://evil.test", b"//evil.test@app.test/", b"/;//evil.test",
+    b"/?//evil.test", b"/#//evil.test", b"/\x01/evil.test", b"/%00/evil.test", b"/\xe3\x80\x82evil",
+    b"/javascript:alert(1)", b"javascript:alert(1)", b"*", b"/_adit//evil.test",
+    b"/" + b"a" * 1100,
+]
+
+# Paths that some part of a web server may take for one that the gate answers itself.
+OWN = [
+    b"/_adit/callback", b"//_adit/callback", b"/_adit//callback", b"/./_adit/callback",
+    b"/a/../_adit/callback", b"/_adit/callback/", b"/_adit/callback/a", b"/_adit/callback;a",
+    b"/_adit/callback%2f", b"/_adit/callback%00", b"/%5fadit/callback", b"/_adit%2fcallback",
+    b"/_adit/callbackx", b"/_adit/logout/../../a", b"/_adit/logout/..%2f..%2fa",
+    b"/_adit/logout%3f",
+    b"/_ADIT/callback", b"/_adit/check", b"/_adit/page", b"/_adit/login", b"/_adit/", b"/_adit",
+    b"/_adit/callback?a", b"/_adit/other", b"//_adit/logout", b"/_adit/logout//",
+    b"http://app.test/_adit/callback", b"http://two.test/", b"/_adit/callback%0a",
+    b"/_adit/callback%0d%0a", b"/_adit/logout%0a/a", b"/a%0a/_adit/callback", b"/%0a_adit/callback",
+]
+
+
+def flipped(value):
+    """The value with one bit changed, at many places.  The last character of base64url may have
+    bits without a meaning."""
+    for at in range(0, len(value) - 1, 7):
+        other = chr(ord(value[at]) ^ 1)
+        yield value[:at] + (other if other.isalnum() or other in "-_" else "B") + value[at + 1:]
+
+
+class Attacks:
+    """Mixed into the cases of each web server."""
+
+    # ---- cookies ----
+
+    def test_altered_cookies(self):
+        self.gate.module()
+        browser = self.signed_in("alice")
+        name, value = browser.session()
+        before = self.gate.application.n_requests
+        for wrong in [*flipped(value), "", "a", "=", "." * 40, value[:-1], value + "A",
+                      value[:22], value[22:], "A" * 22 + value[22:], value * 2, "A" * 7000]:
+            browser.cookies[name, "/"] = wrong
+            answer = browser.ask(headers={"Sec-Fetch-Mode": "cors"})
+            self.is_stopped(answer, 400, 401)
+        self.assertEqual(self.gate.application.n_requests, before)
+        # A good one behind a wrong one of the same name, as with another path.
+        browser.cookies = {(name, "/"): "wrong; %s=%s" % (name, value)}
+        self.passes(browser.ask())
+
+    def test_cookies_of_another_purpose(self):
+        self.gate.module()
+        name, session = self.signed_in("alice").session()
+        browser = self.gate.browser()
+        location = browser.ask().location
+        (state_name, _), state = next(iter(browser.cookies.items()))
+        as_session = self.gate.browser()
+        for wrong in (state, session[:22] + state):
+            as_session.cookies[name, "/"] = wrong
+            self.is_stopped(as_session.ask(headers={"Sec-Fetch-Mode": "cors"}), 401)
+        as_state = self.gate.browser()
+        back = self.gate.callback(location, "alice")
+        for wrong in (session, session[22:]):
+            as_state.cookies[state_name, "/_adit/"] = wrong
+            self.shows(as_state.ask(back), 403, "Sign-in failed")
+
+    # ---- states and codes ----
+
+    def test_states(self):
+        """The provider gets a code only for a state of this browser and this route."""
+        for host in (HOST, ELSEWHERE):
+            self.gate.module(host)
+        browser = self.gate.browser()
+        back = self.gate.callback(browser.ask("/page").location, "alice")
+        query = dict(urllib.parse.parse_qsl(back.partition("?")[2]))
+        elsewhere = browser.copy()
+        elsewhere.host = ELSEWHERE
+        asked = len(self.gate.mock.requests)
+
+        def ask(visitor, **parameters):
+            return visitor.ask("/_adit/callback?" + urllib.parse.urlencode(parameters))
+        for name, visitor, parameters in (
+                ("another browser", self.gate.browser(), query),
+                ("another account", elsewhere, query),
+                ("nothing", browser, {}),
+                ("no state", browser, {"code": query["code"]}),
+                ("empty state", browser, {**query, "state": ""}),
+                ("unknown state", browser, {**query, "state": "A" * 22}),
+                ("the state's beginning", browser, {**query, "state": query["state"][:8]}),
+                ("another end", browser, {**query, "state": query["state"][:8] + "A" * 14}),
+                ("no code", browser, {"state": query["state"]}),
+                ("empty code", browser, {**query, "code": ""}),
+                ("refused", browser, {"state": query["state"], "error": "access_denied",
+                                      "error_description": "<b>no</b>"})):
+            with self.subTest(name):
+                page = self.shows(ask(visitor, **parameters), 403, "Sign-in failed").text
+                self.assertNotIn("<b>no", page)
+                self.assertEqual(visitor.session(), (None, None))
+        with self.subTest("twice"):
+            self.shows(browser.ask(back + "&state=" + query["state"]), 403, "Sign-in failed")
+        self.assertEqual(len(self.gate.mock.requests), asked)
+        before = browser.copy()
+        self.assertEqual(browser.ask(back).location, "/page")
+        with self.subTest("replayed"):
+            self.shows(browser.ask(back), 403, "Sign-in failed")
+        # The browser kept the state: the provider does not take the code again.
+        with self.subTest("code replayed"):
+            self.shows(before.ask(back), 403, "Sign-in failed")
+            self.assertEqual(before.session(), (None, None))
+        self.passes(browser.ask())
+
+    def test_code_of_another_login(self):
+        """The code of somebody else's login is of no use: the verifier is another one."""
+        self.gate.module()
+        thief, victim = self.gate.browser(), self.gate.browser()
+        stolen = self.gate.callback(victim.ask().location, "alice")
+        code = dict(urllib.parse.parse_qsl(stolen.partition("?")[2]))["code"]
+        own = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(thief.ask().location).query))
+        self.shows(thief.ask("/_adit/callback?" + urllib.parse.urlencode(
+            {"state": own["state"], "code": code})), 403, "Sign-in failed")
+
+    def test_state_expires(self):
+        self.gate.module()
+        for seconds, is_good in ((599, True), (600, False)):
+            with self.subTest(seconds):
+                self.gate.clock.set(START)
+                browser = self.gate.browser()
+                back = self.gate.callback(browser.ask("/page").location, "alice")
+                self.gate.clock.set(START + seconds)
+                answer = browser.ask(back)
+                if is_good:
+                    self.assertEqual((answer.status, answer.location), (302, "/page"))
+                else:
+                    self.shows(answer, 403, "Sign-in failed")
+
+    def test_refused_at_the_provider(self):
+        self.gate.module()
+        browser = self.gate.browser()
+        answer = browser.ask(self.gate.callback(browser.ask().location, ""))
+        self.shows(answer, 403, "Sign-in failed")
+        self.is_sent_to_provider(browser.ask())
+
+    def test_two_tabs(self):
+        self.gate.module()
+        browser = self.gate.browser()
+        locations = [browser.ask("/tab-%d" % n).location for n in range(3)]
+        for n in (1, 0, 2):
+            answer = browser.ask(self.gate.callback(locations[n], "alice"))
+            self.assertEqual(answer.location, "/tab-%d" % n)
+            self.assertEqual(self.passes(browser.ask(answer.location)).seen["path"], "/tab-%d" % n)
+
+    def test_module_removed_while_signing_in(self):
+        self.gate.module()
+        browser = self.gate.browser()
+        back = self.gate.callback(browser.ask("/page").location, "alice")
+        self.gate.delete()
+        answer = browser.ask(back)
+        self.assertEqual((answer.status, answer.location), (302, "/"))
+        self.gate.put({"enabled": True})
+        self.is_stopped(browser.ask(back), 302)
+        self.is_stopped(browser.ask("/"), 403)
+
+    # ---- ways back ----
+
+    def test_open_redirects(self):
+        self.gate.module()
+        n_tried = 0
+        for target in TARGETS:
+            with self.subTest(target[:40]):
+                browser = self.gate.browser()
+                answer = browser.ask_raw(b"GET " + target + b" HTTP/1.1")
+                if answer.status == 302:
+                    self.is_sent_to_provider(answer)
+                    n_tried += 1
+                    answer = browser.ask(self.gate.callback(answer.location, "alice"))
+                    self.assertEqual(answer.status, 302)
+                    self._stays(answer.location)
+                else:
+                    self.is_stopped(answer, 400, 403, 404, 405, 414)
+        self.assertGreater(n_tried, len(TARGETS) // 2)
+
+    def _stays(self, location):
+        self.assertRegex(location, r"\A/(?![/\\])[!-\[\]-~]*\Z")
+        self.assertNotIn("\\", location)
+        self.assertEqual(urllib.parse.urlsplit(location)[:2], ("", ""))
+        path = location.partition("?")[0].partition("#")[0]
+        self.assertNotRegex(urllib.parse.unquote(path), r"\A/[/\\\s]|/\.\.?(/|\Z)")
+
+    def test_pages_link_nowhere_else(self):
+        self.gate.module(config={"email_domains": ["example.org"]})
+        browser = self.signed_in("carol")
+        for target in TARGETS:
+            with self.subTest(target[:40]):
+                answer = browser.ask_raw(b"GET " + target + b" HTTP/1.1")
+                self.is_stopped(answer, 400, 403, 404, 405, 414)
+                for part in answer.text.split('href="')[1:]:
+                    self._stays(part.partition('"')[0])
+
+    def test_own_paths(self):
+        """The paths of the gate are no way to the application."""
+        before = self.gate.application.n_requests
+        for name, store in (("module", self.gate.module),
+                            ("no provider", lambda host: self.gate.put({"enabled": True}, host))):
+            for host in ROUTES:
+                store(host)
+            for target in OWN:
+                with self.subTest("%s: %s" % (name, target)):
+                    answer = self.gate.browser().ask_raw(b"GET " + target + b" HTTP/1.1")
+                    self.assertIsNone(answer.seen)
+                    self.assertGreaterEqual(answer.status, 200)
+        self.assertEqual(self.gate.application.n_requests, before)
+        # A visitor who may pass is not sent round in circles.
+        self.gate.module()
+        browser = self.signed_in("alice")
+        for target in OWN:
+            with self.subTest("signed in: %s" % target):
+                answer = browser.copy().ask_raw(b"GET " + target + b" HTTP/1.1")
+                if answer.status == 302:
+                    self.assertNotEqual(answer.location.encode(), target)
+
+    # ---- headers ----
+
+    def test_upgrades(self):
+        """An upgrade but to a WebSocket would let later requests pass unasked."""
+        self.gate.module()
+        browser = self.signed_in("alice")
+        for value in ("h2c", "h2c, websocket", "websocket, h2c", "TLS/1.0", "websocketx"):
+            with self.subTest(value):
+                answer = self.passes(browser.ask(headers={
+                    "Connection": "Upgrade, HTTP2-Settings", "Upgrade": value,
+                    "HTTP2-Settings": "AAMAAABkAARAAAAAAAIAAAAA"}))
+                self.assertEqual(answer.seen_header("Upgrade"), [])
+
+    def test_host(self):
+        """The application sees the host of the route that decided."""
+        self.gate.module()
+        before = self.gate.application.n_requests
+        for lines in ([b"GET / HTTP/1.1"], [b"GET http://two.test/ HTTP/1.1"],
+                      [b"GET http://app.test/ HTTP/1.1"]):
+            for host in ROUTES:
+                with self.subTest("%s %s" % (lines, host)):
+                    answer = self.gate.browser(host).ask_raw(*lines)
+                    if answer.seen:
+                        self.assertNotIn(HOST, answer.seen_header("Host")[0])
+        self.assertGreater(self.gate.application.n_requests, before)
+        browser = self.signed_in("alice")
+        browser.host = "unknown.test"
+        answer = browser.ask()
+        if answer.seen:
+            self.assertEqual(answer.seen_header("Host"), [self.gate.url().partition("://")[2]])
+
+    def test_smuggled_headers(self):
+        """The application trusts X-Adit-User: it comes from the gate, or not at all."""
+        smuggled = [
+            [b"X-Adit-User: root@example.com"], [b"x-adit-user: root@example.com"],
+            [b"X-ADIT-USER: root@example.com"], [b"X_Adit_User: root@example.com"],
+            [b"X-Adit_User: root@example.com"], [b"X_Adit-User: root@example.com"],
+            [b"X-Adit-User: root@example.com", b"X-Adit-User: admin@example.com"],
+            [b"X-Adit-User:"], [b"X-Adit-User: root@example.com", b"Connection: X-Adit-User"],
+            [b"Connection: close, X-Adit-User, Cookie"], [b"Connection: x-adit-user"],
+            [b"Variable-ADIT_USER: root@example.com"], [b"Variable-User: root@example.com"],
+            [b"ADIT_USER: root@example.com"], [b"ADIT-USER: root@example.com"],
+            [b"ADIT_EDGE: edge-2", b"ADIT_ROUTE: route-2", b"ADIT_ACCOUNT: ac_0"],
+            [b"ADIT-EDGE: edge-2", b"ADIT-ROUTE: route-2", b"ADIT-CHECK: 0", b"ADIT-PAGE: 1"],
+            [b"X-Adit-Cookie: a=b"], [b"X-Original-URL: /_adit/callback"],
+            [b"X-Rewrite-URL: /_adit/callback"], [b"X-HTTP-Method-Override: OPTIONS"],
+            [b"X-Forwarded-Host: evil.test", b"X-Forwarded-Proto: https"],
+            [b"Transfer-Encoding: chunked", b"Trailer: X-Adit-User"],
+        ]
+        self.gate.module()
+        browser = self.signed_in("alice")
+        for name, visitor, wanted in (("open", self.gate.browser(), []),
+                                      ("protected", browser, ["alice@example.com"])):
+            self.gate.module(enabled=name == "protected")
+            for lines in smuggled:
+                with self.subTest("%s: %s" % (name, lines)):
+                    if lines[0].startswith(b"Transfer"):
+                        answer = visitor.ask_raw(
+                            b"POST / HTTP/1.1", *lines,
+                            body=b"3\r\na=1\r\n0\r\nX-Adit-User: root@example.com\r\n\r\n")
+                    else:
+                        answer = visitor.ask_raw(b"GET / HTTP/1.1", *lines)
+                    self.passes(answer)
+                    self.assertEqual(answer.seen_header("X-Adit-User"), wanted)
+                    for key, value in answer.seen["headers"]:
+                        if key.lower().replace("_", "-") == "x-adit-user":
+                            self.assertEqual([key, value], ["X-Adit-User", *wanted])
+                    self.assertEqual(answer.seen_header("Cookie"), [])
+        self.gate.module()
+        for lines in smuggled[:-1]:
+            with self.subTest("nobody: %s" % lines):
+                self.is_sent_to_provider(self.gate.browser().ask_raw(b"GET / HTTP/1.1", *lines))

@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: MIT
+"""Who passes a route with an OAuth module, behind every web server."""
+import urllib.parse
+
+from adit import stack
+from adit.case import Case
+from adit.gate import ELSEWHERE, ROUTES, Gate
+
+START = 1_800_000_000  # a time at which a test's clock stands
+
+
+class GateCase(Case):
+    """The cases of a web server, front, share a gate, and begin without modules."""
+
+    front = None  # only its subclasses run
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        if cls.front:
+            cls.gate = Gate(stack.get(), cls.front)
+            cls.addClassCleanup(cls.gate.remove)
+
+    def setUp(self):
+        super().setUp()
+        for host in ROUTES:
+            self.gate.delete(host)
+        self.gate.mock.faults.clear()
+        self.gate.clock.set(0)
+
+    def passes(self, answer):
+        self.assertEqual(answer.status, 200, answer.body[-200:])
+        self.assertIsNotNone(answer.seen)
+        return answer
+
+    def is_stopped(self, answer, *statuses):
+        """No byte of the application, and one of the statuses."""
+        self.assertIn(answer.status, statuses, answer.body[-200:])
+        self.assertIsNone(answer.seen)
+        return answer
+
+    def is_sent_to_provider(self, answer, mock=None):
+        self.is_stopped(answer, 302)
+        self.assertTrue(answer.location.startswith((mock or self.gate.mock).base_url),
+                        answer.location)
+        return answer
+
+    def shows(self, answer, status, title):
+        """A page of the gate."""
+        self.is_stopped(answer, status)
+        self.assertIn("<h1>%s</h1>" % title, answer.text)
+        self.assertEqual(answer.headers["Cache-Control"], "no-store")
+        self.assertIn("default-src 'none'", answer.headers["Content-Security-Policy"])
+        return answer
+
+    def signed_in(self, user, **browser):
+        """A browser whose user has signed in."""
+        return self.gate.sign_in(user, **browser)[0]
+
+
+class Passing:
+    """Mixed into the cases of each web server."""
+
+    def test_absent(self):
+        """Without a module, and with a disabled one, everybody passes, and nobody is named."""
+        for name in ("absent", "disabled"):
+            with self.subTest(name):
+                if name == "disabled":
+                    self.gate.module(enabled=False)
+                answer = self.passes(self.gate.browser().ask(
+                    "/page?a=1", headers={"X-Adit-User": "root@example.com"}))
+                self.assertEqual(answer.seen["path"], "/page?a=1")
+                self.assertEqual(answer.seen_header("X-Adit-User"), [])
+
+    def test_no_provider(self):
+        self.gate.put({"enabled": True})
+        for method in ("GET", "POST", "OPTIONS"):
+            self.is_stopped(self.gate.browser().ask(method=method), 403)
+        self.shows(self.gate.browser().ask(), 403, "Nobody is let in")
+
+    def test_sign_in(self):
+        self.gate.module()
+        browser, answer = self.gate.sign_in("alice", "/page?a=1&b=%2F")
+        self.passes(answer)
+        self.assertEqual(answer.seen["path"], "/page?a=1&b=%2F")
+        self.assertEqual(answer.seen_header("X-Adit-User"), ["alice@example.com"])
+        self.assertEqual(answer.seen_header("Cookie"), [])
+        browser.cookies["theme", "/"] = "dark"
+        self.assertEqual(self.passes(browser.ask()).seen_header("Cookie"), ["theme=dark"])
+        # A body reaches the application.
+        answer = self.passes(browser.ask("/form", "POST", body=b"a=1"))
+        self.assertEqual((answer.seen["method"], answer.seen_header("Content-Length")),
+                         ("POST", ["3"]))
+
+    def test_application_answers(self):
+        """The application's own errors and cookies reach the browser, beside the gate's."""
+        self.gate.module(inactivity_timeout=60)
+        self.gate.clock.set(START)
+        browser = self.signed_in("alice")
+        for status in (401, 403, 404, 500, 503):
+            with self.subTest(status):
+                answer = browser.ask("/status/%d" % status)
+                self.assertEqual((answer.status, answer.seen["path"]),
+                                 (status, "/status/%d" % status))
+        self.gate.clock.set(START + 10)
+        cookies = self.passes(browser.ask()).headers.get_all("Set-Cookie")
+        self.assertEqual(sorted(line.partition("=")[0] for line in cookies),
+                         sorted(["application", browser.session()[0]]))
+
+    def test_cookies_of_others(self):
+        """Other applications have cookies that look like sessions."""
+        self.gate.module()
+        browser = self.signed_in("alice")
+        own = dict(browser.cookies)
+        browser.cookies = {("app%d_session" % n, "/"): "eyJpdiI6Im%d" % n + "A" * 200
+                           for n in range(10, 20)}
+        browser.cookies.update(own)
+        seen = self.passes(browser.ask()).seen_header("Cookie")
+        self.assertEqual(len(seen[0].split("; ")), 10)
+
+    def test_attributes_of_cookies(self):
+        self.gate.module()
+        browser = self.gate.browser()
+        started = browser.ask("/page")
+        ended = browser.ask(self.gate.callback(started.location, "alice"))
+        state, = started.headers.get_all("Set-Cookie")
+        session, removal = ended.headers.get_all("Set-Cookie")
+        for line, path in ((state, "/_adit/"), (session, "/"), (removal, "/_adit/")):
+            attributes = [part.strip().lower() for part in line.split(";")[1:]]
+            for wanted in ("httponly", "samesite=lax", "path=" + path):
+                self.assertIn(wanted, attributes, line)
+            self.assertNotIn("domain", line.lower())
+        self.assertIn("Max-Age=600", state)
+        self.assertIn("Max-Age=0", removal)
+        self.assertNotIn("Max-Age", session)
+
+    def test_lists(self):
+        """A changed rule holds from the next request on."""
+        self.gate.module(config={"teams": ["acme/deploy"]})
+        browsers = {user: self.signed_in(user) for user in ("alice", "bob", "carol")}
+        rows = [
+            ({"teams": ["acme/deploy"]}, "alice"),
+            ({"teams": ["ACME/Deploy"]}, "alice"),
+            ({"teams": ["globex/team-230"]}, "carol"),
+            ({"teams": ["acme/team-230", "globex/deploy", "globex/team-231"]}, ""),
+            ({"organizations": ["acme"]}, "alice carol"),
+            ({"organizations": ["globex"]}, "carol"),
+            ({"organizations": ["acm", "acme2", "initech"]}, ""),
+            ({"email_addresses": ["alice@example.com"]}, "alice"),
+            ({"email_addresses": ["alice@private.example.org"]}, "alice"),
+            ({"email_addresses": ["Carol@EXAMPLE.com"]}, "carol"),
+            # Not verified.
+            ({"email_addresses": ["bob@example.com", "alice@unverified.example.net"]}, ""),
+            ({"email_domains": ["unverified.example.net"]}, ""),
+            ({"email_domains": ["example.com"]}, "alice carol"),
+            ({"email_domains": ["private.example.org"]}, "alice"),
+            # Neither subdomains nor the domains above.
+            ({"email_domains": ["example.org", "com", "private.example", "mail.example.com"]}, ""),
+            ({"email_addresses": ["carol@example.com"], "organizations": ["nobody"],
+              "teams": ["acme/deploy"]}, "alice carol"),
+            ({}, "alice bob carol"),
+        ]
+        for config, let_in in rows:
+            self.gate.module(config=config)
+            for user, browser in browsers.items():
+                with self.subTest(user=user, **config):
+                    answer = browser.ask()
+                    if user in let_in.split():
+                        self.passes(answer)
+                        continue
+                    page = self.shows(answer, 403, "Not allowed").text
+                    self.assertIn("signed in as", page)
+                    for entry in sum(config.values(), []):
+                        if not entry.startswith((user + "@", "com")):
+                            self.assertNotIn(entry, page)
+                    self.is_stopped(browser.ask("/x", "POST", body=b"x"), 403)
+        # Who has no verified address is named by the provider and its id.
+        self.assertEqual(browsers["bob"].ask().seen_header("X-Adit-User"),
+                         [self.gate.provider + ":583232"])
+
+    def test_not_listed_when_signing_in(self):
+        self.gate.module(config={"email_domains": ["example.org"]})
+        _, answer = self.gate.sign_in("carol")
+        self.assertIn("carol@example.com", self.shows(answer, 403, "Not allowed").text)
+
+    def test_scopes(self):
+        for config, wanted in (
+                ({}, "user:email"), ({"email_addresses": ["a@example.com"]}, "user:email"),
+                ({"teams": ["acme/deploy"]}, "user:email read:org"),
+                ({"organizations": ["acme"]}, "user:email read:org"),
+                ({"scopes": ["user", "repo"]}, "user repo"),
+                ({"scopes": ["user"], "teams": ["acme/deploy"]}, "user")):
+            with self.subTest(**config):
+                self.gate.module(config=config)
+                url = urllib.parse.urlsplit(self.gate.browser().ask().location)
+                query = dict(urllib.parse.parse_qsl(url.query))
+                self.assertEqual(sorted(query["scope"].split()), sorted(wanted.split()))
+                self.assertEqual(query["redirect_uri"], self.gate.url() + "/_adit/callback")
+
+    def test_cookie_prefix(self):
+        self.gate.module()
+        browser = self.signed_in("alice")
+        default = browser.session()[0]
+        self.gate.module(cookie_prefix="team.")
+        # The session of another prefix is none, and the application gets a cookie of that name.
+        browser.ask()
+        self.assertTrue(all(name.startswith((default, "team.state.", "application"))
+                            for name, _ in browser.cookies))
+        self.gate.sign_in("alice", browser=browser)
+        self.assertIn(("team.session", "/"), browser.cookies)
+        browser.cookies["teammate", "/"] = "kept"
+        seen = self.passes(browser.ask()).seen_header("Cookie")
+        self.assertEqual(len(seen), 1)
+        self.assertIn("teammate=kept", seen[0])
+        self.assertNotIn("team.", seen[0])
+
+    def test_another_application_voids_sessions(self):
+        self.gate.module()
+        browser = self.signed_in("alice")
+        self.gate.module(config={"client_id": "another"})
+        self.is_sent_to_provider(browser.copy().ask())
+        self.gate.other_module()
+        self.is_sent_to_provider(browser.copy().ask(), self.gate.other_mock)
+        self.gate.module()
+        self.passes(browser.ask())
+
+    def test_two_providers(self):
+        """A session of one provider is none when the route has another one."""
+        self.gate.other_module()
+        browser, answer = self.gate.sign_in("alice")
+        self.passes(answer)
+        self.gate.module()
+        self.is_sent_to_provider(browser.ask())
+
+    def test_managed(self):
+        """Modules without a client_id use the application of the settings, if there is one."""
+        self.gate.module(config={"client_id": None, "client_secret": None})
+        browser, answer = self.gate.sign_in("alice")
+        self.passes(answer)
+        self.gate.module()
+        self.is_sent_to_provider(browser.ask())
+        self.gate.put({"provider": {self.gate.other_provider: {}}})
+        self.shows(browser.ask(), 503, "Not ready")
+        self.is_stopped(browser.ask("/", "POST"), 401)
+
+    def test_options(self):
+        self.gate.module(options_passthrough=True)
+        answer = self.passes(self.gate.browser().ask(
+            method="OPTIONS", headers={"X-Adit-User": "root@example.com"}))
+        self.assertEqual(answer.seen["method"], "OPTIONS")
+        self.assertEqual(answer.seen_header("X-Adit-User"), [])
+        for method in ("GET", "options", "OPTIONSX", "POST"):
+            with self.subTest(method):
+                answer = self.gate.browser().ask(method=method)
+                self.is_stopped(answer, 302, 400, 401, 403, 405, 501)
+        self.gate.module()
+        self.is_stopped(self.gate.browser().ask(method="OPTIONS"), 401)
+
+    def test_what_is_no_navigation(self):
+        """Scripts, forms and WebSockets are not sent to the provider."""
+        self.gate.module()
+        before = self.gate.application.n_requests
+        for name, method, headers in (
+                ("form", "POST", {}), ("put", "PUT", {}), ("delete", "DELETE", {}),
+                ("options", "OPTIONS", {}), ("unknown", "PROPFIND", {}),
+                ("fetch", "GET", {"Sec-Fetch-Mode": "cors"}),
+                ("image", "GET", {"Sec-Fetch-Mode": "no-cors"}),
+                ("websocket", "GET", {
+                    "Connection": "Upgrade", "Upgrade": "websocket",
+                    "Sec-Fetch-Mode": "websocket", "Sec-WebSocket-Version": "13",
+                    "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="})):
+            with self.subTest(name):
+                answer = self.is_stopped(self.gate.browser().ask("/x", method, headers), 401)
+                self.assertIsNone(answer.location)
+                self.assertIsNone(answer.headers["Set-Cookie"])
+        head = self.is_sent_to_provider(self.gate.browser().ask("/x", "HEAD"))
+        self.assertEqual(head.body, b"")
+        # A WebSocket of a client that sends no Sec-Fetch-Mode.
+        self.is_sent_to_provider(self.gate.browser().ask("/x", headers={
+            "Connection": "Upgrade", "Upgrade": "websocket"}))
+        self.is_sent_to_provider(self.gate.browser().ask(
+            "/x", headers={"Sec-Fetch-Mode": "navigate"}))
+        self.assertEqual(self.gate.application.n_requests, before)
+
+    def test_signs_out(self):
+        self.gate.module()
+        browser = self.signed_in("alice")
+        thief = browser.copy()
+        self.shows(browser.ask("/_adit/logout", "POST", body=b""), 200, "Signed out")
+        self.assertEqual(browser.session(), (None, None))
+        self.is_sent_to_provider(browser.ask())
+        # A copy of the cookie is no session, either.
+        self.is_sent_to_provider(thief.ask())
+        self.passes(self.gate.sign_in("alice", browser=browser)[1])
+        # Nobody has to be signed in.
+        self.shows(self.gate.browser().ask("/_adit/logout"), 200, "Signed out")
+
+    def test_other_routes(self):
+        """The cookies of a route are no cookies of another route, or of another account."""
+        for host in ROUTES:
+            self.gate.module(host)
+        for host in ROUTES:
+            browser, answer = self.gate.sign_in("alice", browser=self.gate.browser(host))
+            self.passes(answer)
+            for other in set(ROUTES) - {host}:
+                with self.subTest("%s at %s" % (host, other)):
+                    thief = browser.copy()
+                    thief.host = other
+                    self.is_sent_to_provider(thief.ask())
+        # The same names in another account.
+        self.gate.delete(ELSEWHERE)
+        self.passes(self.gate.browser(ELSEWHERE).ask())
+        self.is_sent_to_provider(self.gate.browser().ask())

@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: MIT
+"""How long sessions of a route with an OAuth module last, and what happens while the provider, the
+database or the gate is away, behind every web server."""
+import contextlib
+import copy
+import signal
+import ssl
+import threading
+
+from adit import stack
+from adit.case import until
+from adit.gate import HOST
+from adit.gate_cases import START
+from adit.mock_provider import MockProvider
+
+DAY_S = 24 * 3600
+
+
+def in_threads(n, function):
+    """Returns what n calls return that run side by side."""
+    found = []
+    threads = [threading.Thread(target=lambda n=n: found.append(function(n))) for n in range(n)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return found
+
+
+class Lasting:
+    """Mixed into the cases of each web server."""
+
+    def start(self, user="alice", **module):
+        """A browser whose user signs in at START."""
+        self.gate.module(**module)
+        self.gate.clock.set(START)
+        return self.signed_in(user)
+
+    def at(self, seconds, browser):
+        self.gate.clock.set(START + seconds)
+        return browser.ask("/")
+
+    def test_no_duration(self):
+        browser = self.start()
+        value = browser.session()
+        self.passes(self.at(30 * DAY_S - 1, browser))
+        self.assertEqual(browser.session(), value)
+        self.is_sent_to_provider(self.at(30 * DAY_S, browser))
+
+    def test_inactivity_timeout(self):
+        browser = self.start(inactivity_timeout=60)
+        first = browser.copy()
+        for seconds in (59, 118, 118, 177):
+            self.passes(self.at(seconds, browser))
+        self.is_sent_to_provider(self.at(237, browser.copy()))
+        self.passes(self.at(236, browser.copy()))
+        # A cookie from before tells nothing of the later requests.
+        self.is_sent_to_provider(self.at(60, first.copy()))
+        self.passes(self.at(59, first.copy()))
+        # A changed duration holds from the next request on.
+        self.gate.module(inactivity_timeout=10)
+        self.is_sent_to_provider(self.at(187, browser.copy()))
+        self.passes(self.at(186, browser.copy()))
+
+    def test_maximum_duration(self):
+        browser = self.start(maximum_duration=100, inactivity_timeout=90)
+        self.passes(self.at(60, browser))
+        self.passes(self.at(99, browser))
+        self.is_sent_to_provider(self.at(100, browser))
+        self.gate.module()
+        self.passes(self.at(100, browser))
+
+    def test_clock_set_back(self):
+        browser = self.start()
+        self.passes(self.at(-60, browser))
+        self.is_sent_to_provider(self.at(-61, browser))
+
+    def test_auth_check_interval(self):
+        browser = self.start(auth_check_interval=30)
+        self.gate.mock.requests.clear()
+        self.passes(self.at(29, browser))
+        self.assertEqual(self.gate.mock.requests, [])
+        value = browser.session()
+        self.passes(self.at(30, browser))
+        self.assertIn("user", self.gate.mock.requests)
+        self.assertNotEqual(browser.session(), value)
+        self.gate.mock.revoke("alice")
+        self.passes(self.at(59, browser))
+        self.is_sent_to_provider(self.at(60, browser))
+
+    def test_another_identity(self):
+        """The provider's new answer counts: teams, addresses, organizations."""
+        self.addCleanup(self.gate.mock.users.update, copy.deepcopy(self.gate.mock.users))
+        browser = self.start("alice", auth_check_interval=30, config={
+            "teams": ["acme/deploy"], "email_domains": ["changed.example"]})
+        self.passes(self.at(1, browser))
+        self.gate.mock.users["alice"]["teams"] = []
+        self.passes(self.at(29, browser))
+        self.shows(self.at(30, browser), 403, "Not allowed")
+        for entry in self.gate.mock.users["alice"]["emails"]:
+            if entry["primary"]:
+                entry["email"] = "alice@changed.example"
+        self.assertEqual(self.passes(self.at(60, browser)).seen_header("X-Adit-User"),
+                         ["alice@changed.example"])
+        # The token is another user's.
+        self.gate.mock.users["alice"]["user"]["id"] = 1
+        self.is_sent_to_provider(self.at(90, browser))
+
+    def test_interval_set_later(self):
+        """Who signed in without a token has to sign in again."""
+        browser = self.start()
+        self.gate.module(auth_check_interval=30)
+        self.passes(self.at(29, browser))
+        self.is_sent_to_provider(self.at(30, browser))
+
+    def test_requests_of_a_page(self):
+        """30 requests with the same old cookie ask the provider once a worker."""
+        browser = self.start(auth_check_interval=30)
+        self.gate.mock.requests.clear()
+        self.gate.mock.faults["user"] = ("slow", "0.3")
+        self.gate.clock.set(START + 30)
+        for answer in in_threads(30, lambda n: browser.copy().ask("/%d" % n)):
+            self.passes(answer)
+        self.assertIn(self.gate.mock.requests.count("user"), (1, 2))
+
+    def test_provider_away_at_a_check(self):
+        browser = self.start(auth_check_interval=30)
+        self.gate.mock.faults["user"] = ("status", "500")
+        self.shows(self.at(30, browser), 503, "You cannot sign in now")
+        self.is_stopped(browser.ask(method="POST", body=b"x"), 503)
+        self.gate.mock.faults.clear()
+        until(lambda: browser.ask().status == 200, "the provider's answer")
+        self.passes(browser.ask())
+
+    # ---- sessions that do not fit into a cookie ----
+
+    def rows(self, condition="true"):
+        return int(self.gate.stack.psql(
+            "SELECT count(*) FROM adit.gate_session WHERE " + condition))
+
+    def test_large_session(self):
+        self.gate.stack.psql("DELETE FROM adit.gate_session")
+        browser = self.start("carol", inactivity_timeout=60, auth_check_interval=30,
+                             config={"teams": ["globex/team-230"]})
+        self.assertEqual(self.rows("sealed IS NOT NULL"), 1)
+        self.assertLess(len(browser.session()[1]), 1000)
+        self.assertNotIn("team-230", self.gate.stack.psql("TABLE adit.gate_session"))
+        self.passes(self.at(29, browser))
+        self.passes(self.at(59, browser))
+        thief = browser.copy()
+        self.shows(browser.ask("/_adit/logout", "POST", body=b""), 200, "Signed out")
+        self.assertEqual((self.rows(), self.rows("sealed IS NOT NULL")), (1, 0))
+        self.is_sent_to_provider(thief.ask())
+        # A row that somebody removes or alters opens nothing.
+        for sql in ("DELETE FROM adit.gate_session",
+                    "UPDATE adit.gate_session SET sealed = set_byte(sealed, 40,"
+                    " get_byte(sealed, 40) # 1)",
+                    "UPDATE adit.gate_session SET key_id = 'none'"):
+            with self.subTest(sql[:30]):
+                browser = self.signed_in("carol")
+                self.passes(browser.ask())
+                self.gate.stack.psql(sql)
+                self.is_sent_to_provider(browser.ask())
+
+    def test_large_session_becomes_small(self):
+        self.addCleanup(self.gate.mock.users.update, copy.deepcopy(self.gate.mock.users))
+        browser = self.start("carol", auth_check_interval=30,
+                             config={"organizations": ["globex"], "teams": ["a/b"]})
+        self.gate.mock.users["carol"]["teams"] = []
+        self.passes(self.at(30, browser))
+        self.gate.stack.psql("DELETE FROM adit.gate_session")
+        self.passes(self.at(31, browser))
+
+
+class Away:
+    """Mixed into the cases of each web server."""
+
+    def _tries_to_sign_in(self, host=HOST):
+        browser = self.gate.browser(host)
+        answer = browser.ask(self.gate.callback(browser.ask().location, "alice", host))
+        self.assertEqual(browser.session(), (None, None))
+        return answer
+
+    def test_wrong_answers_of_the_provider(self):
+        self.gate.module(config={"teams": ["acme/deploy"]})
+        away, failed = (503, "You cannot sign in now"), (403, "Sign-in failed")
+        before = self.gate.application.n_requests
+        for endpoint, fault, wanted in (
+                *((endpoint, (kind, *value), away)
+                  for endpoint in ("token", "user")
+                  for kind, *value in (("status", "500"), ("status", "404"), ("huge",), ("text",),
+                                       ("type",), ("redirect",), ("cut",), ("json", "[]"),
+                                       ("json", "{}"), ("json", ""), ("json", "null"))),
+                ("user", ("json", '{"id":null,"login":"alice"}'), away),
+                ("user", ("json", '{"id":"583231"'), away),
+                ("user", ("status", "401"), failed),
+                ("emails", ("status", "500"), away), ("emails", ("json", "{}"), away),
+                ("orgs", ("status", "502"), away), ("teams", ("text",), away),
+                ("teams", ("endless",), away), ("teams", ("elsewhere",), away)):
+            with self.subTest("%s %s" % (endpoint, fault)):
+                self.gate.mock.faults = {endpoint: fault}
+                self.shows(self._tries_to_sign_in(), *wanted)
+        self.gate.mock.faults = {}
+        self.assertEqual(self.gate.application.n_requests, before)
+        self.passes(self.gate.sign_in("alice")[1])
+
+    def test_wrong_certificates(self):
+        made = self.gate.certificates
+        name = ["-addext", "subjectAltName=DNS:localhost"]
+        made.make("stranger", subject="localhost", more=name)
+        made.make("elsewhere", "authority", subject="elsewhere.test",
+                  more=["-addext", "subjectAltName=DNS:elsewhere.test"])
+        made.make_expired("localhost", "authority")
+        self.gate.module()
+        kept = self.gate.mock.server.context
+        for wrong in ("stranger", "elsewhere", "localhost"):
+            with self.subTest(wrong):
+                self.gate.mock.server.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+                self.gate.mock.server.context.load_cert_chain(made.path(wrong + ".pem"))
+                asked = len(self.gate.mock.requests)
+                try:
+                    self.shows(self._tries_to_sign_in(), 503, "You cannot sign in now")
+                finally:
+                    self.gate.mock.server.context = kept
+                self.assertEqual(len(self.gate.mock.requests), asked)
+        self.passes(self.gate.sign_in("alice")[1])
+
+    def test_no_connection(self):
+        self.gate.other_module()
+        mock = self.gate.other_mock
+        browser = self.gate.browser()
+        back = self.gate.callback(browser.ask().location, "alice")
+        mock.close()
+        self.shows(browser.ask(back), 503, "You cannot sign in now")
+        self.gate.other_mock = MockProvider(
+            mock.name, self.gate.certificates.path("provider.pem"), mock.server.server_address[1])
+        self.passes(self.gate.sign_in("alice")[1])
+
+    def test_slow_provider(self):
+        """50 logins wait for the provider, and checks go on."""
+        self.gate.module()
+        browser = self.signed_in("alice")
+        visitors = [self.gate.browser() for _ in range(50)]
+        backs = [self.gate.callback(visitor.ask().location, "alice") for visitor in visitors]
+        self.gate.mock.faults["token"] = ("slow", "7")
+        asked = len(self.gate.mock.requests)
+        found = []
+        logins = threading.Thread(target=lambda: found.extend(
+            in_threads(50, lambda n: visitors[n].ask(backs[n]))))
+        logins.start()
+        try:
+            until(lambda: len(self.gate.mock.requests) >= asked + 50, "50 questions")
+            for _ in range(20):
+                self.passes(browser.ask())
+                self.is_sent_to_provider(self.gate.browser().ask())
+            self.assertEqual(found, [])
+        finally:
+            logins.join()
+        self.assertEqual(len(found), 50)
+        for answer in found:
+            self.shows(answer, 503, "You cannot sign in now")
+        for visitor in visitors:
+            self.assertEqual(visitor.session(), (None, None))
+
+    # ---- the database ----
+
+    @contextlib.contextmanager
+    def no_database(self):
+        self.gate.stack.psql("ALTER ROLE gate NOLOGIN")
+        try:
+            self.gate.stack.psql("SELECT count(pg_terminate_backend(pid, 10000))"
+                                 " FROM pg_stat_activity WHERE usename = 'gate'")
+            yield
+        finally:
+            self.gate.stack.psql("ALTER ROLE gate LOGIN")
+
+    def test_database_away(self):
+        for is_protected in (True, False):
+            with self.subTest(is_protected):
+                self.gate.delete()
+                if is_protected:
+                    self.gate.module()
+                    visitor = self.signed_in("alice")
+                else:
+                    visitor = self.gate.browser()
+                self.passes(visitor.ask())
+                before = self.gate.application.n_requests
+                with self.no_database():
+                    for method, path in (("GET", "/"), ("POST", "/"), ("OPTIONS", "/"),
+                                         ("GET", "/_adit/callback?state=a&code=b"),
+                                         ("GET", "/_adit/logout")):
+                        self.is_stopped(visitor.copy().ask(path, method), 503)
+                    self.shows(visitor.ask(), 503, "Not ready")
+                self.assertEqual(self.gate.application.n_requests, before)
+                until(lambda visitor=visitor: visitor.ask().status == 200, "the database")
+
+    # ---- memory ----
+
+    def test_out_of_memory(self):
+        """A gate without memory lets nobody pass whom it would not let pass with it."""
+        self.gate.module(auth_check_interval=1, config={"teams": ["acme/deploy"]})
+        listed, other = self.signed_in("alice"), self.signed_in("carol")
+        name = listed.session()[0]
+        visitors = []
+        for _ in range(12):
+            visitor = self.gate.browser()
+            visitors.append((visitor, self.gate.callback(visitor.ask().location, "carol")))
+        found = set()
+        for every, (visitor, back) in enumerate(visitors, 1):
+            before = self.gate.application.n_requests
+            self.gate.clock.fail_allocations(every ** 2)
+            try:
+                for answer in (visitor.ask(back), visitor.ask(), self.gate.browser().ask(),
+                               other.copy().ask(), self.gate.browser().ask(headers={
+                                   "Cookie": "a=b; %s=%s" % (name, "A" * 3000)})):
+                    self.is_stopped(answer, 302, 401, 403, 500, 502, 503)
+                    found.add(answer.status)
+                self.assertEqual(self.gate.application.n_requests, before)
+                listed.copy().ask()
+            finally:
+                self.gate.clock.fail_allocations(0)
+        self.assertTrue(stack.is_sanitized() or found & {500, 502, 503}, found)
+        until(lambda: listed.ask().status == 200, "adit-gate with memory")
+
+    # ---- the gate ----
+
+    def test_gate_away(self):
+        for how in (signal.SIGTERM, signal.SIGKILL):
+            with self.subTest(how):
+                self.gate.module()
+                browser = self.signed_in("alice")
+                before = self.gate.application.n_requests
+                self.gate.stop_gate(how)
+                try:
+                    for method, path in (("GET", "/"), ("POST", "/"), ("OPTIONS", "/"),
+                                         ("GET", "/_adit/callback?state=a&code=b"),
+                                         ("GET", "/_adit/logout")):
+                        self.is_stopped(browser.ask(path, method), 500, 502, 503)
+                    # Nor is a route open then that asks nothing.
+                    self.gate.delete()
+                    self.is_stopped(self.gate.browser().ask(), 500, 502, 503)
+                    self.assertEqual(self.gate.application.n_requests, before)
+                finally:
+                    self.gate.start_gate()
+                # Sessions outlive the gate.
+                self.gate.module()
+                until(lambda browser=browser: browser.copy().ask().status == 200, "adit-gate")

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: MIT
+"""adit-gate itself: its variables, accounts, keys and logs, whatever the web server."""
+import re
+import threading
+
+from adit.case import until
+from adit.gate import Program
+from adit.gate_cases import GateCase
+
+UNKNOWN = "ac_" + "0" * 27
+
+
+class Itself(GateCase):
+    front = "nginx"
+
+    def test_accounts(self):
+        self.gate.module()
+        browser = self.signed_in("alice")
+        with Program(self.gate, account="") as gate:
+            for name, account, wanted in (
+                    ("none", "", 503), ("unknown", UNKNOWN, 503),
+                    ("this one", self.gate.account.id, 200),
+                    ("another, without a module", self.gate.other_account.id, 200)):
+                with self.subTest(name):
+                    self.assertEqual(gate.ask(browser, ADIT_ACCOUNT=account)[0], wanted)
+            _, headers = gate.ask(browser, ADIT_ACCOUNT=self.gate.account.id)
+            self.assertEqual(headers["X-Adit-User"], "alice@example.com")
+            _, headers = gate.ask(browser, ADIT_ACCOUNT=self.gate.other_account.id)
+            self.assertNotIn("X-Adit-User", headers)
+            self.assertIn(b"there are several accounts", gate.log())
+        with Program(self.gate, account=UNKNOWN) as gate:
+            self.assertEqual(gate.ask(browser)[0], 503)
+            self.assertEqual(gate.ask(browser, ADIT_ACCOUNT=self.gate.account.id)[0], 200)
+
+    def test_variables(self):
+        self.gate.module()
+        browser = self.signed_in("alice")
+        with Program(self.gate) as gate:
+            self.assertEqual(gate.ask(browser)[0], 200)
+            for variables in ({"ADIT_EDGE": ""}, {"ADIT_ROUTE": ""},
+                              {"ADIT_EDGE": "", "ADIT_ROUTE": ""}):
+                with self.subTest(**variables):
+                    self.assertEqual(gate.ask(browser, **variables)[0], 503)
+            # Routes without a module are open, also those with ids that none can have.
+            self.assertEqual(gate.ask(browser, ADIT_ROUTE="route-9")[0], 200)
+            for url in ("", "app.test", "https://", "http://", "ftp://app.test",
+                        "https://app.test/path", "https://app.test?a", "https://a@app.test",
+                        "https://app.test\r\nX: y", "https://app test", "javascript:alert(1)"):
+                with self.subTest(url):
+                    status, headers = gate.ask(ADIT_URL=url)
+                    self.assertEqual(status, 503)
+                    self.assertNotIn("X-Adit-Location", headers)
+                    # Who is signed in passes.
+                    self.assertEqual(gate.ask(browser, ADIT_URL=url)[0], 200)
+
+    def test_secure(self):
+        """Under https, cookies go back by https only."""
+        self.gate.module(inactivity_timeout=60)
+        browser = self.signed_in("alice")
+        self.gate.clock.set(0)
+        with Program(self.gate) as gate:
+            _, headers = gate.ask(ADIT_URL="https://app.test")
+            self.assertIn("Secure", headers["Set-Cookie"])
+            self.assertIn("redirect_uri=https%3A%2F%2Fapp.test%2F_adit%2Fcallback",
+                          headers["X-Adit-Location"])
+            until(lambda: "Set-Cookie" in gate.ask(browser, ADIT_URL="https://app.test")[1],
+                  "a cookie with a new time")
+            _, headers = gate.ask(ADIT_URL="http://app.test")
+            self.assertNotIn("Secure", headers["Set-Cookie"])
+
+    def test_two_gates(self):
+        """Gates that share the key file and the database share sessions, and their ends."""
+        self.gate.module()
+        browser = self.signed_in("alice")
+        thief = browser.copy()
+        with Program(self.gate) as gate:
+            self.assertEqual(gate.ask(browser)[0], 200)
+            self.shows(browser.ask("/_adit/logout", "POST", body=b""), 200, "Signed out")
+            self.assertEqual(gate.ask(thief)[0], 401)
+
+    def test_database_hangs(self):
+        """A statement that does not end ends as one that failed."""
+        self.gate.module()
+        browser = self.signed_in("alice")
+        before = self.gate.application.n_requests
+        holder = threading.Thread(target=self.gate.stack.psql_run, args=(
+            "BEGIN; LOCK TABLE adit.oauth_module; SELECT pg_sleep(600)",))
+        holder.start()
+        holds = " FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+        try:
+            until(lambda: self.gate.stack.psql("SELECT count(*)" + holds) == "1", "a lock")
+            for visitor in browser, self.gate.browser():
+                self.is_stopped(visitor.ask(), 500, 503)
+        finally:
+            self.gate.stack.psql("SELECT pg_terminate_backend(pid, 10000)" + holds)
+            holder.join()
+        self.assertEqual(self.gate.application.n_requests, before)
+        until(lambda: browser.ask().status == 200, "the database")
+
+    # ---- keys ----
+
+    def keys(self):
+        with open(self.gate.key_file, encoding="ascii") as file:
+            return [line for line in file if line.strip()]
+
+    def keep_keys(self, lines):
+        # In place, so that the file keeps its owner.
+        with open(self.gate.key_file, "w", encoding="ascii") as file:
+            file.write("".join(lines))
+
+    def add_key(self):
+        """Adds a key, and returns its line.  Gates seal with it after their next start."""
+        self.gate.stack.ctl_run("secrets", "add-key", conf=self.gate.conf, check=True)
+        return self.keys()[0]
+
+    def test_rotation(self):
+        self.gate.module(config={"teams": ["globex/team-1"]})
+        original = self.keys()
+        self.addCleanup(self.gate.start_gate)
+        self.addCleanup(self.gate.stop_gate)
+        self.addCleanup(self.keep_keys, original)
+        # Her session is in a row.
+        old = self.signed_in("carol")
+        second = self.add_key()
+        self.passes(old.ask())
+        self.gate.stop_gate()
+        self.gate.start_gate()
+        self.passes(old.ask())
+        new = self.signed_in("carol")
+        # The cookie and the row are sealed with the new key, which is removed now.
+        self.keep_keys([self.add_key(), *original])
+        self.assertNotIn(second, self.keys())
+        self.gate.stop_gate()
+        self.gate.start_gate()
+        self.is_sent_to_provider(new.ask())
+        self.passes(old.ask())
+        self.passes(self.gate.sign_in("carol", browser=new)[1])
+
+    def test_key_file_away(self):
+        """Without keys nobody knows who a visitor is, and nobody passes."""
+        original = self.keys()
+        self.gate.module()
+        browser = self.signed_in("alice")
+        self.addCleanup(self.keep_keys, original)
+        self.keep_keys(["2026 " + "1" * 64 + "\n"])
+        # The gate has the keys that it read.  One that starts now lacks them.
+        with Program(self.gate) as gate:
+            self.assertEqual(gate.ask(browser)[0], 401)
+            self.assertEqual(gate.ask(browser, HTTP_SEC_FETCH_MODE="cors")[0], 401)
+
+    # ---- secrets ----
+
+    def test_no_secret_in_logs(self):
+        """Logs name visitors, and nothing that lets somebody in."""
+        self.gate.module(auth_check_interval=30, inactivity_timeout=60)
+        values = set()
+        pages = b""
+        for fault in (None, ("user", ("status", "500")), ("token", ("text",)),
+                      ("user", ("redirect",))):
+            self.gate.mock.faults = dict([fault] if fault else [])
+            browser = self.gate.browser()
+            location = browser.ask("/page?secret=of-the-url").location
+            back = self.gate.callback(location, "alice")
+            values |= set(browser.cookies.values())
+            answer = browser.ask(back)
+            values |= set(browser.cookies.values()) | set(re.findall(r"[?&]code=([\w-]+)", back))
+            pages += answer.body + browser.ask("/_adit/logout", "POST", body=b"").body
+            browser.cookies["wrong-session", "/"] = "x" * 60
+            browser.ask()
+        log = self.gate.gate.log()
+        self.assertIn(b'"signed in"', log)
+        self.assertIn(b'"signed out"', log)
+        self.assertIn(b'"the provider does not answer"', log)
+        self.assertGreater(len(self.gate.mock.secrets), 2)
+        found = values | self.gate.mock.secrets | {
+            self.gate.mock.client_secret, self.gate.MANAGED_SECRET, "of-the-url",
+            self.keys()[0].split()[1]}
+        for program in self.gate.running:
+            for value in found:
+                self.assertNotIn(value.encode(), program.log(), program.name)
+        for value in found:
+            self.assertNotIn(value.encode(), pages)
+
+    def test_names_in_logs(self):
+        """Who signs in is named by the provider's id, for the route of this host."""
+        self.gate.module()
+        self.signed_in("carol")
+        entry = [row for row in self.gate.log() if row["event"] == "signed in"][-1]
+        self.assertEqual((entry["edge"], entry["route"], entry["subject"], entry["name"]),
+                         (self.gate.EDGE, "route-1", "9007199254740993", "carol"))
+        self.assertEqual(entry["account"], self.gate.account.id)
+        self.assertEqual(entry["address"], "127.0.0.1")

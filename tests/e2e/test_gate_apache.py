@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: MIT
+"""A route with an OAuth module behind Apache: who passes, and what the application sees."""
+from adit import gate_attacks, gate_cases, gate_faults
+
+
+class Apache(gate_cases.Passing, gate_attacks.Attacks, gate_faults.Lasting, gate_faults.Away,
+             gate_cases.GateCase):
+    front = "apache"

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of cookies: hostile Cookie headers, what the application sees, and Set-Cookie. */
+#include "gate/cookie.h"
+
+#include <check.h>
+
+#include "cases.h"
+#include "suites.h"
+
+/* ---- reading ---- */
+
+/* The input is a header; expected: the values of all cookies "a", each in brackets. */
+static void expect_values(const struct test_case *test)
+{
+    struct text rest = {.s = test->input, .len = test->input_len};
+    struct buf found = {0};
+    struct text value;
+
+    buf_add(&found, "", 0);
+    while ((value = cookie_next(&rest, text_of("a"))).s) {
+        buf_puts(&found, "[");
+        buf_add(&found, value.s, value.len);
+        buf_puts(&found, "]");
+    }
+    ck_assert_msg(text_eq(buf_text(&found), text_of(test->expected)), "%s:%d: \"%s\" (%s)",
+                  test->file, test->line, buf_text(&found).s, test->why);
+    ck_assert_uint_eq(rest.len, 0);
+    buf_free(&found);
+}
+
+START_TEST(values_of_a_name)
+{
+    cases_run("cookies.cases", expect_values);
+}
+END_TEST
+
+START_TEST(names_that_end_so)
+{
+    struct text rest = text_of("session=1; a.session=2; session.a=3; a.sessions=4; ession=5; "
+                               "xsession=6; Session=7; =session=8; session");
+
+    for (const char *wanted = "126"; *wanted; wanted++) {
+        struct text value = cookie_next_ending(&rest, text_of("session"));
+
+        ck_assert(text_eq(value, (struct text){.s = wanted, .len = 1}));
+    }
+    ck_assert_ptr_null(cookie_next_ending(&rest, text_of("session")).s);
+}
+END_TEST
+
+START_TEST(no_header)
+{
+    struct text rest = {.s = NULL};
+    struct buf out = {0};
+
+    ck_assert_ptr_null(cookie_next(&rest, text_of("a")).s);
+    cookie_without(&out, rest, text_of("a."));
+    ck_assert_uint_eq(out.len, 0);
+    ck_assert(!out.failed);
+}
+END_TEST
+
+/* ---- for the application ---- */
+
+static void expect_without(const char *prefix, const char *header, const char *wanted)
+{
+    struct buf out = {0};
+
+    cookie_without(&out, text_of(header), text_of(prefix));
+    ck_assert(!out.failed);
+    ck_assert_str_eq(buf_text(&out).s, wanted);
+    buf_free(&out);
+}
+
+START_TEST(own_cookies_are_removed)
+{
+    expect_without("adit.", "adit.session=x", "");
+    expect_without("adit.", "a=1; adit.session=x; b=2", "a=1; b=2");
+    expect_without("adit.", "adit.session=x; a=1; adit.session=y", "a=1");
+    expect_without("adit.", "a=1;adit.state.abcdefgh=x;b=2", "a=1; b=2");
+    expect_without("adit.", "a=1; \t adit.session \t = x ; b=2", "a=1; b=2");
+    expect_without("adit.", "a=\"x; adit.session=x; y\"; b=2", "a=\"x; y\"; b=2");
+    expect_without("adit.", "adit.session=", "");
+    expect_without("adit.", "adit.session", "");
+    expect_without("adit.", "adit.session=x=y", "");
+    expect_without("", "session=x; state.abcdefgh=y; a=1", "a=1");
+}
+END_TEST
+
+START_TEST(other_cookies_stay)
+{
+    expect_without("adit.", "", "");
+    expect_without("adit.", " ; ;; \t", "");
+    expect_without("adit.", "a=1;;b=2;", "a=1; b=2");
+    expect_without("adit.", "a=\"1 2\"; =3; b; c==", "a=\"1 2\"; =3; b; c==");
+    expect_without("adit.", "a=\xC3\xBC\xFF", "a=\xC3\xBC\xFF");
+    expect_without("adit.", "adit.sessions=1; adit.session.a=2; adit.=3; adit.state.=4",
+                   "adit.sessions=1; adit.session.a=2; adit.=3; adit.state.=4");
+    expect_without("adit.", "adit.state.abcdefg=1; adit.state.abcdefghi=2; Adit.session=3",
+                   "adit.state.abcdefg=1; adit.state.abcdefghi=2; Adit.session=3");
+    expect_without("my", "myapp=1; mystate=2; mysession=3; sessionmy=4",
+                   "myapp=1; mystate=2; sessionmy=4");
+}
+END_TEST
+
+START_TEST(control_characters_do_not_pass)
+{
+    static const char nul[] = "a=1; b=\0; c=3";
+    struct buf out = {0};
+
+    expect_without("adit.", "a=1\r\nX: y; b=2", "b=2");
+    expect_without("adit.", "a=\x7F; b=\x1B; c=3; d=4\n", "c=3");
+    expect_without("adit.", "a=1\t2", "a=1\t2");
+    cookie_without(&out, (struct text){.s = nul, .len = sizeof nul - 1}, text_of("adit."));
+    ck_assert_str_eq(buf_text(&out).s, "a=1; c=3");
+    buf_free(&out);
+}
+END_TEST
+
+/* ---- writing ---- */
+
+/* NULL: refused. */
+static void expect_written(const struct cookie *cookie, const char *wanted)
+{
+    struct buf out = {0};
+
+    cookie_write(&out, cookie);
+    ck_assert_int_eq(out.failed, !wanted);
+    ck_assert_str_eq(buf_text(&out).s, wanted ? wanted : "");
+    buf_free(&out);
+}
+
+START_TEST(attributes)
+{
+    struct cookie cookie = {.name = text_of("adit.session"),
+                            .value = text_of("a-_Z09"),
+                            .path = "/",
+                            .max_age_s = -1,
+                            .is_secure = true};
+
+    expect_written(&cookie, "adit.session=a-_Z09; Path=/; HttpOnly; SameSite=Lax; Secure");
+    cookie.is_secure = false;
+    cookie.max_age_s = 600;
+    cookie.path = "/_adit/";
+    expect_written(&cookie,
+                   "adit.session=a-_Z09; Path=/_adit/; Max-Age=600; HttpOnly; SameSite=Lax");
+    cookie.value = text_of("");
+    cookie.max_age_s = 0;
+    expect_written(&cookie, "adit.session=; Path=/_adit/; Max-Age=0; HttpOnly; SameSite=Lax");
+}
+END_TEST
+
+START_TEST(malformed_names_and_values)
+{
+    static const char *const names[] = {"",     "a b", "a;b",   "a=b",       "a,b",
+                                        "a\nb", "a\t", "\"a\"", "a\r\nX: y", "\xC3\xBC"};
+    static const char *const values[] = {"a b", "a;b", "a,b", "\"a\"", "a\\", "a\r\nX: y", "\xFF"};
+    struct cookie cookie = {.name = text_of("a"), .value = text_of("b"), .path = "/"};
+
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        cookie.value = text_of(values[i]);
+        expect_written(&cookie, NULL);
+    }
+    cookie.value = text_of("b");
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        cookie.name = text_of(names[i]);
+        expect_written(&cookie, NULL);
+    }
+    cookie.name = (struct text){.s = "a\0b", .len = 3};
+    expect_written(&cookie, NULL);
+    cookie.name = text_of("!#$%&'*+-.^_`|~aZ9");
+    expect_written(&cookie, "!#$%&'*+-.^_`|~aZ9=b; Path=/; Max-Age=0; HttpOnly; SameSite=Lax");
+}
+END_TEST
+
+Suite *gate_cookie_suite(void)
+{
+    Suite *suite = suite_create("gate/cookie");
+    TCase *tcase = tcase_create("cookie");
+
+    tcase_add_test(tcase, values_of_a_name);
+    tcase_add_test(tcase, names_that_end_so);
+    tcase_add_test(tcase, no_header);
+    tcase_add_test(tcase, own_cookies_are_removed);
+    tcase_add_test(tcase, other_cookies_stay);
+    tcase_add_test(tcase, control_characters_do_not_pass);
+    tcase_add_test(tcase, attributes);
+    tcase_add_test(tcase, malformed_names_and_values);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of signing in at each of the providers, as the mocks play them. */
+#include "gate/provider.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "gate/provider_table.h"
+#include "json/tree.h"
+#include "mock.h"
+#include "suites.h"
+
+#define N_OF(array) (sizeof(array) / sizeof(array)[0])
+
+#define VERIFIER "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+#define TENANT "8f2cbd1a-6ed9-44a5-9c43-2b0b1d5a7c11"
+
+enum { GITHUB = 1, FACEBOOK, MICROSOFT, GOOGLE, LINKEDIN, GITLAB, TWITCH, AMAZON };
+
+/* The endpoints' paths, written out once more: nothing of the table leads there. */
+static const struct {
+    const char *name;
+    const char *authorize;
+    const char *token;
+    const char *user;
+    const char *subject; /* of alice, as the next two */
+    const char *shown;
+    const char *email; /* NULL: none is verified */
+} mocks[] = {
+    {"github", "/login/oauth/authorize", "/login/oauth/access_token", "/user", "583231", "alice",
+     "alice@example.com"},
+    {"facebook", "/v21.0/dialog/oauth", "/v21.0/oauth/access_token", "/v21.0/me",
+     "10150000000000001", "Alice Example", NULL},
+    {"microsoft", "/common/oauth2/v2.0/authorize", "/common/oauth2/v2.0/token", "/oidc/userinfo",
+     "OLu859SGc2Sr9ZsqbkG-QbeLgJlb41KcdiPoLYNpSFA", "Alice Example", NULL},
+    {"google", "/o/oauth2/v2/auth", "/token", "/v1/userinfo", "110169484474386276334",
+     "Alice Example", "alice@example.com"},
+    {"linkedin", "/oauth/v2/authorization", "/oauth/v2/accessToken", "/v2/userinfo", "782bbtaQ",
+     "Alice Example", "alice@example.com"},
+    {"gitlab", "/oauth/authorize", "/oauth/token", "/oauth/userinfo", "1", "alice",
+     "alice@example.com"},
+    {"twitch", "/oauth2/authorize", "/oauth2/token", "/oauth2/userinfo", "713936733", "alice",
+     "alice@example.com"},
+    {"amazon", "/ap/oa", "/auth/o2/token", "/user/profile", "amzn1.account.K2LI23KL2LK2",
+     "Alice Example", NULL},
+};
+
+static struct fetcher *fetcher;
+static struct arena arena;
+static struct conf_provider conf;
+static struct provider_client client;
+static char urls[3][512];
+static char words[2][64];
+
+/* ---- the deadlines of requests ---- */
+
+bool __real_fetch(struct fetcher *fetcher_, const struct fetch_request *request,
+                  struct arena *arena_, struct fetch_answer *answer, const char **why);
+bool __wrap_fetch(struct fetcher *fetcher_, const struct fetch_request *request,
+                  struct arena *arena_, struct fetch_answer *answer, const char **why);
+
+static int n_fetched;
+static int64_t most_ms; /* that a request had */
+
+bool __wrap_fetch(struct fetcher *fetcher_, const struct fetch_request *request,
+                  struct arena *arena_, struct fetch_answer *answer, const char **why)
+{
+    int64_t left_ms = request->deadline_ms - clock_steady_ms();
+
+    n_fetched++;
+    most_ms = left_ms > most_ms ? left_ms : most_ms;
+    return __real_fetch(fetcher_, request, arena_, answer, why);
+}
+
+/* ---- a login ---- */
+
+static void set_up(void)
+{
+    ck_assert(fetch_start());
+    fetcher = fetcher_new(&wait_alone, mock_value("ca"));
+    ck_assert_ptr_nonnull(fetcher);
+}
+
+static void tear_down(void)
+{
+    fetcher_free(fetcher);
+    arena_free(&arena);
+}
+
+/* Makes the client one of a provider, at its mock.  A fault such as "token:status:500" may go
+ * wrong there. */
+static void choose(int provider, const char *fault)
+{
+    const char *const paths[] = {mocks[provider - 1].authorize, mocks[provider - 1].token,
+                                 mocks[provider - 1].user};
+    const char *name = mocks[provider - 1].name;
+
+    for (size_t i = 0; i < N_OF(paths); i++)
+        snprintf(urls[i], sizeof urls[i], "%s%s%s%s", mock_value(name), fault[0] ? "/!" : "", fault,
+                 paths[i]);
+    conf =
+        (struct conf_provider){.authorize_url = urls[0], .token_url = urls[1], .user_url = urls[2]};
+    snprintf(words[0], sizeof words[0], "client-of-%s", name);
+    snprintf(words[1], sizeof words[1], "secret+of/%s=", name);
+    client = (struct provider_client){
+        .provider = provider,
+        .conf = &conf,
+        .client_id = text_of(words[0]),
+        .client_secret = text_of(words[1]),
+        .redirect_uri = text_of("https://app.example.com/_adit/callback"),
+    };
+}
+
+/* Does what the visitor's browser does, and chooses who to be.  Returns the code. */
+static struct text authorize(const char *user)
+{
+    struct fetch_request request = {.accept = "application/json",
+                                    .deadline_ms = clock_steady_ms() + 30000};
+    struct fetch_answer answer;
+    struct json_node top, code;
+    struct buf url = {0};
+    struct error err;
+    struct text value = {0};
+    const char *why = "";
+
+    provider_authorize_url(&url, &client, text_of("the state"), text_of(VERIFIER));
+    buf_printf(&url, "&as=%s", user);
+    request.url = url.data;
+    ck_assert_msg(__real_fetch(fetcher, &request, &arena, &answer, &why), "%s", why);
+    ck_assert_msg(answer.status == 200, "%s: %s", url.data, answer.body.s);
+    ck_assert(json_parse(answer.body.s, answer.body.len, &top, &err));
+    code = json_member(&top, "code");
+    ck_assert(json_get_text(&code, &value, &err));
+    ck_assert(text_present(value));
+    value.s = arena_copy(&arena, value.s, value.len);
+    json_free(&top);
+    buf_free(&url);
+    return value;
+}
+
+static enum provider_outcome exchange(struct text code, struct text *token, const char **why)
+{
+    return provider_exchange(fetcher, &client, code, text_of(VERIFIER), &arena, token, why);
+}
+
+/* Signs a user in.  Returns the token. */
+static struct text sign_in(const char *user)
+{
+    struct text token = {0};
+    const char *why = "";
+
+    ck_assert_msg(exchange(authorize(user), &token, &why) == PROVIDER_ANSWERED, "%s", why);
+    ck_assert(text_present(token));
+    return token;
+}
+
+static struct identity identify(struct text token)
+{
+    struct identity identity = {0};
+    const char *why = "";
+
+    ck_assert_msg(provider_identify(fetcher, &client, token, &arena, &identity, &why) ==
+                      PROVIDER_ANSWERED,
+                  "%s: %s", mocks[client.provider - 1].name, why);
+    return identity;
+}
+
+static struct identity identity_of(const char *user)
+{
+    return identify(sign_in(user));
+}
+
+/* No part of a secret may be in a reason. */
+static void is_discreet(const char *why, struct text secret)
+{
+    ck_assert_msg(!strstr(why, secret.s), "%s", why);
+    ck_assert_msg(!strstr(why, words[1]), "%s", why);
+    ck_assert_msg(!strstr(why, VERIFIER), "%s", why);
+    ck_assert_msg(strstr(why, provider_title(client.provider)), "%s", why);
+}
+
+START_TEST(every_provider)
+{
+    int provider = _i + 1;
+    struct identity identity;
+
+    choose(provider, "");
+    identity = identity_of("alice");
+    ck_assert(text_eq(identity.subject, text_of(mocks[_i].subject)));
+    ck_assert(text_eq(identity.name, text_of(mocks[_i].shown)));
+    if (mocks[_i].email) {
+        ck_assert_uint_ge(identity.emails.n, 1);
+        ck_assert(text_eq(identity.emails.items[0], text_of(mocks[_i].email)));
+    } else {
+        ck_assert_uint_eq(identity.emails.n, 0);
+    }
+    ck_assert_uint_eq(identity.teams.n, 0);
+    /* Bob has an address, too, but nowhere a verified one. */
+    identity = identity_of("bob");
+    ck_assert(!text_eq(identity.subject, text_of(mocks[_i].subject)));
+    ck_assert_uint_eq(identity.emails.n, 0);
+    ck_assert_int_le(most_ms, 5000);
+}
+END_TEST
+
+/* Every refusal that a provider documents is one, and no reason says a secret. */
+START_TEST(every_refusal)
+{
+    int provider = _i + 1;
+    struct text code, token = {0};
+    struct identity identity;
+    const char *why = "";
+
+    choose(provider, "");
+    code = authorize("alice");
+    ck_assert_int_eq(exchange(code, &token, &why), PROVIDER_ANSWERED);
+    ck_assert_int_eq(exchange(code, &token, &why), PROVIDER_REFUSED); /* the code was used */
+    is_discreet(why, code);
+    code = authorize("alice");
+    client.redirect_uri = text_of("https://other.example.com/_adit/callback");
+    ck_assert_int_eq(exchange(code, &token, &why), PROVIDER_REFUSED);
+    is_discreet(why, code);
+    client.client_secret = text_of("wrong");
+    /* Twitch answers a wrong secret as others do a rate limit. */
+    ck_assert_int_eq(exchange(code, &token, &why),
+                     provider == TWITCH ? PROVIDER_AWAY : PROVIDER_REFUSED);
+    is_discreet(why, code);
+    (void)identify(token);
+    mock_revoke(mocks[_i].name, "alice");
+    ck_assert_int_eq(provider_identify(fetcher, &client, token, &arena, &identity, &why),
+                     PROVIDER_REFUSED);
+    is_discreet(why, token);
+}
+END_TEST
+
+/* A code is worth nothing without the verifier of its login. */
+START_TEST(a_wrong_verifier)
+{
+    struct text code, token;
+    const char *why = "";
+
+    choose(_i + 1, "");
+    if (!provider_table[_i].takes_pkce)
+        return;
+    code = authorize("alice");
+    ck_assert_int_eq(
+        provider_exchange(fetcher, &client, code, text_of("another"), &arena, &token, &why),
+        PROVIDER_REFUSED);
+}
+END_TEST
+
+START_TEST(faults)
+{
+    static const struct {
+        const char *fault;
+        const char *words; /* of the reason */
+    } cases[] = {
+        {"token:status:500", "token endpoint: an unexpected status (status 500)"},
+        {"token:status:429", "token endpoint: an unexpected status (status 429)"},
+        {"token:huge", "token endpoint: localhost"},
+        {"token:text", "token endpoint: the answer is not JSON (status 200)"},
+        {"token:type", "token endpoint: the answer's content type"},
+        {"token:redirect", "token endpoint: an unexpected status (status 302)"},
+        {"token:cut", "token endpoint: localhost"},
+        {"user:status:500", "user endpoint: an unexpected status (status 500)"},
+        {"user:status:403", "user endpoint: an unexpected status (status 403)"},
+        {"user:huge", "user endpoint: localhost"},
+        {"user:text", "user endpoint: the answer is not JSON (status 200)"},
+        {"user:type", "user endpoint: the answer's content type"},
+        {"user:redirect", "user endpoint: an unexpected status (status 302)"},
+        {"user:cut", "user endpoint: localhost"},
+        {"user:json:%7B%22login%22:%22alice%22%7D", "user endpoint: the answer names no user"},
+        {"emails:status:500", "emails endpoint: an unexpected status (status 500)"},
+        {"emails:json:%7B%7D", "emails endpoint: the answer is not a list"},
+        {"orgs:status:403", "orgs endpoint: an unexpected status (status 403)"},
+        {"orgs:text", "orgs endpoint: the answer is not JSON"},
+        {"teams:status:502", "teams endpoint: an unexpected status (status 502)"},
+        {"teams:elsewhere", "teams endpoint: the next page is at another host"},
+        {"teams:endless", "teams endpoint: the list has too many pages"},
+    };
+    struct text code, token = {0};
+    struct identity identity;
+    const char *why = "";
+
+    choose(GITHUB, cases[_i].fault);
+    client.wants_teams = true;
+    code = authorize("alice");
+    if (text_begins(text_of(cases[_i].fault), "token")) {
+        ck_assert_int_eq(exchange(code, &token, &why), PROVIDER_AWAY);
+        is_discreet(why, code);
+    } else {
+        ck_assert_int_eq(exchange(code, &token, &why), PROVIDER_ANSWERED);
+        n_fetched = 0;
+        ck_assert_int_eq(provider_identify(fetcher, &client, token, &arena, &identity, &why),
+                         PROVIDER_AWAY);
+        is_discreet(why, token);
+        ck_assert_int_le(n_fetched, 3 + 50);
+    }
+    ck_assert_msg(strstr(why, cases[_i].words), "%s", why);
+}
+END_TEST
+
+#define N_FAULTS 22
+
+START_TEST(addresses_of_github)
+{
+    struct identity identity;
+
+    choose(GITHUB, "");
+    identity = identity_of("alice");
+    ck_assert_uint_eq(identity.emails.n, 2); /* neither the unverified nor the malformed one */
+    ck_assert(text_eq(identity.emails.items[0], text_of("alice@example.com")));
+    ck_assert(text_eq(identity.emails.items[1], text_of("alice@private.example.org")));
+    /* A module's own scopes are asked for as they are. */
+    client.scopes =
+        (struct text_list){.items = (struct text[]){text_of("read:user")}, .n = 1, .given = true};
+    identity = identity_of("alice");
+    ck_assert_uint_eq(identity.emails.n, 0);
+}
+END_TEST
+
+START_TEST(teams_of_github)
+{
+    struct identity identity;
+    bool seen[231] = {false};
+
+    choose(GITHUB, "");
+    client.wants_teams = true;
+    identity = identity_of("carol");
+    ck_assert_uint_eq(identity.organizations.n, 2);
+    ck_assert(text_eq(identity.organizations.items[0], text_of("acme")));
+    ck_assert(text_eq(identity.organizations.items[1], text_of("globex")));
+    ck_assert(text_eq(identity.subject, text_of("9007199254740993")));
+    ck_assert_uint_eq(identity.teams.n, 230);
+    for (size_t i = 0; i < identity.teams.n; i++) {
+        int number = 0;
+
+        ck_assert_int_eq(sscanf(identity.teams.items[i].s, "globex/team-%d", &number), 1);
+        ck_assert(number >= 1 && number <= 230 && !seen[number]);
+        seen[number] = true;
+    }
+    /* They are asked for only where a module lists some. */
+    client.wants_teams = false;
+    identity = identity_of("carol");
+    ck_assert_uint_eq(identity.teams.n + identity.organizations.n, 0);
+}
+END_TEST
+
+/* Microsoft's addresses count if the endpoints are one tenant's, or if it says so. */
+START_TEST(tenants_of_microsoft)
+{
+    static const struct {
+        const char *authorize;
+        const char *token;
+        const char *user;
+        bool counts;
+    } cases[] = {
+        {"common", "common", "alice", false},   {"common", "common", "carol", true},
+        {"common", "common", "mallory", false}, {TENANT, TENANT, "alice", true},
+        {"common", TENANT, "alice", false},     {TENANT, "common", "alice", false},
+    };
+
+    for (size_t i = 0; i < N_OF(cases); i++) {
+        choose(MICROSOFT, "");
+        snprintf(urls[0], sizeof urls[0], "%s/%s/oauth2/v2.0/authorize", mock_value("microsoft"),
+                 cases[i].authorize);
+        snprintf(urls[1], sizeof urls[1], "%s/%s/oauth2/v2.0/token", mock_value("microsoft"),
+                 cases[i].token);
+        ck_assert_msg(identity_of(cases[i].user).emails.n == cases[i].counts, "%zu", i);
+    }
+}
+END_TEST
+
+START_TEST(shared_tenants)
+{
+    static const char *const names[] = {"common", "Organizations", "CONSUMERS", ""};
+    struct text token;
+
+    choose(MICROSOFT, "");
+    token = sign_in("alice");
+    for (size_t i = 0; i < N_OF(names); i++) {
+        snprintf(urls[0], sizeof urls[0], "https://login.test/%s/authorize", names[i]);
+        snprintf(urls[1], sizeof urls[1], "https://login.test/%s/token", names[i]);
+        ck_assert_uint_eq(identify(token).emails.n, 0);
+    }
+    snprintf(urls[0], sizeof urls[0], "https://login.test");
+    snprintf(urls[1], sizeof urls[1], "https://login.test");
+    ck_assert_uint_eq(identify(token).emails.n, 0);
+}
+END_TEST
+
+/* Without settings the table's endpoints are used. */
+START_TEST(authorize_urls)
+{
+    static const char *const expected[] = {
+        "https://github.com/login/oauth/authorize?response_type=code&client_id=a%26b"
+        "&redirect_uri=https%3A%2F%2Fapp.example.com%2F_adit%2Fcallback&state=s%20t"
+        "&scope=user%3Aemail%20read%3Aorg&code_challenge_method=S256"
+        "&code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
+        "https://www.facebook.com/v21.0/dialog/oauth?response_type=code&client_id=a%26b"
+        "&redirect_uri=https%3A%2F%2Fapp.example.com%2F_adit%2Fcallback&state=s%20t"
+        "&scope=public_profile",
+    };
+
+    for (int i = 0; i < 2; i++) {
+        struct buf url = {0};
+
+        choose(i + 1, "");
+        conf = (struct conf_provider){.authorize_url = (char[]){""}};
+        client.client_id = text_of("a&b");
+        client.wants_teams = true;
+        provider_authorize_url(&url, &client, text_of("s t"), text_of(VERIFIER));
+        ck_assert_str_eq(url.data, expected[i]);
+        buf_free(&url);
+    }
+}
+END_TEST
+
+Suite *gate_provider_suite(void)
+{
+    Suite *suite = suite_create("gate/provider");
+    TCase *tests = tcase_create("provider");
+
+    tcase_add_unchecked_fixture(tests, mock_start, mock_stop);
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_loop_test(tests, every_provider, 0, OAUTH_N_PROVIDERS);
+    tcase_add_loop_test(tests, every_refusal, 0, OAUTH_N_PROVIDERS);
+    tcase_add_loop_test(tests, a_wrong_verifier, 0, OAUTH_N_PROVIDERS);
+    tcase_add_loop_test(tests, faults, 0, N_FAULTS);
+    tcase_add_test(tests, addresses_of_github);
+    tcase_add_test(tests, teams_of_github);
+    tcase_add_test(tests, tenants_of_microsoft);
+    tcase_add_test(tests, shared_tenants);
+    tcase_add_test(tests, authorize_urls);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
