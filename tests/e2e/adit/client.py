@@ -7,8 +7,8 @@ import socket
 
 from adit import covered, reference
 
-# No request may take longer.
-DEADLINE_S = 6
+# A request that takes longer hangs, on a busy machine too.  tests/promises measures what faults cost.
+DEADLINE_S = 30
 
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 OPERATION_ID = re.compile(r"op_[0-9A-Za-z]{27}\Z")
