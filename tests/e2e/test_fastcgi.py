@@ -11,7 +11,7 @@ import threading
 import time
 
 from adit import fastcgi, samples, stack
-from adit.case import Case, until
+from adit.case import DEADLINE_S, Case, until
 from adit.client import check_answer
 
 CREDENTIALS = "/ssh_credentials"
@@ -345,7 +345,7 @@ class Tcp(Fastcgi):
             self.process = subprocess.Popen(
                 [os.path.join(stack.BUILD, "adit.fcgi"), "-c", self.stack.conf_path],
                 env=stack.CLEAN_ENV, stdin=listener, stderr=subprocess.DEVNULL)
-        self.addCleanup(self.process.wait, 10)
+        self.addCleanup(self.process.wait, DEADLINE_S)
         self.addCleanup(self.process.terminate)
 
     def exchange(self, *pieces, wait_s=0):

@@ -79,7 +79,7 @@ class Doors(GatewayCase):
                 self.assertEqual(self.gateway.visit("127.0.0.1:%d" % port), "")
         with self.subTest("SOCKS"):
             done = stack.run(self.gateway.inside.on_network(
-                "curl", "-s", "-m", "5", "--socks5", "127.0.0.1:9303", "telnet://127.0.0.1:22"),
+                "curl", "-s", "-m", "60", "--socks5", "127.0.0.1:9303", "telnet://127.0.0.1:22"),
                 check=False)
             self.assertEqual((done.stdout, done.returncode != 0), ("", True))
         self.assertTrue(tunnel.stands())

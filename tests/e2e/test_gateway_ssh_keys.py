@@ -8,7 +8,7 @@ import subprocess
 
 from adit import stack
 from adit.case import until
-from adit.ssh_gateway import GatewayCase, ended_within, stay
+from adit.ssh_gateway import GatewayCase, have_ended, stay
 
 NEEDS_ROOT = True
 
@@ -164,7 +164,7 @@ class Keys(KeysCase):
         self.assert_ok(self.admin.delete(paths[0]), 204)
         self.assertTrue(stay(tunnel))
         self.assert_ok(self.admin.delete(paths[1]), 204)
-        self.assertTrue(ended_within([tunnel]))
+        self.assertTrue(have_ended([tunnel]))
 
     def test_key_types(self):
         for bits in "256", "521":

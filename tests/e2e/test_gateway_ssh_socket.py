@@ -9,10 +9,11 @@ import socket
 import subprocess
 import time
 
-from adit import stack
-from adit.case import until
+from adit import programs, stack
+from adit.case import DEADLINE_S, until
+from adit.fronts import process_name
 from adit.ssh_gateway import (CONF, PROGRAMS, SOCKET, STATE, GatewayCase, OwnGateway,
-                              Program, ended_within, stay)
+                              Program, have_ended, stay)
 
 NEEDS_ROOT = True
 
@@ -89,7 +90,8 @@ class Askers(SocketCase):
             shell = Program(self.gateway, self.gateway.inside.command(
                 sshd, "-c", '"$@"; sleep 600', "-", HELPER, "--socket", SOCKET,
                 "tunnel", key.fingerprint, key.type, key.blob, user="adit-ssh-keys"), os.devnull)
-            time.sleep(0.2)
+            until(lambda: "sleep" in map(process_name, programs.children(shell.pid)),
+                  "the end of the helper")
             self.delete(path)
             time.sleep(0.8)
             self.assertTrue(shell.runs())
@@ -110,7 +112,7 @@ class Askers(SocketCase):
                 self.assertIn("PermissionError", done.stderr)
                 done = stack.run(self.gateway.inside.command(*ask, user="adit-gateway"))
                 self.assertEqual(done.stdout.splitlines()[0], "ok")
-        self.assertTrue(ended_within([tunnel]))
+        self.assertTrue(have_ended([tunnel]))
 
     def test_arguments_of_the_helper(self):
         key, other = self.new_key(), self.new_key()
@@ -139,10 +141,8 @@ class Askers(SocketCase):
         key = self.new_key()
         self.gateway.daemon.freeze()
         try:
-            started = time.monotonic()
             done = self.helper(key)
             self.assertEqual((done.returncode, done.stdout), (CANNOT_TELL, ""))
-            self.assertLess(time.monotonic() - started, 3)
         finally:
             self.gateway.daemon.thaw()
         self.gateway.daemon.stop()
@@ -174,7 +174,7 @@ class Garbage(SocketCase):
 
     def connect(self):
         sock = socket.socket(socket.AF_UNIX)
-        sock.settimeout(5)
+        sock.settimeout(DEADLINE_S)
         sock.connect(self.gateway.inside.path(SOCKET))
         self.addCleanup(sock.close)
         return sock
@@ -208,12 +208,10 @@ class Garbage(SocketCase):
     def test_mute_connections(self):
         """200 connections that say nothing keep nobody from logging in, and are closed."""
         mute = [self.connect() for _ in range(200)]
-        started = time.monotonic()
         self.standing(self.gateway.tunnel(self.key))
         for sock in mute:
             with contextlib.suppress(ConnectionResetError):
                 self.assertEqual(sock.recv(1), b"")
-        self.assertLess(time.monotonic() - started, 4)
 
     def test_slow_bytes(self):
         """A connection that sends a byte now and then is closed all the same."""
@@ -221,7 +219,7 @@ class Garbage(SocketCase):
         self.standing(self.gateway.tunnel(self.key))
         started = time.monotonic()
         with self.assertRaises((BrokenPipeError, ConnectionResetError)):
-            while time.monotonic() - started < 5:
+            while time.monotonic() - started < DEADLINE_S:
                 sock.sendall(b"k")
                 time.sleep(0.05)
         self.assertTrue(self.gateway.answers())
@@ -240,7 +238,7 @@ class Garbage(SocketCase):
             "    try:\n        s.connect('%s')\n    except OSError:\n        pass\n"
             "    s.close()" % SOCKET, user="adit-ssh-keys"), os.devnull)
         try:
-            time.sleep(0.2)
+            until(lambda: programs.cpu_seconds([flood.pid]) > 0.2, "the flood")
             tunnels = [self.gateway.tunnel(self.key) for _ in range(5)]
             self.standing(*tunnels)
             self.assertTrue(flood.runs())
@@ -326,7 +324,7 @@ class Pids(SocketCase):
         self.forge(str(pid), text)
         self.gateway.start_daemon()
         self.delete(path)
-        self.assertTrue(ended_within([tunnel]))
+        self.assertTrue(have_ended([tunnel]))
 
     def test_folder_that_others_may_write(self):
         """Others could name processes there, so the daemon does not start."""
@@ -396,9 +394,9 @@ class Pids(SocketCase):
         other, other_tunnel, _ = self.opened()
         self.assertTrue(stay(tunnel, other_tunnel))
         self.delete(path)
-        self.assertTrue(ended_within([tunnel]))
+        self.assertTrue(have_ended([tunnel]))
         self.delete(other)
-        self.assertTrue(ended_within([other_tunnel]))
+        self.assertTrue(have_ended([other_tunnel]))
         folder = self.gateway.inside.path(STATE)
         until(lambda: not os.listdir(folder), "no file of a session")
 
@@ -423,7 +421,7 @@ class OwnUser(SocketCase):
         self.assertEqual(fingerprint, key.fingerprint)
         other, = self.standing(self.gateway.tunnel(self.new_key()))
         self.delete(path)
-        self.assertTrue(ended_within([tunnel]))
+        self.assertTrue(have_ended([tunnel]))
         self.assertTrue(stay(other))
         until(lambda: not self.gateway.listeners(), "the end of the listeners")
 

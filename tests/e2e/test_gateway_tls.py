@@ -9,6 +9,7 @@ import subprocess
 import time
 import unittest
 
+from adit import programs
 from adit.case import Case, until
 from adit.tls_edges import VERSIONS, SlowVisit, TlsEdges, Visit, run_unchecked, visit
 
@@ -37,6 +38,9 @@ OPEN = ("disabled", "absent", "deleted")
 TRUSTED = {"one": {"ca-1"}, "two": {"ca-2"}, "both": {"ca-1", "ca-2"}, "half": {"ca-1"},
            "nobody": set(), "unknown": set(), "not-ca": set()}
 SERVERS = ("nginx", "nginx stream", "Apache", "HAProxy")
+
+# The servers end idle connections by themselves, nginx after 75 s and HAProxy after 60 s.
+KEPT_S = 40
 
 
 def make_certificates(edges):
@@ -216,10 +220,21 @@ class Changes(TlsCase):
         connections = self.open_connections("moving", "allowed")
         self.store("moving", MODULES["two"])
         for server, one in connections.items():
-            until(lambda one=one: not one.is_open(), server + " ends its connection", 10)
+            until(lambda one=one: not one.is_open(), server + " ends its connection", KEPT_S)
         self.assertEqual(elsewhere.ask("one.test"), "one")
         self.store("moving", MODULES["one"])
         self.until_all("moving", "allowed", True)
+
+    @staticmethod
+    def serving(workers):
+        """Those of nginx's workers that have not been told to end."""
+        def is_serving(pid):
+            try:
+                with open("/proc/%d/cmdline" % pid, "rb") as file:
+                    return file.read().startswith(b"nginx: worker process\0")
+            except OSError:
+                return False
+        return list(filter(is_serving, workers))
 
     def test_half_a_handshake(self):
         """A visitor who waits in the handshake does not pass by the rule of before.  (Apache lets
@@ -230,13 +245,16 @@ class Changes(TlsCase):
             for one in slow.values():
                 self.addCleanup(one.close)
             return slow
+        self.assertTrue(self.serving(programs.children(self.edges.running["nginx"].process.pid)))
         for server, one in begin().items():
             self.assertTrue(one.finish("moving.test"), server)
+        old = programs.children(self.edges.running["nginx"].process.pid)
         slow = begin()
         self.store("moving", MODULES["two"])
         self.until_all("moving", "allowed", False)
-        # nginx ends its old workers' connections after 1 s.
-        time.sleep(1.5)
+        until(lambda: not self.serving(old), "the end of nginx's old workers")
+        # They end their connections 1 s later.
+        time.sleep(2)
         for server in ("nginx", "nginx stream", "HAProxy"):
             self.assertFalse(slow[server].finish("moving.test"), server)
         self.store("moving", MODULES["one"])
@@ -304,7 +322,7 @@ class Faults(TlsCase):
         self.assertEqual(self.edges.status().get("haproxy"), "due")
         self.store("moving", MODULES["one"])
         until(lambda: self.passes("HAProxy", "moving", "allowed"), "the next change")
-        until(self.edges.is_settled, "all servers obey", 20)
+        until(self.edges.is_settled, "all servers obey")
 
     def test_haproxy_starts_again(self):
         """It reads the files, which say what the running one was told."""
@@ -314,11 +332,11 @@ class Faults(TlsCase):
         self.store("moving", MODULES["disabled"])
         self.edges.start_haproxy()
         until(lambda: self.passes("HAProxy", "moving", None), "the next change")
-        until(self.edges.is_settled, "HAProxy is told", 20)
+        until(self.edges.is_settled, "HAProxy is told")
         self.store("moving", MODULES["one"])
         until(lambda: not self.passes("HAProxy", "moving", "other"), "the last change")
         self.assertTrue(self.passes("HAProxy", "moving", "allowed"))
-        until(self.edges.is_settled, "all servers obey", 20)
+        until(self.edges.is_settled, "all servers obey")
 
     def test_the_database_goes_away(self):
         """Visitors pass as before.  A change holds once the database is back."""
@@ -335,7 +353,7 @@ class Faults(TlsCase):
             until(lambda server=server: self.passes(server, "moving", "other"), server)
         self.store("moving", MODULES["one"])
         until(lambda: self.passes("HAProxy", "moving", "allowed"), "the last change")
-        until(self.edges.is_settled, "all servers obey", 20)
+        until(self.edges.is_settled, "all servers obey")
 
     def test_a_start_without_a_database(self):
         """All are refused, and files that are there stay."""
@@ -384,6 +402,8 @@ class Accounts(TlsCase):
         until(self.edges.is_settled, "the start")
 
     def assert_refuses_or_stays(self, output, before):
+        until(lambda: all(os.path.exists(self.edges.path(output, edge + ".nginx"))
+                          for edge in before), "the files")
         time.sleep(0.3)
         for edge, text in before.items():
             with open(self.edges.path(output, edge + ".nginx"), encoding="ascii") as file:

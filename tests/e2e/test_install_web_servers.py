@@ -58,6 +58,10 @@ echo; echo '== list'
 %s -H "Authorization: Bearer $(su postgres -c 'aditctl key issue')" -H 'Service-Version: 2'
 """
 
+# Neither the build nor a page takes longer, on a busy machine too, in seconds.
+BUILD_TIMEOUT_S = 600
+FOLLOW_TIMEOUT_S = 300
+
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 
 
@@ -114,7 +118,8 @@ class Install(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.build, ignore_errors=True)
         stack.run([os.path.join(stack.ROOT, "configure"), "-q", "--prefix=/usr",
                    "--sysconfdir=/etc", "--localstatedir=/var", "CFLAGS=-O0"], cwd=cls.build)
-        stack.run(["make", "-j", str(os.cpu_count()), "--no-print-directory"], cwd=cls.build)
+        stack.run(["make", "-j", str(os.cpu_count()), "--no-print-directory"], cwd=cls.build,
+                  timeout=BUILD_TIMEOUT_S)
 
     def follow(self, page):
         for title, text in chapters(page):
@@ -123,7 +128,7 @@ class Install(unittest.TestCase):
                 self.assertTrue(any(step[0] == "see" for step in wanted), "no output to compare")
                 done = subprocess.run(
                     [os.path.join(stack.ROOT, "tests", "machine"), "bash", "-c", script(wanted),
-                     "bash", self.build], capture_output=True, text=True, timeout=120,
+                     "bash", self.build], capture_output=True, text=True, timeout=FOLLOW_TIMEOUT_S,
                     stdin=subprocess.DEVNULL)
                 printed = dict(re.findall(r"^== (\w+)\n(.*?)(?=^== |\Z)", done.stdout,
                                           re.M | re.S))

@@ -9,15 +9,16 @@ import threading
 import time
 
 from adit import samples, stack
-from adit.case import Case, until
+from adit.case import DEADLINE_S, Case, until
 
 SQL = os.path.join(stack.ROOT, "sql")
 # All migrations except the latest.
 OLDER = sorted(name for name in os.listdir(SQL) if name[0].isdigit())[:-1]
 TABLES = "adit.account, adit.principal, adit.api_key, adit.ssh_credential, adit.oauth_module"
 
-# The migration makes a request wait for at most 1 s.  The request then gets its answer.
-SLOWEST_S = 2.5
+# The migration makes a request wait for at most 1 s.  The request then gets its answer.  The rest is a
+# busy machine.  A request that waits for the lock's holder fails after 4 s.
+SLOWEST_S = 3.5
 
 
 def read(name):
@@ -102,18 +103,20 @@ class Behind(MigrateCase):
                                    text=True, env=stack.CLEAN_ENV)
         try:
             time.sleep(6.5)
+            until(lambda: len(answers) > 100, "answers")
             self.assertIsNone(migrate.poll())
             self.assertEqual(self.version(), 4)
-            n_before = len(answers)
+            meanwhile = list(answers)
             self.end(dump)
             said, complained = migrate.communicate(timeout=60)
         finally:
             stop.set()
             for worker in workers:
                 worker.join()
-        self.assertEqual({status for _, status in answers} - {200, 201}, set())
-        self.assertGreater(n_before, 100)
-        self.assertLess(max(seconds for seconds, _ in answers), SLOWEST_S)
+        self.assertEqual({status for _, status in meanwhile} - {200, 201}, set())
+        self.assertLess(max(seconds for seconds, _ in meanwhile), SLOWEST_S)
+        # Later ones wait for the migration itself.  On a busy machine, that may be too long for them.
+        self.assertEqual({status for _, status in answers} - {200, 201, 503}, set())
         self.assertEqual(migrate.returncode, 0, complained)
         self.assertIn("applied 005_", said)
         self.assertRegex(complained, r"aditctl: waiting for a lock on the tables, probably held by"
@@ -123,9 +126,8 @@ class Behind(MigrateCase):
 class GivesUp(MigrateCase):
     def test_patience(self):
         self.hold()
-        started = time.monotonic()
-        done = self.stack.ctl_run("migrate", "--wait", "1s")
-        self.assertLess(time.monotonic() - started, 8)
+        # Without the option it waits for minutes, and this call fails before.
+        done = self.stack.ctl_run("migrate", "--wait", "1s", timeout=DEADLINE_S)
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr, r"nothing was changed: another session held a lock for too"
                          r" long, probably process \d+ \(pg_dump\) of postgres")

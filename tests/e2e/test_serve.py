@@ -144,25 +144,31 @@ class KilledResponder(ServeCase):
                 until(lambda: self.master() not in (None, before), "another responder")
                 until(self.answers, "its answers")
 
+    def n_tries(self):
+        """How often the responder was started with a bad setting."""
+        with open(os.path.join(self.stack.state, "log", "serve.log"), encoding="utf-8") as file:
+            return file.read().count("unknown setting nonsense")
+
     def test_one_that_cannot_start(self):
         """tools/serve tries a start once a second.  It succeeds once the fault is mended."""
-        conf, log = self.stack.read_conf(), os.path.join(self.stack.state, "log", "serve.log")
+        conf, before = self.stack.read_conf(), self.n_tries()
         self.stack.write_conf(conf.replace("[service]", "[service]\nnonsense = x"))
         try:
             os.kill(self.master(), signal.SIGKILL)
-            time.sleep(4)
-            with open(log, encoding="utf-8") as file:
-                said = file.read()
+            started = time.monotonic()
+            until(lambda: self.n_tries() >= before + 4, "four tries")
+            n_tries, took = self.n_tries() - before, time.monotonic() - started
         finally:
             self.stack.write_conf(conf)
-        n_tries = said.count("unknown setting nonsense")
-        self.assertTrue(2 <= n_tries <= 6, said)
+        # A busy machine makes them fewer.  The first may come at once, the next in the same second.
+        self.assertLess(n_tries, took + 3)
         until(self.answers, "its answers")
 
     def test_stops_in_between(self):
+        before = self.n_tries()
         self.stack.write_conf(self.stack.read_conf().replace("[service]", "[service]\nnonsense = x"))
         os.kill(self.master(), signal.SIGKILL)
-        time.sleep(1.5)
+        until(lambda: self.n_tries() > before, "a try")
         self.stack.write_conf(self.stack.read_conf().replace("nonsense = x\n", ""))
         self.stack.stop()
         self.assertIsNone(self.master())

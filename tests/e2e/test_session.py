@@ -7,7 +7,7 @@ import threading
 
 from adit import stack
 from adit.case import Case
-from adit.ssh_gateway import SOCKET, GatewayCase, ended_within, stay
+from adit.ssh_gateway import SOCKET, GatewayCase, have_ended, stay
 
 COLUMNS = ["PID", "SINCE", "FINGERPRINT", "ACCOUNT", "CREDENTIALS"]
 SESSION = "12\t1700000000\tSHA256:x\tac_x\tsshcr_a,sshcr_b"
@@ -60,7 +60,7 @@ class Gateway(SessionCase, GatewayCase):
         key, tunnel, (pid, *_) = self.session()
         _, other, (other_pid, *_) = self.session()
         self.assertEqual(self.ctl(self.socket, "end", pid), "")
-        self.assertTrue(ended_within([tunnel]))
+        self.assertTrue(have_ended([tunnel]))
         self.assertTrue(stay(other))
         self.assertEqual([row[0] for row in self.rows(self.socket)], [other_pid])
         self.standing(self.gateway.tunnel(key))

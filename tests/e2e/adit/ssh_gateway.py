@@ -12,7 +12,7 @@ import subprocess
 import time
 
 from adit import cluster, programs, stack
-from adit.case import Case, until
+from adit.case import DEADLINE_S, Case, until
 from adit.enclosure import Enclosure
 
 PROGRAMS = "/run/libexec"
@@ -307,7 +307,7 @@ class SshGateway:
 
     # ---- asking the daemon ----
 
-    def ask(self, request, seconds=5):
+    def ask(self, request, seconds=DEADLINE_S):
         """Sends a request to the daemon's socket, as root.  Returns the answer's lines."""
         with socket.socket(socket.AF_UNIX) as sock:
             sock.settimeout(seconds)
@@ -350,11 +350,13 @@ class SshGateway:
         return Tunnel(self, key, *forwards, **options)
 
     def close_tunnels(self):
-        """Ends all clients.  Returns once their listeners are gone."""
+        """Ends all clients.  Returns once their listeners are gone, and sshd's processes, so that
+        no session is left."""
         for tunnel in self.tunnels:
             tunnel.close()
         self.tunnels.clear()
         until(lambda: self.listeners() == [], "no listener")
+        until(lambda: not self.sshd_processes(), "the end of sshd's processes")
 
     def listeners(self):
         """Where forwards listen."""
@@ -466,9 +468,10 @@ def stay(*tunnels):
     return all(tunnel.stands() for tunnel in tunnels)
 
 
-def ended_within(tunnels, seconds=1):
-    """Whether all the clients end in time."""
-    deadline = time.monotonic() + seconds
+def have_ended(tunnels):
+    """Waits for the end of all the clients.  Returns whether it comes.  tests/promises measures how
+    soon."""
+    deadline = time.monotonic() + DEADLINE_S
     while time.monotonic() < deadline:
         if not any(tunnel.stands() for tunnel in tunnels):
             return True
