@@ -23,6 +23,11 @@ SCRIPTS = "edge", "keeper.sh", "lib.sh", "serve"
 # An account of every Debian system, with a shell that exists.  sshd demands that.
 ORDINARY_USER = "sync"
 
+# What the shell waits for, instead of a second: the end of the tunnel, and the rule of the edge.
+UNTIL_GONE = ("until curl -so /dev/null http://localhost:9000/livez; [ $? = 7 ]; do sleep 0.1; done")
+UNTIL_DEMANDED = ("""until [ "$(curl -so /dev/null -w '%{http_code}' --cacert "$EDGE_DIR/authority.pem" \\
+        "$EDGE_URL")" = 400 ]; do sleep 0.1; done""")
+
 clones = {}
 
 
@@ -83,8 +88,10 @@ class Clone:
         # Both ports at once: the first may contain the digits of the second.
         ports = {"9000": str(self.bound), "9001": str(self.other)}
         # A busy machine takes longer than the second after which a reader looks.
+        blocks[3], blocks[4] = (wait.join(block.split("sleep 1")) for block, wait in (
+            (blocks[3], UNTIL_GONE), (blocks[4], UNTIL_DEMANDED)))
         self.blocks = [re.sub(r"\b900[01]\b", lambda found: ports[found.group()], block)
-                       .replace("sleep 1", "sleep 2") for block in blocks]
+                       for block in blocks]
         lines = [shlex.split(line) for line in self.edge("--env").stdout.splitlines()]
         self.values = dict(line[1].split("=", 1) for line in lines)
 

@@ -23,7 +23,7 @@ APP = {"provider": {"provider_a": {"client_id": "id", "client_secret": "secret"}
 READS = [("GET", CREDENTIALS + "?limit=10", None), ("GET", OAUTH, None), ("GET", MUTUAL_TLS, None)]
 WRITES = [("POST", CREDENTIALS, samples.credential()), ("PUT", OAUTH, APP),
           ("PUT", MUTUAL_TLS, {}), ("DELETE", "/edges/tls/other/mutual_tls", None)]
-# Seconds between a worker's failed attempt to connect and its next one, at most.
+# Seconds between a lane's failed attempt to connect and its next one, at most.
 LONGEST_PAUSE = 0.15
 
 
@@ -49,11 +49,14 @@ class FaultCase(Case):
         """Whether every worker serves, as far as requests can show."""
         return all(self.admin.call(*request).status < 300 for request in (READS + WRITES) * 2)
 
-    def tearDown(self):
-        # Requests may all go to one worker, by kept connections.  Another one that could not
-        # connect fails statements until its pause ends (src/pg/README.md).
+    def is_good_after_a_pause(self):
+        """Requests may all go to one worker, by kept connections.  Another one that could not
+        connect fails statements until its pause ends (src/pg/README.md)."""
         time.sleep(LONGEST_PAUSE)
-        until(self.is_good, "the service is good again")
+        return self.is_good()
+
+    def tearDown(self):
+        until(self.is_good_after_a_pause, "the service is good again")
 
     def ask_all(self, requests):
         """Sends the requests in parallel, because each may wait."""
@@ -135,6 +138,8 @@ class Database(FaultCase):
             self.stack.psql("SET default_transaction_read_only = off;"
                             "ALTER SYSTEM RESET default_transaction_read_only")
             self.stack.psql("SELECT pg_reload_conf()")
+            until(lambda: self.stack.psql("SHOW default_transaction_read_only") == "off",
+                  "new sessions may write")
 
     def check_read_only(self, method, target, body):
         """Between two attempts to connect, a worker may know only that it has no connection."""
@@ -236,7 +241,7 @@ class Database(FaultCase):
                 try:
                     with concurrent.futures.ThreadPoolExecutor(1) as pool:
                         waiting = pool.submit(self.admin.call, method, target, body)
-                        until(self.end_waiting_backends, "the statement waits", 2)
+                        until(self.end_waiting_backends, "the statement waits")
                         self.check_fault(waiting.result(), 9033)
                 finally:
                     self.close(psql)
@@ -246,7 +251,7 @@ class Database(FaultCase):
         psql = self.session("LOCK TABLE adit.ssh_credential IN ACCESS EXCLUSIVE MODE")
         try:
             waiting = concurrent.futures.ThreadPoolExecutor(1).submit(self.admin.get, CREDENTIALS)
-            until(self.end_waiting_backends, "the statement waits", 2)
+            until(self.end_waiting_backends, "the statement waits")
         finally:
             self.close(psql)
         answer = waiting.result()

@@ -139,6 +139,7 @@ class Workers(MetricsCase):
     def setUp(self):
         self.responder = Responder(self.stack, n_workers=3)
         self.addCleanup(self.responder.stop)
+        until(lambda: len(self.responder.workers()) == 3, "three workers")
 
     def ask(self, path="/livez", key=None, **options):
         return fastcgi.ask(self.responder.socket, variables(key, path=path), **options)
@@ -207,7 +208,8 @@ class Workers(MetricsCase):
 
     def test_gauges(self):
         until(lambda: self.scrape().sum("adit_lanes") == 15, "the lanes of three workers")
-        self.assertEqual(self.scrape().sum("adit_lanes_busy"), 0)
+        # The lane of an answer is free a moment after it.
+        until(lambda: self.scrape().sum("adit_lanes_busy") == 0, "free lanes")
         idle = [fastcgi.connect(self.responder.socket) for _ in range(4)]
         until(lambda: self.scrape().sum("adit_connections") >= 4, "four connections")
         # They count no longer once their worker has ended, though nobody has closed them.

@@ -263,7 +263,8 @@ class Store(Systemd):
                     self.assertEqual(fastcgi.read_answer(peers[0].file).status, 200)
                     for peer in peers:
                         self.assertEqual(peer.ask(self.ASK).status, 200)
-                self.assertEqual(len(self.stack.children(process.pid)), n_workers)
+                until(lambda process=process, n_workers=n_workers:
+                      len(self.stack.children(process.pid)) == n_workers, "all workers")
                 # No other process has a connection that its worker closes.
                 for peer in peers:
                     self.assertEqual(peer.ask(self.ASK_ONCE).status, 200)
