@@ -105,7 +105,7 @@ class Hosts(package.Story):
     def asks(self, server, target, n, key=None):
         """Sends so many requests.  Returns the number of each status."""
         said = self.ask(
-            "curl -sS -o /dev/null -w '%%{http_code}\\n' %s 'http://%s%s#[1-%d]' | sort | uniq -c" % (
+            "curl -sSZ -o /dev/null -w '%%{http_code}\\n' %s 'http://%s%s#[1-%d]' | sort | uniq -c" % (
                 "-H 'Authorization: Bearer %s'" % key if key else "", server, target, n))
         return {int(line.split()[1]): int(line.split()[0]) for line in said.splitlines()}
 

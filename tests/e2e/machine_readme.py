@@ -19,7 +19,8 @@ from adit import covered, stack
 from adit.client import OPERATION_ID
 from test_install_web_servers import chapters as chapters_of_page, steps
 
-TIMEOUT_S = 120
+# Nothing takes longer, with the build and on a busy machine, in seconds.
+TIMEOUT_S = 600
 
 # Debian's PostgreSQL package does this when apt-get installs it.  The folders in /run come from
 # other packages: /run is empty in the copy.

@@ -88,7 +88,7 @@ class Askers(SocketCase):
                 self.assertIn("only sshd may ask", done.stderr)
         with self.subTest("an asker that stays"):
             shell = Program(self.gateway, self.gateway.inside.command(
-                sshd, "-c", '"$@"; sleep 600', "-", HELPER, "--socket", SOCKET,
+                sshd, "-c", '"$@"; sleep 600; exit', "-", HELPER, "--socket", SOCKET,
                 "tunnel", key.fingerprint, key.type, key.blob, user="adit-ssh-keys"), os.devnull)
             until(lambda: "sleep" in map(process_name, programs.children(shell.pid)),
                   "the end of the helper")

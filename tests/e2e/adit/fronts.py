@@ -23,7 +23,9 @@ PREFIX = "/adit.d/v1"
 START_TIMEOUT_S = 60
 DEADLINE_S = 60
 PATIENCE_S = 12
-SILENCE_S = 0.3
+# After this, a server that has begun an answer waits for the client.  One that is merely slow would
+# take the end of the sending side for the end of the client.
+SILENCE_S = 3
 MODULES = "/usr/lib/apache2/modules"
 
 

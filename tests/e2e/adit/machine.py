@@ -10,7 +10,7 @@ import time
 
 from adit.stack import CLEAN_ENV, ROOT, run
 
-START_TIMEOUT_S = 60
+START_TIMEOUT_S = 180
 
 # systemd needs a control group hierarchy of its own.
 IN_CGROUPS = 'mount -t cgroup2 cgroup2 "$0" && cd "$0" && '
@@ -97,7 +97,7 @@ class Machine:
     def _clean_up(self):
         """Removes the control groups.  The kernel keeps them a little longer than their
         processes."""
-        for _ in range(100):
+        for _ in range(1000):
             done = run(_privately(CLEAN_UP, self._mount, self._group), check=False)
             if done.returncode == 0:
                 return

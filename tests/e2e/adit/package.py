@@ -12,6 +12,7 @@ import tempfile
 import unittest
 
 from adit import recipe, stack
+from adit.case import until
 from adit.machine import Machine
 
 BUILD_TIMEOUT_S = 600
@@ -92,6 +93,10 @@ class Story(unittest.TestCase):
 
     def journal(self, unit, *since):
         return self.ask("journalctl --no-pager -o cat -u %s %s" % (unit, " ".join(since)))
+
+    def assert_logged(self, text, unit, *since):
+        """Waits until the journal has the text: it takes up what a program says some time later."""
+        until(lambda: text in self.journal(unit, *since), "the journal of %s: %s" % (unit, text))
 
     def cursor(self):
         """The journal's current end, as an option of journalctl."""
