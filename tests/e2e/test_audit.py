@@ -7,7 +7,7 @@ import select
 import subprocess
 
 from adit import samples
-from adit.case import Case
+from adit.case import DEADLINE_S, Case
 from adit.stack import CLEAN_ENV
 
 OAUTH = "/edges/https/audited/routes/r/oauth"
@@ -310,7 +310,7 @@ class Audit(Case):
             listener.stdin.flush()
             lines = []
             while not lines or lines[-1] != "done":
-                ready, _, _ = select.select([listener.stdout], [], [], 10)
+                ready, _, _ = select.select([listener.stdout], [], [], DEADLINE_S)
                 self.assertTrue(ready or lines, "psql prints nothing")
                 lines.append(os.fsdecode(listener.stdout.readline()).rstrip("\n"))
             # psql prints notifications after the answer.

@@ -3,7 +3,7 @@
 import re
 import threading
 
-from adit.case import until
+from adit.case import until, until_back
 from adit.gate import Program
 from adit.gate_cases import GateCase
 
@@ -95,7 +95,7 @@ class Itself(GateCase):
             self.gate.stack.psql("SELECT pg_terminate_backend(pid, 10000)" + holds)
             holder.join()
         self.assertEqual(self.gate.application.n_requests, before)
-        until(lambda: browser.ask().status == 200, "the database")
+        until_back(lambda: browser.ask().status == 200)
 
     # ---- keys ----
 

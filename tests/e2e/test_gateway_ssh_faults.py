@@ -10,7 +10,7 @@ import subprocess
 import time
 
 from adit import programs, stack
-from adit.case import until
+from adit.case import until, until_back
 from adit.ssh_gateway import STATE, GatewayCase, have_ended, stay
 
 NEEDS_ROOT = True
@@ -168,7 +168,7 @@ class Database(Faults):
             self.stack.cluster.start()
         self.until_login(key)
         self.assertTrue(tunnel.stands() and other.stands())
-        until(lambda: self.admin.get(path).status == 200, "the responder")
+        until_back(lambda: self.admin.get(path).status == 200)
         self.delete(path)
         self.assertTrue(have_ended([tunnel]))
         self.assertTrue(other.stands())

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 
 from adit import samples, stack
-from adit.case import Case, until
+from adit.case import Case, until, until_back
 
 PAGE = os.path.join(stack.ROOT, "doc", "gateways.md")
 ROLE = "my_gateway"
@@ -119,7 +119,7 @@ class Page(Case):
             self.wait_for(2)
             self.assertEqual(self.printed(), ["read everything anew"] * 2)
             self.assertIsNone(process.poll())
-        until(lambda: self.admin.get("/ssh_credentials").status == 200, "the database again")
+        until_back(lambda: self.admin.get("/ssh_credentials").status == 200)
 
     def printed(self):
         """The lines about this test's credential, and the one that all has to be read."""

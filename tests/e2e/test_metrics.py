@@ -10,7 +10,7 @@ import subprocess
 import threading
 
 from adit import cluster, fastcgi, fronts, metrics, samples, stack
-from adit.case import Case, until
+from adit.case import Case, until, until_back
 from adit.client import METRICS_TYPE
 from adit.programs import Responder, variables
 
@@ -264,7 +264,7 @@ class Database(MetricsCase):
             self.assertGreater(self.scrape().sum("adit_database_connect_failures_total"), 0)
         finally:
             shared.cluster.start()
-        until(lambda: self.admin.get(CREDENTIALS).status == 200, "the service is good again")
+        until_back(lambda: self.admin.get(CREDENTIALS).status == 200)
         self.assertGreater(self.scrape().sum("adit_database_sessions_opened_total"), 0)
 
 

@@ -10,7 +10,7 @@ import threading
 import time
 
 from adit import samples
-from adit.case import Case, until
+from adit.case import Case, until, until_back
 
 CREDENTIALS = "/ssh_credentials"
 OAUTH = "/edges/https/people/routes/%s/oauth"
@@ -555,7 +555,4 @@ class Keys(PeopleCase):
             os.kill(postmaster, signal.SIGCONT)
         self.assertTrue(re.search(rb"cannot store when keys were last used",
                                   b"".join(self.stack.logs().values())))
-        deadline = time.monotonic() + 60
-        while self.admin.get(CREDENTIALS).status != 200:
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.1)
+        until_back(lambda: self.admin.get(CREDENTIALS).status == 200)

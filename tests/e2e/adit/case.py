@@ -9,6 +9,10 @@ from adit.client import check_answer
 
 DEADLINE_S = 60
 
+# Seconds between a lane's failed attempt to connect to the database and its next one, at most
+# (src/pg/README.md).
+LONGEST_PAUSE_S = 0.15
+
 
 class Case(unittest.TestCase):
     """Tests against the stack named in stack_name.  self.admin, self.member and self.bot are
@@ -74,6 +78,16 @@ def until(condition, what, seconds=DEADLINE_S):
         time.sleep(0.01)
 
 
+def until_back(is_good, what="the service is good again"):
+    """Waits until is_good holds again and again, after a fault of the database.  Requests may all go
+    to one worker, by kept connections.  Another one that could not connect fails statements until
+    its pause ends.  So each try comes after a pause without requests."""
+    def once():
+        time.sleep(LONGEST_PAUSE_S)
+        return all(is_good() for _ in range(4))
+    until(once, what)
+
+
 def until_answer(ask, is_wanted, what):
     """Calls ask until is_wanted accepts the answer.  Returns that answer."""
     def once():
@@ -92,4 +106,4 @@ def without_operation_id(answer):
     return whole.replace(operation_id.encode(), b"op_")
 
 
-__all__ = ["Case", "check_answer", "until", "until_answer", "without_operation_id"]
+__all__ = ["Case", "check_answer", "until", "until_answer", "until_back", "without_operation_id"]

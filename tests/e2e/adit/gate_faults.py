@@ -8,7 +8,7 @@ import ssl
 import threading
 
 from adit import stack
-from adit.case import until
+from adit.case import until, until_back
 from adit.gate import HOST
 from adit.gate_cases import START
 from adit.mock_provider import MockProvider
@@ -292,7 +292,7 @@ class Away:
                         self.is_stopped(visitor.copy().ask(path, method), 503)
                     self.shows(visitor.ask(), 503, "Not ready")
                 self.assertEqual(self.gate.application.n_requests, before)
-                until(lambda visitor=visitor: visitor.ask().status == 200, "the database")
+                until_back(lambda visitor=visitor: visitor.ask().status == 200)
 
     # ---- memory ----
 
