@@ -53,7 +53,7 @@ class Program:
 
 
 class Responder(Program):
-    """adit.fcgi on a socket of its own, with a stack's settings or others."""
+    """adit.fcgi on a socket of its own, with a stack's settings or others.  All its workers run."""
 
     def __init__(self, stack_, n_workers=1, conf=None, around=as_service, **options):
         program = os.path.join(stack_.state, "bin", "adit.fcgi")
@@ -65,6 +65,8 @@ class Responder(Program):
         super().__init__(stack_, command, "r", **options)
         try:
             until(self.listens, "a responder")
+            # A supervisor without workers would count as one.
+            until(lambda: len(self.workers()) == n_workers, "all workers")
         except AssertionError as error:
             raise AssertionError("%s: %s" % (error, self.log().decode())) from error
 
