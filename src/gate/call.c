@@ -17,6 +17,8 @@ const char *const gate_variables[GATE_N_VARIABLES] = {
     [GATE_REQUEST_URI] = "REQUEST_URI",
     [GATE_COOKIE] = "HTTP_COOKIE",
     [GATE_FETCH_MODE] = "HTTP_SEC_FETCH_MODE",
+    [GATE_ACCEPT] = "HTTP_ACCEPT",
+    [GATE_WEBSOCKET_KEY] = "HTTP_SEC_WEBSOCKET_KEY",
 };
 
 struct text call_variable(const struct call *call, enum gate_variable variable)

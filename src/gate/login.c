@@ -140,15 +140,27 @@ static struct text write_state_cookie(struct call *call, struct text state_id, s
     return kept;
 }
 
-/* Returns whether a browser would show the provider's page: it is not the request of a script or
- * for an image. */
+/* Returns whether a client takes HTML.  Browsers name it when they go to a page, and do not for
+ * images, styles and streams of events.  Scripts and simple clients take anything. */
+static bool takes_html(struct text accept)
+{
+    return !text_present(accept) || text_eq(accept, text_of("*/*")) ||
+           memmem(accept.s, accept.len, "text/html", strlen("text/html"));
+}
+
+/* Returns whether a browser would show the provider's page: it is not the request of a script, for
+ * an image or for a WebSocket.  Browsers say so in Sec-Fetch-Mode, but not under http. */
 static bool is_navigation(const struct call *call)
 {
     struct text method = text_of(call->request->method);
     struct text mode = call_variable(call, GATE_FETCH_MODE);
 
-    return (text_eq(method, text_of("GET")) || text_eq(method, text_of("HEAD"))) &&
-           (!text_present(mode) || text_eq(mode, text_of("navigate")));
+    if (!text_eq(method, text_of("GET")) && !text_eq(method, text_of("HEAD")))
+        return false;
+    if (text_present(mode))
+        return text_eq(mode, text_of("navigate"));
+    return takes_html(call_variable(call, GATE_ACCEPT)) &&
+           !text_present(call_variable(call, GATE_WEBSOCKET_KEY));
 }
 
 static struct text way_back(const struct call *call)

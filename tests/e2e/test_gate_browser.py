@@ -44,6 +44,14 @@ class InBrowser:
         """What the application saw."""
         return json.loads(self.browser.evaluate("document.body.innerText"))
 
+    def web_socket(self):
+        """The first message of a WebSocket, or "refused"."""
+        return self.browser.evaluate(
+            "new Promise(resolve => {"
+            " const socket = new WebSocket(location.origin.replace('http', 'ws') + '/ws');"
+            " socket.onmessage = message => { resolve(message.data); socket.close(); };"
+            " socket.onerror = () => resolve('refused'); })")
+
     def has_no_fault(self):
         """The page breaks none of its own rules, and can be read on a phone."""
         self.assertEqual([row for row in self.browser.complaints() if "violates" in row], [])
@@ -70,6 +78,7 @@ class InBrowser:
         # Other pages, and a script's requests, go with the same session.
         self.assertEqual(self.browser.evaluate(
             "fetch('/data', {method: 'POST', body: 'x'}).then(answer => answer.status)"), 200)
+        self.assertIn(["X-Adit-User", "alice@example.com"], json.loads(self.web_socket()))
         self.browser.open(url + "/_adit/logout", 390, 844, True)
         self.shows("Signed out", "You may still be signed in at GitHub.")
         self.has_no_fault()
@@ -103,6 +112,7 @@ class InBrowser:
         self.assertIs(self.browser.evaluate(
             "fetch('/_adit/logout', {method: 'POST'}).then(() => fetch('/data'))"
             ".then(answer => answer.ok, () => false)"), False)
+        self.assertEqual(self.web_socket(), "refused")
 
 
 class InNginx(InBrowser, Case):

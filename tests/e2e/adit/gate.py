@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
 """A route behind the gate: adit-gate, an identity provider that is a mock, an application, and nginx
 or Apache with the configuration that aditctl prints."""
+import base64
 import contextlib
+import hashlib
 import http.client
 import http.server
+import io
 import json
 import os
 import re
@@ -24,11 +27,13 @@ HOST = "app.test"
 # Routes of the same edge, by host.  The last one is of another account, and is named as the first.
 ROUTES = {HOST: "route-1", "two.test": "route-2", "else.test": "route-1"}
 ELSEWHERE = "else.test"
+WEBSOCKET_GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 
 class Application(http.server.ThreadingHTTPServer):
     """Answers with what it saw: method, path, and the headers of the request; at /status/N with
-    that status.  It sets a cookie each time."""
+    that status.  It sets a cookie each time.  In a WebSocket (RFC 6455), it says first what it saw,
+    and then each short message once more."""
 
     daemon_threads = True
 
@@ -38,6 +43,9 @@ class Application(http.server.ThreadingHTTPServer):
             disable_nagle_algorithm = True
 
             def answer(self):
+                if self.headers.get("Upgrade", "").lower() == "websocket":
+                    self.talk()
+                    return
                 length = int(self.headers.get("Content-Length") or 0)
                 self.rfile.read(length)
                 body = json.dumps({"method": self.command, "path": self.path,
@@ -52,6 +60,32 @@ class Application(http.server.ThreadingHTTPServer):
                 self.end_headers()
                 if self.command != "HEAD":
                     self.wfile.write(body)
+
+            def talk(self):
+                self.server.n_requests += 1
+                key = self.headers["Sec-WebSocket-Key"] + WEBSOCKET_GUID
+                self.send_response(101)
+                self.send_header("Upgrade", "websocket")
+                self.send_header("Connection", "Upgrade")
+                self.send_header("Sec-WebSocket-Accept", base64.b64encode(
+                    hashlib.sha1(key.encode()).digest()).decode())
+                self.send_header("X-Application", "yes")
+                self.end_headers()
+                message = json.dumps(self.headers.items()).encode()
+                while message is not None:
+                    length = len(message)
+                    self.wfile.write(bytes([0x81, length] if length < 126 else [
+                        0x81, 126, length >> 8, length & 0xFF]) + message)
+                    message = self.hear()
+                self.close_connection = True
+
+            def hear(self):
+                """The next short message of a client; None: it has gone."""
+                head = self.rfile.read(6)
+                if len(head) < 6 or head[0] != 0x81:
+                    return None
+                return bytes(byte ^ head[2 + at % 4] for at, byte in enumerate(
+                    self.rfile.read(head[1] & 0x7F)))
 
             do_GET = do_POST = do_PUT = do_DELETE = do_OPTIONS = do_HEAD = answer
 
@@ -87,6 +121,43 @@ class Answer:
 
     def seen_header(self, name):
         return [value for key, value in self.seen["headers"] if key.lower() == name.lower()]
+
+
+class RefusedSocket:
+    """The head of an answer to a client that wanted a WebSocket."""
+
+    def __init__(self, head):
+        self.status = int(head.split()[1])
+        self.headers = http.client.parse_headers(io.BytesIO(head.partition(b"\r\n")[2]))
+        self.location = self.headers.get("Location")
+
+
+class WebSocket(RefusedSocket):
+    """A client's end of an open WebSocket.  seen is what the application saw of the request."""
+
+    def __init__(self, connection, head):
+        super().__init__(head)
+        self.connection = connection
+        self.seen = json.loads(self.hear())
+
+    def say(self, text):
+        """Sends a short message."""
+        data = text.encode()
+        self.connection.sendall(bytes([0x81, 0x80 | len(data)]) + b"mask" + bytes(
+            byte ^ b"mask"[at % 4] for at, byte in enumerate(data)))
+
+    def hear(self):
+        length = self._read(2)[1]
+        return self._read(int.from_bytes(self._read(2), "big") if length == 126 else length)
+
+    def _read(self, length):
+        data = b""
+        while len(data) < length:
+            more = self.connection.recv(length - len(data))
+            if not more:
+                raise AssertionError("the WebSocket has ended")
+            data += more
+        return data
 
 
 class Browser:
@@ -133,6 +204,29 @@ class Browser:
         for line in answer.headers.get_all("Set-Cookie") or []:
             self.take(line)
         return answer
+
+    @contextlib.contextmanager
+    def web_socket(self, path="/ws", headers=None):
+        """Opens a WebSocket.  Yields a WebSocket, or the Answer if there is none."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=60) as connection:
+            cookies = self.cookie_header(path)
+            lines = ["GET %s HTTP/1.1" % path] + ["%s: %s" % pair for pair in {
+                "Host": self.host, "Connection": "Upgrade", "Upgrade": "websocket",
+                "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+                **({"Cookie": cookies} if cookies else {}), **(headers or {})}.items()]
+            connection.sendall("\r\n".join([*lines, "", ""]).encode())
+            # The answer reads no byte behind its head.
+            with connection.makefile("rb", buffering=0) as file:
+                head = b""
+                while not head.endswith(b"\r\n\r\n"):
+                    byte = file.read(1)
+                    if not byte:
+                        raise AssertionError("no answer: %r" % head)
+                    head += byte
+                if not head.startswith(b"HTTP/1.1 101 "):
+                    yield RefusedSocket(head)
+                    return
+                yield WebSocket(connection, head)
 
     def take(self, line):
         pair, *rest = line.split(";")

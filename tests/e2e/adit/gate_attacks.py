@@ -236,7 +236,7 @@ class Attacks:
         """An upgrade but to a WebSocket would let later requests pass unasked."""
         self.gate.module()
         browser = self.signed_in("alice")
-        for value in ("h2c", "h2c, websocket", "websocket, h2c", "TLS/1.0", "websocketx"):
+        for value in ("h2c", "h2c, websocket", "websocket, h2c", "TLS/1.0", "websocketx", "xwebsocket", ""):
             with self.subTest(value):
                 answer = self.passes(browser.ask(headers={
                     "Connection": "Upgrade, HTTP2-Settings", "Upgrade": value,

@@ -265,6 +265,16 @@ class Passing:
                 ("options", "OPTIONS", {}), ("unknown", "PROPFIND", {}),
                 ("fetch", "GET", {"Sec-Fetch-Mode": "cors"}),
                 ("image", "GET", {"Sec-Fetch-Mode": "no-cors"}),
+                ("frame", "GET", {"Sec-Fetch-Mode": "no-cors", "Accept": "text/html"}),
+                # What browsers send under http, where there is no Sec-Fetch-Mode.
+                ("image by http", "GET", {"Accept": "image/avif,image/webp,*/*;q=0.8"}),
+                ("style by http", "GET", {"Accept": "text/css,*/*;q=0.1"}),
+                ("events by http", "GET", {"Accept": "text/event-stream"}),
+                ("JSON by http", "GET", {"Accept": "application/json, text/plain, */*"}),
+                ("websocket by http", "GET", {
+                    "Connection": "Upgrade", "Upgrade": "websocket",
+                    "Sec-WebSocket-Version": "13",
+                    "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}),
                 ("websocket", "GET", {
                     "Connection": "Upgrade", "Upgrade": "websocket",
                     "Sec-Fetch-Mode": "websocket", "Sec-WebSocket-Version": "13",
@@ -275,12 +285,42 @@ class Passing:
                 self.assertIsNone(answer.headers["Set-Cookie"])
         head = self.is_sent_to_provider(self.gate.browser().ask("/x", "HEAD"))
         self.assertEqual(head.body, b"")
-        # A WebSocket of a client that sends no Sec-Fetch-Mode.
-        self.is_sent_to_provider(self.gate.browser().ask("/x", headers={
-            "Connection": "Upgrade", "Upgrade": "websocket"}))
-        self.is_sent_to_provider(self.gate.browser().ask(
-            "/x", headers={"Sec-Fetch-Mode": "navigate"}))
+        page = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+        for headers in ({"Sec-Fetch-Mode": "navigate"}, {"Accept": page}, {"Accept": "*/*"},
+                        {"Sec-Fetch-Mode": "navigate", "Accept": page}):
+            self.is_sent_to_provider(self.gate.browser().ask("/x", headers=headers))
         self.assertEqual(self.gate.application.n_requests, before)
+
+    def test_web_socket(self):
+        """It opens for whom the route lets in, stays open, and is asked about when it opens."""
+        self.gate.module(config={"teams": ["acme/deploy"]})
+        listed, other = self.signed_in("alice"), self.signed_in("carol")
+        listed.cookies["theme", "/"] = "dark"
+        smuggled = {"X-Adit-User": "root@example.com"}
+        before = self.gate.application.n_requests
+        for visitor, statuses in ((self.gate.browser(), (401,)), (other, (403,))):
+            with visitor.web_socket(headers=smuggled) as refused:
+                self.assertIn(refused.status, statuses)
+                self.assertIsNone(refused.headers.get("X-Application"))
+        self.assertEqual(self.gate.application.n_requests, before)
+        with listed.web_socket("/ws?room=1", smuggled) as opened:
+            self.assertEqual(opened.status, 101)
+            self.assertIn(["X-Adit-User", "alice@example.com"], opened.seen)
+            names = [name.lower() for name, _ in opened.seen]
+            self.assertEqual(names.count("x-adit-user"), 1)
+            self.assertIn(["Cookie", "theme=dark"], opened.seen)
+            # Nobody is asked about an open one, and it is no way to another request.
+            self.gate.module(config={"teams": ["nobody/else"]})
+            self.is_stopped(listed.ask(), 403)
+            opened.say("GET / HTTP/1.1")
+            self.assertEqual(opened.hear(), b"GET / HTTP/1.1")
+        with listed.web_socket() as refused:
+            self.assertEqual(refused.status, 403)
+        # On an open route, for everybody, and nobody is named.
+        self.gate.delete()
+        with self.gate.browser().web_socket(headers=smuggled) as opened:
+            self.assertEqual(opened.status, 101)
+            self.assertNotIn("x-adit-user", [name.lower() for name, _ in opened.seen])
 
     def test_signs_out(self):
         self.gate.module()
