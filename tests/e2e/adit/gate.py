@@ -426,8 +426,9 @@ class Gate:
                 self.port, host, self.write(host + ".conf", self.printed(host)))
             for host in ROUTES)
         self.write("nginx.conf", "worker_processes 2;\npid %s;\ndaemon off;\nevents {}\n"
-                   "http {\n    access_log off;\n%s%s}\n" % (
-                       self.path("server", "pid"), temporary, servers))
+                   "http {\n    access_log %s combined;\n%s%s}\n" % (
+                       self.path("server", "pid"), self.path("server", "access"), temporary,
+                       servers))
         self._spawn("nginx", ["nginx", "-c", self.path("nginx.conf"), "-e", "stderr"])
 
     def start_apache(self):
@@ -438,6 +439,10 @@ class Gate:
         lines += ["LoadModule %s_module %s/mod_%s.so" % (name, MODULES, name) for name in (
             "mpm_event", "authn_core", "authz_core", "authnz_fcgi", "headers", "setenvif", "proxy",
             "proxy_http", "proxy_fcgi")]
+        # As doc/install/oauth-route.md says: without the callback, whose URL has the code.
+        lines += ['LogFormat "%h %l %u %t \\"%r\\" %>s %O \\"%{Referer}i\\"" combined',
+                  "CustomLog %s combined \"expr=%%{REQUEST_URI} != '/_adit/callback'\"" % self.path(
+                      "server", "access")]
         if os.getuid() == 0:
             lines += ["User nobody", "Group nogroup"]
         lines += ["AuthnzFcgiDefineProvider authnz AditGate fcgi://127.0.0.1:%d/" % self.gate_port]

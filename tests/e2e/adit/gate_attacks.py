@@ -230,6 +230,18 @@ class Attacks:
                 if answer.status == 302:
                     self.assertNotEqual(answer.location.encode(), target)
 
+    def test_methods_of_the_server(self):
+        """What a web server would answer itself shows nothing of the application, either."""
+        self.gate.module()
+        before = self.gate.application.n_requests
+        for line in (b"TRACE / HTTP/1.1", b"CONNECT app.test:80 HTTP/1.1",
+                     b"CONNECT / HTTP/1.1", b"TRACE /_adit/check HTTP/1.1", b"TRACK / HTTP/1.1"):
+            with self.subTest(line):
+                answer = self.gate.browser().ask_raw(line, b"Cookie: a=b")
+                self.assertIsNone(answer.seen)
+                self.assertNotIn(b"a=b", answer.body)
+        self.assertEqual(self.gate.application.n_requests, before)
+
     # ---- headers ----
 
     def test_upgrades(self):

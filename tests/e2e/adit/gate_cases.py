@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Who passes a route with an OAuth module, behind every web server."""
+import json
 import urllib.parse
 
 from adit import stack
@@ -91,6 +92,35 @@ class Passing:
         answer = self.passes(browser.ask("/form", "POST", body=b"a=1"))
         self.assertEqual((answer.seen["method"], answer.seen_header("Content-Length")),
                          ("POST", ["3"]))
+
+    def test_curl(self):
+        """curl keeps the cookies as browsers do, and signs in."""
+        self.gate.module()
+        jar = self.gate.path("jar")
+
+        def curl(*arguments):
+            """Returns status, where it is sent, and the body."""
+            body, _, rest = stack.run(
+                ["curl", "-q", "-sS", "--noproxy", "*", "-b", jar, "-c", jar,
+                 "-w", "\n%{http_code} %{redirect_url}",
+                 "--cacert", self.gate.certificates.path("authority.crt"),
+                 "--resolve", "app.test:%d:127.0.0.1" % self.gate.port, *arguments],
+                check=True).stdout.rpartition("\n")
+            status, _, location = rest.partition(" ")
+            return int(status), location, body
+        page = self.gate.url() + "/page"
+        status, location, _ = curl(page)
+        self.assertEqual(status, 302)
+        status, location, _ = curl(location + "&as=alice")
+        self.assertEqual(status, 302)
+        self.assertEqual(curl(location)[:2], (302, page))
+        status, _, body = curl(page)
+        self.assertEqual(status, 200)
+        self.assertIn(["X-Adit-User", "alice@example.com"], json.loads(body)["headers"])
+        status, _, body = curl("-d", "", self.gate.url() + "/_adit/logout")
+        self.assertEqual(status, 200)
+        self.assertIn("<h1>Signed out</h1>", body)
+        self.assertEqual(curl(page)[0], 302)
 
     def test_application_answers(self):
         """The application's own errors and cookies reach the browser, beside the gate's."""
@@ -262,7 +292,7 @@ class Passing:
         before = self.gate.application.n_requests
         for name, method, headers in (
                 ("form", "POST", {}), ("put", "PUT", {}), ("delete", "DELETE", {}),
-                ("options", "OPTIONS", {}), ("unknown", "PROPFIND", {}),
+                ("options", "OPTIONS", {}), ("unknown", "PROPFIND", {}), ("patch", "PATCH", {}),
                 ("fetch", "GET", {"Sec-Fetch-Mode": "cors"}),
                 ("image", "GET", {"Sec-Fetch-Mode": "no-cors"}),
                 ("frame", "GET", {"Sec-Fetch-Mode": "no-cors", "Accept": "text/html"}),

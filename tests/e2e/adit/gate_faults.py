@@ -3,6 +3,7 @@
 database or the gate is away, behind every web server."""
 import contextlib
 import copy
+import re
 import signal
 import ssl
 import threading
@@ -294,6 +295,25 @@ class Away:
                 self.assertEqual(self.gate.application.n_requests, before)
                 until_back(lambda visitor=visitor: visitor.ask().status == 200)
 
+    def test_database_hangs(self):
+        """A statement that does not end ends as one that failed."""
+        self.gate.module()
+        browser = self.signed_in("alice")
+        before = self.gate.application.n_requests
+        holder = threading.Thread(target=self.gate.stack.psql_run, args=(
+            "BEGIN; LOCK TABLE adit.oauth_module; SELECT pg_sleep(600)",))
+        holder.start()
+        holds = " FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+        try:
+            until(lambda: self.gate.stack.psql("SELECT count(*)" + holds) == "1", "a lock")
+            for visitor in browser, self.gate.browser():
+                self.is_stopped(visitor.ask(), 500, 503)
+        finally:
+            self.gate.stack.psql("SELECT pg_terminate_backend(pid, 10000)" + holds)
+            holder.join()
+        self.assertEqual(self.gate.application.n_requests, before)
+        until_back(lambda: browser.ask().status == 200)
+
     # ---- memory ----
 
     def test_out_of_memory(self):
@@ -345,3 +365,48 @@ class Away:
                 # Sessions outlive the gate.
                 self.gate.module()
                 until(lambda browser=browser: browser.copy().ask().status == 200, "adit-gate")
+
+    # ---- logs ----
+
+    def test_no_secret_in_logs(self):
+        """Logs name visitors, and nothing that lets somebody in."""
+        self.gate.module(auth_check_interval=30, inactivity_timeout=60)
+        values = set()
+        pages = b""
+        for fault in (None, ("user", ("status", "500")), ("token", ("text",)),
+                      ("user", ("redirect",))):
+            self.gate.mock.faults = dict([fault] if fault else [])
+            browser = self.gate.browser()
+            location = browser.ask("/page?secret=of-the-url").location
+            back = self.gate.callback(location, "alice")
+            values |= set(browser.cookies.values())
+            answer = browser.ask(back)
+            values |= set(browser.cookies.values()) | set(re.findall(r"[?&]code=([\w-]+)", back))
+            pages += answer.body + browser.ask("/_adit/logout", "POST", body=b"").body
+            browser.cookies["wrong-session", "/"] = "x" * 60
+            browser.ask()
+        log = self.gate.gate.log()
+        # The web server cannot ask.
+        back = self.gate.callback(self.gate.browser().ask("/page").location, "alice")
+        values |= set(re.findall(r"[?&]code=([\w-]+)", back))
+        self.gate.stop_gate()
+        try:
+            self.is_stopped(self.gate.browser().ask(back), 502, 503)
+        finally:
+            self.gate.start_gate()
+        self.assertIn(b'"signed in"', log)
+        self.assertIn(b'"signed out"', log)
+        self.assertIn(b'"the provider does not answer"', log)
+        self.assertGreater(len(self.gate.mock.secrets), 2)
+        with open(self.gate.key_file, encoding="ascii") as file:
+            sealing_key = file.readline().split()[1]
+        found = values | self.gate.mock.secrets | {
+            self.gate.mock.client_secret, self.gate.MANAGED_SECRET, "of-the-url", sealing_key}
+        logs = [program.log() for program in self.gate.running]
+        with open(self.gate.path("server", "access"), "rb") as file:
+            access = file.read()
+        self.assertIn(b"GET /page?secret=of-the-url", access)
+        self.assertIn(b"POST /_adit/logout", access)
+        for value in found:
+            for log in [*logs, pages, *([access] if value != "of-the-url" else [])]:
+                self.assertNotIn(value.encode(), log)
