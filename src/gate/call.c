@@ -17,6 +17,8 @@ const char *const gate_variables[GATE_N_VARIABLES] = {
     [GATE_REQUEST_URI] = "REQUEST_URI",
     [GATE_COOKIE] = "HTTP_COOKIE",
     [GATE_FETCH_MODE] = "HTTP_SEC_FETCH_MODE",
+    [GATE_FETCH_SITE] = "HTTP_SEC_FETCH_SITE",
+    [GATE_ORIGIN] = "HTTP_ORIGIN",
     [GATE_ACCEPT] = "HTTP_ACCEPT",
     [GATE_WEBSOCKET_KEY] = "HTTP_SEC_WEBSOCKET_KEY",
 };
@@ -164,11 +166,11 @@ void call_set_cookie(struct call *call, struct text set_cookie)
         put_header(call, "Set-Cookie", set_cookie);
 }
 
-static void add_fixed_headers(struct call *call)
+static void add_fixed_headers(struct call *call, const char *referrer_policy)
 {
-    buf_puts(&response_of(call)->headers, "Cache-Control: no-store\r\n"
-                                          "Referrer-Policy: no-referrer\r\n"
-                                          "X-Content-Type-Options: nosniff\r\n");
+    put_header(call, "Cache-Control", text_of("no-store"));
+    put_header(call, "Referrer-Policy", text_of(referrer_policy));
+    put_header(call, "X-Content-Type-Options", text_of("nosniff"));
 }
 
 /* Adds what the application may see of the visitor: an address or a subject, and its own cookies.
@@ -241,7 +243,7 @@ void call_send_to(struct call *call, struct text url, struct text set_cookie)
 {
     struct response *response = response_of(call);
 
-    add_fixed_headers(call);
+    add_fixed_headers(call, "no-referrer");
     response->status = url.s && call->voice != CALL_NGINX ? 302 : 401;
     if (url.s)
         put_header(call, call->voice == CALL_NGINX ? "X-Adit-Location" : "Location", url);
@@ -268,7 +270,8 @@ void call_refuse(struct call *call, enum page page, const struct identity *who)
         .again = !is_own && session_way_back_valid(uri) ? uri : text_of("/"),
         .logout = who ? text_of(GATE_LOGOUT) : (struct text){.s = NULL}};
 
-    add_fixed_headers(call);
+    /* With "no-referrer", browsers hide the Origin of the page's own form. */
+    add_fixed_headers(call, "strict-origin");
     response->status = page_status(page);
     if (response->status == 503)
         put_header(call, "Retry-After", text_of("5"));

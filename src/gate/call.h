@@ -66,7 +66,7 @@ void call_pass(struct call *call, const struct identity *who, struct text set_co
 void call_send_to(struct call *call, struct text url, struct text set_cookie);
 
 /* Does not let the request pass, and shows a page where there is somebody to read it.  who: NULL:
- * nobody is signed in. */
+ * nobody is signed in; else the page has a button to sign out. */
 void call_refuse(struct call *call, enum page page, const struct identity *who);
 
 /* Adds another Set-Cookie header to the answer. */

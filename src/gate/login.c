@@ -3,6 +3,7 @@
 #include "gate/login.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "gate/form.h"
 #include "gate/visit.h"
@@ -368,21 +369,55 @@ void login_finish(struct call *call)
 
 /* ---- out ---- */
 
+/* Returns the URL of the route's host as browsers write it in Origin: without the scheme's port. */
+static struct text own_origin(const struct call *call)
+{
+    struct text url = call_variable(call, GATE_ADIT_URL);
+    struct text port = text_of(call_is_secure(call) ? ":443" : ":80");
+
+    if (url.len > port.len && memcmp(url.s + url.len - port.len, port.s, port.len) == 0)
+        url.len -= port.len;
+    return url;
+}
+
+/* Returns whether the visitor has clicked on "Sign out" here: a link or an image cannot send a
+ * POST, and browsers say which site has the form of one.  Under http they say it in Origin only. */
+static bool is_sign_out(const struct call *call)
+{
+    struct text site = call_variable(call, GATE_FETCH_SITE);
+    struct text origin = call_variable(call, GATE_ORIGIN);
+    struct text own = own_origin(call);
+
+    if (!text_eq(text_of(call->request->method), text_of("POST")))
+        return false;
+    if (text_present(site))
+        return text_eq(site, text_of("same-origin"));
+    return !text_present(origin) ||
+           (origin.len == own.len && strncasecmp(origin.s, own.s, own.len) == 0);
+}
+
 void login_end(struct call *call)
 {
     struct session session;
     struct error err = {.code = ERR_NONE};
+    bool is_wanted = is_sign_out(call);
     enum visit_found found = call->stored.has_module && call->place.provider > 0
                                  ? visit_find(call, &session, &err)
                                  : VISIT_NONE;
 
-    if (found == VISIT_UNKNOWN || (found == VISIT_FOUND && !visit_end(call, &session, &err))) {
+    if (found == VISIT_UNKNOWN ||
+        (found == VISIT_FOUND && is_wanted && !visit_end(call, &session, &err))) {
         call_log(call, LOG_LEVEL_ERROR, "cannot sign out", err.cause, NULL);
         call_refuse(call, PAGE_NOT_READY, NULL);
+        return;
+    }
+    if (found == VISIT_FOUND && !is_wanted) {
+        call_refuse(call, PAGE_SIGN_OUT, &session.identity);
         return;
     }
     if (found == VISIT_FOUND)
         call_log(call, LOG_LEVEL_INFO, "signed out", NULL, &session.identity);
     call_refuse(call, PAGE_SIGNED_OUT, NULL);
-    call_set_cookie(call, visit_removal(call));
+    if (is_wanted)
+        call_set_cookie(call, visit_removal(call));
 }

@@ -26,6 +26,10 @@ static const struct page_text {
     const char *last;
     const char *again; /* the link's words */
 } texts[PAGE_N] = {
+    [PAGE_SIGN_OUT] = {.status = 200,
+                       .title = "Sign out of this site?",
+                       .last = "You sign out with the button below.",
+                       .again = "Stay signed in"},
     [PAGE_SIGNED_OUT] = {.status = 200,
                          .title = "Signed out",
                          .first = "You are signed out of this site.",

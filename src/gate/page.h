@@ -7,6 +7,7 @@
 #include "base/text.h"
 
 enum page {
+    PAGE_SIGN_OUT, /* asks a visitor who is signed in */
     PAGE_SIGNED_OUT,
     PAGE_NOT_ALLOWED, /* signed in, but not listed */
     PAGE_NO_PROVIDER, /* the module lets nobody in */

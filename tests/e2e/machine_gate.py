@@ -95,7 +95,7 @@ class Gate(package.Story):
         self.sign_in("alice")
         self.assertEqual(self.status(), "200")
         self.check_away(away)
-        self.assertIn("Signed out", self.visit("visit -b /root/jar %s/_adit/logout" % SITE))
+        self.assertIn("Signed out", self.visit("visit -X POST -b /root/jar %s/_adit/logout" % SITE))
         self.assertEqual(self.status(), "302")
 
     def check_away(self, away):

@@ -79,7 +79,28 @@ class InBrowser:
         self.assertEqual(self.browser.evaluate(
             "fetch('/data', {method: 'POST', body: 'x'}).then(answer => answer.status)"), 200)
         self.assertIn(["X-Adit-User", "alice@example.com"], json.loads(self.web_socket()))
+        # Another site's image, link and form sign nobody out.
+        for element in ('<img src="%s/_adit/logout" onerror="document.title = 1">',
+                        '<a href="%s/_adit/logout">Go</a>',
+                        '<form method="post" action="%s/_adit/logout"><button>Go</button></form>'):
+            self.browser.open("data:text/html,<p>Elsewhere</p>" + element % url, 390, 844, True)
+            self.shows("Elsewhere")
+            if "Go" in element:
+                self.click("Go")
+                self.shows("Sign out of this site?" if "href" in element else "Signed out")
+                self.has_no_fault()
+            else:
+                self.browser.until("document.title === '1'", "the image's fault")
+            self.browser.open(url + "/", 390, 844, True)
+            self.shows('"method"')
         self.browser.open(url + "/_adit/logout", 390, 844, True)
+        self.shows("Sign out of this site?", "alice@example.com", "Stay signed in")
+        self.has_no_fault()
+        self.click("Stay signed in")
+        self.shows('"method"')
+        self.browser.open(url + "/_adit/logout", 390, 844, True)
+        self.shows("Sign out of this site?")
+        self.click("Sign out")
         self.shows("Signed out", "You may still be signed in at GitHub.")
         self.has_no_fault()
         self.click("Sign in")

@@ -363,7 +363,42 @@ class Passing:
         self.is_sent_to_provider(thief.ask())
         self.passes(self.gate.sign_in("alice", browser=browser)[1])
         # Nobody has to be signed in.
-        self.shows(self.gate.browser().ask("/_adit/logout"), 200, "Signed out")
+        for method in ("GET", "POST"):
+            self.shows(self.gate.browser().ask("/_adit/logout", method), 200, "Signed out")
+
+    def test_signs_out_by_the_button_only(self):
+        """A link, an image or a form of another site signs nobody out."""
+        self.gate.module()
+        browser = self.signed_in("alice")
+        own = self.gate.url()
+        wrong = [("GET", {}), ("HEAD", {}), ("PUT", {}), ("DELETE", {}), ("OPTIONS", {}),
+                 ("GET", {"Sec-Fetch-Site": "same-origin"}), ("GET", {"Origin": own})]
+        wrong += [("POST", {"Sec-Fetch-Site": site, "Origin": own})
+                  for site in ("cross-site", "same-site", "none", "Same-Origin")]
+        wrong += [("POST", {"Origin": origin}) for origin in (
+            "null", "http://evil.test", own + "0", own[:-1], own + "/", own.replace("http", "https"),
+            own.replace("app", "two"))]
+        for method, headers in wrong:
+            with self.subTest("%s %s" % (method, headers)):
+                kept = dict(browser.cookies)
+                answer = browser.ask("/_adit/logout", method, headers)
+                self.assertEqual(answer.status, 200)
+                self.assertIsNone(answer.headers["Set-Cookie"])
+                self.assertEqual(browser.cookies, kept)
+                if method != "HEAD":
+                    page = self.shows(answer, 200, "Sign out of this site?").text
+                    self.assertIn("signed in as <bdi>alice@example.com</bdi>", page)
+                    self.assertIn('<form method="post" action="/_adit/logout">', page)
+                self.passes(browser.ask())
+        # A form of another site comes without the session's cookie, and must not remove it.
+        answer = self.gate.browser().ask("/_adit/logout", "POST", {"Origin": "http://evil.test"})
+        self.assertIsNone(self.shows(answer, 200, "Signed out").headers["Set-Cookie"])
+        for headers in ({"Sec-Fetch-Site": "same-origin"}, {"Origin": own}, {"Origin": own.upper()},
+                        {}):
+            with self.subTest(**headers):
+                visitor = self.signed_in("alice")
+                self.shows(visitor.ask("/_adit/logout", "POST", headers), 200, "Signed out")
+                self.assertEqual(visitor.session(), (None, None))
 
     def test_other_routes(self):
         """The cookies of a route are no cookies of another route, or of another account."""

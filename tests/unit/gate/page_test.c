@@ -56,6 +56,7 @@ START_TEST(statuses_and_titles)
         int status;
         const char *title;
     } wanted[PAGE_N] = {
+        [PAGE_SIGN_OUT] = {200, "Sign out of this site?"},
         [PAGE_SIGNED_OUT] = {200, "Signed out"},
         [PAGE_NOT_ALLOWED] = {403, "Not allowed"},
         [PAGE_NO_PROVIDER] = {403, "Nobody is let in"},
@@ -95,6 +96,10 @@ START_TEST(words_of_pages)
     expect_part("<p>You are signed in as <bdi>ann@example.com</bdi>.</p>\n"
                 "<p>This site does not let you in. Its operator decides who may pass.</p>\n"
                 "<p><a href=\"/a?b&amp;c\">Try again</a></p>\n" SIGN_OUT "\n</main>");
+    written(PAGE_SIGN_OUT, words);
+    expect_part("<p>You are signed in as <bdi>ann@example.com</bdi>.</p>\n"
+                "<p>You sign out with the button below.</p>\n"
+                "<p><a href=\"/a?b&amp;c\">Stay signed in</a></p>\n" SIGN_OUT "\n</main>");
     words.who.s = NULL;
     words.logout.s = NULL;
     written(PAGE_SIGNED_OUT, words);
