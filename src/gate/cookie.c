@@ -3,6 +3,7 @@
 #include "gate/cookie.h"
 
 #include <inttypes.h>
+#include <strings.h>
 
 #include "base/ascii.h"
 
@@ -111,6 +112,8 @@ void cookie_without(struct buf *out, struct text header, struct text prefix)
 
 /* ---- Set-Cookie ---- */
 
+#define HOST_PREFIX "__Host-"
+
 /* All but the separators of RFC 9110, 5.6.2. */
 static bool is_name(struct text name)
 {
@@ -130,6 +133,19 @@ static bool is_value(struct text value)
     return true;
 }
 
+static bool begins_with(struct text name, const char *prefix)
+{
+    size_t len = strlen(prefix);
+
+    return name.len >= len && strncasecmp(name.s, prefix, len) == 0;
+}
+
+bool cookie_prefix_works(struct text prefix, bool is_secure)
+{
+    return is_secure || (!begins_with(prefix, HOST_PREFIX) && !begins_with(prefix, "__Secure-") &&
+                         !begins_with(prefix, "__Http-"));
+}
+
 void cookie_write(struct buf *out, const struct cookie *cookie)
 {
     if (!is_name(cookie->name) || !is_value(cookie->value)) {
@@ -139,7 +155,7 @@ void cookie_write(struct buf *out, const struct cookie *cookie)
     buf_add(out, cookie->name.s, cookie->name.len);
     buf_puts(out, "=");
     buf_add(out, cookie->value.s, cookie->value.len);
-    buf_printf(out, "; Path=%s", cookie->path);
+    buf_printf(out, "; Path=%s", begins_with(cookie->name, HOST_PREFIX) ? "/" : cookie->path);
     if (cookie->max_age_s >= 0)
         buf_printf(out, "; Max-Age=%" PRId64, cookie->max_age_s);
     buf_puts(out, "; HttpOnly; SameSite=Lax");

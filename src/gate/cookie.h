@@ -38,7 +38,12 @@ struct cookie {
     bool is_secure;
 };
 
-/* Appends the value of a Set-Cookie header: HttpOnly, SameSite=Lax, and Secure if is_secure.  Sets
+/* Returns whether browsers take cookies whose names begin so: "__Host-" and "__Secure-", in any
+ * case of letters, only work under https (RFC 6265bis, 4.1.3). */
+MUST_CHECK bool cookie_prefix_works(struct text prefix, bool is_secure);
+
+/* Appends the value of a Set-Cookie header: HttpOnly, SameSite=Lax, and Secure if is_secure.  A
+ * cookie whose name begins with "__Host-" has the path "/", since browsers want that.  Sets
  * out->failed and appends nothing also if RFC 6265 does not allow the name or the value: a module's
  * prefix comes from the database as it is. */
 void cookie_write(struct buf *out, const struct cookie *cookie);

@@ -96,6 +96,12 @@ static bool can_begin(struct call *call, struct provider_client *client)
                        "https://app.example.com; correct the web server's configuration");
         return false;
     }
+    if (!cookie_prefix_works(call->cookie_prefix, call_is_secure(call))) {
+        cannot_sign_in(call, PAGE_NOT_READY,
+                       "browsers take cookies with this cookie_prefix under https only, and "
+                       "ADIT_URL begins with http://; change the module's cookie_prefix");
+        return false;
+    }
     if (!login_client(call, client)) {
         cannot_sign_in(call, PAGE_NOT_READY,
                        "the module names no OAuth application, and [provider.NAME] of the "

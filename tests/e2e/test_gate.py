@@ -65,6 +65,28 @@ class Itself(GateCase):
             _, headers = gate.ask(ADIT_URL="http://app.test")
             self.assertNotIn("Secure", headers["Set-Cookie"])
 
+    def test_prefixes_of_browsers(self):
+        """Browsers take cookies of some names only under https, and "__Host-" only on the path "/"."""
+        with Program(self.gate) as gate:
+            for prefix, path in (("__Host-app.", "/"), ("__host-", "/"), ("__Secure-", "/_adit/")):
+                with self.subTest(prefix):
+                    self.gate.module(cookie_prefix=prefix)
+                    status, headers = gate.ask(ADIT_URL="https://app.test")
+                    self.assertEqual(status, 401)
+                    pair, *attributes = headers["Set-Cookie"].split("; ")
+                    self.assertTrue(pair.startswith(prefix + "state."))
+                    self.assertIn("Path=" + path, attributes)
+                    self.assertIn("Secure", attributes)
+                    # The application does not see it.
+                    self.gate.module(cookie_prefix=prefix, enabled=False)
+                    _, headers = gate.ask(HTTP_COOKIE="a=b; " + pair)
+                    self.assertEqual(headers["X-Adit-Cookie"], "a=b")
+                    # Under http, nobody could ever sign in.
+                    self.gate.module(cookie_prefix=prefix)
+                    self.assertEqual(gate.ask()[0], 503)
+                    self.shows(self.gate.browser().ask(), 503, "Not ready")
+            self.assertIn(b"change the module's cookie_prefix", gate.log())
+
     def test_two_gates(self):
         """Gates that share the key file and the database share sessions, and their ends."""
         self.gate.module()

@@ -150,6 +150,32 @@ START_TEST(attributes)
 }
 END_TEST
 
+/* Browsers take such a cookie only with the path "/" and Secure, and without a domain. */
+START_TEST(names_that_browsers_judge)
+{
+    struct cookie cookie = {
+        .value = text_of("b"), .path = "/_adit/", .max_age_s = -1, .is_secure = true};
+
+    cookie.name = text_of("__Host-adit.state.x");
+    expect_written(&cookie, "__Host-adit.state.x=b; Path=/; HttpOnly; SameSite=Lax; Secure");
+    cookie.name = text_of("__hOST-s");
+    expect_written(&cookie, "__hOST-s=b; Path=/; HttpOnly; SameSite=Lax; Secure");
+    cookie.name = text_of("__Secure-s");
+    expect_written(&cookie, "__Secure-s=b; Path=/_adit/; HttpOnly; SameSite=Lax; Secure");
+    cookie.name = text_of("__Hos");
+    expect_written(&cookie, "__Hos=b; Path=/_adit/; HttpOnly; SameSite=Lax; Secure");
+    for (int is_secure = 0; is_secure < 2; is_secure++) {
+        ck_assert(cookie_prefix_works(text_of(""), is_secure));
+        ck_assert(cookie_prefix_works(text_of("service."), is_secure));
+        ck_assert(cookie_prefix_works(text_of("_Host-"), is_secure));
+        ck_assert(cookie_prefix_works(text_of("__Host-"), is_secure) == is_secure);
+        ck_assert(cookie_prefix_works(text_of("__hOsT-a."), is_secure) == is_secure);
+        ck_assert(cookie_prefix_works(text_of("__secure-"), is_secure) == is_secure);
+        ck_assert(cookie_prefix_works(text_of("__Http-"), is_secure) == is_secure);
+    }
+}
+END_TEST
+
 START_TEST(malformed_names_and_values)
 {
     static const char *const names[] = {"",     "a b", "a;b",   "a=b",       "a,b",
@@ -185,6 +211,7 @@ Suite *gate_cookie_suite(void)
     tcase_add_test(tcase, other_cookies_stay);
     tcase_add_test(tcase, control_characters_do_not_pass);
     tcase_add_test(tcase, attributes);
+    tcase_add_test(tcase, names_that_browsers_judge);
     tcase_add_test(tcase, malformed_names_and_values);
     suite_add_tcase(suite, tcase);
     return suite;
