@@ -23,20 +23,26 @@ static size_t round_up(size_t size)
     return (size + unit - 1) / unit * unit;
 }
 
+static void *fail(struct arena *arena)
+{
+    arena->failed = true;
+    return NULL;
+}
+
 void *arena_alloc(struct arena *arena, size_t size)
 {
     struct arena_block *block = arena->block;
     void *piece;
 
     if (size > SIZE_MAX / 2)
-        return NULL;
+        return fail(arena);
     size = round_up(size ? size : 1);
     if (!block || block->size - block->used < size) {
         size_t room = size > first_size ? size : first_size;
 
         block = malloc(sizeof *block + room);
         if (!block)
-            return NULL;
+            return fail(arena);
         *block = (struct arena_block){.older = arena->block, .size = room};
         arena->block = block;
     }
@@ -48,7 +54,7 @@ void *arena_alloc(struct arena *arena, size_t size)
 void *arena_array(struct arena *arena, size_t n, size_t size)
 {
     if (size && n > SIZE_MAX / size)
-        return NULL;
+        return fail(arena);
     return arena_alloc(arena, n * size);
 }
 
@@ -77,6 +83,7 @@ void arena_reset(struct arena *arena)
         }
     }
     arena->block = kept;
+    arena->failed = false;
 }
 
 void arena_free(struct arena *arena)

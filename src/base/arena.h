@@ -3,6 +3,7 @@
 #ifndef ADIT_BASE_ARENA_H
 #define ADIT_BASE_ARENA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/must_check.h"
@@ -11,6 +12,7 @@
 /* All zero: an empty arena. */
 struct arena {
     struct arena_block *block; /* newest */
+    bool failed;               /* memory ran out since the last reset */
 };
 
 /* Returns size bytes, zeroed and aligned for any type.  They belong to the arena.  Returns NULL if

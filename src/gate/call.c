@@ -18,7 +18,6 @@ const char *const gate_variables[GATE_N_VARIABLES] = {
     [GATE_COOKIE] = "HTTP_COOKIE",
     [GATE_FETCH_MODE] = "HTTP_SEC_FETCH_MODE",
     [GATE_FETCH_SITE] = "HTTP_SEC_FETCH_SITE",
-    [GATE_ORIGIN] = "HTTP_ORIGIN",
     [GATE_ACCEPT] = "HTTP_ACCEPT",
     [GATE_WEBSOCKET_KEY] = "HTTP_SEC_WEBSOCKET_KEY",
 };
@@ -142,6 +141,17 @@ void call_cookie_name(const struct call *call, struct buf *out, const char *suff
     buf_puts(out, suffix);
 }
 
+struct text call_keep(const struct call *call, struct buf *from)
+{
+    struct arena *arena = &call->lane->arena;
+    struct text text = buf_text(from);
+    const char *copy = from->failed ? NULL : arena_copy(arena, text.s, text.len);
+
+    arena->failed = arena->failed || from->failed;
+    buf_free(from);
+    return copy ? (struct text){copy, text.len} : (struct text){.s = NULL};
+}
+
 /* ---- headers ---- */
 
 static struct response *response_of(struct call *call)
@@ -194,17 +204,13 @@ static struct text name_for_application(const struct call *call, const struct id
         call->lane->worker->gate->conf
             .provider_names[call->place.provider > 0 ? call->place.provider - 1 : 0];
     struct buf name = {0};
-    struct text kept;
 
     if (who->emails.n > 0)
         return who->emails.items[0];
     buf_puts(&name, provider);
     buf_puts(&name, ":");
     buf_add(&name, who->subject.s, who->subject.len);
-    kept = (struct text){arena_copy(&call->lane->arena, name.data ? name.data : "", name.len),
-                         name.len};
-    buf_free(&name);
-    return kept;
+    return call_keep(call, &name);
 }
 
 /* ---- answers ---- */
@@ -280,4 +286,28 @@ void call_refuse(struct call *call, enum page page, const struct identity *who)
     put_header(call, "Content-Type", text_of("text/html; charset=utf-8"));
     put_header(call, "Content-Security-Policy", text_of(PAGE_POLICY));
     page_write(&response->body, page, &words);
+}
+
+/* ---- the end ---- */
+
+static void empty_response(struct response *response)
+{
+    buf_clear(&response->headers);
+    buf_clear(&response->body);
+    response->omit_body = false;
+}
+
+/* A missing byte could be a session's, a list's or a header's: "200" without the visitor's name, or
+ * the way to the provider for somebody who is signed in. */
+void call_end(struct call *call)
+{
+    struct response *response = response_of(call);
+
+    if (!call->lane->arena.failed && !response->headers.failed && !response->body.failed)
+        return;
+    call_log(call, LOG_LEVEL_ERROR, "cannot decide", "out of memory", NULL);
+    empty_response(response);
+    call_refuse(call, PAGE_NOT_READY, NULL);
+    if (response->headers.failed || response->body.failed)
+        empty_response(response);
 }

@@ -51,6 +51,10 @@ bool call_is_secure(const struct call *call);
 /* Appends the name of a cookie: the module's prefix and a suffix. */
 void call_cookie_name(const struct call *call, struct buf *out, const char *suffix);
 
+/* Moves what a buffer holds into the arena of the lane, and frees it.  Absent if memory ran out;
+ * call_end() knows that then. */
+MUST_CHECK struct text call_keep(const struct call *call, struct buf *from);
+
 /* Logs an event of this route. */
 void call_log(const struct call *call, enum log_level level, const char *event, const char *cause,
               const struct identity *who);
@@ -71,5 +75,8 @@ void call_refuse(struct call *call, enum page page, const struct identity *who);
 
 /* Adds another Set-Cookie header to the answer. */
 void call_set_cookie(struct call *call, struct text set_cookie);
+
+/* Ends each call: if memory ran out meanwhile, refuses it, whatever was answered. */
+void call_end(struct call *call);
 
 #endif

@@ -59,7 +59,6 @@ enum gate_variable {
     GATE_COOKIE,
     GATE_FETCH_MODE,
     GATE_FETCH_SITE,
-    GATE_ORIGIN,
     GATE_ACCEPT,
     GATE_WEBSOCKET_KEY, /* of a WebSocket; mod_authnz_fcgi passes no Upgrade */
     GATE_N_VARIABLES

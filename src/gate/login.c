@@ -116,15 +116,11 @@ static bool can_begin(struct call *call, struct provider_client *client)
 static struct text state_cookie_name(const struct call *call, struct text state_id)
 {
     struct buf name = {0};
-    struct text kept = no_text;
 
     call_cookie_name(call, &name, COOKIE_STATE);
     buf_add(&name, state_id.s,
             state_id.len < COOKIE_STATE_ID_LEN ? state_id.len : COOKIE_STATE_ID_LEN);
-    if (!name.failed)
-        kept = (struct text){arena_copy(&call->lane->arena, name.data, name.len), name.len};
-    buf_free(&name);
-    return kept;
+    return call_keep(call, &name);
 }
 
 /* Writes a Set-Cookie header's value for a state's cookie. */
@@ -132,19 +128,16 @@ static struct text write_state_cookie(struct call *call, struct text state_id, s
                                       int64_t max_age_s)
 {
     struct buf out = {0};
-    struct text kept = no_text;
     const struct cookie cookie = {.name = state_cookie_name(call, state_id),
                                   .value = value,
                                   .path = GATE_PATH,
                                   .max_age_s = max_age_s,
                                   .is_secure = call_is_secure(call)};
 
-    if (cookie.name.s)
-        cookie_write(&out, &cookie);
-    if (cookie.name.s && !out.failed)
-        kept = (struct text){arena_copy(&call->lane->arena, out.data, out.len), out.len};
-    buf_free(&out);
-    return kept;
+    if (!cookie.name.s)
+        return no_text;
+    cookie_write(&out, &cookie);
+    return call_keep(call, &out);
 }
 
 /* Returns whether a client takes HTML.  Browsers name it when they go to a page, and do not for
@@ -226,20 +219,23 @@ void login_begin(struct call *call)
 /* ---- back from the provider ---- */
 
 /* Finds the state of the login that this browser began, by the id that came back.  Its cookie's
- * name has a part of the id, so that several tabs may sign in at once. */
-static bool find_state(struct call *call, struct text id, struct session_state *state)
+ * name has a part of the id, so that several tabs may sign in at once.  Returns false with ERR_NONE
+ * if there is none, or with the reason why nobody knows. */
+static bool find_state(struct call *call, struct text id, struct session_state *state,
+                       struct error *err)
 {
     struct text rest = call_variable(call, GATE_COOKIE);
     struct text name = state_cookie_name(call, id);
     struct text value;
-    struct error err;
 
     while (name.s && (value = cookie_next(&rest, name)).s) {
-        err = (struct error){.code = ERR_NONE};
         if (session_state_open(call->lane->worker->gate->keyring, &call->place, value,
-                               &call->lane->arena, state, &err) &&
-            text_eq(text_of(state->id), id))
-            return session_state_lasts(state, call->now);
+                               &call->lane->arena, state, err)) {
+            if (text_eq(text_of(state->id), id))
+                return session_state_lasts(state, call->now);
+        } else if (err->code != ERR_NONE) {
+            return false;
+        }
     }
     return false;
 }
@@ -359,11 +355,18 @@ void login_finish(struct call *call)
     struct text code;
     struct text id;
     struct session_state state;
+    struct error err = {.code = ERR_NONE};
+    bool is_known;
 
-    if (!call->stored.has_module || !module->enabled || module->provider == 0)
+    if (!call->stored.has_module || !module->enabled || module->provider == 0) {
         call_send_to(call, text_of("/"), no_text);
-    else if (!form_find(query, "state", arena, &id) || !text_present(id) ||
-             !find_state(call, id, &state))
+        return;
+    }
+    is_known = form_find(query, "state", arena, &id) && text_present(id) &&
+               find_state(call, id, &state, &err);
+    if (err.code != ERR_NONE)
+        cannot_sign_in(call, PAGE_NOT_READY, err.cause);
+    else if (!is_known)
         cannot_sign_in(
             call, PAGE_LOGIN_FAILED,
             "the state is not of a login that this browser began in the last 10 minutes");
@@ -391,7 +394,7 @@ static struct text own_origin(const struct call *call)
 static bool is_sign_out(const struct call *call)
 {
     struct text site = call_variable(call, GATE_FETCH_SITE);
-    struct text origin = call_variable(call, GATE_ORIGIN);
+    struct text origin = text_of(call->request->origin);
     struct text own = own_origin(call);
 
     if (!text_eq(text_of(call->request->method), text_of("POST")))

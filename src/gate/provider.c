@@ -303,7 +303,8 @@ static enum provider_outcome ask_pages(const struct asking *asking, struct pages
     if (url.len > 0 && url.data[url.len - 1] == '/')
         buf_cut(&url, url.len - 1);
     buf_printf(&url, "/%s" PAGE_QUERY, pages->path);
-    for (int n = 0; outcome == PROVIDER_ANSWERED && url.len > 0; n++) {
+    /* A failed URL is no end of the list. */
+    for (int n = 0; outcome == PROVIDER_ANSWERED && (url.len > 0 || url.failed); n++) {
         if (n == PAGES_MAX) {
             outcome = PROVIDER_AWAY;
             say_why(asking, pages->path, "the list has too many pages", 0);

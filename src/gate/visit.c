@@ -164,7 +164,6 @@ static struct text write_cookie(struct call *call, struct text value, int64_t ma
 {
     struct buf name = {0};
     struct buf out = {0};
-    struct text kept = {.s = NULL};
 
     call_cookie_name(call, &name, COOKIE_SESSION);
     cookie_write(&out, &(struct cookie){.name = buf_text(&name),
@@ -172,11 +171,9 @@ static struct text write_cookie(struct call *call, struct text value, int64_t ma
                                         .path = "/",
                                         .max_age_s = max_age_s,
                                         .is_secure = call_is_secure(call)});
-    if (!name.failed && !out.failed)
-        kept = (struct text){arena_copy(&call->lane->arena, out.data, out.len), out.len};
+    out.failed = out.failed || name.failed;
     buf_free(&name);
-    buf_free(&out);
-    return kept;
+    return call_keep(call, &out);
 }
 
 static bool seal_session(struct call *call, const struct session *session, struct buf *value,

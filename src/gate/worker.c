@@ -49,7 +49,7 @@ static void answer_call(struct call *call)
         check_answer(call);
 }
 
-static struct response *answer_call_in_lane(void *context, const struct request *request)
+struct response *worker_answer(void *context, const struct request *request)
 {
     struct gate_lane *lane = context;
     struct call call;
@@ -58,6 +58,7 @@ static struct response *answer_call_in_lane(void *context, const struct request 
     lane->response.omit_body = false;
     if (call_begin(&call, lane, request))
         answer_call(&call);
+    call_end(&call);
     lane->response.omit_body =
         lane->response.omit_body || text_eq(text_of(request->method), text_of("HEAD"));
     arena_reset(&lane->arena);
@@ -114,7 +115,7 @@ static bool lanes_open(struct worker *worker, struct serve *serve)
 {
     for (size_t i = 0; i < LANES; i++) {
         worker->lanes[i].worker = &worker->of;
-        if (!serve_add_lane(serve, answer_call_in_lane, &worker->lanes[i], &worker->lanes[i].wait))
+        if (!serve_add_lane(serve, worker_answer, &worker->lanes[i], &worker->lanes[i].wait))
             return false;
     }
     return worker->of.database != NULL;
