@@ -91,6 +91,24 @@ START_TEST(reset_keeps_one_block)
 }
 END_TEST
 
+START_TEST(remembers_failures)
+{
+    struct arena arena = {0};
+
+    ck_assert_ptr_nonnull(arena_alloc(&arena, 10));
+    ck_assert(!arena.failed);
+    ck_assert_ptr_null(arena_array(&arena, SIZE_MAX / 2, 3));
+    ck_assert(arena.failed);
+    ck_assert_ptr_nonnull(arena_alloc(&arena, 10));
+    ck_assert(arena.failed);
+    arena_reset(&arena);
+    ck_assert(!arena.failed);
+    ck_assert_ptr_null(arena_alloc(&arena, SIZE_MAX));
+    ck_assert(arena.failed);
+    arena_free(&arena);
+}
+END_TEST
+
 START_TEST(empty_arena)
 {
     struct arena arena = {0};
@@ -163,6 +181,7 @@ Suite *arena_suite(void)
     tcase_add_test(tests, reset_wipes);
     tcase_add_test(tests, reset_keeps_one_block);
     tcase_add_test(tests, empty_arena);
+    tcase_add_test(tests, remembers_failures);
     tcase_add_test(tests, pieces_of_nothing_are_apart);
     tcase_add_test(tests, sizes_that_overflow);
     tcase_add_test(tests, arrays);
