@@ -23,7 +23,7 @@ static size_t round_up(size_t size)
     return (size + unit - 1) / unit * unit;
 }
 
-static void *fail(struct arena *arena)
+static void *fail_arena(struct arena *arena)
 {
     arena->failed = true;
     return NULL;
@@ -35,14 +35,14 @@ void *arena_alloc(struct arena *arena, size_t size)
     void *piece;
 
     if (size > SIZE_MAX / 2)
-        return fail(arena);
+        return fail_arena(arena);
     size = round_up(size ? size : 1);
     if (!block || block->size - block->used < size) {
         size_t room = size > first_size ? size : first_size;
 
         block = malloc(sizeof *block + room);
         if (!block)
-            return fail(arena);
+            return fail_arena(arena);
         *block = (struct arena_block){.older = arena->block, .size = room};
         arena->block = block;
     }
@@ -54,7 +54,7 @@ void *arena_alloc(struct arena *arena, size_t size)
 void *arena_array(struct arena *arena, size_t n, size_t size)
 {
     if (size && n > SIZE_MAX / size)
-        return fail(arena);
+        return fail_arena(arena);
     return arena_alloc(arena, n * size);
 }
 

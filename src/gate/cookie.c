@@ -133,7 +133,7 @@ static bool is_value(struct text value)
     return true;
 }
 
-static bool begins_with(struct text name, const char *prefix)
+static bool name_begins(struct text name, const char *prefix)
 {
     size_t len = strlen(prefix);
 
@@ -142,8 +142,8 @@ static bool begins_with(struct text name, const char *prefix)
 
 bool cookie_prefix_works(struct text prefix, bool is_secure)
 {
-    return is_secure || (!begins_with(prefix, HOST_PREFIX) && !begins_with(prefix, "__Secure-") &&
-                         !begins_with(prefix, "__Http-"));
+    return is_secure || (!name_begins(prefix, HOST_PREFIX) && !name_begins(prefix, "__Secure-") &&
+                         !name_begins(prefix, "__Http-"));
 }
 
 void cookie_write(struct buf *out, const struct cookie *cookie)
@@ -155,7 +155,7 @@ void cookie_write(struct buf *out, const struct cookie *cookie)
     buf_add(out, cookie->name.s, cookie->name.len);
     buf_puts(out, "=");
     buf_add(out, cookie->value.s, cookie->value.len);
-    buf_printf(out, "; Path=%s", begins_with(cookie->name, HOST_PREFIX) ? "/" : cookie->path);
+    buf_printf(out, "; Path=%s", name_begins(cookie->name, HOST_PREFIX) ? "/" : cookie->path);
     if (cookie->max_age_s >= 0)
         buf_printf(out, "; Max-Age=%" PRId64, cookie->max_age_s);
     buf_puts(out, "; HttpOnly; SameSite=Lax");

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/wait.h"
 #include "conf/conf.h"
+#include "confined/confined.h"
 #include "gate/database.h"
 #include "gate/recheck.h"
 #include "http/names.h"
@@ -25,6 +26,14 @@ struct gate {
     int handover[2];
     struct kept kept;
 };
+
+/* What a worker needs after it is confined. */
+static inline struct confined_needs gate_needs(const struct gate *gate)
+{
+    return (struct confined_needs){.conf = &gate->conf,
+                                   .conninfo = gate->conf.gate.conninfo,
+                                   .ca_file = gate->conf.gate.ca_file};
+}
 
 /* The path below which the gate answers browsers itself. */
 #define GATE_PATH "/_adit/"

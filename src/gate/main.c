@@ -27,6 +27,7 @@ struct options {
     const char *conf_path;
     struct serve_place place; /* nowhere: at a socket that systemd passes */
     size_t n_workers;         /* 0: the default */
+    bool check_confinement;
 };
 
 static const char usage[] =
@@ -42,6 +43,8 @@ static const char usage[] =
     "  -m, --mode MODE         octal mode of the socket's file (default 0660)\n"
     "  -w, --workers N         number of worker processes, 1 to 256 (default: one per\n"
     "                          processor, 2 to 8)\n"
+    "      --check-confinement\n"
+    "                          confine this process like a worker and print what it can do\n"
     "  -h, --help              print this help\n"
     "  -V, --version           print the version\n";
 
@@ -90,6 +93,9 @@ static int read_option(int option, struct options *options)
             return wrong_usage("--workers takes 1 to 256");
         options->n_workers = (size_t)number;
         return -1;
+    case 'k':
+        options->check_confinement = true;
+        return -1;
     case 'h':
         fputs(usage, stdout);
         return EXIT_SUCCESS;
@@ -104,13 +110,11 @@ static int read_option(int option, struct options *options)
 
 static int read_command_line(int argc, char **argv, struct options *options)
 {
-    static const struct option known[] = {{"conf", required_argument, NULL, 'c'},
-                                          {"listen", required_argument, NULL, 'l'},
-                                          {"mode", required_argument, NULL, 'm'},
-                                          {"workers", required_argument, NULL, 'w'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {"version", no_argument, NULL, 'V'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option known[] = {
+        {"conf", required_argument, NULL, 'c'},        {"listen", required_argument, NULL, 'l'},
+        {"mode", required_argument, NULL, 'm'},        {"workers", required_argument, NULL, 'w'},
+        {"check-confinement", no_argument, NULL, 'k'}, {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},           {NULL, 0, NULL, 0}};
     int status = -1;
     int option;
 
@@ -182,6 +186,16 @@ static int gate_run(struct gate *gate, const struct options *options)
     return status;
 }
 
+/* Returns the exit status. */
+static int gate_do(struct gate *gate, const struct options *options)
+{
+    const struct confined_needs needs = gate_needs(gate);
+
+    if (options->check_confinement)
+        return confined_check(&needs) ? EXIT_SUCCESS : EXIT_FAILURE;
+    return gate_listen(gate, options) ? gate_run(gate, options) : EXIT_FAILURE;
+}
+
 int main(int argc, char **argv)
 {
     struct options options = {.place.mode = 0660};
@@ -192,9 +206,7 @@ int main(int argc, char **argv)
         return status;
     process_set_signals();
     process_forbid_cores();
-    status = gate_open(&gate, options.conf_path) && gate_listen(&gate, &options)
-                 ? gate_run(&gate, &options)
-                 : EXIT_FAILURE;
+    status = gate_open(&gate, options.conf_path) ? gate_do(&gate, &options) : EXIT_FAILURE;
     gate_close(&gate);
     return status;
 }

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/process.h"
+#include "confined/confined.h"
 #include "gate/check.h"
 #include "gate/login.h"
 #include "serve/serve.h"
@@ -148,8 +149,11 @@ static void serve_until_end(struct worker *worker, struct serve *serve)
                                               .context = worker,
                                               .chore_due_ms = purge_due_ms,
                                               .do_chore = purge};
+    const struct confined_needs needs = gate_needs(gate);
 
     process_let_others_finish();
+    /* Before it reads a client's first byte, and after it has opened what it needs. */
+    confined_enter(&needs);
     serve_pass_on(serve, gate->kept.pair[0]);
     for (size_t i = 0; i < gate->kept.n; i++)
         serve_adopt(serve, gate->kept.fds[i]);

@@ -10,7 +10,7 @@
 #include "base/number.h"
 #include "base/process.h"
 #include "base/standard.h"
-#include "main/confined.h"
+#include "confined/confined.h"
 #include "main/process.h"
 #include "main/worker.h"
 #include "serve/workers.h"
@@ -157,10 +157,12 @@ static int run_workers(struct process *process, const struct options *options, b
 static int run_responder(struct process *process, const struct options *options)
 {
     const struct log *log = &process->conf.log;
+    const struct confined_needs needs = {.conf = &process->conf,
+                                         .conninfo = process->conf.conninfo};
     int fd;
 
     if (options->check_confinement)
-        return confined_check(&process->conf) ? EXIT_SUCCESS : EXIT_FAILURE;
+        return confined_check(&needs) ? EXIT_SUCCESS : EXIT_FAILURE;
     if (!serve_listen(&options->place, &process->kept, log, &fd))
         return EXIT_FAILURE;
     if (fd < 0 && serve_is_cgi())

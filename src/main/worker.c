@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/process.h"
 #include "http/response.h"
-#include "main/confined.h"
+#include "confined/confined.h"
 #include "pg/pipeline.h"
 #include "serve/cgi.h"
 #include "serve/serve.h"
@@ -176,6 +176,12 @@ static void worker_close(struct worker *worker)
     key_uses_free(worker->uses);
 }
 
+static void confine_worker(const struct process *process)
+{
+    confined_enter(
+        &(struct confined_needs){.conf = &process->conf, .conninfo = process->conf.conninfo});
+}
+
 int worker_serve_fcgi(void *process_of_worker, size_t which)
 {
     const struct process *process = process_of_worker;
@@ -205,7 +211,7 @@ int worker_serve_fcgi(void *process_of_worker, size_t which)
     } else {
         process_let_others_finish();
         /* Before it reads a client's first byte, and after it has opened what it needs. */
-        confined_enter(&process->conf);
+        confine_worker(process);
         serve_set_drain(serve, process->drain_ms);
         serve_pass_on(serve, process->kept.pair[0]);
         for (size_t i = 0; i < process->kept.n; i++)
@@ -241,7 +247,7 @@ int worker_serve_cgi(const struct process *process)
         answerer_open(&answerer, NULL) || process_cannot_start(&process->conf.log, "out of memory");
 
     alarm(CGI_TIMEOUT_S);
-    confined_enter(&process->conf);
+    confine_worker(process);
     if (ok && serve_cgi_read(&request, &body, &wants)) {
         ok = serve_cgi_answer(answer_in_lane(&answerer, &request));
         write_use_of_cgi(&answerer);

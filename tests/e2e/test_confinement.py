@@ -2,8 +2,11 @@
 """adit.fcgi --check-confinement: one verdict for each trial, and an exit status that fits them.
 
 Builds with sanitizers are not confined.  tests/promises/hardening.py checks that others are."""
+import os
 import re
+import subprocess
 
+from adit import stack
 from test_conf import ConfCase
 
 REFUSED = ("running a program", "starting a process", "tracing a process",
@@ -40,3 +43,35 @@ class CheckConfinement(ConfCase):
                           KRB5_CLIENT_KTNAME="FILE:" + self.key_file)
         for name in ("reading a file outside the list", "listing a folder outside the list"):
             self.assertTrue(rows[name].startswith("works"), rows)
+
+
+class CheckGate(ConfCase):
+    """adit-gate.fcgi confines itself likewise, and can read its authorities."""
+
+    def check(self, settings):
+        self.write("[secrets]\nkey_file = %s\n[gate]\n%s" % (self.key_file, settings))
+        done = subprocess.run([os.path.join(stack.BUILD, "adit-gate.fcgi"), "-c", self.conf,
+                               "--check-confinement"], stdin=subprocess.DEVNULL, timeout=60,
+                              capture_output=True, text=True, check=False, env=stack.CLEAN_ENV)
+        self.assertEqual(done.stderr, "")
+        rows = dict(re.split(r"  +", line, maxsplit=1) for line in done.stdout.splitlines()
+                    if "  " in line)
+        good = (rows["Landlock"].isdigit() and rows["seccomp"] == "yes" and
+                all(rows[name] == "refused" for name in REFUSED))
+        self.assertEqual(done.returncode, 0 if good else 1, done.stdout)
+        self.assertEqual(done.stdout.splitlines()[-1].startswith("A worker is confined"), good)
+        self.assertEqual(good or stack.is_sanitized() or rows["Landlock"] == "no" or
+                         rows["seccomp"] == "no", True, done.stdout)
+        return rows
+
+    def test_authorities(self):
+        works = WORKS[:1] + ("reading the authorities",) + WORKS[1:]
+        path = os.path.join(self.folder, "authorities", "file.pem")
+        os.mkdir(os.path.dirname(path))
+        self.write("", path)
+        rows = self.check("ca_file = " + path)
+        self.assertEqual(tuple(rows), ("Landlock", "seccomp") + REFUSED + works)
+        self.assertEqual([rows[name] for name in works], ["works"] * len(works))
+
+    def test_without_authorities(self):
+        self.assertEqual(tuple(self.check("")), ("Landlock", "seccomp") + REFUSED + WORKS)

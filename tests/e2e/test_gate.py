@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
 """adit-gate itself: its variables, accounts, keys and logs, whatever the web server."""
+import re
+
+from adit import programs, stack
 from adit.case import until
 from adit.gate import Program
 from adit.gate_cases import GateCase
@@ -96,6 +99,20 @@ class Itself(GateCase):
             self.assertEqual(gate.ask(browser)[0], 200)
             self.shows(browser.ask("/_adit/logout", "POST", body=b""), 200, "Signed out")
             self.assertEqual(gate.ask(thief)[0], 401)
+
+    def test_confined(self):
+        """A worker that signs visitors in may not write, run programs or read what it likes."""
+        def states():
+            found = []
+            for pid in programs.children(self.gate.gate.process.pid):
+                with open("/proc/%d/status" % pid, encoding="utf-8") as file:
+                    found.append(re.findall(r"(?m)^(?:NoNewPrivs|Seccomp):\t(\d)", file.read()))
+            return found
+        # Builds with sanitizers are not confined.
+        wanted = ["0", "0"] if stack.is_sanitized() else ["1", "2"]
+        until(lambda: states() == [wanted] * 2, "two confined workers")
+        self.gate.module()
+        self.passes(self.gate.sign_in("alice")[1])
 
     # ---- keys ----
 
