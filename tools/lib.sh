@@ -30,9 +30,9 @@ test_packages+=(python3-yaml python3-jsonschema python3-psycopg2 chromium)
 # Pages of doc/operate use these.
 test_packages+=(prometheus jq git)
 test_packages+=(systemd build-essential debhelper dpkg-dev fakeroot lintian)
-# An edge to try: sshd, and nginx with mutual TLS.
+# An edge to try: sshd, nginx, and an identity provider that is a mock.
 # shellcheck disable=SC2034
-edge_packages=(openssh-server openssh-client nginx curl openssl)
+edge_packages=(openssh-server openssh-client nginx curl openssl python3)
 # These and npm make the page at /docs.
 # shellcheck disable=SC2034
 docs_packages=(python3 python3-yaml)

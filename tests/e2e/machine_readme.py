@@ -221,6 +221,9 @@ class Session(unittest.TestCase):
         # curl prints its progress too, because it does not print to a terminal.
         self.assertRegex(self.edge_block("authority.pem")[0],
                          "(?s)edge-2 let you in: CN=a client\n.*400 The SSL certificate error")
+        self.assertRegex(self.edge_block("sign_in alice")[0],
+                         "(?s)^route-1 let you in: alice@example.com\n.*"
+                         "You are signed in as <bdi>carol@example.com</bdi>")
 
     def test_audit(self):
         said = self.block("adit.audit")

@@ -4,6 +4,7 @@ restarts, programs that are killed, and calls that cannot work."""
 import concurrent.futures
 import functools
 import hashlib
+import itertools
 import json
 import os
 import pwd
@@ -17,9 +18,12 @@ import unittest
 
 from adit import stack
 from adit.case import until
+from adit.chromium import Browser
 
-PROGRAMS = "adit.fcgi", "aditctl", "adit-gateway", "adit-ssh-keys"
+PROGRAMS = "adit.fcgi", "aditctl", "adit-gate.fcgi", "adit-gateway", "adit-ssh-keys"
 SCRIPTS = "edge", "keeper.sh", "lib.sh", "serve"
+PROVIDER = "tests/e2e/adit/mock_provider.py", "tests/cases/providers/github.json"
+VARIABLES = "ADIT_EDGE_SSH_PORT", "ADIT_EDGE_TLS_PORT", "ADIT_EDGE_PROVIDER_PORT"
 # An account of every Debian system, with a shell that exists.  sshd demands that.
 ORDINARY_USER = "sync"
 
@@ -43,6 +47,9 @@ class Clone:
             shutil.copy(os.path.join(stack.ROOT, "tools", name), self.tools)
         for name in PROGRAMS:
             shutil.copy(os.path.join(stack.BUILD, name), build)
+        for name in PROVIDER:
+            os.makedirs(os.path.dirname(os.path.join(self.folder, name)))
+            shutil.copy(os.path.join(stack.ROOT, name), os.path.join(self.folder, name))
         self.prefix = []
         self.env = dict(stack.CLEAN_ENV, HOME=self.folder, ADIT_BUILD=build,
                         ADIT_PORT=str(stack.free_port()))
@@ -57,8 +64,13 @@ class Clone:
         self.take_ports()
 
     def take_ports(self):
-        self.ssh_port, self.tls_port = stack.free_port(), stack.free_port()
-        self.env.update(ADIT_EDGE_SSH_PORT=str(self.ssh_port), ADIT_EDGE_TLS_PORT=str(self.tls_port))
+        self.ports = self.ssh_port, self.tls_port, _ = [stack.free_port() for _ in VARIABLES]
+        self.env.update(zip(VARIABLES, map(str, self.ports)))
+
+    def is_up(self):
+        """Whether all servers of the edge answer (True), or none of them (False)."""
+        [up] = {answers(port) for port in self.ports}
+        return up
 
     def run(self, *command, check=True, **env):
         return stack.run([*self.prefix, *command], check=check, cwd="/", env={**self.env, **env})
@@ -189,7 +201,7 @@ class Printed(unittest.TestCase):
     @for_each_clone
     def test_every_block(self, clone):
         """Everything that tools/edge prints works, or is refused, as it says."""
-        tunnel, refused, deleted, tls = clone.follow()
+        tunnel, refused, deleted, tls, route, signed_in = clone.follow()
         self.assertEqual(tunnel[1], 0, tunnel)
         [made, alive, _, session] = tunnel[0].split("\n")
         self.assertEqual(json.loads(made)["acl"], ["bind:localhost:%d" % clone.bound])
@@ -203,6 +215,14 @@ class Printed(unittest.TestCase):
         self.assertEqual(passes, "edge-2 let you in: CN=a client")
         self.assertIn("400 The SSL certificate error", stranger)
         self.assertFalse(answers(clone.other))
+        provider = json.loads(route[0])["provider"]["provider_a"]
+        self.assertEqual(provider["email_addresses"], ["alice@example.com"])
+        alice, carol = signed_in[0].split("\n", 2)[:2], signed_in[0].split("\n", 2)[2]
+        self.assertEqual(alice, ["route-1 let you in: alice@example.com",
+                                 "To sign out, open %s/_adit/logout" % clone.values["EDGE_ROUTE_URL"]])
+        self.assertIn("You are signed in as <bdi>carol@example.com</bdi>.", carol)
+        self.assertNotIn("alice", carol)
+        self.assertNotIn("route-1", carol)
 
     @for_each_clone
     def test_no_certificate(self, clone):
@@ -213,6 +233,7 @@ class Printed(unittest.TestCase):
     @for_each_clone
     def test_env(self, clone):
         self.assertEqual(clone.values["EDGE_URL"], "https://edge-2.localhost:%d" % clone.tls_port)
+        self.assertEqual(clone.values["EDGE_ROUTE_URL"], "https://app.localhost:%d" % clone.tls_port)
         self.assertEqual(os.path.realpath(clone.values["EDGE_DIR"]),
                          os.path.realpath(os.path.join(clone.state, "edge")))
         self.assertEqual(clone.values["ADIT_URL"], "http://127.0.0.1:" + clone.env["ADIT_PORT"])
@@ -227,6 +248,84 @@ class Printed(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (255, ""))
 
 
+class Route(unittest.TestCase):
+    """The route whose visitors sign in."""
+
+    def curl(self, clone, *arguments):
+        """What curl prints, with what the identity provider's authority signed."""
+        return clone.shell('curl -sS --cacert "$EDGE_DIR/authority.pem" ' + " ".join(arguments)).stdout
+
+    def protect(self, clone):
+        """Stores the module that tools/edge prints."""
+        clone.shell(clone.blocks[5])
+        self.addCleanup(clone.shell, "psql -q -c 'DELETE FROM adit.oauth_module'")
+
+    @for_each_clone
+    def test_without_a_module(self, clone):
+        """Everybody passes, and nobody by a name of their own choice."""
+        self.assertEqual(self.curl(clone, '-H "X-Adit-User: alice" "$EDGE_ROUTE_URL"').split("\n")[0],
+                         "route-1 let you in: ")
+
+    @for_each_clone
+    def test_way_to_the_provider(self, clone):
+        """A visitor without a session gets to a page with everybody's name and addresses."""
+        self.protect(clone)
+        page = self.curl(clone, '-L -w "%{url_effective}" "$EDGE_ROUTE_URL/page"')
+        self.assertIn("<p>Who are you?</p>", page)
+        for name in ("alice</a>, alice@private.example.org, alice@example.com,",
+                     "bob</a>, bob@example.com (not verified)</li>", "carol</a>, carol@example.com</li>",
+                     ">Refuse</a></li>"):
+            self.assertIn(name, page)
+        self.assertIn("https://localhost:%d/login/oauth/authorize?" % clone.ports[2], page)
+        self.assertEqual(self.curl(clone, "-o /dev/null -w '%{http_code}' -d x=1 \"$EDGE_ROUTE_URL\""),
+                         "401")
+
+    @for_each_clone
+    def test_sign_out(self, clone):
+        self.protect(clone)
+        clone.shell(clone.blocks[6])
+        visit = '-b "$EDGE_DIR/cookies" -o /dev/null -w "%{http_code}" "$EDGE_ROUTE_URL'
+        self.assertEqual(self.curl(clone, visit + '"'), "403")
+        self.assertEqual(self.curl(clone, visit + '/_adit/logout" -X POST'), "200")
+        # A copy of the cookie is good no more.
+        self.assertEqual(self.curl(clone, visit + '"'), "302")
+
+    def test_in_a_browser(self):
+        """A person opens the printed URL, and chooses who to be."""
+        clone = clones["caller"]
+        self.protect(clone)
+        url = clone.values["EDGE_ROUTE_URL"]
+        self.assertIn("Open %s in a browser." % url, clone.edge("--detach").stdout)
+        browser = Browser("app.localhost", "localhost")
+
+        def shows(words):
+            browser.until("document.body?.innerText.includes('%s')" % words, words)
+        self.addCleanup(browser.close)
+        # The edge's authority is not in the browser's store.
+        browser.call("Security.setIgnoreCertificateErrors", ignore=True)
+        for name, shown in (("alice", "route-1 let you in: alice@example.com"),
+                            ("carol", "You are signed in as carol@example.com."),
+                            ("bob", "You are signed in as bob."), ("Refuse", "Sign-in failed")):
+            with self.subTest(name):
+                browser.open(url, 1000, 800)
+                shows("Who are you?")
+                browser.evaluate("[...document.querySelectorAll('a')].find("
+                                 "link => link.innerText === '%s').click()" % name)
+                shows(shown)
+                browser.call("Network.clearBrowserCookies")
+
+    @for_each_clone
+    def test_killed_gate(self, clone):
+        """tools/edge restarts adit-gate.  Visitors stay signed in."""
+        self.protect(clone)
+        clone.shell(clone.blocks[6].replace("sign_in carol", ""))
+        before = clone.programs()["adit-gate.fcgi"]
+        os.kill(before, signal.SIGKILL)
+        until(lambda: clone.programs().get("adit-gate.fcgi", before) != before, "another gate")
+        visit = '-b "$EDGE_DIR/cookies" "$EDGE_ROUTE_URL"'
+        until(lambda: "let you in: alice@example.com" in self.curl(clone, visit), "its answer")
+
+
 class Life(unittest.TestCase):
     maxDiff = 4000
 
@@ -237,8 +336,8 @@ class Life(unittest.TestCase):
         self.assertIn("SSH: 127.0.0.1:%d\n" % clone.ssh_port, said)
         done = clone.edge("--detach", check=False, ADIT_EDGE_SSH_PORT=str(stack.free_port()))
         self.assertEqual(done.returncode, 1)
-        self.assertIn("on ports %d and %d; to stop it, run: tools/edge --stop" % (
-            clone.ssh_port, clone.tls_port), done.stderr)
+        self.assertIn("on ports %d, %d and %d; to stop it, run: tools/edge --stop" % (*clone.ports,),
+                      done.stderr)
 
     def test_in_the_foreground(self):
         """Without --detach, tools/edge prints the same, and Ctrl-C stops it."""
@@ -250,11 +349,11 @@ class Life(unittest.TestCase):
             self.addCleanup(clone.start)
             self.addCleanup(process.kill)
             said = "".join(process.stdout.readline() for _ in range(expected.count("\n")))
-            self.assertTrue(answers(clone.ssh_port) and answers(clone.tls_port))
+            self.assertTrue(clone.is_up())
             process.send_signal(signal.SIGINT)
             self.assertEqual(process.wait(60), 0)
         self.assertEqual(said, expected)
-        self.assertFalse(answers(clone.ssh_port) or answers(clone.tls_port))
+        self.assertFalse(clone.is_up())
 
     @for_each_clone
     def test_stop_ends_its_own_tunnels_alone(self, clone):
@@ -265,7 +364,7 @@ class Life(unittest.TestCase):
             self.addCleanup(each.delete_all)
         others = [other for other in clones.values() if other is not clone]
         self.assertEqual(clone.edge("--stop").stdout, "edge: stopped\n")
-        self.assertFalse(clone.answers() or answers(clone.ssh_port) or answers(clone.tls_port))
+        self.assertFalse(clone.answers() or clone.is_up())
         self.assertEqual(clone.edge("--stop").stdout, "edge: not running\n")
         self.assertIn("not running: start it with --detach", clone.edge("--env").stderr)
         self.assertEqual([other.answers() for other in others], [True] * len(others))
@@ -329,17 +428,19 @@ class Refused(unittest.TestCase):
 
     def test_ports(self):
         for port in "abc", "0", "65536", "022", "22 23":
-            for variable in "ADIT_EDGE_SSH_PORT", "ADIT_EDGE_TLS_PORT":
+            for variable in VARIABLES:
                 with self.subTest("%s %s" % (variable, port)):
                     self.assert_refused("%s is '%s'; set it to a port, 1 to 65535" % (variable, port),
                                         **{variable: port})
-        self.assert_refused("ADIT_EDGE_SSH_PORT and ADIT_EDGE_TLS_PORT are both 2200: set them to two"
-                            " ports", ADIT_EDGE_SSH_PORT="2200", ADIT_EDGE_TLS_PORT="2200")
+        for two in itertools.combinations(VARIABLES, 2):
+            with self.subTest(two):
+                self.assert_refused("%s and %s are both 2200: set them to two ports" % two,
+                                    **dict.fromkeys(two, "2200"))
 
     def test_taken_port(self):
         clone = clones["caller"]
         clone.edge("--stop")
-        for variable in "ADIT_EDGE_SSH_PORT", "ADIT_EDGE_TLS_PORT":
+        for variable in VARIABLES:
             with self.subTest(variable), socket.create_server(("127.0.0.1", 0)) as taken:
                 port = taken.getsockname()[1]
                 self.assert_refused("port %d on 127.0.0.1 is in use: set %s to another port" % (

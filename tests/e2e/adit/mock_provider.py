@@ -5,8 +5,9 @@ tests/cases/providers/NAME.json says how each answers.  It is also a program:
 
     python3 mock_provider.py --provider github --port 8443 --certificate server.pem
 
-It is at https://localhost:PORT, so its certificate has to be for that name.  The page of the authorize endpoint lets one choose who one is.  With "&as=USER" in its query it
-answers at once, and with "Accept: application/json" the answer is the parameters of the redirect.
+It is at https://localhost:PORT, so its certificate has to be for that name.  The page of the
+authorize endpoint lets one choose who one is.  With "&as=USER" in its query it answers at once, and
+with "Accept: application/json" the answer is the parameters of the redirect.
 
 A URL may begin with a fault, as in https://localhost:8443/!user:status:500/user: the endpoint
 (authorize, token, user, emails, orgs, teams), what goes wrong, and its value.  The members "faults"
@@ -35,8 +36,8 @@ HUGE = 3 * 1024 * 1024
 JSON = "application/json; charset=utf-8"
 
 
-def load(name):
-    with open(os.path.join(CASES, name + ".json"), encoding="utf-8") as file:
+def load(name, folder=CASES):
+    with open(os.path.join(folder, name + ".json"), encoding="utf-8") as file:
         return json.load(file)
 
 
@@ -82,9 +83,9 @@ class MockProvider:
     client_id, client_secret, managed (id and secret of another application).  requests lists the
     endpoints that were asked."""
 
-    def __init__(self, provider, certificate, port=0):
+    def __init__(self, provider, certificate, port=0, folder=CASES):
         self.name = provider if isinstance(provider, str) else NAMES[provider - 1]
-        self.data = load(self.name)
+        self.data = load(self.name, folder)
         self.users = copy.deepcopy(self.data["users"])
         self.client_id = "client-of-" + self.name
         self.client_secret = "secret+of/" + self.name + "="
@@ -190,12 +191,18 @@ class MockProvider:
         links = []
         for user in [*self.users, ""]:
             href = "?" + urllib.parse.urlencode({**query, "as": user})
-            links.append('<li><a href="%s">%s</a></li>' % (
-                html.escape(href), html.escape(user) or "Refuse"))
+            links.append('<li><a href="%s">%s</a>%s</li>' % (
+                html.escape(href), html.escape(user) or "Refuse",
+                html.escape("".join(", " + address for address in self._addresses(user)))))
         title = "Sign in at a mock of " + html.escape(self.data["title"])
         return ('<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>%s</title></head>'
                 "<body><h1>%s</h1><p>Who are you?</p><ul>%s</ul></body></html>"
                 % (title, title, "".join(links))).encode()
+
+    def _addresses(self, user):
+        """What the page says of a user's addresses."""
+        for entry in expand(self.users.get(user, {}).get("emails", [])):
+            yield entry["email"] + ("" if entry["verified"] else " (not verified)")
 
     # ---- the token endpoint ----
 
@@ -370,12 +377,17 @@ def main():
     parser.add_argument("--port", type=int, default=0, help="0: a free one; the URL is printed")
     parser.add_argument("--certificate", required=True,
                         help="PEM: the server's certificate, its chain and its key")
+    parser.add_argument("--cases", default=CASES, help="the folder of the files NAME.json")
     parser.add_argument("--client-id")
     parser.add_argument("--client-secret")
+    parser.add_argument("--client-secret-file", help="a file with the secret in its first line")
     options = parser.parse_args()
-    provider = MockProvider(options.provider, options.certificate, options.port)
+    provider = MockProvider(options.provider, options.certificate, options.port, options.cases)
     provider.client_id = options.client_id or provider.client_id
     provider.client_secret = options.client_secret or provider.client_secret
+    if options.client_secret_file:
+        with open(options.client_secret_file, encoding="ascii") as file:
+            provider.client_secret = file.readline().rstrip("\n")
     print(provider.base_url, flush=True)
     with contextlib.suppress(KeyboardInterrupt):
         threading.Event().wait()
