@@ -219,7 +219,7 @@ class Session(unittest.TestCase):
         self.assertIn('{"status":"live"}\n', self.edge_block("-f -N")[0])
         self.assertRegex(self.edge_block("-f -N")[0], r"(?m)^\d+\t.*\tsshcr_\w{27}$")
         # curl prints its progress too, because it does not print to a terminal.
-        self.assertRegex(self.edge_block("authority.pem")[0],
+        self.assertRegex(self.edge_block("stranger.pem")[0],
                          "(?s)edge-2 let you in: CN=a client\n.*400 The SSL certificate error")
         self.assertRegex(self.edge_block("sign_in alice")[0],
                          "(?s)^route-1 let you in: alice@example.com\n.*"
