@@ -466,6 +466,24 @@ const char *conf_set(struct conf *conf, const struct conf_setting *setting, size
     return wanted;
 }
 
+bool conf_has_gate(const struct conf *conf)
+{
+    for (size_t i = 0; i < conf_n_settings; i++) {
+        const struct conf_setting *setting = &conf_settings[i];
+        const char *at = (const char *)conf + setting->offset;
+
+        if (strcmp(setting->section, "gate") != 0 &&
+            strcmp(setting->section, CONF_PROVIDER_SECTION) != 0)
+            continue;
+        for (size_t which = 0; which < conf_n_values(setting); which++) {
+            if (strcmp(*(char *const *)(const void *)at, setting->standard) != 0)
+                return true;
+            at += sizeof(struct conf_provider);
+        }
+    }
+    return false;
+}
+
 static bool complete(struct conf *conf, char *reason)
 {
     char *key_file = conf_path_beside(conf->path ? conf->path : ADIT_CONF_PATH, conf->key_file);

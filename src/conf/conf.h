@@ -81,6 +81,9 @@ struct conf {
  * is due in either case. */
 MUST_CHECK bool conf_read(struct conf *conf, const char *path, char reason[CONF_REASON_SIZE]);
 
+/* Returns whether a setting of [gate] or [provider.NAME] has another value than its default. */
+MUST_CHECK bool conf_has_gate(const struct conf *conf);
+
 /* Frees the strings, and makes the struct all zero. */
 void conf_free(struct conf *conf);
 

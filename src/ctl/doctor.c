@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* aditctl doctor: checks the installation and prints a line for each check. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/wait.h"
 #include "ctl/doctor.h"
 #include "store/keyring.h"
 #include "store/migrations.h"
@@ -160,7 +162,7 @@ static void name_unreadable(void *context, const struct keyring_place *place, co
 }
 
 /* A secret may have been altered, or copied from another row. */
-static void open_sealed(struct findings *findings, const struct ctl *ctl, struct keyring *keyring)
+static void open_sealed(struct findings *findings, struct pg *pg, struct keyring *keyring)
 {
     struct naming naming = {.findings = findings};
     const struct oauth_secret_calls calls = {.unreadable = name_unreadable, .context = &naming};
@@ -168,7 +170,7 @@ static void open_sealed(struct findings *findings, const struct ctl *ctl, struct
     struct oauth_secret_trial done;
     struct error err;
 
-    if (!oauth_secret_try(ctl->pg, keyring, &calls, &done, &err)) {
+    if (!oauth_secret_try(pg, keyring, &calls, &done, &err)) {
         trouble_error(findings, "opened", &err);
         return;
     }
@@ -263,6 +265,54 @@ static void note_grant(void *context, const char *what, bool is_missing)
     }
 }
 
+bool doctor_may_be_there(const char *path)
+{
+    return access(path, F_OK) == 0 || errno == EACCES;
+}
+
+struct role_check {
+    struct findings *findings;
+    const struct doctor_role *role;
+};
+
+static void note_role_grant(void *context, const char *what, bool is_missing)
+{
+    const struct role_check *check = context;
+    const struct doctor_role *role = check->role;
+
+    if (is_missing)
+        doctor_trouble(check->findings, role->what,
+                       "%s role lacks %s; make it a member of %s, then run: aditctl migrate",
+                       role->whose, what, role->name);
+    else
+        doctor_line(check->findings, "note", role->what, "%s role has %s, which it does not need",
+                    role->whose, what);
+}
+
+struct pg *doctor_check_role(struct findings *findings, const char *conninfo,
+                             const struct doctor_role *role)
+{
+    struct role_check check = {findings, role};
+    const struct schema_grants grants = {
+        .role = role->name, .found = note_role_grant, .context = &check};
+    struct pg *pg = pg_new(conninfo, &wait_alone);
+    int before = findings->n_troubles;
+    struct error err = {.code = ERR_OUT_OF_MEMORY};
+
+    if (!pg || !schema_check_grants(pg, &grants, &err)) {
+        doctor_line(findings, "note", role->what,
+                    "not checked: %s; to check %s role, run this as the daemon's user: runuser -u "
+                    "%s -- aditctl doctor",
+                    err.cause[0] ? err.cause : "out of memory", role->whose, role->user);
+        pg_free(pg);
+        return NULL;
+    }
+    if (findings->n_troubles == before)
+        doctor_line(findings, "ok", role->what, "%s role has the rights that it needs",
+                    role->whose);
+    return pg;
+}
+
 static void check_grants(struct findings *findings, struct pg *pg)
 {
     const struct schema_grants grants = {
@@ -326,7 +376,16 @@ static void check_responder(struct findings *findings, const struct ctl *ctl)
     }
     check_sealed(findings, ctl, keyring, has_database);
     if (keyring && has_database)
-        open_sealed(findings, ctl, keyring);
+        open_sealed(findings, ctl->pg, keyring);
+    keyring_free(keyring);
+}
+
+void doctor_check_keys(struct findings *findings, const struct ctl *ctl, struct pg *pg)
+{
+    struct keyring *keyring = check_key_file(findings, &ctl->conf);
+
+    if (keyring)
+        open_sealed(findings, pg, keyring);
     keyring_free(keyring);
 }
 
@@ -343,6 +402,8 @@ int ctl_doctor(struct ctl *ctl)
     struct findings all = {.out = {.ctl = ctl}};
     struct findings *findings = &all;
     bool has_gateway = gateway_doctor_is_due(&ctl->conf);
+    bool has_gate = gate_doctor_is_due(ctl);
+    bool has_responder = (!has_gateway && !has_gate) || access(ADIT_PROGRAM_PATH, F_OK) == 0;
     char number[LISTING_NUMBER_SIZE];
 
     if (ctl->options.json)
@@ -351,13 +412,15 @@ int ctl_doctor(struct ctl *ctl)
     ok(findings, "settings",
        ctl->conf.path ? ctl->conf.path : "no settings file; every setting has its default");
     /* The machine of an edge need not have a responder. */
-    if (has_gateway && access(ADIT_PROGRAM_PATH, F_OK) != 0)
+    if (has_responder)
+        check_responder(findings, ctl);
+    else
         doctor_line(findings, "note", "responder", "not checked: %s is not installed",
                     ADIT_PROGRAM_PATH);
-    else
-        check_responder(findings, ctl);
     if (has_gateway)
         gateway_doctor_check(findings, ctl);
+    if (has_gate)
+        gate_doctor_check(findings, ctl, has_responder);
     listing_close(&findings->out,
                   &(struct listing_fact){"troubles", LISTING_NUMBER,
                                          listing_number(number, findings->n_troubles)},

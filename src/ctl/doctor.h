@@ -23,6 +23,33 @@ void doctor_trouble(struct findings *findings, const char *what, const char *for
  * follows it. */
 struct text doctor_value(struct text lines, const char *name);
 
+/* Returns whether there is a file.  One in a folder that this user may not enter may be there. */
+bool doctor_may_be_there(const char *path);
+
+/* A role of grants.sql that another program than the responder has. */
+struct doctor_role {
+    const char *name;  /* of schema.h */
+    const char *what;  /* the check, in lines */
+    const char *whose; /* "the gateway's" */
+    const char *user;  /* the system user that may connect */
+};
+
+/* Connects as that program does, checks its rights, and prints a line for each finding.  Returns
+ * the connection, which the caller frees with pg_free(); or NULL after a note: PostgreSQL may let
+ * only the program's own user connect. */
+MUST_CHECK struct pg *doctor_check_role(struct findings *findings, const char *conninfo,
+                                        const struct doctor_role *role);
+
+/* Check the key file, and whether it opens the client secrets that pg may read. */
+void doctor_check_keys(struct findings *findings, const struct ctl *ctl, struct pg *pg);
+
+/* Returns whether the settings or the machine have an adit-gate. */
+bool gate_doctor_is_due(const struct ctl *ctl);
+
+/* Checks adit-gate and prints a line for each check.  has_responder: the responder's checks were
+ * made, and ctl->pg is a connection. */
+void gate_doctor_check(struct findings *findings, const struct ctl *ctl, bool has_responder);
+
 /* Returns whether this machine has a gateway: its socket, or its folder of sessions. */
 bool gateway_doctor_is_due(const struct conf *conf);
 

@@ -9,9 +9,7 @@
 #include "base/ident.h"
 #include "base/number.h"
 #include "ctl/fill_in.h"
-
-/* Where Apache finds adit-gate: mod_authnz_fcgi knows no Unix sockets. */
-#define PORT "9180"
+#include "ctl/gate_ask.h"
 
 /* Bytes of a URL and of a host. */
 #define URL_MAX 300
@@ -112,7 +110,7 @@ int gate_config_fill(struct ctl *ctl, const char *template, struct buf *out)
             {"HOST", strstr(options->url, "://") + strlen("://")},
             {"APPLICATION", options->application},
             {"SOCKET", options->socket},
-            {"PORT", PORT},
+            {"PORT", GATE_ASK_PORT},
             {NULL, NULL},
         };
 

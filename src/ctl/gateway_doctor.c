@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* aditctl doctor: the checks of the daemon of a gateway. */
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "ask/ask.h"
 #include "base/number.h"
-#include "base/wait.h"
 #include "ctl/doctor.h"
 #include "pg/pg.h"
 #include "store/schema.h"
@@ -15,15 +13,9 @@
 #define POLLS_MAX 10
 #define POLL_GRACE_MS 2000
 
-/* A path in a folder that this user may not enter may be there. */
-static bool may_be_there(const char *path)
-{
-    return access(path, F_OK) == 0 || errno == EACCES;
-}
-
 bool gateway_doctor_is_due(const struct conf *conf)
 {
-    return may_be_there(conf->gateway.socket) || may_be_there(conf->gateway.state);
+    return doctor_may_be_there(conf->gateway.socket) || doctor_may_be_there(conf->gateway.state);
 }
 
 /* ---- what the daemon says ---- */
@@ -135,44 +127,11 @@ static void check_account(struct findings *findings, struct text status)
         doctor_trouble(findings, "account", "%.*s", (int)problem.len, problem.s);
 }
 
-/* ---- its role ---- */
-
-static void note_gateway_grant(void *context, const char *what, bool is_missing)
-{
-    struct findings *findings = context;
-
-    if (is_missing)
-        doctor_trouble(findings, "role",
-                       "the gateway's role lacks %s; make it a member of adit_gateway, then run: "
-                       "aditctl migrate",
-                       what);
-    else
-        doctor_line(findings, "note", "role", "the gateway's role has %s, which it does not need",
-                    what);
-}
-
-/* Connects as the daemon does.  PostgreSQL may let only the daemon's own user do that. */
-static void check_role(struct findings *findings, const struct conf *conf)
-{
-    const struct schema_grants grants = {
-        .role = SCHEMA_GATEWAY, .found = note_gateway_grant, .context = findings};
-    struct pg *pg = pg_new(conf->gateway.conninfo, &wait_alone);
-    int before = findings->n_troubles;
-    struct error err = {.code = ERR_OUT_OF_MEMORY};
-
-    if (!pg || !schema_check_grants(pg, &grants, &err))
-        doctor_line(findings, "note", "role",
-                    "not checked: %s; to check the gateway's role, run this as the daemon's user: "
-                    "runuser -u adit-gateway -- aditctl doctor",
-                    err.cause[0] ? err.cause : "out of memory");
-    else if (findings->n_troubles == before)
-        doctor_line(findings, "ok", "role", "the gateway's role has the rights that it needs");
-    pg_free(pg);
-}
-
 void gateway_doctor_check(struct findings *findings, const struct ctl *ctl)
 {
     static const char *const lines[] = {"status", NULL};
+    static const struct doctor_role role = {
+        .name = SCHEMA_GATEWAY, .what = "role", .whose = "the gateway's", .user = "adit-gateway"};
     char reason[CTL_ASK_REASON_SIZE];
     struct buf answer = {0};
     struct text status;
@@ -193,6 +152,6 @@ void gateway_doctor_check(struct findings *findings, const struct ctl *ctl)
         doctor_line(findings, "note", "gateway", "not checked: %s", reason);
     }
     buf_free(&answer);
-    check_role(findings, &ctl->conf);
+    pg_free(doctor_check_role(findings, ctl->conf.gateway.conninfo, &role));
     sshd_doctor_check(findings);
 }

@@ -64,7 +64,7 @@ VERB("diff",           ctl_diff,            "xN",   "FILE",   OWNER,     "list w
 VERB("apply",          ctl_apply,           "ixyN", "FILE",   OWNER,     "make the database as FILE says, all or nothing")
 VERB("purge",          ctl_purge,           "k",    NULL,     RESPONDER, "remove Idempotency-Keys older than a day")
 VERB("openapi",        ctl_openapi,         "",     "FILE",   OWNER,     "print the OpenAPI document FILE with the names of this deployment")
-VERB("doctor",         ctl_doctor,          "",     NULL,     RESPONDER, "check settings, key file, database, schema, rights, clock and gateway")
+VERB("doctor",         ctl_doctor,          "s",    NULL,     RESPONDER, "check settings, key file, database, schema, rights, clock, gateway and gate")
 VERB("web-server",     ctl_web_server,      "pDsP", "nginx|nginx-upstream|apache-fcgid|apache-proxy-fcgi|apache-cgid", OWNER, "print the configuration for a web server")
 VERB("gateway-config", ctl_gateway_config,  "aumCRUBs", "sshd|nginx-tls|apache-tls|haproxy|nginx-oauth|apache-oauth", OWNER, "print the configuration for a gateway")
 

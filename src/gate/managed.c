@@ -38,7 +38,9 @@ static const char *read_managed_secret(const char *path, char **secret)
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     const char *fault = NULL;
 
-    if (fd < 0 || fstat(fd, &found) != 0)
+    if (fd < 0 && errno == EACCES)
+        fault = "this user may not read the file; run: chgrp adit-gate FILE && chmod 640 FILE";
+    else if (fd < 0 || fstat(fd, &found) != 0)
         fault = strerror(errno);
     else if (!S_ISREG(found.st_mode))
         fault = "it is not a regular file";

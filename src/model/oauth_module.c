@@ -158,6 +158,12 @@ bool oauth_provider_name_valid(struct text name)
     return true;
 }
 
+/* Facebook and Amazon document nothing about it. */
+bool oauth_provider_verifies(int position)
+{
+    return position != 2 && position != 8;
+}
+
 /* ---- reading ---- */
 
 static void drop_empty(struct text *value)

@@ -54,6 +54,10 @@ extern const size_t oauth_provider_n_fields;
  * letter first. */
 MUST_CHECK bool oauth_provider_name_valid(struct text name);
 
+/* Returns whether the provider at a position, from 1, says of addresses that they are verified, or
+ * may say so.  No other address lets anybody pass. */
+MUST_CHECK bool oauth_provider_verifies(int position);
+
 /* Returns whether the text is an e-mail address: one '@', 1 to 64 printable characters of ASCII
  * before it, a domain behind it.  Returns false with the reason in *why, static. */
 MUST_CHECK bool oauth_email_address_valid(struct text value, const char **why);

@@ -36,6 +36,7 @@ MUST_CHECK bool schema_migrate(struct pg *pg, const struct schema_migrating *how
 /* The roles of grants.sql. */
 #define SCHEMA_RESPONDER "adit_responder"
 #define SCHEMA_GATEWAY "adit_gateway"
+#define SCHEMA_GATE "adit_gate"
 
 /* Which role to compare with, and a callback. */
 struct schema_grants {

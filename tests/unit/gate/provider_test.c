@@ -392,6 +392,15 @@ START_TEST(shared_tenants)
 END_TEST
 
 /* Without settings the table's endpoints are used. */
+/* aditctl doctor looks at the model's word. */
+START_TEST(who_verifies_addresses)
+{
+    for (int position = 1; position <= OAUTH_N_PROVIDERS; position++)
+        ck_assert_int_eq(oauth_provider_verifies(position),
+                         provider_table[position - 1].emails != PROVIDER_EMAILS_NONE);
+}
+END_TEST
+
 START_TEST(authorize_urls)
 {
     static const char *const expected[] = {
@@ -434,6 +443,7 @@ Suite *gate_provider_suite(void)
     tcase_add_test(tests, tenants_of_microsoft);
     tcase_add_test(tests, shared_tenants);
     tcase_add_test(tests, authorize_urls);
+    tcase_add_test(tests, who_verifies_addresses);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -13,6 +13,7 @@
 #include "store/document_test.h"
 #include "store/history_statements.h"
 #include "store/gate.h"
+#include "store/gate_review.h"
 #include "store/gateway.h"
 #include "store/idempotency_key.h"
 #include "store/key_use.h"
@@ -231,6 +232,18 @@ static void about_people(void)
     key_uses_free(uses);
 }
 
+static void gate_is_reviewed(void)
+{
+    const bool has_application[OAUTH_N_PROVIDERS] = {true};
+    struct gate_review review;
+    int64_t n_ended;
+
+    ck_assert(store_gate_review(tried.owner, has_application, &tried.arena, &review, &tried.err));
+    ck_assert(!review.has_more);
+    ck_assert(store_gate_count_ended(tried.owner, &n_ended, &tried.err));
+    ck_assert_int_eq(n_ended, 0);
+}
+
 static void gate_asks(void)
 {
     static const char id[] = "AAAAAAAAAAAAAAAAAAAAAA";
@@ -298,6 +311,7 @@ START_TEST(statements_of_case_file)
     rekey_and_purge();
     gateway_reads();
     gate_asks();
+    gate_is_reviewed();
     credential_pages();
     document_run_statements(tried.owner);
     history_run_statements(tried.owner);

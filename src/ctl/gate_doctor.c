@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+/* aditctl doctor: the checks of adit-gate. */
+#include <errno.h>
+#include <pwd.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/wait.h"
+#include "crypt/certificate.h"
+#include "ctl/doctor.h"
+#include "ctl/gate_ask.h"
+#include "ctl/secret_file.h"
+#include "store/account.h"
+#include "store/gate.h"
+#include "store/gate_review.h"
+#include "store/schema.h"
+
+/* The system user that the package makes and the unit names. */
+#define GATE_USER "adit-gate"
+
+/* Bytes of a file of authorities that are read.  A system's have some 200 KB. */
+#define AUTHORITIES_MAX (16 * 1024 * 1024)
+
+struct checked {
+    struct findings *findings;
+    const struct ctl *ctl;
+    struct pg *pg;      /* as the gate; NULL: it cannot connect */
+    struct pg *reader;  /* for what a responder may read too; NULL: none */
+    struct arena arena; /* of rows */
+    int n_accounts;     /* that [gate] means: 0, 1, 2 for several, -1: unknown */
+};
+
+bool gate_doctor_is_due(const struct ctl *ctl)
+{
+    return ctl->options.socket || doctor_may_be_there(ADIT_GATE_SOCKET_PATH) ||
+           conf_has_gate(&ctl->conf);
+}
+
+/* ---- the account ---- */
+
+static void count_accounts(struct checked *checked, bool has_responder)
+{
+    const struct gate_question question = {
+        .account_id = text_of(checked->ctl->conf.gate.account),
+        .route = {text_of("aditctl-doctor"), text_of("aditctl-doctor")},
+        .session_ids = {.given = true}};
+    struct gate_answer answer;
+    char only[IDENT_SIZE];
+    struct error err = {.code = ERR_NONE};
+    int n;
+
+    if (checked->pg && store_gate_ask(checked->pg, &question, &checked->arena, &answer, &err))
+        checked->n_accounts = answer.n_accounts;
+    if (checked->n_accounts >= 0 || !has_responder || question.account_id.len > 0)
+        return;
+    err.code = ERR_NONE;
+    if (account_find_only(checked->ctl->pg, only, &n, &err))
+        checked->n_accounts = 1;
+    else if (err.code == ERR_NONE)
+        checked->n_accounts = n;
+}
+
+static void check_gate_account(struct checked *checked)
+{
+    const char *account = checked->ctl->conf.gate.account;
+
+    if (checked->n_accounts == 0 && account[0])
+        doctor_trouble(checked->findings, "account",
+                       "account %s of [gate] does not exist, so nobody passes; correct the setting",
+                       account);
+    else if (checked->n_accounts == 0)
+        doctor_trouble(checked->findings, "account",
+                       "there is no account; run: aditctl account create --name NAME");
+    else if (checked->n_accounts > 1)
+        doctor_line(checked->findings, "note", "account",
+                    "there are several accounts, and the setting account of [gate] is empty; each "
+                    "web server's configuration must name one: aditctl gateway-config --account");
+}
+
+/* ---- the program ---- */
+
+/* Asks at the socket, or else at Apache's port. */
+static int ask(const struct checked *checked, const char **place, const char **why)
+{
+    const char *given = checked->ctl->options.socket;
+    const char *account = checked->ctl->conf.gate.account;
+    const char *path = given ? given : ADIT_GATE_SOCKET_PATH;
+    const char *port_why;
+    int status = gate_ask(path, account, why);
+
+    *place = path;
+    if (status > 0 || given || doctor_may_be_there(path))
+        return status;
+    status = gate_ask(NULL, account, &port_why);
+    if (status > 0)
+        *place = "127.0.0.1:" GATE_ASK_PORT;
+    return status;
+}
+
+static void check_program(struct checked *checked)
+{
+    struct findings *findings = checked->findings;
+    const char *account = checked->ctl->conf.gate.account;
+    const char *place;
+    const char *why = "";
+    int status = ask(checked, &place, &why);
+
+    if (status == 503 && checked->n_accounts != 1 && !account[0])
+        doctor_line(findings, "note", "gate",
+                    "adit-gate answers 503 at %s where the web server names no account; if it "
+                    "should not, see its log: journalctl -u adit-gate",
+                    place);
+    else if (status >= 500)
+        doctor_trouble(findings, "gate",
+                       "adit-gate answers %d at %s, so nobody passes; see its log: journalctl -u "
+                       "adit-gate",
+                       status, place);
+    else if (status > 0)
+        doctor_line(findings, "ok", "gate", "adit-gate decides at %s", place);
+    else if (geteuid() == 0 || checked->ctl->options.socket)
+        doctor_trouble(findings, "gate",
+                       "cannot ask adit-gate at %s: %s; to start it, run: systemctl start "
+                       "adit-gate.socket adit-gate",
+                       place, why);
+    else
+        doctor_line(findings, "note", "gate", "not checked: %s: %s", place, why);
+}
+
+/* ---- the secrets of applications ---- */
+
+static void bad_reader(struct checked *checked, const char *path, const char *what,
+                       const char *command)
+{
+    doctor_trouble(checked->findings, "provider", "%s: %s; run: %s %s", path, what, command, path);
+}
+
+/* The gate's user, or its group, and root may read the file.  Nobody else may. */
+static bool check_readers(struct checked *checked, const char *path, const struct stat *status)
+{
+    const struct passwd *gate = getpwnam(GATE_USER);
+    bool is_owner = gate && status->st_uid == gate->pw_uid;
+    bool is_group = gate && status->st_gid == gate->pw_gid;
+    bool group_reads = status->st_mode & (S_IRGRP | S_IWGRP);
+    const int before = checked->findings->n_troubles;
+
+    if (status->st_mode & (S_IROTH | S_IWOTH))
+        bad_reader(checked, path, "others may read or write it", "chmod o=");
+    if (!gate) /* started in another way */
+        return checked->findings->n_troubles == before;
+    if (!is_owner && status->st_uid != 0)
+        bad_reader(checked, path, "it belongs to a user other than root and " GATE_USER,
+                   "chown root");
+    if (group_reads && !is_group && status->st_gid != 0)
+        bad_reader(checked, path, "its group may read or write it, and is not " GATE_USER,
+                   "chgrp " GATE_USER);
+    else if (!(is_owner && (status->st_mode & S_IRUSR)) &&
+             !(is_group && (status->st_mode & S_IRGRP)))
+        bad_reader(checked, path, "adit-gate may not read it",
+                   is_group ? "chmod 640" : "chgrp " GATE_USER);
+    return checked->findings->n_troubles == before;
+}
+
+static void check_secret_file(struct checked *checked, const char *name, const char *path)
+{
+    char reason[SECRET_REASON_SIZE];
+    struct text secret;
+    struct stat status;
+
+    if (stat(path, &status) != 0 && errno == EACCES)
+        doctor_line(checked->findings, "note", "provider", "not checked: %s: %s", path,
+                    strerror(errno));
+    else if (stat(path, &status) != 0)
+        doctor_trouble(checked->findings, "provider",
+                       "%s: %s; write the client secret of [provider.%s] into it", path,
+                       strerror(errno), name);
+    else if (!check_readers(checked, path, &status))
+        return;
+    else if (access(path, R_OK) != 0)
+        doctor_line(checked->findings, "note", "provider",
+                    "%s: not checked whether it has a secret: only root and adit-gate may read it",
+                    path);
+    else if (!secret_file_read(path, &checked->arena, &secret, reason))
+        doctor_trouble(checked->findings, "provider", "%s, which %s", path, reason);
+    else
+        doctor_line(checked->findings, "ok", "provider",
+                    "[provider.%s] has an application for modules that name none", name);
+    arena_reset(&checked->arena);
+}
+
+static void check_applications(struct checked *checked)
+{
+    const struct conf *conf = &checked->ctl->conf;
+
+    for (size_t i = 0; i < OAUTH_N_PROVIDERS; i++) {
+        const struct conf_provider *provider = &conf->oauth_providers[i];
+
+        if (!provider->client_id[0] != !provider->client_secret_file[0])
+            doctor_trouble(checked->findings, "provider",
+                           "[provider.%s] has no %s, so adit-gate does not start; set both or none",
+                           conf->provider_names[i],
+                           provider->client_id[0] ? "client_secret_file" : "client_id");
+        else if (provider->client_id[0])
+            check_secret_file(checked, conf->provider_names[i], provider->client_secret_file);
+    }
+}
+
+/* ---- the authorities of providers ---- */
+
+/* Returns NULL, or why the file has no certificate. */
+static const char *find_fault(const char *path, struct buf *pem)
+{
+    struct crypt_certificates found;
+    struct buf taken = {0};
+    enum crypt_certificates_result result;
+    int fd = ctl_open_file(path);
+    ssize_t n = 1;
+
+    if (fd < 0)
+        return strerror(errno);
+    while (n > 0 && pem->len < AUTHORITIES_MAX) {
+        char *room = buf_room(pem, BUFSIZ);
+
+        n = room ? read(fd, room, BUFSIZ) : 0;
+        pem->len += n > 0 ? (size_t)n : 0;
+    }
+    close(fd);
+    if (n < 0 || pem->failed)
+        return strerror(n < 0 ? errno : ENOMEM);
+    result = crypt_certificates_take(pem->data ? pem->data : "", pem->len, &taken, &found);
+    buf_free(&taken);
+    if (result != CRYPT_CERTIFICATES_READ)
+        return "it is not PEM, or damaged";
+    return found.n_taken + found.n_others > 0 ? NULL : "it has no certificate";
+}
+
+static void check_authorities(struct checked *checked)
+{
+    const char *path = checked->ctl->conf.gate.ca_file;
+    struct buf pem = {0};
+    const char *fault = path[0] ? find_fault(path, &pem) : NULL;
+
+    if (fault && strcmp(fault, strerror(EACCES)) == 0 && geteuid() != 0)
+        doctor_line(checked->findings, "note", "provider", "not checked: ca_file %s: %s", path,
+                    fault);
+    else if (fault)
+        doctor_trouble(checked->findings, "provider",
+                       "ca_file %s: %s, so nobody can sign in; put the authorities' certificates "
+                       "into it, as PEM",
+                       path, fault);
+    buf_free(&pem);
+}
+
+/* ---- rows ---- */
+
+static void name_closed(struct checked *checked, const struct gate_closed *item)
+{
+    const struct conf *conf = &checked->ctl->conf;
+    const char *provider =
+        item->provider > 0 ? conf->provider_names[item->provider - 1] : "no provider";
+
+    if (item->why == GATE_CLOSED_NO_PROVIDER)
+        doctor_line(checked->findings, "note", "routes",
+                    "account %s, edge %s, route %s: nobody passes: the module is enabled without a "
+                    "provider",
+                    item->account_id.s, item->edge_id.s, item->route_id.s);
+    else if (item->why == GATE_CLOSED_NO_APPLICATION)
+        doctor_trouble(checked->findings, "routes",
+                       "account %s, edge %s, route %s: nobody can sign in: the module has no "
+                       "client_id; PUT it with one, or set client_id and client_secret_file in "
+                       "[provider.%s]",
+                       item->account_id.s, item->edge_id.s, item->route_id.s, provider);
+    else
+        doctor_trouble(
+            checked->findings, "routes",
+            "account %s, edge %s, route %s: nobody passes: %s verifies no addresses, and "
+            "the lists have nothing else; choose another provider, or empty the lists",
+            item->account_id.s, item->edge_id.s, item->route_id.s, provider);
+}
+
+static void check_routes(struct checked *checked)
+{
+    const struct conf *conf = &checked->ctl->conf;
+    bool has_application[OAUTH_N_PROVIDERS];
+    struct gate_review review;
+    struct error err = {.code = ERR_NONE};
+
+    for (size_t i = 0; i < OAUTH_N_PROVIDERS; i++)
+        has_application[i] = conf->oauth_providers[i].client_id[0] != '\0';
+    if (!checked->reader) {
+        doctor_line(checked->findings, "note", "routes", "not checked: first mend the database");
+        return;
+    }
+    if (!store_gate_review(checked->reader, has_application, &checked->arena, &review, &err)) {
+        doctor_trouble(checked->findings, "routes", "%s", ctl_reason(&err));
+        return;
+    }
+    for (size_t i = 0; i < review.n; i++)
+        name_closed(checked, &review.items[i]);
+    if (review.has_more)
+        doctor_line(checked->findings, "note", "routes", "more routes are closed; %d are named",
+                    STORE_GATE_CLOSED_MAX);
+    else if (review.n == 0)
+        doctor_line(checked->findings, "ok", "routes", "looked at %lld module%s",
+                    (long long)review.n_reviewed, ctl_plural(review.n_reviewed));
+    arena_reset(&checked->arena);
+}
+
+static void check_ended(struct checked *checked)
+{
+    struct error err = {.code = ERR_NONE};
+    int64_t n;
+
+    if (!checked->pg)
+        return;
+    if (!store_gate_count_ended(checked->pg, &n, &err))
+        doctor_trouble(checked->findings, "visitors", "%s", ctl_reason(&err));
+    else if (n > 0)
+        doctor_trouble(checked->findings, "visitors",
+                       "%lld session%s ended over an hour ago and still ha%s a row; adit-gate "
+                       "deletes them every 10 minutes: see its log: journalctl -u adit-gate",
+                       (long long)n, ctl_plural(n), n == 1 ? "s" : "ve");
+    else
+        doctor_line(checked->findings, "ok", "visitors", "no row is left of an ended session");
+}
+
+void gate_doctor_check(struct findings *findings, const struct ctl *ctl, bool has_responder)
+{
+    static const struct doctor_role role = {
+        .name = SCHEMA_GATE, .what = "gate-role", .whose = "the gate's", .user = GATE_USER};
+    struct checked checked = {.findings = findings, .ctl = ctl, .n_accounts = -1};
+
+    checked.pg = doctor_check_role(findings, ctl->conf.gate.conninfo, &role);
+    checked.reader = checked.pg ? checked.pg : has_responder ? ctl->pg : NULL;
+    count_accounts(&checked, has_responder);
+    check_gate_account(&checked);
+    check_program(&checked);
+    check_applications(&checked);
+    check_authorities(&checked);
+    if (!has_responder && checked.pg)
+        doctor_check_keys(findings, ctl, checked.pg);
+    check_routes(&checked);
+    check_ended(&checked);
+    pg_free(checked.pg);
+    arena_free(&checked.arena);
+}
