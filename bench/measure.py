@@ -92,11 +92,12 @@ def sent_bytes(port):
     return [int(sent) for sent in re.findall(r"\bbytes_sent:(\d+)", listed)]
 
 
-def wrk(here, port, request_file, rows, n_clients, seconds, status):
+def wrk(here, port, request_file, rows, n_clients, seconds, status, timeout_s=2):
     """Runs wrk and returns its figures, with the rate and the fairness: the requests of the fastest
     connection divided by those of the slowest."""
     first_row, n_rows = rows
-    command = ["wrk", "-t1", "-c%d" % n_clients, "-d%ds" % seconds, "-s",
+    command = ["wrk", "-t1", "-c%d" % n_clients, "-d%ds" % seconds, "--timeout", "%ds" % timeout_s,
+               "-s",
                os.path.join(here, "wrk.lua"), "http://127.0.0.1:%d" % port, "--", request_file,
                str(first_row), str(n_rows), str(secrets.randbits(30))]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
