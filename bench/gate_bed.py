@@ -98,7 +98,9 @@ class Bed(beds.Bed):
             shutil.chown(self.run_folder, "postgres", "postgres")
             # nginx, adit-gate and the echo are this user's.
             os.chmod(self.folder, 0o755)
+        # Only wrk connects to ports; visitors come to doors.
         self.ports = {name: stack.free_port() for name in LOCATIONS}
+        self.doors = {name: stack.free_port() for name in LOCATIONS}
         self.mock_port = stack.free_port()
         self.gate = self.nginx = self.mock = self.echo = None
         self.stack.psql("CREATE ROLE %s LOGIN IN ROLE adit_gate" % ROLE)
@@ -176,7 +178,7 @@ class Bed(beds.Bed):
                                 "--certificate", self.path("provider.pem"))
         self.start_gate()
         self._start_nginx()
-        for name, port in (("the provider", self.mock_port), ("nginx", self.ports["open"])):
+        for name, port in (("the provider", self.mock_port), ("nginx", self.doors["open"])):
             await_true(lambda port=port: self._answers(port), name + " does not start:\n"
                        + self.read_log("mock") + self.read_log("nginx"))
         self.cookies = {name: self._sign_in(name) for name in ROUTES}
@@ -256,9 +258,12 @@ class Bed(beds.Bed):
     def _start_nginx(self):
         temporary = "".join("    %s_temp_path %s;\n" % (name, self.path(name))
                             for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
-        servers = "".join("    server {\n        listen 127.0.0.1:%d;\n        include %s;\n    }\n"
-                          % (self.ports[name], self.write(name + ".conf", self._location(name)))
-                          for name in LOCATIONS)
+        servers = "".join(
+            "    server {\n        listen 127.0.0.1:%d;\n        listen 127.0.0.1:%d;\n"
+            "        include %s;\n    }\n" % (
+                self.ports[name], self.doors[name],
+                self.write(name + ".conf", self._location(name)))
+            for name in LOCATIONS)
         conf = self.write("nginx.conf", NGINX.format(
             processors=os.cpu_count(), folder=self.run_folder, temporary=temporary,
             servers=servers))
@@ -266,12 +271,12 @@ class Bed(beds.Bed):
                                  "-c", conf)
 
     def url(self, name):
-        return "http://%s:%d" % (HOST, self.ports[name])
+        return "http://%s:%d" % (HOST, self.doors[name])
 
     # ---- visitors ----
 
     def browser(self, name):
-        return Browser(self.ports[name], HOST)
+        return Browser(self.doors[name], HOST)
 
     def _to_provider(self, browser):
         """Lets the visitor sign in at the provider.  Returns the path that it sends back to."""
@@ -305,7 +310,7 @@ class Bed(beds.Bed):
     def ask_once(self, name, cookie=True):
         """Returns the status of an answer."""
         headers = {"Host": HOST, **({"Cookie": self.cookies[name]} if cookie else {})}
-        connection = http.client.HTTPConnection("127.0.0.1", self.ports[name], timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", self.doors[name], timeout=10)
         connection.request("GET", "/", headers=headers)
         answer = connection.getresponse()
         answer.read()
@@ -377,7 +382,7 @@ class Bed(beds.Bed):
         with contextlib.ExitStack() as opened, selectors.DefaultSelector() as selector:
             for request in ready:
                 sock = opened.enter_context(
-                    socket.create_connection(("127.0.0.1", self.ports["gate"]), 10))
+                    socket.create_connection(("127.0.0.1", self.doors["gate"]), 30))
                 sock.sendall(request.encode())
                 heads[sock] = b""
                 selector.register(sock, selectors.EVENT_READ)

@@ -12,17 +12,15 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "gate/authorities.h"
 #include "gate/link.h"
 
 /* Connections that a fetcher keeps for its next request. */
 #define KEPT_MAX 4L
 
-/* How long a fetcher keeps the authorities that it has read from their file. */
-#define AUTHORITIES_KEPT_S 600L
-
 struct fetcher {
     const struct wait *wait;
-    const char *ca_file;
+    struct authorities *authorities;
     CURLM *multi;
     CURL *easy;
     int epoll_fd;
@@ -40,7 +38,16 @@ bool fetch_start(void)
         return false;
     /* Without threads for names, a slow DNS would stop the worker. */
     info = curl_version_info(CURLVERSION_NOW);
-    return info->features & CURL_VERSION_SSL && info->features & CURL_VERSION_ASYNCHDNS;
+    return info->features & CURL_VERSION_SSL && info->features & CURL_VERSION_ASYNCHDNS &&
+           authorities_fit(info->ssl_version);
+}
+
+struct authorities *fetch_authorities(const char *ca_file)
+{
+    const curl_version_info_data *info = curl_version_info(CURLVERSION_NOW);
+
+    return ca_file[0] ? authorities_new(ca_file, NULL)
+                      : authorities_new(info->cainfo, info->capath);
 }
 
 /* ---- callbacks of libcurl ---- */
@@ -86,15 +93,24 @@ static size_t on_body(char *data, size_t size, size_t n, void *context)
     return fetcher->body.failed ? CURL_WRITEFUNC_ERROR : len;
 }
 
+static CURLcode on_tls(CURL *easy, void *tls, void *context)
+{
+    const struct fetcher *fetcher = context;
+
+    (void)easy;
+    /* Another lane may have failed to read a changed file meanwhile. */
+    return authorities_use(fetcher->authorities, tls) ? CURLE_OK : CURLE_SSL_CACERT_BADFILE;
+}
+
 /* ---- a fetcher ---- */
 
-struct fetcher *fetcher_new(const struct wait *wait, const char *ca_file)
+struct fetcher *fetcher_new(const struct wait *wait, struct authorities *authorities)
 {
     struct fetcher *fetcher = calloc(1, sizeof *fetcher);
 
     if (!fetcher)
         return NULL;
-    *fetcher = (struct fetcher){.wait = wait, .ca_file = ca_file, .timer_ms = INT64_MAX};
+    *fetcher = (struct fetcher){.wait = wait, .authorities = authorities, .timer_ms = INT64_MAX};
     fetcher->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     fetcher->multi = curl_multi_init();
     fetcher->easy = curl_easy_init();
@@ -169,6 +185,10 @@ static bool set_options(struct fetcher *fetcher, const struct fetch_request *req
          curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L) == CURLE_OK &&
          curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L) == CURLE_OK &&
          curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L) == CURLE_OK &&
+         curl_easy_setopt(easy, CURLOPT_CAINFO, NULL) == CURLE_OK &&
+         curl_easy_setopt(easy, CURLOPT_CAPATH, NULL) == CURLE_OK &&
+         curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, on_tls) == CURLE_OK &&
+         curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, fetcher) == CURLE_OK &&
          curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2) == CURLE_OK &&
          curl_easy_setopt(easy, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED) == CURLE_OK &&
          curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
@@ -178,13 +198,6 @@ static bool set_options(struct fetcher *fetcher, const struct fetch_request *req
          curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers) == CURLE_OK &&
          curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body) == CURLE_OK &&
          curl_easy_setopt(easy, CURLOPT_WRITEDATA, fetcher) == CURLE_OK;
-    if (ok && fetcher->ca_file[0])
-        ok = curl_easy_setopt(easy, CURLOPT_CAINFO, fetcher->ca_file) == CURLE_OK;
-    /* Without a folder, the authorities are those of the file alone, and libcurl keeps them.
-     * Reading the system's takes some 25 ms, in which no lane goes on. */
-    if (ok && (fetcher->ca_file[0] || curl_version_info(CURLVERSION_NOW)->cainfo))
-        ok = curl_easy_setopt(easy, CURLOPT_CAPATH, NULL) == CURLE_OK &&
-             curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, AUTHORITIES_KEPT_S) == CURLE_OK;
     if (ok && request->form.s)
         ok = curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->form.len) ==
                  CURLE_OK &&
@@ -316,14 +329,14 @@ static const char *say_where(struct arena *arena, const char *url, const char *r
     return copy ? copy : reason;
 }
 
-bool fetch(struct fetcher *fetcher, const struct fetch_request *request, struct arena *arena,
-           struct fetch_answer *answer, const char **why)
+/* Returns NULL if the answer is there, or the reason, static. */
+static const char *ask_server(struct fetcher *fetcher, const struct fetch_request *request,
+                              struct arena *arena, struct fetch_answer *answer)
 {
     static const char out_of_memory[] = "out of memory";
     struct curl_slist *headers = NULL;
     const char *reason = out_of_memory;
 
-    fetcher->is_unwatched = fetcher->is_too_large = false;
     if (make_headers(request, &headers) && set_options(fetcher, request, headers) &&
         curl_multi_add_handle(fetcher->multi, fetcher->easy) == CURLM_OK) {
         reason = transfer(fetcher, request->deadline_ms);
@@ -333,6 +346,17 @@ bool fetch(struct fetcher *fetcher, const struct fetch_request *request, struct 
     }
     curl_easy_reset(fetcher->easy);
     free_headers(headers);
+    return reason;
+}
+
+bool fetch(struct fetcher *fetcher, const struct fetch_request *request, struct arena *arena,
+           struct fetch_answer *answer, const char **why)
+{
+    const char *reason = authorities_read(fetcher->authorities);
+
+    fetcher->is_unwatched = fetcher->is_too_large = false;
+    if (!reason)
+        reason = ask_server(fetcher, request, arena, answer);
     buf_free(&fetcher->body);
     if (reason)
         *why = say_where(arena, request->url, reason);

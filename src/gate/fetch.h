@@ -10,19 +10,24 @@
 #include "base/must_check.h"
 #include "base/text.h"
 #include "base/wait.h"
+#include "gate/authorities.h"
 
 /* Bytes of the largest answer that is read. */
 #define FETCH_ANSWER_MAX ((size_t)1024 * 1024)
 
 struct fetcher;
 
-/* To be called once before the workers start.  Returns false if libcurl does not work. */
+/* To be called once before the workers start.  Returns false if libcurl does not work, or has
+ * the TLS of another library than libssl. */
 MUST_CHECK bool fetch_start(void);
 
-/* Returns a fetcher for one lane, or NULL where memory is short; fetcher_free() frees it.  ca_file:
- * PEM with the authorities that are trusted, "": the system's.  A change of the file counts after
- * 10 minutes at the latest.  wait and ca_file must outlive the fetcher. */
-MUST_CHECK struct fetcher *fetcher_new(const struct wait *wait, const char *ca_file);
+/* Returns the authorities of a PEM file, or, with "", the system's, as authorities_new(). */
+MUST_CHECK struct authorities *fetch_authorities(const char *ca_file);
+
+/* Returns a fetcher for one lane, or NULL where memory is short; fetcher_free() frees it.  It
+ * trusts the authorities, as they are at each request.  wait and authorities must outlive the
+ * fetcher. */
+MUST_CHECK struct fetcher *fetcher_new(const struct wait *wait, struct authorities *authorities);
 
 /* NULL is fine. */
 void fetcher_free(struct fetcher *fetcher);

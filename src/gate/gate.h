@@ -8,6 +8,7 @@
 #include "base/wait.h"
 #include "conf/conf.h"
 #include "confined/confined.h"
+#include "gate/authorities.h"
 #include "gate/database.h"
 #include "gate/recheck.h"
 #include "http/names.h"
@@ -20,6 +21,7 @@ struct gate {
     struct conf conf;
     struct log_limit log_limit;
     struct keyring *keyring;
+    struct authorities *authorities;
     struct http_names names;
     char *managed_secrets[OAUTH_N_PROVIDERS]; /* of [provider.NAME]; NULL: none */
     int listen_fd;

@@ -128,6 +128,24 @@ static int read_command_line(int argc, char **argv, struct options *options)
 
 /* ---- running ---- */
 
+/* Reads them before the workers start, which share them.  Without them, checks still work. */
+static bool read_authorities(struct gate *gate)
+{
+    const char *why;
+
+    gate->authorities = fetch_authorities(gate->conf.gate.ca_file);
+    if (!gate->authorities)
+        return process_cannot_start(&gate->conf.log, "out of memory");
+    why = authorities_read(gate->authorities);
+    if (why) {
+        const struct log_pair pairs[] = {
+            {"cause", why}, {"ca_file", gate->conf.gate.ca_file}, {NULL, NULL}};
+
+        log_event(&gate->conf.log, LOG_LEVEL_WARNING, "nobody can sign in", pairs);
+    }
+    return true;
+}
+
 static bool gate_open(struct gate *gate, const char *conf_path)
 {
     const struct log early = {.level = LOG_LEVEL_INFO, .target = LOG_TARGET_STDERR};
@@ -144,11 +162,12 @@ static bool gate_open(struct gate *gate, const char *conf_path)
     gate->keyring = keyring_load(gate->conf.key_file, reason, sizeof reason);
     if (!gate->keyring || !managed_read(gate, reason, sizeof reason))
         return process_cannot_start(log, reason);
-    return true;
+    return read_authorities(gate);
 }
 
 static void gate_close(struct gate *gate)
 {
+    authorities_free(gate->authorities);
     managed_free(gate);
     keyring_free(gate->keyring);
     conf_free(&gate->conf);

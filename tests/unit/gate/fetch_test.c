@@ -8,7 +8,9 @@
 #include <netdb.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "mock.h"
@@ -17,6 +19,7 @@
 /* No reason may have it. */
 #define SECRET "hidden-word"
 
+static struct authorities *authorities;
 static struct fetcher *fetcher;
 static struct arena arena;
 
@@ -36,16 +39,26 @@ int getaddrinfo(const char *node, const char *service, const struct addrinfo *hi
     return real(node, service, hints, result);
 }
 
+static void trust(const struct wait *wait, const char *ca_file)
+{
+    fetcher_free(fetcher);
+    authorities_free(authorities);
+    authorities = fetch_authorities(ca_file);
+    ck_assert_ptr_nonnull(authorities);
+    fetcher = fetcher_new(wait, authorities);
+    ck_assert_ptr_nonnull(fetcher);
+}
+
 static void set_up(void)
 {
     ck_assert(fetch_start());
-    fetcher = fetcher_new(&wait_alone, mock_value("ca"));
-    ck_assert_ptr_nonnull(fetcher);
+    trust(&wait_alone, mock_value("ca"));
 }
 
 static void tear_down(void)
 {
     fetcher_free(fetcher);
+    authorities_free(authorities);
     arena_free(&arena);
 }
 
@@ -177,9 +190,7 @@ START_TEST(the_systems_authorities)
 {
     struct fetch_request request = get(url_at("google", "/v1/userinfo"));
 
-    fetcher_free(fetcher);
-    fetcher = fetcher_new(&wait_alone, "");
-    ck_assert_ptr_nonnull(fetcher);
+    trust(&wait_alone, "");
     fail_because(&request, "certificate");
 }
 END_TEST
@@ -188,10 +199,54 @@ START_TEST(an_authority_that_is_missing)
 {
     struct fetch_request request = get(url_at("google", "/v1/userinfo"));
 
+    trust(&wait_alone, "/nonexistent/ca.pem");
+    fail_because(&request, "the file of authorities cannot be read");
+}
+END_TEST
+
+/* Replaces the file, as update-ca-certificates does, and asks by a new connection. */
+static void replace_authorities(const char *file, const char *content)
+{
+    char new_file[80];
+    FILE *out;
+
+    snprintf(new_file, sizeof new_file, "%s.new", file);
+    out = fopen(new_file, "w");
+    ck_assert_ptr_nonnull(out);
+    ck_assert_int_ge(fputs(content, out), 0);
+    ck_assert_int_eq(fclose(out), 0);
+    ck_assert_int_eq(rename(new_file, file), 0);
     fetcher_free(fetcher);
-    fetcher = fetcher_new(&wait_alone, "/nonexistent/ca.pem");
+    fetcher = fetcher_new(&wait_alone, authorities);
     ck_assert_ptr_nonnull(fetcher);
-    fail_because(&request, "localhost:");
+}
+
+START_TEST(a_file_of_authorities_that_changes)
+{
+    struct fetch_request request = get(url_at("google", "/v1/userinfo"));
+    char file[] = "/tmp/adit-gate-authorities-XXXXXX";
+    char pem[8192];
+    FILE *known = fopen(mock_value("ca"), "r");
+    int fd = mkstemp(file);
+    size_t len;
+
+    ck_assert_ptr_nonnull(known);
+    len = fread(pem, 1, sizeof pem - 1, known);
+    ck_assert(feof(known) && len > 0);
+    pem[len] = '\0';
+    fclose(known);
+    ck_assert_int_ge(fd, 0);
+    close(fd);
+    trust(&wait_alone, file);
+    fail_because(&request, "the file has none");
+    replace_authorities(file, pem);
+    ck_assert_int_eq(succeed(&request).status, 401);
+    replace_authorities(file, "no certificate\n");
+    fail_because(&request, "the file has none");
+    replace_authorities(file, pem);
+    ck_assert_int_eq(succeed(&request).status, 401);
+    ck_assert_int_eq(unlink(file), 0);
+    fail_because(&request, "cannot be read");
 }
 END_TEST
 
@@ -268,9 +323,7 @@ START_TEST(a_lane_that_is_woken)
     const struct wait wait = {.until = wait_restlessly, .context = &n_waits};
     struct fetch_request request = get(url_at("google", "/v1/userinfo"));
 
-    fetcher_free(fetcher);
-    fetcher = fetcher_new(&wait, mock_value("ca"));
-    ck_assert_ptr_nonnull(fetcher);
+    trust(&wait, mock_value("ca"));
     ck_assert_int_eq(succeed(&request).status, 401);
     ck_assert_int_gt(n_waits, 1);
 }
@@ -291,6 +344,7 @@ Suite *gate_fetch_suite(void)
     tcase_add_test(tests, certificates);
     tcase_add_test(tests, the_systems_authorities);
     tcase_add_test(tests, an_authority_that_is_missing);
+    tcase_add_test(tests, a_file_of_authorities_that_changes);
     tcase_add_test(tests, no_server);
     tcase_add_test(tests, wrong_answers);
     tcase_add_test(tests, a_slow_answer);

@@ -47,6 +47,7 @@ static const struct {
      "Alice Example", NULL},
 };
 
+static struct authorities *authorities;
 static struct fetcher *fetcher;
 static struct arena arena;
 static struct conf_provider conf;
@@ -79,13 +80,16 @@ bool __wrap_fetch(struct fetcher *fetcher_, const struct fetch_request *request,
 static void set_up(void)
 {
     ck_assert(fetch_start());
-    fetcher = fetcher_new(&wait_alone, mock_value("ca"));
+    authorities = fetch_authorities(mock_value("ca"));
+    ck_assert_ptr_nonnull(authorities);
+    fetcher = fetcher_new(&wait_alone, authorities);
     ck_assert_ptr_nonnull(fetcher);
 }
 
 static void tear_down(void)
 {
     fetcher_free(fetcher);
+    authorities_free(authorities);
     arena_free(&arena);
 }
 
