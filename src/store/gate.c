@@ -6,33 +6,20 @@
 
 /* clang-format off */
 
-/* $1 account_id, $2 edge_id, $3 route_id, $4 session ids.
- * Returns a row for each session that has one, or one row without a session. */
-static const struct pg_statement ask_statement = {
-    .name = "gate_ask",
-    .types = PG_BIGINT PG_TEXT PG_BOOL PG_SMALLINT PG_TEXT PG_TEXTS PG_TEXTS PG_TEXTS PG_TEXTS PG_TEXTS
-             PG_BOOL PG_TEXT PG_BIGINT PG_BIGINT PG_BIGINT PG_TEXT PG_TEXT PG_BYTEA,
-    .is_short = true,
-    .sql =
-        "WITH account AS MATERIALIZED ("
-          "SELECT count(*) AS n, min(a.id) AS id"
-          " FROM (SELECT id FROM adit.account"
-                " WHERE $1 = '' OR id = $1 COLLATE \"C\" ORDER BY id LIMIT 2) AS a"
-        ")"
-        " SELECT account.n, account.id,"
-          " m.enabled, m.provider, m.client_id, m.scopes, m.email_addresses, m.email_domains,"
-          " m.teams, m.organizations, m.options_passthrough, m.cookie_prefix, m.inactivity_timeout,"
-          " m.maximum_duration, m.auth_check_interval, s.id, s.key_id, s.sealed"
-        " FROM account"
-        " LEFT JOIN adit.oauth_module AS m"
-          " ON m.account_id = account.id AND m.edge_id = $2 COLLATE \"C\""
-          " AND m.route_id = $3 COLLATE \"C\""
-        " LEFT JOIN adit.gate_session AS s ON s.id = ANY ($4::text[] COLLATE \"C\")",
-};
+#define MODULE_TYPES \
+    PG_BOOL PG_SMALLINT PG_TEXT PG_TEXTS PG_TEXTS PG_TEXTS PG_TEXTS PG_TEXTS PG_BOOL PG_TEXT \
+    PG_BIGINT PG_BIGINT PG_BIGINT
+
+#define MODULE_COLUMNS \
+    "m.enabled, m.provider, m.client_id, m.scopes, m.email_addresses, m.email_domains, m.teams," \
+    " m.organizations, m.options_passthrough, m.cookie_prefix, m.inactivity_timeout," \
+    " m.maximum_duration, m.auth_check_interval"
+
+#define SESSION_TYPES PG_TEXT PG_TEXT PG_BYTEA
+
+#define SESSION_COLUMNS "s.id, s.key_id, s.sealed"
 
 enum ask_column {
-    COLUMN_N_ACCOUNTS,
-    COLUMN_ACCOUNT_ID,
     COLUMN_ENABLED,
     COLUMN_PROVIDER,
     COLUMN_CLIENT_ID,
@@ -48,7 +35,45 @@ enum ask_column {
     COLUMN_AUTH_CHECK_INTERVAL,
     COLUMN_SESSION_ID,
     COLUMN_SESSION_KEY_ID,
-    COLUMN_SESSION_SEALED
+    COLUMN_SESSION_SEALED,
+    COLUMN_N_ACCOUNTS, /* of ask_any_statement, as the next one */
+    COLUMN_ACCOUNT_ID
+};
+
+/* Nearly every request: the account is named, and at most one session.
+ * $1 account_id, $2 edge_id, $3 route_id, $4 session id or ''.
+ * Returns one row, or none if there is no such account. */
+static const struct pg_statement ask_statement = {
+    .name = "gate_ask",
+    .types = MODULE_TYPES SESSION_TYPES,
+    .is_short = true,
+    .sql =
+        "SELECT " MODULE_COLUMNS ", " SESSION_COLUMNS
+        " FROM adit.account AS a"
+        " LEFT JOIN adit.oauth_module AS m"
+          " ON m.account_id = $1 AND m.edge_id = $2 AND m.route_id = $3"
+        " LEFT JOIN adit.gate_session AS s ON s.id = $4"
+        " WHERE a.id = $1",
+};
+
+/* $1 account_id, '' for the only one, $2 edge_id, $3 route_id, $4 session ids.
+ * Returns a row for each session that has one, or one row without a session. */
+static const struct pg_statement ask_any_statement = {
+    .name = "gate_ask_any",
+    .types = MODULE_TYPES SESSION_TYPES PG_BIGINT PG_TEXT,
+    .is_short = true,
+    .sql =
+        "WITH account AS MATERIALIZED ("
+          "SELECT count(*) AS n, min(a.id) AS id"
+          " FROM (SELECT id FROM adit.account"
+                " WHERE $1 = '' OR id = $1 COLLATE \"C\" ORDER BY id LIMIT 2) AS a"
+        ")"
+        " SELECT " MODULE_COLUMNS ", " SESSION_COLUMNS ", account.n, account.id"
+        " FROM account"
+        " LEFT JOIN adit.oauth_module AS m"
+          " ON m.account_id = account.id AND m.edge_id = $2 COLLATE \"C\""
+          " AND m.route_id = $3 COLLATE \"C\""
+        " LEFT JOIN adit.gate_session AS s ON s.id = ANY ($4::text[] COLLATE \"C\")",
 };
 
 /* $1 account_id, $2 edge_id, $3 route_id, $4 provider, $5 client_id. */
@@ -159,33 +184,65 @@ static bool read_rows(const struct pg_result *result, struct arena *arena,
     return true;
 }
 
+/* The first row has the module. */
 static bool read_gate_answer(const struct pg_result *result, struct arena *arena,
                              struct gate_answer *answer)
 {
-    answer->n_accounts = (int)pg_int(result, 0, COLUMN_N_ACCOUNTS);
     answer->has_module = !pg_is_null(result, 0, COLUMN_ENABLED);
-    return keep_column(result, 0, COLUMN_ACCOUNT_ID, arena, &answer->account_id) &&
-           (!answer->has_module || read_gate_module(result, arena, &answer->module)) &&
+    return (!answer->has_module || read_gate_module(result, arena, &answer->module)) &&
            read_rows(result, arena, answer);
 }
 
-bool store_gate_ask(struct pg *pg, const struct gate_question *question, struct arena *arena,
+static bool ask(struct pg *pg, const struct gate_question *question, struct arena *arena,
+                struct gate_answer *answer, struct error *err)
+{
+    const struct text_list *ids = &question->session_ids;
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+    bool ok = true;
+
+    pg_add_text(&params, question->account_id);
+    pg_add_text(&params, question->route.edge_id);
+    pg_add_text(&params, question->route.route_id);
+    pg_add_text(&params, ids->n > 0 ? ids->items[0] : text_of(""));
+    if (!pg_run(pg, &ask_statement, &params, &result, err))
+        return false;
+    answer->n_accounts = pg_rows(result) > 0;
+    answer->account_id = question->account_id;
+    if (answer->n_accounts > 0)
+        ok = read_gate_answer(result, arena, answer) || error_set(err, ERR_OUT_OF_MEMORY);
+    pg_result_free(result);
+    return ok;
+}
+
+static bool ask_any(struct pg *pg, const struct gate_question *question, struct arena *arena,
                     struct gate_answer *answer, struct error *err)
 {
     struct pg_params params = {.n = 0};
     struct pg_result *result;
     bool ok;
 
-    *answer = (struct gate_answer){.n_accounts = 0};
     pg_add_text(&params, question->account_id.s ? question->account_id : text_of(""));
     pg_add_text(&params, question->route.edge_id);
     pg_add_text(&params, question->route.route_id);
     pg_add_texts(&params, question->session_ids, arena);
-    if (!pg_run(pg, &ask_statement, &params, &result, err))
+    if (!pg_run(pg, &ask_any_statement, &params, &result, err))
         return false;
-    ok = read_gate_answer(result, arena, answer) || error_set(err, ERR_OUT_OF_MEMORY);
+    answer->n_accounts = (int)pg_int(result, 0, COLUMN_N_ACCOUNTS);
+    ok = (keep_column(result, 0, COLUMN_ACCOUNT_ID, arena, &answer->account_id) &&
+          read_gate_answer(result, arena, answer)) ||
+         error_set(err, ERR_OUT_OF_MEMORY);
     pg_result_free(result);
     return ok;
+}
+
+bool store_gate_ask(struct pg *pg, const struct gate_question *question, struct arena *arena,
+                    struct gate_answer *answer, struct error *err)
+{
+    *answer = (struct gate_answer){.n_accounts = 0};
+    if (text_present(question->account_id) && question->session_ids.n <= 1)
+        return ask(pg, question, arena, answer, err);
+    return ask_any(pg, question, arena, answer, err);
 }
 
 bool store_gate_secret(struct pg *pg, struct text account_id, const struct oauth_route *route,

@@ -35,7 +35,7 @@ struct gate_row {
     struct text sealed; /* any bytes */
 };
 
-/* All of it in the arena. */
+/* All of it in the arena, or the question's. */
 struct gate_answer {
     int n_accounts; /* that account_id names: 0, 1, or 2 for several */
     struct text account_id;

@@ -244,35 +244,52 @@ static void gate_is_reviewed(void)
     ck_assert_int_eq(n_ended, 0);
 }
 
+/* Asks in both ways: with a named account, and with any. */
+static void gate_sees(struct text id, size_t n_rows, bool has_ended)
+{
+    struct text ids[] = {id};
+    struct gate_question question = {.account_id = text_of(tried.who.account[0]),
+                                     .route = {text_of("edge"), text_of("route")},
+                                     .session_ids = {ids, 1, true}};
+
+    for (int i = 0; i < 2; i++) {
+        struct gate_answer answer;
+
+        ck_assert(store_gate_ask(tried.owner, &question, &tried.arena, &answer, &tried.err));
+        ck_assert_int_eq(answer.n_accounts, i == 0 ? 1 : 2);
+        ck_assert(!answer.has_module);
+        ck_assert_uint_eq(answer.n_rows, n_rows);
+        for (size_t row = 0; row < n_rows; row++) {
+            ck_assert(answer.rows[row].has_ended == has_ended);
+            ck_assert(has_ended || text_eq(answer.rows[row].sealed, text_of("sealed")));
+        }
+        question.account_id = (struct text){.s = NULL};
+    }
+}
+
 static void gate_asks(void)
 {
-    static const char id[] = "AAAAAAAAAAAAAAAAAAAAAA";
-    struct text ids[] = {text_of(id)};
-    const struct gate_question question = {.route = {text_of("edge"), text_of("route")},
-                                           .session_ids = {ids, 1, true}};
-    const struct gate_row row = {
-        .id = text_of(id), .key_id = text_of("k"), .sealed = text_of("sealed")};
+    struct text id = text_of("AAAAAAAAAAAAAAAAAAAAAA");
+    const struct gate_row row = {.id = id, .key_id = text_of("k"), .sealed = text_of("sealed")};
+    const struct oauth_route route = {text_of("edge"), text_of("route")};
+    const struct gate_question of_nobody = {.account_id = text_of("ac_x"), .route = route};
     const struct oauth_module module = {.provider = 1, .config.client_id = text_of("c")};
     struct gate_answer answer;
     struct gate_secret secret;
 
     ck_assert(store_gate_keep(tried.owner, &row, 1000, &tried.err));
-    ck_assert(store_gate_ask(tried.owner, &question, &tried.arena, &answer, &tried.err));
-    ck_assert_uint_eq(answer.n_rows, 1);
-    ck_assert(!answer.rows[0].has_ended);
-    ck_assert(text_eq(answer.rows[0].sealed, row.sealed));
-    ck_assert(store_gate_end(tried.owner, text_of(id), 1000, &tried.err));
+    gate_sees(id, 1, false);
+    ck_assert(store_gate_end(tried.owner, id, 1000, &tried.err));
     /* What has ended stays so. */
     ck_assert(store_gate_keep(tried.owner, &row, 1000, &tried.err));
-    ck_assert(store_gate_ask(tried.owner, &question, &tried.arena, &answer, &tried.err));
-    ck_assert_uint_eq(answer.n_rows, 1);
-    ck_assert(answer.rows[0].has_ended);
-    ck_assert(store_gate_secret(tried.owner, text_of("ac"), &question.route, &module, &tried.arena,
-                                &secret, &tried.err));
+    gate_sees(id, 1, true);
+    ck_assert(store_gate_secret(tried.owner, text_of("ac"), &route, &module, &tried.arena, &secret,
+                                &tried.err));
     ck_assert(!secret.is_found);
     ck_assert(store_gate_purge(tried.owner, &tried.err));
-    ck_assert(store_gate_ask(tried.owner, &question, &tried.arena, &answer, &tried.err));
-    ck_assert_uint_eq(answer.n_rows, 0);
+    gate_sees(id, 0, false);
+    ck_assert(store_gate_ask(tried.owner, &of_nobody, &tried.arena, &answer, &tried.err));
+    ck_assert_int_eq(answer.n_accounts, 0);
 }
 
 /* Runs all statements over one connection, then asks the server for its prepared statements.  A
