@@ -81,7 +81,7 @@ static void check_gate_account(struct checked *checked)
 /* ---- the program ---- */
 
 /* Asks at the socket, or else at Apache's port. */
-static int ask(const struct checked *checked, const char **place, const char **why)
+static int ask_gate(const struct checked *checked, const char **place, const char **why)
 {
     const char *given = checked->ctl->options.socket;
     const char *account = checked->ctl->conf.gate.account;
@@ -104,7 +104,7 @@ static void check_program(struct checked *checked)
     const char *account = checked->ctl->conf.gate.account;
     const char *place;
     const char *why = "";
-    int status = ask(checked, &place, &why);
+    int status = ask_gate(checked, &place, &why);
 
     if (status == 503 && checked->n_accounts != 1 && !account[0])
         doctor_line(findings, "note", "gate",

@@ -129,7 +129,7 @@ static int read_command_line(int argc, char **argv, struct options *options)
 /* ---- running ---- */
 
 /* Reads them before the workers start, which share them.  Without them, checks still work. */
-static bool read_authorities(struct gate *gate)
+static bool load_authorities(struct gate *gate)
 {
     const char *why;
 
@@ -162,7 +162,7 @@ static bool gate_open(struct gate *gate, const char *conf_path)
     gate->keyring = keyring_load(gate->conf.key_file, reason, sizeof reason);
     if (!gate->keyring || !managed_read(gate, reason, sizeof reason))
         return process_cannot_start(log, reason);
-    return read_authorities(gate);
+    return load_authorities(gate);
 }
 
 static void gate_close(struct gate *gate)
