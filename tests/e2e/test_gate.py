@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 """adit-gate itself: its variables, accounts, keys and logs, whatever the web server."""
+import base64
 import re
 
 from adit import programs, stack
 from adit.case import until
 from adit.gate import Program
-from adit.gate_cases import GateCase
+from adit.gate_cases import START, GateCase
 
 UNKNOWN = "ac_" + "0" * 27
 
@@ -126,7 +127,7 @@ class Itself(GateCase):
             file.write("".join(lines))
 
     def add_key(self):
-        """Adds a key, and returns its line.  Gates seal with it after their next start."""
+        """Adds a key, and returns its line.  Gates seal with it from then on."""
         self.gate.stack.ctl_run("secrets", "add-key", conf=self.gate.conf, check=True)
         return self.keys()[0]
 
@@ -152,6 +153,97 @@ class Itself(GateCase):
         self.is_sent_to_provider(new.ask())
         self.passes(old.ask())
         self.passes(self.gate.sign_in("carol", browser=new)[1])
+
+    def sealed_with(self, cookie):
+        """The id of the key that sealed a cookie's value: behind its length, at the beginning."""
+        data = base64.urlsafe_b64decode(cookie + "=" * (-len(cookie) % 4))
+        return data[1:1 + data[0]].decode()
+
+    def session_sealed_with(self, browser):
+        return self.sealed_with(browser.session()[1][22:])
+
+    def test_new_key_while_it_runs(self):
+        """A new key seals from the next session on.  Sessions and logins of the old one go on, and
+        move to the new one when they are sealed again."""
+        original = self.keys()
+        old_id = original[0].split()[0]
+        self.addCleanup(self.gate.start_gate)
+        self.addCleanup(self.gate.stop_gate)
+        self.addCleanup(self.keep_keys, original)
+        self.gate.module(inactivity_timeout=3600, config={"teams": ["globex/team-1"],
+                                                          "email_domains": ["example.com"]})
+        self.gate.clock.set(START)
+        small, large = self.signed_in("alice"), self.signed_in("carol")
+        waiting = self.gate.browser()
+        back = self.gate.callback(waiting.ask("/page").location, "alice")
+        for browser in small, large:
+            self.assertEqual(self.session_sealed_with(browser), old_id)
+        new_id = self.add_key().split()[0]
+        self.assertNotEqual(new_id, old_id)
+        # Nothing is sealed: the time has not moved.
+        self.passes(small.ask())
+        self.assertEqual(self.session_sealed_with(small), old_id)
+        # Both workers take the new key.
+        for _ in range(8):
+            browser = self.gate.browser()
+            browser.ask()
+            (_, _), state = next(iter(browser.cookies.items()))
+            self.assertEqual(self.sealed_with(state), new_id)
+        self.assertEqual(waiting.ask(back).location, "/page")
+        self.assertEqual(self.session_sealed_with(waiting), new_id)
+        kept = small.copy()
+        self.gate.clock.set(START + 1)
+        for browser in small, large:
+            self.passes(browser.ask())
+            self.assertEqual(self.session_sealed_with(browser), new_id)
+        # Its row is still sealed with the old one.
+        for _ in range(4):
+            self.passes(large.copy().ask())
+            self.passes(kept.copy().ask())
+        # Without the old key, from the next start on, what it sealed is no session.
+        self.keep_keys(self.keys()[:1])
+        self.gate.stop_gate()
+        self.gate.start_gate()
+        self.passes(small.copy().ask())
+        self.is_sent_to_provider(kept.ask())
+        self.is_sent_to_provider(large.ask())
+
+    def test_unreadable_key_file(self):
+        """A new file that cannot be read seals nothing: nobody gets a session that may be lost."""
+        original = self.keys()
+        self.gate.module(inactivity_timeout=3600)
+        self.gate.clock.set(START)
+        browser = self.signed_in("alice")
+        self.addCleanup(self.keep_keys, original)
+        self.keep_keys(["not a key\n"])
+        self.passes(browser.copy().ask())
+        self.gate.clock.set(START + 1)
+        self.shows(browser.copy().ask(), 503, "Not ready")
+        self.shows(self.gate.browser().ask(), 503, "Not ready")
+        self.assertIn(b"the key is not 64 hexadecimal digits", self.gate.gate.log())
+        self.assertNotIn(b"not a key", self.gate.gate.log())
+        self.keep_keys(original)
+        until(lambda: browser.copy().ask().status == 200, "the key file")
+        self.is_sent_to_provider(self.gate.browser().ask())
+
+    def test_settings_after_a_restart(self):
+        """Settings hold from the next start on, and sessions outlive it."""
+        self.gate.module(config={"client_id": None, "client_secret": None})
+        browser = self.signed_in("alice")
+        text = self.gate.make_conf()
+        self.addCleanup(self.gate.start_gate)
+        self.addCleanup(self.gate.write, "adit.conf", text)
+        self.addCleanup(self.gate.stop_gate)
+        self.gate.write("adit.conf", text.replace("client_id = managed", "client_id = another"))
+        self.passes(browser.copy().ask())
+        self.gate.stop_gate()
+        self.gate.start_gate()
+        # Another application signs visitors in now.
+        self.assertIn("client_id=another", self.is_sent_to_provider(browser.copy().ask()).location)
+        self.gate.stop_gate()
+        self.gate.write("adit.conf", text)
+        self.gate.start_gate()
+        self.passes(browser.ask())
 
     def test_key_file_away(self):
         """Without keys nobody knows who a visitor is, and nobody passes."""
