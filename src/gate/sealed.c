@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* A value is the length of the key's id, the id, and what the keyring sealed. */
+/* A value is the length of the key's id, the id, a salt, and what the keyring sealed. */
 #include "gate/sealed.h"
+
+#include <sys/random.h>
 
 #include "crypt/crypt.h"
 #include "crypt/key.h"
 
-static struct keyring_place bound_place(const struct sealing *sealing)
+static struct keyring_place bound_place(const struct sealing *sealing, const unsigned char *salt)
 {
     return (struct keyring_place){
         .column = sealing->purpose,
         .account_id = sealing->place->account_id,
         .ids = {sealing->place->edge_id, sealing->place->route_id},
         .position = sealing->place->provider,
+        .salt = salt,
     };
 }
 
 bool sealed_write(const struct sealing *sealing, struct text bytes, struct buf *out,
                   struct error *err)
 {
-    struct keyring_place place = bound_place(sealing);
+    unsigned char salt[KEYRING_SALT_LEN];
+    struct keyring_place place = bound_place(sealing, salt);
     struct text key_id = {.s = NULL};
     const unsigned char *sealed;
     size_t len;
@@ -26,11 +30,14 @@ bool sealed_write(const struct sealing *sealing, struct text bytes, struct buf *
     char *room = NULL;
     char id_len;
 
+    if (getrandom(salt, sizeof salt, 0) != sizeof salt)
+        return error_cause(err, ERR_INTERNAL, "there are no random numbers");
     if (!keyring_seal(sealing->keyring, &place, bytes, sealing->arena, &key_id, &sealed, &len, err))
         return false;
     id_len = (char)key_id.len;
     buf_add(&raw, &id_len, 1);
     buf_add(&raw, key_id.s, key_id.len);
+    buf_add(&raw, (const char *)salt, sizeof salt);
     buf_add(&raw, (const char *)sealed, len);
     if (!raw.failed)
         room = buf_room(out, CRYPT_KEY_BASE64URL_SIZE(raw.len) - 1);
@@ -42,7 +49,8 @@ bool sealed_write(const struct sealing *sealing, struct text bytes, struct buf *
     return room || error_set(err, ERR_OUT_OF_MEMORY);
 }
 
-/* Splits a value.  Returns false with ERR_NONE or ERR_OUT_OF_MEMORY. */
+/* Splits a value; the salt is at the beginning of *sealed.  Returns false with ERR_NONE or
+ * ERR_OUT_OF_MEMORY. */
 static bool split_value(struct arena *arena, struct text value, struct text *key_id,
                         struct text *sealed, struct error *err)
 {
@@ -59,7 +67,8 @@ static bool split_value(struct arena *arena, struct text value, struct text *key
         return error_set(err, ERR_NONE);
     raw.s = (const char *)out;
     id_len = raw.len > 0 ? out[0] : 0;
-    if (id_len < 1 || id_len > KEYRING_ID_MAX || raw.len < 1 + id_len + CRYPT_SEAL_OVERHEAD)
+    if (id_len < 1 || id_len > KEYRING_ID_MAX ||
+        raw.len < 1 + id_len + KEYRING_SALT_LEN + CRYPT_SEAL_OVERHEAD)
         return error_set(err, ERR_NONE);
     *key_id = text_part(raw, 1, 1 + id_len);
     *sealed = text_part(raw, 1 + id_len, raw.len);
@@ -69,7 +78,7 @@ static bool split_value(struct arena *arena, struct text value, struct text *key
 bool sealed_read(const struct sealing *sealing, struct text value, struct text *bytes,
                  struct error *err)
 {
-    struct keyring_place place = bound_place(sealing);
+    struct keyring_place place;
     struct text key_id = {.s = NULL};
     struct text sealed = {.s = NULL};
     bool has_key = false;
@@ -79,6 +88,8 @@ bool sealed_read(const struct sealing *sealing, struct text value, struct text *
         return false;
     if (!has_key)
         return error_set(err, ERR_NONE);
+    place = bound_place(sealing, (const unsigned char *)sealed.s);
+    sealed = text_part(sealed, KEYRING_SALT_LEN, sealed.len);
     if (keyring_open(sealing->keyring, &place, key_id, (const unsigned char *)sealed.s, sealed.len,
                      sealing->arena, bytes, err))
         return true;

@@ -387,12 +387,40 @@ static void write_place(struct buf *aad, const struct keyring_place *place, cons
     }
 }
 
+/* Writes the key that seals for a place: with a salt, by the one-step derivation of NIST SP
+ * 800-56C, 4.1, which costs a quarter of an HMAC.  Returns false if libcrypto fails, for lack of
+ * memory. */
+static bool derive_key(const struct sealing_key *key, const struct keyring_place *place,
+                       unsigned char out[CRYPT_KEY_LEN])
+{
+    struct {
+        unsigned char counter[4];
+        unsigned char key[CRYPT_KEY_LEN];
+        char label[16];
+        unsigned char salt[KEYRING_SALT_LEN];
+    } data = {.counter = {0, 0, 0, 1}, .label = "adit 1 one seal"};
+    bool ok;
+
+    _Static_assert(CRYPT_KEY_LEN == CRYPT_SHA256_LEN, "a digest is a key");
+    _Static_assert(sizeof data == 4 + CRYPT_KEY_LEN + 16 + KEYRING_SALT_LEN, "no padding");
+    if (!place->salt) {
+        memcpy(out, key->key, CRYPT_KEY_LEN);
+        return true;
+    }
+    memcpy(data.key, key->key, sizeof data.key);
+    memcpy(data.salt, place->salt, sizeof data.salt);
+    ok = crypt_sha256(&data, sizeof data, out);
+    explicit_bzero(&data, sizeof data);
+    return ok;
+}
+
 bool keyring_seal(struct keyring *keyring, const struct keyring_place *place, struct text secret,
                   struct arena *arena, struct text *key_id, const unsigned char **sealed,
                   size_t *len, struct error *err)
 {
     const struct sealing_key *key = &keyring->keys[0];
     unsigned char *out = arena_alloc(arena, secret.len + CRYPT_SEAL_OVERHEAD);
+    unsigned char derived[CRYPT_KEY_LEN];
     struct buf aad = {0};
     char reason[REASON_SIZE];
     char *id;
@@ -404,8 +432,9 @@ bool keyring_seal(struct keyring *keyring, const struct keyring_place *place, st
     /* A copy: another request may change the keyring before this one's statement is sent. */
     id = arena_copy(arena, key->id, strlen(key->id));
     write_place(&aad, place, key->id);
-    ok = out && id && !aad.failed &&
-         crypt_seal(key->key, aad.data, aad.len, secret.s, secret.len, out);
+    ok = out && id && !aad.failed && derive_key(key, place, derived) &&
+         crypt_seal(derived, aad.data, aad.len, secret.s, secret.len, out);
+    explicit_bzero(derived, sizeof derived);
     buf_free(&aad);
     if (!ok)
         return error_set(err, ERR_OUT_OF_MEMORY);
@@ -461,6 +490,7 @@ bool keyring_open(struct keyring *keyring, const struct keyring_place *place, st
                   struct error *err)
 {
     const struct sealing_key *key;
+    unsigned char derived[CRYPT_KEY_LEN];
     struct buf aad = {0};
     enum crypt_opened opened = CRYPT_NO_MEMORY;
     char reason[REASON_SIZE];
@@ -476,8 +506,9 @@ bool keyring_open(struct keyring *keyring, const struct keyring_place *place, st
         return error_cause(err, ERR_SECRET_UNREADABLE, "secrets: %s is truncated", place->column);
     out = arena_alloc(arena, len - CRYPT_SEAL_OVERHEAD + 1);
     write_place(&aad, place, key->id);
-    if (out && !aad.failed)
-        opened = crypt_open(key->key, aad.data, aad.len, sealed, len, out);
+    if (out && !aad.failed && derive_key(key, place, derived))
+        opened = crypt_open(derived, aad.data, aad.len, sealed, len, out);
+    explicit_bzero(derived, sizeof derived);
     buf_free(&aad);
     if (opened == CRYPT_NO_MEMORY)
         return error_set(err, ERR_OUT_OF_MEMORY);

@@ -50,12 +50,19 @@ bool keyring_has(const struct keyring *keyring, struct text id);
 MUST_CHECK bool keyring_look_up(struct keyring *keyring, struct text id, bool *has,
                                 struct error *err);
 
-/* The place that a sealed secret is bound to.  It opens in no other place. */
+#define KEYRING_SALT_LEN 16
+
+/* The place that a sealed secret is bound to.  It opens in no other place.
+ *
+ * A key may seal 2^32 times under random nonces (NIST SP 800-38D, 8.3).  Writing client secrets
+ * never comes near that.  A seal for every request of a visitor would in days: such a place has a
+ * salt, so that each seal has a key of its own. */
 struct keyring_place {
     const char *column; /* "<table>.<column>" */
     struct text account_id;
-    struct text ids[2]; /* the rest of the row's key; not given: it has fewer columns */
-    int position;       /* tells the secrets of a column apart, such as by provider */
+    struct text ids[2];        /* the rest of the row's key; not given: it has fewer columns */
+    int position;              /* tells the secrets of a column apart, such as by provider */
+    const unsigned char *salt; /* KEYRING_SALT_LEN random bytes, kept beside the seal; NULL: none */
 };
 
 /* Seals a text for its place under the first key.  Sets *key_id, and *sealed of *len bytes, all in

@@ -269,7 +269,7 @@ START_TEST(bound_to_its_place)
     struct keyring *keyring = load("k " KEY_0 "\n");
     struct arena arena = {0};
     struct sealed sealed = seal(keyring, text_of("hush"), &arena);
-    struct keyring_place others[] = {place, place, place, place, place, place, place, place};
+    struct keyring_place others[] = {place, place, place, place, place, place, place, place, place};
 
     others[0].column = "t.d";
     others[1].account_id = text_of("ac_2");
@@ -282,8 +282,37 @@ START_TEST(bound_to_its_place)
     others[6].ids[1] = text_of("");
     others[7].account_id = text_of("ac_1e");
     others[7].ids[0] = text_of("");
+    others[8].salt = (const unsigned char *)"0123456789abcdef";
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         expect_unreadable(keyring, &others[i], &sealed, "was not sealed for this row");
+    arena_free(&arena);
+    keyring_free(keyring);
+}
+END_TEST
+
+/* With a salt, a seal has a key of its own, which only that salt gives. */
+START_TEST(a_key_of_its_own)
+{
+    struct keyring *keyring = load("k " KEY_0 "\n");
+    struct arena arena = {0};
+    unsigned char salt[KEYRING_SALT_LEN + 1] = "0123456789abcdef";
+    struct keyring_place salted = place;
+    struct sealed sealed = {.len = 0};
+    struct text secret;
+    struct error err;
+
+    salted.salt = salt;
+    ck_assert(keyring_seal(keyring, &salted, text_of("hush"), &arena, &sealed.key_id, &sealed.bytes,
+                           &sealed.len, &err));
+    ck_assert(keyring_open(keyring, &salted, sealed.key_id, sealed.bytes, sealed.len, &arena,
+                           &secret, &err));
+    ck_assert(text_eq(secret, text_of("hush")));
+    expect_unreadable(keyring, &place, &sealed, "was not sealed for this row");
+    for (size_t i = 0; i < KEYRING_SALT_LEN; i++) {
+        salt[i] ^= 1;
+        expect_unreadable(keyring, &salted, &sealed, "was not sealed for this row");
+        salt[i] ^= 1;
+    }
     arena_free(&arena);
     keyring_free(keyring);
 }
@@ -554,6 +583,7 @@ Suite *keyring_suite(void)
     tcase_add_test(tcase, new_file);
     tcase_add_test(tcase, sealed_and_opened);
     tcase_add_test(tcase, bound_to_its_place);
+    tcase_add_test(tcase, a_key_of_its_own);
     tcase_add_test(tcase, altered_and_cut);
     tcase_add_test(tcase, rotation);
     tcase_add_test(tcase, file_read_again);
