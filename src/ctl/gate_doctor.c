@@ -318,7 +318,8 @@ static void check_ended(struct checked *checked)
     else if (n > 0)
         doctor_trouble(checked->findings, "visitors",
                        "%lld session%s ended over an hour ago and still ha%s a row; adit-gate "
-                       "deletes them every 10 minutes: see its log: journalctl -u adit-gate",
+                       "deletes 1000 of them every 10 minutes: see its log: journalctl -u "
+                       "adit-gate",
                        (long long)n, ctl_plural(n), n == 1 ? "s" : "ve");
     else
         doctor_line(checked->findings, "ok", "visitors", "no row is left of an ended session");

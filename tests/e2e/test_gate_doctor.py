@@ -300,7 +300,8 @@ class GateDoctor(Case):
         for age, verdict, text in (
                 ("50 minutes", "ok", "^no row is left of an ended session$"),
                 ("61 minutes", "trouble", "^1 session ended over an hour ago and still has a row;"
-                 " adit-gate deletes them every 10 minutes: see its log: journalctl -u adit-gate$")):
+                 " adit-gate deletes 1000 of them every 10 minutes: see its log: journalctl -u"
+                 " adit-gate$")):
             with self.subTest(age), self.sql(
                     "INSERT INTO adit.gate_session (id, ends_at) VALUES ('%s', now() - interval '%s')"
                     % ("A" * 22, age), "DELETE FROM adit.gate_session WHERE id = '%s'" % ("A" * 22)):
