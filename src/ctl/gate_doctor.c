@@ -238,17 +238,22 @@ static void check_authorities(struct checked *checked)
 {
     const char *path = checked->ctl->conf.gate.ca_file;
     struct buf pem = {0};
-    const char *fault = path[0] ? find_fault(path, &pem) : NULL;
+    const char *fault;
 
-    if (fault && strcmp(fault, strerror(EACCES)) == 0 && geteuid() != 0)
-        doctor_line(checked->findings, "note", "provider", "not checked: ca_file %s: %s", path,
-                    fault);
-    else if (fault)
+    if (!path[0])
+        return;
+    if (access(path, R_OK) != 0 && errno == EACCES) {
+        doctor_line(checked->findings, "note", "provider",
+                    "not checked: ca_file %s: this user may not read it", path);
+        return;
+    }
+    fault = find_fault(path, &pem);
+    buf_free(&pem);
+    if (fault)
         doctor_trouble(checked->findings, "provider",
                        "ca_file %s: %s, so nobody can sign in; put the authorities' certificates "
                        "into it, as PEM",
                        path, fault);
-    buf_free(&pem);
 }
 
 /* ---- rows ---- */

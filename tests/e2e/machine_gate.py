@@ -173,16 +173,47 @@ class Gate(package.Story):
                          "/var/log/nginx/access.log:0\n/var/log/nginx/error.log:0")
 
     def test_04_managed_application(self):
-        [script] = self.chapters[PAGE]["One application for many modules"]
+        script, restart = self.chapters[PAGE]["One application for many modules"]
         self.machine.run("client_secret='%s'\n%s" % (CLIENT["client_secret"], script))
         self.assertEqual(self.ask("stat -c '%U:%G %a' /etc/adit/provider_a.secret"),
                          "root:adit-gate 640")
         self.machine.run("cat >>/etc/adit/adit.conf <<'END'\nclient_id = %s\n"
                          "client_secret_file = /etc/adit/provider_a.secret\nEND\n"
-                         "systemctl restart %s" % (CLIENT["client_id"], UNIT))
+                         % CLIENT["client_id"])
+        self.assertRegex(self.ask(restart), "(?m)^ok +provider +.provider.provider_a. has an"
+                         " application for modules that name none$")
         self.store(**{'"client_id": "$client_id", "client_secret": "$client_secret",\n': "\n"})
         self.assertIn("user=alice@example.com", self.sign_in("alice"))
         self.store()
+
+    def test_04_secret_that_others_may_read(self):
+        """doctor's advice repairs what keeps the program from starting, or opens the secret."""
+        file = "/etc/adit/provider_a.secret"
+        for fault, starts, wanted in (
+                ("chgrp root " + file, False, "adit-gate may not read it; run: chgrp adit-gate"),
+                ("chmod 600 " + file, False, "adit-gate may not read it; run: chmod 640"),
+                ("chmod 644 " + file, False, "others may read or write it; run: chmod o="),
+                ("chgrp adit " + file, False, "its group may read or write it, and is not adit-gate;"
+                 " run: chgrp adit-gate"),
+                ("chown adit " + file, True, "it belongs to a user other than root and adit-gate; run:"
+                 " chown root")):
+            with self.subTest(fault):
+                restart = "%s; systemctl restart %s" % (fault, UNIT)
+                self.assertEqual(self.machine.run(restart, check=False).returncode == 0, starts)
+                found = self.ask("aditctl doctor | sed -n 's/^trouble *provider *//p'")
+                self.assertEqual(found, "%s: %s %s" % (file, wanted, file))
+                self.machine.run("%s; systemctl restart %s" % (found.partition("run: ")[2], UNIT))
+                self.assertEqual(self.ask("stat -c '%U:%G %a' " + file), "root:adit-gate 640")
+
+    def test_04_doctor(self):
+        [script] = self.chapters[PAGE]["When something fails"]
+        as_root, as_gate = script.splitlines()
+        self.assertRegex(self.ask(as_root), "(?m)^ok +gate +adit-gate decides at"
+                         " /run/adit-gate/gate.sock$")
+        said = self.ask(as_gate)
+        for line in ("gate-role +the gate's role has the rights that it needs", "routes +looked at 1"
+                     " module", "visitors +no row is left of an ended session"):
+            self.assertRegex(said, "(?m)^ok +%s$" % line)
 
     def test_05_upgrade(self):
         """An upgrade restarts the program.  Visitors stay signed in."""
@@ -216,7 +247,8 @@ class Gate(package.Story):
         self.assert_logged('"event":"signed out"', UNIT)
         log = self.journal(UNIT)
         self.assertNotRegex(log, "SIGSYS|signal 31|status=31")
-        for secret in (CLIENT["client_secret"], "code=", "token-"):
+        # systemd also writes code=exited.
+        for secret in (CLIENT["client_secret"], "?code=", "&code=", "token-"):
             self.assertNotIn(secret, log)
 
     def test_08_removal(self):
