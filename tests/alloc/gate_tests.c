@@ -430,7 +430,8 @@ static bool fetch_fails(void)
                                           .bearer = text_of("secret"),
                                           .accept = "application/json",
                                           .deadline_ms = clock_steady_ms() + 5000};
-    struct fetcher *fetcher = fetcher_new(&wait_alone, "");
+    struct authorities *authorities = fetch_authorities("");
+    struct fetcher *fetcher = authorities ? fetcher_new(&wait_alone, authorities) : NULL;
     struct arena arena = {0};
     struct fetch_answer answer;
     const char *why = "out of memory";
@@ -438,6 +439,7 @@ static bool fetch_fails(void)
                            !strstr(why, "secret"));
 
     fetcher_free(fetcher);
+    authorities_free(authorities);
     arena_free(&arena);
     return ok;
 }
