@@ -232,18 +232,6 @@ static void about_people(void)
     key_uses_free(uses);
 }
 
-static void gate_is_reviewed(void)
-{
-    const bool has_application[OAUTH_N_PROVIDERS] = {true};
-    struct gate_review review;
-    int64_t n_ended;
-
-    ck_assert(store_gate_review(tried.owner, has_application, &tried.arena, &review, &tried.err));
-    ck_assert(!review.has_more);
-    ck_assert(store_gate_count_ended(tried.owner, &n_ended, &tried.err));
-    ck_assert_int_eq(n_ended, 0);
-}
-
 /* Asks in both ways: with a named account, and with any. */
 static void gate_sees(struct text id, size_t n_rows, bool has_ended)
 {
@@ -290,6 +278,18 @@ static void gate_asks(void)
     gate_sees(id, 0, false);
     ck_assert(store_gate_ask(tried.owner, &of_nobody, &tried.arena, &answer, &tried.err));
     ck_assert_int_eq(answer.n_accounts, 0);
+}
+
+static void gate_is_reviewed(void)
+{
+    const bool has_application[OAUTH_N_PROVIDERS] = {true};
+    struct gate_review review;
+    int64_t n_ended;
+
+    ck_assert(store_gate_review(tried.owner, has_application, &tried.arena, &review, &tried.err));
+    ck_assert(!review.has_more);
+    ck_assert(store_gate_count_ended(tried.owner, &n_ended, &tried.err));
+    ck_assert_int_eq(n_ended, 0);
 }
 
 /* Runs all statements over one connection, then asks the server for its prepared statements.  A
