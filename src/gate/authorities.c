@@ -26,7 +26,7 @@ struct authorities *authorities_new(const char *file, const char *folder)
     return authorities;
 }
 
-static void forget_read(struct authorities *authorities)
+static void drop_store(struct authorities *authorities)
 {
     X509_STORE_free(authorities->store);
     authorities->store = NULL;
@@ -36,7 +36,7 @@ void authorities_free(struct authorities *authorities)
 {
     if (!authorities)
         return;
-    forget_read(authorities);
+    drop_store(authorities);
     free(authorities);
 }
 
@@ -68,18 +68,18 @@ const char *authorities_read(struct authorities *authorities)
     struct stat now = {.st_size = 0};
 
     if (authorities->file && stat(authorities->file, &now) != 0) {
-        forget_read(authorities);
+        drop_store(authorities);
         return "the file of authorities cannot be read";
     }
     if (authorities->file && authorities->store && is_same_file(&now, &authorities->read))
         return NULL;
-    forget_read(authorities);
+    drop_store(authorities);
     authorities->read = now;
     authorities->store = X509_STORE_new();
     if (!authorities->store)
         return "out of memory";
     if (!fill_store(authorities, authorities->store))
-        forget_read(authorities);
+        drop_store(authorities);
     ERR_clear_error();
     return authorities->store ? NULL : "the authorities cannot be read, or the file has none";
 }

@@ -65,8 +65,9 @@ static const struct pg_statement ask_any_statement = {
     .sql =
         "WITH account AS MATERIALIZED ("
           "SELECT count(*) AS n, min(a.id) AS id"
-          " FROM (SELECT id FROM adit.account"
-                " WHERE $1 = '' OR id = $1 COLLATE \"C\" ORDER BY id LIMIT 2) AS a"
+          " FROM ((SELECT id FROM adit.account WHERE id = $1)"
+                " UNION ALL"
+                " (SELECT id FROM adit.account WHERE $1 = '' ORDER BY id LIMIT 2)) AS a"
         ")"
         " SELECT " MODULE_COLUMNS ", " SESSION_COLUMNS ", account.n, account.id"
         " FROM account"
