@@ -24,10 +24,16 @@ MUST_CHECK bool fetch_start(void);
 /* Returns the authorities of a PEM file, or, with "", the system's, as authorities_new(). */
 MUST_CHECK struct authorities *fetch_authorities(const char *ca_file);
 
+/* What the fetchers of a worker share.  All zero: nothing was done yet. */
+struct fetch_pace {
+    int64_t last_ms; /* when one of them worked last, on the steady clock */
+};
+
 /* Returns a fetcher for one lane, or NULL where memory is short; fetcher_free() frees it.  It
- * trusts the authorities, as they are at each request.  wait and authorities must outlive the
+ * trusts the authorities, as they are at each request.  All that is passed must outlive the
  * fetcher. */
-MUST_CHECK struct fetcher *fetcher_new(const struct wait *wait, struct authorities *authorities);
+MUST_CHECK struct fetcher *fetcher_new(const struct wait *wait, struct authorities *authorities,
+                                       struct fetch_pace *pace);
 
 /* NULL is fine. */
 void fetcher_free(struct fetcher *fetcher);

@@ -10,6 +10,7 @@
 #include "confined/confined.h"
 #include "gate/authorities.h"
 #include "gate/database.h"
+#include "gate/fetch.h"
 #include "gate/recheck.h"
 #include "http/names.h"
 #include "serve/kept.h"
@@ -47,6 +48,7 @@ struct gate_worker {
     const struct gate *gate;
     struct database *database;
     struct rechecks rechecks;
+    struct fetch_pace pace;
     int n_asking; /* lanes that wait for a provider */
 };
 

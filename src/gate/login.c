@@ -22,7 +22,7 @@ struct fetcher *login_ask(struct call *call)
     struct fetcher *fetcher = NULL;
 
     if (worker->n_asking < ASKING_MAX)
-        fetcher = fetcher_new(&call->lane->wait, worker->gate->authorities);
+        fetcher = fetcher_new(&call->lane->wait, worker->gate->authorities, &worker->pace);
     if (fetcher)
         worker->n_asking++;
     return fetcher;

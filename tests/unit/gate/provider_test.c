@@ -48,6 +48,7 @@ static const struct {
 };
 
 static struct authorities *authorities;
+static struct fetch_pace pace;
 static struct fetcher *fetcher;
 static struct arena arena;
 static struct conf_provider conf;
@@ -82,7 +83,7 @@ static void set_up(void)
     ck_assert(fetch_start());
     authorities = fetch_authorities(mock_value("ca"));
     ck_assert_ptr_nonnull(authorities);
-    fetcher = fetcher_new(&wait_alone, authorities);
+    fetcher = fetcher_new(&wait_alone, authorities, &pace);
     ck_assert_ptr_nonnull(fetcher);
 }
 
