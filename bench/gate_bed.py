@@ -91,7 +91,6 @@ class Bed(beds.Bed):
     def __init__(self, n_rows, slow_s):
         super().__init__(N_CREDENTIALS, n_accounts=1)
         self.slow_s = slow_s
-        self.answers = os.path.join(self.folder, "answer")
         self.run_folder = os.path.join(self.stack.folder, "gate")
         os.mkdir(self.run_folder, 0o700)
         if os.getuid() == 0:
@@ -303,12 +302,12 @@ class Bed(beds.Bed):
                                                                  self.read_log("gate")))
         return browser.cookie_header("/")
 
-    def request(self, name):  # pylint: disable=arguments-renamed
+    def request(self, name):
         return "GET / HTTP/1.1\r\nHost: %s\r\nUser-Agent: wrk\r\nAccept: */*\r\n%s\r\n" % (
             HOST, "Cookie: %s\r\n" % self.cookies["gate" if name in ("open", "echo") else name])
 
     def ask_once(self, name, cookie=True):
-        """Returns the status of an answer."""
+        """Asks on a connection of its own."""
         headers = {"Host": HOST, **({"Cookie": self.cookies[name]} if cookie else {})}
         connection = http.client.HTTPConnection("127.0.0.1", self.doors[name], timeout=10)
         connection.request("GET", "/", headers=headers)
