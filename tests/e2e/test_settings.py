@@ -142,6 +142,7 @@ class Settings(Case):
         """After SIGTERM only /readyz changes, for the time of the setting."""
         self.stack.set_conf("service", "drain", "250s")
         self.stack.restart()
+        until(lambda: len(self.stack.responder()[1]) == self.stack.n_workers(), "all workers")
         supervisor, workers = self.stack.responder()
         os.kill(supervisor, signal.SIGTERM)
         until(lambda: all(self.nobody.get("/readyz").code == 9081 for _ in range(10)),

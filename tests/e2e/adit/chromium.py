@@ -17,6 +17,10 @@ FLAGS = ["--headless", "--disable-gpu", "--disable-quic", "--no-first-run",
 DEADLINE_S = 120
 
 
+class Refused(AssertionError):
+    """Chromium did not run a command."""
+
+
 class Browser:
     """hosts are names of this machine.  The browser resolves no others, so that it reaches only
     this machine."""
@@ -96,7 +100,7 @@ class Browser:
             if answer.get("id") != self._next:
                 self.events.append(answer)
             elif "error" in answer:
-                raise AssertionError("%s: %s" % (method, answer["error"]["message"]))
+                raise Refused("%s: %s" % (method, answer["error"]["message"]))
             else:
                 return answer["result"]
 
@@ -109,10 +113,16 @@ class Browser:
         return done["result"].get("value")
 
     def until(self, expression, what):
-        deadline = time.monotonic() + DEADLINE_S
-        while not self.evaluate("Boolean(%s)" % expression):
+        deadline, said = time.monotonic() + DEADLINE_S, ""
+        while True:
+            # While one page goes and the next one comes, there is none.
+            try:
+                if self.evaluate("Boolean(%s)" % expression):
+                    return
+            except Refused as refusal:
+                said = "; " + str(refusal)
             if time.monotonic() > deadline:
-                raise AssertionError("%s: not within %g s" % (what, DEADLINE_S))
+                raise AssertionError("%s: not within %g s%s" % (what, DEADLINE_S, said))
             time.sleep(0.1)
 
     def open(self, url, width, height, is_phone=False):
