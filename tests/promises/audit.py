@@ -19,10 +19,11 @@ TABLES = ("ssh_credential", "oauth_module", "mutual_tls_module")
 
 
 class Chain(PromiseCase):
-    def change_by_hand(self, seconds):
-        """Kills workers and sessions at random.  Returns how many."""
+    def change_by_hand(self, seconds, least):
+        """Kills workers and sessions at random, for this long and at least so many.  Returns how
+        many."""
         deadline, n_killed = time.monotonic() + seconds, 0
-        while time.monotonic() < deadline:
+        while time.monotonic() < deadline or n_killed < least:
             time.sleep(random.uniform(0.05, 0.3))
             workers = self.stack.responder()[1]
             if workers:
@@ -64,7 +65,7 @@ class Chain(PromiseCase):
         listener.stdin.flush()
         self.assertEqual(listener.stdout.readline(), "listening\n")
         with ledger.Writers(self.stack) as writers:
-            n_killed = self.change_by_hand(scaled(4, 30))
+            n_killed = self.change_by_hand(scaled(4, 30), scaled(10, 80))
             until(lambda: len(self.stack.responder()[1]) == n_workers, "all workers are back")
         heard = [json.loads(line[line.index("{"):line.rindex("}") + 1])
                  for line in listener.communicate("SELECT 1;\n", timeout=60)[0].splitlines()

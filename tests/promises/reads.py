@@ -171,6 +171,8 @@ class Reads(PromiseCase):
                 # Longer than the 5 s for which a worker replaces a lost shared session by private
                 # ones.
                 bursts.go_on(scaled(6, 60))
+                while n_ended[0] < 20 and ender.is_alive():
+                    bursts.go_on(0.5)
             finally:
                 done.set()
                 ender.join()
