@@ -25,6 +25,22 @@ WRITES = [("POST", CREDENTIALS, samples.credential()), ("PUT", OAUTH, APP),
           ("PUT", MUTUAL_TLS, {}), ("DELETE", "/edges/tls/other/mutual_tls", None)]
 
 
+# Ends the first session that waits for a lock, within a minute.
+END_WAITING = """
+\\set ON_ERROR_STOP
+DO $$BEGIN
+    FOR i IN 1..6000 LOOP
+        PERFORM pg_stat_clear_snapshot();
+        PERFORM pg_terminate_backend(pid) FROM pg_stat_activity
+            WHERE usename = 'adit' AND wait_event_type = 'Lock';
+        EXIT WHEN FOUND;
+        PERFORM pg_sleep(0.01);
+        IF i = 6000 THEN RAISE 'nothing waits'; END IF;
+    END LOOP;
+END$$;
+"""
+
+
 class FaultCase(Case):
     stack_name = "faults"
 
@@ -218,9 +234,20 @@ class Database(FaultCase):
         finally:
             self.stack.psql("ALTER ROLE adit CONNECTION LIMIT -1")
 
-    def end_waiting_backends(self):
-        return self.stack.psql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-                               " WHERE usename = 'adit' AND wait_event_type = 'Lock'")
+    @contextlib.contextmanager
+    def lose_while_it_waits(self, request):
+        """Sends a request.  Ends its database session as soon as that waits for a lock, and yields
+        the future answer then.  A session that is there before looks: a statement waits for 4 s at
+        most, and psql may take longer to start."""
+        psql = self.session("SET application_name = 'looks'")
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            psql.stdin.write(END_WAITING + "\\echo ended\n")
+            psql.stdin.flush()
+            waiting = pool.submit(self.admin.call, *request)
+            said = psql.stdout.readline()
+            self.close(psql)
+            self.assertEqual(said, "ended\n", "nothing waited")
+            yield waiting
 
     def test_connection_lost_during_a_write(self):
         """The outcome of the write is unknown, so the answer is neither 2xx nor 4xx."""
@@ -231,9 +258,7 @@ class Database(FaultCase):
                 # Row locks: a statement may wait for a table lock before it is prepared.
                 psql = self.session("\\o /dev/null\nSELECT FROM %s FOR UPDATE;\n\\o\n" % rows)
                 try:
-                    with concurrent.futures.ThreadPoolExecutor(1) as pool:
-                        waiting = pool.submit(self.admin.call, method, target, body)
-                        until(self.end_waiting_backends, "the statement waits")
+                    with self.lose_while_it_waits((method, target, body)) as waiting:
                         self.check_fault(waiting.result(), 9033)
                 finally:
                     self.close(psql)
@@ -242,11 +267,11 @@ class Database(FaultCase):
         """A read is retried, or gets 503."""
         psql = self.session("LOCK TABLE adit.ssh_credential IN ACCESS EXCLUSIVE MODE")
         try:
-            waiting = concurrent.futures.ThreadPoolExecutor(1).submit(self.admin.get, CREDENTIALS)
-            until(self.end_waiting_backends, "the statement waits")
+            with self.lose_while_it_waits(READS[0]) as waiting:
+                self.close(psql)
+                answer = waiting.result()
         finally:
             self.close(psql)
-        answer = waiting.result()
         if answer.status != 200:
             self.check_fault(answer, 9030, 9032)
 

@@ -11,6 +11,7 @@ import threading
 import time
 
 from adit import cluster, stack
+from adit.case import until
 from promise import PromiseCase, scaled
 
 N_WRITERS = 8
@@ -226,6 +227,8 @@ class Feed(PromiseCase):
             reader.start()
         scripts = [Script(account, number) for number in range(N_WRITERS)]
         self.write(scripts)
+        until(lambda: sum(reader.n_deaths for reader in readers) >= scaled(10, 50) or
+              any(reader.error for reader in readers), "the deaths of readers")
         for reader in readers:
             reader.stop()
         self.judge_waiting(readers, self.events(base))
