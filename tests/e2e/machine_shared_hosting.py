@@ -242,7 +242,7 @@ def start_apache():
 
 
 def apache(what):
-    subprocess.run(["apachectl", what], check=True, stdin=subprocess.DEVNULL, timeout=30,
+    subprocess.run(["apachectl", what], check=True, stdin=subprocess.DEVNULL, timeout=120,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=stack.CLEAN_ENV)
     if what != "stop":
         until(answers, "Apache answers")
@@ -693,16 +693,17 @@ class FetchingFromCarl(Fetching, host_case("carl")):
 # ---- processes ----
 
 class Processes(host_case("ada")):
+    @contextlib.contextmanager
     def busy(self):
-        """Locks a table for 1.2 s, so that requests wait."""
-        return subprocess.Popen(
-            ["psql", "-Xq", "-c", "BEGIN; LOCK adit.ssh_credential; SELECT pg_sleep(1.2)"],
-            env=psql_env("ada"), stdout=subprocess.DEVNULL)
-
-    def wait_until_locked(self):
-        until(lambda: sql("SELECT count(*) FROM pg_locks WHERE mode = 'AccessExclusiveLock'"
-                          " AND relation = 'adit.ssh_credential'::regclass", "ada") == "1",
-              "the table is locked")
+        """Locks a table for 2 s from now on, so that requests wait."""
+        with subprocess.Popen(["psql", "-XqAt"], env=psql_env("ada"), stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True) as psql:
+            psql.stdin.write("BEGIN; LOCK adit.ssh_credential;\n\\echo locked\n"
+                             "SELECT pg_sleep(2);\nCOMMIT;\n")
+            psql.stdin.flush()
+            self.assertEqual(psql.stdout.readline(), "locked\n")
+            yield
+            psql.communicate()
 
     def test_runs_as_the_user_with_nothing_but_its_place(self):
         self.assert_ok(self.admin.get(CREDENTIALS))
@@ -715,12 +716,9 @@ class Processes(host_case("ada")):
             self.assertTrue(os.readlink("/proc/%d/fd/0" % pid).startswith("socket:"))
 
     def test_several_at_once_and_descriptors(self):
-        lock = self.busy()
-        self.wait_until_locked()
-        with concurrent.futures.ThreadPoolExecutor(6) as pool:
+        with self.busy(), concurrent.futures.ThreadPoolExecutor(6) as pool:
             asked = [pool.submit(self.admin.get, CREDENTIALS) for _ in range(6)]
             answered = [one.result() for one in asked]
-        lock.wait()
         self.assertEqual({answer.status for answer in answered}, {200}, answered)
         self.assertGreater(len(self.site.processes()), 1)
         # Processes inherit descriptors.  Their number must not grow with each request.
@@ -734,15 +732,12 @@ class Processes(host_case("ada")):
 
     def test_sigterm_loses_no_request(self):
         self.assert_ok(self.admin.get(CREDENTIALS))
-        lock = self.busy()
-        self.wait_until_locked()
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        with self.busy(), concurrent.futures.ThreadPoolExecutor(2) as pool:
             asked = pool.submit(self.admin.get, CREDENTIALS)
             time.sleep(0.3)
             for pid in self.site.processes():
                 os.kill(pid, signal.SIGTERM)
             self.assert_ok(asked.result())
-        lock.wait()
         until(lambda: not self.site.processes(), "the processes have ended")
         self.assert_ok(self.admin.get(CREDENTIALS))
 

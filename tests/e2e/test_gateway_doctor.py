@@ -223,7 +223,7 @@ class Status(Case):
 
         with socket.socket(socket.AF_UNIX) as server:
             server.bind(path)
-            server.settimeout(20)
+            server.settimeout(60)
             server.listen(1)
             thread = threading.Thread(target=serve, args=(server,))
             thread.start()

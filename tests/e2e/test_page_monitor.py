@@ -70,7 +70,7 @@ class Monitor(Case):
 
     def firing(self):
         with urllib.request.urlopen("http://127.0.0.1:%d/api/v1/alerts" % self.port,
-                                    timeout=5) as answer:
+                                    timeout=60) as answer:
             return {alert["labels"]["alertname"] for alert in json.load(answer)["data"]["alerts"]
                     if alert["state"] == "firing"}
 

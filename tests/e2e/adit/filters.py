@@ -232,6 +232,6 @@ def judge(rows, now, filters):
     asked = {"now": now, "types": TYPES, "rows": rows, "filters": filters}
     done = subprocess.run(["node", os.path.join(ROOT, "tests/cel/evaluate.mjs"), folder],
                           input=json.dumps(asked), stdout=subprocess.PIPE, env=CLEAN_ENV,
-                          check=True, encoding="utf-8", timeout=120)
+                          check=True, encoding="utf-8", timeout=600)
     return [(verdict["refused"], [set(found) for found in verdict["matches"] or ()])
             for verdict in json.loads(done.stdout)]

@@ -151,7 +151,7 @@ class Server:
                 time.sleep(0.02)
 
     def _answers(self, front):
-        connection = http.client.HTTPConnection("127.0.0.1", front.port, timeout=5)
+        connection = http.client.HTTPConnection("127.0.0.1", front.port, timeout=30)
         try:
             connection.request("GET", front.prefix + "/livez")
             return connection.getresponse().status in (200, *self.faults)

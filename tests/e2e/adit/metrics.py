@@ -45,7 +45,7 @@ def scrape(client):
 def promtool(*arguments, text=None):
     """Runs promtool.  Returns what it printed; it must find nothing."""
     done = subprocess.run(["promtool", *arguments], input=text, capture_output=True, text=True,
-                          timeout=30)
+                          timeout=120)
     if done.returncode != 0:
         raise AssertionError("promtool %s: %s%s" % (" ".join(arguments), done.stdout, done.stderr))
     return done.stdout + done.stderr

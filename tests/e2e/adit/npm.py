@@ -10,11 +10,14 @@ from adit.stack import CLEAN_ENV, ROOT, run
 # No call takes longer, with the start of node before the first, in seconds.
 DEADLINE_S = 60
 
+INSTALL_TIMEOUT_S = 600
+
 
 def install(folder):
     """Installs the packages of the folder's package-lock.json.  Returns their folder."""
     script = '. tools/lib.sh && npm_install "$1" >&2 && echo "$npm_folder"'
-    return run(["bash", "-c", script, "npm", folder], cwd=ROOT, env=dict(os.environ)).stdout.strip()
+    return run(["bash", "-c", script, "npm", folder], cwd=ROOT, env=dict(os.environ),
+               timeout=INSTALL_TIMEOUT_S).stdout.strip()
 
 
 class Driver:

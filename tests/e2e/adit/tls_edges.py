@@ -346,6 +346,6 @@ class TlsEdges:
 def run_unchecked(command):
     """Runs a server's own check of its configuration.  Returns its exit status and output."""
     done = subprocess.run(command, env=dict(programs.ENV, PATH=os.environ["PATH"] + ":/usr/sbin"),
-                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30,
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120,
                           check=False)
     return done.returncode, done.stdout + done.stderr
