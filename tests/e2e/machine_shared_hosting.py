@@ -695,15 +695,14 @@ class FetchingFromCarl(Fetching, host_case("carl")):
 class Processes(host_case("ada")):
     @contextlib.contextmanager
     def busy(self):
-        """Locks a table for 2 s from now on, so that requests wait."""
+        """Locks a table, so that requests wait, for 4 s at most.  Yields the function that ends
+        the lock."""
         with subprocess.Popen(["psql", "-XqAt"], env=psql_env("ada"), stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, text=True) as psql:
-            psql.stdin.write("BEGIN; LOCK adit.ssh_credential;\n\\echo locked\n"
-                             "SELECT pg_sleep(2);\nCOMMIT;\n")
+            psql.stdin.write("BEGIN; LOCK adit.ssh_credential;\n\\echo locked\n")
             psql.stdin.flush()
             self.assertEqual(psql.stdout.readline(), "locked\n")
-            yield
-            psql.communicate()
+            yield psql.stdin.close  # ends psql, and so the lock
 
     def test_runs_as_the_user_with_nothing_but_its_place(self):
         self.assert_ok(self.admin.get(CREDENTIALS))
@@ -716,8 +715,10 @@ class Processes(host_case("ada")):
             self.assertTrue(os.readlink("/proc/%d/fd/0" % pid).startswith("socket:"))
 
     def test_several_at_once_and_descriptors(self):
-        with self.busy(), concurrent.futures.ThreadPoolExecutor(6) as pool:
+        with self.busy() as go_on, concurrent.futures.ThreadPoolExecutor(6) as pool:
             asked = [pool.submit(self.admin.get, CREDENTIALS) for _ in range(6)]
+            time.sleep(1.2)
+            go_on()
             answered = [one.result() for one in asked]
         self.assertEqual({answer.status for answer in answered}, {200}, answered)
         self.assertGreater(len(self.site.processes()), 1)
@@ -732,11 +733,13 @@ class Processes(host_case("ada")):
 
     def test_sigterm_loses_no_request(self):
         self.assert_ok(self.admin.get(CREDENTIALS))
-        with self.busy(), concurrent.futures.ThreadPoolExecutor(2) as pool:
+        with self.busy() as go_on, concurrent.futures.ThreadPoolExecutor(2) as pool:
             asked = pool.submit(self.admin.get, CREDENTIALS)
-            time.sleep(0.3)
+            until(lambda: sql("SELECT count(*) FROM pg_locks WHERE NOT granted", "ada") != "0",
+                  "the request waits")
             for pid in self.site.processes():
                 os.kill(pid, signal.SIGTERM)
+            go_on()
             self.assert_ok(asked.result())
         until(lambda: not self.site.processes(), "the processes have ended")
         self.assert_ok(self.admin.get(CREDENTIALS))
