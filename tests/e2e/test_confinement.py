@@ -7,6 +7,7 @@ import re
 import subprocess
 
 from adit import stack
+from adit.certificates import Certificates
 from test_conf import ConfCase
 
 REFUSED = ("running a program", "starting a process", "tracing a process",
@@ -66,10 +67,11 @@ class CheckGate(ConfCase):
 
     def test_authorities(self):
         works = WORKS[:1] + ("reading the authorities",) + WORKS[1:]
-        path = os.path.join(self.folder, "authorities", "file.pem")
-        os.mkdir(os.path.dirname(path))
-        self.write("", path)
-        rows = self.check("ca_file = " + path)
+        folder = os.path.join(self.folder, "authorities")
+        os.mkdir(folder)
+        certificates = Certificates(folder)
+        certificates.make("authority", is_authority=True)
+        rows = self.check("ca_file = " + certificates.path("authority.crt"))
         self.assertEqual(tuple(rows), ("Landlock", "seccomp") + REFUSED + works)
         self.assertEqual([rows[name] for name in works], ["works"] * len(works))
 

@@ -24,10 +24,12 @@ CHECKS = ["user", "settings", "responder", "gate-role", "gate", "provider", "sec
 
 
 class GateDoctor(Case):
+    stack_name = "gate-doctor"  # doctor looks at the modules of all accounts
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.gate = Gate(stack.get())
+        cls.gate = Gate(stack.get(cls.stack_name))
         cls.addClassCleanup(cls.gate.remove)
 
     def doctor(self, *arguments, conf=None):
