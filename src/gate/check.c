@@ -47,7 +47,7 @@ static void judge_visitor(struct call *call, struct session *session)
     if (outcome == PROVIDER_REFUSED)
         login_begin(call);
     else if (outcome == PROVIDER_AWAY)
-        call_refuse(call, PAGE_PROVIDER_AWAY, &session->identity);
+        call_refuse(call, PAGE_CHECK_AWAY, &session->identity);
     else if (rules_admit(&call->stored.module.config, &session->identity))
         pass(call, session, is_due);
     else {

@@ -91,19 +91,19 @@ static void cannot_sign_in(struct call *call, enum page page, const char *cause)
 static bool can_begin(struct call *call, struct provider_client *client)
 {
     if (!has_url(call)) {
-        cannot_sign_in(call, PAGE_NOT_READY,
+        cannot_sign_in(call, PAGE_NOT_SET_UP,
                        "ADIT_URL is not the public URL of the route's host, such as "
                        "https://app.example.com; correct the web server's configuration");
         return false;
     }
     if (!cookie_prefix_works(call->cookie_prefix, call_is_secure(call))) {
-        cannot_sign_in(call, PAGE_NOT_READY,
+        cannot_sign_in(call, PAGE_NOT_SET_UP,
                        "browsers take cookies with this cookie_prefix under https only, and "
                        "ADIT_URL begins with http://; change the module's cookie_prefix");
         return false;
     }
     if (!login_client(call, client)) {
-        cannot_sign_in(call, PAGE_NOT_READY,
+        cannot_sign_in(call, PAGE_NOT_SET_UP,
                        "the module names no OAuth application, and [provider.NAME] of the "
                        "settings none either");
         return false;

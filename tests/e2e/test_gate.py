@@ -88,7 +88,7 @@ class Itself(GateCase):
                     # Under http, nobody could ever sign in.
                     self.gate.module(cookie_prefix=prefix)
                     self.assertEqual(gate.ask()[0], 503)
-                    self.shows(self.gate.browser().ask(), 503, "Not ready")
+                    self.shows(self.gate.browser().ask(), 503, "Nobody can sign in")
             self.assertIn(b"change the module's cookie_prefix", gate.log())
 
     def test_two_gates(self):

@@ -270,7 +270,7 @@ class Passing:
         self.gate.module()
         self.is_sent_to_provider(browser.ask())
         self.gate.put({"provider": {self.gate.other_provider: {}}})
-        self.shows(browser.ask(), 503, "Not ready")
+        self.shows(browser.ask(), 503, "Nobody can sign in")
         self.is_stopped(browser.ask("/", "POST"), 401)
 
     def test_options(self):

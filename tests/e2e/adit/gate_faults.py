@@ -127,7 +127,7 @@ class Lasting:
     def test_provider_away_at_a_check(self):
         browser = self.start(auth_check_interval=30)
         self.gate.mock.faults["user"] = ("status", "500")
-        self.shows(self.at(30, browser), 503, "You cannot sign in now")
+        self.shows(self.at(30, browser), 503, "Your sign-in cannot be checked now")
         self.is_stopped(browser.ask(method="POST", body=b"x"), 503)
         self.gate.mock.faults.clear()
         until(lambda: browser.ask().status == 200, "the provider's answer")
