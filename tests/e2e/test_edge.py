@@ -28,9 +28,13 @@ VARIABLES = "ADIT_EDGE_SSH_PORT", "ADIT_EDGE_TLS_PORT", "ADIT_EDGE_PROVIDER_PORT
 ORDINARY_USER = "sync"
 
 # What the shell waits for, instead of a second: the end of the tunnel, and the rule of the edge.
+# While nginx reloads, its old processes may take a connection after a new one has.
 UNTIL_GONE = ("until curl -so /dev/null http://localhost:9000/livez; [ $? = 7 ]; do sleep 0.1; done")
-UNTIL_DEMANDED = ("""until [ "$(curl -so /dev/null -w '%{http_code}' --cacert "$EDGE_DIR/authority.pem" \\
-        "$EDGE_URL")" = 400 ]; do sleep 0.1; done""")
+UNTIL_DEMANDED = """n=0; until [ $n = 10 ]; do sleep 0.1
+        n=$((n + 1))
+        [ "$(curl -so /dev/null -w '%{http_code}' --cacert "$EDGE_DIR/authority.pem" \\
+            "$EDGE_URL")" = 400 ] || n=0
+    done"""
 
 clones = {}
 
