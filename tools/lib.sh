@@ -222,6 +222,19 @@ npm_install() {
     exec 9>&-
 }
 
+# build_console DIR LOG: makes the console in DIR.  Fails if npm is missing or cannot fetch packages.
+build_console() {
+    if ! command -v npm >/dev/null; then
+        warn "npm is missing: install it to make the console"
+        return 1
+    fi
+    if ! make -C "$1" console --no-print-directory >"$2" 2>&1 </dev/null; then
+        warn "make console failed:"
+        show_log "$2"
+        return 1
+    fi
+}
+
 # build_docs DIR LOG: makes the page at /docs in DIR.  Fails if npm is missing or cannot fetch the
 # renderer.
 build_docs() {

@@ -65,7 +65,7 @@ VERB("apply",          ctl_apply,           "ixyN", "FILE",   OWNER,     "make t
 VERB("purge",          ctl_purge,           "k",    NULL,     RESPONDER, "remove Idempotency-Keys older than a day")
 VERB("openapi",        ctl_openapi,         "",     "FILE",   OWNER,     "print the OpenAPI document FILE with the names of this deployment")
 VERB("doctor",         ctl_doctor,          "s",    NULL,     RESPONDER, "check settings, key file, database, schema, rights, clock, gateway and gate")
-VERB("web-server",     ctl_web_server,      "pDsP", "nginx|nginx-upstream|apache-fcgid|apache-proxy-fcgi|apache-cgid", OWNER, "print the configuration for a web server")
+VERB("web-server",     ctl_web_server,      "pDKsP", "nginx|nginx-upstream|apache-fcgid|apache-proxy-fcgi|apache-cgid", OWNER, "print the configuration for a web server")
 VERB("gateway-config", ctl_gateway_config,  "aumCRUBs", "sshd|nginx-tls|apache-tls|haproxy|nginx-oauth|apache-oauth", OWNER, "print the configuration for a gateway")
 
 TEXT_OPTION('a', "account",     "ID",    account,     "account of the User or Bot (default: the only account), or of the credentials (default: all)")
@@ -93,6 +93,7 @@ TEXT_OPTION('F', "client-secret-file", "FILE", client_secret_file, "file with th
 TEXT_OPTION('w', "wait",        "TIME",  wait,        "stop waiting for locks of other sessions after TIME (default: 5m)")
 TEXT_OPTION('p', "prefix",      "/PATH", prefix,      "path of the interface (default: the root of the host)")
 TEXT_OPTION('D', "docs",        "PATH",  docs,        "folder of the API reference (default: " ADIT_DOCS_PATH ")")
+TEXT_OPTION('K', "console",     "PATH",  console,     "folder of the console (default: " ADIT_CONSOLE_PATH ")")
 TEXT_OPTION('s', "socket",      "PATH",  socket,      "unix socket of the responder (default: " ADIT_SOCKET_PATH "), or of adit-gate (default: " ADIT_GATE_SOCKET_PATH ")")
 TEXT_OPTION('P', "program",     "PATH",  program,     "path of adit.fcgi (default: " ADIT_PROGRAM_PATH ")")
 TEXT_OPTION('u', "user",        "NAME",  user,        "system user that clients log in as (default: tunnel)")

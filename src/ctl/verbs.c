@@ -6,8 +6,9 @@
 #include <stddef.h>
 #include <string.h>
 
-#if !defined ADIT_SOCKET_PATH || !defined ADIT_PROGRAM_PATH || !defined ADIT_DOCS_PATH
-#error "ADIT_SOCKET_PATH, ADIT_PROGRAM_PATH and ADIT_DOCS_PATH are to be given by the build"
+#if !defined ADIT_SOCKET_PATH || !defined ADIT_PROGRAM_PATH || !defined ADIT_DOCS_PATH ||          \
+    !defined ADIT_CONSOLE_PATH
+#error "the build has to define the paths of the socket, the program and both folders"
 #endif
 
 static const struct verb verbs[] = {

@@ -18,7 +18,7 @@ struct kind {
     const char *name;
     const char *templates[2]; /* one after the other */
     bool starts_program;      /* otherwise it connects to the responder's socket */
-    bool has_no_paths; /* otherwise it serves the API under a prefix, and the API reference */
+    bool has_no_paths; /* otherwise it serves the API under a prefix, and the pages beside it */
 };
 
 static const struct kind kinds[] = {
@@ -118,10 +118,15 @@ static int print_configuration(const struct ctl *ctl, const struct ctl_options *
     ok = !regex.failed && !upper.failed;
     if (ok) {
         const struct value values[] = {
-            {"NAME", upper.data},         {"PREFIX", options->prefix},
-            {"PREFIX_REGEX", regex.data}, {"SOCKET", options->socket},
-            {"DOCS", options->docs},      {"PROGRAM", options->program},
-            {"CONF", conf_path},          {NULL, NULL},
+            {"NAME", upper.data},
+            {"PREFIX", options->prefix},
+            {"PREFIX_REGEX", regex.data},
+            {"SOCKET", options->socket},
+            {"DOCS", options->docs},
+            {"CONSOLE", options->console},
+            {"PROGRAM", options->program},
+            {"CONF", conf_path},
+            {NULL, NULL},
         };
 
         buf_printf(&out, "# Printed by 'aditctl web-server %s", kind->name);
@@ -130,6 +135,7 @@ static int print_configuration(const struct ctl *ctl, const struct ctl_options *
         fill_in_option(&out, "socket", given->socket);
         fill_in_option(&out, "program", given->program);
         fill_in_option(&out, "docs", given->docs);
+        fill_in_option(&out, "console", given->console);
         buf_printf(&out, "' for the service name '%s'.  If the name changes, print it again.\n",
                    name);
         for (size_t i = 0; i < 2 && kind->templates[i]; i++)
@@ -156,9 +162,11 @@ static int check_use(const struct kind *kind, const struct ctl_options *options)
         return ctl_misuse("'%s' takes no --program: it connects to a running responder; use "
                           "--socket",
                           kind->name);
-    if ((options->prefix || options->docs) && kind->has_no_paths)
+    if ((options->prefix || options->docs || options->console) && kind->has_no_paths)
         return ctl_misuse("'%s' takes no --%s: it has no paths", kind->name,
-                          options->prefix ? "prefix" : "docs");
+                          options->prefix ? "prefix"
+                          : options->docs ? "docs"
+                                          : "console");
     return CTL_OK;
 }
 
@@ -181,6 +189,9 @@ static int check_paths(const struct ctl_options *options)
         return misuse_path("socket", options->socket, "a unix socket", socket_max);
     if (!fill_in_path_valid(options->docs, FILL_IN_PATH_MAX))
         return misuse_path("docs", options->docs, "the folder of the reference", FILL_IN_PATH_MAX);
+    if (!fill_in_path_valid(options->console, FILL_IN_PATH_MAX))
+        return misuse_path("console", options->console, "the folder of the console",
+                           FILL_IN_PATH_MAX);
     if (!fill_in_path_valid(options->program, FILL_IN_PATH_MAX))
         return misuse_path("program", options->program, "adit.fcgi", FILL_IN_PATH_MAX);
     return CTL_OK;
@@ -200,6 +211,8 @@ static int check_options(const struct kind *kind, struct ctl_options *options)
         options->socket = ADIT_SOCKET_PATH;
     if (!options->docs)
         options->docs = ADIT_DOCS_PATH;
+    if (!options->console)
+        options->console = ADIT_CONSOLE_PATH;
     if (!options->program)
         options->program = ADIT_PROGRAM_PATH;
     return check_paths(options);

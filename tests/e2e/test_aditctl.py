@@ -516,9 +516,10 @@ class WebServer(CtlCase):
         for name, socket in (("nginx", "nginx-upstream --socket /tmp/x+y.sock"),
                              ("apache-proxy-fcgi", "unix:/tmp/x+y.sock")):
             text = self.kind(name, "--prefix", "/a.b/c-d_e", "--socket", "/tmp/x+y.sock",
-                             "--docs", "/opt/a+b")
-            for part in ("/a.b/c-d_e", r"^/a\.b/c-d_e", socket, "/opt/a+b/",
-                         " --prefix /a.b/c-d_e --socket /tmp/x+y.sock --docs /opt/a+b' for"):
+                             "--docs", "/opt/a+b", "--console", "/opt/c+d")
+            for part in ("/a.b/c-d_e", r"^/a\.b/c-d_e", socket, "/opt/a+b/", "/opt/c+d/",
+                         " --prefix /a.b/c-d_e --socket /tmp/x+y.sock --docs /opt/a+b"
+                         " --console /opt/c+d' for"):
                 with self.subTest("%s: %s" % (name, part)):
                     self.assertIn(part, text)
         self.assertIn("server unix:/tmp/x+y.sock;",
@@ -557,6 +558,8 @@ class WebServer(CtlCase):
         rows += [("a socket for a started program", "apache-fcgid", "--socket", "/a"),
                  ("a program for a running responder", "nginx", "--program", "/a"),
                  ("a reference without paths", "nginx-upstream", "--docs", "/a"),
+                 ("a console without paths", "nginx-upstream", "--console", "/a"),
+                 ("a bad folder of the console", "nginx", "--console", "/a;"),
                  ("a bad folder of the reference", "nginx", "--docs", "/a;"),
                  ("a bad folder for Apache", "apache-cgid", "--docs", "/a%{x}"),
                  ("a prefix without paths", "nginx-upstream", "--prefix", "/a")]

@@ -161,6 +161,8 @@ class Misuse(CtlCase):
              "--socket 'x' " + path % ("a unix socket", 107)),
             (["web-server", "nginx", "--docs", "x"],
              "--docs 'x' " + path % ("the folder of the reference", 1023)),
+            (["web-server", "nginx", "--console", "x"],
+             "--console 'x' " + path % ("the folder of the console", 1023)),
             (["web-server", "apache-cgid", "--program", "x"],
              "--program 'x' " + path % ("adit.fcgi", 1023)),
             (["web-server", "nginx", "--prefix", "x"], "--prefix 'x' is not accepted; expected a"
@@ -172,6 +174,8 @@ class Misuse(CtlCase):
              " to a running responder; use --socket"),
             (["web-server", "nginx-upstream", "--docs", "/x"],
              "'nginx-upstream' takes no --docs: it has no paths"),
+            (["web-server", "nginx-upstream", "--console", "/x"],
+             "'nginx-upstream' takes no --console: it has no paths"),
             (["web-server", "nginx-upstream", "--prefix", "/x"],
              "'nginx-upstream' takes no --prefix: it has no paths"),
         )], self.assert_says)

@@ -107,6 +107,7 @@ class Server:
         self.socket = os.path.join(stack.run_folder, "adit.sock")
         self.program = os.path.join(stack.state, "bin", "adit.fcgi")
         self.docs = None  # the folder of the reference, or None for the installed one
+        self.console = None  # the folder of the console, likewise
         self.more = self.SURROUNDINGS  # the server's own configuration, for all fronts
         self.faults = ()  # statuses other than 200 that also show that the server is up
         if os.getuid() == 0:
@@ -130,6 +131,8 @@ class Server:
         options = ["--prefix", prefix] if prefix else []
         if self.docs and prefix is not None:
             options += ["--docs", self.docs]
+        if self.console and prefix is not None:
+            options += ["--console", self.console]
         if kind in ("apache-fcgid", "apache-cgid"):
             options += ["--program", self.program]
         else:

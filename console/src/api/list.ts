@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// A list of the interface, page by page.
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { session } from "../session";
+import { useSyncedValue } from "../value";
+import { type ApiError, call } from "./client";
+
+export interface List<T> {
+    rows: T[];
+    isLoading: boolean;
+    hasMore: boolean;
+    error: ApiError | null;
+    // Reads the next page, unless one is being read.  After an error, tries again.
+    more(): void;
+    // Starts again from the first page.
+    reload(): void;
+}
+
+type Page<T> = { next_page_uri: string | null } & Record<string, T[]>;
+
+// The query of the next page, or null.  The address may name another host than the page's: the
+// operator sets it.  The key goes to the page's own origin only.
+function nextQuery(uri: string | null): Record<string, string> | null {
+    return uri === null ? null : Object.fromEntries(new URL(uri, location.href).searchParams);
+}
+
+// member is the answer's member with the rows.
+export function useList<T>(path: string, member: string, query: Record<string, string>): List<T> {
+    const keyNumber = useSyncedValue(session.state).keyNumber;
+    const asked = JSON.stringify([path, query, keyNumber]);
+    const [round, setRound] = useState(0);
+    const [rows, setRows] = useState<T[]>([]);
+    const [error, setError] = useState<ApiError | null>(null);
+    const [isLoading, setLoading] = useState(true);
+    const next = useRef<Record<string, string> | null>(query);
+    const reading = useRef<AbortController | null>(null);
+
+    const more = useCallback(() => {
+        if (reading.current || !next.current) {
+            return;
+        }
+        const own = new AbortController();
+        reading.current = own;
+        setLoading(true);
+        setError(null);
+        call<Page<T>>("GET", path, { query: next.current, signal: own.signal })
+            .then(({ value: page }) => {
+                own.signal.throwIfAborted();
+                next.current = nextQuery(page.next_page_uri);
+                setRows((before) => [...before, ...(page[member] ?? [])]);
+            })
+            .catch((reason: unknown) => {
+                if (!own.signal.aborted) {
+                    setError(reason as ApiError);
+                }
+            })
+            .finally(() => {
+                if (reading.current === own) {
+                    reading.current = null;
+                    setLoading(false);
+                }
+            });
+    }, [path, member]);
+
+    useEffect(() => {
+        next.current = query;
+        setRows([]);
+        more();
+        return () => {
+            reading.current?.abort();
+            reading.current = null;
+        };
+    }, [asked, round]);
+
+    const reload = useCallback(() => setRound((n) => n + 1), []);
+    return { rows, isLoading, hasMore: next.current !== null, error, more, reload };
+}

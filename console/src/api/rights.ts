@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// What a key may do.  The interface has no request that says so, so this asks for things that only
+// some keys get, and that change nothing.
+import { ApiError, call } from "./client";
+
+export interface Rights {
+    isAdmin: boolean;
+    // What the key may write: everything of the account, only its own credentials, or nothing.
+    writes: "all" | "own" | "nothing";
+}
+
+const READ_ONLY = "9005";
+const OWN = "9080";
+const AUDIT_NOT_ADMIN = "9078";
+
+// Returns the refusal's number, or "" if the request was granted or its condition failed.
+async function refused(ask: Promise<unknown>): Promise<string> {
+    try {
+        await ask;
+        return "";
+    } catch (error) {
+        if (error instanceof ApiError && [READ_ONLY, OWN, AUDIT_NOT_ADMIN].includes(error.number)) {
+            return error.number;
+        }
+        if (error instanceof ApiError && error.status === 412) {
+            return "";
+        }
+        throw error;
+    }
+}
+
+// Throws ApiError, such as 401 for a key that is not accepted, and 403 for a gateway's.
+export async function readRights(key: string): Promise<Rights> {
+    await call("GET", "ssh_credentials", { key, query: { limit: "1" } });
+    // No resource ever has this tag, so nothing is deleted.
+    const write = call("DELETE", "edges/tls/none/mutual_tls", { key, ifMatch: '"0"' });
+    const [audit, written] = await Promise.all([
+        refused(call("GET", "audit_events", { key, query: { limit: "1" } })),
+        refused(write),
+    ]);
+    const writes = written === READ_ONLY ? "nothing" : written === OWN ? "own" : "all";
+    return { isAdmin: audit === "", writes };
+}

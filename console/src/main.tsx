@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+// The console: who is signed in, the navigation, and the room of the address.
+import { type JSX, render } from "preact";
+import { useEffect } from "preact/hooks";
+import { link, useRoute } from "./router";
+import { rooms } from "./rooms";
+import { SignIn, SignInAgain } from "./rooms/sign_in";
+import { type State, session } from "./session";
+import { LANGUAGES, type Key, setLanguage, t, useLanguage } from "./text";
+import { useSyncedValue } from "./value";
+
+function Language({ language }: { language: string }): JSX.Element {
+    return (
+        <select
+            class="language"
+            aria-label={t("main.language")}
+            value={language}
+            onChange={(event) => setLanguage(event.currentTarget.value)}
+        >
+            {LANGUAGES.map((name) => (
+                <option key={name} value={name} lang={name}>
+                    {new Intl.DisplayNames([name], { type: "language" }).of(name)}
+                </option>
+            ))}
+        </select>
+    );
+}
+
+const WRITES: Record<"all" | "own" | "nothing", Key> = {
+    all: "main.writes_all",
+    own: "main.writes_own",
+    nothing: "main.writes_nothing",
+};
+
+function Holder({ state }: { state: State }): JSX.Element | null {
+    if (!state.rights) {
+        return null;
+    }
+    return (
+        <p class="holder small">
+            {state.rights.isAdmin ? t("main.admin") : t("main.not_admin")} {t(WRITES[state.rights.writes])}
+        </p>
+    );
+}
+
+function Inside({ state }: { state: State }): JSX.Element {
+    const route = useRoute();
+    const name = route.parts[0] ?? rooms[0]?.name;
+    const room = rooms.find((one) => one.name === name);
+    useEffect(() => {
+        document.title = room ? t("main.title", { room: t(room.title) }) : t("main.name");
+    });
+    return (
+        <>
+            <a class="skip" href="#content" onClick={(event) => {
+                event.preventDefault();
+                document.getElementById("content")?.focus();
+            }}>
+                {t("main.skip")}
+            </a>
+            <header>
+                <a class="home" href="#/">
+                    {t("main.name")}
+                </a>
+                <nav aria-label={t("main.rooms")}>
+                    {rooms.map((one) => (
+                        <a key={one.name} href={link([one.name])} aria-current={one === room ? "page" : undefined}>
+                            {t(one.title)}
+                        </a>
+                    ))}
+                </nav>
+                <Holder state={state} />
+                <Language language={useLanguage()} />
+                <button type="button" class="sign-out" onClick={session.end}>
+                    {t("main.sign_out")}
+                </button>
+            </header>
+            <main id="content" tabIndex={-1}>
+                {room ? <room.View route={route} /> : <h1>{t("main.nothing_here")}</h1>}
+            </main>
+            {state.phase === "again" && <SignInAgain reason={state.refusal} />}
+        </>
+    );
+}
+
+function Console(): JSX.Element {
+    const state = useSyncedValue(session.state);
+    const language = useLanguage();
+    useEffect(() => {
+        document.documentElement.lang = language;
+    }, [language]);
+    if (state.phase !== "out") {
+        return <Inside state={state} />;
+    }
+    return (
+        <>
+            <header>
+                <span class="home">{t("main.name")}</span>
+                <Language language={language} />
+            </header>
+            <SignIn />
+        </>
+    );
+}
+
+const place = document.getElementById("console");
+if (place) {
+    render(<Console />, place);
+}

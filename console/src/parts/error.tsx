@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// An error in the server's words, with its number and what the operator needs to find it in the log.
+import type { JSX } from "preact";
+import { ApiError } from "../api/client";
+import { t } from "../text";
+import { Value } from "./value";
+
+function messageOf(error: unknown): JSX.Element {
+    if (!(error instanceof ApiError)) {
+        return <>{t("error.bug", { text: String(error) })}</>;
+    }
+    switch (error.kind) {
+        case "refused":
+            return <Value text={error.message} />;
+        case "timeout":
+            return <>{t("error.timeout")}</>;
+        case "unreachable":
+            return <>{t("error.unreachable")}</>;
+        case "unreadable":
+            return <>{t("error.unreadable", { status: error.status })}</>;
+    }
+}
+
+export function ErrorBox({ error, again }: { error: unknown; again?: () => void }): JSX.Element | null {
+    if (!error) {
+        return null;
+    }
+    const known = error instanceof ApiError ? error : null;
+    return (
+        <div class="error" role="alert">
+            <p>{messageOf(error)}</p>
+            <p class="small">
+                {known?.number && <span>{t("error.number", { number: known.number })} </span>}
+                {known?.retryAfterS && <span>{t("error.retry_after", { n: known.retryAfterS })} </span>}
+                {known?.operationId && (
+                    <span>
+                        {t("error.operation")} <code>{known.operationId}</code>
+                    </span>
+                )}
+            </p>
+            {again && (
+                <button type="button" onClick={again}>
+                    {t("error.again")}
+                </button>
+            )}
+        </div>
+    );
+}

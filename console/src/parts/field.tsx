@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// A field of a form: its name, what it is for, and what is wrong with it.
+import type { JSX } from "preact";
+import { useId } from "preact/hooks";
+import { Value } from "./value";
+
+interface Properties {
+    label: string;
+    hint?: string;
+    // The server's reason, or the page's own.
+    fault?: string;
+    text: string;
+    setText(text: string): void;
+    // With more than one row, text of several lines.
+    rows?: number;
+    type?: "text" | "password";
+    class?: string;
+    autofocus?: boolean;
+    placeholder?: string;
+}
+
+export function Field(given: Properties): JSX.Element {
+    const id = useId();
+    const described = [given.hint && id + "-hint", given.fault && id + "-fault"].filter(Boolean).join(" ");
+    const shared = {
+        id,
+        value: given.text,
+        placeholder: given.placeholder ?? "",
+        autocomplete: "off",
+        spellcheck: false,
+        dir: "auto" as const,
+        autofocus: given.autofocus ?? false,
+        "aria-invalid": given.fault ? true : undefined,
+        "aria-describedby": described || undefined,
+        onInput: (event: { currentTarget: { value: string } }) => given.setText(event.currentTarget.value),
+    };
+    return (
+        <div class={"field " + (given.class ?? "")}>
+            <label for={id}>{given.label}</label>
+            {given.rows && given.rows > 1 ? (
+                <textarea {...shared} rows={given.rows} />
+            ) : (
+                <input {...shared} type={(given.type ?? "text") as "text"} />
+            )}
+            {given.hint && (
+                <p class="small" id={id + "-hint"}>
+                    {given.hint}
+                </p>
+            )}
+            {given.fault && (
+                <p class="fault" id={id + "-fault"}>
+                    <Value text={given.fault} />
+                </p>
+            )}
+        </div>
+    );
+}

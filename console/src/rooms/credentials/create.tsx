@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+// Creating a credential from a public key that is pasted, dropped or chosen.
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { ApiError, call, newIdempotencyKey } from "../../api/client";
+import type { Credential } from "../../api/types";
+import { forgetDraft, useDraft } from "../../draft";
+import { looksPrivate } from "../../model/public_key";
+import { ErrorBox } from "../../parts/error";
+import { Field } from "../../parts/field";
+import { go, link } from "../../router";
+import { t } from "../../text";
+import { readKey } from "./key_cell";
+
+const DRAFT = "credentials/new";
+const FIRST = { public_key: "", description: "", metadata: "", acl: "", refusedPrivate: false };
+// A larger file is no public key.
+const FILE_MAX = 65536;
+
+// The comment of a key in one line, such as me@laptop.
+function commentOf(key: string): string {
+    return /^\S+\s+\S+[ \t]+(\S[^\r\n]*?)\s*$/.exec(key.trim())?.[1] ?? "";
+}
+
+// A request may be sent again after an answer that did not arrive: the same body has the same key.
+let sent = { body: "", key: "" };
+
+function idempotencyKeyFor(body: unknown): string {
+    const text = JSON.stringify(body);
+    if (sent.body !== text) {
+        sent = { body: text, key: newIdempotencyKey() };
+    }
+    return sent.key;
+}
+
+function KeyFacts({ text }: { text: string }): JSX.Element | null {
+    if (text.trim() === "") {
+        return null;
+    }
+    const key = readKey(text);
+    if ("fault" in key) {
+        return <p class="fault key-unread">{t("credentials.key_unread_hint")}</p>;
+    }
+    return (
+        <dl class="facts">
+            <dt>{t("credentials.type")}</dt>
+            <dd class="key-type">{key.bits ? t("credentials.bits", { type: key.type, n: key.bits }) : key.type}</dd>
+            <dt>{t("credentials.fingerprint")}</dt>
+            <dd>
+                <code class="fingerprint">{key.fingerprint}</code>
+            </dd>
+        </dl>
+    );
+}
+
+// The reason of the member with that name, or of one of its elements.
+function faultOf(error: unknown, member: string): string {
+    const field = error instanceof ApiError ? (error.details["field"] ?? "") : "";
+    return field === member || field.startsWith(member + "[") ? (error as ApiError).message : "";
+}
+
+export function Create(): JSX.Element {
+    const [draft, change] = useDraft(DRAFT, FIRST);
+    const [error, setError] = useState<unknown>(null);
+    const [isBusy, setBusy] = useState(false);
+
+    // A private key gets no further: neither into the draft nor to the server.  Its removal is an empty
+    // text, after which the reason stays.
+    function takeKey(text: string): void {
+        const isPrivate = looksPrivate(text);
+        const comment = isPrivate ? "" : commentOf(text);
+        change({
+            public_key: isPrivate ? "" : text,
+            ...(isPrivate || text !== "" ? { refusedPrivate: isPrivate } : {}),
+            ...(comment && !draft.description ? { description: comment } : {}),
+        });
+    }
+
+    async function takeFile(file: File | null | undefined): Promise<void> {
+        if (file) {
+            takeKey(await file.slice(0, FILE_MAX).text());
+        }
+    }
+
+    async function save(): Promise<void> {
+        const body = {
+            public_key: draft.public_key,
+            description: draft.description,
+            metadata: draft.metadata,
+            acl: draft.acl.split("\n").map((rule) => rule.trim()).filter(Boolean),
+        };
+        setBusy(true);
+        setError(null);
+        try {
+            await call<Credential>("POST", "ssh_credentials", { body, idempotencyKey: idempotencyKeyFor(body) });
+            sent = { body: "", key: "" };
+            forgetDraft(DRAFT);
+            go(link(["credentials"]));
+        } catch (failed) {
+            setError(failed);
+        } finally {
+            setBusy(false);
+        }
+    }
+
+    return (
+        <form
+            class="edit"
+            onSubmit={(event) => {
+                event.preventDefault();
+                void save();
+            }}
+            onDragOver={(event) => event.preventDefault()}
+            onDrop={(event) => {
+                event.preventDefault();
+                void takeFile(event.dataTransfer?.files[0]);
+            }}
+        >
+            <h1>{t("credentials.new")}</h1>
+            <Field
+                label={t("credentials.public_key")}
+                hint={t("credentials.public_key_hint")}
+                fault={draft.refusedPrivate ? t("credentials.private_key") : faultOf(error, "public_key")}
+                rows={5}
+                text={draft.public_key}
+                setText={takeKey}
+                class="public-key"
+                autofocus
+            />
+            <label class="button file">
+                {t("credentials.choose_file")}
+                <input
+                    type="file"
+                    accept=".pub,.pem,.txt"
+                    onChange={(event) => {
+                        const input = event.currentTarget;
+                        void takeFile(input.files?.[0]).then(() => {
+                            input.value = "";
+                        });
+                    }}
+                />
+            </label>
+            <KeyFacts text={draft.public_key} />
+            <Field
+                label={t("credentials.description")}
+                hint={t("credentials.description_hint")}
+                fault={faultOf(error, "description")}
+                text={draft.description}
+                setText={(description) => change({ description })}
+                class="description"
+            />
+            <Field
+                label={t("credentials.acl")}
+                hint={t("credentials.acl_hint")}
+                fault={faultOf(error, "acl")}
+                rows={4}
+                text={draft.acl}
+                setText={(acl) => change({ acl })}
+                class="acl"
+            />
+            <Field
+                label={t("credentials.metadata")}
+                hint={t("credentials.metadata_hint")}
+                fault={faultOf(error, "metadata")}
+                rows={2}
+                text={draft.metadata}
+                setText={(metadata) => change({ metadata })}
+                class="metadata"
+            />
+            <ErrorBox error={error} />
+            <div class="actions">
+                <button class="main" type="submit" disabled={isBusy || "fault" in readKey(draft.public_key)}>
+                    {isBusy ? t("credentials.saving") : t("credentials.save")}
+                </button>
+                <a class="button" href={link(["credentials"])} onClick={() => forgetDraft(DRAFT)}>
+                    {t("credentials.cancel")}
+                </a>
+            </div>
+        </form>
+    );
+}
