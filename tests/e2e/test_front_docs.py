@@ -12,24 +12,28 @@ from adit import fronts
 from adit.case import Case
 
 TYPES = {"html": "text/html; charset=utf-8", "css": "text/css", "json": "application/json",
-         "js": "application/javascript; charset=utf-8", "txt": "text/plain; charset=utf-8"}
-SECURITY = {
-    "Content-Security-Policy":
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; "
-        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-}
+         "js": "application/javascript; charset=utf-8", "txt": "text/plain; charset=utf-8",
+         "svg": "image/svg+xml"}
+SECURITY = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
 KINDS = (("nginx",), ("apache-fcgid", "apache-proxy-fcgi", "apache-cgid"))
 
 
 class Docs(Case):
+    # test_front_console runs these tests for the console.
+    name = "docs"
+    # A file that the folder has when it is complete, and one to be packed.
+    last_made, large = "openapi.json", "swagger-ui-bundle.js"
+    n_files, n_links = 9, 5
+    policy = ("default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; "
+              "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        made = os.path.join(cls.stack.state, "docs")
-        if not os.path.exists(os.path.join(made, "openapi.json")):
-            raise AssertionError("%s does not exist; run 'make docs', which needs npm" % made)
+        made = os.path.join(cls.stack.state, cls.name)
+        if not os.path.exists(os.path.join(made, cls.last_made)):
+            raise AssertionError("%s does not exist; run 'make %s', which needs npm"
+                                 % (made, cls.name))
         cls.files = {}
         for name in os.listdir(made):
             with open(os.path.join(made, name), "rb") as file:
@@ -40,15 +44,16 @@ class Docs(Case):
             server = fronts.KINDS[kinds[0]](cls.stack)
             cls.addClassCleanup(server.stop)
             # The plus and the dot must not act as regular expressions.
-            server.docs = os.path.join(server.folder, "docs+1.0")
-            shutil.copytree(made, server.docs)
+            folder = os.path.join(server.folder, cls.name + "+1.0")
+            setattr(server, cls.name, folder)
+            shutil.copytree(made, folder)
             server.write("outside.txt", "secret")
             for kind in kinds:
                 server.add(kind, "")
                 server.add(kind, fronts.PREFIX)
             server.start()
             cls.fronts += server.fronts
-            cls.folders.append(server.docs)
+            cls.folders.append(folder)
 
     def each_front(self, rows, function):
         for front in self.fronts:
@@ -75,12 +80,13 @@ class Docs(Case):
 
     def paths(self):
         """{path: file} of the pages and their files."""
-        pages = {"index.html": "/docs", "folder.html": "/docs/"}
-        return {pages.get(name, "/docs/" + name): name for name in self.files}
+        root = "/" + self.name
+        pages = {"index.html": root, "folder.html": root + "/"}
+        return {pages.get(name, root + "/" + name): name for name in self.files}
 
     def test_files(self):
         paths = self.paths()
-        self.assertGreaterEqual(len(paths), 9)
+        self.assertGreaterEqual(len(paths), self.n_files)
         self.each_front(paths, lambda front, path: self.check_file(front, path, paths[path]))
 
     def check_file(self, front, path, name):
@@ -102,6 +108,7 @@ class Docs(Case):
     def check_headers(self, headers):
         for header, value in SECURITY.items():
             self.assertEqual(headers.get_all(header), [value])
+        self.assertEqual(headers.get_all("Content-Security-Policy"), [self.policy])
         self.assertEqual(headers.get_all("Cache-Control"), ["no-cache"])
 
     def test_asked_for_again(self):
@@ -123,29 +130,33 @@ class Docs(Case):
         self.assertEqual((other[0], other[2] == self.files[name]), (200, True))
 
     def test_large_files_are_packed(self):
-        self.each_front(["/docs/swagger-ui-bundle.js"], lambda front, path: self.assertLess(
+        self.each_front(["/%s/%s" % (self.name, self.large)], lambda front, path: self.assertLess(
             len(self.ask(front, path, Accept_Encoding="gzip")[2]),
             len(self.files[path.rpartition("/")[2]]) / 2))
 
     def test_what_is_not_there(self):
         self.each_front(
-            ["/docs/index.html", "/docs/folder.html", "/docs/nonsense", "/docs/none.js",
-             "/docs/../", "/docs/..", "/docs/../outside.txt", "/docs/docs/", "/docs/%0a",
-             "/docs/%2e%2e/outside.txt", "/docs/..%2foutside.txt",
-             "/docs/openapi.json/", "/docs/openapi.json/x.js", "/docs/openapi.json%0a",
-             "/docs%0a", "/docs%0a/openapi.json", "/docsx", "/docs.json", "/x/docs", "/DOCS"],
+            [path.replace("docs", self.name).replace("FILE", self.large) for path in (
+                "/docs/index.html", "/docs/folder.html", "/docs/nonsense", "/docs/none.js",
+                "/docs/../", "/docs/..", "/docs/../outside.txt", "/docs/docs/", "/docs/%0a",
+                "/docs/%2e%2e/outside.txt", "/docs/..%2foutside.txt",
+                "/docs/FILE/", "/docs/FILE/x.js", "/docs/FILE%0a",
+                "/docs%0a", "/docs%0a/FILE", "/docsx", "/docs.json", "/x/docs")] +
+            ["/" + self.name.upper()],
             lambda front, path: self.check_error(self.ask(front, path), 404, 9000))
 
     def test_links_of_the_pages(self):
         """Both pages link to files that exist."""
-        for page, name in (("/docs", "index.html"), ("/docs/", "folder.html")):
+        root = "/" + self.name
+        for page, name in ((root, "index.html"), (root + "/", "folder.html")):
             links = re.findall(rb'(?:src|href)="(?!data:)([^"]+)"', self.files[name])
-            self.assertGreaterEqual(len(links), 5)
+            self.assertGreaterEqual(len(links), self.n_links)
             self.each_front({urllib.parse.urljoin(page, link.decode()) for link in links},
                             lambda front, path: self.assertEqual(self.ask(front, path)[0], 200))
 
     def test_methods(self):
-        rows = [(method, path) for path in ("/docs", "/docs/", "/docs/openapi.json")
+        root = "/" + self.name
+        rows = [(method, path) for path in (root, root + "/", "%s/%s" % (root, self.large))
                 for method in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS")]
         self.each_front(rows, lambda front, row: self.check_method(front, *row))
 

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { model, runCases } from "./cases.mjs";
+
+const { judge, readIpv6, readRule } = await model("acl");
+
+// The server's reason, for each fault.
+const REASONS = {
+    word: "the rule does not begin with 'bind:' in lowercase",
+    several: "the string contains several rules",
+    url: "the target is a URL",
+    target: "the rule names no target",
+    wildcard: "a domain may contain '*' only as a leading '*.'",
+    domain: "the target is not a domain",
+    long: "the domain is longer than 253 bytes, with its '*.'",
+    port: "the port must be a number from 1 to 65535",
+    host: "the host before the port is missing",
+    host_long: "the host is longer than 253 bytes",
+    colon: "a host may not contain ':', except an IPv6 address in brackets",
+    ipv4: "the host is digits and dots only, but is not an IPv4 address",
+    ipv6: "the brackets must contain an IPv6 address without a zone",
+    bare_ipv6: "the address in brackets needs a ':<port>'",
+    address_wildcard: "the host of an address takes no wildcard",
+    label_part: "a label needs both a key and a value",
+    label_long: "the key or the value of the label is longer than 255 bytes",
+    label_wildcard: "a label may contain '*' only as the whole key or value",
+    label_equals: "a label must contain exactly one '='",
+    label_characters: "a label's key and value must be printable ASCII without space",
+};
+
+test("rules are accepted and refused as the server does, with the same reason", () => {
+    const seen = new Set();
+    runCases("acl_rules.cases", (expected, input) => {
+        const reading = readRule(input);
+        if (expected === "ok") {
+            assert.ok("target" in reading, reading.fault);
+            return;
+        }
+        assert.ok("fault" in reading, "it is accepted");
+        seen.add(reading.fault);
+        const said = expected.replace("bad: ", "");
+        const reason = REASONS[reading.fault];
+        assert.ok(reason.includes(said), `${reading.fault}, expected: ${said}`);
+    });
+    assert.deepEqual([...seen].sort(), Object.keys(REASONS).sort());
+});
+
+test("rules permit what they permit on the server", () => {
+    runCases("acl_match.cases", (expected, input) => {
+        const at = input.startsWith("-> ") ? 0 : input.indexOf(" -> ") + 1;
+        const rules = input.slice(0, at).split(" ").filter(Boolean);
+        assert.equal(judge(rules, input.slice(at + 3)).isPermitted ? "permit" : "deny", expected);
+    });
+});
+
+test("the rule that permits is the first one that does", () => {
+    assert.equal(judge(["bind:b.a", "bind:*.a", "*"], "c.a").rule, "bind:*.a");
+    assert.equal(judge(["bind:b.a"], "c.a").rule, null);
+});
+
+test("addresses of IPv6 have one spelling", () => {
+    assert.equal(readIpv6("::1"), readIpv6("0:0:0:0:0:0:0:1"));
+    assert.equal(readIpv6("::ffff:1.2.3.4"), readIpv6("0:0:0:0:0:FFFF:102:304"));
+    for (const bad of ["", ":", ":::", "1::2::3", "1:2:3:4:5:6:7", "::1.2.3", "1.2.3.4::", "::12345", "fe80::1%eth0"]) {
+        assert.equal(readIpv6(bad), null, bad);
+    }
+});
