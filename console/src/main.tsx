@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The console: who is signed in, the navigation, and the room of the address.
 import { type JSX, render } from "preact";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { link, useRoute } from "./router";
 import { rooms } from "./rooms";
 import { SignIn, SignInAgain } from "./rooms/sign_in";
@@ -47,7 +47,7 @@ function Inside({ state }: { state: State }): JSX.Element {
     const route = useRoute();
     const name = route.parts[0] ?? rooms[0]?.name;
     const room = rooms.find((one) => one.name === name);
-    useEffect(() => {
+    useLayoutEffect(() => {
         document.title = room ? t("main.title", { room: t(room.title) }) : t("main.name");
     });
     return (
@@ -86,7 +86,7 @@ function Inside({ state }: { state: State }): JSX.Element {
 function Console(): JSX.Element {
     const state = useSyncedValue(session.state);
     const language = useLanguage();
-    useEffect(() => {
+    useLayoutEffect(() => {
         document.documentElement.lang = language;
     }, [language]);
     if (state.phase !== "out") {
