@@ -2,6 +2,7 @@
 // The console: who is signed in, the navigation, and the room of the address.
 import { type JSX, render } from "preact";
 import { useLayoutEffect } from "preact/hooks";
+import { NoticeBar } from "./parts/notice";
 import { link, useRoute } from "./router";
 import { rooms } from "./rooms";
 import { SignIn, SignInAgain } from "./rooms/sign_in";
@@ -76,6 +77,7 @@ function Inside({ state }: { state: State }): JSX.Element {
                 </button>
             </header>
             <main id="content" tabIndex={-1}>
+                <NoticeBar />
                 {room ? <room.View route={route} /> : <h1>{t("main.nothing_here")}</h1>}
             </main>
             {state.phase === "again" && <SignInAgain reason={state.refusal} />}

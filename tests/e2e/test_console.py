@@ -212,6 +212,115 @@ class Console(ConsoleCase):
         self.click("form.edit button.main")
         self.see("typed before the key was revoked", ".table")
 
+    def make(self, **members):
+        """Creates a credential and returns it."""
+        return self.assert_ok(self.admin.post("/ssh_credentials", samples.credential(**members)),
+                              201)
+
+    def stored(self, made):
+        found = self.assert_ok(self.admin.get("/ssh_credentials/" + made["id"]))
+        return found["description"], found["metadata"], found["acl"]
+
+    def open_credential(self, made):
+        self.sign_in(self.home.admin.key, "#/credentials/" + made["id"])
+        self.until("document.querySelector('.description input')", "the form")
+
+    def test_rules(self):
+        """Each rule is explained, and the question is answered while it is typed."""
+        self.open_credential(self.make())
+        self.see("Without a rule, the key may bind everything.", ".acl-editor")
+        self.type(".ask input", "x.example")
+        self.see("Yes: there is no rule", ".answer")
+        self.type(".acl textarea", "bind:*.a.example\nbind:b.example:22\nbind:team=*\nbind:b..c\n"
+                  "<b>\u202ex</b>")
+        for words in ("bind:*.a.example permits every name below a.example",
+                      "bind:b.example:22 permits the address b.example with port 22",
+                      "bind:team=* permits labels of the key team with any value",
+                      "bind:b..c is not a domain", "is no rule: a rule begins with bind:"):
+            self.see(words, ".rules")
+        for asked, says in (("c.b.a.example", "Yes: bind:*.a.example permits it."),
+                            ("a.example", "No: no rule permits it."), ("team=web", "Yes: bind:team=*"),
+                            ("B.example:22", "Yes: bind:b.example:22"), ("b.example:0", "the port is")):
+            self.type(".ask input", asked)
+            self.see(says, ".answer")
+        self.screenshot("credential-rules")
+        # The server has the last word.
+        self.click("form.edit button.main")
+        self.see("Error 600.", ".error")
+        self.type(".acl textarea", "*\nbind:a.example")
+        self.see("so the others change nothing", ".acl-editor")
+
+    def test_changing(self):
+        made = self.make(description="before", metadata="kept", acl=["bind:a.example"])
+        self.open_credential(made)
+        self.assertEqual(self.value(".description input"), "before")
+        self.type(".description input", "after")
+        self.type(".acl textarea", "bind:a.example\nbind:b.example")
+        self.click("form.edit button.main")
+        self.see("The changes are saved.", ".notice")
+        self.assertEqual(self.stored(made), ("after", "kept", ["bind:a.example", "bind:b.example"]))
+
+    def test_two_people(self):
+        """Both change the same credential.  Each choice fills the form and saves nothing."""
+        for choice, wanted in (
+                ("take-theirs", ("theirs", "kept", ["bind:a.example", "bind:t.example"])),
+                ("take-yours", ("yours", "kept", ["bind:a.example", "bind:y.example"])),
+                ("take-both", ("theirs / yours", "kept",
+                               ["bind:a.example", "bind:t.example", "bind:y.example"]))):
+            with self.subTest(choice):
+                self.two_people(choice, wanted)
+
+    def two_people(self, choice, wanted):
+        made = self.make(description="before", metadata="kept", acl=["bind:a.example"])
+        self.open_credential(made)
+        self.type(".description input", "yours")
+        self.type(".acl textarea", "bind:a.example\nbind:y.example")
+        self.assert_ok(self.admin.patch("/ssh_credentials/" + made["id"], {
+            "description": "theirs", "acl": ["bind:a.example", "bind:t.example"]}))
+        stored = self.stored(made)
+        self.click("form.edit button.main")
+        self.see("Changed meanwhile", ".conflict")
+        self.see("bind:t.example", ".conflict")
+        self.screenshot("credential-conflict")
+        self.click("." + choice)
+        self.until("!document.querySelector('.conflict')", "the form again")
+        self.assertEqual((self.value(".description input"), self.value(".acl textarea").split("\n")),
+                         (wanted[0], wanted[2]))
+        self.assertEqual(self.stored(made), stored)
+        self.click("form.edit button.main")
+        self.see("The changes are saved.", ".notice")
+        self.assertEqual(self.stored(made), wanted)
+
+    def test_deleting(self):
+        made = self.make(description="to delete", metadata="m", acl=["bind:a.example"])
+        self.open_credential(made)
+        self.assert_ok(self.admin.patch("/ssh_credentials/" + made["id"], {"metadata": "other"}))
+        # What the person has not seen is not deleted.
+        self.click("button.delete")
+        self.see("Error 9038.", ".error")
+        self.until("document.querySelector('.metadata textarea').value === 'other'", "what is stored")
+        self.click("button.delete")
+        self.see("Deleted: to delete.", ".notice")
+        self.assert_error(self.admin.get("/ssh_credentials/" + made["id"]), 9002)
+        self.screenshot("credential-deleted")
+        self.click("button.undo")
+        self.see("exists again", ".notice")
+        self.until("document.querySelector('.metadata textarea')?.value === 'other'", "its view")
+        found = self.browser.evaluate("location.hash").rpartition("/")[2]
+        self.assertEqual(self.stored({"id": found}), ("to delete", "other", ["bind:a.example"]))
+
+    def test_what_is_gone(self):
+        self.sign_in(self.home.admin.key, "#/credentials/" + samples.unknown_id())
+        self.see("Error 9002.", ".error")
+        self.sign_in(self.home.admin.key, "#/nothing")
+        self.see("There is nothing at this address", "h1")
+
+    def test_reading_only(self):
+        made = self.make(description="read")
+        self.sign_in(self.home.read_only_key, "#/credentials/" + made["id"])
+        self.until("document.querySelector('.description input')", "the form")
+        self.assertEqual(self.browser.evaluate("document.querySelectorAll('form button').length"), 0)
+
     def test_language(self):
         self.sign_in(self.home.admin.key)
         self.choose_language("de")

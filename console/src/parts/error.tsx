@@ -21,6 +21,12 @@ function messageOf(error: unknown): JSX.Element {
     }
 }
 
+// The server's reason where it is about the member with that name, or one of its elements.
+export function faultOf(error: unknown, member: string): string {
+    const field = error instanceof ApiError ? (error.details["field"] ?? "") : "";
+    return field === member || field.startsWith(member + "[") ? (error as ApiError).message : "";
+}
+
 export function ErrorBox({ error, again }: { error: unknown; again?: () => void }): JSX.Element | null {
     if (!error) {
         return null;

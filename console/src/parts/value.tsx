@@ -3,8 +3,8 @@
 // be seen are shown by their numbers: with them, a text can look like another one.
 import type { JSX } from "preact";
 
-// Control characters, and those that are invisible or change the direction of the text after them.
-const HIDDEN = /([\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff])/u;
+// Control characters but tab and line end, and those that are invisible or change the direction of the text after them.
+const HIDDEN = /([\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff])/u;
 // Joins emoji, and letters of some scripts.
 const ZERO_WIDTH_JOINERS = "\u200c\u200d";
 

@@ -2,15 +2,18 @@
 // Creating a credential from a public key that is pasted, dropped or chosen.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { ApiError, call, newIdempotencyKey } from "../../api/client";
+import { call, newIdempotencyKey } from "../../api/client";
 import type { Credential } from "../../api/types";
 import { forgetDraft, useDraft } from "../../draft";
 import { looksPrivate } from "../../model/public_key";
-import { ErrorBox } from "../../parts/error";
+import { notice } from "../../notice";
+import { ErrorBox, faultOf } from "../../parts/error";
 import { Field } from "../../parts/field";
 import { go, link } from "../../router";
 import { t } from "../../text";
+import { AclEditor } from "./acl_editor";
 import { readKey } from "./key_cell";
+import { rulesOf } from "./rules";
 
 const DRAFT = "credentials/new";
 const FIRST = { public_key: "", description: "", metadata: "", acl: "", refusedPrivate: false };
@@ -53,12 +56,6 @@ function KeyFacts({ text }: { text: string }): JSX.Element | null {
     );
 }
 
-// The reason of the member with that name, or of one of its elements.
-function faultOf(error: unknown, member: string): string {
-    const field = error instanceof ApiError ? (error.details["field"] ?? "") : "";
-    return field === member || field.startsWith(member + "[") ? (error as ApiError).message : "";
-}
-
 export function Create(): JSX.Element {
     const [draft, change] = useDraft(DRAFT, FIRST);
     const [error, setError] = useState<unknown>(null);
@@ -87,7 +84,7 @@ export function Create(): JSX.Element {
             public_key: draft.public_key,
             description: draft.description,
             metadata: draft.metadata,
-            acl: draft.acl.split("\n").map((rule) => rule.trim()).filter(Boolean),
+            acl: rulesOf(draft.acl),
         };
         setBusy(true);
         setError(null);
@@ -95,6 +92,7 @@ export function Create(): JSX.Element {
             await call<Credential>("POST", "ssh_credentials", { body, idempotencyKey: idempotencyKeyFor(body) });
             sent = { body: "", key: "" };
             forgetDraft(DRAFT);
+            notice.set({ text: t("credentials.created_now") });
             go(link(["credentials"]));
         } catch (failed) {
             setError(failed);
@@ -149,15 +147,7 @@ export function Create(): JSX.Element {
                 setText={(description) => change({ description })}
                 class="description"
             />
-            <Field
-                label={t("credentials.acl")}
-                hint={t("credentials.acl_hint")}
-                fault={faultOf(error, "acl")}
-                rows={4}
-                text={draft.acl}
-                setText={(acl) => change({ acl })}
-                class="acl"
-            />
+            <AclEditor text={draft.acl} setText={(acl) => change({ acl })} fault={faultOf(error, "acl")} />
             <Field
                 label={t("credentials.metadata")}
                 hint={t("credentials.metadata_hint")}

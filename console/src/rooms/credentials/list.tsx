@@ -14,7 +14,7 @@ import { dateTime, t, tn, useLanguage } from "../../text";
 import { useSyncedValue } from "../../value";
 import { KeyCell } from "./key_cell";
 
-function rulesOf(acl: string[]): string {
+function limitOf(acl: string[]): string {
     if (acl.length === 0 || acl.includes("*") || acl.includes("bind:*")) {
         return t("credentials.no_limit");
     }
@@ -33,7 +33,7 @@ function columns(): Column<Credential>[] {
             ),
         },
         { name: "key", title: t("credentials.key"), cell: (row) => <KeyCell text={row.public_key} /> },
-        { name: "acl", title: t("credentials.acl"), cell: (row) => rulesOf(row.acl) },
+        { name: "acl", title: t("credentials.acl"), cell: (row) => limitOf(row.acl) },
         { name: "owner", title: t("credentials.owner"), cell: (row) => <code>{row.owner_id}</code> },
         {
             name: "created",

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// What was just done, above every view, with a way to undo it.
+import { session } from "./session";
+import { value } from "./value";
+
+export interface Notice {
+    text: string;
+    // Undoes it.  Throws what ErrorBox shows.
+    undo?: () => Promise<void>;
+}
+
+export const notice = value<Notice | null>(null);
+
+session.state.watch(() => {
+    if (session.state.get().phase === "out") {
+        notice.set(null);
+    }
+});
