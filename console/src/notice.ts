@@ -11,6 +11,13 @@ export interface Notice {
 
 export const notice = value<Notice | null>(null);
 
+// At the start of something new.  What can still be undone stays.
+export function clearNotice(): void {
+    if (!notice.get()?.undo) {
+        notice.set(null);
+    }
+}
+
 session.state.watch(() => {
     if (session.state.get().phase === "out") {
         notice.set(null);

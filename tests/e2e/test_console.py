@@ -309,6 +309,45 @@ class Console(ConsoleCase):
         found = self.browser.evaluate("location.hash").rpartition("/")[2]
         self.assertEqual(self.stored({"id": found}), ("to delete", "other", ["bind:a.example"]))
 
+    def test_faults_in_the_middle(self):
+        """Whatever the answer, what was typed stays, and the same click succeeds later."""
+        rows = [(str(status), status, number) for status, number in (
+            (403, 9005), (409, 609), (413, 9006), (429, 9053), (502, 9055), (503, 9030))]
+        made = self.make(description="before")
+        self.sign_in(self.home.admin.key)
+        self.each(rows + [("broken off", None, 0)],
+                  lambda *row: self.check_fault(made, "#/credentials/new", "POST", *row))
+        self.each(rows + [("broken off", None, 0)],
+                  lambda *row: self.check_fault(made, "#/credentials/" + made["id"], "PATCH", *row))
+
+    def check_fault(self, made, view, method, status, number):
+        name = "%s %s" % (method, status)
+        self.browser.evaluate("location.hash = %s" % json.dumps(view))
+        self.until("document.querySelector('form.edit .description input')", "the form")
+        if method == "POST":
+            self.type(".public-key textarea", samples.ED25519)
+        self.type("form.edit .description input", name)
+        self.type(".acl textarea", "bind:typed.example")
+        self.answer_instead(method, status, {
+            "error_code": "ERR_SERVICE_%d" % number, "status_code": status, "details": {},
+            "msg": "The server's words <b>%s</b>" % name},
+            {"Retry-After": "7", "Content-Type": "application/json"})
+        self.click("form.edit button.main")
+        self.let_answer()
+        if status:
+            self.see("The server's words <b>%s</b>" % name, ".edit .error")
+            self.see("Error %d." % number, ".edit .error")
+            self.see("Retry after 7 s.", ".edit .error")
+        else:
+            self.see("The service cannot be reached.", ".edit .error")
+        self.assertEqual((self.value("form.edit .description input"), self.value(".acl textarea")),
+                         (name, "bind:typed.example"))
+        self.click("form.edit button.main")
+        self.see("created" if method == "POST" else "saved", ".notice")
+        found = made if method == "PATCH" else self.assert_ok(
+            self.admin.get("/ssh_credentials?limit=1"))["ssh_credentials"][0]
+        self.assertEqual(self.stored(found)[0], name)
+
     def test_what_is_gone(self):
         self.sign_in(self.home.admin.key, "#/credentials/" + samples.unknown_id())
         self.see("Error 9002.", ".error")

@@ -105,19 +105,21 @@ export function Table<T>(given: Properties<T>): JSX.Element {
         </div>
     ));
     return (
-        <div class="table" role="table" aria-label={given.label} aria-rowcount={given.hasMore ? -1 : rows.length + 1}>
-            <div class="head" role="rowgroup">
-                <div class="row" role="row" aria-rowindex={1}>
-                    {columns.map((column) => (
-                        <div class={"cell " + column.name} role="columnheader" key={column.name}>
-                            {column.title}
-                        </div>
-                    ))}
+        <div class="table-box">
+            <div class="table" role="table" aria-label={given.label} aria-rowcount={given.hasMore ? -1 : rows.length + 1}>
+                <div class="head" role="rowgroup">
+                    <div class="row" role="row" aria-rowindex={1}>
+                        {columns.map((column) => (
+                            <div class={"cell " + column.name} role="columnheader" key={column.name}>
+                                {column.title}
+                            </div>
+                        ))}
+                    </div>
                 </div>
-            </div>
-            <div class="body" role="rowgroup" tabIndex={0} aria-label={given.label} ref={box} onKeyDown={moveFocus}>
-                <div class="all" role="presentation" style={{ height: `${rows.length * ROW_PX}px` }}>
-                    {shown}
+                <div class="body" role="rowgroup" tabIndex={0} aria-label={given.label} ref={box} onKeyDown={moveFocus}>
+                    <div class="all" role="presentation" style={{ height: `${rows.length * ROW_PX}px` }}>
+                        {shown}
+                    </div>
                 </div>
             </div>
             <p class="state" role="status">

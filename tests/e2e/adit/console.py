@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
 """The console at /console, used as a person does: in a headless Chromium."""
+import base64
 import json
 import os
+import time
 
+from adit import chromium, npm
 from adit.case import Case
 from adit.chromium import Browser
 from adit.stack import BUILD
@@ -29,6 +32,9 @@ class ConsoleCase(Case):
         if not os.path.exists(os.path.join(cls.stack.state, "console", "index.html")):
             raise AssertionError("the stack has no console; run 'make console', which needs npm")
         os.makedirs(SCREENSHOTS, exist_ok=True)
+        with open(os.path.join(npm.install("tests/console"), "node_modules", "axe-core", "axe.min.js"),
+                  encoding="utf-8") as file:
+            cls.axe = file.read()
         cls.browser = Browser()
         cls.addClassCleanup(cls.browser.close)
         cls.browser.call("Page.addScriptToEvaluateOnNewDocument", source=WATCH_POLICY)
@@ -37,6 +43,7 @@ class ConsoleCase(Case):
         self.addCleanup(self.check_page)
 
     def check_page(self):
+        self.browser.call("Fetch.disable")
         # Refused requests are in the log too, and are part of the tests.
         found = [text for text in self.browser.complaints() if '"source": "network"' not in text]
         violations = self.browser.evaluate("window.violations || []")
@@ -93,4 +100,55 @@ class ConsoleCase(Case):
             "[...document.querySelectorAll('.table .body .row')].map((row) => row.innerText)")
 
     def screenshot(self, name):
-        self.browser.screenshot(os.path.join(SCREENSHOTS, name + ".png"))
+        """Keeps a picture of the view, in which axe-core finds no violation, light or dark."""
+        for scheme in ("light", "dark"):
+            self.browser.call("Emulation.setEmulatedMedia",
+                              features=[{"name": "prefers-color-scheme", "value": scheme}])
+            self.browser.screenshot(os.path.join(SCREENSHOTS, "%s-%s.png" % (name, scheme)))
+            self.check_accessible("%s, %s" % (name, scheme))
+
+    def check_accessible(self, what):
+        if not self.browser.evaluate("'axe' in window"):
+            self.browser.evaluate(self.axe)
+        found = self.browser.evaluate("""axe.run().then((result) => result.violations.map((one) =>
+            one.id + ": " + one.nodes.map((node) => node.html.slice(0, 200) + " " +
+            node.failureSummary).slice(0, 2).join(" | ")))""")
+        self.assertEqual(found, [], what)
+
+    # ---- answers that go wrong ----
+
+    def answer_instead(self, method, status=None, error=None, headers=()):
+        """Answers the next request of that method, instead of the service.  Without a status, the
+        connection breaks."""
+        self.browser.call("Fetch.enable", patterns=[{"urlPattern": "*"}])
+        self.replacement = (method, status, error, dict(headers), len(self.paused()))
+
+    def paused(self):
+        return [event["params"] for event in self.browser.events
+                if event["method"] == "Fetch.requestPaused"]
+
+    def let_answer(self):
+        """Lets requests pass until the one to replace, and answers that one."""
+        method, status, error, headers, seen = self.replacement
+        deadline = time.monotonic() + chromium.DEADLINE_S
+        while time.monotonic() < deadline:
+            self.browser.evaluate("1")  # takes the events that have arrived
+            for event in self.paused()[seen:]:
+                seen += 1
+                request = event["requestId"]
+                if event["request"]["method"] != method:
+                    self.browser.call("Fetch.continueRequest", requestId=request)
+                    continue
+                if status is None:
+                    self.browser.call("Fetch.failRequest", requestId=request,
+                                      errorReason="ConnectionReset")
+                else:
+                    self.browser.call(
+                        "Fetch.fulfillRequest", requestId=request, responseCode=status,
+                        responseHeaders=[{"name": name, "value": value} for name, value in
+                                         headers.items()],
+                        body=base64.b64encode(json.dumps(error).encode()).decode())
+                self.browser.call("Fetch.disable")
+                return
+            time.sleep(0.02)
+        raise AssertionError("no %s within %g s" % (method, chromium.DEADLINE_S))

@@ -33,7 +33,7 @@ function answer(rules: string[], target: string): [string, string] {
     const { isPermitted, rule } = judge(rules, target);
     const asked = readTarget(target);
     if ("fault" in asked) {
-        return ["unknown", faultText(asked.fault)];
+        return ["unknown", target + " " + faultText(asked.fault)];
     }
     if (!isPermitted) {
         return ["no", t("acl.no")];

@@ -6,7 +6,7 @@ import { call, newIdempotencyKey } from "../../api/client";
 import type { Credential } from "../../api/types";
 import { forgetDraft, useDraft } from "../../draft";
 import { looksPrivate } from "../../model/public_key";
-import { notice } from "../../notice";
+import { clearNotice, notice } from "../../notice";
 import { ErrorBox, faultOf } from "../../parts/error";
 import { Field } from "../../parts/field";
 import { go, link } from "../../router";
@@ -88,6 +88,7 @@ export function Create(): JSX.Element {
         };
         setBusy(true);
         setError(null);
+        clearNotice();
         try {
             await call<Credential>("POST", "ssh_credentials", { body, idempotencyKey: idempotencyKeyFor(body) });
             sent = { body: "", key: "" };

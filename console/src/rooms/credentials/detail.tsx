@@ -5,7 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import { ApiError, call, newIdempotencyKey, path } from "../../api/client";
 import type { Credential } from "../../api/types";
 import { forgetDraft, useDraft } from "../../draft";
-import { notice } from "../../notice";
+import { clearNotice, notice } from "../../notice";
 import { ErrorBox, faultOf } from "../../parts/error";
 import { Field } from "../../parts/field";
 import { go, link } from "../../router";
@@ -168,6 +168,7 @@ export function Detail({ id }: { id: string }): JSX.Element {
             class="edit"
             onSubmit={(event) => {
                 event.preventDefault();
+                clearNotice();
                 void attempt(() => save(read, form));
             }}
         >
