@@ -114,6 +114,14 @@ class Console(ConsoleCase):
         self.screenshot("credentials-bad-filter")
         self.click(".filter a.button")
         self.see("row 229", ".table")
+        # A click narrows the list, and the filter is shown as text.
+        self.filter('obj.description == "row 7" || obj.description == "row 8"')
+        self.until("document.querySelectorAll('.body .row').length === 2", "the two rows")
+        self.click(".table .owner a")
+        self.until("document.querySelector('.filter input').value === %s" % json.dumps(
+            '(obj.description == "row 7" || obj.description == "row 8") && obj.owner_id == "%s"'
+            % account.admin.id), "the narrower filter")
+        self.until("document.querySelectorAll('.body .row').length === 2", "the two rows")
 
     def filter(self, text):
         self.type(".filter input", text)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The table of credentials, with its filter.
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { useList } from "../../api/list";
 import type { Credential } from "../../api/types";
+import { both, quote } from "../../model/filter";
 import { ErrorBox } from "../../parts/error";
 import { Field } from "../../parts/field";
 import { type Column, Table } from "../../parts/table";
@@ -21,7 +22,20 @@ function limitOf(acl: string[]): string {
     return tn("credentials.rules", acl.length);
 }
 
-function columns(): Column<Credential>[] {
+// A value that narrows the list to rows with the same one.
+function Narrow(given: { filter: string; clause: string; children: ComponentChildren }): JSX.Element {
+    return (
+        <a
+            class="narrow"
+            title={t("credentials.narrow")}
+            href={link(["credentials"], { filter: both(given.filter, given.clause) })}
+        >
+            {given.children}
+        </a>
+    );
+}
+
+function columns(filter: string): Column<Credential>[] {
     return [
         {
             name: "description",
@@ -34,7 +48,15 @@ function columns(): Column<Credential>[] {
         },
         { name: "key", title: t("credentials.key"), cell: (row) => <KeyCell text={row.public_key} /> },
         { name: "acl", title: t("credentials.acl"), cell: (row) => limitOf(row.acl) },
-        { name: "owner", title: t("credentials.owner"), cell: (row) => <code>{row.owner_id}</code> },
+        {
+            name: "owner",
+            title: t("credentials.owner"),
+            cell: (row) => (
+                <Narrow filter={filter} clause={`obj.owner_id == ${quote(row.owner_id)}`}>
+                    <code>{row.owner_id}</code>
+                </Narrow>
+            ),
+        },
         {
             name: "created",
             title: t("credentials.created"),
@@ -81,7 +103,7 @@ export function CredentialList({ filter }: { filter: string }): JSX.Element {
     const query = useMemo(() => (filter ? { filter } : {}) as Record<string, string>, [filter]);
     const list = useList<Credential>("ssh_credentials", "ssh_credentials", query);
     const language = useLanguage();
-    const all = useMemo(columns, [language]);
+    const all = useMemo(() => columns(filter), [language, filter]);
     const rights = useSyncedValue(session.state).rights;
     const isFault = list.error?.number === "250";
     return (
