@@ -167,8 +167,9 @@ export function path(parts: TemplateStringsArray, ...ids: string[]): string {
     return String.raw({ raw: parts }, ...ids.map(encodeURIComponent));
 }
 
-// A new Idempotency-Key.  crypto.randomUUID is missing on plain HTTP.
-export function newIdempotencyKey(): string {
+// A name that nothing else has, such as an Idempotency-Key.  crypto.randomUUID is missing on plain
+// HTTP.
+export function randomName(): string {
     const bytes = crypto.getRandomValues(new Uint8Array(16));
     return "console-" + Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

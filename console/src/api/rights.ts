@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a key may do.  The interface has no request that says so, so this asks for things that only
 // some keys get, and that change nothing.
-import { ApiError, call } from "./client";
+import { ApiError, call, randomName, path } from "./client";
 
 export interface Rights {
     isAdmin: boolean;
@@ -32,8 +32,8 @@ async function refused(ask: Promise<unknown>): Promise<string> {
 // Throws ApiError, such as 401 for a key that is not accepted, and 403 for a gateway's.
 export async function readRights(key: string): Promise<Rights> {
     await call("GET", "ssh_credentials", { key, query: { limit: "1" } });
-    // No resource ever has this tag, so nothing is deleted.
-    const write = call("DELETE", "edges/tls/none/mutual_tls", { key, ifMatch: '"0"' });
+    // No edge has this random name, and no module this tag, so nothing is deleted.
+    const write = call("DELETE", path`edges/tls/${randomName()}/mutual_tls`, { key, ifMatch: '"0"' });
     const [audit, written] = await Promise.all([
         refused(call("GET", "audit_events", { key, query: { limit: "1" } })),
         refused(write),

@@ -2,7 +2,7 @@
 // Creating a credential from a public key that is pasted, dropped or chosen.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { call, newIdempotencyKey } from "../../api/client";
+import { call, randomName } from "../../api/client";
 import type { Credential } from "../../api/types";
 import { forgetDraft, useDraft } from "../../draft";
 import { looksPrivate } from "../../model/public_key";
@@ -31,7 +31,7 @@ let sent = { body: "", key: "" };
 function idempotencyKeyFor(body: unknown): string {
     const text = JSON.stringify(body);
     if (sent.body !== text) {
-        sent = { body: text, key: newIdempotencyKey() };
+        sent = { body: text, key: randomName() };
     }
     return sent.key;
 }

@@ -2,7 +2,7 @@
 // One credential: what it is, changing it, and deleting it.
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { ApiError, call, newIdempotencyKey, path } from "../../api/client";
+import { ApiError, call, randomName, path } from "../../api/client";
 import type { Credential } from "../../api/types";
 import { forgetDraft, useDraft } from "../../draft";
 import { clearNotice, notice } from "../../notice";
@@ -52,7 +52,7 @@ function changesOf(before: Form, yours: Form): Partial<Credential> {
 
 // The interface gives it a new identifier.  Sent again, the request creates nothing twice.
 function undoDelete(gone: Credential): () => Promise<void> {
-    const idempotencyKey = newIdempotencyKey();
+    const idempotencyKey = randomName();
     return async () => {
         const { public_key, description, metadata, acl, owner_id } = gone;
         const body = { public_key, description, metadata, acl, owner_id };
