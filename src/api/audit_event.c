@@ -2,6 +2,7 @@
 /* The handlers of audit events. */
 #include "api/audit_event.h"
 
+#include "base/percent.h"
 #include "api/page.h"
 #include "store/audit_event.h"
 
@@ -48,7 +49,7 @@ static void write_event_place(struct buf *out, const void *list, size_t i)
     char id[AUDIT_EVENT_ID_SIZE];
 
     audit_event_write_id(id, ((const struct audit_event_list *)list)->items[i].number);
-    query_encode(out, text_of(id));
+    percent_encode(out, text_of(id));
 }
 
 bool api_audit_event_list(struct call *call, struct error *err)

@@ -4,6 +4,7 @@
 
 #include "api/page.h"
 #include "base/ident.h"
+#include "base/percent.h"
 #include "json/write.h"
 #include "store/mutual_tls_module.h"
 
@@ -90,7 +91,7 @@ static void write_mutual_tls_item(struct call *call, const void *list, size_t i)
 
 static void write_mutual_tls_place(struct buf *out, const void *list, size_t i)
 {
-    query_encode(out, ((const struct mutual_tls_module_list *)list)->items[i].edge_id);
+    percent_encode(out, ((const struct mutual_tls_module_list *)list)->items[i].edge_id);
 }
 
 bool api_mutual_tls_module_list(struct call *call, struct error *err)

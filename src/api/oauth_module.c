@@ -4,6 +4,7 @@
 
 #include "api/page.h"
 #include "base/ident.h"
+#include "base/percent.h"
 #include "json/write.h"
 #include "store/oauth_module.h"
 
@@ -115,9 +116,9 @@ static void write_oauth_place(struct buf *out, const void *list, size_t i)
 {
     const struct oauth_module_item *item = &((const struct oauth_module_list *)list)->items[i];
 
-    query_encode(out, item->route.edge_id);
-    query_encode(out, text_of("/"));
-    query_encode(out, item->route.route_id);
+    percent_encode(out, item->route.edge_id);
+    percent_encode(out, text_of("/"));
+    percent_encode(out, item->route.route_id);
 }
 
 bool api_oauth_module_list(struct call *call, struct error *err)

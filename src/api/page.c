@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/ident.h"
+#include "base/percent.h"
 #include "json/write.h"
 
 #define LIMIT_MAX 100
@@ -109,7 +110,7 @@ static void write_next_page(struct call *call, const struct api_page *page,
         buf_printf(out, "&limit=%d", page->limit);
     if (page->source.s) {
         buf_puts(out, "&filter=");
-        query_encode(out, page->source);
+        percent_encode(out, page->source);
     }
     buf_puts(out, "\"");
 }

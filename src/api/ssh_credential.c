@@ -2,6 +2,7 @@
 /* The handlers of SSH credentials. */
 #include "api/ssh_credential.h"
 
+#include "base/percent.h"
 #include "api/page.h"
 #include "store/ssh_credential.h"
 
@@ -68,7 +69,7 @@ static void write_credential_place(struct buf *out, const void *list, size_t i)
 {
     const struct ssh_credential_list *credentials = list;
 
-    query_encode(out, credentials->items[i].id);
+    percent_encode(out, credentials->items[i].id);
 }
 
 bool api_ssh_credential_list(struct call *call, struct error *err)

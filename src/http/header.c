@@ -8,6 +8,7 @@
 
 #include "base/ascii.h"
 #include "base/ident.h"
+#include "base/percent.h"
 #include "http/query.h"
 
 #define IDEMPOTENCY_KEY_MAX 255
@@ -123,7 +124,7 @@ void header_base_path(const struct request *request, struct buf *url)
         if (path[i] == '/')
             buf_add(url, "/", 1);
         else
-            query_encode(url, (struct text){.s = path + i, .len = 1});
+            percent_encode(url, (struct text){.s = path + i, .len = 1});
     }
 }
 

@@ -109,15 +109,3 @@ bool query_read(const char *query, const struct query_param *params, struct aren
     }
     return true;
 }
-
-void query_encode(struct buf *out, struct text value)
-{
-    for (size_t i = 0; i < value.len; i++) {
-        char c = value.s[i];
-
-        if (ascii_is_alnum(c) || strchr("-._~", c))
-            buf_add(out, &c, 1);
-        else
-            buf_printf(out, "%%%02X", (unsigned char)c);
-    }
-}

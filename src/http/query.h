@@ -26,8 +26,4 @@ struct query_param {
 MUST_CHECK bool query_read(const char *query, const struct query_param *params, struct arena *arena,
                            struct text *values, struct error *err);
 
-/* Appends the text to out, and percent-encodes all but unreserved characters (RFC 3986, 2.3).  A
- * lack of memory sets out->failed. */
-void query_encode(struct buf *out, struct text value);
-
 #endif

@@ -5,10 +5,12 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/ident.h"
 #include "base/number.h"
 #include "base/time.h"
+#include "json/check.h"
 #include "json/pieces.h"
 #include "json/write.h"
 #include "model/mutual_tls_module.h"
@@ -188,36 +190,25 @@ static void put_audited_oauth(struct buf *out, const struct row *row, const stru
     }
 }
 
-/* Takes the next string off a list of identifiers, which have no escapes. */
-static struct text next_id(struct text *list)
-{
-    const char *start = memchr(list->s, '"', list->len);
-    const char *end =
-        start ? memchr(start + 1, '"', list->len - (size_t)(start + 1 - list->s)) : NULL;
-    struct text id = {0};
-
-    if (end) {
-        id = (struct text){.s = start + 1, .len = (size_t)(end - start) - 1};
-        *list = text_part(*list, (size_t)(end + 1 - list->s), list->len);
-    }
-    return id;
-}
-
 static void put_audited_mutual_tls(struct buf *out, const struct row *row,
                                    const struct context *context)
 {
     struct text list = column_of(row, "certificate_authority_ids");
+    const char *end = list.s + list.len;
+    struct buf id = {0};
+    char *room = buf_room(&id, list.len);
 
     put_column(out, row, "enabled", "enabled");
     json_put_name(out, "certificate_authorities");
     json_open(out, '[');
-    for (struct text id = next_id(&list); id.s; id = next_id(&list)) {
-        json_open(out, '{');
-        json_put_member(out, "id", id);
-        uri_write(out, context->base_url, "/certificate_authorities/", id);
-        json_close(out, '}');
+    for (const char *at = list.s; room && (at = memchr(at, '"', (size_t)(end - at))) != NULL;) {
+        at++;
+        id.len = json_unescape(&at, room);
+        mutual_tls_module_write_authority(out, context->base_url, buf_text(&id));
     }
     json_close(out, ']');
+    out->failed = out->failed || !room;
+    buf_free(&id);
 }
 
 static void put_audited_account(struct buf *out, const struct row *row,

@@ -36,12 +36,11 @@ bool mutual_tls_module_read(const struct json_node *body, struct text edge_id, s
                        arena, &inner, err);
 }
 
-/* A base URL and an identifier have no characters that JSON escapes. */
-static void write_authority(struct buf *out, struct text base_url, struct text id)
+void mutual_tls_module_write_authority(struct buf *out, struct text base_url, struct text id)
 {
     json_open(out, '{');
     json_put_member(out, "id", id);
-    uri_write(out, base_url, "/certificate_authorities/", id);
+    uri_write_unchecked(out, base_url, "/certificate_authorities/", id);
     json_close(out, '}');
 }
 
@@ -53,7 +52,8 @@ void mutual_tls_module_write_members(struct buf *out, const struct mutual_tls_mo
     json_put_name(out, "certificate_authorities");
     json_open(out, '[');
     for (size_t i = 0; i < module->certificate_authority_ids.n; i++)
-        write_authority(out, base_url, module->certificate_authority_ids.items[i]);
+        mutual_tls_module_write_authority(out, base_url,
+                                          module->certificate_authority_ids.items[i]);
     json_close(out, ']');
 }
 

@@ -32,6 +32,9 @@ void mutual_tls_module_write(struct buf *out, const struct mutual_tls_module *mo
 void mutual_tls_module_write_members(struct buf *out, const struct mutual_tls_module *module,
                                      struct text base_url);
 
+/* Appends an authority of the list, whatever its identifier. */
+void mutual_tls_module_write_authority(struct buf *out, struct text base_url, struct text id);
+
 /* Appends the URI of an edge's module.  base_url has no trailing slash. */
 void mutual_tls_module_write_uri(struct buf *out, struct text base_url, struct text edge_id);
 

@@ -2,6 +2,7 @@
 /* The URIs of resources in JSON. */
 #include "model/uri.h"
 
+#include "base/percent.h"
 #include "json/write.h"
 
 void uri_write(struct buf *out, struct text base_url, const char *path, struct text id)
@@ -22,4 +23,14 @@ void uri_write(struct buf *out, struct text base_url, const char *path, struct t
     to += id.len;
     memcpy(to, "\"", 2);
     out->len = (size_t)(to + 1 - out->data);
+}
+
+void uri_write_unchecked(struct buf *out, struct text base_url, const char *path, struct text id)
+{
+    struct buf encoded = {0};
+
+    percent_encode(&encoded, id);
+    out->failed = out->failed || encoded.failed;
+    uri_write(out, base_url, path, buf_text(&encoded));
+    buf_free(&encoded);
 }

@@ -9,4 +9,7 @@
  * characters that JSON escapes.  A lack of memory sets out->failed. */
 void uri_write(struct buf *out, struct text base_url, const char *path, struct text id);
 
+/* The same for an identifier that the tables do not check: percent-encodes it. */
+void uri_write_unchecked(struct buf *out, struct text base_url, const char *path, struct text id);
+
 #endif

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The mutual TLS module (section 7)."""
 import json
+import urllib.parse
+import urllib.request
 
 from adit.case import Case
 
@@ -12,6 +14,13 @@ class MutualTls(Case):
         return {"enabled": enabled, "certificate_authorities": [
             {"id": ident, "uri": "%s/certificate_authorities/%s" % (self.stack.url, ident)}
             for ident in ids]}
+
+    def read(self, key, target):
+        """The OpenAPI document does not know what only psql stores."""
+        request = urllib.request.Request(self.stack.url + target, headers={
+            "Authorization": "Bearer " + key, "Service-Version": "2"})
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return json.load(answer)
 
     def test_stored(self):
         def check(body, wanted):
@@ -33,6 +42,23 @@ class MutualTls(Case):
             ({"enabled": False, "certificate_authority_ids": ids[::-1]},
              self.module(False, ids[::-1])),
         )], check)
+
+    def test_stored_by_hand(self):
+        """An identifier that no PUT stores is shown as it is.  Its account is of this test alone:
+        what others read of the account for all is held against the OpenAPI document."""
+        account = self.stack.account("by hand")
+        ids = ['"', "\\", "a\nb", '"], [{', "\u202e\u00e9\U0001f600", "<a>", "", "a", "%"]
+        self.stack.client(account.admin.key).put(MUTUAL_TLS, {})
+        self.stack.psql("UPDATE adit.mutual_tls_module SET certificate_authority_ids = ARRAY[%s]"
+                        " WHERE account_id = '%s'" % (
+                            ", ".join("$t$%s$t$" % ident for ident in ids), account.id))
+        wanted = [{"id": ident, "uri": "%s/certificate_authorities/%s" % (
+            self.stack.url, urllib.parse.quote(ident, safe=""))} for ident in ids]
+        key = account.admin.key
+        found = (self.read(key, MUTUAL_TLS),
+                 *self.read(key, "/mutual_tls_modules")["mutual_tls_modules"],
+                 self.read(key, "/audit_events?limit=1")["audit_events"][0]["after"])
+        self.assertEqual([member["certificate_authorities"] for member in found], [wanted] * 3)
 
     def test_put_replaces_all(self):
         self.admin.put(MUTUAL_TLS, {"enabled": False, "certificate_authority_ids": ["a"]})

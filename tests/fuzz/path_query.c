@@ -2,6 +2,7 @@
 /* Fuzz target: a method, a path and a query string.  A NUL ends each. */
 #include "api/ssh_credential.h"
 #include "base/ident.h"
+#include "base/percent.h"
 #include "base/utf8.h"
 #include "fuzz.h"
 
@@ -124,7 +125,7 @@ static void read_again(const struct query_param *params, const struct text *valu
         MUST(utf8_valid(values[i].s, values[i].len) && values[i].s[values[i].len] == '\0');
         buf_printf(&query, "%s%s=", query.len ? "&" : "",
                    params[i].alias ? params[i].alias : params[i].name);
-        query_encode(&query, values[i]);
+        percent_encode(&query, values[i]);
     }
     MUST(is_plain(buf_text(&query)));
     MUST(try_query(buf_text(&query).s, params, arena, again));

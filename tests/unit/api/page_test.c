@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/percent.h"
 #include "suites.h"
 
 static const struct query_param query[] = {
@@ -53,7 +54,7 @@ static void write_thing(struct call *to, const void *list, size_t i)
 static void write_thing_place(struct buf *out, const void *list, size_t i)
 {
     (void)list;
-    query_encode(out, text_of("a/"));
+    percent_encode(out, text_of("a/"));
     buf_printf(out, "%zu", i);
 }
 

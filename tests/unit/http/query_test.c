@@ -4,6 +4,7 @@
 
 #include <check.h>
 
+#include "base/percent.h"
 #include "cases.h"
 #include "suites.h"
 
@@ -101,17 +102,17 @@ START_TEST(encoding)
     struct text values[2] = {{0}};
     struct error err;
 
-    query_encode(&out, text_of("AZaz09-._~"));
+    percent_encode(&out, text_of("AZaz09-._~"));
     ck_assert_str_eq(out.data, "AZaz09-._~");
     buf_clear(&out);
-    query_encode(&out, text_of(" +&=%/?#\"\xC3\xA9\n"));
+    percent_encode(&out, text_of(" +&=%/?#\"\xC3\xA9\n"));
     ck_assert_str_eq(out.data, "%20%2B%26%3D%25%2F%3F%23%22%C3%A9%0A");
     buf_clear(&out);
     /* Encoded text decodes to the same bytes. */
     for (char c = 1; c < 0x7F; c++)
         buf_add(&all, &c, 1);
     buf_puts(&out, "before_id=");
-    query_encode(&out, buf_text(&all));
+    percent_encode(&out, buf_text(&all));
     ck_assert(query_read(out.data, params, &arena, values, &err));
     ck_assert(text_eq(values[1], buf_text(&all)));
     buf_free(&out);

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Percent-encoding (RFC 3986). */
+#include "base/percent.h"
+
+#include <string.h>
+
+#include "base/ascii.h"
+
+void percent_encode(struct buf *out, struct text value)
+{
+    for (size_t i = 0; i < value.len; i++) {
+        char c = value.s[i];
+
+        if (ascii_is_alnum(c) || (c && strchr("-._~", c)))
+            buf_add(out, &c, 1);
+        else
+            buf_printf(out, "%%%02X", (unsigned char)c);
+    }
+}

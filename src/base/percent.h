@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* Percent-encoding (RFC 3986). */
+#ifndef ADIT_BASE_PERCENT_H
+#define ADIT_BASE_PERCENT_H
+
+#include "base/buf.h"
+#include "base/text.h"
+
+/* Appends the text to out, and percent-encodes all but unreserved characters (RFC 3986, 2.3).  A
+ * lack of memory sets out->failed. */
+void percent_encode(struct buf *out, struct text value);
+
+#endif
