@@ -347,6 +347,20 @@ static void sign_in(struct call *call, struct text code, const struct session_st
     }
 }
 
+/* Somebody who is signed in has only gone back to the address. */
+static void answer_unknown_state(struct call *call)
+{
+    struct session session;
+    struct error err = {.code = ERR_NONE};
+
+    if (visit_find(call, &session, &err) == VISIT_FOUND)
+        call_send_to(call, text_of("/"), no_text);
+    else
+        cannot_sign_in(
+            call, PAGE_LOGIN_FAILED,
+            "the state is not of a login that this browser began in the last 10 minutes");
+}
+
 void login_finish(struct call *call)
 {
     const struct oauth_module *module = &call->stored.module;
@@ -367,9 +381,7 @@ void login_finish(struct call *call)
     if (err.code != ERR_NONE)
         cannot_sign_in(call, PAGE_NOT_READY, err.cause);
     else if (!is_known)
-        cannot_sign_in(
-            call, PAGE_LOGIN_FAILED,
-            "the state is not of a login that this browser began in the last 10 minutes");
+        answer_unknown_state(call);
     else if (!form_find(query, "code", arena, &code) || !text_present(code))
         cannot_sign_in(call, PAGE_LOGIN_FAILED, "the provider sent no code");
     else

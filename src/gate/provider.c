@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/clock.h"
+#include "base/percent.h"
 #include "crypt/crypt.h"
 #include "crypt/key.h"
 #include "gate/answer.h"
@@ -46,7 +47,7 @@ static void add_url(struct buf *out, const char *url, const char *query)
 static void add_form_field(struct buf *out, const char *name, struct text value)
 {
     buf_printf(out, "%s%s=", out->len > 0 ? "&" : "", name);
-    query_encode(out, value);
+    percent_encode(out, value);
 }
 
 /* ---- to the provider ---- */
@@ -57,15 +58,15 @@ static void add_scopes(struct buf *out, const struct provider_client *client)
 
     buf_puts(out, "&scope=");
     if (client->scopes.n == 0) {
-        query_encode(out, text_of(row->scopes));
+        percent_encode(out, text_of(row->scopes));
         if (client->wants_teams && row->team_scopes) {
             buf_puts(out, "%20");
-            query_encode(out, text_of(row->team_scopes));
+            percent_encode(out, text_of(row->team_scopes));
         }
     }
     for (size_t i = 0; i < client->scopes.n; i++) {
         buf_puts(out, i > 0 ? "%20" : "");
-        query_encode(out, client->scopes.items[i]);
+        percent_encode(out, client->scopes.items[i]);
     }
 }
 

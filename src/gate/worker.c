@@ -18,6 +18,9 @@
 /* How often rows of sessions that have ended are deleted: by one worker of each host. */
 #define PURGE_MS ((int64_t)600 * 1000)
 
+/* ... and how soon again while there are more. */
+#define PURGE_MORE_MS ((int64_t)1000)
+
 struct worker {
     struct gate_worker of;
     int64_t purge_due_ms;
@@ -99,14 +102,19 @@ static void purge(void *context)
     struct worker *worker = (struct worker *)lane->worker;
     struct pg *pg = database_take(worker->of.database, &lane->wait);
     struct error err = {.code = ERR_NONE};
-    const struct log_pair pairs[] = {{"cause", err.cause}, {NULL, NULL}};
+    bool is_done = true;
 
     worker->purge_due_ms = clock_steady_ms() + PURGE_MS;
     if (!pg)
         return;
-    if (!store_gate_purge(pg, &err))
+    if (!store_gate_purge(pg, &is_done, &err)) {
+        const struct log_pair pairs[] = {{"cause", err.cause}, {NULL, NULL}};
+
         log_often(&worker->of.gate->conf.log, LOG_LEVEL_WARNING,
                   "cannot delete sessions that have ended", pairs);
+    }
+    if (!is_done)
+        worker->purge_due_ms = clock_steady_ms() + PURGE_MORE_MS;
     database_give(worker->of.database, pg);
 }
 

@@ -114,6 +114,9 @@ static const struct pg_statement end_statement = {
         " RETURNING true",
 };
 
+#define PURGE_ROWS 1000
+
+/* $1 rows at most. */
 static const struct pg_statement purge_statement = {
     .name = "gate_purge",
     .types = PG_BOOL,
@@ -121,7 +124,7 @@ static const struct pg_statement purge_statement = {
     .is_repeatable = true,
     .sql =
         "DELETE FROM adit.gate_session WHERE id IN ("
-          "SELECT id FROM adit.gate_session WHERE ends_at < now() ORDER BY ends_at LIMIT 1000"
+          "SELECT id FROM adit.gate_session WHERE ends_at < now() ORDER BY ends_at LIMIT $1"
           " FOR UPDATE SKIP LOCKED)"
         " RETURNING true",
 };
@@ -302,9 +305,15 @@ bool store_gate_end(struct pg *pg, struct text session_id, int64_t ends_at, stru
     return run_gate_statement(pg, &end_statement, &params, err);
 }
 
-bool store_gate_purge(struct pg *pg, struct error *err)
+bool store_gate_purge(struct pg *pg, bool *is_done, struct error *err)
 {
-    const struct pg_params params = {.n = 0};
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
 
-    return run_gate_statement(pg, &purge_statement, &params, err);
+    pg_add_int(&params, PURGE_ROWS);
+    if (!pg_run(pg, &purge_statement, &params, &result, err))
+        return false;
+    *is_done = pg_rows(result) < PURGE_ROWS;
+    pg_result_free(result);
+    return true;
 }

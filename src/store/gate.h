@@ -70,7 +70,7 @@ MUST_CHECK bool store_gate_keep(struct pg *pg, const struct gate_row *row, int64
 MUST_CHECK bool store_gate_end(struct pg *pg, struct text session_id, int64_t ends_at,
                                struct error *err);
 
-/* Deletes rows of sessions that have ended by now, at most 1000. */
-MUST_CHECK bool store_gate_purge(struct pg *pg, struct error *err);
+/* Deletes rows of sessions that have ended by now, at most 1000.  *is_done: no such row is left. */
+MUST_CHECK bool store_gate_purge(struct pg *pg, bool *is_done, struct error *err);
 
 #endif

@@ -113,8 +113,14 @@ class Attacks:
         self.assertEqual(len(self.gate.mock.requests), asked)
         before = browser.copy()
         self.assertEqual(browser.ask(back).location, "/page")
+        with self.subTest("gone back to, by who is signed in"):
+            answer = browser.ask(back)
+            self.assertEqual((answer.status, answer.location), (302, "/"))
         with self.subTest("replayed"):
-            self.shows(browser.ask(back), 403, "Sign-in failed")
+            without_session = self.gate.browser()
+            without_session.cookies = {key: value for key, value in browser.cookies.items()
+                                       if key[0] != browser.session()[0]}
+            self.shows(without_session.ask(back), 403, "Sign-in failed")
         # The browser kept the state: the provider does not take the code again.
         with self.subTest("code replayed"):
             self.shows(before.ask(back), 403, "Sign-in failed")

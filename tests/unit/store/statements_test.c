@@ -264,6 +264,7 @@ static void gate_asks(void)
     const struct oauth_module module = {.provider = 1, .config.client_id = text_of("c")};
     struct gate_answer answer;
     struct gate_secret secret;
+    bool is_done = false;
 
     ck_assert(store_gate_keep(tried.owner, &row, 1000, &tried.err));
     gate_sees(id, 1, false);
@@ -274,7 +275,8 @@ static void gate_asks(void)
     ck_assert(store_gate_secret(tried.owner, text_of("ac"), &route, &module, &tried.arena, &secret,
                                 &tried.err));
     ck_assert(!secret.is_found);
-    ck_assert(store_gate_purge(tried.owner, &tried.err));
+    ck_assert(store_gate_purge(tried.owner, &is_done, &tried.err));
+    ck_assert(is_done);
     gate_sees(id, 0, false);
     ck_assert(store_gate_ask(tried.owner, &of_nobody, &tried.arena, &answer, &tried.err));
     ck_assert_int_eq(answer.n_accounts, 0);
