@@ -31,7 +31,7 @@ export function link(parts: string[], query: Record<string, string> = {}): strin
 }
 
 export function go(to: string, replace = false): void {
-    if (replace) {
+    if (replace || location.hash === to) {
         history.replaceState(null, "", to);
         dispatchEvent(new HashChangeEvent("hashchange"));
     } else {

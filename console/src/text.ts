@@ -47,11 +47,46 @@ export function number(n: number): string {
     return new Intl.NumberFormat(language.get()).format(n);
 }
 
-// In the reader's zone.
-export function dateTime(text: string): string {
+function formatted(text: string, options: Intl.DateTimeFormatOptions): string {
     const date = new Date(text);
     if (Number.isNaN(date.getTime())) {
         return text;
     }
-    return new Intl.DateTimeFormat(language.get(), { dateStyle: "medium", timeStyle: "short" }).format(date);
+    return new Intl.DateTimeFormat(language.get(), options).format(date);
+}
+
+// In the reader's zone.
+export function dateTime(text: string): string {
+    return formatted(text, { dateStyle: "medium", timeStyle: "short" });
+}
+
+// To the second, with the zone.
+export function exactTime(text: string): string {
+    return formatted(text, { dateStyle: "long", timeStyle: "long" });
+}
+
+export function timeOfDay(text: string): string {
+    return formatted(text, { timeStyle: "medium" });
+}
+
+// A day such as 2026-03-29, which is the same in all zones.
+export function dayTitle(day: string, dateStyle: "full" | "medium" = "full"): string {
+    return formatted(day + "T00:00:00Z", { dateStyle, timeZone: "UTC" });
+}
+
+// Such as "1 day 2 hours".
+export function duration(seconds: number): string {
+    const units: [string, number][] = [
+        ["day", 86400],
+        ["hour", 3600],
+        ["minute", 60],
+        ["second", 1],
+    ];
+    let rest = seconds;
+    const words = units.map(([unit, size]) => {
+        const n = Math.floor(rest / size);
+        rest %= size;
+        return n && new Intl.NumberFormat(language.get(), { style: "unit", unit, unitDisplay: "long" }).format(n);
+    });
+    return words.filter(Boolean).join(" ");
 }

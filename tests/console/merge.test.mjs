@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { model } from "./cases.mjs";
 
-const { mergeRules, mergeText } = await model("merge");
+const { mergeList, mergeText } = await model("merge");
 
 test("rules have what either added and lack what either removed", () => {
     const rows = [
@@ -14,7 +14,7 @@ test("rules have what either added and lack what either removed", () => {
         [[], ["a", "b"], ["b", "a"], ["a", "b"]],
     ];
     for (const [before, theirs, yours, wanted] of rows) {
-        assert.deepEqual(mergeRules(before, theirs, yours), wanted);
+        assert.deepEqual(mergeList(before, theirs, yours), wanted);
     }
 });
 

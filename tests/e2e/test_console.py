@@ -3,10 +3,11 @@
 import json
 
 from adit import samples
-from adit.console import ConsoleCase
+from adit.case import until
+from adit.console import FAULTS, HOSTILE, ConsoleCase
 
-HOSTILE = ("<script>document.title = 'hostile'</script><img src=x onerror=\"document.title="
-           "'hostile'\"> javascript:alert(1) \"quoted\" 'quoted' \u202egnp.exe\u202c & &lt;")
+DESCRIPTION = "form.edit .description input"
+SAVE = "form.edit button.main"
 
 
 class Console(ConsoleCase):
@@ -252,9 +253,13 @@ class Console(ConsoleCase):
             self.type(".ask input", asked)
             self.see(says, ".answer")
         self.screenshot("credential-rules")
+        # Enter answers the question, and saves nothing.
+        self.browser.evaluate("document.querySelector('.ask input').focus()")
+        self.press("Enter", 13, "\r")
         # The server has the last word.
         self.click("form.edit button.main")
         self.see("Error 600.", ".error")
+        self.assertEqual(self.browser.methods().count("PATCH"), 1)
         self.type(".acl textarea", "*\nbind:a.example")
         self.see("so the others change nothing", ".acl-editor")
 
@@ -317,44 +322,88 @@ class Console(ConsoleCase):
         found = self.browser.evaluate("location.hash").rpartition("/")[2]
         self.assertEqual(self.stored({"id": found}), ("to delete", "other", ["bind:a.example"]))
 
-    def test_faults_in_the_middle(self):
-        """Whatever the answer, what was typed stays, and the same click succeeds later."""
-        rows = [(str(status), status, number) for status, number in (
-            (403, 9005), (409, 609), (413, 9006), (429, 9053), (502, 9055), (503, 9030))]
-        made = self.make(description="before")
+    def each_fault(self, check):
         self.sign_in(self.home.admin.key)
-        self.each(rows + [("broken off", None, 0)],
-                  lambda *row: self.check_fault(made, "#/credentials/new", "POST", *row))
-        self.each(rows + [("broken off", None, 0)],
-                  lambda *row: self.check_fault(made, "#/credentials/" + made["id"], "PATCH", *row))
+        self.each([(name, (status, number)) for name, status, number in FAULTS], check)
 
-    def check_fault(self, made, view, method, status, number):
-        name = "%s %s" % (method, status)
-        self.browser.evaluate("location.hash = %s" % json.dumps(view))
-        self.until("document.querySelector('form.edit .description input')", "the form")
-        if method == "POST":
-            self.type(".public-key textarea", samples.ED25519)
-        self.type("form.edit .description input", name)
+    def test_list_goes_wrong(self):
+        self.make(description="in the list")
+        self.each_fault(self.list_goes_wrong)
+
+    def list_goes_wrong(self, fault):
+        self.go("#/overview")
+        self.see("Overview", "h1")
+        self.go("#/credentials")
+        self.see("in the list", ".table")
+        self.type(".filter input", "typed")
+        self.check_fault(fault, "GET", lambda: self.click(".title button"), ".error",
+                         self.kept(".filter input", "typed"))
+        self.see("in the list", ".table")
+
+    def kept_both(self, description):
+        def check():
+            self.kept(DESCRIPTION, description)()
+            self.kept(".acl textarea", "bind:typed.example")()
+        return check
+
+    def test_creating_goes_wrong(self):
+        self.each_fault(self.creating_goes_wrong)
+
+    def creating_goes_wrong(self, fault):
+        name = "created in spite of %s" % fault[0]
+        self.go("#/credentials/new")
+        self.type(".public-key textarea", samples.ED25519)
+        self.type(DESCRIPTION, name)
         self.type(".acl textarea", "bind:typed.example")
-        self.answer_instead(method, status, {
-            "error_code": "ERR_SERVICE_%d" % number, "status_code": status, "details": {},
-            "msg": "The server's words <b>%s</b>" % name},
-            {"Retry-After": "7", "Content-Type": "application/json"})
-        self.click("form.edit button.main")
-        self.let_answer()
-        if status:
-            self.see("The server's words <b>%s</b>" % name, ".edit .error")
-            self.see("Error %d." % number, ".edit .error")
-            self.see("Retry after 7 s.", ".edit .error")
-        else:
-            self.see("The service cannot be reached.", ".edit .error")
-        self.assertEqual((self.value("form.edit .description input"), self.value(".acl textarea")),
-                         (name, "bind:typed.example"))
-        self.click("form.edit button.main")
-        self.see("created" if method == "POST" else "saved", ".notice")
-        found = made if method == "PATCH" else self.assert_ok(
-            self.admin.get("/ssh_credentials?limit=1"))["ssh_credentials"][0]
-        self.assertEqual(self.stored(found)[0], name)
+        self.check_fault(fault, "POST", lambda: self.click(SAVE), ".edit .error", self.kept_both(name))
+        self.until("location.hash !== '#/credentials/new'", "another view")
+        self.assertEqual(self.newest(), (name, "", ["bind:typed.example"]))
+
+    def newest(self):
+        [found] = self.assert_ok(self.admin.get("/ssh_credentials?limit=1"))["ssh_credentials"]
+        return self.stored(found)
+
+    def test_saving_goes_wrong(self):
+        self.each_fault(self.saving_goes_wrong)
+
+    def saving_goes_wrong(self, fault):
+        name = "changed in spite of %s" % fault[0]
+        made = self.make(description="before", acl=["bind:typed.example"])
+        self.go("#/credentials/" + made["id"])
+        self.type(DESCRIPTION, name)
+        self.check_fault(fault, "PATCH", lambda: self.click(SAVE), ".edit .error", self.kept_both(name),
+                         conflicts=True)
+        # The notice may be that of the last round.
+        until(lambda: self.stored(made)[0] == name, "saved")
+
+    def test_deleting_goes_wrong(self):
+        self.each_fault(self.deleting_goes_wrong)
+
+    def deleting_goes_wrong(self, fault):
+        made = self.make(description="goes", acl=["bind:typed.example"])
+        self.go("#/credentials/" + made["id"])
+        self.type(DESCRIPTION, "typed")
+        self.check_fault(fault, "DELETE", lambda: self.click("button.delete"), ".edit .error",
+                         self.kept_both("typed"), conflicts=True)
+        self.until("location.hash === '#/credentials'", "the list")
+        self.assert_error(self.admin.get("/ssh_credentials/" + made["id"]), 9002)
+
+    def test_undoing_goes_wrong(self):
+        self.each_fault(self.undoing_goes_wrong)
+
+    def undoing_goes_wrong(self, fault):
+        name = "comes back from %s" % fault[0]
+        made = self.make(description=name, acl=["bind:typed.example"])
+        before = self.stored(made)
+        self.go("#/credentials/" + made["id"])
+        self.click("button.delete")
+        self.see("Deleted: " + name, ".notice")
+        self.until("location.hash === '#/credentials'", "the list")
+        self.type(".filter input", "typed")
+        self.check_fault(fault, "POST", lambda: self.click("button.undo"), ".notice .error",
+                         self.kept(".filter input", "typed"))
+        self.until("location.hash.startsWith('#/credentials/sshcr_')", "its view")
+        self.assertEqual(self.newest(), before)
 
     def test_what_is_gone(self):
         self.sign_in(self.home.admin.key, "#/credentials/" + samples.unknown_id())

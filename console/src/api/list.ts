@@ -16,11 +16,11 @@ export interface List<T> {
     reload(): void;
 }
 
-type Page<T> = { next_page_uri: string | null } & Record<string, T[]>;
+export type Page<T> = { next_page_uri: string | null } & Record<string, T[]>;
 
 // The query of the next page, or null.  The address may name another host than the page's: the
 // operator sets it.  The key goes to the page's own origin only.
-function nextQuery(uri: string | null): Record<string, string> | null {
+export function nextQuery(uri: string | null): Record<string, string> | null {
     return uri === null ? null : Object.fromEntries(new URL(uri, location.href).searchParams);
 }
 

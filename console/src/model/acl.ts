@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Bind rules: what they name and permit.  The server's code is src/model/acl.c, acl_target.c and
 // domain.c; both are tested with the same cases.
+import { DOMAIN_MAX, domainFault } from "./domain";
+import { sizeOf } from "./text";
 
 export type Target =
     | { kind: "everything" }
@@ -33,7 +35,6 @@ export type Fault =
 
 export type Reading = { target: Target } | { fault: Fault };
 
-const DOMAIN_MAX = 253;
 const LABEL_PART_MAX = 255;
 const PORT_MAX = 65535;
 
@@ -41,17 +42,10 @@ function refuse(fault: Fault): Reading {
     return { fault };
 }
 
-function sizeOf(text: string): number {
-    return new TextEncoder().encode(text).length;
-}
-
 // ---- names and addresses ----
 
 function isDomain(name: string): boolean {
-    return (
-        name.length <= DOMAIN_MAX &&
-        name.split(".").every((label) => label.length <= 63 && /^_?[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?$/.test(label))
-    );
+    return domainFault(name) === null;
 }
 
 function isIpv4(host: string): boolean {

@@ -27,7 +27,7 @@ export function faultOf(error: unknown, member: string): string {
     return field === member || field.startsWith(member + "[") ? (error as ApiError).message : "";
 }
 
-export function ErrorBox({ error, again }: { error: unknown; again?: () => void }): JSX.Element | null {
+export function ErrorBox({ error, again }: { error: unknown; again?: (() => void) | undefined }): JSX.Element | null {
     if (!error) {
         return null;
     }

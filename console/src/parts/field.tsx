@@ -9,6 +9,8 @@ interface Properties {
     hint?: string;
     // The server's reason, or the page's own.
     fault?: string;
+    // What the server would say of it, if nothing is wrong.
+    says?: string;
     text: string;
     setText(text: string): void;
     // With more than one row, text of several lines.
@@ -17,11 +19,16 @@ interface Properties {
     class?: string;
     autofocus?: boolean;
     placeholder?: string;
+    // Enter does not send the form.
+    isQuestion?: boolean;
 }
 
 export function Field(given: Properties): JSX.Element {
     const id = useId();
-    const described = [given.hint && id + "-hint", given.fault && id + "-fault"].filter(Boolean).join(" ");
+    const says = given.fault ? "" : given.says;
+    const described = [given.hint && id + "-hint", given.fault && id + "-fault", says && id + "-says"]
+        .filter(Boolean)
+        .join(" ");
     const shared = {
         id,
         value: given.text,
@@ -32,6 +39,11 @@ export function Field(given: Properties): JSX.Element {
         autofocus: given.autofocus ?? false,
         "aria-invalid": given.fault ? true : undefined,
         "aria-describedby": described || undefined,
+        onKeyDown: (event: KeyboardEvent) => {
+            if (given.isQuestion && event.key === "Enter") {
+                event.preventDefault();
+            }
+        },
         onInput: (event: { currentTarget: { value: string } }) => given.setText(event.currentTarget.value),
     };
     return (
@@ -50,6 +62,11 @@ export function Field(given: Properties): JSX.Element {
             {given.fault && (
                 <p class="fault" id={id + "-fault"}>
                     <Value text={given.fault} />
+                </p>
+            )}
+            {says && (
+                <p class="says" id={id + "-says"}>
+                    <Value text={says} />
                 </p>
             )}
         </div>

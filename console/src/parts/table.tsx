@@ -18,6 +18,8 @@ export interface Column<T> {
 }
 
 interface Properties<T> {
+    // For style.css: the widths of its columns.
+    name: string;
     label: string;
     columns: Column<T>[];
     rows: T[];
@@ -106,7 +108,7 @@ export function Table<T>(given: Properties<T>): JSX.Element {
     ));
     return (
         <div class="table-box">
-            <div class="table" role="table" aria-label={given.label} aria-rowcount={given.hasMore ? -1 : rows.length + 1}>
+            <div class={"table " + given.name} role="table" aria-label={given.label} aria-rowcount={given.hasMore ? -1 : rows.length + 1}>
                 <div class="head" role="rowgroup">
                     <div class="row" role="row" aria-rowindex={1}>
                         {columns.map((column) => (

@@ -112,7 +112,7 @@ class Browser:
             raise AssertionError("%s: %s" % (expression, done["exceptionDetails"]["text"]))
         return done["result"].get("value")
 
-    def until(self, expression, what):
+    def until(self, expression, what, meanwhile=None):
         deadline, said = time.monotonic() + DEADLINE_S, ""
         while True:
             # While one page goes and the next one comes, there is none.
@@ -121,6 +121,8 @@ class Browser:
                     return
             except Refused as refusal:
                 said = "; " + str(refusal)
+            if meanwhile:
+                meanwhile()
             if time.monotonic() > deadline:
                 raise AssertionError("%s: not within %g s%s" % (what, DEADLINE_S, said))
             time.sleep(0.1)
@@ -138,6 +140,11 @@ class Browser:
     def requests(self):
         """Returns the URLs that the page requested."""
         return [event["params"]["request"]["url"] for event in self.events
+                if event["method"] == "Network.requestWillBeSent"]
+
+    def methods(self):
+        """Returns the methods of these requests."""
+        return [event["params"]["request"]["method"] for event in self.events
                 if event["method"] == "Network.requestWillBeSent"]
 
     def complaints(self):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The console at /console, used as a person does: in a headless Chromium."""
 import base64
+import contextlib
 import json
 import os
 import time
@@ -11,7 +12,15 @@ from adit.chromium import Browser
 from adit.stack import BUILD
 
 SCREENSHOTS = os.path.join(BUILD, "console-tests")
+HOSTILE = ("<script>document.title = 'hostile'</script><img src=x onerror=\"document.title="
+           "'hostile'\"> javascript:alert(1) \"quoted\" 'quoted' \u202egnp.exe\u202c & &lt;")
 SIZES = {"desktop": (1280, 900, False), "phone": (360, 740, True)}
+
+# What may go wrong in the middle of an action: its name, the status and the error's number.
+FAULTS = [("down", None, 0), ("slow", "slow", 0)] + [
+    (str(status), status, number) for status, number in (
+        (401, 203), (403, 9005), (409, 609), (412, 9038), (413, 9006), (429, 9053), (502, 9055),
+        (503, 9030))]
 
 # Also what a policy forbids without an entry in the log.
 WATCH_POLICY = """
@@ -40,6 +49,7 @@ class ConsoleCase(Case):
         cls.browser.call("Page.addScriptToEvaluateOnNewDocument", source=WATCH_POLICY)
 
     def setUp(self):
+        self.replacement, self.passed = None, set()
         self.addCleanup(self.check_page)
 
     def check_page(self):
@@ -59,14 +69,15 @@ class ConsoleCase(Case):
         self.browser.open(self.stack.url + "/console" + view, *SIZES[size])
         self.until("document.querySelector('h1')", "the console")
 
-    def sign_in(self, key, view="", size="desktop"):
+    def sign_in(self, key, view="#/credentials", size="desktop"):
+        self.key = key
         self.open(view, size)
         self.type("input[type=password]", key)
         self.click(".sign-in button.main")
         self.until("document.querySelector('.sign-out')", "signed in")
 
     def until(self, expression, what):
-        self.browser.until(expression, what)
+        self.browser.until(expression, what, self.let_others_pass)
 
     def see(self, text, within="body"):
         self.until("(document.querySelector(%s)?.innerText ?? '').includes(%s)"
@@ -80,19 +91,55 @@ class ConsoleCase(Case):
         return self.browser.evaluate("document.querySelector(%s).value" % json.dumps(selector))
 
     def click(self, selector):
-        self.until("document.querySelector(%s)?.disabled === false || document.querySelector(%s)"
-                   "?.href" % (json.dumps(selector), json.dumps(selector)), "enabled: " + selector)
-        self.browser.evaluate("document.querySelector(%s).click()" % json.dumps(selector))
+        """Clicks as soon as that is possible, in one step: a view may draw it anew at any time."""
+        self.until("""(() => {
+            const one = document.querySelector(%s);
+            const can = one?.disabled === false || Boolean(one?.href);
+            if (can) { one.click(); }
+            return can;
+        })()""" % json.dumps(selector), "enabled: " + selector)
 
     def type(self, selector, text):
         """Replaces the text of a field, as a paste does."""
-        name = json.dumps(selector)
-        self.until("document.querySelector(%s)" % name, selector)
-        self.browser.evaluate("document.querySelector(%s).select()" % name)
+        self.until("(document.querySelector(%s)?.select(), document.querySelector(%s))"
+                   % ((json.dumps(selector),) * 2), selector)
         if text:
             self.browser.call("Input.insertText", text=text)
         else:
             self.browser.evaluate("document.execCommand('delete')")
+
+    def press(self, key, code, text=""):
+        self.browser.call("Input.dispatchKeyEvent", type="keyDown", key=key, windowsVirtualKeyCode=code,
+                          text=text)
+        self.browser.call("Input.dispatchKeyEvent", type="keyUp", key=key, windowsVirtualKeyCode=code)
+
+    def choose(self, selector, value):
+        """Chooses an option, or ticks a box."""
+        name = json.dumps(selector)
+        self.until("document.querySelector(%s)" % name, selector)
+        self.browser.evaluate("""{
+            const field = document.querySelector(%s);
+            field[field.type === "checkbox" ? "checked" : "value"] = %s;
+            field.dispatchEvent(new Event("change", {bubbles: true}));
+        }""" % (name, json.dumps(value)))
+
+    def go(self, view):
+        self.browser.evaluate("location.hash = %s" % json.dumps(view))
+
+    def sign_in_again(self, key):
+        self.until("document.querySelector('dialog.sign-in[open]')", "the question for a key")
+        self.type("dialog.sign-in input[type=password]", key)
+        self.click("dialog.sign-in button.main")
+        self.until("!document.querySelector('dialog.sign-in')", "signed in again")
+
+    def check_calm(self, within):
+        """Hostile texts are texts, and nothing is wider than the page."""
+        self.assertEqual(self.browser.evaluate(
+            "document.querySelectorAll(%s).length" % json.dumps(
+                ", ".join("%s %s" % (within, name) for name in ("script", "img")))), 0)
+        self.assertNotIn("hostile", self.browser.evaluate("document.title"))
+        self.assertEqual(self.browser.evaluate(
+            "document.scrollingElement.scrollWidth <= innerWidth"), True)
 
     def rows(self):
         """The texts of the rows in the page."""
@@ -115,7 +162,100 @@ class ConsoleCase(Case):
             node.failureSummary).slice(0, 2).join(" | ")))""")
         self.assertEqual(found, [], what)
 
+    def choose_text(self, selector, text):
+        """Chooses the option with that text."""
+        self.until("[...document.querySelector(%s)?.options ?? []].some((one) => one.text === %s)"
+                   % (json.dumps(selector), json.dumps(text)), "%r in %s" % (text, selector))
+        self.browser.evaluate("""{
+            const choice = document.querySelector(%s);
+            choice.value = [...choice.options].find((one) => one.text === %s).value;
+            choice.dispatchEvent(new Event("change", {bubbles: true}));
+        }""" % (json.dumps(selector), json.dumps(text)))
+
+    def check_fits(self):
+        """Nothing is wider than the page, and nothing hostile became a part of it."""
+        self.assertEqual(self.browser.evaluate("""(() => {
+            const main = document.querySelector("main");
+            if (document.scrollingElement.scrollWidth <= innerWidth && main.scrollWidth <= main.clientWidth) {
+                return [];
+            }
+            const isOut = (one) => one.getBoundingClientRect().right > main.clientWidth;
+            return [...document.querySelectorAll("body *")].filter(isOut).map((one) => one.outerHTML.slice(0, 120));
+        })()"""), [])
+        self.assertEqual(self.browser.evaluate("document.querySelectorAll('main script, main img').length"), 0)
+        self.assertIn("Adit", self.browser.evaluate("document.title"))
+
+    def set_zone(self, name):
+        """Shows times in that zone until the test ends."""
+        self.browser.call("Emulation.setTimezoneOverride", timezoneId=name)
+        self.addCleanup(self.browser.call, "Emulation.setTimezoneOverride", timezoneId="")
+
     # ---- answers that go wrong ----
+
+    def answer_badly(self, act, method, status, number, within):
+        """Does something whose request gets that error, or whose connection breaks.  Sees the
+        server's words, the number and the time to wait."""
+        words = "The server's words <b>%s %s</b>" % (method, status)
+        self.answer_instead(method, status, {
+            "error_code": "ERR_SERVICE_%d" % number, "status_code": status, "details": {},
+            "msg": words}, {"Retry-After": "7", "Content-Type": "application/json"})
+        act()
+        self.let_answer()
+        if status is None:
+            self.see("The service cannot be reached.", within)
+            return
+        for part in (words, "Error %d." % number, "Retry after 7 s."):
+            self.see(part, within)
+
+    def fail_in_all_ways(self, act, method, check, key, within):
+        """Whatever the answer to the request that act() sends, check() finds what was typed.  Goes on
+        with the key after 401."""
+        rows = [(str(status), status, number) for status, number in (
+            (403, 9080), (409, 609), (412, 9038), (413, 9006), (429, 9053), (503, 9030))]
+
+        def fail_once(status, number):
+            self.answer_badly(act, method, status, number, within)
+            check()
+
+        self.each(rows + [("broken off", None, 0)], fail_once)
+        with self.subTest("401"):
+            self.answer_badly(act, method, 401, 203, "dialog[open]")
+            self.sign_in_again(key)
+            check()
+
+    def check_fault(self, fault, method, act, where, kept, conflicts=False):
+        """Acts, gets that answer, and still has what was typed.  Then the same act succeeds."""
+        status, number = fault
+        if status == "slow":
+            self.answer_instead(method)
+            act()
+            held = self.hold_answer()
+            kept()
+            self.release(held)
+            return
+        words = "The server's words <b>%s</b>" % status
+        self.answer_instead(method, status, {
+            "error_code": "ERR_SERVICE_%d" % number, "status_code": status, "details": {}, "msg": words},
+            {"Content-Type": "application/json"})
+        act()
+        self.let_answer()
+        if status == 401:
+            self.see(words, "dialog")
+            kept()
+            self.sign_in_again(self.key)
+        elif status == 412 and conflicts:
+            self.click(".take-yours")
+            self.until("!document.querySelector('.conflict')", "the form")
+        elif status:
+            self.see(words, where)
+            self.see("Error %d." % number, where)
+        else:
+            self.see("The service cannot be reached.", where)
+        kept()
+        act()
+
+    def kept(self, selector, text):
+        return lambda: self.assertEqual(self.value(selector), text)
 
     def answer_instead(self, method, status=None, error=None, headers=()):
         """Answers the next request of that method, instead of the service.  Without a status, the
@@ -123,32 +263,55 @@ class ConsoleCase(Case):
         self.browser.call("Fetch.enable", patterns=[{"urlPattern": "*"}])
         self.replacement = (method, status, error, dict(headers), len(self.paused()))
 
+    def let_others_pass(self):
+        """Requests of other methods do not wait until the one to replace is sent."""
+        if not self.replacement:
+            return
+        method, *_, seen = self.replacement
+        for event in self.paused()[seen:]:
+            if event["request"]["method"] != method and event["requestId"] not in self.passed:
+                self.passed.add(event["requestId"])
+                self.let_go(event["requestId"])
+
+    def let_go(self, request):
+        # One that was held when the last replacement ended has gone on by itself.
+        with contextlib.suppress(chromium.Refused):
+            self.browser.call("Fetch.continueRequest", requestId=request)
+
     def paused(self):
         return [event["params"] for event in self.browser.events
                 if event["method"] == "Fetch.requestPaused"]
 
     def let_answer(self):
         """Lets requests pass until the one to replace, and answers that one."""
-        method, status, error, headers, seen = self.replacement
+        _, status, error, headers, _ = self.replacement
+        request = self.hold_answer()
+        if status is None:
+            self.browser.call("Fetch.failRequest", requestId=request, errorReason="ConnectionReset")
+        else:
+            self.browser.call(
+                "Fetch.fulfillRequest", requestId=request, responseCode=status,
+                responseHeaders=[{"name": name, "value": value} for name, value in
+                                 headers.items()],
+                body=base64.b64encode(json.dumps(error).encode()).decode())
+        self.browser.call("Fetch.disable")
+
+    def hold_answer(self):
+        """Lets requests pass until the one to replace.  That one waits for release()."""
+        method, _, _, _, seen = self.replacement
         deadline = time.monotonic() + chromium.DEADLINE_S
         while time.monotonic() < deadline:
             self.browser.evaluate("1")  # takes the events that have arrived
             for event in self.paused()[seen:]:
                 seen += 1
                 request = event["requestId"]
-                if event["request"]["method"] != method:
-                    self.browser.call("Fetch.continueRequest", requestId=request)
-                    continue
-                if status is None:
-                    self.browser.call("Fetch.failRequest", requestId=request,
-                                      errorReason="ConnectionReset")
-                else:
-                    self.browser.call(
-                        "Fetch.fulfillRequest", requestId=request, responseCode=status,
-                        responseHeaders=[{"name": name, "value": value} for name, value in
-                                         headers.items()],
-                        body=base64.b64encode(json.dumps(error).encode()).decode())
-                self.browser.call("Fetch.disable")
-                return
+                if event["request"]["method"] == method:
+                    return request
+                if request not in self.passed:
+                    self.let_go(request)
             time.sleep(0.02)
         raise AssertionError("no %s within %g s" % (method, chromium.DEADLINE_S))
+
+    def release(self, request):
+        self.browser.call("Fetch.continueRequest", requestId=request)
+        self.browser.call("Fetch.disable")

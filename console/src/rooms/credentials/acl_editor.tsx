@@ -61,7 +61,7 @@ export function AclEditor(given: { text: string; setText(text: string): void; fa
             />
             <Explained rules={rules} />
             {rules.length > 1 && permitsEverything(rules) && <p class="warning">{t("acl.others_idle")}</p>}
-            <Field label={t("acl.ask")} hint={t("acl.ask_hint")} text={asked} setText={setAsked} class="ask" />
+            <Field label={t("acl.ask")} hint={t("acl.ask_hint")} text={asked} setText={setAsked} class="ask" isQuestion />
             <p class={"answer " + kind} id={id} role="status">
                 <Value text={words} />
             </p>

@@ -161,10 +161,10 @@ export function Create(): JSX.Element {
             <ErrorBox error={error} />
             <div class="actions">
                 <button class="main" type="submit" disabled={isBusy || "fault" in readKey(draft.public_key)}>
-                    {isBusy ? t("credentials.saving") : t("credentials.save")}
+                    {isBusy ? t("form.saving") : t("credentials.save")}
                 </button>
                 <a class="button" href={link(["credentials"])} onClick={() => forgetDraft(DRAFT)}>
-                    {t("credentials.cancel")}
+                    {t("form.cancel")}
                 </a>
             </div>
         </form>

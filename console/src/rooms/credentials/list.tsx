@@ -1,38 +1,27 @@
 // SPDX-License-Identifier: MIT
 // The table of credentials, with its filter.
-import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
 import { useList } from "../../api/list";
 import type { Credential } from "../../api/types";
-import { both, quote } from "../../model/filter";
+import { quote } from "../../model/filter";
 import { ErrorBox } from "../../parts/error";
-import { Field } from "../../parts/field";
+import { FilterForm, Narrow } from "../../parts/filter";
 import { type Column, Table } from "../../parts/table";
 import { Value } from "../../parts/value";
-import { go, link } from "../../router";
+import { link } from "../../router";
 import { session } from "../../session";
 import { dateTime, t, tn, useLanguage } from "../../text";
 import { useSyncedValue } from "../../value";
 import { KeyCell } from "./key_cell";
+
+const LIST = ["credentials"];
 
 function limitOf(acl: string[]): string {
     if (acl.length === 0 || acl.includes("*") || acl.includes("bind:*")) {
         return t("credentials.no_limit");
     }
     return tn("credentials.rules", acl.length);
-}
-
-// A value that narrows the list to rows with the same one.
-function Narrow(given: { filter: string; clause: string; children: ComponentChildren }): JSX.Element {
-    return (
-        <a
-            class="narrow"
-            title={t("credentials.narrow")}
-            href={link(["credentials"], { filter: both(given.filter, given.clause) })}
-        >
-            {given.children}
-        </a>
-    );
 }
 
 function columns(filter: string): Column<Credential>[] {
@@ -52,7 +41,7 @@ function columns(filter: string): Column<Credential>[] {
             name: "owner",
             title: t("credentials.owner"),
             cell: (row) => (
-                <Narrow filter={filter} clause={`obj.owner_id == ${quote(row.owner_id)}`}>
+                <Narrow list={LIST} filter={filter} clause={`obj.owner_id == ${quote(row.owner_id)}`}>
                     <code>{row.owner_id}</code>
                 </Narrow>
             ),
@@ -69,43 +58,12 @@ function columns(filter: string): Column<Credential>[] {
     ];
 }
 
-function FilterForm({ filter, fault }: { filter: string; fault: string }): JSX.Element {
-    const [text, setText] = useState(filter);
-    useEffect(() => setText(filter), [filter]);
-    return (
-        <form
-            class="filter"
-            role="search"
-            onSubmit={(event) => {
-                event.preventDefault();
-                go(link(["credentials"], { filter: text.trim() }));
-            }}
-        >
-            <Field
-                label={t("credentials.filter")}
-                placeholder={t("credentials.filter_example")}
-                fault={fault}
-                text={text}
-                setText={setText}
-                class="filter-text"
-            />
-            <button type="submit">{t("credentials.apply")}</button>
-            {filter && (
-                <a class="button" href={link(["credentials"])}>
-                    {t("credentials.all")}
-                </a>
-            )}
-        </form>
-    );
-}
-
 export function CredentialList({ filter }: { filter: string }): JSX.Element {
     const query = useMemo(() => (filter ? { filter } : {}) as Record<string, string>, [filter]);
     const list = useList<Credential>("ssh_credentials", "ssh_credentials", query);
     const language = useLanguage();
     const all = useMemo(() => columns(filter), [language, filter]);
     const rights = useSyncedValue(session.state).rights;
-    const isFault = list.error?.number === "250";
     return (
         <>
             <div class="title">
@@ -116,12 +74,13 @@ export function CredentialList({ filter }: { filter: string }): JSX.Element {
                     </a>
                 )}
                 <button type="button" onClick={list.reload}>
-                    {t("credentials.reload")}
+                    {t("list.reload")}
                 </button>
             </div>
-            <FilterForm filter={filter} fault={isFault ? (list.error?.message ?? "") : ""} />
+            <FilterForm list={LIST} filter={filter} example={t("credentials.filter_example")} error={list.error} />
             <ErrorBox error={list.error} again={list.more} />
             <Table
+                name="credentials"
                 label={t("credentials.title")}
                 columns={all}
                 rows={list.rows}
@@ -129,7 +88,7 @@ export function CredentialList({ filter }: { filter: string }): JSX.Element {
                 hasMore={list.hasMore && !list.error}
                 more={list.more}
                 isLoading={list.isLoading}
-                loading={t("credentials.loading")}
+                loading={t("list.loading")}
                 empty={list.error ? "" : filter ? t("credentials.none_match") : t("credentials.none")}
             />
         </>

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: MIT
+// OAuth modules: the form, the body of a PUT, and the server's checks.  The server's code is
+// src/model/oauth_module.c; both are tested with the same cases.
+import type { OauthModule, OauthProvider } from "../api/types";
+import { domainFault } from "./domain";
+import { readEntries, writeEntries } from "./entries";
+import { mergeList, mergeOne } from "./merge";
+import { type Fault, type Finding, type ListRules, checkBody, checkList, checkText, finding } from "./module";
+import { sizeOf } from "./text";
+import { readUint32 } from "./uint32";
+
+const DURATIONS = ["inactivity_timeout", "maximum_duration", "auth_check_interval"] as const;
+const LISTS = ["scopes", "email_addresses", "email_domains", "teams", "organizations"] as const;
+export type Duration = (typeof DURATIONS)[number];
+export type ListName = (typeof LISTS)[number];
+
+// What is typed.  A list has an entry a line.
+export interface OauthForm extends Record<Duration | ListName, string> {
+    enabled: boolean;
+    options_passthrough: boolean;
+    cookie_prefix: string;
+    // A name, or "" for none.
+    provider: string;
+    client_id: string;
+    // "" keeps the stored one, if there is one for this client_id.
+    client_secret: string;
+}
+
+export type OauthMember = keyof OauthForm;
+
+export const COOKIE_PREFIX_MAX = 100;
+export const TEXT_MAX = 1024;
+const EMAIL_LOCAL_MAX = 64;
+const WRONG_VALUE = 215;
+const SECRET_MISSING = 383;
+const ID_MISSING = 384;
+const SCOPES_MANAGED = 390;
+const COOKIE_MALFORMED = 7042;
+const CLIENT_ID_TOO_LONG = 9021;
+const SECRET_TOO_LONG = 9022;
+
+// Providers that say of no address whether it is verified, by their positions (oauth_provider_verifies
+// in the server's code).  adit-gate takes no unverified address.
+const UNVERIFIED = [1, 7];
+
+// ---- the module and the form ----
+
+// A module that nobody has stored yet.
+export function freshOauth(providers: string[]): OauthModule {
+    return {
+        enabled: true,
+        provider: Object.fromEntries(providers.map((name) => [name, null])),
+        options_passthrough: false,
+        cookie_prefix: "",
+        inactivity_timeout: 0,
+        maximum_duration: 0,
+        auth_check_interval: 0,
+    };
+}
+
+export function selected(module: OauthModule): [string, OauthProvider | null] {
+    const found = Object.entries(module.provider).find(([, config]) => config !== null);
+    return found ?? ["", null];
+}
+
+// Only the first provider has teams and organizations.
+export function hasTeams(module: OauthModule, provider: string): boolean {
+    return provider !== "" && Object.keys(module.provider)[0] === provider;
+}
+
+export function oauthFormOf(module: OauthModule): OauthForm {
+    const [provider, config] = selected(module);
+    return {
+        enabled: module.enabled,
+        options_passthrough: module.options_passthrough,
+        cookie_prefix: module.cookie_prefix,
+        inactivity_timeout: String(module.inactivity_timeout),
+        maximum_duration: String(module.maximum_duration),
+        auth_check_interval: String(module.auth_check_interval),
+        provider,
+        client_id: config?.client_id ?? "",
+        client_secret: "",
+        scopes: writeEntries(config?.scopes ?? []),
+        email_addresses: writeEntries(config?.email_addresses ?? []),
+        email_domains: writeEntries(config?.email_domains ?? []),
+        teams: writeEntries(config?.teams ?? []),
+        organizations: writeEntries(config?.organizations ?? []),
+    };
+}
+
+// ---- the secret ----
+
+// "kept": the stored one goes with the form's client_id.  "foreign": there is one, for another client
+// or provider.  "lost": there should be one, and the service does not tell it.
+export type StoredSecret = "none" | "kept" | "foreign" | "lost";
+
+export function storedSecret(form: OauthForm, stored: OauthModule): StoredSecret {
+    const [provider, config] = selected(stored);
+    if (!config || config.client_id === null) {
+        return "none";
+    }
+    if (provider !== form.provider || config.client_id !== form.client_id) {
+        return "foreign";
+    }
+    return config.client_secret === null ? "lost" : "kept";
+}
+
+function secretOf(form: OauthForm, stored: OauthModule): string | null {
+    const isKept = form.client_secret === "" && storedSecret(form, stored) === "kept";
+    return isKept ? (selected(stored)[1]?.client_secret ?? null) : form.client_secret || null;
+}
+
+// ---- the body ----
+
+// Returns what is no number as it is: the server says what is wrong with it.
+function durationOf(text: string): number | string {
+    const given = text.trim();
+    return given === "" ? 0 : (readUint32(given) ?? given);
+}
+
+function configOf(form: OauthForm, stored: OauthModule): Partial<OauthProvider> {
+    const lists = hasTeams(stored, form.provider) ? LISTS : LISTS.slice(0, 3);
+    return {
+        client_id: form.client_id || null,
+        client_secret: secretOf(form, stored),
+        ...Object.fromEntries(lists.map((name) => [name, readEntries(form[name])])),
+    };
+}
+
+// The whole module, since a PUT replaces all of it.
+export function oauthBodyOf(form: OauthForm, stored: OauthModule): Record<string, unknown> {
+    return {
+        enabled: form.enabled,
+        provider: form.provider ? { [form.provider]: configOf(form, stored) } : null,
+        options_passthrough: form.options_passthrough,
+        cookie_prefix: form.cookie_prefix,
+        ...Object.fromEntries(DURATIONS.map((name) => [name, durationOf(form[name])])),
+    };
+}
+
+// ---- checks ----
+
+function isVisible(text: string): boolean {
+    return /^[!-~]*$/.test(text);
+}
+
+function emailFault(address: string): Fault | null {
+    const [local = "", domain, more] = address.split("@");
+    if (domain === undefined || more !== undefined || !isVisible(address)) {
+        return "email";
+    }
+    if (local === "" || local.length > EMAIL_LOCAL_MAX) {
+        return "email_local";
+    }
+    return domainFaultOf(domain);
+}
+
+function domainFaultOf(domain: string): Fault | null {
+    const fault = domainFault(domain);
+    return fault && `domain_${fault}`;
+}
+
+function teamFault(team: string): Fault | null {
+    const parts = team.split("/");
+    return parts.length === 2 && parts.every(Boolean) && isVisible(team) ? null : "team";
+}
+
+const RULES: Record<ListName, ListRules> = {
+    scopes: { tooMany: 7056, empty: 9018, repeated: 9017, max: TEXT_MAX, tooLong: 9019 },
+    email_addresses: { tooMany: 7060, empty: 7051, repeated: 7046, malformed: 7043, faultOf: emailFault },
+    email_domains: { tooMany: 7061, empty: 7052, repeated: 7047, malformed: 7039, faultOf: domainFaultOf },
+    teams: {
+        tooMany: 7057,
+        empty: 7053,
+        repeated: 7048,
+        max: TEXT_MAX,
+        tooLong: 7040,
+        malformed: 7040,
+        faultOf: teamFault,
+    },
+    organizations: { tooMany: 7058, empty: 7054, repeated: 7049, max: TEXT_MAX, tooLong: 9020 },
+};
+
+function checkCookie(prefix: string): Finding | null {
+    const n = sizeOf(prefix);
+    if (n > COOKIE_PREFIX_MAX) {
+        return finding(COOKIE_MALFORMED, "long", { n, max: COOKIE_PREFIX_MAX });
+    }
+    return /^[!#$%&'*+.^_`|~0-9A-Za-z-]*$/.test(prefix) ? null : finding(COOKIE_MALFORMED, "cookie");
+}
+
+function checkSecret(form: OauthForm, stored: OauthModule): Finding | null {
+    if (form.client_id === "" || secretOf(form, stored) !== null) {
+        return checkText(form.client_secret, TEXT_MAX, SECRET_TOO_LONG);
+    }
+    return finding(SECRET_MISSING, storedSecret(form, stored) === "none" ? "secret_missing" : "secret_again");
+}
+
+function checkClient(form: OauthForm): Finding | null {
+    return form.client_id === "" && form.client_secret !== ""
+        ? finding(ID_MISSING, "id_missing")
+        : checkText(form.client_id, TEXT_MAX, CLIENT_ID_TOO_LONG);
+}
+
+export type Findings<Member extends string> = Partial<Record<Member | "body", Finding | null>>;
+
+// What the server would refuse, by member.  It names one at a time.
+export function checkOauth(form: OauthForm, stored: OauthModule): Findings<OauthMember> {
+    const found: Findings<OauthMember> = {
+        cookie_prefix: checkCookie(form.cookie_prefix),
+        body: checkBody(oauthBodyOf(form, stored)),
+    };
+    for (const name of DURATIONS) {
+        found[name] = typeof durationOf(form[name]) === "string" ? finding(WRONG_VALUE, "number") : null;
+    }
+    if (form.provider !== "") {
+        for (const name of hasTeams(stored, form.provider) ? LISTS : LISTS.slice(0, 3)) {
+            found[name] = checkList(readEntries(form[name]), RULES[name]);
+        }
+        found.client_id = checkClient(form);
+        found.client_secret = checkSecret(form, stored);
+        if (!found.scopes && form.client_id === "" && form.client_secret === "" && readEntries(form.scopes).length > 0) {
+            found.scopes = finding(SCOPES_MANAGED, "scopes_managed");
+        }
+    }
+    return found;
+}
+
+// ---- two people ----
+
+export function mergeOauth(before: OauthForm, theirs: OauthForm, yours: OauthForm): OauthForm {
+    const merged = { ...yours };
+    const one = <Name extends OauthMember>(name: Name) => {
+        merged[name] = mergeOne(before[name], theirs[name], yours[name]);
+    };
+    (Object.keys(yours) as OauthMember[]).forEach(one);
+    for (const name of LISTS) {
+        merged[name] = writeEntries(
+            mergeList(readEntries(before[name]), readEntries(theirs[name]), readEntries(yours[name])),
+        );
+    }
+    return merged;
+}
+
+// ---- who may pass ----
+
+export type Passage =
+    | { kind: "everybody" }
+    | { kind: "nobody"; why: "no_provider" | "unverified" }
+    | { kind: "signed_in" }
+    | { kind: "listed"; sizes: Record<Exclude<ListName, "scopes">, number> };
+
+export function passageOf(module: OauthModule): Passage {
+    const [name, config] = selected(module);
+    if (!module.enabled) {
+        return { kind: "everybody" };
+    }
+    if (!config) {
+        return { kind: "nobody", why: "no_provider" };
+    }
+    const sizes = {
+        email_addresses: config.email_addresses.length,
+        email_domains: config.email_domains.length,
+        teams: config.teams?.length ?? 0,
+        organizations: config.organizations?.length ?? 0,
+    };
+    if (Object.values(sizes).every((size) => size === 0)) {
+        return { kind: "signed_in" };
+    }
+    const isUnverified = UNVERIFIED.includes(Object.keys(module.provider).indexOf(name));
+    return isUnverified && sizes.teams + sizes.organizations === 0
+        ? { kind: "nobody", why: "unverified" }
+        : { kind: "listed", sizes };
+}
+
+// The module that the form stands for.
+export function moduleOf(form: OauthForm, stored: OauthModule): OauthModule {
+    const module = freshOauth(Object.keys(stored.provider));
+    if (form.provider !== "") {
+        module.provider[form.provider] = configOf(form, stored) as OauthProvider;
+    }
+    return { ...module, enabled: form.enabled };
+}

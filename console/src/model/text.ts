@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+// Texts as the interface counts and accepts them.
+
+// Bytes in UTF-8.
+export function sizeOf(text: string): number {
+    return new TextEncoder().encode(text).length;
+}
+
+// No text has U+0000 or half of a surrogate pair: error 213.
+export function isText(text: string): boolean {
+    return !/[\u0000\p{Surrogate}]/u.test(text);
+}

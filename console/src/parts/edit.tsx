@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+// Changing what is stored, under the tag of what was read (If-Match).
+import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { ApiError, type Answer, call } from "../api/client";
+import { forgetDraft, setDraft, useDraft } from "../draft";
+import { clearNotice, notice } from "../notice";
+import { session } from "../session";
+import { t } from "../text";
+import { useSyncedValue } from "../value";
+import { ErrorBox } from "./error";
+
+// What was read, and the tag that it had.
+export interface Read<T> {
+    value: T;
+    etag: string;
+    // Somebody else deleted it meanwhile.
+    isGone?: boolean;
+}
+
+// How a resource T is changed by a form F.
+interface Ways<T, F> {
+    // The draft's name.
+    name: string;
+    // The resource's address in the interface.
+    path: string;
+    // PUT replaces the whole resource, and makes one that is gone anew.
+    method: "PATCH" | "PUT";
+    read?(): Promise<Read<T>>;
+    formOf(stored: T): F;
+    bodyOf(form: F, stored: T): unknown;
+    // After it was deleted: says so, and leaves.
+    leave(gone: T): void;
+}
+
+// yours is null as long as nothing was typed.  theirs is what somebody else stored meanwhile.
+interface Draft<T, F> {
+    read: Read<T> | null;
+    yours: F | null;
+    theirs: Read<T> | null;
+}
+
+const FIRST = { read: null, yours: null, theirs: null };
+
+export interface Edit<T, F> extends Draft<T, F> {
+    error: unknown;
+    isBusy: boolean;
+    // Set if it was reading that failed.
+    again: (() => void) | undefined;
+    load(): void;
+    change(yours: F | null): void;
+    save(): void;
+    remove(): void;
+    // Goes on from what somebody else stored.
+    resolve(yours: F): void;
+}
+
+function readOf<T>(answer: Answer<T>): Read<T> {
+    return { value: answer.value, etag: answer.etag ?? "" };
+}
+
+export async function readResource<T>(path: string): Promise<Read<T>> {
+    return readOf(await call<T>("GET", path));
+}
+
+function hasStatus(failed: unknown, status: number): boolean {
+    return failed instanceof ApiError && failed.status === status;
+}
+
+// Creates with PUT what is not there yet.  Returns what is stored; others may have stored it: see isMade.
+export async function createResource<T>(
+    path: string,
+    body: unknown,
+    isSame: (stored: T) => boolean,
+): Promise<{ isMade: boolean; read: Read<T> }> {
+    try {
+        return { isMade: true, read: readOf(await call<T>("PUT", path, { body, ifNoneMatch: "*" })) };
+    } catch (failed) {
+        if (!hasStatus(failed, 412)) {
+            throw failed;
+        }
+        const read = await readResource<T>(path).catch((unread: unknown) => {
+            throw hasStatus(unread, 404) ? failed : unread;
+        });
+        // The answer to an earlier try may have been lost.
+        return { isMade: isSame(read.value), read };
+    }
+}
+
+// What the next view of the resource begins with.
+export function setEdit<T, F>(name: string, draft: Draft<T, F>): void {
+    setDraft(name, draft);
+}
+
+export function useEdit<T, F extends object>(ways: Ways<T, F>): Edit<T, F> {
+    const [draft, change] = useDraft<Draft<T, F>>(ways.name, FIRST);
+    const [error, setError] = useState<unknown>(null);
+    const [isUnread, setUnread] = useState(false);
+    const [isBusy, setBusy] = useState(false);
+    const keyNumber = useSyncedValue(session.state).keyNumber;
+    const { read, yours } = draft;
+
+    async function attempt(work: () => Promise<void>, isReading = false): Promise<void> {
+        setBusy(true);
+        setError(null);
+        setUnread(isReading);
+        try {
+            await work();
+        } catch (failed) {
+            setError(failed);
+        } finally {
+            setBusy(false);
+        }
+    }
+
+    const readNow = () => (ways.read ? ways.read() : readResource<T>(ways.path));
+
+    // After 412.
+    const readAgain = (from: Read<T>) =>
+        readNow().catch((failed: unknown): Read<T> => {
+            if (ways.method === "PUT" && hasStatus(failed, 404)) {
+                return { ...from, isGone: true };
+            }
+            throw failed;
+        });
+
+    const load = () =>
+        attempt(async () => {
+            change({ read: await readNow() });
+        }, true);
+
+    // What is typed belongs to what was read before it, so that is not read again.
+    useEffect(() => {
+        if (!yours) {
+            void load();
+        }
+    }, [ways.name, keyNumber]);
+
+    // What was typed while the request ran is not saved, and stays.
+    function saved(now: Read<T>): void {
+        change((draft) => ({ read: now, yours: draft.yours === yours ? null : draft.yours, theirs: null }));
+        notice.set({ text: t("form.saved") });
+    }
+
+    function isSame(wanted: F, stored: T): boolean {
+        const bodies = [wanted, ways.formOf(stored)].map((form) => JSON.stringify(ways.bodyOf(form, stored)));
+        return bodies[0] === bodies[1];
+    }
+
+    async function save(from: Read<T>, wanted: F): Promise<void> {
+        const body = ways.bodyOf(wanted, from.value);
+        const condition = from.isGone ? { ifNoneMatch: "*" } : { ifMatch: from.etag };
+        try {
+            saved(readOf(await call<T>(ways.method, ways.path, { body, ...condition })));
+        } catch (failed) {
+            if (!hasStatus(failed, 412)) {
+                throw failed;
+            }
+            const now = await readAgain(from);
+            if (now.isGone) {
+                change({ read: now });
+            } else if (isSame(wanted, now.value)) {
+                // The answer to an earlier try was lost.
+                saved(now);
+            } else {
+                change({ theirs: now });
+            }
+        }
+    }
+
+    async function remove(from: Read<T>): Promise<void> {
+        try {
+            await call("DELETE", ways.path, { ifMatch: from.etag });
+        } catch (failed) {
+            const now = hasStatus(failed, 412) ? await readAgain(from) : null;
+            if (!now?.isGone) {
+                // It is shown as it is now, and the person decides again.
+                if (now) {
+                    change(yours ? { theirs: now } : { read: now });
+                }
+                throw failed;
+            }
+        }
+        forgetDraft(ways.name);
+        ways.leave(from.value);
+    }
+
+    return {
+        ...draft,
+        error,
+        isBusy,
+        again: isUnread ? () => void load() : undefined,
+        load: () => void load(),
+        change: (typed) => {
+            change({ yours: typed });
+            // What the server said was about another text.
+            if (hasStatus(error, 400)) {
+                setError(null);
+            }
+        },
+        save: () => {
+            clearNotice();
+            if (read) {
+                void attempt(() => save(read, yours ?? ways.formOf(read.value)));
+            }
+        },
+        remove: () => {
+            if (read) {
+                void attempt(() => remove(read));
+            }
+        },
+        resolve: (chosen) => change({ read: draft.theirs, yours: chosen, theirs: null }),
+    };
+}
+
+// As long as nothing was read.
+export function Unread<T, F>({ title, edit }: { title: string; edit: Edit<T, F> }): JSX.Element {
+    return (
+        <>
+            <h1>{title}</h1>
+            {edit.isBusy && <p role="status">{t("list.loading")}</p>}
+            <ErrorBox error={edit.error} again={edit.load} />
+        </>
+    );
+}
+
+// The buttons of the form, whose submit saves.
+export function EditActions<T, F>({ edit }: { edit: Edit<T, F> }): JSX.Element {
+    return (
+        <>
+            {edit.read?.isGone && (
+                <p class="warning" role="alert">
+                    {t("form.gone")}
+                </p>
+            )}
+            <div class="actions">
+                <button class="main" type="submit" disabled={edit.isBusy || !(edit.yours || edit.read?.isGone)}>
+                    {edit.isBusy ? t("form.saving") : t("form.save")}
+                </button>
+                {edit.yours && (
+                    <button type="button" class="discard" onClick={() => edit.change(null)}>
+                        {t("form.discard")}
+                    </button>
+                )}
+                {!edit.read?.isGone && (
+                    <button type="button" class="delete" disabled={edit.isBusy} onClick={edit.remove}>
+                        {t("form.delete")}
+                    </button>
+                )}
+            </div>
+        </>
+    );
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// What can be changed of a credential, as the form has it.
+import type { Credential } from "../../api/types";
+import { mergeList, mergeText } from "../../model/merge";
+import type { Choice, Difference } from "../../parts/conflict";
+import { t } from "../../text";
+import { rulesOf } from "./rules";
+
+export interface Form {
+    description: string;
+    metadata: string;
+    acl: string;
+}
+
+export function formOf(credential: Credential): Form {
+    return { description: credential.description, metadata: credential.metadata, acl: credential.acl.join("\n") };
+}
+
+// The members that differ from what is stored.
+export function changesOf(yours: Form, stored: Credential): Partial<Credential> {
+    const before = formOf(stored);
+    return {
+        ...(yours.description !== before.description ? { description: yours.description } : {}),
+        ...(yours.metadata !== before.metadata ? { metadata: yours.metadata } : {}),
+        ...(yours.acl !== before.acl ? { acl: rulesOf(yours.acl) } : {}),
+    };
+}
+
+export function differences(theirs: Form, yours: Form): Difference[] {
+    return [
+        { name: "description", title: t("credentials.description"), theirs: theirs.description, yours: yours.description },
+        { name: "acl", title: t("credentials.acl"), theirs: theirs.acl, yours: yours.acl },
+        { name: "metadata", title: t("credentials.metadata"), theirs: theirs.metadata, yours: yours.metadata },
+    ];
+}
+
+export function chosen(choice: Choice, before: Form, theirs: Form, yours: Form): Form {
+    if (choice !== "both") {
+        return choice === "theirs" ? theirs : yours;
+    }
+    return {
+        description: mergeText(before.description, theirs.description, yours.description, " / "),
+        metadata: mergeText(before.metadata, theirs.metadata, yours.metadata, "\n"),
+        acl: mergeList(rulesOf(before.acl), rulesOf(theirs.acl), rulesOf(yours.acl)).join("\n"),
+    };
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// Creating a module, and creating one again that was deleted.  A PUT replaces what is there, so both
+// are for places without a module (If-None-Match).
+import { useState } from "preact/hooks";
+import { forgetDraft, getDraft } from "../../draft";
+import { clearNotice, notice } from "../../notice";
+import { createResource, setEdit } from "../../parts/edit";
+import { go, link } from "../../router";
+import { type Key, t } from "../../text";
+import { draftOf } from "./address";
+
+// A module T from a form F.
+interface New<T, F> {
+    path: string;
+    // Its view's address.
+    view: string[];
+    form: F;
+    // What a module is before anybody changes it.
+    fresh: T;
+    bodyOf(form: F, stored: T): unknown;
+    formOf(stored: T): F;
+    // What stood in the form, with its secret.
+    source: T;
+    done: Key;
+}
+
+// Creates it and shows it.  If somebody else has made another one there, the person chooses.
+export async function create<T, F>(given: New<T, F>): Promise<void> {
+    const name = draftOf(given.view);
+    const body = given.bodyOf(given.form, given.source);
+    const isSame = (stored: T) =>
+        JSON.stringify(given.bodyOf(given.formOf(stored), stored)) === JSON.stringify(body);
+    const { isMade, read } = await createResource<T>(given.path, body, isSame);
+    if (isMade) {
+        setEdit(name, { read, yours: null, theirs: null });
+        notice.set({ text: t(given.done) });
+    } else {
+        setEdit(name, { read: { value: given.fresh, etag: read.etag }, yours: given.form, theirs: read });
+        notice.set({ text: t("modules.exists") });
+    }
+    go(link(given.view));
+}
+
+// What is typed of a module that is not there yet.
+export interface Draft<F> {
+    edge_id: string;
+    route_id: string;
+    form: F;
+}
+
+interface Creation<T, F> {
+    error: unknown;
+    isBusy: boolean;
+    create(given: New<T, F>): void;
+}
+
+// name is the draft's.
+export function useCreation<T, F>(name: string): Creation<T, F> {
+    const [error, setError] = useState<unknown>(null);
+    const [isBusy, setBusy] = useState(false);
+
+    async function attempt(given: New<T, F>): Promise<void> {
+        setBusy(true);
+        setError(null);
+        clearNotice();
+        try {
+            await create(given);
+            // What was typed while the request ran goes on in the module's own view.
+            const typed = getDraft<Draft<F>>(name)?.form;
+            const view = draftOf(given.view);
+            const made = getDraft<Parameters<typeof setEdit<T, F>>[1]>(view);
+            if (typed && made && typed !== given.form) {
+                setEdit(view, { ...made, yours: typed });
+            }
+            forgetDraft(name);
+        } catch (failed) {
+            setError(failed);
+        } finally {
+            setBusy(false);
+        }
+    }
+
+    return { error, isBusy, create: (given) => void attempt(given) };
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+// One mutual TLS module: creating, changing and deleting it.
+import type { JSX } from "preact";
+import type { MutualTlsModule } from "../../api/types";
+import { forgetDraft, useDraft } from "../../draft";
+import { readEntries } from "../../model/entries";
+import { isIdent } from "../../model/ident";
+import { ENTRIES_MAX } from "../../model/module";
+import {
+    FRESH_MUTUAL_TLS,
+    type MutualTlsForm,
+    checkMutualTls,
+    mergeMutualTls,
+    mutualTlsBodyOf,
+    mutualTlsFormOf,
+} from "../../model/mutual_tls_module";
+import { notice } from "../../notice";
+import { Tick } from "../../parts/choice";
+import { Conflict, type Difference } from "../../parts/conflict";
+import { EditActions, Unread, useEdit } from "../../parts/edit";
+import { ErrorBox, faultOf } from "../../parts/error";
+import { Field } from "../../parts/field";
+import { Value } from "../../parts/value";
+import { go, link } from "../../router";
+import { number, t } from "../../text";
+import { MUTUAL_TLS, NEW_MUTUAL_TLS, draftOf, mutualTlsPath } from "./address";
+import { type Draft, create, useCreation } from "./create";
+import { EdgeField, Place, useMayWrite } from "./frame";
+import { acceptedEntries, memberTitle, mutualTlsPassage, onOff, refusal } from "./words";
+
+const DRAFT = draftOf(NEW_MUTUAL_TLS);
+const FIRST: Draft<MutualTlsForm> = { edge_id: "", route_id: "", form: mutualTlsFormOf(FRESH_MUTUAL_TLS) };
+
+// What create() needs besides.
+const WAYS = { bodyOf: mutualTlsBodyOf, formOf: mutualTlsFormOf };
+
+function leave(edge: string, gone: MutualTlsModule): void {
+    const undo = () =>
+        create({
+            ...WAYS,
+            path: mutualTlsPath(edge),
+            view: [...MUTUAL_TLS, edge],
+            form: mutualTlsFormOf(gone),
+            source: gone,
+            fresh: FRESH_MUTUAL_TLS,
+            done: "modules.undone",
+        });
+    notice.set({ text: t("modules.deleted", { name: edge }), undo });
+    go(link(MUTUAL_TLS));
+}
+
+function differences(theirs: MutualTlsForm, yours: MutualTlsForm): Difference[] {
+    return [
+        { name: "enabled", title: t("modules.enabled"), theirs: onOff(theirs.enabled), yours: onOff(yours.enabled) },
+        {
+            name: "certificate_authority_ids",
+            title: t("mutual_tls.authorities"),
+            theirs: theirs.certificate_authority_ids,
+            yours: yours.certificate_authority_ids,
+        },
+    ];
+}
+
+function MutualTlsFields(given: {
+    form: MutualTlsForm;
+    change(members: Partial<MutualTlsForm>): void;
+    error: unknown;
+}): JSX.Element {
+    const { form, change } = given;
+    const found = checkMutualTls(form);
+    const n = readEntries(form.certificate_authority_ids).length;
+    const { kind, words } = mutualTlsPassage(form.enabled, n);
+    return (
+        <fieldset>
+            <legend>{t("modules.passes")}</legend>
+            <p class={"passing " + kind} role="status">
+                <Value text={words} />
+            </p>
+            <Tick
+                label={memberTitle("modules.enabled", "enabled")}
+                hint={t("mutual_tls.enabled_hint")}
+                isOn={form.enabled}
+                set={(enabled) => change({ enabled })}
+                class="enabled"
+            />
+            <Field
+                label={memberTitle("mutual_tls.authorities", "certificate_authority_ids")}
+                hint={t("mutual_tls.authorities_hint", { max: number(ENTRIES_MAX) })}
+                fault={refusal(found.certificate_authority_ids) || faultOf(given.error, "certificate_authority_ids")}
+                says={acceptedEntries(n)}
+                rows={6}
+                text={form.certificate_authority_ids}
+                setText={(text) => change({ certificate_authority_ids: text })}
+                class="certificate_authority_ids"
+            />
+            {found.body && <p class="fault body">{refusal(found.body)}</p>}
+        </fieldset>
+    );
+}
+
+export function EditMutualTls({ edge }: { edge: string }): JSX.Element {
+    const mayWrite = useMayWrite();
+    const edit = useEdit<MutualTlsModule, MutualTlsForm>({
+        ...WAYS,
+        name: draftOf([...MUTUAL_TLS, edge]),
+        path: mutualTlsPath(edge),
+        method: "PUT",
+        leave: (gone) => leave(edge, gone),
+    });
+    const { read, theirs } = edit;
+    if (!read) {
+        return <Unread title={t("mutual_tls.one")} edit={edit} />;
+    }
+    const before = mutualTlsFormOf(read.value);
+    const form = edit.yours ?? before;
+    return (
+        <form
+            class="edit"
+            onSubmit={(event) => {
+                event.preventDefault();
+                edit.save();
+            }}
+        >
+            <h1>{t("mutual_tls.one")}</h1>
+            <Place edge={edge} />
+            <MutualTlsFields form={form} change={(members) => edit.change({ ...form, ...members })} error={edit.error} />
+            <ErrorBox error={edit.error} again={edit.again} />
+            {mayWrite ? <EditActions edit={edit} /> : <p class="warning">{t("modules.read_only")}</p>}
+            {theirs && (
+                <Conflict
+                    members={differences(mutualTlsFormOf(theirs.value), form)}
+                    choose={(choice) => {
+                        const other = mutualTlsFormOf(theirs.value);
+                        edit.resolve({ theirs: other, yours: form, both: mergeMutualTls(before, other, form) }[choice]);
+                    }}
+                />
+            )}
+        </form>
+    );
+}
+
+export function CreateMutualTls(): JSX.Element {
+    const [draft, change] = useDraft<Draft<MutualTlsForm>>(DRAFT, FIRST);
+    const { error, isBusy, create: make } = useCreation<MutualTlsModule, MutualTlsForm>(DRAFT);
+    const { edge_id, form } = draft;
+    return (
+        <form
+            class="edit"
+            onSubmit={(event) => {
+                event.preventDefault();
+                make({
+                    ...WAYS,
+                    path: mutualTlsPath(edge_id),
+                    view: [...MUTUAL_TLS, edge_id],
+                    form,
+                    source: FRESH_MUTUAL_TLS,
+                    fresh: FRESH_MUTUAL_TLS,
+                    done: "modules.created",
+                });
+            }}
+        >
+            <h1>{t("mutual_tls.new")}</h1>
+            <EdgeField text={edge_id} setText={(text) => change({ edge_id: text.trim() })} autofocus />
+            <MutualTlsFields
+                form={form}
+                change={(members) => change((now) => ({ form: { ...now.form, ...members } }))}
+                error={error}
+            />
+            <ErrorBox error={error} />
+            <div class="actions">
+                <button class="main" type="submit" disabled={isBusy || !isIdent(edge_id)}>
+                    {isBusy ? t("form.saving") : t("modules.create")}
+                </button>
+                <a class="button" href={link(MUTUAL_TLS)} onClick={() => forgetDraft(DRAFT)}>
+                    {t("form.cancel")}
+                </a>
+            </div>
+        </form>
+    );
+}

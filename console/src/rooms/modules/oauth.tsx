@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+// One OAuth module: creating, changing and deleting it.
+import type { JSX } from "preact";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { ApiError, call } from "../../api/client";
+import { readProviders } from "../../api/providers";
+import type { ListedOauthModule, OauthModule } from "../../api/types";
+import { forgetDraft, setDraft, useDraft } from "../../draft";
+import { quote } from "../../model/filter";
+import { isIdent } from "../../model/ident";
+import {
+    type OauthForm,
+    type OauthMember,
+    freshOauth,
+    mergeOauth,
+    oauthBodyOf,
+    oauthFormOf,
+    storedSecret,
+} from "../../model/oauth_module";
+import { notice } from "../../notice";
+import { Conflict, type Difference } from "../../parts/conflict";
+import { EditActions, type Read, Unread, readResource, useEdit } from "../../parts/edit";
+import { ErrorBox } from "../../parts/error";
+import { go, link } from "../../router";
+import { session } from "../../session";
+import { t } from "../../text";
+import { useSyncedValue } from "../../value";
+import { NEW_OAUTH, OAUTH, draftOf, oauthPath } from "./address";
+import { type Draft, create, useCreation } from "./create";
+import { EdgeField, Place, RouteField, useMayWrite } from "./frame";
+import { OauthFields, TITLES } from "./oauth_fields";
+import { onOff } from "./words";
+
+const SECRET_UNREADABLE = "9036";
+const DRAFT = draftOf(NEW_OAUTH);
+const FIRST: Draft<OauthForm> = { edge_id: "", route_id: "", form: oauthFormOf(freshOauth([])) };
+
+// What create() needs besides.
+const WAYS = { bodyOf: oauthBodyOf, formOf: oauthFormOf };
+
+// The list shows a module whose secret the service cannot decrypt, without the secret and without a tag.
+async function readListed(edge: string, route: string): Promise<Read<OauthModule> | null> {
+    const filter = `obj.edge_id == ${quote(edge)} && obj.id == ${quote(route)}`;
+    const { value } = await call<{ oauth_modules: ListedOauthModule[] }>("GET", "oauth_modules", { query: { filter } });
+    const found = value.oauth_modules[0];
+    return found ? { value: found, etag: "*" } : null;
+}
+
+async function readOauth(edge: string, route: string): Promise<Read<OauthModule>> {
+    try {
+        return await readResource<OauthModule>(oauthPath(edge, route));
+    } catch (failed) {
+        const isUnreadable = failed instanceof ApiError && failed.number === SECRET_UNREADABLE;
+        const listed = isUnreadable ? await readListed(edge, route) : null;
+        if (!listed) {
+            throw failed;
+        }
+        return listed;
+    }
+}
+
+function undoDelete(edge: string, route: string, gone: OauthModule): () => Promise<void> {
+    const form = oauthFormOf(gone);
+    return async () => {
+        if (storedSecret(form, gone) === "lost") {
+            setDraft(DRAFT, { edge_id: edge, route_id: route, form });
+            notice.set({ text: t("oauth.undo_secret") });
+            go(link(NEW_OAUTH));
+            return;
+        }
+        await create({
+            ...WAYS,
+            path: oauthPath(edge, route),
+            view: [...OAUTH, edge, route],
+            form,
+            source: gone,
+            fresh: freshOauth(Object.keys(gone.provider)),
+            done: "modules.undone",
+        });
+    };
+}
+
+function leave(edge: string, route: string, gone: OauthModule): void {
+    const isLost = storedSecret(oauthFormOf(gone), gone) === "lost";
+    notice.set({
+        text: t(isLost ? "oauth.deleted_secret" : "modules.deleted", { name: `${edge} / ${route}` }),
+        undo: undoDelete(edge, route, gone),
+    });
+    go(link(OAUTH));
+}
+
+function differences(theirs: OauthForm, yours: OauthForm): Difference[] {
+    const show = (form: OauthForm, name: OauthMember): string => {
+        const value = form[name];
+        if (name === "client_secret") {
+            return value ? t("oauth.secret_typed") : t("oauth.secret_untouched");
+        }
+        return typeof value === "boolean" ? onOff(value) : value;
+    };
+    return (Object.keys(TITLES) as OauthMember[]).map((name) => ({
+        name,
+        title: t(TITLES[name]),
+        theirs: show(theirs, name),
+        yours: show(yours, name),
+    }));
+}
+
+export function EditOauth({ edge, route }: { edge: string; route: string }): JSX.Element {
+    const mayWrite = useMayWrite();
+    const edit = useEdit<OauthModule, OauthForm>({
+        ...WAYS,
+        name: draftOf([...OAUTH, edge, route]),
+        path: oauthPath(edge, route),
+        method: "PUT",
+        read: () => readOauth(edge, route),
+        leave: (gone) => leave(edge, route, gone),
+    });
+    const { read, theirs } = edit;
+    if (!read) {
+        return <Unread title={t("oauth.one")} edit={edit} />;
+    }
+    const before = oauthFormOf(read.value);
+    const form = edit.yours ?? before;
+    return (
+        <form
+            class="edit"
+            onSubmit={(event) => {
+                event.preventDefault();
+                edit.save();
+            }}
+        >
+            <h1>{t("oauth.one")}</h1>
+            <Place edge={edge} route={route} />
+            <OauthFields
+                form={form}
+                stored={read.value}
+                change={(members) => edit.change({ ...form, ...members })}
+                error={edit.error}
+            />
+            <ErrorBox error={edit.error} again={edit.again} />
+            {mayWrite ? <EditActions edit={edit} /> : <p class="warning">{t("modules.read_only")}</p>}
+            {theirs && (
+                <Conflict
+                    members={differences(oauthFormOf(theirs.value), form)}
+                    choose={(choice) => {
+                        const other = oauthFormOf(theirs.value);
+                        edit.resolve({ theirs: other, yours: form, both: mergeOauth(before, other, form) }[choice]);
+                    }}
+                />
+            )}
+        </form>
+    );
+}
+
+export function CreateOauth(): JSX.Element {
+    const [draft, change] = useDraft<Draft<OauthForm>>(DRAFT, FIRST);
+    const [providers, setProviders] = useState<string[] | null>(null);
+    const [unread, setUnread] = useState<unknown>(null);
+    const keyNumber = useSyncedValue(session.state).keyNumber;
+    const { error, isBusy, create: make } = useCreation<OauthModule, OauthForm>(DRAFT);
+    const fresh = useMemo(() => freshOauth(providers ?? []), [providers]);
+
+    function load(): void {
+        setUnread(null);
+        readProviders().then(setProviders, setUnread);
+    }
+
+    useEffect(() => {
+        if (!providers) {
+            load();
+        }
+    }, [keyNumber]);
+
+    const { edge_id, route_id, form } = draft;
+    return (
+        <form
+            class="edit"
+            onSubmit={(event) => {
+                event.preventDefault();
+                make({
+                    ...WAYS,
+                    path: oauthPath(edge_id, route_id),
+                    view: [...OAUTH, edge_id, route_id],
+                    form,
+                    source: fresh,
+                    fresh,
+                    done: "modules.created",
+                });
+            }}
+        >
+            <h1>{t("oauth.new")}</h1>
+            <EdgeField text={edge_id} setText={(text) => change({ edge_id: text.trim() })} autofocus />
+            <RouteField text={route_id} setText={(text) => change({ route_id: text.trim() })} />
+            <ErrorBox error={unread} again={load} />
+            {providers && (
+                <OauthFields
+                    form={form}
+                    stored={fresh}
+                    change={(members) => change((now) => ({ form: { ...now.form, ...members } }))}
+                    error={error}
+                />
+            )}
+            <ErrorBox error={error} />
+            <div class="actions">
+                <button class="main" type="submit" disabled={isBusy || !providers || !isIdent(edge_id) || !isIdent(route_id)}>
+                    {isBusy ? t("form.saving") : t("modules.create")}
+                </button>
+                <a class="button" href={link(OAUTH)} onClick={() => forgetDraft(DRAFT)}>
+                    {t("form.cancel")}
+                </a>
+            </div>
+        </form>
+    );
+}

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+// All members of an OAuth module, each with what the server would say of it.
+import type { JSX } from "preact";
+import type { OauthModule } from "../../api/types";
+import { readEntries } from "../../model/entries";
+import { ENTRIES_MAX } from "../../model/module";
+import {
+    COOKIE_PREFIX_MAX,
+    type Duration,
+    type Findings,
+    type ListName,
+    type OauthForm,
+    type OauthMember,
+    TEXT_MAX,
+    checkOauth,
+    hasTeams,
+    moduleOf,
+    storedSecret,
+} from "../../model/oauth_module";
+import { sizeOf } from "../../model/text";
+import { readUint32 } from "../../model/uint32";
+import { Choose, Tick } from "../../parts/choice";
+import { faultOf } from "../../parts/error";
+import { Field } from "../../parts/field";
+import { Value } from "../../parts/value";
+import { type Key, duration, number, t } from "../../text";
+import { useMayWrite } from "./frame";
+import { accepted, acceptedBytes, acceptedEntries, memberTitle, oauthPassage, refusal } from "./words";
+
+export interface Given {
+    form: OauthForm;
+    stored: OauthModule;
+    change(members: Partial<OauthForm>): void;
+    error: unknown;
+}
+
+interface Inner extends Given {
+    found: Findings<OauthMember>;
+    // What is wrong with a member: the server's words, or what they would be.
+    faultAt(member: OauthMember, path?: string): string;
+}
+
+export const TITLES: Record<OauthMember, Key> = {
+    enabled: "modules.enabled",
+    provider: "oauth.provider",
+    client_id: "oauth.client_id",
+    client_secret: "oauth.client_secret",
+    scopes: "oauth.scopes",
+    email_addresses: "oauth.email_addresses",
+    email_domains: "oauth.email_domains",
+    teams: "oauth.teams",
+    organizations: "oauth.organizations",
+    options_passthrough: "oauth.options_passthrough",
+    cookie_prefix: "oauth.cookie_prefix",
+    inactivity_timeout: "oauth.inactivity_timeout",
+    maximum_duration: "oauth.maximum_duration",
+    auth_check_interval: "oauth.auth_check_interval",
+};
+
+const LIST_HINTS: [ListName, Key][] = [
+    ["email_addresses", "oauth.email_addresses_hint"],
+    ["email_domains", "oauth.email_domains_hint"],
+    ["teams", "oauth.teams_hint"],
+    ["organizations", "oauth.organizations_hint"],
+    ["scopes", "oauth.scopes_hint"],
+];
+
+const DURATION_HINTS: [Duration, Key][] = [
+    ["inactivity_timeout", "oauth.inactivity_timeout_hint"],
+    ["maximum_duration", "oauth.maximum_duration_hint"],
+    ["auth_check_interval", "oauth.auth_check_interval_hint"],
+];
+
+function durationWords(text: string): string {
+    const seconds = readUint32(text.trim() || "0");
+    return seconds === null ? "" : accepted(seconds === 0 ? t("oauth.never") : duration(seconds));
+}
+
+// The stored secret itself is never drawn.
+function secretWords(form: OauthForm, stored: OauthModule, mayWrite: boolean): string {
+    const state = storedSecret(form, stored);
+    if (!mayWrite) {
+        return state === "none" ? "" : t("oauth.secret_stored");
+    }
+    if (form.client_secret === "") {
+        return state === "kept" ? t("oauth.secret_kept") : "";
+    }
+    const size = acceptedBytes(sizeOf(form.client_secret), TEXT_MAX);
+    return state === "none" ? size : t("oauth.secret_replaced", { size });
+}
+
+function Durations({ form, change, faultAt }: Inner): JSX.Element {
+    return (
+        <>
+            {DURATION_HINTS.map(([name, hint]) => (
+                <Field
+                    key={name}
+                    label={memberTitle(TITLES[name], name)}
+                    hint={t(hint)}
+                    fault={faultAt(name)}
+                    says={durationWords(form[name])}
+                    text={form[name]}
+                    setText={(text) => change({ [name]: text })}
+                    class={name}
+                />
+            ))}
+        </>
+    );
+}
+
+function Application(given: Inner): JSX.Element {
+    const { form, change, faultAt } = given;
+    const mayWrite = useMayWrite();
+    const idSize = sizeOf(form.client_id);
+    return (
+        <>
+            <Field
+                label={memberTitle(TITLES.client_id, "client_id")}
+                hint={t("oauth.client_id_hint")}
+                fault={faultAt("client_id", "client_id")}
+                says={idSize === 0 ? t("oauth.managed") : acceptedBytes(idSize, TEXT_MAX)}
+                text={form.client_id}
+                setText={(text) => change({ client_id: text })}
+                class="client_id"
+            />
+            <Field
+                label={memberTitle(TITLES.client_secret, "client_secret")}
+                hint={t("oauth.client_secret_hint")}
+                fault={faultAt("client_secret", "client_secret")}
+                says={secretWords(form, given.stored, mayWrite)}
+                type="password"
+                text={form.client_secret}
+                setText={(text) => change({ client_secret: text })}
+                class="client_secret"
+            />
+        </>
+    );
+}
+
+function Provider(given: Inner): JSX.Element {
+    const { form, stored, change, faultAt } = given;
+    const lists = LIST_HINTS.filter(
+        ([name]) => (name !== "teams" && name !== "organizations") || hasTeams(stored, form.provider),
+    );
+    return (
+        <>
+            <Application {...given} />
+            {lists.map(([name, hint]) => (
+                <Field
+                    key={name}
+                    label={memberTitle(TITLES[name], name)}
+                    hint={t(hint, { max: number(ENTRIES_MAX) })}
+                    fault={faultAt(name, name)}
+                    says={acceptedEntries(readEntries(form[name]).length)}
+                    rows={3}
+                    text={form[name]}
+                    setText={(text) => change({ [name]: text })}
+                    class={name}
+                />
+            ))}
+        </>
+    );
+}
+
+function Pass({ form, stored, change, faultAt, ...given }: Inner): JSX.Element {
+    const { kind, words } = oauthPassage(moduleOf(form, stored));
+    const names = Object.keys(stored.provider).map((name): [string, string] => [name, name]);
+    return (
+        <fieldset>
+            <legend>{t("modules.passes")}</legend>
+            <p class={"passing " + kind} role="status">
+                <Value text={words} />
+            </p>
+            <Tick
+                label={memberTitle(TITLES.enabled, "enabled")}
+                hint={t("oauth.enabled_hint")}
+                isOn={form.enabled}
+                set={(enabled) => change({ enabled })}
+                class="enabled"
+            />
+            <Choose
+                label={memberTitle(TITLES.provider, "provider")}
+                hint={t("oauth.provider_hint")}
+                fault={faultAt("provider")}
+                options={[["", t("oauth.no_provider")], ...names]}
+                value={form.provider}
+                choose={(provider) => change({ provider })}
+                class="provider"
+            />
+            {form.provider !== "" && <Provider {...{ form, stored, change, faultAt, ...given }} />}
+        </fieldset>
+    );
+}
+
+export function OauthFields(given: Given): JSX.Element {
+    const { form, stored, change, error } = given;
+    const found = useMayWrite() ? checkOauth(form, stored) : {};
+    const inner: Inner = {
+        ...given,
+        found,
+        faultAt: (member, inProvider) =>
+            refusal(found[member]) || faultOf(error, inProvider ? `provider.${form.provider}.${inProvider}` : member),
+    };
+    const cookieSize = sizeOf(form.cookie_prefix);
+    return (
+        <>
+            <Pass {...inner} />
+            <fieldset>
+                <legend>{t("oauth.session")}</legend>
+                <Durations {...inner} />
+                <Field
+                    label={memberTitle(TITLES.cookie_prefix, "cookie_prefix")}
+                    hint={t("oauth.cookie_prefix_hint")}
+                    fault={inner.faultAt("cookie_prefix")}
+                    says={cookieSize === 0 ? accepted(t("oauth.cookie_default")) : acceptedBytes(cookieSize, COOKIE_PREFIX_MAX)}
+                    text={form.cookie_prefix}
+                    setText={(text) => change({ cookie_prefix: text })}
+                    class="cookie_prefix"
+                />
+                <Tick
+                    label={memberTitle(TITLES.options_passthrough, "options_passthrough")}
+                    hint={t("oauth.options_passthrough_hint")}
+                    isOn={form.options_passthrough}
+                    set={(isOn) => change({ options_passthrough: isOn })}
+                    class="options_passthrough"
+                />
+            </fieldset>
+            {found.body && <p class="fault body">{refusal(found.body)}</p>}
+        </>
+    );
+}

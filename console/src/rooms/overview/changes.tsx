@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// Changes of the last days: a chart, and the same numbers as a table.
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { useFold } from "../../api/fold";
+import type { AuditEvent } from "../../api/types";
+import { clauseOfDay, lastDays, ownZone } from "../../model/days";
+import { NO_DAYS, type PerDay, addEvents, coversFrom } from "../../model/record";
+import { ErrorBox } from "../../parts/error";
+import { link } from "../../router";
+import { dayTitle, number, t } from "../../text";
+
+const DAYS = 14;
+// Pages of at most 100 events that are read before the person asks for more.
+const PAGES = 10;
+const [BAR, GAP, HEIGHT] = [16, 4, 96];
+
+// The table beside it has the numbers, so the chart is for the eye alone.
+function Chart({ days, counts }: { days: string[]; counts: Record<string, number> }): JSX.Element {
+    const most = Math.max(1, ...days.map((day) => counts[day] ?? 0));
+    const width = days.length * (BAR + GAP);
+    return (
+        <svg class="chart" viewBox={`0 0 ${width} ${HEIGHT + 1}`} aria-hidden="true">
+            {days.toReversed().map((day, n) => {
+                const n_changes = counts[day] ?? 0;
+                // One change can be seen beside a thousand.
+                const height = n_changes ? Math.max(2, Math.round((n_changes / most) * HEIGHT)) : 0;
+                return <rect key={day} x={n * (BAR + GAP)} y={HEIGHT - height} width={BAR} height={height} />;
+            })}
+            <line x1="0" x2={width} y1={HEIGHT + 0.5} y2={HEIGHT + 0.5} />
+        </svg>
+    );
+}
+
+// What is known of a day, while not all events were read.
+function countText(day: string, { counts, lastDay }: PerDay, isWhole: boolean): string {
+    const n = number(counts[day] ?? 0);
+    if (isWhole || (lastDay !== "" && day > lastDay)) {
+        return n;
+    }
+    return day === lastDay ? t("overview.at_least", { n }) : t("overview.unread");
+}
+
+export function Changes(): JSX.Element {
+    const [now] = useState(Date.now);
+    const zone = ownZone();
+    const days = lastDays(DAYS, now, zone);
+    const found = useFold<AuditEvent, PerDay>({
+        path: "audit_events",
+        member: "audit_events",
+        filter: "",
+        first: NO_DAYS,
+        fold: (state, events) => addEvents(state, events, zone),
+        isEnough: (state) => coversFrom(state, days.at(-1) ?? ""),
+        pages: PAGES,
+    });
+    return (
+        <section class="changes" aria-labelledby="changes">
+            <h2 id="changes">{t("overview.changes", { n: DAYS })}</h2>
+            <ErrorBox error={found.error} again={found.more} />
+            <div class="beside">
+                <Chart days={days} counts={found.state.counts} />
+                <table>
+                    <thead>
+                        <tr>
+                            <th scope="col">{t("overview.day")}</th>
+                            <th scope="col">{t("overview.n_changes")}</th>
+                        </tr>
+                    </thead>
+                    <tbody>
+                        {days.map((day) => (
+                            <tr key={day}>
+                                <th scope="row">
+                                    <a href={link(["history"], { filter: clauseOfDay("obj.created_at", day, zone) })}>
+                                        {dayTitle(day, "medium")}
+                                    </a>
+                                </th>
+                                <td>{countText(day, found.state, found.isWhole)}</td>
+                            </tr>
+                        ))}
+                    </tbody>
+                </table>
+            </div>
+            {!found.isWhole && !found.isLoading && !found.error && (
+                <button type="button" class="read-on" onClick={found.more}>
+                    {t("overview.read_on")}
+                </button>
+            )}
+        </section>
+    );
+}
