@@ -29,6 +29,9 @@ command -v npm >/dev/null || test_packages+=(nodejs npm)
 test_packages+=(python3-yaml python3-jsonschema python3-psycopg2 chromium)
 # Pages of doc/operate use these.
 test_packages+=(prometheus jq git)
+# Six machines of a cluster, for tools/check --long.  Patroni needs python3-idna for TLS.
+# shellcheck disable=SC2034
+cluster_packages=(patroni etcd-server etcd-client python3-idna)
 test_packages+=(systemd build-essential debhelper dpkg-dev fakeroot lintian)
 # An edge to try: sshd, nginx, and an identity provider that is a mock.
 # shellcheck disable=SC2034
@@ -131,6 +134,14 @@ install_packages() (
         mkdir -p /etc/systemd/system
         [ -e /etc/systemd/system/prometheus.service ] ||
             ln -sf /dev/null /etc/systemd/system/prometheus.service
+        ;;
+    esac
+    # The same for etcd.  Patroni starts nothing without its settings.
+    case " $* " in
+    *' etcd-server '*)
+        mkdir -p /etc/systemd/system
+        [ -e /etc/systemd/system/etcd.service ] ||
+            ln -sf /dev/null /etc/systemd/system/etcd.service
         ;;
     esac
     export DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1

@@ -54,7 +54,7 @@ class Machine:
             time.sleep(0.05)
 
     def _has_booted(self):
-        pid = self._first_process()
+        pid = self.first_process()
         if not pid:
             return False
         self._enter = ["nsenter", "--target", str(pid), "--mount", "--uts", "--ipc", "--net",
@@ -64,7 +64,7 @@ class Machine:
             raise AssertionError(self.run("systemctl --failed", check=False).stdout)
         return state == "running"
 
-    def _first_process(self):
+    def first_process(self):
         """The copy's process number 1: the end of the chain of first children."""
         pid = self._process.pid
         while pid:
@@ -88,7 +88,7 @@ class Machine:
     def stop(self):
         if self._process:
             # When process 1 ends, the kernel kills all others of its namespace.
-            run(["kill", "-KILL", str(self._first_process() or self._process.pid)], check=False)
+            run(["kill", "-KILL", str(self.first_process() or self._process.pid)], check=False)
             self._process.wait(START_TIMEOUT_S)
             self._process = None
             self._clean_up()
