@@ -52,44 +52,65 @@ bool crypt_hasher_sha256(struct crypt_hasher *hasher, const void *data, size_t l
            EVP_DigestFinal_ex(hasher->ctx, out, NULL) == 1;
 }
 
-static EVP_CIPHER_CTX *begin(const unsigned char *key, const unsigned char *nonce, const void *aad,
-                             size_t aad_len, int sealing)
-{
-    EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
-    int done;
+struct crypt_cipher {
+    EVP_CIPHER_CTX *ctx;
+};
 
-    if (ctx && EVP_CipherInit_ex2(ctx, EVP_aes_256_gcm(), key, nonce, sealing, NULL) == 1 &&
-        EVP_CipherUpdate(ctx, NULL, &done, aad, (int)aad_len) == 1)
-        return ctx;
-    EVP_CIPHER_CTX_free(ctx);
+struct crypt_cipher *crypt_cipher_new(void)
+{
+    struct crypt_cipher *cipher = calloc(1, sizeof *cipher);
+
+    if (!cipher)
+        return NULL;
+    cipher->ctx = EVP_CIPHER_CTX_new();
+    if (cipher->ctx && EVP_CipherInit_ex2(cipher->ctx, EVP_aes_256_gcm(), NULL, NULL, 1, NULL) == 1)
+        return cipher;
+    crypt_cipher_free(cipher);
     return NULL;
 }
 
-bool crypt_seal(const unsigned char key[CRYPT_KEY_LEN], const void *aad, size_t aad_len,
-                const void *text, size_t len, unsigned char *sealed)
+void crypt_cipher_free(struct crypt_cipher *cipher)
 {
-    unsigned char *cipher = sealed + CRYPT_NONCE_LEN;
-    EVP_CIPHER_CTX *ctx = NULL;
-    bool ok = false;
-    int done;
-
-    if (len > INT_MAX || aad_len > INT_MAX ||
-        getrandom(sealed, CRYPT_NONCE_LEN, 0) != CRYPT_NONCE_LEN)
-        return false;
-    ctx = begin(key, sealed, aad, aad_len, 1);
-    ok = ctx && EVP_CipherUpdate(ctx, cipher, &done, text, (int)len) == 1 &&
-         EVP_CipherFinal_ex(ctx, cipher + len, &done) == 1 &&
-         EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, CRYPT_TAG_LEN, cipher + len) == 1;
-    EVP_CIPHER_CTX_free(ctx);
-    return ok;
+    if (cipher)
+        EVP_CIPHER_CTX_free(cipher->ctx);
+    free(cipher);
 }
 
-enum crypt_opened crypt_open(const unsigned char key[CRYPT_KEY_LEN], const void *aad,
-                             size_t aad_len, const unsigned char *sealed, size_t sealed_len,
-                             char *text)
+bool crypt_cipher_set_key(struct crypt_cipher *cipher, const unsigned char key[CRYPT_KEY_LEN])
+{
+    return EVP_CipherInit_ex2(cipher->ctx, NULL, key, NULL, -1, NULL) == 1;
+}
+
+/* Begins a text: the key stays, the nonce is new. */
+static bool begin(EVP_CIPHER_CTX *ctx, const unsigned char *nonce, const void *aad, size_t aad_len,
+                  int sealing)
+{
+    int done;
+
+    return EVP_CipherInit_ex2(ctx, NULL, NULL, nonce, sealing, NULL) == 1 &&
+           EVP_CipherUpdate(ctx, NULL, &done, aad, (int)aad_len) == 1;
+}
+
+bool crypt_seal(struct crypt_cipher *cipher, const void *aad, size_t aad_len, const void *text,
+                size_t len, unsigned char *sealed)
+{
+    EVP_CIPHER_CTX *ctx = cipher->ctx;
+    unsigned char *out = sealed + CRYPT_NONCE_LEN;
+    int done;
+
+    return len <= INT_MAX && aad_len <= INT_MAX &&
+           getrandom(sealed, CRYPT_NONCE_LEN, 0) == CRYPT_NONCE_LEN &&
+           begin(ctx, sealed, aad, aad_len, 1) &&
+           EVP_CipherUpdate(ctx, out, &done, text, (int)len) == 1 &&
+           EVP_CipherFinal_ex(ctx, out + len, &done) == 1 &&
+           EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, CRYPT_TAG_LEN, out + len) == 1;
+}
+
+enum crypt_opened crypt_open(struct crypt_cipher *cipher, const void *aad, size_t aad_len,
+                             const unsigned char *sealed, size_t sealed_len, char *text)
 {
     enum crypt_opened opened = CRYPT_NO_MEMORY;
-    EVP_CIPHER_CTX *ctx = NULL;
+    EVP_CIPHER_CTX *ctx = cipher->ctx;
     unsigned char tag[CRYPT_TAG_LEN];
     size_t len;
     int done;
@@ -98,14 +119,12 @@ enum crypt_opened crypt_open(const unsigned char key[CRYPT_KEY_LEN], const void 
         return CRYPT_NOT_GOOD;
     len = sealed_len - CRYPT_SEAL_OVERHEAD;
     memcpy(tag, sealed + sealed_len - sizeof tag, sizeof tag);
-    ctx = begin(key, sealed, aad, aad_len, 0);
-    if (ctx &&
+    if (begin(ctx, sealed, aad, aad_len, 0) &&
         EVP_CipherUpdate(ctx, (unsigned char *)text, &done, sealed + CRYPT_NONCE_LEN, (int)len) ==
             1 &&
         EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, sizeof tag, tag) == 1)
         opened = EVP_CipherFinal_ex(ctx, (unsigned char *)text + len, &done) == 1 ? CRYPT_OPENED
                                                                                   : CRYPT_NOT_GOOD;
-    EVP_CIPHER_CTX_free(ctx);
     if (opened != CRYPT_OPENED)
         explicit_bzero(text, len);
     return opened;
@@ -118,8 +137,12 @@ bool crypt_start(void)
     unsigned char digest[CRYPT_SHA256_LEN];
     unsigned char sealed[sizeof key + CRYPT_SEAL_OVERHEAD];
     char opened[sizeof key];
+    struct crypt_cipher *cipher = crypt_cipher_new();
+    bool ok = cipher && crypt_sha256(key, sizeof key, digest) &&
+              crypt_cipher_set_key(cipher, key) &&
+              crypt_seal(cipher, "", 0, key, sizeof key, sealed) &&
+              crypt_open(cipher, "", 0, sealed, sizeof sealed, opened) == CRYPT_OPENED;
 
-    return crypt_sha256(key, sizeof key, digest) &&
-           crypt_seal(key, "", 0, key, sizeof key, sealed) &&
-           crypt_open(key, "", 0, sealed, sizeof sealed, opened) == CRYPT_OPENED;
+    crypt_cipher_free(cipher);
+    return ok;
 }

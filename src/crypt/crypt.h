@@ -45,19 +45,35 @@ MUST_CHECK bool crypt_hasher_sha256(struct crypt_hasher *hasher, const void *dat
 /* The bytes that sealing adds to a text. */
 #define CRYPT_SEAL_OVERHEAD (CRYPT_NONCE_LEN + CRYPT_TAG_LEN)
 
-/* Encrypts len bytes with AES-256-GCM (NIST SP 800-38D) under a random nonce, with aad as the
- * additional authenticated data.  Writes nonce, ciphertext and tag: len + CRYPT_SEAL_OVERHEAD
- * bytes.  Returns false if libcrypto or the source of random numbers fails. */
-MUST_CHECK bool crypt_seal(const unsigned char key[CRYPT_KEY_LEN], const void *aad, size_t aad_len,
+/* AES-256-GCM (NIST SP 800-38D) under one key.  For a text as short as a secret, libcrypto spends
+ * more time on a new context and on the key than on the text. */
+struct crypt_cipher;
+
+/* Returns a cipher without a key, which the caller frees, or NULL if libcrypto fails. */
+MUST_CHECK struct crypt_cipher *crypt_cipher_new(void);
+
+/* Wipes and frees a cipher.  Accepts NULL. */
+void crypt_cipher_free(struct crypt_cipher *cipher);
+
+/* Gives the cipher a key, instead of the one it has.  Returns false if libcrypto fails: the cipher
+ * needs a key again then. */
+MUST_CHECK bool crypt_cipher_set_key(struct crypt_cipher *cipher,
+                                     const unsigned char key[CRYPT_KEY_LEN]);
+
+/* Encrypts len bytes under the cipher's key and a random nonce, with aad as the additional
+ * authenticated data.  Writes nonce, ciphertext and tag: len + CRYPT_SEAL_OVERHEAD bytes.  Returns
+ * false if libcrypto or the source of random numbers fails. */
+MUST_CHECK bool crypt_seal(struct crypt_cipher *cipher, const void *aad, size_t aad_len,
                            const void *text, size_t len, unsigned char *sealed);
 
 /* The result of crypt_open().  CRYPT_NOT_GOOD is 0. */
 enum crypt_opened { CRYPT_NOT_GOOD, CRYPT_OPENED, CRYPT_NO_MEMORY };
 
 /* Decrypts what crypt_seal() wrote: sealed_len - CRYPT_SEAL_OVERHEAD bytes.  Returns CRYPT_OPENED;
- * CRYPT_NOT_GOOD if it was not sealed under that key and aad; or CRYPT_NO_MEMORY if libcrypto
- * fails, when the seal may be good.  Only after CRYPT_OPENED does *text hold any of the text. */
-MUST_CHECK enum crypt_opened crypt_open(const unsigned char key[CRYPT_KEY_LEN], const void *aad,
+ * CRYPT_NOT_GOOD if it was not sealed under the cipher's key and that aad; or CRYPT_NO_MEMORY if
+ * libcrypto fails, when the seal may be good.  Only after CRYPT_OPENED does *text hold any of the
+ * text. */
+MUST_CHECK enum crypt_opened crypt_open(struct crypt_cipher *cipher, const void *aad,
                                         size_t aad_len, const unsigned char *sealed,
                                         size_t sealed_len, char *text);
 

@@ -15,6 +15,7 @@
 #include "base/ascii.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/number.h"
 #include "crypt/crypt.h"
 
 #define MAX_KEYS 16
@@ -27,11 +28,13 @@
 struct sealing_key {
     char id[KEYRING_ID_MAX + 1];
     unsigned char key[CRYPT_KEY_LEN];
+    struct crypt_cipher *cipher; /* with this key */
 };
 
 struct keyring {
     struct sealing_key keys[MAX_KEYS];
     size_t n;
+    struct crypt_cipher *salted; /* for the keys of places with a salt */
     char *path;
     struct stat read_at; /* of the file that was read */
     struct failure {
@@ -68,6 +71,19 @@ static bool read_hex(struct sealing_key *key, const char *at)
         at += 2;
     }
     return *at == '\0';
+}
+
+static bool make_ciphers(struct keyring *keyring)
+{
+    bool ok = (keyring->salted = crypt_cipher_new()) != NULL;
+
+    for (size_t i = 0; ok && i < keyring->n; i++) {
+        struct sealing_key *key = &keyring->keys[i];
+
+        key->cipher = crypt_cipher_new();
+        ok = key->cipher && crypt_cipher_set_key(key->cipher, key->key);
+    }
+    return ok;
 }
 
 /* Returns NULL, or what is wrong with the line. */
@@ -174,6 +190,10 @@ struct keyring *keyring_load(const char *path, char *reason, size_t size)
         snprintf(reason, size, "%s: others may read or write it; run: chmod o= %s", path, path);
     else
         ok = read_lines(keyring, file, path, reason, size);
+    if (ok && !make_ciphers(keyring)) {
+        snprintf(reason, size, "out of memory");
+        ok = false;
+    }
     if (ok)
         keyring->read_at = status;
     fclose(file);
@@ -192,6 +212,9 @@ void keyring_free(struct keyring *keyring)
 {
     if (!keyring)
         return;
+    for (size_t i = 0; i < keyring->n; i++)
+        crypt_cipher_free(keyring->keys[i].cipher);
+    crypt_cipher_free(keyring->salted);
     free(keyring->path);
     explicit_bzero(keyring, sizeof *keyring);
     free(keyring);
@@ -379,7 +402,17 @@ bool keyring_add(const char *path, char *reason, size_t size)
 /* Writes the data that the secret is bound to.  NUL separates the parts and occurs in none. */
 static void write_place(struct buf *aad, const struct keyring_place *place, const char *key_id)
 {
-    buf_printf(aad, "adit 1%c%s%c%s%c%d%c", 0, place->column, 0, key_id, 0, place->position, 0);
+    char position[NUMBER_MAX];
+    size_t n_digits = number_write(position, (uint64_t)place->position);
+
+    buf_puts(aad, "adit 1");
+    buf_add(aad, "", 1);
+    buf_puts(aad, place->column);
+    buf_add(aad, "", 1);
+    buf_puts(aad, key_id);
+    buf_add(aad, "", 1);
+    buf_add(aad, position, n_digits);
+    buf_add(aad, "", 1);
     buf_add(aad, place->account_id.s, place->account_id.len);
     for (size_t i = 0; i < 2; i++) {
         buf_add(aad, "", 1);
@@ -387,11 +420,11 @@ static void write_place(struct buf *aad, const struct keyring_place *place, cons
     }
 }
 
-/* Writes the key that seals for a place: with a salt, by the one-step derivation of NIST SP
- * 800-56C, 4.1, which costs a quarter of an HMAC.  Returns false if libcrypto fails, for lack of
- * memory. */
-static bool derive_key(const struct sealing_key *key, const struct keyring_place *place,
-                       unsigned char out[CRYPT_KEY_LEN])
+/* Returns a cipher with the key that seals for a place, for one seal: that of the key, or one with
+ * a key made with the place's salt by the one-step derivation of NIST SP 800-56C, 4.1, which costs
+ * a quarter of an HMAC.  Returns NULL if libcrypto fails, for lack of memory. */
+static struct crypt_cipher *cipher_of(const struct keyring *keyring, const struct sealing_key *key,
+                                      const struct keyring_place *place)
 {
     struct {
         unsigned char counter[4];
@@ -399,19 +432,20 @@ static bool derive_key(const struct sealing_key *key, const struct keyring_place
         char label[16];
         unsigned char salt[KEYRING_SALT_LEN];
     } data = {.counter = {0, 0, 0, 1}, .label = "adit 1 one seal"};
+    unsigned char derived[CRYPT_KEY_LEN];
     bool ok;
 
     _Static_assert(CRYPT_KEY_LEN == CRYPT_SHA256_LEN, "a digest is a key");
     _Static_assert(sizeof data == 4 + CRYPT_KEY_LEN + 16 + KEYRING_SALT_LEN, "no padding");
-    if (!place->salt) {
-        memcpy(out, key->key, CRYPT_KEY_LEN);
-        return true;
-    }
+    if (!place->salt)
+        return key->cipher;
     memcpy(data.key, key->key, sizeof data.key);
     memcpy(data.salt, place->salt, sizeof data.salt);
-    ok = crypt_sha256(&data, sizeof data, out);
+    ok =
+        crypt_sha256(&data, sizeof data, derived) && crypt_cipher_set_key(keyring->salted, derived);
     explicit_bzero(&data, sizeof data);
-    return ok;
+    explicit_bzero(derived, sizeof derived);
+    return ok ? keyring->salted : NULL;
 }
 
 bool keyring_seal(struct keyring *keyring, const struct keyring_place *place, struct text secret,
@@ -420,7 +454,7 @@ bool keyring_seal(struct keyring *keyring, const struct keyring_place *place, st
 {
     const struct sealing_key *key = &keyring->keys[0];
     unsigned char *out = arena_alloc(arena, secret.len + CRYPT_SEAL_OVERHEAD);
-    unsigned char derived[CRYPT_KEY_LEN];
+    struct crypt_cipher *cipher;
     struct buf aad = {0};
     char reason[REASON_SIZE];
     char *id;
@@ -432,9 +466,9 @@ bool keyring_seal(struct keyring *keyring, const struct keyring_place *place, st
     /* A copy: another request may change the keyring before this one's statement is sent. */
     id = arena_copy(arena, key->id, strlen(key->id));
     write_place(&aad, place, key->id);
-    ok = out && id && !aad.failed && derive_key(key, place, derived) &&
-         crypt_seal(derived, aad.data, aad.len, secret.s, secret.len, out);
-    explicit_bzero(derived, sizeof derived);
+    cipher = cipher_of(keyring, key, place);
+    ok = out && id && !aad.failed && cipher &&
+         crypt_seal(cipher, aad.data, aad.len, secret.s, secret.len, out);
     buf_free(&aad);
     if (!ok)
         return error_set(err, ERR_OUT_OF_MEMORY);
@@ -490,7 +524,7 @@ bool keyring_open(struct keyring *keyring, const struct keyring_place *place, st
                   struct error *err)
 {
     const struct sealing_key *key;
-    unsigned char derived[CRYPT_KEY_LEN];
+    struct crypt_cipher *cipher;
     struct buf aad = {0};
     enum crypt_opened opened = CRYPT_NO_MEMORY;
     char reason[REASON_SIZE];
@@ -506,9 +540,9 @@ bool keyring_open(struct keyring *keyring, const struct keyring_place *place, st
         return error_cause(err, ERR_SECRET_UNREADABLE, "secrets: %s is truncated", place->column);
     out = arena_alloc(arena, len - CRYPT_SEAL_OVERHEAD + 1);
     write_place(&aad, place, key->id);
-    if (out && !aad.failed && derive_key(key, place, derived))
-        opened = crypt_open(derived, aad.data, aad.len, sealed, len, out);
-    explicit_bzero(derived, sizeof derived);
+    cipher = cipher_of(keyring, key, place);
+    if (out && !aad.failed && cipher)
+        opened = crypt_open(cipher, aad.data, aad.len, sealed, len, out);
     buf_free(&aad);
     if (opened == CRYPT_NO_MEMORY)
         return error_set(err, ERR_OUT_OF_MEMORY);

@@ -251,12 +251,15 @@ static bool use_crypt(void)
     unsigned char sealed[4 + CRYPT_SEAL_OVERHEAD];
     char opened[4];
     struct crypt_hasher *hasher = crypt_hasher_new();
-    bool hashed = hasher && crypt_hasher_sha256(hasher, "text", 4, sealed);
+    struct crypt_cipher *cipher = crypt_cipher_new();
+    bool ok = hasher && crypt_hasher_sha256(hasher, "text", 4, sealed) &&
+              crypt_sha256("text", 4, sealed) && cipher && crypt_cipher_set_key(cipher, key) &&
+              crypt_seal(cipher, "aad", 3, "text", 4, sealed) &&
+              crypt_open(cipher, "aad", 3, sealed, sizeof sealed, opened) == CRYPT_OPENED;
 
     crypt_hasher_free(hasher);
-    return hashed && crypt_sha256("text", 4, sealed) &&
-           crypt_seal(key, "aad", 3, "text", 4, sealed) &&
-           crypt_open(key, "aad", 3, sealed, sizeof sealed, opened) == CRYPT_OPENED;
+    crypt_cipher_free(cipher);
+    return ok;
 }
 
 /* Runs in a new process, in which libcrypto was not used before. */

@@ -16,15 +16,29 @@
 #define SEALED_LEN (TEXT_LEN + CRYPT_SEAL_OVERHEAD)
 
 static const unsigned char key[CRYPT_KEY_LEN] = {1, 2, 3, 250};
+static struct crypt_cipher *cipher;
+
+static void make_cipher(void)
+{
+    cipher = crypt_cipher_new();
+    ck_assert_ptr_nonnull(cipher);
+    ck_assert(crypt_cipher_set_key(cipher, key));
+}
+
+static void free_cipher(void)
+{
+    crypt_cipher_free(cipher);
+    crypt_cipher_free(NULL);
+}
 
 /* After a failure the output has no byte of the text. */
-static void expect_refused(const unsigned char *with_key, const char *aad, size_t aad_len,
-                           const unsigned char *sealed, size_t len, const char *what)
+static void expect_refused(const char *aad, size_t aad_len, const unsigned char *sealed, size_t len,
+                           const char *what)
 {
     char text[128];
 
     memset(text, 'x', sizeof text);
-    ck_assert_msg(!crypt_open(with_key, aad, aad_len, sealed, len, text), "%s", what);
+    ck_assert_msg(!crypt_open(cipher, aad, aad_len, sealed, len, text), "%s", what);
     for (size_t i = 0; i + CRYPT_SEAL_OVERHEAD < len; i++)
         ck_assert_msg(text[i] == '\0', "%s: byte %zu is left", what, i);
 }
@@ -69,8 +83,8 @@ START_TEST(sealing_and_opening)
 
         ck_assert(sealed && text && opened);
         memset(text, 's', len + 1);
-        ck_assert(crypt_seal(key, AAD, AAD_LEN, text, len, sealed));
-        ck_assert(crypt_open(key, AAD, AAD_LEN, sealed, len + CRYPT_SEAL_OVERHEAD, opened));
+        ck_assert(crypt_seal(cipher, AAD, AAD_LEN, text, len, sealed));
+        ck_assert(crypt_open(cipher, AAD, AAD_LEN, sealed, len + CRYPT_SEAL_OVERHEAD, opened));
         ck_assert_int_eq(memcmp(text, opened, len), 0);
         free(sealed);
         free(text);
@@ -91,7 +105,8 @@ START_TEST(known_answer)
     char text[16];
 
     memset(text, 'x', sizeof text);
-    ck_assert(crypt_open(zero_key, "", 0, sealed, sizeof sealed, text));
+    ck_assert(crypt_cipher_set_key(cipher, zero_key));
+    ck_assert(crypt_open(cipher, "", 0, sealed, sizeof sealed, text));
     ck_assert_int_eq(memcmp(text, zeros, sizeof zeros), 0);
 }
 END_TEST
@@ -101,8 +116,8 @@ START_TEST(two_seals_differ)
     unsigned char one[SEALED_LEN];
     unsigned char two[SEALED_LEN];
 
-    ck_assert(crypt_seal(key, AAD, AAD_LEN, TEXT, TEXT_LEN, one));
-    ck_assert(crypt_seal(key, AAD, AAD_LEN, TEXT, TEXT_LEN, two));
+    ck_assert(crypt_seal(cipher, AAD, AAD_LEN, TEXT, TEXT_LEN, one));
+    ck_assert(crypt_seal(cipher, AAD, AAD_LEN, TEXT, TEXT_LEN, two));
     ck_assert_int_ne(memcmp(one, two, CRYPT_NONCE_LEN), 0);
     ck_assert_int_ne(memcmp(one + CRYPT_NONCE_LEN, two + CRYPT_NONCE_LEN, TEXT_LEN), 0);
     ck_assert_ptr_null(memmem(one, sizeof one, TEXT, TEXT_LEN));
@@ -114,10 +129,10 @@ START_TEST(every_bit_flipped)
     unsigned char sealed[SEALED_LEN];
     int n_cases = 0;
 
-    ck_assert(crypt_seal(key, AAD, AAD_LEN, TEXT, TEXT_LEN, sealed));
+    ck_assert(crypt_seal(cipher, AAD, AAD_LEN, TEXT, TEXT_LEN, sealed));
     for (size_t bit = 0; bit < SEALED_LEN * 8; bit++) {
         sealed[bit / 8] ^= (unsigned char)(1 << bit % 8);
-        expect_refused(key, AAD, AAD_LEN, sealed, sizeof sealed, "a flipped bit");
+        expect_refused(AAD, AAD_LEN, sealed, sizeof sealed, "a flipped bit");
         sealed[bit / 8] ^= (unsigned char)(1 << bit % 8);
         n_cases++;
     }
@@ -131,16 +146,18 @@ START_TEST(other_key_and_other_place)
     unsigned char sealed[SEALED_LEN];
     unsigned char other_key[CRYPT_KEY_LEN];
 
-    ck_assert(crypt_seal(key, AAD, AAD_LEN, TEXT, TEXT_LEN, sealed));
+    ck_assert(crypt_seal(cipher, AAD, AAD_LEN, TEXT, TEXT_LEN, sealed));
     for (size_t bit = 0; bit < CRYPT_KEY_LEN * 8; bit++) {
         memcpy(other_key, key, sizeof key);
         other_key[bit / 8] ^= (unsigned char)(1 << bit % 8);
-        expect_refused(other_key, AAD, AAD_LEN, sealed, sizeof sealed, "another key");
+        ck_assert(crypt_cipher_set_key(cipher, other_key));
+        expect_refused(AAD, AAD_LEN, sealed, sizeof sealed, "another key");
     }
-    expect_refused(key, "row 2", AAD_LEN, sealed, sizeof sealed, "another place");
-    expect_refused(key, AAD, AAD_LEN - 1, sealed, sizeof sealed, "a shorter place");
-    expect_refused(key, AAD "\0", AAD_LEN + 1, sealed, sizeof sealed, "a longer place");
-    expect_refused(key, "", 0, sealed, sizeof sealed, "no place");
+    ck_assert(crypt_cipher_set_key(cipher, key));
+    expect_refused("row 2", AAD_LEN, sealed, sizeof sealed, "another place");
+    expect_refused(AAD, AAD_LEN - 1, sealed, sizeof sealed, "a shorter place");
+    expect_refused(AAD "\0", AAD_LEN + 1, sealed, sizeof sealed, "a longer place");
+    expect_refused("", 0, sealed, sizeof sealed, "no place");
 }
 END_TEST
 
@@ -148,11 +165,42 @@ START_TEST(every_length_that_is_wrong)
 {
     unsigned char sealed[SEALED_LEN + 1];
 
-    ck_assert(crypt_seal(key, AAD, AAD_LEN, TEXT, TEXT_LEN, sealed));
+    ck_assert(crypt_seal(cipher, AAD, AAD_LEN, TEXT, TEXT_LEN, sealed));
     sealed[SEALED_LEN] = 0;
     for (size_t len = 0; len <= SEALED_LEN + 1; len++) {
         if (len != SEALED_LEN)
-            expect_refused(key, AAD, AAD_LEN, sealed, len, "another length");
+            expect_refused(AAD, AAD_LEN, sealed, len, "another length");
+    }
+}
+END_TEST
+
+/* What a cipher did before, well or not, makes no difference. */
+START_TEST(any_order)
+{
+    unsigned char sealed[SEALED_LEN];
+    unsigned char again[SEALED_LEN];
+    unsigned char altered[SEALED_LEN];
+    char text[TEXT_LEN];
+
+    ck_assert(crypt_seal(cipher, AAD, AAD_LEN, TEXT, TEXT_LEN, sealed));
+    memcpy(altered, sealed, sizeof sealed);
+    altered[SEALED_LEN - 1] ^= 1;
+    for (int order = 0; order < 64; order++) {
+        for (int i = 0; i < 6; i += 2) {
+            int step = order >> i & 3;
+
+            if (step == 0)
+                ck_assert(crypt_seal(cipher, AAD, AAD_LEN, TEXT, TEXT_LEN, again));
+            else if (step == 1)
+                expect_refused(AAD, AAD_LEN, altered, sizeof altered, "an altered tag");
+            else if (step == 2)
+                expect_refused("", 0, sealed, CRYPT_SEAL_OVERHEAD - 1, "too short");
+            else
+                ck_assert(crypt_cipher_set_key(cipher, key));
+        }
+        ck_assert_int_eq(crypt_open(cipher, AAD, AAD_LEN, sealed, sizeof sealed, text),
+                         CRYPT_OPENED);
+        ck_assert_mem_eq(text, TEXT, TEXT_LEN);
     }
 }
 END_TEST
@@ -162,6 +210,7 @@ Suite *crypt_suite(void)
     Suite *suite = suite_create("crypt/crypt");
     TCase *tcase = tcase_create("crypt");
 
+    tcase_add_checked_fixture(tcase, make_cipher, free_cipher);
     tcase_add_test(tcase, digests);
     tcase_add_test(tcase, sealing_and_opening);
     tcase_add_test(tcase, known_answer);
@@ -169,6 +218,7 @@ Suite *crypt_suite(void)
     tcase_add_test(tcase, every_bit_flipped);
     tcase_add_test(tcase, other_key_and_other_place);
     tcase_add_test(tcase, every_length_that_is_wrong);
+    tcase_add_test(tcase, any_order);
     suite_add_tcase(suite, tcase);
     return suite;
 }
