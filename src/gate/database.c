@@ -31,7 +31,6 @@ struct database {
     struct pg_pipeline *pipeline;
     struct session_entry entries[SESSIONS];
     struct turn *first;
-    struct turn **end;
 };
 
 /* ---- waiting ---- */
@@ -67,7 +66,6 @@ struct database *database_new(const char *conninfo)
 
     if (!database)
         return NULL;
-    database->end = &database->first;
     database->pipeline = pg_pipeline_new(conninfo);
     for (size_t i = 0; database->pipeline && i < SESSIONS; i++) {
         struct session_entry *entry = &database->entries[i];
@@ -122,18 +120,18 @@ static void give_up_turn(struct database *database, struct turn *turn)
 
     while (*at && *at != turn)
         at = &(*at)->next;
-    if (!*at)
-        return;
-    *at = turn->next;
-    if (!*at)
-        database->end = at;
+    if (*at)
+        *at = turn->next;
 }
 
 /* The turn must leave the line before it ends. */
 static void stand_in_line(struct database *database, struct turn *turn)
 {
-    *database->end = turn;
-    database->end = &turn->next;
+    struct turn **at = &database->first;
+
+    while (*at)
+        at = &(*at)->next;
+    *at = turn;
 }
 
 struct pg *database_take(struct database *database, const struct wait *wait)
