@@ -14,6 +14,11 @@
 #define KEY_PREFIX_LEN 5
 #define KEY_DIGITS 43
 #define KEY_CHECK_DIGITS 6
+#define ACCOUNT_PREFIX_LEN (sizeof IDENT_ACCOUNT) /* with '_' in the place of the NUL */
+
+_Static_assert(API_KEY_BARE_SIZE == KEY_PREFIX_LEN + KEY_DIGITS + KEY_CHECK_DIGITS + 1 &&
+                   API_KEY_SIZE == API_KEY_BARE_SIZE + IDENT_DIGITS,
+               "both forms have room for their digits and a NUL");
 
 static bool random_bytes(unsigned char *out, size_t len)
 {
@@ -114,26 +119,28 @@ bool ident_valid(struct text id)
     return !ident_fault(id);
 }
 
-static void check_digits(char out[KEY_CHECK_DIGITS], const char *secret)
+/* The check digits of a key whose digits before them begin there. */
+static void check_digits(char out[KEY_CHECK_DIGITS], const char *digits, size_t n)
 {
     unsigned char crc[4];
 
-    put_big_endian(crc, sizeof crc, crc32_of(secret, KEY_DIGITS));
+    put_big_endian(crc, sizeof crc, crc32_of(digits, n));
     base62_write(out, KEY_CHECK_DIGITS, crc, sizeof crc);
 }
 
 /* 43 digits hold just over 256 bits: no bit is lost, and all digits but the first are nearly
  * uniform. */
-bool api_key_make(char out[API_KEY_SIZE])
+bool api_key_make(char out[API_KEY_SIZE], struct text account_id)
 {
     unsigned char number[32];
-    char *secret = out + KEY_PREFIX_LEN;
+    char *digits = out + KEY_PREFIX_LEN;
 
-    if (!random_bytes(number, sizeof number))
+    if (!ident_assigned(account_id, IDENT_ACCOUNT) || !random_bytes(number, sizeof number))
         return false;
     memcpy(out, KEY_PREFIX, KEY_PREFIX_LEN);
-    base62_write(secret, KEY_DIGITS, number, sizeof number);
-    check_digits(secret + KEY_DIGITS, secret);
+    memcpy(digits, account_id.s + ACCOUNT_PREFIX_LEN, IDENT_DIGITS);
+    base62_write(digits + IDENT_DIGITS, KEY_DIGITS, number, sizeof number);
+    check_digits(digits + IDENT_DIGITS + KEY_DIGITS, digits, IDENT_DIGITS + KEY_DIGITS);
     out[API_KEY_SIZE - 1] = '\0';
     explicit_bzero(number, sizeof number);
     return true;
@@ -142,13 +149,26 @@ bool api_key_make(char out[API_KEY_SIZE])
 bool api_key_valid(struct text key)
 {
     char check[KEY_CHECK_DIGITS];
+    size_t n_checked = key.len - KEY_PREFIX_LEN - KEY_CHECK_DIGITS;
 
-    if (!key.s || key.len != API_KEY_SIZE - 1 || memcmp(key.s, KEY_PREFIX, KEY_PREFIX_LEN) != 0)
+    if (!key.s || (key.len != API_KEY_SIZE - 1 && key.len != API_KEY_BARE_SIZE - 1) ||
+        memcmp(key.s, KEY_PREFIX, KEY_PREFIX_LEN) != 0)
         return false;
     for (size_t i = KEY_PREFIX_LEN; i < key.len; i++) {
         if (!ascii_is_alnum(key.s[i]))
             return false;
     }
-    check_digits(check, key.s + KEY_PREFIX_LEN);
-    return memcmp(check, key.s + KEY_PREFIX_LEN + KEY_DIGITS, sizeof check) == 0;
+    check_digits(check, key.s + KEY_PREFIX_LEN, n_checked);
+    return memcmp(check, key.s + KEY_PREFIX_LEN + n_checked, sizeof check) == 0;
+}
+
+bool api_key_account(struct text key, char account_id[IDENT_SIZE])
+{
+    account_id[0] = '\0';
+    if (key.len != API_KEY_SIZE - 1 || !api_key_valid(key))
+        return false;
+    memcpy(account_id, IDENT_ACCOUNT "_", ACCOUNT_PREFIX_LEN);
+    memcpy(account_id + ACCOUNT_PREFIX_LEN, key.s + KEY_PREFIX_LEN, IDENT_DIGITS);
+    account_id[ACCOUNT_PREFIX_LEN + IDENT_DIGITS] = '\0';
+    return true;
 }

@@ -54,14 +54,22 @@ MUST_CHECK bool ident_assigned(struct text id, const char *prefix);
 /* Returns NULL if the text is an identifier.  If not, returns why, static. */
 const char *ident_fault(struct text id);
 
-/* Room for an API key and its NUL. */
-#define API_KEY_SIZE 55
+/* Room for an API key and its NUL, and for one of the earlier form, which names no account. */
+#define API_KEY_SIZE 82
+#define API_KEY_BARE_SIZE 55
 
-/* Writes a new API key: "adit_", 43 random base62 digits, and their CRC-32 in six digits, by which
- * secret scanners recognize a key.  Returns false if the system has no random numbers. */
-MUST_CHECK bool api_key_make(char out[API_KEY_SIZE]);
+/* Writes a new API key of an account: "adit_", the 27 digits of the account's identifier, 43 random
+ * base62 digits, and the CRC-32 of the digits before in six digits, by which secret scanners
+ * recognize a key.  Returns false if that is no assigned identifier of an account, or the system
+ * has no random numbers. */
+MUST_CHECK bool api_key_make(char out[API_KEY_SIZE], struct text account_id);
 
-/* Returns whether the text has the form of an API key and its check digits are right. */
+/* Returns whether the text has the form of an API key and its check digits are right.  The earlier
+ * form, without the account's digits, stays valid. */
 MUST_CHECK bool api_key_valid(struct text key);
+
+/* Writes the account that an API key names, and returns true.  Returns false with "" if the text is
+ * a key of the earlier form or no key.  It grants no access: anybody can make such a text. */
+bool api_key_account(struct text key, char account_id[IDENT_SIZE]);
 
 #endif

@@ -76,7 +76,8 @@ static int issue_key(struct ctl *ctl, const struct api_key_order *order)
 
 int ctl_key_issue(struct ctl *ctl)
 {
-    struct api_key_order order = {.description = text_of(ctl->options.description),
+    struct api_key_order order = {.account_id = text_of(ctl->options.account),
+                                  .description = text_of(ctl->options.description),
                                   .read_only = ctl->options.read_only,
                                   .is_gateway = ctl->options.is_gateway,
                                   .is_own = ctl->options.is_own};
@@ -166,7 +167,7 @@ static int revoke_all(struct ctl *ctl)
 
     if (ctl->options.argument)
         return ctl_misuse("'key revoke' takes the id of a key or --for, not both");
-    if (!api_key_revoke_all(ctl->pg, holder, &found, &n, &err))
+    if (!api_key_revoke_all(ctl->pg, holder, text_of(ctl->options.account), &found, &n, &err))
         return ctl_fail_error(&err);
     if (!found)
         return fail_no_holder(holder);
@@ -195,7 +196,7 @@ int ctl_key_revoke(struct ctl *ctl)
     if (!ident_valid(id))
         return ctl_misuse("this is not the id of an API key; expected ak_ and 27 letters and "
                           "digits, as 'aditctl key list' shows it");
-    if (!api_key_revoke(ctl->pg, id, &revoked, &err))
+    if (!api_key_revoke(ctl->pg, id, text_of(ctl->options.account), &revoked, &err))
         return ctl_fail_error(&err);
     if (!revoked.found)
         return ctl_fail("there is no API key with this id; 'aditctl key list' shows the ids");

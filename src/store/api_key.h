@@ -10,6 +10,7 @@
 
 struct api_key_order {
     struct text principal_id;
+    struct text account_id; /* of the User or Bot; an absent value: any */
     struct text description;
     bool read_only;
     bool is_gateway;   /* may only ask for decisions */
@@ -33,14 +34,15 @@ struct api_key_revoked {
     char earlier[32]; /* when it was revoked before, RFC 3339; "": it was not */
 };
 
-/* Revokes a key; no effect on a revoked one. */
-MUST_CHECK bool api_key_revoke(struct pg *pg, struct text id, struct api_key_revoked *revoked,
-                               struct error *err);
+/* Revokes a key; no effect on a revoked one.  Looks for it in that account, or in all of them if
+ * none is given. */
+MUST_CHECK bool api_key_revoke(struct pg *pg, struct text id, struct text account_id,
+                               struct api_key_revoked *revoked, struct error *err);
 
 /* Revokes all keys of a User or Bot that are not revoked.  Sets *n to how many, and *found to
- * whether there is such a User or Bot. */
-MUST_CHECK bool api_key_revoke_all(struct pg *pg, struct text principal_id, bool *found, int64_t *n,
-                                   struct error *err);
+ * whether there is such a User or Bot, in that account if one is given. */
+MUST_CHECK bool api_key_revoke_all(struct pg *pg, struct text principal_id, struct text account_id,
+                                   bool *found, int64_t *n, struct error *err);
 
 /* The columns of api_key_list(); times are RFC 3339 or not given. */
 enum api_key_column {

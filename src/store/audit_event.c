@@ -73,7 +73,7 @@ const struct filter_member audit_event_filter_members[] = {
     "NULL::bigint AS event_id, NULL::timestamptz, NULL::text, NULL::text, NULL::text, NULL::text," \
     " NULL::text, NULL::text, NULL::text, NULL::text[], NULL::text, NULL::text"
 
-/* $1 digest, $2 the number that events are below, $3 limit.
+/* $1 digest, $2 account, $3 the number that events are below, $4 limit.
  * The generic plan does not know how few events an account has.  With "=", it would read the events
  * of all accounts by their numbers.  With ANY, only the index audit_event_account has the order. */
 #define LIST_HEAD                                                                                  \
@@ -84,10 +84,10 @@ const struct filter_member audit_event_filter_members[] = {
         "SELECT " CALLER_NO_COLUMNS ", NULL::boolean, " COLUMNS                                    \
         " FROM adit.audit_event AS e"                                                              \
         " WHERE e.account_id = ANY (ARRAY[" ACCOUNT_OF_ADMIN "])"                                  \
-          " AND e.id < $2::bigint"
+          " AND e.id < $3::bigint"
 #define LIST_END                                                                                   \
         " ORDER BY e.account_id DESC, e.id DESC"                                                   \
-        " LIMIT $3::bigint"                                                                        \
+        " LIMIT $4::bigint"                                                                        \
     ")"                                                                                            \
     " ORDER BY event_id DESC NULLS FIRST"
 
@@ -105,7 +105,7 @@ static const struct filter_statement filtered_list_statement = {
     .end = LIST_END,
 };
 
-/* $1 digest, $2 number. */
+/* $1 digest, $2 account, $3 number. */
 static const struct pg_statement get_statement = {
     .name = "audit_event_get",
     .types = CALLER_TYPES TYPES,
@@ -116,7 +116,7 @@ static const struct pg_statement get_statement = {
         " LEFT JOIN adit.audit_event AS e"
           " ON p.is_admin"
           " AND e.account_id = k.account_id"
-          " AND e.id = $2::bigint"
+          " AND e.id = $3::bigint"
         " WHERE " CALLER_KEY_IS_GOOD,
 };
 

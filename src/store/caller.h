@@ -15,6 +15,7 @@ struct caller_identity {
 
 struct caller {
     unsigned char digest[CRYPT_SHA256_LEN]; /* of the API key */
+    char account_id[IDENT_SIZE];            /* that the key names, "": none; it grants no access */
     struct caller_identity *identity; /* a statement that finds the key fills it; may be NULL */
 };
 

@@ -54,6 +54,10 @@ void executor_params(struct pg_params *params, const struct store_request *reque
     params->n = 0;
     params->failed = false;
     pg_add_bytes(params, request->caller.digest, sizeof request->caller.digest);
+    if (request->caller.account_id[0])
+        pg_add_text(params, text_of(request->caller.account_id));
+    else
+        pg_add_null(params);
 }
 
 void executor_write_params(struct pg_params *params, const struct store_request *request)

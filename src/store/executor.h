@@ -7,9 +7,10 @@
 #include "base/must_check.h"
 #include "store/store.h"
 
-/* A caller's statement takes the digest as $1 and begins its rows with these columns.
- * CALLER_COLUMNS_OF lists them for statements that read, CALLER_CTE for those that write.  No row:
- * the key is unknown, revoked or expired. */
+/* A caller's statement takes the digest as $1 and the account that the key names as $2, NULL if it
+ * names none.  It begins its rows with these columns.  CALLER_COLUMNS_OF lists them for statements
+ * that read, CALLER_CTE for those that write.  No row: the key is unknown, revoked or expired, or
+ * belongs to another account. */
 enum caller_column {
     CALLER_ACCOUNT_ID,
     CALLER_READ_ONLY,
@@ -28,8 +29,13 @@ enum caller_column {
 
 /* clang-format off */
 
+/* Where tables are spread by account (Citus), the planner finds the only node from $2.  coalesce()
+ * is no condition for an index, so one PostgreSQL plans as without it. */
+#define CALLER_IN_ACCOUNT(row)                                                                     \
+    row ".account_id = coalesce($2::text COLLATE \"C\", " row ".account_id)"
 #define CALLER_KEY_IS_GOOD_OF(key)                                                                 \
     key ".digest = $1::bytea"                                                                      \
+    " AND " CALLER_IN_ACCOUNT(key)                                                                 \
     " AND " key ".revoked_at IS NULL"                                                              \
     " AND (" key ".expires_at IS NULL OR " key ".expires_at > pg_catalog.now())"
 #define CALLER_KEY_IS_GOOD CALLER_KEY_IS_GOOD_OF("k")
@@ -43,9 +49,9 @@ enum caller_column {
 /* Tells the trigger that records changes who makes them. */
 #define CALLER_NOTED(key)                                                                          \
     "pg_catalog.set_config('adit.caller',"                                                         \
-      " pg_catalog.concat_ws(' ', " key ".principal_id, " key ".id, $2::text), true)"
+      " pg_catalog.concat_ws(' ', " key ".principal_id, " key ".id, $3::text), true)"
 
-/* "WITH caller AS (...)", which a statement that writes continues.  $2 tells of the request: the
+/* "WITH caller AS (...)", which a statement that writes continues.  $3 tells of the request: the
  * operation's id and, if it is known, the client's address.  What the statement changes must join
  * caller and have CALLER_MAY_WRITE among its conditions, or a read-only key would change it.  A
  * gateway's key and one for own credentials are read-only too: a credential has CALLER_MAY_WRITE_OF
@@ -107,8 +113,8 @@ struct store {
     int *n_filters;        /* that may take long at the moment; NULL: not counted */
 };
 
-/* Start the parameters of a caller's statement: $1, the digest; and if the statement writes, $2,
- * the operation's id and the client's address. */
+/* Start the parameters of a caller's statement: $1, the digest; $2, the account; and if the
+ * statement writes, $3, the operation's id and the client's address. */
 void executor_params(struct pg_params *params, const struct store_request *request);
 void executor_write_params(struct pg_params *params, const struct store_request *request);
 

@@ -7,13 +7,13 @@
 
 /* clang-format off */
 
-/* $1 digest, $2 request, $3 edge_id, $4 enabled, $5 certificate_authority_ids, $6 If-Match,
- * $7 If-None-Match.
+/* $1 digest, $2 account, $3 request, $4 edge_id, $5 enabled, $6 certificate_authority_ids, $7 If-Match,
+ * $8 If-None-Match.
  * "old" locks the row that If-Match names: the INSERT cannot check that it is there and stays. */
 #define PUT_HEAD                                                                                   \
     "INSERT INTO adit.mutual_tls_module AS m"                                                      \
       " (account_id, edge_id, enabled, certificate_authority_ids)"                                 \
-    " SELECT caller.account_id, $3::text, $4::boolean, $5::text[]"
+    " SELECT caller.account_id, $4::text, $5::boolean, $6::text[]"
 #define PUT_ON_CONFLICT                                                                            \
     " ON CONFLICT (account_id, edge_id) DO UPDATE"                                                 \
     " SET enabled = excluded.enabled,"                                                             \
@@ -30,17 +30,17 @@ static const struct pg_statement put_statement = {
             " FROM caller"
             " JOIN adit.mutual_tls_module AS m"
               " ON m.account_id = caller.account_id"
-              " AND m.edge_id = $3::text COLLATE \"C\""
-            " WHERE $6::bigint[] IS NOT NULL"
+              " AND m.edge_id = $4::text COLLATE \"C\""
+            " WHERE $7::bigint[] IS NOT NULL"
               " AND " CALLER_MAY_WRITE
             " FOR UPDATE OF m"
         "), m AS ("
             PUT_HEAD
             " FROM caller"
             " WHERE " CALLER_MAY_WRITE
-              " AND ($6::bigint[] IS NULL OR EXISTS (SELECT FROM old))"
+              " AND ($7::bigint[] IS NULL OR EXISTS (SELECT FROM old))"
             PUT_ON_CONFLICT
-            " WHERE " CALLER_CONDITION("m", "$6", "$7")
+            " WHERE " CALLER_CONDITION("m", "$7", "$8")
             " RETURNING m.revision"
         ")"
         " SELECT " CALLER_COLUMNS_OF("caller") ", m.revision"
@@ -48,7 +48,7 @@ static const struct pg_statement put_statement = {
         " LEFT JOIN m ON true",
 };
 
-/* $1 to $5, without a condition. */
+/* $1 to $6, without a condition. */
 static const struct pg_statement quick_put_statement = {
     .name = "mutual_tls_module_quick_put",
     .types = CALLER_TYPES PG_BIGINT,
@@ -64,7 +64,7 @@ static const struct pg_statement quick_put_statement = {
 
 enum put_column { COLUMN_PUT_REVISION = CALLER_N_COLUMNS };
 
-/* $1 digest, $2 edge_id. */
+/* $1 digest, $2 account, $3 edge_id. */
 static const struct pg_statement get_statement = {
     .name = "mutual_tls_module_get",
     .types = CALLER_TYPES PG_BOOL PG_TEXTS PG_BIGINT,
@@ -74,11 +74,11 @@ static const struct pg_statement get_statement = {
         " FROM adit.api_key AS k"
         " LEFT JOIN adit.mutual_tls_module AS m"
           " ON m.account_id = k.account_id"
-          " AND m.edge_id = $2::text COLLATE \"C\""
+          " AND m.edge_id = $3::text COLLATE \"C\""
         " WHERE " CALLER_KEY_IS_GOOD,
 };
 
-/* $1 digest, $2 edge_id of the module before the page (never NULL), $3 limit.
+/* $1 digest, $2 account, $3 edge_id of the module before the page (never NULL), $4 limit.
  * '' sorts before every edge_id, so the caller's row comes first. */
 #define LIST_HEAD                                                                                  \
     "SELECT " CALLER_COLUMNS_OF("k") ", NULL::boolean, NULL::text[], NULL::bigint,"                \
@@ -90,10 +90,10 @@ static const struct pg_statement get_statement = {
           " m.enabled, m.certificate_authority_ids, m.revision, m.edge_id"                         \
         " FROM adit.mutual_tls_module AS m"                                                        \
         " WHERE m.account_id = " CALLER_ACCOUNT                                                    \
-          " AND m.edge_id > $2::text COLLATE \"C\""
+          " AND m.edge_id > $3::text COLLATE \"C\""
 #define LIST_END                                                                                   \
         " ORDER BY m.edge_id"                                                                      \
-        " LIMIT $3::bigint"                                                                        \
+        " LIMIT $4::bigint"                                                                        \
     ")"                                                                                            \
     " ORDER BY listed_edge_id"
 
@@ -127,7 +127,7 @@ enum column {
     COLUMN_EDGE_ID
 };
 
-/* $1 digest, $2 request, $3 edge_id, $4 If-Match, $5 If-None-Match. */
+/* $1 digest, $2 account, $3 request, $4 edge_id, $5 If-Match, $6 If-None-Match. */
 static const struct pg_statement delete_statement = {
     .name = "mutual_tls_module_delete",
     .types = CALLER_TYPES EXECUTOR_DELETE_TYPES,
@@ -139,15 +139,15 @@ static const struct pg_statement delete_statement = {
             " USING caller"
             " WHERE " CALLER_MAY_WRITE
               " AND m.account_id = caller.account_id"
-              " AND m.edge_id = $3::text COLLATE \"C\""
-              " AND " CALLER_CONDITION("m", "$4", "$5")
+              " AND m.edge_id = $4::text COLLATE \"C\""
+              " AND " CALLER_CONDITION("m", "$5", "$6")
             " RETURNING m.edge_id"
         ")"
         " SELECT " CALLER_COLUMNS_OF("caller") ", m.edge_id,"
           " m.edge_id IS NULL"
           " AND EXISTS (SELECT FROM adit.mutual_tls_module AS e"
             " WHERE e.account_id = caller.account_id"
-            " AND e.edge_id = $3::text COLLATE \"C\"), false"
+            " AND e.edge_id = $4::text COLLATE \"C\"), false"
         " FROM caller"
         " LEFT JOIN m ON true",
 };

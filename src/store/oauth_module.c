@@ -9,17 +9,17 @@
 /* clang-format off */
 
 /* A secret is sealed for its row, which includes the account, before the statement looks up the
- * account.  So the caller passes the account that the key belonged to in its latest request ($5;
+ * account.  So the caller passes the account that the key belonged to in its latest request ($6;
  * NULL: there is no secret).  If that is wrong, the statement writes nothing and returns the
  * account to seal for. */
-#define RIGHT_ACCOUNT "($5::text IS NULL OR $5::text = caller.account_id)"
+#define RIGHT_ACCOUNT "($6::text IS NULL OR $6::text = caller.account_id)"
 
-/*  $1 digest               $2 request              $3 edge_id              $4 route_id
- *  $5 account_id           $6 enabled              $7 provider             $8 client_id
- *  $9 secret's key id     $10 sealed secret       $11 scopes              $12 email_addresses
- * $13 email_domains       $14 teams               $15 organizations       $16 options_passthrough
- * $17 cookie_prefix       $18 inactivity_timeout  $19 maximum_duration    $20 auth_check_interval
- * $21 If-Match            $22 If-None-Match
+/*  $1 digest               $2 account              $3 request              $4 edge_id
+ *  $5 route_id             $6 sealed for           $7 enabled              $8 provider
+ *  $9 client_id           $10 secret's key id     $11 sealed secret       $12 scopes
+ * $13 email_addresses     $14 email_domains       $15 teams               $16 organizations
+ * $17 options_passthrough $18 cookie_prefix       $19 inactivity_timeout  $20 maximum_duration
+ * $21 auth_check_interval $22 If-Match            $23 If-None-Match
  * "old" locks the row that If-Match names: the INSERT cannot check that it is there and stays. */
 #define PUT_HEAD                                                                                   \
     "INSERT INTO adit.oauth_module AS m"                                                           \
@@ -33,16 +33,16 @@
       " organizations,"                                                                            \
       " options_passthrough, cookie_prefix,"                                                       \
       " inactivity_timeout, maximum_duration, auth_check_interval)"                                \
-    " SELECT caller.account_id, $3::text, $4::text,"                                               \
-      " $6::boolean, $7::smallint, $8::text,"                                                      \
-      " $9::text, $10::bytea,"                                                                     \
-      " coalesce($11::text[], '{}'),"                                                              \
+    " SELECT caller.account_id, $4::text, $5::text,"                                               \
+      " $7::boolean, $8::smallint, $9::text,"                                                      \
+      " $10::text, $11::bytea,"                                                                    \
       " coalesce($12::text[], '{}'),"                                                              \
       " coalesce($13::text[], '{}'),"                                                              \
       " coalesce($14::text[], '{}'),"                                                              \
       " coalesce($15::text[], '{}'),"                                                              \
-      " $16::boolean, $17::text,"                                                                  \
-      " $18::bigint, $19::bigint, $20::bigint"
+      " coalesce($16::text[], '{}'),"                                                              \
+      " $17::boolean, $18::text,"                                                                  \
+      " $19::bigint, $20::bigint, $21::bigint"
 #define PUT_ON_CONFLICT                                                                            \
     " ON CONFLICT (account_id, edge_id, route_id) DO UPDATE"                                       \
     " SET enabled = excluded.enabled,"                                                             \
@@ -72,9 +72,9 @@ static const struct pg_statement put_statement = {
             " FROM caller"
             " JOIN adit.oauth_module AS m"
               " ON m.account_id = caller.account_id"
-              " AND m.edge_id = $3::text COLLATE \"C\""
-              " AND m.route_id = $4::text COLLATE \"C\""
-            " WHERE $21::bigint[] IS NOT NULL"
+              " AND m.edge_id = $4::text COLLATE \"C\""
+              " AND m.route_id = $5::text COLLATE \"C\""
+            " WHERE $22::bigint[] IS NOT NULL"
               " AND " CALLER_MAY_WRITE
             " FOR UPDATE OF m"
         "), m AS ("
@@ -82,9 +82,9 @@ static const struct pg_statement put_statement = {
             " FROM caller"
             " WHERE " CALLER_MAY_WRITE
               " AND " RIGHT_ACCOUNT
-              " AND ($21::bigint[] IS NULL OR EXISTS (SELECT FROM old))"
+              " AND ($22::bigint[] IS NULL OR EXISTS (SELECT FROM old))"
             PUT_ON_CONFLICT
-            " WHERE " CALLER_CONDITION("m", "$21", "$22")
+            " WHERE " CALLER_CONDITION("m", "$22", "$23")
             " RETURNING m.revision"
         ")"
         " SELECT " CALLER_COLUMNS_OF("caller") ", m.revision, " RIGHT_ACCOUNT
@@ -92,7 +92,7 @@ static const struct pg_statement put_statement = {
         " LEFT JOIN m ON true",
 };
 
-/* $1 to $20, without a condition. */
+/* $1 to $21, without a condition. */
 static const struct pg_statement quick_put_statement = {
     .name = "oauth_module_quick_put",
     .types = CALLER_TYPES PG_BIGINT PG_BOOL,
@@ -124,7 +124,7 @@ enum put_column { COLUMN_PUT_REVISION = CALLER_N_COLUMNS, COLUMN_RIGHT_ACCOUNT }
     PG_BOOL PG_TEXT                                                                                \
     PG_BIGINT PG_BIGINT PG_BIGINT PG_BIGINT
 
-/* $1 digest, $2 edge_id, $3 route_id. */
+/* $1 digest, $2 account, $3 edge_id, $4 route_id. */
 static const struct pg_statement get_statement = {
     .name = "oauth_module_get",
     .types = CALLER_TYPES TYPES,
@@ -134,8 +134,8 @@ static const struct pg_statement get_statement = {
         " FROM adit.api_key AS k"
         " LEFT JOIN adit.oauth_module AS m"
           " ON m.account_id = k.account_id"
-          " AND m.edge_id = $2::text COLLATE \"C\""
-          " AND m.route_id = $3::text COLLATE \"C\""
+          " AND m.edge_id = $3::text COLLATE \"C\""
+          " AND m.route_id = $4::text COLLATE \"C\""
         " WHERE " CALLER_KEY_IS_GOOD,
 };
 
@@ -171,8 +171,8 @@ enum column {
 #define KEY_MAY_WRITE                                                                              \
     "(SELECT NOT k.read_only FROM adit.api_key AS k WHERE " CALLER_KEY_IS_GOOD ")"
 
-/* $1 digest, $2 edge_id and $3 route_id of the module before the page (never NULL), $4 limit; under a
- * filter $5, the names of the providers.  '' sorts before every edge_id, so the
+/* $1 digest, $2 account, $3 edge_id and $4 route_id of the module before the page (never NULL),
+ * $5 limit; under a filter $6, the names of the providers.  '' sorts before every edge_id, so the
  * caller's row comes first. */
 #define LIST_HEAD                                                                                  \
     "SELECT " CALLER_COLUMNS_OF("k") ", " NO_COLUMNS ","                                           \
@@ -183,10 +183,10 @@ enum column {
         "SELECT " CALLER_NO_COLUMNS ", " COLUMNS(KEY_MAY_WRITE) ", m.edge_id, m.route_id"          \
         " FROM adit.oauth_module AS m"                                                             \
         " WHERE m.account_id = " CALLER_ACCOUNT                                                    \
-          " AND (m.edge_id, m.route_id) > ($2::text COLLATE \"C\", $3::text COLLATE \"C\")"
+          " AND (m.edge_id, m.route_id) > ($3::text COLLATE \"C\", $4::text COLLATE \"C\")"
 #define LIST_END                                                                                   \
         " ORDER BY m.edge_id, m.route_id"                                                          \
-        " LIMIT $4::bigint"                                                                        \
+        " LIMIT $5::bigint"                                                                        \
     ")"                                                                                            \
     " ORDER BY listed_edge_id, listed_route_id"
 
@@ -201,7 +201,7 @@ static const struct filter_statement filtered_list_statement = {
     .types = CALLER_TYPES TYPES PG_TEXT PG_TEXT,
     .fast = "edge_id == \"...\"",
     /* PostgreSQL wants to see every parameter. */
-    .head = LIST_HEAD " AND $5::text[] IS NOT NULL",
+    .head = LIST_HEAD " AND $6::text[] IS NOT NULL",
     .end = LIST_END,
 };
 
@@ -209,7 +209,7 @@ const struct filter_member oauth_module_filter_members[] = {
     {"edge_id", FILTER_STRING, "m.edge_id"},
     {"id", FILTER_STRING, "m.route_id"},
     {"enabled", FILTER_BOOL, "m.enabled"},
-    {"provider", FILTER_STRING, "coalesce(($5::text[])[m.provider], '')"},
+    {"provider", FILTER_STRING, "coalesce(($6::text[])[m.provider], '')"},
     {"email_addresses", FILTER_STRINGS, "m.email_addresses"},
     {"email_domains", FILTER_STRINGS, "m.email_domains"},
     {"teams", FILTER_STRINGS, "m.teams"},
@@ -219,7 +219,7 @@ const struct filter_member oauth_module_filter_members[] = {
 
 enum list_column { COLUMN_EDGE_ID = N_COLUMNS, COLUMN_ROUTE_ID };
 
-/* $1 digest, $2 request, $3 edge_id, $4 route_id, $5 If-Match, $6 If-None-Match. */
+/* $1 digest, $2 account, $3 request, $4 edge_id, $5 route_id, $6 If-Match, $7 If-None-Match. */
 static const struct pg_statement delete_statement = {
     .name = "oauth_module_delete",
     .types = CALLER_TYPES EXECUTOR_DELETE_TYPES,
@@ -231,17 +231,17 @@ static const struct pg_statement delete_statement = {
             " USING caller"
             " WHERE " CALLER_MAY_WRITE
               " AND m.account_id = caller.account_id"
-              " AND m.edge_id = $3::text COLLATE \"C\""
-              " AND m.route_id = $4::text COLLATE \"C\""
-              " AND " CALLER_CONDITION("m", "$5", "$6")
+              " AND m.edge_id = $4::text COLLATE \"C\""
+              " AND m.route_id = $5::text COLLATE \"C\""
+              " AND " CALLER_CONDITION("m", "$6", "$7")
             " RETURNING m.edge_id"
         ")"
         " SELECT " CALLER_COLUMNS_OF("caller") ", m.edge_id,"
           " m.edge_id IS NULL"
           " AND EXISTS (SELECT FROM adit.oauth_module AS e"
             " WHERE e.account_id = caller.account_id"
-            " AND e.edge_id = $3::text COLLATE \"C\""
-            " AND e.route_id = $4::text COLLATE \"C\"), false"
+            " AND e.edge_id = $4::text COLLATE \"C\""
+            " AND e.route_id = $5::text COLLATE \"C\"), false"
         " FROM caller"
         " LEFT JOIN m ON true",
 };

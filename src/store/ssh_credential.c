@@ -22,31 +22,31 @@ enum change_column { COLUMN_IS_THERE = SSH_CREDENTIAL_N_COLUMNS };
 /* clang-format off */
 
 /* Parameters of both ways to create, in the order of add_create_params():
- *  $1 digest         $2 request        $3 id             $4 owner_id       $5 public_key
- *  $6 key_type       $7 fingerprint    $8 description    $9 metadata      $10 acl
- * $11 time in the id (ms)
- * and with an Idempotency-Key: $12 key, $13 request_digest, $14 base_url.
+ *  $1 digest         $2 account        $3 request        $4 id             $5 owner_id
+ *  $6 public_key     $7 key_type       $8 fingerprint    $9 description   $10 metadata
+ * $11 acl           $12 time in the id (ms)
+ * and with an Idempotency-Key: $13 key, $14 request_digest, $15 base_url.
  *
  * A caller who is no admin, or has a key for own credentials, may only name itself as owner, an
  * admin anyone in the account.  The responder estimates the database's time for the id: after days,
  * or after a clock was set, it may be wrong, and the statement writes nothing. */
 #define IS_TIMELY                                                                                  \
-    "pg_catalog.abs($11::float8 - pg_catalog.date_part('epoch', pg_catalog.now()) * 1000) <= 1000"
+    "pg_catalog.abs($12::float8 - pg_catalog.date_part('epoch', pg_catalog.now()) * 1000) <= 1000"
 #define OWNER_CTE                                                                                  \
     ", owner AS MATERIALIZED ("                                                                    \
         "SELECT caller.account_id, caller.read_only, caller.id, caller.scope,"                     \
           " caller.principal_id,"                                                                  \
-          " coalesce($4::text COLLATE \"C\", caller.principal_id) AS owner_id,"                    \
-          " $4::text IS NULL"                                                                      \
-            " OR $4::text = caller.principal_id"                                                   \
+          " coalesce($5::text COLLATE \"C\", caller.principal_id) AS owner_id,"                    \
+          " $5::text IS NULL"                                                                      \
+            " OR $5::text = caller.principal_id"                                                   \
             " OR (caller.scope <> 'own'"                                                           \
               " AND (SELECT p.is_admin FROM adit.principal AS p"                                   \
               " WHERE p.account_id = caller.account_id"                                            \
               " AND p.id = caller.principal_id)) AS may_own,"                                      \
-          " $4::text IS NULL"                                                                      \
+          " $5::text IS NULL"                                                                      \
             " OR EXISTS (SELECT FROM adit.principal AS p"                                          \
               " WHERE p.account_id = caller.account_id"                                            \
-              " AND p.id = $4::text COLLATE \"C\") AS is_there,"                                   \
+              " AND p.id = $5::text COLLATE \"C\") AS is_there,"                                   \
           " " IS_TIMELY " AS is_timely"                                                            \
         " FROM caller"                                                                             \
     ")"
@@ -62,9 +62,9 @@ enum change_column { COLUMN_IS_THERE = SSH_CREDENTIAL_N_COLUMNS };
       " (account_id, id, owner_id,"                                                                \
       " public_key, key_type, fingerprint,"                                                        \
       " description, metadata, acl)"                                                               \
-    " SELECT caller.account_id, $3::text, " owner ","                                              \
-      " $5::text, $6::text, $7::text,"                                                             \
-      " coalesce($8::text, ''), coalesce($9::text, ''), coalesce($10::text[], '{}')"
+    " SELECT caller.account_id, $4::text, " owner ","                                              \
+      " $6::text, $7::text, $8::text,"                                                             \
+      " coalesce($9::text, ''), coalesce($10::text, ''), coalesce($11::text[], '{}')"
 
 /* The index of sql/optional/unique_public_keys.sql. */
 #define UNIQUE_KEY "ssh_credential_unique_public_key"
@@ -102,7 +102,7 @@ static const struct pg_statement quick_create_statement = {
         " FROM adit.api_key AS caller"
         " WHERE " CALLER_QUICK
           " AND (NOT caller.read_only OR caller.scope = 'own')"
-          " AND $4::text IS NULL AND " IS_TIMELY
+          " AND $5::text IS NULL AND " IS_TIMELY
         " RETURNING " CALLER_COLUMNS_OF_NEW("c") ", " SSH_CREDENTIAL_COLUMNS ", true, true,"
           " pg_catalog.clock_timestamp()",
 };
@@ -125,18 +125,18 @@ static const struct pg_statement create_once_statement = {
             " JOIN adit.idempotency_key AS i"
               " ON i.account_id = owner.account_id"
               " AND i.principal_id = owner.principal_id"
-              " AND i.key = $12::text COLLATE \"C\""
+              " AND i.key = $13::text COLLATE \"C\""
         "), claim AS ("
             "INSERT INTO adit.idempotency_key AS i"
               " (account_id, principal_id, key, request_digest, base_url,"
               " id, revision, owner_id,"
               " description, metadata, acl,"
               " public_key)"
-            " SELECT owner.account_id, owner.principal_id, $12::text,"
-              " $13::bytea, $14::text,"
-              " $3::text, adit.new_revision(), owner.owner_id,"
-              " coalesce($8::text, ''), coalesce($9::text, ''), coalesce($10::text[], '{}'),"
-              " $5::text"
+            " SELECT owner.account_id, owner.principal_id, $13::text,"
+              " $14::bytea, $15::text,"
+              " $4::text, adit.new_revision(), owner.owner_id,"
+              " coalesce($9::text, ''), coalesce($10::text, ''), coalesce($11::text[], '{}'),"
+              " $6::text"
             " FROM caller"
             " JOIN owner USING (account_id)"
             " WHERE " MAY_CREATE
@@ -150,7 +150,7 @@ static const struct pg_statement create_once_statement = {
               " description, metadata, acl,"
               " created_at, revision)"
             " SELECT i.account_id, i.id, i.owner_id,"
-              " i.public_key, $6::text, $7::text,"
+              " i.public_key, $7::text, $8::text,"
               " i.description, i.metadata, i.acl,"
               " i.created_at, i.revision"
             " FROM claim AS i"
@@ -158,12 +158,12 @@ static const struct pg_statement create_once_statement = {
             "SELECT * FROM claim UNION ALL SELECT * FROM earlier"
         ")"
         " SELECT " CALLER_COLUMNS_OF("owner") ", " SSH_CREDENTIAL_COLUMNS ", " OWNER_COLUMNS ","
-          " c.request_digest = $13::bytea, c.base_url"
+          " c.request_digest = $14::bytea, c.base_url"
         " FROM owner"
         " LEFT JOIN c ON true",
 };
 
-/* $1 digest, $2 id. */
+/* $1 digest, $2 account, $3 id. */
 static const struct pg_statement get_statement = {
     .name = "ssh_credential_get",
     .types = CALLER_TYPES SSH_CREDENTIAL_TYPES,
@@ -173,7 +173,7 @@ static const struct pg_statement get_statement = {
         " FROM adit.api_key AS k"
         " LEFT JOIN adit.ssh_credential AS c"
           " ON c.account_id = k.account_id"
-          " AND c.id = $2::text COLLATE \"C\""
+          " AND c.id = $3::text COLLATE \"C\""
         " WHERE " CALLER_KEY_IS_GOOD,
 };
 
@@ -182,23 +182,23 @@ static const struct pg_statement get_statement = {
     "c.id IS NULL"                                                                                 \
     " AND EXISTS (SELECT FROM adit.ssh_credential AS e"                                            \
       " WHERE e.account_id = caller.account_id"                                                    \
-      " AND e.id = $3::text COLLATE \"C\")"
+      " AND e.id = $4::text COLLATE \"C\")"
 
 /* Whether the key may only change own credentials, and the row is another's. */
 #define IS_OTHERS                                                                                  \
     "caller.scope = 'own'"                                                                         \
     " AND EXISTS (SELECT FROM adit.ssh_credential AS e"                                            \
       " WHERE e.account_id = caller.account_id"                                                    \
-      " AND e.id = $3::text COLLATE \"C\""                                                         \
+      " AND e.id = $4::text COLLATE \"C\""                                                         \
       " AND e.owner_id <> caller.principal_id)"
 
 #define SET_OF_UPDATE                                                                              \
-    " SET description = coalesce($4::text, c.description),"                                        \
-      " metadata = coalesce($5::text, c.metadata),"                                                \
-      " acl = coalesce($6::text[], c.acl)"
+    " SET description = coalesce($5::text, c.description),"                                        \
+      " metadata = coalesce($6::text, c.metadata),"                                                \
+      " acl = coalesce($7::text[], c.acl)"
 
-/* $1 digest, $2 request, $3 id, $4 description, $5 metadata, $6 acl, $7 If-Match,
- * $8 If-None-Match. */
+/* $1 digest, $2 account, $3 request, $4 id, $5 description, $6 metadata, $7 acl, $8 If-Match,
+ * $9 If-None-Match. */
 static const struct pg_statement update_statement = {
     .name = "ssh_credential_update",
     .types = CALLER_TYPES SSH_CREDENTIAL_TYPES PG_BOOL PG_BOOL,
@@ -211,8 +211,8 @@ static const struct pg_statement update_statement = {
             " FROM caller"
             " WHERE " CALLER_MAY_WRITE_OF("c.owner_id")
               " AND c.account_id = caller.account_id"
-              " AND c.id = $3::text COLLATE \"C\""
-              " AND " CALLER_CONDITION("c", "$7", "$8")
+              " AND c.id = $4::text COLLATE \"C\""
+              " AND " CALLER_CONDITION("c", "$8", "$9")
             " RETURNING " SSH_CREDENTIAL_COLUMNS
         ")"
         " SELECT " CALLER_COLUMNS_OF("caller") ", " SSH_CREDENTIAL_COLUMNS ","
@@ -221,7 +221,7 @@ static const struct pg_statement update_statement = {
         " LEFT JOIN c ON true",
 };
 
-/* $1 to $6, without a condition. */
+/* $1 to $7, without a condition. */
 static const struct pg_statement quick_update_statement = {
     .name = "ssh_credential_quick_update",
     .types = CALLER_TYPES SSH_CREDENTIAL_TYPES,
@@ -233,11 +233,11 @@ static const struct pg_statement quick_update_statement = {
         " WHERE " CALLER_QUICK
           " AND " CALLER_MAY_WRITE_OF("c.owner_id")
           " AND c.account_id = caller.account_id"
-          " AND c.id = $3::text COLLATE \"C\""
+          " AND c.id = $4::text COLLATE \"C\""
         " RETURNING " CALLER_COLUMNS_OF_QUICK("caller.account_id", "caller.id") ", " SSH_CREDENTIAL_COLUMNS,
 };
 
-/* $1 digest, $2 request, $3 id, $4 If-Match, $5 If-None-Match. */
+/* $1 digest, $2 account, $3 request, $4 id, $5 If-Match, $6 If-None-Match. */
 static const struct pg_statement delete_statement = {
     .name = "ssh_credential_delete",
     .types = CALLER_TYPES EXECUTOR_DELETE_TYPES,
@@ -249,8 +249,8 @@ static const struct pg_statement delete_statement = {
             " USING caller"
             " WHERE " CALLER_MAY_WRITE_OF("c.owner_id")
               " AND c.account_id = caller.account_id"
-              " AND c.id = $3::text COLLATE \"C\""
-              " AND " CALLER_CONDITION("c", "$4", "$5")
+              " AND c.id = $4::text COLLATE \"C\""
+              " AND " CALLER_CONDITION("c", "$5", "$6")
             " RETURNING c.id"
         ")"
         " SELECT " CALLER_COLUMNS_OF("caller") ", c.id, " IS_THERE ", " IS_OTHERS

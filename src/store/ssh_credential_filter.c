@@ -70,7 +70,8 @@ static void write_untimely(struct buf *sql, const char *min_or_max, const struct
 {
     buf_printf(sql,
                "(SELECT %s(u.id) FROM adit.ssh_credential AS u"
-               " WHERE u.account_id = " CALLER_ACCOUNT " AND " IS_UNTIMELY,
+               " WHERE u.account_id = " CALLER_ACCOUNT
+               " AND " CALLER_IN_ACCOUNT("u") " AND " IS_UNTIMELY,
                min_or_max);
     if (bounds->from)
         buf_printf(sql, " AND u.created_at >= $%d::timestamptz", bounds->from);

@@ -14,8 +14,8 @@
     "NULL::text COLLATE \"C\" AS credential_id, NULL::timestamptz, NULL::text, NULL::text,"        \
     " NULL::text, NULL::text[], NULL::text COLLATE \"C\" AS credential_owner_id, NULL::bigint"
 
-/* $1 digest, $2 before_id (never NULL), $3 limit.
- * The comparison with $2 is always there, so that the generic plan starts in the right place of the
+/* $1 digest, $2 account, $3 before_id (never NULL), $4 limit.
+ * The comparison with $3 is always there, so that the generic plan starts in the right place of the
  * index.  NULL puts the caller's row first. */
 #define LIST_HEAD                                                                                  \
     "SELECT " CALLER_COLUMNS_OF("k") ", " NO_COLUMNS                                               \
@@ -25,10 +25,10 @@
         "SELECT " CALLER_NO_COLUMNS ", " SSH_CREDENTIAL_COLUMNS                                    \
         " FROM adit.ssh_credential AS c"                                                           \
         " WHERE c.account_id = " CALLER_ACCOUNT
-#define OLDER " AND c.id < $2::text COLLATE \"C\""
+#define OLDER " AND c.id < $3::text COLLATE \"C\""
 #define LIST_END                                                                                   \
         " ORDER BY c.id DESC"                                                                      \
-        " LIMIT $3::bigint"                                                                        \
+        " LIMIT $4::bigint"                                                                        \
     ")"                                                                                            \
     " ORDER BY credential_id DESC NULLS FIRST"
 
@@ -39,7 +39,7 @@ static const struct pg_statement list_statement = {
         LIST_HEAD OLDER LIST_END,
 };
 
-/* The same for a filter that only names an owner, which is the one of most clients: $4 owner_id.
+/* The same for a filter that only names an owner, which is the one of most clients: $5 owner_id.
  * PostgreSQL need not plan it for each request: only the index of owners has this order, so the
  * plan is right for every owner.  With "=", the primary key would have it too. */
 static const struct pg_statement owner_list_statement = {
@@ -47,10 +47,10 @@ static const struct pg_statement owner_list_statement = {
     .types = CALLER_TYPES SSH_CREDENTIAL_TYPES,
     .sql =
         LIST_HEAD
-        " AND c.owner_id >= $4::text COLLATE \"C\""
-        " AND (c.owner_id, c.id) < ($4::text COLLATE \"C\", $2::text COLLATE \"C\")"
+        " AND c.owner_id >= $5::text COLLATE \"C\""
+        " AND (c.owner_id, c.id) < ($5::text COLLATE \"C\", $3::text COLLATE \"C\")"
         " ORDER BY c.owner_id DESC, c.id DESC"
-        " LIMIT $3::bigint"
+        " LIMIT $4::bigint"
         ")"
         " ORDER BY credential_owner_id DESC, credential_id DESC",
 };

@@ -10,13 +10,13 @@ enum column { COLUMN_ID = CALLER_N_COLUMNS, COLUMN_OWNER_ID, COLUMN_ACL };
 
 /* clang-format off */
 
-/* Parameters of both: $1 digest, $2 fingerprint, $3 limit. */
+/* Parameters of both: $1 digest, $2 account, $3 fingerprint, $4 limit. */
 #define GRANTS                                                                                     \
     " FROM adit.ssh_credential AS c"                                                               \
     " WHERE c.account_id = k.account_id"                                                           \
-      " AND c.fingerprint = $2::text COLLATE \"C\""                                                \
+      " AND c.fingerprint = $3::text COLLATE \"C\""                                                \
     " ORDER BY c.id"                                                                               \
-    " LIMIT $3::bigint"
+    " LIMIT $4::bigint"
 
 static const struct pg_statement few_statement = {
     .name = "ssh_decision_few",

@@ -10,7 +10,7 @@
 
 /* clang-format off */
 
-/* $1 digest. */
+/* $1 digest, $2 account. */
 static const struct pg_statement authenticate_statement = {
     .name = "authenticate",
     .types = CALLER_TYPES,
@@ -104,6 +104,7 @@ bool store_find_only(struct pg *pg, const struct pg_statement *statement, char i
 bool store_caller(const struct store *store, struct text key, struct caller *caller,
                   struct error *err)
 {
+    (void)api_key_account(key, caller->account_id);
     return crypt_hasher_sha256(store->hasher, key.s, key.len, caller->digest) ||
            error_set(err, ERR_OUT_OF_MEMORY);
 }

@@ -47,7 +47,7 @@ MUST_CHECK bool store_begin(struct pg *pg, struct error *err);
 MUST_CHECK bool store_find_only(struct pg *pg, const struct pg_statement *statement,
                                 char id[IDENT_SIZE], int *n, struct error *err);
 
-/* Sets the digest of the caller to that of an API key, and nothing else.  Returns false with
+/* Sets the caller's digest and account from an API key, and nothing else.  Returns false with
  * ERR_OUT_OF_MEMORY. */
 MUST_CHECK bool store_caller(const struct store *store, struct text key, struct caller *caller,
                              struct error *err);

@@ -311,7 +311,7 @@ def follow_page(site):
     site.follow("The programs")
     site.follow("Settings and keys")
     said = site.follow("The database, and a first key").stdout
-    site.key, = re.findall(r"(?m)^adit_\w{49}$", said)
+    site.key, = re.findall(r"(?m)^adit_\w{76}$", said)
     site.migrated = said
     site.follow("The web folder")
 

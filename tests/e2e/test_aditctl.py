@@ -12,7 +12,7 @@ from adit.case import Case
 from adit.reference import openapi
 
 CREDENTIALS = "/ssh_credentials"
-KEY = r"adit_[0-9A-Za-z]{49}"
+KEY = r"adit_[0-9A-Za-z]{76}"
 with open(os.path.join(stack.ROOT, "src/ctl/verb_table.h"), encoding="utf-8") as table:
     VERBS = re.findall(r'^VERB\("([^"]+)",\s*\w+,\s*"\w*",\s*(?:NULL|"([^"]*)"),', table.read(),
                        re.M)

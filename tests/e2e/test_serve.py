@@ -57,7 +57,7 @@ class DeadKey(ServeCase):
     def key_of(self, *arguments):
         status, said = self.serve(*arguments)
         self.assertEqual(status, 0, said)
-        return re.search("adit_[0-9A-Za-z]{49}", said).group(), said
+        return re.search("adit_[0-9A-Za-z]{76}", said).group(), said
 
     def kill_key(self):
         self.stack.psql("UPDATE adit.api_key SET revoked_at = now() WHERE revoked_at IS NULL")

@@ -36,6 +36,7 @@ static bool try_bearer(const struct request *request)
 {
     const char *header = request->authorization;
     struct text key = {0};
+    char account_id[IDENT_SIZE];
     struct error err;
 
     if (!header_bearer(request, &key, &err)) {
@@ -45,6 +46,11 @@ static bool try_bearer(const struct request *request)
         return false;
     }
     MUST(!request->authorization_repeated && api_key_valid(key));
+    /* Only a key that is longer by the account's digits names one, and it is the one in the key. */
+    MUST(api_key_account(key, account_id) == (key.len == API_KEY_SIZE - 1));
+    MUST(account_id[0] ? ident_assigned(text_of(account_id), IDENT_ACCOUNT) &&
+                             memcmp(account_id + 3, key.s + 5, 27) == 0
+                       : key.len == API_KEY_BARE_SIZE - 1);
     MUST(key.s > header && key.s + key.len <= header + strlen(header));
     MUST(strncasecmp(header + strspn(header, " \t"), "Bearer", 6) == 0);
     MUST(strspn(key.s + key.len, " \t") == strlen(key.s + key.len));

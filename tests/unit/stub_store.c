@@ -57,6 +57,7 @@ bool store_caller(const struct store *store, struct text key, struct caller *cal
                   struct error *err)
 {
     (void)store;
+    (void)api_key_account(key, caller->account_id);
     return crypt_sha256(key.s, key.len, caller->digest) || error_set(err, ERR_OUT_OF_MEMORY);
 }
 

@@ -23,9 +23,12 @@ def base62(number, n_digits):
     return out
 
 
-def well_formed_key(secret=None):
-    """An API key that has the right check digits and was never issued."""
+def well_formed_key(secret=None, account_id=None):
+    """An API key that has the right check digits and was never issued.  It names the account, or
+    has the earlier form."""
     secret = secret or "".join(secrets.choice(DIGITS) for _ in range(43))
+    if account_id:
+        secret = account_id.removeprefix("ac_") + secret
     return "adit_" + secret + base62(zlib.crc32(secret.encode()), 6)
 
 

@@ -174,14 +174,28 @@ START_TEST(every_byte)
 }
 END_TEST
 
-/* Computes the check digits in another way: the CRC as a number, digit by digit from the end. */
-static void append_check(char key[API_KEY_SIZE])
-{
-    uint32_t crc = crc32_of(key + 5, 43);
+#define ACCOUNT "ac_0123456789ABCDEFGHIJKLMNOPZ"
+#define DIGITS_OF_ACCOUNT (ACCOUNT + 3)
 
-    for (int i = 6; i-- > 0; crc /= 62)
-        key[48 + i] = digits[crc % 62];
-    key[API_KEY_SIZE - 1] = '\0';
+/* Computes the check digits in another way: the CRC as a number, digit by digit from the end. */
+static void append_check(char *key, size_t n_digits)
+{
+    uint32_t crc = crc32_of(key + 5, n_digits);
+
+    for (size_t i = 6; i-- > 0; crc /= 62)
+        key[5 + n_digits + i] = digits[crc % 62];
+    key[5 + n_digits + 6] = '\0';
+}
+
+/* Makes a key of the earlier form. */
+static void make_bare(char key[API_KEY_BARE_SIZE])
+{
+    char whole[API_KEY_SIZE];
+
+    ck_assert(api_key_make(whole, text_of(ACCOUNT)));
+    memcpy(key, whole, 5);
+    memcpy(key + 5, whole + 5 + 27, 43);
+    append_check(key, 43);
 }
 
 START_TEST(form_of_api_keys)
@@ -191,14 +205,18 @@ START_TEST(form_of_api_keys)
     for (int i = 0; i < N_MADE; i++) {
         char key[API_KEY_SIZE];
         char again[API_KEY_SIZE];
+        char account_id[IDENT_SIZE];
 
-        ck_assert(api_key_make(key));
-        ck_assert_uint_eq(strlen(key), API_KEY_SIZE - 1);
+        ck_assert(api_key_make(key, text_of(ACCOUNT)));
+        ck_assert_uint_eq(strlen(key), 5 + 27 + 43 + 6);
         ck_assert(strncmp(key, "adit_", 5) == 0);
-        ck_assert_uint_eq(strspn(key + 5, digits), 49);
+        ck_assert(strncmp(key + 5, DIGITS_OF_ACCOUNT, 27) == 0);
+        ck_assert_uint_eq(strspn(key + 5, digits), 76);
         ck_assert(api_key_valid(text_of(key)));
+        ck_assert(api_key_account(text_of(key), account_id));
+        ck_assert_str_eq(account_id, ACCOUNT);
         memcpy(again, key, sizeof again);
-        append_check(again);
+        append_check(again, 70);
         ck_assert_str_eq(again, key);
         ck_assert_str_ne(key, last);
         memcpy(last, key, sizeof last);
@@ -206,31 +224,67 @@ START_TEST(form_of_api_keys)
 }
 END_TEST
 
-/* By zlib, crc32() of 43 times "0" is 0x7849568F, and of the digits from '0' to 'g' it is
- * 0xAA866F5C. */
+START_TEST(account_of_no_api_key)
+{
+    static const char *const others[] = {"",          "ac_",
+                                         "ac_x",      "usr_0123456789ABCDEFGHIJKLMNOPZ",
+                                         ACCOUNT "0", "ac_0123456789ABCDEFGHIJKLMNOP_"};
+    char key[API_KEY_SIZE];
+    char account_id[IDENT_SIZE];
+
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        ck_assert_msg(!api_key_make(key, text_of(others[i])), "%s", others[i]);
+    ck_assert(!api_key_make(key, (struct text){0}));
+    make_bare(key);
+    ck_assert(api_key_valid(text_of(key)));
+    ck_assert(!api_key_account(text_of(key), account_id));
+    ck_assert_str_eq(account_id, "");
+    ck_assert(api_key_make(key, text_of(ACCOUNT)));
+    key[5] = key[5] == '0' ? '1' : '0';
+    ck_assert(!api_key_account(text_of(key), account_id));
+    ck_assert_str_eq(account_id, "");
+    ck_assert(!api_key_account((struct text){0}, account_id));
+}
+END_TEST
+
+/* By zlib, crc32() of 43 times "0" is 0x7849568F, of the digits from '0' to 'g' 0xAA866F5C, of 70
+ * times "0" 0x1991EE3D, and of the 62 digits and the first 8 again 0xBA64FFD0. */
 START_TEST(known_api_keys)
 {
     ck_assert(api_key_valid(text_of("adit_00000000000000000000000000000000000000000002CZclj")));
     ck_assert(api_key_valid(text_of("adit_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefg37cCQ0")));
+    ck_assert(api_key_valid(text_of("adit_00000000000000000000000000000000000000000000000000"
+                                    "000000000000000000000T20xp")));
+    ck_assert(api_key_valid(text_of("adit_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmn"
+                                    "opqrstuvwxyz012345673PdKhU")));
 }
 END_TEST
+
+static void expect_changes_detected(char *key)
+{
+    size_t len = strlen(key);
+
+    for (size_t at = 0; at < len; at++) {
+        char right = key[at];
+
+        for (int c = 0; c < 256; c++) {
+            key[at] = (char)c;
+            if (api_key_valid((struct text){key, len}) != (right == (char)c))
+                ck_abort_msg("byte %d at %zu", c, at);
+        }
+        key[at] = right;
+    }
+}
 
 /* The check digits detect each change of one character. */
 START_TEST(one_character_changed)
 {
     char key[API_KEY_SIZE];
 
-    ck_assert(api_key_make(key));
-    for (size_t at = 0; at < API_KEY_SIZE - 1; at++) {
-        char right = key[at];
-
-        for (int c = 0; c < 256; c++) {
-            key[at] = (char)c;
-            if (api_key_valid((struct text){key, API_KEY_SIZE - 1}) != (right == (char)c))
-                ck_abort_msg("byte %d at %zu", c, at);
-        }
-        key[at] = right;
-    }
+    ck_assert(api_key_make(key, text_of(ACCOUNT)));
+    expect_changes_detected(key);
+    make_bare(key);
+    expect_changes_detected(key);
 }
 END_TEST
 
@@ -241,11 +295,21 @@ START_TEST(other_lengths)
     ck_assert(!api_key_valid((struct text){0}));
     ck_assert(!api_key_valid(text_of("")));
     ck_assert(!api_key_valid(text_of("adit_")));
-    ck_assert(api_key_make(key));
-    ck_assert(!api_key_valid((struct text){key, API_KEY_SIZE - 2}));
+    ck_assert(api_key_make(key, text_of(ACCOUNT)));
+    for (size_t len = 0; len < API_KEY_SIZE - 1; len++)
+        ck_assert_msg(!api_key_valid((struct text){key, len}), "%zu", len);
     ck_assert(!api_key_valid((struct text){key, API_KEY_SIZE}));
     key[API_KEY_SIZE - 1] = '0';
     ck_assert(!api_key_valid(text_of(key)));
+    /* Every length between and beyond the two forms, with the right check digits. */
+    for (size_t n_digits = 0; n_digits < 100; n_digits++) {
+        char other[120] = "adit_";
+
+        memset(other + 5, 'a', n_digits);
+        append_check(other, n_digits);
+        ck_assert_msg(api_key_valid(text_of(other)) == (n_digits == 43 || n_digits == 70), "%zu",
+                      n_digits);
+    }
 }
 END_TEST
 
@@ -265,6 +329,7 @@ Suite *ident_suite(void)
     tcase_add_test(idents, faults_of_identifiers);
     tcase_add_test(idents, every_byte);
     tcase_add_test(keys, form_of_api_keys);
+    tcase_add_test(keys, account_of_no_api_key);
     tcase_add_test(keys, known_api_keys);
     tcase_add_test(keys, one_character_changed);
     tcase_add_test(keys, other_lengths);

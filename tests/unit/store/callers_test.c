@@ -303,9 +303,21 @@ START_TEST(good_key_in_every_operation)
 }
 END_TEST
 
+/* The earlier form of keys. */
+START_TEST(key_without_an_account_in_every_operation)
+{
+    struct store_request bare = tried.member;
+
+    ck_assert_str_eq(bare.caller.account_id, tried.who.account[0]);
+    bare.caller.account_id[0] = '\0';
+    callers_run_all(&bare);
+}
+END_TEST
+
 START_TEST(bad_keys_in_every_operation)
 {
     struct store_request unknown = tried.admin;
+    struct store_request foreign = tried.admin;
     struct store_request expired = tried_issue(tried.who.admin, false, 1, NULL);
     char revoked_id[34];
     struct store_request revoked = tried_issue(tried.who.admin, false, 0, revoked_id);
@@ -315,10 +327,12 @@ START_TEST(bad_keys_in_every_operation)
     ck_assert(op_oauth_put(&tried.admin) && op_mutual_tls_put(&tried.admin));
     unknown.caller.digest[31] ^= 1;
     expect_key_error(&unknown, false, ERR_KEY_UNKNOWN);
+    memcpy(foreign.caller.account_id, tried.who.account[1], IDENT_SIZE);
+    expect_key_error(&foreign, false, ERR_KEY_UNKNOWN);
     expect_key_error(&tried.reader, true, ERR_KEY_READ_ONLY);
     /* The keys are valid first, so that the store has seen them.  Then revoke or expire them. */
     ck_assert(op_oauth_put(&revoked) && op_get(&revoked));
-    ck_assert(api_key_revoke(tried.owner, text_of(revoked_id), &gone, &tried.err));
+    ck_assert(api_key_revoke(tried.owner, text_of(revoked_id), text_of(NULL), &gone, &tried.err));
     ck_assert(gone.found);
     expect_key_error(&revoked, false, ERR_KEY_UNKNOWN);
     database_run(tried.owner,
@@ -466,7 +480,8 @@ START_TEST(identity_in_every_operation)
     struct store_request revoked = tried_issue(tried.who.admin, false, 0, revoked_id);
     struct api_key_revoked gone;
 
-    ck_assert(api_key_revoke(tried.owner, text_of(revoked_id), &gone, &tried.err) && gone.found);
+    ck_assert(api_key_revoke(tried.owner, text_of(revoked_id), text_of(NULL), &gone, &tried.err) &&
+              gone.found);
     expect_identity(&request, id, tried.who.account[0]);
     expect_identity(&reader, reader_id, tried.who.account[0]);
     expect_identity(&revoked, "", "");
@@ -492,6 +507,7 @@ Suite *callers_suite(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, tried_set_up, tried_tear_down);
     tcase_add_test(tcase, good_key_in_every_operation);
+    tcase_add_test(tcase, key_without_an_account_in_every_operation);
     tcase_add_test(tcase, bad_keys_in_every_operation);
     tcase_add_test(tcase, gateway_key_in_every_operation);
     tcase_add_test(tcase, own_key_in_every_operation);

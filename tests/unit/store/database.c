@@ -116,5 +116,6 @@ struct caller database_issue(struct pg *pg, const char *principal_id, bool read_
     if (key_id)
         memcpy(key_id, issued.id, IDENT_SIZE);
     ck_assert(crypt_sha256(issued.key, API_KEY_SIZE - 1, caller.digest));
+    ck_assert(api_key_account(text_of(issued.key), caller.account_id));
     return caller;
 }

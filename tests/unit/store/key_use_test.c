@@ -196,7 +196,8 @@ START_TEST(only_good_keys_leave_something)
     struct api_key_revoked gone;
 
     store_note_uses(tried.store, uses);
-    ck_assert(api_key_revoke(tried.owner, text_of(id), &gone, &tried.err) && gone.found);
+    ck_assert(api_key_revoke(tried.owner, text_of(id), text_of(NULL), &gone, &tried.err) &&
+              gone.found);
     unknown.caller.digest[31] ^= 1;
     ck_assert(!store_authenticate(tried.store, &unknown, &tried.err));
     ck_assert(!store_authenticate(tried.store, &revoked, &tried.err));

@@ -78,9 +78,10 @@ static long number_after(const char *line, const char *word)
     return at ? strtol(at + strlen(word), NULL, 10) : -1;
 }
 
-/* Runs a statement as the responder does, with these arguments after the digest, and looks at what
- * each node of its plan has read. */
-static void expect_few_rows(const char *name, const char *arguments, const char *index)
+/* Runs a statement as the responder does, with that account after the digest and then these
+ * arguments, and looks at what each node of its plan has read. */
+static void expect_few_rows_of(const char *account, const char *name, const char *arguments,
+                               const char *index)
 {
     struct pg_result *prepared = find_prepared(name);
     /* The driver tells statements apart by their addresses. */
@@ -95,8 +96,8 @@ static void expect_few_rows(const char *name, const char *arguments, const char 
     for (size_t i = 0; i < CRYPT_SHA256_LEN; i++)
         snprintf(digest + 2 * i, 3, "%02x", tried.admin.caller.digest[i]);
     snprintf(sql, sizeof sql,
-             "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) EXECUTE %s ('\\x%s', %s)",
-             pg_text(prepared, 0, 0).s, digest, arguments);
+             "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) EXECUTE %s ('\\x%s', %s, %s)",
+             pg_text(prepared, 0, 0).s, digest, account, arguments);
     ck_assert_ptr_nonnull(explain);
     *explain = (struct pg_statement){.name = "explain", .types = PG_TEXT, .sql = sql};
     ck_assert_msg(pg_run(tried.responder, explain, &params, &plan, &tried.err), "%s",
@@ -114,6 +115,16 @@ static void expect_few_rows(const char *name, const char *arguments, const char 
                   index);
     pg_result_free(plan);
     pg_result_free(prepared);
+}
+
+/* The same for a key of either form. */
+static void expect_few_rows(const char *name, const char *arguments, const char *index)
+{
+    char account[IDENT_SIZE + 2];
+
+    snprintf(account, sizeof account, "'%s'", tried.who.account[0]);
+    expect_few_rows_of("NULL", name, arguments, index);
+    expect_few_rows_of(account, name, arguments, index);
 }
 
 /* Runs each list once, so that its statement is prepared. */

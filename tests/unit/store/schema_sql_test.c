@@ -307,10 +307,10 @@ START_TEST(list_of_keys)
     ck_assert_uint_eq(pg_text(result, 0, API_KEY_CREATED_AT).len, 20);
     ck_assert_uint_eq(pg_text(result, 0, API_KEY_EXPIRES_AT).len, 20);
     pg_result_free(result);
-    ck_assert(api_key_revoke(pg, text_of("ak_x"), &gone, &err) && !gone.found);
-    ck_assert(api_key_revoke(pg, text_of(id), &gone, &err) && gone.found);
+    ck_assert(api_key_revoke(pg, text_of("ak_x"), text_of(NULL), &gone, &err) && !gone.found);
+    ck_assert(api_key_revoke(pg, text_of(id), text_of(NULL), &gone, &err) && gone.found);
     ck_assert_str_eq(gone.earlier, "");
-    ck_assert(api_key_revoke(pg, text_of(id), &gone, &err) && gone.found);
+    ck_assert(api_key_revoke(pg, text_of(id), text_of(NULL), &gone, &err) && gone.found);
     ck_assert_uint_eq(strlen(gone.earlier), 20);
     ck_assert(api_key_list(pg, text_of(NULL), &result, &err));
     expect_column(result, API_KEY_STATE, "revoked");

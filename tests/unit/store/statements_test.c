@@ -225,7 +225,8 @@ static void about_people(void)
     ck_assert(principal_delete(tried.owner, &nobody, text_of(NULL), true, &end, err) && !end.found);
     ck_assert(account_rename(tried.owner, text_of("ac_x"), text_of("x"), &found, err) && !found);
     ck_assert(account_delete(tried.owner, text_of("ac_x"), &rest, err) && !rest.found);
-    ck_assert(api_key_revoke_all(tried.owner, nobody.id, &found, &n, err) && !found && n == 0);
+    ck_assert(api_key_revoke_all(tried.owner, nobody.id, text_of(NULL), &found, &n, err) &&
+              !found && n == 0);
     ck_assert_ptr_nonnull(uses);
     key_uses_note(uses, text_of("ac_x"), text_of("ak_x"), NULL, 0);
     ck_assert(key_uses_write(uses, tried.owner, 0, &tried.arena, err));
@@ -304,6 +305,7 @@ START_TEST(statements_of_case_file)
     char id[34];
     int version;
     struct api_key_revoked gone;
+    int64_t n_revoked;
     int64_t ms;
     bool found;
 
@@ -324,7 +326,17 @@ START_TEST(statements_of_case_file)
     pg_result_free(result);
     ck_assert(principal_list(tried.owner, "user", &result, &tried.err));
     pg_result_free(result);
-    ck_assert(api_key_revoke(tried.owner, text_of("ak_x"), &gone, &tried.err));
+    tried_issue(tried.who.member, true, 0, id);
+    ck_assert(
+        api_key_revoke(tried.owner, text_of(id), text_of(tried.who.account[1]), &gone, &tried.err));
+    ck_assert(!gone.found);
+    ck_assert(
+        api_key_revoke(tried.owner, text_of(id), text_of(tried.who.account[0]), &gone, &tried.err));
+    ck_assert(gone.found);
+    tried_issue(tried.who.other_admin, true, 0, id);
+    ck_assert(api_key_revoke_all(tried.owner, text_of(tried.who.other_admin), text_of(NULL), &found,
+                                 &n_revoked, &tried.err));
+    ck_assert(found && n_revoked > 0);
     about_people();
     write_not_quickly();
     rekey_and_purge();
