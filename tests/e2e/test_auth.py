@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """API keys: their form, their life, and how requests present them (section 3)."""
+import secrets
+
 from adit import samples
 from adit.case import Case, without_operation_id
 
@@ -89,6 +91,75 @@ class Presented(Case):
         key = self.home.admin.key
         for value in ("Bearer " + key + "x", "Basic " + key, key, "Bearer " + key[:-1]):
             self.assertNotIn(key[:30].encode(), self.ask(value).body)
+
+
+class Forms(Case):
+    """A new key names its account.  One of the earlier form stays valid."""
+
+    def test_new_key(self):
+        account_id = self.home.id
+        for person in (self.home.admin, self.home.bot):
+            self.assertRegex(person.key, "^adit_%s[0-9A-Za-z]{49}$" % account_id[3:])
+            self.assertEqual(samples.well_formed_key(person.key[32:75], account_id), person.key)
+
+    def drive(self, client):
+        """Calls every operation, with and without conditions."""
+        route, edge = "/edges/https/forms/routes/r/oauth", "/edges/tls/forms/mutual_tls"
+        secret = {"provider": {"provider_a": {"client_id": "a", "client_secret": "b"}}}
+        made = client.post("/ssh_credentials", samples.credential()).json
+        target = "/ssh_credentials/" + made["id"]
+        again = client.call("POST", "/ssh_credentials", samples.credential(),
+                            more=[("Idempotency-Key", secrets.token_hex(8))])
+        self.assert_ok(again, 201)
+        named = client.post("/ssh_credentials",
+                            samples.credential(owner_id=self.home.admin.id))
+        self.assert_ok(named, 201)
+        for method, path, body in (
+                ("PATCH", target, {"description": "x"}), ("GET", target, None),
+                ("GET", "/ssh_credentials?limit=1", None),
+                ("GET", "/ssh_credentials?filter=obj.id%20%3D%3D%20%22" + made["id"] + "%22", None),
+                ("GET", "/ssh_credentials?filter=obj.owner_id%20%3D%3D%20%22"
+                 + self.home.admin.id + "%22", None),
+                ("PUT", route, secret), ("GET", route, None), ("PUT", edge, {}), ("GET", edge, None),
+                ("POST", "/ssh_decisions", {"public_key": samples.ED25519}),
+                ("GET", "/audit_events?limit=2", None)):
+            with self.subTest("%s %s" % (method, path)):
+                self.assertLess(client.call(method, path, body).status, 300)
+        for path, body in ((route, secret), (edge, {}), (target, {"description": "y"})):
+            tag = client.get(path).header("ETag")
+            method = "PATCH" if path == target else "PUT"
+            for method, value in ((method, tag), ("DELETE", '"1"')):
+                with self.subTest("%s %s If-Match %s" % (method, path, value)):
+                    answer = client.call(method, path, body if method != "DELETE" else None,
+                                         more=[("If-Match", value)])
+                    self.assertEqual(answer.status < 300, value == tag, answer.body)
+            self.assert_ok(client.call("DELETE", path), 204)
+        for answer in (again, named):
+            client.call("DELETE", "/ssh_credentials/" + answer.json["id"])
+
+    def test_every_operation(self):
+        for form, key in (("new", self.home.admin.key), ("earlier", self.home.admin.issue_bare())):
+            with self.subTest(form):
+                self.drive(self.stack.client(key))
+
+    def test_other_account(self):
+        """The account in a key gives no right: the digest is of the whole key."""
+        key = self.home.admin.key
+        bare = self.home.admin.issue_bare()
+        for what, wrong in (
+                ("an account that is there", samples.well_formed_key(key[32:75], self.stack.account("away").id)),
+                ("one that is not", samples.well_formed_key(key[32:75], samples.unknown_id("ac"))),
+                ("no account", samples.well_formed_key(key[32:75])),
+                ("the right one before an earlier key",
+                 samples.well_formed_key(bare[5:48], self.home.id))):
+            client = self.stack.client(wrong)
+            with self.subTest(what):
+                self.assert_error(client.get("/ssh_credentials"), 203)
+                self.assert_error(client.post("/ssh_credentials", samples.credential()), 203)
+                self.assert_error(client.put("/edges/tls/forms/mutual_tls", {}), 203)
+        at = 5 + next(at for at in range(27) if key[5 + at] != "0")
+        changed = key[:at] + "0" + key[at + 1:]
+        self.assert_error(self.stack.client(changed).get("/ssh_credentials"), 202)
 
 
 class Life(Case):

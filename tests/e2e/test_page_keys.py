@@ -6,6 +6,7 @@ import json
 import os
 import secrets
 
+from adit import samples
 from adit.case import Case
 from adit.page import Page
 
@@ -40,6 +41,16 @@ class Keys(Case):
     def permits(self, key):
         return self.stack.ctl_run("permits", self.page.path(key),
                                   "device-7.devices.example.com").returncode == 0
+
+    def test_find_a_leaked_key(self):
+        account_id = self.account.id
+        keys = [samples.well_formed_key(account_id=account_id), samples.well_formed_key(), self.key]
+        others = [key[:-1] + ("0" if key[-1] != "0" else "1") for key in keys]
+        with open(self.page.path("devices", "notes.txt"), "w", encoding="utf-8") as file:
+            file.write("key=%s\n%s %s\nx" % ("\nx=".join(keys), " ".join(others), keys[0] + "0"))
+        found = self.page.follow("Find a leaked key")[-1]
+        self.assertEqual(found.splitlines(), [
+            "devices/notes.txt %s %s" % pair for pair in zip(keys, (account_id, "-", account_id))])
 
     def test_the_page(self):
         page = self.page

@@ -12,6 +12,7 @@ import socket
 import subprocess
 import tempfile
 
+from adit import samples
 from adit.client import Client
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
@@ -132,6 +133,14 @@ class Person:
     def issue(self, *options):
         """Issues another key."""
         return self.stack.ctl("key", "issue", "--for", self.id, *options)
+
+    def issue_bare(self):
+        """Makes a key of the earlier form, which names no account."""
+        key = samples.well_formed_key()
+        self.stack.psql("INSERT INTO adit.api_key (account_id, id, principal_id, digest)"
+                        " SELECT account_id, '%s', id, sha256('%s'::bytea) FROM adit.principal"
+                        " WHERE id = '%s'" % (samples.unknown_id("ak"), key, self.id))
+        return key
 
 
 class Account:
