@@ -187,6 +187,12 @@ static bool read_interval(const char *value, uint64_t most_ms, int *out_ms)
     return read_time(value, most_ms, out_ms) && *out_ms > 0;
 }
 
+static const char *check_distributed(struct conf *conf, char *value)
+{
+    conf->is_distributed = strcmp(value, "yes") == 0;
+    return conf->is_distributed || strcmp(value, "no") == 0 ? NULL : "must be yes or no";
+}
+
 static const char *check_drain(struct conf *conf, char *value)
 {
     return read_time(value, 300000, &conf->drain_ms)
@@ -374,6 +380,8 @@ const struct conf_setting conf_settings[] = {
     {"database", "admin_conninfo", "", AT(admin_conninfo), check_admin_conninfo,
      "aditctl's connection, as a role that owns the tables. If empty, aditctl uses conninfo. No\n"
      "password here: the responder reads this file. Use passfile= or service=."},
+    {"database", "distributed", "no", NO_PLACE, check_distributed,
+     "yes: Citus spreads the accounts of this database over nodes (sql/optional/citus.sql)."},
     {"secrets", "key_file", "adit.key", AT(key_file), check_path,
      "The file with the keys that seal (encrypt) client secrets. 'aditctl secrets init' makes it.\n"
      "A relative path starts at this file's folder."},

@@ -325,10 +325,12 @@ static int run_verb(struct ctl *ctl, const struct verb *verb)
         status = failed;
     } else {
         ctl->pg = pg_new(as_owner ? ctl->conf.admin_conninfo : ctl->conf.conninfo, &wait);
-        if (ctl->pg)
+        if (ctl->pg) {
             pg_name_operator(ctl->pg, operator_name());
-        else
+            pg_set_distributed(ctl->pg, ctl->conf.is_distributed);
+        } else {
             ctl_fail("out of memory");
+        }
         status = ctl->pg ? verb->run(ctl) : failed;
         has_written = ctl->pg && pg_has_written(ctl->pg);
     }

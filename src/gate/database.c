@@ -60,7 +60,7 @@ static bool watch(void *context, int fd)
 
 /* ---- sessions ---- */
 
-struct database *database_new(const char *conninfo)
+struct database *database_new(const char *conninfo, bool is_distributed)
 {
     struct database *database = calloc(1, sizeof *database);
 
@@ -75,6 +75,7 @@ struct database *database_new(const char *conninfo)
         entry->pg = pg_new(conninfo, &wait);
         if (!entry->pg)
             break;
+        pg_set_distributed(entry->pg, is_distributed);
         pg_use_pipeline(entry->pg, database->pipeline);
     }
     if (database->entries[SESSIONS - 1].pg)

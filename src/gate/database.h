@@ -10,7 +10,7 @@
 struct database;
 
 /* Returns it unconnected, or NULL where memory is short.  The conninfo must outlive it. */
-MUST_CHECK struct database *database_new(const char *conninfo);
+MUST_CHECK struct database *database_new(const char *conninfo, bool is_distributed);
 
 /* No lane may hold a session.  NULL is fine. */
 void database_free(struct database *database);

@@ -130,6 +130,7 @@ static bool open_gateway(struct gateway *gateway, const char *conf_path)
     gateway->pg = pg_new(gateway->conf.gateway.conninfo, &wait_alone);
     if (!gateway->pg)
         return process_cannot_start(log, "out of memory");
+    pg_set_distributed(gateway->pg, gateway->conf.is_distributed);
     pg_set_timeout(gateway->pg, JUDGE_TIMEOUT_MS);
     gateway->edges = edges_new(&gateway->conf.mutual_tls, log);
     return gateway->edges || process_cannot_start(log, "out of memory");

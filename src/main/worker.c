@@ -40,6 +40,7 @@ static bool answerer_open(struct answerer *answerer, struct pg_pipeline *pipelin
 {
     answerer->pg = pg_new(answerer->process->conf.conninfo, &answerer->wait);
     if (answerer->pg) {
+        pg_set_distributed(answerer->pg, answerer->process->conf.is_distributed);
         pg_use_pipeline(answerer->pg, pipeline);
         pg_count_in(answerer->pg, answerer->settings->counts);
     }
@@ -136,6 +137,7 @@ static void write_last_uses(const struct worker *worker)
     pg = pg_new(worker->process->conf.conninfo, &wait_alone);
     if (pg) {
         pg_set_timeout(pg, LAST_USES_TIMEOUT_MS);
+        pg_set_distributed(pg, worker->process->conf.is_distributed);
         write_uses(&worker->answerers[0], pg);
     }
     pg_free(pg);

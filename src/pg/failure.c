@@ -60,6 +60,16 @@ static struct meaning meaning_of(const char *state)
     return (struct meaning){state, ERR_INTERNAL, PG_VERDICT_FAILED};
 }
 
+/* A server that ends the session says FATAL. */
+bool pg_is_of_node(const PGresult *result)
+{
+    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    const char *severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+
+    return state && severity && (strncmp(state, "08", 2) == 0 || strncmp(state, "57P", 3) == 0) &&
+           strcmp(severity, "ERROR") == 0;
+}
+
 enum pg_verdict pg_judge(const PGresult *result)
 {
     ExecStatusType status = PQresultStatus(result);

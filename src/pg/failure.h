@@ -24,6 +24,10 @@ enum pg_verdict {
  * connection was lost. */
 MUST_CHECK enum pg_verdict pg_judge(const PGresult *result);
 
+/* Returns whether the result says that a server lost another one, on which it was to run a part of
+ * the statement: a node of Citus.  The session goes on.  The effect is unknown. */
+MUST_CHECK bool pg_is_of_node(const PGresult *result);
+
 /* Sets *err to what a failed result means for its statement (NULL: it has none): the code, the
  * SQLSTATE and a cause for the log. */
 void pg_describe(struct error *err, const PGresult *result, const struct pg_statement *statement);

@@ -62,6 +62,11 @@ static enum pg_outcome judge(struct pg_own *own, const PGresult *result,
 
     if (verdict != PG_VERDICT_DONE)
         pg_describe(err, result, statement);
+    if (own->is_distributed && pg_is_of_node(result)) {
+        if (statement && statement->writes && !statement->is_repeatable)
+            err->code = ERR_OUTCOME_UNKNOWN;
+        return PG_FAILED;
+    }
     switch (verdict) {
     case PG_VERDICT_DONE:
         return PG_DONE;
@@ -235,7 +240,8 @@ static bool set_up_session(struct pg_own *own, int64_t deadline_ms, struct error
 
     own->sent_us = clock_steady_us();
     PQsetNoticeReceiver(conn, note_notice, own);
-    if (PQsetnonblocking(conn, 1) != 0 || !PQsendQuery(conn, pg_setup_sql)) {
+    if (PQsetnonblocking(conn, 1) != 0 ||
+        !PQsendQuery(conn, own->is_distributed ? pg_setup_distributed_sql : pg_setup_sql)) {
         error_cause(err, ERR_DATABASE_UNAVAILABLE, "database: cannot connect: %s",
                     PQerrorMessage(conn));
         return cannot_open(own, err, pg_is_own_memory(PQerrorMessage(conn)));

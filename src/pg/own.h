@@ -31,6 +31,7 @@ struct pg_own {
     struct metrics_slot *counts;  /* NULL: nothing is counted */
     int64_t retry_at_ms;          /* no attempt to connect before */
     enum error_code refused_with; /* the code of the last failed attempt to connect */
+    bool is_distributed;          /* the rows are on several nodes (pg_set_distributed) */
     bool lacked_memory;           /* libpq did, in the latest query that failed */
     bool is_unreplicated;         /* the server has committed without its standby */
     int64_t n_opened;             /* sessions so far */

@@ -4,6 +4,7 @@
 #include "pg/pg.h"
 
 #include <libpq-fe.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,6 +55,16 @@ struct pg *pg_new(const char *conninfo, const struct wait *wait)
 void pg_name_operator(struct pg *pg, const char *name)
 {
     pg->operator_name = name;
+}
+
+void pg_set_distributed(struct pg *pg, bool is_distributed)
+{
+    pg->own.is_distributed = is_distributed;
+}
+
+bool pg_is_distributed(const struct pg *pg)
+{
+    return pg->own.is_distributed;
 }
 
 void pg_use_pipeline(struct pg *pg, struct pg_pipeline *pipeline)
@@ -189,6 +200,28 @@ static enum pg_outcome run_sql(struct pg_own *own, const char *sql, int64_t dead
     return outcome;
 }
 
+/* The triggers run on the nodes, which learn of a setting only by SET LOCAL. */
+static enum pg_outcome name_operator_everywhere(struct pg *pg, int64_t deadline_ms,
+                                                struct error *err)
+{
+    char *name =
+        PQescapeLiteral(pg->own.session.conn, pg->operator_name, strlen(pg->operator_name));
+    enum pg_outcome outcome = PG_NO_EFFECT;
+    char sql[512];
+
+    if (!name)
+        error_set(err, ERR_OUT_OF_MEMORY);
+    else if (snprintf(sql, sizeof sql,
+                      "SET LOCAL citus.propagate_set_commands = 'local';"
+                      " SET LOCAL adit.caller = ''; SET LOCAL adit.operator = %s",
+                      name) >= (int)sizeof sql)
+        error_cause(err, ERR_INTERNAL, "database: the operator's name is too long");
+    else
+        outcome = run_sql(&pg->own, sql, deadline_ms, err);
+    PQfreemem(name);
+    return outcome;
+}
+
 static enum pg_outcome name_operator(struct pg *pg, int64_t deadline_ms, struct error *err)
 {
     /* Somebody may have set a caller for all sessions of a role or a pooler. */
@@ -197,6 +230,8 @@ static enum pg_outcome name_operator(struct pg *pg, int64_t deadline_ms, struct 
     PGresult *last;
     enum pg_outcome outcome;
 
+    if (pg->own.is_distributed)
+        return name_operator_everywhere(pg, deadline_ms, err);
     if (!PQsendQueryParams(pg->own.session.conn, sql, 1, NULL, &pg->operator_name, NULL, NULL, 1))
         return pg_own_not_sent(&pg->own, err);
     outcome = pg_own_collect(&pg->own, NULL, deadline_ms, &last, err);
@@ -304,7 +339,7 @@ static PGresult *run_on_own(struct pg *pg, const struct pg_statement *statement,
 {
     PGresult *rows = NULL;
 
-    if (pg_shed_refuses(&pg->shed, statement->writes, clock_steady_ms()))
+    if (!pg->own.is_distributed && pg_shed_refuses(&pg->shed, statement->writes, clock_steady_ms()))
         error_cause(err, ERR_DATABASE_TIMEOUT,
                     "database: refused, because the statement before it took too long");
     else
@@ -408,7 +443,7 @@ static bool run_uncounted(struct pg *pg, const struct pg_statement *statement,
         return error_set(err, ERR_OUT_OF_MEMORY);
     if (pg->transaction)
         rows = run_in_transaction(pg, statement, params, deadline_ms, err);
-    else if (statement->is_short && own->pipeline)
+    else if (statement->is_short && own->pipeline && !own->is_distributed)
         rows = pg_pipeline_run(own->pipeline, &own->wait, own->session.state == PG_SESSION_OWN,
                                statement, params, deadline_ms);
     if (!rows && !pg->transaction)

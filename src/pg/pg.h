@@ -83,6 +83,14 @@ MUST_CHECK struct pg *pg_new(const char *conninfo, const struct wait *wait);
  * script begins.  The name, in UTF-8, must outlive the driver. */
 void pg_name_operator(struct pg *pg, const char *name);
 
+/* Says that the rows are on several nodes, by account (doc/install/citus.md).  The driver then
+ * plans statements for their parameters, runs each read on its own session, and does not refuse
+ * statements because one before them was late: that one may have waited for another node. */
+void pg_set_distributed(struct pg *pg, bool is_distributed);
+
+/* Returns whether the rows are on several nodes. */
+bool pg_is_distributed(const struct pg *pg);
+
 struct pg_pipeline;
 
 /* Runs short reads on the pipeline's shared session while that works.  The pipeline must outlive

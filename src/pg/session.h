@@ -92,6 +92,9 @@ void pg_session_move(struct pg_session *session, enum pg_session_event event);
  * database's time in microseconds since 1970, the session's process id and when it began. */
 extern const char pg_setup_sql[];
 
+/* The same for a database whose rows are on several nodes. */
+extern const char pg_setup_distributed_sql[];
+
 /* Returns one row.  Sent ahead of an ad hoc statement in one transaction, it sets that one's limit
  * ($1, in milliseconds), forbids it to write, and has it planned for its values. */
 extern const char pg_ad_hoc_sql[];

@@ -44,11 +44,11 @@ static const struct pg_statement create_statement = {
     .types = PG_TEXT,
     .writes = true,
     .sql =
-        "INSERT INTO adit.principal (account_id, id, kind, name, is_admin)"
+        "INSERT INTO adit.principal AS p (account_id, id, kind, name, is_admin)"
         " SELECT a.id, $2::text, $3::text, $4::text, $5::boolean"
         " FROM adit.account AS a"
         " WHERE a.id = $1::text COLLATE \"C\""
-        " RETURNING id",
+        " RETURNING p.id",
 };
 
 static const struct pg_statement find_only_statement = {

@@ -85,6 +85,7 @@ class Files(ConfCase):
         ("blanks before a value", "[service]\nname =%sx\n" % (" " * 300)),
         ("nothing but blanks and a comment", "[service]\nbase_url = %s; x\n" % (" " * 300)),
         ("no time to drain", "[service]\ndrain = 0ms\n"),
+        ("a distributed database", "[database]\ndistributed = yes\n"),
         ("the longest time to drain", "[service]\ndrain = 300s\n"),
         ("edges", "[mutual_tls]\nedges = a  b\t~c .d %s\nauthorities = /a b;c\noutput = /a/b.c+d_e-f\n"
          "reload = /bin/true a  b\nhaproxy = /%s\n" % ("e" * 247, "h" * 106)),
@@ -165,6 +166,7 @@ class Files(ConfCase):
         ("a long conninfo in quotes", "[database]\nconninfo = 'host=%s'\n" % ("h" * 300), 2,
          ["conninfo begins with a quote"]),
         ("a name in quotes", "[service]\nname = 'x'\n", 2, ["name begins with a quote"]),
+        ("distributed", "[database]\ndistributed = true\n", 2, ["distributed 'true' must be yes or no"]),
         ("admin_conninfo", "[database]\nadmin_conninfo = x y\n", 2, ["admin_conninfo"]),
         ("no key file", "[secrets]\nkey_file =\n", 2, ["key_file", "path"]),
         ("an edge with a slash", "[mutual_tls]\nedges = a b/c\n", 2, ["edges", "'b/c'"]),
