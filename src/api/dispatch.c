@@ -246,6 +246,9 @@ static bool handle(struct call *call, struct buf *allow, struct buf *base_url, s
         return false;
     if (call->request->is_at_once && call->match.route->work != REQUEST_INSTANT)
         return error_set(err, ERR_BUSY);
+    if (!call->match.route->is_public &&
+        !store_find_account(call->store, &call->store_request.caller, err))
+        return false;
     if (!gate_input(call, base_url, err))
         return refuse_input(call, err);
     if (!route_check_ids(&call->match, err))

@@ -98,6 +98,13 @@ void pg_start_request(struct pg *pg, bool (*peer_gone)(void *peer), void *peer)
 
 /* ---- one attempt ---- */
 
+/* The SQL of a statement for this database. */
+static const char *sql_for(const struct pg_own *own, const struct pg_statement *statement)
+{
+    return own->is_distributed && statement->distributed_sql ? statement->distributed_sql
+                                                             : statement->sql;
+}
+
 static enum pg_outcome prepare(struct pg_own *own, const struct pg_statement *statement,
                                int64_t deadline_ms, struct error *err)
 {
@@ -105,8 +112,8 @@ static enum pg_outcome prepare(struct pg_own *own, const struct pg_statement *st
     PGresult *result;
     enum pg_outcome outcome;
 
-    pg_make_name(name, statement);
-    if (!PQsendPrepare(own->session.conn, name, statement->sql, 0, NULL))
+    pg_make_name(name, statement, sql_for(own, statement));
+    if (!PQsendPrepare(own->session.conn, name, sql_for(own, statement), 0, NULL))
         return pg_own_not_sent(own, err);
     outcome = pg_own_collect(own, statement, deadline_ms, &result, err);
     PQclear(result);
@@ -145,8 +152,8 @@ static bool send_statement(struct pg_own *own, const struct pg_statement *statem
     if (named)
         return PQsendQueryPrepared(conn, pg_prepared_name(&own->session.prepared, statement),
                                    params->n, params->values, params->lengths, params->formats, 1);
-    return PQsendQueryParams(conn, statement->sql, params->n, NULL, params->values, params->lengths,
-                             params->formats, 1);
+    return PQsendQueryParams(conn, sql_for(own, statement), params->n, NULL, params->values,
+                             params->lengths, params->formats, 1);
 }
 
 static bool is_once(const struct pg_statement *statement)

@@ -35,12 +35,13 @@ struct pg_result;
 struct pg_statement {
     const char *name; /* unique within the program */
     const char *sql;
-    const char *types;       /* of the columns that it returns, in their order */
-    bool writes;             /* names the operator; not sent again once its answer is lost */
-    bool is_repeatable;      /* a write that is: run twice, it does no more than once */
-    bool is_short;           /* reads rows by a key: may run on the shared session */
-    int ad_hoc_ms;           /* 0: it is not ad hoc */
-    enum error_code on_slow; /* the error of an ad hoc statement that took longer */
+    const char *distributed_sql; /* instead, where the rows are on several nodes; NULL: the same */
+    const char *types;           /* of the columns that it returns, in their order */
+    bool writes;                 /* names the operator; not sent again once its answer is lost */
+    bool is_repeatable;          /* a write that is: run twice, it does no more than once */
+    bool is_short;               /* reads rows by a key: may run on the shared session */
+    int ad_hoc_ms;               /* 0: it is not ad hoc */
+    enum error_code on_slow;     /* the error of an ad hoc statement that took longer */
     const char *unique; /* a constraint or unique index that a client may violate; NULL: none */
     enum error_code on_unique; /* the error for that; any other violation is a bug */
 };

@@ -169,7 +169,7 @@ static bool send_one(struct pg_pipeline *pipeline, struct run *run)
 
     run->answer.state = name ? PG_ANSWER_ROWS : PG_ANSWER_PREPARE;
     if (!name) {
-        pg_make_name(new_name, statement);
+        pg_make_name(new_name, statement, statement->sql);
         name = new_name;
         if (!PQsendPrepare(session->conn, name, statement->sql, 0, NULL))
             return false;

@@ -140,10 +140,10 @@ static uint64_t hash_of(const char *s)
     return hash;
 }
 
-void pg_make_name(char name[PG_NAME_SIZE], const struct pg_statement *statement)
+void pg_make_name(char name[PG_NAME_SIZE], const struct pg_statement *statement, const char *sql)
 {
     snprintf(name, PG_NAME_SIZE, "%.46s_%016llx", statement->name,
-             (unsigned long long)hash_of(statement->sql));
+             (unsigned long long)hash_of(sql));
 }
 
 const char *pg_prepared_name(const struct pg_prepared *prepared,

@@ -28,9 +28,9 @@ struct pg_prepared {
     size_t n;
 };
 
-/* Writes the name to prepare a statement under: its own name and a hash of its SQL.  Behind a
+/* Writes the name to prepare a statement under: its own name and a hash of this SQL.  Behind a
  * pooler, other versions of this program may have prepared theirs on the same session. */
-void pg_make_name(char name[PG_NAME_SIZE], const struct pg_statement *statement);
+void pg_make_name(char name[PG_NAME_SIZE], const struct pg_statement *statement, const char *sql);
 
 /* Returns the name that a statement was prepared under, or NULL: it is not prepared.  The name
  * belongs to *prepared. */

@@ -76,15 +76,19 @@ const struct filter_member audit_event_filter_members[] = {
 /* $1 digest, $2 account, $3 the number that events are below, $4 limit.
  * The generic plan does not know how few events an account has.  With "=", it would read the events
  * of all accounts by their numbers.  With ANY, only the index audit_event_account has the order. */
-#define LIST_HEAD                                                                                  \
+#define LIST_HEAD_AND(in_account)                                                                  \
     "SELECT " CALLER_COLUMNS_OF("k") ", p.is_admin, " NO_COLUMNS                                   \
     FROM_CALLER                                                                                    \
     " WHERE " CALLER_KEY_IS_GOOD                                                                   \
     " UNION ALL ("                                                                                 \
         "SELECT " CALLER_NO_COLUMNS ", NULL::boolean, " COLUMNS                                    \
         " FROM adit.audit_event AS e"                                                              \
-        " WHERE e.account_id = ANY (ARRAY[" ACCOUNT_OF_ADMIN "])"                                  \
+        " WHERE e.account_id = ANY (ARRAY[" ACCOUNT_OF_ADMIN "])" in_account                       \
           " AND e.id < $3::bigint"
+#define LIST_HEAD LIST_HEAD_AND("")
+#define DISTRIBUTED_LIST_HEAD                                                                      \
+    LIST_HEAD_AND(                                                                                 \
+        " AND e.account_id = ANY (ARRAY[coalesce($2::text COLLATE \"C\", e.account_id)])")
 #define LIST_END                                                                                   \
         " ORDER BY e.account_id DESC, e.id DESC"                                                   \
         " LIMIT $4::bigint"                                                                        \
@@ -95,6 +99,7 @@ static const struct pg_statement list_statement = {
     .name = "audit_event_list",
     .types = CALLER_TYPES TYPES,
     .sql = LIST_HEAD LIST_END,
+    .distributed_sql = DISTRIBUTED_LIST_HEAD LIST_END,
 };
 
 static const struct filter_statement filtered_list_statement = {
@@ -102,6 +107,7 @@ static const struct filter_statement filtered_list_statement = {
     .types = CALLER_TYPES TYPES,
     .fast = "resource.id == \"...\"",
     .head = LIST_HEAD,
+    .distributed_head = DISTRIBUTED_LIST_HEAD,
     .end = LIST_END,
 };
 

@@ -46,6 +46,10 @@ enum caller_column {
 #define CALLER_ACCOUNT                                                                             \
     "(SELECT k.account_id FROM adit.api_key AS k WHERE " CALLER_KEY_IS_GOOD ")"
 
+/* A condition more for statements where the rows are on several nodes: the planner looks for the
+ * account of each table.  One PostgreSQL knows it already, and would expect fewer rows. */
+#define CALLER_AND_IN_ACCOUNT(row) " AND " CALLER_IN_ACCOUNT(row)
+
 /* Tells the trigger that records changes who makes them. */
 #define CALLER_NOTED(key)                                                                          \
     "pg_catalog.set_config('adit.caller',"                                                         \
@@ -142,8 +146,9 @@ MUST_CHECK bool executor_run(struct store *store, const struct pg_statement *sta
                              const struct store_request *request, const struct pg_params *params,
                              struct pg_result **result, struct error *err);
 
-/* Runs a quick statement.  Returns true with *result, which the caller frees: NULL if the statement
- * changed nothing, or at least one row.  Returns false with *err as pg_run(). */
+/* Runs a quick statement, unless the rows are on several nodes: there, functions write.  Returns
+ * true with *result, which the caller frees: NULL if the statement changed nothing, or at least one
+ * row.  Returns false with *err as pg_run(). */
 MUST_CHECK bool executor_run_quick(struct store *store, const struct pg_statement *statement,
                                    const struct store_request *request,
                                    const struct pg_params *params, struct pg_result **result,

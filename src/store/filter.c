@@ -222,6 +222,11 @@ struct text filter_only_equal(const struct filter_node *root, const char *member
 #define LONG_MS 3000
 #define BRIEF_MS 100
 
+const char *filter_head(const struct store *store, const struct filter_statement *statement)
+{
+    return pg_is_distributed(store->pg) ? statement->distributed_head : statement->head;
+}
+
 static bool run_for(struct store *store, const struct filter_statement *statement, const char *sql,
                     bool is_long, const struct store_request *request,
                     const struct pg_params *params, struct pg_result **result, struct error *err)
@@ -268,7 +273,7 @@ bool filter_run_list(struct store *store, const struct filter_statement *stateme
 {
     struct buf sql = {0};
 
-    buf_puts(&sql, statement->head);
+    buf_puts(&sql, filter_head(store, statement));
     buf_puts(&sql, " AND ");
     (void)!filter_write_sql(filter, &sql, params, request->arena);
     buf_puts(&sql, statement->end);

@@ -36,11 +36,15 @@ MUST_CHECK struct text filter_only_equal(const struct filter_node *root, const c
 /* A list's statement under a filter. */
 struct filter_statement {
     const char *name;
-    const char *types; /* as in struct pg_statement */
-    const char *fast;  /* what to filter by, for the message of ERR_FILTER_TOO_SLOW */
-    const char *head;  /* the text before " AND " and the filter, */
-    const char *end;   /* and the text after it */
+    const char *types;            /* as in struct pg_statement */
+    const char *fast;             /* what to filter by, for the message of ERR_FILTER_TOO_SLOW */
+    const char *head;             /* the text before " AND " and the filter, */
+    const char *end;              /* and the text after it */
+    const char *distributed_head; /* the head where the rows are on several nodes */
 };
+
+/* Returns the head of the statement for the store's database. */
+const char *filter_head(const struct store *store, const struct filter_statement *statement);
 
 /* Runs a caller's statement that a filter was written into, and frees its text.  Returns as
  * executor_run(), and false with ERR_FILTER_TOO_SLOW after 3 s.  While other filters of the worker

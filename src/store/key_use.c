@@ -18,6 +18,9 @@
 /* A power of two.  A quarter stays free, so that a search ends soon. */
 #define N_PLACES 1024
 
+/* Accounts whose uses could not be written, where each is on a node of its own. */
+#define MOST_FAILED 2
+
 #define ADDRESS_SIZE 46 /* INET6_ADDRSTRLEN */
 
 struct key_use {
@@ -36,7 +39,8 @@ struct key_uses {
 
 /* clang-format off */
 
-/* $1 account_ids, $2 key_ids, $3 ages in ms, $4 addresses ('': unknown), row by row.
+/* $1 account_ids, $2 key_ids, $3 ages in ms, $4 addresses ('': unknown), row by row.  Where the rows
+ * are on several nodes, $1 is the only account.
  * Ages instead of times: the clocks of hosts differ.  Workers write in one order, so that none waits
  * for another in a circle.  A key that was deleted meanwhile is left out. */
 static const struct pg_statement write_statement = {
@@ -71,6 +75,8 @@ static const struct pg_statement write_statement = {
             " RETURNING u.api_key_id"
         ")"
         " SELECT count(*) FROM written",
+    .distributed_sql =
+        "SELECT * FROM adit.note_key_uses($1::text, $2::text[], $3::bigint[], $4::text[])",
 };
 
 /* clang-format on */
@@ -164,8 +170,8 @@ static struct key_use *take_all(struct key_uses *uses, struct arena *arena, size
     return taken;
 }
 
-/* Adds the four columns.  Returns false without memory. */
-static bool add_uses(struct pg_params *params, const struct key_use *taken, size_t n,
+/* Adds the four columns, or one account and three.  Returns false without memory. */
+static bool add_uses(struct pg_params *params, const struct key_use *taken, size_t n, bool is_one,
                      int64_t now_ms, struct arena *arena)
 {
     struct text_list columns[3];
@@ -183,18 +189,66 @@ static bool add_uses(struct pg_params *params, const struct key_use *taken, size
         columns[2].items[i] = text_of(taken[i].address);
         ages[i] = now_ms - taken[i].at_ms;
     }
-    pg_add_texts(params, columns[0], arena);
+    if (is_one)
+        pg_add_text(params, text_of(taken[0].account_id));
+    else
+        pg_add_texts(params, columns[0], arena);
     pg_add_texts(params, columns[1], arena);
     pg_add_ints(params, ages, n, true, arena);
     pg_add_texts(params, columns[2], arena);
     return true;
 }
 
-bool key_uses_write(struct key_uses *uses, struct pg *pg, int64_t now_ms, struct arena *arena,
-                    struct error *err)
+static void note_again(struct key_uses *uses, const struct key_use *taken, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        key_uses_note(uses, text_of(taken[i].account_id), text_of(taken[i].key_id),
+                      taken[i].address[0] ? taken[i].address : NULL, taken[i].at_ms);
+}
+
+static bool write_some(struct key_uses *uses, struct pg *pg, const struct key_use *taken, size_t n,
+                       int64_t now_ms, struct arena *arena, struct error *err)
 {
     struct pg_params params = {.n = 0};
     struct pg_result *result;
+
+    if (!add_uses(&params, taken, n, pg_is_distributed(pg), now_ms, arena))
+        error_set(err, ERR_OUT_OF_MEMORY);
+    else if (pg_run(pg, &write_statement, &params, &result, err)) {
+        pg_result_free(result);
+        return true;
+    }
+    note_again(uses, taken, n);
+    return false;
+}
+
+static int by_account(const void *a, const void *b)
+{
+    return strcmp(((const struct key_use *)a)->account_id, ((const struct key_use *)b)->account_id);
+}
+
+/* Writes account by account.  If one fails, its node may be away, so the others are written.  After
+ * MOST_FAILED that took their time in vain, the rest waits for the next write. */
+static bool write_accounts(struct key_uses *uses, struct pg *pg, struct key_use *taken, size_t n,
+                           int64_t now_ms, struct arena *arena, struct error *err)
+{
+    int n_failed = 0;
+    size_t i;
+    size_t end;
+
+    qsort(taken, n, sizeof *taken, by_account);
+    for (i = 0; i < n && n_failed < MOST_FAILED; i = end) {
+        for (end = i + 1; end < n && by_account(&taken[i], &taken[end]) == 0;)
+            end++;
+        n_failed += !write_some(uses, pg, taken + i, end - i, now_ms, arena, err);
+    }
+    note_again(uses, taken + i, n - i);
+    return n_failed == 0;
+}
+
+bool key_uses_write(struct key_uses *uses, struct pg *pg, int64_t now_ms, struct arena *arena,
+                    struct error *err)
+{
     struct key_use *taken;
     size_t n;
 
@@ -202,14 +256,6 @@ bool key_uses_write(struct key_uses *uses, struct pg *pg, int64_t now_ms, struct
     taken = take_all(uses, arena, &n);
     if (!taken)
         return error_set(err, ERR_OUT_OF_MEMORY);
-    if (!add_uses(&params, taken, n, now_ms, arena))
-        error_set(err, ERR_OUT_OF_MEMORY);
-    else if (pg_run(pg, &write_statement, &params, &result, err)) {
-        pg_result_free(result);
-        return true;
-    }
-    for (size_t i = 0; i < n; i++)
-        key_uses_note(uses, text_of(taken[i].account_id), text_of(taken[i].key_id),
-                      taken[i].address[0] ? taken[i].address : NULL, taken[i].at_ms);
-    return false;
+    return pg_is_distributed(pg) ? write_accounts(uses, pg, taken, n, now_ms, arena, err)
+                                 : write_some(uses, pg, taken, n, now_ms, arena, err);
 }

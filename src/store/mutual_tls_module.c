@@ -46,6 +46,10 @@ static const struct pg_statement put_statement = {
         " SELECT " CALLER_COLUMNS_OF("caller") ", m.revision"
         " FROM caller"
         " LEFT JOIN m ON true",
+    .distributed_sql =
+        "SELECT * FROM adit.put_mutual_tls_module("
+          "$2::text, $1::bytea, $3::text, $4::text, $5::boolean, $6::text[],"
+          " $7::bigint[], $8::bigint[])",
 };
 
 /* $1 to $6, without a condition. */
@@ -80,7 +84,7 @@ static const struct pg_statement get_statement = {
 
 /* $1 digest, $2 account, $3 edge_id of the module before the page (never NULL), $4 limit.
  * '' sorts before every edge_id, so the caller's row comes first. */
-#define LIST_HEAD                                                                                  \
+#define LIST_HEAD_AND(in_account)                                                                  \
     "SELECT " CALLER_COLUMNS_OF("k") ", NULL::boolean, NULL::text[], NULL::bigint,"                \
       " ''::text COLLATE \"C\" AS listed_edge_id"                                                  \
     " FROM adit.api_key AS k"                                                                      \
@@ -89,8 +93,10 @@ static const struct pg_statement get_statement = {
         "SELECT " CALLER_NO_COLUMNS ","                                                            \
           " m.enabled, m.certificate_authority_ids, m.revision, m.edge_id"                         \
         " FROM adit.mutual_tls_module AS m"                                                        \
-        " WHERE m.account_id = " CALLER_ACCOUNT                                                    \
+        " WHERE m.account_id = " CALLER_ACCOUNT in_account                                         \
           " AND m.edge_id > $3::text COLLATE \"C\""
+#define LIST_HEAD LIST_HEAD_AND("")
+#define DISTRIBUTED_LIST_HEAD LIST_HEAD_AND(CALLER_AND_IN_ACCOUNT("m"))
 #define LIST_END                                                                                   \
         " ORDER BY m.edge_id"                                                                      \
         " LIMIT $4::bigint"                                                                        \
@@ -101,6 +107,7 @@ static const struct pg_statement list_statement = {
     .name = "mutual_tls_module_list",
     .types = CALLER_TYPES PG_BOOL PG_TEXTS PG_BIGINT PG_TEXT,
     .sql = LIST_HEAD LIST_END,
+    .distributed_sql = DISTRIBUTED_LIST_HEAD LIST_END,
 };
 
 static const struct filter_statement filtered_list_statement = {
@@ -108,6 +115,7 @@ static const struct filter_statement filtered_list_statement = {
     .types = CALLER_TYPES PG_BOOL PG_TEXTS PG_BIGINT PG_TEXT,
     .fast = "edge_id == \"...\"",
     .head = LIST_HEAD,
+    .distributed_head = DISTRIBUTED_LIST_HEAD,
     .end = LIST_END,
 };
 
@@ -150,6 +158,9 @@ static const struct pg_statement delete_statement = {
             " AND e.edge_id = $4::text COLLATE \"C\"), false"
         " FROM caller"
         " LEFT JOIN m ON true",
+    .distributed_sql =
+        "SELECT * FROM adit.delete_mutual_tls_module("
+          "$2::text, $1::bytea, $3::text, $4::text, $5::bigint[], $6::bigint[])",
 };
 
 /* clang-format on */

@@ -90,6 +90,13 @@ static const struct pg_statement put_statement = {
         " SELECT " CALLER_COLUMNS_OF("caller") ", m.revision, " RIGHT_ACCOUNT
         " FROM caller"
         " LEFT JOIN m ON true",
+    .distributed_sql =
+        "SELECT * FROM adit.put_oauth_module("
+          "$2::text, $1::bytea, $3::text, $4::text, $5::text, $6::text,"
+          " $7::boolean, $8::smallint, $9::text, $10::text, $11::bytea,"
+          " $12::text[], $13::text[], $14::text[], $15::text[], $16::text[],"
+          " $17::boolean, $18::text, $19::bigint, $20::bigint, $21::bigint,"
+          " $22::bigint[], $23::bigint[])",
 };
 
 /* $1 to $21, without a condition. */
@@ -174,7 +181,7 @@ enum column {
 /* $1 digest, $2 account, $3 edge_id and $4 route_id of the module before the page (never NULL),
  * $5 limit; under a filter $6, the names of the providers.  '' sorts before every edge_id, so the
  * caller's row comes first. */
-#define LIST_HEAD                                                                                  \
+#define LIST_HEAD_AND(in_account)                                                                  \
     "SELECT " CALLER_COLUMNS_OF("k") ", " NO_COLUMNS ","                                           \
       " ''::text COLLATE \"C\" AS listed_edge_id, ''::text COLLATE \"C\" AS listed_route_id"       \
     " FROM adit.api_key AS k"                                                                      \
@@ -182,8 +189,10 @@ enum column {
     " UNION ALL ("                                                                                 \
         "SELECT " CALLER_NO_COLUMNS ", " COLUMNS(KEY_MAY_WRITE) ", m.edge_id, m.route_id"          \
         " FROM adit.oauth_module AS m"                                                             \
-        " WHERE m.account_id = " CALLER_ACCOUNT                                                    \
+        " WHERE m.account_id = " CALLER_ACCOUNT in_account                                         \
           " AND (m.edge_id, m.route_id) > ($3::text COLLATE \"C\", $4::text COLLATE \"C\")"
+#define LIST_HEAD LIST_HEAD_AND("")
+#define DISTRIBUTED_LIST_HEAD LIST_HEAD_AND(CALLER_AND_IN_ACCOUNT("m"))
 #define LIST_END                                                                                   \
         " ORDER BY m.edge_id, m.route_id"                                                          \
         " LIMIT $5::bigint"                                                                        \
@@ -194,6 +203,7 @@ static const struct pg_statement list_statement = {
     .name = "oauth_module_list",
     .types = CALLER_TYPES TYPES PG_TEXT PG_TEXT,
     .sql = LIST_HEAD LIST_END,
+    .distributed_sql = DISTRIBUTED_LIST_HEAD LIST_END,
 };
 
 static const struct filter_statement filtered_list_statement = {
@@ -202,6 +212,7 @@ static const struct filter_statement filtered_list_statement = {
     .fast = "edge_id == \"...\"",
     /* PostgreSQL wants to see every parameter. */
     .head = LIST_HEAD " AND $6::text[] IS NOT NULL",
+    .distributed_head = DISTRIBUTED_LIST_HEAD " AND $6::text[] IS NOT NULL",
     .end = LIST_END,
 };
 
@@ -244,6 +255,9 @@ static const struct pg_statement delete_statement = {
             " AND e.route_id = $5::text COLLATE \"C\"), false"
         " FROM caller"
         " LEFT JOIN m ON true",
+    .distributed_sql =
+        "SELECT * FROM adit.delete_oauth_module("
+          "$2::text, $1::bytea, $3::text, $4::text, $5::text, $6::bigint[], $7::bigint[])",
 };
 
 /* clang-format on */

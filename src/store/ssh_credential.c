@@ -161,6 +161,10 @@ static const struct pg_statement create_once_statement = {
           " c.request_digest = $14::bytea, c.base_url"
         " FROM owner"
         " LEFT JOIN c ON true",
+    .distributed_sql =
+        "SELECT * FROM adit.create_ssh_credential("
+          "$2::text, $1::bytea, $3::text, $4::text, $5::text, $6::text, $7::text, $8::text,"
+          " $9::text, $10::text, $11::text[], $12::float8, $13::text, $14::bytea, $15::text)",
 };
 
 /* $1 digest, $2 account, $3 id. */
@@ -219,6 +223,10 @@ static const struct pg_statement update_statement = {
           " " IS_THERE ", " IS_OTHERS
         " FROM caller"
         " LEFT JOIN c ON true",
+    .distributed_sql =
+        "SELECT * FROM adit.update_ssh_credential("
+          "$2::text, $1::bytea, $3::text, $4::text, $5::text, $6::text, $7::text[],"
+          " $8::bigint[], $9::bigint[])",
 };
 
 /* $1 to $7, without a condition. */
@@ -256,6 +264,9 @@ static const struct pg_statement delete_statement = {
         " SELECT " CALLER_COLUMNS_OF("caller") ", c.id, " IS_THERE ", " IS_OTHERS
         " FROM caller"
         " LEFT JOIN c ON true",
+    .distributed_sql =
+        "SELECT * FROM adit.delete_ssh_credential("
+          "$2::text, $1::bytea, $3::text, $4::text, $5::bigint[], $6::bigint[])",
 };
 
 /* clang-format on */
@@ -295,8 +306,10 @@ struct new_id {
     int64_t ms; /* the time in it, in milliseconds since 1970 */
 };
 
+/* With is_once, also those of an Idempotency-Key, NULL if there is none. */
 static void add_create_params(struct pg_params *params, const struct store_request *request,
-                              const struct new_id *id, const struct ssh_credential_input *input)
+                              const struct new_id *id, const struct ssh_credential_input *input,
+                              bool is_once)
 {
     const struct once *once = &request->once;
 
@@ -310,7 +323,7 @@ static void add_create_params(struct pg_params *params, const struct store_reque
     pg_add_text(params, input->metadata);
     pg_add_texts(params, input->acl, request->arena);
     pg_add_int(params, id->ms);
-    if (!once->key.s)
+    if (!is_once)
         return;
     pg_add_text(params, once->key);
     pg_add_bytes(params, once->request_digest, sizeof once->request_digest);
@@ -346,7 +359,9 @@ bool store_ssh_credential_create(struct store *store, const struct store_request
                                  const struct ssh_credential_input *input,
                                  struct ssh_credential_list *list, struct error *err)
 {
-    bool is_once = request->once.key.s != NULL;
+    bool has_key = request->once.key.s != NULL;
+    /* Where the rows are on several nodes, one function does both. */
+    bool is_once = has_key || pg_is_distributed(store->pg);
     const struct pg_statement *statement = is_once ? &create_once_statement : &create_statement;
 
     for (int n_tries = 0; n_tries < MAX_TRIES; n_tries++) {
@@ -356,7 +371,7 @@ bool store_ssh_credential_create(struct store *store, const struct store_request
 
         if (!store_make_ident(store->pg, IDENT_CREDENTIAL, id.id, &id.ms, err))
             return false;
-        add_create_params(&params, request, &id, input);
+        add_create_params(&params, request, &id, input, is_once);
         if (n_tries == 0 && !is_once && !input->owner_id.s &&
             !executor_run_quick(store, &quick_create_statement, request, &params, &result, err))
             return false;
@@ -366,7 +381,7 @@ bool store_ssh_credential_create(struct store *store, const struct store_request
         if (!may_try_again(result)) {
             bool ok = read_created(result, request, list, err);
 
-            if (ok && is_once) {
+            if (ok && has_key) {
                 list->base_url = pg_text(list->result, 0, COLUMN_BASE_URL);
                 list->is_replay = !text_eq(list->items[0].id, text_of(id.id));
             }

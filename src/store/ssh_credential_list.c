@@ -17,14 +17,16 @@
 /* $1 digest, $2 account, $3 before_id (never NULL), $4 limit.
  * The comparison with $3 is always there, so that the generic plan starts in the right place of the
  * index.  NULL puts the caller's row first. */
-#define LIST_HEAD                                                                                  \
+#define LIST_HEAD_AND(in_account)                                                                  \
     "SELECT " CALLER_COLUMNS_OF("k") ", " NO_COLUMNS                                               \
     " FROM adit.api_key AS k"                                                                      \
     " WHERE " CALLER_KEY_IS_GOOD                                                                   \
     " UNION ALL ("                                                                                 \
         "SELECT " CALLER_NO_COLUMNS ", " SSH_CREDENTIAL_COLUMNS                                    \
         " FROM adit.ssh_credential AS c"                                                           \
-        " WHERE c.account_id = " CALLER_ACCOUNT
+        " WHERE c.account_id = " CALLER_ACCOUNT in_account
+#define LIST_HEAD LIST_HEAD_AND("")
+#define DISTRIBUTED_LIST_HEAD LIST_HEAD_AND(CALLER_AND_IN_ACCOUNT("c"))
 #define OLDER " AND c.id < $3::text COLLATE \"C\""
 #define LIST_END                                                                                   \
         " ORDER BY c.id DESC"                                                                      \
@@ -37,22 +39,28 @@ static const struct pg_statement list_statement = {
     .types = CALLER_TYPES SSH_CREDENTIAL_TYPES,
     .sql =
         LIST_HEAD OLDER LIST_END,
+    .distributed_sql =
+        DISTRIBUTED_LIST_HEAD OLDER LIST_END,
 };
 
 /* The same for a filter that only names an owner, which is the one of most clients: $5 owner_id.
  * PostgreSQL need not plan it for each request: only the index of owners has this order, so the
  * plan is right for every owner.  With "=", the primary key would have it too. */
+#define OF_OWNER                                                                                   \
+        " AND c.owner_id >= $5::text COLLATE \"C\""                                                \
+        " AND (c.owner_id, c.id) < ($5::text COLLATE \"C\", $3::text COLLATE \"C\")"               \
+        " ORDER BY c.owner_id DESC, c.id DESC"                                                     \
+        " LIMIT $4::bigint"                                                                        \
+        ")"                                                                                        \
+        " ORDER BY credential_owner_id DESC, credential_id DESC"
+
 static const struct pg_statement owner_list_statement = {
     .name = "ssh_credential_owner_list",
     .types = CALLER_TYPES SSH_CREDENTIAL_TYPES,
     .sql =
-        LIST_HEAD
-        " AND c.owner_id >= $5::text COLLATE \"C\""
-        " AND (c.owner_id, c.id) < ($5::text COLLATE \"C\", $3::text COLLATE \"C\")"
-        " ORDER BY c.owner_id DESC, c.id DESC"
-        " LIMIT $4::bigint"
-        ")"
-        " ORDER BY credential_owner_id DESC, credential_id DESC",
+        LIST_HEAD OF_OWNER,
+    .distributed_sql =
+        DISTRIBUTED_LIST_HEAD OF_OWNER,
 };
 
 static const struct filter_statement filtered_list_statement = {
@@ -60,6 +68,7 @@ static const struct filter_statement filtered_list_statement = {
     .types = CALLER_TYPES SSH_CREDENTIAL_TYPES,
     .fast = "id, fingerprint or owner_id == \"...\", and ranges of created_at",
     .head = LIST_HEAD OLDER,
+    .distributed_head = DISTRIBUTED_LIST_HEAD OLDER,
     .end = LIST_END,
 };
 
@@ -126,7 +135,7 @@ static bool run_filtered_list(struct store *store, const struct store_request *r
     const struct filter_statement *statement = &filtered_list_statement;
     struct buf sql = {0};
 
-    buf_puts(&sql, statement->head);
+    buf_puts(&sql, filter_head(store, statement));
     ssh_credential_filter_write(filter, &sql, params, request->arena);
     buf_puts(&sql, statement->end);
     return filter_run(store, statement, &sql, request, params, result, err);

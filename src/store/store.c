@@ -2,6 +2,7 @@
 /* The store itself, and the operations that need no resource. */
 #include "store/store.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,16 @@ static const struct pg_statement authenticate_statement = {
         "SELECT " CALLER_COLUMNS_OF("k")
         " FROM adit.api_key AS k"
         " WHERE " CALLER_KEY_IS_GOOD,
+};
+
+/* $1 digest.  Asks every node. */
+static const struct pg_statement find_account_statement = {
+    .name = "api_key_account",
+    .types = PG_TEXT,
+    .sql =
+        "SELECT k.account_id"
+        " FROM adit.api_key AS k"
+        " WHERE k.digest = $1::bytea",
 };
 
 static const struct pg_statement ready_statement = {
@@ -107,6 +118,28 @@ bool store_caller(const struct store *store, struct text key, struct caller *cal
     (void)api_key_account(key, caller->account_id);
     return crypt_hasher_sha256(store->hasher, key.s, key.len, caller->digest) ||
            error_set(err, ERR_OUT_OF_MEMORY);
+}
+
+bool store_find_account(const struct store *store, struct caller *caller, struct error *err)
+{
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+    struct text account_id;
+
+    if (caller->account_id[0] || !pg_is_distributed(store->pg))
+        return true;
+    account_id = executor_account_hint(store, caller);
+    if (account_id.s && account_id.len < sizeof caller->account_id) {
+        memcpy(caller->account_id, account_id.s, account_id.len + 1);
+        return true;
+    }
+    pg_add_bytes(&params, caller->digest, sizeof caller->digest);
+    if (!pg_run(store->pg, &find_account_statement, &params, &result, err))
+        return false;
+    if (pg_rows(result) > 0)
+        snprintf(caller->account_id, sizeof caller->account_id, "%s", pg_text(result, 0, 0).s);
+    pg_result_free(result);
+    return true;
 }
 
 bool store_authenticate(struct store *store, const struct store_request *request, struct error *err)

@@ -52,6 +52,11 @@ MUST_CHECK bool store_find_only(struct pg *pg, const struct pg_statement *statem
 MUST_CHECK bool store_caller(const struct store *store, struct text key, struct caller *caller,
                              struct error *err);
 
+/* Finds the account of a key that names none, where the rows are on several nodes: every statement
+ * then runs on one.  An unknown key has none.  Returns false with *err as pg_run(). */
+MUST_CHECK bool store_find_account(const struct store *store, struct caller *caller,
+                                   struct error *err);
+
 /* Checks that the API key is good, whatever it may do.  Returns false with ERR_KEY_UNKNOWN or as
  * pg_run(). */
 MUST_CHECK bool store_authenticate(struct store *store, const struct store_request *request,

@@ -61,6 +61,14 @@ bool store_caller(const struct store *store, struct text key, struct caller *cal
     return crypt_sha256(key.s, key.len, caller->digest) || error_set(err, ERR_OUT_OF_MEMORY);
 }
 
+bool store_find_account(const struct store *store, struct caller *caller, struct error *err)
+{
+    (void)store;
+    (void)caller;
+    (void)err;
+    return true;
+}
+
 static struct caller_identity identity_of(const struct known *known)
 {
     struct caller_identity identity = {.key_id = ""};

@@ -18,10 +18,10 @@ START_TEST(name_follows_the_text)
     static const struct pg_statement cut = {.name = LONG_NAME, .sql = "SELECT 1"};
     char names[4][PG_NAME_SIZE];
 
-    pg_make_name(names[0], &one);
-    pg_make_name(names[1], &same);
-    pg_make_name(names[2], &other);
-    pg_make_name(names[3], &cut);
+    pg_make_name(names[0], &one, one.sql);
+    pg_make_name(names[1], &same, same.sql);
+    pg_make_name(names[2], &other, other.sql);
+    pg_make_name(names[3], &cut, cut.sql);
     ck_assert_str_eq(names[0], "get_199e7bca63ea84f2");
     ck_assert_str_eq(names[1], names[0]);
     ck_assert_uint_eq(strlen(names[2]), strlen(names[0]));

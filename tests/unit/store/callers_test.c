@@ -310,7 +310,19 @@ START_TEST(key_without_an_account_in_every_operation)
 
     ck_assert_str_eq(bare.caller.account_id, tried.who.account[0]);
     bare.caller.account_id[0] = '\0';
-    callers_run_all(&bare);
+    for (int i = 0; i < 2; i++) {
+        struct store_request asking = bare;
+
+        ck_assert(store_find_account(tried.store, &asking.caller, &tried.err));
+        ck_assert_str_eq(asking.caller.account_id,
+                         pg_is_distributed(tried.responder) ? tried.who.account[0] : "");
+        callers_run_all(&asking);
+        database_run(tried.owner, "DELETE FROM adit.ssh_credential");
+    }
+    bare.caller.digest[0] ^= 1;
+    ck_assert(store_find_account(tried.store, &bare.caller, &tried.err));
+    ck_assert_str_eq(bare.caller.account_id, "");
+    expect_key_error(&bare, false, ERR_KEY_UNKNOWN);
 }
 END_TEST
 
@@ -499,13 +511,12 @@ START_TEST(key_that_expires_later)
 }
 END_TEST
 
-Suite *callers_suite(void)
+static void add_callers(Suite *suite, const char *name, SFun set_up_case)
 {
-    Suite *suite = suite_create("store/callers");
-    TCase *tcase = tcase_create("callers");
+    TCase *tcase = tcase_create(name);
 
     tcase_set_timeout(tcase, 60);
-    tcase_add_checked_fixture(tcase, tried_set_up, tried_tear_down);
+    tcase_add_checked_fixture(tcase, set_up_case, tried_tear_down);
     tcase_add_test(tcase, good_key_in_every_operation);
     tcase_add_test(tcase, key_without_an_account_in_every_operation);
     tcase_add_test(tcase, bad_keys_in_every_operation);
@@ -516,5 +527,13 @@ Suite *callers_suite(void)
     tcase_add_test(tcase, identity_in_every_operation);
     tcase_add_test(tcase, key_that_expires_later);
     suite_add_tcase(suite, tcase);
+}
+
+Suite *callers_suite(void)
+{
+    Suite *suite = suite_create("store/callers");
+
+    add_callers(suite, "callers", tried_set_up);
+    add_callers(suite, "distributed callers", tried_set_up_distributed);
     return suite;
 }

@@ -25,6 +25,13 @@ static void set_up(void)
     ck_assert_ptr_nonnull(uses);
 }
 
+static void set_up_distributed(void)
+{
+    set_up();
+    tried_run_file("optional/distributed.sql");
+    pg_set_distributed(tried.responder, true);
+}
+
 static void tear_down(void)
 {
     key_uses_free(uses);
@@ -215,13 +222,12 @@ START_TEST(only_good_keys_leave_something)
 }
 END_TEST
 
-Suite *key_use_suite(void)
+static void add_tests(Suite *suite, const char *name, SFun set_up_case)
 {
-    Suite *suite = suite_create("store/key_use");
-    TCase *tcase = tcase_create("key use");
+    TCase *tcase = tcase_create(name);
 
     tcase_set_timeout(tcase, 60);
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    tcase_add_checked_fixture(tcase, set_up_case, tear_down);
     tcase_add_test(tcase, due_after_an_interval);
     tcase_add_test(tcase, many_keys_are_due_earlier);
     tcase_add_test(tcase, a_full_table);
@@ -230,5 +236,13 @@ Suite *key_use_suite(void)
     tcase_add_test(tcase, a_failure_keeps_the_uses);
     tcase_add_test(tcase, only_good_keys_leave_something);
     suite_add_tcase(suite, tcase);
+}
+
+Suite *key_use_suite(void)
+{
+    Suite *suite = suite_create("store/key_use");
+
+    add_tests(suite, "key use", set_up);
+    add_tests(suite, "distributed key use", set_up_distributed);
     return suite;
 }

@@ -228,21 +228,10 @@ END_TEST
 
 START_TEST(unique_public_keys)
 {
-    const char *cases_dir = getenv("CASES_DIR");
     struct ssh_credential_input input = tried_input(TRIED_FINGERPRINT("0"));
     struct ssh_credential_list list;
-    char path[4096];
-    char sql[4096];
-    size_t len;
-    FILE *file;
 
-    snprintf(path, sizeof path, "%s/../../sql/optional/unique_public_keys.sql", cases_dir);
-    file = fopen(path, "r");
-    ck_assert_msg(file != NULL, "%s", path);
-    len = fread(sql, 1, sizeof sql - 1, file);
-    sql[len] = '\0';
-    fclose(file);
-    database_run(tried.owner, sql);
+    tried_run_file("optional/unique_public_keys.sql");
     tried_have(&tried.admin, TRIED_ID("1"));
     ck_assert(!tried_create(&tried.member, TRIED_ID("2"), &input, &list));
     ck_assert_int_eq(tried.err.code, ERR_PUBLIC_KEY_EXISTS);
@@ -423,30 +412,44 @@ START_TEST(mutual_tls_module_from_birth_to_death)
 }
 END_TEST
 
+static void add_credentials(Suite *suite, const char *name, SFun set_up_case)
+{
+    TCase *tcase = tcase_create(name);
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_checked_fixture(tcase, set_up_case, tried_tear_down);
+    tcase_add_test(tcase, credential_of_every_column);
+    tcase_add_test(tcase, credential_with_nothing_set);
+    tcase_add_test(tcase, credential_changed_and_deleted);
+    tcase_add_test(tcase, owners);
+    tcase_add_test(tcase, identifiers_follow_the_database);
+    tcase_add_test(tcase, list_in_pages);
+    tcase_add_test(tcase, unique_public_keys);
+    suite_add_tcase(suite, tcase);
+}
+
+static void add_modules(Suite *suite, const char *name, SFun set_up_case)
+{
+    TCase *tcase = tcase_create(name);
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_checked_fixture(tcase, set_up_case, tried_tear_down);
+    tcase_add_test(tcase, oauth_module_of_every_column);
+    tcase_add_test(tcase, secret_is_not_for_a_read_only_key);
+    tcase_add_test(tcase, oauth_module_replaced_and_deleted);
+    tcase_add_test(tcase, secret_at_rest);
+    tcase_add_test(tcase, secret_for_the_right_account);
+    tcase_add_test(tcase, mutual_tls_module_from_birth_to_death);
+    suite_add_tcase(suite, tcase);
+}
+
 Suite *resources_suite(void)
 {
     Suite *suite = suite_create("store/resources");
-    TCase *credentials = tcase_create("credentials");
-    TCase *modules = tcase_create("modules");
 
-    tcase_set_timeout(credentials, 60);
-    tcase_add_checked_fixture(credentials, tried_set_up, tried_tear_down);
-    tcase_add_test(credentials, credential_of_every_column);
-    tcase_add_test(credentials, credential_with_nothing_set);
-    tcase_add_test(credentials, credential_changed_and_deleted);
-    tcase_add_test(credentials, owners);
-    tcase_add_test(credentials, identifiers_follow_the_database);
-    tcase_add_test(credentials, list_in_pages);
-    tcase_add_test(credentials, unique_public_keys);
-    tcase_set_timeout(modules, 60);
-    tcase_add_checked_fixture(modules, tried_set_up, tried_tear_down);
-    tcase_add_test(modules, oauth_module_of_every_column);
-    tcase_add_test(modules, secret_is_not_for_a_read_only_key);
-    tcase_add_test(modules, oauth_module_replaced_and_deleted);
-    tcase_add_test(modules, secret_at_rest);
-    tcase_add_test(modules, secret_for_the_right_account);
-    tcase_add_test(modules, mutual_tls_module_from_birth_to_death);
-    suite_add_tcase(suite, credentials);
-    suite_add_tcase(suite, modules);
+    add_credentials(suite, "credentials", tried_set_up);
+    add_credentials(suite, "distributed credentials", tried_set_up_distributed);
+    add_modules(suite, "modules", tried_set_up);
+    add_modules(suite, "distributed modules", tried_set_up_distributed);
     return suite;
 }

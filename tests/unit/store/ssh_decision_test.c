@@ -26,6 +26,12 @@ static void set_up(void)
     tried_set_up();
 }
 
+static void set_up_distributed(void)
+{
+    list = (struct ssh_grant_list){0};
+    tried_set_up_distributed();
+}
+
 static void tear_down(void)
 {
     ssh_grant_list_free(&list);
@@ -140,18 +146,25 @@ START_TEST(index_leads_to_the_grants)
 }
 END_TEST
 
-Suite *store_ssh_decision_suite(void)
+static void add_tests(Suite *suite, const char *name, SFun set_up_case)
 {
-    Suite *suite = suite_create("store/ssh_decision");
-    TCase *tcase = tcase_create("decisions");
+    TCase *tcase = tcase_create(name);
 
     tcase_set_timeout(tcase, 60);
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    tcase_add_checked_fixture(tcase, set_up_case, tear_down);
     tcase_add_test(tcase, grants_of_the_account_by_id);
     tcase_add_test(tcase, numbers_of_grants);
     tcase_add_test(tcase, rules_of_grants);
     tcase_add_test(tcase, fingerprints_that_nobody_has);
     tcase_add_test(tcase, index_leads_to_the_grants);
     suite_add_tcase(suite, tcase);
+}
+
+Suite *store_ssh_decision_suite(void)
+{
+    Suite *suite = suite_create("store/ssh_decision");
+
+    add_tests(suite, "decisions", set_up);
+    add_tests(suite, "distributed decisions", set_up_distributed);
     return suite;
 }

@@ -304,6 +304,7 @@ START_TEST(statements_of_case_file)
     struct pg_result *result;
     char id[34];
     int version;
+    struct store_request unknown = tried.admin;
     struct api_key_revoked gone;
     int64_t n_revoked;
     int64_t ms;
@@ -326,6 +327,11 @@ START_TEST(statements_of_case_file)
     pg_result_free(result);
     ck_assert(principal_list(tried.owner, "user", &result, &tried.err));
     pg_result_free(result);
+    unknown.caller.digest[0] ^= 1;
+    unknown.caller.account_id[0] = '\0';
+    pg_set_distributed(tried.owner, true);
+    ck_assert(store_find_account(tried.store, &unknown.caller, &tried.err));
+    pg_set_distributed(tried.owner, false);
     tried_issue(tried.who.member, true, 0, id);
     ck_assert(
         api_key_revoke(tried.owner, text_of(id), text_of(tried.who.account[1]), &gone, &tried.err));

@@ -97,6 +97,31 @@ void tried_set_up(void)
     tried.err = (struct error){.code = ERR_NONE};
 }
 
+void tried_run_file(const char *name)
+{
+    const char *cases_dir = getenv("CASES_DIR");
+    char path[4096];
+    char sql[32768];
+    size_t len;
+    FILE *file;
+
+    snprintf(path, sizeof path, "%s/../../sql/%s", cases_dir, name);
+    file = fopen(path, "r");
+    ck_assert_msg(file != NULL, "%s", path);
+    len = fread(sql, 1, sizeof sql, file);
+    ck_assert(len < sizeof sql);
+    sql[len] = '\0';
+    fclose(file);
+    ck_assert_msg(pg_script(tried.owner, sql, 20000, &tried.err), "%s: %s", name, tried.err.cause);
+}
+
+void tried_set_up_distributed(void)
+{
+    tried_set_up();
+    tried_run_file("optional/distributed.sql");
+    pg_set_distributed(tried.responder, true);
+}
+
 struct pg *tried_connect(void)
 {
     return database_connect(database, "postgres");

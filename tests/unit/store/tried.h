@@ -26,7 +26,13 @@ extern struct tried {
 } tried;
 
 void tried_set_up(void);
+
+/* The same, and the store takes the database for one whose rows are on several nodes. */
+void tried_set_up_distributed(void);
 void tried_tear_down(void);
+
+/* Runs a file of the folder sql as the superuser. */
+void tried_run_file(const char *name);
 
 /* Returns another connection as a superuser.  pg_free() frees it. */
 struct pg *tried_connect(void);

@@ -1,0 +1,387 @@
+-- The writes of callers for a database whose accounts are on several nodes ([database] distributed).
+--
+-- Citus sends a statement to one node as it is, but for an INSERT within a larger statement.  So each write
+-- is a function of the account, which Citus calls on the account's node (create_distributed_function).
+-- There it runs single statements, each for that account alone.  Each function does what the statement in
+-- src/store does that calls it, and returns the same columns.
+--
+-- citus.sql runs this.  The functions also run on a plain PostgreSQL.  Run it again after an upgrade.
+
+SET client_min_messages = warning;
+
+-- Every function of this file names what it looks for, so that rights to columns are enough.
+CREATE OR REPLACE FUNCTION adit.note_caller(
+    p_account text, p_digest bytea, p_request text,
+    OUT id text, OUT principal_id text, OUT scope text, OUT read_only boolean)
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    SELECT k.id, k.principal_id, k.scope, k.read_only INTO id, principal_id, scope, read_only
+    FROM adit.api_key AS k
+    WHERE k.account_id = p_account AND k.digest = p_digest AND k.revoked_at IS NULL
+    AND (k.expires_at IS NULL OR k.expires_at > now());
+    IF FOUND THEN
+        PERFORM set_config('adit.caller', concat_ws(' ', principal_id, id, p_request), true);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION adit.note_caller(text, bytea, text) IS
+    'Finds a good API key of the account, and tells the triggers that record changes who makes them.';
+
+-- Whether a row meets If-Match and If-None-Match.
+CREATE OR REPLACE FUNCTION adit.meets(revision bigint, p_match bigint[], p_none bigint[])
+RETURNS boolean LANGUAGE sql IMMUTABLE
+RETURN (p_match IS NULL OR ARRAY[-1, revision] && p_match)
+    AND (p_none IS NULL OR NOT ARRAY[-1, revision] && p_none);
+COMMENT ON FUNCTION adit.meets(bigint, bigint[], bigint[]) IS
+    'Whether a revision meets If-Match and If-None-Match; -1 in them is any.';
+
+-- ---- SSH credentials ----
+
+-- With an Idempotency-Key (p_key), an earlier answer to it is returned instead.
+CREATE OR REPLACE FUNCTION adit.create_ssh_credential(
+    p_account text, p_digest bytea, p_request text, p_id text, p_owner_id text, p_public_key text,
+    p_key_type text, p_fingerprint text, p_description text, p_metadata text, p_acl text[],
+    p_ms double precision, p_key text, p_request_digest bytea, p_base_url text)
+RETURNS TABLE (r_account_id text, r_read_only boolean, r_key_id text, r_is_gateway boolean,
+    r_is_own boolean, r_id text, r_created_at timestamptz, r_description text, r_metadata text,
+    r_public_key text, r_acl text[], r_owner_id text, r_revision bigint, r_may_own boolean,
+    r_owner_is_there boolean, r_now timestamptz, r_same_request boolean, r_base_url text)
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    k record;
+    c record;
+    owner_id text;
+    may_own boolean := true;
+    is_there boolean := true;
+    made_revision bigint := adit.new_revision();
+BEGIN
+    k := adit.note_caller(p_account, p_digest, p_request);
+    IF k.id IS NULL THEN
+        RETURN;
+    END IF;
+    owner_id := coalesce(p_owner_id, k.principal_id);
+    IF p_owner_id IS NOT NULL THEN
+        PERFORM FROM adit.principal AS p WHERE p.account_id = p_account AND p.id = p_owner_id;
+        is_there := FOUND;
+        IF p_owner_id <> k.principal_id THEN
+            PERFORM FROM adit.principal AS p
+            WHERE p.account_id = p_account AND p.id = k.principal_id AND p.is_admin;
+            may_own := FOUND AND k.scope <> 'own';
+        END IF;
+    END IF;
+    SELECT i.id, i.created_at, i.description, i.metadata, i.public_key, i.acl, i.owner_id, i.revision,
+        i.request_digest, i.base_url INTO c
+    FROM adit.idempotency_key AS i
+    WHERE i.account_id = p_account AND i.principal_id = k.principal_id AND i.key = p_key;
+    IF NOT FOUND AND (NOT k.read_only OR k.scope = 'own' AND owner_id = k.principal_id)
+       AND may_own AND is_there AND abs(p_ms - date_part('epoch', now()) * 1000) <= 1000 THEN
+        IF p_key IS NOT NULL THEN
+            INSERT INTO adit.idempotency_key AS i (account_id, principal_id, key, request_digest,
+                base_url, id, revision, owner_id, description, metadata, acl, public_key)
+            VALUES (p_account, k.principal_id, p_key, p_request_digest,
+                p_base_url, p_id, made_revision, owner_id, coalesce(p_description, ''),
+                coalesce(p_metadata, ''), coalesce(p_acl, '{}'), p_public_key)
+            ON CONFLICT DO NOTHING;
+        END IF;
+        IF p_key IS NULL OR FOUND THEN
+            INSERT INTO adit.ssh_credential AS s (account_id, id, owner_id,
+                public_key, key_type, fingerprint, description, metadata, acl, revision)
+            VALUES (p_account, p_id, owner_id,
+                p_public_key, p_key_type, p_fingerprint, coalesce(p_description, ''),
+                coalesce(p_metadata, ''), coalesce(p_acl, '{}'), made_revision)
+            RETURNING s.id, s.created_at, s.description, s.metadata, s.public_key, s.acl, s.owner_id,
+                s.revision, p_request_digest AS request_digest, p_base_url AS base_url INTO c;
+        END IF;
+    END IF;
+    RETURN QUERY SELECT p_account, k.read_only, k.id, k.scope = 'gateway', k.scope = 'own',
+        c.id, c.created_at, c.description, c.metadata, c.public_key, c.acl, c.owner_id, c.revision,
+        may_own, is_there, clock_timestamp(), c.request_digest = p_request_digest, c.base_url;
+END
+$$;
+COMMENT ON FUNCTION adit.create_ssh_credential(text, bytea, text, text, text, text, text, text, text,
+    text, text[], double precision, text, bytea, text) IS 'POST /ssh_credentials.';
+
+CREATE OR REPLACE FUNCTION adit.update_ssh_credential(
+    p_account text, p_digest bytea, p_request text, p_id text, p_description text, p_metadata text,
+    p_acl text[], p_match bigint[], p_none bigint[])
+RETURNS TABLE (r_account_id text, r_read_only boolean, r_key_id text, r_is_gateway boolean,
+    r_is_own boolean, r_id text, r_created_at timestamptz, r_description text, r_metadata text,
+    r_public_key text, r_acl text[], r_owner_id text, r_revision bigint, r_is_there boolean,
+    r_is_others boolean)
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    k record;
+    c record;
+    owner_id text;
+    is_there boolean := false;
+BEGIN
+    k := adit.note_caller(p_account, p_digest, p_request);
+    IF k.id IS NULL THEN
+        RETURN;
+    END IF;
+    UPDATE adit.ssh_credential AS s
+    SET description = coalesce(p_description, s.description),
+        metadata = coalesce(p_metadata, s.metadata),
+        acl = coalesce(p_acl, s.acl)
+    WHERE s.account_id = p_account AND s.id = p_id
+    AND (NOT k.read_only OR k.scope = 'own' AND s.owner_id = k.principal_id)
+    AND adit.meets(s.revision, p_match, p_none)
+    RETURNING s.id, s.created_at, s.description, s.metadata, s.public_key, s.acl, s.owner_id,
+        s.revision INTO c;
+    IF NOT FOUND THEN
+        SELECT s.owner_id INTO owner_id
+        FROM adit.ssh_credential AS s WHERE s.account_id = p_account AND s.id = p_id;
+        is_there := FOUND;
+    END IF;
+    RETURN QUERY SELECT p_account, k.read_only, k.id, k.scope = 'gateway', k.scope = 'own',
+        c.id, c.created_at, c.description, c.metadata, c.public_key, c.acl, c.owner_id, c.revision,
+        is_there, is_there AND k.scope = 'own' AND owner_id <> k.principal_id;
+END
+$$;
+COMMENT ON FUNCTION adit.update_ssh_credential(text, bytea, text, text, text, text, text[], bigint[],
+    bigint[]) IS 'PATCH /ssh_credentials/{id}.';
+
+CREATE OR REPLACE FUNCTION adit.delete_ssh_credential(
+    p_account text, p_digest bytea, p_request text, p_id text, p_match bigint[], p_none bigint[])
+RETURNS TABLE (r_account_id text, r_read_only boolean, r_key_id text, r_is_gateway boolean,
+    r_is_own boolean, r_id text, r_is_there boolean, r_is_others boolean)
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    k record;
+    gone_id text;
+    owner_id text;
+    is_there boolean := false;
+BEGIN
+    k := adit.note_caller(p_account, p_digest, p_request);
+    IF k.id IS NULL THEN
+        RETURN;
+    END IF;
+    DELETE FROM adit.ssh_credential AS s
+    WHERE s.account_id = p_account AND s.id = p_id
+    AND (NOT k.read_only OR k.scope = 'own' AND s.owner_id = k.principal_id)
+    AND adit.meets(s.revision, p_match, p_none)
+    RETURNING s.id INTO gone_id;
+    IF NOT FOUND THEN
+        SELECT s.owner_id INTO owner_id
+        FROM adit.ssh_credential AS s WHERE s.account_id = p_account AND s.id = p_id;
+        is_there := FOUND;
+    END IF;
+    RETURN QUERY SELECT p_account, k.read_only, k.id, k.scope = 'gateway', k.scope = 'own',
+        gone_id, is_there, is_there AND k.scope = 'own' AND owner_id <> k.principal_id;
+END
+$$;
+COMMENT ON FUNCTION adit.delete_ssh_credential(text, bytea, text, text, bigint[], bigint[]) IS
+    'DELETE /ssh_credentials/{id}.';
+
+-- ---- OAuth modules ----
+
+-- p_sealed_for is the account that the secret is sealed for.
+CREATE OR REPLACE FUNCTION adit.put_oauth_module(
+    p_account text, p_digest bytea, p_request text, p_edge_id text, p_route_id text,
+    p_sealed_for text, p_enabled boolean, p_provider smallint, p_client_id text,
+    p_secret_key_id text, p_secret bytea, p_scopes text[], p_email_addresses text[],
+    p_email_domains text[], p_teams text[], p_organizations text[], p_options_passthrough boolean,
+    p_cookie_prefix text, p_inactivity_timeout bigint, p_maximum_duration bigint,
+    p_auth_check_interval bigint, p_match bigint[], p_none bigint[])
+RETURNS TABLE (r_account_id text, r_read_only boolean, r_key_id text, r_is_gateway boolean,
+    r_is_own boolean, r_revision bigint, r_right_account boolean)
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    k record;
+    made_revision bigint;
+    is_right boolean := coalesce(p_sealed_for = p_account, true);
+BEGIN
+    k := adit.note_caller(p_account, p_digest, p_request);
+    IF k.id IS NULL THEN
+        RETURN;
+    END IF;
+    -- The INSERT cannot check that the row is there and stays.
+    PERFORM FROM adit.oauth_module AS m
+    WHERE m.account_id = p_account AND m.edge_id = p_edge_id AND m.route_id = p_route_id
+    AND p_match IS NOT NULL AND NOT k.read_only
+    FOR UPDATE;
+    IF NOT k.read_only AND is_right AND (p_match IS NULL OR FOUND) THEN
+        INSERT INTO adit.oauth_module AS m (account_id, edge_id, route_id,
+            enabled, provider, client_id, client_secret_key_id, client_secret_sealed,
+            scopes, email_addresses, email_domains, teams, organizations,
+            options_passthrough, cookie_prefix,
+            inactivity_timeout, maximum_duration, auth_check_interval)
+        VALUES (p_account, p_edge_id, p_route_id,
+            p_enabled, p_provider, p_client_id, p_secret_key_id, p_secret,
+            coalesce(p_scopes, '{}'), coalesce(p_email_addresses, '{}'),
+            coalesce(p_email_domains, '{}'), coalesce(p_teams, '{}'),
+            coalesce(p_organizations, '{}'), p_options_passthrough, p_cookie_prefix,
+            p_inactivity_timeout, p_maximum_duration, p_auth_check_interval)
+        ON CONFLICT (account_id, edge_id, route_id) DO UPDATE
+        SET enabled = excluded.enabled,
+            provider = excluded.provider,
+            client_id = excluded.client_id,
+            client_secret_key_id = excluded.client_secret_key_id,
+            client_secret_sealed = excluded.client_secret_sealed,
+            scopes = excluded.scopes,
+            email_addresses = excluded.email_addresses,
+            email_domains = excluded.email_domains,
+            teams = excluded.teams,
+            organizations = excluded.organizations,
+            options_passthrough = excluded.options_passthrough,
+            cookie_prefix = excluded.cookie_prefix,
+            inactivity_timeout = excluded.inactivity_timeout,
+            maximum_duration = excluded.maximum_duration,
+            auth_check_interval = excluded.auth_check_interval
+        WHERE adit.meets(m.revision, p_match, p_none)
+        RETURNING m.revision INTO made_revision;
+    END IF;
+    RETURN QUERY SELECT p_account, k.read_only, k.id, k.scope = 'gateway', k.scope = 'own',
+        made_revision, is_right;
+END
+$$;
+COMMENT ON FUNCTION adit.put_oauth_module(text, bytea, text, text, text, text, boolean, smallint, text,
+    text, bytea, text[], text[], text[], text[], text[], boolean, text, bigint, bigint, bigint,
+    bigint[], bigint[]) IS 'PUT of an OAuth module.';
+
+CREATE OR REPLACE FUNCTION adit.delete_oauth_module(
+    p_account text, p_digest bytea, p_request text, p_edge_id text, p_route_id text,
+    p_match bigint[], p_none bigint[])
+RETURNS TABLE (r_account_id text, r_read_only boolean, r_key_id text, r_is_gateway boolean,
+    r_is_own boolean, r_edge_id text, r_is_there boolean, r_is_others boolean)
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    k record;
+    gone_id text;
+    is_there boolean := false;
+BEGIN
+    k := adit.note_caller(p_account, p_digest, p_request);
+    IF k.id IS NULL THEN
+        RETURN;
+    END IF;
+    DELETE FROM adit.oauth_module AS m
+    WHERE m.account_id = p_account AND m.edge_id = p_edge_id AND m.route_id = p_route_id
+    AND NOT k.read_only AND adit.meets(m.revision, p_match, p_none)
+    RETURNING m.edge_id INTO gone_id;
+    IF NOT FOUND THEN
+        PERFORM FROM adit.oauth_module AS m
+        WHERE m.account_id = p_account AND m.edge_id = p_edge_id AND m.route_id = p_route_id;
+        is_there := FOUND;
+    END IF;
+    RETURN QUERY SELECT p_account, k.read_only, k.id, k.scope = 'gateway', k.scope = 'own',
+        gone_id, is_there, false;
+END
+$$;
+COMMENT ON FUNCTION adit.delete_oauth_module(text, bytea, text, text, text, bigint[], bigint[]) IS
+    'DELETE of an OAuth module.';
+
+-- ---- mutual TLS modules ----
+
+CREATE OR REPLACE FUNCTION adit.put_mutual_tls_module(
+    p_account text, p_digest bytea, p_request text, p_edge_id text, p_enabled boolean,
+    p_authority_ids text[], p_match bigint[], p_none bigint[])
+RETURNS TABLE (r_account_id text, r_read_only boolean, r_key_id text, r_is_gateway boolean,
+    r_is_own boolean, r_revision bigint)
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    k record;
+    made_revision bigint;
+BEGIN
+    k := adit.note_caller(p_account, p_digest, p_request);
+    IF k.id IS NULL THEN
+        RETURN;
+    END IF;
+    PERFORM FROM adit.mutual_tls_module AS m
+    WHERE m.account_id = p_account AND m.edge_id = p_edge_id
+    AND p_match IS NOT NULL AND NOT k.read_only
+    FOR UPDATE;
+    IF NOT k.read_only AND (p_match IS NULL OR FOUND) THEN
+        INSERT INTO adit.mutual_tls_module AS m
+            (account_id, edge_id, enabled, certificate_authority_ids)
+        VALUES (p_account, p_edge_id, p_enabled, p_authority_ids)
+        ON CONFLICT (account_id, edge_id) DO UPDATE
+        SET enabled = excluded.enabled,
+            certificate_authority_ids = excluded.certificate_authority_ids
+        WHERE adit.meets(m.revision, p_match, p_none)
+        RETURNING m.revision INTO made_revision;
+    END IF;
+    RETURN QUERY SELECT p_account, k.read_only, k.id, k.scope = 'gateway', k.scope = 'own',
+        made_revision;
+END
+$$;
+COMMENT ON FUNCTION adit.put_mutual_tls_module(text, bytea, text, text, boolean, text[], bigint[],
+    bigint[]) IS 'PUT of a mutual TLS module.';
+
+CREATE OR REPLACE FUNCTION adit.delete_mutual_tls_module(
+    p_account text, p_digest bytea, p_request text, p_edge_id text, p_match bigint[],
+    p_none bigint[])
+RETURNS TABLE (r_account_id text, r_read_only boolean, r_key_id text, r_is_gateway boolean,
+    r_is_own boolean, r_edge_id text, r_is_there boolean, r_is_others boolean)
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    k record;
+    gone_id text;
+    is_there boolean := false;
+BEGIN
+    k := adit.note_caller(p_account, p_digest, p_request);
+    IF k.id IS NULL THEN
+        RETURN;
+    END IF;
+    DELETE FROM adit.mutual_tls_module AS m
+    WHERE m.account_id = p_account AND m.edge_id = p_edge_id
+    AND NOT k.read_only AND adit.meets(m.revision, p_match, p_none)
+    RETURNING m.edge_id INTO gone_id;
+    IF NOT FOUND THEN
+        PERFORM FROM adit.mutual_tls_module AS m
+        WHERE m.account_id = p_account AND m.edge_id = p_edge_id;
+        is_there := FOUND;
+    END IF;
+    RETURN QUERY SELECT p_account, k.read_only, k.id, k.scope = 'gateway', k.scope = 'own',
+        gone_id, is_there, false;
+END
+$$;
+COMMENT ON FUNCTION adit.delete_mutual_tls_module(text, bytea, text, text, bigint[], bigint[]) IS
+    'DELETE of a mutual TLS module.';
+
+-- ---- the last use of keys ----
+
+-- Row by row: key, age in ms, address ('': unknown).
+CREATE OR REPLACE FUNCTION adit.note_key_uses(
+    p_account text, p_key_ids text[], p_ages bigint[], p_addresses text[]) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    n bigint := 0;
+BEGIN
+    FOR i IN 1 .. cardinality(p_key_ids) LOOP
+        PERFORM FROM adit.api_key AS k WHERE k.account_id = p_account AND k.id = p_key_ids[i];
+        CONTINUE WHEN NOT FOUND;
+        INSERT INTO adit.api_key_use AS u (account_id, api_key_id, used_at, client_address)
+        VALUES (p_account, p_key_ids[i], now() - p_ages[i] * interval '1 millisecond',
+                nullif(p_addresses[i], '')::inet)
+        ON CONFLICT (account_id, api_key_id) DO UPDATE
+        SET used_at = excluded.used_at, client_address = excluded.client_address
+        WHERE u.used_at <= excluded.used_at - interval '30 seconds';
+        IF FOUND THEN
+            n := n + 1;
+        END IF;
+    END LOOP;
+    RETURN n;
+END
+$$;
+COMMENT ON FUNCTION adit.note_key_uses(text, text[], bigint[], text[]) IS
+    'Stores when and from where API keys of an account were last used.';
+
+-- The responder calls them, with its own rights.
+DO $$
+DECLARE
+    called regprocedure;
+BEGIN
+    FOR called IN
+        SELECT p.oid FROM pg_catalog.pg_proc AS p
+        WHERE p.pronamespace = 'adit'::regnamespace
+        AND p.proname IN ('note_caller', 'meets', 'create_ssh_credential', 'update_ssh_credential',
+                          'delete_ssh_credential', 'put_oauth_module', 'delete_oauth_module',
+                          'put_mutual_tls_module', 'delete_mutual_tls_module', 'note_key_uses')
+    LOOP
+        EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', called);
+        IF EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = 'adit_responder') THEN
+            EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO adit_responder', called);
+        END IF;
+    END LOOP;
+END
+$$;
