@@ -23,6 +23,16 @@
 /* A process that ends takes at most this long to store when keys were last used. */
 #define LAST_USES_TIMEOUT_MS 500
 
+/* Half of the lanes, rounded down, may wait for a node that does not answer.  The others serve the
+ * accounts of other nodes. */
+#define MOST_LONG_WAITS (LANES / 2)
+
+/* What lanes know of nodes that do not answer. */
+struct shared_waits {
+    struct pg_long_waits long_waits;
+    struct late_accounts late;
+};
+
 /* The state for one request at a time. */
 struct answerer {
     const struct process *process;
@@ -30,8 +40,9 @@ struct answerer {
     struct wait wait;
     struct pg *pg;
     struct store *store;
-    struct key_uses *uses; /* of all lanes */
-    int *n_filters;        /* of all lanes; NULL: there is one lane */
+    struct key_uses *uses;      /* of all lanes */
+    int *n_filters;             /* of all lanes; NULL: there is one lane */
+    struct shared_waits *waits; /* of all lanes; NULL: there is one lane */
     struct arena arena;
     struct response response;
 };
@@ -49,6 +60,10 @@ static bool answerer_open(struct answerer *answerer, struct pg_pipeline *pipelin
         return false;
     store_note_uses(answerer->store, answerer->uses);
     store_count_filters(answerer->store, answerer->n_filters);
+    if (answerer->waits && pg_is_distributed(answerer->pg)) {
+        pg_limit_long_waits(answerer->pg, &answerer->waits->long_waits);
+        store_share_late(answerer->store, &answerer->waits->late);
+    }
     return true;
 }
 
@@ -99,6 +114,7 @@ struct worker {
     struct pg_pipeline *pipeline;
     struct key_uses *uses;
     int n_filters;
+    struct shared_waits waits;
     struct answerer answerers[LANES];
     struct answerer at_once; /* needs neither a stack nor a database */
 };
@@ -160,6 +176,7 @@ static bool worker_open(struct worker *worker, struct serve *serve)
         answerer->process = process;
         answerer->uses = worker->uses;
         answerer->n_filters = &worker->n_filters;
+        answerer->waits = &worker->waits;
         answerer->settings = &worker->settings;
         if (!serve_add_lane(serve, answer_in_lane, answerer, &answerer->wait) ||
             !answerer_open(answerer, worker->pipeline))
@@ -204,6 +221,7 @@ int worker_serve_fcgi(void *process_of_worker, size_t which)
     bool ok = false;
 
     worker.settings.random = &worker.random;
+    worker.waits.long_waits.most = MOST_LONG_WAITS;
     if (process->metrics)
         worker.settings.counts = &process->metrics->slots[which];
     if (!serve) {

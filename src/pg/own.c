@@ -15,6 +15,9 @@
 #include "pg/fence.h"
 #include "pg/pipeline.h"
 
+/* An answer of a node that works takes less. */
+#define LONG_WAIT_MS 100
+
 #define SETUP_TIMEOUT_MS 2000
 
 /* The pause after a failed attempt to connect, give or take a random half. */
@@ -104,6 +107,30 @@ static enum pg_outcome no_answer(struct pg_own *own, int64_t deadline_ms, struct
     return PG_LOST;
 }
 
+/* Waits for an answer until the deadline.  After LONG_WAIT_MS it goes on only while few drivers
+ * wait as long; if not, it moves the deadline to that time and returns false. */
+static bool await_answer(struct pg_own *own, int64_t *deadline_ms)
+{
+    struct pg_long_waits *waits = own->long_waits;
+    int64_t patience_ms = clock_steady_ms() + LONG_WAIT_MS;
+    bool ok;
+
+    if (!waits || patience_ms >= *deadline_ms)
+        return pg_await(own->session.conn, &own->wait, *deadline_ms);
+    if (pg_await(own->session.conn, &own->wait, patience_ms))
+        return true;
+    if (clock_left_ms(patience_ms) > 0)
+        return false;
+    if (waits->n >= waits->most) {
+        *deadline_ms = patience_ms;
+        return false;
+    }
+    waits->n++;
+    ok = pg_await(own->session.conn, &own->wait, *deadline_ms);
+    waits->n--;
+    return ok;
+}
+
 /* Ends pipeline mode. */
 static void end_pipeline(struct pg_own *own, PGresult *sync)
 {
@@ -121,10 +148,14 @@ static enum pg_outcome take_results(struct pg_own *own, const struct pg_statemen
     bool is_over = false;
 
     while (own->session.conn) {
+        int64_t given_ms = deadline_ms;
         PGresult *result;
 
-        if (!pg_await(own->session.conn, &own->wait, deadline_ms))
-            return no_answer(own, deadline_ms, err);
+        if (!await_answer(own, &given_ms)) {
+            outcome = no_answer(own, given_ms, err);
+            /* Sent again, a read would wait as long again. */
+            return given_ms < deadline_ms && statement && !statement->writes ? PG_FAILED : outcome;
+        }
         result = PQgetResult(own->session.conn);
         if (!result && (is_over || PQpipelineStatus(own->session.conn) == PQ_PIPELINE_OFF))
             break;

@@ -27,17 +27,18 @@ struct pg_own {
     const char *conninfo;
     struct wait wait;
     struct pg_session session;
-    struct pg_pipeline *pipeline; /* holds the shared session; NULL: there is none */
-    struct metrics_slot *counts;  /* NULL: nothing is counted */
-    int64_t retry_at_ms;          /* no attempt to connect before */
-    enum error_code refused_with; /* the code of the last failed attempt to connect */
-    bool is_distributed;          /* the rows are on several nodes (pg_set_distributed) */
-    bool lacked_memory;           /* libpq did, in the latest query that failed */
-    bool is_unreplicated;         /* the server has committed without its standby */
-    int64_t n_opened;             /* sessions so far */
-    int64_t sent_us;              /* when the latest query was sent */
-    bool knows_clock;             /* a session has told the database's time */
-    int64_t ahead_us;             /* the database's clock minus the steady clock */
+    struct pg_pipeline *pipeline;     /* holds the shared session; NULL: there is none */
+    struct metrics_slot *counts;      /* NULL: nothing is counted */
+    int64_t retry_at_ms;              /* no attempt to connect before */
+    enum error_code refused_with;     /* the code of the last failed attempt to connect */
+    bool is_distributed;              /* the rows are on several nodes (pg_set_distributed) */
+    struct pg_long_waits *long_waits; /* of several drivers; NULL: each may wait long */
+    bool lacked_memory;               /* libpq did, in the latest query that failed */
+    bool is_unreplicated;             /* the server has committed without its standby */
+    int64_t n_opened;                 /* sessions so far */
+    int64_t sent_us;                  /* when the latest query was sent */
+    bool knows_clock;                 /* a session has told the database's time */
+    int64_t ahead_us;                 /* the database's clock minus the steady clock */
 };
 
 /* Counts an event of the database. */

@@ -62,6 +62,11 @@ void pg_set_distributed(struct pg *pg, bool is_distributed)
     pg->own.is_distributed = is_distributed;
 }
 
+void pg_limit_long_waits(struct pg *pg, struct pg_long_waits *waits)
+{
+    pg->own.long_waits = waits;
+}
+
 bool pg_is_distributed(const struct pg *pg)
 {
     return pg->own.is_distributed;

@@ -92,6 +92,18 @@ void pg_set_distributed(struct pg *pg, bool is_distributed);
 /* Returns whether the rows are on several nodes. */
 bool pg_is_distributed(const struct pg *pg);
 
+/* How many statements of several drivers of one thread wait long for an answer, and how many may.
+ */
+struct pg_long_waits {
+    int n;
+    int most;
+};
+
+/* Has the driver wait for at most 100 ms for an answer while that many wait longer: one node that
+ * does not answer must not keep all lanes.  Then a statement fails like one that met its deadline,
+ * and a read is not sent again.  *waits must outlive the driver. */
+void pg_limit_long_waits(struct pg *pg, struct pg_long_waits *waits);
+
 struct pg_pipeline;
 
 /* Runs short reads on the pipeline's shared session while that works.  The pipeline must outlive

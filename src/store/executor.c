@@ -96,11 +96,31 @@ static bool drop_rows(struct pg_result **result, enum error_code code, struct er
     return error_set(err, code);
 }
 
+/* Runs a statement, unless the account's node did not answer a moment ago.  An error of the
+ * server's own has an SQLSTATE. */
+static bool run(struct store *store, const struct pg_statement *statement,
+                const struct store_request *request, const struct pg_params *params,
+                struct pg_result **result, struct error *err)
+{
+    const char *account_id = request->caller.account_id;
+
+    *result = NULL;
+    if (store->late && late_refuses(store->late, account_id, clock_steady_ms()))
+        return error_cause(err, ERR_DATABASE_TIMEOUT,
+                           "database: refused, because the account's node did not answer");
+    if (pg_run(store->pg, statement, params, result, err))
+        return true;
+    if (store->late && account_id[0] && !err->sqlstate[0] &&
+        (err->code == ERR_DATABASE_TIMEOUT || err->code == ERR_OUTCOME_UNKNOWN))
+        late_note(store->late, account_id, clock_steady_ms());
+    return false;
+}
+
 bool executor_find(struct store *store, const struct pg_statement *statement,
                    const struct store_request *request, const struct pg_params *params,
                    struct pg_result **result, struct error *err)
 {
-    if (!pg_run(store->pg, statement, params, result, err))
+    if (!run(store, statement, request, params, result, err))
         return false;
     if (pg_rows(*result) == 0)
         return drop_rows(result, ERR_KEY_UNKNOWN, err);

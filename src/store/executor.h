@@ -5,6 +5,7 @@
 #define ADIT_STORE_EXECUTOR_H
 
 #include "base/must_check.h"
+#include "store/late.h"
 #include "store/store.h"
 
 /* A caller's statement takes the digest as $1 and the account that the key names as $2, NULL if it
@@ -113,8 +114,9 @@ struct store {
     struct keyring *keyring;
     struct crypt_hasher *hasher;
     struct account_hint hints[STORE_N_HINTS];
-    struct key_uses *uses; /* NULL: not noted */
-    int *n_filters;        /* that may take long at the moment; NULL: not counted */
+    struct key_uses *uses;      /* NULL: not noted */
+    int *n_filters;             /* that may take long at the moment; NULL: not counted */
+    struct late_accounts *late; /* whose node did not answer; NULL: none is refused */
 };
 
 /* Start the parameters of a caller's statement: $1, the digest; $2, the account; and if the

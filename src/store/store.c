@@ -75,6 +75,11 @@ void store_count_filters(struct store *store, int *n_running)
     store->n_filters = n_running;
 }
 
+void store_share_late(struct store *store, struct late_accounts *late)
+{
+    store->late = late;
+}
+
 bool store_make_ident(struct pg *pg, const char *prefix, char id[IDENT_SIZE], int64_t *ms,
                       struct error *err)
 {

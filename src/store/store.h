@@ -12,6 +12,7 @@
 #include "pg/pg.h"
 #include "store/key_use.h"
 #include "store/keyring.h"
+#include "store/late.h"
 #include "store/request.h"
 
 struct store;
@@ -30,6 +31,10 @@ void store_note_uses(struct store *store, struct key_uses *uses);
 /* Has the store count the filters that run at a time in *n_running, together with other stores of
  * one thread.  The number must outlive the store. */
 void store_count_filters(struct store *store, int *n_running);
+
+/* Has the store refuse accounts whose node did not answer, together with other stores of one
+ * thread. The table must outlive the store. */
+void store_share_late(struct store *store, struct late_accounts *late);
 
 /* Makes an identifier from the database's time, which may differ from the host's.  Sets *ms to that
  * time, in milliseconds since 1970, unless ms is NULL.  Returns false with *err as pg_clock(), or
