@@ -5,21 +5,11 @@
 #include <stdio.h>
 
 #include "crypt/crypt.h"
+#include "store/principal.h"
 #include "store/sql.h"
 #include "store/store.h"
 
 /* clang-format off */
-
-/* $1 principal_id, $2 account_id or NULL. */
-static const struct pg_statement holder_statement = {
-    .name = "api_key_holder",
-    .types = PG_TEXT,
-    .sql =
-        "SELECT p.account_id"
-        " FROM adit.principal AS p"
-        " WHERE p.id = $1::text COLLATE \"C\""
-          " AND p.account_id = coalesce($2::text COLLATE \"C\", p.account_id)",
-};
 
 /* $1 principal_id, $2 id, $3 digest, $4 description, $5 read_only, $6 seconds to expiry or NULL,
  * $7 scope, $8 account_id.
@@ -105,25 +95,6 @@ static const struct pg_statement list_statement = {
 
 /* clang-format on */
 
-/* Finds the account of a User or Bot, in the given account if there is one.  Sets account_id to ""
- * if there is no such User or Bot. */
-static bool find_account(struct pg *pg, struct text principal_id, struct text within,
-                         char account_id[IDENT_SIZE], struct error *err)
-{
-    struct pg_params params = {.n = 0};
-    struct pg_result *result;
-
-    account_id[0] = '\0';
-    pg_add_text(&params, principal_id);
-    pg_add_text(&params, within);
-    if (!pg_run(pg, &holder_statement, &params, &result, err))
-        return false;
-    if (pg_rows(result) > 0)
-        snprintf(account_id, IDENT_SIZE, "%s", pg_text(result, 0, 0).s);
-    pg_result_free(result);
-    return true;
-}
-
 static bool store_key(struct pg *pg, const struct api_key_order *order, struct text account_id,
                       struct api_key_issued *issued, struct error *err)
 {
@@ -161,7 +132,7 @@ bool api_key_issue(struct pg *pg, const struct api_key_order *order, struct api_
     char account_id[IDENT_SIZE];
 
     *issued = (struct api_key_issued){.id = ""};
-    if (!find_account(pg, order->principal_id, order->account_id, account_id, err))
+    if (!principal_find_account(pg, order->principal_id, order->account_id, account_id, err))
         return false;
     if (!account_id[0])
         return true;
@@ -216,7 +187,7 @@ bool api_key_revoke_all(struct pg *pg, struct text principal_id, struct text acc
     char own_account_id[IDENT_SIZE];
 
     *n = 0;
-    if (!find_account(pg, principal_id, account_id, own_account_id, err))
+    if (!principal_find_account(pg, principal_id, account_id, own_account_id, err))
         return false;
     *found = own_account_id[0] != '\0';
     return !*found ||

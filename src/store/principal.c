@@ -29,14 +29,25 @@
     c ".account_id = " p ".account_id"                                                             \
     " AND " c ".owner_id = " p ".id"
 
-/* Whether no other admin of the account is enabled. */
-#define IS_LAST_ADMIN(p)                                                                           \
+/* Whether no other admin of the account, a parameter, is enabled. */
+#define IS_LAST_ADMIN(p, account)                                                                  \
     p ".is_admin"                                                                                  \
     " AND NOT EXISTS (SELECT FROM adit.principal AS o"                                             \
-      " WHERE o.account_id = " p ".account_id"                                                     \
+      " WHERE o.account_id = " account "::text COLLATE \"C\""                                      \
       " AND o.id <> " p ".id"                                                                      \
       " AND o.is_admin"                                                                            \
       " AND o.disabled_at IS NULL)"
+
+/* $1 id, $2 account_id or NULL. */
+static const struct pg_statement account_statement = {
+    .name = "principal_account",
+    .types = PG_TEXT,
+    .sql =
+        "SELECT p.account_id"
+        " FROM adit.principal AS p"
+        " WHERE p.id = $1::text COLLATE \"C\""
+          " AND p.account_id = coalesce($2::text COLLATE \"C\", p.account_id)",
+};
 
 /* $1 account_id, $2 id, $3 kind, $4 name, $5 is_admin. */
 static const struct pg_statement create_statement = {
@@ -93,7 +104,7 @@ static const struct pg_statement show_statement = {
           " AND p.kind = $2::text",
 };
 
-/* $1 id, $2 kind, $3 name. */
+/* $1 id, $2 kind, $3 name, $4 account_id. */
 static const struct pg_statement rename_statement = {
     .name = "principal_rename",
     .types = PG_TEXT,
@@ -101,12 +112,13 @@ static const struct pg_statement rename_statement = {
     .sql =
         "UPDATE adit.principal"
         " SET name = $3::text"
-        " WHERE id = $1::text COLLATE \"C\""
+        " WHERE account_id = $4::text COLLATE \"C\""
+          " AND id = $1::text COLLATE \"C\""
           " AND kind = $2::text"
         " RETURNING id",
 };
 
-/* $1 id, $2 kind, $3 whether to disable.
+/* $1 id, $2 kind, $3 whether to disable, $4 account_id.
  * The trigger follow_holder (sql/011_people.sql) makes the keys follow. */
 static const struct pg_statement disable_statement = {
     .name = "principal_disable",
@@ -116,21 +128,26 @@ static const struct pg_statement disable_statement = {
         "WITH was AS MATERIALIZED ("
             "SELECT p.disabled_at"
             " FROM adit.principal AS p"
-            " WHERE p.id = $1::text COLLATE \"C\""
+            " WHERE p.account_id = $4::text COLLATE \"C\""
+              " AND p.id = $1::text COLLATE \"C\""
               " AND p.kind = $2::text"
         "), p AS ("
             "UPDATE adit.principal AS p"
-            " SET disabled_at = CASE WHEN $3::boolean THEN coalesce(p.disabled_at, now()) END"
-            " WHERE p.id = $1::text COLLATE \"C\""
+            " SET disabled_at = CASE WHEN $3::boolean THEN coalesce(p.disabled_at, n.at) END"
+            " FROM (SELECT now() AS at) AS n"
+            " WHERE p.account_id = $4::text COLLATE \"C\""
+              " AND p.id = $1::text COLLATE \"C\""
               " AND p.kind = $2::text"
             " RETURNING p.*"
         ")"
         " SELECT " SQL_RFC3339("p.disabled_at") ","
           " (SELECT count(*) FROM adit.api_key AS k"
-            " WHERE " KEY_OF("k", "p") "),"
+            " WHERE k.account_id = $4::text COLLATE \"C\""
+            " AND " KEY_OF("k", "p") "),"
           " (SELECT count(*) FROM adit.ssh_credential AS c"
-            " WHERE " CREDENTIAL_OF("c", "p") "),"
-          " " IS_LAST_ADMIN("p") ","
+            " WHERE c.account_id = $4::text COLLATE \"C\""
+            " AND " CREDENTIAL_OF("c", "p") "),"
+          " " IS_LAST_ADMIN("p", "$4") ","
           " p.disabled_at IS NOT DISTINCT FROM (SELECT was.disabled_at FROM was)"
         " FROM p",
 };
@@ -153,7 +170,7 @@ static const struct pg_statement writers_statement = {
           " AND ($1::text IS NULL OR l.virtualtransaction = ANY ($1::text::text[]))",
 };
 
-/* $1 id. */
+/* $1 id, $2 account_id. */
 static const struct pg_statement end_credentials_statement = {
     .name = "principal_end_credentials",
     .types = PG_BIGINT PG_BIGINT,
@@ -162,7 +179,9 @@ static const struct pg_statement end_credentials_statement = {
         "WITH gone AS ("
             "DELETE FROM adit.ssh_credential AS c"
             " USING adit.principal AS p"
-            " WHERE p.id = $1::text COLLATE \"C\""
+            " WHERE p.account_id = $2::text COLLATE \"C\""
+              " AND p.id = $1::text COLLATE \"C\""
+              " AND c.account_id = $2::text COLLATE \"C\""
               " AND " CREDENTIAL_OF("c", "p")
             " RETURNING c.id"
         ")"
@@ -170,11 +189,14 @@ static const struct pg_statement end_credentials_statement = {
           " (SELECT count(*) FROM adit.ssh_credential AS c"
             " JOIN adit.principal AS p"
               " ON " CREDENTIAL_OF("c", "p")
-            " WHERE p.id = $1::text COLLATE \"C\""
+            " WHERE p.account_id = $2::text COLLATE \"C\""
+              " AND p.id = $1::text COLLATE \"C\""
+              " AND c.account_id = $2::text COLLATE \"C\""
               " AND NOT EXISTS (SELECT FROM gone WHERE gone.id = c.id))",
 };
 
-/* $1 id, $2 kind, $3 heir's id or NULL, $4 whether to delete the credentials.
+/* $1 id, $2 kind, $3 heir's id or NULL, $4 whether to delete the credentials,
+ * $5 account_id.
  * The foreign keys are checked at the end: what others make of the User or Bot meanwhile makes this
  * statement fail with SQLSTATE 23503, or theirs. */
 static const struct pg_statement delete_statement = {
@@ -184,19 +206,21 @@ static const struct pg_statement delete_statement = {
     .sql =
         "WITH p AS MATERIALIZED ("
             "SELECT p.account_id, p.id,"
-              " " IS_LAST_ADMIN("p") " AS is_last_admin,"
+              " " IS_LAST_ADMIN("p", "$5") " AS is_last_admin,"
               " (SELECT count(*) FROM adit.ssh_credential AS c"
-                " WHERE " CREDENTIAL_OF("c", "p") ") AS credentials,"
+                " WHERE c.account_id = $5::text COLLATE \"C\""
+                " AND " CREDENTIAL_OF("c", "p") ") AS credentials,"
               " (SELECT count(*) FROM adit.api_key AS k"
-                " WHERE k.account_id = p.account_id"
+                " WHERE k.account_id = $5::text COLLATE \"C\""
                 " AND k.principal_id = p.id) AS keys,"
               " EXISTS (SELECT FROM adit.principal AS o"
-                " WHERE o.account_id = p.account_id"
+                " WHERE o.account_id = $5::text COLLATE \"C\""
                 " AND o.id = $3::text COLLATE \"C\""
                 " AND o.id <> p.id"
                 " AND o.disabled_at IS NULL) AS has_heir"
             " FROM adit.principal AS p"
-            " WHERE p.id = $1::text COLLATE \"C\""
+            " WHERE p.account_id = $5::text COLLATE \"C\""
+              " AND p.id = $1::text COLLATE \"C\""
               " AND p.kind = $2::text"
         "), d AS MATERIALIZED ("
             "SELECT p.account_id, p.id"
@@ -208,26 +232,28 @@ static const struct pg_statement delete_statement = {
             " SET owner_id = $3::text"
             " FROM d"
             " WHERE $3::text IS NOT NULL"
+              " AND c.account_id = $5::text COLLATE \"C\""
               " AND " CREDENTIAL_OF("c", "d")
         "), ended AS ("
             "DELETE FROM adit.ssh_credential AS c"
             " USING d"
             " WHERE $3::text IS NULL"
+              " AND c.account_id = $5::text COLLATE \"C\""
               " AND " CREDENTIAL_OF("c", "d")
         "), answers AS ("
             "DELETE FROM adit.idempotency_key AS i"
             " USING d"
-            " WHERE i.account_id = d.account_id"
+            " WHERE i.account_id = $5::text COLLATE \"C\""
               " AND i.principal_id = d.id"
         "), keys AS ("
             "DELETE FROM adit.api_key AS k"
             " USING d"
-            " WHERE k.account_id = d.account_id"
+            " WHERE k.account_id = $5::text COLLATE \"C\""
               " AND k.principal_id = d.id"
         "), gone AS ("
             "DELETE FROM adit.principal AS g"
             " USING d"
-            " WHERE g.account_id = d.account_id"
+            " WHERE g.account_id = $5::text COLLATE \"C\""
               " AND g.id = d.id"
         ")"
         " SELECT p.keys, p.credentials, p.is_last_admin,"
@@ -236,6 +262,23 @@ static const struct pg_statement delete_statement = {
 };
 
 /* clang-format on */
+
+bool principal_find_account(struct pg *pg, struct text id, struct text within,
+                            char account_id[IDENT_SIZE], struct error *err)
+{
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+
+    account_id[0] = '\0';
+    pg_add_text(&params, id);
+    pg_add_text(&params, within);
+    if (!pg_run(pg, &account_statement, &params, &result, err))
+        return false;
+    if (pg_rows(result) > 0)
+        snprintf(account_id, IDENT_SIZE, "%s", pg_text(result, 0, 0).s);
+    pg_result_free(result);
+    return true;
+}
 
 bool principal_find_only(struct pg *pg, char id[IDENT_SIZE], int *n, struct error *err)
 {
@@ -293,9 +336,13 @@ bool principal_rename(struct pg *pg, const struct principal *principal, struct t
                       bool *found, struct error *err)
 {
     struct pg_params params = params_of(principal);
+    char account_id[IDENT_SIZE];
     struct pg_result *result;
 
     pg_add_text(&params, name);
+    if (!principal_find_account(pg, principal->id, text_of(NULL), account_id, err))
+        return false;
+    pg_add_text(&params, text_of(account_id));
     if (!pg_run(pg, &rename_statement, &params, &result, err))
         return false;
     *found = pg_rows(result) > 0;
@@ -307,10 +354,14 @@ bool principal_disable(struct pg *pg, const struct principal *principal, bool di
                        struct principal_end *end, struct error *err)
 {
     struct pg_params params = params_of(principal);
+    char account_id[IDENT_SIZE];
     struct pg_result *result;
 
     *end = (struct principal_end){.found = false};
+    if (!principal_find_account(pg, principal->id, text_of(NULL), account_id, err))
+        return false;
     pg_add_bool(&params, disable);
+    pg_add_text(&params, text_of(account_id));
     if (!pg_run(pg, &disable_statement, &params, &result, err))
         return false;
     end->found = pg_rows(result) > 0;
@@ -371,9 +422,13 @@ bool principal_end_credentials(struct pg *pg, struct text id, struct principal_e
                                struct error *err)
 {
     struct pg_params params = {.n = 0};
+    char account_id[IDENT_SIZE];
     struct pg_result *result;
 
+    if (!principal_find_account(pg, id, text_of(NULL), account_id, err))
+        return false;
     pg_add_text(&params, id);
+    pg_add_text(&params, text_of(account_id));
     if (!wait_for_writers(pg, err))
         return false;
     if (!pg_run(pg, &end_credentials_statement, &params, &result, err))
@@ -388,11 +443,15 @@ bool principal_delete(struct pg *pg, const struct principal *principal, struct t
                       bool with_credentials, struct principal_end *end, struct error *err)
 {
     struct pg_params params = params_of(principal);
+    char account_id[IDENT_SIZE];
     struct pg_result *result;
 
     *end = (struct principal_end){.found = false};
     pg_add_text(&params, heir_id);
     pg_add_bool(&params, with_credentials);
+    if (!principal_find_account(pg, principal->id, text_of(NULL), account_id, err))
+        return false;
+    pg_add_text(&params, text_of(account_id));
     if (!pg_run(pg, &delete_statement, &params, &result, err))
         return false;
     end->found = pg_rows(result) > 0;
