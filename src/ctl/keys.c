@@ -8,8 +8,15 @@
 #include "store/principal.h"
 #include "store/store.h"
 
-static int fail_no_holder(struct text id)
+static int fail_no_holder(const struct ctl *ctl, struct text id)
 {
+    const char *account_id = ctl->options.account;
+
+    if (account_id)
+        return ctl_fail(
+            "there is no User or Bot with the id '%s' in the account '%s'; 'aditctl user "
+            "list' and 'aditctl bot list' show the ids",
+            id.s, account_id);
     return ctl_fail("there is no User or Bot with the id '%s'; 'aditctl user list' and 'aditctl "
                     "bot list' show the ids",
                     id.s);
@@ -59,7 +66,7 @@ static int issue_key(struct ctl *ctl, const struct api_key_order *order)
     if (!store_begin(ctl->pg, &err) || !api_key_issue(ctl->pg, order, &issued, &err))
         return ctl_fail_error(&err);
     if (!issued.id[0])
-        return fail_no_holder(order->principal_id);
+        return fail_no_holder(ctl, order->principal_id);
     print_key(ctl, &issued, order->principal_id);
     explicit_bzero(issued.key, sizeof issued.key);
     status = ctl_commit(ctl);
@@ -170,7 +177,7 @@ static int revoke_all(struct ctl *ctl)
     if (!api_key_revoke_all(ctl->pg, holder, text_of(ctl->options.account), &found, &n, &err))
         return ctl_fail_error(&err);
     if (!found)
-        return fail_no_holder(holder);
+        return fail_no_holder(ctl, holder);
     facts[1].value = listing_number(number, n);
     if (!listing_put_json(ctl, facts, 2))
         printf("revoked %s API %s of %s\n", number, n == 1 ? "key" : "keys", holder.s);
@@ -199,7 +206,8 @@ int ctl_key_revoke(struct ctl *ctl)
     if (!api_key_revoke(ctl->pg, id, text_of(ctl->options.account), &revoked, &err))
         return ctl_fail_error(&err);
     if (!revoked.found)
-        return ctl_fail("there is no API key with this id; 'aditctl key list' shows the ids");
+        return ctl_fail("there is no API key with this id%s; 'aditctl key list' shows the ids",
+                        ctl->options.account ? " in that account" : "");
     if (listing_put_json(ctl, &(struct listing_fact){"id", LISTING_TEXT, id}, 1))
         return CTL_OK;
     if (revoked.earlier[0])

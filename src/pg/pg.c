@@ -212,7 +212,8 @@ static enum pg_outcome run_sql(struct pg_own *own, const char *sql, int64_t dead
     return outcome;
 }
 
-/* The triggers run on the nodes, which learn of a setting only by SET LOCAL. */
+/* The triggers run on the nodes, which learn of a setting only by SET LOCAL.  A transaction that
+ * has notified cannot be committed on several nodes. */
 static enum pg_outcome name_operator_everywhere(struct pg *pg, int64_t deadline_ms,
                                                 struct error *err)
 {
@@ -225,6 +226,7 @@ static enum pg_outcome name_operator_everywhere(struct pg *pg, int64_t deadline_
         error_set(err, ERR_OUT_OF_MEMORY);
     else if (snprintf(sql, sizeof sql,
                       "SET LOCAL citus.propagate_set_commands = 'local';"
+                      " SET LOCAL adit.notify = off;"
                       " SET LOCAL adit.caller = ''; SET LOCAL adit.operator = %s",
                       name) >= (int)sizeof sql)
         error_cause(err, ERR_INTERNAL, "database: the operator's name is too long");

@@ -308,6 +308,24 @@ class Keys(CtlCase):
         self.assert_ok(self.stack.client(key).get(CREDENTIALS))
         self.assertEqual(row["HOLDER"], self.home.admin.id)
 
+    def test_of_an_account(self):
+        """With --account, nothing of another account is looked at."""
+        other = self.stack.account("elsewhere").id
+        key, row = self.issue("--account", self.home.id)
+        client = self.stack.client(key)
+        for words in (("issue", "--for", self.home.admin.id), ("revoke", row["ID"]),
+                      ("revoke", "--for", self.home.admin.id)):
+            done = self.stack.ctl_run("key", *words, "--account", other)
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertIn("there is no", done.stderr)
+            self.assertIn("account", done.stderr)
+        self.assert_ok(client.get(CREDENTIALS))
+        self.assertEqual(self.ctl("key", "revoke", row["ID"], "-a", self.home.id).stdout,
+                         "revoked %s\n" % row["ID"])
+        self.assert_error(client.get(CREDENTIALS), 203)
+        again = self.ctl("key", "revoke", row["ID"], "-a", self.home.id).stdout
+        self.assertRegex(again, "^%s is revoked since " % row["ID"])
+
     def test_options(self):
         _, row = self.issue("--description", "for the tests", "--read-only", "--expires", "90d")
         self.assertEqual((row["DESCRIPTION"], row["MODE"]), ("for the tests", "read-only"))

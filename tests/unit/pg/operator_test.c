@@ -33,6 +33,16 @@ START_TEST(writes_name_the_operator)
 }
 END_TEST
 
+/* Nodes learn of a setting only by SET LOCAL. */
+START_TEST(nodes_learn_the_operator)
+{
+    pg_set_distributed(driver.pg, true);
+    warm_up();
+    ck_assert_int_eq(driver_run(&driver_put), ERR_NONE);
+    backend_sent("1:query:BEGIN 1:query:SET 1:run:put | 1:query:COMMIT");
+}
+END_TEST
+
 START_TEST(named_write_that_is_refused)
 {
     warm_up();
@@ -93,6 +103,7 @@ Suite *pg_operator_suite(void)
 
     tcase_add_checked_fixture(tcase, start, driver_stop);
     tcase_add_test(tcase, writes_name_the_operator);
+    tcase_add_test(tcase, nodes_learn_the_operator);
     tcase_add_test(tcase, named_write_that_is_refused);
     tcase_add_test(tcase, operator_that_is_not_named);
     tcase_add_test(tcase, named_write_whose_commit_fails);
