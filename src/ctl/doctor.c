@@ -364,6 +364,28 @@ static void check_clock(struct findings *findings, struct pg *pg)
                     (long long)apart_ms);
 }
 
+/* The setting must be as the database is: the responder's statements differ. */
+static void check_nodes(struct findings *findings, const struct ctl *ctl)
+{
+    char missing[512];
+    bool has_nodes;
+    struct error err;
+
+    if (!schema_find_functions(ctl->pg, missing, sizeof missing, &has_nodes, &err))
+        trouble_error(findings, "nodes", &err);
+    else if (has_nodes && !ctl->conf.is_distributed)
+        doctor_trouble(findings, "nodes",
+                       "the accounts are spread over the nodes of Citus; set distributed = yes in "
+                       "[database] of the settings");
+    else if (ctl->conf.is_distributed && missing[0])
+        doctor_trouble(findings, "nodes",
+                       "the responder's role cannot call these functions of the schema adit: %s; "
+                       "run sql/optional/citus.sql again",
+                       missing);
+    else if (ctl->conf.is_distributed)
+        ok(findings, "nodes", "the functions for accounts on several nodes are there");
+}
+
 static void check_responder(struct findings *findings, const struct ctl *ctl)
 {
     struct keyring *keyring = check_key_file(findings, &ctl->conf);
@@ -371,6 +393,7 @@ static void check_responder(struct findings *findings, const struct ctl *ctl)
 
     if (has_database) {
         check_grants(findings, ctl->pg);
+        check_nodes(findings, ctl);
         check_writes(findings, ctl->pg);
         check_clock(findings, ctl->pg);
     }

@@ -130,6 +130,21 @@ static const struct pg_statement holder_statement = {
         " LIMIT 1",
 };
 
+/* What sql/optional/distributed.sql makes, and whether citus.sql was run. */
+static const struct pg_statement functions_statement = {
+    .name = "schema_functions",
+    .types = PG_TEXT PG_BOOL,
+    .sql =
+        "SELECT string_agg(n.name, ', ' ORDER BY n.name), to_regproc('adit.keep_columns') IS NOT NULL"
+        " FROM unnest('{note_caller,meets,create_ssh_credential,update_ssh_credential,"
+          "delete_ssh_credential,put_oauth_module,delete_oauth_module,put_mutual_tls_module,"
+          "delete_mutual_tls_module,note_key_uses}'::text[]) AS n (name)"
+        " WHERE NOT EXISTS (SELECT FROM pg_proc AS p"
+          " WHERE p.pronamespace = to_regnamespace('adit')"
+          " AND p.proname = n.name"
+          " AND has_function_privilege(p.oid, 'EXECUTE'))",
+};
+
 static const struct pg_statement clock_statement = {
     .name = "schema_clock",
     .types = PG_BIGINT,
@@ -353,6 +368,20 @@ bool schema_try_write(struct pg *pg, struct error *err)
     if (!ok)
         pg_rollback(pg);
     return ok;
+}
+
+bool schema_find_functions(struct pg *pg, char *missing, size_t size, bool *has_nodes,
+                           struct error *err)
+{
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+
+    if (!pg_run(pg, &functions_statement, &params, &result, err))
+        return false;
+    snprintf(missing, size, "%s", pg_is_null(result, 0, 0) ? "" : pg_text(result, 0, 0).s);
+    *has_nodes = pg_bool(result, 0, 1);
+    pg_result_free(result);
+    return true;
 }
 
 bool schema_clock(struct pg *pg, int64_t *ms, struct error *err)

@@ -58,6 +58,12 @@ MUST_CHECK bool schema_has_role(struct pg *pg, const char *role, bool *has, stru
  * no setting shows.  Does nothing if there is no User or Bot. */
 MUST_CHECK bool schema_try_write(struct pg *pg, struct error *err);
 
+/* Writes the names of the functions of sql/optional/distributed.sql that the connection's role
+ * cannot call, separated by commas; "": it can call all.  Sets *has_nodes to whether citus.sql was
+ * run. */
+MUST_CHECK bool schema_find_functions(struct pg *pg, char *missing, size_t size, bool *has_nodes,
+                                      struct error *err);
+
 /* Reads the database's clock into *ms, in milliseconds since 1970. */
 MUST_CHECK bool schema_clock(struct pg *pg, int64_t *ms, struct error *err);
 

@@ -59,6 +59,9 @@ class Doctor(Case):
              "UPDATE adit.migration SET version = -version"),
             ("the schema is missing", "schema +version 0 is older", "ALTER SCHEMA adit RENAME TO away",
              "ALTER SCHEMA away RENAME TO adit"),
+            ("the accounts are on nodes", r"nodes +the accounts are spread over the nodes of Citus; set"
+             r" distributed = yes in \[database\] of the settings$", "CREATE FUNCTION adit.keep_columns() RETURNS"
+             " trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'", "DROP FUNCTION adit.keep_columns()"),
             ("no room on the disk", r"writes +the database's disk is full: make room there \(database: 53100 ",
              "CREATE FUNCTION public.full() RETURNS trigger LANGUAGE plpgsql AS"
              " $$BEGIN RAISE 'could not extend file' USING ERRCODE = '53100'; END$$;"

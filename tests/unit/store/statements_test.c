@@ -307,6 +307,7 @@ START_TEST(statements_of_case_file)
     struct store_request unknown = tried.admin;
     struct api_key_revoked gone;
     int64_t n_revoked;
+    char missing[512];
     int64_t ms;
     bool found;
 
@@ -317,6 +318,8 @@ START_TEST(statements_of_case_file)
     ck_assert(store_ready(tried.store, &tried.err));
     ck_assert(schema_version(tried.owner, &version, &tried.err) &&
               schema_clock(tried.owner, &ms, &tried.err));
+    ck_assert(schema_find_functions(tried.owner, missing, sizeof missing, &found, &tried.err));
+    ck_assert(strstr(missing, "note_caller") && !found);
     ck_assert(schema_check_grants(tried.owner, &grants, &tried.err) &&
               schema_has_role(tried.owner, SCHEMA_RESPONDER, &found, &tried.err));
     ck_assert(!account_find_only(tried.owner, id, &version, &tried.err));
