@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "store/audit_event.h"
+#include "store/callers.h"
 #include "store/tried.h"
 #include "suites.h"
 
@@ -127,6 +128,37 @@ static void expect_few_rows(const char *name, const char *arguments, const char 
     expect_few_rows_of(account, name, arguments, index);
 }
 
+/* Reads by a key begin at its digest, whether or not the key names its account. */
+static void expect_digest(const char *name, const char *arguments)
+{
+    for (int is_of_account = 0; is_of_account < 2; is_of_account++) {
+        struct pg_result *prepared = find_prepared(name);
+        struct pg_statement *explain = arena_array(&tried.arena, 1, sizeof *explain);
+        struct pg_params params = {.n = 0};
+        struct pg_result *plan;
+        bool has_index = false;
+        char sql[512];
+
+        snprintf(sql, sizeof sql, "EXPLAIN (COSTS OFF) EXECUTE %s ('\\x00', %s%s%s%s)",
+                 pg_text(prepared, 0, 0).s, is_of_account ? "'" : "",
+                 is_of_account ? tried.who.account[0] : "NULL", is_of_account ? "'" : "",
+                 arguments);
+        ck_assert_ptr_nonnull(explain);
+        *explain = (struct pg_statement){.name = "explain", .types = PG_TEXT, .sql = sql};
+        ck_assert_msg(pg_run(tried.responder, explain, &params, &plan, &tried.err), "%s",
+                      tried.err.cause);
+        for (int row = 0; row < pg_rows(plan); row++) {
+            const char *line = pg_text(plan, row, 0).s;
+
+            has_index = has_index || strstr(line, "Index Scan using api_key_digest_unique");
+            ck_assert_msg(!strstr(line, "Seq Scan on api_key"), "%s: %s", name, line);
+        }
+        ck_assert_msg(has_index, "%s does not find the key by its digest", name);
+        pg_result_free(plan);
+        pg_result_free(prepared);
+    }
+}
+
 /* Runs each list once, so that its statement is prepared. */
 static void prepare_all(void)
 {
@@ -179,6 +211,28 @@ START_TEST(page_reads_a_page)
 }
 END_TEST
 
+START_TEST(keys_are_found_by_their_digest)
+{
+    database_run(tried.owner, "SET session_replication_role = replica;"
+                              "INSERT INTO adit.api_key (account_id, id, principal_id, digest)"
+                              " SELECT account_id, 'ak_' || substr(md5(id || i), 1, 27), id,"
+                              " sha256((id || i)::bytea)"
+                              " FROM adit.principal, generate_series(1, 1000) AS i;"
+                              "SET session_replication_role = origin; ANALYZE");
+    callers_run_all(&tried.admin);
+    ck_assert(store_authenticate(tried.store, &tried.admin, &tried.err));
+    expect_digest("authenticate", "");
+    expect_digest("ssh_credential_get", ", 'x'");
+    expect_digest("oauth_module_get", ", 'x', 'x'");
+    expect_digest("mutual_tls_module_get", ", 'x'");
+    expect_digest("ssh_decision_few", ", 'x', 9");
+    expect_digest("audit_event_get", ", 1");
+    expect_digest("ssh_credential_quick_update", ", 'x', 'x', 'x', 'x', '{}'");
+    expect_digest("ssh_credential_delete", ", 'x', 'x', NULL, NULL");
+    expect_digest("mutual_tls_module_quick_put", ", 'x', 'x', true, '{}'");
+}
+END_TEST
+
 Suite *store_plans_suite(void)
 {
     Suite *suite = suite_create("store/plans");
@@ -187,6 +241,7 @@ Suite *store_plans_suite(void)
     tcase_set_timeout(tests, 60);
     tcase_add_checked_fixture(tests, tried_set_up, tried_tear_down);
     tcase_add_test(tests, page_reads_a_page);
+    tcase_add_test(tests, keys_are_found_by_their_digest);
     suite_add_tcase(suite, tests);
     return suite;
 }
