@@ -165,7 +165,7 @@ bool api_key_valid(struct text key)
 bool api_key_account(struct text key, char account_id[IDENT_SIZE])
 {
     account_id[0] = '\0';
-    if (key.len != API_KEY_SIZE - 1 || !api_key_valid(key))
+    if (!key.s || key.len != API_KEY_SIZE - 1)
         return false;
     memcpy(account_id, IDENT_ACCOUNT "_", ACCOUNT_PREFIX_LEN);
     memcpy(account_id + ACCOUNT_PREFIX_LEN, key.s + KEY_PREFIX_LEN, IDENT_DIGITS);

@@ -37,8 +37,8 @@ class Help(CtlCase):
     def test_options_of_a_verb(self):
         self.assertEqual(re.findall(r"^  -\w, (--\S+(?: [A-Z]+)?)", self.ctl(
             "key", "issue", "--help").stdout, re.M), [
-                "--for ID", "--read-only", "--own", "--gateway", "--expires TIME", "--description TEXT",
-                "--conf FILE", "--json", "--help"])
+                "--account ID", "--for ID", "--read-only", "--own", "--gateway", "--expires TIME",
+                "--description TEXT", "--conf FILE", "--json", "--help"])
 
     def test_of_every_noun(self):
         """A noun's help lists its verbs with their summaries."""

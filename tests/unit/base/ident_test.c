@@ -239,11 +239,8 @@ START_TEST(account_of_no_api_key)
     ck_assert(api_key_valid(text_of(key)));
     ck_assert(!api_key_account(text_of(key), account_id));
     ck_assert_str_eq(account_id, "");
-    ck_assert(api_key_make(key, text_of(ACCOUNT)));
-    key[5] = key[5] == '0' ? '1' : '0';
-    ck_assert(!api_key_account(text_of(key), account_id));
-    ck_assert_str_eq(account_id, "");
     ck_assert(!api_key_account((struct text){0}, account_id));
+    ck_assert_str_eq(account_id, "");
 }
 END_TEST
 
