@@ -60,6 +60,8 @@ DECLARE
     }';
     makes_roles boolean := (SELECT rolcreaterole OR rolsuper FROM pg_catalog.pg_roles
                             WHERE rolname = current_user);
+    -- Citus has no rights to columns.  This function of sql/optional/citus.sql keeps them instead.
+    is_distributed boolean := pg_catalog.to_regprocedure('adit.keep_columns()') IS NOT NULL;
     grantee text;
     command text;
 BEGIN
@@ -92,9 +94,11 @@ BEGIN
                                      pg_catalog.array_to_string(r.may, ', '), r.relation, grantee)
             FROM r WHERE r.may IS NOT NULL
             UNION ALL
-            SELECT pg_catalog.format('GRANT %s (%s) ON %s TO %I', c.privilege,
-                                     pg_catalog.array_to_string(c.columns, ', '), r.relation,
-                                     grantee)
+            SELECT pg_catalog.format('GRANT %s %s ON %s TO %I', c.privilege,
+                                     CASE WHEN NOT is_distributed
+                                     THEN pg_catalog.format(
+                                         '(%s)', pg_catalog.array_to_string(c.columns, ', ')) END,
+                                     r.relation, grantee)
             FROM r, LATERAL (VALUES ('SELECT', r."select"), ('UPDATE', r."update"))
                 AS c (privilege, columns)
             WHERE pg_catalog.cardinality(c.columns) > 0

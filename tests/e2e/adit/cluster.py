@@ -16,8 +16,12 @@ from adit.stack import CLEAN_ENV, PG_BIN, make_folder, run
 class Cluster:
     """A primary server, or a standby of the given primary."""
 
+    programs = PG_BIN
+    settings = ()
+
     def __init__(self, primary=None):
         self.folder = make_folder()
+        self.port = 5432
         self.data = os.path.join(self.folder, "data")
         self.run_folder = self.folder
         self.is_running = False
@@ -48,7 +52,7 @@ class Cluster:
         self._run("pg_ctl", "-D", self.data, "-w", "-s", "promote")
 
     def _run(self, program, *arguments):
-        return run([*self._as_user, os.path.join(PG_BIN, program), *arguments], cwd="/")
+        return run([*self._as_user, os.path.join(self.programs, program), *arguments], cwd="/")
 
     def start(self):
         """Starts the server.  Returns once it accepts connections."""
@@ -59,11 +63,13 @@ class Cluster:
         self._start("-W")
 
     def _start(self, wait):
-        options = ("-k %s -c listen_addresses= -c port=5432 -c fsync=off -c max_connections=60"
-                   % self.run_folder)
+        options = ("-k %s -c listen_addresses= -c port=%d -c fsync=off -c max_connections=60"
+                   % (self.run_folder, self.port))
+        options += "".join(" -c " + setting for setting in self.settings)
         # The server inherits the output.  With a pipe, run() would not return before the server
         # ends.
-        subprocess.run([*self._as_user, os.path.join(PG_BIN, "pg_ctl"), "-D", self.data, wait, "-s",
+        subprocess.run([*self._as_user, os.path.join(self.programs, "pg_ctl"), "-D", self.data, wait,
+                        "-s",
                         "-o", options, "-l", os.path.join(self.folder, "log"), "start"],
                        check=True, cwd="/", env=CLEAN_ENV, stdin=subprocess.DEVNULL,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60)
@@ -145,7 +151,7 @@ class Cluster:
 
     @property
     def socket_path(self):
-        return os.path.join(self.run_folder, ".s.PGSQL.5432")
+        return os.path.join(self.run_folder, ".s.PGSQL.%d" % self.port)
 
 
 

@@ -1,0 +1,239 @@
+-- Spread the accounts over the nodes of Citus.  All rows of an account are on one node, and every
+-- statement of a request is for one account, so it runs on that node alone.
+--
+-- Run this with psql as a superuser on the coordinator, after the nodes were added and after "aditctl
+-- migrate", with no responder running.  Run it again after each "aditctl migrate".  A second run
+-- changes nothing that is there already.  There is no way back but a dump.
+
+\set ON_ERROR_STOP on
+\pset tuples_only on
+SET client_min_messages = warning;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') THEN
+        RAISE 'the extension citus is missing: run CREATE EXTENSION citus on every node';
+    ELSIF (SELECT groupid FROM pg_dist_local_group) <> 0 THEN
+        RAISE 'this node is a worker: run this on the coordinator';
+    ELSIF NOT EXISTS (SELECT FROM pg_dist_node WHERE shouldhaveshards AND isactive) THEN
+        RAISE 'no node takes shards: run SELECT citus_set_coordinator_host(...) and citus_add_node(...)';
+    ELSIF to_regclass('adit.account') IS NULL THEN
+        RAISE 'the schema adit is missing: run aditctl migrate';
+    END IF;
+END
+$$;
+
+-- Citus creates triggers on shards only with this setting.  All nodes and later sessions need it.
+SELECT nodeid, result FROM run_command_on_all_nodes(format(
+    'ALTER DATABASE %I SET citus.enable_unsafe_triggers = on', current_database())) WHERE NOT success;
+SET citus.enable_unsafe_triggers = on;
+SET citus.multi_shard_modify_mode = sequential;
+
+-- ---- before the tables are distributed ----
+
+-- Names of shards end with "_" and a number.
+DO $$
+DECLARE
+    definition text := pg_get_functiondef('adit.record_change()'::regprocedure);
+BEGIN
+    IF definition !~ 'regexp_replace\(TG_TABLE_NAME' THEN
+        EXECUTE replace(definition, 'TG_TABLE_NAME', 'regexp_replace(TG_TABLE_NAME, ''_[0-9]+$'', '''')');
+    END IF;
+END
+$$;
+
+-- A truncation of all shards is no single statement of one node, which could record its rows.
+CREATE OR REPLACE FUNCTION adit.record_truncation() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RAISE 'TRUNCATE of adit.% is not recorded on a distributed database; use DELETE',
+        regexp_replace(TG_TABLE_NAME, '_[0-9]+$', '') USING ERRCODE = '0A000';
+END
+$$;
+
+-- Citus has no rights for columns.  Instead, a trigger compares what the responder may not change.
+CREATE OR REPLACE FUNCTION adit.keep_columns() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    column_name text;
+BEGIN
+    IF pg_has_role(current_user, (SELECT c.relowner FROM pg_class AS c WHERE c.oid = TG_RELID),
+                   'USAGE') THEN
+        RETURN NEW;
+    END IF;
+    FOREACH column_name IN ARRAY TG_ARGV LOOP
+        IF to_jsonb(OLD) -> column_name IS DISTINCT FROM to_jsonb(NEW) -> column_name THEN
+            RAISE 'column % of adit.% never changes', column_name,
+                regexp_replace(TG_TABLE_NAME, '_[0-9]+$', '') USING ERRCODE = '42501';
+        END IF;
+    END LOOP;
+    RETURN NEW;
+END
+$$;
+COMMENT ON FUNCTION adit.keep_columns() IS
+    'Refuses an update of the columns that are its arguments, unless the owner of the table makes it.';
+
+-- What a table's trigger may not let change: all columns but those that sql/grants.sql lists.
+DO $$
+DECLARE
+    kept record;
+BEGIN
+    FOR kept IN
+        SELECT c.oid::regclass AS name, string_agg(quote_literal(a.attname), ', ') AS columns
+        FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid
+        JOIN (VALUES
+            ('adit.ssh_credential', '{description,metadata,acl,revision}'::text[]),
+            ('adit.oauth_module', '{enabled,provider,client_id,client_secret_key_id,client_secret_sealed,scopes,email_addresses,email_domains,teams,organizations,options_passthrough,cookie_prefix,inactivity_timeout,maximum_duration,auth_check_interval,revision}'),
+            ('adit.mutual_tls_module', '{enabled,certificate_authority_ids,revision}'),
+            ('adit.api_key_use', '{used_at,client_address}'),
+            ('adit.gate_session', '{key_id,sealed,ends_at}')) AS m (name, may_change)
+            ON m.name::regclass = c.oid
+        WHERE a.attnum > 0 AND NOT a.attisdropped AND a.attname <> ALL (m.may_change)
+        AND NOT EXISTS (SELECT FROM pg_trigger AS t
+                        WHERE t.tgrelid = c.oid AND t.tgname = 'keep_columns')
+        GROUP BY c.oid
+    LOOP
+        EXECUTE format('CREATE TRIGGER keep_columns BEFORE UPDATE ON %s'
+                       ' FOR EACH ROW EXECUTE FUNCTION adit.keep_columns(%s)',
+                       kept.name, kept.columns);
+    END LOOP;
+END
+$$;
+
+-- Numbers of events ascend within an account wherever it is: microseconds since 1970, times 512, and
+-- what tells apart the sessions that write in the same microsecond.
+CREATE OR REPLACE FUNCTION adit.new_event_number() RETURNS bigint LANGUAGE sql VOLATILE
+RETURN (extract(epoch FROM pg_catalog.clock_timestamp()) * 1000000)::bigint * 512
+    + pg_catalog.pg_backend_pid() % 512;
+COMMENT ON FUNCTION adit.new_event_number() IS 'The number of an event that is written now.';
+
+-- ---- the tables ----
+
+CREATE TEMPORARY TABLE foreign_key AS
+SELECT c.conrelid::regclass AS name, c.conname, pg_get_constraintdef(c.oid) AS definition
+FROM pg_constraint AS c
+WHERE c.contype = 'f' AND c.connamespace = 'adit'::regnamespace
+AND c.conparentid = 0
+AND NOT EXISTS (SELECT FROM pg_dist_partition AS d WHERE d.logicalrelid = c.conrelid);
+
+-- A right to columns becomes one to the table.
+CREATE TEMPORARY TABLE table_right AS
+SELECT DISTINCT c.oid::regclass AS name, a.privilege_type AS privilege, r.rolname AS grantee
+FROM pg_class AS c
+JOIN pg_attribute AS t ON t.attrelid = c.oid
+CROSS JOIN LATERAL (SELECT * FROM aclexplode(c.relacl)
+                    UNION SELECT * FROM aclexplode(t.attacl)) AS a
+JOIN pg_roles AS r ON r.oid = a.grantee
+WHERE c.relnamespace = 'adit'::regnamespace
+AND r.rolname IN ('adit_responder', 'adit_gateway', 'adit_gate');
+
+BEGIN;
+
+DO $$
+DECLARE
+    command text;
+BEGIN
+    FOR command IN
+        SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', f.name, f.conname) FROM foreign_key AS f
+    LOOP
+        EXECUTE command;
+    END LOOP;
+    IF EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = 'adit.account'::regclass) THEN
+        RETURN;
+    END IF;
+    -- A column's grant cannot go to the nodes.
+    FOR command IN
+        SELECT format('REVOKE ALL ON ALL TABLES IN SCHEMA adit FROM %I', r.rolname)
+        FROM pg_roles AS r WHERE r.rolname IN ('adit_responder', 'adit_gateway', 'adit_gate')
+    LOOP
+        EXECUTE command;
+    END LOOP;
+    ALTER TABLE adit.principal DROP CONSTRAINT principal_id_unique;
+    ALTER TABLE adit.api_key DROP CONSTRAINT api_key_digest_unique;
+    -- Serves the search by digest too, which a key of the old form needs.
+    ALTER TABLE adit.api_key ADD CONSTRAINT api_key_digest_unique UNIQUE (digest, account_id);
+    DROP INDEX adit.audit_event_account;
+    ALTER TABLE adit.audit_event DROP CONSTRAINT audit_event_pkey;
+    ALTER TABLE adit.audit_event ADD CONSTRAINT audit_event_pkey PRIMARY KEY (account_id, id);
+    ALTER TABLE adit.audit_event ALTER COLUMN id DROP IDENTITY;
+    ALTER TABLE adit.audit_event ALTER COLUMN id SET DEFAULT adit.new_event_number();
+END
+$$;
+
+DO $$
+DECLARE
+    part record;
+BEGIN
+    FOR part IN
+        SELECT * FROM (VALUES
+            ('adit.account', 'id', 'none'),
+            ('adit.principal', 'account_id', 'adit.account'),
+            ('adit.api_key', 'account_id', 'adit.account'),
+            ('adit.api_key_use', 'account_id', 'adit.account'),
+            ('adit.ssh_credential', 'account_id', 'adit.account'),
+            ('adit.oauth_module', 'account_id', 'adit.account'),
+            ('adit.mutual_tls_module', 'account_id', 'adit.account'),
+            ('adit.idempotency_key', 'account_id', 'adit.account'),
+            ('adit.audit_event', 'account_id', 'adit.account'),
+            ('adit.gate_session', 'id', 'none')) AS p (name, key, like_table)
+        WHERE NOT EXISTS (SELECT FROM pg_dist_partition AS d WHERE d.logicalrelid = p.name::regclass)
+    LOOP
+        PERFORM create_distributed_table(part.name, part.key, colocate_with => part.like_table);
+    END LOOP;
+    IF NOT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = 'adit.migration'::regclass) THEN
+        -- A worker compares the version, so each node has it.
+        PERFORM create_reference_table('adit.migration');
+    END IF;
+END
+$$;
+
+DO $$
+DECLARE
+    command text;
+BEGIN
+    FOR command IN
+        SELECT format('ALTER TABLE %s ADD CONSTRAINT %I %s', f.name, f.conname, f.definition)
+        FROM foreign_key AS f
+        UNION ALL
+        SELECT format('GRANT %s ON %s TO %I', t.privilege, t.name, t.grantee)
+        FROM table_right AS t
+    LOOP
+        EXECUTE command;
+    END LOOP;
+END
+$$;
+
+COMMIT;
+
+-- ---- functions, and what each node has of its own ----
+
+-- Citus cannot see which functions a trigger calls.
+DO $$
+DECLARE
+    routine regprocedure;
+BEGIN
+    FOR routine IN
+        SELECT p.oid FROM pg_proc AS p WHERE p.pronamespace = 'adit'::regnamespace
+        AND NOT EXISTS (SELECT FROM pg_dist_object AS d
+                        WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid)
+    LOOP
+        PERFORM create_distributed_function(routine);
+    END LOOP;
+END
+$$;
+
+-- How far events were removed, on each node for itself.
+SELECT nodename, nodeport, result FROM run_command_on_workers($$
+DO $do$
+BEGIN
+    IF to_regclass('adit.audit_pruned') IS NULL THEN
+        SET LOCAL citus.enable_ddl_propagation = off;
+        CREATE TABLE adit.audit_pruned (
+            is_only boolean PRIMARY KEY DEFAULT true,
+            transaction xid8,
+            CONSTRAINT audit_pruned_is_only CHECK (is_only));
+        INSERT INTO adit.audit_pruned DEFAULT VALUES;
+    END IF;
+END
+$do$
+$$) WHERE NOT success;
