@@ -6,10 +6,10 @@ into a copy of PostgreSQL: the machine's own PostgreSQL stays as it is.
 """
 import atexit
 import os
+import re
 import shutil
 import subprocess
 
-from adit import stack as stacks
 from adit.cluster import Cluster
 from adit.stack import BUILD, CLEAN_ENV, PG_BIN, ROOT, free_port, make_folder, run
 
@@ -89,6 +89,66 @@ class Citus:
         for node in self.workers:
             self.psql(self.coordinator, "SELECT citus_add_node('127.0.0.1', %d);\n" % node.port)
 
+    def conninfo(self, *nodes):
+        """The first of the nodes that lets a program in."""
+        return "host=%s port=%s dbname=adit" % (
+            ",".join(node.run_folder for node in nodes), ",".join(str(node.port) for node in nodes))
+
+    def attach(self, stack, *nodes):
+        """Makes the nodes the database of a stack.  Its responder and aditctl ask the first of the
+        given nodes, or the coordinator."""
+        stack.set_conf("database", "conninfo",
+                       self.conninfo(*(nodes or [self.coordinator])) + " user=adit")
+        stack.set_conf("database", "admin_conninfo",
+                       self.conninfo(self.coordinator) + " user=postgres")
+        stack.set_conf("database", "distributed", "yes")
+        stack.env["PGHOST"] = self.coordinator.run_folder
+        stack.env["PGPORT"] = str(self.coordinator.port)
+        if not self.psql(self.coordinator, "SELECT to_regclass('adit.account')"):
+            stack.ctl("migrate")
+            self.distribute()
+            self.psql(self.coordinator, "CREATE ROLE adit LOGIN IN ROLE adit_responder")
+        stack.restart()
+        stack.env["PGHOST"] = self.coordinator.run_folder
+        stack.env["PGPORT"] = str(self.coordinator.port)
+        stack.forget_home()
+
+    def distribute(self):
+        """Runs the script, as its comment says."""
+        with open(SCRIPT, encoding="utf-8") as file:
+            return self.psql(self.coordinator, file.read())
+
+    def node_of(self, account_id, asked=None):
+        """The node that has the rows of an account."""
+        port = self.psql(asked or self.coordinator, (
+            "SELECT n.nodeport FROM pg_dist_placement AS p JOIN pg_dist_node AS n USING (groupid)"
+            " WHERE p.shardid = get_shard_id_for_distribution_column('adit.account', '%s')"
+            % account_id))
+        return next(node for node in self.nodes if node.port == int(port))
+
+    # ---- plans ----
+
+    def explain(self, is_on=True):
+        """Makes the coordinator log the plan of each statement of the responder's new sessions.
+        Returns where its log ends."""
+        for setting, value in (("session_preload_libraries", "auto_explain"),
+                               ("auto_explain.log_min_duration", "0")):
+            self.psql(self.coordinator, "LOAD 'auto_explain';\nALTER SYSTEM %s" % (
+                "SET %s = '%s'" % (setting, value) if is_on else "RESET %s" % setting))
+        self.psql(self.coordinator, "SELECT pg_reload_conf()")
+        return os.path.getsize(self.coordinator.log_path)
+
+    def plans(self, place):
+        """The responder's statements with their plans, from a place of the coordinator's log on."""
+        with open(self.coordinator.log_path, encoding="utf-8") as file:
+            file.seek(place)
+            entries = re.split(r"(?m)^(?=\d{4}-)", file.read())
+        found = (re.search(r"LOG:  duration: .*?plan:\s+Query Text: (.*?)\n(.*)", entry, re.S)
+                 for entry in entries)
+        return [one.groups() for one in found if one and "$1" in one[1]]
+
+    # ---- SQL ----
+
     def psql_run(self, node, sql, database="adit", user="postgres"):
         return run([node.programs + "/psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1",
                     "-v", "VERBOSITY=verbose", "-h", node.run_folder, "-p", str(node.port),
@@ -99,3 +159,9 @@ class Citus:
         if done.returncode != 0:
             raise AssertionError("psql: %s\n%s" % (sql, done.stderr))
         return done.stdout.rstrip("\n")
+
+
+def attach_new(stack):
+    """Gives a stack three new nodes."""
+    stack.citus = Citus()
+    stack.citus.attach(stack)

@@ -70,7 +70,7 @@ class Cluster:
         # ends.
         subprocess.run([*self._as_user, os.path.join(self.programs, "pg_ctl"), "-D", self.data, wait,
                         "-s",
-                        "-o", options, "-l", os.path.join(self.folder, "log"), "start"],
+                        "-o", options, "-l", self.log_path, "start"],
                        check=True, cwd="/", env=CLEAN_ENV, stdin=subprocess.DEVNULL,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60)
         self.is_running = True
@@ -148,6 +148,10 @@ class Cluster:
         for pid in self._frozen:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
+
+    @property
+    def log_path(self):
+        return os.path.join(self.folder, "log")
 
     @property
     def socket_path(self):

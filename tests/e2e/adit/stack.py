@@ -26,6 +26,9 @@ START_TIMEOUT_S = 120
 CLEAN_ENV = {name: value for name, value in os.environ.items()
              if not name.startswith(("PG", "ADIT_"))}
 
+# What is done with each stack after its first start.
+after_start = []
+
 _stacks = {}
 _data = []  # the folder of new_data()
 _claims = []  # sockets: a port each
@@ -36,6 +39,8 @@ def get(name="main"):
     if name not in _stacks:
         _stacks[name] = stack = Stack(name)
         stack.start()
+        for function in after_start:
+            function(stack)
     return _stacks[name]
 
 
