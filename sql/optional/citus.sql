@@ -207,7 +207,10 @@ COMMIT;
 
 -- ---- functions, and what each node has of its own ----
 
--- Citus cannot see which functions a trigger calls.
+\ir distributed.sql
+
+-- Citus cannot see which functions a trigger calls.  The writes of callers run on the node of their
+-- account.
 DO $$
 DECLARE
     routine regprocedure;
@@ -218,6 +221,12 @@ BEGIN
                         WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid)
     LOOP
         PERFORM create_distributed_function(routine);
+    END LOOP;
+    FOR routine IN
+        SELECT p.oid FROM pg_proc AS p WHERE p.pronamespace = 'adit'::regnamespace
+        AND p.proargnames[1] = 'p_account' AND p.proname <> 'note_caller'
+    LOOP
+        PERFORM create_distributed_function(routine, 'p_account', colocate_with => 'adit.account');
     END LOOP;
 END
 $$;

@@ -115,8 +115,7 @@ class Citus:
 
     def distribute(self):
         """Runs the script, as its comment says."""
-        with open(SCRIPT, encoding="utf-8") as file:
-            return self.psql(self.coordinator, file.read())
+        return self.psql(self.coordinator, "\\i " + SCRIPT)
 
     def node_of(self, account_id, asked=None):
         """The node that has the rows of an account."""
