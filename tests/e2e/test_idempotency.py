@@ -156,7 +156,7 @@ class Idempotency(Case):
     def test_purge(self):
         self.assert_ok(self.client.post(PATH, BODY, **once("old")), 201)
         self.assert_ok(self.client.post(PATH, BODY, **once("young")), 201)
-        self.stack.psql("UPDATE adit.idempotency_key SET created_at = created_at"
+        self.stack.psql("UPDATE adit.idempotency_key SET created_at = now()"
                         " - interval '24 hours 1 minute' WHERE key = 'old' AND account_id = '%s'"
                         % self.account.id)
         self.assertRegex(self.stack.ctl("purge"), "^[0-9]+ idempotency keys? removed$")

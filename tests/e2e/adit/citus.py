@@ -128,23 +128,24 @@ class Citus:
     # ---- plans ----
 
     def explain(self, is_on=True):
-        """Makes the coordinator log the plan of each statement of the responder's new sessions.
-        Returns where its log ends."""
+        """Makes the coordinator log the plan of each statement of new sessions."""
         for setting, value in (("session_preload_libraries", "auto_explain"),
                                ("auto_explain.log_min_duration", "0")):
             self.psql(self.coordinator, "LOAD 'auto_explain';\nALTER SYSTEM %s" % (
                 "SET %s = '%s'" % (setting, value) if is_on else "RESET %s" % setting))
         self.psql(self.coordinator, "SELECT pg_reload_conf()")
+
+    def log_end(self):
         return os.path.getsize(self.coordinator.log_path)
 
     def plans(self, place):
-        """The responder's statements with their plans, from a place of the coordinator's log on."""
+        """The statements with their plans, from a place of the coordinator's log on."""
         with open(self.coordinator.log_path, encoding="utf-8") as file:
             file.seek(place)
             entries = re.split(r"(?m)^(?=\d{4}-)", file.read())
         found = (re.search(r"LOG:  duration: .*?plan:\s+Query Text: (.*?)\n(.*)", entry, re.S)
                  for entry in entries)
-        return [one.groups() for one in found if one and "$1" in one[1]]
+        return [one.groups() for one in found if one and re.search(r"\badit\.(?!migration)", one[1])]
 
     # ---- SQL ----
 
