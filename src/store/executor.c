@@ -120,6 +120,10 @@ bool executor_find(struct store *store, const struct pg_statement *statement,
                    const struct store_request *request, const struct pg_params *params,
                    struct pg_result **result, struct error *err)
 {
+    *result = NULL;
+    /* Without an account, Citus would not know the node; 13.0 crashes when a function gets none. */
+    if (pg_is_distributed(store->pg) && !request->caller.account_id[0])
+        return error_set(err, ERR_KEY_UNKNOWN);
     if (!run(store, statement, request, params, result, err))
         return false;
     if (pg_rows(*result) == 0)
