@@ -346,16 +346,20 @@ CREATE OR REPLACE FUNCTION adit.note_key_uses(
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     n bigint := 0;
+    used timestamptz;
+    stale timestamptz; -- Citus subtracts no interval in ON CONFLICT
 BEGIN
     FOR i IN 1 .. cardinality(p_key_ids) LOOP
+        used := now() - p_ages[i] * interval '1 millisecond';
+        stale := used - interval '30 seconds';
         PERFORM FROM adit.api_key AS k WHERE k.account_id = p_account AND k.id = p_key_ids[i];
         CONTINUE WHEN NOT FOUND;
         INSERT INTO adit.api_key_use AS u (account_id, api_key_id, used_at, client_address)
-        VALUES (p_account, p_key_ids[i], now() - p_ages[i] * interval '1 millisecond',
+        VALUES (p_account, p_key_ids[i], used,
                 nullif(p_addresses[i], '')::inet)
         ON CONFLICT (account_id, api_key_id) DO UPDATE
         SET used_at = excluded.used_at, client_address = excluded.client_address
-        WHERE u.used_at <= excluded.used_at - interval '30 seconds';
+        WHERE u.used_at <= stale;
         IF FOUND THEN
             n := n + 1;
         END IF;

@@ -79,11 +79,16 @@ enum pg_verdict pg_judge(const PGresult *result)
     return meaning_of(PQresultErrorField(result, PG_DIAG_SQLSTATE)).verdict;
 }
 
+/* On a shard, the name ends with "_" and the shard's number. */
 static bool violates(const PGresult *result, const char *state, const char *unique)
 {
     const char *name = PQresultErrorField(result, PG_DIAG_CONSTRAINT_NAME);
+    size_t len = unique ? strlen(unique) : 0;
 
-    return strcmp(state, "23505") == 0 && name && unique && strcmp(name, unique) == 0;
+    if (strcmp(state, "23505") != 0 || !name || !unique || strncmp(name, unique, len) != 0)
+        return false;
+    name += len;
+    return !*name || (name[0] == '_' && name[1] && !name[1 + strspn(name + 1, "0123456789")]);
 }
 
 /* Only the primary message goes to the log: DETAIL quotes rows.  A result of libpq's own has no

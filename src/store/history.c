@@ -26,6 +26,10 @@ static const struct pg_statement start_statement = {
           " FROM adit.audit_event AS f"
           " ORDER BY f.id"
           " LIMIT 1) AS e ON true",
+    /* Each node knows for itself what was removed there. */
+    .distributed_sql =
+        "SELECT true, coalesce(min(e.id), 0), coalesce(min(e.at), '1970-01-01Z')"
+        " FROM adit.audit_event AS e",
 };
 
 /* The account $2 or, if that is NULL, all.  An account may be gone: the index has the accounts of the
@@ -78,6 +82,28 @@ static const struct pg_statement find_statement = {
         " WHERE $2::text IS NULL OR p.account_id = $2::text COLLATE \"C\""
         " ORDER BY p.account_id COLLATE \"C\", p.kind COLLATE \"C\""
         " LIMIT 10",
+    .distributed_sql =
+        "SELECT DISTINCT p.kind, p.account_id, p.resource"
+        " FROM (SELECT " CHANGE_KIND("e.event") " AS kind, e.account_id, e.resource"
+            " FROM adit.audit_event AS e WHERE e.resource = $1::text COLLATE \"C\""
+            " UNION ALL SELECT 'account', a.id, a.id"
+            " FROM adit.account AS a WHERE a.id = $1::text COLLATE \"C\""
+            " UNION ALL SELECT 'principal', p.account_id, p.id"
+            " FROM adit.principal AS p WHERE p.id = $1::text COLLATE \"C\""
+            " UNION ALL SELECT 'api_key', k.account_id, k.id"
+            " FROM adit.api_key AS k WHERE k.id = $1::text COLLATE \"C\""
+            " UNION ALL SELECT 'ssh_credential', c.account_id, c.id"
+            " FROM adit.ssh_credential AS c WHERE c.id = $1::text COLLATE \"C\""
+            " UNION ALL SELECT 'oauth_module', m.account_id, $1::text COLLATE \"C\""
+            " FROM adit.oauth_module AS m"
+            " WHERE m.edge_id = split_part($1::text, '/', 1) COLLATE \"C\""
+              " AND m.route_id = split_part($1::text, '/', 2) COLLATE \"C\""
+            " UNION ALL SELECT 'mutual_tls_module', m.account_id, m.edge_id"
+            " FROM adit.mutual_tls_module AS m WHERE m.edge_id = $1::text COLLATE \"C\""
+        ") AS p (kind, account_id, resource)"
+        " WHERE $2::text IS NULL OR p.account_id = $2::text COLLATE \"C\""
+        " ORDER BY p.account_id, p.kind"
+        " LIMIT 10",
 };
 
 /* $1 edge_id, $2 account_id or NULL.  Of the bytes after '/', '0' is the first. */
@@ -98,6 +124,18 @@ static const struct pg_statement find_routes_statement = {
               " AND m.edge_id = $1::text COLLATE \"C\") AS r (account_id, resource)"
         " ORDER BY r.account_id COLLATE \"C\", r.resource COLLATE \"C\""
         " LIMIT 10",
+    .distributed_sql =
+        "SELECT DISTINCT 'oauth_module', r.account_id, r.resource"
+        " FROM (SELECT e.account_id, e.resource"
+            " FROM adit.audit_event AS e"
+            " WHERE e.resource > ($1::text || '/') COLLATE \"C\""
+              " AND e.resource < ($1::text || '0') COLLATE \"C\""
+            " UNION ALL SELECT m.account_id, m.edge_id || '/' || m.route_id"
+            " FROM adit.oauth_module AS m"
+            " WHERE m.edge_id = $1::text COLLATE \"C\") AS r (account_id, resource)"
+        " WHERE $2::text IS NULL OR r.account_id = $2::text COLLATE \"C\""
+        " ORDER BY r.account_id, r.resource"
+        " LIMIT 10",
 };
 
 /* $1 name. */
@@ -105,7 +143,7 @@ static const struct pg_statement has_operator_statement = {
     .name = "history_has_operator",
     .types = PG_BOOL,
     .sql =
-        "SELECT EXISTS (SELECT FROM adit.audit_event AS e"
+        "SELECT EXISTS (SELECT 1 FROM adit.audit_event AS e"
           " WHERE e.operator IS NOT NULL AND " CHANGE_IS_BY("e", "$1::text") ")",
 };
 
@@ -148,7 +186,7 @@ static const struct pg_statement list_statement = {
               " || ' (' || e.principal_id || ')', e.principal_id,"
             " e.operator || ' (aditctl)', e.database_user || ' (database)'),"
           " e.api_key_id, e.client_address,"
-          " concat_ws('; ', " CHANGE_TEXT("shown.before", "shown.after") ","
+          " concat_ws('; ', " CHANGE_TEXT("e.shown_before", "e.shown_after") ","
             " CASE WHEN 'client_secret' = ANY (e.changed) THEN 'client_secret: set' END,"
             " CASE WHEN e.event = 'api_key_updated' AND 'disabled_digest' = ANY (e.changed) THEN"
               " (SELECT CASE WHEN h.after ->> 'disabled_at' IS NULL THEN 'enabled'"
@@ -159,11 +197,11 @@ static const struct pg_statement list_statement = {
                 " ORDER BY h.id DESC LIMIT 1) END),"
           " e.account_id, e.principal_id, e.operator, e.database_user, e.operation_id,"
           " to_json(e.changed)::text, e.before::text, e.after::text"
-        " FROM adit.audit_event AS e"
+        " FROM (SELECT e.*, " CHANGE_NAMED("e.before", "$8::text[]") " AS shown_before,"
+          " " CHANGE_NAMED("e.after", "$8::text[]") " AS shown_after"
+          " FROM adit.audit_event AS e) AS e"
         " LEFT JOIN adit.principal AS p ON p.account_id = e.account_id"
           " AND p.id = e.principal_id"
-        " CROSS JOIN LATERAL (SELECT " CHANGE_NAMED("e.before", "$8::text[]") " AS before,"
-          " " CHANGE_NAMED("e.after", "$8::text[]") " AS after) AS shown"
         " WHERE ($2::text IS NULL OR e.account_id = $2::text COLLATE \"C\")"
           " AND ($3::text IS NULL OR e.resource = $3::text COLLATE \"C\")"
           " AND ($1::text IS NULL OR " CHANGE_KIND("e.event") " = $1::text)"

@@ -23,7 +23,40 @@ static const struct pg_statement purge_statement = {
           " pg_relation_size('adit.idempotency_key') / current_setting('block_size')::bigint",
 };
 
+/* The same where the rows are on several nodes, whose pages one statement cannot count. */
+static const struct pg_statement purge_all_statement = {
+    .name = "idempotency_key_purge_all",
+    .types = PG_BOOL,
+    .writes = true,
+    .sql =
+        "DELETE FROM adit.idempotency_key AS i"
+        " WHERE i.created_at < now() - interval '24 hours'"
+        " RETURNING true",
+};
+
+/* Such a step may take long.  The limits of the session are those of requests. */
+#define BEGIN_LONG "BEGIN; SET LOCAL statement_timeout = '10min'"
+#define LONG_TIMEOUT_MS (11 * 60 * 1000)
+
 /* clang-format on */
+
+static bool purge_all(struct pg *pg, const struct work *work, int64_t *n, struct error *err)
+{
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+
+    pg_set_timeout(pg, LONG_TIMEOUT_MS);
+    if (!pg_begin(pg, BEGIN_LONG, err))
+        return false;
+    if (!pg_run(pg, &purge_all_statement, &params, &result, err)) {
+        pg_rollback(pg);
+        return false;
+    }
+    *n = pg_rows(result);
+    pg_result_free(result);
+    work_show(work, *n);
+    return pg_commit(pg, err);
+}
 
 /* Pages of the table per step. */
 #define STEP_PAGES 500
@@ -34,6 +67,8 @@ bool idempotency_key_purge(struct pg *pg, const struct work *work, int64_t *n, s
     int64_t page = 0;
 
     *n = 0;
+    if (pg_is_distributed(pg))
+        return purge_all(pg, work, n, err);
     do {
         struct pg_params params = {.n = 0};
         struct pg_result *result;

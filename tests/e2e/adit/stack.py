@@ -225,8 +225,9 @@ class Stack:
         for line in lines:
             name, value = shlex.split(line)[1].split("=", 1)
             self.env[name] = value
-        self.state = os.path.dirname(self.env["ADIT_CONF"])
         self.run_folder = self.env["PGHOST"]
+        self.env.update(self.elsewhere)
+        self.state = os.path.dirname(self.env["ADIT_CONF"])
         self.key = self.env["ADIT_KEY"]
         self.url = self.env["ADIT_URL"]
 
