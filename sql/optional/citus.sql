@@ -51,6 +51,16 @@ BEGIN
 END
 $$;
 
+-- Snapshots and numbers of transactions are a node's own.
+CREATE OR REPLACE FUNCTION adit.changes(since pg_snapshot)
+RETURNS TABLE (snapshot pg_snapshot, complete boolean, id bigint, at timestamptz, event text,
+               account_id text, resource text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 10 SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RAISE 'adit.changes() does not work on a distributed database' USING ERRCODE = '0A000';
+END
+$$;
+
 -- Citus has no rights for columns.  Instead, a trigger compares what the responder may not change.
 CREATE OR REPLACE FUNCTION adit.keep_columns() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
