@@ -102,15 +102,14 @@ class Citus:
         stack.set_conf("database", "admin_conninfo",
                        self.conninfo(self.coordinator) + " user=postgres")
         stack.set_conf("database", "distributed", "yes")
-        stack.env["PGHOST"] = self.coordinator.run_folder
-        stack.env["PGPORT"] = str(self.coordinator.port)
+        stack.elsewhere = {"PGHOST": self.coordinator.run_folder,
+                           "PGPORT": str(self.coordinator.port)}
+        stack.env.update(stack.elsewhere)
         if not self.psql(self.coordinator, "SELECT to_regclass('adit.account')"):
             stack.ctl("migrate")
             self.distribute()
             self.psql(self.coordinator, "CREATE ROLE adit LOGIN IN ROLE adit_responder")
         stack.restart()
-        stack.env["PGHOST"] = self.coordinator.run_folder
-        stack.env["PGPORT"] = str(self.coordinator.port)
         stack.forget_home()
 
     def distribute(self):

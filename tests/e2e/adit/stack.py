@@ -197,6 +197,7 @@ class Stack:
         self._home = None
         self.service = "service"
         self.providers = None
+        self.elsewhere = {}  # variables of a database that is not the stack's own
 
     # ---- starting and stopping ----
 
