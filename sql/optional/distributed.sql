@@ -21,6 +21,10 @@ BEGIN
     AND (k.expires_at IS NULL OR k.expires_at > now());
     IF FOUND THEN
         PERFORM set_config('adit.caller', concat_ws(' ', principal_id, id, p_request), true);
+        -- The COMMIT waits for the synchronous standby, even if nothing is changed.
+        IF NOT read_only OR scope = 'own' THEN
+            PERFORM pg_logical_emit_message(true, 'adit', '');
+        END IF;
     END IF;
 END
 $$;

@@ -56,6 +56,13 @@ enum caller_column {
     "pg_catalog.set_config('adit.caller',"                                                         \
       " pg_catalog.concat_ws(' ', " key ".principal_id, " key ".id, $3::text), true)"
 
+/* Writes an empty record to the log, so that the COMMIT waits for the synchronous standby even if the
+ * statement changes nothing.  Otherwise a repeated write would be acknowledged because of what only
+ * this server has: the first attempt, whose wait for the standby was given up. */
+#define CALLER_COMMITS(key)                                                                        \
+    "CASE WHEN NOT " key ".read_only OR " key ".scope = 'own'"                                     \
+      " THEN pg_catalog.pg_logical_emit_message(true, 'adit', '') END"
+
 /* "WITH caller AS (...)", which a statement that writes continues.  $3 tells of the request: the
  * operation's id and, if it is known, the client's address.  What the statement changes must join
  * caller and have CALLER_MAY_WRITE among its conditions, or a read-only key would change it.  A
@@ -64,7 +71,8 @@ enum caller_column {
 #define CALLER_CTE                                                                                 \
     "WITH caller AS MATERIALIZED ("                                                                \
         "SELECT k.account_id, k.read_only, k.id, k.scope, k.principal_id,"                         \
-          " " CALLER_NOTED("k")                                                                    \
+          " " CALLER_NOTED("k") ","                                                                \
+          " " CALLER_COMMITS("k")                                                                  \
         " FROM adit.api_key AS k"                                                                  \
         " WHERE " CALLER_KEY_IS_GOOD                                                               \
     ")"

@@ -9,7 +9,7 @@ import concurrent.futures
 import time
 
 import ledger
-from adit import cluster, stack
+from adit import cluster, samples, stack
 from adit.case import until
 from promise import PromiseCase, only_long, scaled
 
@@ -124,14 +124,34 @@ class Failover(PromiseCase):
                     exactly=len(answers))
         until(lambda: self.nobody.get("/readyz").status == 200, "the stack is ready")
 
+    def test_repeated_without_standby(self):
+        """The same, and the clients repeat the write.  The first attempt is stored on one server
+        only, so the repetition is not acknowledged either."""
+        more = [("Idempotency-Key", '"alone"')]
+        path = "/ssh_credentials/" + self.admin.post("/ssh_credentials",
+                                                     samples.credential()).json["id"]
+        writes = (lambda: self.admin.post("/ssh_credentials", samples.credential(), more=more),
+                  lambda: self.admin.delete(path))
+        self.standby.freeze()
+        try:
+            for write in writes:
+                self.assert_error(self.cancelled(write), 9033)
+            answers = [write() for write in writes]
+        finally:
+            self.standby.thaw()
+        self.figure("acknowledged without a standby", sum(
+            1 for answer in answers if answer.code != 9033), "writes", exactly=0, why=answers)
+        self.replicate()
+
+    def cancelled(self, write):
+        """Runs a write and cancels its wait for the standby.  Returns the answer."""
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(write)
+            until(lambda: self.stack.psql("SELECT pg_cancel_backend(pid) FROM pg_stat_activity"
+                                          " WHERE wait_event = 'SyncRep'"), "the commit waits")
+            return waiting.result()
+
     def write_and_cancel(self):
         """Writes one after the other: commits that send notifications wait for each other."""
-        answers = []
-        for i in range(scaled(1, 5)):
-            with concurrent.futures.ThreadPoolExecutor(1) as pool:
-                waiting = pool.submit(self.admin.put, "/edges/tls/alone-%d/mutual_tls" % i, {})
-                until(lambda: self.stack.psql(
-                    "SELECT pg_cancel_backend(pid) FROM pg_stat_activity"
-                    " WHERE wait_event = 'SyncRep'"), "the commit waits")
-                answers.append(waiting.result())
-        return answers
+        return [self.cancelled(lambda number=i: self.admin.put(
+            "/edges/tls/alone-%d/mutual_tls" % number, {})) for i in range(scaled(1, 5))]
