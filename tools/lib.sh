@@ -31,7 +31,7 @@ test_packages+=(python3-yaml python3-jsonschema python3-psycopg2 chromium)
 test_packages+=(prometheus jq git)
 # Six machines of a cluster, for tools/check --long.  Patroni needs python3-idna for TLS.
 # shellcheck disable=SC2034
-cluster_packages=(patroni etcd-server etcd-client python3-idna)
+cluster_packages=(patroni etcd-server etcd-client python3-idna nftables)
 # Citus is built from its source.
 # shellcheck disable=SC2034
 citus_packages=(postgresql-server-dev-all liblz4-dev libzstd-dev libkrb5-dev libpam0g-dev libselinux1-dev libssl-dev flex)

@@ -16,6 +16,7 @@ START_TIMEOUT_S = 180
 IN_CGROUPS = 'mount -t cgroup2 cgroup2 "$0" && cd "$0" && '
 BOOT = IN_CGROUPS + ('mkdir "$1" && echo $$ >"$1/cgroup.procs" && cd / && '
                      'exec unshare --cgroup "$2/tests/machine" "$2/tests/boot"')
+FREEZE = IN_CGROUPS + 'echo %d >"$1/cgroup.freeze"'
 CLEAN_UP = IN_CGROUPS + 'find "$1" -depth -type d -exec rmdir {} ";"'
 
 
@@ -84,6 +85,10 @@ class Machine:
         return run(self.command("/bin/bash", "-eu", "-o", "pipefail", "-c",
                                 "cd '%s'\n%s" % (folder, script)), check=check,
                    env={**CLEAN_ENV, "HOME": "/root"})
+
+    def freeze(self, is_frozen=True):
+        """Stops all programs, or lets them go on.  The kernel still takes packets for them."""
+        run(_privately(FREEZE % is_frozen, self._mount, self._group))
 
     def stop(self):
         if self._process:

@@ -26,6 +26,28 @@ rm -f /var/lib/man-db/auto-update /etc/systemd/system/etcd.service
 echo 'APT::Get::Assume-Yes "true"; APT::Get::Upgrade "false";' >/etc/apt/apt.conf.d/yes
 """
 
+# The disk of a database node.  etcd and PostgreSQL share it.
+DISK = """
+mkdir /disk
+mount -t tmpfs -o mode=0755,size=1000M disk /disk
+for name in postgresql etcd; do
+    mkdir -p /var/lib/$name
+    cp -a /var/lib/$name /disk/
+    mount --bind /disk/$name /var/lib/$name
+done
+"""
+
+# Packets that one machine sends nowhere, or takes from nobody.
+BLOCK = """
+nft -f - <<'END'
+table inet block {
+    chain input { type filter hook input priority 0; iifname lan %s; }
+    chain output { type filter hook output priority 0; oifname lan %s; }
+}
+END
+"""
+NOTHING = "accept"
+
 
 class Cluster:
     """Offers what ledger.Writers needs of a stack: client(), home and psql()."""
@@ -54,7 +76,7 @@ class Cluster:
         machine = self.machines[name] = Machine()
         machine.boot()
         self.lan.attach(name, machine.first_process(), ADDRESSES[name])
-        machine.run(PREPARE % (name, name))
+        machine.run(PREPARE % (name, name) + (DISK if name in NODES else ""))
 
     def give(self, names, files):
         """Copies files of /root/cluster from db-1."""
@@ -68,7 +90,7 @@ class Cluster:
         self.follow("Names", EVERYWHERE)
         self.follow("Certificates and passwords", ["db-1"])
         self.give(NODES[1:], ".")
-        self.give(HOSTS, "ca.crt pgpass")
+        self.give(HOSTS, "ca.crt pgpass gateway.pgpass")
         self.follow("Packages of the database nodes", NODES, folder=folder)
         self.follow("etcd", NODES)
         self.follow("Patroni", NODES[:1], slice(1))
@@ -85,6 +107,13 @@ class Cluster:
         for said in self.follow("Web hosts", HOSTS, slice(3, None)):
             if "trouble" in said:
                 raise AssertionError(said)
+        self.follow("Gateways", HOSTS, slice(1), folder=folder)
+        for name in HOSTS:
+            self._change_settings(name, recipe.settings(PAGE)[1])
+        self.follow("Gateways", HOSTS, slice(1, None))
+        sshd = "rm -f /run/nologin /etc/ssh/sshd_not_to_be_run; systemctl start ssh\n" + "".join(
+            dict(recipe.chapters("ssh-gateway.md"))["sshd"])
+        self.everywhere(HOSTS, lambda name: self.on(name, sshd))
         self.follow("Balancer", ["balancer"])
         key = self.on(self.leader(), "runuser -u postgres -- aditctl key issue").strip()
         self.home = types.SimpleNamespace(admin=types.SimpleNamespace(key=key))
@@ -131,18 +160,47 @@ class Cluster:
     def standby(self):
         return next(name for name, role in self.members().items() if role == "Sync Standby")
 
+    def n_streams(self):
+        """How many standbys follow the leader, as the leader's PostgreSQL says."""
+        leader = self.leader()
+        return leader and self.on(leader, "runuser -u postgres -- psql -XAtc \"SELECT count(*) FROM "
+                                  "pg_stat_replication WHERE state = 'streaming'\"", check=False).strip()
+
     def wait_until_whole(self, but=None):
-        """Waits for a leader, which is not this node, and two standbys."""
+        """Waits for a leader, which is not this node, and two standbys that follow it."""
         def is_whole():
             members = self.members(but)
             return (members.get(but) != "Leader" and
-                    sorted(members.values()) == ["Leader", "Replica", "Sync Standby"])
+                    sorted(members.values()) == ["Leader", "Replica", "Sync Standby"] and
+                    self.n_streams() == "2")
         until(is_whole, "a leader and two standbys", 120)
         until(lambda: self.members().get(but) != "Leader", "the node knows it too", 120)
 
     def psql(self, sql):
         return self.on(self.leader(), "runuser -u postgres -- psql -XAtd adit -c %s" %
                        shlex.quote(sql)).rstrip("\n")
+
+    # ---- what breaks it ----
+
+    def block(self, name, takes=NOTHING, sends=NOTHING):
+        """Drops packets of a machine, which rules of nft name."""
+        self.on(name, BLOCK % (takes, sends))
+
+    def part(self, name, others):
+        """No packet passes between a machine and the others, in either direction."""
+        listed = ", ".join(ADDRESSES[other] for other in others)
+        self.block(name, "ip saddr { %s } drop" % listed, "ip daddr { %s } drop" % listed)
+
+    def unblock(self, name):
+        self.on(name, "nft delete table inet block")
+
+    def fill(self, name):
+        """Fills the disk of a database node."""
+        self.on(name, "fallocate -l $(($(df -B1 --output=avail /disk | tail -n 1) - 4000000)) "
+                "/disk/full; dd if=/dev/zero of=/disk/more bs=64k 2>/dev/null || true")
+
+    def make_room(self, name):
+        self.on(name, "rm /disk/full /disk/more")
 
     def kill(self, name, *programs):
         """Kills programs of one machine, as the loss of its power does."""
