@@ -67,7 +67,7 @@ class Round:
     def __init__(self, writers, deciders, broken, there):
         self.writers, self.deciders = writers, deciders
         self.broken, self.there = broken, there
-        self.compared = []
+        self.compared, self.wrong_rules = [], set()
 
 
 _shared = []
@@ -145,6 +145,7 @@ class LeaderChanges(ClusterCase):
         """Some clients also write through a web host of their own, the side."""
         old = self.cluster.leader()
         with contextlib.ExitStack() as stack:
+            follower = stack.enter_context(Follower(self.cluster, "web-2"))
             all_writers = [stack.enter_context(ledger.Writers(self.cluster))]
             if side:
                 all_writers.append(stack.enter_context(
@@ -159,6 +160,7 @@ class LeaderChanges(ClusterCase):
             all_writers[0].go_on(3)
         self.cluster.wait_until_whole(but=old)
         done = Round(all_writers, deciders, broken, there)
+        done.wrong_rules = follower.differs()
         done.compared = [writers.compare() for writers in all_writers]
         print("%s %s: a leader after %.1f s, a 2xx %.2f s later, decisions %.1f s later" % (
             old, take_away.__name__, there - broken, all_writers[0].first_good_after(there),
@@ -195,6 +197,8 @@ class LeaderChanges(ClusterCase):
         self.figure("keys revoked", sum(one.deciders.n_revoked for one in rounds), at_least=1)
         wrong = sum((one.deciders.wrong for one in rounds), [])
         self.figure("wrong decisions", len(wrong), exactly=0, why=wrong[:3])
+        self.figure("rules that a follower has wrong", sum(
+            len(one.wrong_rules) for one in rounds), exactly=0)
 
     def test_leader_lost(self):
         """The leader is lost in each of these ways in turn: its machine loses its power; its programs
@@ -387,7 +391,7 @@ class LeaderStays(ClusterCase):
         lost = self.others()[0]
         cluster = self.cluster
         replace, copy = cluster.chapters["A node that comes back"]
-        with ledger.Writers(cluster) as writers, Follower(cluster, "web-2") as follower:
+        with Follower(cluster, "web-2") as follower, ledger.Writers(cluster) as writers:
             cluster.on(lost, "systemctl stop patroni etcd; rm -rf /var/lib/postgresql/adit "
                        "/var/lib/etcd/adit")
             cluster.on(cluster.leader(), "lost=%s\n%s" % (lost, replace))

@@ -145,6 +145,12 @@ class Follower(Background):
         super().__init__()
         self.cluster, self.host = cluster, host
         self.known, self.n_begun, self.n_changes = set(), 0, 0
+        self.is_done = False
+
+    def _repeat(self):
+        # A last poll after the end sees all that was written until then.
+        while not self.is_done:
+            self.work()
 
     def work(self):
         command = self.cluster.machines[self.host].command(
@@ -182,6 +188,7 @@ class Follower(Background):
                     self.n_changes += 1
                     self._read_again(psql, ident)
             if is_last:
+                self.is_done = True
                 return
             time.sleep(0.1)
 
