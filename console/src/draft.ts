@@ -1,19 +1,48 @@
 // SPDX-License-Identifier: MIT
 // What was typed and not saved.  It outlives the view, until it is saved or discarded, or the person
-// signs out.
-import { useCallback, useState } from "preact/hooks";
+// signs out.  A draft has the name of its view's address: its parts with "/" between them.
+import { useCallback, useLayoutEffect, useState } from "preact/hooks";
 import { session } from "./session";
+import { value } from "./value";
+
+// A form with changes that are not saved.
+export interface Unsaved {
+    name: string;
+    title: string;
+}
 
 const drafts = new Map<string, unknown>();
+
+export const unsaved = value<Unsaved[]>([]);
+
+function mark(name: string, title: string | null): void {
+    const others = unsaved.get().filter((one) => one.name !== name);
+    if (title !== null || others.length < unsaved.get().length) {
+        unsaved.set(title === null ? others : [...others, { name, title }]);
+    }
+}
 
 session.state.watch(() => {
     if (session.state.get().phase === "out") {
         drafts.clear();
+        unsaved.set([]);
     }
 });
 
+// The browser asks before the page goes.
+addEventListener("beforeunload", (event) => {
+    if (unsaved.get().length > 0) {
+        event.preventDefault();
+    }
+});
+
+export function isUnsaved(name: string): boolean {
+    return unsaved.get().some((one) => one.name === name);
+}
+
 export function forgetDraft(name: string): void {
     drafts.delete(name);
+    mark(name, null);
 }
 
 export function getDraft<T extends object>(name: string): T | undefined {
@@ -42,4 +71,9 @@ export function useDraft<T extends object>(name: string, first: T): [T, (change:
         [name, first],
     );
     return [draft, change];
+}
+
+// Every form says whether its draft has changes that are not saved.
+export function useUnsaved(name: string, hasChanges: boolean, title: string): void {
+    useLayoutEffect(() => mark(name, hasChanges ? title : null), [name, hasChanges, title]);
 }

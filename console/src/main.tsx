@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The console: who is signed in, the navigation, and the room of the address.
 import { type JSX, render } from "preact";
-import { useLayoutEffect } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
+import { unsaved } from "./draft";
 import { NoticeBar } from "./parts/notice";
+import { Leave, UnsavedBar } from "./parts/unsaved";
 import { link, useRoute } from "./router";
 import { rooms } from "./rooms";
 import { SignIn, SignInAgain } from "./rooms/sign_in";
@@ -46,6 +48,7 @@ function Holder({ state }: { state: State }): JSX.Element | null {
 
 function Inside({ state }: { state: State }): JSX.Element {
     const route = useRoute();
+    const [isLeaving, setLeaving] = useState(false);
     const name = route.parts[0] ?? rooms[0]?.name;
     const room = rooms.find((one) => one.name === name);
     useLayoutEffect(() => {
@@ -72,14 +75,16 @@ function Inside({ state }: { state: State }): JSX.Element {
                 </nav>
                 <Holder state={state} />
                 <Language language={useLanguage()} />
-                <button type="button" class="sign-out" onClick={session.end}>
+                <button type="button" class="sign-out" onClick={() => (unsaved.get().length > 0 ? setLeaving(true) : session.end())}>
                     {t("main.sign_out")}
                 </button>
             </header>
             <main id="content" tabIndex={-1}>
-                <NoticeBar />
                 {room ? <room.View route={route} /> : <h1>{t("main.nothing_here")}</h1>}
             </main>
+            <UnsavedBar open={route.parts.join("/")} />
+            <NoticeBar />
+            {isLeaving && <Leave stay={() => setLeaving(false)} />}
             {state.phase === "again" && <SignInAgain reason={state.refusal} />}
         </>
     );

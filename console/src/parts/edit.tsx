@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Changing what is stored, under the tag of what was read (If-Match).
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { ApiError, type Answer, call } from "../api/client";
-import { forgetDraft, setDraft, useDraft } from "../draft";
-import { clearNotice, notice } from "../notice";
+import { forgetDraft, useDraft, useUnsaved } from "../draft";
+import { clearNotice, discardDraft, notice } from "../notice";
 import { session } from "../session";
 import { t } from "../text";
 import { useSyncedValue } from "../value";
@@ -22,6 +22,7 @@ export interface Read<T> {
 interface Ways<T, F> {
     // The draft's name.
     name: string;
+    titleOf(stored: T): string;
     // The resource's address in the interface.
     path: string;
     // PUT replaces the whole resource, and makes one that is gone anew.
@@ -29,8 +30,8 @@ interface Ways<T, F> {
     read?(): Promise<Read<T>>;
     formOf(stored: T): F;
     bodyOf(form: F, stored: T): unknown;
-    // After it was deleted: says so, and leaves.
-    leave(gone: T): void;
+    // After it was deleted: says so, and leaves.  typed is what was not saved, or null.
+    leave(gone: T, typed: F | null): void;
 }
 
 // yours is null as long as nothing was typed.  theirs is what somebody else stored meanwhile.
@@ -48,7 +49,9 @@ export interface Edit<T, F> extends Draft<T, F> {
     // Set if it was reading that failed.
     again: (() => void) | undefined;
     load(): void;
-    change(yours: F | null): void;
+    change(yours: F): void;
+    // Undo brings what was typed back.
+    discard(): void;
     save(): void;
     remove(): void;
     // Goes on from what somebody else stored.
@@ -87,9 +90,13 @@ export async function createResource<T>(
     }
 }
 
+function isEqual(one: object, other: object): boolean {
+    return JSON.stringify(one) === JSON.stringify(other);
+}
+
 // What the next view of the resource begins with.
 export function setEdit<T, F>(name: string, draft: Draft<T, F>): void {
-    setDraft(name, draft);
+    discardDraft(name, draft);
 }
 
 export function useEdit<T, F extends object>(ways: Ways<T, F>): Edit<T, F> {
@@ -99,6 +106,8 @@ export function useEdit<T, F extends object>(ways: Ways<T, F>): Edit<T, F> {
     const [isBusy, setBusy] = useState(false);
     const keyNumber = useSyncedValue(session.state).keyNumber;
     const { read, yours } = draft;
+    const hasChanges = read !== null && yours !== null && !isEqual(yours, ways.formOf(read.value));
+    useUnsaved(ways.name, hasChanges, read ? ways.titleOf(read.value) : "");
 
     async function attempt(work: () => Promise<void>, isReading = false): Promise<void> {
         setBusy(true);
@@ -182,7 +191,7 @@ export function useEdit<T, F extends object>(ways: Ways<T, F>): Edit<T, F> {
             }
         }
         forgetDraft(ways.name);
-        ways.leave(from.value);
+        ways.leave(from.value, hasChanges ? yours : null);
     }
 
     return {
@@ -197,6 +206,11 @@ export function useEdit<T, F extends object>(ways: Ways<T, F>): Edit<T, F> {
             if (hasStatus(error, 400)) {
                 setError(null);
             }
+        },
+        discard: () => {
+            discardDraft(ways.name, { ...draft, yours: null });
+            change({});
+            setError(null);
         },
         save: () => {
             clearNotice();
@@ -224,6 +238,21 @@ export function Unread<T, F>({ title, edit }: { title: string; edit: Edit<T, F> 
     );
 }
 
+// The form's title, and Delete: far from where the other buttons come and go.
+export function EditHead<T, F>(given: { children: ComponentChildren; edit: Edit<T, F>; mayWrite: boolean }): JSX.Element {
+    const { edit } = given;
+    return (
+        <div class="title">
+            <h1>{given.children}</h1>
+            {given.mayWrite && !edit.read?.isGone && (
+                <button type="button" class="delete" disabled={edit.isBusy} onClick={edit.remove}>
+                    {t("form.delete")}
+                </button>
+            )}
+        </div>
+    );
+}
+
 // The buttons of the form, whose submit saves.
 export function EditActions<T, F>({ edit }: { edit: Edit<T, F> }): JSX.Element {
     return (
@@ -238,13 +267,8 @@ export function EditActions<T, F>({ edit }: { edit: Edit<T, F> }): JSX.Element {
                     {edit.isBusy ? t("form.saving") : t("form.save")}
                 </button>
                 {edit.yours && (
-                    <button type="button" class="discard" onClick={() => edit.change(null)}>
+                    <button type="button" class="discard" onClick={edit.discard}>
                         {t("form.discard")}
-                    </button>
-                )}
-                {!edit.read?.isGone && (
-                    <button type="button" class="delete" disabled={edit.isBusy} onClick={edit.remove}>
-                        {t("form.delete")}
                     </button>
                 )}
             </div>

@@ -1,47 +1,53 @@
 // SPDX-License-Identifier: MIT
-// The notice above the view.
+// The notices below the view: always in sight, and read aloud.
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
-import { notice } from "../notice";
+import { useState } from "preact/hooks";
+import { type Shown, notice } from "../notice";
 import { t } from "../text";
 import { useSyncedValue } from "../value";
 import { ErrorBox } from "./error";
 import { Value } from "./value";
 
-export function NoticeBar(): JSX.Element {
-    const now = useSyncedValue(notice);
+function Line({ now }: { now: Shown }): JSX.Element {
     const [error, setError] = useState<unknown>(null);
     const [isBusy, setBusy] = useState(false);
-    useEffect(() => setError(null), [now]);
 
     async function undo(): Promise<void> {
         setBusy(true);
         setError(null);
         try {
-            await now?.undo?.();
+            await now.undo?.();
+            notice.close(now.id);
         } catch (failed) {
             setError(failed);
-        } finally {
             setBusy(false);
         }
     }
 
     return (
-        <div class="notice" role="status">
-            {now && (
-                <p>
-                    <Value text={now.text} />
-                    {now.undo && (
-                        <button type="button" class="undo" disabled={isBusy} onClick={() => void undo()}>
-                            {t("notice.undo")}
-                        </button>
-                    )}
-                    <button type="button" onClick={() => notice.set(null)}>
-                        {t("notice.close")}
+        <>
+            <p>
+                <Value text={now.text} />
+                {now.undo && (
+                    <button type="button" class="undo" disabled={isBusy} onClick={() => void undo()}>
+                        {t("notice.undo")}
                     </button>
-                </p>
-            )}
+                )}
+                <button type="button" class="close" onClick={() => notice.close(now.id)}>
+                    {t("notice.close")}
+                </button>
+            </p>
             <ErrorBox error={error} />
+        </>
+    );
+}
+
+export function NoticeBar(): JSX.Element {
+    return (
+        <div class="notice" role="status">
+            {useSyncedValue(notice.shown).map((one) => (
+                <Line key={one.id} now={one} />
+            ))}
         </div>
     );
 }

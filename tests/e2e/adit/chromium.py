@@ -33,6 +33,8 @@ class Browser:
         self._buffer = b""
         self._next = 0
         self.events = []
+        # What to answer if the page asks whether to leave it, and how often it asked.
+        self.leaves, self.asked = True, 0
         self._session = None
         self._process = self._start(to_browser, from_browser)
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
@@ -85,20 +87,30 @@ class Browser:
         message, _, self._buffer = self._buffer.partition(b"\0")
         return json.loads(message)
 
-    def call(self, method, **parameters):
-        """Sends a command and returns its result.  Keeps the events that arrive before it."""
+    def _send(self, method, parameters):
         self._next += 1
         message = {"id": self._next, "method": method, "params": parameters}
         if self._session:
             message["sessionId"] = self._session
         os.write(self._out, json.dumps(message).encode() + b"\0")
+        return self._next
+
+    def call(self, method, **parameters):
+        """Sends a command and returns its result.  Keeps the events that arrive before it."""
+        number = self._send(method, parameters)
         deadline = time.monotonic() + DEADLINE_S
         while True:
             answer = self._read(deadline)
             if answer is None:
                 raise AssertionError("%s: no answer from Chromium" % method)
-            if answer.get("id") != self._next:
+            if answer.get("method") == "Page.javascriptDialogOpening":
+                # The command may wait for this.
+                self.asked += 1
+                self._send("Page.handleJavaScriptDialog", {"accept": self.leaves})
+            if "id" not in answer:
                 self.events.append(answer)
+            elif answer["id"] != number:
+                continue
             elif "error" in answer:
                 raise Refused("%s: %s" % (method, answer["error"]["message"]))
             else:

@@ -66,6 +66,7 @@ class ConsoleCase(Case):
     def open(self, view="", size="desktop"):
         """Opens the console anew, so nobody is signed in."""
         self.browser.open("about:blank", *SIZES[size])
+        self.until("location.href === 'about:blank'", "the last page to go")
         self.browser.open(self.stack.url + "/console" + view, *SIZES[size])
         self.until("document.querySelector('h1')", "the console")
 
@@ -113,6 +114,20 @@ class ConsoleCase(Case):
                           text=text)
         self.browser.call("Input.dispatchKeyEvent", type="keyUp", key=key, windowsVirtualKeyCode=code)
 
+    def place(self, selector):
+        """The middle of an element, for the mouse."""
+        self.until("document.querySelector(%s)" % json.dumps(selector), selector)
+        return self.browser.evaluate("""(() => {
+            const box = document.querySelector(%s).getBoundingClientRect();
+            return [box.x + box.width / 2, box.y + box.height / 2];
+        })()""" % json.dumps(selector))
+
+    def point(self, place):
+        """Clicks with the mouse, as the browser believes a person did."""
+        for kind in ("mousePressed", "mouseReleased"):
+            self.browser.call("Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], button="left",
+                              clickCount=1)
+
     def choose(self, selector, value):
         """Chooses an option, or ticks a box."""
         name = json.dumps(selector)
@@ -122,6 +137,9 @@ class ConsoleCase(Case):
             field[field.type === "checkbox" ? "checked" : "value"] = %s;
             field.dispatchEvent(new Event("change", {bubbles: true}));
         }""" % (name, json.dumps(value)))
+
+    def absent(self, selector):
+        self.until("!document.querySelector(%s)" % json.dumps(selector), "no " + selector)
 
     def go(self, view):
         self.browser.evaluate("location.hash = %s" % json.dumps(view))

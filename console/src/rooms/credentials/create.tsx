@@ -4,9 +4,9 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { call, randomName } from "../../api/client";
 import type { Credential } from "../../api/types";
-import { forgetDraft, useDraft } from "../../draft";
+import { forgetDraft, useDraft, useUnsaved } from "../../draft";
 import { looksPrivate } from "../../model/public_key";
-import { clearNotice, notice } from "../../notice";
+import { clearNotice, discardDraft, notice } from "../../notice";
 import { ErrorBox, faultOf } from "../../parts/error";
 import { Field } from "../../parts/field";
 import { go, link } from "../../router";
@@ -58,6 +58,8 @@ function KeyFacts({ text }: { text: string }): JSX.Element | null {
 
 export function Create(): JSX.Element {
     const [draft, change] = useDraft(DRAFT, FIRST);
+    const { refusedPrivate: _, ...typed } = draft;
+    useUnsaved(DRAFT, Object.values(typed).some(Boolean), t("credentials.new"));
     const [error, setError] = useState<unknown>(null);
     const [isBusy, setBusy] = useState(false);
 
@@ -163,7 +165,7 @@ export function Create(): JSX.Element {
                 <button class="main" type="submit" disabled={isBusy || "fault" in readKey(draft.public_key)}>
                     {isBusy ? t("form.saving") : t("credentials.save")}
                 </button>
-                <a class="button" href={link(["credentials"])} onClick={() => forgetDraft(DRAFT)}>
+                <a class="button" href={link(["credentials"])} onClick={() => discardDraft(DRAFT)}>
                     {t("form.cancel")}
                 </a>
             </div>

@@ -5,10 +5,11 @@ import { call, randomName, path } from "../../api/client";
 import type { Credential } from "../../api/types";
 import { notice } from "../../notice";
 import { Conflict } from "../../parts/conflict";
-import { EditActions, Unread, useEdit } from "../../parts/edit";
+import { EditActions, EditHead, Unread, setEdit, useEdit } from "../../parts/edit";
 import { ErrorBox, faultOf } from "../../parts/error";
 import { Field } from "../../parts/field";
 import { HistoryLink } from "../../parts/history_link";
+import { Value } from "../../parts/value";
 import { go, link } from "../../router";
 import { session } from "../../session";
 import { dateTime, t } from "../../text";
@@ -17,13 +18,22 @@ import { AclEditor } from "./acl_editor";
 import { type Form, changesOf, chosen, differences, formOf } from "./form";
 import { KeyCell } from "./key_cell";
 
+function draftOf(id: string): string {
+    return "credentials/" + id;
+}
+
 // The interface gives it a new identifier.  Sent again, the request creates nothing twice.
-function undoDelete(gone: Credential): () => Promise<void> {
+function undoDelete(gone: Credential, typed: Form | null): () => Promise<void> {
     const idempotencyKey = randomName();
     return async () => {
         const { public_key, description, metadata, acl, owner_id } = gone;
         const body = { public_key, description, metadata, acl, owner_id };
         const made = await call<Credential>("POST", "ssh_credentials", { body, idempotencyKey });
+        setEdit<Credential, Form>(draftOf(made.value.id), {
+            read: { value: made.value, etag: made.etag ?? "" },
+            yours: typed,
+            theirs: null,
+        });
         notice.set({ text: t("credentials.undone") });
         go(link(["credentials", made.value.id]));
     };
@@ -52,24 +62,25 @@ function Facts({ credential }: { credential: Credential }): JSX.Element {
     );
 }
 
-function leave(gone: Credential): void {
+function leave(gone: Credential, typed: Form | null): void {
     notice.set({
         text: t("credentials.deleted", { name: gone.description || gone.id }),
-        undo: undoDelete(gone),
+        undo: undoDelete(gone, typed),
     });
     go(link(["credentials"]));
 }
 
 export function Detail({ id }: { id: string }): JSX.Element {
     const edit = useEdit<Credential, Form>({
-        name: "credentials/" + id,
+        name: draftOf(id),
+        titleOf: (stored) => `${t("credentials.one")} ${stored.description || stored.id}`,
         path: path`ssh_credentials/${id}`,
         method: "PATCH",
         formOf,
         bodyOf: changesOf,
         leave,
     });
-    const { rights } = useSyncedValue(session.state);
+    const mayWrite = useSyncedValue(session.state).rights?.writes !== "nothing";
     const { read, theirs, error } = edit;
     if (!read) {
         return <Unread title={t("credentials.one")} edit={edit} />;
@@ -85,7 +96,9 @@ export function Detail({ id }: { id: string }): JSX.Element {
                 edit.save();
             }}
         >
-            <h1>{t("credentials.one")}</h1>
+            <EditHead edit={edit} mayWrite={mayWrite}>
+                {t("credentials.one")} <Value text={before.description || t("credentials.no_description")} />
+            </EditHead>
             <Facts credential={read.value} />
             <Field
                 label={t("credentials.description")}
@@ -106,7 +119,7 @@ export function Detail({ id }: { id: string }): JSX.Element {
                 class="metadata"
             />
             <ErrorBox error={error} again={edit.again} />
-            {rights?.writes !== "nothing" && <EditActions edit={edit} />}
+            {mayWrite && <EditActions edit={edit} />}
             {theirs && (
                 <Conflict
                     members={differences(formOf(theirs.value), form)}

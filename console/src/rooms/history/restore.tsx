@@ -5,10 +5,10 @@ import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { ApiError, call, randomName } from "../../api/client";
 import type { AuditEvent } from "../../api/types";
-import { forgetDraft, useDraft } from "../../draft";
+import { forgetDraft, useDraft, useUnsaved } from "../../draft";
 import { type Resource, compare } from "../../model/difference";
 import { type Hindrance, type Plan, type Side, commandFor, kindOf, planRestore, withSecret } from "../../model/restore";
-import { clearNotice, notice } from "../../notice";
+import { clearNotice, discardDraft, notice } from "../../notice";
 import { ErrorBox, faultOf } from "../../parts/error";
 import { Field } from "../../parts/field";
 import { go, link } from "../../router";
@@ -93,6 +93,7 @@ interface FormProperties {
 function RestoreForm({ event, side, present, plan, readAgain }: FormProperties): JSX.Element {
     const name = `history/${event.id}/${side}`;
     const [draft, change] = useDraft(name, FIRST);
+    useUnsaved(name, draft.secret !== "" || draft.isOwn, t("history.restore"));
     const [error, setError] = useState<unknown>(null);
     const [isBusy, setBusy] = useState(false);
     const { rights } = useSyncedValue(session.state);
@@ -180,7 +181,7 @@ function RestoreForm({ event, side, present, plan, readAgain }: FormProperties):
                         {isBusy ? t("history.writing") : t(BUTTONS[plan.method])}
                     </button>
                 )}
-                <a class="button" href={link([...HISTORY, event.id])} onClick={() => forgetDraft(name)}>
+                <a class="button" href={link([...HISTORY, event.id])} onClick={() => discardDraft(name)}>
                     {t("history.cancel")}
                 </a>
             </div>

@@ -2,7 +2,7 @@
 // Creating a module, and creating one again that was deleted.  A PUT replaces what is there, so both
 // are for places without a module (If-None-Match).
 import { useState } from "preact/hooks";
-import { forgetDraft, getDraft } from "../../draft";
+import { forgetDraft, getDraft, useUnsaved } from "../../draft";
 import { clearNotice, notice } from "../../notice";
 import { createResource, setEdit } from "../../parts/edit";
 import { go, link } from "../../router";
@@ -21,6 +21,8 @@ interface New<T, F> {
     formOf(stored: T): F;
     // What stood in the form, with its secret.
     source: T;
+    // What was typed before it was deleted, and not saved.
+    typed?: F | null;
     done: Key;
 }
 
@@ -32,10 +34,10 @@ export async function create<T, F>(given: New<T, F>): Promise<void> {
         JSON.stringify(given.bodyOf(given.formOf(stored), stored)) === JSON.stringify(body);
     const { isMade, read } = await createResource<T>(given.path, body, isSame);
     if (isMade) {
-        setEdit(name, { read, yours: null, theirs: null });
+        setEdit(name, { read, yours: given.typed ?? null, theirs: null });
         notice.set({ text: t(given.done) });
     } else {
-        setEdit(name, { read: { value: given.fresh, etag: read.etag }, yours: given.form, theirs: read });
+        setEdit(name, { read: { value: given.fresh, etag: read.etag }, yours: given.typed ?? given.form, theirs: read });
         notice.set({ text: t("modules.exists") });
     }
     go(link(given.view));
@@ -54,10 +56,11 @@ interface Creation<T, F> {
     create(given: New<T, F>): void;
 }
 
-// name is the draft's.
-export function useCreation<T, F>(name: string): Creation<T, F> {
+// name and title are the draft's.
+export function useCreation<T, F>(name: string, isTyped: boolean, title: string): Creation<T, F> {
     const [error, setError] = useState<unknown>(null);
     const [isBusy, setBusy] = useState(false);
+    useUnsaved(name, isTyped, title);
 
     async function attempt(given: New<T, F>): Promise<void> {
         setBusy(true);

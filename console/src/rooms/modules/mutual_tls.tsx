@@ -2,7 +2,7 @@
 // One mutual TLS module: creating, changing and deleting it.
 import type { JSX } from "preact";
 import type { MutualTlsModule } from "../../api/types";
-import { forgetDraft, useDraft } from "../../draft";
+import { useDraft } from "../../draft";
 import { readEntries } from "../../model/entries";
 import { isIdent } from "../../model/ident";
 import { ENTRIES_MAX } from "../../model/module";
@@ -14,10 +14,10 @@ import {
     mutualTlsBodyOf,
     mutualTlsFormOf,
 } from "../../model/mutual_tls_module";
-import { notice } from "../../notice";
+import { discardDraft, notice } from "../../notice";
 import { Tick } from "../../parts/choice";
 import { Conflict, type Difference } from "../../parts/conflict";
-import { EditActions, Unread, useEdit } from "../../parts/edit";
+import { EditActions, EditHead, Unread, useEdit } from "../../parts/edit";
 import { ErrorBox, faultOf } from "../../parts/error";
 import { Field } from "../../parts/field";
 import { Value } from "../../parts/value";
@@ -34,7 +34,7 @@ const FIRST: Draft<MutualTlsForm> = { edge_id: "", route_id: "", form: mutualTls
 // What create() needs besides.
 const WAYS = { bodyOf: mutualTlsBodyOf, formOf: mutualTlsFormOf };
 
-function leave(edge: string, gone: MutualTlsModule): void {
+function leave(edge: string, gone: MutualTlsModule, typed: MutualTlsForm | null): void {
     const undo = () =>
         create({
             ...WAYS,
@@ -42,6 +42,7 @@ function leave(edge: string, gone: MutualTlsModule): void {
             view: [...MUTUAL_TLS, edge],
             form: mutualTlsFormOf(gone),
             source: gone,
+            typed,
             fresh: FRESH_MUTUAL_TLS,
             done: "modules.undone",
         });
@@ -103,9 +104,10 @@ export function EditMutualTls({ edge }: { edge: string }): JSX.Element {
     const edit = useEdit<MutualTlsModule, MutualTlsForm>({
         ...WAYS,
         name: draftOf([...MUTUAL_TLS, edge]),
+        titleOf: () => `${t("mutual_tls.one")} ${edge}`,
         path: mutualTlsPath(edge),
         method: "PUT",
-        leave: (gone) => leave(edge, gone),
+        leave: (gone, typed) => leave(edge, gone, typed),
     });
     const { read, theirs } = edit;
     if (!read) {
@@ -121,7 +123,7 @@ export function EditMutualTls({ edge }: { edge: string }): JSX.Element {
                 edit.save();
             }}
         >
-            <h1>{t("mutual_tls.one")}</h1>
+            <EditHead edit={edit} mayWrite={mayWrite}>{t("mutual_tls.one")}</EditHead>
             <Place edge={edge} />
             <MutualTlsFields form={form} change={(members) => edit.change({ ...form, ...members })} error={edit.error} />
             <ErrorBox error={edit.error} again={edit.again} />
@@ -141,7 +143,7 @@ export function EditMutualTls({ edge }: { edge: string }): JSX.Element {
 
 export function CreateMutualTls(): JSX.Element {
     const [draft, change] = useDraft<Draft<MutualTlsForm>>(DRAFT, FIRST);
-    const { error, isBusy, create: make } = useCreation<MutualTlsModule, MutualTlsForm>(DRAFT);
+    const { error, isBusy, create: make } = useCreation<MutualTlsModule, MutualTlsForm>(DRAFT, draft !== FIRST, t("mutual_tls.new"));
     const { edge_id, form } = draft;
     return (
         <form
@@ -171,7 +173,7 @@ export function CreateMutualTls(): JSX.Element {
                 <button class="main" type="submit" disabled={isBusy || !isIdent(edge_id)}>
                     {isBusy ? t("form.saving") : t("modules.create")}
                 </button>
-                <a class="button" href={link(MUTUAL_TLS)} onClick={() => forgetDraft(DRAFT)}>
+                <a class="button" href={link(MUTUAL_TLS)} onClick={() => discardDraft(DRAFT)}>
                     {t("form.cancel")}
                 </a>
             </div>

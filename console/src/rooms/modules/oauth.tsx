@@ -5,7 +5,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { ApiError, call } from "../../api/client";
 import { readProviders } from "../../api/providers";
 import type { ListedOauthModule, OauthModule } from "../../api/types";
-import { forgetDraft, setDraft, useDraft } from "../../draft";
+import { useDraft } from "../../draft";
 import { quote } from "../../model/filter";
 import { isIdent } from "../../model/ident";
 import {
@@ -17,9 +17,9 @@ import {
     oauthFormOf,
     storedSecret,
 } from "../../model/oauth_module";
-import { notice } from "../../notice";
+import { discardDraft, notice } from "../../notice";
 import { Conflict, type Difference } from "../../parts/conflict";
-import { EditActions, type Read, Unread, readResource, useEdit } from "../../parts/edit";
+import { EditActions, EditHead, type Read, Unread, readResource, useEdit } from "../../parts/edit";
 import { ErrorBox } from "../../parts/error";
 import { go, link } from "../../router";
 import { session } from "../../session";
@@ -59,11 +59,11 @@ async function readOauth(edge: string, route: string): Promise<Read<OauthModule>
     }
 }
 
-function undoDelete(edge: string, route: string, gone: OauthModule): () => Promise<void> {
+function undoDelete(edge: string, route: string, gone: OauthModule, typed: OauthForm | null): () => Promise<void> {
     const form = oauthFormOf(gone);
     return async () => {
         if (storedSecret(form, gone) === "lost") {
-            setDraft(DRAFT, { edge_id: edge, route_id: route, form });
+            discardDraft(DRAFT, { edge_id: edge, route_id: route, form: typed ?? form });
             notice.set({ text: t("oauth.undo_secret") });
             go(link(NEW_OAUTH));
             return;
@@ -74,17 +74,18 @@ function undoDelete(edge: string, route: string, gone: OauthModule): () => Promi
             view: [...OAUTH, edge, route],
             form,
             source: gone,
+            typed,
             fresh: freshOauth(Object.keys(gone.provider)),
             done: "modules.undone",
         });
     };
 }
 
-function leave(edge: string, route: string, gone: OauthModule): void {
+function leave(edge: string, route: string, gone: OauthModule, typed: OauthForm | null): void {
     const isLost = storedSecret(oauthFormOf(gone), gone) === "lost";
     notice.set({
         text: t(isLost ? "oauth.deleted_secret" : "modules.deleted", { name: `${edge} / ${route}` }),
-        undo: undoDelete(edge, route, gone),
+        undo: undoDelete(edge, route, gone, typed),
     });
     go(link(OAUTH));
 }
@@ -110,10 +111,11 @@ export function EditOauth({ edge, route }: { edge: string; route: string }): JSX
     const edit = useEdit<OauthModule, OauthForm>({
         ...WAYS,
         name: draftOf([...OAUTH, edge, route]),
+        titleOf: () => `${t("oauth.one")} ${edge} / ${route}`,
         path: oauthPath(edge, route),
         method: "PUT",
         read: () => readOauth(edge, route),
-        leave: (gone) => leave(edge, route, gone),
+        leave: (gone, typed) => leave(edge, route, gone, typed),
     });
     const { read, theirs } = edit;
     if (!read) {
@@ -129,7 +131,7 @@ export function EditOauth({ edge, route }: { edge: string; route: string }): JSX
                 edit.save();
             }}
         >
-            <h1>{t("oauth.one")}</h1>
+            <EditHead edit={edit} mayWrite={mayWrite}>{t("oauth.one")}</EditHead>
             <Place edge={edge} route={route} />
             <OauthFields
                 form={form}
@@ -157,7 +159,7 @@ export function CreateOauth(): JSX.Element {
     const [providers, setProviders] = useState<string[] | null>(null);
     const [unread, setUnread] = useState<unknown>(null);
     const keyNumber = useSyncedValue(session.state).keyNumber;
-    const { error, isBusy, create: make } = useCreation<OauthModule, OauthForm>(DRAFT);
+    const { error, isBusy, create: make } = useCreation<OauthModule, OauthForm>(DRAFT, draft !== FIRST, t("oauth.new"));
     const fresh = useMemo(() => freshOauth(providers ?? []), [providers]);
 
     function load(): void {
@@ -205,7 +207,7 @@ export function CreateOauth(): JSX.Element {
                 <button class="main" type="submit" disabled={isBusy || !providers || !isIdent(edge_id) || !isIdent(route_id)}>
                     {isBusy ? t("form.saving") : t("modules.create")}
                 </button>
-                <a class="button" href={link(OAUTH)} onClick={() => forgetDraft(DRAFT)}>
+                <a class="button" href={link(OAUTH)} onClick={() => discardDraft(DRAFT)}>
                     {t("form.cancel")}
                 </a>
             </div>

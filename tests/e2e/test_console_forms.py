@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: MIT
+"""What all forms of the console share: unsaved changes, notices, and where buttons are."""
+import json
+
+from adit import samples
+from adit.console import ConsoleCase
+
+OAUTH = "/edges/https/e/routes/r/oauth"
+MUTUAL_TLS = "/edges/tls/e/mutual_tls"
+DESCRIPTION = ".description input"
+AUTHORITIES = ".certificate_authority_ids textarea"
+SAVE = "form.edit button.main"
+
+
+class FormsCase(ConsoleCase):
+    def setUp(self):
+        super().setUp()
+        self.account = self.stack.account("forms")
+        self.client = self.stack.client(self.account.admin.key)
+
+    def make(self, **members):
+        return self.assert_ok(self.client.post("/ssh_credentials", samples.credential(**members)), 201)
+
+    def stored(self, made):
+        return self.assert_ok(self.client.get("/ssh_credentials/" + made["id"]))
+
+    def enter(self, view, size="desktop"):
+        self.sign_in(self.account.admin.key, view, size)
+        self.see("Sign out", "header")
+
+    def open_credential(self, size="desktop", **members):
+        made = self.make(**members)
+        self.enter("#/credentials/" + made["id"], size)
+        self.until("document.querySelector(%s)" % json.dumps(DESCRIPTION), "the form")
+        return made
+
+
+class Unsaved(FormsCase):
+    def forms(self):
+        """The view, a field, and the name of each form."""
+        made = self.make(description="of ada")
+        config = {"client_id": "app", "client_secret": "s"}
+        self.assert_ok(self.client.put(OAUTH, {"provider": {"provider_a": config}}))
+        self.assert_ok(self.client.put(MUTUAL_TLS, {}))
+        self.assert_ok(self.client.put(OAUTH, {}))
+        events = self.assert_ok(self.client.get("/audit_events"))["audit_events"]
+        event = next(one["id"] for one in events if one["event"] == "oauth_module_updated")
+        return [("#/credentials/" + made["id"], DESCRIPTION, "Credential of ada"),
+                ("#/credentials/new", DESCRIPTION, "New credential"),
+                ("#/modules/oauth/e/r", ".cookie_prefix input", "OAuth module e / r"),
+                ("#/modules/new/oauth", ".edge_id input", "New OAuth module"),
+                ("#/modules/mutual_tls/e", AUTHORITIES, "Mutual TLS module e"),
+                ("#/modules/new/mutual_tls", AUTHORITIES, "New mutual TLS module"),
+                ("#/history/%s/before" % event, ".secret input", "Restore")]
+
+    def test_leaving(self):
+        """What is typed into any form stays, and each view says that it is not saved."""
+        forms = self.forms()
+        self.enter("#/overview")
+        self.absent(".unsaved p")
+        for view, field, _ in forms:
+            self.go(view)
+            self.type(field, "typed")
+            self.see("The changes in this form are not saved.", ".unsaved")
+        self.go("#/overview")
+        self.see("Overview", "h1")
+        for _, _, name in forms:
+            self.see(name, ".unsaved")
+        self.screenshot("unsaved")
+        for view, field, _ in forms:
+            self.click(".unsaved a[href='%s']" % view)
+            self.until("document.querySelector(%s)?.value === 'typed'" % json.dumps(field), view)
+            self.see("The changes in this form are not saved.", ".unsaved")
+            self.assertFalse(self.browser.evaluate("!!document.querySelector(\".unsaved a[href='%s']\")" % view))
+            self.browser.evaluate("history.back()")
+            self.until("location.hash !== %s" % json.dumps(view), "the view before")
+            self.until("document.querySelector(\".unsaved a[href='%s']\")" % view, "the form's name")
+        # The browser asks before the page goes.
+        self.point(self.place("h1"))
+        self.browser.leaves = False
+        self.addCleanup(setattr, self.browser, "leaves", True)
+        asked = self.browser.asked
+        self.browser.call("Page.reload")
+        self.until("true", "the question")
+        self.until("!document.querySelector('input[type=password]')", "the same page")
+        self.assertEqual(self.browser.asked, asked + 1)
+        self.see("Credential of ada", ".unsaved")
+        self.browser.leaves = True
+        self.browser.call("Page.reload")
+        self.until("document.querySelector('main.sign-in')", "a new page")
+
+    def test_saved_forms_are_left_freely(self):
+        made = self.open_credential(description="before")
+        self.type(DESCRIPTION, "after")
+        self.see("not saved", ".unsaved")
+        self.click(SAVE)
+        self.see("The changes are saved.", ".notice")
+        self.absent(".unsaved p")
+        # Back to what is stored.
+        self.type(DESCRIPTION, "other")
+        self.see("not saved", ".unsaved")
+        self.type(DESCRIPTION, "after")
+        self.absent(".unsaved p")
+        self.point(self.place("h1"))
+        asked = self.browser.asked
+        self.browser.call("Page.reload")
+        self.until("document.querySelector('main.sign-in')", "a new page")
+        self.assertEqual(self.browser.asked, asked)
+        self.assertEqual(self.stored(made)["description"], "after")
+
+    def test_discarding(self):
+        """Undo brings back what was discarded, and what was typed since can be brought back too."""
+        self.open_credential(description="before")
+        here = self.browser.evaluate("location.hash")
+        self.type(DESCRIPTION, "first")
+        self.click(".discard")
+        self.see("What was typed is discarded.", ".notice")
+        self.assertEqual(self.value(DESCRIPTION), "before")
+        self.absent(".unsaved p")
+        self.type(DESCRIPTION, "second")
+        self.go("#/credentials")
+        self.see("Credentials", "h1")
+        self.click(".notice .undo")
+        self.until("location.hash === %s" % json.dumps(here), "the form")
+        self.until("document.querySelector(%s)?.value === 'first'" % json.dumps(DESCRIPTION), "the first text")
+        self.see("not saved", ".unsaved")
+        self.click(".notice .undo")
+        self.until("document.querySelector(%s)?.value === 'second'" % json.dumps(DESCRIPTION), "the second text")
+        self.go("#/credentials/new")
+        self.type(DESCRIPTION, "new")
+        self.click("form.edit .actions a.button")
+        self.see("Credentials", "h1")
+        self.click(".notice p:first-child .undo")
+        self.until("document.querySelector(%s)?.value === 'new'" % json.dumps(DESCRIPTION), "what was cancelled")
+
+    def test_deleting(self):
+        """Undo of a deletion also brings back what was typed and not saved."""
+        self.assert_ok(self.client.put(MUTUAL_TLS, {}))
+        self.open_credential(description="before")
+        self.type(DESCRIPTION, "typed")
+        for field in (DESCRIPTION, AUTHORITIES):
+            self.click("button.delete")
+            self.see("Deleted: ", ".notice")
+            self.absent(".unsaved p")
+            self.click(".notice .undo")
+            self.until("document.querySelector(%s)?.value === 'typed'" % json.dumps(field), "what was typed")
+            self.see("The changes in this form are not saved.", ".unsaved")
+            self.click(SAVE)
+            self.see("The changes are saved.", ".notice")
+            self.go("#/modules/mutual_tls/e")
+            self.type(AUTHORITIES, "typed")
+
+    def test_signing_out(self):
+        self.open_credential()
+        self.type(DESCRIPTION, "<b>typed</b>")
+        self.click(".sign-out")
+        self.see("Sign out without saving?", "dialog.leave")
+        self.see("Credential", "dialog.leave li")
+        self.screenshot("unsaved-sign-out")
+        self.click("dialog .stay")
+        self.absent("dialog")
+        self.assertEqual(self.value(DESCRIPTION), "<b>typed</b>")
+        self.click(".sign-out")
+        self.click("dialog .discard")
+        self.see("Sign in", "h1")
+        # The next person finds nothing of it.
+        self.type("input[type=password]", self.account.admin.key)
+        self.click(".sign-in button.main")
+        self.until("document.querySelector('.description input')?.value === ''", "what is stored")
+        self.absent(".unsaved p")
+        self.click(".sign-out")
+        self.see("Sign in", "h1")
