@@ -170,3 +170,118 @@ class Unsaved(FormsCase):
         self.absent(".unsaved p")
         self.click(".sign-out")
         self.see("Sign in", "h1")
+
+
+class Notices(FormsCase):
+    def in_sight(self, selector):
+        """Nothing covers the element, and no scrolling hides a part of it."""
+        self.until("document.querySelector(%s)" % json.dumps(selector), selector)
+        return self.browser.evaluate("""(() => {
+            const one = document.querySelector(%s), box = one.getBoundingClientRect();
+            const found = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+            return box.height > 0 && box.top >= 0 && box.bottom <= innerHeight && one.contains(found);
+        })()""" % json.dumps(selector))
+
+    def test_in_sight(self):
+        """After a save at the end of a long form, the notice is where the person looks."""
+        for size in ("desktop", "phone"):
+            self.open_credential(size, acl=["bind:n%d.example" % n for n in range(90)])
+            self.until("document.querySelectorAll('.rules li').length === 90", "the rules")
+            # Screen readers read aloud what comes into a live region that was there before.
+            self.browser.evaluate("window.region = document.querySelector('.notice[role=status]')")
+            lines = []
+            for text in ("first", "second"):
+                self.type(DESCRIPTION, text)
+                self.absent(".notice p")
+                self.browser.evaluate("document.querySelector('main').scrollTo(0, 1e6)")
+                self.point(self.place(SAVE))
+                self.see("The changes are saved.", ".notice")
+                self.assertTrue(self.in_sight(".notice p"))
+                # The same words are read aloud again, as a new element.
+                lines.append(self.browser.evaluate("""(() => {
+                    const isNew = window.line !== document.querySelector(".notice p");
+                    window.line = document.querySelector(".notice p");
+                    return isNew && window.region.contains(window.line);
+                })()"""))
+            self.assertEqual(lines, [True, True])
+            self.screenshot("notice-" + size)
+
+    def test_moving_on(self):
+        """A notice goes with the next view, and the one about a new credential comes with its list."""
+        self.open_credential()
+        self.type(DESCRIPTION, "typed")
+        self.click(SAVE)
+        self.see("The changes are saved.", ".notice")
+        self.go("#/overview")
+        self.absent(".notice p")
+        self.go("#/credentials/new")
+        self.type(".public-key textarea", samples.ED25519)
+        self.click(SAVE)
+        self.see("The credential is created.", ".notice")
+        self.until("location.hash === '#/credentials'", "the list")
+        self.assertTrue(self.in_sight(".notice p"))
+        self.type(".filter input", "x")
+        self.absent(".notice p")
+
+    def test_undo_stays(self):
+        """Through other views, what is typed and saved there, and other deletions."""
+        first, second = self.make(description="first"), self.make(description="second")
+        third = self.open_credential(description="third")
+        for made in (first, second):
+            self.go("#/credentials/" + made["id"])
+            self.see("Credential " + made["description"], "h1")
+            self.click("button.delete")
+            self.see("Deleted: " + made["description"], ".notice")
+            self.until("location.hash === '#/credentials'", "the list")
+        self.see("third", ".table")
+        self.screenshot("notice-undo")
+        self.go("#/credentials/" + third["id"])
+        self.type(DESCRIPTION, "3")
+        self.click(SAVE)
+        self.see("The changes are saved.", ".notice")
+        self.go("#/history")
+        self.see("History", "h1")
+        self.assertEqual(self.browser.evaluate(
+            "[...document.querySelectorAll('.notice bdi')].map((one) => one.innerText.slice(0, 16))"),
+            ["Deleted: second.", "Deleted: first. "])
+        self.assertTrue(self.in_sight(".notice p:last-child .undo"))
+        self.click(".notice p:last-child .undo")
+        self.see("Credential first", "h1")
+        self.see("exists again", ".notice")
+        self.assertEqual(self.browser.evaluate("document.querySelectorAll('.notice .undo').length"), 1)
+        self.click(".notice p:last-child .close")
+        self.until("!document.querySelector('.notice .undo')", "closed")
+
+
+class Places(FormsCase):
+    def test_second_click(self):
+        """A second click where a button was deletes nothing."""
+        self.assert_ok(self.client.put(MUTUAL_TLS, {}))
+        self.assert_ok(self.client.put(OAUTH, {}))
+        made = self.make(description="stays", acl=["bind:a.example"])
+        for size in ("desktop", "phone"):
+            for view, field in (("#/credentials/" + made["id"], DESCRIPTION), ("#/modules/oauth/e/r", ".cookie_prefix input"),
+                                ("#/modules/mutual_tls/e", AUTHORITIES)):
+                with self.subTest(size + view):
+                    self.second_click(view, field, size)
+        self.assertEqual(self.stored(made)["description"], "typed0")
+        for path in (OAUTH, MUTUAL_TLS):
+            self.assert_ok(self.client.get(path))
+
+    def second_click(self, view, field, size):
+        self.enter(view, size)
+        before = self.browser.methods().count("DELETE")
+        for n, button in enumerate((SAVE, ".discard")):
+            self.type(field, "typed%d" % n)
+            self.until("document.querySelector('.discard')", "the buttons")
+            self.browser.evaluate("document.querySelector(%s).scrollIntoView()" % json.dumps(button))
+            place = self.place(button)
+            self.point(place)
+            self.point(place)
+            self.absent(".discard")
+            self.point(place)
+            self.until("document.querySelector('button.delete')?.disabled === false", "the end of the request")
+            self.assertEqual(self.browser.methods().count("DELETE"), before)
+        # It stands apart: at the title, above all fields.
+        self.assertTrue(self.browser.evaluate("""document.querySelector(".title .delete").getBoundingClientRect().bottom
+            < document.querySelector("form input, form textarea").getBoundingClientRect().top"""))
