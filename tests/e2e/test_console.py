@@ -236,7 +236,7 @@ class Console(ConsoleCase):
 
     def test_rules(self):
         """Each rule is explained, and the question is answered while it is typed."""
-        self.open_credential(self.make())
+        self.open_credential(self.make(public_key=samples.generate("-t", "ed25519")[1]))
         self.see("Without a rule, the key may bind everything.", ".acl-editor")
         self.type(".ask input", "x.example")
         self.see("Yes: there is no rule", ".answer")

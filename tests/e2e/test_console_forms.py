@@ -285,3 +285,85 @@ class Places(FormsCase):
         # It stands apart: at the title, above all fields.
         self.assertTrue(self.browser.evaluate("""document.querySelector(".title .delete").getBoundingClientRect().bottom
             < document.querySelector("form input, form textarea").getBoundingClientRect().top"""))
+
+
+class SameKey(FormsCase):
+    """A key in several credentials may bind what any of them permits."""
+
+    def ask(self, target, *says):
+        self.type(".ask input", target)
+        for words in says:
+            self.see(words, ".answer-box")
+
+    def decide(self, target):
+        """What the service says."""
+        return self.assert_ok(self.client.post("/ssh_decisions", {
+            "public_key": samples.ED25519, "target": target}))["permitted"]
+
+    def test_creating(self):
+        first = self.make(description="the first", acl=["bind:a.example"])
+        self.enter("#/credentials/new")
+        self.type(".public-key textarea", samples.generate("-t", "ed25519")[1])
+        self.see("ssh-ed25519", ".key-type")
+        self.type(".acl textarea", "bind:b.example")
+        self.ask("a.example", "No: no rule permits it.")
+        self.absent(".same-key .warning")
+        self.type(".public-key textarea", samples.ED25519)
+        self.see("This key is stored already, in 1 credential.", ".same-key")
+        self.ask("a.example", "Yes: not by these rules, but by 1 other credential", "the first bind:a.example")
+        self.assertFalse(self.browser.evaluate("!!document.querySelector('.until')"))
+        self.ask("b.example", "Yes: bind:b.example permits it.", "Until you save, the answer is no.")
+        self.screenshot("credential-same-key")
+        self.assertEqual([self.decide("a.example"), self.decide("b.example")], [True, False])
+        self.ask("c.example", "No: no rule permits it, neither here nor in 1 other credential")
+        self.click(".same-key a")
+        self.see("Credential the first", "h1")
+        self.absent(".same-key .warning")
+        self.browser.evaluate("history.back()")
+        self.until("document.querySelector('.acl textarea')?.value === 'bind:b.example'", "what was typed")
+        self.click(SAVE)
+        self.see("The credential is created.", ".notice")
+        self.assertEqual([self.decide(name) for name in ("a.example", "b.example", "c.example")],
+                         [True, True, False])
+        self.assertEqual(self.stored(first)["acl"], ["bind:a.example"])
+
+    def test_changing(self):
+        for n in range(6):
+            self.make(description="<b>%d</b>" % n, acl=["bind:a.example", "bind:n%d.example" % n])
+        made = self.open_credential(description="mine", acl=["bind:b.example"])
+        self.see("6 other credentials have the same key.", ".same-key")
+        self.see("<b>5</b>", ".same-key")
+        self.ask("a.example", "6 other credentials with this key:")
+        self.assertEqual(self.browser.evaluate("document.querySelectorAll('.also li').length"), 6)
+        self.ask("n3.example", "by 1 other credential with this key:", "<b>3</b> bind:n3.example")
+        self.type(".acl textarea", "bind:n3.example")
+        self.ask("n3.example", "Yes: bind:n3.example permits it.", "1 other credential with this key permits it too")
+        self.ask("b.example", "nor in 6 other credentials", "Until you save, the answer is yes.")
+        self.assertTrue(self.decide("b.example"))
+        self.click(SAVE)
+        self.see("The changes are saved.", ".notice")
+        self.until("!document.querySelector('.until')", "the stored answer")
+        self.assertFalse(self.decide("b.example"))
+        # All of them, as a list.
+        self.click(".same-key li:last-child a")
+        self.until("document.querySelector('.table')?.ariaRowCount === '8'", "the list")
+        self.go("#/credentials/" + made["id"])
+        self.see("6 other", ".same-key")
+        self.click("button.delete")
+        self.see("The key may still bind what 6 other credentials permit.", ".notice")
+        self.assertTrue(self.decide("a.example"))
+
+    def test_unread(self):
+        """As long as the others are not known, the answer is not no."""
+        self.make(description="another", acl=["bind:a.example"])
+        self.enter("#/credentials/new")
+        self.type(".acl textarea", "bind:b.example")
+        self.type(".ask input", "a.example")
+        self.answer_badly(lambda: self.type(".public-key textarea", samples.ED25519), "GET", 503, 9030,
+                          ".acl-editor .error")
+        self.see("Whether another credential with this key does is not known yet.", ".answer.unknown")
+        self.ask("b.example", "Yes: bind:b.example permits it.")
+        self.ask("a.example", "not known yet")
+        self.click(".acl-editor .error button")
+        self.see("Yes: not by these rules, but by 1 other", ".answer.yes")
+        self.absent(".error")

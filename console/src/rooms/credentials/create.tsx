@@ -14,6 +14,7 @@ import { t } from "../../text";
 import { AclEditor } from "./acl_editor";
 import { readKey } from "./key_cell";
 import { rulesOf } from "./rules";
+import { SameKeyWarning, useSameKey } from "./same_key";
 
 const DRAFT = "credentials/new";
 const FIRST = { public_key: "", description: "", metadata: "", acl: "", refusedPrivate: false };
@@ -62,6 +63,7 @@ export function Create(): JSX.Element {
     useUnsaved(DRAFT, Object.values(typed).some(Boolean), t("credentials.new"));
     const [error, setError] = useState<unknown>(null);
     const [isBusy, setBusy] = useState(false);
+    const same = useSameKey(draft.public_key, "");
 
     // A private key gets no further: neither into the draft nor to the server.  Its removal is an empty
     // text, after which the reason stays.
@@ -142,6 +144,7 @@ export function Create(): JSX.Element {
                 />
             </label>
             <KeyFacts text={draft.public_key} />
+            <SameKeyWarning same={same} isNew />
             <Field
                 label={t("credentials.description")}
                 hint={t("credentials.description_hint")}
@@ -150,7 +153,13 @@ export function Create(): JSX.Element {
                 setText={(description) => change({ description })}
                 class="description"
             />
-            <AclEditor text={draft.acl} setText={(acl) => change({ acl })} fault={faultOf(error, "acl")} />
+            <AclEditor
+                text={draft.acl}
+                setText={(acl) => change({ acl })}
+                fault={faultOf(error, "acl")}
+                stored={null}
+                same={same}
+            />
             <Field
                 label={t("credentials.metadata")}
                 hint={t("credentials.metadata_hint")}

@@ -12,11 +12,12 @@ import { HistoryLink } from "../../parts/history_link";
 import { Value } from "../../parts/value";
 import { go, link } from "../../router";
 import { session } from "../../session";
-import { dateTime, t } from "../../text";
+import { dateTime, t, tn } from "../../text";
 import { useSyncedValue } from "../../value";
 import { AclEditor } from "./acl_editor";
 import { type Form, changesOf, chosen, differences, formOf } from "./form";
 import { KeyCell } from "./key_cell";
+import { SameKeyWarning, useSameKey } from "./same_key";
 
 function draftOf(id: string): string {
     return "credentials/" + id;
@@ -62,9 +63,11 @@ function Facts({ credential }: { credential: Credential }): JSX.Element {
     );
 }
 
-function leave(gone: Credential, typed: Form | null): void {
+// nOthers have the same key.
+function leave(gone: Credential, typed: Form | null, nOthers: number): void {
+    const name = gone.description || gone.id;
     notice.set({
-        text: t("credentials.deleted", { name: gone.description || gone.id }),
+        text: nOthers > 0 ? tn("credentials.deleted_same", nOthers, { name }) : t("credentials.deleted", { name }),
         undo: undoDelete(gone, typed),
     });
     go(link(["credentials"]));
@@ -78,8 +81,9 @@ export function Detail({ id }: { id: string }): JSX.Element {
         method: "PATCH",
         formOf,
         bodyOf: changesOf,
-        leave,
+        leave: (gone, typed) => leave(gone, typed, same.others.length),
     });
+    const same = useSameKey(edit.read?.value.public_key ?? "", id, edit.read);
     const mayWrite = useSyncedValue(session.state).rights?.writes !== "nothing";
     const { read, theirs, error } = edit;
     if (!read) {
@@ -100,6 +104,7 @@ export function Detail({ id }: { id: string }): JSX.Element {
                 {t("credentials.one")} <Value text={before.description || t("credentials.no_description")} />
             </EditHead>
             <Facts credential={read.value} />
+            <SameKeyWarning same={same} isNew={false} />
             <Field
                 label={t("credentials.description")}
                 hint={t("credentials.description_hint")}
@@ -108,7 +113,13 @@ export function Detail({ id }: { id: string }): JSX.Element {
                 setText={(description) => type({ description })}
                 class="description"
             />
-            <AclEditor text={form.acl} setText={(acl) => type({ acl })} fault={faultOf(error, "acl")} />
+            <AclEditor
+                text={form.acl}
+                setText={(acl) => type({ acl })}
+                fault={faultOf(error, "acl")}
+                stored={read.value.acl}
+                same={same}
+            />
             <Field
                 label={t("credentials.metadata")}
                 hint={t("credentials.metadata_hint")}
