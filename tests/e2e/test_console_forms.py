@@ -367,3 +367,87 @@ class SameKey(FormsCase):
         self.click(".acl-editor .error button")
         self.see("Yes: not by these rules, but by 1 other", ".answer.yes")
         self.absent(".error")
+
+
+class Errors(FormsCase):
+    """The service's reason goes once the person has changed what it is about."""
+
+    def refuse(self, method, status, field):
+        """The next request gets a refusal of that member."""
+        self.answer_instead(method, status, {
+            "error_code": "ERR_SERVICE_604", "status_code": status, "details": {"field": field} if field else {},
+            "msg": "The words of the refusal"}, {"Content-Type": "application/json"})
+
+    def refused(self, method, status, field, act):
+        self.refuse(method, status, field)
+        act()
+        self.let_answer()
+        self.see("The words of the refusal", "form .error")
+        self.in_view("form .error")
+
+    def in_view(self, selector):
+        self.until("""(() => {
+            const box = document.querySelector(%s).getBoundingClientRect();
+            const all = document.querySelector("main").getBoundingClientRect();
+            return box.top >= all.top && box.bottom <= all.bottom;
+        })()""" % json.dumps(selector), selector + " in view")
+
+    def test_fields(self):
+        self.assert_ok(self.client.put(MUTUAL_TLS, {}))
+        self.assert_ok(self.client.put(OAUTH, {}))
+        made = self.make(acl=["bind:a.example"])
+        self.enter("#/overview")
+        self.each([
+            ("new credential", "#/credentials/new", "POST", "description", DESCRIPTION, ".metadata textarea"),
+            ("credential", "#/credentials/" + made["id"], "PATCH", "acl[0]", ".acl textarea", DESCRIPTION),
+            ("oauth", "#/modules/oauth/e/r", "PUT", "cookie_prefix", ".cookie_prefix input", ".maximum_duration input"),
+            ("mutual TLS", "#/modules/mutual_tls/e", "PUT", "certificate_authority_ids[0]", AUTHORITIES, None),
+            ("new mutual TLS", "#/modules/new/mutual_tls", "PUT", "certificate_authority_ids[0]", AUTHORITIES, None)],
+            self.check_fields)
+
+    def check_fields(self, view, method, field, wrong, other):
+        fault = "." + wrong.split()[0].strip(".") + " .fault"
+        self.go(view)
+        self.type(wrong, "typed")
+        if view.endswith("new"):
+            self.type(".public-key textarea", samples.ED25519)
+        if view.endswith("new/mutual_tls"):
+            self.type(".edge_id input", "new")
+        self.refused(method, 400, field, lambda: self.click(SAVE))
+        self.see("The words of the refusal", fault)
+        if other:
+            self.type(other, "7")
+            self.see("The words of the refusal", fault)
+        self.type(wrong, "mended")
+        self.absent(fault)
+        self.absent("form .error")
+        # One without a field goes with any change; what the person cannot mend stays.
+        self.refused(method, 413, "", lambda: self.click(SAVE))
+        self.type(wrong, "shorter")
+        self.absent("form .error")
+        self.refused(method, 503, "", lambda: self.click(SAVE))
+        self.type(wrong, "again")
+        self.see("The words of the refusal", "form .error")
+
+    def test_restoring(self):
+        self.assert_ok(self.client.put(OAUTH, {"provider": {"provider_a": {"client_id": "app", "client_secret": "s"}}}))
+        self.assert_ok(self.client.put(OAUTH, {}))
+        event = self.assert_ok(self.client.get("/audit_events"))["audit_events"][0]
+        self.enter("#/history/%s/before" % event["id"])
+        self.type(".secret input", "typed")
+        self.refused("PUT", 400, "provider.provider_a.client_secret", lambda: self.click(".restore .main"))
+        self.type(".secret input", "mended")
+        self.absent("form .error")
+
+    def test_deleting(self):
+        """Delete is at the top of a long form, and the reason comes into view."""
+        self.open_credential("phone", acl=["bind:n%d.example" % n for n in range(50)])
+        self.refused("DELETE", 409, "", lambda: self.click("button.delete"))
+
+    def test_signing_in(self):
+        self.open()
+        self.type("input[type=password]", samples.well_formed_key())
+        self.click(".sign-in button.main")
+        self.see("Error 203.", ".error")
+        self.type("input[type=password]", "a")
+        self.absent(".error")

@@ -8,7 +8,7 @@ import { clearNotice, discardDraft, notice } from "../notice";
 import { session } from "../session";
 import { t } from "../text";
 import { useSyncedValue } from "../value";
-import { ErrorBox } from "./error";
+import { ErrorBox, afterChange } from "./error";
 
 // What was read, and the tag that it had.
 export interface Read<T> {
@@ -201,11 +201,10 @@ export function useEdit<T, F extends object>(ways: Ways<T, F>): Edit<T, F> {
         again: isUnread ? () => void load() : undefined,
         load: () => void load(),
         change: (typed) => {
+            const before: F | null = yours ?? (read && ways.formOf(read.value));
+            const names = Object.keys(typed) as (keyof F & string)[];
             change({ yours: typed });
-            // What the server said was about another text.
-            if (hasStatus(error, 400)) {
-                setError(null);
-            }
+            setError(afterChange(error, names.filter((name) => typed[name] !== before?.[name])));
         },
         discard: () => {
             discardDraft(ways.name, { ...draft, yours: null });

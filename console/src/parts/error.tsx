@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // An error in the server's words, with its number and what the operator needs to find it in the log.
 import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import { ApiError } from "../api/client";
+import { isAbout } from "../model/fault";
 import { t } from "../text";
 import { Value } from "./value";
 
@@ -27,13 +29,36 @@ export function faultOf(error: unknown, member: string): string {
     return field === member || field.startsWith(member + "[") ? (error as ApiError).message : "";
 }
 
-export function ErrorBox({ error, again }: { error: unknown; again?: (() => void) | undefined }): JSX.Element | null {
+// Refusals of what was sent.  Others are about the key, the service or somebody else's change.
+const OF_CONTENT = [400, 404, 409, 413, 422];
+
+// Returns the error as long as it may still hold after these members were changed.
+export function afterChange(error: unknown, changed: string[]): unknown {
+    const isGone =
+        error instanceof ApiError && OF_CONTENT.includes(error.status) && isAbout(error.details["field"] ?? "", changed);
+    return isGone ? null : error;
+}
+
+interface Properties {
+    error: unknown;
+    again?: (() => void) | undefined;
+    // Nobody waits for it, so the view stays where it is.
+    isAside?: boolean;
+}
+
+export function ErrorBox({ error, again, isAside }: Properties): JSX.Element | null {
+    const box = useRef<HTMLDivElement>(null);
+    useEffect(() => {
+        if (!isAside) {
+            box.current?.scrollIntoView({ block: "nearest" });
+        }
+    }, [error]);
     if (!error) {
         return null;
     }
     const known = error instanceof ApiError ? error : null;
     return (
-        <div class="error" role="alert">
+        <div class="error" role="alert" ref={box}>
             <p>{messageOf(error)}</p>
             <p class="small">
                 {known?.number && <span>{t("error.number", { number: known.number })} </span>}

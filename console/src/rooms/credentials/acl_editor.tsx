@@ -124,7 +124,7 @@ export function AclEditor(given: Properties): JSX.Element {
             {rules.length > 1 && permitsEverything(rules) && <p class="warning">{t("acl.others_idle")}</p>}
             <Field label={t("acl.ask")} hint={t("acl.ask_hint")} text={asked} setText={setAsked} class="ask" isQuestion />
             <Answer rules={rules} stored={given.stored} same={given.same} target={asked.trim()} />
-            <ErrorBox error={given.same.error} again={given.same.again} />
+            <ErrorBox error={given.same.error} again={given.same.again} isAside />
         </fieldset>
     );
 }

@@ -7,7 +7,7 @@ import type { Credential } from "../../api/types";
 import { forgetDraft, useDraft, useUnsaved } from "../../draft";
 import { looksPrivate } from "../../model/public_key";
 import { clearNotice, discardDraft, notice } from "../../notice";
-import { ErrorBox, faultOf } from "../../parts/error";
+import { ErrorBox, afterChange, faultOf } from "../../parts/error";
 import { Field } from "../../parts/field";
 import { go, link } from "../../router";
 import { t } from "../../text";
@@ -58,12 +58,17 @@ function KeyFacts({ text }: { text: string }): JSX.Element | null {
 }
 
 export function Create(): JSX.Element {
-    const [draft, change] = useDraft(DRAFT, FIRST);
+    const [draft, changeDraft] = useDraft(DRAFT, FIRST);
     const { refusedPrivate: _, ...typed } = draft;
     useUnsaved(DRAFT, Object.values(typed).some(Boolean), t("credentials.new"));
     const [error, setError] = useState<unknown>(null);
     const [isBusy, setBusy] = useState(false);
     const same = useSameKey(draft.public_key, "");
+
+    function change(members: Partial<typeof FIRST>): void {
+        changeDraft(members);
+        setError((now: unknown) => afterChange(now, Object.keys(members)));
+    }
 
     // A private key gets no further: neither into the draft nor to the server.  Its removal is an empty
     // text, after which the reason stays.

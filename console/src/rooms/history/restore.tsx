@@ -9,7 +9,7 @@ import { forgetDraft, useDraft, useUnsaved } from "../../draft";
 import { type Resource, compare } from "../../model/difference";
 import { type Hindrance, type Plan, type Side, commandFor, kindOf, planRestore, withSecret } from "../../model/restore";
 import { clearNotice, discardDraft, notice } from "../../notice";
-import { ErrorBox, faultOf } from "../../parts/error";
+import { ErrorBox, afterChange, faultOf } from "../../parts/error";
 import { Field } from "../../parts/field";
 import { go, link } from "../../router";
 import { session } from "../../session";
@@ -92,7 +92,7 @@ interface FormProperties {
 
 function RestoreForm({ event, side, present, plan, readAgain }: FormProperties): JSX.Element {
     const name = `history/${event.id}/${side}`;
-    const [draft, change] = useDraft(name, FIRST);
+    const [draft, changeDraft] = useDraft(name, FIRST);
     useUnsaved(name, draft.secret !== "" || draft.isOwn, t("history.restore"));
     const [error, setError] = useState<unknown>(null);
     const [isBusy, setBusy] = useState(false);
@@ -101,6 +101,11 @@ function RestoreForm({ event, side, present, plan, readAgain }: FormProperties):
     const isChange = compare(present.resource, wanted).some((member) => !member.isSame) || !present.resource || !wanted;
     const canWrite = plan.method !== "PATCH" || Object.keys(plan.body ?? {}).length > 0;
     const isReady = plan.secret === "needed" ? draft.secret !== "" : isChange || draft.secret !== "";
+
+    function change(members: Partial<typeof FIRST>): void {
+        changeDraft(members);
+        setError(afterChange(error, ["secret" in members ? "client_secret" : "owner_id"]));
+    }
 
     function bodyToSend(): Resource | null {
         const body = withSecret(plan, draft.secret, present.resource);

@@ -5,6 +5,7 @@ import { useState } from "preact/hooks";
 import { forgetDraft, getDraft, useUnsaved } from "../../draft";
 import { clearNotice, notice } from "../../notice";
 import { createResource, setEdit } from "../../parts/edit";
+import { afterChange } from "../../parts/error";
 import { go, link } from "../../router";
 import { type Key, t } from "../../text";
 import { draftOf } from "./address";
@@ -54,6 +55,8 @@ interface Creation<T, F> {
     error: unknown;
     isBusy: boolean;
     create(given: New<T, F>): void;
+    // These members were changed.
+    changed(names: string[]): void;
 }
 
 // name and title are the draft's.
@@ -83,5 +86,5 @@ export function useCreation<T, F>(name: string, isTyped: boolean, title: string)
         }
     }
 
-    return { error, isBusy, create: (given) => void attempt(given) };
+    return { error, isBusy, create: (given) => void attempt(given), changed: (names) => setError(afterChange(error, names)) };
 }

@@ -143,8 +143,12 @@ export function EditMutualTls({ edge }: { edge: string }): JSX.Element {
 
 export function CreateMutualTls(): JSX.Element {
     const [draft, change] = useDraft<Draft<MutualTlsForm>>(DRAFT, FIRST);
-    const { error, isBusy, create: make } = useCreation<MutualTlsModule, MutualTlsForm>(DRAFT, draft !== FIRST, t("mutual_tls.new"));
+    const { error, isBusy, create: make, changed } = useCreation<MutualTlsModule, MutualTlsForm>(DRAFT, draft !== FIRST, t("mutual_tls.new"));
     const { edge_id, form } = draft;
+    const place = (members: Partial<typeof FIRST>) => {
+        change(members);
+        changed(Object.keys(members));
+    };
     return (
         <form
             class="edit"
@@ -162,10 +166,13 @@ export function CreateMutualTls(): JSX.Element {
             }}
         >
             <h1>{t("mutual_tls.new")}</h1>
-            <EdgeField text={edge_id} setText={(text) => change({ edge_id: text.trim() })} autofocus />
+            <EdgeField text={edge_id} setText={(text) => place({ edge_id: text.trim() })} autofocus />
             <MutualTlsFields
                 form={form}
-                change={(members) => change((now) => ({ form: { ...now.form, ...members } }))}
+                change={(members) => {
+                    change((now) => ({ form: { ...now.form, ...members } }));
+                    changed(Object.keys(members));
+                }}
                 error={error}
             />
             <ErrorBox error={error} />

@@ -159,7 +159,7 @@ export function CreateOauth(): JSX.Element {
     const [providers, setProviders] = useState<string[] | null>(null);
     const [unread, setUnread] = useState<unknown>(null);
     const keyNumber = useSyncedValue(session.state).keyNumber;
-    const { error, isBusy, create: make } = useCreation<OauthModule, OauthForm>(DRAFT, draft !== FIRST, t("oauth.new"));
+    const { error, isBusy, create: make, changed } = useCreation<OauthModule, OauthForm>(DRAFT, draft !== FIRST, t("oauth.new"));
     const fresh = useMemo(() => freshOauth(providers ?? []), [providers]);
 
     function load(): void {
@@ -174,6 +174,10 @@ export function CreateOauth(): JSX.Element {
     }, [keyNumber]);
 
     const { edge_id, route_id, form } = draft;
+    const place = (members: Partial<typeof FIRST>) => {
+        change(members);
+        changed(Object.keys(members));
+    };
     return (
         <form
             class="edit"
@@ -191,14 +195,17 @@ export function CreateOauth(): JSX.Element {
             }}
         >
             <h1>{t("oauth.new")}</h1>
-            <EdgeField text={edge_id} setText={(text) => change({ edge_id: text.trim() })} autofocus />
-            <RouteField text={route_id} setText={(text) => change({ route_id: text.trim() })} />
+            <EdgeField text={edge_id} setText={(text) => place({ edge_id: text.trim() })} autofocus />
+            <RouteField text={route_id} setText={(text) => place({ route_id: text.trim() })} />
             <ErrorBox error={unread} again={load} />
             {providers && (
                 <OauthFields
                     form={form}
                     stored={fresh}
-                    change={(members) => change((now) => ({ form: { ...now.form, ...members } }))}
+                    change={(members) => {
+                        change((now) => ({ form: { ...now.form, ...members } }));
+                        changed(Object.keys(members));
+                    }}
                     error={error}
                 />
             )}

@@ -47,7 +47,11 @@ function SignInForm({ reason }: { reason: unknown }): JSX.Element {
                 hint={t("sign_in.key_hint")}
                 type="password"
                 text={key}
-                setText={setKey}
+                setText={(text) => {
+                    setKey(text);
+                    // It was about another key.
+                    setError(null);
+                }}
                 autofocus
             />
             <label class="tick">
