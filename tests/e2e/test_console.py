@@ -110,7 +110,7 @@ class Console(ConsoleCase):
         self.assertIn("filter=", self.browser.evaluate("location.hash"))
         self.filter("obj.nothing == 1")
         self.see("obj.nothing", ".filter .fault")
-        self.see("Error 250.", ".error")
+        self.see("Error 250.", ".filter .fault")
         self.assertEqual(self.value(".filter input"), "obj.nothing == 1")
         self.screenshot("credentials-bad-filter")
         self.click(".filter a.button")

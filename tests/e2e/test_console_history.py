@@ -119,7 +119,7 @@ class History(HistoryCase):
         self.see("Account created", ".timeline")
         self.type(".filter-text input", "obj.event == 1")
         self.click(".filter button")
-        self.see("Error 250.", ".error")
+        self.see("Error 250.", ".filter .fault")
         self.assertEqual(self.value(".filter-text input"), "obj.event == 1")
         self.screenshot("history-bad-filter")
         self.type(".filter-text input", 'obj.event == "nothing"')

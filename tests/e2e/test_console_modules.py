@@ -113,7 +113,7 @@ class Modules(ConsoleCase):
         self.type(".filter input", "obj.nothing == 1")
         self.click(".filter button")
         self.see("obj.nothing", ".filter .fault")
-        self.see("Error 250.", ".error")
+        self.see("Error 250.", ".filter .fault")
         self.assertEqual(self.value(".filter input"), "obj.nothing == 1")
 
     def test_many_rows(self):

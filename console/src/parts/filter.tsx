@@ -4,8 +4,10 @@ import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ApiError } from "../api/client";
 import { both } from "../model/filter";
+import { SEARCHABLE, isWord } from "../model/search";
 import { go, link } from "../router";
 import { t } from "../text";
+import { ErrorBox } from "./error";
 import { Field } from "./field";
 
 // The server's number for a malformed filter.
@@ -17,6 +19,25 @@ export function Narrow(given: { list: string[]; filter: string; clause: string; 
         <a class="narrow" title={t("list.narrow")} href={link(given.list, { filter: both(given.filter, given.clause) })}>
             {given.children}
         </a>
+    );
+}
+
+// Beside it, FilterForm shows what is wrong with the filter itself.
+export function ListError({ error, again }: { error: ApiError | null; again(): void }): JSX.Element {
+    return <ErrorBox error={error?.number === MALFORMED ? null : error} again={again} />;
+}
+
+// After a malformed filter: what one may name, and one that works.
+function Help({ list, example }: { list: string[]; example: string }): JSX.Element {
+    const members = SEARCHABLE[list.at(-1) ?? ""]?.members ?? [];
+    return (
+        <p class="small filter-help">
+            {t("list.filter_members", { members: members.map((name) => "obj." + name).join(", ") })}{" "}
+            {t("list.filter_example")}{" "}
+            <a href={link(list, { filter: example })}>
+                <code>{example}</code>
+            </a>
+        </p>
     );
 }
 
@@ -38,20 +59,24 @@ export function FilterForm(given: {
             setText(filter);
         }
     }, [filter]);
+    const typed = text.trim();
+    const fault = error?.number === MALFORMED && typed === filter ? error : null;
+    const find = SEARCHABLE[list.at(-1) ?? ""]?.find;
     return (
         <form
             class="filter"
             role="search"
             onSubmit={(event) => {
                 event.preventDefault();
-                go(link(list, { filter: text.trim() }));
+                go(link(list, { filter: find && isWord(typed) ? find(typed) : typed }));
             }}
         >
             {given.children}
             <Field
                 label={t("list.filter")}
                 placeholder={given.example}
-                fault={error?.number === MALFORMED ? error.message : ""}
+                hint={t("list.filter_hint")}
+                fault={fault ? `${fault.message} ${t("error.number", { number: fault.number })}` : ""}
                 text={text}
                 setText={setText}
                 class="filter-text"
@@ -62,6 +87,7 @@ export function FilterForm(given: {
                     {t("list.all")}
                 </a>
             )}
+            {fault && <Help list={list} example={given.example} />}
         </form>
     );
 }

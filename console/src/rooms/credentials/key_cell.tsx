@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The type and the fingerprint of a key.
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
+import { quote } from "../../model/filter";
 import { readPublicKey } from "../../model/public_key";
 import { t } from "../../text";
 
@@ -18,15 +19,21 @@ export function readKey(text: string): ReturnType<typeof readPublicKey> {
     return key;
 }
 
-export function KeyCell({ text }: { text: string }): JSX.Element {
+// narrow makes a value a link that narrows the list.
+type Narrowing = (clause: string, children: ComponentChildren) => ComponentChildren;
+
+export function KeyCell({ text, narrow = (_, children) => children }: { text: string; narrow?: Narrowing }): JSX.Element {
     const key = readKey(text);
     if ("fault" in key) {
         return <span>{t("credentials.key_unread")}</span>;
     }
     return (
         <>
-            <span>{key.bits ? t("credentials.bits", { type: key.type, n: key.bits }) : key.type}</span>
-            <code class="fingerprint">{key.fingerprint}</code>
+            {narrow(
+                `obj.key_type == ${quote(key.type)}`,
+                <span>{key.bits ? t("credentials.bits", { type: key.type, n: key.bits }) : key.type}</span>,
+            )}
+            {narrow(`obj.fingerprint == ${quote(key.fingerprint)}`, <code class="fingerprint">{key.fingerprint}</code>)}
         </>
     );
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The table of credentials, with its filter.
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { useList } from "../../api/list";
 import type { Credential } from "../../api/types";
+import { permitsEverything } from "../../model/acl";
+import { clauseOfDay, dayOf, ownZone } from "../../model/days";
 import { quote } from "../../model/filter";
-import { ErrorBox } from "../../parts/error";
-import { FilterForm, Narrow } from "../../parts/filter";
+import { FilterForm, ListError, Narrow } from "../../parts/filter";
 import { type Column, Table } from "../../parts/table";
 import { Value } from "../../parts/value";
 import { link } from "../../router";
@@ -17,14 +18,22 @@ import { KeyCell } from "./key_cell";
 
 const LIST = ["credentials"];
 
-function limitOf(acl: string[]): string {
-    if (acl.length === 0 || acl.includes("*") || acl.includes("bind:*")) {
-        return t("credentials.no_limit");
-    }
-    return tn("credentials.rules", acl.length);
+const EVERYTHING = '(size(obj.acl) == 0 || "*" in obj.acl || "bind:*" in obj.acl)';
+
+// What the rules permit in short, and the filter for others like that.
+function limitOf(acl: string[]): [string, string] {
+    return permitsEverything(acl)
+        ? [t("credentials.no_limit"), EVERYTHING]
+        : [tn("credentials.rules", acl.length), `size(obj.acl) == ${acl.length}`];
 }
 
 function columns(filter: string): Column<Credential>[] {
+    const zone = ownZone();
+    const narrow = (clause: string, children: ComponentChildren) => (
+        <Narrow list={LIST} filter={filter} clause={clause}>
+            {children}
+        </Narrow>
+    );
     return [
         {
             name: "description",
@@ -35,25 +44,28 @@ function columns(filter: string): Column<Credential>[] {
                 </a>
             ),
         },
-        { name: "key", title: t("credentials.key"), cell: (row) => <KeyCell text={row.public_key} /> },
-        { name: "acl", title: t("credentials.acl"), cell: (row) => limitOf(row.acl) },
+        { name: "key", title: t("credentials.key"), cell: (row) => <KeyCell text={row.public_key} narrow={narrow} /> },
+        {
+            name: "acl",
+            title: t("credentials.acl"),
+            cell: (row) => {
+                const [words, clause] = limitOf(row.acl);
+                return narrow(clause, words);
+            },
+        },
         {
             name: "owner",
             title: t("credentials.owner"),
-            cell: (row) => (
-                <Narrow list={LIST} filter={filter} clause={`obj.owner_id == ${quote(row.owner_id)}`}>
-                    <code>{row.owner_id}</code>
-                </Narrow>
-            ),
+            cell: (row) => narrow(`obj.owner_id == ${quote(row.owner_id)}`, <code>{row.owner_id}</code>),
         },
         {
             name: "created",
             title: t("credentials.created"),
-            cell: (row) => (
-                <time dateTime={row.created_at} title={row.created_at}>
-                    {dateTime(row.created_at)}
-                </time>
-            ),
+            cell: (row) =>
+                narrow(
+                    clauseOfDay("obj.created_at", dayOf(row.created_at, zone), zone),
+                    <time dateTime={row.created_at}>{dateTime(row.created_at)}</time>,
+                ),
         },
     ];
 }
@@ -78,7 +90,7 @@ export function CredentialList({ filter }: { filter: string }): JSX.Element {
                 </button>
             </div>
             <FilterForm list={LIST} filter={filter} example={t("credentials.filter_example")} error={list.error} />
-            <ErrorBox error={list.error} again={list.more} />
+            <ListError error={list.error} again={list.more} />
             <Table
                 name="credentials"
                 label={t("credentials.title")}

@@ -5,7 +5,7 @@ import { useMemo } from "preact/hooks";
 import { useList } from "../../api/list";
 import type { AuditEvent } from "../../api/types";
 import { type Heading, clauseOfDay, ownZone, withDays } from "../../model/days";
-import { ErrorBox } from "../../parts/error";
+import { ListError } from "../../parts/filter";
 import { type Column, Table } from "../../parts/table";
 import { Value } from "../../parts/value";
 import { link } from "../../router";
@@ -106,7 +106,7 @@ export function Timeline({ filter }: { filter: string }): JSX.Element {
                 </button>
             </div>
             <Filter filter={filter} error={list.error} />
-            <ErrorBox error={list.error} again={list.more} />
+            <ListError error={list.error} again={list.more} />
             <div class="timeline">
                 <Table
                     name="history"

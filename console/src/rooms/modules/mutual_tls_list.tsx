@@ -5,8 +5,7 @@ import { useMemo } from "preact/hooks";
 import { useList } from "../../api/list";
 import type { ListedMutualTlsModule } from "../../api/types";
 import { quote } from "../../model/filter";
-import { ErrorBox } from "../../parts/error";
-import { FilterForm, Narrow } from "../../parts/filter";
+import { FilterForm, ListError, Narrow } from "../../parts/filter";
 import { type Column, Table } from "../../parts/table";
 import { link } from "../../router";
 import { t, useLanguage } from "../../text";
@@ -70,7 +69,7 @@ export function MutualTlsList({ filter }: { filter: string }): JSX.Element {
                 </a>
             </ListHead>
             <FilterForm list={MUTUAL_TLS} filter={filter} example={t("mutual_tls.filter_example")} error={list.error} />
-            <ErrorBox error={list.error} again={list.more} />
+            <ListError error={list.error} again={list.more} />
             <Table
                 name="mutual-tls"
                 label={t("mutual_tls.title")}

@@ -6,8 +6,7 @@ import { useList } from "../../api/list";
 import type { ListedOauthModule } from "../../api/types";
 import { quote } from "../../model/filter";
 import { selected } from "../../model/oauth_module";
-import { ErrorBox } from "../../parts/error";
-import { FilterForm, Narrow } from "../../parts/filter";
+import { FilterForm, ListError, Narrow } from "../../parts/filter";
 import { type Column, Table } from "../../parts/table";
 import { link } from "../../router";
 import { t, useLanguage } from "../../text";
@@ -65,7 +64,7 @@ export function OauthList({ filter }: { filter: string }): JSX.Element {
                 </a>
             </ListHead>
             <FilterForm list={OAUTH} filter={filter} example={t("oauth.filter_example")} error={list.error} />
-            <ErrorBox error={list.error} again={list.more} />
+            <ListError error={list.error} again={list.more} />
             <Table
                 name="oauth"
                 label={t("oauth.title")}
