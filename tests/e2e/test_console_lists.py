@@ -145,3 +145,17 @@ class Finding(ListsCase):
             row?.querySelector(%s).click();
             return row;
         })()""" % (json.dumps(description), json.dumps(selector)), "the row " + description)
+
+
+class Empty(ListsCase):
+    def test_empty(self):
+        """What an empty list says stands where the first row would be."""
+        for view, says in (("#/credentials", "There are no credentials."), ("#/modules", "There are no OAuth modules."),
+                           ("#/credentials?filter=obj.id==%22x%22", "No credential matches the filter.")):
+            for size in ("desktop", "phone"):
+                self.enter(view, size)
+                self.see(says, ".table-box")
+                distance = self.browser.evaluate("""document.querySelector(".table-box > .state").getBoundingClientRect().top
+                    - document.querySelector(".table .head").getBoundingClientRect().bottom""")
+                self.assertTrue(0 <= distance < 56, distance)
+        self.screenshot("credentials-empty")

@@ -107,7 +107,7 @@ export function Table<T>(given: Properties<T>): JSX.Element {
         </div>
     ));
     return (
-        <div class="table-box">
+        <div class={rows.length === 0 ? "table-box empty" : "table-box"}>
             <div class={"table " + given.name} role="table" aria-label={given.label} aria-rowcount={given.hasMore ? -1 : rows.length + 1}>
                 <div class="head" role="rowgroup">
                     <div class="row" role="row" aria-rowindex={1}>

@@ -2,11 +2,33 @@
 // Signing in, at the start and after 401.
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { ApiError } from "../../api/client";
 import { readRights } from "../../api/rights";
 import { ErrorBox } from "../../parts/error";
 import { Field } from "../../parts/field";
 import { session } from "../../session";
 import { t } from "../../text";
+
+// The service's words for a malformed key are about a header, which nobody typed.
+const MALFORMED = ["200", "201", "202"];
+
+function malformed(status: number, number: string, operationId: string): ApiError {
+    return new ApiError("refused", status, t("sign_in.malformed"), number, {}, operationId, null);
+}
+
+function aboutKey(failed: unknown): unknown {
+    return failed instanceof ApiError && MALFORMED.includes(failed.number)
+        ? malformed(failed.status, failed.number, failed.operationId)
+        : failed;
+}
+
+async function begin(key: string, isKept: boolean): Promise<void> {
+    // A header takes no other characters.
+    if (!/^[!-~]+$/.test(key)) {
+        throw malformed(0, "", "");
+    }
+    session.begin(key, await readRights(key), isKept);
+}
 
 function SignInForm({ reason }: { reason: unknown }): JSX.Element {
     const [key, setKey] = useState("");
@@ -18,9 +40,9 @@ function SignInForm({ reason }: { reason: unknown }): JSX.Element {
         setBusy(true);
         setError(null);
         try {
-            session.begin(wanted, await readRights(wanted), isKept);
+            await begin(wanted, isKept);
         } catch (failed) {
-            setError(failed);
+            setError(aboutKey(failed));
         } finally {
             setBusy(false);
         }
