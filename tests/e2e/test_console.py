@@ -20,6 +20,12 @@ class Console(ConsoleCase):
         self.see("Error 203.", ".error")
         self.see("op_", ".error code")
         self.screenshot("sign-in-refused")
+        for text in ("adit_short", "not a key", "\u00e9", "adit_ " + self.home.admin.key):
+            self.type("input[type=password]", text)
+            self.absent(".error")
+            self.click(".sign-in button.main")
+            self.see("This is no whole API key.", ".error")
+            self.assertNotIn("Authorization", self.text("body"))
         self.type("input[type=password]", self.home.admin.key)
         self.click(".sign-in button.main")
         self.see("This key is an admin's. It may change everything of its account.", ".holder")
@@ -40,6 +46,45 @@ class Console(ConsoleCase):
     def check_rights(self, key, says):
         self.sign_in(key)
         self.see(says, ".holder")
+
+    def test_signing_in_goes_wrong(self):
+        """With each request of signing in, and with any answer to it, the key that was typed stays."""
+        rows = []
+        for which, method, url in (("service", "GET", "/livez"), ("list", "GET", "/ssh_credentials"),
+                                   ("events", "GET", "/audit_events"), ("write", "DELETE", "/mutual_tls")):
+            rows += [("%s %s" % (which, name), method, url, (status, number)) for name, status, number in FAULTS]
+        self.each(rows, self.signing_in_goes_wrong)
+
+    def signing_in_goes_wrong(self, method, url, fault):
+        status, number = fault
+        button, error = ".sign-in button.main", ".sign-in .error"
+        self.open()
+        self.type("input[type=password]", self.home.admin.key)
+        words = "The server's words <b>%s</b>" % status
+        self.answer_instead(method, None if status == "slow" else status, {
+            "error_code": "ERR_SERVICE_%d" % number, "status_code": status, "details": {}, "msg": words},
+            {"Content-Type": "application/json"}, url)
+        self.click(button)
+        if status == "slow":
+            held = self.hold_answer()
+            self.see("Checking", button)
+            self.kept("input[type=password]", self.home.admin.key)()
+            self.release(held)
+        else:
+            self.let_answer()
+        # These two answers say what the key may do.
+        if status != "slow" and not (url in ("/audit_events", "/mutual_tls") and status in (403, 412)):
+            if status is None:
+                self.see("The service cannot be reached.", error)
+            elif url == "/livez":
+                self.see("The answer is not the service's (status %d)." % status, error)
+            else:
+                self.see(words, error)
+                self.see("Error %d." % number, error)
+            self.absent(button + ":disabled")
+            self.kept("input[type=password]", self.home.admin.key)()
+            self.click(button)
+        self.see("Sign out", "header")
 
     def test_gateway_key(self):
         self.open()

@@ -275,19 +275,22 @@ class ConsoleCase(Case):
     def kept(self, selector, text):
         return lambda: self.assertEqual(self.value(selector), text)
 
-    def answer_instead(self, method, status=None, error=None, headers=()):
-        """Answers the next request of that method, instead of the service.  Without a status, the
-        connection breaks."""
+    def answer_instead(self, method, status=None, error=None, headers=(), url=""):
+        """Answers the next request of that method with that part of an address, instead of the
+        service.  Without a status, the connection breaks."""
         self.browser.call("Fetch.enable", patterns=[{"urlPattern": "*"}])
-        self.replacement = (method, status, error, dict(headers), len(self.paused()))
+        self.replacement = ((method, url), status, error, dict(headers), len(self.paused()))
+
+    def is_replaced(self, event):
+        method, url = self.replacement[0]
+        return event["request"]["method"] == method and url in event["request"]["url"]
 
     def let_others_pass(self):
         """Requests of other methods do not wait until the one to replace is sent."""
         if not self.replacement:
             return
-        method, *_, seen = self.replacement
-        for event in self.paused()[seen:]:
-            if event["request"]["method"] != method and event["requestId"] not in self.passed:
+        for event in self.paused()[self.replacement[-1]:]:
+            if not self.is_replaced(event) and event["requestId"] not in self.passed:
                 self.passed.add(event["requestId"])
                 self.let_go(event["requestId"])
 
@@ -316,19 +319,19 @@ class ConsoleCase(Case):
 
     def hold_answer(self):
         """Lets requests pass until the one to replace.  That one waits for release()."""
-        method, _, _, _, seen = self.replacement
+        seen = self.replacement[-1]
         deadline = time.monotonic() + chromium.DEADLINE_S
         while time.monotonic() < deadline:
             self.browser.evaluate("1")  # takes the events that have arrived
             for event in self.paused()[seen:]:
                 seen += 1
                 request = event["requestId"]
-                if event["request"]["method"] == method:
+                if self.is_replaced(event):
                     return request
                 if request not in self.passed:
                     self.let_go(request)
             time.sleep(0.02)
-        raise AssertionError("no %s within %g s" % (method, chromium.DEADLINE_S))
+        raise AssertionError("no %s %s within %g s" % (*self.replacement[0], chromium.DEADLINE_S))
 
     def release(self, request):
         self.browser.call("Fetch.continueRequest", requestId=request)
