@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The console: who is signed in, the navigation, and the room of the address.
 import { type JSX, render } from "preact";
-import { useLayoutEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { unsaved } from "./draft";
 import { NoticeBar } from "./parts/notice";
 import { Leave, UnsavedBar } from "./parts/unsaved";
@@ -50,6 +50,13 @@ function Inside({ state }: { state: State }): JSX.Element {
     const route = useRoute();
     const [isLeaving, setLeaving] = useState(false);
     const name = route.parts[0] ?? rooms[0]?.name;
+    const place = route.parts.join("/");
+    // What had the focus went with the last view.
+    useEffect(() => {
+        if (document.activeElement === document.body) {
+            document.getElementById("content")?.focus();
+        }
+    }, [place]);
     const room = rooms.find((one) => one.name === name);
     useLayoutEffect(() => {
         document.title = room ? t("main.title", { room: t(room.title) }) : t("main.name");
@@ -82,7 +89,7 @@ function Inside({ state }: { state: State }): JSX.Element {
             <main id="content" tabIndex={-1}>
                 {room ? <room.View route={route} /> : <h1>{t("main.nothing_here")}</h1>}
             </main>
-            <UnsavedBar open={route.parts.join("/")} />
+            <UnsavedBar open={place} />
             <NoticeBar />
             {isLeaving && <Leave stay={() => setLeaving(false)} />}
             {state.phase === "again" && <SignInAgain reason={state.refusal} />}

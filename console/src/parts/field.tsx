@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A field of a form: its name, what it is for, and what is wrong with it.
-import type { JSX } from "preact";
-import { useId } from "preact/hooks";
+import type { JSX, RefObject } from "preact";
+import { useEffect, useId, useRef } from "preact/hooks";
 import { Value } from "./value";
 
 interface Properties {
@@ -29,6 +29,13 @@ export function Field(given: Properties): JSX.Element {
     const described = [given.hint && id + "-hint", given.fault && id + "-fault", says && id + "-says"]
         .filter(Boolean)
         .join(" ");
+    const place = useRef<HTMLElement>(null);
+    // The attribute of that name works once per page.
+    useEffect(() => {
+        if (given.autofocus) {
+            place.current?.focus();
+        }
+    }, []);
     const shared = {
         id,
         value: given.text,
@@ -36,9 +43,10 @@ export function Field(given: Properties): JSX.Element {
         autocomplete: "off",
         spellcheck: false,
         dir: "auto" as const,
-        autofocus: given.autofocus ?? false,
         "aria-invalid": given.fault ? true : undefined,
         "aria-describedby": described || undefined,
+        // The browser shows the caret only, which may leave half of the field hidden.
+        onFocus: () => place.current?.scrollIntoView({ block: "nearest" }),
         onKeyDown: (event: KeyboardEvent) => {
             if (given.isQuestion && event.key === "Enter") {
                 event.preventDefault();
@@ -50,9 +58,9 @@ export function Field(given: Properties): JSX.Element {
         <div class={"field " + (given.class ?? "")}>
             <label for={id}>{given.label}</label>
             {given.rows && given.rows > 1 ? (
-                <textarea {...shared} rows={given.rows} />
+                <textarea {...shared} ref={place as RefObject<HTMLTextAreaElement>} rows={given.rows} />
             ) : (
-                <input {...shared} type={(given.type ?? "text") as "text"} />
+                <input {...shared} ref={place as RefObject<HTMLInputElement>} type={(given.type ?? "text") as "text"} />
             )}
             {given.hint && (
                 <p class="small" id={id + "-hint"}>

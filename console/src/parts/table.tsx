@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A table of many rows.  Only those in sight are in the page, so 10,000 rows scroll as 10 do.  All
 // rows have the same height.  Rows that arrive later come at the end, so nothing in sight moves.
-import type { ComponentChildren, JSX, TargetedKeyboardEvent } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 // style.css has the same number.
@@ -63,26 +63,93 @@ function usePlace(box: { current: HTMLDivElement | null }): [number, number] {
     return place;
 }
 
-// The arrow keys move between the links of rows.
-function moveFocus(event: TargetedKeyboardEvent<HTMLDivElement>): void {
-    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
-    const row = document.activeElement?.closest("[aria-rowindex]");
-    if (!step || !row) {
-        return;
+// A link in the rows.
+interface Spot {
+    row: number;
+    // Its place among the links of its row.
+    link: number;
+}
+
+function linksOf(box: HTMLElement, row: number): HTMLElement[] {
+    return [...box.querySelectorAll<HTMLElement>(`[aria-rowindex="${row + 2}"] :is(a, button)`)];
+}
+
+function spotOf(box: HTMLElement, element: Element | null): Spot | null {
+    const row = element?.closest("[aria-rowindex]");
+    if (!row || !box.contains(row)) {
+        return null;
     }
-    const wanted = Number(row.getAttribute("aria-rowindex")) + step;
-    const target = event.currentTarget.querySelector<HTMLElement>(`[aria-rowindex="${wanted}"] a`);
-    if (target) {
-        target.focus();
+    const n = Number(row.getAttribute("aria-rowindex")) - 2;
+    return { row: n, link: linksOf(box, n).indexOf(element as HTMLElement) };
+}
+
+function focusOn(box: HTMLElement, spot: Spot): boolean {
+    const links = linksOf(box, spot.row);
+    const target = links[Math.min(spot.link, links.length - 1)];
+    target?.focus();
+    return target !== undefined;
+}
+
+// Tab reaches one link of all rows, the last that had the focus.  From there, keys lead to the others.
+function useKeys(box: { current: HTMLDivElement | null }, n: number, first: number): (event: KeyboardEvent) => void {
+    const last = useRef<Spot>({ row: 0, link: 0 });
+    const wanted = useRef<Spot | null>(null);
+
+    useLayoutEffect(() => {
+        const element = box.current;
+        if (!element) {
+            return;
+        }
+        if (wanted.current && focusOn(element, wanted.current)) {
+            wanted.current = null;
+        }
+        last.current = spotOf(element, document.activeElement) ?? last.current;
+        const known = linksOf(element, last.current.row);
+        const stop = known[Math.min(last.current.link, known.length - 1)] ?? linksOf(element, first)[0];
+        for (const link of element.querySelectorAll<HTMLElement>("a, button")) {
+            const index = link === stop ? 0 : -1;
+            if (link.tabIndex !== index) {
+                link.tabIndex = index;
+            }
+        }
+    });
+
+    return (event) => {
+        const element = box.current;
+        const now = element && spotOf(element, document.activeElement);
+        if (!now || event.altKey || event.ctrlKey || event.metaKey) {
+            return;
+        }
+        const page = Math.max(1, Math.floor(element.clientHeight / ROW_PX) - 1);
+        const rows: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -n, End: n };
+        const links: Record<string, number> = { ArrowRight: 1, ArrowLeft: -1 };
+        const step = rows[event.key] ?? 0;
+        const aside = links[event.key] ?? 0;
+        if (!step && !aside) {
+            return;
+        }
         event.preventDefault();
-    }
+        const to = {
+            row: Math.min(Math.max(now.row + step, 0), n - 1),
+            link: Math.min(Math.max(now.link + aside, 0), linksOf(element, now.row).length - 1),
+        };
+        last.current = to;
+        if (!focusOn(element, to)) {
+            // The row comes into the page once it is in sight.
+            wanted.current = to;
+            element.scrollTop = to.row * ROW_PX;
+        }
+    };
 }
 
 export function Table<T>(given: Properties<T>): JSX.Element {
     const { rows, columns } = given;
     const box = useRef<HTMLDivElement>(null);
+    const [, draw] = useState({});
+    const refresh = () => draw({});
     const [first, height] = usePlace(box);
     const from = Math.max(0, first - SPARE);
+    const move = useKeys(box, rows.length, first);
     const to = Math.min(rows.length, first + Math.ceil(height / ROW_PX) + SPARE);
 
     useEffect(() => {
@@ -118,7 +185,7 @@ export function Table<T>(given: Properties<T>): JSX.Element {
                         ))}
                     </div>
                 </div>
-                <div class="body" role="rowgroup" tabIndex={0} aria-label={given.label} ref={box} onKeyDown={moveFocus}>
+                <div class="body" role="rowgroup" ref={box} onKeyDown={move} onFocusIn={refresh}>
                     <div class="all" role="presentation" style={{ height: `${rows.length * ROW_PX}px` }}>
                         {shown}
                     </div>

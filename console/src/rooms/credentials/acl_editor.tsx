@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The rules of a credential: each is explained as it is typed, and the person can ask what they permit.
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { permitsEverything, readRule, readTarget } from "../../model/acl";
 import { judgeGrants } from "../../model/grants";
 import { ErrorBox } from "../../parts/error";
@@ -76,9 +76,17 @@ function untilSaved({ rules, stored, same }: Asked, target: string): Key | null 
 function Answer({ target, ...asked }: Asked & { target: string }): JSX.Element {
     const [kind, words] = target ? answer(asked, target) : ["", ""];
     const { own, others } = judgeGrants(asked.rules, kind === "yes" ? asked.same.others : [], target);
+    const box = useRef<HTMLDivElement>(null);
+    // While it is asked, it stays in sight.
+    useEffect(() => {
+        const field = box.current?.parentElement?.querySelector(".ask input");
+        if (target && field === document.activeElement) {
+            box.current?.scrollIntoView({ block: "nearest" });
+        }
+    }, [target, words, others.length]);
     const until = kind && kind !== "unknown" ? untilSaved(asked, target) : null;
     return (
-        <div class="answer-box" role="status">
+        <div class="answer-box" role="status" ref={box}>
             <p class={"answer " + kind}>
                 <Value text={words} />
             </p>
