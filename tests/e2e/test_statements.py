@@ -22,8 +22,8 @@ PREPARE mutual_tls_module_get (bytea, text) AS SELECT k.account_id, k.read_only,
 """
 
 # A command that returns no rows and takes the parameters of a read.
-NO_ROWS = ("DELETE FROM adit.idempotency_key WHERE request_digest = $1::bytea AND key = $2::text"
-           " AND false")
+NO_ROWS = ("DELETE FROM adit.idempotency_key WHERE request_digest = $1::bytea"
+           " AND account_id = $2::text AND key = $3::text AND false")
 
 
 class Statements(Case):
