@@ -59,9 +59,9 @@ const char *ident_fault(struct text id);
 #define API_KEY_BARE_SIZE 55
 
 /* Writes a new API key of an account: "adit_", the 27 digits of the account's identifier, 43 random
- * base62 digits, and the CRC-32 of the digits before in six digits, by which secret scanners
- * recognize a key.  Returns false if that is no assigned identifier of an account, or the system
- * has no random numbers. */
+ * base62 digits, and the CRC-32 of the digits before in six digits, by which secret scanners know a
+ * key.  Returns false if that is no assigned identifier of an account, or the system has no random
+ * numbers. */
 MUST_CHECK bool api_key_make(char out[API_KEY_SIZE], struct text account_id);
 
 /* Returns whether the text has the form of an API key and its check digits are right.  The earlier
