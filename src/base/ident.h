@@ -68,8 +68,8 @@ MUST_CHECK bool api_key_make(char out[API_KEY_SIZE], struct text account_id);
  * form, without the account's digits, stays valid. */
 MUST_CHECK bool api_key_valid(struct text key);
 
-/* Writes the account that a valid API key names, and returns true.  Returns false with "" if the key
- * has the earlier form.  It grants no access: anybody can make such a text. */
+/* Writes the account that a valid API key names, and returns true.  Returns false with "" if the
+ * key has the earlier form.  It grants no access: anybody can make such a text. */
 bool api_key_account(struct text key, char account_id[IDENT_SIZE]);
 
 #endif
