@@ -12,8 +12,8 @@ CREDENTIALS = "/ssh_credentials"
 OAUTH = "/edges/https/e/routes/r/oauth"
 MUTUAL_TLS = "/edges/tls/e/mutual_tls"
 
-# An answer that waited for a lost node takes longer.
-QUICK_S = 0.1
+# An answer that waited for a lost node takes longer, also on a busy machine.
+QUICK_S = 2
 BACK_S = 1
 
 
@@ -278,20 +278,21 @@ class LostNode(Nodes):
         self.assertIn(503, load.statuses(here, killed))
         self.assertLessEqual(load.statuses(here), {200, 201, 503})
         self.assertEqual(load.statuses(here, back + BACK_S), {200, 201})
-        self.assertLessEqual(len(load.slow(elsewhere)), 1, load.slow(elsewhere))
+        self.assertEqual(load.slow(elsewhere), [])
         ids = {item["id"] for item in Placement._all(self, self.of(here))}
         self.assertLessEqual(set(load.made[here.id]), ids)
 
     def test_a_key_is_revoked_while_another_node_is_down(self):
         here, elsewhere = self.accounts
         key = elsewhere.admin.issue()
-        ident = self.stack.ctl("key", "list", "--for", elsewhere.admin.id).splitlines()[-1].split("\t")[0]
+        ident = self.stack.ctl("key", "list", "--for",
+                               elsewhere.admin.id).splitlines()[-1].split("\t")[0]
         client = self.stack.client(key)
         self.assert_ok(client.get(CREDENTIALS))
         node = self.citus.node_of(here.id)
         node.kill()
         try:
             self.stack.ctl("key", "revoke", ident, "--account", elsewhere.id)
-            self.assert_error(client.get(CREDENTIALS), 202)
+            self.assert_error(client.get(CREDENTIALS), 203)
         finally:
             node.start()
