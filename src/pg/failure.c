@@ -79,16 +79,26 @@ enum pg_verdict pg_judge(const PGresult *result)
     return meaning_of(PQresultErrorField(result, PG_DIAG_SQLSTATE)).verdict;
 }
 
-/* On a shard, the name ends with "_" and the shard's number. */
+/* Citus passes on the message of a node, but not the name of the constraint.  On a shard, the name
+ * ends with "_" and the shard's number. */
+static bool is_of_shard(const char *message, const char *unique)
+{
+    const char *at = message ? strstr(message, unique) : NULL;
+
+    if (!at || at == message || at[-1] != '"' || at[strlen(unique)] != '_')
+        return false;
+    at += strlen(unique) + 1;
+    return at[strspn(at, "0123456789")] == '"';
+}
+
 static bool violates(const PGresult *result, const char *state, const char *unique)
 {
     const char *name = PQresultErrorField(result, PG_DIAG_CONSTRAINT_NAME);
-    size_t len = unique ? strlen(unique) : 0;
 
-    if (strcmp(state, "23505") != 0 || !name || !unique || strncmp(name, unique, len) != 0)
+    if (strcmp(state, "23505") != 0 || !unique)
         return false;
-    name += len;
-    return !*name || (name[0] == '_' && name[1] && !name[1 + strspn(name + 1, "0123456789")]);
+    return name ? strcmp(name, unique) == 0
+                : is_of_shard(PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY), unique);
 }
 
 /* Only the primary message goes to the log: DETAIL quotes rows.  A result of libpq's own has no

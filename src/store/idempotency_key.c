@@ -21,17 +21,11 @@ static const struct pg_statement purge_statement = {
         ")"
         " SELECT (SELECT count(*) FROM gone),"
           " pg_relation_size('adit.idempotency_key') / current_setting('block_size')::bigint",
-};
-
-/* The same where the rows are on several nodes, whose pages one statement cannot count. */
-static const struct pg_statement purge_all_statement = {
-    .name = "idempotency_key_purge_all",
-    .types = PG_BOOL,
-    .writes = true,
-    .sql =
+    /* One statement cannot count the pages of several nodes.  No parameters; a row for each. */
+    .distributed_sql =
         "DELETE FROM adit.idempotency_key AS i"
         " WHERE i.created_at < now() - interval '24 hours'"
-        " RETURNING true",
+        " RETURNING 1::bigint, 0::bigint",
 };
 
 /* Such a step may take long.  The limits of the session are those of requests. */
@@ -48,7 +42,7 @@ static bool purge_all(struct pg *pg, const struct work *work, int64_t *n, struct
     pg_set_timeout(pg, LONG_TIMEOUT_MS);
     if (!pg_begin(pg, BEGIN_LONG, err))
         return false;
-    if (!pg_run(pg, &purge_all_statement, &params, &result, err)) {
+    if (!pg_run(pg, &purge_statement, &params, &result, err)) {
         pg_rollback(pg);
         return false;
     }

@@ -352,7 +352,7 @@ class OnePerKey(Case):
 
     def test_violation_of_another_index(self):
         """The violation of an operator's own index is no conflict of public keys."""
-        self.stack.psql("CREATE UNIQUE INDEX of_the_operator ON adit.ssh_credential (metadata)"
+        self.stack.psql("CREATE UNIQUE INDEX of_the_operator ON adit.ssh_credential (account_id, metadata)"
                         " WHERE metadata = 'once'")
         self.addCleanup(self.stack.psql, "DROP INDEX adit.of_the_operator")
         client = self.stack.client(self.stack.account().admin.key)
