@@ -6,7 +6,8 @@ nodes with Patroni and etcd, two web hosts with a gateway each, and a balancer. 
 times a second through the balancer while a part fails.  These tests run with `--long` only.
 "There is a leader" is the moment when a node's Patroni says so.  A decision is wrong if somebody
 permits a key after its deletion was acknowledged: one of the two gateways, or POST /ssh_decisions of
-a web host or of the balancer.
+a web host or of the balancer.  A follower reads adit.changes() on a web host.  After the fault it must
+know exactly the credentials that there are.
 """
 import collections
 import contextlib
@@ -391,7 +392,7 @@ class LeaderStays(ClusterCase):
         lost = self.others()[0]
         cluster = self.cluster
         replace, copy = cluster.chapters["A node that comes back"]
-        with Follower(cluster, "web-2") as follower, ledger.Writers(cluster) as writers:
+        with ledger.Writers(cluster) as writers:
             cluster.on(lost, "systemctl stop patroni etcd; rm -rf /var/lib/postgresql/adit "
                        "/var/lib/etcd/adit")
             cluster.on(cluster.leader(), "lost=%s\n%s" % (lost, replace))
@@ -405,5 +406,3 @@ class LeaderStays(ClusterCase):
         self.figure("acknowledged writes", writers.ledger.n_acknowledged, "writes", at_least=100)
         self.judge_contract([writers])
         self.judge_ledger([writers.compare()])
-        self.figure("changes followed", follower.n_changes, at_least=100)
-        self.figure("rules that a follower has wrong", len(follower.differs()), exactly=0)

@@ -144,7 +144,7 @@ class Follower(Background):
     def __init__(self, cluster, host):
         super().__init__()
         self.cluster, self.host = cluster, host
-        self.known, self.n_begun, self.n_changes = set(), 0, 0
+        self.known = set()
         self.is_done = False
 
     def _repeat(self):
@@ -177,7 +177,6 @@ class Follower(Background):
     def _follow(self, psql):
         [[snapshot, *_]] = self._rows(psql, "SELECT snapshot FROM adit.changes(NULL)")
         self.known = {row[0] for row in self._rows(psql, "SELECT id FROM adit.ssh_credential")}
-        self.n_begun += 1
         while True:
             is_last = self.is_over.is_set()
             rows = self._rows(psql, "SELECT snapshot, resource, event FROM adit.changes('%s')"
@@ -185,7 +184,6 @@ class Follower(Background):
             snapshot = rows[0][0]
             for _, ident, event in (row for row in rows if len(row) == 3):
                 if event.startswith("ssh_credential_"):
-                    self.n_changes += 1
                     self._read_again(psql, ident)
             if is_last:
                 self.is_done = True
