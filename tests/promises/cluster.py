@@ -234,7 +234,7 @@ class LeaderChanges(ClusterCase):
         self.figure("writes fail for", max(broken), "s", at_most=4)
         bad = sum((readers.bad() for readers in reads), [])
         self.figure("reads", sum(len(readers.answers) for readers in reads), at_least=100)
-        self.figure("reads that failed", len(bad), why=bad[:3])
+        self.figure("reads that failed", len(bad), at_most=500, why=bad[:3])
         self.figure("reads fail for", max(
             max((at for at, _ in readers.bad()), default=0) -
             min((at for at, _ in readers.bad()), default=0) for readers in reads), "s", at_most=2)
