@@ -5,8 +5,9 @@ import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { unsaved } from "./draft";
 import { NoticeBar } from "./parts/notice";
 import { Leave, UnsavedBar } from "./parts/unsaved";
-import { link, useRoute } from "./router";
+import { type Route, link, useRoute } from "./router";
 import { rooms } from "./rooms";
+import type { Room } from "./rooms/room";
 import { SignIn, SignInAgain } from "./rooms/sign_in";
 import { type State, session } from "./session";
 import { LANGUAGES, type Key, setLanguage, t, useLanguage } from "./text";
@@ -46,13 +47,77 @@ function Holder({ state }: { state: State }): JSX.Element | null {
     );
 }
 
+function SkipLink(): JSX.Element {
+    return (
+        <a
+            class="skip"
+            href="#content"
+            onClick={(event) => {
+                event.preventDefault();
+                document.getElementById("content")?.focus();
+            }}
+        >
+            {t("main.skip")}
+        </a>
+    );
+}
+
+// On a phone, all but the name is behind a button.
+function Header({ state, room, address, leave }: {
+    state: State;
+    room: Room | undefined;
+    address: Route;
+    leave(): void;
+}): JSX.Element {
+    const [isOpen, setOpen] = useState(false);
+    useEffect(() => setOpen(false), [address]);
+    return (
+        <header
+            class={isOpen ? "open" : ""}
+            onKeyDown={(event) => {
+                if (event.key === "Escape" && isOpen) {
+                    setOpen(false);
+                    event.currentTarget.querySelector<HTMLElement>(".menu-button")?.focus();
+                }
+            }}
+        >
+            <a class="home" href="#/">
+                {t("main.name")}
+            </a>
+            <button
+                type="button"
+                class="menu-button"
+                aria-expanded={isOpen}
+                aria-controls="menu"
+                onClick={() => setOpen(!isOpen)}
+            >
+                {t("main.menu")}
+            </button>
+            <div class="menu" id="menu">
+                <nav aria-label={t("main.rooms")}>
+                    {rooms.map((one) => (
+                        <a key={one.name} href={link([one.name])} aria-current={one === room ? "page" : undefined}>
+                            {t(one.title)}
+                        </a>
+                    ))}
+                </nav>
+                <Holder state={state} />
+                <Language language={useLanguage()} />
+                <button type="button" class="sign-out" onClick={leave}>
+                    {t("main.sign_out")}
+                </button>
+            </div>
+        </header>
+    );
+}
+
 function Inside({ state }: { state: State }): JSX.Element {
     const route = useRoute();
     const [isLeaving, setLeaving] = useState(false);
     const name = route.parts[0] ?? rooms[0]?.name;
     const place = route.parts.join("/");
     // What had the focus went with the last view.
-    useEffect(() => {
+    useLayoutEffect(() => {
         if (document.activeElement === document.body) {
             document.getElementById("content")?.focus();
         }
@@ -63,29 +128,13 @@ function Inside({ state }: { state: State }): JSX.Element {
     });
     return (
         <>
-            <a class="skip" href="#content" onClick={(event) => {
-                event.preventDefault();
-                document.getElementById("content")?.focus();
-            }}>
-                {t("main.skip")}
-            </a>
-            <header>
-                <a class="home" href="#/">
-                    {t("main.name")}
-                </a>
-                <nav aria-label={t("main.rooms")}>
-                    {rooms.map((one) => (
-                        <a key={one.name} href={link([one.name])} aria-current={one === room ? "page" : undefined}>
-                            {t(one.title)}
-                        </a>
-                    ))}
-                </nav>
-                <Holder state={state} />
-                <Language language={useLanguage()} />
-                <button type="button" class="sign-out" onClick={() => (unsaved.get().length > 0 ? setLeaving(true) : session.end())}>
-                    {t("main.sign_out")}
-                </button>
-            </header>
+            <SkipLink />
+            <Header
+                state={state}
+                room={room}
+                address={route}
+                leave={() => (unsaved.get().length > 0 ? setLeaving(true) : session.end())}
+            />
             <main id="content" tabIndex={-1}>
                 {room ? <room.View route={route} /> : <h1>{t("main.nothing_here")}</h1>}
             </main>

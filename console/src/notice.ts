@@ -7,7 +7,10 @@ import { t } from "./text";
 import { value } from "./value";
 
 export interface Notice {
-    text: string;
+    // A function gives the words in the language of the moment.
+    text: string | (() => string);
+    // The address of what it is about.
+    open?: string;
     // Undoes it.  Throws what ErrorBox shows.
     undo?: () => Promise<void>;
 }
@@ -69,7 +72,7 @@ function replaceDraft(name: string, next: object | null): void {
     }
     if (draft && isLost) {
         notice.set({
-            text: t("form.discarded"),
+            text: () => t("form.discarded"),
             undo: () => {
                 replaceDraft(name, draft);
                 go(link(name.split("/")));

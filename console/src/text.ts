@@ -37,6 +37,11 @@ export function t(key: Key, values: Values = {}): string {
     return text.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ""));
 }
 
+// Returns the text in pieces: every second one is the name of what stands there.
+export function pieces(key: Key): string[] {
+    return (TEXTS[language.get()]?.[key] ?? en[key]).split(/\{(\w+)\}/);
+}
+
 // Returns the text for a number, which it contains as {n}.
 export function tn(key: CountKey, n: number, values: Values = {}): string {
     const form = new Intl.PluralRules(language.get()).select(n) === "one" ? "one" : "other";
@@ -72,6 +77,11 @@ export function timeOfDay(text: string): string {
 // A day such as 2026-03-29, which is the same in all zones.
 export function dayTitle(day: string, dateStyle: "full" | "medium" = "full"): string {
     return formatted(day + "T00:00:00Z", { dateStyle, timeZone: "UTC" });
+}
+
+// Such as 3/29, for little room.
+export function shortDay(day: string): string {
+    return formatted(day + "T00:00:00Z", { day: "numeric", month: "short", timeZone: "UTC" });
 }
 
 // Such as "1 day 2 hours".

@@ -34,7 +34,10 @@ test("a clause replaces those about its member and no others", () => {
         ["b == 1 && a > 1 && a < 3", "a", "", "b == 1"],
     ];
     for (const [filter, member, clause, wanted] of rows) {
-        assert.equal(withClause(filter, member, clause), wanted, filter);
+        assert.equal(withClause(filter, [member], clause), wanted, filter);
     }
     assert.deepEqual(clausesAbout("a > 1 && b && a < 3", "a"), ["a > 1", "a < 3"]);
+    assert.deepEqual(clausesAbout("a > 1 && b && c == 2", "a", "c"), ["a > 1", "c == 2"]);
+    assert.equal(withClause("a > 1 && b && c == 2", ["a", "c"], "a == 5"), "b && a == 5");
+    assert.equal(withClause("a > 1 && c == 2", ["a", "c"], ""), "");
 });

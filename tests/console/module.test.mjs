@@ -192,6 +192,7 @@ test("who may pass", () => {
     assert.equal(kind({ ...FRESH, enabled: false }), "everybody");
     assert.equal(kind(stored("provider_a")), "signed_in");
     assert.equal(kind(stored("provider_a", { teams: ["o/t"] })), "listed");
+    assert.deepEqual(oauth.passageOf(stored("provider_a", { teams: ["o/t"] })).lists.teams, ["o/t"]);
     assert.equal(kind(stored("provider_c", { email_domains: ["a"] })), "listed");
     for (const name of ["provider_b", "provider_h"]) {
         assert.equal(kind(stored(name, { email_domains: ["a"] })), "nobody unverified");

@@ -5,8 +5,7 @@ import shlex
 import urllib.parse
 
 from adit import samples
-from adit.console import ConsoleCase
-from test_console import HOSTILE
+from adit.console import FAULTS, HOSTILE, ConsoleCase
 
 OAUTH = "/edges/https/%s/routes/r/oauth"
 MUTUAL_TLS = "/edges/tls/%s/mutual_tls"
@@ -51,11 +50,6 @@ class HistoryCase(ConsoleCase):
     def filter_text(self, text):
         self.until("document.querySelector('.filter-text input')?.value === %s" % json.dumps(text),
                    "the filter " + text)
-
-    def texts(self, selector):
-        self.until("document.querySelector(%s)" % json.dumps(selector), selector)
-        return self.browser.evaluate("[...document.querySelectorAll(%s)].map((one) => one.innerText)"
-                                     % json.dumps(selector))
 
 
 class History(HistoryCase):
@@ -104,14 +98,49 @@ class History(HistoryCase):
         self.see("Mutual TLS module created", ".timeline")
         self.choose_text(".when select", "Any time")
         self.filter_text("")
-        self.click(".timeline .resource a")
+        # What happened, to things of all kinds.
+        self.client.delete(MUTUAL_TLS % "e")
+        self.choose_text(".what select", "Everything deleted")
+        self.filter_text('obj.event.endsWith("_deleted")')
+        self.see("Mutual TLS module deleted", ".timeline")
+        self.until("document.querySelectorAll('.body .row').length === 2", "one event")
+        self.choose_text(".what select", "Anything")
+        # Who did it.
+        named = self.account.admin.issue("--description", "laptop")
+        self.stack.client(named).put(MUTUAL_TLS % "named", {})
+        self.view("#/history")
+        self.choose_text(".who select", "laptop (%s)" % self.account.admin.id)
+        self.filter_text('obj.principal.id == "%s"' % self.account.admin.id)
+        self.see("laptop · 127.0.0.1", ".timeline")
+        self.assertNotIn("(aditctl)", self.text(".timeline .body"))
+        self.choose_text(".who select", "Operators (aditctl)")
+        self.filter_text("obj.operator != null")
+        self.see("Account created", ".timeline")
+        self.assertNotIn("Mutual TLS", self.text(".timeline .body"))
+        self.choose_text(".who select", "Anybody")
+        self.filter_text("")
+        self.choose_text(".what select", "Mutual TLS modules: all")
+        self.until("document.querySelector('.body .row a[href*=ae_]')?.innerText.startsWith('Mutual TLS')", "those only")
+        self.filter_text('obj.event.startsWith("mutual_tls_module_")')
+        self.choose_text(".what select", "Anything")
+        self.see("Account created", ".timeline")
+        self.click(".timeline .row:has(.event a[href*='%s']) .resource a" % self.event_of("e", "_created")["id"])
         self.filter_text('obj.resource.id == "e"')
+        self.choose_text(".what select", "Mutual TLS module created")
+        self.filter_text('obj.resource.id == "e" && obj.event == "mutual_tls_module_created"')
+        self.click(".filter a.button")
+        self.filter_text("")
+        self.go('#/history?filter=obj.event == "mutual_tls_module_created" %26%26 obj.resource.id == "e"')
+        self.until("document.querySelectorAll('.body .row').length === 2", "one event")
         self.click(".timeline .maker a")
-        self.filter_text('obj.resource.id == "e" && obj.principal.id == "%s"' % self.account.admin.id)
+        self.filter_text('obj.event == "mutual_tls_module_created" && obj.resource.id == "e" &&'
+                         ' obj.principal.id == "%s"' % self.account.admin.id)
         self.until("document.querySelectorAll('.body .row').length === 2", "one event")
         # An operator's change has no principal.
         self.click(".filter a.button")
+        self.filter_text("")
         self.choose_text(".what select", "Account created")
+        self.until("document.querySelectorAll('.body .row').length === 2", "the one event")
         self.see("(aditctl)", ".timeline .body")
         self.click(".timeline .maker a")
         self.until("document.querySelector('.filter-text input').value.startsWith("
@@ -125,6 +154,85 @@ class History(HistoryCase):
         self.type(".filter-text input", 'obj.event == "nothing"')
         self.click(".filter button")
         self.see("No change matches the filter.", ".timeline")
+
+    def test_names(self):
+        """Rows say what things are called, where the interface tells it."""
+        made = self.make(description="Ada's laptop")
+        nameless = self.make()
+        key = self.account.admin.issue("--description", "deploy pipeline")
+        self.stack.client(key).put(OAUTH % "shop", {})
+        self.client.put(MUTUAL_TLS % "front", {})
+        self.view("#/history")
+        self.see("Mutual TLS module created", ".timeline")
+        self.see("deploy pipeline · 127.0.0.1", ".timeline")
+        found = self.texts(".timeline .resource.cell")
+        for name, ident in (("Ada's laptop", made["id"]), ("No description", nameless["id"]),
+                            ("Route r of edge shop", "shop/r"), ("Edge front", "front"),
+                            ("deploy pipeline", "ak_"), ("User", self.account.admin.id),
+                            ("Account", self.account.id)):
+            self.assertTrue([text for text in found if text.startswith("%s\n%s" % (name, ident))], name)
+        self.go("#/history/" + self.event_of("shop/r", "_created")["id"])
+        self.see("Route r of edge shop", ".facts .resource")
+        self.see("deploy pipeline", ".facts")
+
+    def test_links_to_histories(self):
+        """From each resource to its own history."""
+        made = self.make(description="linked")
+        for path in (OAUTH % "linked", MUTUAL_TLS % "linked"):
+            self.client.put(path, {})
+        self.account.admin.issue("--description", "linked key", "--expires", "5d")
+        key = self.events('obj.event == "api_key_created"')[0]["resource"]["id"]
+        self.view("#/credentials")
+        for view, part, resource, says in (
+                ("#/credentials/" + made["id"], ".history-link", made["id"], "Credential created"),
+                ("#/modules/oauth/linked/r", ".history-link", "linked/r", "OAuth module created"),
+                ("#/modules/mutual_tls/linked", ".history-link", "linked", "Mutual TLS module created"),
+                ("#/overview", ".keys li a", key, "API key issued"),
+                ("#/history/" + self.event_of(self.account.admin.id, "_created")["id"], ".facts .resource a",
+                 self.account.admin.id, "User or Bot created")):
+            with self.subTest(view):
+                self.go(view)
+                self.click(part)
+                self.filter_text('obj.resource.id == "%s"' % resource)
+                self.see(says, ".timeline")
+                self.until("document.querySelectorAll('.body .row').length === 2", "the one event")
+
+    def test_opening(self):
+        """Only what exists can be opened."""
+        made = self.make(description="to open")
+        for path in (OAUTH % "open", MUTUAL_TLS % "open"):
+            self.client.put(path, {})
+        self.view("#/history")
+        for resource, part in ((made["id"], ".description input"), ("open/r", ".cookie_prefix input"),
+                               ("open", ".certificate_authority_ids textarea")):
+            with self.subTest(resource):
+                self.go("#/history/" + self.event_of(resource, "_created")["id"])
+                self.click(".facts a.open")
+                self.until("document.querySelector(%s)" % json.dumps(part), "its view")
+        for resource, path in ((made["id"], self.path(made)), ("open/r", OAUTH % "open"),
+                               ("open", MUTUAL_TLS % "open")):
+            with self.subTest("deleted " + resource):
+                self.assert_ok(self.client.delete(path), 204)
+                self.go("#/history/" + self.event_of(resource, "_deleted")["id"])
+                self.see("It no longer exists.", ".facts .gone")
+                self.assertEqual(self.browser.evaluate("document.querySelector('.facts a.open')"), None)
+        self.screenshot("history-change-deleted")
+
+    def test_times_and_truths(self):
+        """Times of a state are in the reader's zone too."""
+        path = MUTUAL_TLS % "times"
+        made = self.make()
+        event = self.event_of(made["id"], "_created")
+        self.stack.psql("UPDATE adit.audit_event SET after = jsonb_set(after, '{created_at}',"
+                        " '\"2026-03-28T23:30:00Z\"') WHERE id = %d" % int(event["id"][3:]))
+        self.client.put(path, {})
+        self.client.put(path, {"enabled": False})
+        self.set_zone("Europe/Berlin")
+        self.view("#/history/" + event["id"])
+        self.see("March 29, 2026 at 12:30:00 AM GMT+1", ".difference")
+        self.go("#/history/" + self.event_of("times", "_updated")["id"])
+        self.see("Enabled", ".difference")
+        self.assertEqual(self.texts(".difference del, .difference ins"), ["Yes", "No"])
 
     def test_many(self):
         """Pages arrive without a jump."""
@@ -267,18 +375,43 @@ class History(HistoryCase):
             self.view(view)
             self.see("Error 9083.", ".error")
 
-    def test_faults_of_reading(self):
-        """Whatever the answer, the filter stays, and trying again succeeds."""
-        self.make()
+    def each_fault(self, check):
+        self.make(description="in the history")
         self.view("#/history")
         self.see("Credential created", ".timeline")
-        for status, number in ((403, 9078), (429, 9053), (503, 9030), (None, 0)):
-            with self.subTest(status):
-                self.type(".filter-text input", 'obj.event != "%s"' % status)
-                self.answer_badly(lambda: self.click(".filter button"), "GET", status, number, ".error")
-                self.filter_text('obj.event != "%s"' % status)
-                self.click(".error button")
-                self.see("Credential created", ".timeline")
+        self.each([(name, (status, number)) for name, status, number in FAULTS], check)
+
+    def test_list_goes_wrong(self):
+        """Whatever the answer, the filter stays, and trying again succeeds."""
+        self.each_fault(self.list_goes_wrong)
+
+    def list_goes_wrong(self, fault):
+        self.until("document.querySelector('.table-box > .state').innerText === ''", "the whole list")
+        typed = 'obj.event != "%s"' % fault[0]
+        self.type(".filter-text input", typed)
+        acts = iter([lambda: self.click(".filter button"),
+                     lambda: fault[0] == 401 or self.click(".error button")])
+        self.check_fault(fault, "GET", lambda: next(acts)(), ".error", lambda: self.filter_text(typed))
+        self.see("Credential created", ".timeline")
+        self.filter_text(typed)
+        self.until("!document.querySelector('.error')", "no error")
+
+    def test_opening_goes_wrong(self):
+        """A change, and the way to restore it.  What is typed in another view stays."""
+        self.each_fault(self.opening_goes_wrong)
+
+    def opening_goes_wrong(self, fault):
+        event = self.events('obj.event == "ssh_credential_created"')[0]["id"]
+        for view, says in ((event, "What changed"), (event + "/before", "This will change")):
+            self.go("#/credentials/new")
+            self.type(".description input", "typed")
+            acts = iter([lambda view=view: self.go("#/history/" + view),
+                         lambda: fault[0] == 401 or self.click(".error button")])
+            self.check_fault(fault, "GET", lambda acts=acts: next(acts)(), ".error", lambda: None)
+            self.see(says, ".change")
+            self.until("!document.querySelector('.error')", "no error")
+            self.go("#/credentials/new")
+            self.until("document.querySelector('.description input')?.value === 'typed'", "what was typed")
 
 
 class Restore(HistoryCase):
@@ -300,8 +433,12 @@ class Restore(HistoryCase):
         self.see("Credential changed", ".timeline")
         found = self.client.get(self.path(made)).json
         self.assertEqual(found, made)
+        self.click(".notice a")
+        self.until("document.querySelector('.description input')?.value === 'then'", "what is restored")
         self.view("#/history/%s/before" % event["id"])
         self.see("It is like that now.", ".same-now")
+        self.assertEqual(self.browser.evaluate("document.querySelector('.actions a.open').getAttribute('href')"),
+                         "#/credentials/" + made["id"])
         self.screenshot("history-restore-same")
         # What did not exist before it was created is deleted.
         self.view_restore(made["id"], "_created", "before")
@@ -326,7 +463,10 @@ class Restore(HistoryCase):
         self.assert_ok(self.client.delete(self.path(made)), 204)
         for side, verb in (("before", "_deleted"), ("after", "_created")):
             self.view_restore(made["id"], verb, side)
-            self.see("a new identifier and a new time of creation", ".hindered")
+            self.see("so it gets a new one, and a new time of creation", ".hindered")
+            self.see("Identifier\tDoes not exist\tA new identifier", ".difference")
+            self.see("Created\tThe time of restoring", ".difference")
+            self.see(owner.id, ".difference")
             done = self.run_command("--dry-run")
             self.assertIn(made["id"], done.stdout, done.stderr)
             self.assertEqual(done.returncode, 0, done.stderr)
@@ -345,6 +485,7 @@ class Restore(HistoryCase):
         self.click(".restore .main")
         self.see("Error 9011.", ".restore .error")
         self.browser.evaluate("document.querySelector('.own input').click()")
+        self.see("Owner\tThe User or Bot of this key", ".difference")
         self.click(".restore .main")
         self.see("The credential exists again", ".notice")
         new = self.browser.evaluate("location.hash").rpartition("/")[2]
@@ -408,6 +549,7 @@ class Restore(HistoryCase):
                         % (person.id, made["id"]))
         self.view_restore(made["id"], "_created", "after")
         self.see("so they stay as they are now: Owner.", ".hindered")
+        self.see("Stays as it is now", ".difference")
         self.screenshot("history-restore-owner")
         self.click(".restore .main")
         self.see("It is restored.", ".notice")

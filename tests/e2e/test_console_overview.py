@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The console's overview: counts, changes a day, and what needs attention."""
+import datetime
+import zoneinfo
+
 from adit import samples
 from adit.console import ConsoleCase
 from test_console import HOSTILE
@@ -87,7 +90,20 @@ class Overview(ConsoleCase):
         self.assertEqual(self.browser.evaluate("document.querySelectorAll('.chart rect').length"), 14)
         self.assertEqual(self.browser.evaluate(
             "[...document.querySelectorAll('.chart rect')].map((bar) => Number(bar.getAttribute('height')))"
-            ".slice(-4)"), [64, 64, 0, 96])
+            ".slice(-4)"), [85, 85, 0, 128])
+        # The scale has its numbers and dates.
+        self.assertEqual(self.texts(".tick-number"), ["6", "3", "0"])
+        now = datetime.datetime.now(zoneinfo.ZoneInfo("Asia/Kathmandu"))
+        self.assertEqual(self.texts(".dates span"), [
+            "%s %d" % (day.strftime("%b"), day.day)
+            for day in (now - datetime.timedelta(days=back) for back in (13, 6, 0))])
+        self.assertEqual(self.browser.evaluate("""[...document.querySelectorAll(".chart rect")].map((bar) => {
+            const [own, all] = [bar, bar.ownerSVGElement].map((one) => one.getBoundingClientRect());
+            return own.left >= all.left && own.right <= all.right && own.bottom <= all.bottom;
+        }).every(Boolean)"""), True)
+        # Screen readers get the same numbers as a table.
+        self.assertEqual(self.texts(".changes thead th"), ["Day", "Changes"])
+        self.assertEqual(self.browser.evaluate("document.querySelector('.chart').ariaHidden"), "true")
         self.browser.evaluate("document.querySelectorAll('.changes tbody a')[3].click()")
         self.until("document.querySelectorAll('.timeline .body .row').length === 5", "that day's changes")
         self.assertIn("18:15:00Z", self.value(".filter-text input"))

@@ -38,6 +38,7 @@ UNKNOWN_CALLS = re.compile(r"--\d+-- WARNING: unhandled \S+ syscall: 444\n(--\d+
 NOT_IN_VALGRIND = ("test_fronts", "test_install_web_servers", "test_front_docs",
                    "test_front_console", "test_console", "test_console_forms",
                    "test_console_history", "test_console_keyboard", "test_console_lists",
+                   "test_console_looks",
                    "test_console_modules", "test_console_overview", "test_clients",
                    "test_client_shapes", "test_conf", "test_serve")
 

@@ -31,18 +31,18 @@ export function clausesOf(filter: string): string[] {
     return [...clauses, filter.slice(start).trim()].filter(Boolean);
 }
 
-function begins(clause: string, member: string): boolean {
-    return clause.startsWith(member) && !/^\w/.test(clause.slice(member.length));
+function begins(clause: string, members: string[]): boolean {
+    return members.some((member) => clause.startsWith(member) && !/^\w/.test(clause.slice(member.length)));
 }
 
-// Returns the clauses that begin with the member, such as obj.event.
-export function clausesAbout(filter: string, member: string): string[] {
-    return clausesOf(filter).filter((clause) => begins(clause, member));
+// Returns the clauses that begin with one of the members, such as obj.event.
+export function clausesAbout(filter: string, ...members: string[]): string[] {
+    return clausesOf(filter).filter((clause) => begins(clause, members));
 }
 
-// Returns the filter with that clause instead of those about the member.  "" removes them.
-export function withClause(filter: string, member: string, clause: string): string {
-    const kept = clausesOf(filter).filter((one) => !begins(one, member));
+// Returns the filter with that clause instead of those about the members.  "" removes them.
+export function withClause(filter: string, members: string[], clause: string): string {
+    const kept = clausesOf(filter).filter((one) => !begins(one, members));
     const rest = kept.join(" && ");
     return clause ? both(rest, clause) : rest;
 }

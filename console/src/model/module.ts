@@ -46,6 +46,10 @@ export function finding(number: number, fault: Fault, more: Partial<Finding> = {
     return { number, fault, entry: "", n: 0, max: 0, ...more };
 }
 
+export function hasFault(found: Record<string, Finding | null | undefined>): boolean {
+    return Object.values(found).some(Boolean);
+}
+
 export function checkText(text: string, max: number, tooLong: number): Finding | null {
     if (!isText(text)) {
         return finding(NOT_JSON, "text");

@@ -248,7 +248,7 @@ export type Passage =
     | { kind: "everybody" }
     | { kind: "nobody"; why: "no_provider" | "unverified" }
     | { kind: "signed_in" }
-    | { kind: "listed"; sizes: Record<Exclude<ListName, "scopes">, number> };
+    | { kind: "listed"; lists: Record<Exclude<ListName, "scopes">, string[]> };
 
 export function passageOf(module: OauthModule): Passage {
     const [name, config] = selected(module);
@@ -258,19 +258,19 @@ export function passageOf(module: OauthModule): Passage {
     if (!config) {
         return { kind: "nobody", why: "no_provider" };
     }
-    const sizes = {
-        email_addresses: config.email_addresses.length,
-        email_domains: config.email_domains.length,
-        teams: config.teams?.length ?? 0,
-        organizations: config.organizations?.length ?? 0,
+    const lists = {
+        email_addresses: config.email_addresses,
+        email_domains: config.email_domains,
+        teams: config.teams ?? [],
+        organizations: config.organizations ?? [],
     };
-    if (Object.values(sizes).every((size) => size === 0)) {
+    if (Object.values(lists).every((list) => list.length === 0)) {
         return { kind: "signed_in" };
     }
     const isUnverified = UNVERIFIED.includes(Object.keys(module.provider).indexOf(name));
-    return isUnverified && sizes.teams + sizes.organizations === 0
+    return isUnverified && lists.teams.length + lists.organizations.length === 0
         ? { kind: "nobody", why: "unverified" }
-        : { kind: "listed", sizes };
+        : { kind: "listed", lists };
 }
 
 // The module that the form stands for.

@@ -43,7 +43,7 @@ export interface ExpiringKey {
     expiresAt: string;
 }
 
-// The latest state of each key, by its identifier.  Null: it is gone.
+// The latest state of each key, by its identifier.  Null: it is gone, and so is its name.
 export type Keys = Map<string, Record<string, unknown> | null>;
 
 // Events come newest first, so the first one of a key is its latest state.

@@ -2,10 +2,13 @@
 // Fields of a form that are chosen and not typed.
 import type { JSX } from "preact";
 import { useId } from "preact/hooks";
+import { Title } from "./field";
 import { Value } from "./value";
 
 interface Choices {
     label: string;
+    // The member's name in the interface.
+    member?: string;
     hint: string;
     fault: string;
     // Values and their words.
@@ -19,7 +22,9 @@ export function Choose(given: Choices): JSX.Element {
     const id = useId();
     return (
         <div class={"field " + given.class}>
-            <label for={id}>{given.label}</label>
+            <label for={id}>
+                <Title text={given.label} member={given.member} />
+            </label>
             <select
                 id={id}
                 value={given.value}
@@ -47,6 +52,7 @@ export function Choose(given: Choices): JSX.Element {
 
 export function Tick(given: {
     label: string;
+    member?: string;
     hint: string;
     isOn: boolean;
     set(isOn: boolean): void;
@@ -62,7 +68,9 @@ export function Tick(given: {
                     aria-describedby={id}
                     onChange={(event) => given.set(event.currentTarget.checked)}
                 />
-                {given.label}
+                <span>
+                    <Title text={given.label} member={given.member} />
+                </span>
             </label>
             <p class="small" id={id}>
                 {given.hint}

@@ -104,10 +104,11 @@ export function useEdit<T, F extends object>(ways: Ways<T, F>): Edit<T, F> {
     const [error, setError] = useState<unknown>(null);
     const [isUnread, setUnread] = useState(false);
     const [isBusy, setBusy] = useState(false);
-    const keyNumber = useSyncedValue(session.state).keyNumber;
     const { read, yours } = draft;
     const hasChanges = read !== null && yours !== null && !isEqual(yours, ways.formOf(read.value));
-    useUnsaved(ways.name, hasChanges, read ? ways.titleOf(read.value) : "");
+    // A key that only reads can save nothing.
+    const { keyNumber, rights } = useSyncedValue(session.state);
+    useUnsaved(ways.name, hasChanges && rights?.writes !== "nothing", read ? ways.titleOf(read.value) : "");
 
     async function attempt(work: () => Promise<void>, isReading = false): Promise<void> {
         setBusy(true);
@@ -148,7 +149,7 @@ export function useEdit<T, F extends object>(ways: Ways<T, F>): Edit<T, F> {
     // What was typed while the request ran is not saved, and stays.
     function saved(now: Read<T>): void {
         change((draft) => ({ read: now, yours: draft.yours === yours ? null : draft.yours, theirs: null }));
-        notice.set({ text: t("form.saved") });
+        notice.set({ text: () => t("form.saved") });
     }
 
     function isSame(wanted: F, stored: T): boolean {
@@ -253,7 +254,8 @@ export function EditHead<T, F>(given: { children: ComponentChildren; edit: Edit<
 }
 
 // The buttons of the form, whose submit saves.
-export function EditActions<T, F>({ edit }: { edit: Edit<T, F> }): JSX.Element {
+// isBlocked: the service would refuse what is typed.
+export function EditActions<T, F>({ edit, isBlocked }: { edit: Edit<T, F>; isBlocked?: boolean }): JSX.Element {
     return (
         <>
             {edit.read?.isGone && (
@@ -261,8 +263,9 @@ export function EditActions<T, F>({ edit }: { edit: Edit<T, F> }): JSX.Element {
                     {t("form.gone")}
                 </p>
             )}
+            {isBlocked && <p class="blocked">{t("form.blocked")}</p>}
             <div class="actions">
-                <button class="main" type="submit" disabled={edit.isBusy || !(edit.yours || edit.read?.isGone)}>
+                <button class="main" type="submit" disabled={edit.isBusy || isBlocked || !(edit.yours || edit.read?.isGone)}>
                     {edit.isBusy ? t("form.saving") : t("form.save")}
                 </button>
                 {edit.yours && (

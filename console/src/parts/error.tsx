@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { ApiError } from "../api/client";
 import { isAbout } from "../model/fault";
-import { t } from "../text";
+import { type Key, t } from "../text";
 import { Value } from "./value";
 
 function messageOf(error: unknown): JSX.Element {
@@ -13,7 +13,11 @@ function messageOf(error: unknown): JSX.Element {
     }
     switch (error.kind) {
         case "refused":
-            return <Value text={error.message} />;
+            return (
+                <span lang="en">
+                    <Value text={error.message} />
+                </span>
+            );
         case "timeout":
             return <>{t("error.timeout")}</>;
         case "unreachable":
@@ -21,6 +25,21 @@ function messageOf(error: unknown): JSX.Element {
         case "unreadable":
             return <>{t("error.unreadable", { status: error.status })}</>;
     }
+}
+
+// What happened in general, in the reader's language: the server's words are English.
+const GENERALLY: Record<number, Key> = {
+    401: "error.generally_key",
+    403: "error.generally_forbidden",
+    404: "error.generally_missing",
+    409: "error.generally_conflict",
+    412: "error.generally_changed",
+    413: "error.generally_large",
+    429: "error.generally_often",
+};
+
+function generally(status: number): string {
+    return t(GENERALLY[status] ?? (status >= 500 ? "error.generally_unable" : "error.generally_refused"));
 }
 
 // The server's reason where it is about the member with that name, or one of its elements.
@@ -59,6 +78,7 @@ export function ErrorBox({ error, again, isAside }: Properties): JSX.Element | n
     const known = error instanceof ApiError ? error : null;
     return (
         <div class="error" role="alert" ref={box}>
+            {known?.kind === "refused" && <p class="generally">{generally(known.status)}</p>}
             <p>{messageOf(error)}</p>
             <p class="small">
                 {known?.number && <span>{t("error.number", { number: known.number })} </span>}

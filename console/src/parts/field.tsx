@@ -1,11 +1,28 @@
 // SPDX-License-Identifier: MIT
 // A field of a form: its name, what it is for, and what is wrong with it.
 import type { JSX, RefObject } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { Value } from "./value";
+
+// A label, and beside it the member's name as the interface and its errors have it.
+export function Title({ text, member }: { text: string; member?: string | undefined }): JSX.Element {
+    return (
+        <>
+            {text}
+            {member && (
+                <>
+                    {" "}
+                    <code class="member">{member}</code>
+                </>
+            )}
+        </>
+    );
+}
 
 interface Properties {
     label: string;
+    // The member's name in the interface.
+    member?: string;
     hint?: string;
     // The server's reason, or the page's own.
     fault?: string;
@@ -30,8 +47,8 @@ export function Field(given: Properties): JSX.Element {
         .filter(Boolean)
         .join(" ");
     const place = useRef<HTMLElement>(null);
-    // The attribute of that name works once per page.
-    useEffect(() => {
+    // The attribute of that name works once per page.  Nobody types before this.
+    useLayoutEffect(() => {
         if (given.autofocus) {
             place.current?.focus();
         }
@@ -56,7 +73,9 @@ export function Field(given: Properties): JSX.Element {
     };
     return (
         <div class={"field " + (given.class ?? "")}>
-            <label for={id}>{given.label}</label>
+            <label for={id}>
+                <Title text={given.label} member={given.member} />
+            </label>
             {given.rows && given.rows > 1 ? (
                 <textarea {...shared} ref={place as RefObject<HTMLTextAreaElement>} rows={given.rows} />
             ) : (

@@ -27,7 +27,8 @@ function Line({ now }: { now: Shown }): JSX.Element {
     return (
         <>
             <p>
-                <Value text={now.text} />
+                <Value text={typeof now.text === "string" ? now.text : now.text()} />
+                {now.open && <a href={now.open}>{t("notice.open")}</a>}
                 {now.undo && (
                     <button type="button" class="undo" disabled={isBusy} onClick={() => void undo()}>
                         {t("notice.undo")}

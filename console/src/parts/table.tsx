@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // A table of many rows.  Only those in sight are in the page, so 10,000 rows scroll as 10 do.  All
-// rows have the same height.  Rows that arrive later come at the end, so nothing in sight moves.
+// rows have the same height, and all headings between them.  Rows that arrive later come at the end, so
+// nothing in sight moves.  On a phone each row is a stack of its cells, and the whole view scrolls.
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { firstBelow, placesOf } from "../model/places";
 
-// style.css has the same number.
-const ROW_PX = 56;
 // Rows above and below those in sight.
 const SPARE = 8;
 // The next page is read when so many rows or fewer are below those in sight.
@@ -24,6 +24,8 @@ interface Properties<T> {
     columns: Column<T>[];
     rows: T[];
     idOf(row: T): string;
+    // It stands above others, and its first cell is all it has.
+    isHeading?(row: T): boolean;
     // There are rows after the last one.
     hasMore: boolean;
     more(): void;
@@ -32,35 +34,80 @@ interface Properties<T> {
     empty: string;
 }
 
-function usePlace(box: { current: HTMLDivElement | null }): [number, number] {
-    const [place, setPlace] = useState<[number, number]>([0, 800]);
+// The heights that style.css gives to a row and to a heading, there in rem, here in pixels.
+interface Sizes {
+    row: number;
+    heading: number;
+}
+
+interface Sight extends Sizes {
+    // What is in sight of all rows.
+    top: number;
+    height: number;
+}
+
+const FIRST_SIGHT: Sight = { top: 0, height: 800, row: 56, heading: 56 };
+
+function sizesOf(box: HTMLElement): Sizes {
+    const style = getComputedStyle(box);
+    const em = parseFloat(getComputedStyle(document.documentElement).fontSize);
+    const size = (name: string) => parseFloat(style.getPropertyValue(name)) * em;
+    return { row: size("--row"), heading: size("--heading") };
+}
+
+function look(box: HTMLElement, all: HTMLElement, sizes: Sizes): Sight {
+    const [own, view] = [box.getBoundingClientRect(), box.closest("main")?.getBoundingClientRect()];
+    const top = Math.max(own.top, view?.top ?? 0);
+    return {
+        top: Math.round(top - all.getBoundingClientRect().top),
+        height: Math.max(0, Math.round(Math.min(own.bottom, view?.bottom ?? innerHeight) - top)),
+        ...sizes,
+    };
+}
+
+// box scrolls, or something around it does.
+function useSight(box: { current: HTMLElement | null }, all: { current: HTMLElement | null }): Sight {
+    const [sight, setSight] = useState(FIRST_SIGHT);
     useLayoutEffect(() => {
-        const element = box.current;
-        if (!element) {
+        const [element, inner] = [box.current, all.current];
+        if (!element || !inner) {
             return undefined;
         }
         let frame = 0;
+        let sizes = sizesOf(element);
         const read = () => {
             frame = 0;
-            const first = Math.floor(element.scrollTop / ROW_PX);
-            setPlace((before) =>
-                before[0] === first && before[1] === element.clientHeight ? before : [first, element.clientHeight],
-            );
+            const now = look(element, inner, sizes);
+            setSight((before) => {
+                const isSame =
+                    Math.floor(before.top / before.row) === Math.floor(now.top / now.row) &&
+                    before.height === now.height &&
+                    before.row === now.row &&
+                    before.heading === now.heading;
+                return isSame ? before : now;
+            });
         };
         const later = () => {
             frame ||= requestAnimationFrame(read);
         };
+        // While it scrolls, sizes stay.
+        const resized = () => {
+            sizes = sizesOf(element);
+            later();
+        };
         read();
-        const watch = new ResizeObserver(later);
+        const watch = new ResizeObserver(resized);
         watch.observe(element);
-        element.addEventListener("scroll", later, { passive: true });
+        addEventListener("scroll", later, { capture: true, passive: true });
+        addEventListener("resize", resized);
         return () => {
             cancelAnimationFrame(frame);
             watch.disconnect();
-            element.removeEventListener("scroll", later);
+            removeEventListener("scroll", later, { capture: true });
+            removeEventListener("resize", resized);
         };
     }, []);
-    return place;
+    return sight;
 }
 
 // A link in the rows.
@@ -90,8 +137,25 @@ function focusOn(box: HTMLElement, spot: Spot): boolean {
     return target !== undefined;
 }
 
+// box scrolls, or its view does.
+function bringInSight(box: HTMLElement, all: HTMLElement, place: number): void {
+    box.scrollTop = place;
+    const view = box.closest("main");
+    const bounds = view?.getBoundingClientRect();
+    const top = all.getBoundingClientRect().top + place;
+    if (view && bounds && (top < bounds.top || top >= bounds.bottom)) {
+        view.scrollTop += top - bounds.top;
+    }
+}
+
 // Tab reaches one link of all rows, the last that had the focus.  From there, keys lead to the others.
-function useKeys(box: { current: HTMLDivElement | null }, n: number, first: number): (event: KeyboardEvent) => void {
+function useKeys(
+    box: { current: HTMLDivElement | null },
+    all: { current: HTMLDivElement | null },
+    places: number[],
+    sight: Sight,
+): (event: KeyboardEvent) => void {
+    const n = places.length - 1;
     const last = useRef<Spot>({ row: 0, link: 0 });
     const wanted = useRef<Spot | null>(null);
 
@@ -105,7 +169,7 @@ function useKeys(box: { current: HTMLDivElement | null }, n: number, first: numb
         }
         last.current = spotOf(element, document.activeElement) ?? last.current;
         const known = linksOf(element, last.current.row);
-        const stop = known[Math.min(last.current.link, known.length - 1)] ?? linksOf(element, first)[0];
+        const stop = known[Math.min(last.current.link, known.length - 1)] ?? linksOf(element, firstBelow(places, sight.top))[0];
         for (const link of element.querySelectorAll<HTMLElement>("a, button")) {
             const index = link === stop ? 0 : -1;
             if (link.tabIndex !== index) {
@@ -120,7 +184,7 @@ function useKeys(box: { current: HTMLDivElement | null }, n: number, first: numb
         if (!now || event.altKey || event.ctrlKey || event.metaKey) {
             return;
         }
-        const page = Math.max(1, Math.floor(element.clientHeight / ROW_PX) - 1);
+        const page = Math.max(1, Math.floor(sight.height / sight.row) - 1);
         const rows: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -n, End: n };
         const links: Record<string, number> = { ArrowRight: 1, ArrowLeft: -1 };
         const step = rows[event.key] ?? 0;
@@ -134,23 +198,28 @@ function useKeys(box: { current: HTMLDivElement | null }, n: number, first: numb
             link: Math.min(Math.max(now.link + aside, 0), linksOf(element, now.row).length - 1),
         };
         last.current = to;
-        if (!focusOn(element, to)) {
+        if (!focusOn(element, to) && all.current) {
             // The row comes into the page once it is in sight.
             wanted.current = to;
-            element.scrollTop = to.row * ROW_PX;
+            bringInSight(element, all.current, places[to.row] ?? 0);
         }
     };
 }
 
 export function Table<T>(given: Properties<T>): JSX.Element {
-    const { rows, columns } = given;
+    const { rows, columns, isHeading } = given;
     const box = useRef<HTMLDivElement>(null);
     const [, draw] = useState({});
     const refresh = () => draw({});
-    const [first, height] = usePlace(box);
-    const from = Math.max(0, first - SPARE);
-    const move = useKeys(box, rows.length, first);
-    const to = Math.min(rows.length, first + Math.ceil(height / ROW_PX) + SPARE);
+    const all = useRef<HTMLDivElement>(null);
+    const sight = useSight(box, all);
+    const places = useMemo(
+        () => placesOf(rows.map((row) => (isHeading?.(row) ? sight.heading : sight.row))),
+        [rows, sight.row, sight.heading],
+    );
+    const from = Math.max(0, firstBelow(places, sight.top) - SPARE);
+    const to = Math.min(rows.length, firstBelow(places, sight.top + sight.height) + 1 + SPARE);
+    const move = useKeys(box, all, places, sight);
 
     useEffect(() => {
         if (given.hasMore && !given.isLoading && rows.length < to + AHEAD) {
@@ -160,14 +229,14 @@ export function Table<T>(given: Properties<T>): JSX.Element {
 
     const shown = rows.slice(from, to).map((row, n) => (
         <div
-            class="row"
+            class={isHeading?.(row) ? "row heading" : "row"}
             role="row"
             key={given.idOf(row)}
             aria-rowindex={from + n + 2}
-            style={{ transform: `translateY(${(from + n) * ROW_PX}px)` }}
+            style={{ transform: `translateY(${places[from + n]}px)` }}
         >
             {columns.map((column) => (
-                <div class={"cell " + column.name} role="cell" key={column.name}>
+                <div class={"cell " + column.name} role="cell" key={column.name} data-title={column.title}>
                     {column.cell(row)}
                 </div>
             ))}
@@ -186,7 +255,7 @@ export function Table<T>(given: Properties<T>): JSX.Element {
                     </div>
                 </div>
                 <div class="body" role="rowgroup" ref={box} onKeyDown={move} onFocusIn={refresh}>
-                    <div class="all" role="presentation" style={{ height: `${rows.length * ROW_PX}px` }}>
+                    <div class="all" role="presentation" style={{ height: `${places[rows.length]}px` }} ref={all}>
                         {shown}
                     </div>
                 </div>

@@ -88,6 +88,11 @@ class ConsoleCase(Case):
         self.until("document.querySelector(%s)" % json.dumps(selector), selector)
         return self.browser.evaluate("document.querySelector(%s).innerText" % json.dumps(selector))
 
+    def texts(self, selector):
+        self.until("document.querySelector(%s)" % json.dumps(selector), selector)
+        return self.browser.evaluate("[...document.querySelectorAll(%s)].map((one) => one.innerText)"
+                                     % json.dumps(selector))
+
     def value(self, selector):
         return self.browser.evaluate("document.querySelector(%s).value" % json.dumps(selector))
 

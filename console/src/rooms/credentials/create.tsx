@@ -102,7 +102,7 @@ export function Create(): JSX.Element {
             await call<Credential>("POST", "ssh_credentials", { body, idempotencyKey: idempotencyKeyFor(body) });
             sent = { body: "", key: "" };
             forgetDraft(DRAFT);
-            notice.set({ text: t("credentials.created_now") });
+            notice.set({ text: () => t("credentials.created_now") });
             go(link(["credentials"]));
         } catch (failed) {
             setError(failed);

@@ -35,7 +35,7 @@ function undoDelete(gone: Credential, typed: Form | null): () => Promise<void> {
             yours: typed,
             theirs: null,
         });
-        notice.set({ text: t("credentials.undone") });
+        notice.set({ text: () => t("credentials.undone") });
         go(link(["credentials", made.value.id]));
     };
 }
@@ -67,7 +67,7 @@ function Facts({ credential }: { credential: Credential }): JSX.Element {
 function leave(gone: Credential, typed: Form | null, nOthers: number): void {
     const name = gone.description || gone.id;
     notice.set({
-        text: nOthers > 0 ? tn("credentials.deleted_same", nOthers, { name }) : t("credentials.deleted", { name }),
+        text: () => (nOthers > 0 ? tn("credentials.deleted_same", nOthers, { name }) : t("credentials.deleted", { name })),
         undo: undoDelete(gone, typed),
     });
     go(link(["credentials"]));

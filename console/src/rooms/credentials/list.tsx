@@ -64,7 +64,7 @@ function columns(filter: string): Column<Credential>[] {
             cell: (row) =>
                 narrow(
                     clauseOfDay("obj.created_at", dayOf(row.created_at, zone), zone),
-                    <time dateTime={row.created_at}>{dateTime(row.created_at)}</time>,
+                    <time dateTime={row.created_at} title={row.created_at}>{dateTime(row.created_at)}</time>,
                 ),
         },
     ];

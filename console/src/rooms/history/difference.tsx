@@ -3,8 +3,10 @@
 import type { JSX } from "preact";
 import { type Line, type Member, type Resource, compare } from "../../model/difference";
 import { Value } from "../../parts/value";
-import { t } from "../../text";
+import { exactTime, t } from "../../text";
 import { memberText } from "./words";
+
+const TRUTHS = ["enabled", "is_admin", "options_passthrough", "read_only"];
 
 interface Properties {
     label: string;
@@ -16,9 +18,19 @@ interface Properties {
     hasSame: boolean;
     // Members whose values nobody may see, and which were set.
     hidden: string[];
+    // What stands after it instead of the state's own value, by member.
+    instead?: Record<string, string>;
 }
 
-function Lines({ lines, as }: { lines: Line[]; as: "del" | "ins" }): JSX.Element {
+// Times in the reader's zone, and truth in words.
+function valueText(member: string, text: string): string {
+    if (member.endsWith("_at")) {
+        return exactTime(text);
+    }
+    return TRUTHS.includes(member) ? t(text === "true" ? "history.yes" : "history.no") : text;
+}
+
+function Lines({ member, lines, as }: { member: string; lines: Line[]; as: "del" | "ins" }): JSX.Element {
     const Mark = as;
     if (lines.length === 0) {
         return <span class="small">{t("history.unset")}</span>;
@@ -28,11 +40,11 @@ function Lines({ lines, as }: { lines: Line[]; as: "del" | "ins" }): JSX.Element
             {lines.map((line, n) =>
                 line.isOnly ? (
                     <Mark key={n}>
-                        <Value text={line.text} />
+                        <Value text={valueText(member, line.text)} />
                     </Mark>
                 ) : (
                     <div key={n}>
-                        <Value text={line.text} />
+                        <Value text={valueText(member, line.text)} />
                     </div>
                 ),
             )}
@@ -40,13 +52,32 @@ function Lines({ lines, as }: { lines: Line[]; as: "del" | "ins" }): JSX.Element
     );
 }
 
-function Row({ member, before, after }: { member: Member } & Pick<Properties, "before" | "after">): JSX.Element {
-    const absent = <span class="small">{t("history.absent")}</span>;
+// A state that does not exist is one cell beside all members of the other one: rows is their number, in
+// the first of them.
+function Row({ member, given, rows }: { member: Member; given: Properties; rows: number }): JSX.Element {
+    const words = given.instead?.[member.name];
+    const absent = rows > 0 && (
+        <td class="absent small" rowSpan={rows}>
+            {t("history.absent")}
+        </td>
+    );
     return (
         <tr class={member.isSame ? "same" : "differs"}>
             <th scope="row">{memberText(member.name)}</th>
-            <td class="given">{before ? <Lines lines={member.before} as="del" /> : absent}</td>
-            <td class="given">{after ? <Lines lines={member.after} as="ins" /> : absent}</td>
+            {given.before ? (
+                <td class="given">
+                    <Lines member={member.name} lines={member.before} as="del" />
+                </td>
+            ) : (
+                absent
+            )}
+            {given.after ? (
+                <td class="given">
+                    {words ? <span class="instead">{words}</span> : <Lines member={member.name} lines={member.after} as="ins" />}
+                </td>
+            ) : (
+                absent
+            )}
         </tr>
     );
 }
@@ -64,8 +95,8 @@ export function Difference(given: Properties): JSX.Element {
                 </tr>
             </thead>
             <tbody>
-                {shown.map((member) => (
-                    <Row key={member.name} member={member} before={given.before} after={given.after} />
+                {shown.map((member, n) => (
+                    <Row key={member.name} member={member} given={given} rows={n === 0 ? shown.length : 0} />
                 ))}
                 {given.hidden.map((name) => (
                     <tr key={name} class="differs">

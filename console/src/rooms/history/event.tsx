@@ -2,8 +2,8 @@
 // One change: who made it, what it changed, and the ways back.
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { useKeyNames } from "../../api/key_names";
 import type { AuditEvent } from "../../api/types";
-import { kindOf } from "../../model/restore";
 import { ErrorBox } from "../../parts/error";
 import { Value } from "../../parts/value";
 import { link } from "../../router";
@@ -12,12 +12,25 @@ import { exactTime, t } from "../../text";
 import { useSyncedValue } from "../../value";
 import { Difference } from "./difference";
 import { Narrow } from "./filter";
-import { readEvent } from "./read";
-import { eventText, HISTORY, makerOf } from "./words";
+import { readEvent, readPresent, viewOf } from "./read";
+import { eventText, HISTORY, makerOf, subjectOf } from "./words";
 
 const SECRET = "provider.client_secret";
 
+// Null: it is not known yet, or the interface does not show it.
+function useExists(event: AuditEvent): boolean | null {
+    const [exists, setExists] = useState<boolean | null>(null);
+    useEffect(() => {
+        if (viewOf(event)) {
+            // What cannot be read for another reason is there.
+            readPresent(event).then(({ resource }) => setExists(resource !== null), () => setExists(true));
+        }
+    }, [event]);
+    return exists;
+}
+
 function Resource({ event }: { event: AuditEvent }): JSX.Element | null {
+    const exists = useExists(event);
     if (!event.resource) {
         return null;
     }
@@ -26,19 +39,18 @@ function Resource({ event }: { event: AuditEvent }): JSX.Element | null {
         <>
             <dt>{t("history.resource")}</dt>
             <dd class="resource">
-                <code>{id}</code>{" "}
+                <Value text={subjectOf(event)} /> <code>{id}</code>{" "}
                 <Narrow filter="" member="obj.resource.id" value={id}>
                     {t("history.all_changes")}
                 </Narrow>{" "}
-                {kindOf(event.event) === "ssh_credential" && (
-                    <a href={link(["credentials", id])}>{t("history.open_credential")}</a>
-                )}
+                {exists && <a class="open" href={viewOf(event) ?? ""}>{t("history.open")}</a>}
+                {exists === false && <span class="gone">{t("history.gone")}</span>}
             </dd>
         </>
     );
 }
 
-function Fact(given: { title: string; member: string; value: string | null }): JSX.Element | null {
+function Fact(given: { title: string; member: string; value: string | null; name?: string }): JSX.Element | null {
     if (!given.value) {
         return null;
     }
@@ -48,13 +60,15 @@ function Fact(given: { title: string; member: string; value: string | null }): J
             <dd>
                 <Narrow filter="" member={given.member} value={given.value}>
                     <Value text={given.value} />
-                </Narrow>
+                </Narrow>{" "}
+                {given.name && <Value text={given.name} />}
             </dd>
         </>
     );
 }
 
 export function Facts({ event }: { event: AuditEvent }): JSX.Element {
+    const { nameOf } = useKeyNames();
     return (
         <dl class="facts">
             <dt>{t("history.when")}</dt>
@@ -70,7 +84,7 @@ export function Facts({ event }: { event: AuditEvent }): JSX.Element {
                     <dd>{makerOf(event)}</dd>
                 </>
             )}
-            <Fact title={t("history.key")} member="obj.api_key_id" value={event.api_key_id} />
+            <Fact title={t("history.key")} member="obj.api_key_id" value={event.api_key_id} name={nameOf(event.api_key_id)} />
             <Fact title={t("history.operation")} member="obj.operation_id" value={event.operation_id} />
             <Fact title={t("history.address")} member="obj.client_address" value={event.client_address} />
             <dt>{t("history.event")}</dt>

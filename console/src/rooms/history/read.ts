@@ -4,6 +4,7 @@ import { ApiError, call, path } from "../../api/client";
 import type { AuditEvent } from "../../api/types";
 import type { Resource } from "../../model/difference";
 import { kindOf } from "../../model/restore";
+import { link } from "../../router";
 
 export interface Present {
     // Null: there is none.
@@ -25,6 +26,21 @@ export function pathOf(event: AuditEvent): string {
             return path`edges/tls/${id}/mutual_tls`;
         default:
             return "";
+    }
+}
+
+// The address of its view in the console, or null if it has none.
+export function viewOf(event: AuditEvent): string | null {
+    const id = event.resource?.id ?? "";
+    switch (kindOf(event.event)) {
+        case "ssh_credential":
+            return link(["credentials", id]);
+        case "oauth_module":
+            return link(["modules", "oauth", ...id.split("/")]);
+        case "mutual_tls_module":
+            return link(["modules", "mutual_tls", id]);
+        default:
+            return null;
     }
 }
 

@@ -11,13 +11,14 @@ import { type Hindrance, type Plan, type Side, commandFor, kindOf, planRestore, 
 import { clearNotice, discardDraft, notice } from "../../notice";
 import { ErrorBox, afterChange, faultOf } from "../../parts/error";
 import { Field } from "../../parts/field";
+import { Value } from "../../parts/value";
 import { go, link } from "../../router";
 import { session } from "../../session";
 import { exactTime, type Key, t } from "../../text";
 import { useSyncedValue } from "../../value";
 import { Difference } from "./difference";
-import { type Present, pathOf, readEvent, readPresent } from "./read";
-import { eventText, HISTORY, memberText } from "./words";
+import { type Present, pathOf, readEvent, readPresent, viewOf } from "./read";
+import { eventText, HISTORY, memberText, subjectOf } from "./words";
 
 const FIRST = { secret: "", isOwn: false };
 
@@ -82,6 +83,18 @@ function Limits({ event, side, plan }: { event: AuditEvent; side: Side; plan: Pl
     return null;
 }
 
+// What the interface does not restore.
+function instead(plan: Plan, isOwn: boolean): Record<string, string> {
+    if (plan.method === "POST") {
+        return {
+            id: t("history.new_id"),
+            created_at: t("history.new_time"),
+            ...(isOwn ? { owner_id: t("history.owner_own") } : {}),
+        };
+    }
+    return Object.fromEntries(plan.fixed.map((name) => [name, t("history.stays")]));
+}
+
 interface FormProperties {
     event: AuditEvent;
     side: Side;
@@ -124,7 +137,9 @@ function RestoreForm({ event, side, present, plan, readAgain }: FormProperties):
         try {
             const made = await write(event, plan, present, bodyToSend());
             forgetDraft(name);
-            notice.set({ text: made ? t("history.created_again") : t(wanted ? "history.restored" : "history.deleted") });
+            const open = made ? null : wanted && viewOf(event);
+            const done = made ? "history.created_again" : wanted ? "history.restored" : "history.deleted";
+            notice.set({ text: () => t(done), ...(open ? { open } : {}) });
             go(made ? link(["credentials", made]) : link(HISTORY, { resource: event.resource?.id ?? "" }));
         } catch (failed) {
             setError(failed);
@@ -154,6 +169,7 @@ function RestoreForm({ event, side, present, plan, readAgain }: FormProperties):
                     after={wanted}
                     hasSame={false}
                     hidden={[]}
+                    instead={instead(plan, draft.isOwn)}
                 />
             )}
             <Limits event={event} side={side} plan={plan} />
@@ -223,7 +239,7 @@ export function Restore({ id, side }: { id: string; side: Side }): JSX.Element {
                         event: eventText(read.event.event),
                         time: exactTime(read.event.created_at),
                     })}{" "}
-                    <code>{read.event.resource?.id}</code>
+                    <Value text={subjectOf(read.event)} /> <code>{read.event.resource?.id}</code>
                 </p>
             )}
             {read && typeof plan === "string" && (
@@ -234,6 +250,11 @@ export function Restore({ id, side }: { id: string; side: Side }): JSX.Element {
                         <Operator event={read.event} side={side} why={t(HINDRANCES[plan])} />
                     )}
                     <div class="actions">
+                        {plan === "same" && read.present.resource && (
+                            <a class="button open" href={viewOf(read.event) ?? ""}>
+                                {t("history.open")}
+                            </a>
+                        )}
                         <a class="button" href={link([...HISTORY, id])}>
                             {t("history.back")}
                         </a>

@@ -2,6 +2,7 @@
 // The account's changes, newest first, grouped by the reader's days.
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
+import { type KeyNames, useKeyNames } from "../../api/key_names";
 import { useList } from "../../api/list";
 import type { AuditEvent } from "../../api/types";
 import { type Heading, clauseOfDay, ownZone, withDays } from "../../model/days";
@@ -11,7 +12,7 @@ import { Value } from "../../parts/value";
 import { link } from "../../router";
 import { dayTitle, exactTime, t, timeOfDay, useLanguage } from "../../text";
 import { Filter, Narrow, narrowed } from "./filter";
-import { eventText, HISTORY, makerOf, memberText } from "./words";
+import { eventText, HISTORY, makerOf, memberText, subjectOf } from "./words";
 
 type Row = AuditEvent | Heading;
 
@@ -33,7 +34,7 @@ function Maker({ event, filter }: { event: AuditEvent; filter: string }): JSX.El
     return <span>{makerOf(event)}</span>;
 }
 
-function columns(filter: string, zone: string): Column<Row>[] {
+function columns(filter: string, zone: string, names: KeyNames): Column<Row>[] {
     return [
         {
             name: "time",
@@ -43,7 +44,7 @@ function columns(filter: string, zone: string): Column<Row>[] {
                     <a
                         class="day"
                         title={t("history.narrow_day")}
-                        href={narrowed(filter, "obj.created_at", clauseOfDay("obj.created_at", row.day, zone))}
+                        href={narrowed(filter, ["obj.created_at"], clauseOfDay("obj.created_at", row.day, zone))}
                     >
                         {dayTitle(row.day)}
                     </a>
@@ -71,9 +72,12 @@ function columns(filter: string, zone: string): Column<Row>[] {
             title: t("history.resource"),
             cell: (row) =>
                 "day" in row || !row.resource ? null : (
-                    <Narrow filter={filter} member="obj.resource.id" value={row.resource.id}>
-                        <code>{row.resource.id}</code>
-                    </Narrow>
+                    <>
+                        <Narrow filter={filter} member="obj.resource.id" value={row.resource.id}>
+                            <Value text={subjectOf(row) || row.resource.id} />
+                        </Narrow>
+                        <code class="small">{row.resource.id}</code>
+                    </>
                 ),
         },
         {
@@ -83,7 +87,9 @@ function columns(filter: string, zone: string): Column<Row>[] {
                 "day" in row ? null : (
                     <>
                         <Maker event={row} filter={filter} />
-                        <span class="small">{row.client_address}</span>
+                        <span class="small">
+                            <Value text={[names.nameOf(row.api_key_id), row.client_address].filter(Boolean).join(" · ")} />
+                        </span>
                     </>
                 ),
         },
@@ -96,7 +102,8 @@ export function Timeline({ filter }: { filter: string }): JSX.Element {
     const zone = ownZone();
     const rows = useMemo<Row[]>(() => withDays(list.rows, (event) => event.created_at, zone), [list.rows, zone]);
     const language = useLanguage();
-    const all = useMemo(() => columns(filter, zone), [language, filter, zone]);
+    const names = useKeyNames();
+    const all = useMemo(() => columns(filter, zone, names), [language, filter, zone, names]);
     return (
         <>
             <div class="title">
@@ -105,7 +112,7 @@ export function Timeline({ filter }: { filter: string }): JSX.Element {
                     {t("list.reload")}
                 </button>
             </div>
-            <Filter filter={filter} error={list.error} />
+            <Filter filter={filter} error={list.error} holders={names.holders} />
             <ListError error={list.error} again={list.more} />
             <div class="timeline">
                 <Table
@@ -113,6 +120,7 @@ export function Timeline({ filter }: { filter: string }): JSX.Element {
                     label={t("history.title")}
                     columns={all}
                     rows={rows}
+                    isHeading={(row) => "day" in row}
                     idOf={(row) => ("day" in row ? `day ${row.place}` : row.id)}
                     hasMore={list.hasMore && !list.error}
                     more={list.more}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Events and members in words.
 import type { AuditEvent } from "../../api/types";
+import { kindOf } from "../../model/restore";
 import { type Key, t } from "../../text";
 
 export const HISTORY = ["history"];
@@ -107,6 +108,29 @@ const MEMBERS: Record<string, Key> = {
 export function memberText(name: string): string {
     const key = Object.hasOwn(MEMBERS, name) ? MEMBERS[name] : undefined;
     return key ? t(key) : name;
+}
+
+// What the change was about, as people call it, or "".
+export function subjectOf(event: AuditEvent): string {
+    const state = event.after ?? event.before;
+    const id = event.resource?.id ?? "";
+    const [edge = "", route = ""] = id.split("/");
+    switch (kindOf(event.event)) {
+        case "ssh_credential":
+            return String(state?.["description"] || t("history.no_description"));
+        case "oauth_module":
+            return t("history.route_on", { route, edge });
+        case "mutual_tls_module":
+            return t("history.edge", { edge });
+        case "api_key":
+            return String(state?.["description"] || t("history.no_description"));
+        case "principal":
+            return state?.["kind"] === "bot" ? t("history.bot") : t("history.user");
+        case "account":
+            return t("history.account");
+        default:
+            return "";
+    }
 }
 
 // Who made the change, for people.

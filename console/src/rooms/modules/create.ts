@@ -36,10 +36,10 @@ export async function create<T, F>(given: New<T, F>): Promise<void> {
     const { isMade, read } = await createResource<T>(given.path, body, isSame);
     if (isMade) {
         setEdit(name, { read, yours: given.typed ?? null, theirs: null });
-        notice.set({ text: t(given.done) });
+        notice.set({ text: () => t(given.done) });
     } else {
         setEdit(name, { read: { value: given.fresh, etag: read.etag }, yours: given.typed ?? given.form, theirs: read });
-        notice.set({ text: t("modules.exists") });
+        notice.set({ text: () => t("modules.exists") });
     }
     go(link(given.view));
 }

@@ -6,13 +6,12 @@ import { finding } from "../../model/module";
 import { Field } from "../../parts/field";
 import { Narrow } from "../../parts/filter";
 import { HistoryLink } from "../../parts/history_link";
-import { Value } from "../../parts/value";
 import { link } from "../../router";
 import { session } from "../../session";
 import { type Key, t } from "../../text";
 import { useSyncedValue } from "../../value";
 import { MUTUAL_TLS, OAUTH } from "./address";
-import { acceptedBytes, memberTitle, onOff, refusal } from "./words";
+import { acceptedBytes, onOff, refusal } from "./words";
 
 const IDENT_MALFORMED = 9070;
 const IDENT_MAX = 255;
@@ -63,14 +62,6 @@ export function State(given: { list: string[]; filter: string; isEnabled: boolea
     );
 }
 
-export function Passing({ kind, words }: { kind: string; words: string }): JSX.Element {
-    return (
-        <span class={"passing " + kind} title={words}>
-            <Value text={words} />
-        </span>
-    );
-}
-
 interface IdentField {
     text: string;
     setText(text: string): void;
@@ -82,7 +73,8 @@ function IdentText({ called, name, text, setText, autofocus }: IdentField & { ca
     const isBad = text !== "" && !isIdent(text);
     return (
         <Field
-            label={memberTitle(called, name)}
+            label={t(called)}
+            member={name}
             hint={t("modules.ident_hint")}
             fault={isBad ? refusal(finding(IDENT_MALFORMED, "ident", { entry: text })) : ""}
             says={text && acceptedBytes(text.length, IDENT_MAX)}

@@ -5,7 +5,7 @@ import type { MutualTlsModule } from "../../api/types";
 import { useDraft } from "../../draft";
 import { readEntries } from "../../model/entries";
 import { isIdent } from "../../model/ident";
-import { ENTRIES_MAX } from "../../model/module";
+import { ENTRIES_MAX, hasFault } from "../../model/module";
 import {
     FRESH_MUTUAL_TLS,
     type MutualTlsForm,
@@ -20,13 +20,13 @@ import { Conflict, type Difference } from "../../parts/conflict";
 import { EditActions, EditHead, Unread, useEdit } from "../../parts/edit";
 import { ErrorBox, faultOf } from "../../parts/error";
 import { Field } from "../../parts/field";
-import { Value } from "../../parts/value";
 import { go, link } from "../../router";
 import { number, t } from "../../text";
 import { MUTUAL_TLS, NEW_MUTUAL_TLS, draftOf, mutualTlsPath } from "./address";
 import { type Draft, create, useCreation } from "./create";
 import { EdgeField, Place, useMayWrite } from "./frame";
-import { acceptedEntries, memberTitle, mutualTlsPassage, onOff, refusal } from "./words";
+import { MutualTlsPassing } from "./passage";
+import { acceptedEntries, onOff, refusal } from "./words";
 
 const DRAFT = draftOf(NEW_MUTUAL_TLS);
 const FIRST: Draft<MutualTlsForm> = { edge_id: "", route_id: "", form: mutualTlsFormOf(FRESH_MUTUAL_TLS) };
@@ -46,7 +46,7 @@ function leave(edge: string, gone: MutualTlsModule, typed: MutualTlsForm | null)
             fresh: FRESH_MUTUAL_TLS,
             done: "modules.undone",
         });
-    notice.set({ text: t("modules.deleted", { name: edge }), undo });
+    notice.set({ text: () => t("modules.deleted", { name: edge }), undo });
     go(link(MUTUAL_TLS));
 }
 
@@ -70,22 +70,23 @@ function MutualTlsFields(given: {
     const { form, change } = given;
     const found = checkMutualTls(form);
     const n = readEntries(form.certificate_authority_ids).length;
-    const { kind, words } = mutualTlsPassage(form.enabled, n);
     return (
         <fieldset>
             <legend>{t("modules.passes")}</legend>
-            <p class={"passing " + kind} role="status">
-                <Value text={words} />
+            <p role="status">
+                <MutualTlsPassing isEnabled={form.enabled} n={n} />
             </p>
             <Tick
-                label={memberTitle("modules.enabled", "enabled")}
+                label={t("modules.enabled")}
+                member="enabled"
                 hint={t("mutual_tls.enabled_hint")}
                 isOn={form.enabled}
                 set={(enabled) => change({ enabled })}
                 class="enabled"
             />
             <Field
-                label={memberTitle("mutual_tls.authorities", "certificate_authority_ids")}
+                label={t("mutual_tls.authorities")}
+                member="certificate_authority_ids"
                 hint={t("mutual_tls.authorities_hint", { max: number(ENTRIES_MAX) })}
                 fault={refusal(found.certificate_authority_ids) || faultOf(given.error, "certificate_authority_ids")}
                 says={acceptedEntries(n)}
@@ -127,7 +128,7 @@ export function EditMutualTls({ edge }: { edge: string }): JSX.Element {
             <Place edge={edge} />
             <MutualTlsFields form={form} change={(members) => edit.change({ ...form, ...members })} error={edit.error} />
             <ErrorBox error={edit.error} again={edit.again} />
-            {mayWrite ? <EditActions edit={edit} /> : <p class="warning">{t("modules.read_only")}</p>}
+            {mayWrite ? <EditActions edit={edit} isBlocked={hasFault(checkMutualTls(form))} /> : <p class="warning">{t("modules.read_only")}</p>}
             {theirs && (
                 <Conflict
                     members={differences(mutualTlsFormOf(theirs.value), form)}
@@ -145,6 +146,7 @@ export function CreateMutualTls(): JSX.Element {
     const [draft, change] = useDraft<Draft<MutualTlsForm>>(DRAFT, FIRST);
     const { error, isBusy, create: make, changed } = useCreation<MutualTlsModule, MutualTlsForm>(DRAFT, draft !== FIRST, t("mutual_tls.new"));
     const { edge_id, form } = draft;
+    const isBlocked = hasFault(checkMutualTls(form));
     const place = (members: Partial<typeof FIRST>) => {
         change(members);
         changed(Object.keys(members));
@@ -176,8 +178,9 @@ export function CreateMutualTls(): JSX.Element {
                 error={error}
             />
             <ErrorBox error={error} />
+            {isBlocked && <p class="blocked">{t("form.blocked")}</p>}
             <div class="actions">
-                <button class="main" type="submit" disabled={isBusy || !isIdent(edge_id)}>
+                <button class="main" type="submit" disabled={isBusy || isBlocked || !isIdent(edge_id)}>
                     {isBusy ? t("form.saving") : t("modules.create")}
                 </button>
                 <a class="button" href={link(MUTUAL_TLS)} onClick={() => discardDraft(DRAFT)}>

@@ -8,14 +8,14 @@ import { quote } from "../../model/filter";
 import { FilterForm, ListError, Narrow } from "../../parts/filter";
 import { type Column, Table } from "../../parts/table";
 import { link } from "../../router";
-import { t, useLanguage } from "../../text";
+import { t, tn, useLanguage } from "../../text";
 import { MUTUAL_TLS, NEW_MUTUAL_TLS } from "./address";
-import { ListHead, Passing, State } from "./frame";
-import { mutualTlsPassage } from "./words";
+import { ListHead, State } from "./frame";
+import { MutualTlsPassing } from "./passage";
 
 const CLOSED = "obj.enabled == true && size(obj.certificate_authority_ids) == 0";
 // So many fit into a row.
-const SHOWN_MAX = 4;
+const SHOWN_MAX = 3;
 
 function columns(filter: string): Column<ListedMutualTlsModule>[] {
     return [
@@ -27,24 +27,27 @@ function columns(filter: string): Column<ListedMutualTlsModule>[] {
         {
             name: "passes",
             title: t("modules.passes"),
-            cell: (row) => <Passing {...mutualTlsPassage(row.enabled, row.certificate_authorities.length)} />,
+            cell: (row) => <MutualTlsPassing isEnabled={row.enabled} n={row.certificate_authorities.length} />,
         },
         {
             name: "authorities",
             title: t("mutual_tls.authorities"),
             cell: (row) => (
                 <>
-                    {row.certificate_authorities.slice(0, SHOWN_MAX).map(({ id }) => (
-                        <Narrow
-                            key={id}
-                            list={MUTUAL_TLS}
-                            filter={filter}
-                            clause={`${quote(id)} in obj.certificate_authority_ids`}
-                        >
-                            {id}
-                        </Narrow>
+                    {row.certificate_authorities.slice(0, SHOWN_MAX).map(({ id }, at) => (
+                        <span key={id}>
+                            {at > 0 && ", "}
+                            <Narrow
+                                list={MUTUAL_TLS}
+                                filter={filter}
+                                clause={`${quote(id)} in obj.certificate_authority_ids`}
+                            >
+                                {id}
+                            </Narrow>
+                        </span>
                     ))}
-                    {row.certificate_authorities.length > SHOWN_MAX && "…"}
+                    {row.certificate_authorities.length > SHOWN_MAX &&
+                        " " + tn("modules.more", row.certificate_authorities.length - SHOWN_MAX)}
                 </>
             ),
         },

@@ -8,9 +8,11 @@ import type { ListedOauthModule, OauthModule } from "../../api/types";
 import { useDraft } from "../../draft";
 import { quote } from "../../model/filter";
 import { isIdent } from "../../model/ident";
+import { hasFault } from "../../model/module";
 import {
     type OauthForm,
     type OauthMember,
+    checkOauth,
     freshOauth,
     mergeOauth,
     oauthBodyOf,
@@ -64,7 +66,7 @@ function undoDelete(edge: string, route: string, gone: OauthModule, typed: Oauth
     return async () => {
         if (storedSecret(form, gone) === "lost") {
             discardDraft(DRAFT, { edge_id: edge, route_id: route, form: typed ?? form });
-            notice.set({ text: t("oauth.undo_secret") });
+            notice.set({ text: () => t("oauth.undo_secret") });
             go(link(NEW_OAUTH));
             return;
         }
@@ -84,7 +86,7 @@ function undoDelete(edge: string, route: string, gone: OauthModule, typed: Oauth
 function leave(edge: string, route: string, gone: OauthModule, typed: OauthForm | null): void {
     const isLost = storedSecret(oauthFormOf(gone), gone) === "lost";
     notice.set({
-        text: t(isLost ? "oauth.deleted_secret" : "modules.deleted", { name: `${edge} / ${route}` }),
+        text: () => t(isLost ? "oauth.deleted_secret" : "modules.deleted", { name: `${edge} / ${route}` }),
         undo: undoDelete(edge, route, gone, typed),
     });
     go(link(OAUTH));
@@ -140,7 +142,7 @@ export function EditOauth({ edge, route }: { edge: string; route: string }): JSX
                 error={edit.error}
             />
             <ErrorBox error={edit.error} again={edit.again} />
-            {mayWrite ? <EditActions edit={edit} /> : <p class="warning">{t("modules.read_only")}</p>}
+            {mayWrite ? <EditActions edit={edit} isBlocked={hasFault(checkOauth(form, read.value))} /> : <p class="warning">{t("modules.read_only")}</p>}
             {theirs && (
                 <Conflict
                     members={differences(oauthFormOf(theirs.value), form)}
@@ -174,6 +176,7 @@ export function CreateOauth(): JSX.Element {
     }, [keyNumber]);
 
     const { edge_id, route_id, form } = draft;
+    const isBlocked = providers !== null && hasFault(checkOauth(form, fresh));
     const place = (members: Partial<typeof FIRST>) => {
         change(members);
         changed(Object.keys(members));
@@ -210,8 +213,13 @@ export function CreateOauth(): JSX.Element {
                 />
             )}
             <ErrorBox error={error} />
+            {isBlocked && <p class="blocked">{t("form.blocked")}</p>}
             <div class="actions">
-                <button class="main" type="submit" disabled={isBusy || !providers || !isIdent(edge_id) || !isIdent(route_id)}>
+                <button
+                    class="main"
+                    type="submit"
+                    disabled={isBusy || isBlocked || !providers || !isIdent(edge_id) || !isIdent(route_id)}
+                >
                     {isBusy ? t("form.saving") : t("modules.create")}
                 </button>
                 <a class="button" href={link(OAUTH)} onClick={() => discardDraft(DRAFT)}>

@@ -22,10 +22,10 @@ import { readUint32 } from "../../model/uint32";
 import { Choose, Tick } from "../../parts/choice";
 import { faultOf } from "../../parts/error";
 import { Field } from "../../parts/field";
-import { Value } from "../../parts/value";
 import { type Key, duration, number, t } from "../../text";
 import { useMayWrite } from "./frame";
-import { accepted, acceptedBytes, acceptedEntries, memberTitle, oauthPassage, refusal } from "./words";
+import { OauthPassing } from "./passage";
+import { accepted, acceptedBytes, acceptedEntries, refusal } from "./words";
 
 export interface Given {
     form: OauthForm;
@@ -73,7 +73,7 @@ const DURATION_HINTS: [Duration, Key][] = [
 
 function durationWords(text: string): string {
     const seconds = readUint32(text.trim() || "0");
-    return seconds === null ? "" : accepted(seconds === 0 ? t("oauth.never") : duration(seconds));
+    return seconds ? accepted(duration(seconds)) : "";
 }
 
 // The stored secret itself is never drawn.
@@ -95,7 +95,8 @@ function Durations({ form, change, faultAt }: Inner): JSX.Element {
             {DURATION_HINTS.map(([name, hint]) => (
                 <Field
                     key={name}
-                    label={memberTitle(TITLES[name], name)}
+                    label={t(TITLES[name])}
+                    member={name}
                     hint={t(hint)}
                     fault={faultAt(name)}
                     says={durationWords(form[name])}
@@ -115,16 +116,18 @@ function Application(given: Inner): JSX.Element {
     return (
         <>
             <Field
-                label={memberTitle(TITLES.client_id, "client_id")}
+                label={t(TITLES.client_id)}
+                member="client_id"
                 hint={t("oauth.client_id_hint")}
                 fault={faultAt("client_id", "client_id")}
-                says={idSize === 0 ? t("oauth.managed") : acceptedBytes(idSize, TEXT_MAX)}
+                says={acceptedBytes(idSize, TEXT_MAX)}
                 text={form.client_id}
                 setText={(text) => change({ client_id: text })}
                 class="client_id"
             />
             <Field
-                label={memberTitle(TITLES.client_secret, "client_secret")}
+                label={t(TITLES.client_secret)}
+                member="client_secret"
                 hint={t("oauth.client_secret_hint")}
                 fault={faultAt("client_secret", "client_secret")}
                 says={secretWords(form, given.stored, mayWrite)}
@@ -148,7 +151,8 @@ function Provider(given: Inner): JSX.Element {
             {lists.map(([name, hint]) => (
                 <Field
                     key={name}
-                    label={memberTitle(TITLES[name], name)}
+                    label={t(TITLES[name])}
+                    member={name}
                     hint={t(hint, { max: number(ENTRIES_MAX) })}
                     fault={faultAt(name, name)}
                     says={acceptedEntries(readEntries(form[name]).length)}
@@ -163,23 +167,24 @@ function Provider(given: Inner): JSX.Element {
 }
 
 function Pass({ form, stored, change, faultAt, ...given }: Inner): JSX.Element {
-    const { kind, words } = oauthPassage(moduleOf(form, stored));
     const names = Object.keys(stored.provider).map((name): [string, string] => [name, name]);
     return (
         <fieldset>
             <legend>{t("modules.passes")}</legend>
-            <p class={"passing " + kind} role="status">
-                <Value text={words} />
+            <p role="status">
+                <OauthPassing module={moduleOf(form, stored)} />
             </p>
             <Tick
-                label={memberTitle(TITLES.enabled, "enabled")}
+                label={t(TITLES.enabled)}
+                member="enabled"
                 hint={t("oauth.enabled_hint")}
                 isOn={form.enabled}
                 set={(enabled) => change({ enabled })}
                 class="enabled"
             />
             <Choose
-                label={memberTitle(TITLES.provider, "provider")}
+                label={t(TITLES.provider)}
+                member="provider"
                 hint={t("oauth.provider_hint")}
                 fault={faultAt("provider")}
                 options={[["", t("oauth.no_provider")], ...names]}
@@ -209,16 +214,18 @@ export function OauthFields(given: Given): JSX.Element {
                 <legend>{t("oauth.session")}</legend>
                 <Durations {...inner} />
                 <Field
-                    label={memberTitle(TITLES.cookie_prefix, "cookie_prefix")}
+                    label={t(TITLES.cookie_prefix)}
+                    member="cookie_prefix"
                     hint={t("oauth.cookie_prefix_hint")}
                     fault={inner.faultAt("cookie_prefix")}
-                    says={cookieSize === 0 ? accepted(t("oauth.cookie_default")) : acceptedBytes(cookieSize, COOKIE_PREFIX_MAX)}
+                    says={acceptedBytes(cookieSize, COOKIE_PREFIX_MAX)}
                     text={form.cookie_prefix}
                     setText={(text) => change({ cookie_prefix: text })}
                     class="cookie_prefix"
                 />
                 <Tick
-                    label={memberTitle(TITLES.options_passthrough, "options_passthrough")}
+                    label={t(TITLES.options_passthrough)}
+                    member="options_passthrough"
                     hint={t("oauth.options_passthrough_hint")}
                     isOn={form.options_passthrough}
                     set={(isOn) => change({ options_passthrough: isOn })}

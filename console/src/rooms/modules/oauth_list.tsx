@@ -11,8 +11,8 @@ import { type Column, Table } from "../../parts/table";
 import { link } from "../../router";
 import { t, useLanguage } from "../../text";
 import { NEW_OAUTH, OAUTH } from "./address";
-import { ListHead, Passing, State } from "./frame";
-import { oauthPassage } from "./words";
+import { ListHead, State } from "./frame";
+import { OauthPassing } from "./passage";
 
 const CLOSED = 'obj.enabled == true && obj.provider == ""';
 
@@ -30,7 +30,7 @@ function columns(filter: string): Column<ListedOauthModule>[] {
                 </>
             ),
         },
-        { name: "passes", title: t("modules.passes"), cell: (row) => <Passing {...oauthPassage(row)} /> },
+        { name: "passes", title: t("modules.passes"), cell: (row) => <OauthPassing module={row} /> },
         {
             name: "provider",
             title: t("oauth.provider"),

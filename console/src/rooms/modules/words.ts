@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the server would say, and who may pass, in words.
+// What the server would say, in words.
 import { ENTRIES_MAX, type Fault, type Finding } from "../../model/module";
-import { type OauthModule } from "../../api/types";
-import { type Passage, passageOf, selected } from "../../model/oauth_module";
-import { type CountKey, type Key, number, t, tn } from "../../text";
+import { type Key, number, t, tn } from "../../text";
 
 const FAULTS: Record<Fault, Key> = {
     body_size: "fault.body_size",
@@ -38,9 +36,9 @@ const FAULTS: Record<Fault, Key> = {
 // A long entry fills no page.
 const SHOWN_MAX = 80;
 
-function shorten(entry: string): string {
+export function shorten(entry: string, max = SHOWN_MAX): string {
     const characters = [...entry];
-    return characters.length > SHOWN_MAX ? characters.slice(0, SHOWN_MAX).join("") + "…" : entry;
+    return characters.length > max ? characters.slice(0, max).join("") + "…" : entry;
 }
 
 // The server would refuse it, or "".
@@ -60,56 +58,15 @@ export function accepted(what: string): string {
     return t("modules.accepted", { what });
 }
 
+// Nothing is said about nothing.
 export function acceptedEntries(n: number): string {
-    return accepted(tn("modules.entries", n, { max: number(ENTRIES_MAX) }));
+    return n === 0 ? "" : accepted(tn("modules.entries", n, { max: number(ENTRIES_MAX) }));
 }
 
 export function acceptedBytes(n: number, max: number): string {
-    return accepted(tn("modules.bytes", n, { max: number(max) }));
-}
-
-const SIZES: ["email_addresses" | "email_domains" | "teams" | "organizations", CountKey][] = [
-    ["email_addresses", "modules.addresses"],
-    ["email_domains", "modules.domains"],
-    ["teams", "modules.teams"],
-    ["organizations", "modules.organizations"],
-];
-
-// Who may pass, in a few words.
-export function passageWords(passage: Passage, provider: string): string {
-    switch (passage.kind) {
-        case "everybody":
-            return t("modules.everybody");
-        case "nobody":
-            return passage.why === "no_provider" ? t("modules.nobody_provider") : t("modules.nobody_unverified", { provider });
-        case "signed_in":
-            return t("modules.signed_in", { provider });
-        case "listed": {
-            const parts = SIZES.filter(([name]) => passage.sizes[name] > 0).map(([name, key]) => tn(key, passage.sizes[name]));
-            return t("modules.listed", { provider, lists: parts.join(", ") });
-        }
-    }
-}
-
-export function oauthPassage(module: OauthModule): { kind: Passage["kind"]; words: string } {
-    const passage = passageOf(module);
-    return { kind: passage.kind, words: passageWords(passage, selected(module)[0]) };
-}
-
-export function mutualTlsPassage(isEnabled: boolean, n: number): { kind: Passage["kind"]; words: string } {
-    if (!isEnabled) {
-        return { kind: "everybody", words: t("modules.everybody") };
-    }
-    return n === 0
-        ? { kind: "nobody", words: t("modules.nobody_authority") }
-        : { kind: "listed", words: tn("modules.certificates", n) };
+    return n === 0 ? "" : accepted(tn("modules.bytes", n, { max: number(max) }));
 }
 
 export function onOff(isOn: boolean): string {
     return isOn ? t("modules.on") : t("modules.off");
-}
-
-// A member's title, and its name as the interface and its errors have it.
-export function memberTitle(title: Key, name: string): string {
-    return t("modules.member", { title: t(title), name });
 }

@@ -6,29 +6,62 @@ import { useFold } from "../../api/fold";
 import type { AuditEvent } from "../../api/types";
 import { clauseOfDay, lastDays, ownZone } from "../../model/days";
 import { NO_DAYS, type PerDay, addEvents, coversFrom } from "../../model/record";
+import { topOfScale } from "../../model/scale";
 import { ErrorBox } from "../../parts/error";
 import { link } from "../../router";
-import { dayTitle, number, t } from "../../text";
+import { dayTitle, number, shortDay, t } from "../../text";
 
 const DAYS = 14;
 // Pages of at most 100 events that are read before the person asks for more.
 const PAGES = 10;
-const [BAR, GAP, HEIGHT] = [16, 4, 96];
+const HEIGHT = 128;
+// A bar's share of its day.
+const BAR = 0.8;
+
+// The numbers of the scale, from its top down.
+function Scale({ top }: { top: number }): JSX.Element {
+    return (
+        <>
+            {[top, top / 2, 0].map((n) => (
+                <span class="tick-number" key={n} style={{ bottom: `${(n / top) * HEIGHT}px` }}>
+                    {number(n)}
+                </span>
+            ))}
+        </>
+    );
+}
 
 // The table beside it has the numbers, so the chart is for the eye alone.
 function Chart({ days, counts }: { days: string[]; counts: Record<string, number> }): JSX.Element {
-    const most = Math.max(1, ...days.map((day) => counts[day] ?? 0));
-    const width = days.length * (BAR + GAP);
+    const inOrder = days.toReversed();
+    const top = topOfScale(Math.max(...days.map((day) => counts[day] ?? 0)));
+    const share = (n: number) => `${((n / days.length) * 100).toFixed(2)}%`;
     return (
-        <svg class="chart" viewBox={`0 0 ${width} ${HEIGHT + 1}`} aria-hidden="true">
-            {days.toReversed().map((day, n) => {
-                const n_changes = counts[day] ?? 0;
-                // One change can be seen beside a thousand.
-                const height = n_changes ? Math.max(2, Math.round((n_changes / most) * HEIGHT)) : 0;
-                return <rect key={day} x={n * (BAR + GAP)} y={HEIGHT - height} width={BAR} height={height} />;
-            })}
-            <line x1="0" x2={width} y1={HEIGHT + 0.5} y2={HEIGHT + 0.5} />
-        </svg>
+        <div class="chart" aria-hidden="true">
+            <div class="scale" style={{ height: `${HEIGHT}px` }}>
+                <Scale top={top} />
+            </div>
+            <svg width="100%" height={HEIGHT + 1}>
+                {[0, HEIGHT / 2, HEIGHT].map((y) => (
+                    <line key={y} x1="0" x2="100%" y1={y + 0.5} y2={y + 0.5} />
+                ))}
+                {inOrder.map((day, n) => {
+                    const n_changes = counts[day] ?? 0;
+                    // One change can be seen beside a thousand.
+                    const height = n_changes ? Math.max(2, Math.round((n_changes / top) * HEIGHT)) : 0;
+                    return (
+                        <rect key={day} x={share(n + (1 - BAR) / 2)} y={HEIGHT - height} width={share(BAR)} height={height}>
+                            <title>{t("overview.of_day", { day: dayTitle(day), n: number(n_changes) })}</title>
+                        </rect>
+                    );
+                })}
+            </svg>
+            <div class="dates">
+                {[0, Math.floor(days.length / 2), days.length - 1].map((n) => (
+                    <span key={n} style={{ left: share(n + 0.5) }}>{shortDay(inOrder[n] ?? "")}</span>
+                ))}
+            </div>
+        </div>
     );
 }
 
