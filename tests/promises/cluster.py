@@ -76,9 +76,13 @@ _shared = []
 
 def setUpModule():
     cluster = Cluster()
+    try:
+        cluster.set_up()
+    except BaseException:  # also SystemExit, for which unittest cleans nothing up
+        cluster.close()
+        raise
     unittest.addModuleCleanup(cluster.close)
     _shared[:] = [cluster]
-    cluster.set_up()
 
 
 class ClusterCase(PromiseCase):
