@@ -83,7 +83,8 @@ class KeyboardCase(ConsoleCase):
         self.until_focused("input[type=password]")
         self.insert(self.account.admin.key)
         self.key("Enter")
-        self.see("Sign out", "header")
+        self.until("document.querySelector('header') && !document.querySelector('input[type=password]')",
+                   "signed in")
 
 
 class Walk(KeyboardCase):
