@@ -171,9 +171,9 @@ function useKeys(
         const known = linksOf(element, last.current.row);
         const stop = known[Math.min(last.current.link, known.length - 1)] ?? linksOf(element, firstBelow(places, sight.top))[0];
         for (const link of element.querySelectorAll<HTMLElement>("a, button")) {
-            const index = link === stop ? 0 : -1;
-            if (link.tabIndex !== index) {
-                link.tabIndex = index;
+            const index = link === stop ? "0" : "-1";
+            if (link.getAttribute("tabindex") !== index) {
+                link.setAttribute("tabindex", index);
             }
         }
     });
