@@ -20,16 +20,16 @@ COLUMNS = ("enabled", "provider", "client_id", "client_secret_key_id", "client_s
 STATEMENTS = {
     "post": "INSERT INTO plain.ssh_credential AS c (account_id, id, owner_id, public_key, key_type,"
             " fingerprint, description, metadata, acl) VALUES (:account, 'sshcr_000000000000' ||"
-            " :made::text, :owner, :p5, :p6, :p7, 'edge ' || :nonce::text, '', :p10::text[])"
+            " :made::text, :owner, :p6, :p7, :p8, 'edge ' || :nonce::text, '', :p11::text[])"
             " RETURNING " + CREDENTIAL,
     "patch": "UPDATE plain.ssh_credential AS c SET description = 'edge ' || :nonce::text"
              " WHERE c.account_id = :account AND c.id = 'sshcr_00' || :row::text || repeat('0', 17)"
              " RETURNING " + CREDENTIAL,
     "put_module":
         "INSERT INTO plain.oauth_module AS m (account_id, edge_id, route_id, " + ", ".join(COLUMNS)
-        + ") VALUES (:account, :p3, 'edghtsrt_' || :row::text, :p6::boolean, :p7::smallint, :p8,"
-        " :p9, :p10::bytea, :p11::text[], '{}', :p13::text[], :p14::text[], '{}', :p16::boolean,"
-        " NULL, :p18::bigint, :nonce::bigint, :p20::bigint)"
+        + ") VALUES (:account, :p4, 'edghtsrt_' || :row::text, :p7::boolean, :p8::smallint, :p9,"
+        " :p10, :p11::bytea, :p12::text[], '{}', :p14::text[], :p15::text[], '{}', :p17::boolean,"
+        " NULL, :p19::bigint, :nonce::bigint, :p21::bigint)"
         " ON CONFLICT (account_id, edge_id, route_id) DO UPDATE SET "
         + ", ".join("%s = excluded.%s" % (column, column) for column in COLUMNS)
         + " RETURNING m.revision",

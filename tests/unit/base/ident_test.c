@@ -175,7 +175,7 @@ START_TEST(every_byte)
 END_TEST
 
 #define ACCOUNT "ac_0123456789ABCDEFGHIJKLMNOPZ"
-#define DIGITS_OF_ACCOUNT (ACCOUNT + 3)
+#define DIGITS_OF_ACCOUNT (&ACCOUNT[3])
 
 /* Computes the check digits in another way: the CRC as a number, digit by digit from the end. */
 static void append_check(char *key, size_t n_digits)
@@ -226,9 +226,12 @@ END_TEST
 
 START_TEST(account_of_no_api_key)
 {
-    static const char *const others[] = {"",          "ac_",
-                                         "ac_x",      "usr_0123456789ABCDEFGHIJKLMNOPZ",
-                                         ACCOUNT "0", "ac_0123456789ABCDEFGHIJKLMNOP_"};
+    static const char *const others[] = {"",
+                                         "ac_",
+                                         "ac_x",
+                                         "usr_0123456789ABCDEFGHIJKLMNOPZ",
+                                         "ac_0123456789ABCDEFGHIJKLMNOPZ0",
+                                         "ac_0123456789ABCDEFGHIJKLMNOP_"};
     char key[API_KEY_SIZE];
     char account_id[IDENT_SIZE];
 
