@@ -76,7 +76,7 @@ bool api_audit_event_list(struct call *call, struct error *err)
 }
 
 /* An event never changes, so its number will do as its revision.  A malformed identifier is that of
- * no event: whether the caller is an admin comes first. */
+ * no event: whether the caller is an admin comes first, and the store knows that. */
 bool api_audit_event_get(struct call *call, struct error *err)
 {
     struct audit_event_list list = {0};
@@ -88,5 +88,7 @@ bool api_audit_event_get(struct call *call, struct error *err)
     ok = store_audit_event_get(call->store, &call->store_request, number, &list, err) &&
          call_answer_resource(call, 200, list.items[0].number, write_event, &list.items[0], err);
     audit_event_list_free(&list);
+    if (!ok && err->code == ERR_AUDIT_EVENT_NOT_FOUND)
+        (void)!route_check_ids(&call->match, err);
     return ok;
 }

@@ -251,7 +251,7 @@ static bool handle(struct call *call, struct buf *allow, struct buf *base_url, s
         return false;
     if (!gate_input(call, base_url, err))
         return refuse_input(call, err);
-    if (!route_check_ids(&call->match, err))
+    if (!call->match.route->checks_ids && !route_check_ids(&call->match, err))
         return refuse_path_id(call, err);
     return gate_peer(call, err) && run_handler(call, err) && gate_answer(call, err);
 }
@@ -326,7 +326,7 @@ static void log_answer(const struct call *call, const char *operation_id, const 
                                {"duration_ms", duration_ms},
                                {"api_key_id", call->identity.key_id},
                                {"account_id", call->identity.account_id},
-                               {"client_address", call->request->remote_addr},
+                               {"client_address", call->store_request.client_address},
                                {NULL, NULL}};
 
     if (!log_wants(log, level))

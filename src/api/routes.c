@@ -53,7 +53,7 @@ const struct route api_routes[] = {
      .query = api_audit_event_query,
      .read = api_audit_event_read_list, .run = api_audit_event_list},
     {.method = "GET", .path = "/audit_events/{id}", .reads_only = true,
-     .work = REQUEST_SHORT, .run = api_audit_event_get},
+     .work = REQUEST_SHORT, .checks_ids = true, .run = api_audit_event_get},
 
     {.method = "GET", .path = "/livez", .is_public = true, .reads_only = true,
      .work = REQUEST_INSTANT, .run = api_health_live},

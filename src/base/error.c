@@ -32,6 +32,11 @@ const struct error_row *error_row(enum error_code code)
     return &rows[code];
 }
 
+const char *error_reason(const struct error *err)
+{
+    return err->cause[0] ? err->cause : error_row(err->code)->text;
+}
+
 bool error_set(struct error *err, enum error_code code)
 {
     *err = (struct error){.code = code};

@@ -60,6 +60,10 @@ bool error_field(struct error *err, enum error_code code, const char *field, con
 bool error_cause(struct error *err, enum error_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Returns what a log or an operator is told of an error, static or the error's: its cause, or
+ * without one the text of the catalogue. */
+const char *error_reason(const struct error *err);
+
 /* Room for a value quoted in a message. */
 #define ERROR_QUOTE_SIZE 80
 

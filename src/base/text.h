@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 /* UTF-8 without NUL.  A NUL follows it, unless the comment of the function that returns it says
@@ -42,6 +43,17 @@ static inline int text_cmp(struct text a, struct text b)
     int order = memcmp(a.s, b.s, a.len < b.len ? a.len : b.len);
 
     return order ? order : (a.len > b.len) - (a.len < b.len);
+}
+
+/* Returns a number for tables, the same for the same bytes (FNV-1a).  Texts can be made to
+ * collide. */
+static inline uint64_t text_hash(struct text t)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    for (size_t i = 0; i < t.len; i++)
+        hash = (hash ^ (unsigned char)t.s[i]) * UINT64_C(0x100000001b3);
+    return hash ^ hash >> 32;
 }
 
 /* Returns the bytes from `from` to `to` (exclusive) of a text that has them.  No NUL follows. */

@@ -27,6 +27,7 @@ struct route {
     enum route_body body;
     enum request_work work;
     bool takes_idempotency_key;
+    bool checks_ids; /* the handler checks the path's identifiers, after the permission */
     const struct query_param *query;                    /* NULL: none */
     bool (*read)(struct call *call, struct error *err); /* input that is checked without the
                                                            database; may be NULL */

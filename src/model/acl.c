@@ -147,18 +147,8 @@ static int by_rule_and_place(const void *left, const void *right)
     return order ? order : (a->place > b->place) - (a->place < b->place);
 }
 
-/* FNV-1a. */
-static size_t group_of_rule(struct text rule, size_t n_groups)
-{
-    uint64_t digest = 0xcbf29ce484222325;
-
-    for (size_t i = 0; i < rule.len; i++)
-        digest = (digest ^ (unsigned char)rule.s[i]) * 0x100000001b3;
-    return (size_t)((digest ^ digest >> 32) % n_groups);
-}
-
 /* Marks the places of rules that stand at an earlier place, too.  Rules are put into n groups by
- * their digest, and each group is sorted: so rules that were made to collide cost one sort.
+ * their hash, and each group is sorted: so rules that were made to collide cost one sort.
  * starts[n + 1] is all zero. */
 static void mark_repeated(const struct placed_rule *rules, size_t n, struct placed_rule *grouped,
                           size_t *starts, bool *repeated)
@@ -225,7 +215,7 @@ bool acl_unite(const struct text_list *lists, size_t n, struct arena *arena, str
         for (size_t j = 0; j < lists[i].n; j++, place++) {
             struct text rule = lists[i].items[j];
 
-            rules[place] = (struct placed_rule){rule, place, group_of_rule(rule, n_rules)};
+            rules[place] = (struct placed_rule){rule, place, text_hash(rule) % n_rules};
         }
     }
     return keep_distinct(rules, n_rules, arena, out);

@@ -135,13 +135,6 @@ bool ipv6_read(struct text host, unsigned char out[IPV6_SIZE])
            inet_pton(AF_INET6, copy, out) == 1;
 }
 
-bool ipv6_valid(struct text host)
-{
-    unsigned char value[IPV6_SIZE];
-
-    return ipv6_read(host, value);
-}
-
 /* Returns the length of the run of zero groups that starts at a group. */
 static size_t zero_groups(const unsigned char *address, size_t group)
 {

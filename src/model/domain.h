@@ -28,13 +28,11 @@ bool domain_ends_in_number(struct text domain);
  * zeros. */
 MUST_CHECK bool ipv4_valid(struct text host);
 
-/* Returns whether the text is an IPv6 address (RFC 4291), without brackets and without a zone. */
-MUST_CHECK bool ipv6_valid(struct text host);
-
 /* Bytes of an IPv6 address. */
 #define IPV6_SIZE 16
 
-/* Does the same, and writes the address in network order. */
+/* Reads an IPv6 address (RFC 4291), without brackets and without a zone, into network order.
+ * Returns false if the text is none. */
 MUST_CHECK bool ipv6_read(struct text host, unsigned char out[IPV6_SIZE]);
 
 /* Bytes of the longest IPv6 address in text, six groups and a dotted quad, and of its NUL. */

@@ -48,6 +48,7 @@ void serve_cgi_begin(struct serve_cgi_reader *reader, struct request *request,
     reader->wants = wants;
     reader->n_known = SERVE_CGI_N_VARIABLES - (wants->version ? 0 : 1);
     memcpy(reader->known, known, sizeof known);
+    memset(reader->is_seen, 0, sizeof reader->is_seen);
     for (size_t i = 0; i < SERVE_CGI_N_VARIABLES; i++)
         *known[i].value = "";
     for (size_t i = 0; i < wants->n_others; i++)
@@ -59,15 +60,16 @@ void serve_cgi_begin(struct serve_cgi_reader *reader, struct request *request,
 
 void serve_cgi_see(void *reader, struct text name, const char *value)
 {
-    const struct serve_cgi_reader *to = reader;
+    struct serve_cgi_reader *to = reader;
 
     for (size_t i = 0; i < to->n_known; i++) {
         const struct serve_cgi_variable *known = &to->known[i];
 
         if (known->name.len != name.len || memcmp(known->name.s, name.s, name.len) != 0)
             continue;
-        if (known->repeated && *known->value && (*known->value)[0])
+        if (known->repeated && to->is_seen[i])
             *known->repeated = true;
+        to->is_seen[i] = true;
         *known->value = value;
     }
     for (size_t i = 0; i < to->wants->n_others; i++) {

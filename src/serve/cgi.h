@@ -29,6 +29,7 @@ struct serve_cgi_reader {
         const char **value;
         bool *repeated; /* of a header that must not come twice; else NULL */
     } known[SERVE_CGI_N_VARIABLES];
+    bool is_seen[SERVE_CGI_N_VARIABLES]; /* it has come, perhaps empty */
     size_t n_known;
     const struct request_wants *wants;
     struct request *request;

@@ -34,7 +34,8 @@ struct serve_callbacks {
      * clock; INT64_MAX: there is none.  NULL: there never is. */
     int64_t (*chore_due_ms)(void *context);
     /* Does the chore in a lane that no request needs, with the lane's context.  It may wait as an
-     * answerer does.  chore_due_ms() must then return a later time. */
+     * answerer does.  From before its first wait on, chore_due_ms() must return a later time:
+     * otherwise the next lane begins the chore, too. */
     void (*do_chore)(void *context_of_lane);
 };
 

@@ -162,7 +162,8 @@ static void look_at_list(struct text_list rules, struct text target)
 static void look_at_grammar(struct text text)
 {
     const char *why = NULL;
-    unsigned char value[IPV6_SIZE];
+    unsigned char value[IPV6_SIZE], again[IPV6_SIZE];
+    char written[IPV6_TEXT_SIZE];
 
     if (domain_valid(text, &why))
         MUST(text.len >= 1 && text.len <= DOMAIN_MAX && is_plain(text) && !strchr(text.s, '*'));
@@ -170,7 +171,10 @@ static void look_at_grammar(struct text text)
         MUST(why && *why);
     if (ipv4_valid(text))
         MUST(domain_looks_like_ipv4(text) && text.len <= 15);
-    MUST(ipv6_valid(text) == ipv6_read(text, value));
+    if (ipv6_read(text, value)) {
+        ipv6_write(value, written);
+        MUST(ipv6_read(text_of(written), again) && memcmp(again, value, IPV6_SIZE) == 0);
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

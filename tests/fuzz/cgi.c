@@ -36,7 +36,7 @@ static void free_environment(struct environment *environment)
         free(environment->variables[i]);
 }
 
-/* Returns the last value of that name, or "".  Sets *n to the number of nonempty values. */
+/* Returns the last value of that name, or "".  Sets *n to how many there are. */
 static const char *value_of(const struct environment *environment, const char *name, int *n)
 {
     size_t len = strlen(name);
@@ -49,7 +49,7 @@ static const char *value_of(const struct environment *environment, const char *n
         if (strncmp(variable, name, len) != 0 || variable[len] != '=')
             continue;
         value = variable + len + 1;
-        *n += *value != '\0';
+        (*n)++;
     }
     return value;
 }
@@ -71,13 +71,12 @@ static void look_at_headers(const struct environment *environment, const struct 
     if (!*authorization)
         authorization = value_of(environment, "REDIRECT_HTTP_AUTHORIZATION", &n);
     MUST(strcmp(request->authorization, authorization) == 0);
-    /* Two nonempty values are a repeated header. */
-    MUST(n_authorization < 2 || request->authorization_repeated);
+    MUST(request->authorization_repeated == (n_authorization > 1));
     expect(environment, VERSION_VARIABLE, request->version);
     for (size_t i = 0; i < wants.n_others; i++)
         expect(environment, others[i], request->others[i]);
     value_of(environment, VERSION_VARIABLE, &n_version);
-    MUST(n_version < 2 || request->version_repeated);
+    MUST(request->version_repeated == (n_version > 1));
 }
 
 static void look_at_request(const struct environment *environment, const struct request *request)

@@ -359,6 +359,23 @@ START_TEST(who_asked_is_logged)
 }
 END_TEST
 
+/* Some web servers are told to take REMOTE_ADDR from a header, which may hold any text. */
+START_TEST(only_an_address_is_logged_as_one)
+{
+    static const char *const bad[] = {"",          "unix:",         "192.0.2.1:80",
+                                      "localhost", STUB_MEMBER_KEY, "192.0.2.1, 192.0.2.2"};
+
+    open_log(LOG_LEVEL_DEBUG);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        client_prepare(&client, "GET", "/livez", "");
+        client.request.remote_addr = bad[i];
+        client_send(&client);
+        read_log();
+        ck_assert_ptr_null(strstr(logged, "client_address"));
+    }
+}
+END_TEST
+
 static bool wait_20_ms(void *peer)
 {
     (void)peer;
@@ -495,6 +512,7 @@ Suite *answers_suite(void)
     tcase_add_test(tcase, peer_that_has_gone);
     tcase_add_test(tcase, faults_are_logged_with_their_cause);
     tcase_add_test(tcase, who_asked_is_logged);
+    tcase_add_test(tcase, only_an_address_is_logged_as_one);
     tcase_add_test(tcase, duration_is_logged);
     tcase_add_test(tcase, refusals_are_warnings);
     tcase_add_test(tcase, refusals_are_limited);

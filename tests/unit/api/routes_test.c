@@ -89,6 +89,7 @@ START_TEST(columns_of_every_row)
         ck_assert_int_eq(route->is_public, is_public);
         ck_assert_int_eq(route->reads_only, is_get || is_decision);
         ck_assert_int_eq(route->for_gateways, is_decision);
+        ck_assert_int_eq(route->checks_ids, strcmp(route->path, "/audit_events/{id}") == 0);
         ck_assert_int_eq(route->body, has_body ? ROUTE_JSON_BODY : ROUTE_NO_BODY);
         ck_assert(!has_body || route->read);
         ck_assert_int_eq(route->query != NULL,

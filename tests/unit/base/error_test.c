@@ -168,6 +168,18 @@ START_TEST(long_values_are_quoted_to_a_character)
 }
 END_TEST
 
+/* A lack of memory has no cause of its own. */
+START_TEST(reason_is_never_empty)
+{
+    struct error err;
+
+    error_set(&err, ERR_OUT_OF_MEMORY);
+    ck_assert_str_eq(error_reason(&err), error_row(ERR_OUT_OF_MEMORY)->text);
+    error_cause(&err, ERR_DATABASE_TIMEOUT, "no answer");
+    ck_assert_str_eq(error_reason(&err), "no answer");
+}
+END_TEST
+
 Suite *error_suite(void)
 {
     Suite *suite = suite_create("base/error");
@@ -177,6 +189,7 @@ Suite *error_suite(void)
     tcase_add_test(tests, rows_of_codes);
     tcase_add_test(tests, set_leaves_nothing_of_before);
     tcase_add_test(tests, faces_are_apart);
+    tcase_add_test(tests, reason_is_never_empty);
     tcase_add_test(tests, percent_signs_of_values);
     tcase_add_test(tests, long_texts_are_cut_at_characters);
     tcase_add_test(tests, text_that_just_fits_is_whole);
