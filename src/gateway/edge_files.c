@@ -14,7 +14,11 @@
 
 #define HEADER "# Written by adit-gateway, which overwrites changes.\n"
 
-/* One file.  In the texts, the first %s is the folder and the second the id. */
+/* One file.  In the texts, each %s/%s is the folder and the id.
+ *
+ * nginx and Apache also trust authorities that are named for all sites, by ssl_trusted_certificate
+ * and SSLCACertificatePath.  So the files empty the first one.  The second one cannot be emptied,
+ * but libssl looks nowhere else if VerifyCAFile is set. */
 struct file {
     const char *suffix;
     const char *asks; /* NULL: the file is the rule's PEM */
@@ -25,11 +29,13 @@ static const struct file files[] = {
     {EDGE_FILES_PEM, NULL, NULL},
     {".nginx",
      HEADER "ssl_client_certificate %s/%s" EDGE_FILES_PEM ";\n"
+            "ssl_trusted_certificate \"\";\n"
             "ssl_verify_client on;\n"
             "ssl_verify_depth 4;\n",
      HEADER "ssl_verify_client off;\n"},
     {".apache",
      HEADER "SSLCACertificateFile %s/%s" EDGE_FILES_PEM "\n"
+            "SSLOpenSSLConfCmd VerifyCAFile %s/%s" EDGE_FILES_PEM "\n"
             "SSLVerifyClient require\n"
             "SSLVerifyDepth 4\n",
      HEADER "SSLVerifyClient none\n"},
@@ -54,7 +60,7 @@ static void fill_in_paths(struct buf *out, const char *format, const char *folde
     const char *const values[] = {folder, id};
     const char *at;
 
-    for (size_t i = 0; (at = strstr(format, "%s")) != NULL && i < 2; i++) {
+    for (size_t i = 0; (at = strstr(format, "%s")) != NULL; i = !i) {
         buf_add(out, format, (size_t)(at - format));
         buf_puts(out, values[i]);
         format = at + 2;

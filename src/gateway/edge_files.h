@@ -11,10 +11,9 @@
 /* Bytes of the largest PEM file of an edge. */
 #define EDGE_FILES_PEM_MAX (8 * 1024 * 1024)
 
-/* The longest suffix of a file: an id may have IDENT_MAX bytes, and a file's name NAME_MAX. */
+/* Suffixes of files.  The settings leave room for 8 bytes after an id. */
 #define EDGE_FILES_PEM ".pem"
 #define EDGE_FILES_HAPROXY ".haproxy"
-#define EDGE_FILES_SUFFIX_MAX (sizeof EDGE_FILES_HAPROXY - 1)
 
 /* HAProxy's map has this key. */
 #define EDGE_FILES_KEY "verify"

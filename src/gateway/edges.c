@@ -13,8 +13,10 @@
 #include "gateway/authority.h"
 #include "gateway/edge_files.h"
 #include "gateway/haproxy.h"
+#include "gateway/haproxy_watch.h"
 #include "gateway/job.h"
 #include "gateway/nobody.h"
+#include "gateway/way.h"
 #include "gateway/whole_file.h"
 
 /* Changes within this time share a reload. */
@@ -30,6 +32,9 @@
 /* A child that takes longer is ended.  HAProxy is told of one edge after the other. */
 #define RELOAD_LIMIT_MS 10000
 #define HAPROXY_LIMIT_MS 100 /* more, for each edge */
+
+/* After this time, no old process of HAProxy takes commands any more. */
+#define TAKEOVER_MS 1000
 
 /* The file in the output folder while a reload is due, so that the next start knows of it. */
 #define DUE_FILE ".reload-due"
@@ -47,14 +52,7 @@ struct edge {
     bool trusts_nobody;             /* the files ask for certificates that nobody has */
     uint64_t changed;
     uint64_t narrowed;
-};
-
-/* A way to make servers obey the files. */
-struct way {
-    struct job job;
-    bool used;
-    uint64_t begun; /* the version when the child that runs began */
-    uint64_t done;  /* the servers obey this version */
+    int64_t narrowed_ms; /* when `narrowed` was set by a change (steady clock) */
 };
 
 struct edges {
@@ -65,12 +63,17 @@ struct edges {
     size_t n;
     char **argv;      /* of the reload, in argv_text; ends with NULL */
     char *argv_text;  /* words, each ended by NUL */
-    uint64_t version; /* grows with each change of a file */
+    uint64_t version; /* grows with each change of a file, and with each new process of HAProxy */
+    bool is_noted;    /* DUE_FILE is there */
+    int lock_fd;      /* keeps other daemons out of the output folder; -1: none */
     int64_t write_at_ms;
     int write_pause_ms;
     int64_t look_at_ms;
     struct way command;
     struct way haproxy;
+    struct haproxy_watch watch;
+    int64_t tell_at_ms; /* when a new process of HAProxy is told of all edges; JOB_NEVER: there is
+                           none */
 };
 
 /* ---- the children ---- */
@@ -101,16 +104,6 @@ static bool run_haproxy(void *context)
 }
 
 /* ---- making ---- */
-
-static void way_init(struct way *way, struct edges *edges, const char *name,
-                     bool (*run)(void *context))
-{
-    way->job.name = name;
-    way->job.run = run;
-    way->job.context = edges;
-    way->job.limit_ms = RELOAD_LIMIT_MS;
-    job_init(&way->job);
-}
 
 static size_t count_words(const char *text)
 {
@@ -164,10 +157,8 @@ static bool split_command(struct edges *edges)
 
 static void want_ways(struct edges *edges, int64_t at_ms)
 {
-    if (edges->command.used)
-        job_want(&edges->command.job, at_ms);
-    if (edges->haproxy.used)
-        job_want(&edges->haproxy.job, at_ms);
+    way_want(&edges->command, edges->version, at_ms);
+    way_want(&edges->haproxy, edges->version, at_ms);
 }
 
 /* A reload that the last process owed is due for all edges. */
@@ -177,6 +168,7 @@ static void take_over_debt(struct edges *edges)
 
     if (!whole_file_read(edges->settings->output, DUE_FILE, 0, &none))
         return;
+    edges->is_noted = true;
     edges->version = 1;
     for (size_t i = 0; i < edges->n; i++)
         edges->items[i].changed = edges->items[i].narrowed = edges->version;
@@ -193,10 +185,18 @@ struct edges *edges_new(const struct conf_mutual_tls *settings, const struct log
     edges->settings = settings;
     edges->log = log;
     edges->write_pause_ms = FIRST_PAUSE_MS;
-    way_init(&edges->command, edges, settings->reload, run_command);
-    way_init(&edges->haproxy, edges, settings->haproxy, run_haproxy);
-    edges->haproxy.used = settings->haproxy[0] != '\0';
+    edges->lock_fd = -1;
+    edges->command.job =
+        (struct job){.name = settings->reload, .run = run_command, .context = edges};
+    edges->haproxy.job =
+        (struct job){.name = settings->haproxy, .run = run_haproxy, .context = edges};
+    edges->watch.path = settings->haproxy;
+    haproxy_watch_init(&edges->watch);
+    edges->tell_at_ms = JOB_NEVER;
+    way_init(&edges->command, RELOAD_LIMIT_MS);
+    way_init(&edges->haproxy, RELOAD_LIMIT_MS);
     if (copy_edges(edges) && split_command(edges)) {
+        edges->haproxy.used = settings->haproxy[0] != '\0' && edges->n > 0;
         edges->haproxy.job.limit_ms += (int)edges->n * HAPROXY_LIMIT_MS;
         take_over_debt(edges);
         return edges;
@@ -216,6 +216,9 @@ void edges_free(struct edges *edges)
     }
     job_free(&edges->command.job);
     job_free(&edges->haproxy.job);
+    haproxy_watch_free(&edges->watch);
+    if (edges->lock_fd >= 0)
+        close(edges->lock_fd);
     free(edges->items);
     free(edges->ids);
     free((void *)edges->argv);
@@ -348,23 +351,38 @@ static void log_written(const struct edges *edges, const struct edge *edge,
     log_event(edges->log, LOG_LEVEL_INFO, "edge written", pairs);
 }
 
-static bool owes(const struct edges *edges, const struct way *way)
-{
-    return way->used && way->done < edges->version;
-}
-
 /* Returns whether some server may not obey the files yet. */
 static bool any_owes(const struct edges *edges)
 {
-    return owes(edges, &edges->command) || owes(edges, &edges->haproxy);
+    return way_owes(&edges->command) || way_owes(&edges->haproxy);
+}
+
+/* Two daemons with one folder would mix up their files.  Returns false with errno. */
+static bool lock_folder(struct edges *edges)
+{
+    if (edges->lock_fd < 0)
+        edges->lock_fd = whole_file_lock(edges->settings->output);
+    return edges->lock_fd >= 0;
+}
+
+/* Notes for the next start that a reload is due. */
+static bool note_debt(struct edges *edges)
+{
+    if (!edges->command.used && !edges->haproxy.used)
+        return true;
+    edges->is_noted =
+        edges->is_noted || whole_file_put(edges->settings->output, DUE_FILE, text_of(""));
+    return edges->is_noted;
 }
 
 /* The files differ from now on, or a part of them does. */
 static void begin_change(struct edges *edges, struct edge *edge, int64_t now_ms)
 {
     edge->changed = ++edges->version;
-    if (edge->is_narrowing)
+    if (edge->is_narrowing) {
         edge->narrowed = edges->version;
+        edge->narrowed_ms = now_ms;
+    }
     want_ways(edges, now_ms + BATCH_MS);
 }
 
@@ -383,8 +401,7 @@ static bool write_rule(struct edges *edges, struct edge *edge, const struct edge
     if (change == EDGE_SAME)
         return true;
     edge->is_narrowing = edge->is_narrowing || change == EDGE_NARROWER;
-    if (!any_owes(edges) && (edges->command.used || edges->haproxy.used) &&
-        !whole_file_put(folder, DUE_FILE, text_of("")))
+    if (!note_debt(edges))
         return false;
     ok = edge_files_put(folder, edge->id, rule, &any);
     if (any)
@@ -409,13 +426,13 @@ static bool write_edge(struct edges *edges, struct edge *edge, int64_t now_ms)
     if (rule.pem.len == 0)
         buf_puts(&rule.pem, NOBODY_PEM);
     errno = ENOMEM;
-    ok = !rule.pem.failed && write_rule(edges, edge, &rule, now_ms);
+    ok = !rule.pem.failed && lock_folder(edges) && write_rule(edges, edge, &rule, now_ms);
     if (!ok) {
         char cause[512];
         const struct log_pair pairs[] = {{"edge", edge->id}, {"cause", cause}, {NULL, NULL}};
 
-        snprintf(cause, sizeof cause, "%s: %s", edges->settings->output, strerror(errno));
-
+        snprintf(cause, sizeof cause, "%s: %s", edges->settings->output,
+                 errno == EWOULDBLOCK ? "another adit-gateway uses the folder" : strerror(errno));
         log_often(edges->log, LOG_LEVEL_ERROR, "edge not written", pairs);
     }
     buf_free(&rule.pem);
@@ -469,24 +486,44 @@ static void look_at_authorities(struct edges *edges)
 
 /* ---- reloads ---- */
 
-static void tick_way(struct edges *edges, struct way *way, int64_t now_ms)
+static void forget_debt(struct edges *edges)
 {
-    switch (job_tick(&way->job, now_ms, edges->log)) {
-    case JOB_STARTED:
-        way->begun = edges->version;
-        break;
-    case JOB_SUCCEEDED:
-        way->done = way->begun;
-        if (!any_owes(edges) && !whole_file_remove(edges->settings->output, DUE_FILE)) {
-            const struct log_pair pairs[] = {{"cause", strerror(errno)}, {NULL, NULL}};
+    const char *folder = edges->settings->output;
 
-            log_event(edges->log, LOG_LEVEL_WARNING, "reload stays due", pairs);
-        }
-        break;
-    case JOB_FAILED:
-    case JOB_QUIET:
-        break;
+    if (any_owes(edges) || !edges->is_noted)
+        return;
+    edges->is_noted = !whole_file_remove(folder, DUE_FILE);
+    if (edges->is_noted) {
+        const struct log_pair pairs[] = {{"cause", strerror(errno)}, {NULL, NULL}};
+
+        log_event(edges->log, LOG_LEVEL_WARNING, "reload stays due", pairs);
     }
+}
+
+/* Tells a new process of HAProxy of all edges.  Connections end that it may have taken by a rule
+ * that was narrowed since it began. */
+static void tell_anew(struct edges *edges, int64_t now_ms)
+{
+    edges->tell_at_ms = JOB_NEVER;
+    edges->version++;
+    for (size_t i = 0; i < edges->n; i++) {
+        struct edge *edge = &edges->items[i];
+
+        edge->changed = edges->version;
+        if (edge->narrowed > 0 && edge->narrowed_ms >= edges->watch.begun_ms)
+            edge->narrowed = edges->version;
+    }
+    way_want(&edges->haproxy, edges->version, now_ms);
+}
+
+static void tick_watch(struct edges *edges, int64_t now_ms)
+{
+    if (!edges->haproxy.used)
+        return;
+    if (haproxy_watch_tick(&edges->watch, now_ms))
+        edges->tell_at_ms = now_ms + TAKEOVER_MS;
+    if (now_ms >= edges->tell_at_ms)
+        tell_anew(edges, now_ms);
 }
 
 void edges_tick(struct edges *edges, int64_t now_ms)
@@ -497,8 +534,11 @@ void edges_tick(struct edges *edges, int64_t now_ms)
     }
     if (now_ms >= edges->write_at_ms && count_due(edges) > 0)
         write_due(edges, now_ms);
-    tick_way(edges, &edges->command, now_ms);
-    tick_way(edges, &edges->haproxy, now_ms);
+    tick_watch(edges, now_ms);
+    if (way_tick(&edges->command, edges->version, now_ms, edges->log))
+        forget_debt(edges);
+    if (way_tick(&edges->haproxy, edges->version, now_ms, edges->log))
+        forget_debt(edges);
 }
 
 int64_t edges_next(const struct edges *edges, int64_t now_ms)
@@ -508,14 +548,16 @@ int64_t edges_next(const struct edges *edges, int64_t now_ms)
 
     if (edges->n > 0)
         next_ms = clock_earlier(next_ms, edges->look_at_ms);
+    if (edges->haproxy.used)
+        next_ms = clock_earlier(clock_earlier(next_ms, edges->tell_at_ms),
+                                haproxy_watch_next(&edges->watch, now_ms));
     return count_due(edges) > 0 ? clock_earlier(next_ms, edges->write_at_ms) : next_ms;
 }
 
-static const char *way_status(const struct edges *edges, const struct way *way)
+/* Returns whether HAProxy has not answered yet, or a new process of it has still to be told. */
+static bool is_haproxy_new(const struct edges *edges)
 {
-    if (!way->used)
-        return "none";
-    return owes(edges, way) ? "due" : "done";
+    return edges->haproxy.used && (edges->watch.pid == 0 || edges->tell_at_ms != JOB_NEVER);
 }
 
 void edges_status(const struct edges *edges, struct buf *out)
@@ -528,6 +570,6 @@ void edges_status(const struct edges *edges, struct buf *out)
     }
     buf_printf(out, "edges %zu\nedges_open %zu\nedges_nobody %zu\nedges_due %zu\n", edges->n,
                n_open, n_nobody, count_due(edges));
-    buf_printf(out, "reload %s\nhaproxy %s\n", way_status(edges, &edges->command),
-               way_status(edges, &edges->haproxy));
+    buf_printf(out, "reload %s\nhaproxy %s\n", way_status(&edges->command),
+               is_haproxy_new(edges) ? WAY_DUE : way_status(&edges->haproxy));
 }

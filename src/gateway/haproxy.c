@@ -22,6 +22,9 @@
 /* What HAProxy says to "set ssl ca-file" for a file that its configuration does not name. */
 #define NOT_NAMED "not referenced by the configuration"
 
+/* What it says while a transaction for another file is open, before the file's name. */
+#define ANOTHER_IS_OPEN "The ongoing transaction is about '"
+
 /* The edge, and the answer to the last command. */
 struct talk {
     const char *socket_path;
@@ -114,16 +117,40 @@ static bool is_silent(const struct talk *talk)
 
 /* ---- the steps ---- */
 
-/* Replaces the authorities.  Sets *named to whether the configuration has the file. */
-static bool set_authorities(struct talk *talk, const struct buf *pem, bool *named)
+static bool send_authorities(struct talk *talk, const struct buf *pem)
 {
     buf_clear(&talk->command);
     buf_printf(&talk->command, "set ssl ca-file %s/%s" EDGE_FILES_PEM " <<\n", talk->folder,
                talk->id);
     buf_add(&talk->command, pem->data, pem->len);
     buf_puts(&talk->command, "\n");
+    return ask_haproxy(talk);
+}
+
+/* Ends the transaction that the answer is about.  HAProxy has one at a time.  If whoever began it
+ * never ends it, no edge could be changed. */
+static bool abort_transaction(struct talk *talk)
+{
+    const char *name = strstr(talk->answer.data, ANOTHER_IS_OPEN) + strlen(ANOTHER_IS_OPEN);
+    size_t len = strcspn(name, "' ;<\\\n");
+
+    if (name[len] != '\'')
+        return refused(talk, "take the authorities");
+    fprintf(stderr, "edge %s: ended the transaction that was open in HAProxy for %.*s\n", talk->id,
+            (int)len, name);
+    buf_clear(&talk->command);
+    buf_printf(&talk->command, "abort ssl ca-file %.*s\n", (int)len, name);
+    return ask_haproxy(talk);
+}
+
+/* Replaces the authorities.  Sets *named to whether the configuration has the file. */
+static bool set_authorities(struct talk *talk, const struct buf *pem, bool *named)
+{
     *named = true;
-    if (!ask_haproxy(talk))
+    if (!send_authorities(talk, pem))
+        return false;
+    if (has_answered(talk, ANOTHER_IS_OPEN) &&
+        (!abort_transaction(talk) || !send_authorities(talk, pem)))
         return false;
     if (has_answered(talk, NOT_NAMED)) {
         *named = false;

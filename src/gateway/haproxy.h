@@ -17,8 +17,9 @@
 /* Makes HAProxy take over the files of the edge in that folder, through its stats socket of level
  * admin.  If `ends` is true, ends the open connections of the edge.  An edge that HAProxy's
  * configuration does not name is passed over.  If HAProxy does not accept the authorities, it gets
- * "nobody", which refuses all.  Waits up to 2 s for each of up to ten answers.  Returns false,
- * after a message on standard error, if a step fails; then it is safe to try again. */
+ * "nobody", which refuses all.  Ends a transaction for another file of authorities that is open in
+ * HAProxy, and says so on standard error.  Waits up to 2 s for each of up to 14 answers.  Returns
+ * false, after a message on standard error, if a step fails; then it is safe to try again. */
 MUST_CHECK bool haproxy_tell(const char *socket_path, const char *folder, const char *id,
                              bool ends);
 

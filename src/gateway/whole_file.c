@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,10 +32,12 @@ static bool write_all(int fd, struct text content)
 
 static bool write_aside(int folder_fd, struct text content)
 {
-    int fd = openat(folder_fd, WHOLE_FILE_ASIDE,
-                    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
     bool ok;
+    int fd;
 
+    if (unlinkat(folder_fd, WHOLE_FILE_ASIDE, 0) != 0 && errno != ENOENT)
+        return false;
+    fd = openat(folder_fd, WHOLE_FILE_ASIDE, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (fd < 0)
         return false;
     ok = write_all(fd, content) && fchmod(fd, 0644) == 0 && fsync(fd) == 0;
@@ -47,19 +50,39 @@ static int open_folder(const char *folder)
     return open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
+/* Makes the folder if there is none, and opens it.  Returns -1 with errno set if a step fails. */
+static int make_folder(const char *folder)
+{
+    bool is_new = mkdir(folder, 0755) == 0;
+    int fd;
+
+    if (!is_new && errno != EEXIST)
+        return -1;
+    fd = open_folder(folder);
+    if (fd < 0 || !is_new || fchmod(fd, 0755) == 0)
+        return fd;
+    close_quietly(fd);
+    return -1;
+}
+
+int whole_file_lock(const char *folder)
+{
+    int fd = make_folder(folder);
+
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return fd;
+    close_quietly(fd);
+    return -1;
+}
+
 bool whole_file_put(const char *folder, const char *name, struct text content)
 {
-    int folder_fd;
-    bool is_new;
+    int folder_fd = make_folder(folder);
     bool ok;
 
-    is_new = mkdir(folder, 0755) == 0;
-    if (!is_new && errno != EEXIST)
-        return false;
-    folder_fd = open_folder(folder);
     if (folder_fd < 0)
         return false;
-    ok = (!is_new || fchmod(folder_fd, 0755) == 0) && write_aside(folder_fd, content) &&
+    ok = write_aside(folder_fd, content) &&
          renameat(folder_fd, WHOLE_FILE_ASIDE, folder_fd, name) == 0 && fsync(folder_fd) == 0;
     close_quietly(folder_fd);
     return ok;

@@ -9,7 +9,8 @@
 #include "base/must_check.h"
 #include "base/text.h"
 
-/* The name under which a file is written before it gets its own. */
+/* The name under which a file is written before it gets its own.  What another user left there is
+ * removed. */
 #define WHOLE_FILE_ASIDE ".new"
 
 /* Replaces the file of that name: writes the content aside, forces it to the disk, renames it, and
@@ -17,6 +18,11 @@
  * with mode 0755, but not those above it.  Returns false, with errno set, if a step fails; then the
  * file is the old or the new one, and it is safe to try again. */
 MUST_CHECK bool whole_file_put(const char *folder, const char *name, struct text content);
+
+/* Locks the folder against other processes that do the same.  Creates it as whole_file_put() does.
+ * Returns a descriptor, which holds the lock until it is closed, or -1 with errno set: EWOULDBLOCK
+ * if another process has the lock. */
+MUST_CHECK int whole_file_lock(const char *folder);
 
 /* Reads at most `most` bytes of a file into *out.  Returns false, with errno set, if it cannot be
  * read: EFBIG if it is longer, ENOENT if there is none. */

@@ -101,6 +101,7 @@ SUITE(gate_session_suite)
 /* gateway */
 SUITE(gateway_authority_suite)
 SUITE(gateway_edges_suite)
+SUITE(gateway_haproxy_watch_suite)
 SUITE(gateway_job_suite)
 SUITE(gateway_proc_suite)
 SUITE(gateway_session_suite)

@@ -78,7 +78,7 @@ static struct edges *open_edges(void)
 /* Stores a module for edge-1, edge-2, ...; NULL: none. */
 static void put_all(struct edges *edges, const struct trial *const *trials, size_t n)
 {
-    char edge_ids[MAX_EDGES][16];
+    char edge_ids[MAX_EDGES][32];
     struct text ids[MAX_EDGES][MAX_IDS];
     struct gateway_edge items[MAX_EDGES];
     struct gateway_edges modules = {.items = items};
@@ -163,14 +163,15 @@ static void expect_rule(const char *edge_id, const char *pem)
     expect_file(name, pem ? pem : NOBODY_PEM);
     snprintf(name, sizeof name, "output/%s.nginx", edge_id);
     snprintf(text, sizeof text,
-             HEADER "ssl_client_certificate %s/%s.pem;\nssl_verify_client on;\n"
-                    "ssl_verify_depth 4;\n",
+             HEADER "ssl_client_certificate %s/%s.pem;\nssl_trusted_certificate \"\";\n"
+                    "ssl_verify_client on;\nssl_verify_depth 4;\n",
              output, edge_id);
     expect_file(name, pem ? text : HEADER "ssl_verify_client off;\n");
     snprintf(name, sizeof name, "output/%s.apache", edge_id);
     snprintf(text, sizeof text,
-             HEADER "SSLCACertificateFile %s/%s.pem\nSSLVerifyClient require\nSSLVerifyDepth 4\n",
-             output, edge_id);
+             HEADER "SSLCACertificateFile %s/%s.pem\nSSLOpenSSLConfCmd VerifyCAFile %s/%s.pem\n"
+                    "SSLVerifyClient require\nSSLVerifyDepth 4\n",
+             output, edge_id, output, edge_id);
     expect_file(name, pem ? text : HEADER "SSLVerifyClient none\n");
     snprintf(name, sizeof name, "output/%s.haproxy", edge_id);
     expect_file(name, pem ? "verify required\n" : "verify none\n");
