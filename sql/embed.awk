@@ -1,6 +1,7 @@
 # Turns SQL files into the C table of migrations (src/store/migrations.h).  Files named NNN_*.sql are
-# migrations, in the order of the command line.  The other two files become variables of their own, as
-# does the table of rights in grants.sql.
+# migrations, in the order of the command line.  The other files become variables of their own, as does
+# the table of rights in grants.sql.  Of a script for psql, its transaction is taken, without BEGIN and
+# COMMIT; "\ir FILE" becomes the file.
 function name_of(path) { sub(/.*\//, "", path); return path }
 # The replacement of gsub() has backslashes of its own, which awks read differently.
 function double_backslashes(line,    parts, n, i, doubled) {
@@ -9,6 +10,22 @@ function double_backslashes(line,    parts, n, i, doubled) {
     for (i = 2; i <= n; i++)
         doubled = doubled "\\\\" parts[i]
     return doubled
+}
+function put(line) {
+    line = double_backslashes(line)
+    gsub(/"/, "\\\"", line)
+    print "        \"" line "\\n\""
+}
+function put_file(path,    line, n) {
+    while ((getline line < path) > 0) {
+        put(line)
+        n++
+    }
+    close(path)
+    if (n == 0) {
+        print "embed.awk: cannot read " path > "/dev/stderr"
+        exit 1
+    }
 }
 function finish() { if (open) print "        \"\""; open = 0 }
 BEGIN {
@@ -34,6 +51,17 @@ FNR == 1 {
     }
     started = 1
     open = 1
+    is_script = file == "citus.sql"
+    in_transaction = 0
+}
+is_script && $0 == "BEGIN;" { in_transaction = 1; next }
+is_script && $0 == "COMMIT;" { in_transaction = 0 }
+is_script && !in_transaction { next }
+is_script && $1 == "\\ir" {
+    included = FILENAME
+    sub(/[^\/]*$/, "", included)
+    put_file(included $2)
+    next
 }
 {
     line = $0
@@ -47,11 +75,7 @@ FNR == 1 {
         rights = "{"
     }
 }
-{
-    line = double_backslashes($0)
-    gsub(/"/, "\\\"", line)
-    print "        \"" line "\\n\""
-}
+{ put($0) }
 END {
     if (rights !~ /^{.*}$/) {
         print "embed.awk: grants.sql has no table of rights" > "/dev/stderr"

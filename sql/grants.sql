@@ -43,7 +43,8 @@ DECLARE
             {"table": "oauth_module", "select": [], "update": []},
             {"table": "mutual_tls_module", "may": ["SELECT"], "update": []},
             {"table": "audit_event", "select": [], "update": []},
-            {"function": "changes"}
+            {"function": "changes"},
+            {"function": "account_changes"}
         ],
         "adit_gate": [
             {"table": "migration", "may": ["SELECT"]},

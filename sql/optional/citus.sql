@@ -2,8 +2,11 @@
 -- statement of a request is for one account, so it runs on that node alone.
 --
 -- Run this with psql as a superuser on the coordinator, after the nodes were added and after "aditctl
--- migrate", with no responder running.  Run it again after each "aditctl migrate".  A second run
--- changes nothing that is there already.  There is no way back but a dump.
+-- migrate", with no responder running.  Run it again after you add a node.  A second run changes
+-- nothing that is there already.  There is no way back but a dump.
+--
+-- From then on, "aditctl migrate" itself runs what is here between BEGIN and COMMIT, in the transaction
+-- of the migrations.
 
 \set ON_ERROR_STOP on
 \pset tuples_only on
@@ -27,7 +30,10 @@ $$;
 SELECT nodeid, result FROM run_command_on_all_nodes(format(
     'ALTER DATABASE %I SET citus.enable_unsafe_triggers = on', current_database())) WHERE NOT success;
 SET citus.enable_unsafe_triggers = on;
-SET citus.multi_shard_modify_mode = sequential;
+
+BEGIN;
+
+SET LOCAL citus.multi_shard_modify_mode = sequential;
 
 -- ---- before the tables are distributed ----
 
@@ -61,6 +67,27 @@ BEGIN
 END
 $$;
 
+-- A visitor's session is on the node of the account.  A row without an account was of no use.
+DO $$
+BEGIN
+    -- The schema of an older version lacks the table.
+    IF to_regclass('adit.gate_session') IS NULL
+        OR EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass('adit.gate_session')
+                   AND attname = 'account_id') THEN
+        RETURN;
+    END IF;
+    IF EXISTS (SELECT FROM pg_dist_partition
+               WHERE logicalrelid = 'adit.gate_session'::regclass) THEN
+        PERFORM undistribute_table('adit.gate_session');
+    END IF;
+    DELETE FROM adit.gate_session;
+    ALTER TABLE adit.gate_session DROP CONSTRAINT gate_session_pkey;
+    ALTER TABLE adit.gate_session ADD COLUMN account_id text COLLATE "C" NOT NULL,
+        ADD CONSTRAINT gate_session_pkey PRIMARY KEY (account_id, id);
+    COMMENT ON COLUMN adit.gate_session.account_id IS 'The account of the route, for its node.';
+END
+$$;
+
 -- Citus has no rights for columns.  Instead, a trigger compares what the responder may not change.
 CREATE OR REPLACE FUNCTION adit.keep_columns() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -89,7 +116,8 @@ DECLARE
     kept record;
 BEGIN
     FOR kept IN
-        SELECT c.oid::regclass AS name, string_agg(quote_literal(a.attname), ', ') AS columns
+        SELECT c.oid::regclass AS name,
+            string_agg(quote_literal(a.attname), ', ' ORDER BY a.attnum) AS columns
         FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid
         JOIN (VALUES
             ('adit.ssh_credential', '{description,metadata,acl,revision}'::text[]),
@@ -97,13 +125,14 @@ BEGIN
             ('adit.mutual_tls_module', '{enabled,certificate_authority_ids,revision}'),
             ('adit.api_key_use', '{used_at,client_address}'),
             ('adit.gate_session', '{key_id,sealed,ends_at}')) AS m (name, may_change)
-            ON m.name::regclass = c.oid
+            ON to_regclass(m.name) = c.oid
         WHERE a.attnum > 0 AND NOT a.attisdropped AND a.attname <> ALL (m.may_change)
-        AND NOT EXISTS (SELECT FROM pg_trigger AS t
-                        WHERE t.tgrelid = c.oid AND t.tgname = 'keep_columns')
         GROUP BY c.oid
+        HAVING string_agg(convert_to(a.attname, 'UTF8') || '\x00', '' ORDER BY a.attnum)
+            IS DISTINCT FROM (SELECT t.tgargs FROM pg_trigger AS t
+                              WHERE t.tgrelid = c.oid AND t.tgname = 'keep_columns')
     LOOP
-        EXECUTE format('CREATE TRIGGER keep_columns BEFORE UPDATE ON %s'
+        EXECUTE format('CREATE OR REPLACE TRIGGER keep_columns BEFORE UPDATE ON %s'
                        ' FOR EACH ROW EXECUTE FUNCTION adit.keep_columns(%s)',
                        kept.name, kept.columns);
     END LOOP;
@@ -119,7 +148,7 @@ COMMENT ON FUNCTION adit.new_event_number() IS 'The number of an event that is w
 
 -- ---- the tables ----
 
-CREATE TEMPORARY TABLE foreign_key AS
+CREATE TEMPORARY TABLE foreign_key ON COMMIT DROP AS
 SELECT c.conrelid::regclass AS name, c.conname, pg_get_constraintdef(c.oid) AS definition
 FROM pg_constraint AS c
 WHERE c.contype = 'f' AND c.connamespace = 'adit'::regnamespace
@@ -127,7 +156,7 @@ AND c.conparentid = 0
 AND NOT EXISTS (SELECT FROM pg_dist_partition AS d WHERE d.logicalrelid = c.conrelid);
 
 -- A right to columns becomes one to the table.
-CREATE TEMPORARY TABLE table_right AS
+CREATE TEMPORARY TABLE table_right ON COMMIT DROP AS
 SELECT DISTINCT c.oid::regclass AS name, a.privilege_type AS privilege, r.rolname AS grantee
 FROM pg_class AS c
 JOIN pg_attribute AS t ON t.attrelid = c.oid
@@ -136,8 +165,6 @@ CROSS JOIN LATERAL (SELECT * FROM aclexplode(c.relacl)
 JOIN pg_roles AS r ON r.oid = a.grantee
 WHERE c.relnamespace = 'adit'::regnamespace
 AND r.rolname IN ('adit_responder', 'adit_gateway', 'adit_gate');
-
-BEGIN;
 
 DO $$
 DECLARE
@@ -185,8 +212,10 @@ BEGIN
             ('adit.mutual_tls_module', 'account_id', 'adit.account'),
             ('adit.idempotency_key', 'account_id', 'adit.account'),
             ('adit.audit_event', 'account_id', 'adit.account'),
-            ('adit.gate_session', 'id', 'none')) AS p (name, key, like_table)
-        WHERE NOT EXISTS (SELECT FROM pg_dist_partition AS d WHERE d.logicalrelid = p.name::regclass)
+            ('adit.gate_session', 'account_id', 'adit.account')) AS p (name, key, like_table)
+        WHERE to_regclass(p.name) IS NOT NULL -- the schema of an older version lacks some
+        AND NOT EXISTS (SELECT FROM pg_dist_partition AS d
+                        WHERE d.logicalrelid = to_regclass(p.name))
     LOOP
         PERFORM create_distributed_table(part.name, part.key, colocate_with => part.like_table);
     END LOOP;
@@ -213,11 +242,71 @@ BEGIN
 END
 $$;
 
-COMMIT;
-
--- ---- functions, and what each node has of its own ----
+-- ---- functions ----
 
 \ir distributed.sql
+
+-- The changes of one account, for adit-gateway.  Snapshots and numbers of transactions are a node's own,
+-- so Citus calls this on the account's node, and it reads the shard there.  The table's name would be
+-- looked up in the metadata, which may lead to another node: the shard may just have moved.
+--
+-- A cursor names the server, since its start or its last crash, and the shard, by its oid: a move and a
+-- split make new tables.  A cursor of another server or shard says nothing here, and the reader begins
+-- anew.  After a crash the server gives numbers of transactions again that its log does not have.  If one
+-- process crashes, the server starts the others again and keeps its start time, but the end of the log
+-- that it replayed is new.
+CREATE OR REPLACE FUNCTION adit.account_changes(p_account text, p_since text)
+RETURNS TABLE (mark text, complete boolean, id bigint, at timestamptz, event text, resource text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 10
+SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
+DECLARE
+    shard CONSTANT regclass := to_regclass(
+        'adit.audit_event_'
+        || get_shard_id_for_distribution_column('adit.audit_event', p_account));
+    present CONSTANT pg_snapshot := pg_current_snapshot();
+    old CONSTANT text[] := string_to_array(p_since, ' ');
+    started CONSTANT text :=
+        concat_ws('+', extract(epoch FROM pg_postmaster_start_time()), pg_last_wal_replay_lsn());
+    since pg_snapshot;
+BEGIN
+    IF shard IS NULL THEN
+        RAISE 'the account is on another node' USING ERRCODE = '08000';
+    ELSIF pg_is_in_recovery() THEN
+        RAISE 'adit.account_changes() needs the primary server' USING ERRCODE = '25006';
+    ELSIF pg_current_xact_id_if_assigned() IS NOT NULL THEN
+        RAISE 'adit.account_changes() cannot run in a transaction that writes'
+            USING ERRCODE = '25001';
+    END IF;
+    mark := concat_ws(' ', started, shard::oid, extract(epoch FROM now())::bigint, present);
+    complete := coalesce(old[1] = started AND old[2]::oid = shard::oid
+                         AND now() - to_timestamp(old[3]::bigint) < interval '1 hour', false);
+    since := CASE WHEN complete THEN old[4] END;
+    -- The same snapshot sees the same rows.
+    IF NOT complete OR since::text = present::text THEN
+        RETURN NEXT;
+        RETURN;
+    END IF;
+    -- As adit.changes() does it; the expression keeps the planner on the index by transaction.
+    RETURN QUERY EXECUTE format($sql$
+        SELECT $1, true, n.id, n.at, n.event, n.resource
+        FROM (SELECT) AS one
+        LEFT JOIN (
+            SELECT e.*, e.xmin FROM %1$s AS e
+            WHERE e.transaction >= $2 AND e.transaction < $3 AND e.account_id || '' = $5
+            UNION ALL
+            SELECT e.*, e.xmin FROM %1$s AS e
+            WHERE e.transaction = ANY ($4) AND e.transaction IS NOT NULL
+            AND e.account_id || '' = $5) AS n
+            ON age(n.xmin) <= age(n.transaction::xid)
+        ORDER BY n.id $sql$, shard)
+        USING mark, pg_snapshot_xmax(since), pg_snapshot_xmax(present),
+            ARRAY(SELECT x FROM pg_snapshot_xip(since) AS x
+                  WHERE pg_visible_in_snapshot(x, present)), p_account;
+END
+$$;
+COMMENT ON FUNCTION adit.account_changes(text, text) IS
+    'The changes of an account that have committed since a call, each once, and the text for the next call.  complete is false if the reader must read everything anew.';
+REVOKE ALL ON FUNCTION adit.account_changes(text, text) FROM PUBLIC;
 
 -- Citus cannot see which functions a trigger calls.  The writes of callers run on the node of their
 -- account.
@@ -240,6 +329,18 @@ BEGIN
     END LOOP;
 END
 $$;
+
+DO $$
+BEGIN
+    IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'adit_gateway') THEN
+        GRANT EXECUTE ON FUNCTION adit.account_changes(text, text) TO adit_gateway;
+    END IF;
+END
+$$;
+
+COMMIT;
+
+-- ---- what each node has of its own ----
 
 -- How far events were removed, on each node for itself.
 SELECT nodename, nodeport, result FROM run_command_on_workers($$

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of libcrypto that reading a public key needs: base64, and points on elliptic curves. */
+/* Base64, base64url, and points on elliptic curves. */
 #ifndef ADIT_CRYPT_KEY_H
 #define ADIT_CRYPT_KEY_H
 

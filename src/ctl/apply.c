@@ -160,7 +160,7 @@ static int fail_write(const struct error *err)
     }
     ctl_fail_error(err);
     return err->code == ERR_OUTCOME_UNKNOWN
-               ? ctl_fail("whether the changes were applied is unknown: 'aditctl diff' tells")
+               ? ctl_fail("'aditctl diff' tells whether the changes were made")
                : ctl_fail("nothing was changed");
 }
 

@@ -98,6 +98,9 @@ int ctl_fail_error(const struct error *err)
         ctl_fail("check conninfo and admin_conninfo in [database] of the settings; aditctl runs "
                  "here as the system user %s",
                  ctl_user_name());
+    else if (err->code == ERR_OUTCOME_UNKNOWN)
+        ctl_fail("the outcome is unknown: look whether the change was made before you run this "
+                 "again");
     else if (strcmp(err->sqlstate, "42501") == 0)
         ctl_fail("run this as a system user who may connect as the owner of the tables, or set "
                  "admin_conninfo in [database] of the settings; aditctl runs here as the system "

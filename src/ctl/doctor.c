@@ -289,8 +289,8 @@ static void note_role_grant(void *context, const char *what, bool is_missing)
                     role->whose, what);
 }
 
-struct pg *doctor_check_role(struct findings *findings, const char *conninfo,
-                             const struct doctor_role *role)
+struct pg *doctor_check_role(struct findings *findings, const struct conf *conf,
+                             const char *conninfo, const struct doctor_role *role)
 {
     struct role_check check = {findings, role};
     const struct schema_grants grants = {
@@ -299,6 +299,8 @@ struct pg *doctor_check_role(struct findings *findings, const char *conninfo,
     int before = findings->n_troubles;
     struct error err = {.code = ERR_OUT_OF_MEMORY};
 
+    if (pg)
+        pg_set_distributed(pg, conf->is_distributed);
     if (!pg || !schema_check_grants(pg, &grants, &err)) {
         doctor_line(findings, "note", role->what,
                     "not checked: %s; to check %s role, run this as the daemon's user: runuser -u "
@@ -327,7 +329,7 @@ static void check_grants(struct findings *findings, struct pg *pg)
 }
 
 /* A change needs an author, so without a User or Bot the check cannot write. */
-static void check_writes(struct findings *findings, struct pg *pg)
+static void check_writes(struct findings *findings, struct pg *pg, bool is_distributed)
 {
     char only[IDENT_SIZE];
     struct error err = {.code = ERR_NONE};
@@ -338,7 +340,9 @@ static void check_writes(struct findings *findings, struct pg *pg)
             findings, "note", "writes",
             "not checked: there is no User or Bot yet; run: aditctl user create --name NAME");
     else if (err.code == ERR_NONE && schema_try_write(pg, &err))
-        ok(findings, "writes", "a change was made and rolled back");
+        ok(findings, "writes",
+           is_distributed ? "a change was made on the node of one account and rolled back"
+                          : "a change was made and rolled back");
     else
         trouble_error(findings, "writes", &err);
 }
@@ -394,7 +398,7 @@ static void check_responder(struct findings *findings, const struct ctl *ctl)
     if (has_database) {
         check_grants(findings, ctl->pg);
         check_nodes(findings, ctl);
-        check_writes(findings, ctl->pg);
+        check_writes(findings, ctl->pg, ctl->conf.is_distributed);
         check_clock(findings, ctl->pg);
     }
     check_sealed(findings, ctl, keyring, has_database);

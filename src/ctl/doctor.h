@@ -37,8 +37,8 @@ struct doctor_role {
 /* Connects as that program does, checks its rights, and prints a line for each finding.  Returns
  * the connection, which the caller frees with pg_free(); or NULL after a note: PostgreSQL may let
  * only the program's own user connect. */
-MUST_CHECK struct pg *doctor_check_role(struct findings *findings, const char *conninfo,
-                                        const struct doctor_role *role);
+MUST_CHECK struct pg *doctor_check_role(struct findings *findings, const struct conf *conf,
+                                        const char *conninfo, const struct doctor_role *role);
 
 /* Check the key file, and whether it opens the client secrets that pg may read. */
 void doctor_check_keys(struct findings *findings, const struct ctl *ctl, struct pg *pg);

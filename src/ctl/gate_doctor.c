@@ -336,7 +336,7 @@ void gate_doctor_check(struct findings *findings, const struct ctl *ctl, bool ha
         .name = SCHEMA_GATE, .what = "gate-role", .whose = "the gate's", .user = GATE_USER};
     struct checked checked = {.findings = findings, .ctl = ctl, .n_accounts = -1};
 
-    checked.pg = doctor_check_role(findings, ctl->conf.gate.conninfo, &role);
+    checked.pg = doctor_check_role(findings, &ctl->conf, ctl->conf.gate.conninfo, &role);
     checked.reader = checked.pg ? checked.pg : has_responder ? ctl->pg : NULL;
     count_accounts(&checked, has_responder);
     check_gate_account(&checked);

@@ -48,11 +48,17 @@ static int64_t status_number(struct text lines, const char *name)
 static void check_polls(struct findings *findings, const struct conf *conf, struct text status)
 {
     int64_t ago_ms = status_number(status, "last_poll_ms");
+    int64_t n_away = status_number(status, "accounts_away"); /* on nodes of Citus only */
 
     if (!status_is(status, "database", "up"))
         doctor_trouble(findings, "polls",
                        "the daemon cannot ask the database, so it refuses new logins; see its log: "
                        "journalctl -u adit-gateway");
+    else if (n_away > 0)
+        doctor_trouble(findings, "polls",
+                       "the daemon cannot ask for %lld of %lld accounts, so it refuses their new "
+                       "logins; see its log: journalctl -u adit-gateway",
+                       (long long)n_away, (long long)status_number(status, "accounts"));
     else if (ago_ms > (int64_t)POLLS_MAX * conf->gateway.poll_ms + POLL_GRACE_MS)
         doctor_trouble(findings, "polls",
                        "the daemon asked the database %lld ms ago, and should every %d ms; restart "
@@ -92,10 +98,15 @@ static void check_edge_files(struct findings *findings, struct text status)
                        "the files of %lld of %lld TLS edges are not up to date; see the daemon's "
                        "log: journalctl -u adit-gateway",
                        (long long)n_due, (long long)n);
-    else if (status_is(status, "reload", "due") || status_is(status, "haproxy", "due"))
+    else if (status_is(status, "reload", "due"))
         doctor_trouble(findings, "edges",
                        "a web server has not read the files of TLS edges again; see the daemon's "
                        "log: journalctl -u adit-gateway");
+    else if (status_is(status, "haproxy", "due"))
+        doctor_trouble(findings, "edges",
+                       "HAProxy may not obey the files of TLS edges; check that it runs and that "
+                       "[mutual_tls] haproxy is its stats socket, then see the daemon's log: "
+                       "journalctl -u adit-gateway");
     else
         doctor_line(findings, "ok", "edges", "the files of %lld TLS edge%s are in force",
                     (long long)n, ctl_plural(n));
@@ -152,6 +163,6 @@ void gateway_doctor_check(struct findings *findings, const struct ctl *ctl)
         doctor_line(findings, "note", "gateway", "not checked: %s", reason);
     }
     buf_free(&answer);
-    pg_free(doctor_check_role(findings, ctl->conf.gateway.conninfo, &role));
+    pg_free(doctor_check_role(findings, &ctl->conf, ctl->conf.gateway.conninfo, &role));
     sshd_doctor_check(findings);
 }

@@ -18,7 +18,8 @@ static void warn_last_admin(const struct principal_end *end)
               stderr);
 }
 
-/* Commits if all went well.  Returns false with *err, and nothing has taken effect. */
+/* Commits if all went well.  Otherwise returns false with *err: unless that is
+ * ERR_OUTCOME_UNKNOWN, nothing has taken effect. */
 static bool end_transaction(struct ctl *ctl, bool ok, struct error *err)
 {
     if (ok)
@@ -27,8 +28,8 @@ static bool end_transaction(struct ctl *ctl, bool ok, struct error *err)
     return false;
 }
 
-/* Asks before credentials are deleted, if there are any.  what is what is done besides.  Returns
- * CTL_OK, or the exit status after a message. */
+/* Asks before credentials are deleted, if there are any.  what: the question's first word, such as
+ * "Disable".  Returns CTL_OK, or the exit status after a message. */
 static int confirm_credentials(struct ctl *ctl, const struct principal *principal, const char *what)
 {
     char question[160];

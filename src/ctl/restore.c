@@ -432,7 +432,7 @@ static int carry_out(struct restore *restore)
         status = ctl_fail("%lld of %lld %s left as they are", (long long)restore->n_skipped,
                           (long long)n_rows, ctl->options.dry_run ? "would be" : "were");
     if (n_rows == 0)
-        fputs("aditctl: nothing has changed since\n", stderr);
+        fputs("aditctl: it is as it was then: nothing is to be restored\n", stderr);
     return status;
 }
 
@@ -441,6 +441,9 @@ int ctl_restore(struct ctl *ctl)
     struct restore restore = {.ctl = ctl};
     int status = read_order(&restore);
 
+    if (status == CTL_OK && ctl->conf.is_distributed)
+        status = ctl_fail("'aditctl restore' does not work where accounts are on several nodes; "
+                          "'aditctl history' shows what a row was before each change");
     if (status == CTL_OK && ctl->options.client_secret_file)
         status = load_secret(&restore);
     if (status == CTL_OK)

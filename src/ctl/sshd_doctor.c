@@ -29,6 +29,11 @@
 #define LINE_SIZE 4096
 #define USER_SIZE 64
 #define USERS_MAX 32
+#define CONNECTION_SIZE 256
+#define CONNECTIONS_MAX 32
+
+/* As "sshd -T -C" takes it. */
+#define LOOPBACK "host=localhost,addr=127.0.0.1,laddr=127.0.0.1,lport=22"
 
 /* ---- the helper ---- */
 
@@ -136,16 +141,24 @@ static bool run_sshd(char *const *arguments, struct buf *out)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* Appends what sshd's settings are for a user.  Returns false with its complaint there. */
-static bool ask_sshd(const char *user, struct buf *out)
+/* Appends what sshd's settings are for a user and a connection.  Returns false with its complaint
+ * there. */
+static bool ask_sshd(const char *user, const char *connection, struct buf *out)
 {
-    char who[USER_SIZE + 80];
+    char who[USER_SIZE + CONNECTION_SIZE + 8];
     char *const arguments[] = {(char[]){SSHD}, (char[]){"-T"}, (char[]){"-C"}, who, NULL};
 
-    snprintf(who, sizeof who, "user=%s,host=localhost,addr=127.0.0.1,laddr=127.0.0.1,lport=22",
-             user);
+    snprintf(who, sizeof who, "user=%s,%s", user, connection);
     return run_sshd(arguments, out);
 }
+
+/* What sshd's files say in lines "Match". */
+struct matches {
+    char names[USERS_MAX][USER_SIZE]; /* users */
+    size_t n;
+    char connections[CONNECTIONS_MAX][CONNECTION_SIZE]; /* one that each line is about */
+    size_t n_connections;
+};
 
 static bool has_ending(const char *text, const char *end)
 {
@@ -183,9 +196,39 @@ static void check_helper_user(struct findings *findings, const char *user, struc
         check_unix_user(findings, helper_user, "AuthorizedKeysCommandUser");
 }
 
+/* Reports a setting that a block before the user's own changes for some connections. */
+static void check_elsewhere(struct findings *findings, const char *user, const char *connection,
+                            struct text settings)
+{
+    static const char advice[] = "; put the Match block that says so behind the user's";
+    struct text command;
+    struct buf out = {0};
+
+    if (!ask_sshd(user, connection, &out)) {
+        buf_free(&out);
+        return;
+    }
+    for (size_t i = 0; i < N_WANTED; i++) {
+        const struct wanted_value *wanted = &wanted_values[i];
+        struct text value = doctor_value(buf_text(&out), wanted->name);
+
+        if (setting_is(settings, wanted->name, wanted->value) &&
+            !text_eq(value, text_of(wanted->value)))
+            doctor_trouble(findings, "sshd", "user %s: with %s, %s is %.*s, so %s%s", user,
+                           connection, wanted->name, (int)value.len, value.s ? value.s : "",
+                           wanted->why, advice);
+    }
+    command = doctor_value(buf_text(&out), "authorizedkeyscommand");
+    if (!text_eq(command, doctor_value(settings, "authorizedkeyscommand")))
+        doctor_trouble(findings, "sshd",
+                       "user %s: with %s, authorizedkeyscommand is %.*s, so other rules hold%s",
+                       user, connection, (int)command.len, command.s ? command.s : "", advice);
+    buf_free(&out);
+}
+
 /* Checks sshd's settings for a user whose keys the helper looks up. */
 static void check_login(struct findings *findings, const char *user, struct text settings,
-                        const char *command)
+                        const char *command, const struct matches *matches)
 {
     int before = findings->n_troubles;
 
@@ -203,6 +246,8 @@ static void check_login(struct findings *findings, const char *user, struct text
     if (!has_ending(command, " " HELPER_ARGUMENTS))
         doctor_trouble(findings, "sshd", "user %s: AuthorizedKeysCommand does not end with '%s'",
                        user, HELPER_ARGUMENTS);
+    for (size_t i = 0; i < matches->n_connections; i++)
+        check_elsewhere(findings, user, matches->connections[i], settings);
     check_unix_user(findings, user, "Match");
     check_helper_user(findings, user, settings);
     if (setting_is(settings, "clientaliveinterval", "0"))
@@ -214,58 +259,146 @@ static void check_login(struct findings *findings, const char *user, struct text
         doctor_line(findings, "ok", "sshd", "user %s: sshd asks the gateway and obeys it", user);
 }
 
-/* ---- the users ---- */
-
-/* The users that sshd's files name in lines "Match User". */
-struct users {
-    char names[USERS_MAX][USER_SIZE];
-    size_t n;
-};
+/* ---- the lines "Match" ---- */
 
 /* Leaves out patterns: sshd can tell the settings of one user only. */
-static void add_user(struct users *users, const char *name, size_t len)
+static void add_user(struct matches *matches, struct text name)
 {
-    if (len == 0 || len >= USER_SIZE || users->n == USERS_MAX || strcspn(name, "*?!\"") < len)
+    if (name.len == 0 || name.len >= USER_SIZE || matches->n == USERS_MAX ||
+        memchr(name.s, '*', name.len) || memchr(name.s, '?', name.len) || name.s[0] == '!')
         return;
-    for (size_t i = 0; i < users->n; i++) {
-        if (strlen(users->names[i]) == len && memcmp(users->names[i], name, len) == 0)
+    for (size_t i = 0; i < matches->n; i++) {
+        if (text_eq(text_of(matches->names[i]), name))
             return;
     }
-    memcpy(users->names[users->n], name, len);
-    users->names[users->n++][len] = '\0';
+    memcpy(matches->names[matches->n], name.s, name.len);
+    matches->names[matches->n++][name.len] = '\0';
 }
 
-/* Adds the users of a line such as "Match Address 10.0.0.1 User a,b". */
-static void add_users_of(struct users *users, const char *line)
+/* Takes the next item off a list with commas.  Absent: there is none. */
+static struct text next_item(struct text *rest)
 {
-    static const char blanks[] = " \t\r\n=";
-    bool is_match = false;
-    bool is_user = false;
+    const char *comma = rest->len > 0 ? memchr(rest->s, ',', rest->len) : NULL;
+    size_t len = comma ? (size_t)(comma - rest->s) : rest->len;
+    struct text item = {rest->len > 0 ? rest->s : NULL, len};
 
-    while (*(line += strspn(line, blanks))) {
-        size_t len = strcspn(line, blanks);
-
-        if (!is_match && (len != strlen("Match") || strncasecmp(line, "Match", len) != 0))
-            return;
-        for (size_t at = 0; is_user && at < len; at++) {
-            size_t name_len = strcspn(line + at, ", \t\r\n");
-
-            add_user(users, line + at, name_len);
-            at += name_len;
-        }
-        is_match = true;
-        is_user = len == strlen("User") && strncasecmp(line, "User", len) == 0;
-        line += len;
-    }
+    *rest = text_part(*rest, comma ? len + 1 : len, rest->len);
+    return item;
 }
 
-static void read_users(struct users *users, const char *path)
+static void add_users(struct matches *matches, struct text list)
+{
+    for (struct text name; (name = next_item(&list)).s;)
+        add_user(matches, name);
+}
+
+/* A criterion of "Match", what "sshd -T -C" calls it, and the value for a connection from this
+ * machine. */
+struct criterion {
+    const char *name;
+    const char *key;
+    const char *value;
+    char any; /* stands for a wildcard in a value that fits a pattern */
+};
+
+static const struct criterion criteria[] = {
+    {"Host", "host", "localhost", 'x'},
+    {"Address", "addr", "127.0.0.1", '1'},
+    {"LocalAddress", "laddr", "127.0.0.1", '1'},
+    {"LocalPort", "lport", "22", '1'},
+};
+
+#define N_CRITERIA (sizeof criteria / sizeof *criteria)
+#define VALUE_SIZE (CONNECTION_SIZE / N_CRITERIA - 8)
+#define PATTERN_MAX (VALUE_SIZE - sizeof ".1.1.1")
+
+/* Writes a value that fits the first pattern of a list that is not negated.  Without one, the value
+ * stays. */
+static void fit(const struct criterion *criterion, struct text list, char value[VALUE_SIZE])
+{
+    static const char missing[] = ".1.1.1";
+    struct text pattern;
+    size_t n_dots = 0, len;
+
+    do
+        pattern = next_item(&list);
+    while (pattern.len > 0 && pattern.s[0] == '!');
+    if (pattern.len == 0 || pattern.len > PATTERN_MAX)
+        return;
+    snprintf(value, VALUE_SIZE, "%.*s", (int)pattern.len, pattern.s);
+    len = strcspn(value, "/");
+    value[len] = '\0';
+    for (char *at = value; *at; at++) {
+        *at = *at == '*' || *at == '?' ? criterion->any : *at;
+        n_dots += *at == '.';
+    }
+    /* "10.*" is short for "10.*.*.*". */
+    if (has_ending(criterion->name, "Address") && !strchr(value, ':') && n_dots < 3)
+        snprintf(value + len, VALUE_SIZE - len, "%s", &missing[2 * n_dots]);
+}
+
+/* Adds the connection of the values, in the order of the table. */
+static void add_connection(struct matches *matches, char (*values)[VALUE_SIZE])
+{
+    char connection[CONNECTION_SIZE] = "";
+    size_t len = 0;
+
+    for (size_t i = 0; i < N_CRITERIA; i++)
+        len += (size_t)snprintf(connection + len, CONNECTION_SIZE - len, "%s%s=%s",
+                                i > 0 ? "," : "", criteria[i].key, values[i]);
+    if (matches->n_connections == CONNECTIONS_MAX || strcmp(connection, LOOPBACK) == 0)
+        return;
+    for (size_t i = 0; i < matches->n_connections; i++) {
+        if (strcmp(matches->connections[i], connection) == 0)
+            return;
+    }
+    memcpy(matches->connections[matches->n_connections++], connection, sizeof connection);
+}
+
+static bool next_word(const char **line, struct text *word)
+{
+    static const char blanks[] = " \t\r\n=\"";
+
+    *line += strspn(*line, blanks);
+    *word = (struct text){*line, strcspn(*line, blanks)};
+    *line += word->len;
+    return word->len > 0;
+}
+
+static bool word_is(struct text word, const char *name)
+{
+    return word.len == strlen(name) && strncasecmp(word.s, name, word.len) == 0;
+}
+
+/* Takes a line such as "Match Address 10.0.0.1 User a,b". */
+static void take_match(struct matches *matches, const char *line)
+{
+    char values[N_CRITERIA][VALUE_SIZE];
+    struct text name, value;
+
+    for (size_t i = 0; i < N_CRITERIA; i++)
+        snprintf(values[i], VALUE_SIZE, "%s", criteria[i].value);
+    if (!next_word(&line, &name) || !word_is(name, "Match"))
+        return;
+    /* "all" and "invalid-user" have no value, and stand alone. */
+    while (next_word(&line, &name) && next_word(&line, &value)) {
+        if (word_is(name, "User"))
+            add_users(matches, value);
+        for (size_t i = 0; i < N_CRITERIA; i++) {
+            if (word_is(name, criteria[i].name))
+                fit(&criteria[i], value, values[i]);
+        }
+    }
+    add_connection(matches, values);
+}
+
+static void read_matches(struct matches *matches, const char *path)
 {
     FILE *file = fopen(path, "re");
     char line[LINE_SIZE];
 
     while (file && fgets(line, sizeof line, file))
-        add_users_of(users, line);
+        take_match(matches, line);
     if (file)
         fclose(file);
 }
@@ -275,22 +408,23 @@ static int by_name(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-static void find_users(struct users *users)
+static void find_matches(struct matches *matches)
 {
     DIR *folder = opendir(SSHD_CONFIG_FOLDER);
     const struct dirent *entry;
 
-    read_users(users, SSHD_CONFIG);
+    read_matches(matches, SSHD_CONFIG);
     while (folder && (entry = readdir(folder)) != NULL) {
         char path[PATH_MAX];
 
         snprintf(path, sizeof path, SSHD_CONFIG_FOLDER "/%s", entry->d_name);
         if (has_ending(path, ".conf"))
-            read_users(users, path);
+            read_matches(matches, path);
     }
     if (folder)
         closedir(folder);
-    qsort(users->names, users->n, sizeof users->names[0], by_name);
+    qsort(matches->names, matches->n, sizeof matches->names[0], by_name);
+    qsort(matches->connections, matches->n_connections, sizeof matches->connections[0], by_name);
 }
 
 /* Reads the command that looks keys up.  Returns whether it is the helper. */
@@ -304,7 +438,7 @@ static bool read_command(struct text settings, char command[LINE_SIZE])
 
 /* Checks the user if the helper looks its keys up, and counts it. */
 static void check_user(struct findings *findings, const char *user, struct text settings,
-                       int *n_ours)
+                       const struct matches *matches, int *n_ours)
 {
     char command[LINE_SIZE];
 
@@ -312,22 +446,22 @@ static void check_user(struct findings *findings, const char *user, struct text 
         return;
     if ((*n_ours)++ == 0)
         check_helper(findings, command);
-    check_login(findings, user, settings, command);
+    check_login(findings, user, settings, command, matches);
 }
 
 /* Checks all users.  Returns how many the helper looks keys up for, or -1 after a failure of sshd.
  */
-static int check_users(struct findings *findings, const struct users *users)
+static int check_users(struct findings *findings, const struct matches *matches)
 {
     int n_ours = 0;
 
-    for (size_t i = 0; i < users->n && n_ours >= 0; i++) {
+    for (size_t i = 0; i < matches->n && n_ours >= 0; i++) {
         struct buf out = {0};
         struct text line;
         struct text rest;
 
-        if (ask_sshd(users->names[i], &out)) {
-            check_user(findings, users->names[i], buf_text(&out), &n_ours);
+        if (ask_sshd(matches->names[i], LOOPBACK, &out)) {
+            check_user(findings, matches->names[i], buf_text(&out), matches, &n_ours);
         } else {
             rest = buf_text(&out);
             line = ask_next_line(&rest);
@@ -342,18 +476,19 @@ static int check_users(struct findings *findings, const struct users *users)
 
 bool sshd_doctor_has_users(void)
 {
-    struct users users = {.n = 0};
+    struct matches matches = {.n = 0};
     bool found = false;
 
     if (access(SSHD, X_OK) != 0)
         return false;
-    find_users(&users);
-    for (size_t i = 0; i < users.n && !found; i++) {
+    find_matches(&matches);
+    for (size_t i = 0; i < matches.n && !found; i++) {
         char command[LINE_SIZE];
         struct buf out = {0};
 
         /* sshd refuses another user than root, and a configuration with a fault. */
-        found = !ask_sshd(users.names[i], &out) || read_command(buf_text(&out), command);
+        found =
+            !ask_sshd(matches.names[i], LOOPBACK, &out) || read_command(buf_text(&out), command);
         buf_free(&out);
     }
     return found;
@@ -361,7 +496,7 @@ bool sshd_doctor_has_users(void)
 
 void sshd_doctor_check(struct findings *findings)
 {
-    struct users users = {.n = 0};
+    struct matches matches = {.n = 0};
 
     if (access(SSHD, X_OK) != 0) {
         doctor_line(findings, "note", "sshd", "not checked: there is no " SSHD);
@@ -372,8 +507,8 @@ void sshd_doctor_check(struct findings *findings)
                     "not checked: only root may ask sshd for its settings");
         return;
     }
-    find_users(&users);
-    if (check_users(findings, &users) == 0)
+    find_matches(&matches);
+    if (check_users(findings, &matches) == 0)
         doctor_line(findings, "note", "sshd",
                     "no block 'Match User NAME' of " SSHD_CONFIG " and " SSHD_CONFIG_FOLDER
                     " runs " HELPER "; to print one, run: aditctl gateway-config sshd");

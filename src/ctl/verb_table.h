@@ -68,7 +68,7 @@ VERB("doctor",         ctl_doctor,          "s",    NULL,     RESPONDER, "check 
 VERB("web-server",     ctl_web_server,      "pDKsP", "nginx|nginx-upstream|apache-fcgid|apache-proxy-fcgi|apache-cgid", OWNER, "print the configuration for a web server")
 VERB("gateway-config", ctl_gateway_config,  "aumCRUBs", "sshd|nginx-tls|apache-tls|haproxy|nginx-oauth|apache-oauth", OWNER, "print the configuration for a gateway")
 
-TEXT_OPTION('a', "account",     "ID",    account,     "account to create in (default: the only one), or to look in (default: all)")
+TEXT_OPTION('a', "account",     "ID",    account,     "account to look in (default: all), or to create in (default: the only one)")
 TEXT_OPTION('o', "owner",       "ID",    owner,       "only this User or Bot and its credentials")
 FLAG_OPTION('i', "dry-run",              dry_run,     "print what would change, and change nothing")
 FLAG_OPTION('x', "prune",                prune,       "also delete what the file does not have, within the lists that it has")

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "gate/visit.h"
+#include "http/header.h"
 
 const char *const gate_variables[GATE_N_VARIABLES] = {
     [GATE_ADIT_EDGE] = "ADIT_EDGE",
@@ -47,7 +48,7 @@ void call_log(const struct call *call, enum log_level level, const char *event, 
                                      {"account", call->place.account_id.s},
                                      {"subject", who ? who->subject.s : NULL},
                                      {"name", who ? who->name.s : NULL},
-                                     {"address", call->request->remote_addr},
+                                     {"address", header_client_address(call->request)},
                                      {"cause", cause},
                                      {NULL, NULL}};
 
@@ -96,13 +97,13 @@ static bool ask_store(struct call *call, struct error *err)
 {
     struct gate_lane *lane = call->lane;
     struct database *database = lane->worker->database;
-    struct pg *pg = database_take(database, &lane->wait);
+    struct pg *pg = database_take(database, &lane->wait, call->question.account_id, err);
     bool ok;
 
     if (!pg)
-        return error_cause(err, ERR_DATABASE_TIMEOUT, "all sessions are busy");
+        return false;
     ok = store_gate_ask(pg, &call->question, &lane->arena, &call->stored, err);
-    database_give(database, pg);
+    database_give(database, pg, ok, err);
     return ok;
 }
 
@@ -114,7 +115,7 @@ bool call_look_up(struct call *call)
 
     visit_ask(call);
     ok = ask_store(call, &err);
-    fault = ok ? accounts_fault(call->stored.n_accounts) : err.cause;
+    fault = ok ? accounts_fault(call->stored.n_accounts) : error_reason(&err);
     if (!ok || fault) {
         call_log(call, LOG_LEVEL_ERROR, "cannot decide", fault, NULL);
         call_refuse(call, PAGE_NOT_READY, NULL);
@@ -128,6 +129,13 @@ bool call_look_up(struct call *call)
     if (!call->cookie_prefix.s)
         call->cookie_prefix = text_of(call->lane->worker->gate->names.cookie_prefix);
     return true;
+}
+
+bool call_is_read(const struct call *call)
+{
+    struct text method = text_of(call->request->method);
+
+    return text_eq(method, text_of("GET")) || text_eq(method, text_of("HEAD"));
 }
 
 bool call_is_secure(const struct call *call)
@@ -215,25 +223,39 @@ static struct text name_for_application(const struct call *call, const struct id
 
 /* ---- answers ---- */
 
-/* Only a check lets anything pass.  A browser comes here if nginx asked for the page of a refusal
- * that no longer holds, or by a path that a web server takes for one of the gate's: sent back to
- * that, it would come again. */
+/* A browser comes here if nginx asked for the page of a refusal that no longer holds, or by a path
+ * that a web server takes for one of the gate's: sent back to that, it would come again.  What a
+ * request wanted to change has not reached the application: sent elsewhere, it would seem done. */
+static void answer_too_late(struct call *call, const struct identity *who, struct text set_cookie)
+{
+    struct text uri = call_variable(call, GATE_REQUEST_URI);
+
+    if (!is_set(call, GATE_ADIT_PAGE))
+        call_send_to(call, text_of("/"), set_cookie);
+    else if (call_is_read(call))
+        call_send_to(call, session_way_back_valid(uri) ? uri : text_of("/"), set_cookie);
+    else {
+        call_refuse(call, PAGE_NOT_READY, who);
+        call_set_cookie(call, set_cookie);
+    }
+}
+
+/* Only a check lets anything pass. */
 void call_pass(struct call *call, const struct identity *who, struct text set_cookie)
 {
     struct response *response = response_of(call);
     struct buf cookies = {0};
 
     if (call->voice == CALL_BROWSER) {
-        struct text uri = call_variable(call, GATE_REQUEST_URI);
-
-        call_send_to(
-            call, is_set(call, GATE_ADIT_PAGE) && session_way_back_valid(uri) ? uri : text_of("/"),
-            set_cookie);
+        answer_too_late(call, who, set_cookie);
         return;
     }
     response->status = 200;
     /* An authorizer's other headers would become the application's. */
     response->omit_body = call->voice == CALL_APACHE;
+    /* nginx may be told to cache what FastCGI programs answer. */
+    if (call->voice == CALL_NGINX)
+        put_header(call, "Cache-Control", text_of("no-store"));
     if (who)
         add_application_header(call, call->voice == CALL_APACHE ? "USER" : "User",
                                name_for_application(call, who));

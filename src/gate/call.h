@@ -45,6 +45,9 @@ struct text call_variable(const struct call *call, enum gate_variable variable);
  * with the answer made, if that cannot be known. */
 MUST_CHECK bool call_look_up(struct call *call);
 
+/* Returns whether the method asks for something and changes nothing: GET or HEAD. */
+bool call_is_read(const struct call *call);
+
 /* Returns whether browsers reach the route by https. */
 bool call_is_secure(const struct call *call);
 

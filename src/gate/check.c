@@ -18,7 +18,7 @@ static struct session_limits limits_of(const struct call *call)
 
 static void cannot_decide(struct call *call, const struct error *err)
 {
-    call_log(call, LOG_LEVEL_ERROR, "cannot decide", err->cause, NULL);
+    call_log(call, LOG_LEVEL_ERROR, "cannot decide", error_reason(err), NULL);
     call_refuse(call, PAGE_NOT_READY, NULL);
 }
 

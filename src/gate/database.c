@@ -2,20 +2,28 @@
 /* A worker's few sessions with the database, which its many lanes share. */
 #include "gate/database.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "pg/outage.h"
 #include "pg/pipeline.h"
+#include "store/node_lane.h"
 
 /* Statements of a worker at once.  While the shared session does not work, each has a session of
  * its own. */
 #define SESSIONS 6
+
+/* Of them, those that may wait for a node of Citus that does not answer.  The others serve the
+ * accounts of other nodes. */
+#define MOST_LONG_WAITS (SESSIONS / 2)
 
 /* How long a lane waits for a session: as long as a statement may take. */
 #define TAKE_MS 4000
 
 struct session_entry {
     struct pg *pg;
+    struct node_lane nodes;
     const struct wait *wait; /* of the lane that has it */
     bool is_taken;
 };
@@ -31,6 +39,8 @@ struct database {
     struct pg_pipeline *pipeline;
     struct session_entry entries[SESSIONS];
     struct turn *first;
+    struct late_nodes late;
+    struct pg_outage outage;
 };
 
 /* ---- waiting ---- */
@@ -67,6 +77,8 @@ struct database *database_new(const char *conninfo, bool is_distributed)
     if (!database)
         return NULL;
     database->pipeline = pg_pipeline_new(conninfo);
+    database->late.most = MOST_LONG_WAITS;
+    database->late.pause_ms = LATE_PAUSE_MS;
     for (size_t i = 0; database->pipeline && i < SESSIONS; i++) {
         struct session_entry *entry = &database->entries[i];
         const struct wait wait = {
@@ -77,6 +89,9 @@ struct database *database_new(const char *conninfo, bool is_distributed)
             break;
         pg_set_distributed(entry->pg, is_distributed);
         pg_use_pipeline(entry->pg, database->pipeline);
+        pg_share_outage(entry->pg, &database->outage);
+        if (is_distributed)
+            node_lane_open(&entry->nodes, entry->pg, &database->late);
     }
     if (database->entries[SESSIONS - 1].pg)
         return database;
@@ -107,12 +122,12 @@ void database_receive(struct database *database)
     pg_pipeline_receive(database->pipeline);
 }
 
-static struct pg *grant(struct session_entry *entry, const struct wait *wait)
+static struct session_entry *grant(struct session_entry *entry, const struct wait *wait)
 {
     entry->is_taken = true;
     entry->wait = wait;
     pg_start_request(entry->pg, NULL, NULL);
-    return entry->pg;
+    return entry;
 }
 
 static void give_up_turn(struct database *database, struct turn *turn)
@@ -135,7 +150,8 @@ static void stand_in_line(struct database *database, struct turn *turn)
     *at = turn;
 }
 
-struct pg *database_take(struct database *database, const struct wait *wait)
+/* Returns NULL if none became free in time. */
+static struct session_entry *await_entry(struct database *database, const struct wait *wait)
 {
     int64_t deadline_ms = clock_steady_ms() + TAKE_MS;
     struct turn turn = {.wait = wait};
@@ -154,19 +170,44 @@ struct pg *database_take(struct database *database, const struct wait *wait)
     return NULL;
 }
 
-void database_give(struct database *database, struct pg *pg)
+static void pass_on(struct database *database, struct session_entry *entry)
 {
     struct turn *turn = database->first;
 
+    entry->is_taken = turn != NULL;
+    if (!turn)
+        return;
+    give_up_turn(database, turn);
+    turn->granted = entry;
+    turn->wait->wake(turn->wait->context);
+}
+
+struct pg *database_take(struct database *database, const struct wait *wait, struct text account_id,
+                         struct error *err)
+{
+    struct session_entry *entry = await_entry(database, wait);
+    char id[IDENT_SIZE];
+
+    snprintf(id, sizeof id, "%.*s", (int)account_id.len, account_id.s ? account_id.s : "");
+    if (!entry) {
+        (void)error_cause(err, ERR_DATABASE_TIMEOUT, "all sessions are busy");
+        return NULL;
+    }
+    if (node_lane_begin(&entry->nodes, id, err))
+        return entry->pg;
+    pass_on(database, entry);
+    return NULL;
+}
+
+void database_give(struct database *database, struct pg *pg, bool ok, const struct error *err)
+{
     for (size_t i = 0; i < SESSIONS; i++) {
-        if (database->entries[i].pg != pg)
+        struct session_entry *entry = &database->entries[i];
+
+        if (entry->pg != pg)
             continue;
-        database->entries[i].is_taken = turn != NULL;
-        if (!turn)
-            return;
-        give_up_turn(database, turn);
-        turn->granted = &database->entries[i];
-        turn->wait->wake(turn->wait->context);
+        node_lane_end(&entry->nodes, ok, err);
+        pass_on(database, entry);
         return;
     }
 }

@@ -3,7 +3,9 @@
 #ifndef ADIT_GATE_DATABASE_H
 #define ADIT_GATE_DATABASE_H
 
+#include "base/error.h"
 #include "base/must_check.h"
+#include "base/text.h"
 #include "base/wait.h"
 #include "pg/pg.h"
 
@@ -19,10 +21,13 @@ void database_free(struct database *database);
 void database_send(struct database *database);
 void database_receive(struct database *database);
 
-/* Returns a session for a lane, which waits until one is free; database_give() gives it back.
- * Returns NULL if none became free in time.  *wait must last until then. */
-MUST_CHECK struct pg *database_take(struct database *database, const struct wait *wait);
+/* Returns a session for a statement of a lane, which waits until one is free; database_give() gives
+ * it back.  account_id: of the rows; absent: of any.  Returns NULL with *err if none became free in
+ * time, or the account's node of Citus does not answer.  *wait must last until then. */
+MUST_CHECK struct pg *database_take(struct database *database, const struct wait *wait,
+                                    struct text account_id, struct error *err);
 
-void database_give(struct database *database, struct pg *pg);
+/* ok: the statement did not fail; err: how it failed. */
+void database_give(struct database *database, struct pg *pg, bool ok, const struct error *err);
 
 #endif

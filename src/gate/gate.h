@@ -49,7 +49,7 @@ struct gate_worker {
     struct database *database;
     struct rechecks rechecks;
     struct fetch_pace pace;
-    int n_asking; /* lanes that wait for a provider */
+    int n_waiting; /* lanes that wait for a provider */
 };
 
 /* What a lane works with. */

@@ -7,34 +7,12 @@
 
 #include "gate/form.h"
 #include "gate/visit.h"
+#include "gate/waiting.h"
 #include "store/oauth_secret.h"
-
-/* Lanes of a worker that wait for providers.  The others are for checks. */
-#define ASKING_MAX 56
 
 static const struct text no_text = {.s = NULL, .len = 0};
 
 /* ---- the provider ---- */
-
-struct fetcher *login_ask(struct call *call)
-{
-    struct gate_worker *worker = call->lane->worker;
-    struct fetcher *fetcher = NULL;
-
-    if (worker->n_asking < ASKING_MAX)
-        fetcher = fetcher_new(&call->lane->wait, worker->gate->authorities, &worker->pace);
-    if (fetcher)
-        worker->n_asking++;
-    return fetcher;
-}
-
-void login_asked(struct call *call, struct fetcher *fetcher)
-{
-    if (!fetcher)
-        return;
-    call->lane->worker->n_asking--;
-    fetcher_free(fetcher);
-}
 
 static struct text redirect_uri(const struct call *call)
 {
@@ -152,10 +130,9 @@ static bool takes_html(struct text accept)
  * an image or for a WebSocket.  Browsers say so in Sec-Fetch-Mode, but not under http. */
 static bool is_navigation(const struct call *call)
 {
-    struct text method = text_of(call->request->method);
     struct text mode = call_variable(call, GATE_FETCH_MODE);
 
-    if (!text_eq(method, text_of("GET")) && !text_eq(method, text_of("HEAD")))
+    if (!call_is_read(call))
         return false;
     if (text_present(mode))
         return text_eq(mode, text_of("navigate"));
@@ -205,7 +182,7 @@ void login_begin(struct call *call)
     if (!can_begin(call, &client))
         return;
     if (!make_state(call, &state, &set_cookie, &err)) {
-        cannot_sign_in(call, PAGE_NOT_READY, err.cause);
+        cannot_sign_in(call, PAGE_NOT_READY, error_reason(&err));
         return;
     }
     provider_authorize_url(&url, &client, text_of(state.id), text_of(state.code_verifier));
@@ -240,37 +217,41 @@ static bool find_state(struct call *call, struct text id, struct session_state *
     return false;
 }
 
-/* Opens the secret of the application.  Returns NULL, or why there is none. */
-static const char *open_client_secret(struct call *call, struct provider_client *client)
+static bool read_client_secret(struct call *call, struct gate_secret *secret, struct error *err)
+{
+    struct database *database = call->lane->worker->database;
+    struct pg *pg = database_take(database, &call->lane->wait, call->place.account_id, err);
+    bool ok;
+
+    if (!pg)
+        return false;
+    ok = store_gate_secret(pg, call->place.account_id, &call->question.route, &call->stored.module,
+                           &call->lane->arena, secret, err);
+    database_give(database, pg, ok, err);
+    return ok;
+}
+
+/* Opens the secret of the application. */
+static bool open_client_secret(struct call *call, struct provider_client *client, struct error *err)
 {
     const struct gate *gate = call->lane->worker->gate;
-    struct database *database = call->lane->worker->database;
     const struct oauth_module *module = &call->stored.module;
-    struct error err = {.code = ERR_NONE};
-    struct gate_secret secret = {.is_found = false};
+    struct gate_secret secret;
     struct keyring_place place;
-    struct pg *pg;
-    bool ok;
 
     if (!module->config.client_id.s) {
         client->client_secret = text_of(gate->managed_secrets[call->place.provider - 1]);
-        return client->client_secret.s ? NULL : "the managed application has no secret";
+        return client->client_secret.s ||
+               error_cause(err, ERR_INTERNAL, "the managed application has no secret");
     }
-    pg = database_take(database, &call->lane->wait);
-    if (!pg)
-        return "all database sessions are busy";
-    ok = store_gate_secret(pg, call->place.account_id, &call->question.route, module,
-                           &call->lane->arena, &secret, &err);
-    database_give(database, pg);
-    if (!ok)
-        return "the database does not answer";
+    if (!read_client_secret(call, &secret, err))
+        return false;
     if (!secret.is_found)
-        return "the module was changed meanwhile";
+        return error_cause(err, ERR_INTERNAL, "the module was changed meanwhile");
     place = oauth_secret_place(call->place.account_id, &call->question.route, module->provider);
-    if (keyring_open(gate->keyring, &place, secret.key_id, (const unsigned char *)secret.sealed.s,
-                     secret.sealed.len, &call->lane->arena, &client->client_secret, &err))
-        return NULL;
-    return "the client secret cannot be opened: the key file lacks its key";
+    return keyring_open(gate->keyring, &place, secret.key_id,
+                        (const unsigned char *)secret.sealed.s, secret.sealed.len,
+                        &call->lane->arena, &client->client_secret, err);
 }
 
 /* Asks the provider who the visitor is. */
@@ -278,12 +259,12 @@ static enum provider_outcome identify(struct call *call, const struct provider_c
                                       struct text code, const struct session_state *state,
                                       struct session *session, const char **why)
 {
-    struct fetcher *fetcher = login_ask(call);
+    struct fetcher *fetcher = waiting_begin_fetch(call);
     struct arena *arena = &call->lane->arena;
     enum provider_outcome outcome;
 
     if (!fetcher) {
-        *why = "too many requests wait for providers, or memory is short";
+        *why = waiting_fault;
         return PROVIDER_AWAY;
     }
     outcome = provider_exchange(fetcher, client, code, text_of(state->code_verifier), arena,
@@ -291,7 +272,7 @@ static enum provider_outcome identify(struct call *call, const struct provider_c
     if (outcome == PROVIDER_ANSWERED)
         outcome =
             provider_identify(fetcher, client, session->token, arena, &session->identity, why);
-    login_asked(call, fetcher);
+    waiting_end_fetch(call, fetcher);
     return outcome;
 }
 
@@ -311,7 +292,7 @@ static void welcome(struct call *call, const struct provider_client *client,
         return;
     }
     if (!visit_keep(call, session, true, &set_cookie, &err)) {
-        cannot_sign_in(call, PAGE_NOT_READY, err.cause);
+        cannot_sign_in(call, PAGE_NOT_READY, error_reason(&err));
         return;
     }
     call_log(call, LOG_LEVEL_INFO, "signed in", NULL, &session->identity);
@@ -324,13 +305,13 @@ static void sign_in(struct call *call, struct text code, const struct session_st
 {
     struct provider_client client;
     struct session session = {.issued = 0};
+    struct error err = {.code = ERR_NONE};
     const char *why;
 
     if (!can_begin(call, &client))
         return;
-    why = open_client_secret(call, &client);
-    if (why) {
-        cannot_sign_in(call, PAGE_NOT_READY, why);
+    if (!open_client_secret(call, &client, &err)) {
+        cannot_sign_in(call, PAGE_NOT_READY, error_reason(&err));
         return;
     }
     switch (identify(call, &client, code, state, &session, &why)) {
@@ -379,7 +360,7 @@ void login_finish(struct call *call)
     is_known = form_find(query, "state", arena, &id) && text_present(id) &&
                find_state(call, id, &state, &err);
     if (err.code != ERR_NONE)
-        cannot_sign_in(call, PAGE_NOT_READY, err.cause);
+        cannot_sign_in(call, PAGE_NOT_READY, error_reason(&err));
     else if (!is_known)
         answer_unknown_state(call);
     else if (!form_find(query, "code", arena, &code) || !text_present(code))
@@ -428,7 +409,7 @@ void login_end(struct call *call)
 
     if (found == VISIT_UNKNOWN ||
         (found == VISIT_FOUND && is_wanted && !visit_end(call, &session, &err))) {
-        call_log(call, LOG_LEVEL_ERROR, "cannot sign out", err.cause, NULL);
+        call_log(call, LOG_LEVEL_ERROR, "cannot sign out", error_reason(&err), NULL);
         call_refuse(call, PAGE_NOT_READY, NULL);
         return;
     }

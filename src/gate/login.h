@@ -20,9 +20,4 @@ void login_end(struct call *call);
  * Returns false if there is neither. */
 MUST_CHECK bool login_client(const struct call *call, struct provider_client *client);
 
-/* Begins to ask a provider in this lane.  Returns a fetcher, or NULL if too many lanes do so
- * already; login_asked() ends it. */
-MUST_CHECK struct fetcher *login_ask(struct call *call);
-void login_asked(struct call *call, struct fetcher *fetcher);
-
 #endif

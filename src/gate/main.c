@@ -197,7 +197,9 @@ static int gate_run(struct gate *gate, const struct options *options)
                                 .kept = &gate->kept};
     int status = EXIT_FAILURE;
 
-    if (!plan.metrics || !kept_open(&gate->kept) || (n > 1 && !serve_handover_open(gate->handover)))
+    if (!plan.metrics)
+        process_fault(log, "mmap", "cannot share memory with the workers");
+    else if (!kept_open(&gate->kept) || (n > 1 && !serve_handover_open(gate->handover)))
         process_fault(log, "socketpair", "cannot connect the workers");
     else if (workers_run(&plan, &status) && options->place.path)
         unlink(options->place.path);

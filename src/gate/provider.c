@@ -74,17 +74,14 @@ static void add_scopes(struct buf *out, const struct provider_client *client)
 static void add_challenge(struct buf *out, struct text code_verifier)
 {
     unsigned char digest[CRYPT_SHA256_LEN];
-    char encoded[CRYPT_KEY_ENCODED_SIZE(CRYPT_SHA256_LEN)];
+    char encoded[CRYPT_KEY_BASE64URL_SIZE(CRYPT_SHA256_LEN)];
 
     if (!crypt_sha256(code_verifier.s, code_verifier.len, digest)) {
         out->failed = true;
         return;
     }
-    crypt_key_base64_encode(digest, sizeof digest, encoded);
-    for (char *c = encoded; *c; c++)
-        *c = *c == '+' ? '-' : *c == '/' ? '_' : *c;
-    buf_puts(out, "&code_challenge_method=S256&code_challenge=");
-    buf_add(out, encoded, strcspn(encoded, "="));
+    crypt_key_base64url_encode(digest, sizeof digest, encoded);
+    buf_printf(out, "&code_challenge_method=S256&code_challenge=%s", encoded);
 }
 
 void provider_authorize_url(struct buf *out, const struct provider_client *client,

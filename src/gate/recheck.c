@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "gate/login.h"
+#include "gate/waiting.h"
 
 /* After a provider did not answer or refused, it is asked again about the visitor only then. */
 #define REPEAT_MS 2000
@@ -47,13 +48,15 @@ static struct recheck *find_oldest(struct rechecks *rechecks)
     return oldest;
 }
 
-/* Returns whether somebody's answer serves this session. */
+/* Returns whether somebody's answer serves this session.  One that is ahead of the clock does not:
+ * the clock was set back, and nobody knows its age. */
 static bool is_fresh(const struct call *call, const struct recheck *item)
 {
     int64_t interval = call->stored.module.auth_check_interval;
+    int64_t age = call->now - item->checked;
 
     if (item->outcome == PROVIDER_ANSWERED)
-        return call->now - item->checked < interval;
+        return age >= -SESSION_CLOCK_S && age < interval;
     return clock_steady_ms() < item->until_ms;
 }
 
@@ -74,32 +77,37 @@ static enum provider_outcome take_answer(struct call *call, const struct recheck
     return PROVIDER_ANSWERED;
 }
 
+static void log_no_answer(struct call *call, const char *why, const struct session *session)
+{
+    call_log(call, LOG_LEVEL_WARNING, "the provider does not answer", why, &session->identity);
+}
+
 static enum provider_outcome ask_provider(struct call *call, struct session *session)
 {
     struct provider_client client;
     struct identity identity;
     struct fetcher *fetcher;
     enum provider_outcome outcome;
-    const char *why = "too many requests wait for providers, or memory is short";
+    const char *why = waiting_fault;
 
     if (!login_client(call, &client))
         return PROVIDER_REFUSED;
-    fetcher = login_ask(call);
+    fetcher = waiting_begin_fetch(call);
     outcome = fetcher ? provider_identify(fetcher, &client, session->token, &call->lane->arena,
                                           &identity, &why)
                       : PROVIDER_AWAY;
-    login_asked(call, fetcher);
+    waiting_end_fetch(call, fetcher);
     if (outcome == PROVIDER_ANSWERED && !text_eq(identity.subject, session->identity.subject)) {
         outcome = PROVIDER_REFUSED;
         why = "the token is another user's now";
     }
     if (outcome == PROVIDER_ANSWERED)
         session->identity = identity;
+    else if (outcome == PROVIDER_AWAY)
+        log_no_answer(call, why, session);
     else
-        call_log(call, outcome == PROVIDER_AWAY ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO,
-                 outcome == PROVIDER_AWAY ? "the provider does not answer"
-                                          : "the provider does not know the visitor any more",
-                 why, &session->identity);
+        call_log(call, LOG_LEVEL_INFO, "the provider does not know the visitor any more", why,
+                 &session->identity);
     return outcome;
 }
 
@@ -123,17 +131,33 @@ static enum provider_outcome ask_and_keep(struct call *call, struct recheck *ite
     return item->outcome;
 }
 
+/* Waits until no lane asks about the session, or FOLLOW_MS long. */
+static void follow(struct call *call, const struct session *session)
+{
+    const struct wait *wait = &call->lane->wait;
+    int64_t deadline_ms = clock_steady_ms() + FOLLOW_MS;
+    const struct recheck *item;
+
+    do {
+        (void)wait->until(wait->context, -1, 0, clock_steady_ms() + LOOK_MS);
+        item = find_recheck(&call->lane->worker->rechecks, session);
+    } while (item && item->is_asking && clock_steady_ms() < deadline_ms);
+}
+
 enum provider_outcome recheck(struct call *call, struct session *session)
 {
     struct rechecks *rechecks = &call->lane->worker->rechecks;
-    const struct wait *wait = &call->lane->wait;
-    int64_t deadline_ms = clock_steady_ms() + FOLLOW_MS;
     struct recheck *item = find_recheck(rechecks, session);
 
     if (!text_present(session->token))
         return PROVIDER_REFUSED;
-    while (item && item->is_asking && clock_steady_ms() < deadline_ms) {
-        (void)wait->until(wait->context, -1, 0, clock_steady_ms() + LOOK_MS);
+    if (item && item->is_asking) {
+        if (!waiting_begin(call)) {
+            log_no_answer(call, waiting_fault, session);
+            return PROVIDER_AWAY;
+        }
+        follow(call, session);
+        waiting_end(call);
         item = find_recheck(rechecks, session);
     }
     if (item && item->is_asking)

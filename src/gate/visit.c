@@ -149,12 +149,11 @@ static bool store_row(struct call *call, const struct session *session, struct e
     else if (keyring_seal(lane->worker->gate->keyring, &place, buf_text(&content), &lane->arena,
                           &row.key_id, &sealed, &row.sealed.len, err)) {
         row.sealed.s = (const char *)sealed;
-        pg = database_take(lane->worker->database, &lane->wait);
-        ok = pg ? store_gate_keep(pg, &row, ends_at(session), err)
-                : error_cause(err, ERR_DATABASE_TIMEOUT, "all sessions are busy");
+        pg = database_take(lane->worker->database, &lane->wait, call->place.account_id, err);
+        ok = pg && store_gate_keep(pg, call->place.account_id, &row, ends_at(session), err);
     }
     if (pg)
-        database_give(lane->worker->database, pg);
+        database_give(lane->worker->database, pg, ok, err);
     buf_free(&content);
     return ok;
 }
@@ -210,14 +209,14 @@ bool visit_keep(struct call *call, struct session *session, bool is_new, struct 
 bool visit_end(struct call *call, const struct session *session, struct error *err)
 {
     struct gate_lane *lane = call->lane;
-    struct pg *pg = database_take(lane->worker->database, &lane->wait);
+    struct pg *pg = database_take(lane->worker->database, &lane->wait, call->place.account_id, err);
     char id[SESSION_ID_SIZE];
     bool ok;
 
     if (!pg)
-        return error_cause(err, ERR_DATABASE_TIMEOUT, "all sessions are busy");
-    ok = store_gate_end(pg, id_text(session, id), ends_at(session), err);
-    database_give(lane->worker->database, pg);
+        return false;
+    ok = store_gate_end(pg, call->place.account_id, id_text(session, id), ends_at(session), err);
+    database_give(lane->worker->database, pg, ok, err);
     return ok;
 }
 

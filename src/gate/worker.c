@@ -11,7 +11,7 @@
 #include "gate/login.h"
 #include "serve/serve.h"
 
-/* Requests at once.  Most lanes may wait for slow providers (login.c); a check needs one for a
+/* Requests at once.  Most lanes may wait for slow providers (waiting.c); a check needs one for a
  * moment. */
 #define LANES 64
 
@@ -100,22 +100,25 @@ static void purge(void *context)
 {
     struct gate_lane *lane = context;
     struct worker *worker = (struct worker *)lane->worker;
-    struct pg *pg = database_take(worker->of.database, &lane->wait);
     struct error err = {.code = ERR_NONE};
     bool is_done = true;
+    struct pg *pg;
+    bool ok;
 
+    /* While this lane waits for a session, no other is to begin the same. */
     worker->purge_due_ms = clock_steady_ms() + PURGE_MS;
-    if (!pg)
-        return;
-    if (!store_gate_purge(pg, &is_done, &err)) {
-        const struct log_pair pairs[] = {{"cause", err.cause}, {NULL, NULL}};
+    pg = database_take(worker->of.database, &lane->wait, text_of(""), &err);
+    ok = pg && store_gate_purge(pg, &is_done, &err);
+    if (pg)
+        database_give(worker->of.database, pg, ok, &err);
+    if (!ok) {
+        const struct log_pair pairs[] = {{"cause", error_reason(&err)}, {NULL, NULL}};
 
         log_often(&worker->of.gate->conf.log, LOG_LEVEL_WARNING,
                   "cannot delete sessions that have ended", pairs);
     }
     if (!is_done)
         worker->purge_due_ms = clock_steady_ms() + PURGE_MORE_MS;
-    database_give(worker->of.database, pg);
 }
 
 /* ---- running ---- */

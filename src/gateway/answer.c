@@ -271,6 +271,9 @@ static void tell_status(const struct gateway *gateway, struct buf *answer)
     buf_printf(answer, "database %s\n", gateway->is_away ? "away" : "up");
     if (polled_ms > 0)
         buf_printf(answer, "last_poll_ms %lld\n", (long long)(clock_steady_ms() - polled_ms));
+    if (gateway->follows.n > 0)
+        buf_printf(answer, "accounts %zu\naccounts_away %zu\n", gateway->follows.n,
+                   follows_count_away(&gateway->follows));
     buf_printf(answer, "sessions %zu\n", gateway->sessions.n);
     buf_printf(answer, "may_signal %s\n", proc_may_signal() ? "yes" : "no");
     buf_printf(answer, "account %s\n", gateway->conf.gateway.account);

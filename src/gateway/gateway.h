@@ -4,13 +4,23 @@
 #define ADIT_GATEWAY_GATEWAY_H
 
 #include "base/buf.h"
+#include "base/error.h"
+#include "base/ident.h"
 #include "base/log.h"
 #include "conf/conf.h"
 #include "crypt/crypt.h"
 #include "gateway/edges.h"
+#include "gateway/follow.h"
 #include "gateway/session.h"
 #include "gateway/state.h"
 #include "pg/pg.h"
+#include "store/node_lane.h"
+
+/* Accounts that the next line of the log counts. */
+struct account_news {
+    size_t n;
+    int64_t due_ms; /* no line before (steady clock) */
+};
 
 struct gateway {
     struct conf conf;
@@ -30,6 +40,15 @@ struct gateway {
     int64_t shut_until_ms; /* it did not answer in time: nothing is asked before (steady clock) */
     struct buf snapshot;   /* of the last poll; empty: everything is to be judged anew */
     int64_t polled_ms;     /* when the last poll succeeded (steady clock); 0: never */
+
+    /* Where accounts are on several nodes.  The snapshot is empty then. */
+    struct follows follows;
+    struct account_news lost; /* cannot be asked for any more; */
+    char lost_id[IDENT_SIZE]; /* the first of them, */
+    struct error lost_err;    /* and why */
+    struct account_news found;
+    struct late_nodes late;
+    struct node_lane nodes;
 };
 
 #endif

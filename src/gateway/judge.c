@@ -2,13 +2,21 @@
 /* Judging keys and sessions by what the database holds. */
 #include "gateway/judge.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "base/clock.h"
 #include "model/acl.h"
 #include "store/gateway.h"
 
-/* After a statement that was not answered in time, nothing is asked for so long: each would keep
- * the loop as long again. */
-#define PAUSE_MS 500
+/* While a node of Citus does not answer, the next statements for it may take so long, but for every
+ * fourth: each keeps the loop, and with it the accounts of other nodes. */
+#define IMPATIENT_MS 300
+#define PATIENT_EVERY 4
+
+/* One line in this time counts the accounts that were lost, and one those that were found. */
+#define NEWS_MS 10000
+#define N_TEXT_SIZE 24
 
 /* With more changes than this, judging all sessions costs less than finding those concerned. */
 #define CHANGES_MAX 256
@@ -23,19 +31,19 @@ static bool is_shut(const struct gateway *gateway)
     return clock_steady_ms() < gateway->shut_until_ms;
 }
 
-/* After a statement that was given up, nothing is asked for PAUSE_MS. */
+/* After a statement that was given up, nothing is asked for JUDGE_PAUSE_MS. */
 static void note_timeout(struct gateway *gateway, bool ok, const struct error *err)
 {
     if (!ok)
         gateway->shut_until_ms =
-            err->code == ERR_DATABASE_TIMEOUT ? clock_steady_ms() + PAUSE_MS : 0;
+            err->code == ERR_DATABASE_TIMEOUT ? clock_steady_ms() + JUDGE_PAUSE_MS : 0;
 }
 
-/* Notes how a statement ended, and logs when the database goes away and comes back. */
+/* Notes how a statement ended, and logs when the database goes away and comes back.  Returns ok. */
 static bool note_outcome(struct gateway *gateway, bool ok, const struct error *err)
 {
     const struct log *log = &gateway->conf.log;
-    const struct log_pair pairs[] = {{"cause", ok ? NULL : err->cause}, {NULL, NULL}};
+    const struct log_pair pairs[] = {{"cause", ok ? NULL : error_reason(err)}, {NULL, NULL}};
 
     note_timeout(gateway, ok, err);
     if (!ok && !gateway->is_away)
@@ -45,6 +53,67 @@ static bool note_outcome(struct gateway *gateway, bool ok, const struct error *e
         log_event(log, LOG_LEVEL_INFO, "the database answers again", NULL);
     gateway->is_away = !ok;
     return ok;
+}
+
+/* The same for one account, where accounts are on several nodes: ends what begin_account() began.
+ * log_accounts() logs it.  follow may be NULL. */
+static bool note_account(struct gateway *gateway, struct follow *follow, bool ok,
+                         const struct error *err)
+{
+    node_lane_end(&gateway->nodes, ok, err);
+    if (ok || !follow)
+        return ok;
+    if (!follow->is_away && gateway->lost.n++ == 0) {
+        memcpy(gateway->lost_id, follow->account_id, sizeof gateway->lost_id);
+        gateway->lost_err = *err;
+    }
+    follow_note_failure(follow);
+    return false;
+}
+
+/* Returns whether a line is due, and how many accounts it counts. */
+static bool take_news(struct account_news *news, char n_text[N_TEXT_SIZE])
+{
+    int64_t now_ms = clock_steady_ms();
+
+    if (news->n == 0 || now_ms < news->due_ms)
+        return false;
+    snprintf(n_text, N_TEXT_SIZE, "%zu", news->n);
+    *news = (struct account_news){.due_ms = now_ms + NEWS_MS};
+    return true;
+}
+
+/* A node takes many accounts with it, and the entry to the nodes takes all. */
+static void log_accounts(struct gateway *gateway)
+{
+    const struct log *log = &gateway->conf.log;
+    char n_text[N_TEXT_SIZE];
+    const struct log_pair lost[] = {{"accounts", n_text},
+                                    {"account", gateway->lost_id},
+                                    {"cause", error_reason(&gateway->lost_err)},
+                                    {NULL, NULL}};
+    const struct log_pair found[] = {{"accounts", n_text}, {NULL, NULL}};
+
+    if (take_news(&gateway->lost, n_text))
+        log_event(log, LOG_LEVEL_ERROR,
+                  "cannot ask for accounts: their new logins are refused, their sessions go on",
+                  lost);
+    if (take_news(&gateway->found, n_text))
+        log_event(log, LOG_LEVEL_INFO, "accounts can be asked for again", found);
+}
+
+/* Begins a statement for an account; note_account() ends it.  Returns false with *err if the
+ * account's node does not answer. */
+static bool begin_account(struct gateway *gateway, const char *account_id, struct error *err)
+{
+    bool is_patient;
+
+    pg_set_timeout(gateway->pg, IMPATIENT_MS); /* for the question which node it is */
+    if (!node_lane_begin(&gateway->nodes, account_id, err))
+        return false;
+    is_patient = node_lane_n_silent(&gateway->nodes) % PATIENT_EVERY == 0;
+    pg_set_timeout(gateway->pg, is_patient ? JUDGE_TIMEOUT_MS : IMPATIENT_MS);
+    return true;
 }
 
 /* Returns why an account cannot be obeyed, or NULL. */
@@ -92,6 +161,48 @@ static bool unite(const struct gateway_credential *credentials, size_t n, struct
     return acl_unite(lists, n, arena, &grant->rules) && keep_valid(grant, arena);
 }
 
+/* Where accounts are on several nodes, finding the only one would ask all of them. */
+static bool look_up_on_node(struct gateway *gateway, struct arena *arena,
+                            const struct gateway_key *key, struct gateway_credentials *found,
+                            const char **why)
+{
+    char account_id[IDENT_SIZE];
+    struct follow *follow;
+    struct error err;
+    bool ok;
+
+    *why = "accounts are on several nodes; name one in the setting account of [gateway], or with "
+           "--account";
+    if (!ident_assigned(key->account_id, IDENT_ACCOUNT))
+        return false;
+    snprintf(account_id, sizeof account_id, "%.*s", (int)key->account_id.len, key->account_id.s);
+    *why = "the account's node did not answer in time; it is asked again soon";
+    if (!begin_account(gateway, account_id, &err))
+        return false;
+    ok = store_gateway_look_up(gateway->pg, arena, (struct gateway_keys){key, 1}, found, &err);
+    *why = "the account's node does not answer; see the log of adit-gateway";
+    follow = follows_find(&gateway->follows, account_id);
+    ok = note_account(gateway, follow, ok, &err);
+    log_accounts(gateway);
+    return ok;
+}
+
+static bool look_up_key(struct gateway *gateway, struct arena *arena, const struct gateway_key *key,
+                        struct gateway_credentials *found, const char **why)
+{
+    struct error err;
+    bool ok;
+
+    if (pg_is_distributed(gateway->pg))
+        return look_up_on_node(gateway, arena, key, found, why);
+    *why = "the database did not answer in time; it is asked again soon";
+    if (is_shut(gateway))
+        return false;
+    ok = store_gateway_look_up(gateway->pg, arena, (struct gateway_keys){key, 1}, found, &err);
+    *why = "the database does not answer; see the log of adit-gateway";
+    return note_outcome(gateway, ok, &err);
+}
+
 enum judge_verdict judge_key(struct gateway *gateway, struct arena *arena, struct text account_id,
                              struct text fingerprint, struct judge_grant *grant, const char **why)
 {
@@ -99,15 +210,8 @@ enum judge_verdict judge_key(struct gateway *gateway, struct arena *arena, struc
     const struct gateway_key key = {.account_id = text_present(account_id) ? account_id : standard,
                                     .fingerprint = fingerprint};
     struct gateway_credentials found;
-    struct error err;
-    bool ok;
 
-    *why = "the database did not answer in time; it is asked again soon";
-    if (is_shut(gateway))
-        return JUDGE_AWAY;
-    ok = store_gateway_look_up(gateway->pg, arena, (struct gateway_keys){&key, 1}, &found, &err);
-    *why = "the database does not answer; see the log of adit-gateway";
-    if (!note_outcome(gateway, ok, &err))
+    if (!look_up_key(gateway, arena, &key, &found, why))
         return JUDGE_AWAY;
     *why = account_fault(found.n_accounts);
     if (*why)
@@ -140,8 +244,15 @@ static void judge_session(struct gateway *gateway, struct session *session,
         session_end(session, log, "out of memory", clock_steady_ms());
 }
 
-/* Judges the marked sessions, with one statement. */
-static void judge_marked(struct gateway *gateway)
+static bool is_to_judge(const struct session *session, const struct follow *follow)
+{
+    return session->is_marked && !session->is_ending &&
+           (!follow || strcmp(session->account_id, follow->account_id) == 0);
+}
+
+/* Judges the marked sessions, with one statement: those of an account, or all (NULL).  Returns
+ * whether the database answered. */
+static bool judge_marked(struct gateway *gateway, struct follow *follow)
 {
     struct sessions *sessions = &gateway->sessions;
     struct arena arena = {0};
@@ -150,30 +261,31 @@ static void judge_marked(struct gateway *gateway)
     struct gateway_credentials found = {0};
     size_t n_keys = 0, at = 0;
     struct error err;
+    bool ok = true;
 
     for (size_t i = 0; keys && judged && i < sessions->n; i++) {
         struct session *session = sessions->items[i];
 
-        if (!session->is_marked || session->is_ending)
+        if (!is_to_judge(session, follow))
             continue;
         keys[n_keys] =
             (struct gateway_key){text_of(session->account_id), text_of(session->fingerprint)};
         judged[n_keys++] = session;
     }
-    if (n_keys > 0 &&
-        note_outcome(gateway,
-                     store_gateway_look_up(gateway->pg, &arena, (struct gateway_keys){keys, n_keys},
-                                           &found, &err),
-                     &err)) {
-        for (size_t i = 0; i < n_keys; i++) {
-            size_t first = at;
+    if (n_keys > 0) {
+        ok = store_gateway_look_up(gateway->pg, &arena, (struct gateway_keys){keys, n_keys}, &found,
+                                   &err);
+        ok = follow ? note_account(gateway, follow, ok, &err) : note_outcome(gateway, ok, &err);
+    }
+    for (size_t i = 0; ok && i < n_keys; i++) {
+        size_t first = at;
 
-            while (at < found.n && found.items[at].key == i)
-                at++;
-            judge_session(gateway, judged[i], found.items + first, at - first, &arena);
-        }
+        while (at < found.n && found.items[at].key == i)
+            at++;
+        judge_session(gateway, judged[i], found.items + first, at - first, &arena);
     }
     arena_free(&arena);
+    return ok;
 }
 
 /* ---- edges ---- */
@@ -207,7 +319,7 @@ static void judge_edges(struct gateway *gateway)
                                   &modules, &err);
     note_timeout(gateway, ok, &err);
     gateway->account_fault = ok ? account_fault(modules.n_accounts) : NULL;
-    note_edges(gateway, ok ? gateway->account_fault : err.cause);
+    note_edges(gateway, ok ? gateway->account_fault : error_reason(&err));
     ok = ok && !gateway->account_fault && edges_put(gateway->edges, &modules);
     gateway->edges_are_marked = !ok;
     arena_free(&arena);
@@ -236,7 +348,91 @@ static void mark_changed(struct gateway *gateway, const struct gateway_changes *
     }
 }
 
-void judge_changes(struct gateway *gateway)
+static void mark_account(struct gateway *gateway, const struct follow *follow,
+                         const struct gateway_changes *changes)
+{
+    if (changes->complete && changes->n <= CHANGES_MAX) {
+        mark_changed(gateway, changes);
+        return;
+    }
+    if (strcmp(gateway->conf.gateway.account, follow->account_id) == 0)
+        gateway->edges_are_marked = true;
+    for (size_t i = 0; i < gateway->sessions.n; i++) {
+        struct session *session = gateway->sessions.items[i];
+
+        session->is_marked =
+            session->is_marked || strcmp(session->account_id, follow->account_id) == 0;
+    }
+}
+
+/* Reads the changes of one account, and judges what they concern. */
+static void judge_account(struct gateway *gateway, struct follow *follow)
+{
+    struct arena arena = {0};
+    struct gateway_changes changes;
+    struct text since = {0};
+    struct error err;
+    bool ok;
+
+    if (follow->mark.len > 0)
+        since = buf_text(&follow->mark);
+    ok = store_gateway_account_changes(gateway->pg, &arena, text_of(follow->account_id), since,
+                                       &changes, &err);
+    if (note_account(gateway, follow, ok, &err)) {
+        gateway->polled_ms = clock_steady_ms();
+        gateway->found.n += follow->is_away;
+        mark_account(gateway, follow, &changes);
+        follow_note_answer(follow, changes.snapshot);
+        if (judge_marked(gateway, follow) &&
+            strcmp(gateway->conf.gateway.account, follow->account_id) == 0)
+            judge_edges(gateway);
+    }
+    arena_free(&arena);
+}
+
+/* Without an account to ask for, asks whether the entry to the nodes answers. */
+static void judge_nobody(struct gateway *gateway)
+{
+    struct error err;
+    bool ok;
+
+    if (is_shut(gateway))
+        return;
+    pg_set_timeout(gateway->pg, JUDGE_TIMEOUT_MS);
+    ok = store_gateway_ping(gateway->pg, &err);
+    if (note_outcome(gateway, ok, &err))
+        gateway->polled_ms = clock_steady_ms();
+}
+
+/* Goes on where the last turn ended.  Nobody else waits longer than a turn and a statement. */
+static bool judge_accounts(struct gateway *gateway)
+{
+    struct follows *follows = &gateway->follows;
+    int64_t end_ms = clock_steady_ms() + JUDGE_TURN_MS;
+    struct error err;
+    size_t n_done = 0;
+
+    if (!follows_renew(follows, &gateway->sessions, gateway->conf.gateway.account))
+        log_event(&gateway->conf.log, LOG_LEVEL_ERROR, "no memory to ask for every account", NULL);
+    if (follows->n == 0)
+        judge_nobody(gateway);
+    for (; n_done < follows->n && (n_done == 0 || clock_steady_ms() < end_ms); n_done++) {
+        struct follow *follow = &follows->items[follows->at];
+
+        follows->at = (follows->at + 1) % follows->n;
+        if (begin_account(gateway, follow->account_id, &err))
+            judge_account(gateway, follow);
+        else
+            (void)note_account(gateway, follow, false, &err);
+    }
+    log_accounts(gateway);
+    if (follows->n > 0)
+        gateway->is_away = follows_count_away(follows) == follows->n;
+    return n_done == follows->n;
+}
+
+/* Where all accounts are in one database. */
+static void judge_feed(struct gateway *gateway)
 {
     struct arena arena = {0};
     struct gateway_changes changes;
@@ -260,16 +456,24 @@ void judge_changes(struct gateway *gateway)
     arena_free(&arena);
     /* Marks stay until a statement has judged them. */
     if (ok) {
-        judge_marked(gateway);
+        judge_marked(gateway, NULL);
         judge_edges(gateway);
     }
+}
+
+bool judge_changes(struct gateway *gateway)
+{
+    if (pg_is_distributed(gateway->pg))
+        return judge_accounts(gateway);
+    judge_feed(gateway);
+    return true;
 }
 
 void judge_all(struct gateway *gateway)
 {
     mark_all(gateway);
-    if (!is_shut(gateway)) {
-        judge_marked(gateway);
+    if (!pg_is_distributed(gateway->pg) && !is_shut(gateway)) {
+        judge_marked(gateway, NULL);
         judge_edges(gateway);
     }
 }

@@ -14,6 +14,13 @@
 /* Milliseconds that a statement may take. */
 #define JUDGE_TIMEOUT_MS 1000
 
+/* After a statement that was not answered in time, nothing is asked for so long, or nothing of the
+ * same node: each would keep the loop as long again. */
+#define JUDGE_PAUSE_MS 500
+
+/* Milliseconds after which judge_changes() leaves the accounts that are left to the next call. */
+#define JUDGE_TURN_MS 50
+
 enum judge_verdict { JUDGE_PERMITTED, JUDGE_NONE, JUDGE_AWAY };
 
 /* What a key is granted.  The texts are in the arena. */
@@ -32,10 +39,14 @@ MUST_CHECK enum judge_verdict judge_key(struct gateway *gateway, struct arena *a
 
 /* Reads the changes since the last time and judges the sessions that they concern, or all sessions
  * if it cannot tell; the same for the edges of mutual TLS.  Does nothing while the database is away
- * and it is too early to try again. */
-void judge_changes(struct gateway *gateway);
+ * and it is too early to try again.
+ *
+ * Where accounts are on several nodes, it reads the changes of one account after the other. Returns
+ * false if some are left, and the caller calls again soon. */
+bool judge_changes(struct gateway *gateway);
 
-/* Judges all sessions and edges. */
+/* Judges all sessions and edges; where accounts are on several nodes, in the next calls of
+ * judge_changes(). */
 void judge_all(struct gateway *gateway);
 
 #endif

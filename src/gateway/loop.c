@@ -94,8 +94,9 @@ static int64_t do_due(struct loop *loop)
     int64_t next_ms;
 
     if (loop->poll_at_ms <= clock_steady_ms()) {
-        judge_changes(gateway);
-        loop->poll_at_ms = clock_steady_ms() + gateway->conf.gateway.poll_ms;
+        bool is_done = judge_changes(gateway);
+
+        loop->poll_at_ms = clock_steady_ms() + (is_done ? gateway->conf.gateway.poll_ms : 0);
     }
     if (loop->sweep_at_ms <= clock_steady_ms()) {
         sessions_track(&gateway->sessions);

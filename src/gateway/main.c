@@ -118,6 +118,10 @@ static bool open_gateway(struct gateway *gateway, const char *conf_path)
     if (!conf_read(&gateway->conf, conf_path, reason))
         return process_cannot_start(&early, reason);
     openlog("adit-gateway", LOG_PID, LOG_DAEMON);
+    if (gateway->conf.is_distributed && gateway->conf.mutual_tls.edges[0] &&
+        !gateway->conf.gateway.account[0])
+        return process_cannot_start(log, "edges in [mutual_tls] need the setting account of "
+                                         "[gateway], because accounts are on several nodes");
     gateway->conf.log.limit = &gateway->log_limit;
     gateway->hasher = crypt_start() ? crypt_hasher_new() : NULL;
     if (!gateway->hasher)
@@ -131,6 +135,10 @@ static bool open_gateway(struct gateway *gateway, const char *conf_path)
     if (!gateway->pg)
         return process_cannot_start(log, "out of memory");
     pg_set_distributed(gateway->pg, gateway->conf.is_distributed);
+    gateway->late.most = 1; /* there is one lane */
+    gateway->late.pause_ms = JUDGE_PAUSE_MS;
+    if (gateway->conf.is_distributed)
+        node_lane_open(&gateway->nodes, gateway->pg, &gateway->late);
     pg_set_timeout(gateway->pg, JUDGE_TIMEOUT_MS);
     gateway->edges = edges_new(&gateway->conf.mutual_tls, log);
     return gateway->edges || process_cannot_start(log, "out of memory");
@@ -146,6 +154,7 @@ static void close_gateway(struct gateway *gateway)
         close(gateway->epoll);
     crypt_hasher_free(gateway->hasher);
     buf_free(&gateway->snapshot);
+    follows_free(&gateway->follows);
     conf_free(&gateway->conf);
 }
 

@@ -132,25 +132,38 @@ struct record {
     bool is_whole;
 };
 
-/* Returns a file as text in the arena, or an absent text. */
-static struct text read_file(int folder, const char *name, struct arena *arena)
+/* Reads at most `most` bytes into the arena.  Returns false with errno set if a step fails. */
+static bool read_into_arena(int fd, size_t most, struct arena *arena, struct text *text)
+{
+    char *room = arena_alloc(arena, most + 1);
+    ssize_t n;
+
+    errno = ENOMEM;
+    n = room ? read(fd, room, most) : -1;
+    if (n > 0)
+        *text = (struct text){.s = room, .len = (size_t)n};
+    return n >= 0;
+}
+
+/* Sets *text to a file's content in the arena.  It is absent if this daemon writes no such files.
+ * Returns false with errno set if a file that it may have written cannot be read. */
+static bool read_file(int folder, const char *name, struct arena *arena, struct text *text)
 {
     int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    struct text text = {0};
     struct stat status;
-    char *room = NULL;
-    ssize_t n = -1;
+    bool ok;
+    int fault;
 
-    if (fd < 0)
-        return text;
-    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size <= FILE_MAX)
-        room = arena_alloc(arena, (size_t)status.st_size + 1);
-    if (room)
-        n = read(fd, room, (size_t)status.st_size);
+    *text = (struct text){0};
+    if (fd < 0) /* gone, another user's, a link, a socket */
+        return errno == ENOENT || errno == EACCES || errno == ELOOP || errno == ENXIO;
+    ok = fstat(fd, &status) == 0;
+    if (ok && S_ISREG(status.st_mode) && status.st_size <= FILE_MAX)
+        ok = read_into_arena(fd, (size_t)status.st_size, arena, text);
+    fault = errno;
     close(fd);
-    if (n > 0)
-        text = (struct text){.s = room, .len = (size_t)n};
-    return text;
+    errno = fault;
+    return ok;
 }
 
 static bool take_value(struct text line, const char *name, struct text *value)
@@ -258,8 +271,11 @@ static bool read_session(const struct state *state, const char *name, struct ses
     bool failed = false;
     uint64_t pid;
 
-    if (number_read(text_of(name), 10, INT32_MAX, &pid))
-        text = read_file(state->folder, name, &arena);
+    if (number_read(text_of(name), 10, INT32_MAX, &pid) &&
+        !read_file(state->folder, name, &arena, &text)) {
+        arena_free(&arena);
+        return false;
+    }
     errno = ENOMEM;
     if (text.s && read_record(text, &arena, &record) &&
         text_eq(record.boot_id, text_of(state->boot_id)))

@@ -9,6 +9,7 @@
 #include "base/process.h"
 #include "http/response.h"
 #include "confined/confined.h"
+#include "pg/outage.h"
 #include "pg/pipeline.h"
 #include "serve/cgi.h"
 #include "serve/serve.h"
@@ -27,12 +28,6 @@
  * accounts of other nodes. */
 #define MOST_LONG_WAITS (LANES / 2)
 
-/* What lanes know of nodes that do not answer. */
-struct shared_waits {
-    struct pg_long_waits long_waits;
-    struct late_accounts late;
-};
-
 /* The state for one request at a time. */
 struct answerer {
     const struct process *process;
@@ -40,9 +35,10 @@ struct answerer {
     struct wait wait;
     struct pg *pg;
     struct store *store;
-    struct key_uses *uses;      /* of all lanes */
-    int *n_filters;             /* of all lanes; NULL: there is one lane */
-    struct shared_waits *waits; /* of all lanes; NULL: there is one lane */
+    struct key_uses *uses;    /* of all lanes */
+    int *n_filters;           /* of all lanes; NULL: there is one lane */
+    struct late_nodes *late;  /* of all lanes; NULL: there is one lane */
+    struct pg_outage *outage; /* the same */
     struct arena arena;
     struct response response;
 };
@@ -60,10 +56,10 @@ static bool answerer_open(struct answerer *answerer, struct pg_pipeline *pipelin
         return false;
     store_note_uses(answerer->store, answerer->uses);
     store_count_filters(answerer->store, answerer->n_filters);
-    if (answerer->waits && pg_is_distributed(answerer->pg)) {
-        pg_limit_long_waits(answerer->pg, &answerer->waits->long_waits);
-        store_share_late(answerer->store, &answerer->waits->late);
-    }
+    if (answerer->outage)
+        pg_share_outage(answerer->pg, answerer->outage);
+    if (answerer->late && pg_is_distributed(answerer->pg))
+        store_share_late(answerer->store, answerer->late);
     return true;
 }
 
@@ -90,12 +86,14 @@ static void write_uses(const struct answerer *answerer, struct pg *pg)
 {
     struct arena arena = {0};
     struct error err = {.code = ERR_NONE};
-    const struct log_pair pairs[] = {{"cause", err.cause}, {NULL, NULL}};
 
     pg_start_request(pg, NULL, NULL);
-    if (!key_uses_write(answerer->uses, pg, clock_steady_ms(), &arena, &err))
+    if (!key_uses_write(answerer->uses, pg, clock_steady_ms(), &arena, &err)) {
+        const struct log_pair pairs[] = {{"cause", error_reason(&err)}, {NULL, NULL}};
+
         log_often(&answerer->process->conf.log, LOG_LEVEL_WARNING,
                   "cannot store when keys were last used", pairs);
+    }
     arena_free(&arena);
 }
 
@@ -114,7 +112,8 @@ struct worker {
     struct pg_pipeline *pipeline;
     struct key_uses *uses;
     int n_filters;
-    struct shared_waits waits;
+    struct late_nodes late;
+    struct pg_outage outage;
     struct answerer answerers[LANES];
     struct answerer at_once; /* needs neither a stack nor a database */
 };
@@ -176,7 +175,8 @@ static bool worker_open(struct worker *worker, struct serve *serve)
         answerer->process = process;
         answerer->uses = worker->uses;
         answerer->n_filters = &worker->n_filters;
-        answerer->waits = &worker->waits;
+        answerer->late = &worker->late;
+        answerer->outage = &worker->outage;
         answerer->settings = &worker->settings;
         if (!serve_add_lane(serve, answer_in_lane, answerer, &answerer->wait) ||
             !answerer_open(answerer, worker->pipeline))
@@ -221,7 +221,8 @@ int worker_serve_fcgi(void *process_of_worker, size_t which)
     bool ok = false;
 
     worker.settings.random = &worker.random;
-    worker.waits.long_waits.most = MOST_LONG_WAITS;
+    worker.late.most = MOST_LONG_WAITS;
+    worker.late.pause_ms = LATE_PAUSE_MS;
     if (process->metrics)
         worker.settings.counts = &process->metrics->slots[which];
     if (!serve) {

@@ -130,19 +130,36 @@ static void add_reason(struct pg_refusal *refusal, const char *what)
              (int)strcspn(what, "\n"), what);
 }
 
-/* libpq tells these failures apart in its text only. */
+/* Returns whether the first line of a message holds this text. */
+static bool says(const char *message, const char *text)
+{
+    const char *found = strstr(message, text);
+
+    return found && found < message + strcspn(message, "\n");
+}
+
+/* libpq tells these failures apart in its text only.  The SQLSTATE in it is the same in every
+ * language of the server. */
 static void add_message(struct pg_refusal *refusal, const char *message)
 {
-    size_t len = strcspn(message, "\n");
-    const char *read_only = strstr(message, "session is read-only");
-
-    if (!read_only)
-        read_only = strstr(message, "hot standby");
-    if (read_only && read_only < message + len)
+    if (says(message, "session is read-only") || says(message, "hot standby"))
         refusal->is_read_only = true;
+    if (says(message, ":  57P03: "))
+        refusal->is_for_now = true;
+    if (says(message, "closed the connection") || says(message, "EOF detected") ||
+        says(message, "reset by peer"))
+        refusal->is_closed = true;
     if (pg_is_own_memory(message))
         refusal->is_own_memory = true;
     add_reason(refusal, message);
+}
+
+/* The server says so before libpq refuses it.  Releases before 14 do not. */
+static bool is_standby(const PGconn *conn)
+{
+    const char *value = conn ? PQparameterStatus(conn, "in_hot_standby") : NULL;
+
+    return value && strcmp(value, "on") == 0;
 }
 
 static PGconn *connect_host(const struct target *target, const struct wait *wait,
@@ -154,13 +171,19 @@ static PGconn *connect_host(const struct target *target, const struct wait *wait
 
     if (!conn || PQstatus(conn) == CONNECTION_BAD)
         next = PGRES_POLLING_FAILED;
+    else
+        (void)PQsetErrorVerbosity(conn, PQERRORS_VERBOSE); /* with the SQLSTATE */
     while (next == PGRES_POLLING_READING || next == PGRES_POLLING_WRITING) {
         late = !wait->until(wait->context, PQsocket(conn),
                             next == PGRES_POLLING_READING ? POLLIN : POLLOUT, deadline_ms);
         next = late ? PGRES_POLLING_FAILED : PQconnectPoll(conn);
     }
-    if (next == PGRES_POLLING_OK)
+    if (next == PGRES_POLLING_OK) {
+        (void)PQsetErrorVerbosity(conn, PQERRORS_DEFAULT);
         return conn;
+    }
+    if (is_standby(conn))
+        refusal->is_for_now = true;
     add_message(refusal, !conn  ? "out of memory"
                          : late ? "no answer in time"
                                 : PQerrorMessage(conn));

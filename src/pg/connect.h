@@ -16,6 +16,8 @@
 struct pg_refusal {
     char reason[PG_REASON_SIZE]; /* each host's message, for the log */
     bool is_read_only;           /* a host answered, but takes no writes */
+    bool is_for_now;             /* a host shuts down, starts or recovers, or is a standby */
+    bool is_closed;              /* a host closed the connection without a message */
     bool is_own_memory;          /* libpq lacked memory, which says nothing about a server */
 };
 

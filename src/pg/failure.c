@@ -49,9 +49,21 @@ static const struct meaning {
     {"58", ERR_DATABASE_UNAVAILABLE, PG_VERDICT_FAILED},
 };
 
-static struct meaning meaning_of(const char *state)
+/* Citus says that its own server was killed with the SQLSTATE of a bug, and then ends the session.
+ */
+static bool is_killed(const PGresult *result, const char *state)
 {
-    if (!state || !state[0])
+    const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+
+    return message && strcmp(state, "XX000") == 0 &&
+           strcmp(message, "postmaster was shut down, exiting") == 0;
+}
+
+static struct meaning meaning_of(const PGresult *result)
+{
+    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+
+    if (!state || !state[0] || is_killed(result, state))
         return (struct meaning){"", ERR_DATABASE_UNAVAILABLE, PG_VERDICT_LOST};
     for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++) {
         if (strncmp(state, meanings[i].state, strlen(meanings[i].state)) == 0)
@@ -76,7 +88,7 @@ enum pg_verdict pg_judge(const PGresult *result)
 
     if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK || status == PGRES_EMPTY_QUERY)
         return PG_VERDICT_DONE;
-    return meaning_of(PQresultErrorField(result, PG_DIAG_SQLSTATE)).verdict;
+    return meaning_of(result).verdict;
 }
 
 /* Citus passes on the message of a node, but not the name of the constraint.  On a shard, the name
@@ -107,7 +119,7 @@ void pg_describe(struct error *err, const PGresult *result, const struct pg_stat
 {
     const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-    enum error_code code = meaning_of(state).code;
+    enum error_code code = meaning_of(result).code;
 
     if (!message)
         message = PQresultErrorMessage(result);

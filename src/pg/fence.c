@@ -8,7 +8,7 @@
 
 /* The session that was given up may still run its last statement, and undo a later write.  Its
  * start time is compared too: the server may use the process id again. */
-void pg_fence(struct pg_own *own)
+void pg_fence(struct pg_own *own, int64_t deadline_ms)
 {
     const struct pg_identity *given_up = &own->session.given_up;
     char sql[200];
@@ -24,6 +24,7 @@ void pg_fence(struct pg_own *own)
         pg_own_leave_server(own);
         return;
     }
-    (void)!pg_own_collect(own, NULL, clock_steady_ms() + PG_FENCE_TIMEOUT_MS, &result, &ignored);
+    deadline_ms = clock_earlier(deadline_ms, clock_steady_ms() + PG_FENCE_TIMEOUT_MS);
+    (void)!pg_own_collect(own, NULL, deadline_ms, &result, &ignored);
     PQclear(result);
 }

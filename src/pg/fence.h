@@ -5,12 +5,12 @@
 
 #include "pg/own.h"
 
-/* How long the server may take to end a session. */
+/* How long the server may take to end a session; after a write, connecting included. */
 #define PG_FENCE_TIMEOUT_MS 700
 
 /* Terminates the session in own->session.given_up, over the lane's own session, which is set up and
- * fencing.  If the answer is lost, leaves the server: the session is closed and the next one tries
- * again. */
-void pg_fence(struct pg_own *own);
+ * fencing.  If the answer is lost, or does not come by the deadline, leaves the server: the session
+ * is closed and the next one tries again. */
+void pg_fence(struct pg_own *own, int64_t deadline_ms);
 
 #endif

@@ -16,7 +16,7 @@
 #include "pg/pipeline.h"
 
 /* An answer of a node that works takes less. */
-#define LONG_WAIT_MS 100
+#define LONG_WAIT_MS 250
 
 #define SETUP_TIMEOUT_MS 2000
 
@@ -58,6 +58,14 @@ enum pg_outcome pg_own_not_sent(struct pg_own *own, struct error *err)
 
 /* ---- answers ---- */
 
+/* "Terminating connection due to administrator command": all sessions get it when the server shuts
+ * down. */
+static void note_shutdown(struct pg_own *own, const char *sqlstate)
+{
+    if (own->outage && sqlstate && strcmp(sqlstate, "57P01") == 0)
+        pg_outage_note_end(own->outage, clock_steady_ms());
+}
+
 static enum pg_outcome judge(struct pg_own *own, const PGresult *result,
                              const struct pg_statement *statement, struct error *err)
 {
@@ -66,7 +74,7 @@ static enum pg_outcome judge(struct pg_own *own, const PGresult *result,
     if (verdict != PG_VERDICT_DONE)
         pg_describe(err, result, statement);
     if (own->is_distributed && pg_is_of_node(result)) {
-        if (statement && statement->writes && !statement->is_repeatable)
+        if (pg_own_is_once(statement))
             err->code = ERR_OUTCOME_UNKNOWN;
         return PG_FAILED;
     }
@@ -85,14 +93,17 @@ static enum pg_outcome judge(struct pg_own *own, const PGresult *result,
         pg_own_leave_server(own);
         return PG_NO_EFFECT;
     case PG_VERDICT_LOST:
+        note_shutdown(own, err->sqlstate);
         own->lacked_memory = !err->sqlstate[0] && pg_is_own_memory(PQresultErrorMessage(result));
         break;
     }
     return PG_LOST;
 }
 
-/* The server did not answer, or the connection was lost. */
-static enum pg_outcome no_answer(struct pg_own *own, int64_t deadline_ms, struct error *err)
+/* The server did not answer, or the connection was lost.  A write may still run then, as one that
+ * is late. */
+static enum pg_outcome no_answer(struct pg_own *own, const struct pg_statement *statement,
+                                 int64_t deadline_ms, struct error *err)
 {
     const char *message = PQerrorMessage(own->session.conn);
     bool late = clock_left_ms(deadline_ms) == 0;
@@ -102,33 +113,29 @@ static enum pg_outcome no_answer(struct pg_own *own, int64_t deadline_ms, struct
         error_cause(err, ERR_DATABASE_TIMEOUT, "database: no answer in time");
     else
         error_cause(err, ERR_DATABASE_UNAVAILABLE, "database: connection lost: %s", message);
-    pg_session_move(&own->session, late ? PG_SESSION_IS_LATE : PG_SESSION_CLOSES);
+    pg_session_move(&own->session,
+                    late || pg_own_is_once(statement) ? PG_SESSION_IS_LATE : PG_SESSION_CLOSES);
     leave_shared(own);
     return PG_LOST;
 }
 
-/* Waits for an answer until the deadline.  After LONG_WAIT_MS it goes on only while few drivers
- * wait as long; if not, it moves the deadline to that time and returns false. */
-static bool await_answer(struct pg_own *own, int64_t *deadline_ms)
+/* Waits for an answer until the deadline.  Returns false if none came, or the connection was lost.
+ * If the owner has lost patience before the deadline, moves it to now. */
+static bool await_answer(struct pg_own *own, bool is_patient, int64_t *deadline_ms)
 {
-    struct pg_long_waits *waits = own->long_waits;
     int64_t patience_ms = clock_steady_ms() + LONG_WAIT_MS;
-    bool ok;
 
-    if (!waits || patience_ms >= *deadline_ms)
-        return pg_await(own->session.conn, &own->wait, *deadline_ms);
-    if (pg_await(own->session.conn, &own->wait, patience_ms))
-        return true;
-    if (clock_left_ms(patience_ms) > 0)
-        return false;
-    if (waits->n >= waits->most) {
-        *deadline_ms = patience_ms;
-        return false;
+    for (; !is_patient && patience_ms < *deadline_ms; patience_ms += LONG_WAIT_MS) {
+        if (pg_await(own->session.conn, &own->wait, patience_ms))
+            return true;
+        if (clock_left_ms(patience_ms) > 0)
+            return false;
+        if (!own->goes_on(own->patience)) {
+            *deadline_ms = patience_ms;
+            return false;
+        }
     }
-    waits->n++;
-    ok = pg_await(own->session.conn, &own->wait, *deadline_ms);
-    waits->n--;
-    return ok;
+    return pg_await(own->session.conn, &own->wait, *deadline_ms);
 }
 
 /* Ends pipeline mode. */
@@ -151,10 +158,10 @@ static enum pg_outcome take_results(struct pg_own *own, const struct pg_statemen
         int64_t given_ms = deadline_ms;
         PGresult *result;
 
-        if (!await_answer(own, &given_ms)) {
-            outcome = no_answer(own, given_ms, err);
+        if (!await_answer(own, !statement || !own->goes_on, &given_ms)) {
+            outcome = no_answer(own, statement, given_ms, err);
             /* Sent again, a read would wait as long again. */
-            return given_ms < deadline_ms && statement && !statement->writes ? PG_FAILED : outcome;
+            return statement && !statement->writes && given_ms < deadline_ms ? PG_FAILED : outcome;
         }
         result = PQgetResult(own->session.conn);
         if (!result && (is_over || PQpipelineStatus(own->session.conn) == PQ_PIPELINE_OFF))
@@ -235,12 +242,13 @@ static bool cannot_open(struct pg_own *own, const struct error *err, bool is_own
 }
 
 /* When an operator ends the wait for a synchronous standby, the server reports success with a
- * warning. */
+ * warning.  The end of an idle session is a notice too. */
 static void note_notice(void *context, const PGresult *notice)
 {
     struct pg_own *own = context;
     const char *function = PQresultErrorField(notice, PG_DIAG_SOURCE_FUNCTION);
 
+    note_shutdown(own, PQresultErrorField(notice, PG_DIAG_SQLSTATE));
     if (function && strcmp(function, "SyncRepWaitForLSN") == 0)
         own->is_unreplicated = true;
 }
@@ -299,6 +307,10 @@ static bool connect_now(struct pg_own *own, int64_t deadline_ms, struct error *e
     if (!own->session.conn) {
         error_cause(err, refusal.is_read_only ? ERR_DATABASE_READ_ONLY : ERR_DATABASE_UNAVAILABLE,
                     "database: cannot connect: %s", refusal.reason);
+        if (own->outage && refusal.is_for_now)
+            pg_outage_announce(own->outage, clock_steady_ms());
+        else if (own->outage && refusal.is_closed)
+            pg_outage_guess(own->outage, clock_steady_ms());
         return cannot_open(own, err, refusal.is_own_memory);
     }
     if (!set_up_session(own, deadline_ms, err))
@@ -306,11 +318,13 @@ static bool connect_now(struct pg_own *own, int64_t deadline_ms, struct error *e
     /* The shared one may still be with another host, which this one has found to be wrong. */
     leave_shared(own);
     if (own->session.state == PG_SESSION_FENCING)
-        pg_fence(own);
+        pg_fence(own, deadline_ms);
     if (!own->session.conn)
         return error_cause(err, ERR_DATABASE_UNAVAILABLE, "database: connection lost");
     pg_session_move(&own->session, PG_SESSION_IS_READY);
     own->n_opened++;
+    if (own->outage)
+        pg_outage_note_open(own->outage);
     pg_own_count(own, METRICS_DATABASE_OPENED);
     return true;
 }
@@ -328,6 +342,7 @@ static bool is_alive(PGconn *conn)
             return errno == EAGAIN || errno == EINTR;
         if (n == 0 || !PQconsumeInput(conn) || PQstatus(conn) != CONNECTION_OK)
             return false;
+        (void)PQisBusy(conn); /* which hands what was read to note_notice() */
     }
     return false;
 }

@@ -11,6 +11,7 @@
 #include "base/metrics.h"
 #include "base/must_check.h"
 #include "base/wait.h"
+#include "pg/outage.h"
 #include "pg/pg.h"
 #include "pg/session.h"
 
@@ -27,19 +28,28 @@ struct pg_own {
     const char *conninfo;
     struct wait wait;
     struct pg_session session;
-    struct pg_pipeline *pipeline;     /* holds the shared session; NULL: there is none */
-    struct metrics_slot *counts;      /* NULL: nothing is counted */
-    int64_t retry_at_ms;              /* no attempt to connect before */
-    enum error_code refused_with;     /* the code of the last failed attempt to connect */
-    bool is_distributed;              /* the rows are on several nodes (pg_set_distributed) */
-    struct pg_long_waits *long_waits; /* of several drivers; NULL: each may wait long */
-    bool lacked_memory;               /* libpq did, in the latest query that failed */
-    bool is_unreplicated;             /* the server has committed without its standby */
-    int64_t n_opened;                 /* sessions so far */
-    int64_t sent_us;                  /* when the latest query was sent */
-    bool knows_clock;                 /* a session has told the database's time */
-    int64_t ahead_us;                 /* the database's clock minus the steady clock */
+    struct pg_pipeline *pipeline;    /* holds the shared session; NULL: there is none */
+    struct metrics_slot *counts;     /* NULL: nothing is counted */
+    int64_t retry_at_ms;             /* no attempt to connect before */
+    enum error_code refused_with;    /* the code of the last failed attempt to connect */
+    bool is_distributed;             /* the rows are on several nodes (pg_set_distributed) */
+    bool (*goes_on)(void *patience); /* pg_ask_patience(); NULL: each statement may wait long */
+    void *patience;
+    struct pg_outage *outage; /* of several drivers; NULL: nobody waits for its end */
+    bool lacked_memory;       /* libpq did, in the latest query that failed */
+    bool is_unreplicated;     /* the server has committed without its standby */
+    int64_t n_opened;         /* sessions so far */
+    int64_t sent_us;          /* when the latest query was sent */
+    bool knows_clock;         /* a session has told the database's time */
+    int64_t ahead_us;         /* the database's clock minus the steady clock */
 };
+
+/* Returns whether the statement must not run twice: after it was sent, only its answer tells
+ * whether it took effect.  NULL: no. */
+static inline bool pg_own_is_once(const struct pg_statement *statement)
+{
+    return statement && statement->writes && !statement->is_repeatable;
+}
 
 /* Counts an event of the database. */
 void pg_own_count(const struct pg_own *own, enum metrics_database_event event);
@@ -61,8 +71,8 @@ enum pg_outcome pg_own_not_sent(struct pg_own *own, struct error *err);
 
 /* Takes all results of what was sent, for a statement or for none (NULL).  Judges the first that
  * failed.  Returns PG_DONE and the last result, which the caller clears; or another outcome with
- * *err and NULL.  A session that gave no answer is left with its server; one that gave none in time
- * is given up. */
+ * *err and NULL.  A session that gave no answer is left with its server; one that gave none in
+ * time, or was lost while it ran a write, is given up. */
 MUST_CHECK enum pg_outcome pg_own_collect(struct pg_own *own, const struct pg_statement *statement,
                                           int64_t deadline_ms, PGresult **last, struct error *err);
 

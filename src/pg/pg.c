@@ -62,9 +62,15 @@ void pg_set_distributed(struct pg *pg, bool is_distributed)
     pg->own.is_distributed = is_distributed;
 }
 
-void pg_limit_long_waits(struct pg *pg, struct pg_long_waits *waits)
+void pg_ask_patience(struct pg *pg, bool (*goes_on)(void *context), void *context)
 {
-    pg->own.long_waits = waits;
+    pg->own.goes_on = goes_on;
+    pg->own.patience = context;
+}
+
+void pg_share_outage(struct pg *pg, struct pg_outage *outage)
+{
+    pg->own.outage = outage;
 }
 
 bool pg_is_distributed(const struct pg *pg)
@@ -110,6 +116,16 @@ static const char *sql_for(const struct pg_own *own, const struct pg_statement *
                                                              : statement->sql;
 }
 
+/* Another client of the same pooled session has prepared the statement.  In a transaction, which
+ * has failed now, the statement runs again without a name. */
+static enum pg_outcome use_taken_name(struct pg_own *own)
+{
+    if (PQtransactionStatus(own->session.conn) == PQTRANS_IDLE)
+        return PG_DONE;
+    own->session.n_lost_names = MAX_LOST_NAMES;
+    return PG_NO_EFFECT;
+}
+
 static enum pg_outcome prepare(struct pg_own *own, const struct pg_statement *statement,
                                int64_t deadline_ms, struct error *err)
 {
@@ -125,7 +141,7 @@ static enum pg_outcome prepare(struct pg_own *own, const struct pg_statement *st
     if (outcome == PG_LOST)
         outcome = PG_NO_EFFECT;
     if (outcome == PG_FAILED && strcmp(err->sqlstate, "42P05") == 0)
-        outcome = PG_DONE; /* another client of the same pooled session has prepared it */
+        outcome = use_taken_name(own);
     if (outcome == PG_DONE)
         pg_note_prepared(&own->session.prepared, statement, name);
     return outcome;
@@ -161,11 +177,6 @@ static bool send_statement(struct pg_own *own, const struct pg_statement *statem
                              params->lengths, params->formats, 1);
 }
 
-static bool is_once(const struct pg_statement *statement)
-{
-    return statement->writes && !statement->is_repeatable;
-}
-
 /* Takes the rows.  They must have the columns that the statement declares. */
 static enum pg_outcome collect_rows(struct pg_own *own, const struct pg_statement *statement,
                                     int64_t deadline_ms, PGresult **rows, struct error *err)
@@ -178,7 +189,7 @@ static enum pg_outcome collect_rows(struct pg_own *own, const struct pg_statemen
     *rows = NULL;
     error_cause(err, ERR_SCHEMA_MISMATCH, "database: %s returned other columns than it declares",
                 statement->name);
-    return is_once(statement) ? PG_LOST : PG_FAILED;
+    return pg_own_is_once(statement) ? PG_LOST : PG_FAILED;
 }
 
 static enum pg_outcome run_once(struct pg_own *own, const struct pg_statement *statement,
@@ -199,7 +210,9 @@ static enum pg_outcome run_once(struct pg_own *own, const struct pg_statement *s
     return collect_rows(own, statement, deadline_ms, rows, err);
 }
 
-static enum pg_outcome run_sql(struct pg_own *own, const char *sql, int64_t deadline_ms,
+/* Runs a text; statement: what takes effect with it, or NULL. */
+static enum pg_outcome run_sql(struct pg_own *own, const char *sql,
+                               const struct pg_statement *statement, int64_t deadline_ms,
                                struct error *err)
 {
     PGresult *last;
@@ -207,7 +220,7 @@ static enum pg_outcome run_sql(struct pg_own *own, const char *sql, int64_t dead
 
     if (!PQsendQuery(own->session.conn, sql))
         return pg_own_not_sent(own, err);
-    outcome = pg_own_collect(own, NULL, deadline_ms, &last, err);
+    outcome = pg_own_collect(own, statement, deadline_ms, &last, err);
     PQclear(last);
     return outcome;
 }
@@ -231,7 +244,7 @@ static enum pg_outcome name_operator_everywhere(struct pg *pg, int64_t deadline_
                       name) >= (int)sizeof sql)
         error_cause(err, ERR_INTERNAL, "database: the operator's name is too long");
     else
-        outcome = run_sql(&pg->own, sql, deadline_ms, err);
+        outcome = run_sql(&pg->own, sql, NULL, deadline_ms, err);
     PQfreemem(name);
     return outcome;
 }
@@ -261,7 +274,7 @@ static enum pg_outcome run_named(struct pg *pg, const struct pg_statement *state
 {
     struct pg_own *own = &pg->own;
     struct error ignored;
-    enum pg_outcome outcome = run_sql(own, "BEGIN", deadline_ms, err);
+    enum pg_outcome outcome = run_sql(own, "BEGIN", NULL, deadline_ms, err);
 
     if (outcome == PG_DONE)
         outcome = name_operator(pg, deadline_ms, err);
@@ -270,9 +283,9 @@ static enum pg_outcome run_named(struct pg *pg, const struct pg_statement *state
     if (outcome == PG_DONE)
         outcome = run_once(own, statement, params, deadline_ms, rows, err);
     if (outcome == PG_DONE)
-        return run_sql(own, "COMMIT", deadline_ms, err);
+        return run_sql(own, "COMMIT", statement, deadline_ms, err);
     if (own->session.conn)
-        (void)run_sql(own, "ROLLBACK", clock_steady_ms() + ROLLBACK_TIMEOUT_MS, &ignored);
+        (void)run_sql(own, "ROLLBACK", NULL, clock_steady_ms() + ROLLBACK_TIMEOUT_MS, &ignored);
     return outcome;
 }
 
@@ -296,8 +309,8 @@ static enum pg_outcome run_attempt(struct pg *pg, const struct pg_statement *sta
 
 /* ---- all attempts ---- */
 
-/* If a write times out, the server may still run it: its session is ended before the client is
- * told. */
+/* If a write times out, or its connection is lost, the server may still run it: its session is
+ * ended before the client is told. */
 static void lose_write(struct pg *pg, struct error *err)
 {
     struct error ignored;
@@ -319,6 +332,25 @@ static bool may_send(const struct pg *pg, const struct pg_statement *statement, 
     return true;
 }
 
+/* Opens the session unless it is open.  While the database is away for a moment, tries again after
+ * each pause: nothing has been sent, so nothing is sent twice.  A quarter of the time is left to
+ * the statement. */
+static bool open_in_time(struct pg *pg, bool looks_ahead, int64_t deadline_ms, struct error *err)
+{
+    struct pg_own *own = &pg->own;
+    int64_t latest_ms = deadline_ms - pg->timeout_ms / 4;
+
+    while (!pg_own_open(own, looks_ahead, deadline_ms, err)) {
+        int64_t now_ms = clock_steady_ms();
+
+        if (!own->outage || !pg_outage_is_on(own->outage, now_ms) || now_ms >= own->retry_at_ms ||
+            own->retry_at_ms >= latest_ms)
+            return false;
+        (void)own->wait.until(own->wait.context, -1, 0, own->retry_at_ms);
+    }
+    return true;
+}
+
 /* Returns the rows, or NULL with *err. */
 static PGresult *run_until_done(struct pg *pg, const struct pg_statement *statement,
                                 const struct pg_params *params, int64_t deadline_ms,
@@ -328,7 +360,7 @@ static PGresult *run_until_done(struct pg *pg, const struct pg_statement *statem
         PGresult *rows = NULL;
         enum pg_outcome outcome;
 
-        if (!pg_own_open(&pg->own, statement->writes, deadline_ms, err) ||
+        if (!open_in_time(pg, statement->writes, deadline_ms, err) ||
             !may_send(pg, statement, deadline_ms, err))
             return NULL;
         outcome = run_attempt(pg, statement, params, deadline_ms, &rows, err);
@@ -337,7 +369,7 @@ static PGresult *run_until_done(struct pg *pg, const struct pg_statement *statem
         PQclear(rows);
         if (err->code == ERR_DATABASE_TIMEOUT)
             pg_shed_begin(&pg->shed, statement->writes, clock_steady_ms());
-        if (outcome == PG_LOST && is_once(statement)) {
+        if (outcome == PG_LOST && pg_own_is_once(statement)) {
             lose_write(pg, err);
             return NULL;
         }
@@ -411,6 +443,7 @@ bool pg_begin(struct pg *pg, const char *sql, struct error *err)
 
 bool pg_commit(struct pg *pg, struct error *err)
 {
+    static const struct pg_statement commit = {.name = "commit", .writes = true};
     int64_t deadline_ms = clock_steady_ms() + pg->timeout_ms;
     PGresult *last = NULL;
     bool ok = false;
@@ -425,7 +458,7 @@ bool pg_commit(struct pg *pg, struct error *err)
         (void)pg_own_not_sent(&pg->own, err);
         return false;
     }
-    switch (pg_own_collect(&pg->own, NULL, deadline_ms, &last, err)) {
+    switch (pg_own_collect(&pg->own, &commit, deadline_ms, &last, err)) {
     case PG_DONE:
         ok = strcmp(PQcmdStatus(last), "COMMIT") == 0 ||
              error_cause(err, ERR_INTERNAL, "database: the transaction was rolled back");
@@ -466,6 +499,8 @@ static bool run_uncounted(struct pg *pg, const struct pg_statement *statement,
         pg->has_uncommitted = true;
     else if (rows && statement->writes)
         pg->has_written = true;
+    if (rows && own->outage)
+        pg_outage_note_answer(own->outage, deadline_ms - pg->timeout_ms);
     *result = (struct pg_result *)(void *)rows;
     return rows != NULL;
 }
@@ -501,10 +536,11 @@ bool pg_script(struct pg *pg, const char *sql, int timeout_ms, struct error *err
     int64_t deadline_ms = clock_steady_ms() + timeout_ms;
     enum pg_outcome outcome;
 
-    if (!pg_own_open(&pg->own, true, deadline_ms, err))
+    if (pg->transaction ? !has_transaction(pg, err)
+                        : !pg_own_open(&pg->own, true, deadline_ms, err))
         return false;
-    outcome = run_sql(&pg->own, sql, deadline_ms, err);
-    if (outcome == PG_DONE && pg->operator_name &&
+    outcome = run_sql(&pg->own, sql, NULL, deadline_ms, err);
+    if (outcome == PG_DONE && pg->operator_name && !pg->transaction &&
         PQtransactionStatus(pg->own.session.conn) == PQTRANS_INTRANS)
         outcome = name_operator(pg, deadline_ms, err);
     return outcome == PG_DONE;
@@ -522,7 +558,7 @@ bool pg_clock(struct pg *pg, int64_t *ms, struct error *err)
 {
     const struct pg_own *own = &pg->own;
 
-    if (!own->knows_clock && !pg_own_open(&pg->own, false, deadline_of(pg), err))
+    if (!own->knows_clock && !open_in_time(pg, false, deadline_of(pg), err))
         return false;
     *ms = (clock_steady_us() + own->ahead_us) / 1000;
     return own->knows_clock ||

@@ -92,17 +92,17 @@ void pg_set_distributed(struct pg *pg, bool is_distributed);
 /* Returns whether the rows are on several nodes. */
 bool pg_is_distributed(const struct pg *pg);
 
-/* How many statements of several drivers of one thread wait long for an answer, and how many may.
- */
-struct pg_long_waits {
-    int n;
-    int most;
-};
+/* Has the driver call goes_on(context) each time that a statement has waited for another 250 ms for
+ * an answer: one node that does not answer must not keep all lanes.  If it returns false, the
+ * statement fails like one that met its deadline, and a read is not sent again. */
+void pg_ask_patience(struct pg *pg, bool (*goes_on)(void *context), void *context);
 
-/* Has the driver wait for at most 100 ms for an answer while that many wait longer: one node that
- * does not answer must not keep all lanes.  Then a statement fails like one that met its deadline,
- * and a read is not sent again.  *waits must outlive the driver. */
-void pg_limit_long_waits(struct pg *pg, struct pg_long_waits *waits);
+struct pg_outage;
+
+/* Has requests wait while the database is away for a moment, as it says itself (pg/outage.h).  All
+ * drivers of a thread share *outage, which must outlive them.  Without this call, or with NULL, a
+ * statement fails at once if there is no session for it. */
+void pg_share_outage(struct pg *pg, struct pg_outage *outage);
 
 struct pg_pipeline;
 
@@ -150,8 +150,9 @@ void pg_start_request(struct pg *pg, bool (*peer_gone)(void *peer), void *peer);
  *   - ERR_CLIENT_GONE: a write was not sent, because its peer is gone
  *   - ERR_INTERNAL: a bug
  * Waits at most 4 s in all.  Connecting to a host takes at most connect_timeout, or 2 s.  After a
- * timeout it waits up to 0.7 s more to end the session that was late: after a write at once, so
- * that the write cannot take effect later; after a read when the next statement runs. */
+ * write that timed out, or lost its connection, it waits up to 0.7 s more to end that session, so
+ * that the write cannot take effect later.  After a read that timed out, the next statement does
+ * that in its own time. */
 MUST_CHECK bool pg_run(struct pg *pg, const struct pg_statement *statement,
                        const struct pg_params *params, struct pg_result **result,
                        struct error *err);
@@ -174,9 +175,10 @@ int64_t pg_n_opened(const struct pg *pg);
 MUST_CHECK bool pg_script(struct pg *pg, const char *sql, int timeout_ms, struct error *err);
 
 /* Begins a transaction of several statements: sql is "BEGIN ..." and may set limits with SET LOCAL.
- * Until pg_commit() or pg_rollback(), pg_run() sends each statement once and on the session of the
- * transaction.  If that session is lost, or a statement has failed, every later one fails too, and
- * nothing takes effect.  Returns false with *err as pg_run() does; then there is no transaction. */
+ * Until pg_commit() or pg_rollback(), pg_run() and pg_script() send each statement once and on the
+ * session of the transaction.  If that session is lost, or a statement has failed, every later one
+ * fails too, and nothing takes effect.  Returns false with *err as pg_run() does; then there is no
+ * transaction. */
 MUST_CHECK bool pg_begin(struct pg *pg, const char *sql, struct error *err);
 
 /* Commits it.  Returns false with *err; ERR_OUTCOME_UNKNOWN: nobody knows whether it took effect.
@@ -208,6 +210,11 @@ int64_t pg_time_us(const struct pg_result *result, int row, int column); /* micr
 const unsigned char *pg_bytes(const struct pg_result *result, int row, int column, size_t *len);
 /* Returns whether a value is NULL in SQL. */
 bool pg_is_null(const struct pg_result *result, int row, int column);
+
+/* Copies the bytes of a value, whatever its type, into the arena: *out outlives the result.  NULL
+ * in SQL is an absent text.  Returns false where memory is short. */
+MUST_CHECK bool pg_copy(const struct pg_result *result, int row, int column, struct arena *arena,
+                        struct text *out);
 
 /* Reads a one-dimensional text[] into *out, whose items are allocated in the arena.  Returns false
  * where memory is short or the value is no such array. */

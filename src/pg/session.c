@@ -31,8 +31,9 @@
 
 const char pg_setup_sql[] = SETUP("force_generic_plan");
 
-/* Citus looks at the parameters to choose the node. */
-const char pg_setup_distributed_sql[] = SETUP("auto");
+/* Citus looks at the parameters to choose the node.  It cannot cancel what it has sent to a node that
+ * is frozen: the session then stays until the node goes on.  An attempt to connect ends in time. */
+const char pg_setup_distributed_sql[] = "SET citus.node_connection_timeout = 750;" SETUP("auto");
 
 /* For one transaction, since a pooler may run it on any session.  The planner does not know how many
  * rows an account has: it takes each for one of average size, and that a condition implies another.

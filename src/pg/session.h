@@ -61,7 +61,7 @@ enum pg_session_event {
     PG_SESSION_IS_SHARED, /* set up, and in pipeline mode */
     PG_SESSION_IS_LEFT,   /* another session has found that the server is gone or the wrong one */
     PG_SESSION_CLOSES,    /* lost, or not wanted any more */
-    PG_SESSION_IS_LATE,   /* the server did not answer a statement in time */
+    PG_SESSION_IS_LATE,   /* no answer in time, or to a write none at all: it may still run */
     PG_SESSION_N_EVENTS
 };
 

@@ -177,6 +177,18 @@ struct text pg_text(const struct pg_result *result, int row, int column)
     return value;
 }
 
+bool pg_copy(const struct pg_result *result, int row, int column, struct arena *arena,
+             struct text *out)
+{
+    struct text value = pg_text(result, row, column);
+
+    *out = (struct text){.s = NULL};
+    if (!value.s)
+        return true;
+    *out = (struct text){arena_copy(arena, value.s, value.len), value.len};
+    return out->s != NULL;
+}
+
 /* Compilers make one instruction of these shifts. */
 static uint32_t read_uint32(const unsigned char *bytes)
 {

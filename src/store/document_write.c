@@ -33,6 +33,14 @@ static const struct pg_statement hold_owners_statement = {
             " WHERE r.account_id = p.account_id"
               " AND r.owner_id = p.id)"
           " FOR SHARE OF p) AS held",
+    /* Citus locks no rows of several nodes.  The foreign key's check is all there is. */
+    .distributed_sql =
+        "SELECT count(*)"
+        " FROM adit.principal AS p"
+        " JOIN jsonb_to_recordset($1::text::jsonb)"
+          " AS r (account_id text COLLATE \"C\", owner_id text COLLATE \"C\")"
+          " ON r.account_id = p.account_id"
+          " AND r.owner_id = p.id",
 };
 
 /* $1 rows. */
@@ -104,8 +112,9 @@ static const struct pg_statement statements[DOCUMENT_N_KINDS][3] = {
                 "UPDATE adit.principal AS p"
                 " SET name = r.name, is_admin = r.is_admin,"
                   " disabled_at = CASE WHEN r.is_disabled IS NULL THEN p.disabled_at"
-                    " WHEN r.is_disabled THEN coalesce(p.disabled_at, pg_catalog.now()) END"
+                    " WHEN r.is_disabled THEN coalesce(p.disabled_at, n.at) END"
                 " FROM " PRINCIPAL_ROWS
+                " CROSS JOIN (SELECT pg_catalog.now() AS at) AS n"
                 " WHERE p.account_id = r.account_id AND p.id = r.id"
                 " RETURNING p.id"
             COUNT,

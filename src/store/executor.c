@@ -96,25 +96,28 @@ static bool drop_rows(struct pg_result **result, enum error_code code, struct er
     return error_set(err, code);
 }
 
-/* Runs a statement, unless the account's node did not answer a moment ago.  An error of the
- * server's own has an SQLSTATE. */
-static bool run(struct store *store, const struct pg_statement *statement,
-                const struct store_request *request, const struct pg_params *params,
-                struct pg_result **result, struct error *err)
+/* ---- nodes ---- */
+
+void store_share_late(struct store *store, struct late_nodes *late)
 {
-    const char *account_id = request->caller.account_id;
+    node_lane_open(&store->nodes, store->pg, late);
+}
+
+bool executor_run_for(struct store *store, const char *account_id,
+                      const struct pg_statement *statement, const struct pg_params *params,
+                      struct pg_result **result, struct error *err)
+{
+    bool ok;
 
     *result = NULL;
-    if (store->late && late_refuses(store->late, account_id, clock_steady_ms()))
-        return error_cause(err, ERR_DATABASE_TIMEOUT,
-                           "database: refused, because the account's node did not answer");
-    if (pg_run(store->pg, statement, params, result, err))
-        return true;
-    if (store->late && account_id[0] && !err->sqlstate[0] &&
-        (err->code == ERR_DATABASE_TIMEOUT || err->code == ERR_OUTCOME_UNKNOWN))
-        late_note(store->late, account_id, clock_steady_ms());
-    return false;
+    if (!node_lane_begin(&store->nodes, account_id, err))
+        return false;
+    ok = pg_run(store->pg, statement, params, result, err);
+    node_lane_end(&store->nodes, ok, err);
+    return ok;
 }
+
+/* ---- statements ---- */
 
 bool executor_find(struct store *store, const struct pg_statement *statement,
                    const struct store_request *request, const struct pg_params *params,
@@ -124,7 +127,7 @@ bool executor_find(struct store *store, const struct pg_statement *statement,
     /* Without an account, Citus would not know the node; 13.0 crashes when a function gets none. */
     if (pg_is_distributed(store->pg) && !request->caller.account_id[0])
         return error_set(err, ERR_KEY_UNKNOWN);
-    if (!run(store, statement, request, params, result, err))
+    if (!executor_run_for(store, request->caller.account_id, statement, params, result, err))
         return false;
     if (pg_rows(*result) == 0)
         return drop_rows(result, ERR_KEY_UNKNOWN, err);

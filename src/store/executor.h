@@ -5,7 +5,7 @@
 #define ADIT_STORE_EXECUTOR_H
 
 #include "base/must_check.h"
-#include "store/late.h"
+#include "store/node_lane.h"
 #include "store/store.h"
 
 /* A caller's statement takes the digest as $1 and the account that the key names as $2, NULL if it
@@ -122,10 +122,17 @@ struct store {
     struct keyring *keyring;
     struct crypt_hasher *hasher;
     struct account_hint hints[STORE_N_HINTS];
-    struct key_uses *uses;      /* NULL: not noted */
-    int *n_filters;             /* that may take long at the moment; NULL: not counted */
-    struct late_accounts *late; /* whose node did not answer; NULL: none is refused */
+    struct key_uses *uses; /* NULL: not noted */
+    int *n_filters;        /* that may take long at the moment; NULL: not counted */
+    struct node_lane nodes;
 };
+
+/* Runs a statement for an account ("": any), unless its node does not answer.  Returns true with
+ * *result, or false with *err as pg_run(). */
+MUST_CHECK bool executor_run_for(struct store *store, const char *account_id,
+                                 const struct pg_statement *statement,
+                                 const struct pg_params *params, struct pg_result **result,
+                                 struct error *err);
 
 /* Start the parameters of a caller's statement: $1, the digest; $2, the account; and if the
  * statement writes, $3, the operation's id and the client's address. */

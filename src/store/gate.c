@@ -54,6 +54,13 @@ static const struct pg_statement ask_statement = {
           " ON m.account_id = $1 AND m.edge_id = $2 AND m.route_id = $3"
         " LEFT JOIN adit.gate_session AS s ON s.id = $4"
         " WHERE a.id = $1",
+    .distributed_sql =
+        "SELECT " MODULE_COLUMNS ", " SESSION_COLUMNS
+        " FROM adit.account AS a"
+        " LEFT JOIN adit.oauth_module AS m"
+          " ON m.account_id = $1 AND m.edge_id = $2 AND m.route_id = $3"
+        " LEFT JOIN adit.gate_session AS s ON s.account_id = $1 AND s.id = $4"
+        " WHERE a.id = $1",
 };
 
 /* $1 account_id, '' for the only one, $2 edge_id, $3 route_id, $4 session ids.
@@ -75,6 +82,15 @@ static const struct pg_statement ask_any_statement = {
           " ON m.account_id = account.id AND m.edge_id = $2 COLLATE \"C\""
           " AND m.route_id = $3 COLLATE \"C\""
         " LEFT JOIN adit.gate_session AS s ON s.id = ANY ($4::text[] COLLATE \"C\")",
+    /* Never without an account.  No row: there is no such account. */
+    .distributed_sql =
+        "SELECT " MODULE_COLUMNS ", " SESSION_COLUMNS ", 1::bigint, a.id"
+        " FROM adit.account AS a"
+        " LEFT JOIN adit.oauth_module AS m"
+          " ON m.account_id = $1 AND m.edge_id = $2 AND m.route_id = $3"
+        " LEFT JOIN adit.gate_session AS s"
+          " ON s.account_id = $1 AND s.id = ANY ($4::text[] COLLATE \"C\")"
+        " WHERE a.id = $1",
 };
 
 /* $1 account_id, $2 edge_id, $3 route_id, $4 provider, $5 client_id. */
@@ -88,7 +104,7 @@ static const struct pg_statement secret_statement = {
           " AND client_id = $5",
 };
 
-/* $1 id, $2 key_id, $3 sealed, $4 ends_at in seconds since 1970. */
+/* $1 id, $2 key_id, $3 sealed, $4 ends_at in seconds since 1970; on several nodes, $5 account_id. */
 static const struct pg_statement keep_statement = {
     .name = "gate_keep",
     .types = PG_BOOL,
@@ -100,9 +116,15 @@ static const struct pg_statement keep_statement = {
         " ON CONFLICT (id) DO UPDATE SET key_id = excluded.key_id, sealed = excluded.sealed,"
           " ends_at = excluded.ends_at WHERE s.key_id IS NOT NULL"
         " RETURNING true",
+    .distributed_sql =
+        "INSERT INTO adit.gate_session AS s (id, key_id, sealed, ends_at, account_id)"
+        " VALUES ($1, $2, $3, to_timestamp($4::bigint), $5)"
+        " ON CONFLICT (account_id, id) DO UPDATE SET key_id = excluded.key_id,"
+          " sealed = excluded.sealed, ends_at = excluded.ends_at WHERE s.key_id IS NOT NULL"
+        " RETURNING true",
 };
 
-/* $1 id, $2 ends_at in seconds since 1970. */
+/* $1 id, $2 ends_at in seconds since 1970; on several nodes, $3 account_id. */
 static const struct pg_statement end_statement = {
     .name = "gate_end",
     .types = PG_BOOL,
@@ -111,6 +133,12 @@ static const struct pg_statement end_statement = {
     .sql =
         "INSERT INTO adit.gate_session (id, ends_at) VALUES ($1, to_timestamp($2::bigint))"
         " ON CONFLICT (id) DO UPDATE SET key_id = NULL, sealed = NULL, ends_at = excluded.ends_at"
+        " RETURNING true",
+    .distributed_sql =
+        "INSERT INTO adit.gate_session (id, ends_at, account_id)"
+        " VALUES ($1, to_timestamp($2::bigint), $3)"
+        " ON CONFLICT (account_id, id) DO UPDATE SET key_id = NULL, sealed = NULL,"
+          " ends_at = excluded.ends_at"
         " RETURNING true",
 };
 
@@ -127,24 +155,20 @@ static const struct pg_statement purge_statement = {
           "SELECT id FROM adit.gate_session WHERE ends_at < now() ORDER BY ends_at LIMIT $1"
           " FOR UPDATE SKIP LOCKED)"
         " RETURNING true",
+    /* On all nodes.  Citus knows no locks here: a row that two delete at once goes once. */
+    .distributed_sql =
+        "WITH due AS MATERIALIZED ("
+          "SELECT account_id, id FROM adit.gate_session WHERE ends_at < now()"
+          " ORDER BY ends_at LIMIT $1"
+        ")"
+        " DELETE FROM adit.gate_session AS s USING due"
+        " WHERE s.account_id = due.account_id AND s.id = due.id AND s.ends_at < now()"
+        " RETURNING true",
 };
 
 /* clang-format on */
 
 /* ---- reading ---- */
-
-static bool keep_column(const struct pg_result *result, int row, int column, struct arena *arena,
-                        struct text *out)
-{
-    size_t len;
-    const unsigned char *bytes = pg_bytes(result, row, column, &len);
-
-    *out = (struct text){.s = NULL};
-    if (!bytes)
-        return true;
-    *out = (struct text){arena_copy(arena, (const char *)bytes, len), len};
-    return out->s != NULL;
-}
 
 static bool read_lists(const struct pg_result *result, struct arena *arena,
                        struct oauth_provider *config)
@@ -165,8 +189,8 @@ static bool read_gate_module(const struct pg_result *result, struct arena *arena
     module->inactivity_timeout = (uint32_t)pg_int(result, 0, COLUMN_INACTIVITY_TIMEOUT);
     module->maximum_duration = (uint32_t)pg_int(result, 0, COLUMN_MAXIMUM_DURATION);
     module->auth_check_interval = (uint32_t)pg_int(result, 0, COLUMN_AUTH_CHECK_INTERVAL);
-    return keep_column(result, 0, COLUMN_CLIENT_ID, arena, &module->config.client_id) &&
-           keep_column(result, 0, COLUMN_COOKIE_PREFIX, arena, &module->cookie_prefix) &&
+    return pg_copy(result, 0, COLUMN_CLIENT_ID, arena, &module->config.client_id) &&
+           pg_copy(result, 0, COLUMN_COOKIE_PREFIX, arena, &module->cookie_prefix) &&
            read_lists(result, arena, &module->config);
 }
 
@@ -179,9 +203,9 @@ static bool read_rows(const struct pg_result *result, struct arena *arena,
         if (pg_is_null(result, row, COLUMN_SESSION_ID))
             continue;
         session->has_ended = pg_is_null(result, row, COLUMN_SESSION_KEY_ID);
-        if (!keep_column(result, row, COLUMN_SESSION_ID, arena, &session->id) ||
-            !keep_column(result, row, COLUMN_SESSION_KEY_ID, arena, &session->key_id) ||
-            !keep_column(result, row, COLUMN_SESSION_SEALED, arena, &session->sealed))
+        if (!pg_copy(result, row, COLUMN_SESSION_ID, arena, &session->id) ||
+            !pg_copy(result, row, COLUMN_SESSION_KEY_ID, arena, &session->key_id) ||
+            !pg_copy(result, row, COLUMN_SESSION_SEALED, arena, &session->sealed))
             return false;
         answer->n_rows++;
     }
@@ -232,8 +256,12 @@ static bool ask_any(struct pg *pg, const struct gate_question *question, struct 
     pg_add_texts(&params, question->session_ids, arena);
     if (!pg_run(pg, &ask_any_statement, &params, &result, err))
         return false;
+    if (pg_rows(result) == 0) {
+        pg_result_free(result);
+        return true;
+    }
     answer->n_accounts = (int)pg_int(result, 0, COLUMN_N_ACCOUNTS);
-    ok = (keep_column(result, 0, COLUMN_ACCOUNT_ID, arena, &answer->account_id) &&
+    ok = (pg_copy(result, 0, COLUMN_ACCOUNT_ID, arena, &answer->account_id) &&
           read_gate_answer(result, arena, answer)) ||
          error_set(err, ERR_OUT_OF_MEMORY);
     pg_result_free(result);
@@ -246,6 +274,11 @@ bool store_gate_ask(struct pg *pg, const struct gate_question *question, struct 
     *answer = (struct gate_answer){.n_accounts = 0};
     if (text_present(question->account_id) && question->session_ids.n <= 1)
         return ask(pg, question, arena, answer, err);
+    /* To find the only one would ask all nodes. */
+    if (pg_is_distributed(pg) && !text_present(question->account_id)) {
+        answer->n_accounts = 2;
+        return true;
+    }
     return ask_any(pg, question, arena, answer, err);
 }
 
@@ -266,8 +299,8 @@ bool store_gate_secret(struct pg *pg, struct text account_id, const struct oauth
     if (!pg_run(pg, &secret_statement, &params, &result, err))
         return false;
     secret->is_found = pg_rows(result) == 1;
-    ok = !secret->is_found || (keep_column(result, 0, 0, arena, &secret->key_id) &&
-                               keep_column(result, 0, 1, arena, &secret->sealed));
+    ok = !secret->is_found || (pg_copy(result, 0, 0, arena, &secret->key_id) &&
+                               pg_copy(result, 0, 1, arena, &secret->sealed));
     pg_result_free(result);
     return ok || error_set(err, ERR_OUT_OF_MEMORY);
 }
@@ -285,7 +318,8 @@ static bool run_gate_statement(struct pg *pg, const struct pg_statement *stateme
     return true;
 }
 
-bool store_gate_keep(struct pg *pg, const struct gate_row *row, int64_t ends_at, struct error *err)
+bool store_gate_keep(struct pg *pg, struct text account_id, const struct gate_row *row,
+                     int64_t ends_at, struct error *err)
 {
     struct pg_params params = {.n = 0};
 
@@ -293,15 +327,20 @@ bool store_gate_keep(struct pg *pg, const struct gate_row *row, int64_t ends_at,
     pg_add_text(&params, row->key_id);
     pg_add_bytes(&params, row->sealed.s, row->sealed.len);
     pg_add_int(&params, ends_at);
+    if (pg_is_distributed(pg))
+        pg_add_text(&params, account_id);
     return run_gate_statement(pg, &keep_statement, &params, err);
 }
 
-bool store_gate_end(struct pg *pg, struct text session_id, int64_t ends_at, struct error *err)
+bool store_gate_end(struct pg *pg, struct text account_id, struct text session_id, int64_t ends_at,
+                    struct error *err)
 {
     struct pg_params params = {.n = 0};
 
     pg_add_text(&params, session_id);
     pg_add_int(&params, ends_at);
+    if (pg_is_distributed(pg))
+        pg_add_text(&params, account_id);
     return run_gate_statement(pg, &end_statement, &params, err);
 }
 

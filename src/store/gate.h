@@ -22,7 +22,7 @@
 
 /* What a request is about. */
 struct gate_question {
-    struct text account_id; /* absent or "": the only one there is */
+    struct text account_id; /* absent or "": the only one there is; on several nodes, required */
     struct oauth_route route;
     struct text_list session_ids; /* at most STORE_GATE_SESSIONS_MAX */
 };
@@ -63,12 +63,12 @@ MUST_CHECK bool store_gate_secret(struct pg *pg, struct text account_id,
                                   struct gate_secret *secret, struct error *err);
 
 /* Stores a session's row until ends_at, in seconds since 1970; one that has ended stays so. */
-MUST_CHECK bool store_gate_keep(struct pg *pg, const struct gate_row *row, int64_t ends_at,
-                                struct error *err);
+MUST_CHECK bool store_gate_keep(struct pg *pg, struct text account_id, const struct gate_row *row,
+                                int64_t ends_at, struct error *err);
 
 /* Notes that the visitor has signed out.  ends_at: when the session would end at the latest. */
-MUST_CHECK bool store_gate_end(struct pg *pg, struct text session_id, int64_t ends_at,
-                               struct error *err);
+MUST_CHECK bool store_gate_end(struct pg *pg, struct text account_id, struct text session_id,
+                               int64_t ends_at, struct error *err);
 
 /* Deletes rows of sessions that have ended by now, at most 1000.  *is_done: no such row is left. */
 MUST_CHECK bool store_gate_purge(struct pg *pg, bool *is_done, struct error *err);

@@ -52,18 +52,11 @@ static const struct pg_statement count_ended_statement = {
         "SELECT count(*) FROM ("
             "SELECT FROM adit.gate_session WHERE ends_at < now() - interval '1 hour' LIMIT 100000"
         ") AS ended",
+    .distributed_sql =
+        "SELECT count(*) FROM adit.gate_session WHERE ends_at < now() - interval '1 hour'",
 };
 
 /* clang-format on */
-
-static bool keep_part(const struct pg_result *result, int row, int column, struct arena *arena,
-                      struct text *out)
-{
-    struct text value = pg_text(result, row, column);
-
-    *out = (struct text){arena_copy(arena, value.s, value.len), value.len};
-    return out->s != NULL;
-}
 
 static bool read_review(const struct pg_result *result, struct arena *arena,
                         struct gate_review *review)
@@ -77,9 +70,9 @@ static bool read_review(const struct pg_result *result, struct arena *arena,
 
         if (pg_is_null(result, row, COLUMN_WHY))
             continue;
-        if (!keep_part(result, row, COLUMN_CLOSED_ACCOUNT, arena, &item->account_id) ||
-            !keep_part(result, row, COLUMN_CLOSED_EDGE, arena, &item->edge_id) ||
-            !keep_part(result, row, COLUMN_CLOSED_ROUTE, arena, &item->route_id))
+        if (!pg_copy(result, row, COLUMN_CLOSED_ACCOUNT, arena, &item->account_id) ||
+            !pg_copy(result, row, COLUMN_CLOSED_EDGE, arena, &item->edge_id) ||
+            !pg_copy(result, row, COLUMN_CLOSED_ROUTE, arena, &item->route_id))
             return false;
         item->provider = (int)pg_int(result, row, COLUMN_CLOSED_PROVIDER);
         item->why = (enum gate_closed_why)pg_int(result, row, COLUMN_WHY);

@@ -20,7 +20,7 @@
     "CASE " id " WHEN '' THEN sole.n" \
     " ELSE (SELECT count(*) FROM adit.account AS a WHERE a.id = " id " COLLATE \"C\") END"
 
-/* $1 account ids, $2 fingerprints, pair by pair.
+/* $1 account ids, $2 fingerprints, pair by pair.  On several nodes, all ids are the same.
  * Returns a row without a credential where there is none. */
 static const struct pg_statement look_up_statement = {
     .name = "gateway_look_up",
@@ -38,6 +38,19 @@ static const struct pg_statement look_up_statement = {
             " AND c.account_id"
               " = coalesce(nullif(k.account_id, ''), (SELECT sole.id FROM sole)) COLLATE \"C\""
         ") AS c ON true"
+        " ORDER BY c.number, c.id",
+    /* No row: there is no such account. */
+    .distributed_sql =
+        "SELECT 1::bigint, c.number, c.id, c.account_id, c.owner_id, c.fingerprint, c.acl"
+        " FROM adit.account AS a"
+        " LEFT JOIN ("
+          "SELECT k.number, c.id, c.account_id, c.owner_id, c.fingerprint, c.acl"
+          " FROM unnest($2::text[]) WITH ORDINALITY AS k (fingerprint, number)"
+          " JOIN adit.ssh_credential AS c"
+            " ON c.fingerprint = k.fingerprint COLLATE \"C\""
+          " WHERE c.account_id = ($1::text[])[1] COLLATE \"C\""
+        ") AS c ON true"
+        " WHERE a.id = ($1::text[])[1] COLLATE \"C\""
         " ORDER BY c.number, c.id",
 };
 
@@ -59,6 +72,21 @@ static const struct pg_statement changes_statement = {
         "SELECT c.snapshot::text, c.complete, c.event, c.account_id, c.resource"
         " FROM adit.changes($1::text::pg_snapshot) AS c"
         " ORDER BY c.id",
+};
+
+/* $1 account_id, $2 the mark of the call before, or NULL. */
+static const struct pg_statement account_changes_statement = {
+    .name = "gateway_account_changes",
+    .types = PG_TEXT PG_BOOL PG_TEXT PG_TEXT PG_TEXT,
+    .sql =
+        "SELECT c.mark, c.complete, c.event, $1::text, c.resource"
+        " FROM adit.account_changes($1::text, $2::text) AS c",
+};
+
+static const struct pg_statement ping_statement = {
+    .name = "gateway_ping",
+    .types = PG_BOOL,
+    .sql = "SELECT true",
 };
 
 enum changes_column {
@@ -83,6 +111,14 @@ static const struct pg_statement mutual_tls_statement = {
           " ON m.account_id = coalesce(nullif($1::text, ''), sole.id) COLLATE \"C\""
           " AND m.edge_id = ANY ($2::text[] COLLATE \"C\")"
         " ORDER BY m.edge_id",
+    .distributed_sql =
+        "SELECT 1::bigint, m.edge_id, m.enabled, m.certificate_authority_ids"
+        " FROM adit.account AS a"
+        " LEFT JOIN adit.mutual_tls_module AS m"
+          " ON m.account_id = $1::text COLLATE \"C\""
+          " AND m.edge_id = ANY ($2::text[] COLLATE \"C\")"
+        " WHERE a.id = $1::text COLLATE \"C\""
+        " ORDER BY m.edge_id",
 };
 
 enum mutual_tls_column { COLUMN_EDGE_ID = COLUMN_N_ACCOUNTS + 1, COLUMN_ENABLED, COLUMN_AUTHORITY_IDS };
@@ -90,19 +126,6 @@ enum mutual_tls_column { COLUMN_EDGE_ID = COLUMN_N_ACCOUNTS + 1, COLUMN_ENABLED,
 /* clang-format on */
 
 /* ---- shared ---- */
-
-/* Copies a value, so that it outlives the result. */
-static bool keep_text(const struct pg_result *result, int row, int column, struct arena *arena,
-                      struct text *out)
-{
-    struct text value = pg_text(result, row, column);
-
-    *out = (struct text){.len = value.len};
-    if (!value.s)
-        return true;
-    out->s = arena_copy(arena, value.s, value.len);
-    return out->s != NULL;
-}
 
 /* SQL knows "the only account" as an empty text. */
 static struct text account_or_empty(struct text account_id)
@@ -113,7 +136,12 @@ static struct text account_or_empty(struct text account_id)
 /* Returns the number of rows; 0 also if the only row is there to tell of the account. */
 static size_t count_found(const struct pg_result *result, int column)
 {
-    return pg_is_null(result, 0, column) ? 0 : (size_t)pg_rows(result);
+    return pg_rows(result) == 0 || pg_is_null(result, 0, column) ? 0 : (size_t)pg_rows(result);
+}
+
+static int read_n_accounts(const struct pg_result *result)
+{
+    return pg_rows(result) == 0 ? 0 : (int)pg_int(result, 0, COLUMN_N_ACCOUNTS);
 }
 
 /* ---- credentials ---- */
@@ -138,10 +166,10 @@ static bool read_key_credential(const struct pg_result *result, int row, struct 
                                 struct gateway_credential *out)
 {
     out->key = (size_t)pg_int(result, row, COLUMN_NUMBER) - 1;
-    return keep_text(result, row, COLUMN_ID, arena, &out->id) &&
-           keep_text(result, row, COLUMN_ACCOUNT_ID, arena, &out->account_id) &&
-           keep_text(result, row, COLUMN_OWNER_ID, arena, &out->owner_id) &&
-           keep_text(result, row, COLUMN_FINGERPRINT, arena, &out->fingerprint) &&
+    return pg_copy(result, row, COLUMN_ID, arena, &out->id) &&
+           pg_copy(result, row, COLUMN_ACCOUNT_ID, arena, &out->account_id) &&
+           pg_copy(result, row, COLUMN_OWNER_ID, arena, &out->owner_id) &&
+           pg_copy(result, row, COLUMN_FINGERPRINT, arena, &out->fingerprint) &&
            pg_texts(result, row, COLUMN_ACL, arena, &out->acl);
 }
 
@@ -176,7 +204,7 @@ bool store_gateway_look_up(struct pg *pg, struct arena *arena, struct gateway_ke
     pg_add_texts(&params, fingerprints, arena);
     if (!pg_run(pg, &look_up_statement, &params, &result, err))
         return false;
-    out->n_accounts = (int)pg_int(result, 0, COLUMN_N_ACCOUNTS);
+    out->n_accounts = read_n_accounts(result);
     ok = read_credentials(result, arena, out) || error_set(err, ERR_OUT_OF_MEMORY);
     pg_result_free(result);
     return ok;
@@ -221,9 +249,9 @@ static bool read_changes(const struct pg_result *result, struct arena *arena,
         struct gateway_change *change = &out->items[out->n];
         int row = (int)out->n;
 
-        if (!keep_text(result, row, COLUMN_EVENT, arena, &change->event) ||
-            !keep_text(result, row, COLUMN_CHANGED_ACCOUNT_ID, arena, &change->account_id) ||
-            !keep_text(result, row, COLUMN_RESOURCE, arena, &change->resource))
+        if (!pg_copy(result, row, COLUMN_EVENT, arena, &change->event) ||
+            !pg_copy(result, row, COLUMN_CHANGED_ACCOUNT_ID, arena, &change->account_id) ||
+            !pg_copy(result, row, COLUMN_RESOURCE, arena, &change->resource))
             return false;
     }
     return true;
@@ -251,6 +279,37 @@ bool store_gateway_changes(struct pg *pg, struct arena *arena, struct text snaps
     return ok;
 }
 
+bool store_gateway_account_changes(struct pg *pg, struct arena *arena, struct text account_id,
+                                   struct text mark, struct gateway_changes *out, struct error *err)
+{
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+    bool ok;
+
+    *out = (struct gateway_changes){.n = 0};
+    pg_add_text(&params, account_id);
+    pg_add_text(&params, mark);
+    if (!pg_run(pg, &account_changes_statement, &params, &result, err))
+        return false;
+    out->complete = pg_bool(result, 0, COLUMN_COMPLETE);
+    ok = (pg_copy(result, 0, COLUMN_SNAPSHOT, arena, &out->snapshot) &&
+          read_changes(result, arena, out)) ||
+         error_set(err, ERR_OUT_OF_MEMORY);
+    pg_result_free(result);
+    return ok;
+}
+
+bool store_gateway_ping(struct pg *pg, struct error *err)
+{
+    const struct pg_params params = {.n = 0};
+    struct pg_result *result;
+
+    if (!pg_run(pg, &ping_statement, &params, &result, err))
+        return false;
+    pg_result_free(result);
+    return true;
+}
+
 /* ---- mutual TLS ---- */
 
 static bool read_edges(const struct pg_result *result, struct arena *arena,
@@ -266,7 +325,7 @@ static bool read_edges(const struct pg_result *result, struct arena *arena,
         int row = (int)out->n;
 
         edge->enabled = pg_bool(result, row, COLUMN_ENABLED);
-        if (!keep_text(result, row, COLUMN_EDGE_ID, arena, &edge->edge_id) ||
+        if (!pg_copy(result, row, COLUMN_EDGE_ID, arena, &edge->edge_id) ||
             !pg_texts(result, row, COLUMN_AUTHORITY_IDS, arena, &edge->certificate_authority_ids))
             return false;
     }
@@ -286,7 +345,7 @@ bool store_gateway_mutual_tls(struct pg *pg, struct arena *arena, struct text ac
     pg_add_texts(&params, edge_ids, arena);
     if (!pg_run(pg, &mutual_tls_statement, &params, &result, err))
         return false;
-    out->n_accounts = (int)pg_int(result, 0, COLUMN_N_ACCOUNTS);
+    out->n_accounts = read_n_accounts(result);
     ok = read_edges(result, arena, out) || error_set(err, ERR_OUT_OF_MEMORY);
     pg_result_free(result);
     return ok;

@@ -40,7 +40,8 @@ struct gateway_credentials {
 };
 
 /* Reads all credentials of the keys.  A key without credentials is no failure, and a key that names
- * no account, or several, has none. */
+ * no account, or several, has none.  Where accounts are on several nodes, all keys name the same.
+ */
 MUST_CHECK bool store_gateway_look_up(struct pg *pg, struct arena *arena, struct gateway_keys keys,
                                       struct gateway_credentials *out, struct error *err);
 
@@ -62,6 +63,16 @@ struct gateway_changes {
  * that crashed or failed over may use numbers of transactions again. */
 MUST_CHECK bool store_gateway_changes(struct pg *pg, struct arena *arena, struct text snapshot,
                                       struct gateway_changes *out, struct error *err);
+
+/* The same for one account, where accounts are on several nodes: snapshots are a node's own.  The
+ * mark takes the place of the snapshot.  Not complete also if the account's rows were moved, and if
+ * its server was started again. */
+MUST_CHECK bool store_gateway_account_changes(struct pg *pg, struct arena *arena,
+                                              struct text account_id, struct text mark,
+                                              struct gateway_changes *out, struct error *err);
+
+/* Returns whether the node that the driver is connected to answers. */
+MUST_CHECK bool store_gateway_ping(struct pg *pg, struct error *err);
 
 struct gateway_edge {
     struct text edge_id;

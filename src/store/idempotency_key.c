@@ -28,10 +28,6 @@ static const struct pg_statement purge_statement = {
         " RETURNING 1::bigint, 0::bigint",
 };
 
-/* Such a step may take long.  The limits of the session are those of requests. */
-#define BEGIN_LONG "BEGIN; SET LOCAL statement_timeout = '10min'"
-#define LONG_TIMEOUT_MS (11 * 60 * 1000)
-
 /* clang-format on */
 
 static bool purge_all(struct pg *pg, const struct work *work, int64_t *n, struct error *err)
@@ -39,17 +35,14 @@ static bool purge_all(struct pg *pg, const struct work *work, int64_t *n, struct
     struct pg_params params = {.n = 0};
     struct pg_result *result;
 
-    pg_set_timeout(pg, LONG_TIMEOUT_MS);
-    if (!pg_begin(pg, BEGIN_LONG, err))
+    pg_set_timeout(pg, WORK_TIMEOUT_MS);
+    if (!pg_begin(pg, WORK_BEGIN, err) ||
+        !work_run_and_commit(pg, &purge_statement, &params, &result, err))
         return false;
-    if (!pg_run(pg, &purge_statement, &params, &result, err)) {
-        pg_rollback(pg);
-        return false;
-    }
     *n = pg_rows(result);
     pg_result_free(result);
     work_show(work, *n);
-    return pg_commit(pg, err);
+    return true;
 }
 
 /* Pages of the table per step. */

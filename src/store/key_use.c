@@ -91,20 +91,10 @@ void key_uses_free(struct key_uses *uses)
     free(uses);
 }
 
-/* FNV-1a. */
-static size_t first_place(struct text key_id)
-{
-    uint32_t hash = UINT32_C(2166136261);
-
-    for (size_t i = 0; i < key_id.len; i++)
-        hash = (hash ^ (unsigned char)key_id.s[i]) * UINT32_C(16777619);
-    return hash % N_PLACES;
-}
-
 /* Returns the place of the key, or the free one that it may take. */
 static struct key_use *place_of_key(struct key_uses *uses, struct text key_id)
 {
-    size_t i = first_place(key_id);
+    size_t i = text_hash(key_id) % N_PLACES;
 
     while (uses->places[i].key_id[0] && !text_eq(text_of(uses->places[i].key_id), key_id))
         i = (i + 1) % N_PLACES;
@@ -227,6 +217,15 @@ static int by_account(const void *a, const void *b)
     return strcmp(((const struct key_use *)a)->account_id, ((const struct key_use *)b)->account_id);
 }
 
+/* Two workers that wrote the same keys in different orders would wait for each other. */
+static int by_account_and_key(const void *a, const void *b)
+{
+    int order = by_account(a, b);
+
+    return order ? order
+                 : strcmp(((const struct key_use *)a)->key_id, ((const struct key_use *)b)->key_id);
+}
+
 /* Writes account by account.  If one fails, its node may be away, so the others are written.  After
  * MOST_FAILED that took their time in vain, the rest waits for the next write. */
 static bool write_accounts(struct key_uses *uses, struct pg *pg, struct key_use *taken, size_t n,
@@ -236,7 +235,7 @@ static bool write_accounts(struct key_uses *uses, struct pg *pg, struct key_use 
     size_t i;
     size_t end;
 
-    qsort(taken, n, sizeof *taken, by_account);
+    qsort(taken, n, sizeof *taken, by_account_and_key);
     for (i = 0; i < n && n_failed < MOST_FAILED; i = end) {
         for (end = i + 1; end < n && by_account(&taken[i], &taken[end]) == 0;)
             end++;

@@ -33,10 +33,11 @@ void key_uses_note(struct key_uses *uses, struct text account_id, struct text ke
  * after the last write. */
 MUST_CHECK int64_t key_uses_due_ms(const struct key_uses *uses);
 
-/* Writes what is noted, in one statement, and forgets it.  The latest use of a key wins, whoever
- * notes it; one less than 30 s after the stored one is not written.  Returns false with *err as
- * pg_run(): the uses are kept for the next write.  The arena holds the parameters.  While this
- * runs, other lanes may note more. */
+/* Writes what is noted and forgets it: in one statement, or where the rows are on several nodes in
+ * one for each account.  The latest use of a key wins, whoever notes it; one less than 30 s after
+ * the stored one is not written.  Returns false with *err as pg_run(): the uses that were not
+ * written are kept for the next write.  The arena holds the parameters.  While this runs, other
+ * lanes may note more. */
 MUST_CHECK bool key_uses_write(struct key_uses *uses, struct pg *pg, int64_t now_ms,
                                struct arena *arena, struct error *err);
 

@@ -389,7 +389,9 @@ bool keyring_add(const char *path, char *reason, size_t size)
     buf_printf(&new_path, "%s.new", path);
     ok = ok && make_line(line, reason, size);
     if (ok && (new_path.failed || !write_before(path, new_path.data, line))) {
-        snprintf(reason, size, "%s: cannot be replaced by %s.new: %s", path, path, strerror(errno));
+        snprintf(reason, size, "%s: cannot be replaced by %s.new: %s%s", path, path,
+                 strerror(errno),
+                 errno == EEXIST ? "; unless another aditctl runs just now, delete that file" : "");
         ok = false;
     }
     buf_free(&new_path);

@@ -17,6 +17,10 @@ extern const int migrations_latest; /* the version that this build needs */
 extern const char migrations_schema_sql[];
 extern const char migrations_grants_sql[];
 
+/* What runs after those where the accounts are on several nodes: the transaction of
+ * sql/optional/citus.sql. */
+extern const char migrations_citus_sql[];
+
 /* The rows of grants.sql as JSON: what each role may do. */
 extern const char migrations_rights[];
 

@@ -298,6 +298,18 @@ static void add_put_params(struct pg_params *params, const struct oauth_route *r
     pg_add_int(params, module->auth_check_interval);
 }
 
+/* The account of a secret may come from an earlier request.  Then only this tells whether the key
+ * is still good and may write, which comes first.  Returns false. */
+static bool refuse_unsealed(struct store *store, const struct store_request *request,
+                            struct error *err)
+{
+    struct error refused;
+
+    if (!store_authorize(store, request, true, &refused))
+        *err = refused;
+    return false;
+}
+
 /* Runs the statement with an account, which may be wrong.  Sets *right to whether it is the key's;
  * if not, nothing is written. */
 static bool try_put(struct store *store, const struct store_request *request,
@@ -313,7 +325,7 @@ static bool try_put(struct store *store, const struct store_request *request,
     if (module->config.client_secret.s &&
         !keyring_seal(store->keyring, &place, module->config.client_secret, request->arena,
                       &sealed.key_id, &sealed.bytes, &sealed.len, err))
-        return false;
+        return refuse_unsealed(store, request, err);
     executor_write_params(&params, request);
     add_put_params(&params, route, module, account_id, &sealed, request->arena);
     if (!precondition_given(&request->condition) &&

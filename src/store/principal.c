@@ -9,11 +9,10 @@
 #include "base/clock.h"
 #include "store/sql.h"
 #include "store/store.h"
+#include "store/work.h"
 
-/* A User or Bot may own a million credentials, and each change of one is recorded.  The limits of
- * the session are those of requests. */
-#define BEGIN_LONG "BEGIN; SET LOCAL statement_timeout = '10min'; SET LOCAL lock_timeout = '10s'"
-#define LONG_TIMEOUT_MS (11 * 60 * 1000)
+/* A User or Bot may own a million credentials, and each change of one is recorded. */
+#define BEGIN_SQL WORK_BEGIN "; SET LOCAL lock_timeout = '10s'"
 #define WRITERS_TIMEOUT_MS 10000
 
 /* clang-format off */
@@ -157,9 +156,9 @@ static const struct pg_statement disable_statement = {
  * snapshot. */
 static const struct pg_statement writers_statement = {
     .name = "principal_writers",
-    .types = PG_TEXT,
+    .types = PG_TEXT PG_BOOL,
     .sql =
-        "SELECT array_agg(l.virtualtransaction)::text"
+        "SELECT array_agg(l.virtualtransaction)::text, true"
         " FROM pg_catalog.pg_locks AS l"
         " WHERE l.locktype = 'relation'"
           " AND l.database = (SELECT d.oid FROM pg_catalog.pg_database AS d"
@@ -168,6 +167,27 @@ static const struct pg_statement writers_statement = {
           " AND l.mode = 'RowExclusiveLock'"
           " AND l.granted"
           " AND ($1::text IS NULL OR l.virtualtransaction = ANY ($1::text::text[]))",
+    /* $2 account_id.  On the account's node: a function of sql/optional/distributed.sql finds the
+     * API key before it locks the table of credentials, so all transactions that look for keys. */
+    .distributed_sql =
+        "SELECT nullif(r.result, ''), r.success"
+        " FROM pg_dist_placement AS p"
+        " JOIN pg_dist_node AS n USING (groupid)"
+        " CROSS JOIN LATERAL master_run_on_worker(ARRAY[n.nodename], ARRAY[n.nodeport],"
+          " ARRAY[format($writers$"
+            "SELECT array_agg(DISTINCT l.virtualtransaction)::text"
+            " FROM pg_catalog.pg_locks AS l"
+            " JOIN pg_catalog.pg_class AS c ON c.oid = l.relation"
+            " WHERE l.locktype = 'relation'"
+              " AND l.database = (SELECT d.oid FROM pg_catalog.pg_database AS d"
+                " WHERE d.datname = pg_catalog.current_database())"
+              " AND c.relnamespace = 'adit'::pg_catalog.regnamespace"
+              " AND c.relname ~ '^api_key(_[0-9]+)?$'"
+              " AND l.granted"
+              " AND (%1$L IS NULL OR l.virtualtransaction = ANY (%1$L::text[]))"
+          "$writers$, $1::text)], false) AS r"
+        " WHERE p.shardid = get_shard_id_for_distribution_column('adit.account', $2::text)"
+          " AND n.noderole = 'primary'",
 };
 
 /* $1 id, $2 account_id. */
@@ -193,6 +213,18 @@ static const struct pg_statement end_credentials_statement = {
               " AND p.id = $1::text COLLATE \"C\""
               " AND c.account_id = $2::text COLLATE \"C\""
               " AND NOT EXISTS (SELECT FROM gone WHERE gone.id = c.id))",
+};
+
+/* $1 id, $2 account_id. */
+static const struct pg_statement lock_statement = {
+    .name = "principal_lock",
+    .types = PG_TEXT,
+    .sql =
+        "SELECT p.id"
+        " FROM adit.principal AS p"
+        " WHERE p.account_id = $2::text COLLATE \"C\""
+          " AND p.id = $1::text COLLATE \"C\""
+        " FOR UPDATE",
 };
 
 /* $1 id, $2 kind, $3 heir's id or NULL, $4 whether to delete the credentials,
@@ -379,27 +411,39 @@ bool principal_disable(struct pg *pg, const struct principal *principal, bool di
 
 bool principal_begin(struct pg *pg, struct error *err)
 {
-    pg_set_timeout(pg, LONG_TIMEOUT_MS);
-    return pg_begin(pg, BEGIN_LONG, err);
+    pg_set_timeout(pg, WORK_TIMEOUT_MS);
+    return pg_begin(pg, BEGIN_SQL, err);
 }
 
-static bool read_writers(struct pg *pg, struct text wanted, struct pg_result **result,
-                         struct error *err)
+static bool read_writers(struct pg *pg, struct text wanted, const char *account_id,
+                         struct pg_result **result, struct error *err)
 {
     struct pg_params params = {.n = 0};
 
     pg_add_text(&params, wanted);
-    return pg_run(pg, &writers_statement, &params, result, err);
+    if (pg_is_distributed(pg))
+        pg_add_text(&params, text_of(account_id));
+    if (!pg_run(pg, &writers_statement, &params, result, err))
+        return false;
+    if (pg_rows(*result) == 1 && pg_bool(*result, 0, 1))
+        return true;
+    error_cause(err, ERR_DATABASE_UNAVAILABLE, "database: the node of %s does not answer: %s",
+                account_id,
+                pg_rows(*result) == 0       ? "it is not known"
+                : pg_is_null(*result, 0, 0) ? "it gives no reason"
+                                            : pg_text(*result, 0, 0).s);
+    pg_result_free(*result);
+    return false;
 }
 
 /* Waits until no statement runs that may have found a User or Bot enabled, and creates a credential
  * of it.  Does not lock the table, since other requests would wait behind that. */
-static bool wait_for_writers(struct pg *pg, struct error *err)
+static bool wait_for_writers(struct pg *pg, const char *account_id, struct error *err)
 {
     static const struct timespec pause = {.tv_nsec = 10 * 1000000L};
     int64_t deadline_ms = clock_steady_ms() + WRITERS_TIMEOUT_MS;
     struct pg_result *writers;
-    bool ok = read_writers(pg, text_of(NULL), &writers, err);
+    bool ok = read_writers(pg, text_of(NULL), account_id, &writers, err);
 
     while (ok && !pg_is_null(writers, 0, 0)) {
         struct pg_result *earlier = writers;
@@ -407,7 +451,7 @@ static bool wait_for_writers(struct pg *pg, struct error *err)
         writers = NULL;
         nanosleep(&pause, NULL);
         ok = clock_steady_ms() < deadline_ms
-                 ? read_writers(pg, pg_text(earlier, 0, 0), &writers, err)
+                 ? read_writers(pg, pg_text(earlier, 0, 0), account_id, &writers, err)
                  : error_cause(err, ERR_DATABASE_TIMEOUT,
                                "another session has been changing SSH credentials for %d s",
                                WRITERS_TIMEOUT_MS / 1000);
@@ -429,12 +473,27 @@ bool principal_end_credentials(struct pg *pg, struct text id, struct principal_e
         return false;
     pg_add_text(&params, id);
     pg_add_text(&params, text_of(account_id));
-    if (!wait_for_writers(pg, err))
+    if (!wait_for_writers(pg, account_id, err))
         return false;
     if (!pg_run(pg, &end_credentials_statement, &params, &result, err))
         return false;
     end->n_ended = pg_int(result, 0, 0);
     end->n_credentials = pg_int(result, 0, 1);
+    pg_result_free(result);
+    return true;
+}
+
+/* Waits for whoever else changes the User or Bot: a statement does not see what others have done
+ * since it began. */
+static bool lock(struct pg *pg, struct text id, const char *account_id, struct error *err)
+{
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+
+    pg_add_text(&params, id);
+    pg_add_text(&params, text_of(account_id));
+    if (!pg_run(pg, &lock_statement, &params, &result, err))
+        return false;
     pg_result_free(result);
     return true;
 }
@@ -452,6 +511,8 @@ bool principal_delete(struct pg *pg, const struct principal *principal, struct t
     if (!principal_find_account(pg, principal->id, text_of(NULL), account_id, err))
         return false;
     pg_add_text(&params, text_of(account_id));
+    if (!lock(pg, principal->id, account_id, err))
+        return false;
     if (!pg_run(pg, &delete_statement, &params, &result, err))
         return false;
     end->found = pg_rows(result) > 0;

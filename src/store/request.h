@@ -20,7 +20,7 @@ struct once {
 struct store_request {
     struct caller caller;
     const char *operation_id;   /* for the audit; NULL only if the operation just reads */
-    const char *client_address; /* for the audit: an IP address; NULL: it is not known */
+    const char *client_address; /* for audit and log: an IP address; NULL: it is not known */
     struct precondition condition;
     struct once once;
     bool for_gateways;   /* a gateway's key may ask this */

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "store/migrations.h"
+#include "store/script.h"
 
 #define TRY_TIMEOUT_MS 4000
 #define MIGRATE_TIMEOUT_MS (10 * 60 * 1000)
@@ -70,6 +71,12 @@ static const struct pg_statement grants_statement = {
         " UNION ALL"
         " SELECT u.name || ': ' || u.privilege || ' of ' || u.columns, u.is_due"
         " FROM u"
+        /* Citus has no rights to columns: sql/optional/citus.sql keeps them by a trigger. */
+        " WHERE u.is_due"
+          " OR NOT EXISTS (SELECT FROM pg_proc AS p"
+            " JOIN pg_namespace AS n ON n.oid = p.pronamespace"
+            " WHERE n.nspname = 'adit'"
+              " AND p.proname = 'keep_columns')"
         " UNION ALL"
         " SELECT 'adit.' || p.proname || '(): EXECUTE', true"
         " FROM r"
@@ -107,27 +114,43 @@ static const struct pg_statement server_statement = {
 };
 
 /* The session that has been longest in a transaction with our tables or in a migration. */
+#define HOLDER_SQL                                                                                 \
+    "SELECT format('process %s (%s) of %s%s', a.pid,"                                              \
+      " coalesce(nullif(a.application_name, ''), a.backend_type, 'unknown'),"                      \
+      " coalesce(a.usename, 'the server'),"                                                        \
+      " to_char(a.xact_start AT TIME ZONE 'UTC',"                                                  \
+        " '\", in a transaction since \"HH24:MI:SS\" UTC\"'))"                                     \
+    " FROM pg_locks AS l"                                                                          \
+    " JOIN pg_stat_activity AS a USING (pid)"                                                      \
+    " WHERE l.granted"                                                                             \
+      " AND a.pid <> pg_backend_pid()"                                                             \
+      " AND l.database = (SELECT d.oid FROM pg_database AS d"                                      \
+        " WHERE d.datname = current_database())"                                                   \
+      " AND (l.locktype = 'advisory' AND l.objid = " MIGRATION_LOCK                                \
+        " OR l.relation IN (SELECT c.oid FROM pg_class AS c"                                       \
+          " JOIN pg_namespace AS n ON n.oid = c.relnamespace"                                      \
+          " WHERE n.nspname = 'adit'))"                                                            \
+    " ORDER BY a.xact_start"                                                                       \
+    " LIMIT 1"
+
 static const struct pg_statement holder_statement = {
     .name = "schema_holder",
     .types = PG_TEXT,
-    .sql =
-        "SELECT format('process %s (%s) of %s%s', a.pid,"
-          " coalesce(nullif(a.application_name, ''), a.backend_type, 'unknown'),"
-          " coalesce(a.usename, 'the server'),"
-          " to_char(a.xact_start AT TIME ZONE 'UTC',"
-            " '\", in a transaction since \"HH24:MI:SS\" UTC\"'))"
-        " FROM pg_locks AS l"
-        " JOIN pg_stat_activity AS a USING (pid)"
-        " WHERE l.granted"
-          " AND a.pid <> pg_backend_pid()"
-          " AND l.database = (SELECT d.oid FROM pg_database AS d"
-            " WHERE d.datname = current_database())"
-          " AND (l.locktype = 'advisory' AND l.objid = " MIGRATION_LOCK
-            " OR l.relation IN (SELECT c.oid FROM pg_class AS c"
-              " JOIN pg_namespace AS n ON n.oid = c.relnamespace"
-              " WHERE n.nspname = 'adit'))"
-        " ORDER BY a.xact_start"
+    .sql = HOLDER_SQL,
+    .distributed_sql =
+        "SELECT format('%s, on %s:%s', r.result, n.nodename, n.nodeport)"
+        " FROM run_command_on_all_nodes($holder$" HOLDER_SQL "$holder$) AS r"
+        " JOIN pg_dist_node AS n USING (nodeid)"
+        " WHERE r.success"
+          " AND r.result <> ''"
         " LIMIT 1",
+};
+
+/* Whether sql/optional/citus.sql was run. */
+static const struct pg_statement nodes_statement = {
+    .name = "schema_nodes",
+    .types = PG_BOOL,
+    .sql = "SELECT to_regproc('adit.keep_columns') IS NOT NULL",
 };
 
 /* What sql/optional/distributed.sql makes, and whether citus.sql was run. */
@@ -181,12 +204,11 @@ static const char check_indexes_sql[] =
     " USING ERRCODE = '55000';"
     " END IF; END $$;\n";
 
-/* One script, so that one session runs all of it: a lost connection leaves nothing behind. Compares
- * the version again under the lock. */
-static void write_script(struct buf *script, int version)
+/* Compares the version again under the lock. */
+static void write_script(struct buf *script, int version, bool has_nodes)
 {
     buf_printf(script,
-               "BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = %d;\n"
+               "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = %d;\n"
                "SELECT pg_advisory_xact_lock(" MIGRATION_LOCK ");\n",
                LOCK_TIMEOUT_MS);
     buf_puts(script, migrations_schema_sql);
@@ -203,17 +225,46 @@ static void write_script(struct buf *script, int version)
     }
     buf_puts(script, check_indexes_sql);
     buf_puts(script, migrations_grants_sql);
-    buf_puts(script, "COMMIT;\n");
+    if (has_nodes)
+        buf_puts(script, migrations_citus_sql);
 }
 
-static bool run_migrations(struct pg *pg, int version, struct error *err)
+/* Citus sends other nodes the text of whole messages, so each statement is one.  It must change one
+ * shard after the other: parallel sessions would not see what this transaction did before. */
+static bool run_statements(struct pg *pg, char *script, struct error *err)
+{
+    bool ok = pg_begin(pg, "BEGIN", err) &&
+              pg_script(pg, "SET LOCAL citus.propagate_set_commands = 'local'", MIGRATE_TIMEOUT_MS,
+                        err) &&
+              pg_script(pg, "SET LOCAL citus.multi_shard_modify_mode = 'sequential'",
+                        MIGRATE_TIMEOUT_MS, err);
+
+    for (const char *one = script_next(&script); ok && one; one = script_next(&script))
+        ok = pg_script(pg, one, MIGRATE_TIMEOUT_MS, err);
+    if (!ok)
+        return false;
+    /* The commit waits for every node.  The statements of pg_run(), before it, need not. */
+    pg_set_timeout(pg, MIGRATE_TIMEOUT_MS);
+    return pg_commit(pg, err);
+}
+
+static bool run_migrations(struct pg *pg, int version, bool has_nodes, struct error *err)
 {
     struct buf script = {0};
     bool ok;
 
-    write_script(&script, version);
-    ok = script.failed ? error_set(err, ERR_OUT_OF_MEMORY)
-                       : pg_script(pg, script.data, MIGRATE_TIMEOUT_MS, err);
+    /* One message, so that one session runs all of it: a lost connection leaves nothing behind. */
+    if (!has_nodes)
+        buf_puts(&script, "BEGIN; ");
+    write_script(&script, version, has_nodes);
+    if (!has_nodes)
+        buf_puts(&script, "COMMIT;\n");
+    if (script.failed)
+        ok = error_set(err, ERR_OUT_OF_MEMORY);
+    else if (has_nodes)
+        ok = run_statements(pg, script.data, err);
+    else
+        ok = pg_script(pg, script.data, MIGRATE_TIMEOUT_MS, err);
     buf_free(&script);
     return ok;
 }
@@ -232,6 +283,18 @@ bool schema_check_server(struct pg *pg, int *version, struct error *err)
            error_cause(err, ERR_INTERNAL,
                        "the database is PostgreSQL %d.%d; Adit needs %d or newer", *version / 10000,
                        *version % 10000, OLDEST_SERVER / 10000);
+}
+
+static bool find_nodes(struct pg *pg, bool *has_nodes, struct error *err)
+{
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+
+    if (!pg_run(pg, &nodes_statement, &params, &result, err))
+        return false;
+    *has_nodes = pg_bool(result, 0, 0);
+    pg_result_free(result);
+    return true;
 }
 
 static void find_lock_holder(struct pg *pg, char *holder, size_t size)
@@ -255,12 +318,17 @@ static void sleep_ms(int64_t ms)
     nanosleep(&pause, NULL);
 }
 
+struct lock_wait {
+    const struct schema_migrating *how;
+    int64_t deadline_ms;
+    int64_t pause_ms; /* the next one */
+};
+
 /* Pauses, so that requests get the locks.  Returns false with *err after the deadline. */
-static bool pause_for_locks(struct pg *pg, const struct schema_migrating *how, int64_t deadline_ms,
-                            int64_t *pause_ms, struct error *err)
+static bool pause_for_locks(struct pg *pg, struct lock_wait *wait, struct error *err)
 {
-    int64_t left_ms = deadline_ms - clock_steady_ms();
-    char holder[200];
+    int64_t left_ms = wait->deadline_ms - clock_steady_ms();
+    char holder[400];
 
     find_lock_holder(pg, holder, sizeof holder);
     if (left_ms <= 0)
@@ -269,9 +337,11 @@ static bool pause_for_locks(struct pg *pg, const struct schema_migrating *how, i
             "nothing was changed: another session held a lock for too long, probably "
             "%s; run this again when it has ended",
             holder);
-    how->waiting(how->context, holder);
-    sleep_ms(*pause_ms < left_ms ? *pause_ms : left_ms);
-    *pause_ms = *pause_ms * 2 < LONGEST_PAUSE_MS ? *pause_ms * 2 : LONGEST_PAUSE_MS;
+    wait->how->waiting(wait->how->context, holder);
+    sleep_ms(wait->pause_ms < left_ms ? wait->pause_ms : left_ms);
+    wait->pause_ms *= 2;
+    if (wait->pause_ms > LONGEST_PAUSE_MS)
+        wait->pause_ms = LONGEST_PAUSE_MS;
     return true;
 }
 
@@ -297,23 +367,25 @@ static bool check_not_newer(int version, struct error *err)
 
 bool schema_migrate(struct pg *pg, const struct schema_migrating *how, struct error *err)
 {
-    int64_t deadline_ms = clock_steady_ms() + how->patience_ms;
-    int64_t pause_ms = FIRST_PAUSE_MS;
+    struct lock_wait wait = {.how = how,
+                             .deadline_ms = clock_steady_ms() + how->patience_ms,
+                             .pause_ms = FIRST_PAUSE_MS};
     int server;
     int version;
     int now;
+    bool has_nodes;
 
     if (!schema_check_server(pg, &server, err) || !schema_version(pg, &version, err) ||
-        !check_not_newer(version, err))
+        !check_not_newer(version, err) || !find_nodes(pg, &has_nodes, err))
         return false;
-    while (!run_migrations(pg, version, err)) {
+    while (!run_migrations(pg, version, has_nodes, err)) {
         bool is_locked_out =
             strcmp(err->sqlstate, "55P03") == 0 || strcmp(err->sqlstate, "40P01") == 0;
         struct error ignored;
 
         /* A failed script leaves its transaction open. */
         pg_rollback(pg);
-        if (is_locked_out && !pause_for_locks(pg, how, deadline_ms, &pause_ms, err))
+        if (is_locked_out && !pause_for_locks(pg, &wait, err))
             return false;
         if (!schema_version(pg, &now, &ignored) || (now == version && !is_locked_out))
             return false;

@@ -28,8 +28,8 @@ struct schema_migrating {
 /* Applies the missing migrations and the grants in one transaction, under an advisory lock, so that
  * several programs can migrate at once.  A waiting migration blocks every request behind it, so it
  * waits for a lock for at most 1 s, then pauses and tries again.  Leaves a schema alone that is
- * newer than the program, or has an invalid index.  Returns false with *err: nothing was changed.
- */
+ * newer than the program, or has an invalid index.  Returns false with *err: nothing was changed,
+ * unless the connection was lost during the commit. */
 MUST_CHECK bool schema_migrate(struct pg *pg, const struct schema_migrating *how,
                                struct error *err);
 

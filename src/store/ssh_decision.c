@@ -10,20 +10,17 @@ enum column { COLUMN_ID = CALLER_N_COLUMNS, COLUMN_OWNER_ID, COLUMN_ACL };
 
 /* clang-format off */
 
-/* Parameters of both: $1 digest, $2 account, $3 fingerprint, $4 limit. */
-#define GRANTS_AND(in_account)                                                                     \
-    " FROM adit.ssh_credential AS c"                                                               \
-    " WHERE c.account_id = k.account_id" in_account                                                \
-      " AND c.fingerprint = $3::text COLLATE \"C\""                                                \
-    " ORDER BY c.id"                                                                               \
-    " LIMIT $4::bigint"
-
-#define FEW_SQL(in_account)                                                                        \
-    "SELECT " CALLER_COLUMNS_OF("k") ", c.id, c.owner_id, c.acl"                                   \
+/* $1 digest, $2 account, $3 fingerprint, $4 limit. */
+#define GRANTS_SQL(acl, in_account)                                                                \
+    "SELECT " CALLER_COLUMNS_OF("k") ", c.id, c.owner_id, " acl                                    \
     " FROM adit.api_key AS k"                                                                      \
     " LEFT JOIN LATERAL ("                                                                         \
         "SELECT c.id, c.owner_id, c.acl"                                                           \
-        GRANTS_AND(in_account)                                                                     \
+        " FROM adit.ssh_credential AS c"                                                           \
+        " WHERE c.account_id = k.account_id" in_account                                            \
+          " AND c.fingerprint = $3::text COLLATE \"C\""                                            \
+        " ORDER BY c.id"                                                                           \
+        " LIMIT $4::bigint"                                                                        \
     ") AS c ON true"                                                                               \
     " WHERE " CALLER_KEY_IS_GOOD                                                                   \
     " ORDER BY c.id"
@@ -32,29 +29,21 @@ static const struct pg_statement few_statement = {
     .name = "ssh_decision_few",
     .types = CALLER_TYPES GRANT_TYPES,
     .is_short = true,
-    .sql = FEW_SQL(""),
-    .distributed_sql = FEW_SQL(CALLER_AND_IN_ACCOUNT("c")),
+    .sql = GRANTS_SQL("c.acl", ""),
+    .distributed_sql = GRANTS_SQL("c.acl", CALLER_AND_IN_ACCOUNT("c")),
 };
 
-/* The same for a key in many credentials.  After 16,384 rules it returns no more of them: more would
- * keep the worker busy for too long. */
-#define MANY_SQL(in_account)                                                                       \
-    "SELECT " CALLER_COLUMNS_OF("k") ", c.id, c.owner_id,"                                         \
-      " CASE WHEN sum(cardinality(c.acl)) OVER (ORDER BY c.id) <= 16384"                           \
-        " THEN c.acl END"                                                                          \
-    " FROM adit.api_key AS k"                                                                      \
-    " LEFT JOIN LATERAL ("                                                                         \
-        "SELECT c.id, c.owner_id, c.acl"                                                           \
-        GRANTS_AND(in_account)                                                                     \
-    ") AS c ON true"                                                                               \
-    " WHERE " CALLER_KEY_IS_GOOD                                                                   \
-    " ORDER BY c.id"
+/* For a key in many credentials.  After 16,384 rules it returns no more of them: more would keep the
+ * worker busy for too long. */
+#define FIRST_RULES                                                                                \
+    "CASE WHEN sum(cardinality(c.acl)) OVER (ORDER BY c.id) <= 16384"                              \
+      " THEN c.acl END"
 
 static const struct pg_statement many_statement = {
     .name = "ssh_decision_many",
     .types = CALLER_TYPES GRANT_TYPES,
-    .sql = MANY_SQL(""),
-    .distributed_sql = MANY_SQL(CALLER_AND_IN_ACCOUNT("c")),
+    .sql = GRANTS_SQL(FIRST_RULES, ""),
+    .distributed_sql = GRANTS_SQL(FIRST_RULES, CALLER_AND_IN_ACCOUNT("c")),
 };
 
 /* clang-format on */

@@ -75,11 +75,6 @@ void store_count_filters(struct store *store, int *n_running)
     store->n_filters = n_running;
 }
 
-void store_share_late(struct store *store, struct late_accounts *late)
-{
-    store->late = late;
-}
-
 bool store_make_ident(struct pg *pg, const char *prefix, char id[IDENT_SIZE], int64_t *ms,
                       struct error *err)
 {
@@ -125,7 +120,7 @@ bool store_caller(const struct store *store, struct text key, struct caller *cal
            error_set(err, ERR_OUT_OF_MEMORY);
 }
 
-bool store_find_account(const struct store *store, struct caller *caller, struct error *err)
+bool store_find_account(struct store *store, struct caller *caller, struct error *err)
 {
     struct pg_params params = {.n = 0};
     struct pg_result *result;
@@ -139,7 +134,7 @@ bool store_find_account(const struct store *store, struct caller *caller, struct
         return true;
     }
     pg_add_bytes(&params, caller->digest, sizeof caller->digest);
-    if (!pg_run(store->pg, &find_account_statement, &params, &result, err))
+    if (!executor_run_for(store, "", &find_account_statement, &params, &result, err))
         return false;
     if (pg_rows(result) > 0)
         snprintf(caller->account_id, sizeof caller->account_id, "%s", pg_text(result, 0, 0).s);

@@ -33,8 +33,8 @@ void store_note_uses(struct store *store, struct key_uses *uses);
 void store_count_filters(struct store *store, int *n_running);
 
 /* Has the store refuse accounts whose node did not answer, together with other stores of one
- * thread. The table must outlive the store. */
-void store_share_late(struct store *store, struct late_accounts *late);
+ * thread.  *late must outlive the store. */
+void store_share_late(struct store *store, struct late_nodes *late);
 
 /* Makes an identifier from the database's time, which may differ from the host's.  Sets *ms to that
  * time, in milliseconds since 1970, unless ms is NULL.  Returns false with *err as pg_clock(), or
@@ -59,8 +59,7 @@ MUST_CHECK bool store_caller(const struct store *store, struct text key, struct 
 
 /* Finds the account of a key that names none, where the rows are on several nodes: every statement
  * then runs on one.  An unknown key has none.  Returns false with *err as pg_run(). */
-MUST_CHECK bool store_find_account(const struct store *store, struct caller *caller,
-                                   struct error *err);
+MUST_CHECK bool store_find_account(struct store *store, struct caller *caller, struct error *err);
 
 /* Checks that the API key is good, whatever it may do.  Returns false with ERR_KEY_UNKNOWN or as
  * pg_run(). */

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Long work, and who wants to know how far it is. */
+/* Long work: who wants to know how far it is, and its transactions. */
 #ifndef ADIT_STORE_WORK_H
 #define ADIT_STORE_WORK_H
 
 #include <stdint.h>
+
+#include "base/error.h"
+#include "base/must_check.h"
+#include "pg/pg.h"
 
 /* After each step, done gets the number of rows handled so far.  NULL instead of a struct work:
  * nobody wants to know. */
@@ -17,5 +21,19 @@ static inline void work_show(const struct work *work, int64_t n)
     if (work)
         work->done(work->context, n);
 }
+
+/* Begins a transaction whose statements may take 10 minutes: the limits of the session are those of
+ * requests.  More settings may follow. */
+#define WORK_BEGIN "BEGIN; SET LOCAL statement_timeout = '10min'"
+
+/* For pg_set_timeout() before it. */
+#define WORK_TIMEOUT_MS (11 * 60 * 1000)
+
+/* Runs the only statement of the transaction that pg_begin() began, and commits it.  Returns true
+ * with *result, which the caller frees.  Returns false with *err as pg_run() or pg_commit().  In
+ * either case the transaction is over. */
+MUST_CHECK bool work_run_and_commit(struct pg *pg, const struct pg_statement *statement,
+                                    const struct pg_params *params, struct pg_result **result,
+                                    struct error *err);
 
 #endif

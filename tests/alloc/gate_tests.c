@@ -59,17 +59,21 @@ int64_t __wrap_clock_wall_ms(void)
     return now_s * 1000;
 }
 
-struct pg *__wrap_database_take(struct database *database, const struct wait *wait);
-struct pg *__wrap_database_take(struct database *database, const struct wait *wait)
+struct pg *__wrap_database_take(struct database *database, const struct wait *wait,
+                                struct text account_id, struct error *err);
+struct pg *__wrap_database_take(struct database *database, const struct wait *wait,
+                                struct text account_id, struct error *err)
 {
-    (void)database, (void)wait;
+    (void)database, (void)wait, (void)account_id, (void)err;
     return (struct pg *)&row; /* nothing looks into it */
 }
 
-void __wrap_database_give(struct database *database, struct pg *pg);
-void __wrap_database_give(struct database *database, struct pg *pg)
+void __wrap_database_give(struct database *database, struct pg *pg, bool ok,
+                          const struct error *err);
+void __wrap_database_give(struct database *database, struct pg *pg, bool ok,
+                          const struct error *err)
 {
-    (void)database, (void)pg;
+    (void)database, (void)pg, (void)ok, (void)err;
 }
 
 static bool keep(struct arena *arena, const char *s, size_t len, struct text *out)
@@ -117,12 +121,12 @@ bool __wrap_store_gate_secret(struct pg *pg, struct text account_id,
     return true;
 }
 
-bool __wrap_store_gate_keep(struct pg *pg, const struct gate_row *kept, int64_t ends_at,
-                            struct error *err);
-bool __wrap_store_gate_keep(struct pg *pg, const struct gate_row *kept, int64_t ends_at,
-                            struct error *err)
+bool __wrap_store_gate_keep(struct pg *pg, struct text account_id, const struct gate_row *kept,
+                            int64_t ends_at, struct error *err);
+bool __wrap_store_gate_keep(struct pg *pg, struct text account_id, const struct gate_row *kept,
+                            int64_t ends_at, struct error *err)
 {
-    (void)pg, (void)ends_at, (void)err;
+    (void)pg, (void)account_id, (void)ends_at, (void)err;
     if (kept->sealed.len > sizeof row.sealed)
         stop("the session is too large");
     memcpy(row.id, kept->id.s, kept->id.len + 1);
@@ -132,12 +136,12 @@ bool __wrap_store_gate_keep(struct pg *pg, const struct gate_row *kept, int64_t 
     return true;
 }
 
-bool __wrap_store_gate_end(struct pg *pg, struct text session_id, int64_t ends_at,
-                           struct error *err);
-bool __wrap_store_gate_end(struct pg *pg, struct text session_id, int64_t ends_at,
-                           struct error *err)
+bool __wrap_store_gate_end(struct pg *pg, struct text account_id, struct text session_id,
+                           int64_t ends_at, struct error *err);
+bool __wrap_store_gate_end(struct pg *pg, struct text account_id, struct text session_id,
+                           int64_t ends_at, struct error *err)
 {
-    (void)pg, (void)session_id, (void)ends_at, (void)err;
+    (void)pg, (void)account_id, (void)session_id, (void)ends_at, (void)err;
     return true;
 }
 
@@ -221,7 +225,7 @@ static void ask_gate(const struct visit_to *visit, bool is_check)
     request.others[GATE_COOKIE] = visit->cookie;
     forget();
     worker_answer(&lane, &request);
-    if (worker.n_asking != 0)
+    if (worker.n_waiting != 0)
         stop("a lane still asks");
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "../unit/providers.h"
+#include "base/clock.h"
 #include "http/response.h"
 #include "json/write.h"
 #include "model/public_key.h"
@@ -359,6 +360,8 @@ void world_state(struct world *world, char out[WORLD_STATE_SIZE])
 void worker_open(struct worker *worker, const struct world *world)
 {
     *worker = (struct worker){.pg = pg_new(world->conninfo, &wait_alone)};
+    pg_outage_announce(&worker->outage, clock_steady_ms());
+    pg_share_outage(worker->pg, &worker->outage);
     worker->store = store_new(worker->pg, world->keyring);
     if (!worker->store || !response_reserve(&worker->response))
         die("worker", "out of memory");

@@ -6,11 +6,13 @@
 #include <stdbool.h>
 
 #include "api/api.h"
+#include "pg/outage.h"
 #include "scenarios.h"
 
 /* The state that a worker keeps between two requests. */
 struct worker {
     struct pg *pg;
+    struct pg_outage outage; /* is on: what fails for lack of memory must not wait for its end */
     struct store *store;
     struct arena arena;
     struct response response;

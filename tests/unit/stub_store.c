@@ -61,7 +61,7 @@ bool store_caller(const struct store *store, struct text key, struct caller *cal
     return crypt_sha256(key.s, key.len, caller->digest) || error_set(err, ERR_OUT_OF_MEMORY);
 }
 
-bool store_find_account(const struct store *store, struct caller *caller, struct error *err)
+bool store_find_account(struct store *store, struct caller *caller, struct error *err)
 {
     (void)store;
     (void)caller;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "faults.h"
 #include "gateway/monitor.h"
 #include "gateway/state.h"
 #include "suites.h"
@@ -317,6 +318,29 @@ START_TEST(other_files_name_no_session)
 }
 END_TEST
 
+/* A session that is forgotten would never end. */
+START_TEST(a_file_that_cannot_be_read_stays)
+{
+    struct sessions sessions = {0};
+    struct monitor monitor;
+
+    open_state();
+    monitor_start(&monitor, "sshd", false);
+    ck_assert(state_write(&state, add_session(&sessions, monitor.pid)));
+    sessions_free(&sessions);
+    faults_fail_at(2); /* the folder is opened first */
+    ck_assert(!state_read_all(&state, &sessions));
+    ck_assert(faults_stop());
+    ck_assert(file_exists(monitor.pid));
+    ck_assert_uint_eq(sessions.n, 0);
+    ck_assert(state_read_all(&state, &sessions));
+    ck_assert_uint_eq(sessions.n, 1);
+    sessions_free(&sessions);
+    monitor_stop(&monitor);
+    close_state();
+}
+END_TEST
+
 START_TEST(other_programs_are_no_session)
 {
     static const char *const names[] = {"sshd2", "bash", "sshd-auth", "ssh", "(sshd)", " sshd"};
@@ -394,6 +418,7 @@ Suite *gateway_session_suite(void)
     tcase_add_test(tests, a_session_is_taken_up_from_its_file);
     tcase_add_test(tests, the_file_goes_with_its_session);
     tcase_add_test(tests, other_files_name_no_session);
+    tcase_add_test(tests, a_file_that_cannot_be_read_stays);
     tcase_add_test(tests, other_programs_are_no_session);
     tcase_add_test(tests, a_file_that_cannot_be_written_is_not_there);
     tcase_add_test(tests, a_folder_that_others_may_write_to_is_refused);

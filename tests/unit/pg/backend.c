@@ -15,8 +15,8 @@
 #include "base/clock.h"
 #include "pg/session.h"
 
-#define MAX_SESSIONS 16
-#define MAX_STEPS 32
+#define MAX_SESSIONS 64
+#define MAX_STEPS 80
 #define BUFFER_SIZE 16384
 
 #define SSL_REQUEST 80877103
@@ -30,6 +30,7 @@ struct session {
     bool is_started;
     bool is_silent;
     bool is_skipping;         /* after an error, until the sync */
+    char status;              /* 'I': no transaction; 'T': in one; 'E': in one that has failed */
     struct backend_step step; /* of the statement that runs */
     unsigned char in[BUFFER_SIZE];
     size_t n_in;
@@ -94,7 +95,7 @@ void backend_expect(enum backend_on on, enum backend_act act, const char *sqlsta
     backend.steps[backend.n_steps++] = (struct backend_step){on, act, sqlstate, detail};
 }
 
-static struct backend_step next_step(enum backend_on on)
+static struct backend_step scripted_step(enum backend_on on)
 {
     for (int i = 0; i < backend.n_steps; i++) {
         if (!backend.is_used[i] && backend.steps[i].on == on) {
@@ -103,6 +104,16 @@ static struct backend_step next_step(enum backend_on on)
         }
     }
     return (struct backend_step){.on = on, .act = ANSWER};
+}
+
+/* A transaction that has failed takes nothing but its end. */
+static struct backend_step next_step(const struct session *session, enum backend_on on)
+{
+    struct backend_step step = scripted_step(on);
+
+    if (session->status == 'E' && (on == ON_PARSE || on == ON_RUN))
+        step = (struct backend_step){on, REFUSE, "25P02", NULL};
+    return step;
 }
 
 static void note(const char *word)
@@ -226,7 +237,7 @@ static void put_columns(struct session *session, const int *types, int n, int fo
 static void put_ready(struct session *session)
 {
     begin(session, 'Z');
-    put(session, "I", 1);
+    put(session, &session->status, 1);
     end(session);
 }
 
@@ -238,6 +249,8 @@ static bool do_step(struct session *session, const struct backend_step *step)
     switch (step->act) {
     case REFUSE:
         put_report(session, 'E', session->is_started ? "ERROR" : "FATAL", step);
+        if (session->status == 'T')
+            session->status = 'E';
         if (!session->is_started)
             close_session(session);
         return true;
@@ -277,7 +290,7 @@ static void put_parameter(struct session *session, const char *name, const char 
 
 static void start(struct session *session)
 {
-    struct backend_step step = next_step(ON_STARTUP);
+    struct backend_step step = next_step(session, ON_STARTUP);
 
     note_of(session, "start", "");
     if (do_step(session, &step))
@@ -342,17 +355,21 @@ static void note_query(const struct session *session, const char *sql)
 static void query(struct session *session, const char *sql)
 {
     bool is_setup = strcmp(sql, pg_setup_sql) == 0 || strcmp(sql, pg_setup_distributed_sql) == 0;
-    struct backend_step step = next_step(is_setup ? ON_SETUP : ON_QUERY);
+    struct backend_step step = next_step(session, is_setup ? ON_SETUP : ON_QUERY);
 
     if (is_setup)
         note_of(session, "setup", "");
     else
         note_query(session, sql);
+    if (strncmp(sql, "COMMIT", 6) == 0 || strncmp(sql, "ROLLBACK", 8) == 0)
+        session->status = 'I';
     if (do_step(session, &step)) {
         if (step.act == REFUSE)
             put_ready(session);
         return;
     }
+    if (strncmp(sql, "BEGIN", 5) == 0)
+        session->status = 'T';
     if (is_setup && step.act != NO_RESULT)
         answer_setup(session, &step);
     else if (step.act != NO_RESULT)
@@ -374,7 +391,7 @@ static const char *short_name(const char *name)
 
 static void parse(struct session *session, const char *name)
 {
-    struct backend_step step = next_step(ON_PARSE);
+    struct backend_step step = next_step(session, ON_PARSE);
 
     note_of(session, "parse:", short_name(name));
     if (!do_step(session, &step))
@@ -384,7 +401,7 @@ static void parse(struct session *session, const char *name)
 
 static void bind_portal(struct session *session, const char *name)
 {
-    session->step = next_step(ON_RUN);
+    session->step = next_step(session, ON_RUN);
     note_of(session, "run:", short_name(name));
     if (!do_step(session, &session->step) && session->step.act != NO_RESULT)
         put_simple(session, '2', NULL);
@@ -415,7 +432,7 @@ static void execute(struct session *session)
 
 static void sync_session(struct session *session)
 {
-    struct backend_step step = next_step(ON_SYNC);
+    struct backend_step step = next_step(session, ON_SYNC);
 
     note("|");
     session->is_skipping = false;
@@ -505,7 +522,7 @@ bool backend_serve(void)
         struct session *session = &backend.sessions[backend.n_sessions++];
 
         ck_assert_int_le(backend.n_sessions, MAX_SESSIONS);
-        *session = (struct session){.fd = fd, .number = backend.n_sessions};
+        *session = (struct session){.fd = fd, .number = backend.n_sessions, .status = 'I'};
         has_worked = true;
     }
     for (int i = 0; i < backend.n_sessions; i++) {
@@ -537,6 +554,15 @@ int backend_n_sent(const char *word)
 
 void backend_close(int session)
 {
+    close_session(&backend.sessions[session - 1]);
+}
+
+void backend_end(int session)
+{
+    struct backend_step step = {.sqlstate = "57P01"};
+
+    put_report(&backend.sessions[session - 1], 'E', "FATAL", &step);
+    send_out(&backend.sessions[session - 1]);
     close_session(&backend.sessions[session - 1]);
 }
 

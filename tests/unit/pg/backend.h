@@ -61,6 +61,9 @@ int backend_n_sent(const char *word);
 /* Closes a session from the server's side. */
 void backend_close(int session);
 
+/* The same, after the message that an administrator ended it. */
+void backend_end(int session);
+
 /* Sends a notice on a session, which nobody asked for. */
 void backend_notice(int session);
 

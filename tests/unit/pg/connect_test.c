@@ -158,13 +158,14 @@ START_TEST(refusals)
     static const struct {
         enum backend_act act;
         const char *sqlstate, *detail;
-        bool is_read_only, is_own_memory;
+        bool is_read_only, is_for_now, is_own_memory;
     } cases[] = {
-        {STANDBY, NULL, NULL, true, false},
-        {REFUSE, "57P03", "the database system is starting up", false, false},
-        {REFUSE, "53200", "out of memory", false, false}, /* the server's */
-        {CLOSE, NULL, NULL, false, false},
-        {SILENCE, NULL, NULL, false, false},
+        {STANDBY, NULL, NULL, true, true, false},
+        {REFUSE, "57P03", "the database system is starting up", false, true, false},
+        {REFUSE, "53300", "it is not 57P03 at all", false, false, false},
+        {REFUSE, "53200", "out of memory", false, false, false}, /* the server's */
+        {CLOSE, NULL, NULL, false, false, false},
+        {SILENCE, NULL, NULL, false, false, false},
     };
     struct pg_refusal refusal;
     struct lane lane = {0};
@@ -177,6 +178,7 @@ START_TEST(refusals)
             pg_connect(backend_conninfo(), &wait, clock_steady_ms() + 1000, &refusal));
         ck_assert_str_ne(refusal.reason, "");
         ck_assert_int_eq(refusal.is_read_only, cases[i].is_read_only);
+        ck_assert_int_eq(refusal.is_for_now, cases[i].is_for_now);
         ck_assert_int_eq(refusal.is_own_memory, cases[i].is_own_memory);
     }
     backend_stop();

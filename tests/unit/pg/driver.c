@@ -46,3 +46,10 @@ enum error_code driver_run(const struct pg_statement *statement)
     pg_result_free(result);
     return ERR_NONE;
 }
+
+void driver_warm_up(void)
+{
+    ck_assert_int_eq(driver_run(&driver_get), ERR_NONE);
+    ck_assert_int_eq(driver_run(&driver_put), ERR_NONE);
+    (void)backend_n_sent("run");
+}

@@ -26,4 +26,7 @@ void driver_stop(void);
  * number of driver.err. */
 enum error_code driver_run(const struct pg_statement *statement);
 
+/* Opens the session and prepares both statements; the backend forgets what that sent. */
+void driver_warm_up(void);
+
 #endif

@@ -8,19 +8,11 @@
 #include "pg/lane.h"
 #include "suites.h"
 
-/* Opens the session and prepares both statements. */
-static void warm_up(void)
-{
-    ck_assert_int_eq(driver_run(&driver_get), ERR_NONE);
-    ck_assert_int_eq(driver_run(&driver_put), ERR_NONE);
-    backend_sent("1:start 1:setup 1:parse:get | 1:run:get | 1:parse:put | 1:run:put |");
-}
-
 /* A node of the server is away: the session stays, and nothing runs again. */
 START_TEST(node_that_is_away)
 {
     pg_set_distributed(driver.pg, true);
-    warm_up();
+    driver_warm_up();
     backend_expect(ON_RUN, REFUSE, _i ? "57P03" : "08006", "connection to the remote node failed");
     ck_assert_int_eq(driver_run(&driver_get), ERR_DATABASE_UNAVAILABLE);
     backend_sent("1:run:get |");
@@ -32,57 +24,81 @@ START_TEST(node_that_is_away)
 }
 END_TEST
 
+/* The server itself was killed.  Citus has no SQLSTATE for that. */
+START_TEST(killed_while_it_waits_for_a_node)
+{
+    pg_set_distributed(driver.pg, true);
+    driver_warm_up();
+    backend_expect(ON_RUN, REFUSE, "XX000", "postmaster was shut down, exiting");
+    ck_assert_int_eq(driver_run(&driver_get), ERR_NONE);
+    backend_sent("1:run:get | 1:end 2:start 2:setup 2:parse:get | 2:run:get |");
+    backend_expect(ON_RUN, REFUSE, "XX000", "postmaster was shut down, exiting");
+    ck_assert_int_eq(driver_run(&driver_put), ERR_OUTCOME_UNKNOWN);
+    backend_expect(ON_RUN, REFUSE, "XX000", "another bug");
+    ck_assert_int_eq(driver_run(&driver_get), ERR_INTERNAL);
+}
+END_TEST
+
 /* What one statement met says nothing about the next, which may be for another node. */
 START_TEST(nothing_is_shed_among_nodes)
 {
     pg_set_distributed(driver.pg, true);
-    warm_up();
+    driver_warm_up();
     backend_expect(ON_RUN, REFUSE, "57014", NULL);
     ck_assert_int_eq(driver_run(&driver_get), ERR_DATABASE_TIMEOUT);
     ck_assert_int_eq(driver_run(&driver_get), ERR_NONE);
 }
 END_TEST
 
-/* While others wait long, a statement is given up early: a read is not sent again, and a write is
- * fenced. */
-START_TEST(too_many_long_waits)
-{
-    struct pg_long_waits waits = {.n = 2, .most = 2};
-    int64_t begin_ms;
+/* How often patience was asked for, and for how often it lasts. */
+struct patience {
+    int n_asked;
+    int lasts;
+};
 
-    pg_limit_long_waits(driver.pg, &waits);
-    warm_up();
+static bool goes_on(void *context)
+{
+    struct patience *patience = context;
+
+    return ++patience->n_asked <= patience->lasts;
+}
+
+/* A statement is given up early: a read is not sent again, and a write is fenced. */
+START_TEST(lost_patience)
+{
+    struct patience patience = {.lasts = _i / 2};
+    int64_t begin_ms;
+    bool writes = _i % 2;
+
+    pg_ask_patience(driver.pg, goes_on, &patience);
+    driver_warm_up();
+    ck_assert_int_eq(patience.n_asked, 0);
     backend_expect(ON_RUN, SILENCE, NULL, NULL);
     begin_ms = clock_steady_ms();
-    ck_assert_int_eq(driver_run(_i ? &driver_put : &driver_get),
-                     _i ? ERR_OUTCOME_UNKNOWN : ERR_DATABASE_TIMEOUT);
-    ck_assert_int_eq(clock_steady_ms() - begin_ms, 100);
-    backend_sent(_i ? "1:run:put 1:end 2:start 2:setup 2:terminate:1" : "1:run:get 1:end");
-    ck_assert_int_eq(waits.n, 2);
+    ck_assert_int_eq(driver_run(writes ? &driver_put : &driver_get),
+                     writes ? ERR_OUTCOME_UNKNOWN : ERR_DATABASE_TIMEOUT);
+    ck_assert_int_eq(clock_steady_ms() - begin_ms, INT64_C(250) * (patience.lasts + 1));
+    backend_sent(writes ? "1:run:put 1:end 2:start 2:setup 2:terminate:1" : "1:run:get 1:end");
+    ck_assert_int_eq(patience.n_asked, patience.lasts + 1);
     clock_pass_ms(100);
     ck_assert_int_eq(driver_run(&driver_get), ERR_NONE);
 }
 END_TEST
 
-/* One that may wait long leaves the count as it was. */
-START_TEST(few_long_waits)
+/* One that may wait meets its deadline. */
+START_TEST(patience_that_lasts)
 {
-    struct pg_long_waits waits = {.n = 1, .most = 2};
+    struct patience patience = {.lasts = 100};
     int64_t begin_ms;
 
-    pg_limit_long_waits(driver.pg, &waits);
-    warm_up();
+    pg_ask_patience(driver.pg, goes_on, &patience);
+    driver_warm_up();
     backend_expect(ON_RUN, SILENCE, NULL, NULL);
     begin_ms = clock_steady_ms();
     pg_start_request(driver.pg, NULL, NULL);
     ck_assert_int_eq(driver_run(&driver_get), ERR_DATABASE_TIMEOUT);
     ck_assert_int_eq(clock_steady_ms() - begin_ms, 4000);
-    ck_assert_int_eq(waits.n, 1);
-    waits.n = 0;
-    pg_start_request(driver.pg, NULL, NULL);
-    clock_pass_ms(100);
-    ck_assert_int_eq(driver_run(&driver_get), ERR_NONE);
-    ck_assert_int_eq(waits.n, 0);
+    ck_assert_int_eq(patience.n_asked, 15);
 }
 END_TEST
 
@@ -93,9 +109,10 @@ Suite *pg_nodes_suite(void)
 
     tcase_add_checked_fixture(tcase, driver_start, driver_stop);
     tcase_add_loop_test(tcase, node_that_is_away, 0, 2);
+    tcase_add_test(tcase, killed_while_it_waits_for_a_node);
     tcase_add_test(tcase, nothing_is_shed_among_nodes);
-    tcase_add_loop_test(tcase, too_many_long_waits, 0, 2);
-    tcase_add_test(tcase, few_long_waits);
+    tcase_add_loop_test(tcase, lost_patience, 0, 4);
+    tcase_add_test(tcase, patience_that_lasts);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -271,7 +271,7 @@ START_TEST(lost_own_session_leaves_the_shared_one)
     warm_up();
     backend_expect(ON_RUN, CLOSE, NULL, NULL);
     ck_assert_int_eq(run(0, &put), ERR_OUTCOME_UNKNOWN);
-    backend_sent("1:parse:put | 1:run:put 2:end");
+    backend_sent("1:parse:put | 1:run:put 2:end 3:start 3:setup 3:terminate:1");
 }
 END_TEST
 

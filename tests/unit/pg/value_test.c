@@ -308,6 +308,28 @@ START_TEST(times_as_parameters)
 }
 END_TEST
 
+START_TEST(copies_outlive_the_result)
+{
+    struct arena arena = {0};
+    struct text copy;
+    struct pg_result *bytes = MAKE("a\0b");
+    struct pg_result *empty = make("", 0);
+    struct pg_result *null = make(NULL, 0);
+
+    ck_assert(pg_copy(bytes, 0, 0, &arena, &copy));
+    pg_result_free(bytes);
+    ck_assert_uint_eq(copy.len, 3);
+    ck_assert_int_eq(memcmp(copy.s, "a\0b", 4), 0);
+    ck_assert(pg_copy(empty, 0, 0, &arena, &copy));
+    ck_assert(copy.s && copy.len == 0);
+    ck_assert(pg_copy(null, 0, 0, &arena, &copy));
+    ck_assert_ptr_null(copy.s);
+    pg_result_free(empty);
+    pg_result_free(null);
+    arena_free(&arena);
+}
+END_TEST
+
 #define HEAD_OF(n) "\0\0\0\1\0\0\0\0\0\0\0\x19\0\0\0" n "\0\0\0\1"
 
 START_TEST(arrays)
@@ -453,6 +475,7 @@ Suite *pg_value_suite(void)
     tcase_add_test(results, times);
     tcase_add_test(results, infinite_times);
     tcase_add_test(results, times_as_parameters);
+    tcase_add_test(results, copies_outlive_the_result);
     tcase_add_test(results, arrays);
     tcase_add_test(results, arrays_that_are_none);
     suite_add_tcase(suite, params);

@@ -157,6 +157,21 @@ START_TEST(the_latest_use_is_stored)
 }
 END_TEST
 
+/* Workers lock the rows in one order, or they would wait for each other. */
+START_TEST(keys_are_stored_in_order)
+{
+    make_many_keys(100);
+    for (int i = 99; i >= 0; i--)
+        note_many(i, 1000);
+    write_at(2000);
+    ck_assert_int_eq(database_number(tried.owner,
+                                     "SELECT count(*) FROM (SELECT api_key_id,"
+                                     " lag(api_key_id) OVER (ORDER BY ctid) AS before"
+                                     " FROM adit.api_key_use) AS u WHERE before < api_key_id"),
+                     99);
+}
+END_TEST
+
 /* A key that is gone is left out, and the others are stored. */
 START_TEST(a_key_that_is_gone)
 {
@@ -232,6 +247,7 @@ static void add_tests(Suite *suite, const char *name, SFun set_up_case)
     tcase_add_test(tcase, many_keys_are_due_earlier);
     tcase_add_test(tcase, a_full_table);
     tcase_add_test(tcase, the_latest_use_is_stored);
+    tcase_add_test(tcase, keys_are_stored_in_order);
     tcase_add_test(tcase, a_key_that_is_gone);
     tcase_add_test(tcase, a_failure_keeps_the_uses);
     tcase_add_test(tcase, only_good_keys_leave_something);

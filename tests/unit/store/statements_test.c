@@ -40,6 +40,8 @@ static void check_statement(const struct test_case *test)
     struct text_list types;
     struct buf shown = {0};
 
+    if (strcmp(test->why, "on nodes of Citus only") == 0)
+        return;
     pg_add_text(&params, text_of(test->input));
     ck_assert_msg(pg_run(everything, &find, &params, &result, &tried.err), "%s", tried.err.cause);
     ck_assert_msg(pg_rows(result) == 1, "%s:%d: %s was never prepared", test->file, test->line,
@@ -166,6 +168,7 @@ static void gateway_reads(void)
                                     &credentials, &tried.err));
     ck_assert(
         store_gateway_changes(tried.owner, &tried.arena, text_of(NULL), &changes, &tried.err));
+    ck_assert(store_gateway_ping(tried.owner, &tried.err));
     ck_assert(store_gateway_mutual_tls(tried.owner, &tried.arena, account,
                                        (struct text_list){.n = 0}, &edges, &tried.err));
 }
@@ -267,11 +270,11 @@ static void gate_asks(void)
     struct gate_secret secret;
     bool is_done = false;
 
-    ck_assert(store_gate_keep(tried.owner, &row, 1000, &tried.err));
+    ck_assert(store_gate_keep(tried.owner, text_of("ac"), &row, 1000, &tried.err));
     gate_sees(id, 1, false);
-    ck_assert(store_gate_end(tried.owner, id, 1000, &tried.err));
+    ck_assert(store_gate_end(tried.owner, text_of("ac"), id, 1000, &tried.err));
     /* What has ended stays so. */
-    ck_assert(store_gate_keep(tried.owner, &row, 1000, &tried.err));
+    ck_assert(store_gate_keep(tried.owner, text_of("ac"), &row, 1000, &tried.err));
     gate_sees(id, 1, true);
     ck_assert(store_gate_secret(tried.owner, text_of("ac"), &route, &module, &tried.arena, &secret,
                                 &tried.err));
@@ -295,6 +298,25 @@ static void gate_is_reviewed(void)
     ck_assert_int_eq(n_ended, 0);
 }
 
+/* A read may be sent again when its answer is lost.  So whatever changes a row, by itself or in a
+ * function that it calls, must say that it writes: the driver then names the operator, and this
+ * trigger refuses changes of nobody.  It lets the scripts of the tests pass. */
+static void refuse_writes_of_reads(void)
+{
+    pg_name_operator(tried.owner, "tester");
+    database_run(tried.owner,
+                 "CREATE FUNCTION public.refuse_of_nobody() RETURNS trigger LANGUAGE plpgsql AS"
+                 " $$BEGIN IF coalesce(current_setting('adit.operator', true), '') = '' AND EXISTS"
+                 " (SELECT FROM pg_prepared_statements WHERE statement = current_query()) THEN"
+                 " RAISE 'a statement writes % and does not say so', TG_TABLE_NAME; END IF;"
+                 " RETURN NULL; END$$;"
+                 " DO $$DECLARE it regclass; BEGIN FOR it IN SELECT c.oid FROM pg_class AS c"
+                 " WHERE c.relnamespace = 'adit'::regnamespace AND c.relkind = 'r' LOOP"
+                 " EXECUTE format('CREATE TRIGGER of_nobody BEFORE INSERT OR UPDATE OR DELETE ON %s"
+                 " FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_of_nobody()', it);"
+                 " END LOOP; END$$");
+}
+
 /* Runs all statements over one connection, then asks the server for its prepared statements.  A
  * statement whose declared columns differ from the server's fails when it runs. */
 START_TEST(statements_of_case_file)
@@ -312,6 +334,7 @@ START_TEST(statements_of_case_file)
     bool found;
 
     everything = tried.owner;
+    refuse_writes_of_reads();
     tried.store = store_new(tried.owner, tried.keyring);
     callers_run_all(&tried.admin);
     list_own();
