@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The reference at /docs, through every web server, at the root of a host and below a path."""
 import gzip
-import http.client
-import json
 import os
 import re
 import shutil
 import urllib.parse
 
 from adit import fronts
-from adit.case import Case
+from adit.front_case import FrontCase
 
 TYPES = {"html": "text/html; charset=utf-8", "css": "text/css", "json": "application/json",
          "js": "application/javascript; charset=utf-8", "txt": "text/plain; charset=utf-8",
@@ -18,7 +16,7 @@ SECURITY = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer
 KINDS = (("nginx",), ("apache-fcgid", "apache-proxy-fcgi", "apache-cgid"))
 
 
-class Docs(Case):
+class Docs(FrontCase):
     # test_front_console runs these tests for the console.
     name = "docs"
     # A file that the folder has when it is complete, and one to be packed.
@@ -60,23 +58,6 @@ class Docs(Case):
             for row in rows:
                 with self.subTest("%s: %s" % (front.name, row)):
                     function(front, row)
-
-    def ask(self, front, path, method="GET", body=None, **headers):
-        connection = http.client.HTTPConnection("127.0.0.1", front.port, timeout=60)
-        try:
-            connection.request(method, front.prefix + path, body,
-                               {name.replace("_", "-"): value for name, value in headers.items()})
-            answer = connection.getresponse()
-            return answer.status, answer.headers, answer.read()
-        finally:
-            connection.close()
-
-    def check_error(self, answer, status, number):
-        found, headers, body = answer
-        self.assertEqual((found, headers.get_all("Content-Type"), headers.get_all("Cache-Control")),
-                         (status, ["application/json"], ["no-store"]), body)
-        self.assertIsNone(headers["Location"])
-        self.assertEqual(json.loads(body)["error_code"], "ERR_SERVICE_%d" % number)
 
     def paths(self):
         """{path: file} of the pages and their files."""
@@ -133,6 +114,13 @@ class Docs(Case):
         self.each_front(["/%s/%s" % (self.name, self.large)], lambda front, path: self.assertLess(
             len(self.ask(front, path, Accept_Encoding="gzip")[2]),
             len(self.files[path.rpartition("/")[2]]) / 2))
+
+    def test_a_cache_tells_packed_files_from_others(self):
+        self.each_front(
+            [("/%s/%s" % (self.name, self.large), coding) for coding in ("identity", "gzip")],
+            lambda front, row: self.assertEqual(
+                self.ask(front, row[0], Accept_Encoding=row[1])[1].get_all("Vary"),
+                ["Accept-Encoding"]))
 
     def test_what_is_not_there(self):
         self.each_front(

@@ -109,6 +109,8 @@ class Server:
         self.docs = None  # the folder of the reference, or None for the installed one
         self.console = None  # the folder of the console, likewise
         self.more = self.SURROUNDINGS  # the server's own configuration, for all fronts
+        self.site = ""  # what the operator has in each site, before Adit's configuration
+        self.behind = ""  # and behind it
         self.faults = ()  # statuses other than 200 that also show that the server is up
         if os.getuid() == 0:
             user = pwd.getpwnam(service_user())
@@ -195,7 +197,8 @@ class Nginx(Server):
         for number, front in enumerate(self.fronts):
             path = self.write("adit-%d.conf" % number,
                               self.configuration(front.kind, front.prefix))
-            servers.append("server { listen 127.0.0.1:%d; server_name localhost; include %s; }" % (front.port, path))
+            servers.append("server { listen 127.0.0.1:%d; server_name localhost; %s include %s; %s }"
+                           % (front.port, self.site, path, self.behind))
         self.write("upstream.conf", self.configuration("nginx-upstream"))
         user = "user %s;\n" % service_user() if os.getuid() == 0 else ""
         self.write("nginx.conf", user + """
@@ -250,7 +253,7 @@ class Apache(Server):
             path = self.write("adit-%d.conf" % number,
                               self.configuration(front.kind, front.prefix))
             lines += ["Listen 127.0.0.1:%d" % front.port, "<VirtualHost *:%d>" % front.port,
-                      "Include %s" % path, "</VirtualHost>"]
+                      self.site, "Include %s" % path, self.behind, "</VirtualHost>"]
         conf = self.write("apache.conf", "\n".join(lines) + "\n")
         self.spawn(["apache2", "-DFOREGROUND", "-f", conf])
 
