@@ -5,7 +5,7 @@ import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { unsaved } from "./draft";
 import { NoticeBar } from "./parts/notice";
 import { Leave, UnsavedBar } from "./parts/unsaved";
-import { type Route, link, useRoute } from "./router";
+import { type Route, link, useRoute, viewTitle } from "./router";
 import { rooms } from "./rooms";
 import type { Room } from "./rooms/room";
 import { SignIn, SignInAgain } from "./rooms/sign_in";
@@ -114,6 +114,7 @@ function Header({ state, room, address, leave }: {
 function Inside({ state }: { state: State }): JSX.Element {
     const route = useRoute();
     const [isLeaving, setLeaving] = useState(false);
+    const open = useSyncedValue(viewTitle);
     const name = route.parts[0] ?? rooms[0]?.name;
     const place = route.parts.join("/");
     // What had the focus went with the last view.
@@ -122,9 +123,12 @@ function Inside({ state }: { state: State }): JSX.Element {
             document.getElementById("content")?.focus();
         }
     }, [place]);
+    // A view begins at its top, unless Back led to it.
+    useLayoutEffect(() => document.getElementById("content")?.scrollTo(0, 0), [place]);
     const room = rooms.find((one) => one.name === name);
     useLayoutEffect(() => {
-        document.title = room ? t("main.title", { room: t(room.title) }) : t("main.name");
+        const title = open || (room ? t(room.title) : "");
+        document.title = title ? t("main.title", { room: title }) : t("main.name");
     });
     return (
         <>

@@ -6,6 +6,13 @@ import { session } from "./session";
 import { t } from "./text";
 import { value } from "./value";
 
+// What can be done instead of what failed, and why.
+export interface Otherwise {
+    why: string;
+    label: string;
+    act(): Promise<void>;
+}
+
 export interface Notice {
     // A function gives the words in the language of the moment.
     text: string | (() => string);
@@ -13,6 +20,8 @@ export interface Notice {
     open?: string;
     // Undoes it.  Throws what ErrorBox shows.
     undo?: () => Promise<void>;
+    // Another way, where undo() failed like that.
+    otherwise?: (failed: unknown) => Otherwise | null;
 }
 
 export interface Shown extends Notice {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Addresses of views: #/ROOM/ID?name=value.  The part after # never reaches a server.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { session } from "./session";
+import { value } from "./value";
 
 export interface Route {
     parts: string[];
@@ -37,6 +39,58 @@ export function go(to: string, replace = false): void {
     } else {
         location.hash = to;
     }
+}
+
+// Each entry of the browser's history has a number, so that Back finds what its view remembered.  A tab
+// that is loaded again begins with other numbers.
+let lastEntry = Date.now();
+let memories = new Map<string, unknown>();
+
+export function entryNumber(): number {
+    const state: unknown = history.state;
+    if (typeof state === "object" && state !== null && "entry" in state && typeof state.entry === "number") {
+        return state.entry;
+    }
+    history.replaceState({ entry: ++lastEntry }, "");
+    return lastEntry;
+}
+
+export function remember(entry: number, name: string, what: unknown): void {
+    memories.set(`${entry} ${name}`, what);
+}
+
+export function recall<T>(entry: number, name: string): T | undefined {
+    return memories.get(`${entry} ${name}`) as T | undefined;
+}
+
+// The addresses with which lists were last shown.
+const shown = new Map<string, string>();
+
+// A list is shown with that filter.
+export function rememberList(list: string[], filter: string): void {
+    shown.set(list.join("/"), link(list, { filter }));
+}
+
+// The list as it was last shown, for a form that leads back to it.
+export function backTo(list: string[]): string {
+    return shown.get(list.join("/")) ?? link(list);
+}
+
+session.state.watch(() => {
+    if (session.state.get().phase === "out") {
+        shown.clear();
+        memories = new Map();
+    }
+});
+
+// What is open, for the window's title; "": the room's own title.
+export const viewTitle = value("");
+
+export function useViewTitle(title: string): void {
+    useLayoutEffect(() => {
+        viewTitle.set(title);
+        return () => viewTitle.set("");
+    }, [title]);
 }
 
 export function useRoute(): Route {

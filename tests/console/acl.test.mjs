@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { model, runCases } from "./cases.mjs";
 
-const { judge, readIpv6, readRule } = await model("acl");
+const { judge, readIpv6, readRule, whyNot } = await model("acl");
 
 // The server's reason, for each fault.
 const REASONS = {
@@ -65,4 +65,28 @@ test("addresses of IPv6 have one spelling", () => {
     for (const bad of ["", ":", ":::", "1::2::3", "1:2:3:4:5:6:7", "::1.2.3", "1.2.3.4::", "::12345", "fe80::1%eth0"]) {
         assert.equal(readIpv6(bad), null, bad);
     }
+});
+
+test("a refused target has a reason", () => {
+    const rows = [
+        [["bind:b.example", "bind:*.a.example"], "a.example", ["parent", "bind:*.a.example"]],
+        [["bind:a.example"], "x.A.example", ["below", "bind:a.example"]],
+        [["bind:a.example:22"], "a.example:23", ["port", "bind:a.example:22"]],
+        [["bind:[::1]:22"], "[0::1]:23", ["port", "bind:[::1]:22"]],
+        [["bind:a.example:22"], "a.example", ["only_addresses", "bind:a.example:22"]],
+        [["bind:*.example"], "a.example:22", ["only_name", "bind:*.example"]],
+        [["bind:team=web"], "team=ops", ["value", "bind:team=web"]],
+        [["bind:a.example"], "b.example", ["others", "domain"]],
+        [["bind:a.example"], "b.example:22", ["none", "address"]],
+        [["bind:a.example:22"], "b.example:22", ["others", "address"]],
+        [["bind:a.example", "bad"], "team=web", ["none", "label"]],
+        [["bind:x=y"], "team=web", ["others", "label"]],
+        [["bind:x=y"], "b.example", ["none", "domain"]],
+    ];
+    for (const [rules, target, wanted] of rows) {
+        assert.equal(judge(rules, target).isPermitted, false);
+        const reason = whyNot(rules, target);
+        assert.deepEqual([reason.why, reason.rule ?? reason.kind], wanted, target);
+    }
+    assert.equal(whyNot(["bind:a.example"], "a b"), null);
 });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { model } from "./cases.mjs";
 
-const { compare, compareLines, membersOf, providerOf } = await model("difference");
+const { compare, compareLines, hasSecret, membersOf, providerOf } = await model("difference");
 
 function oauth(members) {
     return { enabled: true, provider: { provider_a: members, provider_b: null }, cookie_prefix: "c." };
@@ -114,4 +114,10 @@ test("what did not exist has no lines", () => {
         ],
     );
     assert.deepEqual(compare(null, null), []);
+});
+
+test("a module has a secret together with a client ID", () => {
+    assert.equal(hasSecret(oauth({ client_id: "app", client_secret: null })), true);
+    assert.equal(hasSecret(oauth({ client_id: null, client_secret: null })), false);
+    assert.equal(hasSecret(null), false);
 });

@@ -19,6 +19,8 @@ export class ApiError extends Error {
         readonly details: Record<string, string>,
         readonly operationId: string,
         readonly retryAfterS: number | null,
+        // Without an answer, something may have been changed all the same.
+        readonly isWrite: boolean,
     ) {
         super(message);
     }
@@ -36,6 +38,8 @@ export interface Ask {
     ifMatch?: string;
     ifNoneMatch?: string;
     idempotencyKey?: string;
+    // The request changes nothing, although its method could.
+    isProbe?: boolean;
     // A key to try, instead of the session's.
     key?: string;
     signal?: AbortSignal;
@@ -51,13 +55,13 @@ interface ErrorBody {
 let service: Promise<string> | null = null;
 
 async function findService(): Promise<string> {
-    const answer = await send("livez", { method: "GET", headers: {} });
+    const answer = await send("livez", { method: "GET", headers: {} }, false);
     for (const name of answer.headers.keys()) {
         if (name.endsWith("-operation-id")) {
             return name.slice(0, -"-operation-id".length);
         }
     }
-    throw failure("unreadable", answer.status);
+    throw failure("unreadable", answer.status, false);
 }
 
 function serviceName(): Promise<string> {
@@ -68,11 +72,11 @@ function serviceName(): Promise<string> {
     return service;
 }
 
-function failure(kind: ApiError["kind"], status = 0): ApiError {
-    return new ApiError(kind, status, "", "", {}, "", null);
+function failure(kind: ApiError["kind"], status: number, isWrite: boolean): ApiError {
+    return new ApiError(kind, status, "", "", {}, "", null, isWrite);
 }
 
-async function send(path: string, init: RequestInit): Promise<Response> {
+async function send(path: string, init: RequestInit, isWrite: boolean): Promise<Response> {
     const late = AbortSignal.timeout(DEADLINE_MS);
     const signal = init.signal ? AbortSignal.any([init.signal, late]) : late;
     try {
@@ -87,7 +91,7 @@ async function send(path: string, init: RequestInit): Promise<Response> {
         if (init.signal?.aborted) {
             throw error;
         }
-        throw failure(late.aborted ? "timeout" : "unreachable");
+        throw failure(late.aborted ? "timeout" : "unreachable", 0, isWrite);
     }
 }
 
@@ -99,16 +103,16 @@ function texts(value: unknown): Record<string, string> {
     return found;
 }
 
-async function refusal(answer: Response, name: string): Promise<ApiError> {
+async function refusal(answer: Response, name: string, isWrite: boolean): Promise<ApiError> {
     const wait = Number(answer.headers.get("retry-after"));
     let body: ErrorBody;
     try {
         body = (await answer.json()) as ErrorBody;
     } catch {
-        return failure("unreadable", answer.status);
+        return failure("unreadable", answer.status, isWrite);
     }
     if (typeof body.msg !== "string") {
-        return failure("unreadable", answer.status);
+        return failure("unreadable", answer.status, isWrite);
     }
     return new ApiError(
         "refused",
@@ -118,6 +122,7 @@ async function refusal(answer: Response, name: string): Promise<ApiError> {
         texts(body.details),
         answer.headers.get(name + "-operation-id") ?? "",
         wait > 0 ? wait : null,
+        isWrite,
     );
 }
 
@@ -126,6 +131,7 @@ async function refusal(answer: Response, name: string): Promise<ApiError> {
 export async function call<T>(method: string, path: string, ask: Ask = {}): Promise<Answer<T>> {
     const name = await serviceName();
     const key = ask.key ?? session.key();
+    const isWrite = method !== "GET" && !ask.isProbe;
     const headers: Record<string, string> = { [name + "-version"]: "2", authorization: "Bearer " + key };
     const query = new URLSearchParams(ask.query ?? {}).toString();
     const init: RequestInit = { method, headers };
@@ -145,9 +151,9 @@ export async function call<T>(method: string, path: string, ask: Ask = {}): Prom
     if (ask.signal) {
         init.signal = ask.signal;
     }
-    const answer = await send(path + (query ? "?" + query : ""), init);
+    const answer = await send(path + (query ? "?" + query : ""), init, isWrite);
     if (!answer.ok) {
-        const error = await refusal(answer, name);
+        const error = await refusal(answer, name, isWrite);
         if (answer.status === 401 && ask.key === undefined) {
             session.refuse(key, error);
         }
@@ -158,7 +164,7 @@ export async function call<T>(method: string, path: string, ask: Ask = {}): Prom
         return { status: answer.status, value, etag: answer.headers.get("etag") };
     } catch {
         ask.signal?.throwIfAborted();
-        throw failure("unreadable", answer.status);
+        throw failure("unreadable", answer.status, isWrite);
     }
 }
 

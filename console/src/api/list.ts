@@ -24,12 +24,14 @@ export function nextQuery(uri: string | null): Record<string, string> | null {
     return uri === null ? null : Object.fromEntries(new URL(uri, location.href).searchParams);
 }
 
+const NO_ROWS: never[] = [];
+
 // member is the answer's member with the rows.
 export function useList<T>(path: string, member: string, query: Record<string, string>): List<T> {
     const keyNumber = useSyncedValue(session.state).keyNumber;
-    const asked = JSON.stringify([path, query, keyNumber]);
     const [round, setRound] = useState(0);
-    const [rows, setRows] = useState<T[]>([]);
+    const asked = JSON.stringify([path, query, keyNumber, round]);
+    const [found, setFound] = useState<{ of: string; rows: T[] }>({ of: "", rows: [] });
     const [error, setError] = useState<ApiError | null>(null);
     const [isLoading, setLoading] = useState(true);
     const next = useRef<Record<string, string> | null>(query);
@@ -47,7 +49,7 @@ export function useList<T>(path: string, member: string, query: Record<string, s
             .then(({ value: page }) => {
                 own.signal.throwIfAborted();
                 next.current = nextQuery(page.next_page_uri);
-                setRows((before) => [...before, ...(page[member] ?? [])]);
+                setFound((before) => ({ ...before, rows: [...before.rows, ...(page[member] ?? [])] }));
             })
             .catch((reason: unknown) => {
                 if (!own.signal.aborted) {
@@ -64,14 +66,23 @@ export function useList<T>(path: string, member: string, query: Record<string, s
 
     useEffect(() => {
         next.current = query;
-        setRows([]);
+        setFound({ of: asked, rows: [] });
         more();
         return () => {
             reading.current?.abort();
             reading.current = null;
         };
-    }, [asked, round]);
+    }, [asked]);
 
     const reload = useCallback(() => setRound((n) => n + 1), []);
-    return { rows, isLoading, hasMore: next.current !== null, error, more, reload };
+    // Right after the question has changed, there are still the rows of the last one.
+    const isOld = found.of !== asked;
+    return {
+        rows: isOld ? NO_ROWS : found.rows,
+        isLoading: isLoading || isOld,
+        hasMore: isOld || next.current !== null,
+        error: isOld ? null : error,
+        more,
+        reload,
+    };
 }

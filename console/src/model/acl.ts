@@ -248,6 +248,49 @@ export function judge(rules: string[], target: string): Judgement {
     return { isPermitted: rules.length === 0, rule: null };
 }
 
+// Why no rule permits it: the rule that comes nearest, or that none is about such targets.
+export type NearMiss = "below" | "parent" | "only_addresses" | "only_name" | "port" | "value";
+
+export type Reason =
+    | { why: NearMiss; rule: string }
+    | { why: "none" | "others"; kind: "domain" | "address" | "label" };
+
+function nearMiss(rule: Target, asked: Target): NearMiss | null {
+    if (rule.kind === "domain" && asked.kind === "domain" && !asked.anyBelow) {
+        return rule.anyBelow ? (isSame(rule.name, asked.name) ? "parent" : null) : isBelow(asked.name, rule.name) ? "below" : null;
+    }
+    if (rule.kind === "address" && asked.kind === "address") {
+        return targetPermits({ ...rule, port: asked.port }, asked) ? "port" : null;
+    }
+    if (rule.kind === "address" && asked.kind === "domain") {
+        return isSame(rule.host, asked.name) ? "only_addresses" : null;
+    }
+    if (rule.kind === "domain" && asked.kind === "address") {
+        return targetPermits(rule, { kind: "domain", name: asked.host, anyBelow: false }) ? "only_name" : null;
+    }
+    return rule.kind === "label" && asked.kind === "label" && rule.name === asked.name ? "value" : null;
+}
+
+// For a target that can be read and that no rule permits.
+export function whyNot(rules: string[], target: string): Reason | null {
+    const reading = readTarget(target);
+    if ("fault" in reading || reading.target.kind === "everything") {
+        return null;
+    }
+    const asked = reading.target;
+    const read = rules.flatMap((rule) => {
+        const own = readRule(rule);
+        return "target" in own ? [{ rule, target: own.target }] : [];
+    });
+    for (const { rule, target: own } of read) {
+        const why = nearMiss(own, asked);
+        if (why) {
+            return { why, rule };
+        }
+    }
+    return { why: read.some((one) => one.target.kind === asked.kind) ? "others" : "none", kind: asked.kind };
+}
+
 export function permitsEverything(rules: string[]): boolean {
     return rules.length === 0 || rules.some(namesEverything);
 }

@@ -55,6 +55,11 @@ export function providerOf(resource: Resource | null): { name: string; members: 
     return null;
 }
 
+// Returns whether a module holds a client secret: it has one together with a client ID.
+export function hasSecret(module: Resource | null): boolean {
+    return typeof providerOf(module)?.members["client_id"] === "string";
+}
+
 // The members that people see, as lines of text or elements of a list.  Secrets are none of them.
 export function membersOf(resource: Resource | null): Map<string, string[]> {
     const members = new Map<string, string[]>();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the server would say of a module's members, before it is asked.
+// What the server would say of what is typed, before it is asked.
 import type { DomainFault } from "./domain";
 import { isText, sizeOf } from "./text";
 
@@ -14,11 +14,13 @@ export type Fault =
     | "entry_empty"
     | "entry_long"
     | "ident"
+    | "ident_space"
     | "id_missing"
     | "long"
     | "many"
     | "number"
     | "repeated"
+    | "rule"
     | "scopes_managed"
     | "secret_again"
     | "secret_missing"
@@ -62,7 +64,8 @@ export function checkText(text: string, max: number, tooLong: number): Finding |
 export interface ListRules {
     tooMany: number;
     empty?: number;
-    repeated: number;
+    // Absent: an entry may be there twice.
+    repeated?: number;
     max?: number;
     tooLong?: number;
     // The form of an entry.
@@ -95,6 +98,9 @@ export function checkList(entries: string[], rules: ListRules): Finding | null {
         if (found) {
             return found;
         }
+    }
+    if (rules.repeated === undefined) {
+        return null;
     }
     const seen = new Set<string>();
     const twice = entries.find((entry) => seen.size === seen.add(entry).size);

@@ -4,13 +4,15 @@
 import type { OauthModule, OauthProvider } from "../api/types";
 import { domainFault } from "./domain";
 import { readEntries, writeEntries } from "./entries";
-import { mergeList, mergeOne } from "./merge";
+import { mergeList, mergeOne, mergePermits } from "./merge";
 import { type Fault, type Finding, type ListRules, checkBody, checkList, checkText, finding } from "./module";
 import { sizeOf } from "./text";
 import { readUint32 } from "./uint32";
 
 const DURATIONS = ["inactivity_timeout", "maximum_duration", "auth_check_interval"] as const;
 const LISTS = ["scopes", "email_addresses", "email_domains", "teams", "organizations"] as const;
+// All of them empty: everybody who signs in may pass.
+const PERMITS = ["email_addresses", "email_domains", "teams", "organizations"] as const;
 export type Duration = (typeof DURATIONS)[number];
 export type ListName = (typeof LISTS)[number];
 
@@ -41,7 +43,7 @@ const SECRET_TOO_LONG = 9022;
 
 // Providers that say of no address whether it is verified, by their positions (oauth_provider_verifies
 // in the server's code).  adit-gate takes no unverified address.
-const UNVERIFIED = [1, 7];
+export const UNVERIFIED = [1, 7];
 
 // ---- the module and the form ----
 
@@ -234,11 +236,10 @@ export function mergeOauth(before: OauthForm, theirs: OauthForm, yours: OauthFor
         merged[name] = mergeOne(before[name], theirs[name], yours[name]);
     };
     (Object.keys(yours) as OauthMember[]).forEach(one);
-    for (const name of LISTS) {
-        merged[name] = writeEntries(
-            mergeList(readEntries(before[name]), readEntries(theirs[name]), readEntries(yours[name])),
-        );
-    }
+    const listsOf = (form: OauthForm) => PERMITS.map((name) => readEntries(form[name]));
+    const permits = mergePermits(listsOf(before), listsOf(theirs), listsOf(yours));
+    PERMITS.forEach((name, n) => (merged[name] = writeEntries(permits[n] ?? [])));
+    merged.scopes = writeEntries(mergeList(readEntries(before.scopes), readEntries(theirs.scopes), readEntries(yours.scopes)));
     return merged;
 }
 

@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { useId } from "preact/hooks";
 import { Title } from "./field";
+import { useReadOnly } from "./read_only";
 import { Value } from "./value";
 
 interface Choices {
@@ -20,6 +21,7 @@ interface Choices {
 
 export function Choose(given: Choices): JSX.Element {
     const id = useId();
+    const isReadOnly = useReadOnly();
     return (
         <div class={"field " + given.class}>
             <label for={id}>
@@ -28,6 +30,7 @@ export function Choose(given: Choices): JSX.Element {
             <select
                 id={id}
                 value={given.value}
+                disabled={isReadOnly}
                 aria-invalid={given.fault ? true : undefined}
                 aria-describedby={id + "-hint" + (given.fault && ` ${id}-fault`)}
                 onChange={(event) => given.choose(event.currentTarget.value)}
@@ -59,12 +62,14 @@ export function Tick(given: {
     class: string;
 }): JSX.Element {
     const id = useId();
+    const isReadOnly = useReadOnly();
     return (
         <div class={"field " + given.class}>
             <label class="tick">
                 <input
                     type="checkbox"
                     checked={given.isOn}
+                    disabled={isReadOnly}
                     aria-describedby={id}
                     onChange={(event) => given.set(event.currentTarget.checked)}
                 />

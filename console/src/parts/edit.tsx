@@ -32,6 +32,8 @@ interface Ways<T, F> {
     bodyOf(form: F, stored: T): unknown;
     // After it was deleted: says so, and leaves.  typed is what was not saved, or null.
     leave(gone: T, typed: F | null): void;
+    // Makes one that is gone anew, and shows it, where PATCH cannot.
+    createAgain?(form: F, gone: T): Promise<void>;
 }
 
 // yours is null as long as nothing was typed.  theirs is what somebody else stored meanwhile.
@@ -39,6 +41,8 @@ interface Draft<T, F> {
     read: Read<T> | null;
     yours: F | null;
     theirs: Read<T> | null;
+    // They made it, where the person wants to create one again.
+    isNew?: boolean;
 }
 
 const FIRST = { read: null, yours: null, theirs: null };
@@ -46,6 +50,10 @@ const FIRST = { read: null, yours: null, theirs: null };
 export interface Edit<T, F> extends Draft<T, F> {
     error: unknown;
     isBusy: boolean;
+    // Somebody else changed it, so it was not deleted.
+    isSpared: boolean;
+    // What saving does once it is gone.
+    goneHint: string;
     // Set if it was reading that failed.
     again: (() => void) | undefined;
     load(): void;
@@ -56,6 +64,10 @@ export interface Edit<T, F> extends Draft<T, F> {
     remove(): void;
     // Goes on from what somebody else stored.
     resolve(yours: F): void;
+    // Goes back to the form.  Saving asks again.
+    postpone(): void;
+    // Does something else, whose error is shown here.
+    attempt(work: () => Promise<void>): void;
 }
 
 function readOf<T>(answer: Answer<T>): Read<T> {
@@ -104,6 +116,7 @@ export function useEdit<T, F extends object>(ways: Ways<T, F>): Edit<T, F> {
     const [error, setError] = useState<unknown>(null);
     const [isUnread, setUnread] = useState(false);
     const [isBusy, setBusy] = useState(false);
+    const [isSpared, setSpared] = useState(false);
     const { read, yours } = draft;
     const hasChanges = read !== null && yours !== null && !isEqual(yours, ways.formOf(read.value));
     // A key that only reads can save nothing.
@@ -114,6 +127,7 @@ export function useEdit<T, F extends object>(ways: Ways<T, F>): Edit<T, F> {
         setBusy(true);
         setError(null);
         setUnread(isReading);
+        setSpared(false);
         try {
             await work();
         } catch (failed) {
@@ -128,7 +142,7 @@ export function useEdit<T, F extends object>(ways: Ways<T, F>): Edit<T, F> {
     // After 412.
     const readAgain = (from: Read<T>) =>
         readNow().catch((failed: unknown): Read<T> => {
-            if (ways.method === "PUT" && hasStatus(failed, 404)) {
+            if (hasStatus(failed, 404)) {
                 return { ...from, isGone: true };
             }
             throw failed;
@@ -158,12 +172,15 @@ export function useEdit<T, F extends object>(ways: Ways<T, F>): Edit<T, F> {
     }
 
     async function save(from: Read<T>, wanted: F): Promise<void> {
+        if (from.isGone && ways.createAgain) {
+            return ways.createAgain(wanted, from.value);
+        }
         const body = ways.bodyOf(wanted, from.value);
         const condition = from.isGone ? { ifNoneMatch: "*" } : { ifMatch: from.etag };
         try {
             saved(readOf(await call<T>(ways.method, ways.path, { body, ...condition })));
         } catch (failed) {
-            if (!hasStatus(failed, 412)) {
+            if (!hasStatus(failed, 412) && !(ways.createAgain && hasStatus(failed, 404))) {
                 throw failed;
             }
             const now = await readAgain(from);
@@ -182,13 +199,15 @@ export function useEdit<T, F extends object>(ways: Ways<T, F>): Edit<T, F> {
         try {
             await call("DELETE", ways.path, { ifMatch: from.etag });
         } catch (failed) {
-            const now = hasStatus(failed, 412) ? await readAgain(from) : null;
-            if (!now?.isGone) {
-                // It is shown as it is now, and the person decides again.
-                if (now) {
-                    change(yours ? { theirs: now } : { read: now });
-                }
+            if (!hasStatus(failed, 412) && !hasStatus(failed, 404)) {
                 throw failed;
+            }
+            const now = await readAgain(from);
+            if (!now.isGone) {
+                // It is shown as it is now, and the person decides again.
+                change(yours ? { theirs: now } : { read: now });
+                setSpared(true);
+                return;
             }
         }
         forgetDraft(ways.name);
@@ -199,6 +218,8 @@ export function useEdit<T, F extends object>(ways: Ways<T, F>): Edit<T, F> {
         ...draft,
         error,
         isBusy,
+        isSpared,
+        goneHint: t(ways.createAgain ? "form.gone_new_id" : "form.gone"),
         again: isUnread ? () => void load() : undefined,
         load: () => void load(),
         change: (typed) => {
@@ -214,7 +235,7 @@ export function useEdit<T, F extends object>(ways: Ways<T, F>): Edit<T, F> {
         },
         save: () => {
             clearNotice();
-            if (read) {
+            if (read && rights?.writes !== "nothing") {
                 void attempt(() => save(read, yours ?? ways.formOf(read.value)));
             }
         },
@@ -223,7 +244,9 @@ export function useEdit<T, F extends object>(ways: Ways<T, F>): Edit<T, F> {
                 void attempt(() => remove(read));
             }
         },
-        resolve: (chosen) => change({ read: draft.theirs, yours: chosen, theirs: null }),
+        resolve: (chosen) => change({ read: draft.theirs, yours: chosen, theirs: null, isNew: false }),
+        postpone: () => change({ theirs: null, isNew: false }),
+        attempt: (work) => void attempt(work),
     };
 }
 
@@ -239,17 +262,31 @@ export function Unread<T, F>({ title, edit }: { title: string; edit: Edit<T, F> 
 }
 
 // The form's title, and Delete: far from where the other buttons come and go.
-export function EditHead<T, F>(given: { children: ComponentChildren; edit: Edit<T, F>; mayWrite: boolean }): JSX.Element {
+// hint: what deleting it does.
+export function EditHead<T, F>(given: {
+    children: ComponentChildren;
+    edit: Edit<T, F>;
+    mayWrite: boolean;
+    hint?: string;
+}): JSX.Element {
     const { edit } = given;
     return (
-        <div class="title">
-            <h1>{given.children}</h1>
-            {given.mayWrite && !edit.read?.isGone && (
-                <button type="button" class="delete" disabled={edit.isBusy} onClick={edit.remove}>
-                    {t("form.delete")}
-                </button>
+        <>
+            <div class="title">
+                <h1>{given.children}</h1>
+                {given.mayWrite && !edit.read?.isGone && (
+                    <button type="button" class="delete" disabled={edit.isBusy} onClick={edit.remove}>
+                        {t("form.delete")}
+                    </button>
+                )}
+            </div>
+            {given.mayWrite && given.hint && !edit.read?.isGone && <p class="small">{given.hint}</p>}
+            {edit.isSpared && (
+                <p class="warning spared" role="alert">
+                    {t("form.spared")}
+                </p>
             )}
-        </div>
+        </>
     );
 }
 
@@ -260,13 +297,13 @@ export function EditActions<T, F>({ edit, isBlocked }: { edit: Edit<T, F>; isBlo
         <>
             {edit.read?.isGone && (
                 <p class="warning" role="alert">
-                    {t("form.gone")}
+                    {edit.goneHint}
                 </p>
             )}
             {isBlocked && <p class="blocked">{t("form.blocked")}</p>}
             <div class="actions">
                 <button class="main" type="submit" disabled={edit.isBusy || isBlocked || !(edit.yours || edit.read?.isGone)}>
-                    {edit.isBusy ? t("form.saving") : t("form.save")}
+                    {edit.isBusy ? t("form.saving") : edit.read?.isGone ? t("form.create_again") : t("form.save")}
                 </button>
                 {edit.yours && (
                     <button type="button" class="discard" onClick={edit.discard}>

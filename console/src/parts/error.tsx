@@ -7,9 +7,20 @@ import { isAbout } from "../model/fault";
 import { type Key, t } from "../text";
 import { Value } from "./value";
 
+// The web server's words, which are the same for all requests.
+const NO_SERVICE = "9055";
+const SERVICE_LATE = "9056";
+
 function messageOf(error: unknown): JSX.Element {
     if (!(error instanceof ApiError)) {
         return <>{t("error.bug", { text: String(error) })}</>;
+    }
+    const maybe = error.isWrite ? " " + t("error.maybe") : "";
+    if (!error.isWrite && error.number === NO_SERVICE) {
+        return <>{t("error.unreachable")}</>;
+    }
+    if (!error.isWrite && error.number === SERVICE_LATE) {
+        return <>{t("error.late")}</>;
     }
     switch (error.kind) {
         case "refused":
@@ -19,11 +30,11 @@ function messageOf(error: unknown): JSX.Element {
                 </span>
             );
         case "timeout":
-            return <>{t("error.timeout")}</>;
+            return <>{t("error.timeout") + maybe}</>;
         case "unreachable":
-            return <>{t("error.unreachable")}</>;
+            return <>{t("error.unreachable") + maybe}</>;
         case "unreadable":
-            return <>{t("error.unreadable", { status: error.status })}</>;
+            return <>{t("error.unreadable", { status: error.status }) + maybe}</>;
     }
 }
 

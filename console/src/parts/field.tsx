@@ -2,6 +2,7 @@
 // A field of a form: its name, what it is for, and what is wrong with it.
 import type { JSX, RefObject } from "preact";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
+import { useReadOnly } from "./read_only";
 import { Value } from "./value";
 
 // A label, and beside it the member's name as the interface and its errors have it.
@@ -46,6 +47,7 @@ export function Field(given: Properties): JSX.Element {
     const described = [given.hint && id + "-hint", given.fault && id + "-fault", says && id + "-says"]
         .filter(Boolean)
         .join(" ");
+    const isReadOnly = useReadOnly() && !given.isQuestion;
     const place = useRef<HTMLElement>(null);
     // The attribute of that name works once per page.  Nobody types before this.
     useLayoutEffect(() => {
@@ -59,6 +61,7 @@ export function Field(given: Properties): JSX.Element {
         placeholder: given.placeholder ?? "",
         autocomplete: "off",
         spellcheck: false,
+        readOnly: isReadOnly,
         dir: "auto" as const,
         "aria-invalid": given.fault ? true : undefined,
         "aria-describedby": described || undefined,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The filter of a list: as text, and narrowed by a click.  It is in the address.
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { ApiError } from "../api/client";
 import { both } from "../model/filter";
 import { SEARCHABLE, isWord } from "../model/search";
-import { go, link } from "../router";
-import { t } from "../text";
+import { go, link, rememberList } from "../router";
+import { type Key, t } from "../text";
 import { ErrorBox } from "./error";
 import { Field } from "./field";
 
@@ -21,6 +21,14 @@ export function Narrow(given: { list: string[]; filter: string; clause: string; 
         </a>
     );
 }
+
+// Where a word is looked for, as src/model/search.ts has it.
+const SEARCHED: Record<string, Key> = {
+    credentials: "list.searched_credentials",
+    oauth: "list.searched_oauth",
+    mutual_tls: "list.searched_mutual_tls",
+    history: "list.searched_history",
+};
 
 // Beside it, FilterForm shows what is wrong with the filter itself.
 export function ListError({ error, again }: { error: ApiError | null; again(): void }): JSX.Element {
@@ -59,6 +67,8 @@ export function FilterForm(given: {
             setText(filter);
         }
     }, [filter]);
+    useLayoutEffect(() => rememberList(list, filter), [list.join("/"), filter]);
+    const searched = SEARCHED[list.at(-1) ?? ""];
     const typed = text.trim();
     const fault = error?.number === MALFORMED && typed === filter ? error : null;
     const find = SEARCHABLE[list.at(-1) ?? ""]?.find;
@@ -75,7 +85,7 @@ export function FilterForm(given: {
             <Field
                 label={t("list.filter")}
                 placeholder={given.example}
-                hint={t("list.filter_hint")}
+                hint={`${t("list.filter_hint")} ${searched ? t(searched) : ""} ${t("list.filter_case")}`}
                 fault={fault ? `${fault.message} ${t("error.number", { number: fault.number })}` : ""}
                 text={text}
                 setText={setText}

@@ -12,11 +12,13 @@ function Line({ now }: { now: Shown }): JSX.Element {
     const [error, setError] = useState<unknown>(null);
     const [isBusy, setBusy] = useState(false);
 
-    async function undo(): Promise<void> {
+    const other = error ? now.otherwise?.(error) : null;
+
+    async function attempt(work: (() => Promise<void>) | undefined): Promise<void> {
         setBusy(true);
         setError(null);
         try {
-            await now.undo?.();
+            await work?.();
             notice.close(now.id);
         } catch (failed) {
             setError(failed);
@@ -29,8 +31,14 @@ function Line({ now }: { now: Shown }): JSX.Element {
             <p>
                 <Value text={typeof now.text === "string" ? now.text : now.text()} />
                 {now.open && <a href={now.open}>{t("notice.open")}</a>}
-                {now.undo && (
-                    <button type="button" class="undo" disabled={isBusy} onClick={() => void undo()}>
+                {other && <span>{other.why}</span>}
+                {other && (
+                    <button type="button" class="otherwise" disabled={isBusy} onClick={() => void attempt(other.act)}>
+                        {other.label}
+                    </button>
+                )}
+                {now.undo && !other && (
+                    <button type="button" class="undo" disabled={isBusy} onClick={() => void attempt(now.undo)}>
                         {t("notice.undo")}
                     </button>
                 )}
@@ -38,7 +46,7 @@ function Line({ now }: { now: Shown }): JSX.Element {
                     {t("notice.close")}
                 </button>
             </p>
-            <ErrorBox error={error} />
+            {!other && <ErrorBox error={error} />}
         </>
     );
 }

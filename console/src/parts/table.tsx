@@ -5,6 +5,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { firstBelow, placesOf } from "../model/places";
+import { entryNumber, recall, remember } from "../router";
 
 // Rows above and below those in sight.
 const SPARE = 8;
@@ -206,6 +207,55 @@ function useKeys(
     };
 }
 
+// Where the rows were scrolled to.
+interface Place {
+    box: number;
+    view: number;
+}
+
+const PLACE = "table";
+
+// Returns whether it could be scrolled that far.
+function scrollTo(element: HTMLElement, place: Place): boolean {
+    const view = element.closest("main");
+    element.scrollTop = place.box;
+    if (view) {
+        view.scrollTop = place.view;
+    }
+    return Math.abs(element.scrollTop - place.box) <= 1 && Math.abs((view?.scrollTop ?? 0) - place.view) <= 1;
+}
+
+// Back leads to the rows that were in sight.  The end of the rows that are there leads to more of them.
+function usePlace(box: { current: HTMLElement | null }, hasMore: boolean): void {
+    const entry = entryNumber();
+    const wanted = useRef<Place | undefined>(undefined);
+    useLayoutEffect(() => {
+        wanted.current = recall<Place>(entry, PLACE);
+        const keep = () => {
+            const element = box.current;
+            if (element && !wanted.current) {
+                const view = element.closest("main")?.scrollTop ?? 0;
+                remember(entry, PLACE, { box: element.scrollTop, view });
+            }
+        };
+        addEventListener("scroll", keep, { capture: true, passive: true });
+        return () => removeEventListener("scroll", keep, { capture: true });
+    }, [entry]);
+    useLayoutEffect(() => {
+        const [place, element] = [wanted.current, box.current];
+        if (place && element && (scrollTo(element, place) || !hasMore)) {
+            wanted.current = undefined;
+        }
+    });
+    // What somebody scrolls themselves, stays.
+    useEffect(() => {
+        const forget = () => (wanted.current = undefined);
+        const names = ["wheel", "touchmove", "keydown"];
+        names.forEach((name) => addEventListener(name, forget, { passive: true }));
+        return () => names.forEach((name) => removeEventListener(name, forget));
+    }, []);
+}
+
 export function Table<T>(given: Properties<T>): JSX.Element {
     const { rows, columns, isHeading } = given;
     const box = useRef<HTMLDivElement>(null);
@@ -220,6 +270,7 @@ export function Table<T>(given: Properties<T>): JSX.Element {
     const from = Math.max(0, firstBelow(places, sight.top) - SPARE);
     const to = Math.min(rows.length, firstBelow(places, sight.top + sight.height) + 1 + SPARE);
     const move = useKeys(box, all, places, sight);
+    usePlace(box, given.hasMore);
 
     useEffect(() => {
         if (given.hasMore && !given.isLoading && rows.length < to + AHEAD) {

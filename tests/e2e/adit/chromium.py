@@ -124,6 +124,10 @@ class Browser:
             raise AssertionError("%s: %s" % (expression, done["exceptionDetails"]["text"]))
         return done["result"].get("value")
 
+    def draw(self):
+        """Waits until the page has been drawn with all that it has now."""
+        self.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
     def until(self, expression, what, meanwhile=None):
         deadline, said = time.monotonic() + DEADLINE_S, ""
         while True:

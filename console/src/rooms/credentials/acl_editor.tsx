@@ -2,13 +2,13 @@
 // The rules of a credential: each is explained as it is typed, and the person can ask what they permit.
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { permitsEverything, readRule, readTarget } from "../../model/acl";
+import { permitsEverything, readRule, readTarget, whyNot } from "../../model/acl";
 import { judgeGrants } from "../../model/grants";
 import { ErrorBox } from "../../parts/error";
 import { Field } from "../../parts/field";
 import { Value } from "../../parts/value";
 import { type Key, t, tn } from "../../text";
-import { explain, faultText, rulesOf } from "./rules";
+import { explain, faultText, reasonText, rulesOf } from "./rules";
 import { CredentialLinks, type SameKey } from "./same_key";
 
 function Explained({ rules }: { rules: string[] }): JSX.Element {
@@ -57,7 +57,8 @@ function answer({ rules, stored, same }: Asked, target: string): [string, string
     if (!same.isWhole && (same.filter || stored)) {
         return ["unknown", same.filter ? t("acl.others_unread") : t("acl.others_unknown")];
     }
-    return ["no", same.others.length > 0 ? tn("acl.no_others", same.others.length) : t("acl.no")];
+    const no = same.others.length > 0 ? tn("acl.no_others", same.others.length) : t("acl.no");
+    return ["no", `${no} ${reasonText(whyNot(rules, target))}`.trim()];
 }
 
 // What holds as long as the rules are not saved, if that is another answer.

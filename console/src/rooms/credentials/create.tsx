@@ -2,39 +2,33 @@
 // Creating a credential from a public key that is pasted, dropped or chosen.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { call, randomName } from "../../api/client";
-import type { Credential } from "../../api/types";
+import { createCredential } from "../../api/create";
 import { forgetDraft, useDraft, useUnsaved } from "../../draft";
+import { type Checked, DESCRIPTION_MAX, METADATA_MAX, checkCredential } from "../../model/credential";
+import { hasFault } from "../../model/module";
 import { looksPrivate } from "../../model/public_key";
+import { sizeOf } from "../../model/text";
 import { clearNotice, discardDraft, notice } from "../../notice";
 import { ErrorBox, afterChange, faultOf } from "../../parts/error";
 import { Field } from "../../parts/field";
-import { go, link } from "../../router";
+import { acceptedBytes, refusal } from "../../parts/finding";
+import { backTo, go, link } from "../../router";
+import { session } from "../../session";
 import { t } from "../../text";
+import { useSyncedValue } from "../../value";
 import { AclEditor } from "./acl_editor";
 import { readKey } from "./key_cell";
 import { rulesOf } from "./rules";
 import { SameKeyWarning, useSameKey } from "./same_key";
 
 const DRAFT = "credentials/new";
-const FIRST = { public_key: "", description: "", metadata: "", acl: "", refusedPrivate: false };
+const FIRST = { public_key: "", description: "", metadata: "", acl: "", owner_id: "", refusedPrivate: false };
 // A larger file is no public key.
 const FILE_MAX = 65536;
 
 // The comment of a key in one line, such as me@laptop.
 function commentOf(key: string): string {
     return /^\S+\s+\S+[ \t]+(\S[^\r\n]*?)\s*$/.exec(key.trim())?.[1] ?? "";
-}
-
-// A request may be sent again after an answer that did not arrive: the same body has the same key.
-let sent = { body: "", key: "" };
-
-function idempotencyKeyFor(body: unknown): string {
-    const text = JSON.stringify(body);
-    if (sent.body !== text) {
-        sent = { body: text, key: randomName() };
-    }
-    return sent.key;
 }
 
 function KeyFacts({ text }: { text: string }): JSX.Element | null {
@@ -64,6 +58,17 @@ export function Create(): JSX.Element {
     const [error, setError] = useState<unknown>(null);
     const [isBusy, setBusy] = useState(false);
     const same = useSameKey(draft.public_key, "");
+    const { rights } = useSyncedValue(session.state);
+    const body = {
+        public_key: draft.public_key,
+        description: draft.description,
+        metadata: draft.metadata,
+        acl: rulesOf(draft.acl),
+        // Without it, the caller owns the credential.
+        ...(draft.owner_id ? { owner_id: draft.owner_id } : {}),
+    };
+    const found = checkCredential(body);
+    const faultAt = (member: Checked) => refusal(found[member]) || faultOf(error, member);
 
     function change(members: Partial<typeof FIRST>): void {
         changeDraft(members);
@@ -89,18 +94,11 @@ export function Create(): JSX.Element {
     }
 
     async function save(): Promise<void> {
-        const body = {
-            public_key: draft.public_key,
-            description: draft.description,
-            metadata: draft.metadata,
-            acl: rulesOf(draft.acl),
-        };
         setBusy(true);
         setError(null);
         clearNotice();
         try {
-            await call<Credential>("POST", "ssh_credentials", { body, idempotencyKey: idempotencyKeyFor(body) });
-            sent = { body: "", key: "" };
+            await createCredential(body);
             forgetDraft(DRAFT);
             notice.set({ text: () => t("credentials.created_now") });
             go(link(["credentials"]));
@@ -111,6 +109,14 @@ export function Create(): JSX.Element {
         }
     }
 
+    if (rights?.writes === "nothing") {
+        return (
+            <div class="edit">
+                <h1>{t("credentials.new")}</h1>
+                <p class="warning read-only">{t("form.read_only")}</p>
+            </div>
+        );
+    }
     return (
         <form
             class="edit"
@@ -128,7 +134,7 @@ export function Create(): JSX.Element {
             <Field
                 label={t("credentials.public_key")}
                 hint={t("credentials.public_key_hint")}
-                fault={draft.refusedPrivate ? t("credentials.private_key") : faultOf(error, "public_key")}
+                fault={draft.refusedPrivate ? t("credentials.private_key") : faultAt("public_key")}
                 rows={5}
                 text={draft.public_key}
                 setText={takeKey}
@@ -153,7 +159,8 @@ export function Create(): JSX.Element {
             <Field
                 label={t("credentials.description")}
                 hint={t("credentials.description_hint")}
-                fault={faultOf(error, "description")}
+                fault={faultAt("description")}
+                says={acceptedBytes(sizeOf(draft.description), DESCRIPTION_MAX)}
                 text={draft.description}
                 setText={(description) => change({ description })}
                 class="description"
@@ -161,25 +168,38 @@ export function Create(): JSX.Element {
             <AclEditor
                 text={draft.acl}
                 setText={(acl) => change({ acl })}
-                fault={faultOf(error, "acl")}
+                fault={faultAt("acl")}
                 stored={null}
                 same={same}
             />
             <Field
                 label={t("credentials.metadata")}
                 hint={t("credentials.metadata_hint")}
-                fault={faultOf(error, "metadata")}
+                fault={faultAt("metadata")}
+                says={acceptedBytes(sizeOf(draft.metadata), METADATA_MAX)}
                 rows={2}
                 text={draft.metadata}
                 setText={(metadata) => change({ metadata })}
                 class="metadata"
             />
+            {rights?.isAdmin && (
+                <Field
+                    label={t("credentials.owner")}
+                    hint={t("credentials.owner_hint")}
+                    fault={faultAt("owner_id")}
+                    text={draft.owner_id}
+                    setText={(owner_id) => change({ owner_id })}
+                    class="owner"
+                />
+            )}
+            {found.body && <p class="fault body">{refusal(found.body)}</p>}
             <ErrorBox error={error} />
+            {hasFault(found) && <p class="blocked">{t("form.blocked")}</p>}
             <div class="actions">
-                <button class="main" type="submit" disabled={isBusy || "fault" in readKey(draft.public_key)}>
+                <button class="main" type="submit" disabled={isBusy || hasFault(found) || "fault" in readKey(draft.public_key)}>
                     {isBusy ? t("form.saving") : t("credentials.save")}
                 </button>
-                <a class="button" href={link(["credentials"])} onClick={() => discardDraft(DRAFT)}>
+                <a class="button" href={backTo(["credentials"])} onClick={() => discardDraft(DRAFT)}>
                     {t("form.cancel")}
                 </a>
             </div>

@@ -1,43 +1,91 @@
 // SPDX-License-Identifier: MIT
 // One credential: what it is, changing it, and deleting it.
 import type { JSX } from "preact";
-import { call, randomName, path } from "../../api/client";
+import { useState } from "preact/hooks";
+import { type Answer, call, randomName, path } from "../../api/client";
+import { createCredential, isOwnerRefused } from "../../api/create";
 import type { Credential } from "../../api/types";
-import { notice } from "../../notice";
+import { forgetDraft } from "../../draft";
+import { type Checked, DESCRIPTION_MAX, METADATA_MAX, checkCredential } from "../../model/credential";
+import { hasFault } from "../../model/module";
+import { seen, sizeOf } from "../../model/text";
+import { type Otherwise, notice } from "../../notice";
 import { Conflict } from "../../parts/conflict";
 import { EditActions, EditHead, Unread, setEdit, useEdit } from "../../parts/edit";
 import { ErrorBox, faultOf } from "../../parts/error";
 import { Field } from "../../parts/field";
+import { acceptedBytes, refusal } from "../../parts/finding";
 import { HistoryLink } from "../../parts/history_link";
+import { ReadOnly } from "../../parts/read_only";
 import { Value } from "../../parts/value";
-import { go, link } from "../../router";
+import { backTo, go, link } from "../../router";
 import { session } from "../../session";
 import { dateTime, t, tn } from "../../text";
 import { useSyncedValue } from "../../value";
 import { AclEditor } from "./acl_editor";
 import { type Form, changesOf, chosen, differences, formOf } from "./form";
 import { KeyCell } from "./key_cell";
+import { rulesOf } from "./rules";
 import { SameKeyWarning, useSameKey } from "./same_key";
 
 function draftOf(id: string): string {
     return "credentials/" + id;
 }
 
+// What a POST takes.  Without owner_id, the caller owns it.
+function bodyOf(credential: Credential, isMine: boolean): Partial<Credential> {
+    const { public_key, description, metadata, acl, owner_id } = credential;
+    return { public_key, description, metadata, acl, ...(isMine ? {} : { owner_id }) };
+}
+
+function showMade(made: Answer<Credential>, typed: Form | null): void {
+    setEdit<Credential, Form>(draftOf(made.value.id), {
+        read: { value: made.value, etag: made.etag ?? "" },
+        yours: typed,
+        theirs: null,
+    });
+    notice.set({ text: () => t("credentials.undone") });
+    go(link(["credentials", made.value.id]));
+}
+
 // The interface gives it a new identifier.  Sent again, the request creates nothing twice.
-function undoDelete(gone: Credential, typed: Form | null): () => Promise<void> {
+function undoDelete(gone: Credential, typed: Form | null, isMine: boolean): () => Promise<void> {
     const idempotencyKey = randomName();
     return async () => {
-        const { public_key, description, metadata, acl, owner_id } = gone;
-        const body = { public_key, description, metadata, acl, owner_id };
-        const made = await call<Credential>("POST", "ssh_credentials", { body, idempotencyKey });
-        setEdit<Credential, Form>(draftOf(made.value.id), {
-            read: { value: made.value, etag: made.etag ?? "" },
-            yours: typed,
-            theirs: null,
-        });
-        notice.set({ text: () => t("credentials.undone") });
-        go(link(["credentials", made.value.id]));
+        const body = bodyOf(gone, isMine);
+        showMade(await call<Credential>("POST", "ssh_credentials", { body, idempotencyKey }), typed);
     };
+}
+
+function asMine(failed: unknown, owner: string, act: () => Promise<void>): Otherwise | null {
+    return isOwnerRefused(failed)
+        ? { why: t("credentials.not_owner", { owner }), label: t("credentials.as_mine"), act }
+        : null;
+}
+
+// Nothing is said of what is stored.
+function says(text: string, before: string, max: number): string {
+    return text === before ? "" : acceptedBytes(sizeOf(text), max);
+}
+
+// Browsers copy on HTTPS and localhost only; elsewhere, the person selects the text.
+function PublicKey({ text }: { text: string }): JSX.Element {
+    const [isCopied, setCopied] = useState(false);
+    return (
+        <details class="public-key">
+            <summary>{t("credentials.show_key")}</summary>
+            <pre>
+                <code>
+                    <Value text={text} />
+                </code>
+            </pre>
+            {isSecureContext && (
+                <button type="button" class="copy" onClick={() => void navigator.clipboard.writeText(text).then(() => setCopied(true), () => setCopied(false))}>
+                    {t(isCopied ? "credentials.copied" : "credentials.copy")}
+                </button>
+            )}
+        </details>
+    );
 }
 
 function Facts({ credential }: { credential: Credential }): JSX.Element {
@@ -46,6 +94,7 @@ function Facts({ credential }: { credential: Credential }): JSX.Element {
             <dt>{t("credentials.key")}</dt>
             <dd class="key">
                 <KeyCell text={credential.public_key} />
+                <PublicKey text={credential.public_key} />
             </dd>
             <dt>{t("credentials.owner")}</dt>
             <dd>
@@ -65,24 +114,33 @@ function Facts({ credential }: { credential: Credential }): JSX.Element {
 
 // nOthers have the same key.
 function leave(gone: Credential, typed: Form | null, nOthers: number): void {
-    const name = gone.description || gone.id;
+    const name = seen(gone.description) || gone.id;
+    const mine = undoDelete(gone, typed, true);
     notice.set({
         text: () => (nOthers > 0 ? tn("credentials.deleted_same", nOthers, { name }) : t("credentials.deleted", { name })),
-        undo: undoDelete(gone, typed),
+        undo: undoDelete(gone, typed, false),
+        otherwise: (failed) => asMine(failed, gone.owner_id, mine),
     });
-    go(link(["credentials"]));
+    go(backTo(["credentials"]));
 }
 
 export function Detail({ id }: { id: string }): JSX.Element {
     const edit = useEdit<Credential, Form>({
         name: draftOf(id),
-        titleOf: (stored) => `${t("credentials.one")} ${stored.description || stored.id}`,
+        titleOf: (stored) => `${t("credentials.one")} ${seen(stored.description) || stored.id}`,
         path: path`ssh_credentials/${id}`,
         method: "PATCH",
         formOf,
         bodyOf: changesOf,
         leave: (gone, typed) => leave(gone, typed, same.others.length),
+        createAgain,
     });
+
+    async function createAgain(wanted: Form, gone: Credential, isMine = false): Promise<void> {
+        const made = await createCredential(bodyOf({ ...gone, ...wanted, acl: rulesOf(wanted.acl) }, isMine));
+        forgetDraft(draftOf(id));
+        showMade(made, null);
+    }
     const same = useSameKey(edit.read?.value.public_key ?? "", id, edit.read);
     const mayWrite = useSyncedValue(session.state).rights?.writes !== "nothing";
     const { read, theirs, error } = edit;
@@ -91,6 +149,10 @@ export function Detail({ id }: { id: string }): JSX.Element {
     }
     const before = formOf(read.value);
     const form = edit.yours ?? before;
+    const other = asMine(error, read.value.owner_id, () => createAgain(form, read.value, true));
+    // Only what is changed is sent.
+    const found = checkCredential(changesOf(form, read.value));
+    const faultAt = (member: Checked) => refusal(found[member]) || faultOf(error, member);
     const type = (members: Partial<Form>) => edit.change({ ...form, ...members });
     return (
         <form
@@ -101,39 +163,55 @@ export function Detail({ id }: { id: string }): JSX.Element {
             }}
         >
             <EditHead edit={edit} mayWrite={mayWrite}>
-                {t("credentials.one")} <Value text={before.description || t("credentials.no_description")} />
+                {t("credentials.one")} <Value text={seen(before.description) || t("credentials.no_description")} />
             </EditHead>
             <Facts credential={read.value} />
             <SameKeyWarning same={same} isNew={false} />
-            <Field
-                label={t("credentials.description")}
-                hint={t("credentials.description_hint")}
-                fault={faultOf(error, "description")}
-                text={form.description}
-                setText={(description) => type({ description })}
-                class="description"
-            />
-            <AclEditor
-                text={form.acl}
-                setText={(acl) => type({ acl })}
-                fault={faultOf(error, "acl")}
-                stored={read.value.acl}
-                same={same}
-            />
-            <Field
-                label={t("credentials.metadata")}
-                hint={t("credentials.metadata_hint")}
-                fault={faultOf(error, "metadata")}
-                rows={2}
-                text={form.metadata}
-                setText={(metadata) => type({ metadata })}
-                class="metadata"
-            />
-            <ErrorBox error={error} again={edit.again} />
-            {mayWrite && <EditActions edit={edit} />}
+            <ReadOnly why={mayWrite ? "" : t("form.read_only")}>
+                <Field
+                    label={t("credentials.description")}
+                    hint={t("credentials.description_hint")}
+                    fault={faultAt("description")}
+                    says={says(form.description, before.description, DESCRIPTION_MAX)}
+                    text={form.description}
+                    setText={(description) => type({ description })}
+                    class="description"
+                />
+                <AclEditor
+                    text={form.acl}
+                    setText={(acl) => type({ acl })}
+                    fault={faultAt("acl")}
+                    stored={read.value.acl}
+                    same={same}
+                />
+                <Field
+                    label={t("credentials.metadata")}
+                    hint={t("credentials.metadata_hint")}
+                    fault={faultAt("metadata")}
+                    says={says(form.metadata, before.metadata, METADATA_MAX)}
+                    rows={2}
+                    text={form.metadata}
+                    setText={(metadata) => type({ metadata })}
+                    class="metadata"
+                />
+            </ReadOnly>
+            {found.body && <p class="fault body">{refusal(found.body)}</p>}
+            {other ? (
+                <div class="warning" role="alert">
+                    <p>{other.why}</p>
+                    <button type="button" class="otherwise" disabled={edit.isBusy} onClick={() => edit.attempt(other.act)}>
+                        {other.label}
+                    </button>
+                </div>
+            ) : (
+                <ErrorBox error={error} again={edit.again} />
+            )}
+            {mayWrite && <EditActions edit={edit} isBlocked={hasFault(found)} />}
             {theirs && (
                 <Conflict
-                    members={differences(formOf(theirs.value), form)}
+                    resource={id}
+                    members={differences(before, formOf(theirs.value), form)}
+                    cancel={edit.postpone}
                     choose={(choice) => edit.resolve(chosen(choice, before, formOf(theirs.value), form))}
                 />
             )}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // What can be changed of a credential, as the form has it.
 import type { Credential } from "../../api/types";
-import { mergeList, mergeText } from "../../model/merge";
+import { mergePermits, mergeText } from "../../model/merge";
 import type { Choice, Difference } from "../../parts/conflict";
-import { t } from "../../text";
+import { type Key, t } from "../../text";
 import { rulesOf } from "./rules";
 
 export interface Form {
@@ -26,12 +26,20 @@ export function changesOf(yours: Form, stored: Credential): Partial<Credential> 
     };
 }
 
-export function differences(theirs: Form, yours: Form): Difference[] {
-    return [
-        { name: "description", title: t("credentials.description"), theirs: theirs.description, yours: yours.description },
-        { name: "acl", title: t("credentials.acl"), theirs: theirs.acl, yours: yours.acl },
-        { name: "metadata", title: t("credentials.metadata"), theirs: theirs.metadata, yours: yours.metadata },
-    ];
+const TITLES: Record<keyof Form, Key> = {
+    description: "credentials.description",
+    acl: "credentials.acl",
+    metadata: "credentials.metadata",
+};
+
+export function differences(before: Form, theirs: Form, yours: Form): Difference[] {
+    return (Object.keys(TITLES) as (keyof Form)[]).map((name) => ({
+        name,
+        title: t(TITLES[name]),
+        before: before[name],
+        theirs: theirs[name],
+        yours: yours[name],
+    }));
 }
 
 export function chosen(choice: Choice, before: Form, theirs: Form, yours: Form): Form {
@@ -41,6 +49,6 @@ export function chosen(choice: Choice, before: Form, theirs: Form, yours: Form):
     return {
         description: mergeText(before.description, theirs.description, yours.description, " / "),
         metadata: mergeText(before.metadata, theirs.metadata, yours.metadata, "\n"),
-        acl: mergeList(rulesOf(before.acl), rulesOf(theirs.acl), rulesOf(yours.acl)).join("\n"),
+        acl: mergePermits([rulesOf(before.acl)], [rulesOf(theirs.acl)], [rulesOf(yours.acl)]).flat().join("\n"),
     };
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 // The table of credentials, with its filter.
 import type { ComponentChildren, JSX } from "preact";
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useList } from "../../api/list";
 import type { Credential } from "../../api/types";
-import { permitsEverything } from "../../model/acl";
+import { permitsEverything, readRule } from "../../model/acl";
+import { BINDS_EVERYTHING } from "../../model/attention";
 import { clauseOfDay, dayOf, ownZone } from "../../model/days";
 import { quote } from "../../model/filter";
+import { seen } from "../../model/text";
 import { FilterForm, ListError, Narrow } from "../../parts/filter";
 import { type Column, Table } from "../../parts/table";
 import { Value } from "../../parts/value";
@@ -15,19 +17,52 @@ import { session } from "../../session";
 import { dateTime, t, tn, useLanguage } from "../../text";
 import { useSyncedValue } from "../../value";
 import { KeyCell } from "./key_cell";
+import { explain, faultText } from "./rules";
 
 const LIST = ["credentials"];
 
-const EVERYTHING = '(size(obj.acl) == 0 || "*" in obj.acl || "bind:*" in obj.acl)';
+// So many rules are in the text that the mouse shows.
+const SHOWN_MAX = 20;
 
-// What the rules permit in short, and the filter for others like that.
-function limitOf(acl: string[]): [string, string] {
-    return permitsEverything(acl)
-        ? [t("credentials.no_limit"), EVERYTHING]
-        : [tn("credentials.rules", acl.length), `size(obj.acl) == ${acl.length}`];
+// The rules of one row, each with its meaning and a link to others that have it.
+function Rules({ credential, filter, close }: { credential: Credential; filter: string; close(): void }): JSX.Element {
+    const dialog = useRef<HTMLDialogElement>(null);
+    useEffect(() => {
+        dialog.current?.showModal();
+    }, []);
+    return (
+        <dialog class="rules-of" ref={dialog} aria-labelledby="rules-of" onClose={close}>
+            <h2 id="rules-of">
+                {t("credentials.acl")}: <Value text={seen(credential.description) || credential.id} />
+            </h2>
+            <ul class="rules">
+                {credential.acl.map((rule) => {
+                    const reading = readRule(rule);
+                    return (
+                        <li key={rule}>
+                            <Narrow list={LIST} filter={filter} clause={`${quote(rule)} in obj.acl`}>
+                                <code>
+                                    <Value text={rule} />
+                                </code>
+                            </Narrow>{" "}
+                            <Value text={"fault" in reading ? faultText(reading.fault) : explain(reading.target)} />
+                        </li>
+                    );
+                })}
+            </ul>
+            <div class="actions">
+                <button type="button" class="close" onClick={() => dialog.current?.close()}>
+                    {t("notice.close")}
+                </button>
+                <a class="button" href={link(["credentials", credential.id])}>
+                    {t("notice.open")}
+                </a>
+            </div>
+        </dialog>
+    );
 }
 
-function columns(filter: string): Column<Credential>[] {
+function columns(filter: string, showRules: (row: Credential) => void): Column<Credential>[] {
     const zone = ownZone();
     const narrow = (clause: string, children: ComponentChildren) => (
         <Narrow list={LIST} filter={filter} clause={clause}>
@@ -40,7 +75,7 @@ function columns(filter: string): Column<Credential>[] {
             title: t("credentials.description"),
             cell: (row) => (
                 <a href={link(["credentials", row.id])}>
-                    {row.description ? <Value text={row.description} /> : t("credentials.no_description")}
+                    {seen(row.description) ? <Value text={row.description} /> : t("credentials.no_description")}
                 </a>
             ),
         },
@@ -48,10 +83,14 @@ function columns(filter: string): Column<Credential>[] {
         {
             name: "acl",
             title: t("credentials.acl"),
-            cell: (row) => {
-                const [words, clause] = limitOf(row.acl);
-                return narrow(clause, words);
-            },
+            cell: (row) =>
+                permitsEverything(row.acl) ? (
+                    narrow(BINDS_EVERYTHING, t("credentials.no_limit"))
+                ) : (
+                    <button type="button" class="link" title={row.acl.slice(0, SHOWN_MAX).join("\n")} onClick={() => showRules(row)}>
+                        {tn("credentials.rules", row.acl.length)}
+                    </button>
+                ),
         },
         {
             name: "owner",
@@ -74,7 +113,10 @@ export function CredentialList({ filter }: { filter: string }): JSX.Element {
     const query = useMemo(() => (filter ? { filter } : {}) as Record<string, string>, [filter]);
     const list = useList<Credential>("ssh_credentials", "ssh_credentials", query);
     const language = useLanguage();
-    const all = useMemo(() => columns(filter), [language, filter]);
+    const [shown, setShown] = useState<Credential | null>(null);
+    const all = useMemo(() => columns(filter, setShown), [language, filter]);
+    // A link in it leads to another list.
+    useEffect(() => setShown(null), [filter]);
     const rights = useSyncedValue(session.state).rights;
     return (
         <>
@@ -103,6 +145,7 @@ export function CredentialList({ filter }: { filter: string }): JSX.Element {
                 loading={t("list.loading")}
                 empty={list.error ? "" : filter ? t("credentials.none_match") : t("credentials.none")}
             />
+            {shown && <Rules credential={shown} filter={filter} close={() => setShown(null)} />}
         </>
     );
 }

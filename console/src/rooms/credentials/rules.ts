@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Rules in words.
-import { type Fault, type Target } from "../../model/acl";
+import { type Fault, type NearMiss, type Reason, type Target } from "../../model/acl";
 import { type Key, t } from "../../text";
 
 const FAULTS: Record<Fault, Key> = {
@@ -36,6 +36,29 @@ export function rulesOf(text: string): string[] {
 
 export function faultText(fault: Fault): string {
     return t(FAULTS[fault]);
+}
+
+const REASONS: Record<NearMiss, Key> = {
+    below: "acl.why_below",
+    parent: "acl.why_parent",
+    only_addresses: "acl.why_only_addresses",
+    only_name: "acl.why_only_name",
+    port: "acl.why_port",
+    value: "acl.why_value",
+};
+
+const NONE: Record<Extract<Reason, { kind: string }>["kind"], [Key, Key]> = {
+    domain: ["acl.why_no_domain", "acl.why_other_domains"],
+    address: ["acl.why_no_address", "acl.why_other_addresses"],
+    label: ["acl.why_no_label", "acl.why_other_labels"],
+};
+
+// Why the rules do not permit it.
+export function reasonText(reason: Reason | null): string {
+    if (!reason) {
+        return "";
+    }
+    return "rule" in reason ? t(REASONS[reason.why], { rule: reason.rule }) : t(NONE[reason.kind][reason.why === "none" ? 0 : 1]);
 }
 
 // What a rule permits, as a sentence.

@@ -7,6 +7,7 @@ import { type ApiError, call } from "../../api/client";
 import { type Page, nextQuery } from "../../api/list";
 import type { Credential } from "../../api/types";
 import { quote } from "../../model/filter";
+import { seen } from "../../model/text";
 import { Value } from "../../parts/value";
 import { link } from "../../router";
 import { session } from "../../session";
@@ -65,7 +66,7 @@ export function useSameKey(key: string, ownId: string, round: unknown = 0): Same
 }
 
 function nameOf(credential: Credential): string {
-    return credential.description || credential.id;
+    return seen(credential.description) || credential.id;
 }
 
 // Links to credentials.  rules: with the rule of each, where there is one.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Two states of a resource, side by side.
 import type { JSX } from "preact";
-import { type Line, type Member, type Resource, compare } from "../../model/difference";
+import { type Line, type Member, type Resource, compare, hasSecret } from "../../model/difference";
 import { Value } from "../../parts/value";
 import { exactTime, t } from "../../text";
 import { memberText } from "./words";
@@ -101,7 +101,7 @@ export function Difference(given: Properties): JSX.Element {
                 {given.hidden.map((name) => (
                     <tr key={name} class="differs">
                         <th scope="row">{memberText(name)}</th>
-                        <td colSpan={2}>{t("history.secret_set")}</td>
+                        <td colSpan={2}>{t(hasSecret(given.after) ? "history.secret_set" : "history.secret_removed")}</td>
                     </tr>
                 ))}
             </tbody>

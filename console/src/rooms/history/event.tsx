@@ -13,9 +13,7 @@ import { useSyncedValue } from "../../value";
 import { Difference } from "./difference";
 import { Narrow } from "./filter";
 import { readEvent, readPresent, viewOf } from "./read";
-import { eventText, HISTORY, makerOf, subjectOf } from "./words";
-
-const SECRET = "provider.client_secret";
+import { eventText, HISTORY, SECRET, makerOf, subjectOf } from "./words";
 
 // Null: it is not known yet, or the interface does not show it.
 function useExists(event: AuditEvent): boolean | null {

@@ -3,7 +3,8 @@
 // change, what cannot, and the operator's command for that.
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { ApiError, call, randomName } from "../../api/client";
+import { ApiError, call } from "../../api/client";
+import { createCredential } from "../../api/create";
 import type { AuditEvent } from "../../api/types";
 import { forgetDraft, useDraft, useUnsaved } from "../../draft";
 import { type Resource, compare } from "../../model/difference";
@@ -36,22 +37,10 @@ const BUTTONS: Record<Plan["method"], Key> = {
     DELETE: "history.delete",
 };
 
-// A POST may be sent again after an answer that did not arrive: the same body has the same key.
-const idempotencyKeys = new Map<string, string>();
-
-function idempotencyKeyFor(body: string): string {
-    const key = idempotencyKeys.get(body) ?? randomName();
-    idempotencyKeys.set(body, key);
-    return key;
-}
-
 // Returns the identifier of a credential that was created, or "".
 async function write(event: AuditEvent, plan: Plan, present: Present, body: Resource | null): Promise<string> {
     if (plan.method === "POST") {
-        const text = JSON.stringify(body);
-        const made = await call<{ id: string }>("POST", "ssh_credentials", { body, idempotencyKey: idempotencyKeyFor(text) });
-        idempotencyKeys.delete(text);
-        return made.value.id;
+        return (await createCredential(body ?? {})).value.id;
     }
     const condition = present.resource ? { ifMatch: present.etag } : { ifNoneMatch: "*" };
     await call(plan.method, pathOf(event), { ...(body ? { body } : {}), ...condition });
@@ -109,6 +98,7 @@ function RestoreForm({ event, side, present, plan, readAgain }: FormProperties):
     useUnsaved(name, draft.secret !== "" || draft.isOwn, t("history.restore"));
     const [error, setError] = useState<unknown>(null);
     const [isBusy, setBusy] = useState(false);
+    const [isChanged, setChanged] = useState(false);
     const { rights } = useSyncedValue(session.state);
     const wanted = event[side];
     const isChange = compare(present.resource, wanted).some((member) => !member.isSame) || !present.resource || !wanted;
@@ -133,6 +123,7 @@ function RestoreForm({ event, side, present, plan, readAgain }: FormProperties):
     async function save(): Promise<void> {
         setBusy(true);
         setError(null);
+        setChanged(false);
         clearNotice();
         try {
             const made = await write(event, plan, present, bodyToSend());
@@ -142,10 +133,12 @@ function RestoreForm({ event, side, present, plan, readAgain }: FormProperties):
             notice.set({ text: () => t(done), ...(open ? { open } : {}) });
             go(made ? link(["credentials", made]) : link(HISTORY, { resource: event.resource?.id ?? "" }));
         } catch (failed) {
-            setError(failed);
             // It is shown as it is now, and the person decides again.
             if (failed instanceof ApiError && [404, 412].includes(failed.status)) {
                 await readAgain();
+                setChanged(true);
+            } else {
+                setError(failed);
             }
         } finally {
             setBusy(false);
@@ -195,6 +188,11 @@ function RestoreForm({ event, side, present, plan, readAgain }: FormProperties):
                 </label>
             )}
             <ErrorBox error={error} />
+            {isChanged && (
+                <p class="warning meanwhile" role="alert">
+                    {t("history.meanwhile")}
+                </p>
+            )}
             {rights?.writes === "nothing" && <p class="warning">{t("history.reads_only")}</p>}
             <div class="actions">
                 {rights?.writes !== "nothing" && canWrite && (

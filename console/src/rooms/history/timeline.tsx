@@ -12,7 +12,7 @@ import { Value } from "../../parts/value";
 import { link } from "../../router";
 import { dayTitle, exactTime, t, timeOfDay, useLanguage } from "../../text";
 import { Filter, Narrow, narrowed } from "./filter";
-import { eventText, HISTORY, makerOf, memberText, subjectOf } from "./words";
+import { HISTORY, changedText, eventText, makerOf, subjectOf } from "./words";
 
 type Row = AuditEvent | Heading;
 
@@ -63,7 +63,7 @@ function columns(filter: string, zone: string, names: KeyNames): Column<Row>[] {
                         <a href={link([...HISTORY, row.id])}>
                             <Value text={eventText(row.event)} />
                         </a>
-                        <span class="small">{row.changed.map(memberText).join(", ")}</span>
+                        <span class="small">{row.changed.map((name) => changedText(name, row)).join(", ")}</span>
                     </>
                 ),
         },

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Events and members in words.
 import type { AuditEvent } from "../../api/types";
+import { hasSecret } from "../../model/difference";
 import { kindOf } from "../../model/restore";
+import { seen } from "../../model/text";
 import { type Key, t } from "../../text";
+
+export const SECRET = "provider.client_secret";
 
 export const HISTORY = ["history"];
 
@@ -110,6 +114,15 @@ export function memberText(name: string): string {
     return key ? t(key) : name;
 }
 
+// A member that a change names.  A module is written with its secret, so this one is named also if it
+// stayed the same.
+export function changedText(name: string, event: AuditEvent): string {
+    if (name !== SECRET) {
+        return memberText(name);
+    }
+    return t(hasSecret(event.after) ? "history.changed_secret" : "history.removed_secret");
+}
+
 // What the change was about, as people call it, or "".
 export function subjectOf(event: AuditEvent): string {
     const state = event.after ?? event.before;
@@ -117,13 +130,13 @@ export function subjectOf(event: AuditEvent): string {
     const [edge = "", route = ""] = id.split("/");
     switch (kindOf(event.event)) {
         case "ssh_credential":
-            return String(state?.["description"] || t("history.no_description"));
+            return seen(String(state?.["description"] ?? "")) || t("history.no_description");
         case "oauth_module":
             return t("history.route_on", { route, edge });
         case "mutual_tls_module":
             return t("history.edge", { edge });
         case "api_key":
-            return String(state?.["description"] || t("history.no_description"));
+            return seen(String(state?.["description"] ?? "")) || t("history.no_description");
         case "principal":
             return state?.["kind"] === "bot" ? t("history.bot") : t("history.user");
         case "account":

@@ -5,13 +5,14 @@ import { isIdent } from "../../model/ident";
 import { finding } from "../../model/module";
 import { Field } from "../../parts/field";
 import { Narrow } from "../../parts/filter";
+import { acceptedBytes, refusal } from "../../parts/finding";
 import { HistoryLink } from "../../parts/history_link";
 import { link } from "../../router";
 import { session } from "../../session";
 import { type Key, t } from "../../text";
 import { useSyncedValue } from "../../value";
 import { MUTUAL_TLS, OAUTH } from "./address";
-import { acceptedBytes, onOff, refusal } from "./words";
+import { onOff } from "./words";
 
 const IDENT_MALFORMED = 9070;
 const IDENT_MAX = 255;
@@ -76,7 +77,7 @@ function IdentText({ called, name, text, setText, autofocus }: IdentField & { ca
             label={t(called)}
             member={name}
             hint={t("modules.ident_hint")}
-            fault={isBad ? refusal(finding(IDENT_MALFORMED, "ident", { entry: text })) : ""}
+            fault={isBad ? refusal(finding(IDENT_MALFORMED, /\s/.test(text) ? "ident_space" : "ident", { entry: text })) : ""}
             says={text && acceptedBytes(text.length, IDENT_MAX)}
             text={text}
             setText={setText}

@@ -20,13 +20,15 @@ import { Conflict, type Difference } from "../../parts/conflict";
 import { EditActions, EditHead, Unread, useEdit } from "../../parts/edit";
 import { ErrorBox, faultOf } from "../../parts/error";
 import { Field } from "../../parts/field";
-import { go, link } from "../../router";
+import { acceptedEntries, refusal } from "../../parts/finding";
+import { ReadOnly } from "../../parts/read_only";
+import { backTo, go, useViewTitle } from "../../router";
 import { number, t } from "../../text";
 import { MUTUAL_TLS, NEW_MUTUAL_TLS, draftOf, mutualTlsPath } from "./address";
 import { type Draft, create, useCreation } from "./create";
 import { EdgeField, Place, useMayWrite } from "./frame";
 import { MutualTlsPassing } from "./passage";
-import { acceptedEntries, onOff, refusal } from "./words";
+import { onOff } from "./words";
 
 const DRAFT = draftOf(NEW_MUTUAL_TLS);
 const FIRST: Draft<MutualTlsForm> = { edge_id: "", route_id: "", form: mutualTlsFormOf(FRESH_MUTUAL_TLS) };
@@ -46,16 +48,23 @@ function leave(edge: string, gone: MutualTlsModule, typed: MutualTlsForm | null)
             fresh: FRESH_MUTUAL_TLS,
             done: "modules.undone",
         });
-    notice.set({ text: () => t("modules.deleted", { name: edge }), undo });
-    go(link(MUTUAL_TLS));
+    notice.set({ text: () => t("mutual_tls.deleted", { name: edge }), undo });
+    go(backTo(MUTUAL_TLS));
 }
 
-function differences(theirs: MutualTlsForm, yours: MutualTlsForm): Difference[] {
+function differences(before: MutualTlsForm, theirs: MutualTlsForm, yours: MutualTlsForm): Difference[] {
     return [
-        { name: "enabled", title: t("modules.enabled"), theirs: onOff(theirs.enabled), yours: onOff(yours.enabled) },
+        {
+            name: "enabled",
+            title: t("modules.enabled"),
+            before: onOff(before.enabled),
+            theirs: onOff(theirs.enabled),
+            yours: onOff(yours.enabled),
+        },
         {
             name: "certificate_authority_ids",
             title: t("mutual_tls.authorities"),
+            before: before.certificate_authority_ids,
             theirs: theirs.certificate_authority_ids,
             yours: yours.certificate_authority_ids,
         },
@@ -110,9 +119,11 @@ export function EditMutualTls({ edge }: { edge: string }): JSX.Element {
         method: "PUT",
         leave: (gone, typed) => leave(edge, gone, typed),
     });
+    const title = t("mutual_tls.of", { edge });
+    useViewTitle(title);
     const { read, theirs } = edit;
     if (!read) {
-        return <Unread title={t("mutual_tls.one")} edit={edit} />;
+        return <Unread title={title} edit={edit} />;
     }
     const before = mutualTlsFormOf(read.value);
     const form = edit.yours ?? before;
@@ -124,14 +135,19 @@ export function EditMutualTls({ edge }: { edge: string }): JSX.Element {
                 edit.save();
             }}
         >
-            <EditHead edit={edit} mayWrite={mayWrite}>{t("mutual_tls.one")}</EditHead>
+            <EditHead edit={edit} mayWrite={mayWrite} hint={t("mutual_tls.delete_hint")}>{title}</EditHead>
             <Place edge={edge} />
-            <MutualTlsFields form={form} change={(members) => edit.change({ ...form, ...members })} error={edit.error} />
+            <ReadOnly why={mayWrite ? "" : t("modules.read_only")}>
+                <MutualTlsFields form={form} change={(members) => edit.change({ ...form, ...members })} error={edit.error} />
+            </ReadOnly>
             <ErrorBox error={edit.error} again={edit.again} />
-            {mayWrite ? <EditActions edit={edit} isBlocked={hasFault(checkMutualTls(form))} /> : <p class="warning">{t("modules.read_only")}</p>}
+            {mayWrite && <EditActions edit={edit} isBlocked={hasFault(checkMutualTls(form))} />}
             {theirs && (
                 <Conflict
-                    members={differences(mutualTlsFormOf(theirs.value), form)}
+                    resource={edge}
+                    members={differences(before, mutualTlsFormOf(theirs.value), form)}
+                    isNew={edit.isNew ?? false}
+                    cancel={edit.postpone}
                     choose={(choice) => {
                         const other = mutualTlsFormOf(theirs.value);
                         edit.resolve({ theirs: other, yours: form, both: mergeMutualTls(before, other, form) }[choice]);
@@ -143,14 +159,23 @@ export function EditMutualTls({ edge }: { edge: string }): JSX.Element {
 }
 
 export function CreateMutualTls(): JSX.Element {
+    const mayWrite = useMayWrite();
     const [draft, change] = useDraft<Draft<MutualTlsForm>>(DRAFT, FIRST);
-    const { error, isBusy, create: make, changed } = useCreation<MutualTlsModule, MutualTlsForm>(DRAFT, draft !== FIRST, t("mutual_tls.new"));
+    const { error, isBusy, create: make, changed, existing, open, stay } = useCreation<MutualTlsModule, MutualTlsForm>(DRAFT, draft !== FIRST, t("mutual_tls.new"));
     const { edge_id, form } = draft;
     const isBlocked = hasFault(checkMutualTls(form));
     const place = (members: Partial<typeof FIRST>) => {
         change(members);
         changed(Object.keys(members));
     };
+    if (!mayWrite) {
+        return (
+            <div class="edit">
+                <h1>{t("mutual_tls.new")}</h1>
+                <p class="warning read-only">{t("modules.read_only")}</p>
+            </div>
+        );
+    }
     return (
         <form
             class="edit"
@@ -168,7 +193,7 @@ export function CreateMutualTls(): JSX.Element {
             }}
         >
             <h1>{t("mutual_tls.new")}</h1>
-            <EdgeField text={edge_id} setText={(text) => place({ edge_id: text.trim() })} autofocus />
+            <EdgeField text={edge_id} setText={(text) => place({ edge_id: text })} autofocus />
             <MutualTlsFields
                 form={form}
                 change={(members) => {
@@ -183,10 +208,22 @@ export function CreateMutualTls(): JSX.Element {
                 <button class="main" type="submit" disabled={isBusy || isBlocked || !isIdent(edge_id)}>
                     {isBusy ? t("form.saving") : t("modules.create")}
                 </button>
-                <a class="button" href={link(MUTUAL_TLS)} onClick={() => discardDraft(DRAFT)}>
+                <a class="button" href={backTo(MUTUAL_TLS)} onClick={() => discardDraft(DRAFT)}>
                     {t("form.cancel")}
                 </a>
             </div>
+            {existing && (
+                <Conflict
+                    resource={edge_id}
+                    members={differences(mutualTlsFormOf(FRESH_MUTUAL_TLS), mutualTlsFormOf(existing), form)}
+                    isNew
+                    choose={(choice) => {
+                        const other = mutualTlsFormOf(existing);
+                        open({ theirs: null, yours: form, both: mergeMutualTls(mutualTlsFormOf(FRESH_MUTUAL_TLS), other, form) }[choice]);
+                    }}
+                    cancel={stay}
+                />
+            )}
         </form>
     );
 }

@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { useList } from "../../api/list";
 import type { ListedMutualTlsModule } from "../../api/types";
+import { NO_AUTHORITY } from "../../model/attention";
 import { quote } from "../../model/filter";
 import { FilterForm, ListError, Narrow } from "../../parts/filter";
 import { type Column, Table } from "../../parts/table";
@@ -13,7 +14,6 @@ import { MUTUAL_TLS, NEW_MUTUAL_TLS } from "./address";
 import { ListHead, State } from "./frame";
 import { MutualTlsPassing } from "./passage";
 
-const CLOSED = "obj.enabled == true && size(obj.certificate_authority_ids) == 0";
 // So many fit into a row.
 const SHOWN_MAX = 3;
 
@@ -67,7 +67,7 @@ export function MutualTlsList({ filter }: { filter: string }): JSX.Element {
     return (
         <>
             <ListHead list={MUTUAL_TLS} title={t("mutual_tls.title")} create={NEW_MUTUAL_TLS} reload={list.reload}>
-                <a class="button closed" href={link(MUTUAL_TLS, { filter: CLOSED })}>
+                <a class="button closed" href={link(MUTUAL_TLS, { filter: NO_AUTHORITY })}>
                     {t("mutual_tls.closed")}
                 </a>
             </ListHead>

@@ -23,7 +23,8 @@ import { discardDraft, notice } from "../../notice";
 import { Conflict, type Difference } from "../../parts/conflict";
 import { EditActions, EditHead, type Read, Unread, readResource, useEdit } from "../../parts/edit";
 import { ErrorBox } from "../../parts/error";
-import { go, link } from "../../router";
+import { ReadOnly } from "../../parts/read_only";
+import { backTo, go, link, useViewTitle } from "../../router";
 import { session } from "../../session";
 import { t } from "../../text";
 import { useSyncedValue } from "../../value";
@@ -86,13 +87,13 @@ function undoDelete(edge: string, route: string, gone: OauthModule, typed: Oauth
 function leave(edge: string, route: string, gone: OauthModule, typed: OauthForm | null): void {
     const isLost = storedSecret(oauthFormOf(gone), gone) === "lost";
     notice.set({
-        text: () => t(isLost ? "oauth.deleted_secret" : "modules.deleted", { name: `${edge} / ${route}` }),
+        text: () => t(isLost ? "oauth.deleted_secret" : "oauth.deleted", { name: `${edge} / ${route}` }),
         undo: undoDelete(edge, route, gone, typed),
     });
-    go(link(OAUTH));
+    go(backTo(OAUTH));
 }
 
-function differences(theirs: OauthForm, yours: OauthForm): Difference[] {
+function differences(before: OauthForm, theirs: OauthForm, yours: OauthForm): Difference[] {
     const show = (form: OauthForm, name: OauthMember): string => {
         const value = form[name];
         if (name === "client_secret") {
@@ -103,6 +104,7 @@ function differences(theirs: OauthForm, yours: OauthForm): Difference[] {
     return (Object.keys(TITLES) as OauthMember[]).map((name) => ({
         name,
         title: t(TITLES[name]),
+        before: show(before, name),
         theirs: show(theirs, name),
         yours: show(yours, name),
     }));
@@ -119,9 +121,11 @@ export function EditOauth({ edge, route }: { edge: string; route: string }): JSX
         read: () => readOauth(edge, route),
         leave: (gone, typed) => leave(edge, route, gone, typed),
     });
+    const title = t("oauth.of", { edge, route });
+    useViewTitle(title);
     const { read, theirs } = edit;
     if (!read) {
-        return <Unread title={t("oauth.one")} edit={edit} />;
+        return <Unread title={title} edit={edit} />;
     }
     const before = oauthFormOf(read.value);
     const form = edit.yours ?? before;
@@ -133,19 +137,24 @@ export function EditOauth({ edge, route }: { edge: string; route: string }): JSX
                 edit.save();
             }}
         >
-            <EditHead edit={edit} mayWrite={mayWrite}>{t("oauth.one")}</EditHead>
+            <EditHead edit={edit} mayWrite={mayWrite} hint={t("oauth.delete_hint")}>{title}</EditHead>
             <Place edge={edge} route={route} />
-            <OauthFields
-                form={form}
-                stored={read.value}
-                change={(members) => edit.change({ ...form, ...members })}
-                error={edit.error}
-            />
+            <ReadOnly why={mayWrite ? "" : t("modules.read_only")}>
+                <OauthFields
+                    form={form}
+                    stored={read.value}
+                    change={(members) => edit.change({ ...form, ...members })}
+                    error={edit.error}
+                />
+            </ReadOnly>
             <ErrorBox error={edit.error} again={edit.again} />
-            {mayWrite ? <EditActions edit={edit} isBlocked={hasFault(checkOauth(form, read.value))} /> : <p class="warning">{t("modules.read_only")}</p>}
+            {mayWrite && <EditActions edit={edit} isBlocked={hasFault(checkOauth(form, read.value))} />}
             {theirs && (
                 <Conflict
-                    members={differences(oauthFormOf(theirs.value), form)}
+                    resource={`${edge}/${route}`}
+                    members={differences(before, oauthFormOf(theirs.value), form)}
+                    isNew={edit.isNew ?? false}
+                    cancel={edit.postpone}
                     choose={(choice) => {
                         const other = oauthFormOf(theirs.value);
                         edit.resolve({ theirs: other, yours: form, both: mergeOauth(before, other, form) }[choice]);
@@ -157,11 +166,12 @@ export function EditOauth({ edge, route }: { edge: string; route: string }): JSX
 }
 
 export function CreateOauth(): JSX.Element {
+    const mayWrite = useMayWrite();
     const [draft, change] = useDraft<Draft<OauthForm>>(DRAFT, FIRST);
     const [providers, setProviders] = useState<string[] | null>(null);
     const [unread, setUnread] = useState<unknown>(null);
     const keyNumber = useSyncedValue(session.state).keyNumber;
-    const { error, isBusy, create: make, changed } = useCreation<OauthModule, OauthForm>(DRAFT, draft !== FIRST, t("oauth.new"));
+    const { error, isBusy, create: make, changed, existing, open, stay } = useCreation<OauthModule, OauthForm>(DRAFT, draft !== FIRST, t("oauth.new"));
     const fresh = useMemo(() => freshOauth(providers ?? []), [providers]);
 
     function load(): void {
@@ -170,7 +180,7 @@ export function CreateOauth(): JSX.Element {
     }
 
     useEffect(() => {
-        if (!providers) {
+        if (!providers && mayWrite) {
             load();
         }
     }, [keyNumber]);
@@ -181,6 +191,14 @@ export function CreateOauth(): JSX.Element {
         change(members);
         changed(Object.keys(members));
     };
+    if (!mayWrite) {
+        return (
+            <div class="edit">
+                <h1>{t("oauth.new")}</h1>
+                <p class="warning read-only">{t("modules.read_only")}</p>
+            </div>
+        );
+    }
     return (
         <form
             class="edit"
@@ -198,8 +216,8 @@ export function CreateOauth(): JSX.Element {
             }}
         >
             <h1>{t("oauth.new")}</h1>
-            <EdgeField text={edge_id} setText={(text) => place({ edge_id: text.trim() })} autofocus />
-            <RouteField text={route_id} setText={(text) => place({ route_id: text.trim() })} />
+            <EdgeField text={edge_id} setText={(text) => place({ edge_id: text })} autofocus />
+            <RouteField text={route_id} setText={(text) => place({ route_id: text })} />
             <ErrorBox error={unread} again={load} />
             {providers && (
                 <OauthFields
@@ -222,10 +240,22 @@ export function CreateOauth(): JSX.Element {
                 >
                     {isBusy ? t("form.saving") : t("modules.create")}
                 </button>
-                <a class="button" href={link(OAUTH)} onClick={() => discardDraft(DRAFT)}>
+                <a class="button" href={backTo(OAUTH)} onClick={() => discardDraft(DRAFT)}>
                     {t("form.cancel")}
                 </a>
             </div>
+            {existing && (
+                <Conflict
+                    resource={`${edge_id}/${route_id}`}
+                    members={differences(oauthFormOf(fresh), oauthFormOf(existing), form)}
+                    isNew
+                    choose={(choice) => {
+                        const other = oauthFormOf(existing);
+                        open({ theirs: null, yours: form, both: mergeOauth(oauthFormOf(fresh), other, form) }[choice]);
+                    }}
+                    cancel={stay}
+                />
+            )}
         </form>
     );
 }

@@ -22,10 +22,10 @@ import { readUint32 } from "../../model/uint32";
 import { Choose, Tick } from "../../parts/choice";
 import { faultOf } from "../../parts/error";
 import { Field } from "../../parts/field";
+import { accepted, acceptedBytes, acceptedEntries, refusal } from "../../parts/finding";
 import { type Key, duration, number, t } from "../../text";
 import { useMayWrite } from "./frame";
 import { OauthPassing } from "./passage";
-import { accepted, acceptedBytes, acceptedEntries, refusal } from "./words";
 
 export interface Given {
     form: OauthForm;

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: MIT
 // The table of OAuth modules, with its filter.
 import type { JSX } from "preact";
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { useList } from "../../api/list";
+import { readKnownProviders } from "../../api/providers";
 import type { ListedOauthModule } from "../../api/types";
+import { lettingNobodyIn } from "../../model/attention";
 import { quote } from "../../model/filter";
 import { selected } from "../../model/oauth_module";
 import { FilterForm, ListError, Narrow } from "../../parts/filter";
 import { type Column, Table } from "../../parts/table";
 import { link } from "../../router";
+import { session } from "../../session";
 import { t, useLanguage } from "../../text";
+import { useSyncedValue } from "../../value";
 import { NEW_OAUTH, OAUTH } from "./address";
 import { ListHead, State } from "./frame";
 import { OauthPassing } from "./passage";
-
-const CLOSED = 'obj.enabled == true && obj.provider == ""';
 
 function columns(filter: string): Column<ListedOauthModule>[] {
     return [
@@ -51,15 +53,24 @@ function columns(filter: string): Column<ListedOauthModule>[] {
     ];
 }
 
+// Until they are known, and if they cannot be read, none.
+function useKnownProviders(): string[] {
+    const [names, setNames] = useState<string[]>([]);
+    const { keyNumber } = useSyncedValue(session.state);
+    useEffect(() => void readKnownProviders().then(setNames, () => setNames([])), [keyNumber]);
+    return names;
+}
+
 export function OauthList({ filter }: { filter: string }): JSX.Element {
     const query = useMemo(() => (filter ? { filter } : {}) as Record<string, string>, [filter]);
     const list = useList<ListedOauthModule>("oauth_modules", "oauth_modules", query);
+    const providers = useKnownProviders();
     const language = useLanguage();
     const all = useMemo(() => columns(filter), [language, filter]);
     return (
         <>
             <ListHead list={OAUTH} title={t("oauth.title")} create={NEW_OAUTH} reload={list.reload}>
-                <a class="button closed" href={link(OAUTH, { filter: CLOSED })}>
+                <a class="button closed" href={link(OAUTH, { filter: lettingNobodyIn(providers) })}>
                     {t("oauth.closed")}
                 </a>
             </ListHead>

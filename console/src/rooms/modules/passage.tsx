@@ -3,9 +3,9 @@
 import type { ComponentChildren, JSX } from "preact";
 import type { OauthModule } from "../../api/types";
 import { type Passage, passageOf, selected } from "../../model/oauth_module";
+import { shorten } from "../../parts/finding";
 import { Value } from "../../parts/value";
 import { type CountKey, pieces, t, tn } from "../../text";
-import { shorten } from "./words";
 
 // So many names of a list are shown, and so many characters of a name.
 const NAMES_MAX = 2;

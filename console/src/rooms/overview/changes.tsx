@@ -7,9 +7,9 @@ import type { AuditEvent } from "../../api/types";
 import { clauseOfDay, lastDays, ownZone } from "../../model/days";
 import { NO_DAYS, type PerDay, addEvents, coversFrom } from "../../model/record";
 import { topOfScale } from "../../model/scale";
-import { ErrorBox } from "../../parts/error";
 import { link } from "../../router";
 import { dayTitle, number, shortDay, t } from "../../text";
+import { useFault } from "./faults";
 
 const DAYS = 14;
 // Pages of at most 100 events that are read before the person asks for more.
@@ -87,10 +87,10 @@ export function Changes(): JSX.Element {
         isEnough: (state) => coversFrom(state, days.at(-1) ?? ""),
         pages: PAGES,
     });
+    useFault("changes", found.error, found.more);
     return (
         <section class="changes" aria-labelledby="changes">
             <h2 id="changes">{t("overview.changes", { n: DAYS })}</h2>
-            <ErrorBox error={found.error} again={found.more} />
             <div class="beside">
                 <Chart days={days} counts={found.state.counts} />
                 <table>

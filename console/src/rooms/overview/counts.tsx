@@ -2,10 +2,16 @@
 // How many there are.  The interface does not count, so a page of at most 100 is read, and the others
 // when the person asks.
 import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import type { ApiError } from "../../api/client";
 import { useFold } from "../../api/fold";
-import { ErrorBox } from "../../parts/error";
-import { link } from "../../router";
+import { readKnownProviders } from "../../api/providers";
+import { BINDS_EVERYTHING, DISABLED, NO_AUTHORITY, lettingNobodyIn } from "../../model/attention";
+import { entryNumber, link, recall, remember } from "../../router";
+import { session } from "../../session";
 import { number, t } from "../../text";
+import { useSyncedValue } from "../../value";
+import { useFault } from "./faults";
 
 interface Properties {
     name: string;
@@ -21,62 +27,87 @@ interface Properties {
 function Count(given: Properties): JSX.Element {
     const { path, filter } = given;
     const found = useFold<unknown, number>({ path, member: path, filter, first: 0, fold: (n, rows) => n + rows.length, pages: 1 });
+    useFault(given.name, found.error, found.more);
     const n = number(found.state);
+    const [entry] = useState(entryNumber);
+    const counted = `counted ${given.name}`;
+    const count = () => {
+        remember(entry, counted, true);
+        found.more();
+    };
+    const stop = () => {
+        remember(entry, counted, false);
+        found.stop();
+    };
+    // Back leads to what was counted.
+    useEffect(() => {
+        if (recall(entry, counted) && found.state > 0 && !found.isWhole && !found.isLoading && !found.error) {
+            found.more();
+        }
+    }, [found.isLoading]);
     const isReading = found.isLoading && found.state > 0;
     return (
         <li class={"count " + given.name + (given.isWarning && found.state > 0 ? " attention" : "")}>
             <a href={link(given.room, { filter })}>{given.title}</a>
             <span class="number">
-                {found.isWhole ? n : found.state > 0 ? t("overview.more_than", { n }) : found.error ? "" : t("overview.reading")}
+                {found.isWhole ? n : found.state > 0 ? t("overview.more_than", { n }) : t(found.error ? "overview.unread" : "overview.reading")}
             </span>
             {!found.isWhole && found.state > 0 && !found.error && (
-                <button type="button" aria-label={t(isReading ? "overview.stop_counting" : "overview.count_all", { title: given.title })} onClick={isReading ? found.stop : found.more}>
+                <button type="button" aria-label={t(isReading ? "overview.stop_counting" : "overview.count_all", { title: given.title })} onClick={isReading ? stop : count}>
                     {isReading ? t("overview.stop") : t("overview.count")}
                 </button>
             )}
-            <ErrorBox error={found.error} again={found.more} />
         </li>
     );
 }
 
-const ANYTHING = 'size(obj.acl) == 0 || "*" in obj.acl || "bind:*" in obj.acl';
+// Until the names of the providers are known.
+function Pending({ name, title }: { name: string; title: string }): JSX.Element {
+    return (
+        <li class={"count " + name}>
+            <a href={link(OAUTH)}>{title}</a>
+            <span class="number">{t("overview.reading")}</span>
+        </li>
+    );
+}
+
+// OAuth modules that let nobody in: which do depends on the providers' names.
+function Closed(): JSX.Element {
+    const { keyNumber } = useSyncedValue(session.state);
+    const [providers, setProviders] = useState<string[] | null>(null);
+    const [error, setError] = useState<ApiError | null>(null);
+    const read = () => {
+        setError(null);
+        readKnownProviders().then(setProviders, setError);
+    };
+    useEffect(read, [keyNumber]);
+    useFault("providers", error, read);
+    const shared = { name: "oauth-nobody", title: t("overview.oauth_nobody") };
+    return providers ? (
+        <Count {...shared} path="oauth_modules" room={OAUTH} filter={lettingNobodyIn(providers)} isWarning />
+    ) : (
+        <Pending {...shared} />
+    );
+}
+
+const CREDENTIALS = ["credentials"];
+const OAUTH = ["modules", "oauth"];
+const MUTUAL_TLS = ["modules", "mutual_tls"];
 
 export function Counts(): JSX.Element {
+    const credentials = { path: "ssh_credentials", room: CREDENTIALS };
+    const oauth = { path: "oauth_modules", room: OAUTH };
+    const mutualTls = { path: "mutual_tls_modules", room: MUTUAL_TLS };
     return (
         <ul class="counts">
-            <Count name="credentials" title={t("overview.credentials")} path="ssh_credentials" room={["credentials"]} filter="" />
-            <Count
-                name="unlimited"
-                title={t("overview.unlimited")}
-                path="ssh_credentials"
-                room={["credentials"]}
-                filter={ANYTHING}
-                isWarning
-            />
-            <Count name="oauth" title={t("overview.oauth")} path="oauth_modules" room={["modules", "oauth"]} filter="" />
-            <Count
-                name="oauth-nobody"
-                title={t("overview.oauth_nobody")}
-                path="oauth_modules"
-                room={["modules", "oauth"]}
-                filter="obj.enabled && obj.provider == null"
-                isWarning
-            />
-            <Count
-                name="mutual-tls"
-                title={t("overview.mutual_tls")}
-                path="mutual_tls_modules"
-                room={["modules", "mutual_tls"]}
-                filter=""
-            />
-            <Count
-                name="mutual-tls-nobody"
-                title={t("overview.mutual_tls_nobody")}
-                path="mutual_tls_modules"
-                room={["modules", "mutual_tls"]}
-                filter="obj.enabled && size(obj.certificate_authority_ids) == 0"
-                isWarning
-            />
+            <Count {...credentials} name="credentials" title={t("overview.credentials")} filter="" />
+            <Count {...credentials} name="unlimited" title={t("overview.unlimited")} filter={BINDS_EVERYTHING} isWarning />
+            <Count {...oauth} name="oauth" title={t("overview.oauth")} filter="" />
+            <Closed />
+            <Count {...oauth} name="oauth-open" title={t("overview.oauth_open")} filter={DISABLED} isWarning />
+            <Count {...mutualTls} name="mutual-tls" title={t("overview.mutual_tls")} filter="" />
+            <Count {...mutualTls} name="mutual-tls-nobody" title={t("overview.mutual_tls_nobody")} filter={NO_AUTHORITY} isWarning />
+            <Count {...mutualTls} name="mutual-tls-open" title={t("overview.mutual_tls_open")} filter={DISABLED} isWarning />
         </ul>
     );
 }

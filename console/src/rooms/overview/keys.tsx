@@ -5,10 +5,11 @@ import { useState } from "preact/hooks";
 import { useFold } from "../../api/fold";
 import type { AuditEvent } from "../../api/types";
 import { type Keys, addKeys, expiringKeys } from "../../model/record";
-import { ErrorBox } from "../../parts/error";
+import { seen } from "../../model/text";
 import { Value } from "../../parts/value";
 import { link } from "../../router";
 import { dateTime, t } from "../../text";
+import { useFault } from "./faults";
 
 const DAYS = 30;
 const PAGES = 5;
@@ -25,16 +26,16 @@ export function ExpiringKeys(): JSX.Element {
         pages: PAGES,
     });
     const keys = expiringKeys(found.state, now, DAYS);
+    useFault("keys", found.error, found.more);
     return (
         <section class="keys" aria-labelledby="keys">
             <h2 id="keys">{t("overview.keys", { n: DAYS })}</h2>
             <p class="small">{t("overview.keys_about")}</p>
-            <ErrorBox error={found.error} again={found.more} />
             <ul>
                 {keys.map((key) => (
                     <li key={key.id}>
                         <a href={link(["history"], { resource: key.id })}>
-                            {key.description ? <Value text={key.description} /> : <code>{key.id}</code>}
+                            {seen(key.description) ? <Value text={key.description} /> : <code>{key.id}</code>}
                         </a>{" "}
                         <time dateTime={key.expiresAt}>{t("overview.expires", { time: dateTime(key.expiresAt) })}</time>{" "}
                         <span class="small">{t("overview.holder", { id: key.holder })}</span>

@@ -13,7 +13,7 @@ import { t } from "../../text";
 const MALFORMED = ["200", "201", "202"];
 
 function malformed(status: number, number: string, operationId: string): ApiError {
-    return new ApiError("refused", status, t("sign_in.malformed"), number, {}, operationId, null);
+    return new ApiError("refused", status, t("sign_in.malformed"), number, {}, operationId, null, false);
 }
 
 function aboutKey(failed: unknown): unknown {

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// Creating a credential.  A request may be sent again after an answer that did not arrive: the same body
+// has the same key.
+import { type Answer, ApiError, call, randomName } from "./client";
+import type { Credential } from "./types";
+
+const NOT_ADMIN = "630";
+const OWNER_UNKNOWN = "9011";
+
+const keys = new Map<string, string>();
+
+export async function createCredential(body: object): Promise<Answer<Credential>> {
+    const text = JSON.stringify(body);
+    const idempotencyKey = keys.get(text) ?? randomName();
+    keys.set(text, idempotencyKey);
+    const made = await call<Credential>("POST", "ssh_credentials", { body, idempotencyKey });
+    keys.delete(text);
+    return made;
+}
+
+// Whether the caller may not give it to that owner, but may own it.
+export function isOwnerRefused(failed: unknown): boolean {
+    return failed instanceof ApiError && [NOT_ADMIN, OWNER_UNKNOWN].includes(failed.number);
+}
