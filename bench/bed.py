@@ -33,6 +33,9 @@ WARM_UP_S = 3
 
 N_OWNERS = 8
 
+# A statement that reads or writes a whole table of 10,000,000 rows takes minutes.
+WHOLE_TABLE_S = 1800
+
 
 def counting_ns():
     """CPU time that the metrics of one GET take."""
@@ -109,10 +112,10 @@ class Bed:
         old files.  A new server creates each file when it needs it, and commits wait for that."""
         self.stack.psql("SELECT count(pg_logical_emit_message(false, '', '')),"
                         " count(pg_switch_wal()) FROM generate_series(1, %d)" % LOG_FILES)
-        self.stack.psql("CHECKPOINT")
+        self.stack.psql("CHECKPOINT", timeout=WHOLE_TABLE_S)
 
     def vacuum(self):
-        self.stack.psql("VACUUM ANALYZE")
+        self.stack.psql("VACUUM ANALYZE", timeout=WHOLE_TABLE_S)
 
     def _set_role(self, what):
         """Changes a setting of the responders' sessions, and ends them so that new ones have it."""
@@ -187,7 +190,7 @@ class Bed:
         """Logs the statements of the responders while it sends each operation once.  Writes them as
         pgbench scripts."""
         self._set_role("SET log_statement = 'all'")
-        self.stack.psql(plain.TABLES)
+        self.stack.psql(plain.TABLES, timeout=WHOLE_TABLE_S)
         self.scripts, self.plain, settings = {}, {}, {}
         for operation in operations.OPERATIONS:
             self._write_script(operation, self._statement_of(operation, settings))
@@ -233,7 +236,9 @@ class Bed:
         account, owner = self.stack.psql(
             "SELECT account_id, principal_id FROM adit.api_key WHERE digest = '%s'"
             % variables["p1"]).split("|")
-        self.plain[operation.name] = path, dict(variables, account=account, owner=owner)
+        last_row = min(variables["last_row"], variables["first_row"] + plain.MOST_ROWS - 1)
+        self.plain[operation.name] = path, dict(variables, last_row=last_row, account=account,
+                                                owner=owner)
 
     def pgbench(self, operation, seconds, serial, is_quick):
         """Returns the rate and PostgreSQL's CPU time."""
@@ -294,7 +299,7 @@ class Bed:
         return "\\x" + "%064x" % number
 
     def _changes(self):
-        return int(self.stack.psql("SELECT count(*) FROM adit.audit_event"))
+        return int(self.stack.psql("SELECT count(*) FROM adit.audit_event", timeout=WHOLE_TABLE_S))
 
 
 class Echo:

@@ -41,6 +41,8 @@ make_folder() {
 
 # Makes $state a real path.
 find_state() {
+    [ ! -e "$state" ] || [ -d "$state/" ] ||
+        die "the state folder $state is not a folder: set ADIT_STATE to another path"
     [ -d "$state/" ] || die "the state folder $state does not exist: start with tools/serve first"
     check_owner
     state=$(realpath "$state")
@@ -270,8 +272,9 @@ start_keeper() {
     trap - INT TERM HUP
 }
 
+# stop_keeper STATE: the folder to name, as ADIT_STATE sets it.
 stop_keeper() {
-    is_running || { say "not running" && return 0; }
+    is_running || { say "not running with the state folder $1" && return 0; }
     kill "$(cat "$state/lock")" || true
     flock -w 90 "$state/lock" true || die "still running after 90 s: read $state/log"
     say "stopped"

@@ -34,7 +34,7 @@ test_packages+=(prometheus jq git)
 cluster_packages=(patroni etcd-server etcd-client python3-idna nftables)
 # Citus is built from its source.
 # shellcheck disable=SC2034
-citus_packages=(postgresql-server-dev-all liblz4-dev libzstd-dev libkrb5-dev libpam0g-dev libselinux1-dev libssl-dev flex)
+citus_packages=(nftables postgresql-server-dev-all liblz4-dev libzstd-dev libkrb5-dev libpam0g-dev libselinux1-dev libssl-dev flex)
 test_packages+=(systemd build-essential debhelper dpkg-dev fakeroot lintian)
 # An edge to try: sshd, nginx, and an identity provider that is a mock.
 # shellcheck disable=SC2034

@@ -227,6 +227,19 @@ class Failures(CtlCase):
         self.assertEqual((done.returncode, done.stderr),
                          (1, "aditctl: cannot write to standard output: No space left on device%s\n" % said))
 
+    def test_session_that_is_lost_during_a_write(self):
+        account = self.stack.account("lost")
+        self.stack.psql("""
+            CREATE FUNCTION public.end_session() RETURNS trigger LANGUAGE plpgsql AS
+            $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END $$;
+            CREATE TRIGGER end_session BEFORE UPDATE ON adit.account
+            FOR EACH ROW WHEN (NEW.name = 'ends') EXECUTE FUNCTION public.end_session()""")
+        self.addCleanup(self.stack.psql, "DROP FUNCTION public.end_session() CASCADE")
+        done = self.ctl("account", "rename", account.id, "--name", "ends", status=1)
+        self.assertEqual(done.stderr.splitlines()[1:], [
+            "aditctl: the outcome is unknown: look whether the change was made before you run this"
+            " again"], done.stderr)
+
     def test_issued(self):
         done = self.ctl("key", "issue", "--for", self.home.admin.id)
         self.assertRegex(done.stderr, r"^aditctl: issued ak_\w{27} to %s; the key is not shown"

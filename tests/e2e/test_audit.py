@@ -299,19 +299,18 @@ class Audit(Case):
     def test_notification(self):
         """Off by default: only 'on' turns notifications on."""
         listener = subprocess.Popen(
-            ["psql", "-X", "-q", "-A", "-t"], env=self.stack.pg_env(), text=True,
+            ["psql", "-X", "-q", "-A", "-t"], env=self.stack.pg_env(), bufsize=0,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.addCleanup(listener.wait)
         self.addCleanup(listener.stdout.close)
         self.addCleanup(listener.stdin.close)
 
         def ask(sql):
-            listener.stdin.write(sql + ";\nSELECT 'done';\n")
-            listener.stdin.flush()
+            listener.stdin.write(sql.encode() + b";\nSELECT 'done';\n")
             lines = []
             while not lines or lines[-1] != "done":
                 ready, _, _ = select.select([listener.stdout], [], [], DEADLINE_S)
-                self.assertTrue(ready or lines, "psql prints nothing")
+                self.assertTrue(ready, "psql prints nothing more")
                 lines.append(os.fsdecode(listener.stdout.readline()).rstrip("\n"))
             # psql prints notifications after the answer.
             return lines

@@ -398,7 +398,7 @@ class Errors(FormsCase):
         self.enter("#/overview")
         self.each([
             ("new credential", "#/credentials/new", "POST", "description", DESCRIPTION, ".metadata textarea"),
-            ("credential", "#/credentials/" + made["id"], "PATCH", "acl[0]", ".acl textarea", DESCRIPTION),
+            ("credential", "#/credentials/" + made["id"], "PATCH", "acl", ".acl textarea", DESCRIPTION),
             ("oauth", "#/modules/oauth/e/r", "PUT", "cookie_prefix", ".cookie_prefix input", ".maximum_duration input"),
             ("mutual TLS", "#/modules/mutual_tls/e", "PUT", "certificate_authority_ids[0]", AUTHORITIES, None),
             ("new mutual TLS", "#/modules/new/mutual_tls", "PUT", "certificate_authority_ids[0]", AUTHORITIES, None)],
@@ -406,8 +406,9 @@ class Errors(FormsCase):
 
     def check_fields(self, view, method, field, wrong, other):
         fault = "." + wrong.split()[0].strip(".") + " .fault"
+        form = "bind:%s.example" if "acl" in wrong else "%s"
         self.go(view)
-        self.type(wrong, "typed")
+        self.type(wrong, form % "typed")
         if view.endswith("new"):
             self.type(".public-key textarea", samples.ED25519)
             # What comes above the error later would move it.
@@ -419,15 +420,15 @@ class Errors(FormsCase):
         if other:
             self.type(other, "7")
             self.see("The words of the refusal", fault)
-        self.type(wrong, "mended")
+        self.type(wrong, form % "mended")
         self.absent(fault)
         self.absent("form .error")
         # One without a field goes with any change; what the person cannot mend stays.
         self.refused(method, 413, "", lambda: self.click(SAVE))
-        self.type(wrong, "shorter")
+        self.type(wrong, form % "shorter")
         self.absent("form .error")
         self.refused(method, 503, "", lambda: self.click(SAVE))
-        self.type(wrong, "again")
+        self.type(wrong, form % "again")
         self.see("The words of the refusal", "form .error")
 
     def test_restoring(self):

@@ -297,7 +297,7 @@ class History(HistoryCase):
         for secret in (SECRET, SECRET + "2"):
             self.assert_ok(self.client.put(path, oauth(secret=secret)))
         self.view("#/history/" + self.event_of("secret/r", "_updated")["id"])
-        self.see("Client secret\tSet again. No change records it.", ".difference")
+        self.see("Client secret\tSent again with this change, perhaps the same as before. No change records it.", ".difference")
         self.assertNotIn(SECRET, self.text("body"))
         self.view_restore("secret/r", "_updated", "before")
         self.see("Only the client secret may differ", ".restore")
@@ -425,7 +425,7 @@ class Restore(HistoryCase):
         # Somebody changes it meanwhile: it is shown as it is now, and nothing is overwritten.
         self.client.patch(self.path(made), {"metadata": "meanwhile"})
         self.click(".restore .main")
-        self.see("Error 9038.", ".restore .error")
+        self.see("somebody else changed it meanwhile", ".restore .meanwhile")
         self.see("meanwhile", ".difference")
         self.assertEqual(self.client.get(self.path(made)).json["description"], "later")
         self.click(".restore .main")
@@ -514,7 +514,7 @@ class Restore(HistoryCase):
         # Somebody creates it meanwhile.  What was typed stays.
         self.assert_ok(self.client.put(path, {}))
         self.click(".restore .main")
-        self.see("Error 9038.", ".restore .error")
+        self.see("somebody else changed it meanwhile", ".restore .meanwhile")
         self.assertEqual(self.value(".secret input"), SECRET)
         self.click(".restore .main")
         self.see("It is restored.", ".notice")

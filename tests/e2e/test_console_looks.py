@@ -173,7 +173,7 @@ class Looks(ConsoleCase):
     def resize(self, width, height, is_phone):
         self.browser.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
                           deviceScaleFactor=1, mobile=is_phone)
-        self.browser.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        self.browser.draw()
 
     def sign_in_as(self, language):
         self.open()

@@ -84,8 +84,10 @@ class Modules(ConsoleCase):
         self.assertEqual(self.browser.evaluate("document.querySelectorAll('.passing.nobody').length"), 2)
         self.check_secret()
         self.screenshot("modules-oauth")
+        self.until("document.querySelector('a.closed').href.includes('provider_b')", "the names of the providers")
         self.click("a.closed")
-        self.narrowed(1, 'obj.enabled == true && obj.provider == ""')
+        self.narrowed(2, 'obj.enabled == true && (obj.provider == "" || obj.provider in ["provider_b", "provider_h"] && '
+                      "(size(obj.email_addresses) > 0 || size(obj.email_domains) > 0))")
         self.click(".filter a.button")
         self.see("anyone", ".table")
         # Clicks narrow the list further.
@@ -347,6 +349,12 @@ class Modules(ConsoleCase):
                     self.go(kind.view("e"))
                     self.see("This API key may not change modules", "form")
                     self.assertFalse(self.browser.evaluate("!!document.querySelector('form button, form .fault')"))
+                    self.assertEqual(self.browser.evaluate(
+                        "[...document.querySelectorAll('form :is(input[type=text], textarea)')].filter((one) =>"
+                        " !one.readOnly).length + document.querySelectorAll('form :is([type=checkbox], select):enabled').length"), 0)
+                    self.go(kind.new)
+                    self.see("This API key may not change modules", ".edit")
+                    self.absent("form.edit")
         self.screenshot("module-read-only")
 
     def test_keyboard(self):
@@ -442,20 +450,67 @@ class Modules(ConsoleCase):
         # Deleting what somebody else changed, and creating what somebody else created.
         self.put(kind, enabled=False)
         self.click("button.delete")
-        self.see("Error 9038.", ".error")
+        self.see("Not deleted: somebody else changed it", ".spared")
+        self.absent(".error")
         self.until("!document.querySelector('.enabled input').checked", "what is stored")
         self.click("button.delete")
         self.see("Deleted: ", ".notice")
+        self.see("The route is open to everybody now" if kind is OAUTH else "The edge asks for no client certificate now",
+                 ".notice")
+        self.assertNotIn("members", self.text(".notice"))
         self.put(kind)
         self.click("button.undo")
-        self.see("There is a module already.", ".notice")
-        self.see("Changed meanwhile", ".conflict")
+        self.see("There is one already", ".conflict")
         self.click(".take-yours")
         self.until("!document.querySelector('.conflict')", "the form")
         self.assertEqual(self.stored(kind)["enabled"], True)
         self.click(SAVE)
         self.see("The changes are saved.", ".notice")
         self.assertEqual(self.stored(kind)["enabled"], False)
+
+    def test_creating_what_exists(self):
+        """A new module replaces none.  The person may open the one that is there."""
+        for kind in KINDS:
+            for choice, n in (("cancel", 2), ("take-theirs", 2), ("take-both", 3), ("take-yours", 1)):
+                with self.subTest("%s, %s" % (kind.name, choice)):
+                    self.put(kind, **({"provider": {"provider_a": {"organizations": ["o", "p"]}}} if kind is OAUTH else {}))
+                    self.creating_what_exists(kind, choice, n)
+
+    def creating_what_exists(self, kind, choice, n):
+        before = self.stored(kind)
+        self.enter(kind.new)
+        self.type(".edge_id input", "e")
+        if kind is OAUTH:
+            self.type("form .id input", "r")
+            self.choose(".provider select", "provider_a")
+        self.type(kind.field, "typed")
+        self.click(SAVE)
+        self.see("There is one already", ".conflict")
+        self.assertNotIn("Changed meanwhile", self.text("body"))
+        self.screenshot("module-exists")
+        self.click(".conflict ." + choice)
+        self.absent(".conflict")
+        view = kind.new if choice == "cancel" else kind.view("e")
+        self.until("location.hash === %s" % json.dumps(view), view)
+        self.until("document.querySelector(%s)?.value.split('\\n').length === %d"
+                   % (json.dumps(kind.field), 1 if choice == "cancel" else n), "the entries")
+        if choice == "take-theirs":
+            # What was typed is still in the form for a new one.
+            self.go(kind.new)
+            self.until("document.querySelector(%s)?.value === 'typed'" % json.dumps(kind.field), "what was typed")
+        self.assertEqual(self.stored(kind), before)
+
+    def test_spaces_in_identifiers(self):
+        """They are an error, and stay as they are typed."""
+        for kind in KINDS:
+            with self.subTest(kind.name):
+                self.enter(kind.new)
+                for text in ("a b", " a", "a "):
+                    self.type(".edge_id input", text)
+                    self.see("an identifier has no spaces", ".edge_id .fault")
+                    self.kept(".edge_id input", text)()
+                self.type(".edge_id input", "a")
+                self.absent(".edge_id .fault")
 
     # ---- answers that go wrong ----
 

@@ -7,7 +7,7 @@ from adit import samples
 from adit.console import ConsoleCase
 from test_console import HOSTILE
 
-MODULES = ["oauth", "oauth-nobody", "mutual-tls", "mutual-tls-nobody"]
+MODULES = ["oauth", "oauth-nobody", "oauth-open", "mutual-tls", "mutual-tls-nobody", "mutual-tls-open"]
 
 
 class Overview(ConsoleCase):
@@ -39,22 +39,38 @@ class Overview(ConsoleCase):
             self.number(name, "0")
         self.screenshot("overview-empty")
         self.fill()
+        # This provider verifies no addresses.
+        config = {"provider": {"provider_b": {"email_domains": ["a.example"]}}}
+        self.assert_ok(self.client.put("/edges/https/e/routes/d/oauth", config))
         self.view()
-        for name, wanted in (("credentials", "4"), ("unlimited", "3"), ("oauth", "3"),
-                             ("oauth-nobody", "1"), ("mutual-tls", "4"), ("mutual-tls-nobody", "2")):
+        for name, wanted in (("credentials", "4"), ("unlimited", "3"), ("oauth", "4"),
+                             ("oauth-nobody", "2"), ("oauth-open", "1"), ("mutual-tls", "4"),
+                             ("mutual-tls-nobody", "2"), ("mutual-tls-open", "1")):
             self.number(name, wanted)
         self.see("Changes of the last 14 days", ".changes")
         self.screenshot("overview")
         # The filter of each line is one that the interface takes.
-        for name, n in (("unlimited", 3), ("credentials", 4)):
-            self.view()
-            self.click(".count.%s a" % name)
-            self.until("document.querySelectorAll('.body .row').length === %d" % n, name)
-        self.view()
-        for name, room in zip(MODULES, ("#/modules/oauth", "#/modules/oauth?filter=",
-                                        "#/modules/mutual_tls", "#/modules/mutual_tls?filter=")):
-            self.assertTrue(self.browser.evaluate(
-                "document.querySelector('.count.%s a').getAttribute('href')" % name).startswith(room))
+        for name, n, mark, room in (
+                ("unlimited", 3, "", "credentials"), ("credentials", 4, "", "credentials"),
+                ("oauth", 4, "", "modules/oauth"), ("oauth-nobody", 2, ".nobody", "modules/oauth"),
+                ("oauth-open", 1, ".everybody", "modules/oauth"), ("mutual-tls", 4, "", "modules/mutual_tls"),
+                ("mutual-tls-nobody", 2, ".nobody", "modules/mutual_tls"),
+                ("mutual-tls-open", 1, ".everybody", "modules/mutual_tls")):
+            with self.subTest(name):
+                self.go("#/overview")
+                self.number(name, str(n))
+                self.click(".count.%s a" % name)
+                self.until("location.hash.startsWith('#/%s')" % room, room)
+                self.until("document.querySelectorAll('.body .row').length === %d" % n, name)
+                if mark:
+                    self.assertEqual(self.browser.evaluate(
+                        "document.querySelectorAll('.table .passing%s').length" % mark), n)
+        # Every module that is marked as such in the list is counted.
+        self.go("#/modules/oauth")
+        self.until("document.querySelectorAll('.body .row').length === 4", "all modules")
+        self.assertEqual(self.browser.evaluate("document.querySelectorAll('.passing.nobody').length"), 2)
+        self.click("a.closed")
+        self.until("document.querySelectorAll('.body .row').length === 2", "those that let nobody in")
 
     def test_many(self):
         """What has more than one page is counted when the person asks."""
@@ -70,6 +86,12 @@ class Overview(ConsoleCase):
         self.number("credentials", "more than 100")
         self.screenshot("overview-many")
         self.click(".count.credentials button")
+        self.number("credentials", wanted)
+        self.number("unlimited", "more than 100")
+        # It is still counted after a look at the list.
+        self.click(".count.credentials a")
+        self.see("Credentials", "h1")
+        self.browser.evaluate("history.back()")
         self.number("credentials", wanted)
         self.number("unlimited", "more than 100")
 
@@ -160,17 +182,40 @@ class Overview(ConsoleCase):
         self.number("mutual-tls-nobody", "0")
         self.screenshot("overview-german")
 
+    def test_outage(self):
+        """Every request fails for the same reason, which is said once, and says nothing of changes."""
+        self.view()
+        self.number("credentials", "0")
+        self.go("#/credentials/new")
+        self.until("document.querySelector('form.edit')", "another room")
+        self.browser.call("Network.emulateNetworkConditions", offline=True, latency=0, downloadThroughput=-1,
+                          uploadThroughput=-1)
+        self.addCleanup(self.browser.call, "Network.emulateNetworkConditions", offline=False, latency=0,
+                        downloadThroughput=-1, uploadThroughput=-1)
+        self.go("#/overview")
+        self.number("mutual-tls-open", "not read")
+        self.see("The service cannot be reached.", ".overview > .error")
+        self.assertNotIn("may or may not", self.text("body"))
+        self.until("document.querySelectorAll('.error').length === 1", "one box")
+        self.screenshot("overview-outage")
+        self.browser.call("Network.emulateNetworkConditions", offline=False, latency=0, downloadThroughput=-1,
+                          uploadThroughput=-1)
+        self.click(".overview > .error button")
+        self.absent(".error")
+        for name in ["credentials", "unlimited", *MODULES]:
+            self.number(name, "0")
+
     def test_faults(self):
-        """Each line fails alone, in the server's words, and can be tried again."""
+        """A line that cannot be read says so, the reason is said above, and all can be tried again."""
         self.view()
         self.number("credentials", "0")
         for status, number in ((403, 9071), (429, 9053), (503, 9030), (None, 0)):
             with self.subTest(status):
                 self.go("#/credentials/new")
                 self.until("document.querySelector('form.edit')", "another room")
-                self.answer_badly(lambda: self.go("#/overview"), "GET", status, number, ".count .error")
+                self.answer_badly(lambda: self.go("#/overview"), "GET", status, number, ".overview > .error")
                 self.assertEqual(self.browser.evaluate("document.querySelectorAll('.error').length"), 1)
-                self.click(".count .error button")
+                self.click(".overview > .error button")
                 self.until("!document.querySelector('.error')", "no error")
                 self.number("credentials", "0")
         self.go("#/credentials/new")

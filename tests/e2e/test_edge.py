@@ -369,7 +369,8 @@ class Life(unittest.TestCase):
         others = [other for other in clones.values() if other is not clone]
         self.assertEqual(clone.edge("--stop").stdout, "edge: stopped\n")
         self.assertFalse(clone.answers() or clone.is_up())
-        self.assertEqual(clone.edge("--stop").stdout, "edge: not running\n")
+        self.assertEqual(clone.edge("--stop").stdout, "edge: not running with the state folder %s\n"
+                         % os.path.realpath(clone.state))
         self.assertIn("not running: start it with --detach", clone.edge("--env").stderr)
         self.assertEqual([other.answers() for other in others], [True] * len(others))
         # Its credential and its keys are there after the next start.

@@ -174,6 +174,40 @@ class Anew(FeedCase):
                 self.assert_goes_on(young, [])
                 self.assert_ok(self.client.delete(MUTUAL_TLS), 204)
 
+    def test_truncated_behind_the_snapshot(self):
+        """Its snapshot does not show which events it would remove."""
+        ask = self.session()
+        ask("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1")
+        since = self.begin()
+        self.change()
+        self.assertIn("needs READ COMMITTED", ask("TRUNCATE adit.audit_event"))
+        ask("COMMIT")
+        self.assert_goes_on(since, ["mutual_tls_module_created fed"])
+
+    def test_removed_after_events_of_a_cluster_that_was_ahead(self):
+        """A dump brings its events, and how far it removed others."""
+        ahead = ("(pg_snapshot_xmax(pg_current_snapshot())::text::bigint + 100000)::text::xid8")
+        self.addCleanup(self.stack.psql, "UPDATE adit.audit_pruned SET transaction = NULL")
+        for sql in ("TRUNCATE adit.audit_event", "DELETE FROM adit.audit_event"):
+            with self.subTest(sql):
+                self.stack.psql(
+                    "UPDATE adit.audit_pruned SET transaction = NULL; "
+                    "INSERT INTO adit.audit_event (event, account_id, resource, transaction)"
+                    " VALUES ('x', 'x', 'ahead', %s)" % ahead)
+                old = self.begin()
+                self.change()
+                young = self.read(old)[0]
+                self.stack.psql(sql)
+                self.assert_anew(old)
+                self.assert_goes_on(young, [])
+                self.assert_ok(self.client.delete(MUTUAL_TLS), 204)
+                self.stack.psql("UPDATE adit.audit_pruned SET transaction = " + ahead)
+                old = self.begin()
+                self.change()
+                self.stack.psql(sql)
+                self.assert_anew(old)
+                self.assert_ok(self.client.delete(MUTUAL_TLS), 204)
+
     def test_migrated(self):
         """A migration may change what the events of before mean."""
         ask = self.session()

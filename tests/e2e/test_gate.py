@@ -1,14 +1,36 @@
 # SPDX-License-Identifier: MIT
 """adit-gate itself: its variables, accounts, keys and logs, whatever the web server."""
 import base64
+import json
+import os
 import re
+import threading
+import time
 
-from adit import programs, stack
-from adit.case import until
-from adit.gate import Program
+from adit import cluster, programs, stack
+from adit.case import Case, until
+from adit.clock import Clock
+from adit.gate import Gate, Program
 from adit.gate_cases import START, GateCase
 
 UNKNOWN = "ac_" + "0" * 27
+
+# How often rows of sessions that have ended are deleted.
+PURGE_S = 600
+
+# Notes each DELETE of rows of sessions.
+NOTE_PURGES = """
+    CREATE TABLE public.purge (at timestamptz);
+    CREATE FUNCTION public.note_purge() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS
+    $$ BEGIN INSERT INTO public.purge VALUES (now()); RETURN NULL; END $$;
+    CREATE TRIGGER note_purge AFTER DELETE ON adit.gate_session
+    FOR EACH STATEMENT EXECUTE FUNCTION public.note_purge()"""
+# Reading a module of an account takes long, so the gate's sessions are all in use.  Those of other
+# tests do not: a plan may read all.
+SLOW_MODULES = """;
+    ALTER TABLE adit.oauth_module ENABLE ROW LEVEL SECURITY;
+    CREATE POLICY slow ON adit.oauth_module USING (
+        CASE WHEN account_id = '%s' THEN pg_sleep(1.5) IS NOT NULL ELSE true END)"""
 
 
 class Itself(GateCase):
@@ -53,6 +75,50 @@ class Itself(GateCase):
                     self.assertNotIn("X-Adit-Location", headers)
                     # Who is signed in passes.
                     self.assertEqual(gate.ask(browser, ADIT_URL=url)[0], 200)
+
+    def test_not_cached(self):
+        """No web server may keep an answer of the gate: the next visitor would get it."""
+        self.gate.module(config={"teams": ["acme/deploy"]})
+        alice, carol = self.signed_in("alice"), self.signed_in("carol")
+        with Program(self.gate) as gate:
+            for wanted, browser, variables in (
+                    (200, alice, {}), (401, None, {}), (401, None, {"REQUEST_METHOD": "POST"}),
+                    (403, carol, {}), (503, alice, {"ADIT_ROUTE": ""}),
+                    (200, None, {"ADIT_ROUTE": "route-9"}),
+                    (302, alice, {"ADIT_CHECK": "", "ADIT_PAGE": "1"}),
+                    (503, alice, {"ADIT_CHECK": "", "ADIT_PAGE": "1", "REQUEST_METHOD": "POST"}),
+                    (403, carol, {"ADIT_CHECK": "", "ADIT_PAGE": "1"}),
+                    (302, None, {"ADIT_CHECK": "", "ADIT_PAGE": "1"}),
+                    (200, alice, {"ADIT_CHECK": "", "REQUEST_URI": "/_adit/logout"}),
+                    (403, None, {"ADIT_CHECK": "", "REQUEST_URI": "/_adit/callback"})):
+                with self.subTest(wanted=wanted, **variables):
+                    status, headers = gate.ask(browser, **variables)
+                    self.assertEqual((status, headers["Cache-Control"]), (wanted, "no-store"))
+
+    def test_one_purge_at_a_time(self):
+        """A purge that waits for a session with the database is not begun by the next lane, too."""
+        self.gate.module()
+        self.stack.psql(NOTE_PURGES + SLOW_MODULES % self.gate.account.id)
+        self.addCleanup(self.stack.psql, """
+            ALTER TABLE adit.oauth_module DISABLE ROW LEVEL SECURITY;
+            DROP POLICY slow ON adit.oauth_module;
+            DROP FUNCTION public.note_purge() CASCADE;
+            DROP TABLE public.purge""")
+        folder = self.gate.path("ahead")
+        os.mkdir(folder)
+        clock = Clock(folder)
+        with Program(self.gate, ("-w", "1"), clock.env()) as gate:
+            self.assertEqual(gate.ask(ADIT_ROUTE="route-9")[0], 200)  # the worker has started
+            visitors = [threading.Thread(target=gate.ask) for _ in range(12)]
+            clock.go_ahead(PURGE_S - 1)
+            for visitor in visitors:
+                visitor.start()
+            for visitor in visitors:
+                visitor.join()
+            n_purges = "SELECT count(*) FROM public.purge"
+            until(lambda: self.stack.psql(n_purges) != "0", "a purge")
+            time.sleep(0.5)
+            self.assertEqual(self.stack.psql(n_purges), "1")
 
     def test_secure(self):
         """Under https, cookies go back by https only."""
@@ -268,3 +334,44 @@ class Itself(GateCase):
                          (self.gate.EDGE, "route-1", "9007199254740993", "carol"))
         self.assertEqual(entry["account"], self.gate.account.id)
         self.assertEqual(entry["address"], "127.0.0.1")
+
+    def test_only_an_address_is_logged_as_one(self):
+        """Some web servers are told to take REMOTE_ADDR from a header, which may hold any text."""
+        with Program(self.gate) as gate:
+            for address in ("2001:db8::1", "a visitor's text", "192.0.2.1, 192.0.2.2", ""):
+                gate.ask(ADIT_EDGE="", REMOTE_ADDR=address)
+            rows = [json.loads(line) for line in gate.log().decode().splitlines()]
+        self.assertEqual([row.get("address") for row in rows if row["event"] == "cannot decide"],
+                         ["2001:db8::1", None, None, None])
+
+
+class DatabaseRestarts(Case):
+    stack_name = "gate database restarts"
+
+    def test_visitors_wait(self):
+        """PostgreSQL is restarted, as pg_ctl restart -m fast does."""
+        database = cluster.attach(self.stack)
+        gate = Gate(self.stack)
+        self.addCleanup(gate.remove)
+        gate.module()
+        browser, _ = gate.sign_in("alice")
+        seen, is_over = [], threading.Event()
+
+        def visit(visitor):
+            while not is_over.is_set():
+                seen.append(visitor.ask().status)
+
+        visitors = [threading.Thread(target=visit, args=(browser.copy(),)) for _ in range(4)]
+        for visitor in visitors:
+            visitor.start()
+        try:
+            for _ in range(3):
+                wanted = len(seen) + 20
+                until(lambda wanted=wanted: len(seen) >= wanted, "visits")
+                database.stop("fast")
+                database.start()
+        finally:
+            is_over.set()
+            for visitor in visitors:
+                visitor.join()
+        self.assertEqual(set(seen), {200})

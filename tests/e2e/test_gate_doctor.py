@@ -8,7 +8,7 @@ import socket
 import threading
 
 from adit import stack
-from adit.case import Case
+from adit.case import Case, until_back
 from adit.enclosure import Enclosure
 from adit.gate import Gate
 from adit.programs import ENV
@@ -149,6 +149,7 @@ class GateDoctor(Case):
                                      " log: journalctl -u adit-gate$" % self.gate.socket)
             self.assert_found("note", "gate-role", "^not checked: .*; to check the gate's role, run"
                               " this as the daemon's user: runuser -u adit-gate -- aditctl doctor$")
+        until_back(lambda: self.doctor()[0] == 0)
 
     # ---- account and role ----
 

@@ -126,6 +126,32 @@ class GatewayDoctor(GatewayCase):
         self.assertEqual([line[2].split(":")[0] for line in lines if line[1] == "sshd"],
                          ["user bounded", "user nobody", "user other", "user tunnel"])
 
+    def test_blocks_for_some_connections(self):
+        """A block before the user's own one counts more, wherever the connection is from."""
+        for criteria, connection in (
+                ("Address 192.0.2.0/24", "host=localhost,addr=192.0.2.0,laddr=127.0.0.1,lport=22"),
+                ("Address !192.0.2.7,192.0.2.0/24,10.0.0.0/8", "addr=192.0.2.0,"),
+                ("Address 2001:db8::/32", "addr=2001:db8::,"), ("Address 10.*", "addr=10.1.1.1,"),
+                ('User=tun* Address="10.2.*.3"', "addr=10.2.1.3,"), ("Address !127.0.0.1,*", "addr=1.1.1.1,"),
+                ("LocalPort 2222", "lport=2222"), ("LocalAddress 192.0.2.1", "laddr=192.0.2.1,"),
+                ("Host *.example.org,x", "host=x.example.org,"),
+                ("host a.example localport 23",
+                 "host=a.example,addr=127.0.0.1,laddr=127.0.0.1,lport=23")):
+            with self.subTest(criteria), self.sshd_conf(
+                    lambda text, criteria=criteria: "Match %s\n MaxSessions 10\n%s" % (
+                        criteria, text)):
+                troubles = self.assert_found("trouble", "sshd", (
+                    r"^user tunnel: with \S*%s\S*, maxsessions is 10, so clients get a shell; put the"
+                    r" Match block that says so behind the user's$" % re.escape(connection)))
+                self.assertEqual(len([line for line in troubles if "user tunnel" in line]), 1)
+        block = "Match Address 192.0.2.0/24\n MaxSessions 10\n"
+        with self.sshd_conf(lambda text: text + block):
+            self.doctor()
+        with self.sshd_conf(lambda text: "Match Address 192.0.2.0/24\n AuthorizedKeysCommand none\n"
+                            + text):
+            self.assert_found("trouble", "sshd", r"^user other: with \S*addr=192\.0\.2\.0,\S*,"
+                              " authorizedkeyscommand is none, so other rules hold; ")
+
     def test_path_of_the_helper(self):
         """sshd runs it only if nobody but root may replace it."""
         helper = PROGRAMS + "/adit-ssh-keys" + (".sh" if stack.is_sanitized() else "")

@@ -5,6 +5,7 @@ import contextlib
 import os
 import shutil
 import signal
+import ssl
 import subprocess
 import time
 import unittest
@@ -12,6 +13,8 @@ import unittest
 from adit import programs
 from adit.case import Case, until
 from adit.tls_edges import VERSIONS, SlowVisit, TlsEdges, Visit, run_unchecked, visit
+
+LONG = "edge-" + 50 * "x"
 
 # The module of each edge; None: there is none.  "ca-9" has no file.  "leaf" is no authority.
 MODULES = {
@@ -25,6 +28,7 @@ MODULES = {
     "disabled": {"enabled": False, "certificate_authority_ids": ["ca-1"]},
     "absent": None,
     "deleted": None,
+    LONG: None,
     "moving": {"certificate_authority_ids": ["ca-1"]},
     "rotating": {"certificate_authority_ids": ["ca-3"]},
 }
@@ -32,15 +36,32 @@ MODULES = {
 # The visitors' certificates, and the authorities under which each is valid; None: none is shown.
 CLIENTS = {
     None: (), "allowed": ("ca-1",), "other": ("ca-2",), "below": ("ca-1",), "expired": (),
-    "self-signed": (), "impostor": (),
+    "self-signed": (), "impostor": (), "of another site": (),
 }
-OPEN = ("disabled", "absent", "deleted")
+OPEN = ("disabled", "absent", "deleted", LONG)
 TRUSTED = {"one": {"ca-1"}, "two": {"ca-2"}, "both": {"ca-1", "ca-2"}, "half": {"ca-1"},
            "nobody": set(), "unknown": set(), "not-ca": set()}
 SERVERS = ("nginx", "nginx stream", "Apache", "HAProxy")
 
+# Requests of visitors who have no certificate.
+REFUSED = {name: b"GET / HTTP/1.1\r\nConnection: close\r\n" + lines + b"\r\n" for name, lines in (
+    ("no certificate", b"Host: one.test\r\n"), ("no host", b""),
+    ("two hosts", b"Host: one.test\r\nHost: two.test\r\n"),
+    ("large header", b"Host: one.test\r\nX: " + 40000 * b"x" + b"\r\n"),
+    ("malformed header", b"Host: one.test\r\nX : y\r\n"),
+    ("expectation", b"Host: one.test\r\nExpect: all\r\n"))}
+
+# Hosts in place of one.test, and headers that ask for another protocol.
+HOSTS = ("one.test,two.test", "two.test,one.test", "two.test, one.test", "one.test:,two.test",
+         "one.test:1@two.test", "one.test:1 two.test", "one.test\r\nHost: two.test", "one.test.")
+UPGRADES = ("h2c", "websocket, h2c", "h2c, websocket", "websocket\r\nUpgrade: h2c",
+            "h2c\r\nUpgrade: websocket")
+
 # The servers end idle connections by themselves, nginx after 75 s and HAProxy after 60 s.
 KEPT_S = 40
+
+# 1 s after its reload, nginx ends connections that are in use.  The machine may be busy.
+IN_USE_S = 6
 
 
 def make_certificates(edges):
@@ -56,6 +77,7 @@ def make_certificates(edges):
     made.make("below", "below-ca", chain=["below-ca"])
     made.make("impostor", "false-ca", subject="allowed", chain=["false-ca"])
     made.make("self-signed", subject="allowed")
+    made.make("of another site", "site-ca")
     made.make_expired("expired", "ca-1")
     for edge in MODULES:
         made.make(edge)
@@ -137,11 +159,68 @@ class Names(TlsCase):
     def test_foreign_host(self):
         """No certificate for one edge opens another one by the Host header."""
         for server in SERVERS:
-            for edge, host in (("one", "two"), ("absent", "one"), ("absent", "nobody"),
+            for edge, host in (("one", "two"), ("absent", "one"), ("absent", "nobody"), ("one", "absent"),
                                ("one", "both")):
                 with self.subTest("%s, %s, %s" % (server, edge, host)):
-                    self.assertIn(self.edges.visit(server, edge, "allowed", host=host + ".test"),
-                                  (None, edge))
+                    # What is in the connection is no concern of nginx's stream.
+                    self.assertEqual(self.edges.visit(server, edge, "allowed", host=host + ".test"),
+                                     edge if server == "nginx stream" else None)
+
+    def test_a_site_that_is_the_default_server(self):
+        """nginx would choose the edge by the Host header."""
+        port = self.edges.port_beside
+        for name in (None, "unknown-name.test", "site.test"):
+            for host in ("one.test", "absent.test", "nobody.test"):
+                for client in (None, "allowed", "of another site"):
+                    with self.subTest("%s, %s, %s" % (name, host, client)):
+                        self.assertIsNone(visit(port, name, self.edges.client(client), host=host))
+        self.assertEqual(visit(port, "ONE.test", self.edges.client("allowed"), host="one.test"),
+                         "one")
+
+    def seen_by_one(self, server, lines):
+        """The headers that its application gets when a visitor of the edge sends these lines."""
+        application = self.edges.applications[self.edges.edges.index("one")]
+        application.headers.clear()
+        with contextlib.closing(Visit(self.edges.ports[server], "one.test",
+                                      self.edges.client("allowed"))) as one:
+            one.say(b"GET / HTTP/1.1\r\n%s\r\n\r\n" % lines.encode())
+        return list(application.headers)
+
+    def test_hosts_that_the_application_sees(self):
+        """One that chooses by the Host header cannot be told another name."""
+        for server in ("nginx", "Apache", "HAProxy"):
+            for host in HOSTS:
+                with self.subTest("%s, %s" % (server, host)):
+                    for headers in self.seen_by_one(server, "Host: %s\r\nConnection: close" % host):
+                        self.assertEqual(len(headers.get_all("Host")), 1)
+                        self.assertRegex(headers["Host"], r"\Aone\.test\.?(:\d+)?\Z")
+
+    def test_other_protocols(self):
+        """Behind an upgrade, a server would not see which hosts a visitor asks for."""
+        for server in ("nginx", "Apache", "HAProxy"):
+            for upgrade in UPGRADES:
+                with self.subTest("%s, %s" % (server, upgrade)):
+                    for headers in self.seen_by_one(server, (
+                            "Host: one.test\r\nConnection: close, upgrade, http2-settings\r\n"
+                            "HTTP2-Settings: AAMAAABkAAQAAP__\r\nUpgrade: " + upgrade)):
+                        self.assertNotIn("h2c", " ".join(headers.get_all("Upgrade", [])))
+
+    def test_requests_that_are_refused(self):
+        """The application is not asked for the pages of refusals."""
+        for server in SERVERS:
+            for edge in ("one", "absent", "nobody-knows"):
+                for name, request in REFUSED.items():
+                    with self.subTest("%s, %s, %s" % (server, edge, name)):
+                        self.assert_asks_nobody(server, edge, request)
+
+    def assert_asks_nobody(self, server, edge, request):
+        asked = [one.n_asked for one in self.edges.applications]
+        with contextlib.suppress(ssl.SSLError, ConnectionError), contextlib.closing(
+                Visit(self.edges.ports[server], edge + ".test")) as one:
+            one.say(request)
+        # Without a module, the stream takes all that it gets to the edge's application.
+        if (server, edge) != ("nginx stream", "absent"):
+            self.assertEqual([one.n_asked for one in self.edges.applications], asked)
 
     def test_names_in_any_case(self):
         for server in SERVERS:
@@ -200,6 +279,8 @@ class Changes(TlsCase):
                     self.until_all("moving", client, is_wanted)
 
     def open_connections(self, edge, client):
+        # The last step of a change ends connections in HAProxy.
+        until(self.edges.is_settled, "the change before")
         connections = {}
         for server in SERVERS:
             one = Visit(self.edges.ports[server], edge + ".test", self.edges.client(client))
@@ -222,6 +303,23 @@ class Changes(TlsCase):
         for server, one in connections.items():
             until(lambda one=one: not one.is_open(), server + " ends its connection", KEPT_S)
         self.assertEqual(elsewhere.ask("one.test"), "one")
+        self.store("moving", MODULES["one"])
+        self.until_all("moving", "allowed", True)
+
+    def test_connections_in_use(self):
+        """An answer that does not end keeps no connection.  (Apache waits for its end.)"""
+        connections = self.open_connections("moving", "allowed")
+        application = self.edges.applications[self.edges.edges.index("moving")]
+        asked = application.n_asked + len(connections)
+        for one in connections.values():
+            one.sock.sendall(b"GET /endless HTTP/1.1\r\nHost: moving.test\r\n\r\n")
+        until(lambda: application.n_asked == asked, "the application is asked")
+        self.store("moving", MODULES["two"])
+        began = time.monotonic()
+        for server in ("HAProxy", "nginx", "nginx stream"):
+            until(lambda server=server: not connections[server].is_open(), server, IN_USE_S)
+        self.assertLess(time.monotonic() - began, IN_USE_S)
+        self.assertTrue(connections["Apache"].is_open())
         self.store("moving", MODULES["one"])
         self.until_all("moving", "allowed", True)
 
@@ -272,6 +370,13 @@ class Changes(TlsCase):
 
 
 class Faults(TlsCase):
+    def setUp(self):
+        super().setUp()
+        self.store("moving", MODULES["one"])
+        for server in SERVERS:
+            until(lambda server=server: self.passes(server, "moving", "allowed"), server)
+        until(self.edges.is_settled, "all servers obey")
+
     def test_a_missing_file(self):
         """The server does not start without it."""
         checks = {"nginx": [*self.edges.nginx_command(), "-t"],
@@ -335,7 +440,89 @@ class Faults(TlsCase):
         until(self.edges.is_settled, "HAProxy is told")
         self.store("moving", MODULES["one"])
         until(lambda: not self.passes("HAProxy", "moving", "other"), "the last change")
-        self.assertTrue(self.passes("HAProxy", "moving", "allowed"))
+        # A visit just before "shutdown sessions" is ended though it obeyed the new rule.
+        until(lambda: self.passes("HAProxy", "moving", "allowed"), "the last change, all of it")
+        until(self.edges.is_settled, "all servers obey")
+
+    def test_haproxy_reloads(self):
+        """adit-gateway cannot reach the old process, so its connections end by themselves."""
+        with contextlib.closing(Visit(self.edges.ports["HAProxy"], "moving.test",
+                                      self.edges.client("allowed"))) as kept:
+            kept.sock.sendall(b"GET /endless HTTP/1.1\r\nHost: moving.test\r\n\r\n")
+            self.assertIn(b" 200 ", kept.sock.recv(4096))
+            self.edges.reload_haproxy()
+            self.store("moving", MODULES["two"])
+            until(lambda: self.passes("HAProxy", "moving", "other"), "the change")
+            until(lambda: not kept.is_open(), "the end of the connection", 15)
+        self.store("moving", MODULES["one"])
+        until(lambda: self.passes("HAProxy", "moving", "allowed"), "the last change")
+        until(self.edges.is_settled, "all servers obey")
+
+    def test_haproxy_missed_a_change(self):
+        """A new process may have read the files before a change, of which the old one was told."""
+        before = {suffix: self.edges.read("moving", suffix) for suffix in ("pem", "haproxy")}
+        self.store("moving", MODULES["two"])
+        until(lambda: self.passes("HAProxy", "moving", "other"), "the change")
+        until(self.edges.is_settled, "the change, all of it")
+        now = {suffix: self.edges.read("moving", suffix) for suffix in before}
+        self.edges.running["HAProxy"].stop()
+        self.put_files(before)
+        self.edges.start_haproxy()
+        until(lambda: self.passes("HAProxy", "moving", "allowed"), "the old rule")
+        with contextlib.closing(Visit(self.edges.ports["HAProxy"], "moving.test",
+                                      self.edges.client("allowed"))) as kept:
+            self.assertEqual(kept.ask("moving.test"), "moving")
+            self.put_files(now)
+            until(lambda: self.passes("HAProxy", "moving", "other"), "the change")
+            until(lambda: not kept.is_open(), "the end of the connection", KEPT_S)
+        self.assertFalse(self.passes("HAProxy", "moving", "allowed"))
+        self.store("moving", MODULES["one"])
+        until(lambda: self.passes("HAProxy", "moving", "allowed"), "the last change")
+        until(self.edges.is_settled, "all servers obey")
+
+    def put_files(self, texts):
+        for suffix, text in texts.items():
+            os.rename(self.edges.write("next", text), self.edges.file("moving", suffix))
+
+    def test_haproxy_has_an_open_transaction(self):
+        """Somebody began to change another edge by hand, and left it at that."""
+        with open(self.edges.certificates.path("ca-2.crt"), encoding="ascii") as file:
+            self.assertIn("transaction created", self.edges.ask_haproxy(
+                "set ssl ca-file %s <<\n%s" % (self.edges.file("one", "pem"), file.read())))
+        self.store("moving", MODULES["two"])
+        until(lambda: self.passes("HAProxy", "moving", "other"), "the change")
+        self.assertFalse(self.passes("HAProxy", "moving", "allowed"))
+        self.assertTrue(self.passes("HAProxy", "one", "allowed"))
+        until(lambda: b"ended the transaction that was open in HAProxy for %s" %
+              self.edges.file("one", "pem").encode() in self.edges.daemon.log(), "a line in the log")
+        self.store("moving", MODULES["one"])
+        until(lambda: self.passes("HAProxy", "moving", "allowed"), "the last change")
+        until(self.edges.is_settled, "all servers obey")
+
+    def test_two_daemons(self):
+        """The second one leaves the files alone until the first one has ended."""
+        conf = self.edges.write("second.conf", self.edges.settings(
+            socket=self.edges.path("second.sock"), state=self.edges.path("second-sessions")))
+        first = self.edges.daemon
+        self.edges.start_daemon(conf)
+        try:
+            until(lambda: b"output: another adit-gateway uses the folder" in
+                  self.edges.daemon.log(), "a line in the log")
+        finally:
+            self.edges.stop_daemon()
+            self.edges.daemon = first
+        self.store("moving", MODULES["two"])
+        until(lambda: self.passes("nginx", "moving", "other"), "the change")
+        self.store("moving", MODULES["one"])
+        until(self.edges.is_settled, "all servers obey")
+
+    def test_a_file_in_the_way(self):
+        """What somebody left under the name of a new file."""
+        os.symlink("/nonexistent", self.edges.path("output", ".new"))
+        self.store("moving", MODULES["two"])
+        until(lambda: self.passes("nginx", "moving", "other"), "the change")
+        self.store("moving", MODULES["one"])
+        until(lambda: self.passes("HAProxy", "moving", "allowed"), "the last change")
         until(self.edges.is_settled, "all servers obey")
 
     def test_the_database_goes_away(self):

@@ -47,8 +47,8 @@ class Version(Case):
                                   218)
 
     def test_twice(self):
-        for first, second in (("2", "2"), ("2", "1"), ("1", "2")):
-            with self.subTest(first + second):
+        for first, second in (("2", "2"), ("2", "1"), ("1", "2"), ("2", ""), ("", "2")):
+            with self.subTest("%s, %s" % (first, second)):
                 self.assert_error(self.admin.get(CREDENTIALS, version=first,
                                                  more=[("Service-Version", second)]), 217)
 

@@ -53,7 +53,7 @@ class UndoCase(CtlCase):
 
     def now(self):
         """A time between the changes before and after the call, to the second."""
-        self.stack.psql("UPDATE adit.audit_event SET at = at - interval '1 hour'"
+        self.stack.psql("UPDATE adit.audit_event SET at = timezone('UTC', timezone('UTC', at) - interval '1 hour')"
                         " WHERE account_id = '%s'" % self.account.id)
         return "30m"
 
@@ -159,6 +159,9 @@ class History(UndoCase):
                 "client_id": "app", "client_secret": secret}}}))
         shown = self.ctl("history", "undone/r", "--account", self.account.id).stdout
         self.assertIn("\tclient_secret: set\n", shown)
+        self.assert_ok(self.client.put(OAUTH, {"provider": {"provider_a": {}}}))
+        self.assertIn('client_id: "app" -> null; client_secret: removed\n',
+                      self.ctl("history", "undone/r", "--account", self.account.id).stdout)
         self.assertNotIn(SECRET, shown + json.dumps(self.events("undone/r", "--account",
                                                                 self.account.id)))
 
@@ -204,7 +207,7 @@ class History(UndoCase):
             self.ctl("history", "--by", by, "--account", self.account.id, "--since", "30m")
             done = self.ctl("restore", "--by", by, "--account", self.account.id, "--since", "30m",
                             "--yes")
-            self.assertIn("nothing has changed since", done.stderr)
+            self.assertIn("it is as it was then: nothing is to be restored", done.stderr)
 
     def test_several_pages(self):
         made = self.make()
@@ -255,7 +258,7 @@ class Restore(UndoCase):
                          ("ssh_credential_updated", pwd.getpwuid(os.geteuid()).pw_name))
         # Once more, nothing is left to do.
         done = self.ctl("restore", made["id"], "--at", time_before, "--yes")
-        self.assertIn("nothing has changed since", done.stderr)
+        self.assertIn("it is as it was then: nothing is to be restored", done.stderr)
 
     def test_what_was_deleted(self):
         key = samples.credential()["public_key"]
@@ -731,3 +734,19 @@ class Purged(UndoCase):
         self.assertIn("the record of changes begins at 2", done.stderr)
         self.restore("--event", self.event_of(made["id"], "_updated"))
         self.assertEqual(self.read(self.path(made))[0]["metadata"], "b")
+
+    def test_purged_without_a_transaction(self):
+        """An earlier version recorded the event, or a cluster that was ahead."""
+        before = self.stack.psql("SELECT transaction FROM adit.audit_pruned")
+        self.addCleanup(self.stack.psql, "UPDATE adit.audit_pruned SET transaction = nullif('%s',"
+                        " '')::xid8" % before)
+        for transaction in ("NULL", "'9000000000000000'"):
+            with self.subTest(transaction):
+                made = self.make()
+                self.stack.psql(
+                    "UPDATE adit.audit_pruned SET transaction = NULL;"
+                    " UPDATE adit.audit_event SET transaction = %s WHERE resource = '%s';"
+                    " DELETE FROM adit.audit_event WHERE resource = '%s'"
+                    % (transaction, made["id"], made["id"]))
+                self.assertIn("the record of changes begins at 2", self.ctl(
+                    "restore", made["id"], "--at", "1h", "--yes", status=1).stderr)

@@ -115,6 +115,12 @@ class Idempotency(Case):
                 before = self.rows()
                 self.assert_error(self.client.post(PATH, BODY, **once(key)), 9040)
                 self.assertEqual(self.rows(), before)
+        for first, second in (("k", "k"), ("k", ""), ("", "k")):
+            with self.subTest("%s, %s" % (first, second)):
+                before = self.rows()
+                headers = once(first)["more"] + once(second)["more"]
+                self.assert_error(self.client.post(PATH, BODY, more=headers), 9040)
+                self.assertEqual(self.rows(), before)
         # Other methods ignore the header.
         self.assert_ok(self.client.put("/edges/tls/e/mutual_tls", {}, **once("k" * 300)))
         self.assert_error(self.nobody.post(PATH, BODY, **once("k" * 256)), 200)

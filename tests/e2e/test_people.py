@@ -67,8 +67,7 @@ class Session:
         result = []
         thread = threading.Thread(target=lambda: result.append(run()))
         thread.start()
-        while thread.is_alive() and \
-                case.stack.psql("SELECT count(*) FROM pg_locks WHERE NOT granted") == "0":
+        while thread.is_alive() and case.stack.n_waiting() == 0:
             time.sleep(0.01)
         case.assertTrue(thread.is_alive(), "nothing waits")
         self.send("COMMIT;")
@@ -416,6 +415,31 @@ class Delete(PeopleCase):
             "SELECT DISTINCT principal, api_key FROM adit.audit"
             " WHERE principal_id = '%s' AND api_key_id = '%s'" % (self.user.id, key)), "Mallory|")
 
+    def test_two_at_once(self):
+        """Who comes second finds nobody to delete."""
+        heir = self.person()
+        session = Session(self, "SELECT FROM adit.ssh_credential WHERE account_id = '%s'"
+                          " AND owner_id = '%s' FOR UPDATE" % (self.account.id, self.user.id))
+        done = []
+
+        def delete(*words):
+            done.append(self.stack.ctl_run("user", "delete", *words, self.user.id))
+
+        threads = [threading.Thread(target=delete, args=words)
+                   for words in (("--with-credentials", "--yes"), ("--give-to", heir.id))]
+        for n, thread in enumerate(threads, 1):
+            thread.start()
+            until(lambda n=n: self.stack.n_waiting() >= n, "the wait of number %d" % n)
+        session.send("COMMIT;")
+        for thread in threads:
+            thread.join()
+        self.assertEqual(sorted(one.returncode for one in done), [0, 1], done)
+        self.assertIn("there is no User with the id", "".join(one.stderr for one in done))
+        left = self.stack.psql("SELECT count(*) FROM adit.ssh_credential WHERE owner_id = '%s'"
+                               % heir.id)
+        said = "".join(one.stdout for one in done)
+        self.assertIn("gave 3 " if left == "3" else "deleted 3 SSH credentials", said)
+
     def test_a_credential_made_meanwhile(self):
         user = self.person()
         session = Session(self, "INSERT INTO adit.ssh_credential (account_id, id, owner_id,"
@@ -535,7 +559,7 @@ class Keys(PeopleCase):
         # The person of the key that nobody has is unknown, so nothing else was written.
         self.assertEqual(self.stack.psql(
             "SELECT count(*) FROM adit.api_key_use AS u LEFT JOIN adit.api_key AS k"
-            " ON k.id = u.api_key_id WHERE k.id IS NULL"), "0")
+            " ON k.account_id = u.account_id AND k.id = u.api_key_id WHERE k.id IS NULL"), "0")
 
     def test_a_stop_without_the_database(self):
         """The uses are lost, and the stop takes at most a second more.  A worker stores its last

@@ -33,23 +33,25 @@ class Keys(PurgeCase):
                         % self.account.id)
 
     def blocks(self):
-        """The number of the table's blocks that sessions have read so far."""
+        """The number of the table's blocks that sessions have read so far; on nodes, 0."""
         return int(self.stack.psql(
             "SELECT heap_blks_read + heap_blks_hit FROM pg_statio_user_tables"
             " WHERE relid = 'adit.idempotency_key'::regclass"))
 
     def test_all_that_are_old(self):
         pages = int(self.stack.psql("SELECT pg_relation_size('adit.idempotency_key') / 8192"))
-        self.assertGreater(pages, 2000)
+        if not self.stack.citus:  # there the shards have the pages
+            self.assertGreater(pages, 2000)
         before = self.blocks()
         n = N_KEYS * 9 // 10
         self.assertRegex(self.stack.ctl("purge"), "^%d idempotency keys removed$" % n)
         self.assertEqual(self.count("idempotency_key"), N_KEYS // 10)
         self.assertEqual(self.count("idempotency_key", "created_at < now() - interval '1 day'"), 0)
-        # Sessions report their statistics when they end.
-        looked = until(lambda: self.blocks() - before - n, "the statistics count the purge")
-        # Each deleted row costs one read.  Each page is scanned once.
-        self.assertLess(looked, n + 4 * pages)
+        if not self.stack.citus:
+            # Sessions report their statistics when they end.
+            looked = until(lambda: self.blocks() - before - n, "the statistics count the purge")
+            # Each deleted row costs one read.  Each page is scanned once.
+            self.assertLess(looked, n + 4 * pages)
         self.assertEqual(self.stack.ctl("purge"), "0 idempotency keys removed")
 
 
@@ -57,7 +59,8 @@ class Events(PurgeCase):
     def setUp(self):
         super().setUp()
         # Older than the events of other tests, because events are numbered in order.
-        self.stack.psql("UPDATE adit.audit_event SET at = at - interval '100 days'")
+        self.stack.psql("UPDATE adit.audit_event SET at = timezone('UTC', timezone('UTC', at)"
+                        " - interval '100 days')")
         self.account.person("bot")
 
     def test_default_keeps_all(self):
@@ -67,9 +70,12 @@ class Events(PurgeCase):
         self.assertEqual(self.count("audit_event"), before)
 
     def test_days(self):
-        self.stack.psql("INSERT INTO adit.audit_event (at, event, account_id, resource)"
-                        " SELECT now() - interval '50 days', 'x', '%s', 'x'"
-                        " FROM generate_series(1, 12000)" % self.account.id)
+        # Where several nodes number events, the clock must go on in between.
+        number, column = (("adit.new_event_number() + 512 * i,", "id,") if self.stack.citus
+                          else ("", ""))
+        self.stack.psql("INSERT INTO adit.audit_event (%s at, event, account_id, resource)"
+                        " SELECT %s now() - interval '50 days', 'x', '%s', 'x'"
+                        " FROM generate_series(1, 12000) AS i" % (column, number, self.account.id))
         self.account.person("bot")
         old = self.count("audit_event", "at < now() - interval '99 days'")
         young = self.count("audit_event", "at > now() - interval '1 day'")
@@ -80,8 +86,11 @@ class Events(PurgeCase):
         # After a wrong clock, newer events may have lower numbers.  They stay, and keep those
         # behind them.
         self.assertEqual(self.count("audit_event", "event = 'x'"), 12000)
-        self.stack.psql("DELETE FROM adit.audit_event WHERE at > now() - interval '1 day'"
-                        " AND id < (SELECT min(id) FROM adit.audit_event WHERE event = 'x')")
+        lowest = self.stack.psql("SELECT min(id) FROM adit.audit_event WHERE event = 'x'")
+        # On nodes of Citus, one DELETE for several accounts may wait for itself.
+        for account_id in self.stack.psql("SELECT id FROM adit.account").split():
+            self.stack.psql("DELETE FROM adit.audit_event WHERE at > now() - interval '1 day'"
+                            " AND account_id = '%s' AND id < %s" % (account_id, lowest))
         young = self.count("audit_event", "at > now() - interval '1 day'")
         said = self.stack.ctl("purge", "--audit-days", "40")
         self.assertTrue(re.search("^12000 events removed from the record of changes$", said, re.M),

@@ -208,6 +208,33 @@ class Rekey(Case):
         self.assertEqual(self.stack.dump(), before)
         self.assertIn(cause.encode(), b"".join(self.stack.logs().values()))
         self.assertEqual(self.secret(911), SECRET % 911)
+        self.refuses_callers_first()
+
+    def refuses_callers_first(self):
+        """Whether the key may write is asked before whether the secret can be sealed, also in lanes
+        that have seen the key."""
+        revoked = self.stack.client(self.home.admin.issue())
+        for client in (self.reader, revoked):
+            for _ in range(2 * self.stack.n_at_once()):
+                self.assert_ok(client.get(path(911)))
+        self.stack.psql("UPDATE adit.api_key SET revoked_at = now()"
+                        " WHERE digest = sha256('%s'::bytea)" % revoked.key)
+        for _ in range(2 * self.stack.n_at_once()):
+            self.assert_error(self.reader.put(path(911), body(911)), 9005)
+            self.assert_error(revoked.put(path(911), body(911)), 203)
+
+    def test_a_leftover_of_a_new_key_file(self):
+        """What a killed aditctl left."""
+        leftover = self.key_file() + ".new"
+        with open(leftover, "x", encoding="ascii"):
+            done = self.stack.ctl_run("secrets", "add-key")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("File exists; unless another aditctl runs just now, delete that file",
+                      done.stderr)
+        os.unlink(leftover)
+        self.stack.ctl("secrets", "add-key")
+        self.assertEqual(self.stack.ctl_run("secrets", "rekey").returncode, 0)
+        self.keep_first_key()
 
     def test_key_file_missing_or_full(self):
         key_file = self.key_file()

@@ -255,6 +255,27 @@ class State(unittest.TestCase):
                         1, "", "serve: ADIT_PORT is '%s'; set it to a port, 1 to 65535\n" % port))
                     self.assertEqual(os.listdir(self.folder), [])
 
+    def test_stop_names_the_folder(self):
+        """Another one of this clone may run, with another folder."""
+        said = "not running with the state folder %s\n" % self.state
+        for make in False, True:
+            if make:
+                os.makedirs(self.state + "/edge")
+            for tool in "serve", "edge":
+                with self.subTest("%s %s" % (tool, make)):
+                    done = stack.run([os.path.join(stack.ROOT, "tools", tool), "--stop"], check=False,
+                                     env={**stack.CLEAN_ENV, "ADIT_STATE": self.state})
+                    self.assertEqual((done.returncode, done.stdout), (0, "%s: %s" % (tool, said)))
+
+    def test_env_of_a_file(self):
+        self.state = os.path.join(self.folder, "file")
+        with open(self.state, "w", encoding="utf-8"):
+            pass
+        done = self.serve(["--env"], "8080")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (
+            1, "", "serve: the state folder %s is not a folder: set ADIT_STATE to another path\n"
+            % self.state))
+
     def test_a_folder_without_programs_leaves_nothing(self):
         done = self.serve([], "8080", ADIT_BUILD="/nope")
         self.assertEqual((done.returncode, done.stdout, done.stderr), (

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Statements that the server understands differently: prepared by another version behind a pooler,
 or on a schema whose columns have other types."""
+import concurrent.futures
 import re
+import subprocess
 
 from adit import cluster, samples, stack
-from adit.case import Case
+from adit.case import Case, until
 from adit.pg_relay import PgRelay
 
 MUTUAL_TLS = "/edges/tls/stated/mutual_tls"
@@ -39,6 +41,7 @@ class Statements(Case):
         shared.set_conf("database", "conninfo", cls.relay.conninfo("adit"))
         shared.set_conf("log", "level", "debug")  # which omits no lines
         shared.restart()
+        shared.env["PGHOST"] = server.run_folder
         super().setUpClass()
         made = cls.admin.post("/ssh_credentials", samples.credential())
         cls.credential, cls.etag = "/ssh_credentials/" + made.json["id"], made.header("ETag")
@@ -121,6 +124,34 @@ class Statements(Case):
         answer = self.admin.put(MUTUAL_TLS, {"certificate_authority_ids": ["a"]})
         self.assert_error(answer, 9033)
         self.assert_logged(answer, "mutual_tls_module_quick_put returned other columns")
+
+    def test_a_write_whose_connection_is_cut(self):
+        """The server still waits for a lock then.  The write has no effect once the client has its
+        answer."""
+        lock = subprocess.Popen(["psql", "-X", "-q", "-o", "/dev/null"], text=True,
+                                env=self.stack.pg_env(), stdin=subprocess.PIPE)
+        self.addCleanup(lock.wait)
+        self.addCleanup(lock.stdin.close)
+        lock.stdin.write("BEGIN; SELECT FROM adit.mutual_tls_module WHERE edge_id = 'stated'"
+                         " FOR UPDATE;\n")
+        lock.stdin.flush()
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            until(lambda: self.n_sessions("mode = 'RowShareLock'"), "the row is locked")
+            answer = pool.submit(self.admin.put, MUTUAL_TLS, {"enabled": False})
+            until(lambda: self.n_sessions("NOT granted"), "the write waits")
+            self.begin()
+            self.assert_error(answer.result(), 9033)
+        lock.stdin.write("ROLLBACK;\n")
+        lock.stdin.flush()
+        until(lambda: not self.n_sessions("true"), "nothing is locked")
+        self.assertEqual(self.admin.get(MUTUAL_TLS).json, self.module.json)
+
+    def n_sessions(self, condition):
+        """How many sessions hold locks of the module's row, or wait for them."""
+        return int(self.stack.psql(
+            "SELECT count(DISTINCT pid) FROM pg_locks WHERE (locktype = 'transactionid' OR"
+            " relation = 'adit.mutual_tls_module'::regclass) AND pid <> pg_backend_pid() AND "
+            + condition))
 
     def assert_logged(self, answer, cause):
         """The log has the cause, under the operation's id."""

@@ -72,7 +72,8 @@ class Tenancy(Case):
             "client_id": "other", "client_secret": "other"}}}))
         self.stack.psql(
             "UPDATE adit.oauth_module AS t SET client_secret_sealed = f.client_secret_sealed"
-            " FROM adit.oauth_module AS f WHERE t.edge_id = 'moved' AND t.route_id = 'to'"
+            " FROM adit.oauth_module AS f WHERE t.account_id = f.account_id"
+            " AND t.edge_id = 'moved' AND t.route_id = 'to'"
             " AND f.edge_id = 'moved' AND f.route_id = 'from'")
         self.assert_error(self.owner.get(path % "to"), 9036)
         self.assert_ok(self.owner.get(path % "from"))

@@ -55,19 +55,20 @@ class Readers(Background):
         self.client = cluster.client(cluster.home.admin.key)
         self.path = "/ssh_credentials/" + self.client.post(
             "/ssh_credentials", samples.credential()).json["id"]
-        self.answers = []  # (when it was asked, its status or what went wrong)
+        self.answers = []  # (when it was asked, seconds, its body or what went wrong; None: 200)
 
     def work(self):
         begin = time.monotonic()
         try:
-            status = self.client.get(self.path).status
+            answer = self.client.get(self.path)
+            said = None if answer.status == 200 else answer.body
         except (OSError, AssertionError) as error:
-            status = repr(error)
-        self.answers.append((begin, status))
+            said = repr(error)
+        self.answers.append((begin, time.monotonic() - begin, said))
         self.is_over.wait(0.1)
 
     def bad(self):
-        return [answer for answer in self.answers if answer[1] != 200]
+        return [answer for answer in self.answers if answer[2] is not None]
 
 
 class Deciders(Background):

@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import subprocess
+import unittest
 
 from adit.cluster import Cluster
 from adit.stack import BUILD, CLEAN_ENV, PG_BIN, ROOT, free_port, make_folder, run
@@ -17,9 +18,125 @@ N_WORKERS = 2
 BUILD_S = 3600
 SCRIPT = os.path.join(ROOT, "sql", "optional", "citus.sql")
 
+# Moves an account from the node of a port to that of another one.
+MOVE = ("SELECT citus_move_shard_placement(get_shard_id_for_distribution_column("
+        "'adit.account', '%s'), '127.0.0.1', %d, '127.0.0.1', %d)")
+
 # PostgreSQL finds its files from the place of its programs.
 PG_LIB = os.path.dirname(PG_BIN)
 PG_SHARE = PG_LIB.replace("/lib/", "/share/")
+
+# What "tests/e2e/run --citus" runs.
+MODULES = (
+    "test_aditctl", "test_aditctl_json", "test_apply", "test_audit", "test_audit_events",
+    "test_auth", "test_conditions", "test_filter", "test_filter_lists", "test_history",
+    "test_ids_times_text", "test_idempotency", "test_lists", "test_lost_key", "test_module_bodies",
+    "test_mutual_tls", "test_oauth", "test_order", "test_paging", "test_paths_methods",
+    "test_people", "test_purge", "test_query", "test_rekey", "test_ssh_credentials",
+    "test_ssh_decisions", "test_tenancy", "test_tenancy_matrix", "test_tenants", "test_who",
+)
+
+_OWN_SQL = "its own SQL is none that Citus runs"
+_OTHER_SESSION = "its session holds locks on the coordinator; citus_nodes has one on a node"
+_ITS_SERVERS = "its subject is one server of PostgreSQL, which it starts, breaks or lends"
+_GATEWAY = "its gateway reads the feed of changes"
+_GATE = "its gate reads the tables itself"
+_PAGE = "it follows a page for one server"
+_RESTORE = "aditctl restore does not work there"
+_ELSEWHERE = "what it tests is outside of the database"
+
+# Why not the others: modules, classes and tests.
+LEFT_OUT = {
+    "test_aditctl_messages": _ELSEWHERE,
+    "test_cgi": _ELSEWHERE,
+    "test_client_shapes": _ELSEWHERE,
+    "test_clients": _ELSEWHERE,
+    "test_conf": _ELSEWHERE,
+    "test_confinement": _ELSEWHERE,
+    "test_console": _ELSEWHERE,
+    "test_console_forms": _ELSEWHERE,
+    "test_console_history": _ELSEWHERE,
+    "test_console_keyboard": _ELSEWHERE,
+    "test_console_lists": _ELSEWHERE,
+    "test_console_looks": _ELSEWHERE,
+    "test_console_modules": _ELSEWHERE,
+    "test_console_overview": _ELSEWHERE,
+    "test_cors": _ELSEWHERE,
+    "test_fastcgi": _ELSEWHERE,
+    "test_filter_oracle": _ELSEWHERE,
+    "test_front_console": _ELSEWHERE,
+    "test_front_docs": _ELSEWHERE,
+    "test_fronts": _ELSEWHERE,
+    "test_guards": _ELSEWHERE,
+    "test_headers": _ELSEWHERE,
+    "test_install_web_servers": _ELSEWHERE,
+    "test_json": _ELSEWHERE,
+    "test_log": _ELSEWHERE,
+    "test_metrics": _ELSEWHERE,
+    "test_reference": _ELSEWHERE,
+    "test_secrecy": _ELSEWHERE,
+    "test_surroundings": _ELSEWHERE,
+    "test_web_server": _ELSEWHERE,
+    "test_admin_conninfo": _ITS_SERVERS,
+    "test_clock": _ITS_SERVERS,
+    "test_database": _ITS_SERVERS,
+    "test_database_tls": _ITS_SERVERS,
+    "test_faults": _ITS_SERVERS,
+    "test_migrate": _ITS_SERVERS,
+    "test_statements": _ITS_SERVERS,
+    "test_distributed": _ITS_SERVERS,
+    "test_doctor": _ITS_SERVERS,
+    "test_serve": _ITS_SERVERS,
+    "test_systemd": _ITS_SERVERS,
+    "test_settings": _ITS_SERVERS,
+    "test_feed": _GATEWAY,
+    "test_gateway_doctor": _GATEWAY,
+    "test_gateway_ssh_changes": _GATEWAY,
+    "test_gateway_ssh_doors": _GATEWAY,
+    "test_gateway_ssh_faults": _GATEWAY,
+    "test_gateway_ssh_keys": _GATEWAY,
+    "test_gateway_ssh_rules": _GATEWAY,
+    "test_gateway_ssh_socket": _GATEWAY,
+    "test_gateway_tls": _GATEWAY,
+    "test_gateways_page": _GATEWAY,
+    "test_session": _GATEWAY,
+    "test_edge": _GATEWAY,
+    "test_gate": _GATE,
+    "test_gate_apache": _GATE,
+    "test_gate_browser": _GATE,
+    "test_gate_doctor": _GATE,
+    "test_gate_nginx": _GATE,
+    "test_page_history": _PAGE,
+    "test_page_find": _PAGE,
+    "test_page_off_board": _PAGE,
+    "test_page_git": _PAGE,
+    "test_page_keys": _PAGE,
+    "test_page_container": _PAGE,
+    "test_page_monitor": _PAGE,
+    "test_aditctl.Migrate": _ITS_SERVERS,
+    "test_aditctl_json.Everything.test_every_command": _RESTORE,
+    "test_aditctl_json.Progress.test_shown_and_erased": _OTHER_SESSION,
+    "test_apply.Concurrency": _OWN_SQL,
+    "test_audit.Audit.test_nobody_rewrites_it": "Citus has no rights to columns",
+    "test_audit.Audit.test_notification": "there are no notifications",
+    "test_audit.Audit.test_operator_of_another_session": _OWN_SQL,
+    "test_audit.Audit.test_truncate": "TRUNCATE is refused",
+    "test_audit.Audit.test_who_is_what_the_responder_says": _OWN_SQL,
+    "test_filter_lists.FilterLists.test_slow_filters_leave_lanes": _OWN_SQL,
+    "test_filter_lists.FilterLists.test_too_slow": _OWN_SQL,
+    "test_history.History.test_nothing_by_somebody_known": _RESTORE,
+    "test_history.History.test_providers_by_name": _RESTORE,
+    "test_history.Purged": _OWN_SQL,
+    "test_history.Restore": _RESTORE,
+    "test_history.Secrets": _RESTORE,
+    "test_people.Disable.test_an_older_snapshot_does_not_disable":
+        "a node takes its snapshot when it is asked first",
+    "test_people.Disable.test_with_credentials_of_a_request_in_flight": _OTHER_SESSION,
+    "test_people.Disable.test_with_credentials_of_a_request_that_found_it_enabled": _OTHER_SESSION,
+    "test_rekey.Rekey.test_among_many": _OWN_SQL,
+    "test_rekey.Rekey.test_what_was_moved_or_altered": _OWN_SQL,
+    "test_tenants.Tenants.test_overdue": "few requests wait for a node that takes long",
+}
 
 _programs = []
 
@@ -124,6 +241,13 @@ class Citus:
             % account_id))
         return next(node for node in self.nodes if node.port == int(port))
 
+    def account_on(self, node, make):
+        """Calls make() until it has made an account on the node.  Returns that one."""
+        while True:
+            account = make()
+            if self.node_of(account.id) is node:
+                return account
+
     # ---- plans ----
 
     def explain(self, is_on=True):
@@ -144,7 +268,8 @@ class Citus:
             entries = re.split(r"(?m)^(?=\d{4}-)", file.read())
         found = (re.search(r"LOG:  duration: .*?plan:\s+Query Text: (.*?)\n(.*)", entry, re.S)
                  for entry in entries)
-        return [one.groups() for one in found if one and re.search(r"\badit\.(?!migration)", one[1])]
+        asks_rows = re.compile(r"\badit\.(?!migration|account')")
+        return [one.groups() for one in found if one and asks_rows.search(one[1])]
 
     # ---- SQL ----
 
@@ -164,3 +289,14 @@ def attach_new(stack):
     """Gives a stack three new nodes."""
     stack.citus = Citus()
     stack.citus.attach(stack)
+
+
+def without_left_out(suite):
+    """The tests of a suite that nodes can run."""
+    kept = unittest.TestSuite()
+    for test in suite:
+        if isinstance(test, unittest.TestSuite):
+            kept.addTest(without_left_out(test))
+        elif not any((test.id() + ".").startswith(name + ".") for name in LEFT_OUT):
+            kept.addTest(test)
+    return kept

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The clock of a program, which a test sets while the program runs, and its lack of memory."""
+"""The clocks of a program, which a test sets while the program runs, and its lack of memory."""
 import mmap
 import os
 import struct
@@ -7,7 +7,7 @@ import subprocess
 
 from adit import programs, stack
 
-# The monotonic clock and the time of time(2) stay right.
+# The time of time(2) stays right.
 LIBRARY = r"""
 #include <errno.h>
 #include <fcntl.h>
@@ -18,13 +18,14 @@ LIBRARY = r"""
 #include <time.h>
 #include <unistd.h>
 
-static const volatile int64_t *set_to; /* the clock, and which allocations fail */
+/* The clock, which allocations fail, and how far the monotonic clock is ahead. */
+static const volatile int64_t *set_to;
 
 __attribute__((constructor)) static void start(void)
 {
     const char *path = getenv("CLOCK_FILE");
     int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    size_t size = 2 * sizeof *set_to;
+    size_t size = 3 * sizeof *set_to;
     void *mapped = fd < 0 ? MAP_FAILED : mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
     if (mapped != MAP_FAILED)
         set_to = mapped;
@@ -39,6 +40,8 @@ int clock_gettime(clockid_t clock, struct timespec *now)
         now->tv_sec = *set_to;
         now->tv_nsec = 0;
     }
+    if (clock == CLOCK_MONOTONIC && set_to)
+        now->tv_sec += set_to[2];
     return status;
 }
 
@@ -87,9 +90,9 @@ class Clock:
                        input=LIBRARY.encode(), check=True)
         os.chmod(self.library, 0o755)
         with open(self.path, "w+b") as file:
-            file.write(bytes(16))
+            file.write(bytes(24))
             file.flush()
-            self.memory = mmap.mmap(file.fileno(), 16)
+            self.memory = mmap.mmap(file.fileno(), 24)
         os.chmod(self.path, 0o644)
 
     def set(self, seconds):
@@ -98,7 +101,12 @@ class Clock:
 
     def fail_allocations(self, every):
         """Lets each process get no memory every so many times.  0: it gets all."""
-        self.memory[8:] = struct.pack("=q", every)
+        self.memory[8:16] = struct.pack("=q", every)
+
+    def go_ahead(self, seconds):
+        """Sets the monotonic clock to as much after the machine's.  It must not go back while the
+        program runs."""
+        self.memory[16:] = struct.pack("=q", seconds)
 
     def env(self):
         """The environment of the program that has this clock."""

@@ -227,6 +227,9 @@ class ConsoleCase(Case):
         if status is None:
             self.see("The service cannot be reached.", within)
             return
+        if status == 412 and ".restore" in within:
+            self.see("Nothing is restored", ".restore .meanwhile")
+            return
         for part in (words, "Error %d." % number, "Retry after 7 s."):
             self.see(part, within)
 
@@ -269,6 +272,10 @@ class ConsoleCase(Case):
         elif status == 412 and conflicts:
             self.click(".take-yours")
             self.until("!document.querySelector('.conflict')", "the form")
+        elif status == 502 and method == "GET":
+            # The web server's words are about changes.
+            self.see("The service cannot be reached.", where)
+            self.see("Error %d." % number, where)
         elif status:
             self.see(words, where)
             self.see("Error %d." % number, where)

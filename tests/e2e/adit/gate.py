@@ -249,13 +249,13 @@ class Browser:
 class Program(programs.Program):
     """Another adit-gate, which a test asks by FastCGI.  settings are those of [gate]."""
 
-    def __init__(self, gate, **settings):
+    def __init__(self, gate, options=(), env=None, **settings):
         conf = gate.write("another.conf", gate.make_conf(**settings))
         self.gate = gate
         self.socket = gate.path("run", "another.sock")
         command = [os.path.join(stack.BUILD, "adit-gate.fcgi"), "-c", conf,
-                   "-l", "unix:" + self.socket]
-        super().__init__(gate.stack, lambda _: stack.as_service(command), "gate")
+                   "-l", "unix:" + self.socket, *options]
+        super().__init__(gate.stack, lambda _: stack.as_service(command), "gate", env)
         until(self._listens, "another adit-gate")
 
     def _listens(self):
@@ -279,14 +279,16 @@ class Program(programs.Program):
 
 
 class Gate:
-    """adit-gate with an application and a provider.  front is "nginx" or "apache"."""
+    """adit-gate with an application and a provider.  front is "nginx" or "apache"; settings are
+    lines of its configuration for all sites."""
 
     EDGE = "edge-1"
     MANAGED_SECRET = "the secret of the managed application"
 
-    def __init__(self, stack_, front="nginx"):
+    def __init__(self, stack_, front="nginx", settings=""):
         self.stack = stack_
         self.front = front
+        self.settings = settings
         self.folder = stack.make_folder()
         self.account = stack_.account("gate")
         self.other_account = stack_.account("another")
@@ -426,9 +428,9 @@ class Gate:
                 self.port, host, self.write(host + ".conf", self.printed(host)))
             for host in ROUTES)
         self.write("nginx.conf", "worker_processes 2;\npid %s;\ndaemon off;\nevents {}\n"
-                   "http {\n    access_log %s combined;\n%s%s}\n" % (
+                   "http {\n    access_log %s combined;\n%s%s%s}\n" % (
                        self.path("server", "pid"), self.path("server", "access"), temporary,
-                       servers))
+                       self.settings.replace("FOLDER", self.path("server")), servers))
         self._spawn("nginx", ["nginx", "-c", self.path("nginx.conf"), "-e", "stderr"])
 
     def start_apache(self):
@@ -446,6 +448,7 @@ class Gate:
         if os.getuid() == 0:
             lines += ["User nobody", "Group nogroup"]
         lines += ["AuthnzFcgiDefineProvider authnz AditGate fcgi://127.0.0.1:%d/" % self.gate_port]
+        lines += [self.settings.replace("MODULES", MODULES)]
         for host in ROUTES:
             route = self.printed(host).replace(":9180/", ":%d/" % self.gate_port)
             lines += ["<VirtualHost 127.0.0.1:%d>" % self.port, "ServerName " + host,

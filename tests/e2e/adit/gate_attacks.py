@@ -288,6 +288,8 @@ class Attacks:
             [b"X-Adit-User: root@example.com", b"X-Adit-User: admin@example.com"],
             [b"X-Adit-User:"], [b"X-Adit-User: root@example.com", b"Connection: X-Adit-User"],
             [b"Connection: close, X-Adit-User, Cookie"], [b"Connection: x-adit-user"],
+            [b"Connection: x-aditx-adit-user-user"],
+            [b"Connection: close,x-adx-adit-userit-user ,X-Adit-User"],
             [b"Variable-ADIT_USER: root@example.com"], [b"Variable-User: root@example.com"],
             [b"ADIT_USER: root@example.com"], [b"ADIT-USER: root@example.com"],
             [b"ADIT_EDGE: edge-2", b"ADIT_ROUTE: route-2", b"ADIT_ACCOUNT: ac_0"],

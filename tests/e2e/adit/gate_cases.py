@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Who passes a route with an OAuth module, behind every web server."""
+import copy
 import json
 import urllib.parse
 
@@ -14,12 +15,13 @@ class GateCase(Case):
     """The cases of a web server, front, share a gate, and begin without modules."""
 
     front = None  # only its subclasses run
+    settings = ""  # of the web server, for all sites
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
         if cls.front:
-            cls.gate = Gate(stack.get(), cls.front)
+            cls.gate = Gate(stack.get(), cls.front, cls.settings)
             cls.addClassCleanup(cls.gate.remove)
 
     def setUp(self):
@@ -50,6 +52,8 @@ class GateCase(Case):
         """A page of the gate."""
         self.is_stopped(answer, status)
         self.assertIn("<h1>%s</h1>" % title, answer.text)
+        self.assertIn('<meta charset="utf-8">', answer.text)
+        self.assertIn(answer.headers.get_content_charset(), (None, "utf-8"))
         self.assertEqual(answer.headers["Cache-Control"], "no-store")
         self.assertIn("default-src 'none'", answer.headers["Content-Security-Policy"])
         return answer
@@ -209,9 +213,12 @@ class Passing:
                          [self.gate.provider + ":583232"])
 
     def test_not_listed_when_signing_in(self):
+        self.addCleanup(self.gate.mock.users.update, copy.deepcopy(self.gate.mock.users))
+        self.gate.mock.users["bob"]["user"]["login"] = "Bj\u00f6rn \u05d0"
         self.gate.module(config={"email_domains": ["example.org"]})
-        _, answer = self.gate.sign_in("carol")
-        self.assertIn("carol@example.com", self.shows(answer, 403, "Not allowed").text)
+        for user, name in (("carol", "carol@example.com"), ("bob", "Bj\u00f6rn \u05d0")):
+            page = self.shows(self.gate.sign_in(user)[1], 403, "Not allowed").text
+            self.assertIn("signed in as <bdi>%s</bdi>" % name, page)
 
     def test_scopes(self):
         for config, wanted in (
@@ -416,3 +423,17 @@ class Passing:
         self.gate.delete(ELSEWHERE)
         self.passes(self.gate.browser(ELSEWHERE).ask())
         self.is_sent_to_provider(self.gate.browser().ask())
+
+
+class LargeHeaders:
+    """Mixed into the cases of web servers that take more cookies, as the install page says."""
+
+    def test_many_tabs(self):
+        self.gate.module()
+        browser = self.gate.browser()
+        paths = ["/%d?%s" % (n, "q" * 1000) for n in range(8)]
+        backs = [self.gate.callback(browser.ask(path).location, "alice") for path in paths]
+        for path, back in zip(paths, backs):
+            answer = self.is_stopped(browser.ask(back), 302)
+            self.assertEqual(answer.location, path)
+            self.assertEqual(self.passes(browser.ask(path)).seen["path"], path)

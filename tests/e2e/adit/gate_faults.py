@@ -76,6 +76,16 @@ class Lasting:
         self.passes(self.at(-60, browser))
         self.is_sent_to_provider(self.at(-61, browser))
 
+    def test_clock_set_back_after_a_check(self):
+        """What the provider said at a later time is of no use for an old cookie."""
+        browser = self.start(auth_check_interval=30)
+        old = browser.copy()
+        for _ in range(8):
+            self.passes(self.at(5000, old.copy()))
+        self.gate.mock.revoke("alice")
+        for _ in range(4):
+            self.is_sent_to_provider(self.at(1000, old.copy()))
+
     def test_auth_check_interval(self):
         browser = self.start(auth_check_interval=30)
         self.gate.mock.requests.clear()
@@ -313,6 +323,21 @@ class Away:
             holder.join()
         self.assertEqual(self.gate.application.n_requests, before)
         until_back(lambda: browser.ask().status == 200)
+
+    def test_secret_that_cannot_be_read(self):
+        """The log says why, in the database's own words."""
+        self.gate.module()
+        browser = self.gate.browser()
+        back = self.gate.callback(browser.ask().location, "alice")
+        column = "SELECT (client_secret_sealed) ON adit.oauth_module %s adit_gate"
+        self.gate.stack.psql("REVOKE " + column % "FROM")
+        try:
+            self.shows(browser.ask(back), 503, "Not ready")
+        finally:
+            self.gate.stack.psql("GRANT " + column % "TO")
+        causes = [line["cause"] for line in self.gate.log() if line["event"] == "cannot sign in"]
+        self.assertEqual(causes[-1:], ["database: 42501 permission denied for table oauth_module"])
+        self.passes(self.gate.sign_in("alice")[1])
 
     # ---- memory ----
 

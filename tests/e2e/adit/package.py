@@ -70,11 +70,6 @@ class Story(unittest.TestCase):
         return [cls.machine.run(script, folder=folder).stdout for script in scripts]
 
     @classmethod
-    def run_together(cls, page, heading):
-        """Runs all scripts of a chapter in one shell, as a reader does."""
-        return cls.machine.run("".join(cls.chapters[page][heading])).stdout
-
-    @classmethod
     def change_settings(cls, text):
         """Writes settings, given as in the file, into /etc/adit/adit.conf."""
         section = None

@@ -26,10 +26,11 @@ rm -f /var/lib/man-db/auto-update /etc/systemd/system/etcd.service
 echo 'APT::Get::Assume-Yes "true"; APT::Get::Upgrade "false";' >/etc/apt/apt.conf.d/yes
 """
 
-# The disk of a database node.  etcd and PostgreSQL share it.
+# The disk of a database node.  etcd and PostgreSQL share it.  PostgreSQL keeps more than 1 GB of its log
+# when the leader often changes.
 DISK = """
 mkdir /disk
-mount -t tmpfs -o mode=0755,size=1000M disk /disk
+mount -t tmpfs -o mode=0755,size=2000M disk /disk
 for name in postgresql etcd; do
     mkdir -p /var/lib/$name
     cp -a /var/lib/$name /disk/
@@ -78,11 +79,23 @@ class Cluster:
         self.lan.attach(name, machine.first_process(), ADDRESSES[name])
         machine.run(PREPARE % (name, name) + (DISK if name in NODES else ""))
 
-    def give(self, names, files):
-        """Copies files of /root/cluster from db-1."""
-        data = self.on("db-1", "cd /root/cluster && tar cz %s | base64 -w0" % files)
+    def give(self, names, files, source="db-1"):
+        """Copies files of /root/cluster from a database node."""
+        data = self.on(source, "cd /root/cluster && tar cz %s | base64 -w0" % files)
         self.everywhere(names, lambda name: self.on(
             name, "mkdir -p /root/cluster && echo %s | base64 -d | tar xz -C /root/cluster" % data))
+
+    def replace(self, name):
+        """Puts a new machine in the place of a database node that was stopped, and is lost with its
+        disk.  Another node has forgotten it in etcd."""
+        self.boot(name)
+        self.follow("Names", [name])
+        self.give([name], ".", next(other for other in NODES if other != name))
+        self.follow("Packages of the database nodes", [name], folder=package.built() + "/adit")
+        self.on(name, "".join(self.chapters["etcd"]).replace(
+            "ETCD_INITIAL_CLUSTER_TOKEN",
+            "ETCD_INITIAL_CLUSTER_STATE=existing\nETCD_INITIAL_CLUSTER_TOKEN"))
+        self.follow("Patroni", [name], slice(1))
 
     def set_up(self):
         folder = package.built() + "/adit"
@@ -166,6 +179,12 @@ class Cluster:
         return leader and self.on(leader, "runuser -u postgres -- psql -XAtc \"SELECT count(*) FROM "
                                   "pg_stat_replication WHERE state = 'streaming'\"", check=False).strip()
 
+    def state(self):
+        """What each database node says of all, and what it did last."""
+        return "\n".join("%s:\n%s" % (name, self.on(
+            name, "timeout 5 %s list 2>&1; journalctl -q -o cat -n 12 -u patroni 2>&1" % CTL,
+            check=False)) for name in NODES)
+
     def wait_until_whole(self, but=None):
         """Waits for a leader, which is not this node, and two standbys that follow it."""
         def is_whole():
@@ -173,7 +192,10 @@ class Cluster:
             return (members.get(but) != "Leader" and
                     sorted(members.values()) == ["Leader", "Replica", "Sync Standby"] and
                     self.n_streams() == "2")
-        until(is_whole, "a leader and two standbys", 120)
+        try:
+            until(is_whole, "a leader and two standbys", 120)
+        except AssertionError as error:
+            raise AssertionError("%s\n%s" % (error, self.state())) from None
         until(lambda: self.members().get(but) != "Leader", "the node knows it too", 120)
 
     def psql(self, sql):

@@ -213,6 +213,9 @@ class SshGateway:
     owner, owner_group = 4102, 4101
     daemon_as = {"user": "adit-gateway", "group": "adit-ssh-keys", "capabilities": "+kill"}
 
+    # Further sections of the settings.
+    sections = ""
+
     def __init__(self, stack_, other_account, settings=None, env=None):
         self.stack = stack_
         self.folder = stack.make_folder()
@@ -243,8 +246,8 @@ class SshGateway:
             os.chmod(self.inside.path(path), 0o755)
         for name in "adit-gateway", "adit-ssh-keys":
             shutil.copy(os.path.join(stack.BUILD, name), self.inside.path(PROGRAMS))
-        self.inside.write(CONF, "[gateway]\n%s\n" % "\n".join(
-            "%s = %s" % pair for pair in self.settings.items()))
+        self.inside.write(CONF, "[gateway]\n%s\n%s" % ("\n".join(
+            "%s = %s" % pair for pair in self.settings.items()), self.sections))
         stack.run(["ssh-keygen", "-q", "-N", "", "-t", "ed25519", "-f",
                    self.inside.path("/run/host_key")])
         os.chown(self.inside.path("/run/host_key"), self.owner, self.owner)
@@ -366,9 +369,6 @@ class SshGateway:
         """What a server inside says first to a TCP client."""
         script = "exec 3<>/dev/tcp/%s; head -n 1 <&3" % "/".join(address.rsplit(":", 1))
         return stack.run(self.inside.on_network("/bin/bash", "-c", script)).stdout
-
-    def sshd_log(self):
-        return self.inside.read(SSHD_LOG)
 
     def sshd_processes(self):
         """{process id outside: (process id inside, whether it is a monitor)} of sshd's processes

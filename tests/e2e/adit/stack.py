@@ -197,6 +197,7 @@ class Stack:
         self._home = None
         self.service = "service"
         self.providers = None
+        self.citus = None  # the nodes that have its database (adit/citus.py)
         self.elsewhere = {}  # variables of a database that is not the stack's own
 
     # ---- starting and stopping ----
@@ -288,19 +289,29 @@ class Stack:
         return self.ctl_run(*arguments, check=True).stdout.rstrip("\n")
 
     def pg_env(self, user="postgres"):
+        options = "-c client_min_messages=error"
+        if self.citus:
+            options += " -c citus.propagate_set_commands=local"  # SET LOCAL is for triggers on nodes
         return dict(CLEAN_ENV, PGUSER=user, PGHOST=self.env["PGHOST"], PGPORT=self.env["PGPORT"],
-                    PGDATABASE=self.env["PGDATABASE"], PGOPTIONS="-c client_min_messages=error")
+                    PGDATABASE=self.env["PGDATABASE"], PGOPTIONS=options)
 
-    def psql_run(self, sql, user="postgres"):
+    def psql_run(self, sql, user="postgres", **options):
         return run(["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1",
                     "-v", "VERBOSITY=verbose"],
-                   check=False, env=self.pg_env(user), input=sql)
+                   check=False, env=self.pg_env(user), input=sql, **options)
 
-    def psql(self, sql, user="postgres"):
-        done = self.psql_run(sql, user)
+    def psql(self, sql, user="postgres", **options):
+        done = self.psql_run(sql, user, **options)
         if done.returncode != 0:
             raise AssertionError("psql: %s\n%s" % (sql, done.stderr))
         return done.stdout.rstrip("\n")
+
+    def n_waiting(self):
+        """The number of locks that sessions wait for."""
+        sql = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+        if self.citus:
+            sql = "SELECT sum(result::bigint) FROM run_command_on_all_nodes('%s')" % sql
+        return int(self.psql(sql))
 
     def set_notify(self, value):
         """Turns notifications of changes on or off.  Only new sessions obey, so the responder's are

@@ -12,6 +12,7 @@ import socket
 import ssl
 import subprocess
 import threading
+import time
 
 from adit import programs, stack
 from adit.case import until
@@ -20,6 +21,20 @@ from adit.certificates import Certificates
 MODULES = "/usr/lib/apache2/modules"
 VERSIONS = {"TLS 1.2": ssl.TLSVersion.TLSv1_2, "TLS 1.3": ssl.TLSVersion.TLSv1_3}
 PATIENCE_S = 10
+
+# What operators write for all sites of a server.  "site-ca" is an authority of another site.
+FOR_ALL_SITES = {
+    "nginx": ("ssl_trusted_certificate {made}/site-ca.crt;",),
+    "nginx http": ("server {{ listen 127.0.0.1:{beside} ssl; server_name site.test; location / "
+                   "{{ return 200 site; }} ssl_client_certificate {made}/site-ca.crt; "
+                   "ssl_verify_client optional; ssl_certificate {made}/site.pem; "
+                   "ssl_certificate_key {made}/site.pem; }}",
+                   "error_page 400 421 494 495 496 497 =200 /page;",
+                   "proxy_cache_path {made}/cache keys_zone=site:1m;", "proxy_cache site;",
+                   "proxy_cache_key $scheme$request_uri;", "proxy_cache_valid 10m;"),
+    "Apache": ("SSLCACertificatePath {made}/hashed", *(
+        "ErrorDocument %d /page" % status for status in (400, 403, 417, 421))),
+}
 
 
 class Application(http.server.ThreadingHTTPServer):
@@ -33,15 +48,32 @@ class Application(http.server.ThreadingHTTPServer):
             disable_nagle_algorithm = True
 
             def do_GET(self):
+                self.server.n_asked += 1
+                self.server.headers.append(self.headers)
+                if self.path == "/endless":
+                    self.do_endless()
+                    return
                 body = ("application of %s\n" % edge).encode()
                 self.send_response(200)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
 
+            def do_endless(self):
+                """Sends a byte now and then, until the visitor is gone."""
+                self.close_connection = True
+                self.send_response(200)
+                self.end_headers()
+                with contextlib.suppress(OSError):
+                    while True:
+                        self.wfile.write(b".")
+                        time.sleep(0.1)
+
             def log_message(self, *_):
                 pass
         super().__init__(("127.0.0.1", 0), Handler)
+        self.n_asked = 0
+        self.headers = []
         threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
 
     def handle_error(self, *_):
@@ -79,6 +111,13 @@ class Visit:
             if not received.startswith(b"HTTP/1.1 200") and b"\r\n\r\n" in received:
                 return None
         return re.search(rb"application of (\S+)", received).group(1).decode()
+
+    def say(self, request):
+        """Sends bytes, and reads until the server ends the connection."""
+        with contextlib.suppress(OSError):
+            self.sock.sendall(request)
+            while self.sock.recv(4096):
+                pass
 
     def is_open(self):
         """Whether the server has not closed the connection."""
@@ -166,12 +205,15 @@ class TlsEdges:
         self.certificates = Certificates(self.path("made"))
         for name in ("made", "authorities", "nginx", "apache"):
             os.mkdir(self.path(name))
+        self._make_site_authority()
         self.applications = [Application(edge) for edge in self.edges]
         self.daemon = None
         self.running = {}
         self.ports = {name: stack.free_port()
                       for name in ("nginx", "nginx stream", "Apache", "HAProxy")}
         self.inner_port = stack.free_port()
+        # Where another site of nginx is the default server.
+        self.port_beside = stack.free_port()
         self.conninfo = "host=%s port=%s dbname=%s user=gateway" % tuple(
             stack_.env[name] for name in ("PGHOST", "PGPORT", "PGDATABASE"))
         self.account = account
@@ -193,6 +235,14 @@ class TlsEdges:
             return file.read()
 
     # ---- certificates ----
+
+    def _make_site_authority(self):
+        made = self.certificates
+        made.make("site-ca", is_authority=True)
+        made.make("site")
+        os.mkdir(made.path("hashed"))
+        shutil.copy(made.path("site-ca.crt"), made.path("hashed"))
+        stack.run(["openssl", "rehash", made.path("hashed")])
 
     def authority(self, ident, certificate):
         """Puts a certificate into the folder of authorities, as a new file."""
@@ -264,6 +314,10 @@ class TlsEdges:
     def nginx_command(self):
         return ["nginx", "-c", self.path("nginx.conf"), "-e", "stderr"]
 
+    def for_all_sites(self, server):
+        return "".join("    %s\n" % line.format(made=self.path("made"), beside=self.port_beside)
+                       for line in FOR_ALL_SITES[server])
+
     def start_nginx(self):
         temporary = "".join("    %s_temp_path %s;\n" % (name, self.path("nginx", name)) for name in (
             "client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
@@ -271,7 +325,10 @@ class TlsEdges:
             self.printed("nginx-tls"),
             ("worker_processes auto;", "worker_processes 2;\npid %s;\ndaemon off;"
              % self.path("nginx", "pid")),
-            ("http {\n", "http {\n    access_log off;\n" + temporary),
+            ("http {\n", "http {\n    access_log off;\n" + temporary + self.for_all_sites("nginx")
+             + self.for_all_sites("nginx http")),
+            ("stream {\n", "stream {\n" + self.for_all_sites("nginx")),
+            ("listen 443 ssl;", "listen 443 ssl; listen 127.0.0.1:%d ssl;" % self.port_beside),
             ("listen 443 ", "listen 127.0.0.1:%d " % self.ports["nginx"]),
             ("listen 8443;", "listen 127.0.0.1:%d;" % self.ports["nginx stream"]),
             (":8444", ":%d" % self.inner_port)))
@@ -287,6 +344,7 @@ class TlsEdges:
                  "Mutex posixsem", "Listen 127.0.0.1:%d" % self.ports["Apache"]]
         lines += ["LoadModule %s_module %s/mod_%s.so" % (name, MODULES, name) for name in (
             "mpm_event", "authz_core", "ssl", "proxy", "proxy_http")]
+        lines.append(self.for_all_sites("Apache"))
         if os.getuid() == 0:
             lines += ["User nobody", "Group nogroup"]
         self.write("apache.conf", "\n".join(lines) + "\n" + self.replaced(
@@ -296,13 +354,30 @@ class TlsEdges:
     def haproxy_command(self):
         return ["haproxy", "-f", self.path("haproxy.conf")]
 
+    def ask_haproxy(self, command):
+        """Says something to HAProxy's stats socket.  Returns its answer."""
+        with socket.socket(socket.AF_UNIX) as sock:
+            sock.settimeout(PATIENCE_S)
+            sock.connect(self.path("haproxy.sock"))
+            sock.sendall(command.encode() + b"\n")
+            with sock.makefile("r") as file:
+                return file.read()
+
     def start_haproxy(self):
         self.write("haproxy.conf", self.replaced(
             self.printed("haproxy"), ("    user haproxy\n    group haproxy\n", ""),
             (" mode 660 group adit-gateway", ""),
             ("bind :443", "bind 127.0.0.1:%d" % self.ports["HAProxy"]),
             ("abns@adit-", "abns@adit-%d-" % self.ports["HAProxy"])))
-        self._spawn("HAProxy", [*self.haproxy_command(), "-db"])
+        self._spawn("HAProxy", [*self.haproxy_command(), "-W"])
+
+    def reload_haproxy(self):
+        """As systemd does it: the master starts a new process, which takes over the sockets.  The old
+        one goes on with its connections."""
+        master = self.running["HAProxy"].process
+        old = programs.children(master.pid)
+        master.send_signal(signal.SIGUSR2)
+        until(lambda: set(programs.children(master.pid)) - set(old), "a new process")
 
     def start(self):
         """Starts adit-gateway, and then the servers, which need its files."""
