@@ -248,9 +248,10 @@ class Anew(FeedCase):
             " FROM generate_series(1, 20) AS i RETURNING transaction").splitlines()
         self.stack.psql("UPDATE adit.audit_pruned SET transaction = '%s'" % ahead[9])
         self.addCleanup(self.stack.psql, "UPDATE adit.audit_pruned SET transaction = NULL")
-        since, seen = self.begin(), []
+        since, seen, enabled = self.begin(), [], True
         while int(since.split(":")[0]) <= int(ahead[-1]) + 5:
-            self.change(enabled=not seen)
+            self.change(enabled)
+            enabled = not enabled
             snapshot, may_go_on, events = self.read(since)
             seen += events
             self.assertTrue(may_go_on or int(since.split(":")[0]) <= int(ahead[9]))
