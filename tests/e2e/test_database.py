@@ -423,9 +423,15 @@ class Constraints(Case):
             ("an edge of another form", {"edge_id": "'a b'"}, "oauth_module_edge_id_form"),
             ("an empty edge", {"edge_id": "''"}, "oauth_module_edge_id_form"),
             ("two dots", {"edge_id": "'..'"}, "oauth_module_edge_id_form"),
+            ("an edge of 255", {"edge_id": "'aZ09._~-' || repeat('x', 247)"}, None),
             ("a long edge", {"edge_id": "repeat('x', 256)"}, "oauth_module_edge_id_form"),
+            ("an edge that is not ASCII", {"edge_id": "'é'"}, "oauth_module_edge_id_form"),
             ("an edge with a newline", {"edge_id": "E'a\\n'"}, "oauth_module_edge_id_form"),
             ("a route with a slash", {"route_id": "'a/b'"}, "oauth_module_route_id_form"),
+            ("a route of 255", {"route_id": "repeat('x', 255)"}, None),
+            ("an empty route", {"route_id": "''"}, "oauth_module_route_id_form"),
+            ("a long route", {"route_id": "repeat('x', 256)"}, "oauth_module_route_id_form"),
+            ("one dot", {"route_id": "'.'"}, "oauth_module_route_id_form"),
             ("an unknown account", {"account_id": "'x'"}, "oauth_module_account_id_fkey"),
             ("NULL for enabled", {"enabled": "NULL"}, "23502"),
         ])
@@ -440,6 +446,10 @@ class Constraints(Case):
             ("NULL in the list", {"certificate_authority_ids": "ARRAY[NULL::text]"},
              "mutual_tls_module_list"),
             ("an edge of another form", {"edge_id": "'a/b'"}, "mutual_tls_module_edge_id_form"),
+            ("an edge of 255", {"edge_id": "repeat('~', 255)"}, None),
+            ("a long edge", {"edge_id": "repeat('x', 256)"}, "mutual_tls_module_edge_id_form"),
+            ("an empty edge", {"edge_id": "''"}, "mutual_tls_module_edge_id_form"),
+            ("two dots", {"edge_id": "'..'"}, "mutual_tls_module_edge_id_form"),
             ("an unknown account", {"account_id": "'x'"}, "mutual_tls_module_account_id_fkey"),
         ])
 
