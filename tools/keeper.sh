@@ -145,6 +145,25 @@ take_lock() {
     # Wait 1 s: others may hold the lock for a moment to check it.
     flock -w 1 9 || die "already running with the state folder $state"
     printf '%s\n' "$$" >"$state/lock"
+    exec 8>&-
+}
+
+# Before the keeper takes its lock, packages are installed and programs are built, which takes
+# minutes.  This lock says that a start is under way.  Another start waits for it, and so does a
+# stop: otherwise it would find nothing to stop, and the programs would run afterwards.  Whatever
+# prepares the start runs with "8>&-": a service of a new package must not keep the lock.
+begin_start() {
+    exec 8>>"$state/starting"
+    flock -n 8 || { say_waiting && flock 8; }
+}
+
+wait_for_start() {
+    [ ! -e "$state/starting" ] || flock -s -n "$state/starting" true ||
+        { say_waiting && flock -s "$state/starting" true; }
+}
+
+say_waiting() {
+    say "waiting for another tools/$tool that is starting with the state folder $state"
 }
 
 is_running() {
@@ -259,7 +278,7 @@ note_end() {
 # terminal and session.  Returns once it is ready.
 start_keeper() {
     local keeper log=$state/log/$tool.log
-    env "$@" setsid "$root/tools/$tool" --keeper >"$log" 2>&1 </dev/null &
+    env "$@" setsid "$root/tools/$tool" --keeper >"$log" 2>&1 </dev/null 8>&- &
     keeper=$!
     trap 'kill "$keeper"; exit 1' INT TERM HUP
     while [ "$(cat "$state/ready" 2>/dev/null)" != "$keeper" ]; do
@@ -274,6 +293,7 @@ start_keeper() {
 
 # stop_keeper STATE: the folder to name, as ADIT_STATE sets it.
 stop_keeper() {
+    wait_for_start
     is_running || { say "not running with the state folder $1" && return 0; }
     kill "$(cat "$state/lock")" || true
     flock -w 90 "$state/lock" true || die "still running after 90 s: read $state/log"

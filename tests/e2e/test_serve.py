@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """tools/serve if everything already runs, if its key is dead, if its responder ends, if another
 PostgreSQL version made the cluster, and if it cannot work."""
+import fcntl
 import os
 import re
 import shutil
@@ -125,10 +126,12 @@ class DeadKey(ServeCase):
 
 class KilledResponder(ServeCase):
     def master(self):
+        """The supervisor that has workers, if there is one."""
         try:
-            return self.stack.responder()[0]
+            master, workers = self.stack.responder()
         except IndexError:
             return None
+        return master if workers else None
 
     def answers(self):
         try:
@@ -266,6 +269,51 @@ class State(unittest.TestCase):
                     done = stack.run([os.path.join(stack.ROOT, "tools", tool), "--stop"], check=False,
                                      env={**stack.CLEAN_ENV, "ADIT_STATE": self.state})
                     self.assertEqual((done.returncode, done.stdout), (0, "%s: %s" % (tool, said)))
+
+    def begin(self, tool, argument):
+        """Begins to run a tool.  Its output comes line by line."""
+        process = subprocess.Popen(
+            [os.path.join(stack.ROOT, "tools", tool), argument], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            env={**stack.CLEAN_ENV, "ADIT_STATE": self.state, "ADIT_BUILD": stack.BUILD,
+                 "ADIT_PORT": str(stack.free_port())})
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def test_stop_waits_for_a_start(self):
+        """A start has nothing that could be stopped until its packages and programs are there."""
+        for tool, folder in ("serve", self.state), ("edge", self.state + "/edge"):
+            with self.subTest(tool):
+                os.makedirs(folder)
+                with open(folder + "/starting", "w", encoding="utf-8") as file:
+                    fcntl.flock(file, fcntl.LOCK_EX)
+                    process = self.begin(tool, "--stop")
+                    self.assertEqual(process.stdout.readline(), (
+                        "%s: waiting for another tools/%s that is starting with the state folder %s\n"
+                        % (tool, tool, folder)))
+                    self.assertIsNone(process.poll())
+                self.assertEqual((process.stdout.read(), process.wait()), (
+                    "%s: not running with the state folder %s\n" % (tool, self.state), 0))
+
+    def test_two_starts_and_a_stop_at_once(self):
+        os.chmod(self.folder, 0o711)
+        one = self.begin("serve", "--detach")
+        until(lambda: os.path.exists(self.state + "/starting"), "the start")
+        processes = [self.begin("serve", "--detach"), self.begin("serve", "--stop")]
+        self.addCleanup(self.serve, ["--stop"], "8080")
+        said = [process.communicate(timeout=120)[0] for process in (one, *processes)]
+        self.assertEqual(one.returncode, 0, said)
+        self.assertIn("serve: stopped\n", said[2])
+        # The second start came before the stop, or after it.
+        if "already running" in said[1]:
+            self.assertIn("on port", said[1])
+            self.assertEqual(self.serve(["--stop"], "8080").stdout,
+                             "serve: not running with the state folder %s\n" % self.state)
+        else:
+            self.assertEqual(processes[0].returncode, 0, said)
+            self.assertEqual(self.serve(["--stop"], "8080").stdout, "serve: stopped\n")
 
     def test_env_of_a_file(self):
         self.state = os.path.join(self.folder, "file")

@@ -376,7 +376,9 @@ class Stack:
         program = os.path.join(self.state, "bin", "adit.fcgi")
         found = {pid: parent for pid, parent, command in self._processes()
                  if command[0] == program}
-        masters = [pid for pid, parent in found.items() if parent not in found]
+        # Workers of a supervisor that was killed live on for a moment.
+        masters = sorted((pid for pid, parent in found.items() if parent not in found),
+                         key=lambda pid: pid not in found.values())
         return masters[0], [pid for pid, parent in found.items() if parent in masters]
 
     def command_lines(self):
