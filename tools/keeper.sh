@@ -149,21 +149,14 @@ take_lock() {
 }
 
 # Before the keeper takes its lock, packages are installed and programs are built, which takes
-# minutes.  This lock says that a start is under way.  Another start waits for it, and so does a
-# stop: otherwise it would find nothing to stop, and the programs would run afterwards.  Whatever
-# prepares the start runs with "8>&-": a service of a new package must not keep the lock.
-begin_start() {
-    exec 8>>"$state/starting"
-    flock -n 8 || { say_waiting && flock 8; }
-}
-
-wait_for_start() {
-    [ ! -e "$state/starting" ] || flock -s -n "$state/starting" true ||
-        { say_waiting && flock -s "$state/starting" true; }
-}
-
-say_waiting() {
-    say "waiting for another tools/$tool that is starting with the state folder $state"
+# minutes.  This lock says that a start or a stop is under way.  Others wait for it: otherwise a stop
+# would find nothing to stop, and the programs would run afterwards.  Whatever prepares a start runs
+# with "8>&-": a service of a new package must not keep the lock.
+take_turn() {
+    exec 8>>"$state/turn"
+    flock -n 8 && return 0
+    say "waiting for another tools/$tool that starts or stops with the state folder $state"
+    flock 8
 }
 
 is_running() {
@@ -293,7 +286,7 @@ start_keeper() {
 
 # stop_keeper STATE: the folder to name, as ADIT_STATE sets it.
 stop_keeper() {
-    wait_for_start
+    take_turn
     is_running || { say "not running with the state folder $1" && return 0; }
     kill "$(cat "$state/lock")" || true
     flock -w 90 "$state/lock" true || die "still running after 90 s: read $state/log"

@@ -69,7 +69,7 @@ put_exports() {
 # show_log LOG: prints the last lines of a log and its path.
 show_log() {
     [ -s "$1" ] || return 0
-    tail -n 20 -- "$1" | sed 's/^/    /' >&2
+    tail -n 20 -- "$1" | awk '{ print "    " $0 }' >&2 # also ends a last line that has no end
     warn "the complete log is $1"
 }
 
