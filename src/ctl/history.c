@@ -198,18 +198,27 @@ static bool is_creation(const struct pg_result *result, int row)
     return event.len > len && strcmp(event.s + event.len - len, ending) == 0;
 }
 
-/* Prints all pages.  Sets *n_events to the number of events, and *is_whole to whether the first is
- * a creation. */
-static int print_events(struct ctl *ctl, struct history_page page, int64_t *n_events,
-                        bool *is_whole)
+/* Nothing was found: checks what was asked for. */
+static int check_names(const struct ctl *ctl)
+{
+    int status = history_check_maker(ctl, ctl->options.by);
+
+    return status == CTL_OK && !ctl->options.argument
+               ? history_check_account(ctl, ctl->options.account)
+               : status;
+}
+
+/* Prints all pages.  Sets *is_whole to whether the first event is a creation. */
+static int print_events(struct ctl *ctl, struct history_page page, bool *is_whole)
 {
     struct listing_out out = {.listing = NULL};
     int n = HISTORY_PAGE_SIZE;
+    int status = CTL_OK;
     struct progress progress;
     struct error err;
 
     progress_start_output(&progress, ctl, "events read");
-    while (n == HISTORY_PAGE_SIZE && !ferror(stdout)) {
+    while (status == CTL_OK && n == HISTORY_PAGE_SIZE && !ferror(stdout)) {
         struct pg_result *result;
 
         if (!history_list(ctl->pg, &page, &result, &err)) {
@@ -217,7 +226,9 @@ static int print_events(struct ctl *ctl, struct history_page page, int64_t *n_ev
             return ctl_fail_error(&err);
         }
         n = pg_rows(result);
-        if (!out.listing) {
+        if (!out.listing && n == 0)
+            status = check_names(ctl);
+        if (!out.listing && status == CTL_OK) {
             listing_open(&out, ctl, &listing);
             *is_whole = n > 0 && is_creation(result, 0);
         }
@@ -236,19 +247,9 @@ static int print_events(struct ctl *ctl, struct history_page page, int64_t *n_ev
         progress_show(&progress, out.n_rows);
     }
     progress_erase(&progress);
-    listing_close(&out, NULL, 0);
-    *n_events = out.n_rows;
-    return CTL_OK;
-}
-
-/* Nothing was found: checks what was asked for. */
-static int check_names(const struct ctl *ctl)
-{
-    int status = history_check_maker(ctl, ctl->options.by);
-
-    return status == CTL_OK && !ctl->options.argument
-               ? history_check_account(ctl, ctl->options.account)
-               : status;
+    if (status == CTL_OK)
+        listing_close(&out, NULL, 0);
+    return status;
 }
 
 int ctl_history(struct ctl *ctl)
@@ -259,7 +260,6 @@ int ctl_history(struct ctl *ctl)
                                 .providers = history_providers(ctl, providers)};
     struct history_place place = {.result = NULL};
     bool is_whole = false;
-    int64_t n = 0;
     struct error err;
     int status = CTL_OK;
 
@@ -275,12 +275,10 @@ int ctl_history(struct ctl *ctl)
         page.kind = place.kind;
         page.account_id = place.result ? place.account_id : text_of(options->account);
         page.resource = place.resource;
-        status = print_events(ctl, page, &n, &is_whole);
+        status = print_events(ctl, page, &is_whole);
         /* A gap is said, and is no failure. */
         if (status == CTL_OK && !(place.result && is_whole))
             history_check_start(ctl, page.since_us);
-        if (status == CTL_OK && n == 0)
-            status = check_names(ctl);
     }
     pg_rollback(ctl->pg);
     pg_result_free(place.result);

@@ -234,7 +234,9 @@ class History(UndoCase):
                 (["--since", "3000-01-01"], 2, "--since '3000-01-01' is in the future"),
                 (["a", "b"], 2, "takes one argument")):
             with self.subTest(" ".join(words)):
-                self.assertIn(says, self.ctl("history", *words, status=status).stderr)
+                done = self.ctl("history", *words, status=status)
+                self.assertIn(says, done.stderr)
+                self.assertEqual(done.stdout, "")
 
 
 class Restore(UndoCase):
