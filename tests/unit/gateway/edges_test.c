@@ -559,23 +559,19 @@ START_TEST(wider_and_narrower)
 }
 END_TEST
 
-/* Nobody knows what it obeys. */
-START_TEST(a_haproxy_that_does_not_answer)
+START_TEST(a_haproxy_that_has_not_answered)
 {
-    char socket_path[] = "/nonexistent/haproxy.sock";
     struct edges *edges = open_edges();
     struct buf status = {0};
 
     put(edges, &trusts_1);
     settle(edges);
     edges_free(edges);
-    settings.haproxy = socket_path;
+    settings.haproxy = bin_true; /* no socket */
     edges = open_edges();
-    put(edges, &trusts_1);
     edges_tick(edges, now_ms());
     edges_status(edges, &status);
-    ck_assert_msg(strstr(status.data, "edges_due 0\nreload done\nhaproxy due\n") != NULL, "%s",
-                  status.data);
+    ck_assert_ptr_nonnull(strstr(status.data, "reload done\nhaproxy due\n"));
     buf_free(&status);
     edges_free(edges);
 }
@@ -595,7 +591,7 @@ Suite *gateway_edges_suite(void)
     tcase_add_test(tcase, one_reload_for_a_batch);
     tcase_add_test(tcase, a_failed_reload_is_repeated);
     tcase_add_test(tcase, an_authority_that_changes);
-    tcase_add_test(tcase, a_haproxy_that_does_not_answer);
+    tcase_add_test(tcase, a_haproxy_that_has_not_answered);
     tcase_add_test(tcase, killed_at_every_call);
     tcase_add_test(tcase, every_call_fails_once);
     tcase_add_test(tcase, wider_and_narrower);
