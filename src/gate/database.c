@@ -77,6 +77,8 @@ struct database *database_new(const char *conninfo, bool is_distributed)
     if (!database)
         return NULL;
     database->pipeline = pg_pipeline_new(conninfo);
+    if (database->pipeline)
+        pg_pipeline_share_outage(database->pipeline, &database->outage);
     database->late.most = MOST_LONG_WAITS;
     database->late.pause_ms = LATE_PAUSE_MS;
     for (size_t i = 0; database->pipeline && i < SESSIONS; i++) {

@@ -166,6 +166,7 @@ static bool worker_open(struct worker *worker, struct serve *serve)
         return false;
     worker->at_once.store = store_new(NULL, process->keyring);
     pg_pipeline_count_in(worker->pipeline, worker->settings.counts);
+    pg_pipeline_share_outage(worker->pipeline, &worker->outage);
     serve_count_in(serve, worker->settings.counts);
     if (!worker->at_once.store || !response_reserve(&worker->at_once.response))
         return false;

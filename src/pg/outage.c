@@ -2,6 +2,10 @@
 /* A short absence that the database has announced. */
 #include "pg/outage.h"
 
+#include <string.h>
+
+#include "base/clock.h"
+
 #define WAIT_MS 3000
 #define NEW_MS 1000
 
@@ -39,6 +43,14 @@ void pg_outage_note_end(struct pg_outage *outage, int64_t now_ms)
 {
     if (outage->answered_ms && now_ms - outage->answered_ms < NEW_MS)
         pg_outage_announce(outage, now_ms);
+}
+
+/* "Terminating connection due to administrator command": all sessions get it when the server shuts
+ * down. */
+void pg_outage_note_error(struct pg_outage *outage, const char *sqlstate)
+{
+    if (outage && sqlstate && strcmp(sqlstate, "57P01") == 0)
+        pg_outage_note_end(outage, clock_steady_ms());
 }
 
 /* Requests may still wait: other sessions may need another attempt. */

@@ -39,6 +39,10 @@ void pg_outage_note_answer(struct pg_outage *outage, int64_t began_ms);
  * answered in the last second. */
 void pg_outage_note_end(struct pg_outage *outage, int64_t now_ms);
 
+/* The same, if this SQLSTATE says so: it is that of an error of a session; NULL: there is none.
+ * outage may be NULL. */
+void pg_outage_note_error(struct pg_outage *outage, const char *sqlstate);
+
 /* A session was opened. */
 void pg_outage_note_open(struct pg_outage *outage);
 

@@ -58,14 +58,6 @@ enum pg_outcome pg_own_not_sent(struct pg_own *own, struct error *err)
 
 /* ---- answers ---- */
 
-/* "Terminating connection due to administrator command": all sessions get it when the server shuts
- * down. */
-static void note_shutdown(struct pg_own *own, const char *sqlstate)
-{
-    if (own->outage && sqlstate && strcmp(sqlstate, "57P01") == 0)
-        pg_outage_note_end(own->outage, clock_steady_ms());
-}
-
 static enum pg_outcome judge(struct pg_own *own, const PGresult *result,
                              const struct pg_statement *statement, struct error *err)
 {
@@ -93,7 +85,7 @@ static enum pg_outcome judge(struct pg_own *own, const PGresult *result,
         pg_own_leave_server(own);
         return PG_NO_EFFECT;
     case PG_VERDICT_LOST:
-        note_shutdown(own, err->sqlstate);
+        pg_outage_note_error(own->outage, err->sqlstate);
         own->lacked_memory = !err->sqlstate[0] && pg_is_own_memory(PQresultErrorMessage(result));
         break;
     }
@@ -248,7 +240,7 @@ static void note_notice(void *context, const PGresult *notice)
     struct pg_own *own = context;
     const char *function = PQresultErrorField(notice, PG_DIAG_SOURCE_FUNCTION);
 
-    note_shutdown(own, PQresultErrorField(notice, PG_DIAG_SQLSTATE));
+    pg_outage_note_error(own->outage, PQresultErrorField(notice, PG_DIAG_SQLSTATE));
     if (function && strcmp(function, "SyncRepWaitForLSN") == 0)
         own->is_unreplicated = true;
 }

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "pg/answer.h"
 #include "pg/connect.h"
+#include "pg/outage.h"
 #include "pg/session.h"
 
 /* The limit on rows.  A short read that takes longer waits for a lock or a slow server, and blocks
@@ -16,6 +17,9 @@
 /* The limit on opening the session, and how long it stays closed after a failure. */
 #define OPEN_TIMEOUT_MS 1000
 #define PAUSE_MS 5000
+
+/* The end of the last answers, and an error, each with the NULL that libpq puts behind a result. */
+#define FAREWELL_RESULTS 4
 
 /* A read, on the stack of the lane that waits for it. */
 struct run {
@@ -28,6 +32,7 @@ struct run {
 struct pg_pipeline {
     const char *conninfo;
     struct metrics_slot *counts; /* NULL: nothing is counted */
+    struct pg_outage *outage;    /* NULL: nobody waits for a database that is away */
     struct pg_session session;
     int64_t retry_at_ms; /* no attempt to open before, on the steady clock */
     struct run *first;   /* the reads that wait, in the order in which the server answers */
@@ -54,6 +59,11 @@ void pg_pipeline_free(struct pg_pipeline *pipeline)
 void pg_pipeline_count_in(struct pg_pipeline *pipeline, struct metrics_slot *counts)
 {
     pipeline->counts = counts;
+}
+
+void pg_pipeline_share_outage(struct pg_pipeline *pipeline, struct pg_outage *outage)
+{
+    pipeline->outage = outage;
 }
 
 static void count_event(const struct pg_pipeline *pipeline, enum metrics_database_event event)
@@ -114,15 +124,20 @@ static void fail(struct pg_pipeline *pipeline)
 
 /* ---- opening ---- */
 
-static void ignore_notice(void *context, const PGresult *notice)
+/* While nobody waits, libpq takes the error that ends the session for a notice. */
+static void take_notice(void *context, const PGresult *notice)
 {
-    (void)context;
-    (void)notice;
+    const struct pg_pipeline *pipeline = context;
+
+    pg_outage_note_error(pipeline->outage, PQresultErrorField(notice, PG_DIAG_SQLSTATE));
 }
 
-static bool start_pipeline_mode(PGconn *conn, const struct wait *wait, int64_t deadline_ms)
+static bool start_pipeline_mode(struct pg_pipeline *pipeline, const struct wait *wait,
+                                int64_t deadline_ms)
 {
-    PQsetNoticeReceiver(conn, ignore_notice, NULL);
+    PGconn *conn = pipeline->session.conn;
+
+    PQsetNoticeReceiver(conn, take_notice, pipeline);
     if (PQsetnonblocking(conn, 1) != 0 || !PQsendQuery(conn, pg_setup_sql))
         return false;
     for (;;) {
@@ -149,7 +164,7 @@ static void open_session(struct pg_pipeline *pipeline, const struct wait *wait, 
 
     pg_session_move(session, PG_SESSION_OPENS);
     session->conn = pg_connect(pipeline->conninfo, wait, deadline_ms, &refusal);
-    if (session->conn && start_pipeline_mode(session->conn, wait, deadline_ms))
+    if (session->conn && start_pipeline_mode(pipeline, wait, deadline_ms))
         pg_session_move(session, PG_SESSION_IS_SHARED);
     if (is_open(pipeline))
         count_event(pipeline, METRICS_DATABASE_OPENED);
@@ -199,16 +214,31 @@ void pg_pipeline_send(struct pg_pipeline *pipeline)
 
 /* ---- answers ---- */
 
+/* The server may have said why it ends the connection.  The end of the last answers comes first. */
+static void take_farewell(const struct pg_pipeline *pipeline)
+{
+    PGconn *conn = pipeline->session.conn;
+
+    for (int i = 0; i < FAREWELL_RESULTS && !PQisBusy(conn); i++) {
+        PGresult *result = PQgetResult(conn);
+
+        pg_outage_note_error(pipeline->outage, PQresultErrorField(result, PG_DIAG_SQLSTATE));
+        PQclear(result);
+    }
+}
+
 /* While nobody waits, only three things can come.  The end of the last answers stays with libpq
  * until the next read takes it.  A notice is dropped.  The end of the session is seen here. */
 static bool receive_all(struct pg_pipeline *pipeline)
 {
     PGconn *conn = pipeline->session.conn;
+    bool ok = pg_receive(conn);
+    PGresult *result;
 
-    if (!pg_receive(conn))
-        return false;
     while (!PQisBusy(conn) && pipeline->first != pipeline->unsent) {
-        switch (pg_answer_take(&pipeline->first->answer, PQgetResult(conn))) {
+        result = PQgetResult(conn);
+        pg_outage_note_error(pipeline->outage, PQresultErrorField(result, PG_DIAG_SQLSTATE));
+        switch (pg_answer_take(&pipeline->first->answer, result)) {
         case PG_TAKEN_PART:
         case PG_TAKEN_SYNC:
             break;
@@ -219,7 +249,9 @@ static bool receive_all(struct pg_pipeline *pipeline)
             return false;
         }
     }
-    return true;
+    if (!ok)
+        take_farewell(pipeline);
+    return ok;
 }
 
 void pg_pipeline_receive(struct pg_pipeline *pipeline)

@@ -16,6 +16,7 @@
 #include "base/wait.h"
 #include "pg/pg.h"
 
+struct pg_outage;
 struct pg_pipeline;
 
 /* Returns a pipeline that is not open yet, or NULL where memory is short.  The conninfo must
@@ -24,6 +25,10 @@ MUST_CHECK struct pg_pipeline *pg_pipeline_new(const char *conninfo);
 
 /* Counts its sessions and failures in *counts, which must outlive it. */
 void pg_pipeline_count_in(struct pg_pipeline *pipeline, struct metrics_slot *counts);
+
+/* Tells the drivers that share *outage when the server ends the session (pg/outage.h).  *outage
+ * must outlive the pipeline.  A lane whose own session is not open has no other way to know. */
+void pg_pipeline_share_outage(struct pg_pipeline *pipeline, struct pg_outage *outage);
 
 /* Closes it and frees it.  No lane may wait in it.  NULL is fine. */
 void pg_pipeline_free(struct pg_pipeline *pipeline);

@@ -8,6 +8,7 @@
 #include "pg/answer.h"
 #include "pg/backend.h"
 #include "pg/lane.h"
+#include "pg/outage.h"
 #include "suites.h"
 
 static const struct pg_statement get = {
@@ -141,6 +142,39 @@ START_TEST(failure_fails_all_that_wait)
     ck_assert_int_eq(run(0, &get), ERR_NONE);
     ck_assert_int_eq(other_code, ERR_NONE);
     backend_sent("4:run:get | 3:parse:get | 4:end 3:run:get | 1:run:get |");
+}
+END_TEST
+
+/* A lane without a session of its own would find nothing but a closed door. */
+START_TEST(end_of_the_server_is_told)
+{
+    struct pg_outage outage = {.answered_ms = clock_steady_ms()};
+
+    pg_pipeline_share_outage(pipeline, &outage);
+    warm_up();
+    if (_i == 0) { /* while nobody reads */
+        backend_end(2);
+        pg_pipeline_receive(pipeline); /* the message */
+        pg_pipeline_receive(pipeline); /* the end */
+    } else {
+        backend_expect(ON_RUN, REFUSE, "57P01", NULL);
+        ck_assert_int_eq(run(0, &get), ERR_NONE);
+    }
+    ck_assert(pg_outage_is_on(&outage, clock_steady_ms()));
+}
+END_TEST
+
+START_TEST(other_ends_are_not_told)
+{
+    struct pg_outage outage = {.answered_ms = clock_steady_ms()};
+
+    pg_pipeline_share_outage(pipeline, &outage);
+    warm_up();
+    backend_notice(2);
+    pg_pipeline_receive(pipeline);
+    backend_expect(ON_RUN, REFUSE, "57014", NULL);
+    ck_assert_int_eq(run(0, &get), ERR_NONE);
+    ck_assert(!pg_outage_is_on(&outage, clock_steady_ms()));
 }
 END_TEST
 
@@ -323,6 +357,8 @@ Suite *pg_pipeline_suite(void)
     tcase_add_test(tcase, reads_of_two_lanes_are_sent_in_one_piece);
     tcase_add_loop_test(tcase, failed_read_runs_on_its_own_session, 0, N(failures));
     tcase_add_test(tcase, failure_fails_all_that_wait);
+    tcase_add_loop_test(tcase, end_of_the_server_is_told, 0, 2);
+    tcase_add_test(tcase, other_ends_are_not_told);
     tcase_add_test(tcase, slow_read_takes_250_ms_at_most);
     tcase_add_test(tcase, answer_without_an_end);
     tcase_add_test(tcase, read_with_little_time_runs_on_its_own_session);
