@@ -50,7 +50,7 @@ class Fairness(PromiseCase):
 
     def test_500_clients(self):
         """500 clients, more than the workers have places for connections"""
-        self.share_out(500, scaled(16, 80), at_most=2)
+        self.share_out(500, scaled(40, 80), at_most=2)
 
     def share_out(self, n_clients, n_each, at_most):
         """Counts what each client gets until all together have n_each answers on average."""
