@@ -276,17 +276,27 @@ class State(unittest.TestCase):
                                      env={**stack.CLEAN_ENV, "ADIT_STATE": self.state})
                     self.assertEqual((done.returncode, done.stdout), (0, "%s: %s" % (tool, said)))
 
-    def begin(self, tool, argument):
+    def begin(self, tool, argument, port="8080"):
         """Begins to run a tool.  Its output comes line by line."""
         process = subprocess.Popen(
             [os.path.join(stack.ROOT, "tools", tool), argument], stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             env={**stack.CLEAN_ENV, "ADIT_STATE": self.state, "ADIT_BUILD": stack.BUILD,
-                 "ADIT_PORT": str(stack.free_port())})
+                 "ADIT_PORT": port})
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         return process
+
+    def turn_is_taken(self):
+        try:
+            with open(self.state + "/turn", encoding="utf-8") as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except FileNotFoundError:
+            return False
+        except BlockingIOError:
+            return True
+        return False
 
     def test_stop_waits_for_a_start(self):
         """A start has nothing that could be stopped until its packages and programs are there."""
@@ -305,9 +315,10 @@ class State(unittest.TestCase):
 
     def test_two_starts_and_a_stop_at_once(self):
         os.chmod(self.folder, 0o711)
-        one = self.begin("serve", "--detach")
-        until(lambda: os.path.exists(self.state + "/turn"), "the start")
-        processes = [self.begin("serve", "--detach"), self.begin("serve", "--stop")]
+        port = str(stack.free_port())  # a start with another one is refused while the first runs
+        one = self.begin("serve", "--detach", port)
+        until(self.turn_is_taken, "the start")
+        processes = [self.begin("serve", "--detach", port), self.begin("serve", "--stop")]
         self.addCleanup(self.serve, ["--stop"], "8080")
         said = [process.communicate(timeout=120)[0] for process in (one, *processes)]
         self.assertEqual([one.returncode, *(process.returncode for process in processes)],
