@@ -36,6 +36,11 @@ get_ready() {
     install -d -o adit -g www-data -m 2750 /run/adit
     setpriv --reuid=adit --regid=adit --init-groups \
         /usr/libexec/adit/adit.fcgi --listen unix:/run/adit/adit.sock &
+    for i in $(seq 600); do
+        [ ! -S /run/adit/adit.sock ] || break
+        sleep 0.1
+    done
+    [ -S /run/adit/adit.sock ]
     # Debian's packages made these folders when they were installed, but /run is empty here.
     mkdir -p /run/lock
     install -d -o www-data /run/lighttpd

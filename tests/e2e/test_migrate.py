@@ -113,8 +113,11 @@ class Behind(MigrateCase):
             stop.set()
             for worker in workers:
                 worker.join()
-        self.assertEqual({status for _, status in meanwhile} - {200, 201}, set())
-        self.assertLess(max(seconds for seconds, _ in meanwhile), SLOWEST_S)
+        self.assertEqual({status for _, status in meanwhile} - {200, 201, 503}, set())
+        # If the machine stalls at the wrong time, one answer of each client is late or a 503.  A
+        # migration that kept its place in the queue would do that to each of them three times.
+        bad = [row for row in meanwhile if row[0] >= SLOWEST_S or row[1] == 503]
+        self.assertLessEqual(len(bad), len(workers), bad)
         # Later ones wait for the migration itself.  On a busy machine, that may be too long for them.
         self.assertEqual({status for _, status in answers} - {200, 201, 503}, set())
         self.assertEqual(migrate.returncode, 0, complained)

@@ -94,6 +94,7 @@ class Answers(SessionCase):
         with socket.socket(socket.AF_UNIX) as server:
             server.bind(path)
             server.listen(1)
+            server.settimeout(30)
             thread = threading.Thread(target=serve, args=(server,))
             thread.start()
             try:

@@ -129,18 +129,20 @@ class Statements(Case):
         """The server still waits for a lock then.  The write has no effect once the client has its
         answer."""
         lock = subprocess.Popen(["psql", "-X", "-q", "-o", "/dev/null"], text=True,
-                                env=self.stack.pg_env(), stdin=subprocess.PIPE)
+                                env=self.stack.pg_env(), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.addCleanup(lock.wait)
         self.addCleanup(lock.stdin.close)
+        self.addCleanup(lock.stdout.close)
         lock.stdin.write("BEGIN; SELECT FROM adit.mutual_tls_module WHERE edge_id = 'stated'"
-                         " FOR UPDATE;\n")
+                         " FOR UPDATE;\n\\echo held\n")
         lock.stdin.flush()
+        self.assertEqual(lock.stdout.readline(), "held\n")
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
-            until(lambda: self.n_sessions("mode = 'RowShareLock'"), "the row is locked")
             answer = pool.submit(self.admin.put, MUTUAL_TLS, {"enabled": False})
             until(lambda: self.n_sessions("NOT granted"), "the write waits")
             self.begin()
             self.assert_error(answer.result(), 9033)
+        until(lambda: not self.n_sessions("NOT granted"), "the write has ended")
         lock.stdin.write("ROLLBACK;\n")
         lock.stdin.flush()
         until(lambda: not self.n_sessions("true"), "nothing is locked")

@@ -5,7 +5,6 @@ Every change has one event, and every event belongs to a change.  The events of 
 chain from nothing to the present row.  Each event begins with the state that the event
 before it left."""
 import json
-import os
 import random
 import signal
 import subprocess
@@ -13,6 +12,7 @@ import time
 
 import ledger
 from adit.case import until
+from adit.programs import signal_all
 from promise import PromiseCase, scaled
 
 TABLES = ("ssh_credential", "oauth_module", "mutual_tls_module")
@@ -27,7 +27,7 @@ class Chain(PromiseCase):
             time.sleep(random.uniform(0.05, 0.3))
             workers = self.stack.responder()[1]
             if workers:
-                os.kill(random.choice(workers), signal.SIGKILL)
+                signal_all([random.choice(workers)], signal.SIGKILL)
             n_killed += 1 + int(self.stack.psql(
                 "SELECT count(pg_terminate_backend(pid)) FROM (SELECT pid FROM pg_stat_activity"
                 " WHERE usename = 'adit' ORDER BY random() LIMIT 1) AS them"))

@@ -6,7 +6,6 @@ connection and sends a second request on it.  Each answer is complete or an erro
 shape, or the connection closes.  A client never waits for bytes that do not come, and never takes
 part of an answer for the whole."""
 import collections
-import os
 import random
 import signal
 import socket
@@ -15,6 +14,7 @@ import time
 
 from adit import fronts, samples
 from adit.client import Answer, check_answer, check_server_answer
+from adit.programs import signal_all
 from promise import PromiseCase, scaled
 
 # A list of almost 1 MiB, and one that a program sends in one piece.
@@ -34,14 +34,6 @@ SECOND = b"GET /livez HTTP/1.1\r\nHost: adit.test\r\n\r\n"
 
 # By default mod_fcgid starts a program at most every three seconds.
 MORE = {"apache-fcgid": "FcgidSpawnScoreUpLimit 1000000"}
-
-
-def signal_all(pids, how):
-    for pid in pids:
-        try:
-            os.kill(pid, how)
-        except ProcessLookupError:
-            pass
 
 
 class Stall(Exception):

@@ -16,6 +16,7 @@ import ledger
 import wire
 from adit import cluster, samples, stack
 from adit.case import until, until_answer
+from adit.programs import signal_all
 from promise import PromiseCase, only_long, scaled
 
 TABLES = ("ssh_credential", "oauth_module", "mutual_tls_module")
@@ -72,7 +73,8 @@ class DatabaseCase(PromiseCase):
         """Runs the fault while clients write, and records the figures.  The fault returns the
         moment at which the database was ready again.  errors bounds the answers of 503: by default
         there is one at least."""
-        with ledger.Writers(self.stack) as writers:
+        with ledger.Writers(self.stack) as self.writers:
+            writers = self.writers
             self.connect_all_workers(writers)
             ready = fault()
             writers.go_on(BACK_S + scaled(0.4, 2))
@@ -151,8 +153,10 @@ class Restarts(DatabaseCase):
         """A backend is killed: PostgreSQL ends all sessions and recovers."""
         def fault():
             for _ in range(scaled(1, 5)):
-                os.kill(self.backends()[0], signal.SIGKILL)
-                time.sleep(0.02)
+                pid = self.backends()[0]
+                os.kill(pid, signal.SIGKILL)
+                until(lambda pid=pid: not os.path.exists("/proc/%d" % pid),
+                      "the postmaster knows that it has ended")
                 ready = self.until_ready()
                 until(self.backends, "the responder has come back")
             return ready
@@ -226,7 +230,7 @@ class Changes(DatabaseCase):
         self.end_backends()
 
     def end_backends(self):
-        self.stack.psql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        self.stack.psql("SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
                         " WHERE usename = 'adit'")
 
     def test_schema_migrated(self):
@@ -264,6 +268,8 @@ class Changes(DatabaseCase):
                     lambda answer: answer.status != 201, "a write is refused")
                 self.assert_error(refused, 9031)
             self.assertRegex(self.stack.ctl_run("doctor").stdout, "trouble +writes .*53100")
+            until(lambda: any(result.code == 9031 for result in self.writers.results),
+                  "a writer is refused")
             time.sleep(scaled(0.5, 5))
         finally:
             disk.clear()
@@ -375,13 +381,11 @@ class Frozen(DatabaseCase):
         """Half of the backends are stopped (SIGSTOP), and resume later."""
         def fault():
             stopped = self.backends()[::2]
-            for pid in stopped:
-                os.kill(pid, signal.SIGSTOP)
+            signal_all(stopped, signal.SIGSTOP)
             try:
                 time.sleep(scaled(5, 12))
             finally:
-                for pid in stopped:
-                    os.kill(pid, signal.SIGCONT)
+                signal_all(stopped, signal.SIGCONT)
             return time.monotonic()
         self.under_load(fault)
 
@@ -396,8 +400,7 @@ class Frozen(DatabaseCase):
             last = [until_answer(lambda edge=edge: self.put(edge, "new"),
                                  lambda answer: answer.status == 200, "the write is acknowledged")
                     for edge in edges]
-        for pid in stopped:
-            os.kill(pid, signal.SIGCONT)
+        signal_all(stopped, signal.SIGCONT)
         until(lambda: not any(os.path.exists("/proc/%d/exe" % pid) for pid in stopped),
               "the backends have ended")
         self.figure("writes with an unknown outcome",
@@ -414,8 +417,7 @@ class Frozen(DatabaseCase):
         with ledger.Writers(self.stack) as writers:
             self.connect_all_workers(writers)
         stopped = self.backends()
-        for pid in stopped:
-            os.kill(pid, signal.SIGSTOP)
+        signal_all(stopped, signal.SIGSTOP)
         return stopped
 
     @only_long

@@ -13,7 +13,7 @@ import threading
 import time
 
 from adit.case import until
-from adit.programs import memory
+from adit.programs import memory, signal_all
 from adit.ssh_gateway import PROGRAMS, SOCKET, STEPS, GatewayCase, Program
 from promise import PromiseCase, scaled
 
@@ -109,13 +109,8 @@ class Deletes(GatewayPromise):
         """The gateway's database session is stopped (SIGSTOP) before each delete."""
         def fault():
             pids = self.backends()
-            for pid in pids:
-                os.kill(pid, signal.SIGSTOP)
-
-            def undo():
-                for pid in pids:
-                    os.kill(pid, signal.SIGCONT)
-            return undo
+            signal_all(pids, signal.SIGSTOP)
+            return lambda: signal_all(pids, signal.SIGCONT)
         self.rounds(fault, scaled(2, 20), CUT_S)
 
     def test_gateway_killed(self):

@@ -140,8 +140,8 @@ class Growth(PromiseCase):
             self.figure("resident memory after warm-up", before["Rss"] / MIB, "MiB")
             self.figure("growth after warm-up", (after["Rss"] - before["Rss"]) / MIB, "MiB",
                         at_most=1)
-            until(lambda: descriptors(worker) == n_descriptors, "the first descriptors")
-            self.figure("added descriptors", descriptors(worker) - n_descriptors, exactly=0)
+            until(lambda: descriptors(worker) <= n_descriptors, "the first descriptors")
+            self.figure("added descriptors", max(descriptors(worker) - n_descriptors, 0), exactly=0)
             mix.peer.close()
 
 

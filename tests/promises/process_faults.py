@@ -20,7 +20,7 @@ import ledger
 from adit import fastcgi, fd_store, fronts, load, samples, stack
 from adit.case import until
 from adit.client import check_answer
-from adit.programs import Nginx, as_service, at_socket, children
+from adit.programs import Nginx, as_service, at_socket, children, signal_all
 from promise import PromiseCase, scaled
 
 N_CLIENTS = 4
@@ -42,7 +42,7 @@ class WorkersKilled(PromiseCase):
                 time.sleep(random.uniform(0.1, 0.5))
                 workers = self.stack.responder()[1]
                 if workers:
-                    os.kill(random.choice(workers), signal.SIGKILL)
+                    signal_all([random.choice(workers)], signal.SIGKILL)
                     n_killed += 1
             until(lambda: len(self.stack.responder()[1]) == n_workers, "all workers are back")
         took_s = time.monotonic() - begin
@@ -261,7 +261,8 @@ class Restart(OwnSocket):
         statuses = []
         for _ in range(n):
             responder = Responder(self.stack, self.listener, 4)
-            time.sleep(random.uniform(0.3, 0.8))
+            until(responder.has_workers, "the responder")
+            time.sleep(random.uniform(0.2, 0.7))
             responder.stop()
             statuses.append(responder.wait()[0])
         last = Responder(self.stack, self.listener, 4)

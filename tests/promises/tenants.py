@@ -13,7 +13,7 @@ import time
 
 from adit import fastcgi, samples
 from adit.large import PAGE_MAX, Slow, ask_unread, fill
-from adit.programs import Peer, Responder, timed, variables
+from adit.programs import Peer, Responder, signal_all, timed, variables
 from database_faults import close, hold, open_session
 from promise import PromiseCase, scaled
 
@@ -187,16 +187,14 @@ class StuckLanes(PromiseCase):
         self.stuck(0)
         backends = [int(pid) for pid in self.stack.psql(
             "SELECT pid FROM pg_stat_activity WHERE application_name = 'adit'").split()]
-        for pid in [postmaster, *backends]:
-            os.kill(pid, signal.SIGSTOP)
         try:
+            signal_all([postmaster, *backends], signal.SIGSTOP)
             for _ in range(scaled(16, 60)):
                 self.patch()
             time.sleep(0.1)
             worst = self.worst(None, "/livez", seconds=scaled(1, 6))
         finally:
-            for pid in [postmaster, *backends]:
-                os.kill(pid, signal.SIGCONT)
+            signal_all([postmaster, *backends], signal.SIGCONT)
         self.figure("longest GET of /livez", worst, "s", at_most=0.05)
 
     def test_idle_worker(self):

@@ -378,9 +378,8 @@ class Gate:
         """Stops all of its processes: a killed supervisor leaves its workers."""
         workers = programs.children(self.gate.process.pid)
         self.gate.stop(how)
-        for pid in workers if how == signal.SIGKILL else ():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, how)
+        if how == signal.SIGKILL:
+            programs.signal_all(workers, how)
 
     def _gate_listens(self):
         if self.gate.process.poll() is not None:

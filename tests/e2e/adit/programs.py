@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Programs that a test starts beside a stack: further responders and web servers."""
+import contextlib
 import os
 import re
 import signal
@@ -93,6 +94,13 @@ def children(pid):
             return [int(child) for child in file.read().split()]
     except OSError:
         return []
+
+
+def signal_all(pids, number):
+    """Sends a signal to those that are still there."""
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
 
 
 def at_socket(stack_, path):

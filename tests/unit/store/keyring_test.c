@@ -484,10 +484,10 @@ END_TEST
 /* A key that was removed from the file seals nothing. */
 START_TEST(sealed_under_the_file_of_now)
 {
-    struct keyring *keyring = load("old " KEY_0 "\n");
+    struct keyring *keyring = load("older " KEY_0 "\n");
     struct arena arena = {0};
 
-    ck_assert(text_eq(seal(keyring, text_of("hush"), &arena).key_id, text_of("old")));
+    ck_assert(text_eq(seal(keyring, text_of("hush"), &arena).key_id, text_of("older")));
     write_file("new " KEY_1 "\n", 69, 0600);
     ck_assert(text_eq(seal(keyring, text_of("hush"), &arena).key_id, text_of("new")));
     /* With an invalid or missing file, nothing is sealed.  The next valid file counts. */

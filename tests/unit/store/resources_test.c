@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of how the store keeps the three resources, on a real PostgreSQL. */
 #include <check.h>
+#include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -150,17 +151,21 @@ START_TEST(owners)
 }
 END_TEST
 
-/* Creates a credential with an estimate of the database's clock that is off by these days. */
+/* Creates a credential with an estimate of the database's clock that is off by these days.  What is
+ * then estimated may be ahead by as long as this took, so the next call waits for that. */
 static void create_days_off(int days, char id[IDENT_SIZE])
 {
+    static int64_t took_ms;
+    int64_t since_ms;
     struct ssh_credential_input input = tried_input(TRIED_FINGERPRINT("0"));
     struct ssh_credential_list list;
-    struct timespec pause = {.tv_nsec = 50000000};
 
-    nanosleep(&pause, NULL);
+    poll(NULL, 0, 50 + (int)took_ms);
+    since_ms = clock_steady_ms();
     pg_note_time(tried.responder, clock_wall_us() + days * INT64_C(24) * 3600 * 1000000);
     ck_assert_msg(store_ssh_credential_create(tried.store, &tried.admin, &input, &list, &tried.err),
                   "%s", tried.err.cause);
+    took_ms = clock_steady_ms() - since_ms;
     ck_assert_uint_lt(list.items[0].id.len, IDENT_SIZE);
     memcpy(id, list.items[0].id.s, list.items[0].id.len + 1);
     ssh_credential_list_free(&list);
