@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The console: who is signed in, the navigation, and the room of the address.
 import { type JSX, render } from "preact";
-import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { unsaved } from "./draft";
 import { NoticeBar } from "./parts/notice";
 import { Leave, UnsavedBar } from "./parts/unsaved";
@@ -70,7 +70,7 @@ function Header({ state, room, address, leave }: {
     leave(): void;
 }): JSX.Element {
     const [isOpen, setOpen] = useState(false);
-    useEffect(() => setOpen(false), [address]);
+    useLayoutEffect(() => setOpen(false), [address]);
     return (
         <header
             class={isOpen ? "open" : ""}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Addresses of views: #/ROOM/ID?name=value.  The part after # never reaches a server.
-import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { session } from "./session";
 import { value } from "./value";
 
@@ -95,7 +95,7 @@ export function useViewTitle(title: string): void {
 
 export function useRoute(): Route {
     const [route, setRoute] = useState(() => readRoute());
-    useEffect(() => {
+    useLayoutEffect(() => {
         const changed = () => setRoute(readRoute());
         addEventListener("hashchange", changed);
         return () => removeEventListener("hashchange", changed);

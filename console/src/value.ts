@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A value that views watch.
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 
 export interface Value<T> {
     get(): T;
@@ -28,9 +28,10 @@ export function value<T>(first: T): Value<T> {
     };
 }
 
-// Returns the value.  The view is drawn again when it changes.
+// Returns the value.  The view is drawn again when it changes.  A layout effect runs with the first
+// drawing; other effects run after the next frame, and would miss a change before that.
 export function useSyncedValue<T>(watched: Value<T>): T {
     const [, draw] = useState({});
-    useEffect(() => watched.watch(() => draw({})), [watched]);
+    useLayoutEffect(() => watched.watch(() => draw({})), [watched]);
     return watched.get();
 }
