@@ -14,8 +14,8 @@
 #include "base/number.h"
 #include "serve/record.h"
 
-/* Of a write, and of a read. */
-#define WAIT_S 3
+/* Of a write, and of a read.  adit-gate answers within 4 s, and 503 if the database does not. */
+#define WAIT_S 5
 
 /* Bytes of an answer that are read.  The status comes first. */
 #define ANSWER_MAX 65536

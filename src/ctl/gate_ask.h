@@ -10,7 +10,7 @@
 #define GATE_ASK_PORT "9180"
 
 /* Asks whether a request without a session may pass a route, which need not have a module.  socket
- * is a path, or NULL: GATE_ASK_PORT of 127.0.0.1.  account_id may be "".  Waits at most some 6 s.
+ * is a path, or NULL: GATE_ASK_PORT of 127.0.0.1.  account_id may be "".  Waits at most some 10 s.
  * Returns the status of the answer, 100 to 599; or 0 with why, which is strerror()'s or static. */
 MUST_CHECK int gate_ask(const char *socket, const char *account_id, const char **why);
 
