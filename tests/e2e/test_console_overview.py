@@ -69,6 +69,8 @@ class Overview(ConsoleCase):
         self.go("#/modules/oauth")
         self.until("document.querySelectorAll('.body .row').length === 4", "all modules")
         self.assertEqual(self.browser.evaluate("document.querySelectorAll('.passing.nobody').length"), 2)
+        self.until("document.querySelector('a.closed').href.includes('provider_b')",
+                   "the names of the providers")
         self.click("a.closed")
         self.until("document.querySelectorAll('.body .row').length === 2", "those that let nobody in")
 

@@ -150,6 +150,10 @@ class Clone:
     def delete_all(self):
         self.shell("psql -q -c 'DELETE FROM adit.ssh_credential'")
 
+    def end_tunnel(self):
+        self.delete_all()
+        until(lambda: not self.answers(), "the end of the tunnel")
+
     def answers(self):
         return answers(self.bound)
 
@@ -362,10 +366,9 @@ class Life(unittest.TestCase):
     @for_each_clone
     def test_stop_ends_its_own_tunnels_alone(self, clone):
         for each in clones.values():
-            each.delete_all()
-            until(lambda each=each: not each.answers(), "the end of an earlier tunnel")
+            each.end_tunnel()
             each.store()
-            self.addCleanup(each.delete_all)
+            self.addCleanup(each.end_tunnel)
         others = [other for other in clones.values() if other is not clone]
         self.assertEqual(clone.edge("--stop").stdout, "edge: stopped\n")
         self.assertFalse(clone.answers() or clone.is_up())
@@ -388,8 +391,7 @@ class Life(unittest.TestCase):
         until(lambda: clone.programs().get("adit-gateway", before) != before, "another gateway")
         self.assertTrue(clone.answers())
         until(clone.sessions, "the session")
-        clone.delete_all()
-        until(lambda: not clone.answers(), "the end of the tunnel")
+        clone.end_tunnel()
 
     @for_each_clone
     def test_killed_keeper(self, clone):

@@ -349,17 +349,18 @@ class DatabaseRestarts(Case):
     stack_name = "gate database restarts"
 
     def test_visitors_wait(self):
-        """PostgreSQL is restarted, as pg_ctl restart -m fast does."""
+        """PostgreSQL is restarted, as pg_ctl restart -m fast does.  They wait 3 s for it."""
         database = cluster.attach(self.stack)
         gate = Gate(self.stack)
         self.addCleanup(gate.remove)
         gate.module()
         browser, _ = gate.sign_in("alice")
-        seen, is_over = [], threading.Event()
+        seen, outages, is_over = [], [], threading.Event()
 
         def visit(visitor):
             while not is_over.is_set():
-                seen.append(visitor.ask().status)
+                since = time.monotonic()
+                seen.append((visitor.ask().status, since, time.monotonic()))
 
         visitors = [threading.Thread(target=visit, args=(browser.copy(),)) for _ in range(4)]
         for visitor in visitors:
@@ -368,10 +369,14 @@ class DatabaseRestarts(Case):
             for _ in range(3):
                 wanted = len(seen) + 20
                 until(lambda wanted=wanted: len(seen) >= wanted, "visits")
+                since = time.monotonic()
                 database.stop("fast")
                 database.start()
+                if time.monotonic() > since + 2.5:  # on a busy machine
+                    outages.append((since, time.monotonic()))
         finally:
             is_over.set()
             for visitor in visitors:
                 visitor.join()
-        self.assertEqual(set(seen), {200})
+        self.assertEqual([visit for visit in seen if visit[0] != 200 and not any(
+            visit[1] < over and since < visit[2] for since, over in outages)], [])

@@ -122,8 +122,9 @@ class Keys(KeysCase):
         path = os.path.join(self.gateway.folder, "agent-%d" % next(self.gateway.numbers))
         with subprocess.Popen(["ssh-agent", "-D", "-a", path], stdout=subprocess.DEVNULL) as keeper:
             try:
-                until(lambda: os.path.exists(path), "the agent")
                 env = {"SSH_AUTH_SOCK": path}
+                until(lambda: stack.run(["ssh-add", "-l"], check=False, env=dict(
+                    stack.CLEAN_ENV, **env)).returncode != 2, "the agent")  # 2: no connection
                 for key in keys:
                     stack.run(["ssh-add", "-q", key.path], env=dict(stack.CLEAN_ENV, **env))
                 yield env

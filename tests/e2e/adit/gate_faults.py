@@ -261,10 +261,12 @@ class Away:
         logins.start()
         try:
             until(lambda: len(self.gate.mock.requests) >= asked + 50, "50 questions")
-            for _ in range(20):
+            n_passed = 0
+            while n_passed < 20 and not found:
                 self.passes(browser.ask())
                 self.is_sent_to_provider(self.gate.browser().ask())
-            self.assertEqual(found, [])
+                n_passed += not found
+            self.assertGreater(n_passed, 0, "checks wait for the provider too")
         finally:
             logins.join()
         self.assertEqual(len(found), 50)

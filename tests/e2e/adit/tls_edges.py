@@ -123,7 +123,7 @@ class Visit:
         """Whether the server has not closed the connection."""
         self.sock.setblocking(False)
         try:
-            return self.sock.recv(1) != b""
+            return self.sock.recv(65536) != b""
         except (ssl.SSLWantReadError, BlockingIOError):
             return True
         except OSError:
