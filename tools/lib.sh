@@ -29,9 +29,10 @@ command -v npm >/dev/null || test_packages+=(nodejs npm)
 test_packages+=(python3-yaml python3-jsonschema python3-psycopg2 chromium)
 # Pages of doc/operate use these.
 test_packages+=(prometheus jq git)
-# Six machines of a cluster, for tools/check --long.  Patroni needs python3-idna for TLS.
+# Six machines of a cluster, for tools/check --long.  Patroni needs python3-idna for TLS.  On Debian 13,
+# apt takes python3-consul for what it needs of python3-etcd.
 # shellcheck disable=SC2034
-cluster_packages=(patroni etcd-server etcd-client python3-idna nftables)
+cluster_packages=(patroni python3-etcd etcd-server etcd-client python3-idna nftables)
 # Citus is built from its source.
 # shellcheck disable=SC2034
 citus_packages=(nftables postgresql-server-dev-all liblz4-dev libzstd-dev libkrb5-dev libpam0g-dev libselinux1-dev libssl-dev flex)
