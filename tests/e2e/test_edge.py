@@ -90,17 +90,20 @@ class Clone:
         for attempt in range(3):
             done = self.edge("--detach", check=attempt == 2)
             if done.returncode == 0:
-                return done.stdout
+                self._read(done.stdout)
+                break
             if "in use" not in done.stderr:
                 raise AssertionError(done.stdout + done.stderr)
             self.take_ports()
-        return None
 
     def begin(self):
-        """Starts both, and reads what tools/edge prints: the commands, for ports that are free, and
-        the variables."""
+        """Starts both."""
         self.serve("--detach")
-        blocks = [block for block in self.start().split("\n\n") if block.startswith("    ")]
+        self.start()
+
+    def _read(self, said):
+        """Reads what tools/edge prints: the commands, for ports that are free, and the variables."""
+        blocks = [block for block in said.split("\n\n") if block.startswith("    ")]
         # Both ports at once: the first may contain the digits of the second.
         ports = {"9000": str(self.bound), "9001": str(self.other)}
         # A busy machine takes longer than the second after which a reader looks.
