@@ -185,6 +185,10 @@ class Node(Cluster):
                 "max_connections=200", "max_prepared_transactions=400", "max_worker_processes=32",
                 "citus.node_conninfo=sslmode=disable")
 
+    def __init__(self, primary=None):
+        programs()  # before the node: at the end, what was made last goes first
+        super().__init__(primary)
+
     def start(self):
         self.programs = programs()
         if self.port == 5432:
