@@ -20,7 +20,8 @@ enum column {
     COLUMN_VALUES,
     COLUMN_MEMBERS,
     COLUMN_BEFORE,
-    COLUMN_AFTER
+    COLUMN_AFTER,
+    COLUMN_SECRET_FROM
 };
 
 static const struct listing_column columns[] = {
@@ -33,6 +34,7 @@ static const struct listing_column columns[] = {
     [COLUMN_MEMBERS] = {NULL, "members", LISTING_LIST, 0},
     [COLUMN_BEFORE] = {NULL, "before", LISTING_JSON, 0},
     [COLUMN_AFTER] = {NULL, "after", LISTING_JSON, 0},
+    [COLUMN_SECRET_FROM] = {NULL, "client_secret_from", LISTING_JSON, 0},
 };
 
 static const struct listing changes_listing = {"changes", columns,
@@ -109,6 +111,7 @@ static void add_row(struct listing_out *list, const struct plan_change *change)
         [COLUMN_MEMBERS] = change->members,
         [COLUMN_BEFORE] = change->before,
         [COLUMN_AFTER] = change->after,
+        [COLUMN_SECRET_FROM] = change->secret_from,
     };
     struct buf id = {0};
 

@@ -17,6 +17,8 @@ struct plan_change {
     struct text values;  /* of an update, for people: "name: old -> new; ..." */
     struct text before;  /* of an update, for programs: objects of these members, without secrets */
     struct text after;
+    struct text
+        secret_from; /* of a new client secret, for programs: {"env": NAME} or {"file": PATH} */
 };
 
 struct plan {

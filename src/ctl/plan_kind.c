@@ -302,9 +302,10 @@ static bool create_item(const struct plan_looking *looking, struct document_item
     if (!item->change)
         return false;
     item->change->is_given = looking->kind == DOCUMENT_CREDENTIAL;
-    if (looking->kind != DOCUMENT_OAUTH ||
-        plan_secret(plan, item, NULL, &item->change->write, &ignored, &fault))
+    if (looking->kind != DOCUMENT_OAUTH)
         return true;
+    if (plan_secret(plan, item, NULL, &item->change->write, &ignored, &fault))
+        return plan_show_secret(plan, item->change);
     if (fault.code)
         plan_tell(looking, item, &fault);
     return fault.code != ERR_NONE;

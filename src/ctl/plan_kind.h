@@ -70,6 +70,10 @@ MUST_CHECK bool plan_secret(struct plan *plan, const struct document_item *item,
 MUST_CHECK bool plan_show_values(struct plan *plan, struct plan_change *change,
                                  const struct document_changes *changes, bool has_secret_changed);
 
+/* Keeps where the client secret of a module that is created comes from.  Returns false after a
+ * message. */
+MUST_CHECK bool plan_show_secret(struct plan *plan, struct plan_change *change);
+
 /* Tells of a fault in an item. */
 void plan_tell(const struct plan_looking *looking, const struct document_item *item,
                const struct error *err);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "ctl/plan_kind.h"
-#include "ctl/secret_file.h"
+#include "ctl/secret_source.h"
 #include "store/oauth_secret.h"
 
 #define ADVICE "Give {\"env\": \"NAME\"} or {\"file\": \"PATH\"}."
@@ -28,40 +28,16 @@ static bool bad_secret(struct error *fault, const char *format, ...)
 
 /* ---- values from elsewhere ---- */
 
-static bool read_secret_variable(const struct document_secret *secret, struct text *value,
-                                 struct error *fault)
-{
-    char reason[SECRET_REASON_SIZE] = "is not set";
-
-    *value = text_of(getenv(secret->name.s));
-    return (value->s && secret_valid(*value, reason)) ||
-           bad_secret(fault, "is from the variable %.255s, which %s", secret->name.s, reason);
-}
-
-/* A path counts from the folder of the document. */
-static void find_path(const struct document *document, struct text name, struct buf *path)
-{
-    const char *slash = strrchr(document->path, '/');
-
-    if (name.s[0] != '/' && slash)
-        buf_add(path, document->path, (size_t)(slash - document->path) + 1);
-    buf_add(path, name.s, name.len);
-}
-
-static bool read_secret_file(struct plan *plan, const struct document_secret *secret,
-                             struct text *value, struct error *fault)
+static bool read_new_secret(struct plan *plan, const struct document_secret *secret,
+                            struct text *value, struct error *fault)
 {
     char reason[SECRET_REASON_SIZE];
-    struct buf path = {0};
-    bool ok;
 
-    find_path(plan->document, secret->name, &path);
-    ok = path.failed ? error_set(fault, ERR_OUT_OF_MEMORY)
-                     : secret_file_read(buf_text(&path).s, &plan->arena, value, reason) ||
-                           bad_secret(fault, "is from the file %.255s, which %s", buf_text(&path).s,
-                                      reason);
-    buf_free(&path);
-    return ok;
+    if (secret->source == DOCUMENT_SECRET_ENV)
+        return secret_source_variable(plan->ctl, secret->name, value, reason) ||
+               bad_secret(fault, "is from the variable %.160s, which %s", secret->name.s, reason);
+    return secret_source_file(plan->ctl, secret->name, &plan->arena, value, reason) ||
+           bad_secret(fault, "is from the file %.160s, which %s", secret->name.s, reason);
 }
 
 /* ---- stored secrets and digests ---- */
@@ -145,9 +121,7 @@ static bool take_new_secret(struct plan *plan, const struct document_secret *sec
     struct text before = {0};
     struct error ignored;
 
-    if (!has_keyring(plan) ||
-        !(secret->source == DOCUMENT_SECRET_ENV ? read_secret_variable(secret, &value, fault)
-                                                : read_secret_file(plan, secret, &value, fault)) ||
+    if (!has_keyring(plan) || !read_new_secret(plan, secret, &value, fault) ||
         (secret->digest.s && !check_digest(plan, &change->row, secret->digest, value, fault)))
         return false;
     /* One that cannot be opened is replaced. */

@@ -48,6 +48,7 @@ struct writing {
     struct buf values;
     struct buf before;
     struct buf after;
+    struct buf secret_from;
 };
 
 static void put_member(struct writing *out, const struct document_member *member)
@@ -69,14 +70,31 @@ static void put_member(struct writing *out, const struct document_member *member
     buf_free(&after);
 }
 
-/* A secret is named and never shown. */
-static void put_secret_change(struct writing *out, const struct document_oauth *oauth)
+/* Writes where a secret comes from, for people and for programs: who reviews a change decides about
+ * that too.  Writes nothing for a secret that is in the database. */
+static void put_secret_source(struct buf *values, struct buf *json,
+                              const struct document_secret *secret)
 {
-    bool is_set = oauth->secret.source != DOCUMENT_SECRET_NONE;
+    bool is_variable = secret->source == DOCUMENT_SECRET_ENV;
+
+    if (!is_variable && secret->source != DOCUMENT_SECRET_FILE)
+        return;
+    buf_puts(values, is_variable ? " from the variable " : " from the file ");
+    buf_add(values, secret->name.s, secret->name.len);
+    json_open(json, '{');
+    json_put_member(json, is_variable ? "env" : "file", secret->name);
+    json_close(json, '}');
+}
+
+/* A secret is named and never shown. */
+static void put_secret_change(struct writing *out, const struct document_secret *secret)
+{
+    bool is_set = secret->source != DOCUMENT_SECRET_NONE;
 
     buf_puts(&out->members, out->members.len > 0 ? ",client_secret" : "client_secret");
     buf_printf(&out->values, "%sclient_secret: %s", out->values.len > 0 ? "; " : "",
                is_set ? "set" : "removed");
+    put_secret_source(&out->values, &out->secret_from, secret);
 }
 
 /* Keeps a text in the plan, and frees it. */
@@ -100,12 +118,32 @@ bool plan_show_values(struct plan *plan, struct plan_change *change,
     for (size_t i = 0; i < changes->n; i++)
         put_member(&out, &changes->members[i]);
     if (has_secret_changed)
-        put_secret_change(&out, &change->write.row.entry.of.oauth);
+        put_secret_change(&out, &change->write.row.entry.of.oauth.secret);
     json_close(&out.before, '}');
     json_close(&out.after, '}');
     change->members = keep(plan, &out.members, &ok);
     change->values = keep(plan, &out.values, &ok);
     change->before = keep(plan, &out.before, &ok);
     change->after = keep(plan, &out.after, &ok);
+    if (out.secret_from.len > 0)
+        change->secret_from = keep(plan, &out.secret_from, &ok);
+    return ok || plan_out_of_memory();
+}
+
+bool plan_show_secret(struct plan *plan, struct plan_change *change)
+{
+    struct buf values = {0};
+    struct buf json = {0};
+    bool ok = true;
+
+    buf_puts(&values, "client_secret:");
+    put_secret_source(&values, &json, &change->write.row.entry.of.oauth.secret);
+    if (json.len > 0) {
+        change->values = keep(plan, &values, &ok);
+        change->secret_from = keep(plan, &json, &ok);
+    }
+    ok = ok && !values.failed && !json.failed;
+    buf_free(&values);
+    buf_free(&json);
     return ok || plan_out_of_memory();
 }

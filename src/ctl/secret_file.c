@@ -69,22 +69,28 @@ static bool read_bytes(int fd, struct arena *arena, struct text *secret,
     return secret_valid(*secret, reason);
 }
 
+bool secret_file_read_open(int fd, struct arena *arena, struct text *secret,
+                           char reason[SECRET_REASON_SIZE])
+{
+    struct stat status;
+
+    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
+        return bad_file(reason, "is not a regular file");
+    if (status.st_mode & (S_IROTH | S_IWOTH))
+        return bad_file(reason, "others may read or write; run: chmod o= on it");
+    return read_bytes(fd, arena, secret, reason);
+}
+
 bool secret_file_read(const char *path, struct arena *arena, struct text *secret,
                       char reason[SECRET_REASON_SIZE])
 {
     /* Without O_NONBLOCK, the open of a FIFO waits for a writer. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct stat status;
-    bool ok = false;
+    bool ok;
 
     if (fd < 0)
         return bad_file(reason, "cannot be opened: %s", strerror(errno));
-    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
-        bad_file(reason, "is not a regular file");
-    else if (status.st_mode & (S_IROTH | S_IWOTH))
-        bad_file(reason, "others may read or write; run: chmod o= on it");
-    else
-        ok = read_bytes(fd, arena, secret, reason);
+    ok = secret_file_read_open(fd, arena, secret, reason);
     close(fd);
     return ok;
 }

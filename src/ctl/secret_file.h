@@ -21,4 +21,8 @@ MUST_CHECK bool secret_valid(struct text secret, char reason[SECRET_REASON_SIZE]
 MUST_CHECK bool secret_file_read(const char *path, struct arena *arena, struct text *secret,
                                  char reason[SECRET_REASON_SIZE]);
 
+/* Does so with a file that is open.  The descriptor stays the caller's. */
+MUST_CHECK bool secret_file_read_open(int fd, struct arena *arena, struct text *secret,
+                                      char reason[SECRET_REASON_SIZE]);
+
 #endif

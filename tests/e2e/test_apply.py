@@ -77,8 +77,13 @@ class ApplyCase(Case):
         return {"version": 1, "accounts": [{"id": self.account.id, **members}]}
 
     def run_on(self, verb, document, *options, status=0, env=None, **more):
-        """Runs diff or apply.  Returns the rows [change, resource, id, members, name]."""
+        """Runs diff or apply, which may read the variables and files of the test.  Returns the rows
+        [change, resource, id, members, name]."""
         path = document if isinstance(document, str) else self.write(document)
+        if "--secret-files" not in options:
+            options += ("--secret-files", self.folder)
+        if "--secret-env" not in options:
+            options += ("--secret-env", "SECRET")
         done = self.ctl(verb, "--json", *options, path, status=status,
                         env=dict(stack.CLEAN_ENV, **(env or {})), **more)
         if not done.stdout:
@@ -357,9 +362,9 @@ class Changes(ApplyCase):
 
     def values(self, document, **more):
         """What diff shows of the first change: to people, and to programs."""
-        path = self.write(document)
-        shown = self.ctl("diff", path, status=1, **more).stdout.splitlines()[1].split("\t")[-1]
-        row = json.loads(self.ctl("diff", "--json", path, status=1, **more).stdout)["changes"][0]
+        options = ("--secret-env", "SECRET", self.write(document))
+        shown = self.ctl("diff", *options, status=1, **more).stdout.splitlines()[1].split("\t")[-1]
+        row = json.loads(self.ctl("diff", "--json", *options, status=1, **more).stdout)["changes"][0]
         return shown, row["before"], row["after"]
 
     def test_values(self):
@@ -381,7 +386,7 @@ class Changes(ApplyCase):
                                              "client_secret": {"env": "SECRET"}}}
         env = dict(stack.CLEAN_ENV, SECRET="hush new")
         self.assertEqual(self.values(document, env=env), (
-            'provider: "provider_b" -> "provider_c"; client_secret: set',
+            'provider: "provider_b" -> "provider_c"; client_secret: set from the variable SECRET',
             {"provider": "provider_b"}, {"provider": "provider_c"}))
         module["provider"] = {}
         self.assertEqual(self.values(document)[0], 'provider: "provider_b" -> null;'
@@ -564,9 +569,8 @@ class Secrets(ApplyCase):
     def test_from_a_file(self):
         path = self.write("from a file\n", "secret")
         os.chmod(path, 0o600)
-        for name in "secret", path:
-            self.apply(self.module({"file": name}))
-            self.assertEqual(self.stored(), "from a file")
+        self.apply(self.module({"file": "secret"}))
+        self.assertEqual(self.stored(), "from a file")
         link = self.path("link")
         os.symlink("secret", link)
         self.assertEqual(self.apply(self.module({"file": "link"})), [])
@@ -578,6 +582,101 @@ class Secrets(ApplyCase):
         self.assertIn("is not a regular file", self.apply(self.module({"file": "fifo"}), status=1))
         self.assertIn("cannot be opened: No such file", self.apply(
             self.module({"file": "missing"}), status=1))
+
+    def refuse_source(self, secret, says, *options, **more):
+        """Neither diff nor apply reads it, and neither shows it."""
+        for verb, status in (("diff", 3), ("apply", 1)):
+            said = self.run_on(verb, self.module(secret), *options, status=status, **more)
+            self.assertIn("client_secret is from the", said)
+            self.assertIn(says, said)
+            self.assertNotIn("hush", said)
+        self.assert_error(self.client.get(self.ROUTE), 9003)
+
+    def test_nothing_is_read_without_the_options(self):
+        os.chmod(self.write("hush\n", "secret"), 0o600)
+        for secret, option in (({"env": "SECRET"}, "--secret-env PREFIX"),
+                               ({"file": "secret"}, "--secret-files FOLDER")):
+            for verb, status in (("diff", 3), ("apply", 1)):
+                done = self.ctl(verb, self.write(self.module(secret)), status=status,
+                                env=dict(stack.CLEAN_ENV, SECRET="hush"), cwd=self.folder)
+                self.assertIn("which needs %s: without it, no" % option, done.stderr)
+        self.assert_error(self.client.get(self.ROUTE), 9003)
+
+    def test_no_variable_but_those_of_the_prefix(self):
+        env = {"OTHER": "hush", "ADIT_SECRET": "hush", "PGPASSWORD": "hush", "SECRET": "hush"}
+        self.refuse_source({"env": "OTHER"}, "does not begin with the PREFIX", env=env)
+        for name, prefix in (("ADIT_SECRET", "ADIT_"), ("ADIT_SECRET", "A"), ("PGPASSWORD", "PG"),
+                             ("PGPASSWORD", "P")):
+            self.refuse_source({"env": name}, "is refused: variables that begin with",
+                               "--secret-env", prefix, env=env)
+
+    def test_no_file_but_those_below_the_folder(self):
+        os.chmod(self.write("hush\n", "outside"), 0o600)
+        below = self.path("below")
+        os.mkdir(below)
+        self.addCleanup(shutil.rmtree, below)
+        os.symlink("../outside", os.path.join(below, "up"))
+        os.symlink(self.path("outside"), os.path.join(below, "absolute"))
+        os.symlink("..", os.path.join(below, "folder"))
+        for name in ("../outside", self.path("outside"), "x/../../outside", "..", "/"):
+            self.refuse_source({"file": name}, "is not below the FOLDER of --secret-files",
+                               "--secret-files", below)
+        for name in ("up", "absolute", "folder/outside"):
+            self.refuse_source({"file": name}, "leads out of the FOLDER of --secret-files",
+                               "--secret-files", below)
+        self.refuse_source({"file": "x"}, "cannot be opened: No such file or directory",
+                           "--secret-files", self.path("nowhere"))
+        # A link that stays below the folder, as some systems mount secrets.
+        os.mkdir(os.path.join(below, "v1"))
+        os.rename(self.path("outside"), os.path.join(below, "v1", "app"))
+        os.symlink("v1", os.path.join(below, "now"))
+        self.assertEqual(self.apply(self.module({"file": "now/app"}), "--secret-files", below)[0][0],
+                         "create")
+        self.assertEqual(self.stored(), "hush")
+
+    def test_no_file_of_adit(self):
+        """By none of its names: the key file, the settings, and what libpq reads."""
+        key_file = self.path("adit.key")
+        managed = self.write("hush\n", "managed")
+        conf = os.path.join(self.stack.state, "sources.conf")
+        shutil.copy(os.path.join(self.stack.state, "adit.key"), key_file)
+        with open(conf, "w", encoding="utf-8") as file:
+            file.write(self.stack.read_conf() + "\n[secrets]\nkey_file = %s\n"
+                       "[provider.provider_c]\nclient_id = app\nclient_secret_file = %s\n"
+                       % (key_file, managed))
+        self.addCleanup(os.remove, conf)
+        home = self.path("home")
+        os.mkdir(home)
+        files = {"key": key_file, "managed": managed,
+                 "pgpass": self.write("*:*:*:*:hush\n", "home/.pgpass"),
+                 "passfile": self.write("*:*:*:*:hush\n", "passfile"),
+                 "service": self.write("[hush]\n", "service")}
+        for name, path in files.items():
+            os.chmod(path, 0o600)
+            os.link(path, self.path("linked-" + name))
+            for file in os.path.relpath(path, self.folder), "linked-" + name:
+                self.refuse_source({"file": file}, "is refused: the settings or libpq use it",
+                                   conf=conf, env={"HOME": home, "PGPASSFILE": files["passfile"],
+                                                   "PGSERVICEFILE": files["service"]})
+
+    def test_diff_names_the_source(self):
+        os.chmod(self.write("one\n", "secret"), 0o600)
+        options = ("--secret-files", self.folder, "--secret-env", "SECRET")
+        env = dict(stack.CLEAN_ENV, SECRET_1="one", SECRET_2="two")
+        for secret, says in (({"file": "secret"}, "client_secret: from the file secret"),
+                             ({"env": "SECRET_1"}, "client_secret: from the variable SECRET_1")):
+            path = self.write(self.module(secret))
+            self.assertIn("\t%s\n" % says, self.ctl("diff", *options, path, status=1, env=env).stdout)
+            found = json.loads(self.ctl("diff", "--json", *options, path, status=1, env=env).stdout)
+            self.assertEqual(found["changes"][0]["client_secret_from"], secret)
+        self.ctl("apply", *options, path, env=env)
+        path = self.write(self.module({"env": "SECRET_2"}))
+        self.assertIn("\tclient_secret: set from the variable SECRET_2\n",
+                      self.ctl("diff", *options, path, status=1, env=env).stdout)
+        # What is stored already, or stays, has no source.
+        path = self.write(self.module({"env": "SECRET_1"}, scopes=["s"]))
+        found = json.loads(self.ctl("diff", "--json", *options, path, status=1, env=env).stdout)
+        self.assertIsNone(found["changes"][0]["client_secret_from"])
 
     def test_values(self):
         for value, says in ((None, "which is not set"), ("", "which is empty"),
