@@ -43,13 +43,24 @@ static inline struct confined_needs gate_needs(const struct gate *gate)
 #define GATE_CALLBACK GATE_PATH "callback"
 #define GATE_LOGOUT GATE_PATH "logout"
 
+/* Whom a lane works for, as far as addresses tell visitors apart. */
+struct gate_address {
+    bool is_known;
+    bool is_v6;
+    unsigned char bytes[8]; /* of IPv4, or the first ones of IPv6 */
+};
+
+/* Lanes of a worker that may wait for providers.  The others are for checks. */
+#define GATE_WAITING_MAX 56
+
 /* A worker. */
 struct gate_worker {
     const struct gate *gate;
     struct database *database;
     struct rechecks rechecks;
     struct fetch_pace pace;
-    int n_waiting; /* lanes that wait for a provider */
+    int n_waiting; /* lanes that wait for a provider; see waiting.h */
+    struct gate_address waiting_from[GATE_WAITING_MAX];
 };
 
 /* What a lane works with. */

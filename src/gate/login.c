@@ -254,6 +254,23 @@ static bool open_client_secret(struct call *call, struct provider_client *client
                         &call->lane->arena, &client->client_secret, err);
 }
 
+/* Uses the state up.  A copy of the cookie, or a second code, gets no further: no provider is asked
+ * more than once for a login that has begun.  Returns false with *err; ERR_NONE: it was used. */
+static bool use_state(struct call *call, const struct session_state *state, struct error *err)
+{
+    struct database *database = call->lane->worker->database;
+    struct pg *pg = database_take(database, &call->lane->wait, call->place.account_id, err);
+    bool is_first = false;
+    bool ok;
+
+    if (!pg)
+        return false;
+    ok = store_gate_use(pg, call->place.account_id, text_of(state->id),
+                        state->issued + SESSION_STATE_S, &is_first, err);
+    database_give(database, pg, ok, err);
+    return ok && (is_first || error_set(err, ERR_NONE));
+}
+
 /* Asks the provider who the visitor is. */
 static enum provider_outcome identify(struct call *call, const struct provider_client *client,
                                       struct text code, const struct session_state *state,
@@ -300,6 +317,18 @@ static void welcome(struct call *call, const struct provider_client *client,
     call_set_cookie(call, write_state_cookie(call, text_of(state->id), text_of(""), 0));
 }
 
+/* Somebody who is signed in has only gone back to the address. */
+static void answer_unknown_state(struct call *call, const char *why)
+{
+    struct session session;
+    struct error err = {.code = ERR_NONE};
+
+    if (visit_find(call, &session, &err) == VISIT_FOUND)
+        call_send_to(call, text_of("/"), no_text);
+    else
+        cannot_sign_in(call, PAGE_LOGIN_FAILED, why);
+}
+
 /* Signs the visitor in with the code of the provider. */
 static void sign_in(struct call *call, struct text code, const struct session_state *state)
 {
@@ -310,8 +339,11 @@ static void sign_in(struct call *call, struct text code, const struct session_st
 
     if (!can_begin(call, &client))
         return;
-    if (!open_client_secret(call, &client, &err)) {
-        cannot_sign_in(call, PAGE_NOT_READY, error_reason(&err));
+    if (!open_client_secret(call, &client, &err) || !use_state(call, state, &err)) {
+        if (err.code == ERR_NONE)
+            answer_unknown_state(call, "the state was used before");
+        else
+            cannot_sign_in(call, PAGE_NOT_READY, error_reason(&err));
         return;
     }
     switch (identify(call, &client, code, state, &session, &why)) {
@@ -326,20 +358,6 @@ static void sign_in(struct call *call, struct text code, const struct session_st
         cannot_sign_in(call, PAGE_LOGIN_FAILED, why);
         break;
     }
-}
-
-/* Somebody who is signed in has only gone back to the address. */
-static void answer_unknown_state(struct call *call)
-{
-    struct session session;
-    struct error err = {.code = ERR_NONE};
-
-    if (visit_find(call, &session, &err) == VISIT_FOUND)
-        call_send_to(call, text_of("/"), no_text);
-    else
-        cannot_sign_in(
-            call, PAGE_LOGIN_FAILED,
-            "the state is not of a login that this browser began in the last 10 minutes");
 }
 
 void login_finish(struct call *call)
@@ -362,7 +380,8 @@ void login_finish(struct call *call)
     if (err.code != ERR_NONE)
         cannot_sign_in(call, PAGE_NOT_READY, error_reason(&err));
     else if (!is_known)
-        answer_unknown_state(call);
+        answer_unknown_state(
+            call, "the state is not of a login that this browser began in the last 10 minutes");
     else if (!form_find(query, "code", arena, &code) || !text_present(code))
         cannot_sign_in(call, PAGE_LOGIN_FAILED, "the provider sent no code");
     else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Lanes that wait for a provider, or for another lane that asks one.  Some lanes stay for checks.
- */
+/* Lanes that wait for a provider, or for another lane that asks one.  Some lanes stay for checks,
+ * and some for visitors of other addresses. */
 #ifndef ADIT_GATE_WAITING_H
 #define ADIT_GATE_WAITING_H
 

@@ -142,6 +142,24 @@ static const struct pg_statement end_statement = {
         " RETURNING true",
 };
 
+/* A state has no row before, or one of its own.  It returns a row only to the first who asks.
+ * $1 id, $2 ends_at in seconds since 1970; on several nodes, $3 account_id. */
+static const struct pg_statement use_statement = {
+    .name = "gate_use",
+    .types = PG_BOOL,
+    .writes = true,
+    .sql =
+        "INSERT INTO adit.gate_session AS s (id, ends_at) VALUES ($1, to_timestamp($2::bigint))"
+        " ON CONFLICT (id) DO UPDATE SET key_id = NULL, sealed = NULL WHERE s.key_id IS NOT NULL"
+        " RETURNING true",
+    .distributed_sql =
+        "INSERT INTO adit.gate_session AS s (id, ends_at, account_id)"
+        " VALUES ($1, to_timestamp($2::bigint), $3)"
+        " ON CONFLICT (account_id, id) DO UPDATE SET key_id = NULL, sealed = NULL"
+          " WHERE s.key_id IS NOT NULL"
+        " RETURNING true",
+};
+
 #define PURGE_ROWS 1000
 
 /* $1 rows at most. */
@@ -342,6 +360,23 @@ bool store_gate_end(struct pg *pg, struct text account_id, struct text session_i
     if (pg_is_distributed(pg))
         pg_add_text(&params, account_id);
     return run_gate_statement(pg, &end_statement, &params, err);
+}
+
+bool store_gate_use(struct pg *pg, struct text account_id, struct text state_id, int64_t ends_at,
+                    bool *is_first, struct error *err)
+{
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+
+    pg_add_text(&params, state_id);
+    pg_add_int(&params, ends_at);
+    if (pg_is_distributed(pg))
+        pg_add_text(&params, account_id);
+    if (!pg_run(pg, &use_statement, &params, &result, err))
+        return false;
+    *is_first = pg_rows(result) > 0;
+    pg_result_free(result);
+    return true;
 }
 
 bool store_gate_purge(struct pg *pg, bool *is_done, struct error *err)

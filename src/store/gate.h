@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What adit-gate reads and writes: a route's OAuth module, and the sessions that have a row.  The
+/* What adit-gate reads and writes: a route's OAuth module, the sessions that have a row, and which
+ * logins have come back.  The
  * role adit_gate may run all of this.
  *
  * Every function takes one round trip and returns false with *err as pg_run(), or with
@@ -69,6 +70,11 @@ MUST_CHECK bool store_gate_keep(struct pg *pg, struct text account_id, const str
 /* Notes that the visitor has signed out.  ends_at: when the session would end at the latest. */
 MUST_CHECK bool store_gate_end(struct pg *pg, struct text account_id, struct text session_id,
                                int64_t ends_at, struct error *err);
+
+/* Uses up the state of a login, which would end at ends_at: it is noted until then.  *is_first:
+ * nobody has used it before.  Of several who ask at once, one is the first. */
+MUST_CHECK bool store_gate_use(struct pg *pg, struct text account_id, struct text state_id,
+                               int64_t ends_at, bool *is_first, struct error *err);
 
 /* Deletes rows of sessions that have ended by now, at most 1000.  *is_done: no such row is left. */
 MUST_CHECK bool store_gate_purge(struct pg *pg, bool *is_done, struct error *err);

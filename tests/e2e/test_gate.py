@@ -181,6 +181,40 @@ class Itself(GateCase):
         self.gate.module()
         self.passes(self.gate.sign_in("alice")[1])
 
+    def test_one_address(self):
+        """Whoever has one address leaves lanes for sign-ins from elsewhere."""
+        self.gate.module()
+
+        def begins(address):
+            """What a visitor's browser sends when it comes back from the provider."""
+            browser = self.gate.browser()
+            back = self.gate.callback(browser.ask("/page").location, "alice")
+            return {"ADIT_CHECK": "", "REQUEST_URI": back, "REMOTE_ADDR": address,
+                    "QUERY_STRING": back.partition("?")[2],
+                    "HTTP_COOKIE": browser.cookie_header("/_adit/")}
+        for many, other in (("192.0.2.1", "192.0.2.2"), ("2001:db8::%x", "2001:db8:0:1::1")):
+            with self.subTest(many), Program(self.gate, ("-w", "1")) as gate:
+                crowd = [begins(many.replace("%x", "%x" % n)) for n in range(58)]
+                honest = begins(other)
+                self.gate.mock.requests.clear()
+                self.gate.mock.faults["token"] = ("slow", "4")
+                found = []
+
+                def come(n, gate=gate, crowd=crowd, found=found):
+                    found.append(gate.ask(**crowd[n])[0])
+                threads = [threading.Thread(target=come, args=(n,)) for n in range(len(crowd))]
+                for thread in threads:
+                    thread.start()
+                until(lambda found=found: self.gate.mock.requests.count("token") == 28 and
+                      len(found) == 30, "28 logins under way, and refusals of 30")
+                self.assertEqual(found, [503] * 30)
+                self.gate.mock.faults.clear()
+                status, headers = gate.ask(**honest)
+                self.assertEqual((status, headers.get("Location")), (302, "/page"))
+                for thread in threads:
+                    thread.join()
+                self.assertEqual(found.count(302), 28)
+
     # ---- keys ----
 
     def keys(self):

@@ -4,6 +4,7 @@ import urllib.parse
 
 from adit.gate import ELSEWHERE, HOST, ROUTES
 from adit.gate_cases import START
+from adit.gate_faults import in_threads
 
 # What clients may send as a request's target.  None may lead a browser to another host.
 TARGETS = [
@@ -121,11 +122,36 @@ class Attacks:
             without_session.cookies = {key: value for key, value in browser.cookies.items()
                                        if key[0] != browser.session()[0]}
             self.shows(without_session.ask(back), 403, "Sign-in failed")
-        # The browser kept the state: the provider does not take the code again.
+        # The browser kept the state: it was used.
+        asked = len(self.gate.mock.requests)
         with self.subTest("code replayed"):
             self.shows(before.ask(back), 403, "Sign-in failed")
             self.assertEqual(before.session(), (None, None))
+        self.assertEqual(len(self.gate.mock.requests), asked)
         self.passes(browser.ask())
+
+    def test_state_is_used_once(self):
+        """The provider gets one code for each login that has begun, whoever comes back how often,
+        at whichever worker."""
+        self.gate.module()
+        browser = self.gate.browser()
+        location = browser.ask("/page").location
+        good = [self.gate.callback(location, "alice") for _ in range(4)]
+        backs = good + [good[0].replace("code=", "code=junk")] * 12
+        self.gate.mock.requests.clear()
+        self.gate.stack.psql("DELETE FROM adit.gate_session")
+        visitors = [browser.copy() for _ in backs]
+        answers = in_threads(len(backs), lambda n: visitors[n].ask(backs[n]))
+        self.assertEqual(self.gate.mock.requests.count("token"), 1)
+        self.assertEqual(len([a for a in answers if a.status == 302]),
+                         self.gate.mock.requests.count("user"))
+        for answer in answers:
+            if answer.status != 302:
+                self.shows(answer, 403, "Sign-in failed")
+        # What a state is remembered by goes with it.
+        self.assertEqual(self.gate.stack.psql(
+            "SELECT count(*) FROM adit.gate_session WHERE key_id IS NULL AND sealed IS NULL"
+            " AND ends_at BETWEEN now() + interval '8 min' AND now() + interval '10 min'"), "1")
 
     def test_code_of_another_login(self):
         """The code of somebody else's login is of no use: the verifier is another one."""
