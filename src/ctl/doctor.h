@@ -57,6 +57,17 @@ bool gateway_doctor_is_due(const struct conf *conf);
 void gateway_doctor_check(struct findings *findings, const struct ctl *ctl);
 void sshd_doctor_check(struct findings *findings);
 
+/* Calls found() with the value of "permitlisten" for each user of this machine whose keys the
+ * helper looks up.  Only root may ask sshd: without, it calls nothing. */
+void sshd_doctor_offers(void (*found)(void *context, struct text permit_listen), void *context);
+
+/* Names the servers of this machine whose ports sshd lets tunnels bind.  Prints nothing if sshd
+ * asks the helper for no user. */
+void port_doctor_check(struct findings *findings, const struct conf *conf);
+
+/* Runs a program and appends all that it prints.  Returns whether it ended with status 0. */
+MUST_CHECK bool doctor_run(char *const *arguments, struct buf *out);
+
 /* Returns whether sshd runs the helper for a user of this machine.  If sshd does not tell, every
  * block "Match User" counts. */
 bool sshd_doctor_has_users(void);

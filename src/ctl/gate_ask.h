@@ -7,7 +7,7 @@
 #include "base/text.h"
 
 /* Where Apache finds adit-gate: mod_authnz_fcgi knows no Unix sockets. */
-#define GATE_ASK_PORT "9180"
+#define GATE_ASK_PORT "918"
 
 /* Asks whether a request without a session may pass a route, which need not have a module.  socket
  * is a path, or NULL: GATE_ASK_PORT of 127.0.0.1.  account_id may be "".  Waits at most some 10 s.

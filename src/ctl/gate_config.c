@@ -73,7 +73,7 @@ static int check(struct ctl_options *options)
         return misuse("url", options->url,
                       "https:// and a host, such as https://app.example.com, and no path");
     if (!options->application)
-        options->application = "127.0.0.1:8080";
+        options->application = "127.0.0.1:3000";
     if (!host_name_valid(options->application, true))
         return misuse("application", options->application, "HOST:PORT");
     if (options->account && !ident_assigned(text_of(options->account), IDENT_ACCOUNT))

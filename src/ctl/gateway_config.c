@@ -57,7 +57,9 @@ static int check_sshd(struct ctl_options *options, const struct conf *conf)
 static void add_permit_listen(struct buf *out, const char *domain,
                               const struct ssh_domain_ports *ports)
 {
-    buf_puts(out, domain ? "" : "    # Without this, a key without rules binds any address:\n");
+    buf_puts(out, domain
+                      ? ""
+                      : "    # Without this, a key without rules binds any port from 1024 on:\n");
     buf_puts(out, domain ? "    PermitListen" : "    # PermitListen");
     for (size_t i = 0; i < ports->n; i++)
         buf_printf(out, " *.%s:%u", domain ? domain : "example.com", (unsigned)ports->ports[i]);

@@ -165,4 +165,5 @@ void gateway_doctor_check(struct findings *findings, const struct ctl *ctl)
     buf_free(&answer);
     pg_free(doctor_check_role(findings, &ctl->conf, ctl->conf.gateway.conninfo, &role));
     sshd_doctor_check(findings);
+    port_doctor_check(findings, &ctl->conf);
 }

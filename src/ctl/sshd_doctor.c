@@ -108,8 +108,7 @@ static const struct wanted_value wanted_values[] = {
 
 #define N_WANTED (sizeof wanted_values / sizeof *wanted_values)
 
-/* Runs sshd and appends all that it prints.  Returns whether it ended with status 0. */
-static bool run_sshd(char *const *arguments, struct buf *out)
+bool doctor_run(char *const *arguments, struct buf *out)
 {
     int status = -1;
     int ends[2];
@@ -149,7 +148,7 @@ static bool ask_sshd(const char *user, const char *connection, struct buf *out)
     char *const arguments[] = {(char[]){SSHD}, (char[]){"-T"}, (char[]){"-C"}, who, NULL};
 
     snprintf(who, sizeof who, "user=%s,%s", user, connection);
-    return run_sshd(arguments, out);
+    return doctor_run(arguments, out);
 }
 
 /* What sshd's files say in lines "Match". */
@@ -492,6 +491,23 @@ bool sshd_doctor_has_users(void)
         buf_free(&out);
     }
     return found;
+}
+
+void sshd_doctor_offers(void (*found)(void *context, struct text permit_listen), void *context)
+{
+    struct matches matches = {.n = 0};
+
+    if (geteuid() != 0 || access(SSHD, X_OK) != 0)
+        return;
+    find_matches(&matches);
+    for (size_t i = 0; i < matches.n; i++) {
+        char command[LINE_SIZE];
+        struct buf out = {0};
+
+        if (ask_sshd(matches.names[i], LOOPBACK, &out) && read_command(buf_text(&out), command))
+            found(context, doctor_value(buf_text(&out), "permitlisten"));
+        buf_free(&out);
+    }
 }
 
 void sshd_doctor_check(struct findings *findings)

@@ -103,7 +103,7 @@ TEXT_OPTION('m', "domain",      "NAME",  domain,      "domain of tunnels or edge
 TEXT_OPTION('C', "certificates", "PATH", certificates, "folder of the edges' server certificates (default: /etc/adit/certificates)")
 TEXT_OPTION('R', "route",       "EDGE/ROUTE", route,  "route of an HTTPS edge whose OAuth module is to be obeyed")
 TEXT_OPTION('U', "url",         "URL",   url,         "address of the route's host for browsers, such as https://app.example.com")
-TEXT_OPTION('B', "application", "HOST:PORT", application, "application behind the route (default: 127.0.0.1:8080)")
+TEXT_OPTION('B', "application", "HOST:PORT", application, "application behind the route (default: 127.0.0.1:3000)")
 TEXT_OPTION('c', "conf",        "FILE",  conf_path,   "settings (default: $ADIT_CONF, DIR/etc/adit.conf for DIR/bin/aditctl, or " ADIT_CONF_PATH ")")
 FLAG_OPTION('j', "json",                 json,        "print one JSON value, for programs")
 FLAG_OPTION('h', "help",                 help,        "print this help")

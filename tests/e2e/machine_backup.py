@@ -21,7 +21,7 @@ class Backup(package.Story):
     def call(self, path, *options):
         return self.ask(
             "curl -sS -H 'Authorization: Bearer %s' -H 'Service-Version: 2' -H 'Content-Type: "
-            "application/json' %s http://127.0.0.1:8080%s" % (self.key, " ".join(options), path))
+            "application/json' %s http://127.0.0.1:880%s" % (self.key, " ".join(options), path))
 
     def read_all(self):
         """The answers, with their ETags, but for what differs between two requests."""
@@ -55,7 +55,7 @@ class Backup(package.Story):
     def test_02_the_old_machine_stops(self):
         """Nothing stays but the packages and the web server: the cluster is a new one."""
         self.assertIn('"description":"moved"', self.call(
-            json.loads(self.before[0][-1])["ssh_credentials"][0]["uri"].split("8080")[1],
+            json.loads(self.before[0][-1])["ssh_credentials"][0]["uri"].split(":880")[1],
             "-X", "PATCH", "-d", "'{\"description\": \"moved\"}'"))
         type(self).before = self.read_all()
         self.run_chapter("backup", "Move")

@@ -208,7 +208,7 @@ class Tls(package.Story):
     def module(self, request):
         """Changes the edge's module: options of curl."""
         said = self.machine.run(
-            "curl -sS -X %s http://127.0.0.1:8080/edges/tls/edge-1/mutual_tls -H 'Service-Version: 2' "
+            "curl -sS -X %s http://127.0.0.1:880/edges/tls/edge-1/mutual_tls -H 'Service-Version: 2' "
             "-H 'Authorization: Bearer %s' -H 'Content-Type: application/json'"
             % (request, self.key)).stdout
         self.assertNotIn("error_code", said)

@@ -15,7 +15,7 @@ from adit import package, stack
 from adit.case import until
 from machine_gateway import install_adit
 
-BALANCERS = {"HAProxy": "127.0.0.1:8081", "nginx": "127.0.0.1:8082"}
+BALANCERS = {"HAProxy": "127.0.0.1:881", "nginx": "127.0.0.1:882"}
 HOSTS = {"host-a": "127.0.0.2", "host-b": "127.0.0.3"}
 N_CLIENTS = 2
 
@@ -37,7 +37,7 @@ http {
     access_log /var/log/nginx/%(name)s.log timed;
     include %(name)s.upstream;
     server {
-        listen %(address)s:8080;
+        listen %(address)s:880;
         include snippets/adit.conf;
     }
 }
@@ -147,7 +147,7 @@ class Hosts(package.Story):
         table, n = done[-1].stdout.rstrip().rsplit("\n", 1)
         found = dict(reversed(line.split()) for line in table.splitlines())
         self.assertEqual((set(found), found["429"]), ({"200", "429"}, n))
-        self.check_limits("127.0.0.1:8080", 0)
+        self.check_limits("127.0.0.1:880", 0)
         # Neither the key nor the digits that name it.
         self.assertEqual(self.ask("grep -rl %s /var/log" % self.key[5:21]), "")
 
@@ -195,8 +195,8 @@ class Hosts(package.Story):
             self.machine.run(told)
             stopping = time.time()
             with subprocess.Popen(self.machine.command("/bin/bash", "-ec", stop)) as drain:
-                until(lambda: '_9081"' in self.ask("curl -s http://host-a:8080/readyz"), "503")
-                self.assertIn("live", self.ask("curl -s http://host-a:8080/livez"))
+                until(lambda: '_9081"' in self.ask("curl -s http://host-a:880/readyz"), "503")
+                self.assertIn("live", self.ask("curl -s http://host-a:880/livez"))
                 self.assertEqual(drain.wait(60), 0)
             stopped = time.time()
             [ready, back] = self.chapters["drain"]["Come back"]
@@ -254,7 +254,7 @@ class Hosts(package.Story):
             self.assertNotRegex(self.machine.run(migrate).stdout, "trouble")
             self.assertEqual(self.version(), old + "+1")
             for name in HOSTS:
-                self.assertIn("ready", self.ask("curl -s http://%s:8080/readyz" % name))
+                self.assertIn("ready", self.ask("curl -s http://%s:880/readyz" % name))
             time.sleep(1)
             self.machine.run("systemctl restart adit-b.service")
         self.check_load(load, made)

@@ -16,7 +16,7 @@ from adit.case import until
 N_CLIENTS = 8
 N_RESTARTS = 12
 N_CRASHES = 4
-SERVER = "127.0.0.1:8080"
+SERVER = "127.0.0.1:880"
 MOST_EXPOSED = 2.0
 
 # Build dependencies outside build_packages, and packages that every Debian build machine has.

@@ -69,7 +69,8 @@ class Clone:
 
     def take_ports(self):
         self.ports = self.ssh_port, self.tls_port, _ = [stack.free_port() for _ in VARIABLES]
-        self.env.update(zip(VARIABLES, map(str, self.ports)))
+        self.env.update(zip(VARIABLES, map(str, self.ports)),
+                        ADIT_EDGE_BIND_PORTS="%d %d" % (self.bound, self.other))
 
     def is_up(self):
         """Whether all servers of the edge answer (True), or none of them (False)."""
@@ -208,6 +209,21 @@ def for_each_clone(test):
 
 class Printed(unittest.TestCase):
     maxDiff = 4000
+
+    def test_a_key_without_rules(self):
+        """It binds the ports that the edge offers, and none that a server may want."""
+        clone = clones["caller"]
+        clone.shell('api "$ADIT_URL/ssh_credentials" -d "{\\"public_key\\": '
+                    '\\"$(cat "$EDGE_DIR/key.pub")\\"}"')
+        done = clone.shell('ssh -F "$EDGE_DIR/ssh_config" -i "$EDGE_DIR/key" -N -R %d:localhost:1 edge'
+                           % stack.free_port(), check=False)
+        self.assertEqual(done.returncode, 255)
+        self.assertIn("remote port forwarding failed", done.stderr)
+        clone.shell('ssh -F "$EDGE_DIR/ssh_config" -i "$EDGE_DIR/key" -f -N '
+                    '-R %d:localhost:1 edge >"$HOME/said" 2>&1' % clone.other)
+        until(lambda: answers(clone.other), "the tunnel")
+        clone.delete_all()
+        until(lambda: not answers(clone.other), "the end of the tunnel")
 
     @for_each_clone
     def test_every_block(self, clone):
@@ -446,6 +462,15 @@ class Refused(unittest.TestCase):
             with self.subTest(two):
                 self.assert_refused("%s and %s are both 2200: set them to two ports" % two,
                                     **dict.fromkeys(two, "2200"))
+
+    def test_bind_ports(self):
+        """No tunnel may bind the port of a server that runs here."""
+        clone = clones["caller"]
+        for name, port in ("ADIT_EDGE_TLS_PORT", clone.tls_port), (
+                "tools/serve's ADIT_PORT", clone.env["ADIT_PORT"]):
+            with self.subTest(name):
+                self.assert_refused("ADIT_EDGE_BIND_PORTS and %s are both %s: set them to two ports"
+                                    % (name, port), ADIT_EDGE_BIND_PORTS="9000 %s" % port)
 
     def test_taken_port(self):
         clone = clones["caller"]

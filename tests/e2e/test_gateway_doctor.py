@@ -4,6 +4,7 @@ import contextlib
 import os
 import re
 import socket
+import subprocess
 import threading
 
 from adit import stack
@@ -12,6 +13,7 @@ from adit.programs import ENV
 from adit.ssh_gateway import CONF, PROGRAMS, SOCKET, GatewayCase
 
 SSHD_CONF = "/etc/ssh/sshd_config.d/adit.conf"
+NGINX_CONF = "/etc/nginx/nginx.conf"
 USERS = ("bounded", "other", "tunnel")
 
 
@@ -47,13 +49,13 @@ class GatewayDoctor(GatewayCase):
         lines = self.doctor()
         self.assertEqual([line[:2] for line in lines], [
             ("note", "user"), ("ok", "settings"), ("note", "responder"), ("ok", "gateway"),
-            ("ok", "polls"), ("ok", "signals"), ("ok", "role"), ("ok", "helper"), *[("ok", "sshd")] * 3])
+            ("ok", "polls"), ("ok", "signals"), ("ok", "role"), ("ok", "helper"), *[("ok", "sshd")] * 3, ("ok", "ports")])
         found = {what: text for _, what, text in lines}
         self.assertRegex(found["responder"], r"^not checked: /\S+/adit\.fcgi is not installed$")
         self.assertRegex(found["gateway"], r"^adit-gateway answers; \d+ SSH sessions?$")
         self.assertRegex(found["polls"], r"^the daemon asked the database \d+ ms ago$")
         self.assertTrue(found["helper"].startswith(PROGRAMS + "/adit-ssh-keys"))
-        self.assertEqual([line[2] for line in lines[-3:]], [
+        self.assertEqual([line[2] for line in lines[-4:-1]], [
             "user %s: sshd asks the gateway and obeys it" % user for user in USERS])
 
     def test_role(self):
@@ -113,6 +115,62 @@ class GatewayDoctor(GatewayCase):
     def test_vanished_clients(self):
         with self.sshd_conf(lambda text: text.replace("ClientAliveInterval 5", "")):
             self.assert_found("note", "sshd", "^user tunnel: .*write 'ClientAliveInterval 5'")
+
+    @contextlib.contextmanager
+    def server(self, port, host="0.0.0.0"):
+        """A server of the machine, as root."""
+        inside = self.gateway.inside
+        program = subprocess.Popen(inside.command(
+            "sh", "-c", "echo $$; exec python3 -m http.server --bind %s %d 2>&1" % (host, port)),
+            stdout=subprocess.PIPE, text=True)
+        try:
+            pid = program.stdout.readline().strip()
+            until(lambda: any(place.endswith(":%d" % port) for place in inside.listeners()),
+                  "the server")
+            yield
+        finally:
+            stack.run(inside.command("kill", pid))
+            program.communicate()
+
+    def test_ports(self):
+        """A server has a port that tunnels may bind."""
+        with self.server(8080):
+            troubles = self.assert_found("trouble", "ports", (
+                r"^python3\S* has port 8080, which tunnels may bind: .*; let the server listen on a"
+                r" port below 1024, or take this one out of domain_ports and PermitListen$"))
+            self.assertEqual(len(troubles), 1)
+        with self.server(8444, "127.0.0.1"):
+            self.assert_found("note", "ports", r"^a key without rules may bind .*: 8444 \(python3")
+        with self.server(880):
+            self.assert_found("ok", "ports", "^no server has a port that tunnels are offered$")
+
+    def test_ports_of_tunnels(self):
+        """A tunnel at such a port is no server."""
+        self.standing(self.gateway.tunnel(self.new_key()))
+        self.assert_found("ok", "ports", "^no server has")
+
+    def test_ports_that_sshd_limits(self):
+        """PermitListen of the users says what tunnels may bind."""
+        with self.server(8444), self.sshd_conf(
+                lambda text: text.replace("PermitTTY no", "PermitTTY no\nPermitListen localhost:9000")):
+            self.assertEqual([line for line in self.doctor() if line[:2] == ("note", "ports")], [])
+        with self.server(9000), self.sshd_conf(
+                lambda text: text.replace("PermitTTY no", "PermitTTY no\nPermitListen localhost:9000")):
+            self.assert_found("trouble", "ports", "has port 9000, which")
+
+    def test_ports_of_nginx(self):
+        """Its configuration counts also while it does not run."""
+        before = self.gateway.inside.read(NGINX_CONF)
+        self.gateway.inside.write(NGINX_CONF, (
+            "events {}\nhttp {\n    server {\n        listen 127.0.0.1:8443 ssl;\n        "
+            "ssl_reject_handshake on;\n    }\n    server {\n        listen [::1]:1080;\n"
+            "        location /adit { return 200; }\n    }\n}\n"))
+        try:
+            troubles = self.assert_found("trouble", "ports", "^nginx has port 8443, which")
+            self.assertEqual(len(troubles), 2)
+            self.assert_found("trouble", "ports", r"^nginx \(a site of Adit's own\) has port 1080,")
+        finally:
+            self.gateway.inside.write(NGINX_CONF, before)
 
     def test_no_block(self):
         with self.sshd_conf(lambda text: "Match User tunnel\n    MaxSessions 0\n"):

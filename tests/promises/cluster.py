@@ -59,7 +59,7 @@ class Side:
         self._name = name
 
     def client(self, key):
-        return Client(ADDRESSES[self._name], 8080, key)
+        return Client(ADDRESSES[self._name], 880, key)
 
 
 class Round:

@@ -85,7 +85,7 @@ class Deciders(Background):
         self._folder = tempfile.mkdtemp(prefix="adit-deciders-")
         self._deciders = {"balancer": self.client.post}
         for name in HOSTS:
-            self._deciders[name] = Client(ADDRESSES[name], 8080, self.client.key).post
+            self._deciders[name] = Client(ADDRESSES[name], 880, self.client.key).post
 
     def __exit__(self, *_):
         super().__exit__()

@@ -449,7 +449,7 @@ class Gate:
         lines += ["AuthnzFcgiDefineProvider authnz AditGate fcgi://127.0.0.1:%d/" % self.gate_port]
         lines += [self.settings.replace("MODULES", MODULES)]
         for host in ROUTES:
-            route = self.printed(host).replace(":9180/", ":%d/" % self.gate_port)
+            route = self.printed(host).replace(":918/", ":%d/" % self.gate_port)
             lines += ["<VirtualHost 127.0.0.1:%d>" % self.port, "ServerName " + host,
                       "Include " + self.write(host + ".conf", route), "</VirtualHost>"]
         self.write("apache.conf", "\n".join(lines) + "\n")

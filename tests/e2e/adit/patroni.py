@@ -152,7 +152,7 @@ class Cluster:
     # ---- what tests ask ----
 
     def client(self, key):
-        return Client(ADDRESSES["balancer"], 8080, key)
+        return Client(ADDRESSES["balancer"], 880, key)
 
     def is_ready(self):
         return self.client(None).get("/readyz").status == 200

@@ -297,7 +297,7 @@ class TlsEdges:
         text = self.stack.ctl_run("gateway-config", kind, "--domain", "test", "--certificates",
                                   self.path("made"), conf=self.path("adit.conf"), check=True).stdout
         ports = itertools.cycle(one.server_address[1] for one in self.applications)
-        return re.sub(r"127\.0\.0\.1:8080", lambda _: "127.0.0.1:%d" % next(ports), text)
+        return re.sub(r"127\.0\.0\.1:3000", lambda _: "127.0.0.1:%d" % next(ports), text)
 
     def replaced(self, text, *pairs):
         for old, new in pairs:
@@ -330,8 +330,8 @@ class TlsEdges:
             ("stream {\n", "stream {\n" + self.for_all_sites("nginx")),
             ("listen 443 ssl;", "listen 443 ssl; listen 127.0.0.1:%d ssl;" % self.port_beside),
             ("listen 443 ", "listen 127.0.0.1:%d " % self.ports["nginx"]),
-            ("listen 8443;", "listen 127.0.0.1:%d;" % self.ports["nginx stream"]),
-            (":8444", ":%d" % self.inner_port)))
+            ("listen 444;", "listen 127.0.0.1:%d;" % self.ports["nginx stream"]),
+            (":844", ":%d" % self.inner_port)))
         self._spawn("nginx", self.nginx_command())
 
     def apache_command(self):
