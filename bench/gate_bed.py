@@ -10,7 +10,6 @@ import selectors
 import shutil
 import socket
 import ssl
-import sys
 import threading
 import time
 import urllib.parse
@@ -172,8 +171,9 @@ class Bed(beds.Bed):
 
     def start(self):
         self._write_settings()
-        self.mock = self._spawn("mock", sys.executable, "-B", mock_provider.__file__,
-                                "--provider", PROVIDER, "--port", str(self.mock_port),
+        self.mock = self._spawn("mock", "/usr/bin/python3", "-B", mock_provider.__file__,
+                                "--provider", PROVIDER, "--cases", mock_provider.CASES,
+                                "--port", str(self.mock_port),
                                 "--certificate", self.path("provider.pem"))
         self.start_gate()
         self._start_nginx()
@@ -193,8 +193,7 @@ class Bed(beds.Bed):
             return probe.connect_ex(("127.0.0.1", place) if isinstance(place, int) else place) == 0
 
     def start_gate(self):
-        shutil.copy(built("adit-gate.fcgi"), self.run_folder)
-        self.gate = self._spawn("gate", self.path("adit-gate.fcgi"), "-c", self.conf,
+        self.gate = self._spawn("gate", built("adit-gate.fcgi"), "-c", self.conf,
                                 "-l", "unix:" + self.path("gate.sock"))
         await_true(lambda: self._answers(self.path("gate.sock")), "adit-gate does not start:\n"
                    + self.read_log("gate"))
@@ -216,9 +215,8 @@ class Bed(beds.Bed):
                 answer, self.read_log("gate")))
         with open(self.path("answer"), "wb") as file:
             file.write(answer)
-        shutil.copy(built("bench-echo"), self.run_folder)
         n_workers = len(self.gate_workers())
-        self.echo = self._spawn("echo", self.path("bench-echo"), self.path("answer"),
+        self.echo = self._spawn("echo", built("bench-echo"), self.path("answer"),
                                 self.path("echo.sock"), str(n_workers))
         await_true(lambda: self._answers(self.path("echo.sock")), "the echo does not start")
 

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import time
 
-from adit.stack import CLEAN_ENV, PG_BIN, make_folder, run
+from adit.stack import CLEAN_ENV, PG_BIN, as_service, make_folder, run
 
 
 class Cluster:
@@ -26,10 +26,7 @@ class Cluster:
         self.run_folder = self.folder
         self.is_running = False
         self._frozen = []
-        self._as_user = []
         if os.getuid() == 0:
-            self._as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups",
-                             "--"]
             user = pwd.getpwnam("postgres")
             os.chown(self.folder, user.pw_uid, user.pw_gid)
         atexit.register(self.remove)
@@ -52,7 +49,7 @@ class Cluster:
         self._run("pg_ctl", "-D", self.data, "-w", "-s", "promote")
 
     def _run(self, program, *arguments):
-        return run([*self._as_user, os.path.join(self.programs, program), *arguments], cwd="/")
+        return run(as_service([os.path.join(self.programs, program), *arguments]), cwd="/")
 
     def start(self):
         """Starts the server.  Returns once it accepts connections."""
@@ -68,9 +65,8 @@ class Cluster:
         options += "".join(" -c " + setting for setting in self.settings)
         # The server inherits the output.  With a pipe, run() would not return before the server
         # ends.
-        subprocess.run([*self._as_user, os.path.join(self.programs, "pg_ctl"), "-D", self.data, wait,
-                        "-s",
-                        "-o", options, "-l", self.log_path, "start"],
+        subprocess.run(as_service([os.path.join(self.programs, "pg_ctl"), "-D", self.data, wait, "-s",
+                                   "-o", options, "-l", self.log_path, "start"]),
                        check=True, cwd="/", env=CLEAN_ENV, stdin=subprocess.DEVNULL,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60)
         self.is_running = True

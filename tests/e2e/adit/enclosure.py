@@ -7,7 +7,7 @@ import os
 import subprocess
 
 from adit.programs import children
-from adit.stack import CLEAN_ENV
+from adit.stack import CLEAN_ENV, for_others
 
 # The copies of /etc change nothing outside.  /run holds what servers put there.  Process 1 reaps
 # orphans, and ends with the test's end of the pipe.  The kernel then kills all others.
@@ -76,7 +76,8 @@ class Enclosure:
             sets = "-all,%s" % capabilities if capabilities else "-all"
             inside = ["setpriv", "--reuid=" + user, "--regid=" + (group or user), "--init-groups",
                       "--inh-caps=" + sets, "--bounding-set=" + sets, "--no-new-privs",
-                      *(["--ambient-caps=" + capabilities] if capabilities else []), "--", *inside]
+                      *(["--ambient-caps=" + capabilities] if capabilities else []), "--",
+                      *for_others(inside)]
         return ["nsenter", "--target", str(self.first), "--mount", "--net", "--ipc", "--pid",
                 "--wdns=/", "--", *inside]
 

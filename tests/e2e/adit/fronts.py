@@ -16,7 +16,7 @@ import urllib.parse
 
 from adit import samples
 from adit.programs import children
-from adit.stack import CLEAN_ENV, free_port, make_folder
+from adit.stack import CLEAN_ENV, as_service, free_port, make_folder
 
 # The dot also tests that the configurations escape it in regular expressions.
 PREFIX = "/adit.d/v1"
@@ -307,14 +307,11 @@ class Cgi(Server):
 
     def _answer(self, stream, front):
         variables, body = read_request(stream, front.prefix)
-        user = []
-        if os.getuid() == 0:
-            user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups", "--"]
         words = variables["QUERY_STRING"]
         # RFC 3875, 4.4: a query string without '=' becomes arguments.
         words = [] if b"=" in words or not words else words.split(b"+")
-        done = subprocess.run([*user, self.program, *words], input=body, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, cwd="/", timeout=60,
+        done = subprocess.run(as_service([self.program, *words]), input=body,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/", timeout=60,
                               env={"PATH": "/usr/bin:/bin", "ADIT_CONF": self.stack.conf_path,
                                    **variables})
         head, _, text = done.stdout.partition(b"\r\n\r\n")

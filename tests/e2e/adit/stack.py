@@ -31,6 +31,8 @@ after_start = []
 
 _stacks = {}
 _data = []  # the folder of new_data()
+_copies = {}  # of files of the tree: (path, time of its last change), the copy
+_copies_folder = []
 _claims = []  # sockets: a port each
 
 
@@ -47,8 +49,9 @@ def get(name="main"):
 def stop_all():
     while _stacks:
         _stacks.popitem()[1].remove()
-    while _data:
-        shutil.rmtree(_data.pop())
+    while _data + _copies_folder:
+        shutil.rmtree((_data or _copies_folder).pop())
+    _copies.clear()
 
 
 atexit.register(stop_all)
@@ -92,11 +95,39 @@ def free_port():
         return port
 
 
+def for_others(command):
+    """The command, for another user than root.  The tree may be below a folder that only root can
+    enter, so each argument that is a file or a folder of the tree is a copy elsewhere.  The copy of
+    a folder holds what it held when this process named it first."""
+    return [_copy(word) if _is_of_tree(word) else word for word in command]
+
+
+def _is_of_tree(word):
+    # A query may be a word, too, in bytes.
+    return isinstance(word, str) and word.startswith((ROOT + "/", BUILD + "/")) and \
+        os.path.exists(word)
+
+
+def _copy(path):
+    known = path, os.stat(path).st_mtime_ns
+    if known not in _copies:
+        if not _copies_folder:
+            _copies_folder.append(make_folder())
+        # Programs find their kind by their name.
+        folder = os.path.join(_copies_folder[0], str(len(_copies)))
+        os.mkdir(folder, 0o755)
+        _copies[known] = os.path.join(folder, os.path.basename(path))
+        run(["cp", "-RL", path, folder])
+        run(["chmod", "-R", "a+rX", _copies[known]])
+    return _copies[known]
+
+
 def as_service(command):
     """The command, run as the user of the stack's programs."""
     if os.geteuid() != 0:
         return list(command)
-    return ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups", "--", *command]
+    return ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups", "--",
+            *for_others(command)]
 
 
 def new_data():
