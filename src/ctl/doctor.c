@@ -24,7 +24,9 @@
 static void print_finding(struct findings *findings, const char *level, const char *what,
                           const char *message)
 {
-    if (findings->out.ctl->options.json)
+    if (findings->relay)
+        fprintf(findings->relay, "%s%c%s%c%s%c", level, 0, what, 0, message, 0);
+    else if (findings->out.ctl->options.json)
         listing_add(&findings->out,
                     (struct text[]){text_of(level), text_of(what), text_of(message)});
     else
@@ -55,6 +57,13 @@ void doctor_trouble(struct findings *findings, const char *what, const char *for
     print_finding(findings, "trouble", what, message);
 }
 
+void doctor_relay(struct findings *findings, const char *level, const char *what,
+                  const char *message)
+{
+    findings->n_troubles += strcmp(level, "trouble") == 0;
+    print_finding(findings, level, what, message);
+}
+
 static void ok(struct findings *findings, const char *what, const char *detail)
 {
     doctor_line(findings, "ok", what, "%s", detail);
@@ -81,24 +90,19 @@ static void trouble_error(struct findings *findings, const char *what, const str
     doctor_trouble(findings, what, "%s", ctl_reason(err));
 }
 
-/* Only the responder's user can test which files it may read and which database role it gets. */
-static void note_user(struct findings *findings)
-{
-    if (geteuid() == 0)
-        doctor_line(findings, "note", "user",
-                    "root may read every file and may connect as another database role than the "
-                    "responder; to check as the responder's user, run: "
-                    "setpriv --reuid=USER --regid=GROUP --init-groups aditctl doctor");
-    else
-        ok(findings, "user", ctl_user_name());
-}
-
 /* Returns the keyring, which the caller frees, or NULL. */
 static struct keyring *check_key_file(struct findings *findings, const struct conf *conf)
 {
     char reason[CONF_REASON_SIZE];
-    struct keyring *keyring = keyring_load(conf->key_file, reason, sizeof reason);
+    struct keyring *keyring;
 
+    if (findings->learned) {
+        keyring = findings->learned->keyring;
+        findings->learned->keyring = NULL;
+        snprintf(reason, sizeof reason, "%s", findings->learned->reason);
+    } else {
+        keyring = keyring_load(conf->key_file, reason, sizeof reason);
+    }
     if (keyring) {
         ok(findings, "secrets", conf->key_file);
     } else if (keyring_is_missing(conf->key_file)) {
@@ -289,6 +293,22 @@ static void note_role_grant(void *context, const char *what, bool is_missing)
                     role->whose, what);
 }
 
+/* A program with the rights of another one is no wall between them any more. */
+static void check_other_rights(struct findings *findings, struct pg *pg,
+                               const struct doctor_role *role)
+{
+    char others[128];
+    struct error err;
+
+    if (!schema_find_members(pg, role->name, others, sizeof others, &err))
+        trouble_error(findings, role->what, &err);
+    else if (others[0])
+        doctor_trouble(findings, role->what,
+                       "%s role also has the rights of %s, which it must not; take them from the "
+                       "role that conninfo names, as PostgreSQL's superuser: REVOKE %s FROM ...",
+                       role->whose, others, others);
+}
+
 struct pg *doctor_check_role(struct findings *findings, const struct conf *conf,
                              const char *conninfo, const struct doctor_role *role)
 {
@@ -309,6 +329,7 @@ struct pg *doctor_check_role(struct findings *findings, const struct conf *conf,
         pg_free(pg);
         return NULL;
     }
+    check_other_rights(findings, pg, role);
     if (findings->n_troubles == before)
         doctor_line(findings, "ok", role->what, "%s role has the rights that it needs",
                     role->whose);
@@ -347,25 +368,44 @@ static void check_writes(struct findings *findings, struct pg *pg, bool is_distr
         trouble_error(findings, "writes", &err);
 }
 
+/* Writes a time as people say it. */
+static void say_time(char out[32], int64_t ms)
+{
+    static const struct {
+        int64_t ms;
+        const char *unit;
+    } units[] = {{INT64_C(86400000), "days"}, {3600000, "h"}, {60000, "min"}, {1000, "s"}};
+
+    snprintf(out, 32, "%lld ms", (long long)ms);
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (ms < 5 * units[i].ms)
+            continue;
+        snprintf(out, 32, "%lld %s", (long long)((ms + units[i].ms / 2) / units[i].ms),
+                 units[i].unit);
+        return;
+    }
+}
+
 static void check_clock(struct findings *findings, struct pg *pg)
 {
     struct error err;
     int64_t before_ms = clock_wall_ms();
     int64_t database_ms;
     int64_t apart_ms;
+    char apart[32];
 
     if (!schema_clock(pg, &database_ms, &err)) {
         trouble_error(findings, "clock", &err);
         return;
     }
     apart_ms = llabs(database_ms - (before_ms + clock_wall_ms()) / 2);
+    say_time(apart, apart_ms);
     if (apart_ms > CLOCK_TOLERANCE_MS)
         doctor_line(findings, "note", "clock",
-                    "%lld ms from the database's clock, which ids follow; synchronise both clocks",
-                    (long long)apart_ms);
+                    "%s from the database's clock, which ids follow; synchronise both clocks",
+                    apart);
     else
-        doctor_line(findings, "ok", "clock", "%lld ms from the database's clock",
-                    (long long)apart_ms);
+        doctor_line(findings, "ok", "clock", "%s from the database's clock", apart);
 }
 
 /* The setting must be as the database is: the responder's statements differ. */
@@ -424,30 +464,92 @@ static const struct listing_column columns[] = {
 
 static const struct listing listing = {"findings", columns, 3};
 
+/* The programs of this machine. */
+struct installed {
+    bool has_responder, has_gateway, has_gate;
+};
+
+static void check_gate(struct findings *findings, const struct ctl *ctl)
+{
+    gate_doctor_check(findings, ctl, false);
+}
+
+static const struct doctor_service responder_service = {"adit.service", "adit", check_responder};
+static const struct doctor_service gateway_service = {"adit-gateway.service", "adit-gateway",
+                                                      gateway_doctor_check_role};
+static const struct doctor_service gate_service = {"adit-gate.service", "adit-gate", check_gate};
+
+/* A service's own user looks after that service alone: its rights are no measure for others. */
+static void leave_to_others(struct installed *installed)
+{
+    const char *user = ctl_user_name();
+    bool is_responder = strcmp(user, responder_service.user) == 0;
+    bool is_gateway = strcmp(user, gateway_service.user) == 0;
+    bool is_gate = strcmp(user, gate_service.user) == 0;
+
+    if (!is_responder && !is_gateway && !is_gate)
+        return;
+    installed->has_responder = installed->has_responder && is_responder;
+    installed->has_gateway = installed->has_gateway && is_gateway;
+    installed->has_gate = installed->has_gate && is_gate;
+}
+
+/* Returns whether root has checked as the service's user. */
+static bool is_checked_as_user(struct findings *findings, const struct ctl *ctl,
+                               const struct doctor_service *service)
+{
+    if (geteuid() != 0)
+        return false;
+    if (doctor_as_service(findings, ctl, service))
+        return true;
+    doctor_line(findings, "note", "user",
+                "there is no system user %s, so root itself checks: it may read every file and may "
+                "connect as another role of the database; to check as another user, run: setpriv "
+                "--reuid=USER --regid=GROUP --init-groups aditctl doctor",
+                service->user);
+    return false;
+}
+
+static void check_installed(struct findings *findings, const struct ctl *ctl,
+                            const struct installed *installed)
+{
+    bool is_alone = false; /* the responder was checked here, so ctl->pg is its connection */
+
+    /* The machine of an edge need not have a responder. */
+    if (!installed->has_responder) {
+        doctor_line(findings, "note", "responder", "not checked: %s",
+                    access(ADIT_PROGRAM_PATH, F_OK) == 0 ? "only root or its own user can"
+                                                         : ADIT_PROGRAM_PATH " is not installed");
+    } else if (!is_checked_as_user(findings, ctl, &responder_service)) {
+        check_responder(findings, ctl);
+        is_alone = true;
+    }
+    if (installed->has_gateway) {
+        gateway_doctor_check(findings, ctl);
+        if (!is_checked_as_user(findings, ctl, &gateway_service))
+            gateway_doctor_check_role(findings, ctl);
+    }
+    if (installed->has_gate && !is_checked_as_user(findings, ctl, &gate_service))
+        gate_doctor_check(findings, ctl, is_alone);
+}
+
 int ctl_doctor(struct ctl *ctl)
 {
     struct findings all = {.out = {.ctl = ctl}};
     struct findings *findings = &all;
-    bool has_gateway = gateway_doctor_is_due(&ctl->conf);
-    bool has_gate = gate_doctor_is_due(ctl);
-    bool has_responder = (!has_gateway && !has_gate) || access(ADIT_PROGRAM_PATH, F_OK) == 0;
+    struct installed installed = {.has_gateway = gateway_doctor_is_due(&ctl->conf),
+                                  .has_gate = gate_doctor_is_due(ctl)};
     char number[LISTING_NUMBER_SIZE];
 
+    installed.has_responder =
+        (!installed.has_gateway && !installed.has_gate) || access(ADIT_PROGRAM_PATH, F_OK) == 0;
+    leave_to_others(&installed);
     if (ctl->options.json)
         listing_open(&findings->out, ctl, &listing);
-    note_user(findings);
+    ok(findings, "user", ctl_user_name());
     ok(findings, "settings",
        ctl->conf.path ? ctl->conf.path : "no settings file; every setting has its default");
-    /* The machine of an edge need not have a responder. */
-    if (has_responder)
-        check_responder(findings, ctl);
-    else
-        doctor_line(findings, "note", "responder", "not checked: %s is not installed",
-                    ADIT_PROGRAM_PATH);
-    if (has_gateway)
-        gateway_doctor_check(findings, ctl);
-    if (has_gate)
-        gate_doctor_check(findings, ctl, has_responder);
+    check_installed(findings, ctl, &installed);
     listing_close(&findings->out,
                   &(struct listing_fact){"troubles", LISTING_NUMBER,
                                          listing_number(number, findings->n_troubles)},

@@ -4,10 +4,23 @@
 #define ADIT_CTL_DOCTOR_H
 
 #include "ctl/listing.h"
+#include "store/keyring.h"
+
+/* What root learns for a service before it becomes the service's user: systemd hands the service
+ * the key file, and only the web server's group may ask adit-gate. */
+struct doctor_learned {
+    struct keyring *keyring; /* NULL: see reason */
+    char reason[CONF_REASON_SIZE];
+    const char *gate_place; /* NULL: not asked */
+    const char *gate_why;
+    int gate_status;
+};
 
 struct findings {
     struct listing_out out; /* for JSON */
     int n_troubles;
+    FILE *relay;                    /* in a child of root: to the parent, which prints */
+    struct doctor_learned *learned; /* in a child of root */
 };
 
 /* Prints a line, or a row in JSON: a verdict (ok, note, trouble), what was checked, and what was
@@ -22,6 +35,23 @@ void doctor_trouble(struct findings *findings, const char *what, const char *for
 /* Returns the value of the first line "name value" with that name, or an absent text.  No NUL
  * follows it. */
 struct text doctor_value(struct text lines, const char *name);
+
+/* A program of Adit on this machine. */
+struct doctor_service {
+    const char *unit; /* "adit.service" */
+    const char *user; /* that runs it, unless the unit names another one */
+    void (*check)(struct findings *findings, const struct ctl *ctl);
+};
+
+/* As root: calls service->check in a child that is the service's user, with the settings and the
+ * key file that the service has, and prints what it finds.  Returns false without a finding if this
+ * machine has no such user. */
+MUST_CHECK bool doctor_as_service(struct findings *findings, const struct ctl *ctl,
+                                  const struct doctor_service *service);
+
+/* Prints a line of a child. */
+void doctor_relay(struct findings *findings, const char *level, const char *what,
+                  const char *message);
 
 /* Returns whether there is a file.  One in a folder that this user may not enter may be there. */
 bool doctor_may_be_there(const char *path);
@@ -43,6 +73,9 @@ MUST_CHECK struct pg *doctor_check_role(struct findings *findings, const struct 
 /* Check the key file, and whether it opens the client secrets that pg may read. */
 void doctor_check_keys(struct findings *findings, const struct ctl *ctl, struct pg *pg);
 
+/* Asks adit-gate, for gate_doctor_check() in a child. */
+void gate_doctor_learn(const struct ctl *ctl, struct doctor_learned *learned);
+
 /* Returns whether the settings or the machine have an adit-gate. */
 bool gate_doctor_is_due(const struct ctl *ctl);
 
@@ -53,8 +86,10 @@ void gate_doctor_check(struct findings *findings, const struct ctl *ctl, bool ha
 /* Returns whether this machine has a gateway: its socket, or its folder of sessions. */
 bool gateway_doctor_is_due(const struct conf *conf);
 
-/* Check the gateway and, as a part of that, sshd.  Print a line for each check. */
+/* Check the daemon, sshd and ports; and the rights of the daemon's role.  Print a line for each
+ * check. */
 void gateway_doctor_check(struct findings *findings, const struct ctl *ctl);
+void gateway_doctor_check_role(struct findings *findings, const struct ctl *ctl);
 void sshd_doctor_check(struct findings *findings);
 
 /* Calls found() with the value of "permitlisten" for each user of this machine whose keys the

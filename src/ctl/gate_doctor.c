@@ -81,10 +81,10 @@ static void check_gate_account(struct checked *checked)
 /* ---- the program ---- */
 
 /* Asks at the socket, or else at Apache's port. */
-static int ask_gate(const struct checked *checked, const char **place, const char **why)
+static int ask_gate(const struct ctl *ctl, const char **place, const char **why)
 {
-    const char *given = checked->ctl->options.socket;
-    const char *account = checked->ctl->conf.gate.account;
+    const char *given = ctl->options.socket;
+    const char *account = ctl->conf.gate.account;
     const char *path = given ? given : ADIT_GATE_SOCKET_PATH;
     const char *port_why;
     int status = gate_ask(path, account, why);
@@ -98,13 +98,29 @@ static int ask_gate(const struct checked *checked, const char **place, const cha
     return status;
 }
 
+void gate_doctor_learn(const struct ctl *ctl, struct doctor_learned *learned)
+{
+    learned->gate_why = "";
+    learned->gate_status = ask_gate(ctl, &learned->gate_place, &learned->gate_why);
+}
+
 static void check_program(struct checked *checked)
 {
     struct findings *findings = checked->findings;
     const char *account = checked->ctl->conf.gate.account;
+    const struct doctor_learned *learned = findings->learned;
     const char *place;
     const char *why = "";
-    int status = ask_gate(checked, &place, &why);
+    bool is_known = learned && learned->gate_place;
+    int status;
+
+    if (is_known) {
+        place = learned->gate_place;
+        why = learned->gate_why;
+        status = learned->gate_status;
+    } else {
+        status = ask_gate(checked->ctl, &place, &why);
+    }
 
     if (status == 503 && checked->n_accounts != 1 && !account[0])
         doctor_line(findings, "note", "gate",
@@ -118,7 +134,7 @@ static void check_program(struct checked *checked)
                        status, place);
     else if (status > 0)
         doctor_line(findings, "ok", "gate", "adit-gate decides at %s", place);
-    else if (geteuid() == 0 || checked->ctl->options.socket)
+    else if (is_known || geteuid() == 0 || checked->ctl->options.socket)
         doctor_trouble(findings, "gate",
                        "cannot ask adit-gate at %s: %s; to start it, run: systemctl start "
                        "adit-gate.socket adit-gate",

@@ -138,11 +138,17 @@ static void check_account(struct findings *findings, struct text status)
         doctor_trouble(findings, "account", "%.*s", (int)problem.len, problem.s);
 }
 
+void gateway_doctor_check_role(struct findings *findings, const struct ctl *ctl)
+{
+    static const struct doctor_role role = {
+        .name = SCHEMA_GATEWAY, .what = "role", .whose = "the gateway's", .user = "adit-gateway"};
+
+    pg_free(doctor_check_role(findings, &ctl->conf, ctl->conf.gateway.conninfo, &role));
+}
+
 void gateway_doctor_check(struct findings *findings, const struct ctl *ctl)
 {
     static const char *const lines[] = {"status", NULL};
-    static const struct doctor_role role = {
-        .name = SCHEMA_GATEWAY, .what = "role", .whose = "the gateway's", .user = "adit-gateway"};
     char reason[CTL_ASK_REASON_SIZE];
     struct buf answer = {0};
     struct text status;
@@ -163,7 +169,6 @@ void gateway_doctor_check(struct findings *findings, const struct ctl *ctl)
         doctor_line(findings, "note", "gateway", "not checked: %s", reason);
     }
     buf_free(&answer);
-    pg_free(doctor_check_role(findings, &ctl->conf, ctl->conf.gateway.conninfo, &role));
     sshd_doctor_check(findings);
     port_doctor_check(findings, &ctl->conf);
 }

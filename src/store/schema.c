@@ -107,6 +107,18 @@ static const struct pg_statement role_statement = {
           " AND has_schema_privilege(r.oid, 'adit', 'USAGE'))",
 };
 
+/* $1 role: one of grants.sql.  A superuser has the rights of all. */
+static const struct pg_statement members_statement = {
+    .name = "schema_members",
+    .types = PG_TEXT,
+    .sql =
+        "SELECT coalesce(string_agg(r.rolname, ', ' ORDER BY r.rolname), '')"
+        " FROM pg_roles AS r"
+        " WHERE r.rolname IN ('" SCHEMA_RESPONDER "', '" SCHEMA_GATEWAY "', '" SCHEMA_GATE "')"
+          " AND r.rolname <> $1::text"
+          " AND pg_has_role(r.oid, 'MEMBER')",
+};
+
 static const struct pg_statement server_statement = {
     .name = "schema_server",
     .types = PG_TEXT,
@@ -421,6 +433,20 @@ bool schema_has_role(struct pg *pg, const char *role, bool *has, struct error *e
     if (!pg_run(pg, &role_statement, &params, &result, err))
         return false;
     *has = pg_bool(result, 0, 0);
+    pg_result_free(result);
+    return true;
+}
+
+bool schema_find_members(struct pg *pg, const char *role, char *others, size_t size,
+                         struct error *err)
+{
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+
+    pg_add_text(&params, text_of(role));
+    if (!pg_run(pg, &members_statement, &params, &result, err))
+        return false;
+    snprintf(others, size, "%s", pg_text(result, 0, 0).s);
     pg_result_free(result);
     return true;
 }

@@ -54,6 +54,11 @@ MUST_CHECK bool schema_check_grants(struct pg *pg, const struct schema_grants *g
  * the schema may not create roles. */
 MUST_CHECK bool schema_has_role(struct pg *pg, const char *role, bool *has, struct error *err);
 
+/* Writes the names of the other roles of grants.sql whose rights the connection's role has too,
+ * separated by commas; "": none. */
+MUST_CHECK bool schema_find_members(struct pg *pg, const char *role, char *others, size_t size,
+                                    struct error *err);
+
 /* Writes a row of some 40 KB as the responder does, and rolls back: that finds a full disk, which
  * no setting shows.  Does nothing if there is no User or Bot. */
 MUST_CHECK bool schema_try_write(struct pg *pg, struct error *err);

@@ -32,7 +32,7 @@ class Backup(package.Story):
     def doctor(self):
         """What is wrong: {check: message}."""
         [script] = self.chapters["backup"]["What doctor says"][:1]
-        found = json.loads(self.ask(script.replace("doctor", "doctor --json")))["findings"]
+        found = json.loads(self.ask(script.replace("doctor", "doctor --json || true")))["findings"]
         return {row["check"]: row["message"] for row in found if row["level"] == "trouble"}
 
     def test_01_back_up(self):

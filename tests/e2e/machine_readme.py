@@ -342,7 +342,7 @@ class Install(unittest.TestCase):
         [found] = [said for name, said in self.printed.items()
                    if name.startswith("step") and "settings" in said]
         verdicts = [line.split()[0] for line in found.splitlines() if "  " in line]
-        self.assertEqual(verdicts, ["ok"] * 10, found)
+        self.assertEqual(verdicts, ["ok"] * 12, found)
 
     def test_documents_are_installed(self):
         self.assertNotIn("cannot access", self.printed["documents"])

@@ -107,3 +107,10 @@ class Clock(Case):
         for ident in account, user, bot, key:
             with self.subTest(ident):
                 self.assertLess(abs(milliseconds_of(ident) - self.now_ms()), TOLERANCE_MS)
+
+    def test_doctor(self):
+        """It says the difference as people do."""
+        done = stack.run([self.stack.env["ADITCTL"], "-c", self.stack.conf_path, "doctor"],
+                         env=self.env(-DAY_S), check=False)
+        self.assertRegex(done.stdout, "(?m)^note +clock +24 h from the database's clock, which ids"
+                         " follow; synchronise both clocks$")

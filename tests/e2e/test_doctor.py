@@ -20,8 +20,8 @@ class Doctor(Case):
         self.assertEqual(done.returncode, 0, done)
         self.assertNotIn("trouble", done.stdout)
         self.assertEqual([line.split()[1] for line in done.stdout.splitlines()],
-                         ["user", "settings", "secrets", "database", "schema", "grants", "writes",
-                          "clock", "sealed", "opened"])
+                         ["user", "settings", *["user"] * (os.getuid() == 0), "secrets", "database",
+                          "schema", "grants", "writes", "clock", "sealed", "opened"])
         for line in (r"ok +settings +%s" % self.stack.conf_path,
                      r"ok +secrets +\S+/adit\.key",
                      r"ok +database +PostgreSQL \d+\.\d+, with a session that may write",
@@ -171,7 +171,8 @@ class Doctor(Case):
     def test_says_whom_it_runs_as(self):
         shown = self.doctor().stdout.splitlines()
         if os.getuid() == 0:
-            self.assertRegex(shown[0], r"^note +user +root may read every file .*; to check as the"
-                             r" responder's user, run: setpriv .* aditctl doctor$")
+            self.assertRegex(shown[0], "^ok +user +root$")
+            self.assertRegex(shown[2], "^note +user +there is no system user adit, so root itself"
+                             " checks: .*; to check as another user, run: setpriv .* aditctl doctor$")
         else:
             self.assertRegex(shown[0], r"^ok +user +%s$" % pwd.getpwuid(os.getuid()).pw_name)

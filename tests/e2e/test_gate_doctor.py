@@ -19,7 +19,7 @@ GATE, STRANGER = 4201, 4202
 USERS = (("adit-gate", GATE, ()), ("stranger", STRANGER, ()))
 # The record that ends a request of FastCGI.
 END = b"\1\5\0\1\0\0\0\0"
-CHECKS = ["user", "settings", "responder", "gate-role", "gate", "provider", "secrets", "opened",
+CHECKS = ["user", "settings", "responder", "user", "gate-role", "gate", "provider", "secrets", "opened",
           "routes", "visitors"]
 
 
@@ -87,7 +87,7 @@ class GateDoctor(Case):
         def checks(conf=None):
             return [line.split()[1] for line in self.stack.ctl_run("doctor", conf=conf)
                     .stdout.splitlines()]
-        self.assertEqual([check for check in checks() if check in CHECKS[3:6] + CHECKS[8:]], [])
+        self.assertEqual([check for check in checks() if check in CHECKS[4:7] + CHECKS[9:]], [])
         for setting in ("[gate]\naccount = " + self.gate.account.id,
                         "[provider.%s]\ntoken_url = https://localhost/" % self.gate.other_provider):
             with self.subTest(setting):
@@ -163,6 +163,8 @@ class GateDoctor(Case):
 
     def test_role(self):
         for break_sql, mend_sql, verdict, text in (
+                ("GRANT adit_responder TO gate", "REVOKE adit_responder FROM gate", "trouble",
+                 "^the gate's role also has the rights of adit_responder, which it must not; "),
                 ("GRANT SELECT (name) ON adit.account TO gate",
                  "REVOKE ALL (name) ON adit.account FROM gate", "note",
                  "^the gate's role has adit.account: SELECT of name, which it does not need$"),

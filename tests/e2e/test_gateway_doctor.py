@@ -48,19 +48,23 @@ class GatewayDoctor(GatewayCase):
     def test_all_is_well(self):
         lines = self.doctor()
         self.assertEqual([line[:2] for line in lines], [
-            ("note", "user"), ("ok", "settings"), ("note", "responder"), ("ok", "gateway"),
-            ("ok", "polls"), ("ok", "signals"), ("ok", "role"), ("ok", "helper"), *[("ok", "sshd")] * 3, ("ok", "ports")])
+            ("ok", "user"), ("ok", "settings"), ("note", "responder"), ("ok", "gateway"),
+            ("ok", "polls"), ("ok", "signals"), ("ok", "helper"), *[("ok", "sshd")] * 3, ("ok", "ports"),
+            ("ok", "settings"), ("ok", "user"), ("ok", "role")])
         found = {what: text for _, what, text in lines}
         self.assertRegex(found["responder"], r"^not checked: /\S+/adit\.fcgi is not installed$")
         self.assertRegex(found["gateway"], r"^adit-gateway answers; \d+ SSH sessions?$")
         self.assertRegex(found["polls"], r"^the daemon asked the database \d+ ms ago$")
         self.assertTrue(found["helper"].startswith(PROGRAMS + "/adit-ssh-keys"))
-        self.assertEqual([line[2] for line in lines[-4:-1]], [
+        self.assertEqual([line[2] for line in lines if line[1] == "sshd"], [
             "user %s: sshd asks the gateway and obeys it" % user for user in USERS])
 
     def test_role(self):
         """It may read what a gateway needs, and nothing else."""
+        stranger = "^the gateway's role also has the rights of adit_responder, which it must not"
         for grant, revoke, found in (
+                ("GRANT adit_responder TO gateway", "REVOKE adit_responder FROM gateway",
+                 ("trouble", stranger)),
                 ("GRANT SELECT (before) ON adit.audit_event TO gateway",
                  "REVOKE ALL (before) ON adit.audit_event FROM gateway",
                  ("note", "^the gateway's role has adit.audit_event: SELECT of before, which it does"
@@ -73,6 +77,13 @@ class GatewayDoctor(GatewayCase):
                     self.assert_found(found[0], "role", found[1])
                 finally:
                     self.stack.psql(revoke)
+
+    def test_the_service_user(self):
+        """It checks its own role, and nothing that others need."""
+        lines = self.doctor(user="adit-gateway")
+        self.assertEqual({line[0] for line in lines}, {"ok", "note"})
+        self.assertIn(("ok", "role", "the gateway's role has the rights that it needs"), lines)
+        self.assertEqual([line for line in lines if line[1] in ("grants", "secrets", "database")], [])
 
     def test_sessions(self):
         self.standing(self.gateway.tunnel(self.new_key()))
@@ -254,8 +265,8 @@ class GatewayDoctor(GatewayCase):
         lines = self.doctor(user="stranger")
         self.assertEqual([line[:2] for line in lines], [
             ("ok", "user"), ("ok", "settings"), ("note", "responder"), ("note", "gateway"),
-            ("ok", "role"), ("note", "sshd")])
-        for line in (lines[-3], lines[-1]):
+            ("note", "sshd"), ("ok", "role")])
+        for line in lines[-3:-1]:
             self.assertRegex(line[2], "^not checked: ")
 
     def test_daemon_down(self):
