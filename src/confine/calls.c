@@ -8,9 +8,11 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <linux/sockios.h>
 #include <sched.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -43,6 +45,10 @@ bool confine_calls(void)
  * ENOSYS, as in an older kernel.  Landlock's calls are among them; Landlock is in force already. */
 #define FIRST_NEWER_CALL 424U
 
+#ifndef PR_SCHED_CORE
+#define PR_SCHED_CORE 62 /* Linux 5.14 */
+#endif
+
 /* Grouped by what an attacker would use them for. */
 static const uint16_t refused[] = {
     /* running programs, starting and controlling processes */
@@ -57,6 +63,12 @@ static const uint16_t refused[] = {
     SYS_rt_sigqueueinfo,
     SYS_rt_tgsigqueueinfo,
     SYS_personality,
+    SYS_setpriority,
+    SYS_ioprio_set,
+    SYS_setpgid,
+    SYS_get_robust_list,
+    SYS_migrate_pages,
+    SYS_move_pages,
 #ifdef SYS_fork
     SYS_fork,
     SYS_vfork,
@@ -118,8 +130,37 @@ static const uint16_t refused[] = {
 #ifdef SYS_renameat
     SYS_renameat,
 #endif
-    /* listening on another socket */
+    /* having a port, or listening on another socket */
+    SYS_bind,
     SYS_listen,
+    /* objects of System V and POSIX, and keys, that other processes of the user share */
+    SYS_shmget,
+    SYS_shmat,
+    SYS_shmctl,
+    SYS_semget,
+    SYS_semop,
+    SYS_semctl,
+    SYS_semtimedop,
+    SYS_msgget,
+    SYS_msgsnd,
+    SYS_msgrcv,
+    SYS_msgctl,
+    SYS_mq_open,
+    SYS_mq_unlink,
+    SYS_mq_timedsend,
+    SYS_mq_timedreceive,
+    SYS_mq_notify,
+    SYS_mq_getsetattr,
+    SYS_add_key,
+    SYS_request_key,
+    SYS_keyctl,
+/* POWER has a call for all of these, and one for all calls of sockets. */
+#ifdef SYS_ipc
+    SYS_ipc,
+#endif
+#ifdef SYS_socketcall
+    SYS_socketcall,
+#endif
     /* the machine, and parts of the kernel that this program does not need */
     SYS_reboot,
     SYS_kexec_load,
@@ -153,7 +194,7 @@ static const uint16_t refused[] = {
 #define N_REFUSED (sizeof refused / sizeof refused[0])
 
 struct program {
-    struct sock_filter steps[2 * N_REFUSED + 64];
+    struct sock_filter steps[2 * N_REFUSED + 128];
     unsigned short n;
 };
 
@@ -211,8 +252,37 @@ static void refuse_processes(struct program *program)
     end(program, SECCOMP_RET_ALLOW);
 }
 
+/* Refuses a call if an argument has one of the values. */
+static void refuse_arguments(struct program *program, uint32_t call, size_t argument,
+                             const uint32_t *values, uint8_t n)
+{
+    on_call(program, call, (uint8_t)(n + 3));
+    load_argument(program, argument);
+    for (uint8_t i = 0; i < n; i++)
+        add_step(program, BPF_JMP | BPF_JEQ | BPF_K, values[i], (uint8_t)(n - i), 0);
+    end(program, SECCOMP_RET_ALLOW);
+    return_errno(program, EPERM);
+}
+
+/* The kernel signals the owner of a descriptor, which may be any process of the user.  A lease
+ * makes others wait that open the file.  A terminal signals the processes that use it, and takes
+ * input for them.  PR_SCHED_CORE decides which processes share a processor's core. */
+static void refuse_owners(struct program *program)
+{
+    static const uint32_t of_descriptors[] = {F_SETOWN, F_SETOWN_EX, F_SETSIG, F_SETLEASE};
+    static const uint32_t of_devices[] = {FIOSETOWN, SIOCSPGRP, TIOCSPGRP,
+                                          TIOCSTI,   TIOCLINUX, TIOCSIG};
+    static const uint32_t of_processes[] = {PR_SCHED_CORE};
+
+    refuse_arguments(program, SYS_fcntl, 1, of_descriptors,
+                     sizeof of_descriptors / sizeof of_descriptors[0]);
+    refuse_arguments(program, SYS_ioctl, 1, of_devices, sizeof of_devices / sizeof of_devices[0]);
+    refuse_arguments(program, SYS_prctl, 0, of_processes, 1);
+}
+
 /* Allows a call whose first argument is a process for this process only: 0 or its own id.  abort()
- * signals itself.  Another process could be ended by a signal or by its limits. */
+ * signals itself.  Another process could be ended by a signal or by its limits, or get no
+ * processor. */
 static void refuse_others(struct program *program, uint32_t call)
 {
     on_call(program, call, 5);
@@ -266,6 +336,11 @@ bool confine_calls(void)
     refuse_processes(&program);
     refuse_others(&program, SYS_tgkill);
     refuse_others(&program, SYS_prlimit64);
+    refuse_others(&program, SYS_sched_setscheduler);
+    refuse_others(&program, SYS_sched_setparam);
+    refuse_others(&program, SYS_sched_setaffinity);
+    refuse_others(&program, SYS_sched_setattr);
+    refuse_owners(&program);
 #ifdef SYS_open
     refuse_writing(&program, SYS_open, 1);
 #endif

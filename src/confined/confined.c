@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -182,6 +184,77 @@ static int listen_on_port(const struct confined_needs *needs)
     return error;
 }
 
+/* Number INT32_MAX is no process: if it is allowed, each of the next fails with ESRCH. */
+static int absent_or(int error)
+{
+    return error == ESRCH ? 0 : error;
+}
+
+/* The kernel would signal a descriptor's owner with the signal that the descriptor names. */
+static int own_descriptor(const struct confined_needs *needs)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int error = fd < 0 ? errno : absent_or(error_of(fcntl(fd, F_SETOWN, INT32_MAX)));
+
+    (void)needs;
+    if (fd >= 0)
+        close(fd);
+    return error;
+}
+
+static int slow_process(const struct confined_needs *needs)
+{
+    (void)needs;
+    return absent_or(error_of(setpriority(PRIO_PROCESS, INT32_MAX, 0)));
+}
+
+static int schedule_process(const struct confined_needs *needs)
+{
+    const struct sched_param none = {0};
+
+    (void)needs;
+    return absent_or(error_of(sched_setscheduler(INT32_MAX, SCHED_OTHER, &none)));
+}
+
+static int limit_process(const struct confined_needs *needs)
+{
+    struct rlimit limit;
+
+    (void)needs;
+    return absent_or(error_of(prlimit(INT32_MAX, RLIMIT_CPU, NULL, &limit)));
+}
+
+/* Asks for the memory of a key that nothing has: if it is allowed, it fails with ENOENT. */
+static int share_memory(const struct confined_needs *needs)
+{
+    int error = error_of(shmget(INT32_MAX, 1, 0));
+
+    (void)needs;
+    return error == ENOENT ? 0 : error;
+}
+
+static int read_kernel_keys(const struct confined_needs *needs)
+{
+    const int get_id = 0, session = -3;
+
+    (void)needs;
+    return error_of(syscall(SYS_keyctl, get_id, session, 0));
+}
+
+static int receive_on_port(const struct confined_needs *needs)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int error = error_of(fd);
+
+    (void)needs;
+    if (fd < 0)
+        return error;
+    error = error_of(bind(fd, (const struct sockaddr *)&address, sizeof address));
+    close(fd);
+    return error;
+}
+
 /* Each of these makes a call that must still work. */
 
 static int read_key_file(const struct confined_needs *needs)
@@ -230,11 +303,18 @@ static const struct trial trials[] = {
     {"running a program", run_program, false},
     {"starting a process", start_process, false},
     {"tracing a process", trace_process, false},
+    {"signalling by a descriptor", own_descriptor, false},
+    {"slowing a process", slow_process, false},
+    {"scheduling a process", schedule_process, false},
+    {"limiting a process", limit_process, false},
+    {"sharing memory with a process", share_memory, false},
+    {"reading keys of the kernel", read_kernel_keys, false},
     {"reading a file outside the list", read_elsewhere, false},
     {"listing a folder outside the list", list_elsewhere, false},
     {"making a file", make_file, false},
     {"writing into a file", write_null, false},
     {"listening on a port", listen_on_port, false},
+    {"receiving UDP on a port", receive_on_port, false},
     {"reading the key file", read_key_file, true},
     {"reading the authorities", read_ca_file, true},
     {"resolving a name", resolve_name, true},

@@ -5,11 +5,20 @@
 
 #include <check.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/sockios.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/ipc.h>
+#include <sys/msg.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -134,6 +143,263 @@ START_TEST(sockets)
 }
 END_TEST
 
+/* Makes a socket, changes it by the function, and closes it. */
+static int with_socket(int type, long (*change)(int fd))
+{
+    int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
+    int error = fd < 0 ? errno : error_of(change(fd));
+
+    if (fd >= 0)
+        close(fd);
+    return error;
+}
+
+static long own_by_parent(int fd)
+{
+    return fcntl(fd, F_SETOWN, getppid());
+}
+
+static long own_by_kind(int fd)
+{
+    struct f_owner_ex owner = {.type = F_OWNER_PID, .pid = getppid()};
+
+    return fcntl(fd, F_SETOWN_EX, &owner);
+}
+
+static long choose_signal(int fd)
+{
+    return fcntl(fd, F_SETSIG, SIGKILL);
+}
+
+static long own_by_ioctl(int fd)
+{
+    int pid = getppid();
+
+    return ioctl(fd, FIOSETOWN, &pid);
+}
+
+static long group_by_ioctl(int fd)
+{
+    int pid = getppid();
+
+    return ioctl(fd, SIOCSPGRP, &pid);
+}
+
+static long bind_to_any(int fd)
+{
+    struct sockaddr_in any = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+
+    return bind(fd, (const struct sockaddr *)&any, sizeof any);
+}
+
+static int own_descriptor(void)
+{
+    return with_socket(SOCK_DGRAM, own_by_parent);
+}
+
+static int own_descriptor_by_kind(void)
+{
+    return with_socket(SOCK_DGRAM, own_by_kind);
+}
+
+static int choose_its_signal(void)
+{
+    return with_socket(SOCK_DGRAM, choose_signal);
+}
+
+static int own_socket(void)
+{
+    return with_socket(SOCK_DGRAM, own_by_ioctl);
+}
+
+static int own_socket_as_group(void)
+{
+    return with_socket(SOCK_DGRAM, group_by_ioctl);
+}
+
+/* A terminal would be needed to succeed: without the filter, ENOTTY or EBADF. */
+static int type_into_terminal(void)
+{
+    return error_of(ioctl(-1, TIOCSTI, "x"));
+}
+
+static int lease_file(void)
+{
+    int fd = open("/etc/hosts", O_RDONLY | O_CLOEXEC);
+    int error = fd < 0 ? errno : error_of(fcntl(fd, F_SETLEASE, F_RDLCK));
+
+    if (fd >= 0)
+        close(fd);
+    return error;
+}
+
+static int slow_parent(void)
+{
+    return error_of(setpriority(PRIO_PROCESS, (id_t)getppid(), getpriority(PRIO_PROCESS, 0)));
+}
+
+static int slow_group(void)
+{
+    return error_of(setpriority(PRIO_PGRP, 0, getpriority(PRIO_PROCESS, 0)));
+}
+
+static int slow_disk_of_parent(void)
+{
+    const int of_process = 1, no_class = 0;
+
+    return error_of(syscall(SYS_ioprio_set, of_process, getppid(), no_class));
+}
+
+static int schedule_parent(void)
+{
+    const struct sched_param none = {0};
+
+    return error_of(sched_setscheduler(getppid(), SCHED_OTHER, &none));
+}
+
+static int set_parents_priority(void)
+{
+    const struct sched_param none = {0};
+
+    return error_of(sched_setparam(getppid(), &none));
+}
+
+/* Without the filter: EINVAL. */
+static int schedule_parent_by_attributes(void)
+{
+    return error_of(syscall(SYS_sched_setattr, getppid(), NULL, 0));
+}
+
+static int pin_parent(void)
+{
+    cpu_set_t all;
+
+    return sched_getaffinity(0, sizeof all, &all) < 0
+               ? -1
+               : error_of(sched_setaffinity(getppid(), sizeof all, &all));
+}
+
+static int group_parent(void)
+{
+    return error_of(setpgid(getppid(), getppid()));
+}
+
+/* Without the filter: ESRCH or ENODEV, since there is no such process. */
+static int share_core(void)
+{
+    const int sched_core = 62, from = 3, pid = 0, thread = 0;
+
+    return error_of(prctl(sched_core, from, pid, thread, 0));
+}
+
+static int move_parents_memory(void)
+{
+    return error_of(syscall(SYS_move_pages, getppid(), 0, NULL, NULL, NULL, 0));
+}
+
+/* Each of these would leave an object if it worked, so they ask for one that does not exist, and
+ * fail with ENOENT. */
+static const int absent_key = 0x0ad17;
+
+static int share_memory(void)
+{
+    return error_of(shmget(absent_key, 1, 0));
+}
+
+static int share_semaphores(void)
+{
+    return error_of(semget(absent_key, 1, 0));
+}
+
+static int share_messages(void)
+{
+    return error_of(msgget(absent_key, 0));
+}
+
+static int share_queue(void)
+{
+    return error_of(syscall(SYS_mq_open, "adit-absent", O_RDONLY, 0, NULL));
+}
+
+static int add_key(void)
+{
+    const int own_thread = -1;
+
+    return error_of(syscall(SYS_add_key, "user", "adit", "x", 1, own_thread));
+}
+
+static int request_key(void)
+{
+    return error_of(syscall(SYS_request_key, "user", "adit-absent", NULL, 0));
+}
+
+static int read_keys(void)
+{
+    const int get_id = 0, session = -3;
+
+    return error_of(syscall(SYS_keyctl, get_id, session, 0));
+}
+
+static int bind_udp(void)
+{
+    return with_socket(SOCK_DGRAM, bind_to_any);
+}
+
+static int bind_tcp(void)
+{
+    return with_socket(SOCK_STREAM, bind_to_any);
+}
+
+static int batch_itself(void)
+{
+    const struct sched_param none = {0};
+
+    return error_of(sched_setscheduler(0, SCHED_BATCH, &none));
+}
+
+static const struct {
+    const char *name;
+    int (*run)(void);
+} of_others[] = {
+    {"F_SETOWN", own_descriptor},
+    {"F_SETOWN_EX", own_descriptor_by_kind},
+    {"F_SETSIG", choose_its_signal},
+    {"FIOSETOWN", own_socket},
+    {"SIOCSPGRP", own_socket_as_group},
+    {"TIOCSTI", type_into_terminal},
+    {"F_SETLEASE", lease_file},
+    {"setpriority", slow_parent},
+    {"setpriority of a group", slow_group},
+    {"ioprio_set", slow_disk_of_parent},
+    {"sched_setscheduler", schedule_parent},
+    {"sched_setparam", set_parents_priority},
+    {"sched_setattr", schedule_parent_by_attributes},
+    {"sched_setaffinity", pin_parent},
+    {"setpgid", group_parent},
+    {"PR_SCHED_CORE", share_core},
+    {"move_pages", move_parents_memory},
+    {"shmget", share_memory},
+    {"semget", share_semaphores},
+    {"msgget", share_messages},
+    {"mq_open", share_queue},
+    {"add_key", add_key},
+    {"request_key", request_key},
+    {"keyctl", read_keys},
+    {"bind of UDP", bind_udp},
+    {"bind of TCP", bind_tcp},
+};
+
+/* No Landlock: seccomp alone refuses these, on every kernel. */
+START_TEST(what_reaches_others)
+{
+    int refused = confined(of_others[_i].run);
+
+    if (refused < 0)
+        return;
+    ck_assert_msg(refused == EPERM, "%s: %d", of_others[_i].name, refused);
+}
+END_TEST
+
 START_TEST(other_processes)
 {
     int refused = confined(signal_parent);
@@ -144,6 +410,7 @@ START_TEST(other_processes)
     ck_assert_int_eq(confined(signal_itself), 0);
     ck_assert_int_eq(confined(limit_parent), EPERM);
     ck_assert_int_eq(confined(limit_itself), 0);
+    ck_assert_int_eq(confined(batch_itself), 0);
 }
 END_TEST
 
@@ -153,6 +420,7 @@ Suite *confine_calls_suite(void)
     TCase *tcase = tcase_create("calls");
 
     tcase_add_test(tcase, other_processes);
+    tcase_add_loop_test(tcase, what_reaches_others, 0, sizeof of_others / sizeof of_others[0]);
     tcase_add_test(tcase, newer_calls);
     tcase_add_test(tcase, sockets);
     suite_add_tcase(suite, tcase);
