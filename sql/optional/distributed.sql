@@ -5,6 +5,8 @@
 -- There it runs single statements, each for that account alone.  Each function does what the statement in
 -- src/store does that calls it, and returns the same columns.
 --
+-- A key that may not write reads no row: the time until its 403 would tell what the rows hold.
+--
 -- citus.sql runs this.  The functions also run on a plain PostgreSQL.  Run it again after an upgrade.
 
 SET client_min_messages = warning;
@@ -41,6 +43,10 @@ COMMENT ON FUNCTION adit.meets(bigint, bigint[], bigint[]) IS
 
 -- ---- SSH credentials ----
 
+-- An earlier version returned other columns, and OR REPLACE cannot change them.
+DROP FUNCTION IF EXISTS adit.create_ssh_credential(text, bytea, text, text, text, text, text, text, text,
+    text, text[], double precision, text, bytea, text);
+
 -- With an Idempotency-Key (p_key), an earlier answer to it is returned instead.
 CREATE OR REPLACE FUNCTION adit.create_ssh_credential(
     p_account text, p_digest bytea, p_request text, p_id text, p_owner_id text, p_public_key text,
@@ -49,14 +55,16 @@ CREATE OR REPLACE FUNCTION adit.create_ssh_credential(
 RETURNS TABLE (r_account_id text, r_read_only boolean, r_key_id text, r_is_gateway boolean,
     r_is_own boolean, r_id text, r_created_at timestamptz, r_description text, r_metadata text,
     r_public_key text, r_acl text[], r_owner_id text, r_revision bigint, r_may_own boolean,
-    r_owner_is_there boolean, r_now timestamptz, r_same_request boolean, r_base_url text)
+    r_owner_is_there boolean, r_owner_is_enabled boolean, r_now timestamptz, r_same_request boolean, r_base_url text)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     k record;
     c record;
     owner_id text;
+    may_write boolean;
     may_own boolean := true;
     is_there boolean := true;
+    is_enabled boolean := true;
     made_revision bigint := adit.new_revision();
 BEGIN
     k := adit.note_caller(p_account, p_digest, p_request);
@@ -64,21 +72,27 @@ BEGIN
         RETURN;
     END IF;
     owner_id := coalesce(p_owner_id, k.principal_id);
-    IF p_owner_id IS NOT NULL THEN
-        PERFORM FROM adit.principal AS p WHERE p.account_id = p_account AND p.id = p_owner_id;
-        is_there := FOUND;
-        IF p_owner_id <> k.principal_id THEN
+    may_write := NOT k.read_only OR k.scope = 'own';
+    IF p_owner_id <> k.principal_id THEN
+        may_own := NOT k.read_only;
+        IF may_own THEN
             PERFORM FROM adit.principal AS p
             WHERE p.account_id = p_account AND p.id = k.principal_id AND p.is_admin;
-            may_own := FOUND AND k.scope <> 'own';
+            may_own := FOUND;
         END IF;
+    END IF;
+    IF p_owner_id IS NOT NULL AND may_own AND may_write THEN
+        SELECT p.disabled_at IS NULL INTO is_enabled
+        FROM adit.principal AS p WHERE p.account_id = p_account AND p.id = p_owner_id;
+        is_there := FOUND;
     END IF;
     SELECT i.id, i.created_at, i.description, i.metadata, i.public_key, i.acl, i.owner_id, i.revision,
         i.request_digest, i.base_url INTO c
     FROM adit.idempotency_key AS i
-    WHERE i.account_id = p_account AND i.principal_id = k.principal_id AND i.key = p_key;
+    WHERE i.account_id = p_account AND i.principal_id = k.principal_id AND i.key = p_key
+    AND may_write AND (may_own OR k.scope <> 'own');
     IF NOT FOUND AND (NOT k.read_only OR k.scope = 'own' AND owner_id = k.principal_id)
-       AND may_own AND is_there AND abs(p_ms - date_part('epoch', now()) * 1000) <= 1000 THEN
+       AND may_own AND is_there AND is_enabled AND abs(p_ms - date_part('epoch', now()) * 1000) <= 1000 THEN
         IF p_key IS NOT NULL THEN
             INSERT INTO adit.idempotency_key AS i (account_id, principal_id, key, request_digest,
                 base_url, id, revision, owner_id, description, metadata, acl, public_key)
@@ -99,7 +113,7 @@ BEGIN
     END IF;
     RETURN QUERY SELECT p_account, k.read_only, k.id, k.scope = 'gateway', k.scope = 'own',
         c.id, c.created_at, c.description, c.metadata, c.public_key, c.acl, c.owner_id, c.revision,
-        may_own, is_there, clock_timestamp(), c.request_digest = p_request_digest, c.base_url;
+        may_own, is_there, is_enabled, clock_timestamp(), c.request_digest = p_request_digest, c.base_url;
 END
 $$;
 COMMENT ON FUNCTION adit.create_ssh_credential(text, bytea, text, text, text, text, text, text, text,
@@ -128,11 +142,12 @@ BEGIN
         metadata = coalesce(p_metadata, s.metadata),
         acl = coalesce(p_acl, s.acl)
     WHERE s.account_id = p_account AND s.id = p_id
-    AND (NOT k.read_only OR k.scope = 'own' AND s.owner_id = k.principal_id)
+    AND (NOT k.read_only OR k.scope = 'own')
+    AND (NOT k.read_only OR s.owner_id = k.principal_id)
     AND adit.meets(s.revision, p_match, p_none)
     RETURNING s.id, s.created_at, s.description, s.metadata, s.public_key, s.acl, s.owner_id,
         s.revision INTO c;
-    IF NOT FOUND THEN
+    IF NOT FOUND AND (NOT k.read_only OR k.scope = 'own') THEN
         SELECT s.owner_id INTO owner_id
         FROM adit.ssh_credential AS s WHERE s.account_id = p_account AND s.id = p_id;
         is_there := FOUND;
@@ -162,10 +177,11 @@ BEGIN
     END IF;
     DELETE FROM adit.ssh_credential AS s
     WHERE s.account_id = p_account AND s.id = p_id
-    AND (NOT k.read_only OR k.scope = 'own' AND s.owner_id = k.principal_id)
+    AND (NOT k.read_only OR k.scope = 'own')
+    AND (NOT k.read_only OR s.owner_id = k.principal_id)
     AND adit.meets(s.revision, p_match, p_none)
     RETURNING s.id INTO gone_id;
-    IF NOT FOUND THEN
+    IF NOT FOUND AND (NOT k.read_only OR k.scope = 'own') THEN
         SELECT s.owner_id INTO owner_id
         FROM adit.ssh_credential AS s WHERE s.account_id = p_account AND s.id = p_id;
         is_there := FOUND;
@@ -262,7 +278,7 @@ BEGIN
     WHERE m.account_id = p_account AND m.edge_id = p_edge_id AND m.route_id = p_route_id
     AND NOT k.read_only AND adit.meets(m.revision, p_match, p_none)
     RETURNING m.edge_id INTO gone_id;
-    IF NOT FOUND THEN
+    IF NOT FOUND AND NOT k.read_only THEN
         PERFORM FROM adit.oauth_module AS m
         WHERE m.account_id = p_account AND m.edge_id = p_edge_id AND m.route_id = p_route_id;
         is_there := FOUND;
@@ -330,7 +346,7 @@ BEGIN
     WHERE m.account_id = p_account AND m.edge_id = p_edge_id
     AND NOT k.read_only AND adit.meets(m.revision, p_match, p_none)
     RETURNING m.edge_id INTO gone_id;
-    IF NOT FOUND THEN
+    IF NOT FOUND AND NOT k.read_only THEN
         PERFORM FROM adit.mutual_tls_module AS m
         WHERE m.account_id = p_account AND m.edge_id = p_edge_id;
         is_there := FOUND;

@@ -9,6 +9,9 @@
 #define COLUMNS                                                                                    \
     "e.id, e.at, e.event, e.resource, e.principal_id, e.api_key_id, e.operation_id,"               \
     " e.client_address, e.operator, e.changed, e.before::text, e.after::text"
+#define JOINED_COLUMNS                                                                             \
+    "e.id, e.at, e.event, e.resource, e.principal_id, e.api_key_id, e.operation_id,"               \
+    " e.client_address, e.operator, e.changed, e.before, e.after"
 #define TYPES                                                                                      \
     PG_BOOL PG_BIGINT PG_TIME PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXTS     \
         PG_TEXT PG_TEXT
@@ -64,9 +67,10 @@ const struct filter_member audit_event_filter_members[] = {
       " ON p.account_id = k.account_id"                                                            \
       " AND p.id = k.principal_id"
 
-/* The caller's account, NULL if the caller is no admin: who is none gets no event. */
+/* The caller's account, NULL if the caller may not read events. */
 #define ACCOUNT_OF_ADMIN                                                                           \
-    "(SELECT k.account_id" FROM_CALLER " WHERE " CALLER_KEY_IS_GOOD " AND p.is_admin)"
+    "(SELECT k.account_id" FROM_CALLER " WHERE " CALLER_KEY_IS_GOOD " "                                          \
+      " AND p.is_admin AND " CALLER_MAY_READ("k") ")"
 
 /* In their place in the row that has only the caller's columns. */
 #define NO_COLUMNS                                                                                 \
@@ -112,18 +116,20 @@ static const struct filter_statement filtered_list_statement = {
 };
 
 /* $1 digest, $2 account, $3 number. */
+#define GET_SQL(in_account)                                                                        \
+    "SELECT " CALLER_COLUMNS_OF("k") ", p.is_admin, " COLUMNS                                      \
+    FROM_CALLER                                                                                    \
+    CALLER_JOINS("adit.audit_event", "e", JOINED_COLUMNS,                                                          \
+                 " AND p.is_admin"                                                                 \
+                 " AND e.id = $3::bigint" in_account)                                              \
+    " WHERE " CALLER_KEY_IS_GOOD
+
 static const struct pg_statement get_statement = {
     .name = "audit_event_get",
     .types = CALLER_TYPES TYPES,
     .is_short = true,
-    .sql =
-        "SELECT " CALLER_COLUMNS_OF("k") ", p.is_admin, " COLUMNS
-        FROM_CALLER
-        " LEFT JOIN adit.audit_event AS e"
-          " ON p.is_admin"
-          " AND e.account_id = k.account_id"
-          " AND e.id = $3::bigint"
-        " WHERE " CALLER_KEY_IS_GOOD,
+    .sql = GET_SQL(""),
+    .distributed_sql = GET_SQL(CALLER_AND_IN_ACCOUNT("e")),
 };
 
 /* clang-format on */

@@ -25,7 +25,7 @@
 #define ACCOUNT_COLUMNS "a.id, a.name"
 #define ACCOUNT_TYPES PG_TEXT PG_TEXT
 
-#define PRINCIPAL_COLUMNS "p.account_id, p.id, p.name, p.is_admin, p.disabled_at IS NOT NULL"
+#define PRINCIPAL_COLUMNS "p.account_id, p.id, p.name, p.is_admin, NOT (" SQL_MAY_OWN("p") ")"
 #define PRINCIPAL_TYPES PG_TEXT PG_TEXT PG_TEXT PG_BOOL PG_BOOL
 
 #define CREDENTIAL_COLUMNS                                                                         \

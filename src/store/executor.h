@@ -41,11 +41,30 @@ enum caller_column {
     " AND (" key ".expires_at IS NULL OR " key ".expires_at > pg_catalog.now())"
 #define CALLER_KEY_IS_GOOD CALLER_KEY_IS_GOOD_OF("k")
 
-/* The caller's account, NULL if the key is not good.  A list's statement has a row with the
- * caller's columns alone, and then a row for each item: so no row repeats the caller.  Both parts
- * come in their order, so PostgreSQL sorts nothing. */
+/* Permission comes before work: a statement that is not for gateways reads no row of a resource for
+ * a key that may not, or the time until its 403 would tell what the rows hold.  So the key's scope is
+ * part of the condition that finds the account or the row.  The caller's own columns do not depend on
+ * it: a key that may not is still told from an unknown one. */
+#define CALLER_MAY_READ(key) key ".scope <> 'gateway'"
+
+/* Joins the only row of a resource to that of the key k.  OFFSET keeps PostgreSQL from looking at the
+ * key after it has read the row, as it may in a plain LEFT JOIN. */
+#define CALLER_JOINS(table, row, columns, condition)                                                        \
+    " LEFT JOIN LATERAL ("                                                                         \
+        "SELECT " columns                                                                         \
+        " FROM " table " AS " row                                                                  \
+        " WHERE " CALLER_MAY_READ("k")                                                             \
+          " AND " row ".account_id = k.account_id"                                                 \
+          condition                                                                                \
+        " OFFSET 0"                                                                                \
+    ") AS " row " ON true"
+
+/* The caller's account, NULL if the key is not good or may not read.  A list's statement has a row
+ * with the caller's columns alone, and then a row for each item: so no row repeats the caller.  Both
+ * parts come in their order, so PostgreSQL sorts nothing. */
 #define CALLER_ACCOUNT                                                                             \
-    "(SELECT k.account_id FROM adit.api_key AS k WHERE " CALLER_KEY_IS_GOOD ")"
+    "(SELECT k.account_id FROM adit.api_key AS k"                                                  \
+      " WHERE " CALLER_KEY_IS_GOOD " AND " CALLER_MAY_READ("k") ")"
 
 /* A condition more for statements where the rows are on several nodes: the planner looks for the
  * account of each table.  One PostgreSQL knows it already, and would expect fewer rows. */
@@ -56,18 +75,22 @@ enum caller_column {
     "pg_catalog.set_config('adit.caller',"                                                         \
       " pg_catalog.concat_ws(' ', " key ".principal_id, " key ".id, $3::text), true)"
 
+/* Whether the key may write some credential, if not each: known before one is read. */
+#define CALLER_MAY_WRITE_SOME(key) "(NOT " key ".read_only OR " key ".scope = 'own')"
+
 /* Writes an empty record to the log, so that the COMMIT waits for the synchronous standby even if the
  * statement changes nothing.  Otherwise a repeated write would be acknowledged because of what only
  * this server has: the first attempt, whose wait for the standby was given up. */
 #define CALLER_COMMITS(key)                                                                        \
-    "CASE WHEN NOT " key ".read_only OR " key ".scope = 'own'"                                     \
+    "CASE WHEN " CALLER_MAY_WRITE_SOME(key)                                                        \
       " THEN pg_catalog.pg_logical_emit_message(true, 'adit', '') END"
 
 /* "WITH caller AS (...)", which a statement that writes continues.  $3 tells of the request: the
  * operation's id and, if it is known, the client's address.  What the statement changes must join
  * caller and have CALLER_MAY_WRITE among its conditions, or a read-only key would change it.  A
  * gateway's key and one for own credentials are read-only too: a credential has CALLER_MAY_WRITE_OF
- * instead, with its owner. */
+ * instead, with its owner.  CALLER_FIRST keeps it from reading a row to refuse a key that may write
+ * none. */
 #define CALLER_CTE                                                                                 \
     "WITH caller AS MATERIALIZED ("                                                                \
         "SELECT k.account_id, k.read_only, k.id, k.scope, k.principal_id,"                         \
@@ -77,6 +100,9 @@ enum caller_column {
         " WHERE " CALLER_KEY_IS_GOOD                                                               \
     ")"
 #define CALLER_MAY_WRITE "NOT caller.read_only"
+
+/* The same, known before any row is read: PostgreSQL looks once a statement, and first. */
+#define CALLER_FIRST(condition) "(SELECT " condition " FROM caller)"
 #define CALLER_MAY_WRITE_OF(owner)                                                                 \
     "(NOT caller.read_only"                                                                        \
       " OR (caller.scope = 'own' AND " owner " = caller.principal_id))"

@@ -32,7 +32,7 @@ static const struct pg_statement put_statement = {
               " ON m.account_id = caller.account_id"
               " AND m.edge_id = $4::text COLLATE \"C\""
             " WHERE $7::bigint[] IS NOT NULL"
-              " AND " CALLER_MAY_WRITE
+              " AND " CALLER_FIRST(CALLER_MAY_WRITE)
             " FOR UPDATE OF m"
         "), m AS ("
             PUT_HEAD
@@ -69,17 +69,19 @@ static const struct pg_statement quick_put_statement = {
 enum put_column { COLUMN_PUT_REVISION = CALLER_N_COLUMNS };
 
 /* $1 digest, $2 account, $3 edge_id. */
+#define GET_SQL(in_account)                                                                        \
+    "SELECT " CALLER_COLUMNS_OF("k") ", m.enabled, m.certificate_authority_ids, m.revision"        \
+    " FROM adit.api_key AS k"                                                                      \
+    CALLER_JOINS("adit.mutual_tls_module", "m", "m.*",                                                    \
+                 " AND m.edge_id = $3::text COLLATE \"C\"" in_account)                             \
+    " WHERE " CALLER_KEY_IS_GOOD
+
 static const struct pg_statement get_statement = {
     .name = "mutual_tls_module_get",
     .types = CALLER_TYPES PG_BOOL PG_TEXTS PG_BIGINT,
     .is_short = true,
-    .sql =
-        "SELECT " CALLER_COLUMNS_OF("k") ", m.enabled, m.certificate_authority_ids, m.revision"
-        " FROM adit.api_key AS k"
-        " LEFT JOIN adit.mutual_tls_module AS m"
-          " ON m.account_id = k.account_id"
-          " AND m.edge_id = $3::text COLLATE \"C\""
-        " WHERE " CALLER_KEY_IS_GOOD,
+    .sql = GET_SQL(""),
+    .distributed_sql = GET_SQL(CALLER_AND_IN_ACCOUNT("m")),
 };
 
 /* $1 digest, $2 account, $3 edge_id of the module before the page (never NULL), $4 limit.
@@ -145,7 +147,7 @@ static const struct pg_statement delete_statement = {
         ", m AS ("
             "DELETE FROM adit.mutual_tls_module AS m"
             " USING caller"
-            " WHERE " CALLER_MAY_WRITE
+            " WHERE " CALLER_FIRST(CALLER_MAY_WRITE)
               " AND m.account_id = caller.account_id"
               " AND m.edge_id = $4::text COLLATE \"C\""
               " AND " CALLER_CONDITION("m", "$5", "$6")
@@ -153,7 +155,7 @@ static const struct pg_statement delete_statement = {
         ")"
         " SELECT " CALLER_COLUMNS_OF("caller") ", m.edge_id,"
           " m.edge_id IS NULL"
-          " AND EXISTS (SELECT FROM adit.mutual_tls_module AS e"
+          " AND " CALLER_MAY_WRITE " AND EXISTS (SELECT FROM adit.mutual_tls_module AS e"
             " WHERE e.account_id = caller.account_id"
             " AND e.edge_id = $4::text COLLATE \"C\"), false"
         " FROM caller"

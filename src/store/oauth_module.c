@@ -75,7 +75,7 @@ static const struct pg_statement put_statement = {
               " AND m.edge_id = $4::text COLLATE \"C\""
               " AND m.route_id = $5::text COLLATE \"C\""
             " WHERE $22::bigint[] IS NOT NULL"
-              " AND " CALLER_MAY_WRITE
+              " AND " CALLER_FIRST(CALLER_MAY_WRITE)
             " FOR UPDATE OF m"
         "), m AS ("
             PUT_HEAD
@@ -132,18 +132,20 @@ enum put_column { COLUMN_PUT_REVISION = CALLER_N_COLUMNS, COLUMN_RIGHT_ACCOUNT }
     PG_BIGINT PG_BIGINT PG_BIGINT PG_BIGINT
 
 /* $1 digest, $2 account, $3 edge_id, $4 route_id. */
+#define GET_SQL(in_account)                                                                        \
+    "SELECT " CALLER_COLUMNS_OF("k") ", " COLUMNS("NOT k.read_only")                               \
+    " FROM adit.api_key AS k"                                                                      \
+    CALLER_JOINS("adit.oauth_module", "m", "m.*",                                                         \
+                 " AND m.edge_id = $3::text COLLATE \"C\""                                         \
+                 " AND m.route_id = $4::text COLLATE \"C\"" in_account)                            \
+    " WHERE " CALLER_KEY_IS_GOOD
+
 static const struct pg_statement get_statement = {
     .name = "oauth_module_get",
     .types = CALLER_TYPES TYPES,
     .is_short = true,
-    .sql =
-        "SELECT " CALLER_COLUMNS_OF("k") ", " COLUMNS("NOT k.read_only")
-        " FROM adit.api_key AS k"
-        " LEFT JOIN adit.oauth_module AS m"
-          " ON m.account_id = k.account_id"
-          " AND m.edge_id = $3::text COLLATE \"C\""
-          " AND m.route_id = $4::text COLLATE \"C\""
-        " WHERE " CALLER_KEY_IS_GOOD,
+    .sql = GET_SQL(""),
+    .distributed_sql = GET_SQL(CALLER_AND_IN_ACCOUNT("m")),
 };
 
 enum column {
@@ -240,7 +242,7 @@ static const struct pg_statement delete_statement = {
         ", m AS ("
             "DELETE FROM adit.oauth_module AS m"
             " USING caller"
-            " WHERE " CALLER_MAY_WRITE
+            " WHERE " CALLER_FIRST(CALLER_MAY_WRITE)
               " AND m.account_id = caller.account_id"
               " AND m.edge_id = $4::text COLLATE \"C\""
               " AND m.route_id = $5::text COLLATE \"C\""
@@ -249,7 +251,7 @@ static const struct pg_statement delete_statement = {
         ")"
         " SELECT " CALLER_COLUMNS_OF("caller") ", m.edge_id,"
           " m.edge_id IS NULL"
-          " AND EXISTS (SELECT FROM adit.oauth_module AS e"
+          " AND " CALLER_MAY_WRITE " AND EXISTS (SELECT FROM adit.oauth_module AS e"
             " WHERE e.account_id = caller.account_id"
             " AND e.edge_id = $4::text COLLATE \"C\""
             " AND e.route_id = $5::text COLLATE \"C\"), false"

@@ -249,7 +249,7 @@ static const struct pg_statement delete_statement = {
                 " WHERE o.account_id = $5::text COLLATE \"C\""
                 " AND o.id = $3::text COLLATE \"C\""
                 " AND o.id <> p.id"
-                " AND o.disabled_at IS NULL) AS has_heir"
+                " AND " SQL_MAY_OWN("o") ") AS has_heir"
             " FROM adit.principal AS p"
             " WHERE p.account_id = $5::text COLLATE \"C\""
               " AND p.id = $1::text COLLATE \"C\""

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "store/change.h"
+#include "store/sql.h"
 
 #define BEGIN_SQL                                                                                  \
     "BEGIN; SET LOCAL statement_timeout = '60s'; SET LOCAL lock_timeout = '10s';"                  \
@@ -119,7 +120,7 @@ static const struct pg_statement plan_statement = {
               " WHERE o.kind = 'principal' AND o.account_id = w.account_id"
                 " AND o.resource = w.wanted ->> 'owner_id' AND o.before IS NOT NULL)"
             " THEN w.wanted ->> 'owner_id' END,"
-          " CASE WHEN w.gives AND CASE WHEN o.wanted IS NULL THEN p.disabled_at IS NOT NULL"
+          " CASE WHEN w.gives AND CASE WHEN o.wanted IS NULL THEN NOT (" SQL_MAY_OWN("p") ")"
             " ELSE o.wanted ->> 'disabled_at' IS NOT NULL END THEN w.wanted ->> 'owner_id' END,"
           " " SEEN("w.present") " IS NOT DISTINCT FROM " SEEN("w.wanted")
             " AND (w.wanted ->> 'client_id' IS NULL OR w.keeps_secret),"
@@ -182,7 +183,7 @@ static const struct pg_statement principal_statement = {
 
 #define OWNER_IS_DISABLED                                                                          \
     "($3::boolean AND EXISTS (SELECT FROM adit.principal AS p"                                     \
-      " WHERE p.account_id = w.account_id AND p.id = w.owner_id AND p.disabled_at IS NOT NULL))"
+      " WHERE p.account_id = w.account_id AND p.id = w.owner_id AND NOT (" SQL_MAY_OWN("p") ")))"
 
 /* $3 whether it gives the credential to somebody who has to be enabled. */
 static const struct pg_statement ssh_credential_statement = {

@@ -3,6 +3,7 @@
 #include "store/ssh_credential.h"
 
 #include "store/executor.h"
+#include "store/sql.h"
 #include "store/ssh_credential_list.h"
 
 /* Tries to create: another request may claim the Idempotency-Key and roll back, and the time in the
@@ -13,6 +14,7 @@
 enum create_column {
     COLUMN_MAY_OWN = SSH_CREDENTIAL_N_COLUMNS,
     COLUMN_OWNER_IS_THERE,
+    COLUMN_OWNER_IS_ENABLED,
     COLUMN_NOW,
     COLUMN_SAME_REQUEST,
     COLUMN_BASE_URL
@@ -33,29 +35,39 @@ enum change_column { COLUMN_IS_THERE = SSH_CREDENTIAL_N_COLUMNS };
 #define IS_TIMELY                                                                                  \
     "pg_catalog.abs($12::float8 - pg_catalog.date_part('epoch', pg_catalog.now()) * 1000) <= 1000"
 #define OWNER_CTE                                                                                  \
-    ", owner AS MATERIALIZED ("                                                                    \
+    ", asked AS MATERIALIZED ("                                                                    \
         "SELECT caller.account_id, caller.read_only, caller.id, caller.scope,"                     \
           " caller.principal_id,"                                                                  \
           " coalesce($5::text COLLATE \"C\", caller.principal_id) AS owner_id,"                    \
           " $5::text IS NULL"                                                                      \
             " OR $5::text = caller.principal_id"                                                   \
-            " OR (caller.scope <> 'own'"                                                           \
+            " OR (NOT caller.read_only"                                                            \
               " AND (SELECT p.is_admin FROM adit.principal AS p"                                   \
               " WHERE p.account_id = caller.account_id"                                            \
-              " AND p.id = caller.principal_id)) AS may_own,"                                      \
-          " $5::text IS NULL"                                                                      \
-            " OR EXISTS (SELECT FROM adit.principal AS p"                                          \
-              " WHERE p.account_id = caller.account_id"                                            \
-              " AND p.id = $5::text COLLATE \"C\") AS is_there,"                                   \
-          " " IS_TIMELY " AS is_timely"                                                            \
+              " AND p.id = caller.principal_id)) AS may_own"                                       \
         " FROM caller"                                                                             \
+    "), owner AS MATERIALIZED ("                                                                   \
+        "SELECT asked.*,"                                                                          \
+          " $5::text IS NULL OR p.id IS NOT NULL AS is_there,"                                     \
+          " $5::text IS NULL OR " SQL_MAY_OWN("p") " AS is_enabled,"                               \
+          " " IS_TIMELY " AS is_timely"                                                            \
+        " FROM asked"                                                                              \
+        " LEFT JOIN LATERAL ("                                                                     \
+            "SELECT p.id, p.disabled_at"                                                           \
+            " FROM adit.principal AS p"                                                            \
+            " WHERE asked.may_own AND " CALLER_MAY_WRITE_SOME("asked")                             \
+              " AND p.account_id = asked.account_id"                                               \
+              " AND p.id = $5::text COLLATE \"C\""                                                 \
+            " OFFSET 0"                                                                            \
+        ") AS p ON true"                                                                           \
     ")"
 
 #define MAY_CREATE                                                                                 \
     CALLER_MAY_WRITE_OF("owner.owner_id")                                                          \
-    " AND owner.may_own AND owner.is_there AND owner.is_timely"
-#define OWNER_COLUMNS "owner.may_own, owner.is_there, pg_catalog.clock_timestamp()"
-#define OWNER_TYPES PG_BOOL PG_BOOL PG_TIME
+    " AND owner.may_own AND owner.is_there AND owner.is_enabled AND owner.is_timely"
+#define OWNER_COLUMNS                                                                              \
+    "owner.may_own, owner.is_there, owner.is_enabled, pg_catalog.clock_timestamp()"
+#define OWNER_TYPES PG_BOOL PG_BOOL PG_BOOL PG_TIME
 
 #define INSERT_OF(owner)                                                                           \
     "INSERT INTO adit.ssh_credential AS c"                                                         \
@@ -101,9 +113,9 @@ static const struct pg_statement quick_create_statement = {
         INSERT_OF("caller.principal_id")
         " FROM adit.api_key AS caller"
         " WHERE " CALLER_QUICK
-          " AND (NOT caller.read_only OR caller.scope = 'own')"
+          " AND " CALLER_MAY_WRITE_SOME("caller")
           " AND $5::text IS NULL AND " IS_TIMELY
-        " RETURNING " CALLER_COLUMNS_OF_NEW("c") ", " SSH_CREDENTIAL_COLUMNS ", true, true,"
+        " RETURNING " CALLER_COLUMNS_OF_NEW("c") ", " SSH_CREDENTIAL_COLUMNS ", true, true, true,"
           " pg_catalog.clock_timestamp()",
 };
 
@@ -126,6 +138,8 @@ static const struct pg_statement create_once_statement = {
               " ON i.account_id = owner.account_id"
               " AND i.principal_id = owner.principal_id"
               " AND i.key = $13::text COLLATE \"C\""
+            " WHERE " CALLER_FIRST(CALLER_MAY_WRITE_SOME("caller"))
+              " AND (owner.may_own OR owner.scope <> 'own')"
         "), claim AS ("
             "INSERT INTO adit.idempotency_key AS i"
               " (account_id, principal_id, key, request_digest, base_url,"
@@ -168,22 +182,24 @@ static const struct pg_statement create_once_statement = {
 };
 
 /* $1 digest, $2 account, $3 id. */
+#define GET_SQL(in_account)                                                                        \
+    "SELECT " CALLER_COLUMNS_OF("k") ", " SSH_CREDENTIAL_COLUMNS                                   \
+    " FROM adit.api_key AS k"                                                                      \
+    CALLER_JOINS("adit.ssh_credential", "c", "c.*",                                                       \
+                 " AND c.id = $3::text COLLATE \"C\"" in_account)                                  \
+    " WHERE " CALLER_KEY_IS_GOOD
+
 static const struct pg_statement get_statement = {
     .name = "ssh_credential_get",
     .types = CALLER_TYPES SSH_CREDENTIAL_TYPES,
     .is_short = true,
-    .sql =
-        "SELECT " CALLER_COLUMNS_OF("k") ", " SSH_CREDENTIAL_COLUMNS
-        " FROM adit.api_key AS k"
-        " LEFT JOIN adit.ssh_credential AS c"
-          " ON c.account_id = k.account_id"
-          " AND c.id = $3::text COLLATE \"C\""
-        " WHERE " CALLER_KEY_IS_GOOD,
+    .sql = GET_SQL(""),
+    .distributed_sql = GET_SQL(CALLER_AND_IN_ACCOUNT("c")),
 };
 
 /* Whether a change or a deletion left the row that it was for, which did not meet its condition. */
 #define IS_THERE                                                                                   \
-    "c.id IS NULL"                                                                                 \
+    "c.id IS NULL AND " CALLER_MAY_WRITE_SOME("caller")                                            \
     " AND EXISTS (SELECT FROM adit.ssh_credential AS e"                                            \
       " WHERE e.account_id = caller.account_id"                                                    \
       " AND e.id = $4::text COLLATE \"C\")"
@@ -213,7 +229,8 @@ static const struct pg_statement update_statement = {
             "UPDATE adit.ssh_credential AS c"
             SET_OF_UPDATE
             " FROM caller"
-            " WHERE " CALLER_MAY_WRITE_OF("c.owner_id")
+            " WHERE " CALLER_FIRST(CALLER_MAY_WRITE_SOME("caller"))
+              " AND " CALLER_MAY_WRITE_OF("c.owner_id")
               " AND c.account_id = caller.account_id"
               " AND c.id = $4::text COLLATE \"C\""
               " AND " CALLER_CONDITION("c", "$8", "$9")
@@ -239,6 +256,7 @@ static const struct pg_statement quick_update_statement = {
         SET_OF_UPDATE
         " FROM adit.api_key AS caller"
         " WHERE " CALLER_QUICK
+          " AND " CALLER_MAY_WRITE_SOME("caller")
           " AND " CALLER_MAY_WRITE_OF("c.owner_id")
           " AND c.account_id = caller.account_id"
           " AND c.id = $4::text COLLATE \"C\""
@@ -255,7 +273,8 @@ static const struct pg_statement delete_statement = {
         ", c AS ("
             "DELETE FROM adit.ssh_credential AS c"
             " USING caller"
-            " WHERE " CALLER_MAY_WRITE_OF("c.owner_id")
+            " WHERE " CALLER_FIRST(CALLER_MAY_WRITE_SOME("caller"))
+              " AND " CALLER_MAY_WRITE_OF("c.owner_id")
               " AND c.account_id = caller.account_id"
               " AND c.id = $4::text COLLATE \"C\""
               " AND " CALLER_CONDITION("c", "$5", "$6")
@@ -294,9 +313,12 @@ static bool read_written(struct pg_result *result, struct arena *arena,
 /* Says why a creation created nothing. */
 static bool refuse_owner(const struct pg_result *result, struct error *err)
 {
-    enum error_code code = pg_bool(result, 0, COLUMN_MAY_OWN)  ? ERR_OWNER_UNKNOWN
-                           : pg_bool(result, 0, CALLER_IS_OWN) ? ERR_KEY_OWN
-                                                               : ERR_NOT_ADMIN;
+    enum error_code code = ERR_OWNER_UNKNOWN;
+
+    if (!pg_bool(result, 0, COLUMN_MAY_OWN))
+        code = pg_bool(result, 0, CALLER_IS_OWN) ? ERR_KEY_OWN : ERR_NOT_ADMIN;
+    else if (pg_bool(result, 0, COLUMN_OWNER_IS_THERE))
+        code = ERR_OWNER_DISABLED;
 
     return error_field(err, code, "owner_id", "%s", error_row(code)->text);
 }
@@ -352,7 +374,8 @@ static bool read_created(struct pg_result *result, const struct store_request *r
 static bool may_try_again(const struct pg_result *result)
 {
     return pg_is_null(result, 0, SSH_CREDENTIAL_ID) && pg_bool(result, 0, COLUMN_MAY_OWN) &&
-           pg_bool(result, 0, COLUMN_OWNER_IS_THERE);
+           pg_bool(result, 0, COLUMN_OWNER_IS_THERE) &&
+           pg_bool(result, 0, COLUMN_OWNER_IS_ENABLED);
 }
 
 bool store_ssh_credential_create(struct store *store, const struct store_request *request,

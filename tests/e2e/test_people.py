@@ -452,6 +452,27 @@ class Delete(PeopleCase):
         self.assertEqual(done.returncode, 1, done)
         self.assertIn("owns 1 SSH credential;", done.stderr)
 
+    def test_a_credential_for_somebody_who_is_disabled(self):
+        """As 'apply' and 'restore' refuse it: a User or Bot that is disabled gets no credential."""
+        wanted = samples.credential(owner_id=self.user.id)
+        keys = {"more": [("Idempotency-Key", "given")]}
+        self.ctl("user", "disable", self.user.id)
+        n = self.n_credentials()
+        for how in ({}, keys):
+            with self.subTest(how):
+                self.assert_error(self.admin.post(CREDENTIALS, wanted, **how), 9087, "owner_id")
+        self.assertEqual(self.n_credentials(), n)
+        self.ctl("user", "enable", self.user.id)
+        made = self.assert_ok(self.admin.post(CREDENTIALS, wanted, **keys), 201)
+        # The answer to a POST that was made stays, whatever becomes of the owner.
+        self.ctl("user", "disable", self.user.id)
+        self.assertEqual(self.assert_ok(self.admin.post(CREDENTIALS, wanted, **keys), 201), made)
+        self.ctl("user", "enable", self.user.id)
+
+    def n_credentials(self):
+        return self.stack.psql("SELECT count(*) FROM adit.ssh_credential WHERE owner_id = '%s'"
+                               % self.user.id)
+
     def test_a_credential_for_somebody_who_is_deleted(self):
         user = self.person()
         session = Session(self, "DELETE FROM adit.api_key WHERE principal_id = '{0}';"

@@ -1,299 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of every operation with every kind of key, on a real PostgreSQL. */
 #include <check.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "store/api_key.h"
 #include "store/audit_event.h"
 #include "store/callers.h"
-#include "store/ssh_decision.h"
 #include "store/tried.h"
 #include "suites.h"
-
-/* ---- keys ---- */
-
-static bool op_authenticate(const struct store_request *request)
-{
-    return store_authenticate(tried.store, request, &tried.err);
-}
-
-static bool op_authorize_to_read(const struct store_request *request)
-{
-    return store_authorize(tried.store, request, false, &tried.err);
-}
-
-static bool op_authorize_to_write(const struct store_request *request)
-{
-    return store_authorize(tried.store, request, true, &tried.err);
-}
-
-/* Creates, changes and deletes run as on their routes, which are for owners. */
-static struct store_request for_owners(const struct store_request *request)
-{
-    struct store_request asking = *request;
-
-    asking.for_owners = true;
-    return asking;
-}
-
-static bool op_create(const struct store_request *request)
-{
-    static char digit = 'b';
-    struct ssh_credential_input input = tried_input(TRIED_FINGERPRINT("0"));
-    struct store_request asking = for_owners(request);
-    struct ssh_credential_list list;
-    char id[] = TRIED_ID("0");
-    bool ok;
-
-    id[sizeof id - 2] = digit++;
-    ok = tried_create(&asking, id, &input, &list);
-    ssh_credential_list_free(&list);
-    return ok;
-}
-
-static bool op_create_once(const struct store_request *request)
-{
-    struct store_request once = *request;
-
-    once.once = (struct once){.key = text_of("a key"), .base_url = text_of("https://x.example")};
-    return op_create(&once);
-}
-
-static bool op_get(const struct store_request *request)
-{
-    struct ssh_credential_list list;
-    bool ok = tried_get(request, TRIED_ID("1"), &list);
-
-    ssh_credential_list_free(&list);
-    return ok;
-}
-
-static bool op_update(const struct store_request *request)
-{
-    struct ssh_credential_input input = {.description = text_of("changed")};
-    struct ssh_credential_list list = {0};
-    struct store_request asking = for_owners(request);
-    bool ok = store_ssh_credential_update(tried.store, &asking, text_of(TRIED_ID("1")), &input,
-                                          &list, &tried.err);
-
-    ssh_credential_list_free(&list);
-    return ok;
-}
-
-static bool op_delete(const struct store_request *request)
-{
-    struct store_request asking = for_owners(request);
-
-    return store_ssh_credential_delete(tried.store, &asking, text_of(TRIED_ID("2")), &tried.err);
-}
-
-static bool op_list(const struct store_request *request)
-{
-    struct ssh_credential_list list = {0};
-    bool ok = store_ssh_credential_list(tried.store, request, &tried_all, &list, &tried.err);
-
-    ssh_credential_list_free(&list);
-    return ok;
-}
-
-static bool decide(const struct store_request *request, const char *fingerprint)
-{
-    struct store_request asking = *request;
-    struct ssh_grant_list list = {0};
-    bool ok;
-
-    asking.for_gateways = true;
-    ok = store_ssh_decision_find(tried.store, &asking, text_of(fingerprint), &list, &tried.err);
-    ssh_grant_list_free(&list);
-    return ok;
-}
-
-static bool op_decide(const struct store_request *request)
-{
-    return decide(request, TRIED_FINGERPRINT("0"));
-}
-
-static bool op_decide_many(const struct store_request *request)
-{
-    return decide(request, TRIED_FINGERPRINT("9"));
-}
-
-static bool op_oauth_put(const struct store_request *request)
-{
-    struct text items[5];
-    struct oauth_module module = tried_full_module(items);
-
-    return tried_put_oauth(request, &module);
-}
-
-static bool op_oauth_put_without_secret(const struct store_request *request)
-{
-    struct oauth_module module = {.enabled = true};
-
-    return tried_put_oauth(request, &module);
-}
-
-static bool op_oauth_get(const struct store_request *request)
-{
-    struct oauth_module module;
-
-    return tried_get_oauth(request, &module);
-}
-
-static bool op_oauth_delete(const struct store_request *request)
-{
-    return store_oauth_module_delete(tried.store, request, &tried_route, &tried.err);
-}
-
-static bool op_oauth_list(const struct store_request *request)
-{
-    const struct oauth_module_page page = {.limit = 1, .most_bytes = SIZE_MAX};
-    struct oauth_module_list list;
-
-    return store_oauth_module_list(tried.store, request, &page, &list, &tried.err);
-}
-
-static bool op_mutual_tls_put(const struct store_request *request)
-{
-    struct mutual_tls_module module = {.certificate_authority_ids = {.given = true}};
-
-    return store_mutual_tls_module_put(tried.store, request, text_of("e"), &module, &tried.err);
-}
-
-static bool op_mutual_tls_get(const struct store_request *request)
-{
-    struct mutual_tls_module module;
-
-    return tried_get_mutual_tls(request, &module);
-}
-
-static bool op_mutual_tls_list(const struct store_request *request)
-{
-    const struct mutual_tls_module_page page = {.limit = 1, .most_bytes = SIZE_MAX};
-    struct mutual_tls_module_list list;
-
-    return store_mutual_tls_module_list(tried.store, request, &page, &list, &tried.err);
-}
-
-static bool op_mutual_tls_delete(const struct store_request *request)
-{
-    return store_mutual_tls_module_delete(tried.store, request, text_of("e"), &tried.err);
-}
-
-/* Only admins get events.  That others get none is for audit_events_are_for_admins. */
-static bool op_audit_event_list(const struct store_request *request)
-{
-    const struct audit_event_page page = {.before = INT64_MAX, .limit = 1, .most_bytes = SIZE_MAX};
-    struct audit_event_list list = {0};
-    bool ok = store_audit_event_list(tried.store, request, &page, &list, &tried.err);
-
-    audit_event_list_free(&list);
-    return ok || tried.err.code == ERR_AUDIT_NOT_ADMIN;
-}
-
-static bool op_audit_get(const struct store_request *request)
-{
-    const struct audit_event_page page = {.before = INT64_MAX, .limit = 1, .most_bytes = SIZE_MAX};
-    struct audit_event_list list = {0};
-    bool ok = store_audit_event_list(tried.store, request, &page, &list, &tried.err);
-    int64_t number = ok ? list.items[0].number : 0;
-
-    audit_event_list_free(&list);
-    ok = store_audit_event_get(tried.store, request, number, &list, &tried.err);
-    audit_event_list_free(&list);
-    return ok || tried.err.code == ERR_AUDIT_NOT_ADMIN;
-}
-
-/* Ordered so that each operation finds what it needs. */
-static const struct operation {
-    bool (*run)(const struct store_request *request);
-    bool writes;
-    bool for_gateways;
-    bool for_owners; /* a key for own credentials may do it to those */
-} operations[] = {
-    {op_authenticate, false, true, true},
-    {op_authorize_to_read, false, false, true},
-    {op_authorize_to_write, true, false, false},
-    {op_create, true, false, true},
-    {op_create_once, true, false, true},
-    {op_get, false, false, true},
-    {op_update, true, false, true},
-    {op_list, false, false, true},
-    {op_delete, true, false, true},
-    {op_decide, false, true, true},
-    {op_decide_many, false, true, true},
-    {op_oauth_put, true, false, false},
-    {op_oauth_get, false, false, true},
-    {op_oauth_list, false, false, true},
-    {op_oauth_put_without_secret, true, false, false},
-    {op_oauth_delete, true, false, false},
-    {op_mutual_tls_put, true, false, false},
-    {op_mutual_tls_get, false, false, true},
-    {op_mutual_tls_list, false, false, true},
-    {op_mutual_tls_delete, true, false, false},
-    {op_audit_event_list, false, false, true},
-    {op_audit_get, false, false, true},
-};
-
-#define N_OPERATIONS (sizeof operations / sizeof operations[0])
-
-/* A number that changes if a write changes anything. */
-static int64_t fingerprint_of_all(void)
-{
-    static const char sql[] =
-        "SELECT hashtextextended(coalesce((SELECT string_agg(c::text, '' ORDER BY c.id)"
-        " FROM adit.ssh_credential AS c), '') || coalesce((SELECT string_agg(m::text, '')"
-        " FROM adit.oauth_module AS m), '') || coalesce((SELECT string_agg(m::text, '')"
-        " FROM adit.mutual_tls_module AS m), ''), 0)";
-    static const struct pg_statement statement = {
-        .name = "fingerprint", .types = PG_BIGINT, .sql = sql};
-    struct pg_params params = {.n = 0};
-    struct pg_result *result;
-    int64_t number;
-
-    ck_assert_msg(pg_run(tried.owner, &statement, &params, &result, &tried.err), "%s",
-                  tried.err.cause);
-    number = pg_int(result, 0, 0);
-    pg_result_free(result);
-    return number;
-}
-
-static void expect_refusal(size_t i, const struct store_request *request, enum error_code code)
-{
-    int64_t before = fingerprint_of_all();
-
-    tried.err = (struct error){.code = ERR_NONE};
-    ck_assert_msg(!operations[i].run(request), "operation %zu", i);
-    ck_assert_msg(tried.err.code == code, "operation %zu: %s", i,
-                  error_row(tried.err.code)->symbol);
-    ck_assert_msg(fingerprint_of_all() == before, "operation %zu changed something", i);
-}
 
 static void expect_key_error(const struct store_request *request, bool for_writes,
                              enum error_code code)
 {
-    for (size_t i = 0; i < N_OPERATIONS; i++) {
-        if (!for_writes || operations[i].writes)
-            expect_refusal(i, request, code);
-    }
-}
-
-static void make_what_operations_need(void)
-{
-    tried_have(&tried.admin, TRIED_ID("1"));
-    tried_have(&tried.admin, TRIED_ID("2"));
-    tried_have_many(9, TRIED_FINGERPRINT("9"), "'{}'");
-}
-
-void callers_run_all(const struct store_request *request)
-{
-    make_what_operations_need();
-    for (size_t i = 0; i < N_OPERATIONS; i++) {
-        tried.err = (struct error){.code = ERR_NONE};
-        ck_assert_msg(operations[i].run(request), "operation %zu: %s %s", i,
-                      error_row(tried.err.code)->symbol, tried.err.cause);
+    for (size_t i = 0; i < callers_n_operations; i++) {
+        if (!for_writes || callers_operations[i].writes)
+            callers_expect_refusal(i, request, code);
     }
 }
 
@@ -335,15 +57,15 @@ START_TEST(bad_keys_in_every_operation)
     struct store_request revoked = tried_issue(tried.who.admin, false, 0, revoked_id);
     struct api_key_revoked gone;
 
-    make_what_operations_need();
-    ck_assert(op_oauth_put(&tried.admin) && op_mutual_tls_put(&tried.admin));
+    callers_make_needed();
+    ck_assert(callers_oauth_put(&tried.admin) && callers_mutual_tls_put(&tried.admin));
     unknown.caller.digest[31] ^= 1;
     expect_key_error(&unknown, false, ERR_KEY_UNKNOWN);
     memcpy(foreign.caller.account_id, tried.who.account[1], IDENT_SIZE);
     expect_key_error(&foreign, false, ERR_KEY_UNKNOWN);
     expect_key_error(&tried.reader, true, ERR_KEY_READ_ONLY);
     /* The keys are valid first, so that the store has seen them.  Then revoke or expire them. */
-    ck_assert(op_oauth_put(&revoked) && op_get(&revoked));
+    ck_assert(callers_oauth_put(&revoked) && callers_get(&revoked));
     ck_assert(api_key_revoke(tried.owner, text_of(revoked_id), text_of(NULL), &gone, &tried.err));
     ck_assert(gone.found);
     expect_key_error(&revoked, false, ERR_KEY_UNKNOWN);
@@ -360,16 +82,17 @@ START_TEST(gateway_key_in_every_operation)
     struct store_request gateway = tried_issue(tried.who.admin, false, 0, id);
     char sql[160];
 
-    make_what_operations_need();
-    ck_assert(op_oauth_put(&gateway) && op_mutual_tls_put(&gateway));
+    callers_make_needed();
+    ck_assert(callers_oauth_put(&gateway) && callers_mutual_tls_put(&gateway));
     snprintf(sql, sizeof sql,
              "UPDATE adit.api_key SET scope = 'gateway', read_only = true WHERE id = '%s'", id);
     database_run(tried.owner, sql);
-    for (size_t i = 0; i < N_OPERATIONS; i++) {
-        if (operations[i].for_gateways)
-            ck_assert_msg(operations[i].run(&gateway), "operation %zu: %s", i, tried.err.cause);
+    for (size_t i = 0; i < callers_n_operations; i++) {
+        if (callers_operations[i].for_gateways)
+            ck_assert_msg(callers_operations[i].run(&gateway), "operation %zu: %s", i,
+                          tried.err.cause);
         else
-            expect_refusal(i, &gateway, ERR_KEY_GATEWAY);
+            callers_expect_refusal(i, &gateway, ERR_KEY_GATEWAY);
     }
 }
 END_TEST
@@ -382,7 +105,7 @@ static struct store_request own_key_of(const char *principal_id)
     struct store_request own = tried_issue(principal_id, false, 0, id);
     char sql[160];
 
-    ck_assert(op_oauth_put(&own) && op_mutual_tls_put(&own));
+    ck_assert(callers_oauth_put(&own) && callers_mutual_tls_put(&own));
     snprintf(sql, sizeof sql,
              "UPDATE adit.api_key SET scope = 'own', read_only = true WHERE id = '%s'", id);
     database_run(tried.owner, sql);
@@ -393,13 +116,13 @@ START_TEST(own_key_in_every_operation)
 {
     struct store_request own = own_key_of(tried.who.admin);
 
-    make_what_operations_need();
-    for (size_t i = 0; i < N_OPERATIONS; i++) {
-        if (operations[i].for_owners)
-            ck_assert_msg(operations[i].run(&own), "operation %zu: %s %s", i,
+    callers_make_needed();
+    for (size_t i = 0; i < callers_n_operations; i++) {
+        if (callers_operations[i].for_owners)
+            ck_assert_msg(callers_operations[i].run(&own), "operation %zu: %s %s", i,
                           error_row(tried.err.code)->symbol, tried.err.cause);
         else
-            expect_refusal(i, &own, ERR_KEY_OWN);
+            callers_expect_refusal(i, &own, ERR_KEY_OWN);
     }
 }
 END_TEST
@@ -411,25 +134,26 @@ START_TEST(own_key_and_credentials_of_others)
 {
     struct store_request own = own_key_of(tried.who.admin);
     struct store_request member_own = own_key_of(tried.who.member);
-    struct store_request once = for_owners(&own);
+    struct store_request once = callers_for_owners(&own);
     struct ssh_credential_input input = tried_input(TRIED_FINGERPRINT("0"));
     struct ssh_credential_list list = {0};
 
-    make_what_operations_need();
-    for (size_t i = 0; i < N_OPERATIONS; i++) {
-        if (operations[i].run == op_update || operations[i].run == op_delete)
-            expect_refusal(i, &member_own, ERR_KEY_OWN);
+    callers_make_needed();
+    for (size_t i = 0; i < callers_n_operations; i++) {
+        if (callers_operations[i].run == callers_update ||
+            callers_operations[i].run == callers_delete)
+            callers_expect_refusal(i, &member_own, ERR_KEY_OWN);
     }
-    member_own = for_owners(&member_own);
+    member_own = callers_for_owners(&member_own);
     member_own.condition.match.given = true;
-    ck_assert(!op_update(&member_own) && tried.err.code == ERR_KEY_OWN);
-    ck_assert(!op_delete(&member_own) && tried.err.code == ERR_KEY_OWN);
+    ck_assert(!callers_update(&member_own) && tried.err.code == ERR_KEY_OWN);
+    ck_assert(!callers_delete(&member_own) && tried.err.code == ERR_KEY_OWN);
     own.condition.match.given = true;
-    ck_assert(!op_update(&own) && tried.err.code == ERR_PRECONDITION_FAILED);
-    ck_assert(!op_delete(&own) && tried.err.code == ERR_PRECONDITION_FAILED);
+    ck_assert(!callers_update(&own) && tried.err.code == ERR_PRECONDITION_FAILED);
+    ck_assert(!callers_delete(&own) && tried.err.code == ERR_PRECONDITION_FAILED);
     database_run(tried.owner, "DELETE FROM adit.ssh_credential");
-    ck_assert(!op_update(&member_own) && tried.err.code == ERR_CREDENTIAL_NOT_FOUND);
-    ck_assert(!op_delete(&member_own) && tried.err.code == ERR_CREDENTIAL_NOT_FOUND);
+    ck_assert(!callers_update(&member_own) && tried.err.code == ERR_CREDENTIAL_NOT_FOUND);
+    ck_assert(!callers_delete(&member_own) && tried.err.code == ERR_CREDENTIAL_NOT_FOUND);
 
     input.owner_id = text_of(tried.who.member);
     once.once = (struct once){.key = text_of("again"), .base_url = text_of("https://x.example")};
@@ -453,7 +177,7 @@ START_TEST(audit_events_are_for_admins)
         .before = INT64_MAX, .limit = 100, .most_bytes = SIZE_MAX};
     struct audit_event_list list = {0};
 
-    make_what_operations_need();
+    callers_make_needed();
     ck_assert(store_audit_event_list(tried.store, &tried.admin, &page, &list, &tried.err));
     ck_assert_uint_ge(list.n, 2);
     audit_event_list_free(&list);
@@ -467,13 +191,13 @@ END_TEST
 static void expect_identity(const struct store_request *request, const char *key_id,
                             const char *account_id)
 {
-    make_what_operations_need();
-    for (size_t i = 0; i < N_OPERATIONS; i++) {
+    callers_make_needed();
+    for (size_t i = 0; i < callers_n_operations; i++) {
         struct caller_identity identity = {.key_id = ""};
         struct store_request asking = *request;
 
         asking.caller.identity = &identity;
-        operations[i].run(&asking);
+        callers_operations[i].run(&asking);
         ck_assert_msg(strcmp(identity.key_id, key_id) == 0, "operation %zu: %s", i,
                       identity.key_id);
         ck_assert_str_eq(identity.account_id, account_id);
@@ -504,7 +228,7 @@ START_TEST(key_that_expires_later)
 {
     struct store_request later = tried_issue(tried.who.admin, false, 3600, NULL);
 
-    ck_assert_msg(op_list(&later), "%s", tried.err.cause);
+    ck_assert_msg(callers_list(&later), "%s", tried.err.cause);
     ck_assert_int_eq(database_number(tried.owner, "SELECT count(*) FROM adit.api_key"
                                                   " WHERE expires_at - created_at = '1h'"),
                      1);
