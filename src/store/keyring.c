@@ -494,20 +494,15 @@ bool keyring_has(const struct keyring *keyring, struct text id)
     return find_key(keyring, id) != NULL;
 }
 
-/* Finds a key.  If the keyring lacks it and the file was replaced, reads the file first.  *key is
- * NULL if there is none; returns false with a reason if the new file cannot be read. */
+/* Finds a key of the file as it is now.  *key is NULL if there is none.  Returns false with a
+ * reason if the file cannot be read; *key is that of the keyring then. */
 static bool find_anew(struct keyring *keyring, struct text id, const struct sealing_key **key,
                       char *reason, size_t size)
 {
-    enum renewal renewal;
+    bool is_read = read_again(keyring, reason, size) != NOT_RENEWED;
 
     *key = find_key(keyring, id);
-    if (*key)
-        return true;
-    renewal = read_again(keyring, reason, size);
-    if (renewal == RENEWED)
-        *key = find_key(keyring, id);
-    return renewal != NOT_RENEWED;
+    return is_read;
 }
 
 bool keyring_look_up(struct keyring *keyring, struct text id, bool *has, struct error *err)

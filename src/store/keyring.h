@@ -44,9 +44,9 @@ const char *keyring_first(const struct keyring *keyring);
 /* Returns whether the keyring has a key of that id. */
 bool keyring_has(const struct keyring *keyring, struct text id);
 
-/* Sets *has to whether the keyring has a key of that id.  If it lacks the key and the key file was
- * replaced, reads it first.  Returns false with ERR_SECRET_UNREADABLE and a cause if it cannot read
- * the new file, which may have the key. */
+/* Sets *has to whether the key file has a key of that id now: if the file was replaced or changed,
+ * reads it first.  Returns false with ERR_SECRET_UNREADABLE and a cause if there is no file, or
+ * none that can be read. */
 MUST_CHECK bool keyring_look_up(struct keyring *keyring, struct text id, bool *has,
                                 struct error *err);
 
@@ -86,7 +86,8 @@ MUST_CHECK bool keyring_digest(const struct keyring *keyring, const struct keyri
                                char digest[KEYRING_DIGEST_SIZE], struct error *err);
 
 /* Opens a secret that keyring_seal() sealed for the same place.  Sets *secret, in the arena.  If
- * the keyring lacks the key and the key file was replaced, reads it first. Returns false with
+ * the key file was replaced or changed, reads it first: a key that was taken out opens nothing.
+ * While the file is away or cannot be read, the keys that were read last do.  Returns false with
  * ERR_SECRET_UNREADABLE and a cause, or with ERR_OUT_OF_MEMORY. */
 MUST_CHECK bool keyring_open(struct keyring *keyring, const struct keyring_place *place,
                              struct text key_id, const unsigned char *sealed, size_t len,
