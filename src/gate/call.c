@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/clock.h"
 #include "gate/visit.h"
 #include "http/header.h"
@@ -191,19 +192,34 @@ static void add_fixed_headers(struct call *call, const char *referrer_policy)
     put_header(call, "X-Content-Type-Options", text_of("nosniff"));
 }
 
-/* Adds what the application may see of the visitor: an address or a subject, and its own cookies.
- */
+/* Adds what the application may see of the visitor. */
 static void add_application_header(struct call *call, const char *name, struct text value)
 {
-    bool is_clean = text_present(value);
-
-    for (size_t i = 0; i < value.len; i++)
-        is_clean = is_clean && (unsigned char)value.s[i] >= ' ' && value.s[i] != 0x7F;
-    if (!is_clean)
+    if (!text_present(value))
         return;
     buf_puts(&response_of(call)->headers,
              call->voice == CALL_APACHE ? "Variable-ADIT_" : "X-Adit-");
     put_header(call, name, value);
+}
+
+static bool is_clean(struct text value)
+{
+    for (size_t i = 0; i < value.len; i++) {
+        if ((unsigned char)value.s[i] < ' ' || value.s[i] == 0x7F)
+            return false;
+    }
+    return true;
+}
+
+/* An address has one spelling, whichever the provider gives: else an application would take one
+ * visitor for two. */
+static struct text in_lower_case(const struct call *call, struct text address)
+{
+    struct buf lower = {0};
+
+    for (size_t i = 0; i < address.len; i++)
+        buf_add(&lower, &(char){ascii_lower(address.s[i])}, 1);
+    return call_keep(call, &lower);
 }
 
 static struct text name_for_application(const struct call *call, const struct identity *who)
@@ -214,7 +230,7 @@ static struct text name_for_application(const struct call *call, const struct id
     struct buf name = {0};
 
     if (who->emails.n > 0)
-        return who->emails.items[0];
+        return in_lower_case(call, who->emails.items[0]);
     buf_puts(&name, provider);
     buf_puts(&name, ":");
     buf_add(&name, who->subject.s, who->subject.len);
@@ -244,6 +260,7 @@ static void answer_too_late(struct call *call, const struct identity *who, struc
 void call_pass(struct call *call, const struct identity *who, struct text set_cookie)
 {
     struct response *response = response_of(call);
+    struct text user = who ? name_for_application(call, who) : (struct text){.s = NULL};
     struct buf cookies = {0};
 
     if (call->voice == CALL_BROWSER) {
@@ -256,9 +273,8 @@ void call_pass(struct call *call, const struct identity *who, struct text set_co
     /* nginx may be told to cache what FastCGI programs answer. */
     if (call->voice == CALL_NGINX)
         put_header(call, "Cache-Control", text_of("no-store"));
-    if (who)
-        add_application_header(call, call->voice == CALL_APACHE ? "USER" : "User",
-                               name_for_application(call, who));
+    if (is_clean(user))
+        add_application_header(call, call->voice == CALL_APACHE ? "USER" : "User", user);
     cookie_without(&cookies, call_variable(call, GATE_COOKIE), call->cookie_prefix);
     add_application_header(call, call->voice == CALL_APACHE ? "COOKIE" : "Cookie",
                            buf_text(&cookies));

@@ -81,33 +81,44 @@ static bool is_of_gate(struct text name, struct text prefix)
             own.len == strlen(COOKIE_STATE) + COOKIE_STATE_ID_LEN);
 }
 
-/* The result goes into a header. */
-static bool has_control(struct text text)
+/* No web server takes these in a header, and the result goes into one. */
+static bool ends_header(struct text text)
 {
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.s[i];
-
-        if ((c < ' ' && c != '\t') || c == 0x7F)
-            return true;
-    }
-    return false;
+    return memchr(text.s, '\r', text.len) || memchr(text.s, '\n', text.len) ||
+           memchr(text.s, '\0', text.len);
 }
 
+/* A piece goes with the semicolon before it.  The first one goes with the one behind it, and with
+ * the blanks there. */
 void cookie_without(struct buf *out, struct text header, struct text prefix)
 {
     bool is_first = true;
+    bool was_cut = false;
+    const char *end;
 
-    while (header.len > 0) {
-        struct text piece = take_field(&header, ';');
-        struct text rest = piece;
+    if (header.len == 0)
+        return;
+    do {
+        struct text piece = header;
+        struct text rest;
 
-        if (piece.len == 0 || has_control(piece) || is_of_gate(take_field(&rest, '='), prefix))
+        end = memchr(header.s, ';', header.len);
+        if (end) {
+            piece.len = (size_t)(end - header.s);
+            header = text_part(header, piece.len + 1, header.len);
+        }
+        rest = piece;
+        if (piece.len > 0 && (ends_header(piece) || is_of_gate(take_field(&rest, '='), prefix))) {
+            was_cut = true;
             continue;
+        }
+        while (is_first && was_cut && piece.len > 0 && ascii_is_blank(piece.s[0]))
+            piece = text_part(piece, 1, piece.len);
         if (!is_first)
-            buf_puts(out, "; ");
+            buf_puts(out, ";");
         buf_add(out, piece.s, piece.len);
         is_first = false;
-    }
+    } while (end);
 }
 
 /* ---- Set-Cookie ---- */

@@ -25,9 +25,9 @@ MUST_CHECK struct text cookie_next(struct text *rest, struct text name);
 /* The same for cookies whose names end with the suffix. */
 MUST_CHECK struct text cookie_next_ending(struct text *rest, struct text suffix);
 
-/* Appends the header without the gate's cookies of that prefix: what the application may see.
- * Leaves out pieces with control characters and empty pieces, too.  Appends nothing if no cookie
- * remains.  A failure sets out->failed. */
+/* Appends the header without the gate's cookies of that prefix: what the application may see.  All
+ * else stays byte for byte, whatever it is, but pieces with CR, LF or NUL.  A failure sets
+ * out->failed. */
 void cookie_without(struct buf *out, struct text header, struct text prefix);
 
 struct cookie {

@@ -77,7 +77,7 @@ START_TEST(own_cookies_are_removed)
     expect_without("adit.", "adit.session=x", "");
     expect_without("adit.", "a=1; adit.session=x; b=2", "a=1; b=2");
     expect_without("adit.", "adit.session=x; a=1; adit.session=y", "a=1");
-    expect_without("adit.", "a=1;adit.state.abcdefgh=x;b=2", "a=1; b=2");
+    expect_without("adit.", "a=1;adit.state.abcdefgh=x;b=2", "a=1;b=2");
     expect_without("adit.", "a=1; \t adit.session \t = x ; b=2", "a=1; b=2");
     expect_without("adit.", "a=\"x; adit.session=x; y\"; b=2", "a=\"x; y\"; b=2");
     expect_without("adit.", "adit.session=", "");
@@ -90,27 +90,29 @@ END_TEST
 START_TEST(other_cookies_stay)
 {
     expect_without("adit.", "", "");
-    expect_without("adit.", " ; ;; \t", "");
-    expect_without("adit.", "a=1;;b=2;", "a=1; b=2");
+    expect_without("adit.", " ; ;; \t", " ; ;; \t");
+    expect_without("adit.", "a=1;;b=2;", "a=1;;b=2;");
     expect_without("adit.", "a=\"1 2\"; =3; b; c==", "a=\"1 2\"; =3; b; c==");
     expect_without("adit.", "a=\xC3\xBC\xFF", "a=\xC3\xBC\xFF");
     expect_without("adit.", "adit.sessions=1; adit.session.a=2; adit.=3; adit.state.=4",
                    "adit.sessions=1; adit.session.a=2; adit.=3; adit.state.=4");
     expect_without("adit.", "adit.state.abcdefg=1; adit.state.abcdefghi=2; Adit.session=3",
                    "adit.state.abcdefg=1; adit.state.abcdefghi=2; Adit.session=3");
+    expect_without("adit.", "adit.session=x; \t a=1 ;; b = 2 ;", "a=1 ;; b = 2 ;");
+    expect_without("adit.", "a=1 ;adit.session=x;; b=2", "a=1 ;; b=2");
     expect_without("my", "myapp=1; mystate=2; mysession=3; sessionmy=4",
                    "myapp=1; mystate=2; sessionmy=4");
 }
 END_TEST
 
-START_TEST(control_characters_do_not_pass)
+START_TEST(ends_of_headers_do_not_pass)
 {
     static const char nul[] = "a=1; b=\0; c=3";
     struct buf out = {0};
 
     expect_without("adit.", "a=1\r\nX: y; b=2", "b=2");
-    expect_without("adit.", "a=\x7F; b=\x1B; c=3; d=4\n", "c=3");
-    expect_without("adit.", "a=1\t2", "a=1\t2");
+    expect_without("adit.", "a=\x7F; b=\x1B; c=3; d=4\n", "a=\x7F; b=\x1B; c=3");
+    expect_without("adit.", "a=1\t2;\tb=3", "a=1\t2;\tb=3");
     cookie_without(&out, (struct text){.s = nul, .len = sizeof nul - 1}, text_of("adit."));
     ck_assert_str_eq(buf_text(&out).s, "a=1; c=3");
     buf_free(&out);
@@ -209,7 +211,7 @@ Suite *gate_cookie_suite(void)
     tcase_add_test(tcase, no_header);
     tcase_add_test(tcase, own_cookies_are_removed);
     tcase_add_test(tcase, other_cookies_stay);
-    tcase_add_test(tcase, control_characters_do_not_pass);
+    tcase_add_test(tcase, ends_of_headers_do_not_pass);
     tcase_add_test(tcase, attributes);
     tcase_add_test(tcase, names_that_browsers_judge);
     tcase_add_test(tcase, malformed_names_and_values);
