@@ -54,7 +54,7 @@ DECLARE
                         "client_secret_key_id", "client_secret_sealed", "scopes",
                         "email_addresses", "email_domains", "teams", "organizations",
                         "options_passthrough", "cookie_prefix", "inactivity_timeout",
-                        "maximum_duration", "auth_check_interval"]},
+                        "maximum_duration", "auth_check_interval", "incarnation"]},
             {"table": "gate_session", "may": ["SELECT", "INSERT", "DELETE"],
              "update": ["key_id", "sealed", "ends_at"]}
         ]

@@ -31,17 +31,20 @@ static void pass(struct call *call, struct session *session, bool is_new)
 
     if (moves)
         session->seen = call->now;
-    if ((moves || is_new) && !visit_keep(call, session, is_new, &set_cookie, &err))
+    if ((moves || is_new) &&
+        !visit_keep(call, session, is_new ? VISIT_ALLOWED : VISIT_SEEN, &set_cookie, &err))
         cannot_decide(call, &err);
     else
         call_pass(call, &session->identity, set_cookie);
 }
 
-/* Judges a session that lasts, by the lists as they are now. */
+/* Judges a session that lasts, by the lists as they are now.  If these may name what it lacks, the
+ * provider is asked again, or the visitor signs in again. */
 static void judge_visitor(struct call *call, struct session *session)
 {
     const struct session_limits limits = limits_of(call);
-    bool is_due = session_needs_check(session, &limits, call->now);
+    bool is_due = session_needs_check(session, &limits, call->now) ||
+                  rules_may_lack(&call->stored.module.config, &session->identity);
     enum provider_outcome outcome = is_due ? recheck(call, session) : PROVIDER_ANSWERED;
 
     if (outcome == PROVIDER_REFUSED)

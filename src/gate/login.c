@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "gate/form.h"
+#include "gate/rules.h"
 #include "gate/visit.h"
 #include "gate/waiting.h"
 #include "store/oauth_secret.h"
@@ -294,26 +295,31 @@ static enum provider_outcome identify(struct call *call, const struct provider_c
 }
 
 /* Gives the visitor a session, and sends the browser to the page that was asked for. */
-static void welcome(struct call *call, const struct provider_client *client,
-                    const struct session_state *state, struct session *session)
+static void welcome(struct call *call, const struct session_state *state, struct session *session)
 {
     struct error err = {.code = ERR_NONE};
     struct text set_cookie = no_text;
+    bool is_let_in;
 
     session->issued = session->seen = session->checked = call->now;
-    session->client_id = client->client_id;
+    visit_bind(call, session);
+    rules_narrow(&call->stored.module.config, &session->identity);
+    is_let_in = rules_admit(&call->stored.module.config, &session->identity);
     if (call->stored.module.auth_check_interval == 0)
         session->token = no_text;
     if (!session_new_id(session->id)) {
         cannot_sign_in(call, PAGE_NOT_READY, "there are no random numbers");
         return;
     }
-    if (!visit_keep(call, session, true, &set_cookie, &err)) {
+    if (!visit_keep(call, session, is_let_in ? VISIT_ALLOWED : VISIT_REFUSED, &set_cookie, &err)) {
         cannot_sign_in(call, PAGE_NOT_READY, error_reason(&err));
         return;
     }
     call_log(call, LOG_LEVEL_INFO, "signed in", NULL, &session->identity);
-    call_send_to(call, state->way_back, set_cookie);
+    if (set_cookie.s)
+        call_send_to(call, state->way_back, set_cookie);
+    else
+        call_refuse(call, PAGE_NOT_ALLOWED, &session->identity);
     call_set_cookie(call, write_state_cookie(call, text_of(state->id), text_of(""), 0));
 }
 
@@ -348,7 +354,7 @@ static void sign_in(struct call *call, struct text code, const struct session_st
     }
     switch (identify(call, &client, code, state, &session, &why)) {
     case PROVIDER_ANSWERED:
-        welcome(call, &client, state, &session);
+        welcome(call, state, &session);
         break;
     case PROVIDER_AWAY:
         call_log(call, LOG_LEVEL_WARNING, "the provider does not answer", why, NULL);

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "gate/login.h"
+#include "gate/rules.h"
 #include "gate/waiting.h"
 
 /* After a provider did not answer or refused, it is asked again about the visitor only then. */
@@ -97,6 +98,8 @@ static enum provider_outcome ask_provider(struct call *call, struct session *ses
                                           &identity, &why)
                       : PROVIDER_AWAY;
     waiting_end_fetch(call, fetcher);
+    if (outcome == PROVIDER_ANSWERED)
+        rules_narrow(&call->stored.module.config, &identity);
     if (outcome == PROVIDER_ANSWERED && !text_eq(identity.subject, session->identity.subject)) {
         outcome = PROVIDER_REFUSED;
         why = "the token is another user's now";
@@ -148,6 +151,7 @@ enum provider_outcome recheck(struct call *call, struct session *session)
 {
     struct rechecks *rechecks = &call->lane->worker->rechecks;
     struct recheck *item = find_recheck(rechecks, session);
+    enum provider_outcome outcome;
 
     if (!text_present(session->token))
         return PROVIDER_REFUSED;
@@ -162,8 +166,13 @@ enum provider_outcome recheck(struct call *call, struct session *session)
     }
     if (item && item->is_asking)
         return PROVIDER_AWAY;
-    if (item && is_fresh(call, item))
-        return take_answer(call, item, session);
+    if (item && is_fresh(call, item)) {
+        outcome = take_answer(call, item, session);
+        /* It was asked for the lists as they were then. */
+        if (outcome != PROVIDER_ANSWERED ||
+            !rules_may_lack(&call->stored.module.config, &session->identity))
+            return outcome;
+    }
     if (!item)
         item = find_oldest(rechecks);
     return item ? ask_and_keep(call, item, session) : PROVIDER_AWAY;

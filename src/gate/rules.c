@@ -2,7 +2,11 @@
 /* The lists of an OAuth module, which may hold anything: psql checks less than the API. */
 #include "gate/rules.h"
 
+#include <string.h>
+
 #include "base/ascii.h"
+#include "crypt/crypt.h"
+#include "gate/packed.h"
 
 static bool equal(struct text a, struct text b)
 {
@@ -64,4 +68,88 @@ bool rules_admit(const struct oauth_provider *lists, const struct identity *iden
     }
     return share_one(&lists->teams, &identity->teams) ||
            share_one(&lists->organizations, &identity->organizations);
+}
+
+/* ---- narrowing ---- */
+
+static size_t size_of(const struct text_list *list)
+{
+    size_t size = 0;
+
+    for (size_t i = 0; i < list->n; i++)
+        size += list->items[i].len + 2;
+    return size;
+}
+
+/* Returns false if memory or libcrypto fails. */
+static bool digest_lists(const struct oauth_provider *lists,
+                         unsigned char digest[IDENTITY_LISTS_LEN])
+{
+    unsigned char whole[CRYPT_SHA256_LEN];
+    struct buf bytes = {0};
+    bool ok;
+
+    packed_put_list(&bytes, &lists->email_addresses);
+    packed_put_list(&bytes, &lists->email_domains);
+    packed_put_list(&bytes, &lists->teams);
+    packed_put_list(&bytes, &lists->organizations);
+    ok = !bytes.failed && crypt_sha256(bytes.data, bytes.len, whole);
+    buf_free(&bytes);
+    if (ok)
+        memcpy(digest, whole, IDENTITY_LISTS_LEN);
+    return ok;
+}
+
+static bool names_team(const struct oauth_provider *lists, struct text team)
+{
+    return holds(&lists->teams, team);
+}
+
+static bool names_organization(const struct oauth_provider *lists, struct text organization)
+{
+    return holds(&lists->organizations, organization);
+}
+
+/* Keeps the first n_first entries, and those that the lists name. */
+static void keep_named(const struct oauth_provider *lists, struct text_list *own, size_t n_first,
+                       bool (*names)(const struct oauth_provider *, struct text))
+{
+    size_t room = RULES_NAMED_MAX;
+    size_t n = 0;
+
+    for (size_t i = 0; i < own->n; i++) {
+        struct text entry = own->items[i];
+
+        if (entry.len > room || (i >= n_first && !names(lists, entry)))
+            continue;
+        own->items[n++] = entry;
+        if (i >= n_first)
+            room -= entry.len;
+    }
+    own->n = n;
+}
+
+void rules_narrow(const struct oauth_provider *lists, struct identity *identity)
+{
+    if (size_of(&identity->emails) + size_of(&identity->organizations) +
+            size_of(&identity->teams) <=
+        RULES_WHOLE_MAX)
+        return;
+    keep_named(lists, &identity->emails, 1, admits_address);
+    keep_named(lists, &identity->organizations, 0, names_organization);
+    keep_named(lists, &identity->teams, 0, names_team);
+    identity->is_narrowed = true;
+    /* Without a digest, it is narrowed to no lists that there are. */
+    if (!digest_lists(lists, identity->narrowed_to))
+        memset(identity->narrowed_to, 0, IDENTITY_LISTS_LEN);
+}
+
+bool rules_may_lack(const struct oauth_provider *lists, const struct identity *identity)
+{
+    unsigned char digest[IDENTITY_LISTS_LEN];
+
+    if (!identity->is_narrowed || rules_admit(lists, identity))
+        return false;
+    return !digest_lists(lists, digest) ||
+           memcmp(digest, identity->narrowed_to, IDENTITY_LISTS_LEN) != 0;
 }

@@ -17,4 +17,18 @@
  * identity, that do not have exactly one '@' with text on both sides. */
 MUST_CHECK bool rules_admit(const struct oauth_provider *lists, const struct identity *identity);
 
+/* An identity of more bytes than this is narrowed: nobody may fill a session with memberships. */
+#define RULES_WHOLE_MAX 2048
+
+/* ... to so many bytes of what the lists name, of each kind. */
+#define RULES_NAMED_MAX 1024
+
+/* Leaves out of a large identity what the lists do not name.  The first address stays, and if the
+ * lists let the identity in, they still do. */
+void rules_narrow(const struct oauth_provider *lists, struct identity *identity);
+
+/* Returns whether the lists do not let an identity in that may lack what they name now: it was
+ * narrowed to other lists. */
+MUST_CHECK bool rules_may_lack(const struct oauth_provider *lists, const struct identity *identity);
+
 #endif

@@ -4,6 +4,7 @@
 
 #include <sys/random.h>
 
+#include "base/ascii.h"
 #include "crypt/crypt.h"
 #include "crypt/key.h"
 
@@ -49,6 +50,26 @@ bool sealed_write(const struct sealing *sealing, struct text bytes, struct buf *
     return room || error_set(err, ERR_OUT_OF_MEMORY);
 }
 
+/* Bytes before base64url, around the id of the key and what is sealed. */
+#define AROUND (1 + KEYRING_SALT_LEN + CRYPT_SEAL_OVERHEAD)
+
+bool sealed_looks_good(struct text value)
+{
+    unsigned char head[CRYPT_KEY_BASE64URL_ROOM(4)];
+    size_t len;
+
+    if (value.len < CRYPT_KEY_BASE64URL_SIZE(AROUND + 1) - 1 || value.len > SESSION_COOKIE_MAX ||
+        !crypt_key_base64url_decode(value.s, 4, head, &len) || head[0] < 1 ||
+        head[0] > KEYRING_ID_MAX ||
+        value.len < CRYPT_KEY_BASE64URL_SIZE(AROUND + (size_t)head[0]) - 1)
+        return false;
+    for (size_t i = 0; i < value.len; i++) {
+        if (!ascii_is_alnum(value.s[i]) && value.s[i] != '-' && value.s[i] != '_')
+            return false;
+    }
+    return true;
+}
+
 /* Splits a value; the salt is at the beginning of *sealed.  Returns false with ERR_NONE or
  * ERR_OUT_OF_MEMORY. */
 static bool split_value(struct arena *arena, struct text value, struct text *key_id,
@@ -67,8 +88,7 @@ static bool split_value(struct arena *arena, struct text value, struct text *key
         return error_set(err, ERR_NONE);
     raw.s = (const char *)out;
     id_len = raw.len > 0 ? out[0] : 0;
-    if (id_len < 1 || id_len > KEYRING_ID_MAX ||
-        raw.len < 1 + id_len + KEYRING_SALT_LEN + CRYPT_SEAL_OVERHEAD)
+    if (id_len < 1 || id_len > KEYRING_ID_MAX || raw.len < AROUND + id_len)
         return error_set(err, ERR_NONE);
     *key_id = text_part(raw, 1, 1 + id_len);
     *sealed = text_part(raw, 1 + id_len, raw.len);

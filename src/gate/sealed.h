@@ -16,6 +16,9 @@ struct sealing {
 MUST_CHECK bool sealed_write(const struct sealing *sealing, struct text bytes, struct buf *out,
                              struct error *err);
 
+/* Returns whether a value has the form and the length of what sealed_write() writes. */
+MUST_CHECK bool sealed_looks_good(struct text value);
+
 /* Opens a value that sealed_write() wrote for the same purpose and place.  Sets *bytes, in the
  * arena.  Returns false with *err: ERR_NONE if it is none, also if its key was removed;
  * ERR_SECRET_UNREADABLE if the key file cannot be read; or ERR_OUT_OF_MEMORY. */

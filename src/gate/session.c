@@ -12,7 +12,7 @@
 
 /* Of the bytes of a cookie and of a row.  A gate that reads another layout asks the visitor to
  * sign in again. */
-#define LAYOUT 1
+#define LAYOUT 2
 
 /* 9999-12-31T23:59:59Z */
 #define TIME_MAX 253402300799
@@ -33,6 +33,9 @@ static void put_identity(struct buf *out, const struct session *session)
     packed_put_list(out, &identity->emails);
     packed_put_list(out, &identity->organizations);
     packed_put_list(out, &identity->teams);
+    packed_put_number(out, identity->is_narrowed);
+    if (identity->is_narrowed)
+        buf_add(out, (const char *)identity->narrowed_to, IDENTITY_LISTS_LEN);
     packed_put_optional(out, session->token);
 }
 
@@ -45,6 +48,9 @@ static void take_identity(struct packed *packed, struct session *session)
     identity->emails = packed_take_list(packed);
     identity->organizations = packed_take_list(packed);
     identity->teams = packed_take_list(packed);
+    identity->is_narrowed = packed_take_number(packed, 1) == 1;
+    if (identity->is_narrowed)
+        packed_take_bytes(packed, identity->narrowed_to, IDENTITY_LISTS_LEN);
     session->token = packed_take_optional(packed);
     packed->malformed = packed->malformed || identity->subject.len == 0;
 }
@@ -62,7 +68,7 @@ bool session_read_identity(struct text bytes, struct arena *arena, struct sessio
     unsigned char id[SESSION_ID_LEN];
     struct session read = *session;
 
-    if (packed_take_number(&packed, LAYOUT) != LAYOUT)
+    if (bytes.len > SESSION_ROW_MAX || packed_take_number(&packed, LAYOUT) != LAYOUT)
         return false;
     packed_take_bytes(&packed, id, sizeof id);
     take_identity(&packed, &read);
@@ -101,7 +107,7 @@ bool session_peek(struct text value, char id[SESSION_ID_SIZE])
 {
     unsigned char bytes[SESSION_ID_LEN];
 
-    if (!take_id(value, bytes))
+    if (!take_id(value, bytes) || !sealed_looks_good(text_part(value, ID_TEXT_LEN, value.len)))
         return false;
     memcpy(id, value.s, ID_TEXT_LEN);
     id[ID_TEXT_LEN] = '\0';
@@ -123,6 +129,8 @@ bool session_seal(struct keyring *keyring, const struct session_place *place,
     packed_put_number(&bytes, (uint64_t)session->seen);
     packed_put_number(&bytes, (uint64_t)session->checked);
     packed_put_text(&bytes, session->client_id);
+    packed_put_number(&bytes, (uint64_t)session->incarnation);
+    packed_put_text(&bytes, session->prefix);
     packed_put_number(&bytes, session->is_in_row);
     if (!session->is_in_row)
         put_identity(&bytes, session);
@@ -154,6 +162,8 @@ bool session_open(struct keyring *keyring, const struct session_place *place, st
     read.seen = (int64_t)packed_take_number(&packed, TIME_MAX);
     read.checked = (int64_t)packed_take_number(&packed, TIME_MAX);
     read.client_id = packed_take_text(&packed);
+    read.incarnation = (int64_t)packed_take_number(&packed, INT64_MAX);
+    read.prefix = packed_take_text(&packed);
     read.is_in_row = packed_take_number(&packed, 1) == 1;
     if (!read.is_in_row)
         take_identity(&packed, &read);

@@ -32,6 +32,8 @@ struct session {
     int64_t seen;          /* the last request */
     int64_t checked;       /* when the provider was last asked */
     struct text client_id; /* of the OAuth application that signed the visitor in */
+    int64_t incarnation;   /* of the module; see struct gate_answer */
+    struct text prefix;    /* of the cookie */
     bool is_in_row;        /* identity and token are in the database, under the id */
     struct identity identity;
     struct text token; /* absent: not kept */
@@ -58,8 +60,12 @@ MUST_CHECK bool session_open(struct keyring *keyring, const struct session_place
                              struct error *err);
 
 /* Reads the id that a cookie's value names in the clear, as base64url: nothing proves it before
- * session_open().  Returns false if the value is malformed. */
+ * session_open().  Returns false if the value has not the form and the length of a session. */
 MUST_CHECK bool session_peek(struct text value, char id[SESSION_ID_SIZE]);
+
+/* Bytes of the largest row, before sealing: a token has up to 16 KiB.  No larger one is written or
+ * read. */
+#define SESSION_ROW_MAX 24576
 
 /* Appends the bytes of identity and token for a row of the database, before sealing.  A failure
  * sets out->failed. */

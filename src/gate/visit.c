@@ -15,28 +15,6 @@ static struct text id_text(const struct session *session, char id[SESSION_ID_SIZ
     return (struct text){id, SESSION_ID_SIZE - 1};
 }
 
-/* A module's prefix is known only after the look-up: until then, every cookie whose name ends like
- * ours may be a session. */
-void visit_ask(struct call *call)
-{
-    struct text rest = call_variable(call, GATE_COOKIE);
-    struct text_list *ids = &call->question.session_ids;
-    struct text value;
-    char id[SESSION_ID_SIZE];
-
-    ids->given = true;
-    ids->items = arena_array(&call->lane->arena, STORE_GATE_SESSIONS_MAX, sizeof *ids->items);
-    while (ids->items && ids->n < STORE_GATE_SESSIONS_MAX &&
-           (value = cookie_next_ending(&rest, text_of(COOKIE_SESSION))).s) {
-        const char *kept = session_peek(value, id)
-                               ? arena_copy(&call->lane->arena, id, SESSION_ID_SIZE - 1)
-                               : NULL;
-
-        if (kept)
-            ids->items[ids->n++] = (struct text){kept, SESSION_ID_SIZE - 1};
-    }
-}
-
 /* Returns whether the id was asked for: a row that was not would be missed. */
 static bool was_asked(const struct call *call, struct text id)
 {
@@ -45,6 +23,44 @@ static bool was_asked(const struct call *call, struct text id)
             return true;
     }
     return false;
+}
+
+static void add_id(struct call *call, struct text value)
+{
+    struct text_list *ids = &call->question.session_ids;
+    char id[SESSION_ID_SIZE];
+    const char *kept;
+
+    if (ids->n == STORE_GATE_SESSIONS_MAX || !session_peek(value, id) ||
+        was_asked(call, text_of(id)))
+        return;
+    kept = arena_copy(&call->lane->arena, id, SESSION_ID_SIZE - 1);
+    if (kept)
+        ids->items[ids->n++] = (struct text){kept, SESSION_ID_SIZE - 1};
+}
+
+/* A module's prefix is known only after the look-up: until then, every cookie whose name ends like
+ * ours may be a session.  Those of the default prefix come first. */
+void visit_ask(struct call *call)
+{
+    struct text header = call_variable(call, GATE_COOKIE);
+    struct text_list *ids = &call->question.session_ids;
+    struct text rest = header;
+    struct buf name = {0};
+    struct text value;
+
+    ids->given = true;
+    ids->items = arena_array(&call->lane->arena, STORE_GATE_SESSIONS_MAX, sizeof *ids->items);
+    if (!ids->items)
+        return;
+    buf_puts(&name, call->lane->worker->gate->names.cookie_prefix);
+    buf_puts(&name, COOKIE_SESSION);
+    while (!name.failed && (value = cookie_next(&rest, buf_text(&name))).s)
+        add_id(call, value);
+    rest = header;
+    while ((value = cookie_next_ending(&rest, text_of(COOKIE_SESSION))).s)
+        add_id(call, value);
+    buf_free(&name);
 }
 
 static const struct gate_row *find_session_row(const struct call *call, struct text id)
@@ -88,13 +104,57 @@ static struct text client_id(const struct call *call)
     return text_of(conf->oauth_providers[call->place.provider - 1].client_id);
 }
 
+void visit_bind(const struct call *call, struct session *session)
+{
+    session->client_id = client_id(call);
+    session->incarnation = call->stored.incarnation;
+    session->prefix = call->cookie_prefix;
+}
+
+/* A module that was deleted and made anew, another application and another cookie_prefix begin
+ * without sessions. */
+static bool is_bound(const struct call *call, const struct session *session)
+{
+    return text_eq(session->client_id, client_id(call)) &&
+           session->incarnation == call->stored.incarnation &&
+           text_eq(session->prefix, call->cookie_prefix);
+}
+
+/* Asks for the row of a session that was not asked for, since the cookies name too many.  It is
+ * good but for that, so no other host has made it up.  *row: NULL: it has none. */
+static bool ask_for_row(struct call *call, struct text id, const struct gate_row **row,
+                        struct error *err)
+{
+    struct gate_lane *lane = call->lane;
+    struct gate_question question = call->question;
+    struct gate_answer *answer = arena_alloc(&lane->arena, sizeof *answer);
+    struct database *database = lane->worker->database;
+    struct pg *pg;
+    bool ok;
+
+    if (!answer)
+        return error_set(err, ERR_OUT_OF_MEMORY);
+    question.account_id = call->place.account_id;
+    question.session_ids = (struct text_list){.items = &id, .n = 1, .given = true};
+    pg = database_take(database, &lane->wait, call->place.account_id, err);
+    if (!pg)
+        return false;
+    ok = store_gate_ask(pg, &question, &lane->arena, answer, err);
+    database_give(database, pg, ok, err);
+    *row = ok && answer->n_rows > 0 ? &answer->rows[0] : NULL;
+    return ok;
+}
+
 static enum visit_found judge_found(struct call *call, struct session *session, struct error *err)
 {
     char id[SESSION_ID_SIZE];
     const struct gate_row *row = find_session_row(call, id_text(session, id));
 
-    if (!was_asked(call, text_of(id)) || (row && row->has_ended) || (!row && session->is_in_row) ||
-        !text_eq(session->client_id, client_id(call)))
+    if (!is_bound(call, session))
+        return VISIT_NONE;
+    if (!was_asked(call, text_of(id)) && !ask_for_row(call, text_of(id), &row, err))
+        return VISIT_UNKNOWN;
+    if ((row && row->has_ended) || (!row && session->is_in_row))
         return VISIT_NONE;
     if (!session->is_in_row || open_row(call, row, session, err))
         return VISIT_FOUND;
@@ -146,6 +206,8 @@ static bool store_row(struct call *call, const struct session *session, struct e
     session_write_identity(&content, session);
     if (content.failed)
         (void)error_set(err, ERR_OUT_OF_MEMORY);
+    else if (content.len > SESSION_ROW_MAX)
+        (void)error_cause(err, ERR_INTERNAL, "the session is too large for a row");
     else if (keyring_seal(lane->worker->gate->keyring, &place, buf_text(&content), &lane->arena,
                           &row.key_id, &sealed, &row.sealed.len, err)) {
         row.sealed.s = (const char *)sealed;
@@ -185,20 +247,28 @@ static bool seal_session(struct call *call, const struct session *session, struc
     return !value->failed || error_set(err, ERR_OUT_OF_MEMORY);
 }
 
-bool visit_keep(struct call *call, struct session *session, bool is_new, struct text *set_cookie,
-                struct error *err)
+static bool is_too_large(const struct call *call, const struct buf *value)
+{
+    return value->len > SESSION_COOKIE_MAX - call->cookie_prefix.len;
+}
+
+bool visit_keep(struct call *call, struct session *session, enum visit_news news,
+                struct text *set_cookie, struct error *err)
 {
     struct buf value = {0};
     bool ok;
 
-    if (is_new)
+    *set_cookie = (struct text){.s = NULL};
+    if (news != VISIT_SEEN)
         session->is_in_row = false;
     ok = seal_session(call, session, &value, err);
-    if (ok && !session->is_in_row && value.len > SESSION_COOKIE_MAX - call->cookie_prefix.len) {
-        session->is_in_row = true;
-        ok = store_row(call, session, err) && seal_session(call, session, &value, err);
+    if (ok && is_too_large(call, &value)) {
+        session->is_in_row = news != VISIT_REFUSED;
+        session->token = news == VISIT_REFUSED ? (struct text){.s = NULL} : session->token;
+        ok = (news == VISIT_REFUSED || store_row(call, session, err)) &&
+             seal_session(call, session, &value, err);
     }
-    if (ok) {
+    if (ok && !is_too_large(call, &value)) {
         *set_cookie = write_cookie(call, buf_text(&value), -1);
         ok = set_cookie->s || error_set(err, ERR_OUT_OF_MEMORY);
     }

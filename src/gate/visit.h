@@ -20,11 +20,21 @@ enum visit_found {
 MUST_CHECK enum visit_found visit_find(struct call *call, struct session *session,
                                        struct error *err);
 
-/* Seals the session, and writes the value of a Set-Cookie header, in the arena.  If is_new says
- * that the provider was just asked, the session goes into a row of the database where it does not
- * fit into a cookie.  Returns false with *err. */
-MUST_CHECK bool visit_keep(struct call *call, struct session *session, bool is_new,
+enum visit_news {
+    VISIT_SEEN,    /* only a time has moved */
+    VISIT_ALLOWED, /* the provider was just asked, and the lists let the visitor in */
+    VISIT_REFUSED  /* the same, and they do not */
+};
+
+/* Seals the session, and writes the value of a Set-Cookie header, in the arena.  A session that is
+ * too large for a cookie goes into a row of the database if the visitor is let in.  That of others
+ * loses its token, and has no cookie if it is still too large: they fill no table.  Returns false
+ * with *err. */
+MUST_CHECK bool visit_keep(struct call *call, struct session *session, enum visit_news news,
                            struct text *set_cookie, struct error *err);
+
+/* Notes in a new session what it is valid for. */
+void visit_bind(const struct call *call, struct session *session);
 
 /* Notes that the session has ended.  Returns false with *err. */
 MUST_CHECK bool visit_end(struct call *call, const struct session *session, struct error *err);

@@ -8,12 +8,12 @@
 
 #define MODULE_TYPES \
     PG_BOOL PG_SMALLINT PG_TEXT PG_TEXTS PG_TEXTS PG_TEXTS PG_TEXTS PG_TEXTS PG_BOOL PG_TEXT \
-    PG_BIGINT PG_BIGINT PG_BIGINT
+    PG_BIGINT PG_BIGINT PG_BIGINT PG_BIGINT
 
 #define MODULE_COLUMNS \
     "m.enabled, m.provider, m.client_id, m.scopes, m.email_addresses, m.email_domains, m.teams," \
     " m.organizations, m.options_passthrough, m.cookie_prefix, m.inactivity_timeout," \
-    " m.maximum_duration, m.auth_check_interval"
+    " m.maximum_duration, m.auth_check_interval, m.incarnation"
 
 #define SESSION_TYPES PG_TEXT PG_TEXT PG_BYTEA
 
@@ -33,6 +33,7 @@ enum ask_column {
     COLUMN_INACTIVITY_TIMEOUT,
     COLUMN_MAXIMUM_DURATION,
     COLUMN_AUTH_CHECK_INTERVAL,
+    COLUMN_INCARNATION,
     COLUMN_SESSION_ID,
     COLUMN_SESSION_KEY_ID,
     COLUMN_SESSION_SEALED,
@@ -235,6 +236,8 @@ static bool read_gate_answer(const struct pg_result *result, struct arena *arena
                              struct gate_answer *answer)
 {
     answer->has_module = !pg_is_null(result, 0, COLUMN_ENABLED);
+    if (answer->has_module)
+        answer->incarnation = pg_int(result, 0, COLUMN_INCARNATION);
     return (!answer->has_module || read_gate_module(result, arena, &answer->module)) &&
            read_rows(result, arena, answer);
 }

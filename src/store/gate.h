@@ -42,6 +42,7 @@ struct gate_answer {
     struct text account_id;
     bool has_module;
     struct oauth_module module; /* without its client secret */
+    int64_t incarnation;        /* a random number of the module, until it is deleted */
     struct gate_row rows[STORE_GATE_SESSIONS_MAX];
     size_t n_rows;
 };

@@ -19,7 +19,7 @@
 #define IS_BY(event) CHANGE_IS_BY(event, "$6::text")
 
 /* Without what differs in rows that are the same to a caller. */
-#define SEEN(row) "(" row ") - '{revision,client_secret_key_id}'::text[]"
+#define SEEN(row) "(" row ") - '{revision,client_secret_key_id,incarnation}'::text[]"
 
 /* clang-format off */
 

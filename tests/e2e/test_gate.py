@@ -232,12 +232,14 @@ class Itself(GateCase):
         return self.keys()[0]
 
     def test_rotation(self):
-        self.gate.module(config={"teams": ["globex/team-1"]})
+        self.gate.mock.padding = 8000
+        self.addCleanup(setattr, self.gate.mock, "padding", 0)
+        self.gate.module(auth_check_interval=3600, config={"teams": ["globex/team-1"]})
         original = self.keys()
         self.addCleanup(self.gate.start_gate)
         self.addCleanup(self.gate.stop_gate)
         self.addCleanup(self.keep_keys, original)
-        # Her session is in a row.
+        # Her session is in a row, for the token.
         old = self.signed_in("carol")
         second = self.add_key()
         self.passes(old.ask())
@@ -270,10 +272,14 @@ class Itself(GateCase):
         self.addCleanup(self.gate.start_gate)
         self.addCleanup(self.gate.stop_gate)
         self.addCleanup(self.keep_keys, original)
-        self.gate.module(inactivity_timeout=3600, config={"teams": ["globex/team-1"],
-                                                          "email_domains": ["example.com"]})
+        self.gate.module(inactivity_timeout=3600, auth_check_interval=3600, config={
+            "teams": ["globex/team-1"], "email_domains": ["example.com"]})
         self.gate.clock.set(START)
-        small, large = self.signed_in("alice"), self.signed_in("carol")
+        self.addCleanup(setattr, self.gate.mock, "padding", 0)
+        small = self.signed_in("alice")
+        self.gate.mock.padding = 8000  # its session is in a row
+        large = self.signed_in("carol")
+        self.gate.mock.padding = 0
         waiting = self.gate.browser()
         back = self.gate.callback(waiting.ask("/page").location, "alice")
         for browser in small, large:
@@ -300,23 +306,22 @@ class Itself(GateCase):
         for _ in range(4):
             self.passes(large.copy().ask())
             self.passes(kept.copy().ask())
-        # Without the old key, from the next start on, what it sealed is no session.
+        # Without the old key, from the next request on, what it sealed is no session.
         self.keep_keys(self.keys()[:1])
-        self.gate.stop_gate()
-        self.gate.start_gate()
-        self.passes(small.copy().ask())
-        self.is_sent_to_provider(kept.ask())
-        self.is_sent_to_provider(large.ask())
+        for _ in range(4):  # at both workers
+            self.passes(small.copy().ask())
+            self.is_sent_to_provider(kept.copy().ask())
+            self.is_sent_to_provider(large.copy().ask())
 
     def test_unreadable_key_file(self):
-        """A new file that cannot be read seals nothing: nobody gets a session that may be lost."""
+        """Of a file that cannot be read nobody knows which keys count, and nobody passes."""
         original = self.keys()
         self.gate.module(inactivity_timeout=3600)
         self.gate.clock.set(START)
         browser = self.signed_in("alice")
         self.addCleanup(self.keep_keys, original)
         self.keep_keys(["not a key\n"])
-        self.passes(browser.copy().ask())
+        self.shows(browser.copy().ask(), 503, "Not ready")
         self.gate.clock.set(START + 1)
         self.shows(browser.copy().ask(), 503, "Not ready")
         self.shows(self.gate.browser().ask(), 503, "Not ready")
@@ -346,16 +351,30 @@ class Itself(GateCase):
         self.passes(browser.ask())
 
     def test_key_file_away(self):
-        """Without keys nobody knows who a visitor is, and nobody passes."""
+        """Without keys nobody knows who a visitor is, and nobody passes: at once."""
         original = self.keys()
         self.gate.module()
         browser = self.signed_in("alice")
         self.addCleanup(self.keep_keys, original)
+        for _ in range(4):  # at both workers
+            self.passes(browser.copy().ask())
         self.keep_keys(["2026 " + "1" * 64 + "\n"])
-        # The gate has the keys that it read.  One that starts now lacks them.
+        for _ in range(8):
+            self.is_sent_to_provider(browser.copy().ask())
         with Program(self.gate) as gate:
             self.assertEqual(gate.ask(browser)[0], 401)
             self.assertEqual(gate.ask(browser, HTTP_SEC_FETCH_MODE="cors")[0], 401)
+        self.keep_keys(original)
+        for _ in range(4):
+            self.passes(browser.copy().ask())
+        os.rename(self.gate.key_file, self.gate.key_file + ".away")
+        try:
+            for _ in range(8):
+                self.shows(browser.copy().ask(), 503, "Not ready")
+                self.is_stopped(browser.ask(method="POST"), 503)
+        finally:
+            os.rename(self.gate.key_file + ".away", self.gate.key_file)
+        self.passes(browser.ask())
 
     # ---- secrets ----
 

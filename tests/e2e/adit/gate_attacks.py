@@ -61,6 +61,45 @@ class Attacks:
         browser.cookies = {(name, "/"): "wrong; %s=%s" % (name, value)}
         self.passes(browser.ask())
 
+    def test_foreign_cookies(self):
+        """Other hosts of the domain can set cookies.  However many they are, whoever is signed in
+        passes, and whoever has signed out does not."""
+        for prefix in (None, "team."):
+            with self.subTest(prefix):
+                self.gate.module(**({"cookie_prefix": prefix} if prefix else {}))
+                browser = self.signed_in("alice")
+                name, value = browser.session()
+                for foreign in ("A" * 60, next(flipped(value))):
+                    browser.cookies = {("x%d-session" % n, "/"): foreign[:5] + "%02d" % n +
+                                       foreign[7:] for n in range(24)}
+                    browser.cookies[name, "/"] = value
+                    self.passes(browser.ask())
+                thief = browser.copy()
+                browser.ask("/_adit/logout", "POST", body=b"")
+                self.is_sent_to_provider(thief.ask())
+
+    def test_other_cookies_stay(self):
+        """The application gets every byte of the others, whatever they are."""
+        self.gate.module()
+        browser = self.signed_in("alice")
+        own = ("%s=%s" % browser.session()).encode()
+        browser.cookies.clear()
+        others = [b"one=1; note=a\tb; two=2", b'a="x; y"; b=\'2', b"a=\xff\xfe\x80; b=\xc3\xbc",
+                  b"=; =1; b", b";; a=1 ;;b=2;", b"a=1,b=2", b"$Version=1; a=%00; a=2", b"a = 1"]
+        if self.front == "nginx":  # Apache refuses these
+            others.append(b"a=\x01\x1b; b=\x7f")
+        for other in others:
+            for lines in ([own + b"; " + other], [other + b"; " + own], [own, other], [other, own]):
+                with self.subTest(lines):
+                    answer = browser.ask_raw(
+                        b"GET / HTTP/1.1", *(b"Cookie: " + line for line in lines))
+                    # Apache joins headers with commas, which are no ends of cookies.
+                    if self.front == "apache" and len(lines) > 1:
+                        self.is_sent_to_provider(answer)
+                    else:
+                        self.assertEqual(self.passes(answer).seen_header("Cookie"),
+                                         [other.decode("latin-1")])
+
     def test_cookies_of_another_purpose(self):
         self.gate.module()
         name, session = self.signed_in("alice").session()

@@ -149,8 +149,13 @@ class Lasting:
         return int(self.gate.stack.psql(
             "SELECT count(*) FROM adit.gate_session WHERE " + condition))
 
+    def long_tokens(self, padding):
+        self.addCleanup(setattr, self.gate.mock, "padding", 0)
+        self.gate.mock.padding = padding
+
     def test_large_session(self):
         self.gate.stack.psql("DELETE FROM adit.gate_session")
+        self.long_tokens(16000)
         browser = self.start("carol", inactivity_timeout=60, auth_check_interval=30,
                              config={"teams": ["globex/team-230"]})
         self.assertEqual(self.rows("sealed IS NOT NULL"), 1)
@@ -167,7 +172,7 @@ class Lasting:
         for sql in ("DELETE FROM adit.gate_session",
                     "UPDATE adit.gate_session SET sealed = set_byte(sealed, 40,"
                     " get_byte(sealed, 40) # 1)",
-                    "UPDATE adit.gate_session SET key_id = 'none'"):
+                    "UPDATE adit.gate_session SET key_id = 'none' WHERE key_id IS NOT NULL"):
             with self.subTest(sql[:30]):
                 browser = self.signed_in("carol")
                 self.passes(browser.ask())
@@ -176,12 +181,98 @@ class Lasting:
 
     def test_large_session_becomes_small(self):
         self.addCleanup(self.gate.mock.users.update, copy.deepcopy(self.gate.mock.users))
+        self.long_tokens(2200)
+        teams = self.gate.mock.users["carol"]["teams"]
+        teams["repeat"] = 60
+        self.gate.stack.psql("DELETE FROM adit.gate_session")
         browser = self.start("carol", auth_check_interval=30,
                              config={"organizations": ["globex"], "teams": ["a/b"]})
+        self.assertEqual(self.rows("sealed IS NOT NULL"), 1)
         self.gate.mock.users["carol"]["teams"] = []
         self.passes(self.at(30, browser))
         self.gate.stack.psql("DELETE FROM adit.gate_session")
         self.passes(self.at(31, browser))
+
+
+    # ---- visitors with many memberships ----
+
+    def test_many_memberships(self):
+        """A session keeps what the lists name of them.  Nobody fills the table with the rest."""
+        self.gate.stack.psql("DELETE FROM adit.gate_session")
+        browser = self.start("carol", config={"teams": ["acme/deploy"]})
+        self.shows(browser.ask(), 403, "Not allowed")
+        self.assertLess(len(browser.session()[1]), 400)
+        # Whom other lists let in has to say who it is: the session does not know.
+        for team in ("globex/team-230", "globex/team-1"):
+            with self.subTest(team):
+                self.gate.module(config={"teams": ["acme/deploy", team]})
+                self.is_stopped(browser.ask(method="POST"), 401)
+                self.passes(self.gate.sign_in("carol", browser=browser)[1])
+                self.passes(browser.ask(method="POST"))
+                self.assertLess(len(browser.session()[1]), 400)
+        # What it knows still counts.
+        self.gate.module(config={"teams": ["globex/team-1"], "organizations": ["none"]})
+        self.passes(browser.ask())
+        # Who has left the lists is not let in, and learns it from the provider's new answer.
+        self.gate.module(config={"teams": ["globex/team-0"]})
+        self.is_sent_to_provider(browser.copy().ask())
+        self.shows(self.gate.sign_in("carol", browser=browser)[1], 403, "Not allowed")
+        self.is_stopped(browser.ask(method="POST"), 403)
+        self.assertEqual(self.rows("sealed IS NOT NULL"), 0)
+
+    def test_many_memberships_with_a_token(self):
+        """If there is a token, the provider is asked at once what the new lists name."""
+        self.gate.stack.psql("DELETE FROM adit.gate_session")
+        browser = self.start("carol", auth_check_interval=3600, config={"teams": ["acme/deploy"]})
+        self.shows(browser.ask(), 403, "Not allowed")
+        for team in ("globex/team-230", "globex/team-1"):
+            with self.subTest(team):
+                self.gate.module(auth_check_interval=3600, config={"teams": [team]})
+                for _ in range(4):  # at both workers
+                    self.passes(browser.copy().ask(method="POST"))
+        self.gate.module(auth_check_interval=3600, config={"teams": ["globex/team-0"]})
+        self.gate.mock.requests.clear()
+        for _ in range(8):
+            self.shows(browser.copy().ask(), 403, "Not allowed")
+        self.assertIn(self.gate.mock.requests.count("user"), (1, 2))  # once a worker
+        self.assertEqual(self.rows("sealed IS NOT NULL"), 0)
+
+    def test_no_row_for_who_is_not_let_in(self):
+        """Not even a long token makes one."""
+        self.gate.stack.psql("DELETE FROM adit.gate_session")
+        self.long_tokens(8000)
+        browser = self.start("alice", auth_check_interval=30, config={"teams": ["nobody/else"]})
+        self.shows(browser.ask(), 403, "Not allowed")
+        self.assertEqual(self.rows("sealed IS NOT NULL"), 0)
+        self.gate.module(auth_check_interval=30)
+        self.passes(self.at(29, browser))
+        self.is_sent_to_provider(self.at(30, browser))
+
+    # ---- the module that a session is of ----
+
+    def test_module_made_anew(self):
+        """A PUT keeps the sessions, if its lists do.  They end when the module is deleted."""
+        browser = self.start(inactivity_timeout=60)
+        self.gate.module(config={"email_domains": ["example.com"]})
+        self.passes(self.at(1, browser))
+        self.gate.delete()
+        self.passes(self.at(2, browser))
+        self.gate.module()
+        self.is_sent_to_provider(self.at(2, browser.copy()))
+        self.passes(self.gate.sign_in("alice", browser=browser)[1])
+
+    def test_another_cookie_prefix(self):
+        """A session counts under the name that its cookie began with."""
+        browser = self.start(cookie_prefix="one.")
+        kept = browser.copy()
+        name, value = browser.session()
+        self.assertEqual(name, "one.session")
+        self.gate.module(cookie_prefix="two.")
+        browser.cookies = {("two.session", "/"): value}
+        self.is_sent_to_provider(browser.ask())
+        self.is_sent_to_provider(kept.copy().ask())
+        self.gate.module(cookie_prefix="one.")
+        self.passes(kept.ask())
 
 
 class Away:
@@ -394,7 +485,7 @@ class Away:
                                          ("GET", "/_adit/logout")):
                         self.is_stopped(browser.ask(path, method), 500, 502, 503)
                     # Nor is a route open then that asks nothing.
-                    self.gate.delete()
+                    self.gate.module(enabled=False)
                     self.is_stopped(self.gate.browser().ask(), 500, 502, 503)
                     self.assertEqual(self.gate.application.n_requests, before)
                 finally:

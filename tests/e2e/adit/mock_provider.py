@@ -90,6 +90,7 @@ class MockProvider:
         self.client_id = "client-of-" + self.name
         self.client_secret = "secret+of/" + self.name + "="
         self.managed = None
+        self.padding = 0  # bytes that make tokens longer
         self.faults = {}
         self.requests = []
         self.lock = threading.Lock()
@@ -222,7 +223,7 @@ class MockProvider:
         if self.data["pkce"] != ("code_verifier" in form) or \
                 self.data["pkce"] and challenge != grant["query"]["code_challenge"]:
             raise Answer(*refusals["code"])
-        token = "token-" + secrets.token_urlsafe(24)
+        token = "token-" + secrets.token_urlsafe(24) + "-" * self.padding
         scopes = grant["query"]["scope"].split()
         self.secrets |= {form["code"], form.get("code_verifier", token), token}
         with self.lock:

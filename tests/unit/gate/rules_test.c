@@ -3,6 +3,8 @@
 #include "gate/rules.h"
 
 #include <check.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "suites.h"
 
@@ -231,6 +233,95 @@ START_TEST(lists_are_apart)
 }
 END_TEST
 
+/* ---- narrowing ---- */
+
+#define MANY 300
+
+static struct text many_teams[MANY];
+
+/* An identity in many teams, org/t100 to org/t399. */
+static struct identity in_many_teams(struct text *items, size_t n)
+{
+    static char names[MANY][16];
+    struct identity identity = {.subject = text_of("1"),
+                                .teams = {.items = many_teams, .n = MANY, .given = true},
+                                .emails = {.items = items, .n = n, .given = true}};
+
+    for (size_t i = 0; i < MANY; i++) {
+        snprintf(names[i], sizeof names[i], "org/t%zu", 100 + i);
+        many_teams[i] = text_of(names[i]);
+    }
+    return identity;
+}
+
+START_TEST(a_small_identity_stays_whole)
+{
+    struct text items[2][MAX_ENTRIES];
+    const struct oauth_provider lists = {.teams = list_of(items[0], LIST("org/x"))};
+    struct text own[] = {text_of("a@example.com"), text_of("b@example.org")};
+    struct identity identity = in_many_teams(own, 2);
+
+    identity.teams.n = 100;
+    rules_narrow(&lists, &identity);
+    ck_assert(!identity.is_narrowed);
+    ck_assert_uint_eq(identity.teams.n, 100);
+    ck_assert_uint_eq(identity.emails.n, 2);
+    ck_assert(!rules_may_lack(&lists, &identity));
+}
+END_TEST
+
+START_TEST(a_large_identity_is_narrowed)
+{
+    struct text items[4][MAX_ENTRIES];
+    struct oauth_provider lists = {.teams =
+                                       list_of(items[0], LIST("org/x", "ORG/t250", "org/t399")),
+                                   .email_domains = list_of(items[1], LIST("example.org"))};
+    struct text own[] = {text_of("a@example.com"), text_of("b@example.net"),
+                         text_of("c@example.org")};
+    struct identity identity = in_many_teams(own, 3);
+
+    rules_narrow(&lists, &identity);
+    ck_assert(identity.is_narrowed);
+    ck_assert_uint_eq(identity.teams.n, 2);
+    ck_assert_str_eq(identity.teams.items[0].s, "org/t250");
+    ck_assert_str_eq(identity.teams.items[1].s, "org/t399");
+    ck_assert_uint_eq(identity.emails.n, 2);
+    ck_assert_str_eq(identity.emails.items[0].s, "a@example.com");
+    ck_assert_str_eq(identity.emails.items[1].s, "c@example.org");
+    ck_assert(rules_admit(&lists, &identity));
+    /* Other lists that name what is kept let it in; of those that do not, nobody knows. */
+    ck_assert(!rules_may_lack(&lists, &identity));
+    lists.email_domains.n = 0;
+    ck_assert(!rules_may_lack(&lists, &identity));
+    lists.teams = list_of(items[0], LIST("org/t100"));
+    ck_assert(!rules_admit(&lists, &identity));
+    ck_assert(rules_may_lack(&lists, &identity));
+    /* What it was narrowed to has the last word. */
+    identity = in_many_teams(own, 1);
+    lists.teams = list_of(items[0], LIST("org/x"));
+    rules_narrow(&lists, &identity);
+    ck_assert_uint_eq(identity.teams.n, 0);
+    ck_assert(!rules_may_lack(&lists, &identity));
+    lists.organizations = list_of(items[2], LIST("org/x"));
+    lists.teams.n = 0;
+    ck_assert(rules_may_lack(&lists, &identity));
+}
+END_TEST
+
+START_TEST(what_is_kept_has_a_limit)
+{
+    struct identity identity = in_many_teams(NULL, 0);
+    struct oauth_provider lists = {.teams = {.items = many_teams, .n = MANY, .given = true}};
+    struct text copy[MANY];
+
+    memcpy(copy, many_teams, sizeof copy);
+    lists.teams.items = copy;
+    rules_narrow(&lists, &identity);
+    ck_assert_uint_eq(identity.teams.n, RULES_NAMED_MAX / strlen("org/t100"));
+    ck_assert(rules_admit(&lists, &identity));
+}
+END_TEST
+
 Suite *gate_rules_suite(void)
 {
     Suite *suite = suite_create("gate/rules");
@@ -244,6 +335,9 @@ Suite *gate_rules_suite(void)
     tcase_add_test(tcase, other_alphabets);
     tcase_add_test(tcase, teams_and_organizations);
     tcase_add_test(tcase, lists_are_apart);
+    tcase_add_test(tcase, a_small_identity_stays_whole);
+    tcase_add_test(tcase, a_large_identity_is_narrowed);
+    tcase_add_test(tcase, what_is_kept_has_a_limit);
     suite_add_tcase(suite, tcase);
     return suite;
 }
