@@ -72,7 +72,7 @@ bool rules_admit(const struct oauth_provider *lists, const struct identity *iden
 
 /* ---- narrowing ---- */
 
-static size_t size_of(const struct text_list *list)
+static size_t bytes_of(const struct text_list *list)
 {
     size_t size = 0;
 
@@ -131,8 +131,8 @@ static void keep_named(const struct oauth_provider *lists, struct text_list *own
 
 void rules_narrow(const struct oauth_provider *lists, struct identity *identity)
 {
-    if (size_of(&identity->emails) + size_of(&identity->organizations) +
-            size_of(&identity->teams) <=
+    if (bytes_of(&identity->emails) + bytes_of(&identity->organizations) +
+            bytes_of(&identity->teams) <=
         RULES_WHOLE_MAX)
         return;
     keep_named(lists, &identity->emails, 1, admits_address);

@@ -409,8 +409,7 @@ static bool finds(struct keyring *keyring, const char *id)
     return has;
 }
 
-/* A key that was removed is not there, also if nobody has asked for another one.  Without a file
- * that can be read nobody knows. */
+/* A key that was removed is not there.  Without a file that can be read nobody knows. */
 START_TEST(keys_looked_up)
 {
     struct keyring *keyring = load("a " KEY_0 "\n");

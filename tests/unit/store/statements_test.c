@@ -262,13 +262,14 @@ static void gate_sees(struct text id, size_t n_rows, bool has_ended)
 static void gate_asks(void)
 {
     struct text id = text_of("AAAAAAAAAAAAAAAAAAAAAA");
-    const struct gate_row row = {.id = id, .key_id = text_of("k"), .sealed = text_of("sealed")};
+    struct gate_row row = {.id = id, .key_id = text_of("k"), .sealed = text_of("sealed")};
     const struct oauth_route route = {text_of("edge"), text_of("route")};
     const struct gate_question of_nobody = {.account_id = text_of("ac_x"), .route = route};
     const struct oauth_module module = {.provider = 1, .config.client_id = text_of("c")};
     struct gate_answer answer;
     struct gate_secret secret;
     bool is_done = false;
+    bool is_first = false;
 
     ck_assert(store_gate_keep(tried.owner, text_of("ac"), &row, 1000, &tried.err));
     gate_sees(id, 1, false);
@@ -276,6 +277,19 @@ static void gate_asks(void)
     /* What has ended stays so. */
     ck_assert(store_gate_keep(tried.owner, text_of("ac"), &row, 1000, &tried.err));
     gate_sees(id, 1, true);
+    /* A state is used once, whether it has a row or not. */
+    ck_assert(store_gate_use(tried.owner, text_of("ac"), id, 1000, &is_first, &tried.err));
+    ck_assert(!is_first);
+    row.id = text_of("BBBBBBBBBBBBBBBBBBBBBB");
+    ck_assert(store_gate_use(tried.owner, text_of("ac"), row.id, 1000, &is_first, &tried.err));
+    ck_assert(is_first);
+    ck_assert(store_gate_use(tried.owner, text_of("ac"), row.id, 1000, &is_first, &tried.err));
+    ck_assert(!is_first);
+    row.id = text_of("CCCCCCCCCCCCCCCCCCCCCC");
+    ck_assert(store_gate_keep(tried.owner, text_of("ac"), &row, 1000, &tried.err));
+    ck_assert(store_gate_use(tried.owner, text_of("ac"), row.id, 1000, &is_first, &tried.err));
+    ck_assert(is_first);
+    gate_sees(row.id, 1, true);
     ck_assert(store_gate_secret(tried.owner, text_of("ac"), &route, &module, &tried.arena, &secret,
                                 &tried.err));
     ck_assert(!secret.is_found);
