@@ -217,6 +217,25 @@ static void put_database(struct buf *out, const struct metrics_slot *total)
             events[METRICS_DATABASE_SHARED_FAILED]);
 }
 
+/* Gauges of the last look, whatever requests come.  They have no value before the first one. */
+static void put_look(struct buf *out, const struct metrics *metrics)
+{
+    static const char up[] = "adit_database_up";
+    static const char looked[] = "adit_database_looked_time_seconds";
+    uint64_t looked_ms = metrics_get(&metrics->looked_ms);
+
+    begin_metric(out, up, "gauge",
+                 "1: the last look at the database, every 5 s, found it ready; 0: it did not.");
+    if (looked_ms > 0)
+        buf_printf(out, "%s %" PRIu64 "\n", up, metrics_get(&metrics->is_database_up));
+    begin_metric(out, looked, "gauge", "When a worker last looked, in seconds since 1970.");
+    if (looked_ms == 0)
+        return;
+    buf_printf(out, "%s ", looked);
+    put_seconds(out, looked_ms * 1000);
+    buf_puts(out, "\n");
+}
+
 static void put_gauges(struct buf *out, const struct metrics_slot *total)
 {
     put_one(out, "adit_lanes", "gauge", "Lanes: requests that all workers can answer at once.",
@@ -269,6 +288,7 @@ bool api_metrics_show(struct call *call, struct error *err)
     put_errors(out, total);
     put_refusals(out, total);
     put_database(out, total);
+    put_look(out, metrics);
     put_gauges(out, total);
     response_finish_as(call->response, 200, "text/plain; version=0.0.4; charset=utf-8");
     return true;

@@ -36,7 +36,24 @@ struct metrics *metrics_new(size_t n_slots)
         return NULL;
     metrics->n_slots = n_slots;
     metrics->started_ms = clock_wall_ms();
+    metrics->look_due_ms = (uint64_t)clock_steady_ms() + METRICS_LOOK_MS;
     return metrics;
+}
+
+bool metrics_take_look(struct metrics *metrics, int64_t now_ms)
+{
+    uint64_t due_ms = metrics_get(&metrics->look_due_ms);
+
+    return (uint64_t)now_ms >= due_ms &&
+           __atomic_compare_exchange_n(&metrics->look_due_ms, &due_ms,
+                                       (uint64_t)now_ms + METRICS_LOOK_MS, false, __ATOMIC_RELAXED,
+                                       __ATOMIC_RELAXED);
+}
+
+void metrics_put_look(struct metrics *metrics, bool is_database_up)
+{
+    metrics_set(&metrics->is_database_up, is_database_up);
+    metrics_set(&metrics->looked_ms, (uint64_t)clock_wall_ms());
 }
 
 void metrics_free(struct metrics *metrics)

@@ -7,6 +7,7 @@
 #ifndef ADIT_BASE_METRICS_H
 #define ADIT_BASE_METRICS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -82,12 +83,19 @@ struct metrics_slot {
     uint64_t gauges[METRICS_N_GAUGES];
 };
 
-/* What the workers share.  The supervisor alone writes the numbers before the slots. */
+/* A worker looks at the database this often. */
+#define METRICS_LOOK_MS 5000
+
+/* What the workers share.  The supervisor alone writes the numbers before the slots, except those
+ * of the look: the worker that took it writes them. */
 struct metrics {
     size_t n_slots;     /* one for each worker */
     int64_t started_ms; /* since 1970 */
     uint64_t workers_started;
     uint64_t workers_ended; /* without being told to */
+    uint64_t look_due_ms;   /* on the steady clock */
+    uint64_t looked_ms;     /* since 1970; 0: nobody has looked yet */
+    uint64_t is_database_up;
     struct metrics_slot slots[];
 };
 
@@ -97,6 +105,13 @@ MUST_CHECK struct metrics *metrics_new(size_t n_slots);
 
 /* Frees it in this process.  NULL is fine. */
 void metrics_free(struct metrics *metrics);
+
+/* Returns whether this worker is the one that looks at the database now, and moves the next look by
+ * METRICS_LOOK_MS.  now_ms is on the steady clock. */
+MUST_CHECK bool metrics_take_look(struct metrics *metrics, int64_t now_ms);
+
+/* Stores what the worker saw. */
+void metrics_put_look(struct metrics *metrics, bool is_database_up);
 
 /* Returns a number of any slot. */
 static inline uint64_t metrics_get(const uint64_t *number)

@@ -255,6 +255,11 @@ class Alone(Case):
 class Database(MetricsCase):
     stack_name = "faults"
 
+    def looks(self):
+        """Whether a worker has looked at the database, and whether it was up."""
+        seen = self.scrape()
+        return (seen.sum("adit_database_looked_time_seconds") > 0, seen.sum("adit_database_up"))
+
     def test_failures(self):
         shared = stack.get(self.stack_name)
         if not hasattr(shared, "cluster"):
@@ -269,8 +274,11 @@ class Database(MetricsCase):
                 lambda: self.assert_error(self.admin.delete(CREDENTIALS + "/x"), 9030),
                 "adit_writes_refused_total", reason="service"), 1)
             self.assertGreater(self.scrape().sum("adit_database_connect_failures_total"), 0)
+            # No request asks the database meanwhile.
+            until(lambda: self.looks() == (True, 0), "a look that fails")
         finally:
             shared.cluster.start()
+        until(lambda: self.looks() == (True, 1), "a look that succeeds")
         until_back(lambda: self.admin.get(CREDENTIALS).status == 200)
         self.assertGreater(self.scrape().sum("adit_database_sessions_opened_total"), 0)
 

@@ -86,7 +86,7 @@ class Monitor(Case):
         see, check = self.page.scripts["Get alerts"]
         # A busy machine may have missed the second that a scrape may take here.
         until(lambda: self.page.run(see) == "", "no alert")
-        self.assertIn("11 rules found", self.page.run(check))
+        self.assertIn("13 rules found", self.page.run(check))
         self.assertEqual(self.page.read("systemctl").splitlines(), [
             "restart prometheus.service", "reload prometheus.service"])
         self.check_log()

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "suites.h"
 
 static struct metrics *metrics;
@@ -132,6 +133,26 @@ START_TEST(methods)
 }
 END_TEST
 
+/* Of all workers, one looks at a time. */
+START_TEST(looks)
+{
+    int64_t now_ms = clock_steady_ms();
+
+    ck_assert(!metrics_take_look(metrics, now_ms));
+    now_ms += METRICS_LOOK_MS + 1000;
+    ck_assert(metrics_take_look(metrics, now_ms));
+    ck_assert(!metrics_take_look(metrics, now_ms));
+    ck_assert(!metrics_take_look(metrics, now_ms + METRICS_LOOK_MS - 1));
+    ck_assert_uint_eq(metrics_get(&metrics->looked_ms), 0);
+    metrics_put_look(metrics, true);
+    ck_assert_uint_gt(metrics_get(&metrics->looked_ms), 0);
+    ck_assert_uint_eq(metrics_get(&metrics->is_database_up), 1);
+    ck_assert(metrics_take_look(metrics, now_ms + METRICS_LOOK_MS));
+    metrics_put_look(metrics, false);
+    ck_assert_uint_eq(metrics_get(&metrics->is_database_up), 0);
+}
+END_TEST
+
 Suite *metrics_suite(void)
 {
     Suite *suite = suite_create("base/metrics");
@@ -145,6 +166,7 @@ Suite *metrics_suite(void)
     tcase_add_test(tcase, buckets);
     tcase_add_test(tcase, statuses);
     tcase_add_test(tcase, methods);
+    tcase_add_test(tcase, looks);
     suite_add_tcase(suite, tcase);
     return suite;
 }
