@@ -18,7 +18,11 @@
  *
  * nginx and Apache also trust authorities that are named for all sites, by ssl_trusted_certificate
  * and SSLCACertificatePath.  So the files empty the first one.  The second one cannot be emptied,
- * but libssl looks nowhere else if VerifyCAFile is set. */
+ * but libssl looks nowhere else if VerifyCAFile is set.
+ *
+ * As many intermediate authorities pass as with HAProxy, which has libssl's limit of 100 and no
+ * setting for it.  nginx hands its limit to libssl, which counts the intermediate ones.  Apache
+ * counts the authority that is trusted, too. */
 struct file {
     const char *suffix;
     const char *asks; /* NULL: the file is the rule's PEM */
@@ -31,13 +35,13 @@ static const struct file files[] = {
      HEADER "ssl_client_certificate %s/%s" EDGE_FILES_PEM ";\n"
             "ssl_trusted_certificate \"\";\n"
             "ssl_verify_client on;\n"
-            "ssl_verify_depth 4;\n",
+            "ssl_verify_depth 100;\n",
      HEADER "ssl_verify_client off;\n"},
     {".apache",
      HEADER "SSLCACertificateFile %s/%s" EDGE_FILES_PEM "\n"
             "SSLOpenSSLConfCmd VerifyCAFile %s/%s" EDGE_FILES_PEM "\n"
             "SSLVerifyClient require\n"
-            "SSLVerifyDepth 4\n",
+            "SSLVerifyDepth 101\n",
      HEADER "SSLVerifyClient none\n"},
     {EDGE_FILES_HAPROXY, EDGE_FILES_KEY " required\n", EDGE_FILES_KEY " none\n"},
 };

@@ -51,9 +51,9 @@ class MutualTls(PromiseCase):
         return (self.edges.read(edge, "pem") in (self.nobody, one, two, one + two, two + one)
                 and self.edges.read(edge, "haproxy") in ("verify required\n", "verify none\n")
                 and self.edges.read(edge, "nginx").endswith(
-                    ("ssl_verify_depth 4;\n", "\nssl_verify_client off;\n"))
+                    ("ssl_verify_depth 100;\n", "\nssl_verify_client off;\n"))
                 and self.edges.read(edge, "apache").endswith(
-                    ("SSLVerifyDepth 4\n", "\nSSLVerifyClient none\n")))
+                    ("SSLVerifyDepth 101\n", "\nSSLVerifyClient none\n")))
 
     def obeys(self, server, edge, module):
         """Whether the server lets the right clients pass."""

@@ -164,13 +164,13 @@ static void expect_rule(const char *edge_id, const char *pem)
     snprintf(name, sizeof name, "output/%s.nginx", edge_id);
     snprintf(text, sizeof text,
              HEADER "ssl_client_certificate %s/%s.pem;\nssl_trusted_certificate \"\";\n"
-                    "ssl_verify_client on;\nssl_verify_depth 4;\n",
+                    "ssl_verify_client on;\nssl_verify_depth 100;\n",
              output, edge_id);
     expect_file(name, pem ? text : HEADER "ssl_verify_client off;\n");
     snprintf(name, sizeof name, "output/%s.apache", edge_id);
     snprintf(text, sizeof text,
              HEADER "SSLCACertificateFile %s/%s.pem\nSSLOpenSSLConfCmd VerifyCAFile %s/%s.pem\n"
-                    "SSLVerifyClient require\nSSLVerifyDepth 4\n",
+                    "SSLVerifyClient require\nSSLVerifyDepth 101\n",
              output, edge_id, output, edge_id);
     expect_file(name, pem ? text : HEADER "SSLVerifyClient none\n");
     snprintf(name, sizeof name, "output/%s.haproxy", edge_id);
