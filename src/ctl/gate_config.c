@@ -57,6 +57,16 @@ static bool url_valid(const char *url)
            len >= 4 && host_name_valid(host + strlen("://"), false);
 }
 
+/* Returns the port of a URL that url_valid() accepts. */
+static const char *url_port(const char *url)
+{
+    const char *colon = strrchr(url, ':');
+
+    if (strncmp(colon, "://", 3) != 0)
+        return colon + 1;
+    return strncmp(url, "https:", 6) == 0 ? "443" : "80";
+}
+
 /* Sets the options that are absent to their defaults and checks all. */
 static int check(struct ctl_options *options)
 {
@@ -108,9 +118,11 @@ int gate_config_fill(struct ctl *ctl, const char *template, struct buf *out)
             {"SET_ACCOUNT", set_account},
             {"URL", options->url},
             {"HOST", strstr(options->url, "://") + strlen("://")},
+            {"SCHEME", strncmp(options->url, "https:", 6) == 0 ? "https" : "http"},
+            {"PORT", url_port(options->url)},
             {"APPLICATION", options->application},
             {"SOCKET", options->socket},
-            {"PORT", GATE_ASK_PORT},
+            {"GATE_PORT", GATE_ASK_PORT},
             {NULL, NULL},
         };
 

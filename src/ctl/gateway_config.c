@@ -156,6 +156,10 @@ static void fill_in_part(struct buf *out, struct text part, const struct ctl *ct
         {"FIRST_EDGE", texts->id.data},
         {"EDGE", texts->id.data},
         {"EDGE_NAME", texts->name.data},
+        /* What the application is told.  The templates listen on this port. */
+        {"HOST", texts->name.data},
+        {"SCHEME", "https"},
+        {"PORT", "443"},
         {"NUMBER", texts->number.data},
         {"ADDRESS", texts->address.data},
         {NULL, NULL},

@@ -12,7 +12,7 @@ import unittest
 
 from adit import programs
 from adit.case import Case, until
-from adit.tls_edges import VERSIONS, SlowVisit, TlsEdges, Visit, run_unchecked, visit
+from adit.tls_edges import VERSIONS, Http2Visit, SlowVisit, TlsEdges, Visit, run_unchecked, visit
 
 LONG = "edge-" + 50 * "x"
 
@@ -226,6 +226,63 @@ class Names(TlsCase):
                                        self.edges.client("allowed"), host="one.test"), "one")
                 self.assertIsNone(visit(self.edges.ports[server], "ONE.test",
                                         self.edges.client("other"), host="one.test"))
+
+
+class Http2(TlsCase):
+    """The rules hold for each request of a connection, too."""
+
+    SERVERS = ("nginx", "Apache", "HAProxy")
+
+    def open(self, server, edge="one", client="allowed"):
+        one = Http2Visit(self.edges.ports[server], edge + ".test", self.edges.client(client))
+        self.addCleanup(one.close)
+        return one
+
+    def test_certificates(self):
+        for server in self.SERVERS:
+            for client in CLIENTS:
+                with self.subTest("%s, %s" % (server, client)):
+                    try:
+                        found = self.open(server, client=client).ask("one.test")
+                    except OSError:
+                        found = None
+                    self.assertEqual(found, "one" if "ca-1" in CLIENTS[client] else None)
+
+    def test_foreign_names(self):
+        """Browsers ask several hosts over one connection.  The certificate was for the first."""
+        for server in self.SERVERS:
+            for edge, host in (("one", "two"), ("one", "absent"), ("absent", "one"),
+                               ("one", "nobody"), ("absent", "nobody")):
+                with self.subTest("%s, %s, %s" % (server, edge, host)):
+                    one = self.open(server, edge)
+                    self.assertEqual(one.ask(edge + ".test"), edge)
+                    self.assertIsNone(one.ask(host + ".test"))
+
+    def test_a_second_name(self):
+        """The application sees the edge's, whatever the header Host says."""
+        application = self.edges.applications[self.edges.edges.index("one")]
+        for server in self.SERVERS:
+            with self.subTest(server):
+                application.headers.clear()
+                with contextlib.suppress(ConnectionError):
+                    self.open(server).ask("one.test", ("host", "two.test"))
+                for headers in application.headers:
+                    self.assertEqual(headers.get_all("Host"), ["one.test"])
+
+    def test_kept_connections(self):
+        self.store("moving", MODULES["one"])
+        for server in self.SERVERS:
+            until(lambda server=server: self.passes(server, "moving", "allowed"), server)
+        until(self.edges.is_settled, "the rule of before")
+        kept = {server: self.open(server, "moving") for server in self.SERVERS}
+        for server, one in kept.items():
+            self.assertEqual(one.ask("moving.test"), "moving", server)
+        self.store("moving", MODULES["two"])
+        for server, one in kept.items():
+            until(lambda one=one: not one.is_open(), server + " ends its connection", KEPT_S)
+        self.store("moving", MODULES["one"])
+        for server in self.SERVERS:
+            until(lambda server=server: self.passes(server, "moving", "allowed"), server)
 
 
 class Resumption(TlsCase):

@@ -102,6 +102,7 @@ LEFT_OUT = {
     "test_gateways_page": _GATEWAY,
     "test_session": _GATEWAY,
     "test_edge": _GATEWAY,
+    "test_edge_servers": _GATE,
     "test_gate": _GATE,
     "test_gate_apache": _GATE,
     "test_gate_browser": _GATE,

@@ -311,7 +311,7 @@ class Gate:
             shutil.chown(secret, "postgres", "postgres")
         self.managed = {"client_id": "managed", "client_secret_file": secret}
         self.clock = Clock(self.folder)
-        self.application = Application()
+        self.application = self.make_application()
         self.port = stack.free_port()
         self.gate_port = stack.free_port()
         self.start()
@@ -319,6 +319,17 @@ class Gate:
     def _mock(self, position):
         names = self.stack.providers or ["provider_" + letter for letter in "abcdefgh"]
         return names[position - 1], MockProvider(position, self.certificates.path("provider.pem"))
+
+    def make_application(self):
+        return Application()
+
+    def in_server(self, host):
+        """More lines of a host's server block or virtual host."""
+        return ""
+
+    def more_servers(self):
+        """More servers or virtual hosts, after those of the routes."""
+        return ""
 
     def path(self, *names):
         return os.path.join(self.folder, *names)
@@ -423,9 +434,10 @@ class Gate:
                             for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
         servers = "".join(
             "    server {\n        listen 127.0.0.1:%d;\n        server_name %s;\n"
-            "        include %s;\n    }\n" % (
-                self.port, host, self.write(host + ".conf", self.printed(host)))
-            for host in ROUTES)
+            "%s        include %s;\n    }\n" % (
+                self.port, host, self.in_server(host),
+                self.write(host + ".conf", self.printed(host)))
+            for host in ROUTES) + self.more_servers()
         self.write("nginx.conf", "worker_processes 2;\npid %s;\ndaemon off;\nevents {}\n"
                    "http {\n    access_log %s combined;\n%s%s%s}\n" % (
                        self.path("server", "pid"), self.path("server", "access"), temporary,
@@ -451,7 +463,9 @@ class Gate:
         for host in ROUTES:
             route = self.printed(host).replace(":918/", ":%d/" % self.gate_port)
             lines += ["<VirtualHost 127.0.0.1:%d>" % self.port, "ServerName " + host,
-                      "Include " + self.write(host + ".conf", route), "</VirtualHost>"]
+                      self.in_server(host), "Include " + self.write(host + ".conf", route),
+                      "</VirtualHost>"]
+        lines += [self.more_servers()]
         self.write("apache.conf", "\n".join(lines) + "\n")
         self._spawn("apache", ["apache2", "-f", self.path("apache.conf"), "-DFOREGROUND"])
 

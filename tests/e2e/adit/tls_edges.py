@@ -83,6 +83,8 @@ class Application(http.server.ThreadingHTTPServer):
 class Visit:
     """A connection to an edge.  name is what the visitor asks for in the handshake."""
 
+    ALPN = None
+
     def __init__(self, port, name, client=None, version=None):
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = False
@@ -91,6 +93,8 @@ class Visit:
             context.minimum_version = context.maximum_version = version
         if client:
             context.load_cert_chain(client)
+        if self.ALPN:
+            context.set_alpn_protocols(self.ALPN)
         plain = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
         try:
             self.sock = context.wrap_socket(plain, server_hostname=name)
@@ -134,6 +138,72 @@ class Visit:
 
     def close(self):
         self.sock.close()
+
+
+class Http2Visit(Visit):
+    """A connection that speaks HTTP/2 (RFC 9113)."""
+
+    DATA, HEADERS, RESET, SETTINGS, PING, GOAWAY = 0, 1, 3, 4, 6, 7
+    ALPN = ["h2"]
+
+    def __init__(self, port, name, client=None):
+        super().__init__(port, name, client)
+        if self.sock.selected_alpn_protocol() != "h2":
+            raise AssertionError("no HTTP/2")
+        self.stream = -1
+        self.sock.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+        self._send(self.SETTINGS, 0, 0)
+
+    def _send(self, kind, flags, stream, payload=b""):
+        self.sock.sendall(len(payload).to_bytes(3, "big") + bytes([kind, flags])
+                          + stream.to_bytes(4, "big") + payload)
+
+    def _read(self, length):
+        data = b""
+        while len(data) < length:
+            part = self.sock.recv(length - len(data))
+            if not part:
+                raise ConnectionResetError("the server ended the connection")
+            data += part
+        return data
+
+    def ask(self, host, *more):
+        """As Visit's.  more are pairs of a header and its value."""
+        self.stream += 2
+        fields = ((":method", "GET"), (":scheme", "https"), (":path", "/"), (":authority", host))
+        # Each is a literal without a place in the table (RFC 7541, 6.2.2).
+        block = b"".join(b"\0%c%s%c%s" % (len(name), name.encode(), len(value), value.encode())
+                         for name, value in (*fields, *more))
+        self._send(self.HEADERS, 0x5, self.stream, block)
+        body = b""
+        while True:
+            head = self._read(9)
+            payload = self._read(int.from_bytes(head[:3], "big"))
+            kind, flags, stream = head[3], head[4], int.from_bytes(head[5:], "big")
+            if kind in (self.SETTINGS, self.PING) and not flags & 1:
+                self._send(kind, 1, 0, b"" if kind == self.SETTINGS else payload)
+            if kind == self.GOAWAY or (kind == self.RESET and stream == self.stream):
+                return None
+            if stream == self.stream and kind in (self.DATA, self.HEADERS):
+                body += payload if kind == self.DATA else b""
+                if flags & 1:
+                    found = re.search(rb"application of (\S+)", body)
+                    return found and found.group(1).decode()
+
+    def is_open(self):
+        """Whether the server has not closed the connection.  Its frames do not matter."""
+        self.sock.setblocking(False)
+        try:
+            while self.sock.recv(65536):
+                pass
+            return False
+        except (ssl.SSLWantReadError, BlockingIOError):
+            return True
+        except OSError:
+            return False
+        finally:
+            self.sock.setblocking(True)
+            self.sock.settimeout(PATIENCE_S)
 
 
 class SlowVisit:
@@ -206,7 +276,7 @@ class TlsEdges:
         for name in ("made", "authorities", "nginx", "apache"):
             os.mkdir(self.path(name))
         self._make_site_authority()
-        self.applications = [Application(edge) for edge in self.edges]
+        self.applications = [self.make_application(edge) for edge in self.edges]
         self.daemon = None
         self.running = {}
         self.ports = {name: stack.free_port()
@@ -217,6 +287,9 @@ class TlsEdges:
         self.conninfo = "host=%s port=%s dbname=%s user=gateway" % tuple(
             stack_.env[name] for name in ("PGHOST", "PGPORT", "PGDATABASE"))
         self.account = account
+
+    def make_application(self, edge):
+        return Application(edge)
 
     def path(self, *names):
         return os.path.join(self.folder, *names)
@@ -328,7 +401,8 @@ class TlsEdges:
             ("http {\n", "http {\n    access_log off;\n" + temporary + self.for_all_sites("nginx")
              + self.for_all_sites("nginx http")),
             ("stream {\n", "stream {\n" + self.for_all_sites("nginx")),
-            ("listen 443 ssl;", "listen 443 ssl; listen 127.0.0.1:%d ssl;" % self.port_beside),
+            ("listen 443 ssl http2;",
+             "listen 443 ssl http2; listen 127.0.0.1:%d ssl;" % self.port_beside),
             ("listen 443 ", "listen 127.0.0.1:%d " % self.ports["nginx"]),
             ("listen 444;", "listen 127.0.0.1:%d;" % self.ports["nginx stream"]),
             (":844", ":%d" % self.inner_port)))
@@ -343,7 +417,7 @@ class TlsEdges:
                  "DefaultRuntimeDir " + self.path("apache"), "ErrorLog /dev/stderr",
                  "Mutex posixsem", "Listen 127.0.0.1:%d" % self.ports["Apache"]]
         lines += ["LoadModule %s_module %s/mod_%s.so" % (name, MODULES, name) for name in (
-            "mpm_event", "authz_core", "ssl", "proxy", "proxy_http")]
+            "mpm_event", "authz_core", "headers", "http2", "ssl", "proxy", "proxy_http")]
         lines.append(self.for_all_sites("Apache"))
         if os.getuid() == 0:
             lines += ["User nobody", "Group nogroup"]
