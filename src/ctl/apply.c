@@ -156,6 +156,9 @@ static int fail_write(const struct error *err)
             "nothing was changed: the deployment permits a public key only once in an "
             "account (sql/optional/unique_public_keys.sql), and with the file one would be there "
             "twice");
+    if (err->code == ERR_KEY_FULL)
+        return ctl_fail("nothing was changed: with the file, more than 1000 credentials of an "
+                        "account would have the same public key");
     for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++) {
         if (strcmp(err->sqlstate, meanings[i][0]) == 0)
             return ctl_fail("nothing was changed: %s; look at 'aditctl diff', then run this again",

@@ -10,6 +10,12 @@
 #include "model/field.h"
 #include "model/public_key.h"
 
+/* The most that is read of one key, by decisions and by adit-gateway.  More would keep whoever
+ * decides from deciding about others.  sql/017_key_limit.sql keeps keys from having more
+ * credentials. */
+#define SSH_GRANTS_MAX 1000
+#define SSH_GRANT_RULES_MAX 16384 /* in all of them */
+
 /* The question.  The key is given in one of two ways. */
 struct ssh_decision_input {
     struct text fingerprint;      /* of the key, also if public_key is given */

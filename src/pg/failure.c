@@ -92,25 +92,29 @@ enum pg_verdict pg_judge(const PGresult *result)
 }
 
 /* Citus passes on the message of a node, but not the name of the constraint.  On a shard, the name
- * ends with "_" and the shard's number. */
-static bool is_of_shard(const char *message, const char *unique)
+ * of an index ends with "_" and the shard's number. */
+static bool is_condition_named(const char *message, const char *name)
 {
-    const char *at = message ? strstr(message, unique) : NULL;
+    const char *at = message ? strstr(message, name) : NULL;
 
-    if (!at || at == message || at[-1] != '"' || at[strlen(unique)] != '_')
+    if (!at || at == message || at[-1] != '"')
         return false;
-    at += strlen(unique) + 1;
-    return at[strspn(at, "0123456789")] == '"';
+    at += strlen(name);
+    if (*at == '_')
+        at += 1 + strspn(at + 1, "0123456789");
+    return *at == '"';
 }
 
-static bool violates(const PGresult *result, const char *state, const char *unique)
+/* Returns whether the result is an error of that SQLSTATE by that name, which may be NULL. */
+static bool violates(const PGresult *result, const char *sqlstate, const char *name)
 {
-    const char *name = PQresultErrorField(result, PG_DIAG_CONSTRAINT_NAME);
+    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    const char *found = PQresultErrorField(result, PG_DIAG_CONSTRAINT_NAME);
 
-    if (strcmp(state, "23505") != 0 || !unique)
+    if (!name || !state || strcmp(state, sqlstate) != 0)
         return false;
-    return name ? strcmp(name, unique) == 0
-                : is_of_shard(PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY), unique);
+    return found ? strcmp(found, name) == 0
+                 : is_condition_named(PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY), name);
 }
 
 /* Only the primary message goes to the log: DETAIL quotes rows.  A result of libpq's own has no
@@ -123,8 +127,10 @@ void pg_describe(struct error *err, const PGresult *result, const struct pg_stat
 
     if (!message)
         message = PQresultErrorMessage(result);
-    if (state && statement && violates(result, state, statement->unique))
+    if (statement && violates(result, "23505", statement->unique))
         code = statement->on_unique;
+    if (statement && violates(result, "23514", statement->limit))
+        code = statement->on_limit;
     if (state && statement && statement->ad_hoc_ms && strcmp(state, "57014") == 0)
         code = statement->on_slow;
     error_cause(err, code, "database: %s %.*s", state ? state : "-", (int)strcspn(message, "\n"),

@@ -6,6 +6,7 @@
 
 #include "base/ident.h"
 #include "json/write.h"
+#include "store/key_limits.h"
 
 /* Of pg_try_advisory_xact_lock(): another number than that of migrations (store/schema.c). */
 #define DOCUMENT_LOCK "1633970549"
@@ -144,8 +145,7 @@ static const struct pg_statement statements[DOCUMENT_N_KINDS][3] = {
     [DOCUMENT_CREDENTIAL][DOCUMENT_CREATE] = {
         .name = "document_create_credentials",
         WRITES,
-        .unique = "ssh_credential_unique_public_key",
-        .on_unique = ERR_PUBLIC_KEY_EXISTS,
+        KEY_LIMITS,
         .sql =
             "WITH w AS ("
                 "INSERT INTO adit.ssh_credential"

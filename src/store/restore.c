@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "store/change.h"
+#include "store/key_limits.h"
 #include "store/sql.h"
 
 #define BEGIN_SQL                                                                                  \
@@ -190,6 +191,7 @@ static const struct pg_statement ssh_credential_statement = {
     .name = "restore_ssh_credential",
     .types = PG_BIGINT,
     .writes = true,
+    KEY_LIMITS,
     .sql =
         "WITH w AS (SELECT r.* FROM jsonb_populate_record(NULL::adit.ssh_credential,"
             " $2::text::jsonb) AS r),"

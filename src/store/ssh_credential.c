@@ -3,6 +3,7 @@
 #include "store/ssh_credential.h"
 
 #include "store/executor.h"
+#include "store/key_limits.h"
 #include "store/sql.h"
 #include "store/ssh_credential_list.h"
 
@@ -78,15 +79,11 @@ enum change_column { COLUMN_IS_THERE = SSH_CREDENTIAL_N_COLUMNS };
       " $6::text, $7::text, $8::text,"                                                             \
       " coalesce($9::text, ''), coalesce($10::text, ''), coalesce($11::text[], '{}')"
 
-/* The index of sql/optional/unique_public_keys.sql. */
-#define UNIQUE_KEY "ssh_credential_unique_public_key"
-
 static const struct pg_statement create_statement = {
     .name = "ssh_credential_create",
     .types = CALLER_TYPES SSH_CREDENTIAL_TYPES OWNER_TYPES,
     .writes = true,
-    .unique = UNIQUE_KEY,
-    .on_unique = ERR_PUBLIC_KEY_EXISTS,
+    KEY_LIMITS,
     .sql =
         CALLER_CTE
         OWNER_CTE
@@ -107,8 +104,7 @@ static const struct pg_statement quick_create_statement = {
     .name = "ssh_credential_quick_create",
     .types = CALLER_TYPES SSH_CREDENTIAL_TYPES OWNER_TYPES,
     .writes = true,
-    .unique = UNIQUE_KEY,
-    .on_unique = ERR_PUBLIC_KEY_EXISTS,
+    KEY_LIMITS,
     .sql =
         INSERT_OF("caller.principal_id")
         " FROM adit.api_key AS caller"
@@ -126,8 +122,7 @@ static const struct pg_statement create_once_statement = {
     .name = "ssh_credential_create_once",
     .types = CALLER_TYPES SSH_CREDENTIAL_TYPES OWNER_TYPES PG_BOOL PG_TEXT,
     .writes = true,
-    .unique = UNIQUE_KEY,
-    .on_unique = ERR_PUBLIC_KEY_EXISTS,
+    KEY_LIMITS,
     .sql =
         CALLER_CTE
         OWNER_CTE

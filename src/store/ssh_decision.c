@@ -10,7 +10,7 @@ enum column { COLUMN_ID = CALLER_N_COLUMNS, COLUMN_OWNER_ID, COLUMN_ACL };
 
 /* clang-format off */
 
-/* $1 digest, $2 account, $3 fingerprint, $4 limit. */
+/* $1 digest, $2 account, $3 fingerprint, $4 limit; $5 the most rules. */
 #define GRANTS_SQL(acl, in_account)                                                                \
     "SELECT " CALLER_COLUMNS_OF("k") ", c.id, c.owner_id, " acl                                    \
     " FROM adit.api_key AS k"                                                                      \
@@ -33,10 +33,9 @@ static const struct pg_statement few_statement = {
     .distributed_sql = GRANTS_SQL("c.acl", CALLER_AND_IN_ACCOUNT("c")),
 };
 
-/* For a key in many credentials.  After 16,384 rules it returns no more of them: more would keep the
- * worker busy for too long. */
+/* For a key in many credentials.  After SSH_GRANT_RULES_MAX rules it returns no more of them. */
 #define FIRST_RULES                                                                                \
-    "CASE WHEN sum(cardinality(c.acl)) OVER (ORDER BY c.id) <= 16384"                              \
+    "CASE WHEN sum(cardinality(c.acl)) OVER (ORDER BY c.id) <= $5::bigint"                         \
       " THEN c.acl END"
 
 static const struct pg_statement many_statement = {
@@ -57,7 +56,7 @@ struct way {
 /* On the session that all lanes share.  The rules of each came in a body, of 64 KiB at most. */
 static const struct way few = {.statement = &few_statement, .most = 8};
 
-static const struct way many = {.statement = &many_statement, .most = 1000};
+static const struct way many = {.statement = &many_statement, .most = SSH_GRANTS_MAX};
 
 void ssh_grant_list_free(struct ssh_grant_list *list)
 {
@@ -88,6 +87,8 @@ static bool find_grants(struct store *store, const struct way *way,
     executor_params(&params, request);
     pg_add_text(&params, fingerprint);
     pg_add_int(&params, (int64_t)way->most + 1);
+    if (way == &many)
+        pg_add_int(&params, SSH_GRANT_RULES_MAX);
     if (!executor_run(store, way->statement, request, &params, &list->result, err))
         return false;
     n = pg_is_null(list->result, 0, COLUMN_ID) ? 0 : (size_t)pg_rows(list->result);

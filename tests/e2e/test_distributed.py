@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """[database] distributed = yes on one PostgreSQL: the statements and functions for accounts on several
-nodes answer as the others do.  test_auth and test_tenancy_matrix have the requests."""
+nodes answer as the others do.  test_auth, test_key_limit and test_tenancy_matrix have the requests."""
 import os
 
 import test_auth
+import test_key_limit
 import test_tenancy_matrix
 from adit import samples, stack
 from adit.case import until
@@ -34,6 +35,10 @@ class Forms(Distributed, test_auth.Forms):
 
 class Matrix(Distributed, test_tenancy_matrix.Matrix):
     """Who may do what to whose resources."""
+
+
+class KeyLimit(Distributed, test_key_limit.Requests):
+    """How many credentials may have a key."""
 
 
 class Functions(Distributed, test_auth.Case):

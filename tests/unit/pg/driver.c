@@ -14,7 +14,9 @@ const struct pg_statement driver_put = {.name = "put",
                                         .types = PG_BIGINT,
                                         .writes = true,
                                         .unique = "thing_key",
-                                        .on_unique = ERR_PUBLIC_KEY_EXISTS};
+                                        .on_unique = ERR_PUBLIC_KEY_EXISTS,
+                                        .limit = "thing_limit",
+                                        .on_limit = ERR_KEY_FULL};
 
 void driver_start(void)
 {

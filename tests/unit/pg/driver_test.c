@@ -40,6 +40,9 @@ static const struct {
 } errors[] = {
     {&driver_put, "23505", "thing_key", ERR_PUBLIC_KEY_EXISTS},
     {&driver_put, "23505", "other_key", ERR_INTERNAL},
+    {&driver_put, "23505", "thing_limit", ERR_INTERNAL},
+    {&driver_put, "23514", "thing_limit", ERR_KEY_FULL},
+    {&driver_put, "23514", "thing_key", ERR_INTERNAL},
     {&driver_get, "22012", NULL, ERR_INTERNAL},
     {&driver_get, "42P01", NULL, ERR_SCHEMA_MISMATCH},
     {&driver_get, "42703", NULL, ERR_SCHEMA_MISMATCH},

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* What the database says of a public key that is in too many credentials of its account, for every
+ * statement that inserts credentials. */
+#ifndef ADIT_STORE_KEY_LIMITS_H
+#define ADIT_STORE_KEY_LIMITS_H
+
+#include "pg/pg.h"
+
+/* The index of sql/optional/unique_public_keys.sql, and the trigger's condition of
+ * sql/017_key_limit.sql: members of struct pg_statement. */
+#define KEY_LIMITS                                                                                 \
+    .unique = "ssh_credential_unique_public_key", .on_unique = ERR_PUBLIC_KEY_EXISTS,              \
+    .limit = "ssh_credential_key_limit", .on_limit = ERR_KEY_FULL
+
+#endif

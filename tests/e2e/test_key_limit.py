@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: MIT
+"""At most 1000 credentials of an account have the same public key, whoever writes them."""
+import json
+import os
+import threading
+
+from adit import samples, stack
+from adit.case import Case
+
+CREDENTIALS = "/ssh_credentials"
+MOST = 1000
+FULL = 9084
+
+
+class LimitCase(Case):
+    stack_name = "aditctl"
+
+    def setUp(self):
+        self.account = self.stack.account("full")
+        self.client = self.stack.client(self.account.admin.key)
+
+    def tearDown(self):
+        # Other tests of the stack count credentials.
+        self.stack.psql("DELETE FROM adit.ssh_credential WHERE account_id = '%s'" % self.account.id)
+
+    def count(self):
+        return int(self.stack.psql("SELECT count(*) FROM adit.ssh_credential"
+                                   " WHERE account_id = '%s'" % self.account.id))
+
+    def post(self, **options):
+        return self.client.post(CREDENTIALS, samples.credential(), **options)
+
+    def fill(self, n):
+        """Has n credentials of one key.  Returns the first."""
+        made = self.assert_ok(self.post(), 201)
+        self.stack.psql(
+            "INSERT INTO adit.ssh_credential (account_id, id, owner_id, public_key, key_type,"
+            " fingerprint) SELECT c.account_id, 'sshcr_' || lpad(i::text, 27, '0'), c.owner_id,"
+            " c.public_key, c.key_type, c.fingerprint"
+            " FROM adit.ssh_credential AS c, generate_series(2, %d) AS i WHERE c.id = '%s'"
+            % (n, made["id"]))
+        self.assertEqual(self.count(), n)
+        return made
+
+
+class Requests(LimitCase):
+    def test_one_after_the_other(self):
+        once = {"more": [("Idempotency-Key", "full")]}
+        self.fill(MOST - 1)
+        last = self.assert_ok(self.post(**once), 201)
+        self.assert_error(self.post(), FULL)
+        self.assert_error(self.post(more=[("Idempotency-Key", "more")]), FULL)
+        self.assert_error(self.client.post(CREDENTIALS, samples.credential(
+            owner_id=self.account.admin.id)), FULL)
+        # The first answer to its Idempotency-Key is repeated.
+        self.assertEqual(self.assert_ok(self.post(**once), 201)["id"], last["id"])
+        self.assertEqual(self.count(), MOST)
+        # A decision reads as many.
+        decision = self.client.post("/ssh_decisions", {"public_key": samples.ED25519})
+        self.assertEqual(len(self.assert_ok(decision)["credentials"]), MOST)
+        # Another key, another account, and a change of what is there.
+        self.assert_ok(self.client.post(CREDENTIALS, {
+            "public_key": next(text for _, text, _, fingerprint in samples.accepted_keys()
+                               if fingerprint != samples.ED25519_FINGERPRINT)}), 201)
+        self.assert_ok(self.admin.post(CREDENTIALS, samples.credential()), 201)
+        self.assert_ok(self.client.patch("%s/%s" % (CREDENTIALS, last["id"]), {"acl": ["bind:a"]}))
+        self.assert_ok(self.client.delete("%s/%s" % (CREDENTIALS, last["id"])), 204)
+        self.assert_ok(self.post(), 201)
+
+    def test_many_at_once(self):
+        """Each counts what the one before it has committed."""
+        self.fill(MOST - 5)
+        statuses = []
+        def send():
+            client = self.stack.client(self.account.admin.key)
+            statuses.extend(client.post(CREDENTIALS, samples.credential()).status
+                            for _ in range(3))
+        threads = [threading.Thread(target=send) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual((statuses.count(201), statuses.count(409)), (5, 19))
+        self.assertEqual(self.count(), MOST)
+
+
+class Operators(LimitCase):
+    def test_apply(self):
+        made = self.fill(MOST)
+        path = os.path.join(stack.make_folder(), "adit.json")
+        document = {"version": 1, "accounts": [{"id": self.account.id, "ssh_credentials": [
+            {"id": "sshcr_" + 27 * "z", "owner_id": self.account.admin.id, "acl": [],
+             "public_key": samples.ED25519}]}]}
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(document, file)
+        done = self.stack.ctl_run("apply", path)
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn("more than 1000 credentials", done.stderr)
+        self.assertEqual(self.count(), MOST)
+        self.assert_ok(self.client.delete("%s/%s" % (CREDENTIALS, made["id"])), 204)
+        done = self.stack.ctl_run("apply", path)
+        self.assertEqual(done.returncode, 0, done)
+
+    def test_restore(self):
+        made = self.fill(MOST)
+        self.assert_ok(self.client.delete("%s/%s" % (CREDENTIALS, made["id"])), 204)
+        self.assert_ok(self.post(), 201)
+        event = self.stack.psql("SELECT max(id) FROM adit.audit_event WHERE resource = '%s'"
+                                % made["id"])
+        done = self.stack.ctl_run("restore", "--event", event, "--yes")
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn("the public key is in 1000 credentials of the account", done.stderr)
+        self.assertEqual(self.count(), MOST)
