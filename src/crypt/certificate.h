@@ -11,8 +11,19 @@
 /* The blocks of a PEM text, by what became of them. */
 struct crypt_certificates {
     size_t n_taken;
-    size_t n_others; /* certificates that are no authority's, and blocks of other types */
+    size_t n_others;       /* all that was left out; these are parts of it: */
+    size_t n_no_authority; /* certificates without CA:TRUE */
+    size_t n_no_signing;   /* those with it, whose keyUsage lacks keyCertSign */
+    size_t n_trusted;      /* blocks TRUSTED CERTIFICATE, which OpenSSL's own tools write */
+    size_t n_unread;       /* "-----BEGIN " behind other text in its line, such as blanks */
 };
+
+/* Room for what crypt_certificates_describe() writes. */
+#define CRYPT_CERTIFICATES_TEXT_SIZE 320
+
+/* Writes what was left out, and what to do about it; "": nothing was. */
+void crypt_certificates_describe(const struct crypt_certificates *found,
+                                 char out[CRYPT_CERTIFICATES_TEXT_SIZE]);
 
 /* The result of crypt_certificates_take().  CRYPT_CERTIFICATES_MALFORMED is 0. */
 enum crypt_certificates_result {

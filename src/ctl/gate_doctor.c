@@ -223,10 +223,9 @@ static void check_applications(struct checked *checked)
 
 /* ---- the authorities of providers ---- */
 
-/* Returns NULL, or why the file has no certificate. */
-static const char *find_fault(const char *path, struct buf *pem)
+/* Returns NULL, or why the file has no certificate.  What was left out is in *found. */
+static const char *find_fault(const char *path, struct buf *pem, struct crypt_certificates *found)
 {
-    struct crypt_certificates found;
     struct buf taken = {0};
     enum crypt_certificates_result result;
     int fd = ctl_open_file(path);
@@ -243,16 +242,17 @@ static const char *find_fault(const char *path, struct buf *pem)
     close(fd);
     if (n < 0 || pem->failed)
         return strerror(n < 0 ? errno : ENOMEM);
-    result = crypt_certificates_take(pem->data ? pem->data : "", pem->len, &taken, &found);
+    result = crypt_certificates_take(pem->data ? pem->data : "", pem->len, &taken, found);
     buf_free(&taken);
     if (result != CRYPT_CERTIFICATES_READ)
         return "it is not PEM, or damaged";
-    return found.n_taken + found.n_others > 0 ? NULL : "it has no certificate";
+    return found->n_taken + found->n_others > found->n_unread ? NULL : "it has no certificate";
 }
 
 static void check_authorities(struct checked *checked)
 {
     const char *path = checked->ctl->conf.gate.ca_file;
+    struct crypt_certificates found = {0};
     struct buf pem = {0};
     const char *fault;
 
@@ -263,8 +263,13 @@ static void check_authorities(struct checked *checked)
                     "not checked: ca_file %s: this user may not read it", path);
         return;
     }
-    fault = find_fault(path, &pem);
+    fault = find_fault(path, &pem, &found);
     buf_free(&pem);
+    if (found.n_unread > 0)
+        doctor_trouble(checked->findings, "provider",
+                       "ca_file %s: %zu certificates are not read: BEGIN is not at the start of "
+                       "its line; remove what is in front of it",
+                       path, found.n_unread);
     if (fault)
         doctor_trouble(checked->findings, "provider",
                        "ca_file %s: %s, so nobody can sign in; put the authorities' certificates "

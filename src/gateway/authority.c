@@ -96,14 +96,21 @@ static enum authority_result read_path(const char *path, struct buf *content, ch
 
 static enum authority_result take_certificates(struct text pem, struct buf *out, char *reason)
 {
+    char left_out[CRYPT_CERTIFICATES_TEXT_SIZE];
     struct crypt_certificates found;
 
     switch (crypt_certificates_take(pem.s, pem.len, out, &found)) {
     case CRYPT_CERTIFICATES_READ:
-        if (found.n_taken > 0)
+        crypt_certificates_describe(&found, left_out);
+        if (found.n_taken > 0) {
+            snprintf(reason, AUTHORITY_REASON_SIZE, "%s", left_out);
             return AUTHORITY_READ;
-        return leave_out(reason, found.n_others > 0 ? "it holds no certificate with CA:TRUE"
-                                                    : "it holds no PEM block");
+        }
+        if (found.n_others == 0)
+            return leave_out(reason, "it holds no PEM block");
+        snprintf(reason, AUTHORITY_REASON_SIZE, "it holds no certificate of an authority; %s",
+                 left_out);
+        return AUTHORITY_LEFT_OUT;
     case CRYPT_CERTIFICATES_MALFORMED:
         return leave_out(reason, "one of its PEM blocks is damaged");
     case CRYPT_CERTIFICATES_NO_MEMORY:

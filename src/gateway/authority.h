@@ -31,7 +31,7 @@ void authority_look(const char *folder, struct text id, struct authority_stamp *
 bool authority_stamps_equal(const struct authority_stamp *a, const struct authority_stamp *b);
 
 /* Room for a reason. */
-#define AUTHORITY_REASON_SIZE 160
+#define AUTHORITY_REASON_SIZE 400
 
 /* The result of authority_read().  AUTHORITY_LEFT_OUT is 0. */
 enum authority_result {
@@ -42,7 +42,8 @@ enum authority_result {
 
 /* Reads the file of an authority and appends its certificates to *out as crypt_certificates_take()
  * does.  A symbolic link is followed: the folder is the operator's.  Unless it returns
- * AUTHORITY_READ, *out is unchanged and the reason is set.  An authority is left out if its id is
+ * AUTHORITY_READ, *out is unchanged and the reason is set.  If it does, the reason is what of the
+ * file was left out; "": nothing.  An authority is left out if its id is
  * no identifier; if its file is missing, not a regular file, longer than AUTHORITY_BYTES_MAX or
  * damaged; or if it holds no certificate of an authority.  Never waits for another process,
  * whatever the file is. */

@@ -16,6 +16,7 @@
 #include "gateway/haproxy_watch.h"
 #include "gateway/job.h"
 #include "gateway/nobody.h"
+#include "gateway/told.h"
 #include "gateway/way.h"
 #include "gateway/whole_file.h"
 
@@ -47,6 +48,7 @@ struct edge {
     char *authorities; /* ids, separated by spaces */
     size_t n_authorities;
     struct authority_stamp *stamps; /* of the authorities' files when they were read */
+    struct told told;               /* of files of which something was left out */
     bool due;                       /* the files may have to change */
     bool is_narrowing;              /* a change that is not done yet is narrower */
     bool trusts_nobody;             /* the files ask for certificates that nobody has */
@@ -213,6 +215,7 @@ void edges_free(struct edges *edges)
         free(edges->items[i].id);
         free(edges->items[i].authorities);
         free(edges->items[i].stamps);
+        told_free(&edges->items[i].told);
     }
     job_free(&edges->command.job);
     job_free(&edges->haproxy.job);
@@ -228,9 +231,12 @@ void edges_free(struct edges *edges)
 
 /* ---- modules ---- */
 
-static void log_left_out(const struct edges *edges, const struct edge *edge, struct text authority,
-                         const char *cause)
+/* Logs what of an authority is left out.  A file that is there is the operator's, who reads of each
+ * version of it once; nothing suppresses that line.  Other lines come from what callers store. */
+static void log_left_out(const struct edges *edges, struct edge *edge, struct text authority,
+                         const struct authority_stamp *stamp, const char *cause)
 {
+    static const struct authority_stamp no_file;
     char id[ERROR_QUOTE_SIZE];
     const struct log_pair pairs[] = {
         {"edge", edge->id},
@@ -239,7 +245,10 @@ static void log_left_out(const struct edges *edges, const struct edge *edge, str
         {NULL, NULL},
     };
 
-    log_often(edges->log, LOG_LEVEL_WARNING, "authority left out", pairs);
+    if (!stamp || authority_stamps_equal(stamp, &no_file))
+        log_often(edges->log, LOG_LEVEL_WARNING, "authority left out", pairs);
+    else if (told_note(&edge->told, authority, stamp, text_of(cause)))
+        log_event(edges->log, LOG_LEVEL_WARNING, "authority left out", pairs);
 }
 
 /* Sets the rule that the edge obeys from now on.  Takes over the ids. */
@@ -275,7 +284,7 @@ static bool put_module(struct edges *edges, struct edge *edge, const struct gate
         const char *fault = ident_fault(id);
 
         if (fault) {
-            log_left_out(edges, edge, id, fault);
+            log_left_out(edges, edge, id, NULL, fault);
             continue;
         }
         buf_puts(&joined, joined.len > 0 ? " " : "");
@@ -322,19 +331,21 @@ static void read_authorities(const struct edges *edges, struct edge *edge, struc
     for (size_t i = 0; i < edge->n_authorities; i++) {
         struct text id = text_next_word(&rest);
         char reason[AUTHORITY_REASON_SIZE];
+        struct authority_stamp stamp;
         size_t len_before = pem->len;
         enum authority_result result;
 
-        authority_look(edges->settings->authorities, id, &edge->stamps[i]);
+        authority_look(edges->settings->authorities, id, &stamp);
+        edge->stamps[i] = stamp;
         result = authority_read(edges->settings->authorities, id, pem, reason);
         if (result == AUTHORITY_FAILED)
             edge->stamps[i] = (struct authority_stamp){.device = 0}; /* so the next look tries it */
-        if (result != AUTHORITY_READ) {
-            log_left_out(edges, edge, id, reason);
-        } else if (pem->len > EDGE_FILES_PEM_MAX) {
+        if (result == AUTHORITY_READ && pem->len > EDGE_FILES_PEM_MAX) {
             buf_cut(pem, len_before);
-            log_left_out(edges, edge, id, "the edge's authorities are longer than 8 MiB");
+            snprintf(reason, sizeof reason, "the edge's authorities are longer than 8 MiB");
         }
+        if (reason[0])
+            log_left_out(edges, edge, id, &stamp, reason);
     }
 }
 

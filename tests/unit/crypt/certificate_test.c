@@ -76,6 +76,52 @@ START_TEST(authorities_alone_are_taken)
 }
 END_TEST
 
+static void expect_said(const struct buf *pem, size_t n_taken, const char *wanted)
+{
+    char said[CRYPT_CERTIFICATES_TEXT_SIZE];
+    struct crypt_certificates found;
+    struct buf out = {0};
+
+    ck_assert_int_eq(crypt_certificates_take(pem->data, pem->len, &out, &found),
+                     CRYPT_CERTIFICATES_READ);
+    ck_assert_uint_eq(found.n_taken, n_taken);
+    crypt_certificates_describe(&found, said);
+    ck_assert_str_eq(said, wanted);
+    buf_free(&out);
+}
+
+/* Nothing is left out without a word. */
+START_TEST(what_is_left_out_is_named)
+{
+    static const char *const fronts[] = {" ", "\t", "> ", "\xc2\xa0"};
+    struct buf pem = {0};
+
+    buf_puts(&pem, "some text\n");
+    add_file(&pem, "authority-1");
+    expect_said(&pem, 1, "");
+    buf_puts(&pem, "-----BEGIN TRUSTED CERTIFICATE-----\nMIIB\n"
+                   "-----END TRUSTED CERTIFICATE-----\n");
+    expect_said(&pem, 1, "blocks left out: 1 TRUSTED CERTIFICATE (convert it: openssl x509)");
+    add_file(&pem, "leaf");
+    add_file(&pem, "version-1");
+    add_file(&pem, "no-signing");
+    add_file(&pem, "key");
+    expect_said(&pem, 1,
+                "blocks left out: 2 without CA:TRUE, 1 whose keyUsage lacks keyCertSign,"
+                " 1 TRUSTED CERTIFICATE (convert it: openssl x509), 1 no certificate");
+    for (size_t i = 0; i < sizeof fronts / sizeof fronts[0]; i++) {
+        buf_clear(&pem);
+        buf_puts(&pem, fronts[i]);
+        add_file(&pem, "authority-2");
+        add_file(&pem, "authority-1");
+        expect_said(&pem, 1,
+                    "blocks left out: 1 BEGIN not at the start of a line (remove what is in "
+                    "front)");
+    }
+    buf_free(&pem);
+}
+END_TEST
+
 START_TEST(lines_may_end_in_cr_lf)
 {
     struct buf unix_lines = {0};
@@ -166,7 +212,7 @@ START_TEST(every_prefix)
         if (len >= sizeof "-----BEGIN CERTIFICATE-----" - 1)
             expect_malformed(&pem);
         else
-            expect(&pem, (const char *const[]){NULL}, 0);
+            expect(&pem, (const char *const[]){NULL}, len >= sizeof "-----BEGIN " - 1);
         buf_free(&pem);
         n_cases++;
     }
@@ -209,6 +255,7 @@ Suite *crypt_certificate_suite(void)
     TCase *tcase = tcase_create("certificate");
 
     tcase_add_test(tcase, authorities_alone_are_taken);
+    tcase_add_test(tcase, what_is_left_out_is_named);
     tcase_add_test(tcase, lines_may_end_in_cr_lf);
     tcase_add_test(tcase, a_repeated_one_is_taken_once);
     tcase_add_test(tcase, no_block_at_all);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "folder.h"
+#include "gateway/told.h"
 #include "suites.h"
 
 static void expect_result(struct text id, const char *reason_wanted,
@@ -78,6 +79,8 @@ START_TEST(ids_are_no_paths)
 }
 END_TEST
 
+#define NO_AUTHORITY "it holds no certificate of an authority; blocks left out: "
+
 START_TEST(files_that_are_no_authorities)
 {
     char *big = calloc(1, AUTHORITY_BYTES_MAX + 1);
@@ -87,9 +90,11 @@ START_TEST(files_that_are_no_authorities)
     folder_write("text", text_of("not PEM\n"));
     expect(text_of("text"), "it holds no PEM block");
     folder_copy("leaf", "leaf");
-    expect(text_of("leaf"), "it holds no certificate with CA:TRUE");
+    expect(text_of("leaf"), NO_AUTHORITY "1 without CA:TRUE");
     folder_copy("key", "key");
-    expect(text_of("key"), "it holds no certificate with CA:TRUE");
+    expect(text_of("key"), NO_AUTHORITY "1 no certificate");
+    folder_copy("no-signing", "no-signing");
+    expect(text_of("no-signing"), NO_AUTHORITY "1 whose keyUsage lacks keyCertSign");
     folder_write("damaged", text_of("-----BEGIN CERTIFICATE-----\nMIIB\n"));
     expect(text_of("damaged"), "one of its PEM blocks is damaged");
     folder_write("big", (struct text){.s = big, .len = AUTHORITY_BYTES_MAX + 1});
@@ -152,6 +157,30 @@ START_TEST(stamps_tell_versions_apart)
 }
 END_TEST
 
+/* Each of many files is told of, each version once. */
+START_TEST(each_file_is_told_of_once)
+{
+    struct told told = {0};
+    struct authority_stamp stamp;
+    char name[16];
+
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 50; i++) {
+            snprintf(name, sizeof name, "ca-%d", i);
+            if (round == 0)
+                folder_write(name, text_of("DER"));
+            authority_look(folder, text_of(name), &stamp);
+            ck_assert_int_eq(told_note(&told, text_of(name), &stamp, text_of("why")), round == 0);
+        }
+    }
+    ck_assert(told_note(&told, text_of(name), &stamp, text_of("another reason")));
+    folder_copy(name, "leaf");
+    authority_look(folder, text_of(name), &stamp);
+    ck_assert(told_note(&told, text_of(name), &stamp, text_of("another reason")));
+    told_free(&told);
+}
+END_TEST
+
 Suite *gateway_authority_suite(void)
 {
     Suite *suite = suite_create("gateway/authority");
@@ -163,6 +192,7 @@ Suite *gateway_authority_suite(void)
     tcase_add_test(tcase, files_that_are_no_authorities);
     tcase_add_test(tcase, links_are_followed);
     tcase_add_test(tcase, stamps_tell_versions_apart);
+    tcase_add_test(tcase, each_file_is_told_of_once);
     suite_add_tcase(suite, tcase);
     return suite;
 }
