@@ -36,6 +36,16 @@ static inline bool text_eq(struct text a, struct text b)
     return a.len == b.len && memcmp(a.s, b.s, a.len) == 0;
 }
 
+/* Returns whether both lists have the same texts in the same order. */
+static inline bool text_lists_equal(struct text_list a, struct text_list b)
+{
+    size_t i = 0;
+
+    while (i < a.n && i < b.n && text_eq(a.items[i], b.items[i]))
+        i++;
+    return i == a.n && i == b.n;
+}
+
 /* Compares by bytes, and puts a text before the longer ones that begin with it.  Returns <0, 0 or
  * >0.  Neither may be absent. */
 static inline int text_cmp(struct text a, struct text b)

@@ -123,22 +123,13 @@ static struct session *session_of(struct gateway *gateway, const struct proc *mo
     return session;
 }
 
-static bool are_equal(struct text_list a, struct text_list b)
-{
-    size_t i = 0;
-
-    while (i < a.n && i < b.n && text_eq(a.items[i], b.items[i]))
-        i++;
-    return i == a.n && i == b.n;
-}
-
 static bool is_registered(const struct session *session, const struct login *login,
                           const struct judge_grant *grant)
 {
     return text_eq(text_of(session->account_id), grant->account_id) &&
            text_eq(text_of(session->fingerprint), login->fingerprint) &&
-           are_equal(session->credential_ids, grant->credential_ids) &&
-           are_equal(session->granted, grant->granted);
+           text_lists_equal(session->credential_ids, grant->credential_ids) &&
+           text_lists_equal(session->granted, grant->granted);
 }
 
 /* Registers what the monitor is granted, before it hears of it.  sshd's second look-up of a login
@@ -153,6 +144,9 @@ static bool register_session(struct gateway *gateway, struct session *session,
              grant->account_id.s);
     snprintf(session->fingerprint, sizeof session->fingerprint, "%.*s", (int)login->fingerprint.len,
              login->fingerprint.s);
+    snprintf(session->digest, sizeof session->digest, "%.*s", (int)grant->digest.len,
+             grant->digest.s);
+    session->n_strikes = 0;
     *why = "out of memory";
     if (!session_set_lists(session, grant->credential_ids, grant->granted))
         return false;

@@ -41,6 +41,9 @@ struct gateway {
     struct buf snapshot;   /* of the last poll; empty: everything is to be judged anew */
     int64_t polled_ms;     /* when the last poll succeeded (steady clock); 0: never */
 
+    /* Keys that the next statement may glance at: fewer after one that was late; 0: the most. */
+    size_t glance_max;
+
     /* Where accounts are on several nodes.  The snapshot is empty then. */
     struct follows follows;
     struct account_news lost; /* cannot be asked for any more; */

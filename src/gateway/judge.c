@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "model/acl.h"
+#include "gateway/marked.h"
 #include "store/gateway.h"
 
 /* While a node of Citus does not answer, the next statements for it may take so long, but for every
@@ -128,39 +128,6 @@ static const char *account_fault(int n_accounts)
 
 /* ---- keys ---- */
 
-/* Whoever writes with psql can store any text as a rule. */
-static bool keep_valid(struct judge_grant *grant, struct arena *arena)
-{
-    struct text_list *granted = &grant->granted;
-    const char *why;
-
-    *granted = (struct text_list){.given = true};
-    granted->items = arena_array(arena, grant->rules.n + 1, sizeof *granted->items);
-    for (size_t i = 0; granted->items && i < grant->rules.n; i++) {
-        if (acl_rule_valid(grant->rules.items[i], &why))
-            granted->items[granted->n++] = grant->rules.items[i];
-    }
-    return granted->items != NULL;
-}
-
-/* Unites the grants of n credentials of one key. */
-static bool unite(const struct gateway_credential *credentials, size_t n, struct arena *arena,
-                  struct judge_grant *grant)
-{
-    struct text_list *lists = arena_array(arena, n, sizeof *lists);
-    struct text *ids = arena_array(arena, n, sizeof *ids);
-
-    if (!lists || !ids)
-        return false;
-    for (size_t i = 0; i < n; i++) {
-        lists[i] = credentials[i].acl;
-        ids[i] = credentials[i].id;
-    }
-    grant->account_id = credentials[0].account_id;
-    grant->credential_ids = (struct text_list){.items = ids, .n = n, .given = true};
-    return acl_unite(lists, n, arena, &grant->rules) && keep_valid(grant, arena);
-}
-
 /* Where accounts are on several nodes, finding the only one would ask all of them. */
 static bool look_up_on_node(struct gateway *gateway, struct arena *arena,
                             const struct gateway_key *key, struct gateway_credentials *found,
@@ -179,7 +146,7 @@ static bool look_up_on_node(struct gateway *gateway, struct arena *arena,
     *why = "the account's node did not answer in time; it is asked again soon";
     if (!begin_account(gateway, account_id, &err))
         return false;
-    ok = store_gateway_look_up(gateway->pg, arena, (struct gateway_keys){key, 1}, found, &err);
+    ok = store_gateway_look_up(gateway->pg, arena, key, found, &err);
     *why = "the account's node does not answer; see the log of adit-gateway";
     follow = follows_find(&gateway->follows, account_id);
     ok = note_account(gateway, follow, ok, &err);
@@ -198,7 +165,7 @@ static bool look_up_key(struct gateway *gateway, struct arena *arena, const stru
     *why = "the database did not answer in time; it is asked again soon";
     if (is_shut(gateway))
         return false;
-    ok = store_gateway_look_up(gateway->pg, arena, (struct gateway_keys){key, 1}, found, &err);
+    ok = store_gateway_look_up(gateway->pg, arena, key, found, &err);
     *why = "the database does not answer; see the log of adit-gateway";
     return note_outcome(gateway, ok, &err);
 }
@@ -216,76 +183,13 @@ enum judge_verdict judge_key(struct gateway *gateway, struct arena *arena, struc
     *why = account_fault(found.n_accounts);
     if (*why)
         return JUDGE_AWAY;
+    *why = GRANT_OVER;
+    if (found.is_over)
+        return JUDGE_AWAY;
     if (found.n == 0)
         return JUDGE_NONE;
     *why = "out of memory";
-    return unite(found.items, found.n, arena, grant) ? JUDGE_PERMITTED : JUDGE_AWAY;
-}
-
-/* ---- sessions ---- */
-
-/* Judges a session by its key's credentials as they are now. */
-static void judge_session(struct gateway *gateway, struct session *session,
-                          const struct gateway_credential *credentials, size_t n,
-                          struct arena *arena)
-{
-    const struct log *log = &gateway->conf.log;
-    struct judge_grant grant;
-
-    session->is_marked = false;
-    if (n == 0)
-        session_end(session, log, "no credential has its key any more", clock_steady_ms());
-    else if (!unite(credentials, n, arena, &grant))
-        session->is_marked = true;
-    else if (session->granted.n > 0 && !acl_covers(grant.rules, session->granted))
-        session_end(session, log, "its rules were narrowed", clock_steady_ms());
-    /* A session that lost track of its credentials would miss their changes. */
-    else if (!session_set_lists(session, grant.credential_ids, session->granted))
-        session_end(session, log, "out of memory", clock_steady_ms());
-}
-
-static bool is_to_judge(const struct session *session, const struct follow *follow)
-{
-    return session->is_marked && !session->is_ending &&
-           (!follow || strcmp(session->account_id, follow->account_id) == 0);
-}
-
-/* Judges the marked sessions, with one statement: those of an account, or all (NULL).  Returns
- * whether the database answered. */
-static bool judge_marked(struct gateway *gateway, struct follow *follow)
-{
-    struct sessions *sessions = &gateway->sessions;
-    struct arena arena = {0};
-    struct gateway_key *keys = arena_array(&arena, sessions->n + 1, sizeof *keys);
-    struct session **judged = arena_array(&arena, sessions->n + 1, sizeof *judged);
-    struct gateway_credentials found = {0};
-    size_t n_keys = 0, at = 0;
-    struct error err;
-    bool ok = true;
-
-    for (size_t i = 0; keys && judged && i < sessions->n; i++) {
-        struct session *session = sessions->items[i];
-
-        if (!is_to_judge(session, follow))
-            continue;
-        keys[n_keys] =
-            (struct gateway_key){text_of(session->account_id), text_of(session->fingerprint)};
-        judged[n_keys++] = session;
-    }
-    if (n_keys > 0) {
-        ok = store_gateway_look_up(gateway->pg, &arena, (struct gateway_keys){keys, n_keys}, &found,
-                                   &err);
-        ok = follow ? note_account(gateway, follow, ok, &err) : note_outcome(gateway, ok, &err);
-    }
-    for (size_t i = 0; ok && i < n_keys; i++) {
-        size_t first = at;
-
-        while (at < found.n && found.items[at].key == i)
-            at++;
-        judge_session(gateway, judged[i], found.items + first, at - first, &arena);
-    }
-    arena_free(&arena);
-    return ok;
+    return grant_unite(&found, arena, grant) ? JUDGE_PERMITTED : JUDGE_AWAY;
 }
 
 /* ---- edges ---- */
@@ -331,7 +235,7 @@ static void mark_all(struct gateway *gateway)
 {
     gateway->edges_are_marked = true;
     for (size_t i = 0; i < gateway->sessions.n; i++)
-        gateway->sessions.items[i]->is_marked = true;
+        session_mark(gateway->sessions.items[i], SESSION_SWEPT);
 }
 
 static void mark_changed(struct gateway *gateway, const struct gateway_changes *changes)
@@ -360,14 +264,16 @@ static void mark_account(struct gateway *gateway, const struct follow *follow,
     for (size_t i = 0; i < gateway->sessions.n; i++) {
         struct session *session = gateway->sessions.items[i];
 
-        session->is_marked =
-            session->is_marked || strcmp(session->account_id, follow->account_id) == 0;
+        if (strcmp(session->account_id, follow->account_id) == 0)
+            session_mark(session, SESSION_SWEPT);
     }
 }
 
-/* Reads the changes of one account, and judges what they concern. */
-static void judge_account(struct gateway *gateway, struct follow *follow)
+/* Reads the changes of one account, and judges what they concern.  Returns whether sessions are
+ * left to be judged soon. */
+static bool judge_account(struct gateway *gateway, struct follow *follow)
 {
+    bool is_left = false;
     struct arena arena = {0};
     struct gateway_changes changes;
     struct text since = {0};
@@ -383,11 +289,13 @@ static void judge_account(struct gateway *gateway, struct follow *follow)
         gateway->found.n += follow->is_away;
         mark_account(gateway, follow, &changes);
         follow_note_answer(follow, changes.snapshot);
-        if (judge_marked(gateway, follow) &&
+        ok = marked_judge(gateway, follow->account_id, &is_left, &err);
+        if (note_account(gateway, follow, ok, &err) &&
             strcmp(gateway->conf.gateway.account, follow->account_id) == 0)
             judge_edges(gateway);
     }
     arena_free(&arena);
+    return is_left;
 }
 
 /* Without an account to ask for, asks whether the entry to the nodes answers. */
@@ -411,6 +319,7 @@ static bool judge_accounts(struct gateway *gateway)
     int64_t end_ms = clock_steady_ms() + JUDGE_TURN_MS;
     struct error err;
     size_t n_done = 0;
+    bool is_left = false;
 
     if (!follows_renew(follows, &gateway->sessions, gateway->conf.gateway.account))
         log_event(&gateway->conf.log, LOG_LEVEL_ERROR, "no memory to ask for every account", NULL);
@@ -421,19 +330,20 @@ static bool judge_accounts(struct gateway *gateway)
 
         follows->at = (follows->at + 1) % follows->n;
         if (begin_account(gateway, follow->account_id, &err))
-            judge_account(gateway, follow);
+            is_left = judge_account(gateway, follow) || is_left;
         else
             (void)note_account(gateway, follow, false, &err);
     }
     log_accounts(gateway);
     if (follows->n > 0)
         gateway->is_away = follows_count_away(follows) == follows->n;
-    return n_done == follows->n;
+    return n_done == follows->n && !is_left;
 }
 
-/* Where all accounts are in one database. */
-static void judge_feed(struct gateway *gateway)
+/* Where all accounts are in one database.  Returns whether sessions are left to be judged soon. */
+static bool judge_feed(struct gateway *gateway)
 {
+    bool is_left = false;
     struct arena arena = {0};
     struct gateway_changes changes;
     struct text since = {0};
@@ -441,7 +351,7 @@ static void judge_feed(struct gateway *gateway)
     bool ok;
 
     if (is_shut(gateway))
-        return;
+        return false;
     if (gateway->snapshot.len > 0)
         since = buf_text(&gateway->snapshot);
     ok = store_gateway_changes(gateway->pg, &arena, since, &changes, &err);
@@ -456,24 +366,21 @@ static void judge_feed(struct gateway *gateway)
     arena_free(&arena);
     /* Marks stay until a statement has judged them. */
     if (ok) {
-        judge_marked(gateway, NULL);
+        ok = marked_judge(gateway, NULL, &is_left, &err);
+        (void)note_outcome(gateway, ok, &err);
         judge_edges(gateway);
     }
+    return is_left;
 }
 
 bool judge_changes(struct gateway *gateway)
 {
     if (pg_is_distributed(gateway->pg))
         return judge_accounts(gateway);
-    judge_feed(gateway);
-    return true;
+    return !judge_feed(gateway);
 }
 
-void judge_all(struct gateway *gateway)
+void judge_sweep(struct gateway *gateway)
 {
     mark_all(gateway);
-    if (!pg_is_distributed(gateway->pg) && !is_shut(gateway)) {
-        judge_marked(gateway, NULL);
-        judge_edges(gateway);
-    }
 }

@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/must_check.h"
 #include "gateway/gateway.h"
+#include "gateway/grant.h"
 
 /* Milliseconds that a statement may take. */
 #define JUDGE_TIMEOUT_MS 1000
@@ -18,35 +19,28 @@
  * same node: each would keep the loop as long again. */
 #define JUDGE_PAUSE_MS 500
 
-/* Milliseconds after which judge_changes() leaves the accounts that are left to the next call. */
+/* Milliseconds after which judge_changes() leaves the accounts and keys that are left to the next
+ * call. */
 #define JUDGE_TURN_MS 50
 
 enum judge_verdict { JUDGE_PERMITTED, JUDGE_NONE, JUDGE_AWAY };
 
-/* What a key is granted.  The texts are in the arena. */
-struct judge_grant {
-    struct text account_id;
-    struct text_list credential_ids;
-    struct text_list rules;   /* united, see acl_unite() */
-    struct text_list granted; /* those of them that are well-formed; the others permit nothing */
-};
-
-/* Looks a key up in an account; "": the one of the settings.  For JUDGE_AWAY, *why is the reason,
- * static. */
+/* Looks a key up in an account; "": the one of the settings.  *grant is in the arena.  For
+ * JUDGE_AWAY, *why is the reason, static; it is also the verdict for a key that is over the limits
+ * of model/ssh_decision.h. */
 MUST_CHECK enum judge_verdict judge_key(struct gateway *gateway, struct arena *arena,
                                         struct text account_id, struct text fingerprint,
                                         struct judge_grant *grant, const char **why);
 
 /* Reads the changes since the last time and judges the sessions that they concern, or all sessions
  * if it cannot tell; the same for the edges of mutual TLS.  Does nothing while the database is away
- * and it is too early to try again.
+ * and it is too early to try again.  Returns false if some are left after a turn, and the caller
+ * calls again soon.
  *
- * Where accounts are on several nodes, it reads the changes of one account after the other. Returns
- * false if some are left, and the caller calls again soon. */
+ * Where accounts are on several nodes, it reads the changes of one account after the other. */
 bool judge_changes(struct gateway *gateway);
 
-/* Judges all sessions and edges; where accounts are on several nodes, in the next calls of
- * judge_changes(). */
-void judge_all(struct gateway *gateway);
+/* Has the next calls of judge_changes() judge all sessions and edges. */
+void judge_sweep(struct gateway *gateway);
 
 #endif

@@ -87,22 +87,30 @@ static void take_event(struct loop *loop, uint64_t tag)
     }
 }
 
-/* Does what is due, and returns when the next thing is. */
-static int64_t do_due(struct loop *loop)
+static void poll_changes(struct loop *loop)
 {
     struct gateway *gateway = loop->gateway;
-    int64_t next_ms;
 
     if (loop->poll_at_ms <= clock_steady_ms()) {
         bool is_done = judge_changes(gateway);
 
         loop->poll_at_ms = clock_steady_ms() + (is_done ? gateway->conf.gateway.poll_ms : 0);
     }
+}
+
+/* Does what is due, and returns when the next thing is. */
+static int64_t do_due(struct loop *loop)
+{
+    struct gateway *gateway = loop->gateway;
+    int64_t next_ms;
+
     if (loop->sweep_at_ms <= clock_steady_ms()) {
         sessions_track(&gateway->sessions);
-        judge_all(gateway);
+        judge_sweep(gateway);
         loop->sweep_at_ms = clock_steady_ms() + gateway->conf.gateway.sweep_ms;
+        loop->poll_at_ms = clock_steady_ms();
     }
+    poll_changes(loop);
     next_ms = clock_earlier(loop->poll_at_ms, loop->sweep_at_ms);
     next_ms = clock_earlier(next_ms, sessions_go_on(&gateway->sessions, &gateway->state,
                                                     &gateway->conf.log, clock_steady_ms()));
@@ -147,8 +155,11 @@ bool loop_run(struct gateway *gateway, int listen_fd)
         int n = epoll_wait(gateway->epoll, events, N_EVENTS, clock_left_ms(next_ms));
 
         ok = n >= 0 || errno == EINTR;
-        for (int i = 0; i < n; i++)
+        /* Each event may be the look-up of a key.  No change waits for all of them. */
+        for (int i = 0; i < n; i++) {
             take_event(&loop, events[i].data.u64);
+            poll_changes(&loop);
+        }
     }
     clients_close(&loop.clients);
     if (loop.signal_fd >= 0)

@@ -129,18 +129,40 @@ bool session_set_lists(struct session *session, struct text_list credential_ids,
     return ok;
 }
 
+void session_mark(struct session *session, enum session_mark mark)
+{
+    if (session->mark == SESSION_JUDGED)
+        session->marked_ms = clock_steady_ms();
+    if (session->mark < mark)
+        session->mark = mark;
+}
+
+static bool stands_on(const struct session *session, struct text credential_id)
+{
+    size_t low = 0, high = session->credential_ids.n;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = text_cmp(session->credential_ids.items[middle], credential_id);
+
+        if (order == 0)
+            return true;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return false;
+}
+
 bool sessions_mark(struct sessions *sessions, struct text credential_id)
 {
     bool found = false;
 
-    for (size_t i = 0; i < sessions->n; i++) {
-        struct session *session = sessions->items[i];
-
-        for (size_t j = 0; j < session->credential_ids.n; j++) {
-            if (text_eq(session->credential_ids.items[j], credential_id)) {
-                session->is_marked = true;
-                found = true;
-            }
+    for (size_t i = 0; credential_id.s && i < sessions->n; i++) {
+        if (stands_on(sessions->items[i], credential_id)) {
+            session_mark(sessions->items[i], SESSION_NAMED);
+            found = true;
         }
     }
     return found;
@@ -205,7 +227,7 @@ void session_end(struct session *session, const struct log *log, const char *rea
     if (session->is_ending)
         return;
     session->is_ending = true;
-    session->is_marked = false;
+    session->mark = SESSION_JUDGED;
     session->kill_at_ms = now_ms + KILL_AFTER_MS;
     if (!has_exited(session->fd))
         find_children(session);

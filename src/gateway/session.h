@@ -19,6 +19,17 @@
 
 struct state;
 
+/* Whether a session is to be judged anew, and why.  The higher the mark, the sooner. */
+enum session_mark {
+    SESSION_JUDGED,
+    SESSION_SWEPT,  /* its turn has come */
+    SESSION_NAMED,  /* the feed names one of its credentials */
+    SESSION_CHANGED /* its key's credentials have changed: their rules are to be read */
+};
+
+/* Room for the digest of a glance (store/gateway.h) and its NUL. */
+#define SESSION_DIGEST_SIZE 65
+
 /* A session is the process of sshd that watches over one connection (its "monitor"), from the first
  * key that it asked about to its exit. */
 struct session {
@@ -28,10 +39,14 @@ struct session {
     int64_t since_s;  /* seconds since 1970 */
     char account_id[IDENT_SIZE];
     char fingerprint[PUBLIC_KEY_FINGERPRINT_SIZE]; /* of the key that was asked about last */
-    struct text_list credential_ids;               /* that the key is known by now */
+    struct text_list credential_ids;               /* that the key is known by now, in order */
     struct text_list granted;                      /* the united rules that sshd was given */
     struct arena arena;                            /* holds both lists */
-    bool is_marked;                                /* to be judged anew */
+    enum session_mark mark;
+    int64_t marked_ms;                /* since when, on the steady clock */
+    char digest[SESSION_DIGEST_SIZE]; /* what its key had when it was judged; "": unknown */
+    size_t n_found;                   /* credentials that its key had at the last glance */
+    int n_strikes;                    /* how often its key could not be judged in time */
 
     bool is_ending;
     int n_kills;                      /* how often what is below it was killed */
@@ -61,12 +76,16 @@ void sessions_remove(struct sessions *sessions, struct session *session);
 /* Frees all sessions; ends none. */
 void sessions_free(struct sessions *sessions);
 
-/* Replaces the lists of a session by copies.  Returns false if memory runs out; the session is then
- * without credentials and rules. */
+/* Replaces the lists of a session by copies.  The identifiers are in order.  Returns false if
+ * memory runs out; the session is then without credentials and rules. */
 MUST_CHECK bool session_set_lists(struct session *session, struct text_list credential_ids,
                                   struct text_list granted);
 
-/* Marks the sessions that stand on a credential.  Returns whether there is one. */
+/* Raises a session's mark; never lowers it. */
+void session_mark(struct session *session, enum session_mark mark);
+
+/* Marks the sessions that stand on a credential, as SESSION_NAMED.  Returns whether there is one.
+ */
 bool sessions_mark(struct sessions *sessions, struct text credential_id);
 
 /* Finds the processes below each monitor, unless they are known.  sshd starts another one once the

@@ -6,11 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/ssh_decision.h"
+
 /* clang-format off */
 
 /* The account that '' names.  Its id is NULL if there is none (n is 0) or several (n is 2). */
 #define SOLE_ACCOUNT \
-    "WITH sole AS MATERIALIZED (" \
+    "WITH RECURSIVE sole AS MATERIALIZED (" \
         "SELECT CASE count(*) WHEN 1 THEN min(a.id) END AS id, count(*) AS n" \
         " FROM (SELECT id FROM adit.account ORDER BY id LIMIT 2) AS a" \
     ")"
@@ -20,49 +22,103 @@
     "CASE " id " WHEN '' THEN sole.n" \
     " ELSE (SELECT count(*) FROM adit.account AS a WHERE a.id = " id " COLLATE \"C\") END"
 
-/* $1 account ids, $2 fingerprints, pair by pair.  On several nodes, all ids are the same.
+/* What a key's credentials are, in one text: it changes whenever one of them does, or comes or goes.
+ */
+#define DIGEST(rows)                                                                               \
+    "(SELECT encode(sha256(convert_to("                                                            \
+      "coalesce(string_agg(d.id || ' ' || d.revision, ' ' ORDER BY d.id), ''), 'UTF8')), 'hex')"   \
+      " FROM " rows " AS d)"
+
+#define OF_KEY(account)                                                                            \
+    "c.fingerprint = $2::text COLLATE \"C\""                                                       \
+    " AND c.account_id = " account
+
+/* The credentials of a key by their identifiers, up to the first that is beyond a limit: whatever a
+ * key has, no rules are read behind that. */
+#define WALK(account)                                                                              \
+    "walk AS ("                                                                                    \
+        "(SELECT c.id, c.account_id, c.revision, c.acl, 1::bigint AS n,"                           \
+          " cardinality(c.acl)::bigint AS n_rules"                                                 \
+        " FROM adit.ssh_credential AS c"                                                           \
+        " WHERE " OF_KEY(account)                                                                  \
+        " ORDER BY c.id"                                                                           \
+        " LIMIT 1)"                                                                                \
+        " UNION ALL"                                                                               \
+        " SELECT c.id, c.account_id, c.revision, c.acl, w.n + 1,"                                  \
+          " w.n_rules + cardinality(c.acl)"                                                        \
+        " FROM walk AS w"                                                                          \
+        " CROSS JOIN LATERAL ("                                                                    \
+            "SELECT c.id, c.account_id, c.revision, c.acl"                                         \
+            " FROM adit.ssh_credential AS c"                                                       \
+            " WHERE " OF_KEY(account)                                                              \
+              " AND c.id > w.id"                                                                   \
+            " ORDER BY c.id"                                                                       \
+            " LIMIT 1"                                                                             \
+        ") AS c"                                                                                   \
+        " WHERE w.n <= $3::bigint AND w.n_rules <= $4::bigint"                                     \
+    ")"
+
+#define LOOK_UP_COLUMNS                                                                            \
+    DIGEST("walk") ", w.id, w.account_id, w.acl,"                                                  \
+    " w.n > $3::bigint OR w.n_rules > $4::bigint"
+
+/* $1 account id, $2 fingerprint, $3 the most credentials, $4 the most rules.
  * Returns a row without a credential where there is none. */
 static const struct pg_statement look_up_statement = {
     .name = "gateway_look_up",
-    .types = PG_BIGINT PG_BIGINT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXTS,
+    .types = PG_BIGINT PG_TEXT PG_TEXT PG_TEXT PG_TEXTS PG_BOOL,
     .sql =
-        SOLE_ACCOUNT
-        " SELECT " N_ACCOUNTS("($1::text[])[1]") ","
-          " c.number, c.id, c.account_id, c.owner_id, c.fingerprint, c.acl"
+        SOLE_ACCOUNT ", "
+        WALK("coalesce(nullif($1::text, ''), (SELECT sole.id FROM sole)) COLLATE \"C\"")
+        " SELECT " N_ACCOUNTS("$1::text") ", " LOOK_UP_COLUMNS
         " FROM sole"
-        " LEFT JOIN LATERAL ("
-          "SELECT k.number, c.id, c.account_id, c.owner_id, c.fingerprint, c.acl"
-          " FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (account_id, fingerprint, number)"
-          " JOIN adit.ssh_credential AS c"
-            " ON c.fingerprint = k.fingerprint COLLATE \"C\""
-            " AND c.account_id"
-              " = coalesce(nullif(k.account_id, ''), (SELECT sole.id FROM sole)) COLLATE \"C\""
-        ") AS c ON true"
-        " ORDER BY c.number, c.id",
+        " LEFT JOIN walk AS w ON true"
+        " ORDER BY w.id",
     /* No row: there is no such account. */
     .distributed_sql =
-        "SELECT 1::bigint, c.number, c.id, c.account_id, c.owner_id, c.fingerprint, c.acl"
+        "WITH RECURSIVE " WALK("$1::text COLLATE \"C\"")
+        " SELECT 1::bigint, " LOOK_UP_COLUMNS
         " FROM adit.account AS a"
-        " LEFT JOIN ("
-          "SELECT k.number, c.id, c.account_id, c.owner_id, c.fingerprint, c.acl"
-          " FROM unnest($2::text[]) WITH ORDINALITY AS k (fingerprint, number)"
-          " JOIN adit.ssh_credential AS c"
-            " ON c.fingerprint = k.fingerprint COLLATE \"C\""
-          " WHERE c.account_id = ($1::text[])[1] COLLATE \"C\""
-        ") AS c ON true"
-        " WHERE a.id = ($1::text[])[1] COLLATE \"C\""
-        " ORDER BY c.number, c.id",
+        " LEFT JOIN walk AS w ON w.account_id = a.id"
+        " WHERE a.id = $1::text COLLATE \"C\""
+        " ORDER BY w.id",
 };
 
 enum look_up_column {
     COLUMN_N_ACCOUNTS,
-    COLUMN_NUMBER,
+    COLUMN_DIGEST,
     COLUMN_ID,
     COLUMN_ACCOUNT_ID,
-    COLUMN_OWNER_ID,
-    COLUMN_FINGERPRINT,
-    COLUMN_ACL
+    COLUMN_ACL,
+    COLUMN_IS_OVER
 };
+
+#define GLANCE(account)                                                                            \
+    "SELECT k.number, c.n, c.digest"                                                               \
+    " FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (account_id, fingerprint, number)"  \
+    " CROSS JOIN LATERAL ("                                                                        \
+        "WITH few AS MATERIALIZED ("                                                               \
+            "SELECT c.id, c.revision"                                                              \
+            " FROM adit.ssh_credential AS c"                                                       \
+            " WHERE c.fingerprint = k.fingerprint COLLATE \"C\""                                   \
+              " AND c.account_id = " account " COLLATE \"C\""                                      \
+            " ORDER BY c.id"                                                                       \
+            " LIMIT $3::bigint"                                                                    \
+        ")"                                                                                        \
+        " SELECT (SELECT count(*) FROM few) AS n, " DIGEST("few") " AS digest"                     \
+    ") AS c"                                                                                       \
+    " ORDER BY k.number"
+
+/* $1 account ids, $2 fingerprints, pair by pair, $3 the most credentials that are counted.  On
+ * several nodes, all ids are the same. */
+static const struct pg_statement glance_statement = {
+    .name = "gateway_glance",
+    .types = PG_BIGINT PG_BIGINT PG_TEXT,
+    .sql = GLANCE("k.account_id"),
+    .distributed_sql = GLANCE("($1::text[])[1]"),
+};
+
+enum glance_column { COLUMN_NUMBER, COLUMN_N_CREDENTIALS, COLUMN_GLANCE_DIGEST };
 
 /* $1 the snapshot of the call before, or NULL. */
 static const struct pg_statement changes_statement = {
@@ -156,30 +212,69 @@ static bool split_keys(struct gateway_keys keys, struct arena *arena, struct tex
     accounts->given = fingerprints->given = true;
     accounts->n = fingerprints->n = keys.n;
     for (size_t i = 0; i < keys.n; i++) {
-        accounts->items[i] = account_or_empty(keys.items[i].account_id);
+        accounts->items[i] = keys.items[i].account_id;
         fingerprints->items[i] = keys.items[i].fingerprint;
     }
     return true;
 }
 
+static bool read_glances(const struct pg_result *result, size_t n, struct arena *arena,
+                         struct gateway_glance **out)
+{
+    struct gateway_glance *glances = arena_array(arena, n, sizeof *glances);
+
+    if (!glances)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        glances[i].n = (size_t)pg_int(result, (int)i, COLUMN_N_CREDENTIALS);
+        if (!pg_copy(result, (int)i, COLUMN_GLANCE_DIGEST, arena, &glances[i].digest))
+            return false;
+    }
+    *out = glances;
+    return true;
+}
+
+bool store_gateway_glance(struct pg *pg, struct arena *arena, struct gateway_keys keys,
+                          struct gateway_glance **out, struct error *err)
+{
+    struct pg_params params = {.n = 0};
+    struct text_list accounts;
+    struct text_list fingerprints;
+    struct pg_result *result;
+    bool ok;
+
+    if (!split_keys(keys, arena, &accounts, &fingerprints))
+        return error_set(err, ERR_OUT_OF_MEMORY);
+    pg_add_texts(&params, accounts, arena);
+    pg_add_texts(&params, fingerprints, arena);
+    pg_add_int(&params, SSH_GRANTS_MAX + 1);
+    if (!pg_run(pg, &glance_statement, &params, &result, err))
+        return false;
+    ok = (size_t)pg_rows(result) == keys.n && read_glances(result, keys.n, arena, out);
+    ok = ok || error_set(err, ERR_OUT_OF_MEMORY);
+    pg_result_free(result);
+    return ok;
+}
+
 static bool read_key_credential(const struct pg_result *result, int row, struct arena *arena,
                                 struct gateway_credential *out)
 {
-    out->key = (size_t)pg_int(result, row, COLUMN_NUMBER) - 1;
     return pg_copy(result, row, COLUMN_ID, arena, &out->id) &&
            pg_copy(result, row, COLUMN_ACCOUNT_ID, arena, &out->account_id) &&
-           pg_copy(result, row, COLUMN_OWNER_ID, arena, &out->owner_id) &&
-           pg_copy(result, row, COLUMN_FINGERPRINT, arena, &out->fingerprint) &&
            pg_texts(result, row, COLUMN_ACL, arena, &out->acl);
 }
 
+/* Of a key that is over a limit, reads nothing else. */
 static bool read_credentials(const struct pg_result *result, struct arena *arena,
                              struct gateway_credentials *out)
 {
     size_t n = count_found(result, COLUMN_ID);
 
+    out->is_over = n > 0 && pg_bool(result, (int)n - 1, COLUMN_IS_OVER);
+    if (out->is_over)
+        return true;
     out->items = arena_array(arena, n, sizeof *out->items);
-    if (!out->items)
+    if (!out->items || (n > 0 && !pg_copy(result, 0, COLUMN_DIGEST, arena, &out->digest)))
         return false;
     for (; out->n < n; out->n++) {
         if (!read_key_credential(result, (int)out->n, arena, &out->items[out->n]))
@@ -188,20 +283,18 @@ static bool read_credentials(const struct pg_result *result, struct arena *arena
     return true;
 }
 
-bool store_gateway_look_up(struct pg *pg, struct arena *arena, struct gateway_keys keys,
+bool store_gateway_look_up(struct pg *pg, struct arena *arena, const struct gateway_key *key,
                            struct gateway_credentials *out, struct error *err)
 {
     struct pg_params params = {.n = 0};
-    struct text_list accounts;
-    struct text_list fingerprints;
     struct pg_result *result;
     bool ok;
 
     *out = (struct gateway_credentials){.n = 0};
-    if (!split_keys(keys, arena, &accounts, &fingerprints))
-        return error_set(err, ERR_OUT_OF_MEMORY);
-    pg_add_texts(&params, accounts, arena);
-    pg_add_texts(&params, fingerprints, arena);
+    pg_add_text(&params, account_or_empty(key->account_id));
+    pg_add_text(&params, key->fingerprint);
+    pg_add_int(&params, SSH_GRANTS_MAX);
+    pg_add_int(&params, SSH_GRANT_RULES_MAX);
     if (!pg_run(pg, &look_up_statement, &params, &result, err))
         return false;
     out->n_accounts = read_n_accounts(result);

@@ -24,25 +24,36 @@ struct gateway_keys {
     size_t n;
 };
 
+/* What a key has, at a glance. */
+struct gateway_glance {
+    size_t n;           /* its credentials, counted up to SSH_GRANTS_MAX + 1 */
+    struct text digest; /* of their identifiers and revisions: equal if they are the same */
+};
+
+/* Looks at each of the keys without reading a rule.  All their accounts have names, and where
+ * accounts are on several nodes, all are the same.  *out has keys.n items. */
+MUST_CHECK bool store_gateway_glance(struct pg *pg, struct arena *arena, struct gateway_keys keys,
+                                     struct gateway_glance **out, struct error *err);
+
 struct gateway_credential {
-    size_t key; /* which of the keys it belongs to, from 0 */
     struct text id;
     struct text account_id;
-    struct text owner_id;
-    struct text fingerprint;
     struct text_list acl;
 };
 
 struct gateway_credentials {
-    struct gateway_credential *items; /* ordered by key, then by identifier */
+    struct gateway_credential *items; /* ordered by identifier */
     size_t n;
-    int n_accounts; /* that the first key's account_id names: 0, 1, or 2 for several */
+    struct text digest; /* as of a glance; absent without a credential */
+    bool is_over;       /* more than SSH_GRANTS_MAX, or SSH_GRANT_RULES_MAX; there are no items */
+    int n_accounts;     /* that the key's account_id names: 0, 1, or 2 for several */
 };
 
-/* Reads all credentials of the keys.  A key without credentials is no failure, and a key that names
- * no account, or several, has none.  Where accounts are on several nodes, all keys name the same.
+/* Reads all credentials of a key.  None is no failure, and a key that names no account, or several,
+ * has none.  A key that is over the limits of a decision costs no more than one that reaches them.
  */
-MUST_CHECK bool store_gateway_look_up(struct pg *pg, struct arena *arena, struct gateway_keys keys,
+MUST_CHECK bool store_gateway_look_up(struct pg *pg, struct arena *arena,
+                                      const struct gateway_key *key,
                                       struct gateway_credentials *out, struct error *err);
 
 struct gateway_change {

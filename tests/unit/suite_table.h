@@ -108,6 +108,7 @@ SUITE(gateway_haproxy_watch_suite)
 SUITE(gateway_job_suite)
 SUITE(gateway_proc_suite)
 SUITE(gateway_judge_nodes_suite)
+SUITE(gateway_judge_volume_suite)
 SUITE(gateway_session_suite)
 
 /* store */

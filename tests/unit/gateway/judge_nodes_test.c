@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "gateway/fake_store.h"
 #include "gateway/judge.h"
 #include "gateway/monitor.h"
 #include "gateway/proc.h"
-#include "store/gateway.h"
 #include "suites.h"
 
 #define A "ac_000000000000000000000000001"
@@ -29,7 +29,7 @@ static struct node {
     const char *event; /* of the credential; NULL: nothing changed */
     char since[16];    /* the mark that the last poll named */
     int n_polls;
-    int n_look_ups;
+    int n_look_ups; /* of rules */
 } nodes[2];
 
 static bool entry_fails;
@@ -56,12 +56,6 @@ static bool refuse(struct error *err)
 }
 
 /* ---- the database ---- */
-
-bool pg_is_distributed(const struct pg *pg)
-{
-    (void)pg;
-    return true;
-}
 
 void pg_set_timeout(struct pg *pg, int timeout_ms)
 {
@@ -109,29 +103,40 @@ bool store_gateway_account_changes(struct pg *pg, struct arena *arena, struct te
     return true;
 }
 
-bool store_gateway_look_up(struct pg *pg, struct arena *arena, struct gateway_keys keys,
-                           struct gateway_credentials *out, struct error *err)
+static bool glance(struct arena *arena, struct gateway_keys keys, struct gateway_glance *out,
+                   struct error *err)
 {
-    struct node *node = node_of(keys.items[0].account_id);
+    const struct node *node = node_of(keys.items[0].account_id);
 
-    (void)pg;
+    (void)arena;
+    if (node && node->fails)
+        return refuse(err);
+    for (size_t i = 0; i < keys.n; i++) {
+        /* One statement is for one account. */
+        ck_assert(text_eq(keys.items[i].account_id, keys.items[0].account_id));
+        out[i] = (struct gateway_glance){.n = node && node->has_key,
+                                         .digest = text_of(node && node->has_key ? "one" : "none")};
+    }
+    return true;
+}
+
+static bool look_up(struct arena *arena, const struct gateway_key *key,
+                    struct gateway_credentials *out, struct error *err)
+{
+    struct node *node = node_of(key->account_id);
+
     *out = (struct gateway_credentials){.n_accounts = node ? 1 : 0};
     if (node && node->fails)
         return refuse(err);
     if (!node)
         return true;
     node->n_look_ups++;
-    out->items = arena_array(arena, keys.n, sizeof *out->items);
+    out->digest = text_of("one");
+    out->items = arena_array(arena, 1, sizeof *out->items);
     ck_assert_ptr_nonnull(out->items);
-    for (size_t i = 0; i < keys.n; i++) {
-        /* One statement is for one account. */
-        ck_assert(text_eq(keys.items[i].account_id, keys.items[0].account_id));
-        if (node->has_key)
-            out->items[out->n++] =
-                (struct gateway_credential){.key = i,
-                                            .id = text_of(node->credential_id),
-                                            .account_id = keys.items[i].account_id};
-    }
+    if (node->has_key)
+        out->items[out->n++] = (struct gateway_credential){.id = text_of(node->credential_id),
+                                                           .account_id = key->account_id};
     return true;
 }
 
@@ -145,10 +150,10 @@ bool store_gateway_mutual_tls(struct pg *pg, struct arena *arena, struct text ac
     return true;
 }
 
-bool store_gateway_changes(struct pg *pg, struct arena *arena, struct text snapshot,
-                           struct gateway_changes *out, struct error *err)
+static bool changes_of_all(struct arena *arena, struct text snapshot, struct gateway_changes *out,
+                           struct error *err)
 {
-    (void)pg, (void)arena, (void)snapshot, (void)out;
+    (void)arena, (void)snapshot, (void)out;
     ck_abort_msg("nobody may ask all nodes");
     return refuse(err);
 }
@@ -171,6 +176,8 @@ static void start(void)
                                  .credential_id = i ? "sshcr_2" : "sshcr_1",
                                  .has_key = true,
                                  .is_complete = true};
+    fake_store = (struct fake_store){
+        .is_distributed = true, .changes = changes_of_all, .glance = glance, .look_up = look_up};
     entry_fails = false;
     n_pings = n_edges_read = 0;
     gateway = (struct gateway){.conf.log.level = LOG_LEVEL_ERROR, .conf.gateway.account = none};
@@ -325,7 +332,8 @@ START_TEST(the_account_of_the_edges)
     ck_assert(gateway.edges_are_marked);
     ck_assert_int_eq(nodes[0].n_polls, 1);
     ck_assert_int_eq(nodes[1].n_polls, 0);
-    judge_all(&gateway);
+    judge_sweep(&gateway);
+    ck_assert(judge_changes(&gateway));
     ck_assert_int_eq(n_edges_read, 0); /* no edge is configured */
 }
 END_TEST

@@ -122,9 +122,9 @@ START_TEST(sessions_of_a_credential_are_marked)
     struct session *session = add_session(&sessions, getpid());
 
     ck_assert(!sessions_mark(&sessions, text_of("sshcr_3")));
-    ck_assert(!session->is_marked);
+    ck_assert_int_eq(session->mark, SESSION_JUDGED);
     ck_assert(sessions_mark(&sessions, text_of("sshcr_2")));
-    ck_assert(session->is_marked);
+    ck_assert_int_eq(session->mark, SESSION_NAMED);
     sessions_free(&sessions);
 }
 END_TEST

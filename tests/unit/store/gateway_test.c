@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/ssh_decision.h"
 #include "store/tried.h"
 #include "suites.h"
 
@@ -30,11 +31,20 @@ static struct gateway_key key_of(const char *account_id, const char *fingerprint
     return (struct gateway_key){text_of(account_id), text_of(fingerprint)};
 }
 
-static bool look_up(const struct gateway_key *keys, size_t n, struct gateway_credentials *out)
+static bool look_up(const struct gateway_key *key, struct gateway_credentials *out)
 {
     tried.err = (struct error){.code = ERR_NONE};
-    return store_gateway_look_up(tried.gateway, &tried.arena, (struct gateway_keys){keys, n}, out,
-                                 &tried.err);
+    return store_gateway_look_up(tried.gateway, &tried.arena, key, out, &tried.err);
+}
+
+static struct gateway_glance *glance(const struct gateway_key *keys, size_t n)
+{
+    struct gateway_glance *glances;
+
+    ck_assert_msg(store_gateway_glance(tried.gateway, &tried.arena, (struct gateway_keys){keys, n},
+                                       &glances, &tried.err),
+                  "%s", tried.err.cause);
+    return glances;
 }
 
 /* ---- credentials ---- */
@@ -47,40 +57,112 @@ START_TEST(credentials_of_a_key)
         key_of(tried.who.account[0], FINGERPRINT_0),
         key_of("ac_unknown", FINGERPRINT_0),
     };
+    const struct gateway_glance *glances;
     struct gateway_credentials found;
 
     have(&tried.admin, TRIED_ID("2"), FINGERPRINT_0, "bind:\"\\{,}:1");
     have(&tried.member, TRIED_ID("1"), FINGERPRINT_0, NULL);
     have(&tried.other, TRIED_ID("3"), FINGERPRINT_0, "bind:other:1");
     have(&tried.other, TRIED_ID("4"), FINGERPRINT_1, "bind:other:2");
-    ck_assert_msg(look_up(keys, 4, &found), "%s", tried.err.cause);
-    ck_assert_uint_eq(found.n, 3);
-    ck_assert_uint_eq(found.items[0].key, 0);
+    glances = glance(keys, 4);
+    ck_assert_msg(look_up(&keys[0], &found), "%s", tried.err.cause);
+    ck_assert_uint_eq(found.n, 1);
+    ck_assert(!found.is_over);
     tried_expect_text(found.items[0].id, TRIED_ID("4"));
     tried_expect_text(found.items[0].account_id, tried.who.account[1]);
-    tried_expect_text(found.items[0].owner_id, tried.who.other_admin);
-    tried_expect_text(found.items[0].fingerprint, FINGERPRINT_1);
     ck_assert_uint_eq(found.items[0].acl.n, 1);
     tried_expect_text(found.items[0].acl.items[0], "bind:other:2");
-    ck_assert_uint_eq(found.items[1].key, 2);
-    tried_expect_text(found.items[1].id, TRIED_ID("1"));
-    tried_expect_text(found.items[1].owner_id, tried.who.member);
-    ck_assert_uint_eq(found.items[1].acl.n, 0);
-    ck_assert_uint_eq(found.items[2].key, 2);
-    tried_expect_text(found.items[2].id, TRIED_ID("2"));
-    tried_expect_text(found.items[2].acl.items[0], "bind:\"\\{,}:1");
+    ck_assert_uint_eq(glances[0].n, 1);
+    ck_assert(text_eq(found.digest, glances[0].digest));
+    ck_assert(look_up(&keys[1], &found));
+    ck_assert_uint_eq(found.n, 0);
+    ck_assert_uint_eq(glances[1].n, 0);
+    ck_assert(look_up(&keys[2], &found));
+    ck_assert_uint_eq(found.n, 2);
+    tried_expect_text(found.items[0].id, TRIED_ID("1"));
+    ck_assert_uint_eq(found.items[0].acl.n, 0);
+    tried_expect_text(found.items[1].id, TRIED_ID("2"));
+    tried_expect_text(found.items[1].acl.items[0], "bind:\"\\{,}:1");
+    ck_assert_uint_eq(glances[2].n, 2);
+    ck_assert(text_eq(found.digest, glances[2].digest));
+    ck_assert_uint_eq(glances[3].n, 0);
 }
 END_TEST
 
-START_TEST(nothing_to_look_up)
+/* A glance shows each change. */
+START_TEST(digests)
 {
-    const struct gateway_key keys[] = {key_of(tried.who.account[0], FINGERPRINT_0)};
+    const struct gateway_key key = key_of(tried.who.account[0], FINGERPRINT_0);
+    const char *const changes[] = {
+        "UPDATE adit.ssh_credential SET acl = '{bind:a}' WHERE id = '" TRIED_ID("1") "'",
+        "UPDATE adit.ssh_credential SET acl = '{bind:b}' WHERE id = '" TRIED_ID("1") "'",
+        "DELETE FROM adit.ssh_credential WHERE id = '" TRIED_ID("2") "'",
+        "DELETE FROM adit.ssh_credential WHERE id = '" TRIED_ID("1") "'"};
+    struct text before, after;
+
+    have(&tried.admin, TRIED_ID("1"), FINGERPRINT_0, NULL);
+    have(&tried.admin, TRIED_ID("2"), FINGERPRINT_0, NULL);
+    before = glance(&key, 1)->digest;
+    ck_assert(text_eq(before, glance(&key, 1)->digest));
+    for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
+        database_run(tried.owner, changes[i]);
+        after = glance(&key, 1)->digest;
+        ck_assert(!text_eq(before, after));
+        before = after;
+    }
+}
+END_TEST
+
+/* A copy of the credential n times, each with so many rules; the table refuses more of one key. */
+static void have_many(int n, int n_rules)
+{
+    char sql[1024];
+
+    snprintf(sql, sizeof sql,
+             "ALTER TABLE adit.ssh_credential DISABLE TRIGGER USER;"
+             "INSERT INTO adit.ssh_credential"
+             " (account_id, id, owner_id, public_key, key_type, fingerprint, acl)"
+             " SELECT account_id, 'sshcr_' || lpad(i::text, 27, '0'), owner_id, public_key,"
+             " key_type, fingerprint,"
+             " (SELECT array_agg('bind:a:' || r) FROM generate_series(1, %d) AS r)"
+             " FROM adit.ssh_credential, generate_series(1, %d) AS i WHERE id = '" TRIED_ID(
+                 "z") "'; ALTER TABLE adit.ssh_credential ENABLE TRIGGER USER",
+             n_rules, n);
+    database_run(tried.owner, sql);
+}
+
+/* Neither reads more of a key than a decision does. */
+START_TEST(limits)
+{
+    const struct gateway_key key = key_of(tried.who.account[0], FINGERPRINT_0);
     struct gateway_credentials found;
 
-    ck_assert(look_up(keys, 0, &found));
+    have(&tried.admin, TRIED_ID("z"), FINGERPRINT_0, "bind:a:1");
+    have_many(_i ? 16 : SSH_GRANTS_MAX - 1, _i ? 1000 : 1);
+    ck_assert_msg(look_up(&key, &found), "%s", tried.err.cause);
+    ck_assert(!found.is_over);
+    ck_assert_uint_eq(found.n, _i ? 17 : SSH_GRANTS_MAX);
+    ck_assert_uint_eq(glance(&key, 1)->n, found.n);
+    ck_assert(text_eq(found.digest, glance(&key, 1)->digest));
+    if (_i)
+        database_run(tried.owner,
+                     "UPDATE adit.ssh_credential SET acl ="
+                     " (SELECT array_agg('bind:a:' || r) FROM generate_series(1, 385) AS r)"
+                     " WHERE id = '" TRIED_ID("z") "'");
+    else
+        database_run(tried.owner,
+                     "ALTER TABLE adit.ssh_credential DISABLE TRIGGER USER;"
+                     "INSERT INTO adit.ssh_credential"
+                     " (account_id, id, owner_id, public_key, key_type, fingerprint, acl)"
+                     " SELECT account_id, '" TRIED_ID(
+                         "y") "', owner_id, public_key, key_type,"
+                              " fingerprint, acl FROM adit.ssh_credential WHERE id = '" TRIED_ID(
+                                  "z") "';"
+                                       "ALTER TABLE adit.ssh_credential ENABLE TRIGGER USER");
+    ck_assert_msg(look_up(&key, &found), "%s", tried.err.cause);
+    ck_assert(found.is_over);
     ck_assert_uint_eq(found.n, 0);
-    ck_assert(look_up(keys, 1, &found));
-    ck_assert_uint_eq(found.n, 0);
+    ck_assert_uint_eq(glance(&key, 1)->n, _i ? 17 : SSH_GRANTS_MAX + 1);
 }
 END_TEST
 
@@ -153,26 +235,28 @@ START_TEST(account_that_is_not_named)
 
     have(&tried.admin, TRIED_ID("1"), FINGERPRINT_0, NULL);
     put_mutual_tls(&tried.admin, "e1", true);
-    ck_assert(look_up(keys, 2, &found));
-    ck_assert_int_eq(found.n_accounts, 2);
-    ck_assert_uint_eq(found.n, 0);
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert(look_up(&keys[i], &found));
+        ck_assert_int_eq(found.n_accounts, 2);
+        ck_assert_uint_eq(found.n, 0);
+    }
     ck_assert(read_edges(NULL, &edges));
     ck_assert_int_eq(edges.n_accounts, 2);
     ck_assert(read_edges("", &edges));
     ck_assert_int_eq(edges.n_accounts, 2);
     ck_assert_uint_eq(edges.n, 0);
     forget_account(1);
-    ck_assert_msg(look_up(keys, 2, &found), "%s", tried.err.cause);
-    ck_assert_int_eq(found.n_accounts, 1);
-    ck_assert_uint_eq(found.n, 2);
-    ck_assert_uint_eq(found.items[0].key, 0);
-    ck_assert_uint_eq(found.items[1].key, 1);
-    tried_expect_text(found.items[0].account_id, tried.who.account[0]);
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_msg(look_up(&keys[i], &found), "%s", tried.err.cause);
+        ck_assert_int_eq(found.n_accounts, 1);
+        ck_assert_uint_eq(found.n, 1);
+        tried_expect_text(found.items[0].account_id, tried.who.account[0]);
+    }
     ck_assert(read_edges(NULL, &edges));
     ck_assert_int_eq(edges.n_accounts, 1);
     ck_assert_uint_eq(edges.n, 1);
     forget_account(0);
-    ck_assert(look_up(keys, 2, &found));
+    ck_assert(look_up(keys, &found));
     ck_assert_int_eq(found.n_accounts, 0);
     ck_assert_uint_eq(found.n, 0);
     ck_assert(read_edges("", &edges));
@@ -190,9 +274,9 @@ START_TEST(account_that_does_not_exist)
     struct gateway_edges edges;
 
     put_mutual_tls(&tried.admin, "e1", true);
-    ck_assert(look_up(keys, 2, &found));
+    ck_assert(look_up(keys, &found));
     ck_assert_int_eq(found.n_accounts, 0);
-    ck_assert(look_up(keys + 1, 1, &found));
+    ck_assert(look_up(keys + 1, &found));
     ck_assert_int_eq(found.n_accounts, 1);
     ck_assert(read_edges("ac_000000000000000000000000000", &edges));
     ck_assert_int_eq(edges.n_accounts, 0);
@@ -281,7 +365,8 @@ Suite *gateway_suite(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, tried_set_up, tried_tear_down);
     tcase_add_test(tcase, credentials_of_a_key);
-    tcase_add_test(tcase, nothing_to_look_up);
+    tcase_add_test(tcase, digests);
+    tcase_add_loop_test(tcase, limits, 0, 2);
     tcase_add_test(tcase, modules_of_edges);
     tcase_add_test(tcase, account_that_is_not_named);
     tcase_add_test(tcase, account_that_does_not_exist);

@@ -161,11 +161,13 @@ static void gateway_reads(void)
     const struct text account = text_of(tried.who.account[0]);
     const struct gateway_key key = {account, text_of(TRIED_FINGERPRINT("0"))};
     struct gateway_credentials credentials;
+    struct gateway_glance *glances;
     struct gateway_changes changes;
     struct gateway_edges edges;
 
-    ck_assert(store_gateway_look_up(tried.owner, &tried.arena, (struct gateway_keys){&key, 1},
-                                    &credentials, &tried.err));
+    ck_assert(store_gateway_look_up(tried.owner, &tried.arena, &key, &credentials, &tried.err));
+    ck_assert(store_gateway_glance(tried.owner, &tried.arena, (struct gateway_keys){&key, 1},
+                                   &glances, &tried.err));
     ck_assert(
         store_gateway_changes(tried.owner, &tried.arena, text_of(NULL), &changes, &tried.err));
     ck_assert(store_gateway_ping(tried.owner, &tried.err));

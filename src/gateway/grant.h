@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* What a key is granted by its credentials. */
+#ifndef ADIT_GATEWAY_GRANT_H
+#define ADIT_GATEWAY_GRANT_H
+
+#include "base/arena.h"
+#include "base/must_check.h"
+#include "store/gateway.h"
+
+/* Why nothing is decided about a key that is over the limits of model/ssh_decision.h. */
+#define GRANT_OVER "its key has more credentials or rules than are read; delete some"
+
+struct judge_grant {
+    struct text account_id;
+    struct text_list credential_ids; /* in their order */
+    struct text digest;              /* as of a glance */
+    struct text_list rules;          /* united, see acl_unite() */
+    struct text_list granted; /* those of them that are well-formed; the others permit nothing */
+};
+
+/* Unites the credentials of a key, of which there is one.  The texts stay those of the credentials,
+ * and the lists are in the arena.  Returns false if memory runs out. */
+MUST_CHECK bool grant_unite(const struct gateway_credentials *found, struct arena *arena,
+                            struct judge_grant *grant);
+
+#endif

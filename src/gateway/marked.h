@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* Judges the marked sessions, key by key: what one key has decides about its own sessions alone.
+ *
+ * A glance looks at many keys and reads no rules.  It ends the sessions of keys that have nothing
+ * left, and shows whose rules are to be read.  Those are read one key at a time.  Both have bounds
+ * (model/ssh_decision.h), and a key beyond them loses its sessions.  The sessions of one key are
+ * judged together, however many there are.
+ *
+ * If a statement is late, smaller ones follow.  A key that is late alone, again and again, while
+ * the database answers for another one, loses its sessions: it keeps the loop for too long. */
+#ifndef ADIT_GATEWAY_MARKED_H
+#define ADIT_GATEWAY_MARKED_H
+
+#include "base/must_check.h"
+#include "gateway/gateway.h"
+
+/* Keys that one statement glances at. */
+#define MARKED_GLANCE_MAX 64
+
+/* How often a key may be late alone. */
+#define MARKED_STRIKES_MAX 3
+
+/* Judges marked sessions of an account, or of all accounts (NULL), for a turn: those that the feed
+ * names come first, and each kind comes on in each turn.  Sets *is_left to whether some are still
+ * marked.  Returns false with *err if the database did not answer, or memory ran out; marks stay.
+ */
+MUST_CHECK bool marked_judge(struct gateway *gateway, const char *account_id, bool *is_left,
+                             struct error *err);
+
+#endif

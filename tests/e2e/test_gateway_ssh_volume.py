@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT
+"""One key has much: many credentials, long rules, many sessions.  All others are judged as ever."""
+import re
+import time
+
+from adit import stack
+from adit.case import until
+from adit.ssh_gateway import GatewayCase, have_ended, stay
+
+NEEDS_ROOT = True
+
+N_CREDENTIALS = 900
+N_RULES = 1000
+N_SESSIONS = 12
+
+# Resident memory of the daemon, which starts with some 10 MB.
+MEMORY_KB = 200 * 1024
+
+
+class Volume(GatewayCase):
+    stack_name = "gateway volume"
+    settings = {"sweep": "500ms"}
+
+    def volume(self, path, n, n_rules):
+        """Copies a credential n times, with so many rules of 60 bytes each."""
+        self.stack.psql(
+            "INSERT INTO adit.ssh_credential (account_id, id, owner_id, public_key, key_type,"
+            " fingerprint, acl) SELECT c.account_id, 'sshcr_' || right(md5(random()::text) ||"
+            " lpad(i::text, 7, '0'), 27), c.owner_id, c.public_key, c.key_type, c.fingerprint,"
+            " (SELECT array_agg('bind:*.' || md5(i::text) || r || '.example.com')"
+            " FROM generate_series(1, %d) AS r)"
+            " FROM adit.ssh_credential AS c, generate_series(1, %d) AS i WHERE c.id = '%s'"
+            % (n_rules, n, path.rpartition("/")[2]))
+
+    def delete(self, path):
+        self.assert_ok(self.admin.delete(path), 204)
+
+    def opened(self, *rules):
+        key = self.gateway.key()
+        path = self.credential(key, *rules)
+        return path, key, self.standing(self.gateway.tunnel(key))[0]
+
+    def memory_kb(self):
+        with open("/proc/%d/status" % self.gateway.daemon.pid, encoding="ascii") as file:
+            return int(re.search(r"VmHWM:\s+(\d+)", file.read()).group(1))
+
+    def check_others(self):
+        """A revocation ends its tunnel, and a login succeeds."""
+        path, _, tunnel = self.opened()
+        self.delete(path)
+        self.assertTrue(have_ended([tunnel]))
+        self.opened()
+
+    def test_a_key_with_much(self):
+        """Beyond the limits the key loses its own sessions, also where it is offered anew; nobody
+        else notices, of this account or another."""
+        other_admin = self.stack.client(self.stack.other.admin.key)
+        other_key = self.gateway.key()
+        other_path = self.credential(other_key, client=other_admin)
+        other, = self.standing(self.gateway.tunnel(other_key, user="other"))
+        standing = self.opened()[2]
+        path, key, first = self.opened()
+        tunnels = [first, *(self.gateway.tunnel(key) for _ in range(N_SESSIONS - 1))]
+        self.standing(*tunnels)
+        self.volume(path, N_CREDENTIALS, N_RULES)
+        self.check_others()
+        self.assertTrue(have_ended(tunnels))
+        offers = [self.gateway.tunnel(key) for _ in range(N_SESSIONS)]
+        self.check_others()
+        for offer in offers:
+            self.assertTrue(offer.was_refused())
+        self.assertIn("its key has more credentials or rules than are read", self.gateway.log())
+        self.assertTrue(other.stands() and standing.stands())
+        self.assert_ok(other_admin.delete(other_path), 204)
+        self.assertTrue(have_ended([other]))
+        self.assertTrue(stay(standing))
+        self.assertEqual(self.gateway.status()["database"], "up")
+        if not stack.is_sanitized():
+            self.assertLess(self.memory_kb(), MEMORY_KB)
+
+    def test_sessions_that_share_a_key(self):
+        """Their rules are read once, when they change, and not for each session."""
+        path, key, first = self.opened("bind:a.example.com")
+        tunnels = [first, *(self.gateway.tunnel(key) for _ in range(N_SESSIONS - 1))]
+        self.standing(*tunnels)
+        self.assert_ok(self.admin.patch(path, {"acl": ["bind:*.example.com"]}))
+        self.assertTrue(stay(*tunnels))
+        self.assert_ok(self.admin.patch(path, {"acl": ["bind:b.example.com"]}))
+        self.assertTrue(have_ended(tunnels))
+
+    def test_a_hung_database(self):
+        """Nobody loses a session because the database is late for all."""
+        path, key, first = self.opened()
+        self.volume(path, N_CREDENTIALS, 10)
+        standing = self.opened()[2]
+        with self.transaction("LOCK TABLE adit.ssh_credential IN ACCESS EXCLUSIVE MODE") as commit:
+            until(lambda: self.gateway.status()["database"] == "away", "a late statement")
+            time.sleep(6)
+            self.assertTrue(first.stands() and standing.stands())
+            commit()
+        until(lambda: self.gateway.status()["database"] == "up", "an answer")
+        self.assertTrue(stay(first, standing))
+        self.check_others()

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* Calls the functions of the test. */
+#include "gateway/fake_store.h"
+
+#include <check.h>
+
+struct fake_store fake_store;
+
+bool pg_is_distributed(const struct pg *pg)
+{
+    (void)pg;
+    return fake_store.is_distributed;
+}
+
+bool store_gateway_changes(struct pg *pg, struct arena *arena, struct text snapshot,
+                           struct gateway_changes *out, struct error *err)
+{
+    (void)pg;
+    *out = (struct gateway_changes){.n = 0};
+    return fake_store.changes(arena, snapshot, out, err);
+}
+
+bool store_gateway_glance(struct pg *pg, struct arena *arena, struct gateway_keys keys,
+                          struct gateway_glance **out, struct error *err)
+{
+    (void)pg;
+    *out = arena_array(arena, keys.n, sizeof **out);
+    ck_assert_ptr_nonnull(*out);
+    return fake_store.glance(arena, keys, *out, err);
+}
+
+bool store_gateway_look_up(struct pg *pg, struct arena *arena, const struct gateway_key *key,
+                           struct gateway_credentials *out, struct error *err)
+{
+    (void)pg;
+    *out = (struct gateway_credentials){.n = 0};
+    return fake_store.look_up(arena, key, out, err);
+}
