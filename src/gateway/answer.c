@@ -150,8 +150,11 @@ static bool register_session(struct gateway *gateway, struct session *session,
     *why = "out of memory";
     if (!session_set_lists(session, grant->credential_ids, grant->granted))
         return false;
-    *why = "cannot write the session's file";
-    return state_write(&gateway->state, session);
+    if (state_write(&gateway->state, session))
+        return true;
+    *why = errno == EFBIG ? "the session's file could not be read back: its key has too much"
+                          : "cannot write the session's file";
+    return false;
 }
 
 static void refuse(struct gateway *gateway, const struct login *login, struct buf *answer,

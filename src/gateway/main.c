@@ -164,7 +164,7 @@ static bool run_loop(struct gateway *gateway, int listen_fd)
     const struct log *log = &gateway->conf.log;
     bool ok;
 
-    if (!state_read_all(&gateway->state, &gateway->sessions))
+    if (!state_read_all(&gateway->state, &gateway->sessions, log))
         return process_fault(log, gateway->conf.gateway.state, "cannot read the folder");
     if (!systemd_notify("READY=1"))
         process_fault(log, "NOTIFY_SOCKET", "cannot tell systemd that all is ready");

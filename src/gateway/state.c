@@ -13,12 +13,17 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/number.h"
 
 #define HEAD "adit-session 1"
 
-/* Bytes of the largest file that is read: 4,096 rules and more credentials than one key has. */
+/* Bytes of the largest file that is read and written: more than 4,096 rules and the 1,000
+ * credentials of a key take. */
 #define FILE_MAX (4 * 1024 * 1024)
+
+/* Of a larger file, which this version does not write, so much is read: it names the process. */
+#define HEAD_MAX 4096
 
 #define NAME_SIZE 24
 
@@ -84,32 +89,6 @@ static bool write_file(int folder, const char *name, const struct buf *text)
     return close(fd) == 0 && written == text->len;
 }
 
-bool state_write(const struct state *state, const struct session *session)
-{
-    char name[NAME_SIZE], new_name[NAME_SIZE];
-    struct buf text = {0};
-    bool ok;
-    int fault;
-
-    name_file(name, session->pid, "");
-    name_file(new_name, session->pid, ".new");
-    buf_printf(&text, HEAD "\nboot %s\nstarted %llu\nsince %lld\naccount %s\nfingerprint %s\n",
-               state->boot_id, (unsigned long long)session->started, (long long)session->since_s,
-               session->account_id, session->fingerprint);
-    add_list(&text, "credential", session->credential_ids);
-    add_list(&text, "rule", session->granted);
-    buf_puts(&text, "end\n");
-    errno = ENOMEM;
-    ok = !text.failed && write_file(state->folder, new_name, &text) &&
-         renameat(state->folder, new_name, state->folder, name) == 0;
-    fault = errno;
-    buf_free(&text);
-    if (!ok)
-        unlinkat(state->folder, new_name, 0);
-    errno = fault;
-    return ok;
-}
-
 void state_remove(const struct state *state, pid_t pid)
 {
     char name[NAME_SIZE];
@@ -129,7 +108,8 @@ struct record {
     uint64_t since_s;
     struct text_list credential_ids;
     struct text_list granted;
-    bool is_whole;
+    bool has_started;
+    bool is_whole; /* all of it is there and makes sense */
 };
 
 /* Reads at most `most` bytes into the arena.  Returns false with errno set if a step fails. */
@@ -145,8 +125,8 @@ static bool read_into_arena(int fd, size_t most, struct arena *arena, struct tex
     return n >= 0;
 }
 
-/* Sets *text to a file's content in the arena.  It is absent if this daemon writes no such files.
- * Returns false with errno set if a file that it may have written cannot be read. */
+/* Sets *text to a file's content in the arena.  It is absent if it cannot be a file of this
+ * daemon's user, or there is none.  Returns false with errno set if another try may succeed. */
 static bool read_file(int folder, const char *name, struct arena *arena, struct text *text)
 {
     int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -158,8 +138,10 @@ static bool read_file(int folder, const char *name, struct arena *arena, struct 
     if (fd < 0) /* gone, another user's, a link, a socket */
         return errno == ENOENT || errno == EACCES || errno == ELOOP || errno == ENXIO;
     ok = fstat(fd, &status) == 0;
-    if (ok && S_ISREG(status.st_mode) && status.st_size <= FILE_MAX)
-        ok = read_into_arena(fd, (size_t)status.st_size, arena, text);
+    if (ok && S_ISREG(status.st_mode))
+        ok = read_into_arena(fd,
+                             status.st_size <= FILE_MAX ? (size_t)status.st_size : (size_t)HEAD_MAX,
+                             arena, text);
     fault = errno;
     close(fd);
     errno = fault;
@@ -187,7 +169,7 @@ static void take_record_line(struct record *record, struct text line)
     else if (take_value(line, "fingerprint", &value))
         record->fingerprint = value;
     else if (take_value(line, "started", &value))
-        record->is_whole = number_read(value, 10, INT64_MAX, &record->started);
+        record->has_started = number_read(value, 10, INT64_MAX, &record->started);
     else if (take_value(line, "since", &value))
         (void)!number_read(value, 10, INT64_MAX, &record->since_s);
     else if (take_value(line, "credential", &value))
@@ -205,6 +187,7 @@ static size_t count_lines(struct text text)
     return n;
 }
 
+/* Reads as much as there is.  Returns false if memory runs out. */
 static bool read_record(struct text text, struct arena *arena, struct record *record)
 {
     size_t n = count_lines(text);
@@ -214,7 +197,7 @@ static bool read_record(struct text text, struct arena *arena, struct record *re
     *record = (struct record){0};
     record->credential_ids.items = arena_array(arena, n + 1, sizeof(struct text));
     record->granted.items = arena_array(arena, n + 1, sizeof(struct text));
-    if (!record->credential_ids.items || !record->granted.items || !text_begins(text, HEAD "\n"))
+    if (!record->credential_ids.items || !record->granted.items)
         return false;
     for (; n > 0; n--) {
         const char *end = memchr(text.s + at, '\n', text.len - at);
@@ -224,69 +207,161 @@ static bool read_record(struct text text, struct arena *arena, struct record *re
         has_end = text_eq(line, text_of("end"));
         take_record_line(record, line);
     }
-    return record->is_whole && has_end && record->account_id.len < IDENT_SIZE &&
-           record->fingerprint.len == PUBLIC_KEY_FINGERPRINT_SIZE - 1;
+    record->is_whole = text.len > 0 && text_begins(text, HEAD "\n") && has_end && at == text.len &&
+                       record->has_started && text_present(record->boot_id) &&
+                       text_present(record->account_id) && record->account_id.len < IDENT_SIZE &&
+                       record->fingerprint.len == PUBLIC_KEY_FINGERPRINT_SIZE - 1;
+    return true;
 }
+
+/* ---- writing ---- */
+
+/* Returns whether a file with this text would be read back as the session. */
+static bool reads_back(struct text text, const struct session *session)
+{
+    struct arena arena = {0};
+    struct record record;
+    bool ok = text.len <= FILE_MAX && read_record(text, &arena, &record) && record.is_whole &&
+              text_eq(record.account_id, text_of(session->account_id)) &&
+              text_lists_equal(record.credential_ids, session->credential_ids) &&
+              text_lists_equal(record.granted, session->granted);
+
+    arena_free(&arena);
+    return ok;
+}
+
+bool state_write(const struct state *state, const struct session *session)
+{
+    char name[NAME_SIZE], new_name[NAME_SIZE];
+    struct buf text = {0};
+    bool ok;
+    int fault;
+
+    name_file(name, session->pid, "");
+    name_file(new_name, session->pid, ".new");
+    buf_printf(&text, HEAD "\nboot %s\nstarted %llu\nsince %lld\naccount %s\nfingerprint %s\n",
+               state->boot_id, (unsigned long long)session->started, (long long)session->since_s,
+               session->account_id, session->fingerprint);
+    add_list(&text, "credential", session->credential_ids);
+    add_list(&text, "rule", session->granted);
+    buf_puts(&text, "end\n");
+    errno = text.failed ? ENOMEM : EFBIG;
+    ok = !text.failed && reads_back(buf_text(&text), session) &&
+         write_file(state->folder, new_name, &text) &&
+         renameat(state->folder, new_name, state->folder, name) == 0;
+    fault = errno;
+    buf_free(&text);
+    if (!ok)
+        unlinkat(state->folder, new_name, 0);
+    errno = fault;
+    return ok;
+}
+
+/* ---- taking up ---- */
 
 static void copy_value(char *out, size_t size, struct text text)
 {
     snprintf(out, size, "%.*s", (int)text.len, text.s);
 }
 
-/* Returns whether the session goes on.  Sets *failed if memory or descriptors run out. */
-static bool take_up(struct sessions *sessions, pid_t pid, const struct record *record, bool *failed)
+/* Returns whether a process that a file without sense names by its id alone may be a monitor that
+ * the file was written for.  The daemon of sshd itself, whose parent is none of sshd, never is. */
+static bool may_be_monitor(const struct proc *proc)
+{
+    struct proc parent;
+
+    return state_is_monitor(proc) && proc_read_stat(proc->parent, &parent) &&
+           strcmp(parent.name, "sshd") == 0;
+}
+
+/* Opens the process of a record.  Returns its descriptor; -1 if it is none of this daemon's, or
+ * with *failed and errno set if descriptors run out. */
+static int open_process(pid_t pid, const struct record *record, struct proc *proc, bool *failed)
+{
+    int fd = -1;
+
+    if (!proc_read(pid, proc) || (record->has_started && proc->started != record->started) ||
+        !(record->has_started ? state_is_monitor(proc) : may_be_monitor(proc)))
+        return -1;
+    fd = proc_open(pid, proc->started);
+    *failed = fd < 0 && errno != ESRCH;
+    return fd;
+}
+
+/* Adds the session of a record, and ends it if the record is not whole: nobody knows what it stands
+ * on.  Returns whether there is such a session.  Sets *failed if memory or descriptors run out. */
+static bool take_up(struct sessions *sessions, pid_t pid, const struct record *record,
+                    const struct log *log, bool *failed)
 {
     struct session *session;
     struct proc proc;
-    int fd;
+    int fd = open_process(pid, record, &proc, failed);
 
-    if (!proc_read(pid, &proc) || proc.started != record->started || !state_is_monitor(&proc))
-        return false;
-    fd = proc_open(pid, record->started);
-    if (fd < 0) {
-        *failed = errno != ESRCH;
+    if (fd < 0)
         return *failed;
-    }
-    session = sessions_add(sessions, pid, record->started, fd);
+    session = sessions_add(sessions, pid, proc.started, fd);
     if (!session) {
         close(fd);
         *failed = true;
         return true;
     }
     session->since_s = (int64_t)record->since_s;
-    copy_value(session->account_id, sizeof session->account_id, record->account_id);
-    copy_value(session->fingerprint, sizeof session->fingerprint, record->fingerprint);
-    *failed = !session_set_lists(session, record->credential_ids, record->granted);
+    if (record->account_id.len < sizeof session->account_id)
+        copy_value(session->account_id, sizeof session->account_id, record->account_id);
+    if (record->fingerprint.len < sizeof session->fingerprint)
+        copy_value(session->fingerprint, sizeof session->fingerprint, record->fingerprint);
+    if (record->is_whole)
+        *failed = !session_set_lists(session, record->credential_ids, record->granted);
+    else
+        session_end(session, log, "its file cannot be read", clock_steady_ms());
     return true;
+}
+
+static void log_broken(const struct log *log, const char *name)
+{
+    const struct log_pair pairs[] = {{"file", name}, {NULL, NULL}};
+
+    log_event(log, LOG_LEVEL_ERROR,
+              "the file of a session cannot be read: if it names a process of sshd, that is ended",
+              pairs);
 }
 
 /* Returns false with errno set if the session of the file cannot be taken up though it may go on.
  */
-static bool read_session(const struct state *state, const char *name, struct sessions *sessions)
+static bool read_session(const struct state *state, const char *name, struct sessions *sessions,
+                         const struct log *log)
 {
     struct arena arena = {0};
-    struct record record;
+    struct record record = {0};
     struct text text = {0};
     bool goes_on = false;
     bool failed = false;
     uint64_t pid;
 
-    if (number_read(text_of(name), 10, INT32_MAX, &pid) &&
-        !read_file(state->folder, name, &arena, &text)) {
+    if (!number_read(text_of(name), 10, INT32_MAX, &pid)) {
+        unlinkat(state->folder, name, 0);
+        return true;
+    }
+    if (!read_file(state->folder, name, &arena, &text)) {
         arena_free(&arena);
         return false;
     }
     errno = ENOMEM;
-    if (text.s && read_record(text, &arena, &record) &&
-        text_eq(record.boot_id, text_of(state->boot_id)))
-        goes_on = take_up(sessions, (pid_t)pid, &record, &failed);
+    failed = !read_record(text, &arena, &record);
+    /* A file of another boot names none of these processes. */
+    if (!failed &&
+        (!text_present(record.boot_id) || text_eq(record.boot_id, text_of(state->boot_id)))) {
+        if (!record.is_whole)
+            log_broken(log, name);
+        goes_on = take_up(sessions, (pid_t)pid, &record, log, &failed);
+    }
     arena_free(&arena);
-    if (!goes_on)
+    if (!goes_on && !failed)
         unlinkat(state->folder, name, 0);
     return !failed;
 }
 
-bool state_read_all(const struct state *state, struct sessions *sessions)
+bool state_read_all(const struct state *state, struct sessions *sessions, const struct log *log)
 {
     int fd = openat(state->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
@@ -297,7 +372,7 @@ bool state_read_all(const struct state *state, struct sessions *sessions)
         close(fd);
     while (ok && (entry = readdir(folder)) != NULL) {
         if (entry->d_name[0] != '.')
-            ok = read_session(state, entry->d_name, sessions);
+            ok = read_session(state, entry->d_name, sessions, log);
     }
     if (folder)
         closedir(folder);

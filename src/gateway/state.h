@@ -18,15 +18,20 @@ MUST_CHECK bool state_open(struct state *state, const char *path, const char **w
 
 void state_close(struct state *state);
 
-/* Writes the file of a session, whole or not at all.  Returns false with errno set. */
+/* Writes the file of a session, whole or not at all.  Returns false with errno set; EFBIG: it could
+ * not be read back. */
 MUST_CHECK bool state_write(const struct state *state, const struct session *session);
 
 /* Removes the file of the session of a process, if there is one. */
 void state_remove(const struct state *state, pid_t pid);
 
 /* Adds the sessions of the files whose processes still are what they were, and removes the other
- * files.  Returns false with errno set if the folder cannot be read or memory runs out. */
-MUST_CHECK bool state_read_all(const struct state *state, struct sessions *sessions);
+ * files.  The session of a file that does not make sense is added too, and begins to end: nobody
+ * knows what it stands on.  It is found by what there is in the file: its process by id and start,
+ * or by id alone if it is below a process of sshd.  Returns false with errno set if the folder
+ * cannot be read or memory runs out. */
+MUST_CHECK bool state_read_all(const struct state *state, struct sessions *sessions,
+                               const struct log *log);
 
 /* Returns whether a process can be the monitor of a session: it is called as sshd calls its own,
  * and it is root's, or of the daemon's own user, who may signal it anyway. */

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -213,7 +214,7 @@ START_TEST(a_session_is_taken_up_from_its_file)
     session = add_session(&before, monitor.pid);
     session->since_s = 1700000000;
     ck_assert(state_write(&state, session));
-    ck_assert(state_read_all(&state, &after));
+    ck_assert(state_read_all(&state, &after, &quiet));
     ck_assert_uint_eq(after.n, 1);
     session = after.items[0];
     ck_assert_int_eq(session->pid, monitor.pid);
@@ -280,19 +281,19 @@ static void forge(const struct proc *proc, char change)
     char text[1024];
 
     snprintf(text, sizeof text,
-             "%s\nboot %s\nstarted %llu\nsince 1\naccount %s\nfingerprint %s\n"
+             "%s\n%s%s\nstarted %llu\nsince 1\naccount %s\nfingerprint %s\n"
              "credential sshcr_1\nrule bind:a.example:80\n%s",
-             change == 'h' ? "adit-session 2" : "adit-session 1",
+             change == 'h' ? "adit-session 2" : "adit-session 1", change == 'n' ? "" : "boot ",
              change == 'b' ? "00000000-0000-0000-0000-000000000000" : state.boot_id,
              (unsigned long long)proc->started + (change == 's'), ACCOUNT,
              change == 'f' ? "SHA256:short" : FINGERPRINT, change == 'e' ? "" : "end\n");
     write_by_hand(proc->pid, text);
 }
 
-/* Nothing but a process of sshd that this daemon let in may ever be signalled. */
+/* Files of another boot, and of another process that had the id. */
 START_TEST(other_files_name_no_session)
 {
-    static const char changes[] = "hbsfe";
+    static const char changes[] = "bs";
     struct sessions sessions = {0};
     struct monitor monitor;
     struct proc proc;
@@ -302,18 +303,135 @@ START_TEST(other_files_name_no_session)
     ck_assert(proc_read(monitor.pid, &proc));
     for (const char *change = changes; *change; change++) {
         forge(&proc, *change);
-        ck_assert(state_read_all(&state, &sessions));
+        ck_assert(state_read_all(&state, &sessions, &quiet));
         ck_assert_msg(sessions.n == 0, "change %c", *change);
         ck_assert(!file_exists(monitor.pid));
     }
-    write_by_hand(monitor.pid, "");
-    ck_assert(state_read_all(&state, &sessions));
-    ck_assert_uint_eq(sessions.n, 0);
     forge(&proc, '-');
-    ck_assert(state_read_all(&state, &sessions));
+    ck_assert(state_read_all(&state, &sessions, &quiet));
     ck_assert_uint_eq(sessions.n, 1);
+    ck_assert(!sessions.items[0]->is_ending);
     sessions_free(&sessions);
     monitor_stop(&monitor);
+    close_state();
+}
+END_TEST
+
+/* What a session of this boot stands on is not known: it ends. */
+START_TEST(a_file_without_sense_ends_its_session)
+{
+    struct sessions sessions = {0};
+    struct monitor monitor;
+    struct proc proc;
+    int status = 0;
+
+    open_state();
+    monitor_start(&monitor, "sshd", false);
+    ck_assert(proc_read(monitor.pid, &proc));
+    forge(&proc, "hnfe"[_i]);
+    ck_assert(state_read_all(&state, &sessions, &quiet));
+    ck_assert_uint_eq(sessions.n, 1);
+    ck_assert(sessions.items[0]->is_ending);
+    finish(&sessions, &state);
+    ck_assert(monitor_wait_for_exit(monitor.pid, &status));
+    ck_assert(!file_exists(monitor.pid));
+    close_state();
+}
+END_TEST
+
+/* A file that an earlier version wrote and that is too large for this one. */
+START_TEST(a_file_that_is_too_large_ends_its_session)
+{
+    struct sessions sessions = {0};
+    struct monitor monitor;
+    struct proc proc;
+    char path[96];
+    int status = 0;
+
+    open_state();
+    monitor_start(&monitor, "sshd", false);
+    ck_assert(proc_read(monitor.pid, &proc));
+    forge(&proc, '-');
+    snprintf(path, sizeof path, "%s/%d", folder, (int)monitor.pid);
+    ck_assert_int_eq(truncate(path, 4 * 1024 * 1024 + 1), 0);
+    ck_assert(state_read_all(&state, &sessions, &quiet));
+    ck_assert_uint_eq(sessions.n, 1);
+    ck_assert(sessions.items[0]->is_ending);
+    ck_assert_str_eq(sessions.items[0]->fingerprint, FINGERPRINT);
+    finish(&sessions, &state);
+    ck_assert(monitor_wait_for_exit(monitor.pid, &status));
+    close_state();
+}
+END_TEST
+
+/* A file that names nothing but an id ends a process of sshd below another one, and no other: the
+ * daemon of sshd may have that id after a boot. */
+START_TEST(an_id_alone_names_a_process_below_sshd)
+{
+    static const char *const names[][2] = {{"sshd", "sshd"}, {"init", "sshd"}, {"sshd", "bash"}};
+    struct sessions sessions = {0};
+    int pipes[2];
+    pid_t parent, child = 0;
+
+    open_state();
+    ck_assert_int_eq(pipe(pipes), 0);
+    parent = fork();
+    if (parent == 0) {
+        prctl(PR_SET_NAME, names[_i][0]);
+        child = fork();
+        if (child == 0) {
+            signal(SIGTERM, SIG_DFL);
+            prctl(PR_SET_NAME, names[_i][1]);
+            child = getpid();
+            if (write(pipes[1], &child, sizeof child) == (ssize_t)sizeof child)
+                pause();
+            _exit(0);
+        }
+        pause();
+        _exit(0);
+    }
+    ck_assert_int_eq((int)read(pipes[0], &child, sizeof child), (int)sizeof child);
+    write_by_hand(child, "");
+    ck_assert(state_read_all(&state, &sessions, &quiet));
+    ck_assert_uint_eq(sessions.n, _i == 0 ? 1 : 0);
+    if (_i == 0)
+        ck_assert(sessions.items[0]->is_ending);
+    else
+        ck_assert(!file_exists(child));
+    kill(parent, SIGKILL);
+    kill(child, SIGKILL);
+    waitpid(parent, NULL, 0);
+    sessions_free(&sessions);
+    close(pipes[0]);
+    close(pipes[1]);
+    close_state();
+}
+END_TEST
+
+/* What could not be read back is not written: the next run would not know of the session. */
+START_TEST(what_cannot_be_read_back_is_not_written)
+{
+    static char rule[4096];
+    static struct text rules[1025];
+    struct text id = text_of("sshcr_1"), broken = text_of("bind:a\nend");
+    struct text_list ids = {&id, 1, true}, granted = {&broken, 1, true};
+    struct sessions sessions = {0};
+    struct session *session = add_session(&sessions, getpid());
+
+    open_state();
+    memset(rule, 'x', sizeof rule - 1);
+    for (size_t i = 0; i < 1025; i++)
+        rules[i] = text_of(rule);
+    if (_i > 0)
+        granted = (struct text_list){rules, 1025, true};
+    ck_assert(session_set_lists(session, ids, granted));
+    ck_assert(!state_write(&state, session));
+    ck_assert_int_eq(errno, EFBIG);
+    ck_assert(!file_exists(getpid()));
+    granted.n = _i > 0 ? 1000 : 0;
+    ck_assert(session_set_lists(session, ids, granted));
+    ck_assert(state_write(&state, session));
+    sessions_free(&sessions);
     close_state();
 }
 END_TEST
@@ -329,11 +447,11 @@ START_TEST(a_file_that_cannot_be_read_stays)
     ck_assert(state_write(&state, add_session(&sessions, monitor.pid)));
     sessions_free(&sessions);
     faults_fail_at(2); /* the folder is opened first */
-    ck_assert(!state_read_all(&state, &sessions));
+    ck_assert(!state_read_all(&state, &sessions, &quiet));
     ck_assert(faults_stop());
     ck_assert(file_exists(monitor.pid));
     ck_assert_uint_eq(sessions.n, 0);
-    ck_assert(state_read_all(&state, &sessions));
+    ck_assert(state_read_all(&state, &sessions, &quiet));
     ck_assert_uint_eq(sessions.n, 1);
     sessions_free(&sessions);
     monitor_stop(&monitor);
@@ -354,7 +472,7 @@ START_TEST(other_programs_are_no_session)
         monitor_start(&monitor, names[i], false);
         ck_assert(proc_read(monitor.pid, &proc));
         forge(&proc, '-');
-        ck_assert(state_read_all(&state, &sessions));
+        ck_assert(state_read_all(&state, &sessions, &quiet));
         ck_assert_msg(sessions.n == 0, "%s", names[i]);
         monitor_stop(&monitor);
     }
@@ -418,6 +536,10 @@ Suite *gateway_session_suite(void)
     tcase_add_test(tests, a_session_is_taken_up_from_its_file);
     tcase_add_test(tests, the_file_goes_with_its_session);
     tcase_add_test(tests, other_files_name_no_session);
+    tcase_add_loop_test(tests, a_file_without_sense_ends_its_session, 0, 4);
+    tcase_add_test(tests, a_file_that_is_too_large_ends_its_session);
+    tcase_add_loop_test(tests, an_id_alone_names_a_process_below_sshd, 0, 3);
+    tcase_add_loop_test(tests, what_cannot_be_read_back_is_not_written, 0, 2);
     tcase_add_test(tests, a_file_that_cannot_be_read_stays);
     tcase_add_test(tests, other_programs_are_no_session);
     tcase_add_test(tests, a_file_that_cannot_be_written_is_not_there);
