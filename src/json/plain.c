@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#define DEL 0x7F
+
 static size_t copy_bytes(char *to, const char *from, size_t len)
 {
     size_t at = 0;
@@ -14,7 +16,7 @@ static size_t copy_bytes(char *to, const char *from, size_t len)
     for (; at < len; at++) {
         unsigned char c = (unsigned char)from[at];
 
-        if (c < ' ' || c == '"' || c == '\\')
+        if (c < ' ' || c == '"' || c == '\\' || c >= DEL)
             break;
         to[at] = from[at];
     }
@@ -22,8 +24,8 @@ static size_t copy_bytes(char *to, const char *from, size_t len)
 }
 
 /* Copies eight bytes.  Returns whether all are plain.  Subtracting n from each byte of a word sets
- * the top bit of the bytes below n.  A borrow from the next byte can only come from a byte that is
- * not plain. */
+ * the top bit of the bytes below n; bytes from 0x80 on have it.  A borrow from the next byte can
+ * only come from a byte that is not plain. */
 static bool copy_word(char *to, const char *from)
 {
     const uint64_t each = 0x0101010101010101u;
@@ -31,13 +33,15 @@ static bool copy_word(char *to, const char *from)
     uint64_t below_space;
     uint64_t quote;
     uint64_t backslash;
+    uint64_t del;
 
     memcpy(&word, from, sizeof word);
     memcpy(to, &word, sizeof word);
     below_space = word - each * ' ';
     quote = (word ^ each * '"') - each;
     backslash = (word ^ each * '\\') - each;
-    return ((below_space | quote | backslash) & ~word & each * 0x80) == 0;
+    del = (word ^ each * DEL) - each;
+    return ((below_space | quote | backslash | del | word) & each * 0x80) == 0;
 }
 
 /* The last word overlaps the one before it. */
@@ -68,7 +72,7 @@ static vector copy_vector(char *to, const char *from)
 
     memcpy(&bytes, from, sizeof bytes);
     memcpy(to, &bytes, sizeof bytes);
-    return (vector)((bytes < ' ') | (bytes == '"') | (bytes == '\\'));
+    return (vector)((bytes < ' ') | (bytes == '"') | (bytes == '\\') | (bytes >= DEL));
 }
 
 static bool is_zero(vector v)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Copying the plain bytes of a string: those that JSON takes as they are (RFC 8259, section 7).
- * These are all but '"', '\' and those below the space. */
+/* Copying the plain bytes of a string: those of ASCII that JSON takes as they are (RFC 8259,
+ * section 7) and terminals show: all from the space to '~' but '"' and '\'. */
 #ifndef ADIT_JSON_PLAIN_H
 #define ADIT_JSON_PLAIN_H
 

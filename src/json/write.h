@@ -44,7 +44,8 @@ static inline void json_put_name(struct buf *out, const char *name)
     out->len = (size_t)(to - out->data);
 }
 
-/* Write a value.  Text must be UTF-8.  An absent text is written as null. */
+/* Write a value.  Text must be UTF-8.  What utf8_is_control() names is escaped.  An absent text is
+ * written as null. */
 void json_put_text(struct buf *out, struct text value);
 void json_put_bool(struct buf *out, bool value);
 void json_put_uint(struct buf *out, uint64_t value);
@@ -57,7 +58,11 @@ static inline void json_put_member(struct buf *out, const char *name, struct tex
     json_put_text(out, value);
 }
 
-/* Writes a value that is JSON already. */
+/* Appends JSON of another writer, such as PostgreSQL, whose strings may have control characters
+ * raw: escapes those from U+007F on, which no JSON has outside of strings. */
+void json_add_raw(struct buf *out, struct text json);
+
+/* Writes such a value. */
 void json_put_raw(struct buf *out, struct text json);
 
 /* Writes a list of strings.  An absent list is written as []. */

@@ -16,7 +16,8 @@ static size_t plain_len(const char *s, size_t len)
 {
     size_t at = 0;
 
-    while (at < len && (unsigned char)s[at] >= 0x20 && s[at] != '"' && s[at] != '\\')
+    while (at < len && (unsigned char)s[at] >= 0x20 && (unsigned char)s[at] < 0x7F &&
+           s[at] != '"' && s[at] != '\\')
         at++;
     return at;
 }
@@ -53,7 +54,7 @@ START_TEST(every_byte_at_every_place)
         for (size_t at = 0; at < len; at++) {
             for (int c = 0; c < 256; c++) {
                 s[at] = (char)c;
-                if (len == MOST || c == '"' || c == '\\' || c == 0x1F || c == 0x80)
+                if (len == MOST || c == '"' || c == '\\' || c == 0x1F || c == 0x7F || c == 0x80)
                     expect(s, len);
             }
             s[at] = 'a';

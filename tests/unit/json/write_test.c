@@ -4,6 +4,7 @@
 
 #include <check.h>
 
+#include "base/utf8.h"
 #include "json/check.h"
 #include "suites.h"
 
@@ -64,11 +65,50 @@ START_TEST(escapes)
     struct buf out = {0};
 
     json_put_text(&out, text_of("\"\\/\b\f\n\r\t\x01\x1F\x7F<>&'"));
-    expect(&out, "\"\\\"\\\\/\\b\\f\\n\\r\\t\\u0001\\u001f\x7F<>&'\"");
+    expect(&out, "\"\\\"\\\\/\\b\\f\\n\\r\\t\\u0001\\u001f\\u007f<>&'\"");
     json_put_text(&out, (struct text){"a\0b", 3});
     expect(&out, "\"a\\u0000b\"");
     json_put_text(&out, text_of("\xC3\xA9\xE2\x80\xA8\xF0\x9F\x98\x80"));
-    expect(&out, "\"\xC3\xA9\xE2\x80\xA8\xF0\x9F\x98\x80\"");
+    expect(&out, "\"\xC3\xA9\\u2028\xF0\x9F\x98\x80\"");
+}
+END_TEST
+
+/* Each control character is escaped, in a string and in JSON of others, and nothing else beyond
+ * ASCII is, at each place in a text. */
+START_TEST(control_characters)
+{
+    for (uint32_t point = 0x7F; point < 0x3000; point++) {
+        for (size_t before = 0; before < 34; before++) {
+            unsigned char bytes[4];
+            size_t len = utf8_encode(bytes, point);
+            struct buf value = {0};
+            struct buf wanted = {0};
+            struct buf out = {0};
+
+            buf_printf(&value, "\xC3\xA9%.*s%.*s%.*sz", (int)before,
+                       "0123456789012345678901234567890123456789", (int)len, (char *)bytes,
+                       (int)len, (char *)bytes);
+            buf_printf(&wanted, "\"\xC3\xA9%.*s", (int)before,
+                       "0123456789012345678901234567890123456789");
+            for (int i = 0; i < 2; i++) {
+                if (utf8_is_control(point))
+                    buf_printf(&wanted, "\\u%04x", (unsigned)point);
+                else
+                    buf_add(&wanted, (char *)bytes, len);
+            }
+            buf_puts(&wanted, "z\"");
+            json_put_text(&out, buf_text(&value));
+            ck_assert_str_eq(buf_text(&out).s, buf_text(&wanted).s);
+            buf_free(&out);
+            buf_printf(&out, "\"%s\"", buf_text(&value).s);
+            buf_free(&value);
+            json_add_raw(&value, buf_text(&out));
+            ck_assert_str_eq(buf_text(&value).s, buf_text(&wanted).s);
+            buf_free(&out);
+            buf_free(&value);
+            buf_free(&wanted);
+        }
+    }
 }
 END_TEST
 
@@ -213,6 +253,7 @@ Suite *json_write_suite(void)
     tcase_add_test(tests, commas);
     tcase_add_test(tests, commas_behind_strings);
     tcase_add_test(tests, escapes);
+    tcase_add_test(tests, control_characters);
     tcase_add_test(tests, every_character_passes_the_check);
     tcase_add_test(tests, length_decides);
     tcase_add_test(tests, numbers);
