@@ -30,8 +30,8 @@ DECLARE
              "update": ["enabled", "certificate_authority_ids"]},
             {"table": "audit_event", "update": [],
              "select": ["id", "at", "event", "account_id", "resource", "principal_id",
-                        "api_key_id", "operation_id", "client_address", "operator", "before",
-                        "after", "changed"]},
+                        "api_key_id", "operation_id", "client_address", "operator",
+                        "database_user", "before", "after", "changed"]},
             {"function": "new_revision"},
             {"function": "is_rekeying"}
         ],

@@ -56,7 +56,7 @@ VERB("session list",   ctl_session_list,    "",     NULL,     RESPONDER, "list t
 VERB("session end",    ctl_session_end,     "",     "PID",    RESPONDER, "end an SSH session; its key may log in again")
 VERB("secrets init",   ctl_secrets_init,    "",     NULL,     OWNER,     "create the key file that the settings name")
 VERB("secrets add-key", ctl_secrets_add_key, "",    NULL,     OWNER,     "add a key to the key file and seal with it from now on")
-VERB("secrets rekey",  ctl_secrets_rekey,   "",     NULL,     RESPONDER, "seal every secret under the first key of the key file")
+VERB("secrets rekey",  ctl_secrets_rekey,   "",     NULL,     OWNER,     "seal every secret under the first key of the key file")
 VERB("export",         ctl_export,          "ao",   NULL,     OWNER,     "print accounts, credentials and modules as one document")
 VERB("history",        ctl_history,         "aSb",  "[RESOURCE]", OWNER, "list changes: who made each, when, and what differs")
 VERB("restore",        ctl_restore,         "atESbNFiy", "[RESOURCE]", OWNER, "make something as it was, also what was deleted")

@@ -102,7 +102,7 @@ static void put_column(struct buf *out, const struct row *row, const char *colum
     struct text json = column_of(row, column);
 
     json_put_name(out, member);
-    buf_add(out, json.s, json.len);
+    json_add_raw(out, json);
 }
 
 /* PostgreSQL writes a time in the time zone of the session that made the change. */
@@ -385,6 +385,7 @@ void audit_event_write(struct buf *out, const struct audit_event *event,
     json_put_member(out, "operation_id", event->operation_id);
     json_put_member(out, "client_address", event->client_address);
     json_put_member(out, "operator", event->operator_name);
+    json_put_member(out, "database_user", event->database_user);
     put_changed(out, &event->changed);
     put_audited(out, "before", event->before, kind, &context);
     put_audited(out, "after", event->after, kind, &context);

@@ -46,8 +46,9 @@ struct audit_event {
     struct text operation_id;
     struct text client_address;
     struct text operator_name;
-    struct text_list changed; /* columns */
-    struct text before;       /* the row as JSON, as PostgreSQL writes jsonb */
+    struct text database_user; /* never absent */
+    struct text_list changed;  /* columns */
+    struct text before;        /* the row as JSON, as PostgreSQL writes jsonb */
     struct text after;
 };
 

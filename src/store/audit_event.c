@@ -8,13 +8,13 @@
 /* In the order of enum column, after the caller's and whether the caller is an admin. */
 #define COLUMNS                                                                                    \
     "e.id, e.at, e.event, e.resource, e.principal_id, e.api_key_id, e.operation_id,"               \
-    " e.client_address, e.operator, e.changed, e.before::text, e.after::text"
+    " e.client_address, e.operator, e.database_user, e.changed, e.before::text, e.after::text"
 #define JOINED_COLUMNS                                                                             \
     "e.id, e.at, e.event, e.resource, e.principal_id, e.api_key_id, e.operation_id,"               \
-    " e.client_address, e.operator, e.changed, e.before, e.after"
+    " e.client_address, e.operator, e.database_user, e.changed, e.before, e.after"
 #define TYPES                                                                                      \
-    PG_BOOL PG_BIGINT PG_TIME PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXTS     \
-        PG_TEXT PG_TEXT
+    PG_BOOL PG_BIGINT PG_TIME PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT      \
+        PG_TEXTS PG_TEXT PG_TEXT
 
 enum column {
     COLUMN_IS_ADMIN = CALLER_N_COLUMNS,
@@ -27,6 +27,7 @@ enum column {
     COLUMN_OPERATION_ID,
     COLUMN_CLIENT_ADDRESS,
     COLUMN_OPERATOR,
+    COLUMN_DATABASE_USER,
     COLUMN_CHANGED,
     COLUMN_BEFORE,
     COLUMN_AFTER
@@ -55,6 +56,7 @@ const struct filter_member audit_event_filter_members[] = {
     {"operation_id", FILTER_STRING, "coalesce(e.operation_id, '')"},
     {"client_address", FILTER_STRING, "coalesce(e.client_address, '')"},
     {"operator", FILTER_STRING, "coalesce(e.operator, '')"},
+    {"database_user", FILTER_STRING, "e.database_user"},
     {"changed", FILTER_STRINGS, CHANGED},
     {"before", FILTER_OBJECT, "e.before"},
     {"after", FILTER_OBJECT, "e.after"},
@@ -75,7 +77,7 @@ const struct filter_member audit_event_filter_members[] = {
 /* In their place in the row that has only the caller's columns. */
 #define NO_COLUMNS                                                                                 \
     "NULL::bigint AS event_id, NULL::timestamptz, NULL::text, NULL::text, NULL::text, NULL::text," \
-    " NULL::text, NULL::text, NULL::text, NULL::text[], NULL::text, NULL::text"
+    " NULL::text, NULL::text, NULL::text, NULL::text, NULL::text[], NULL::text, NULL::text"
 
 /* $1 digest, $2 account, $3 the number that events are below, $4 limit.
  * The generic plan does not know how few events an account has.  With "=", it would read the events
@@ -153,6 +155,7 @@ static bool read_event(const struct pg_result *result, int row, struct arena *ar
         .operation_id = pg_text(result, row, COLUMN_OPERATION_ID),
         .client_address = pg_text(result, row, COLUMN_CLIENT_ADDRESS),
         .operator_name = pg_text(result, row, COLUMN_OPERATOR),
+        .database_user = pg_text(result, row, COLUMN_DATABASE_USER),
         .before = pg_text(result, row, COLUMN_BEFORE),
         .after = pg_text(result, row, COLUMN_AFTER),
     };

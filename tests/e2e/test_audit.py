@@ -180,24 +180,25 @@ class Audit(Case):
                          ["api_key_updated"])
 
     def test_rekeying_hides_nothing(self):
-        """Any session may set adit.rekey.  If it then changes something else, or makes the change for
-        a caller, that is recorded as a change."""
+        """Any session may set adit.rekey.  If it then changes something else, makes the change
+        for a caller, or is no session of the tables' owner, that is recorded as a change."""
         body = {"provider": {"provider_a": {"client_id": "app", "client_secret": SECRET}}}
         seal = "client_secret_sealed = client_secret_sealed || 'x', client_secret_key_id = 'k'"
-        for change, caller, event, is_seen, changed in (
-                ("enabled = NOT enabled", "", "updated", True, ["enabled"]),
-                ("client_secret_key_id = 'k', email_domains = '{evil.example}'", "", "updated", True,
+        for change, caller, user, event, is_seen, changed in (
+                ("enabled = NOT enabled", "", "postgres", "updated", True, ["enabled"]),
+                ("client_secret_key_id = 'k', email_domains = '{evil.example}'", "", "postgres", "updated", True,
                  ["client_secret_key_id", "email_domains"]),
-                ("client_secret_sealed = client_secret_sealed || 'x'", "", "updated", True,
+                ("client_secret_sealed = client_secret_sealed || 'x'", "", "postgres", "updated", True,
                  ["client_secret"]),
-                (seal, "usr_x ak_x op_x", "updated", True,
+                (seal, "usr_x ak_x op_x", "postgres", "updated", True,
                  ["client_secret", "client_secret_key_id"]),
-                (seal, "", "rekeyed", False, ["client_secret_key_id"])):
-            with self.subTest(change, caller=caller):
+                (seal, "", "adit", "updated", True, ["client_secret", "client_secret_key_id"]),
+                (seal, "", "postgres", "rekeyed", False, ["client_secret_key_id"])):
+            with self.subTest(change, caller=caller, user=user):
                 etag = self.client.put(OAUTH, body).header("ETag")
                 self.stack.psql("BEGIN; SET LOCAL adit.rekey = 'on'; SET LOCAL adit.caller = '%s';"
                                 " UPDATE adit.oauth_module SET %s WHERE account_id = '%s'; COMMIT"
-                                % (caller, change, self.account.id), user="adit")
+                                % (caller, change, self.account.id), user=user)
                 self.assertEqual((self.changes()[-1]["event"], self.changes()[-1]["changed"]),
                                  ("oauth_module_" + event, changed))
                 self.assertEqual(self.stack.psql(
@@ -268,6 +269,56 @@ class Audit(Case):
             "SELECT event, principal_id, api_key_id, operation_id, database_user FROM adit.audit"
             " WHERE account_id = '%s' ORDER BY id DESC LIMIT 1" % self.account.id),
             "mutual_tls_module_updated|%s|ak_other|op_other|adit" % other)
+
+    def forge(self, settings, sql):
+        """Runs a statement of a responder that was taken over.  Returns its event."""
+        self.stack.psql("SELECT %s; %s" % (", ".join(
+            "set_config('%s', '%s', false)" % pair for pair in settings.items()), sql), user="adit")
+        return self.recorded()
+
+    def recorded(self):
+        return json.loads(self.stack.psql(
+            "SELECT json_build_object('event', event, 'operator', operator, 'role', database_user,"
+            " 'changed', changed) FROM adit.audit WHERE account_id = '%s' ORDER BY id DESC LIMIT 1"
+            % self.account.id))
+
+    def test_no_responder_is_aditctl(self):
+        """Its role sets adit.operator and adit.rekey in vain, however it tries."""
+        self.assert_ok(self.client.put(MUTUAL_TLS, {}))
+        self.assert_ok(self.client.put(OAUTH, {"provider": {"provider_a": {
+            "client_id": "app", "client_secret": SECRET}}}))
+        self.assert_ok(self.client.put("/edges/tls/other/mutual_tls", {}))
+        where = " WHERE account_id = '%s'" % self.account.id
+        for sql, name in (
+                ("UPDATE adit.mutual_tls_module SET enabled = false" + where
+                 + " AND edge_id <> 'other'", "mutual_tls_module_updated"),
+                ("DELETE FROM adit.mutual_tls_module" + where + " AND edge_id <> 'other'",
+                 "mutual_tls_module_deleted"),
+                ("INSERT INTO adit.mutual_tls_module (account_id, edge_id, enabled,"
+                 " certificate_authority_ids) VALUES ('%s', 'forged', true, '{}')"
+                 % self.account.id, "mutual_tls_module_created")):
+            with self.subTest(name):
+                event = self.forge({"adit.operator": "root"}, sql)
+                self.assertEqual((event["event"], event["operator"], event["role"]),
+                                 (name, None, "adit"))
+        revision = "SELECT revision FROM adit.oauth_module" + where
+        before = self.stack.psql(revision)
+        seal = ("UPDATE adit.oauth_module SET client_secret_key_id = '%s',"
+                " client_secret_sealed = decode(repeat('00', 64), 'hex')" + where)
+        event = self.forge({"adit.operator": "root", "adit.rekey": "on"}, seal % "forged")
+        self.assertEqual((event["event"], event["operator"]), ("oauth_module_updated", None))
+        self.assertIn("client_secret", event["changed"])
+        after = self.stack.psql(revision)
+        self.assertNotEqual(after, before)
+        # Members of the owner are believed, without being superusers.
+        self.stack.psql("CREATE ROLE operating LOGIN; GRANT postgres TO operating")
+        self.addCleanup(self.stack.psql, "DROP ROLE operating")
+        self.stack.psql("SET ROLE postgres; SET adit.rekey = 'on'; SET adit.operator = 'ada'; "
+                        + seal % "believed", user="operating")
+        event = self.recorded()
+        self.assertEqual((event["event"], event["operator"], event["role"]),
+                         ("oauth_module_rekeyed", "ada", "operating"))
+        self.assertEqual(self.stack.psql(revision), after)
 
     def test_no_room_for_notifications(self):
         """A listener that reads nothing fills the queue, and PostgreSQL refuses the commit.  The

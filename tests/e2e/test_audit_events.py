@@ -16,7 +16,7 @@ OAUTH = "/edges/https/e/routes/r/oauth"
 MUTUAL_TLS = "/edges/tls/e/mutual_tls"
 SECRET = "a secret that no event shows"
 MEMBERS = ["id", "uri", "created_at", "event", "resource", "principal", "api_key_id",
-           "operation_id", "client_address", "operator", "changed", "before", "after"]
+           "operation_id", "client_address", "operator", "database_user", "changed", "before", "after"]
 
 
 def module(secret=SECRET, **more):
@@ -124,7 +124,7 @@ class AuditEvents(Case):
         self.account.admin.issue("--description", "another")
         text = self.client.get(EVENTS).body.decode()
         for hidden in (SECRET, "client_secret_sealed", "client_secret_key_id", "digest",
-                       "audited", "database_user"):
+                       "audited"):
             self.assertNotIn(hidden, text)
         self.assertIn("provider.client_secret", text)
 
@@ -133,8 +133,8 @@ class AuditEvents(Case):
         self.account.admin.issue("--read-only", "--description", "a laptop")
         event, = self.latest()
         me = pwd.getpwuid(os.geteuid()).pw_name
-        self.assertEqual([event[name] for name in MEMBERS[5:11]], [None, None, None, None,
-                                                                   event["operator"], []])
+        self.assertEqual([event[name] for name in MEMBERS[5:12]], [
+            None, None, None, None, event["operator"], "postgres", []])
         self.assertTrue(event["operator"].startswith(me))
         self.assertEqual(event["resource"]["uri"],
                          self.stack.url + "/api_keys/" + event["resource"]["id"])
@@ -259,6 +259,7 @@ class AuditEvents(Case):
                  lambda e: e["operation_id"] == events[0]["operation_id"]),
                 ('obj.client_address == "127.0.0.1"', lambda e: e["client_address"]),
                 ('obj.operator != null', lambda e: e["operator"]),
+                ('obj.database_user == "adit"', lambda e: e["database_user"] == "adit"),
                 ('"provider.client_secret" in obj.changed',
                  lambda e: "provider.client_secret" in e["changed"]),
                 ('"certificate_authorities" in obj.changed',
@@ -277,7 +278,7 @@ class AuditEvents(Case):
         for event in events:
             for name in event["changed"]:
                 self.assertIn(event, self.filtered('"%s" in obj.changed' % name))
-        for bad in ("obj.uri == 'x'", "obj.before == 'x'", "obj.database_user == 'x'"):
+        for bad in ("obj.uri == 'x'", "obj.before == 'x'", "obj.account_id == 'x'"):
             self.assert_error(self.client.get(EVENTS + "?filter=" + urllib.parse.quote(bad)), 250)
         answer = self.stack.client(self.account.member.key).get(
             EVENTS + "?filter=" + urllib.parse.quote('obj.event == "x"'))

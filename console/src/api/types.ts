@@ -18,6 +18,7 @@ export interface AuditEvent {
     operation_id: string | null;
     client_address: string | null;
     operator: string | null;
+    database_user: string;
     changed: string[];
     before: Record<string, unknown> | null;
     after: Record<string, unknown> | null;

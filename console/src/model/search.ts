@@ -70,6 +70,7 @@ export const SEARCHABLE: Record<string, Searchable> = {
             "operation_id",
             "client_address",
             "operator",
+            "database_user",
             "changed",
             "before",
             "after",

@@ -75,6 +75,7 @@ START_TEST(every_member)
         .api_key_id = text_of("ak_1"),
         .operation_id = text_of("op_1"),
         .client_address = text_of("2001:db8::1"),
+        .database_user = text_of("adit"),
         .changed = {.items = changed, .n = 2, .given = true},
         .before = text_of("{\"id\": \"sshcr_1\", \"acl\": [], \"metadata\": \"m\\n\\\"\","
                           " \"owner_id\": \"bot_1\", \"revision\": 5, \"account_id\": \"ac_1\","
@@ -90,7 +91,7 @@ START_TEST(every_member)
         "\"resource\":{\"id\":\"sshcr_1\",\"uri\":\"http://h/ssh_credentials/sshcr_1\"},"
         "\"principal\":{\"id\":\"bot_1\",\"uri\":\"http://h/bot_users/bot_1\"},"
         "\"api_key_id\":\"ak_1\",\"operation_id\":\"op_1\",\"client_address\":\"2001:db8::1\","
-        "\"operator\":null,\"changed\":[\"acl\"],"
+        "\"operator\":null,\"database_user\":\"adit\",\"changed\":[\"acl\"],"
         "\"before\":{\"id\":\"sshcr_1\",\"uri\":\"http://h/ssh_credentials/sshcr_1\","
         "\"created_at\":\"2026-01-01T00:00:00Z\",\"description\":\"\",\"metadata\":\"m\\n\\\"\","
         "\"public_key\":\"k\",\"acl\":[],\"owner_id\":\"bot_1\"},\"after\":null}");

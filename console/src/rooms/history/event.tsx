@@ -84,6 +84,7 @@ export function Facts({ event }: { event: AuditEvent }): JSX.Element {
             )}
             <Fact title={t("history.key")} member="obj.api_key_id" value={event.api_key_id} name={nameOf(event.api_key_id)} />
             <Fact title={t("history.operation")} member="obj.operation_id" value={event.operation_id} />
+            <Fact title={t("history.role")} member="obj.database_user" value={event.database_user} />
             <Fact title={t("history.address")} member="obj.client_address" value={event.client_address} />
             <dt>{t("history.event")}</dt>
             <dd>
