@@ -91,6 +91,7 @@ static int find_event(struct restore *restore)
 {
     struct history_place *place = &restore->place;
     const char *wanted = restore->ctl->options.argument;
+    const char *account = restore->ctl->options.account;
     char id[AUDIT_EVENT_ID_SIZE];
     struct history_start start;
     struct error err;
@@ -107,6 +108,9 @@ static int find_event(struct restore *restore)
     place->kind = pg_text(place->result, 0, HISTORY_PLACE_KIND);
     place->account_id = pg_text(place->result, 0, HISTORY_PLACE_ACCOUNT_ID);
     place->resource = pg_text(place->result, 0, HISTORY_PLACE_RESOURCE);
+    if (account && strcmp(account, place->account_id.s) != 0)
+        return ctl_misuse("event %s is a change in the account %s, not in '%s'", id,
+                          place->account_id.s, account);
     if (wanted && strcmp(wanted, place->resource.s) != 0)
         return ctl_misuse("event %s is a change of %s, not of '%s'", id, place->resource.s, wanted);
     if (text_eq(pg_text(place->result, 0, HISTORY_PLACE_EVENT), text_of("oauth_module_rekeyed")))
@@ -134,6 +138,16 @@ static int find_row(struct restore *restore)
     return status;
 }
 
+/* Says what to do if the database takes too long to find what to undo. */
+static int fail_plan(const struct error *err)
+{
+    if (strcmp(err->sqlstate, "57014") != 0)
+        return ctl_fail_error(err);
+    return ctl_fail("the database did not find within 60 s what to undo; nothing was changed. Run "
+                    "ANALYZE in it, or restore less at once: give --account, a later --since, or a "
+                    "RESOURCE");
+}
+
 /* Reads the plan.  Returns CTL_OK, or the exit status after a message. */
 static int make_plan(struct restore *restore)
 {
@@ -146,7 +160,7 @@ static int make_plan(struct restore *restore)
     if (status == CTL_OK && !restore->order.event_id)
         status = history_check_start(restore->ctl, restore->order.after_us);
     if (status == CTL_OK && !restore_plan(restore->ctl->pg, &restore->order, &restore->plan, &err))
-        status = ctl_fail_error(&err);
+        status = fail_plan(&err);
     if (status == CTL_OK && pg_rows(restore->plan) == 0)
         status = history_check_maker(restore->ctl, restore->ctl->options.by);
     if (status == CTL_OK && pg_rows(restore->plan) == 0 && !restore->place.result)
@@ -358,7 +372,8 @@ static int write_row(const struct restore *restore, int row)
         goto out;
     if (!restore_row(restore->ctl->pg, restore->plan, row, has_secret ? &secret : NULL, &done,
                      &err))
-        ctl_fail("%s: %s", pg_text(restore->plan, row, RESTORE_RESOURCE).s, ctl_reason(&err));
+        ctl_fail("nothing was restored: %s: %s", pg_text(restore->plan, row, RESTORE_RESOURCE).s,
+                 ctl_reason(&err));
     else if (!done)
         ctl_fail("%s was changed meanwhile; nothing was restored, run this again",
                  pg_text(restore->plan, row, RESTORE_RESOURCE).s);

@@ -12,6 +12,10 @@
     "BEGIN; SET LOCAL statement_timeout = '60s'; SET LOCAL lock_timeout = '10s';"                  \
     " SET LOCAL TimeZone = 'UTC'"
 
+/* For plan_statement. */
+#define PLAN_SETTINGS "SET LOCAL enable_nestloop = off"
+#define SETTINGS_TIMEOUT_MS 4000
+
 /* The row that an event recorded, with the columns of today's table: those that it lacks are NULL,
  * and those that the table has no more are gone. */
 #define ROW_OF(table) "to_jsonb(jsonb_populate_record(NULL::adit." table ", c.before))"
@@ -20,37 +24,64 @@
 #define IS_BY(event) CHANGE_IS_BY(event, "$6::text")
 
 /* Without what differs in rows that are the same to a caller. */
-#define SEEN(row) "(" row ") - '{revision,client_secret_key_id,incarnation}'::text[]"
+#define UNSEEN "'{revision,client_secret_key_id,incarnation}'::text[]"
+#define SEEN(row) "(" row ") - " UNSEEN
 
 /* clang-format off */
+
+/* The order's events, of anybody and any time: those of $1 kind, $2 account_id, $3 resource. */
+#define IN_ORDER                                                                                   \
+    "k.kind IN ('account', 'principal', 'ssh_credential', 'oauth_module', 'mutual_tls_module')"    \
+    " AND e.event <> 'oauth_module_rekeyed'"                                                       \
+    " AND ($1::text IS NULL OR k.kind = $1::text)"                                                 \
+    " AND ($2::text IS NULL OR e.account_id = $2::text COLLATE \"C\")"                             \
+    " AND ($3::text IS NULL OR e.resource = $3::text COLLATE \"C\")"
 
 /* $1 kind, $2 account_id, $3 resource or NULL, $4 event, $5 after, $6 by or NULL, $7 enables,
  * $8 names of the providers.
  * API keys are left out: a revoked key stays revoked.  Sealing under another key undoes nothing.
  * A User or Bot that is disabled, or was when it was deleted, stays so unless $7: otherwise the keys
- * of somebody who left would work again.  For the same reason it gets no credential. */
+ * of somebody who left would work again.  For the same reason it gets no credential.
+ * Right after a large change there are no statistics, and a nested loop over the rows of the plan is
+ * quadratic.  So all that joins these rows has an "=" to hash, and PLAN_SETTINGS forbids such loops. */
 static const struct pg_statement plan_statement = {
     .name = "restore_plan",
     .types = PG_TEXT PG_TEXT PG_TEXT PG_BIGINT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT
              PG_BOOL PG_BOOL PG_BOOL PG_BOOL PG_BOOL PG_BOOL PG_SMALLINT,
     .sql =
-        "WITH cut AS ("
+        "WITH cut AS MATERIALIZED ("
             "SELECT DISTINCT ON (e.account_id, k.kind, e.resource)"
               " e.id, k.kind, e.account_id, e.resource, e.before"
             " FROM adit.audit_event AS e"
             " CROSS JOIN LATERAL (SELECT " CHANGE_KIND("e.event") ") AS k (kind)"
-            " WHERE k.kind IN ('account', 'principal', 'ssh_credential', 'oauth_module',"
-                             " 'mutual_tls_module')"
-              " AND e.event <> 'oauth_module_rekeyed'"
-              " AND ($1::text IS NULL OR k.kind = $1::text)"
-              " AND ($2::text IS NULL OR e.account_id = $2::text COLLATE \"C\")"
-              " AND ($3::text IS NULL OR e.resource = $3::text COLLATE \"C\")"
+            " WHERE " IN_ORDER
               " AND e.id >= $4::bigint"
               " AND e.at > '1970-01-01Z'::timestamptz + $5::bigint * interval '1 us'"
               " AND ($6::text IS NULL OR " IS_BY("e") ")"
             " ORDER BY e.account_id, k.kind, e.resource, e.id"
-        "), whole AS ("
-            "SELECT c.*,"
+        "), events AS MATERIALIZED ("
+            "SELECT e.id, k.kind, e.account_id, e.resource, e.event,"
+              " $6::text IS NOT NULL AND " IS_BY("e") " IS NOT TRUE AS by_others,"
+              " e.event IN ('oauth_module_created', 'oauth_module_deleted')"
+                " OR (e.event = 'oauth_module_updated'"
+                  " AND coalesce('client_secret' = ANY (e.changed), true)) AS sets_secret,"
+              " e.before ->> 'disabled_at' AS disabled_at"
+            " FROM adit.audit_event AS e"
+            " CROSS JOIN LATERAL (SELECT " CHANGE_KIND("e.event") ") AS k (kind)"
+            " WHERE " IN_ORDER
+              " AND e.id >= (SELECT min(c.id) FROM cut AS c)"
+        "), later AS MATERIALIZED ("
+            "SELECT c.account_id, c.kind, c.resource,"
+              " bool_or(e.by_others AND e.id > c.id) AS by_others,"
+              " NOT bool_or(e.sets_secret) AS keeps_secret,"
+              " (array_agg(e.disabled_at ORDER BY e.id DESC)"
+                " FILTER (WHERE e.event = 'principal_deleted'))[1] AS gone_disabled_at"
+            " FROM cut AS c"
+            " JOIN events AS e ON e.account_id = c.account_id AND e.kind = c.kind"
+              " AND e.resource = c.resource AND e.id >= c.id"
+            " GROUP BY c.account_id, c.kind, c.resource"
+        "), whole AS MATERIALIZED ("
+            "SELECT c.*, l.by_others, l.keeps_secret, l.gone_disabled_at,"
               " CASE c.kind"
                 " WHEN 'account' THEN"
                   " (SELECT to_jsonb(t) FROM adit.account AS t WHERE t.id = c.resource)"
@@ -74,55 +105,36 @@ static const struct pg_statement plan_statement = {
                 " WHEN 'principal' THEN " ROW_OF("principal")
                 " WHEN 'ssh_credential' THEN " ROW_OF("ssh_credential")
                 " WHEN 'oauth_module' THEN " ROW_OF("oauth_module") " - 'client_secret_sealed'"
-                " ELSE " ROW_OF("mutual_tls_module") " END END AS wanted,"
-              " $6::text IS NOT NULL AND EXISTS (SELECT FROM adit.audit_event AS e"
-                " WHERE e.account_id = c.account_id AND e.resource = c.resource"
-                  " AND e.id > c.id AND " CHANGE_KIND("e.event") " = c.kind"
-                  " AND e.event <> 'oauth_module_rekeyed'"
-                  " AND " IS_BY("e") " IS NOT TRUE) AS by_others,"
-              " NOT EXISTS (SELECT FROM adit.audit_event AS e"
-                " WHERE e.account_id = c.account_id AND e.resource = c.resource"
-                  " AND e.id >= c.id AND (e.event IN ('oauth_module_created', 'oauth_module_deleted')"
-                    " OR (e.event = 'oauth_module_updated'"
-                      " AND coalesce('client_secret' = ANY (e.changed), true)))) AS keeps_secret"
+                " ELSE " ROW_OF("mutual_tls_module") " END END AS wanted"
             " FROM cut AS c"
-        "), disabled AS ("
-            "SELECT w.account_id, w.resource, coalesce(w.present,"
-              " (SELECT e.before FROM adit.audit_event AS e"
-                " WHERE e.account_id = w.account_id AND e.resource = w.resource"
-                  " AND e.event = 'principal_deleted' ORDER BY e.id DESC LIMIT 1))"
-              " ->> 'disabled_at' AS since"
-            " FROM whole AS w"
-            " WHERE NOT $7::boolean AND w.kind = 'principal'"
-              " AND w.wanted IS NOT NULL AND w.wanted ->> 'disabled_at' IS NULL"
-        "), safe AS ("
+            " JOIN later AS l ON l.account_id = c.account_id AND l.kind = c.kind"
+              " AND l.resource = c.resource"
+        "), safe AS MATERIALIZED ("
             "SELECT w.kind, w.account_id, w.resource, w.id, w.present,"
-              " CASE WHEN d.since IS NULL THEN w.wanted"
-                " ELSE w.wanted || jsonb_build_object('disabled_at', d.since) END AS wanted,"
-              " d.since IS NOT NULL AS stays_disabled, w.by_others, w.keeps_secret,"
+              " CASE WHEN w.since IS NULL THEN w.wanted"
+                " ELSE w.wanted || jsonb_build_object('disabled_at', w.since) END AS wanted,"
+              " w.since IS NOT NULL AS stays_disabled, w.by_others, w.keeps_secret,"
+              " CASE WHEN w.kind = 'ssh_credential' THEN w.wanted ->> 'owner_id' COLLATE \"C\" END"
+                " AS owner_id,"
               " NOT $7::boolean AND w.kind = 'ssh_credential' AND w.wanted IS NOT NULL"
                 " AND w.present ->> 'owner_id' IS DISTINCT FROM w.wanted ->> 'owner_id' AS gives"
-            " FROM whole AS w"
-            " LEFT JOIN disabled AS d ON w.kind = 'principal'"
-              " AND d.account_id = w.account_id AND d.resource = w.resource"
+            " FROM (SELECT w.*,"
+                " CASE WHEN NOT $7::boolean AND w.kind = 'principal'"
+                    " AND w.wanted IS NOT NULL AND w.wanted ->> 'disabled_at' IS NULL"
+                  " THEN CASE WHEN w.present IS NULL THEN w.gone_disabled_at"
+                    " ELSE w.present ->> 'disabled_at' END END AS since"
+              " FROM whole AS w) AS w"
         ")"
         " SELECT w.kind, w.account_id, w.resource, w.id, w.present::text, w.wanted::text,"
           " " CHANGE_TEXT("shown.before", "shown.after") ","
           " CASE WHEN w.wanted IS NOT NULL AND w.kind <> 'account'"
-            " AND NOT EXISTS (SELECT FROM adit.account AS a WHERE a.id = w.account_id)"
-            " AND NOT EXISTS (SELECT FROM cut AS o WHERE o.kind = 'account'"
-              " AND o.account_id = w.account_id AND o.before IS NOT NULL)"
+            " AND here.id IS NULL AND a.wanted IS NULL"
             " THEN w.account_id"
-            " WHEN w.wanted IS NOT NULL AND w.kind = 'ssh_credential'"
-            " AND NOT EXISTS (SELECT FROM adit.principal AS p"
-              " WHERE p.account_id = w.account_id"
-                " AND p.id = w.wanted ->> 'owner_id' COLLATE \"C\")"
-            " AND NOT EXISTS (SELECT FROM cut AS o"
-              " WHERE o.kind = 'principal' AND o.account_id = w.account_id"
-                " AND o.resource = w.wanted ->> 'owner_id' AND o.before IS NOT NULL)"
-            " THEN w.wanted ->> 'owner_id' END,"
-          " CASE WHEN w.gives AND CASE WHEN o.wanted IS NULL THEN NOT (" SQL_MAY_OWN("p") ")"
-            " ELSE o.wanted ->> 'disabled_at' IS NOT NULL END THEN w.wanted ->> 'owner_id' END,"
+            " WHEN w.owner_id IS NOT NULL AND p.id IS NULL AND o.wanted IS NULL"
+            " THEN w.owner_id END,"
+          " CASE WHEN w.gives AND CASE WHEN o.wanted IS NULL OR o.by_others"
+              " THEN NOT (" SQL_MAY_OWN("p") ")"
+            " ELSE o.wanted ->> 'disabled_at' IS NOT NULL END THEN w.owner_id END,"
           " " SEEN("w.present") " IS NOT DISTINCT FROM " SEEN("w.wanted")
             " AND (w.wanted ->> 'client_id' IS NULL OR w.keeps_secret),"
           " w.stays_disabled, w.gives, w.by_others,"
@@ -130,36 +142,49 @@ static const struct pg_statement plan_statement = {
           " w.keeps_secret AND w.present IS NOT NULL,"
           " (w.wanted ->> 'provider')::smallint"
         " FROM safe AS w"
-        " LEFT JOIN safe AS o ON w.gives AND o.kind = 'principal' AND NOT o.by_others"
-          " AND o.account_id = w.account_id AND o.resource = w.wanted ->> 'owner_id' COLLATE \"C\""
-        " LEFT JOIN adit.principal AS p ON w.gives AND p.account_id = w.account_id"
-          " AND p.id = w.wanted ->> 'owner_id' COLLATE \"C\""
+        " LEFT JOIN safe AS o ON o.kind = 'principal'"
+          " AND o.account_id = w.account_id AND o.resource = w.owner_id"
+        " LEFT JOIN safe AS a ON a.kind = 'account' AND a.account_id = w.account_id"
+        " LEFT JOIN adit.account AS here ON here.id = w.account_id"
+        " LEFT JOIN adit.principal AS p ON p.account_id = w.account_id AND p.id = w.owner_id"
         " CROSS JOIN LATERAL (SELECT " CHANGE_NAMED("w.present", "$8::text[]") " AS before,"
           " " CHANGE_NAMED("w.wanted", "$8::text[]") " AS after) AS shown"
         " ORDER BY array_position('{account,principal,ssh_credential,oauth_module,mutual_tls_module}',"
           " w.kind), w.account_id, w.resource",
 };
 
-/* $1 the row as the plan found it or NULL, $2 as it was or NULL.  Each returns the number of rows. */
+/* The first member that the written row does not have as $2 has it: one that a column list below
+ * lacks.  NULL: none. */
+#define LOST                                                                                       \
+    ", (SELECT min(n.key)"                                                                         \
+      " FROM (SELECT c.row FROM changed AS c UNION ALL SELECT m.row FROM made AS m) AS t"          \
+      " CROSS JOIN LATERAL jsonb_each($2::text::jsonb) AS n"                                       \
+      " WHERE n.key <> ALL (" UNSEEN ")"                                                           \
+        " AND n.value IS DISTINCT FROM t.row -> n.key)"
+
+/* $1 the row as the plan found it or NULL, $2 as it was or NULL.  Each returns the number of rows,
+ * and LOST. */
 static const struct pg_statement account_statement = {
     .name = "restore_account",
-    .types = PG_BIGINT,
+    .types = PG_BIGINT PG_TEXT,
     .writes = true,
     .sql =
         "WITH w AS (SELECT r.* FROM jsonb_populate_record(NULL::adit.account, $2::text::jsonb) AS r),"
         " changed AS ("
             "UPDATE adit.account AS t SET name = w.name, created_at = w.created_at"
-            " FROM w WHERE t.id = w.id AND to_jsonb(t) = $1::text::jsonb RETURNING t.id"
+            " FROM w WHERE t.id = w.id AND to_jsonb(t) = $1::text::jsonb"
+            " RETURNING to_jsonb(t) AS row"
         "), made AS ("
-            "INSERT INTO adit.account (id, name, created_at)"
-            " SELECT w.id, w.name, w.created_at FROM w WHERE $1::text IS NULL RETURNING id"
+            "INSERT INTO adit.account AS t (id, name, created_at)"
+            " SELECT w.id, w.name, w.created_at FROM w WHERE $1::text IS NULL"
+            " RETURNING to_jsonb(t) AS row"
         ")"
-        " SELECT (SELECT count(*) FROM changed) + (SELECT count(*) FROM made)",
+        " SELECT (SELECT count(*) FROM changed) + (SELECT count(*) FROM made)" LOST,
 };
 
 static const struct pg_statement principal_statement = {
     .name = "restore_principal",
-    .types = PG_BIGINT,
+    .types = PG_BIGINT PG_TEXT,
     .writes = true,
     .sql =
         "WITH w AS (SELECT r.* FROM jsonb_populate_record(NULL::adit.principal, $2::text::jsonb)"
@@ -168,14 +193,14 @@ static const struct pg_statement principal_statement = {
             "UPDATE adit.principal AS t SET name = w.name, is_admin = w.is_admin,"
               " created_at = w.created_at, disabled_at = w.disabled_at"
             " FROM w WHERE t.account_id = w.account_id AND t.id = w.id"
-              " AND to_jsonb(t) = $1::text::jsonb RETURNING t.id"
+              " AND to_jsonb(t) = $1::text::jsonb RETURNING to_jsonb(t) AS row"
         "), made AS ("
-            "INSERT INTO adit.principal"
+            "INSERT INTO adit.principal AS t"
               " (account_id, id, kind, name, is_admin, created_at, disabled_at)"
             " SELECT w.account_id, w.id, w.kind, w.name, w.is_admin, w.created_at, w.disabled_at"
-            " FROM w WHERE $1::text IS NULL RETURNING id"
+            " FROM w WHERE $1::text IS NULL RETURNING to_jsonb(t) AS row"
         ")"
-        " SELECT (SELECT count(*) FROM changed) + (SELECT count(*) FROM made)",
+        " SELECT (SELECT count(*) FROM changed) + (SELECT count(*) FROM made)" LOST,
 };
 
 #define CREDENTIAL_COLUMNS(of)                                                                     \
@@ -189,7 +214,7 @@ static const struct pg_statement principal_statement = {
 /* $3 whether it gives the credential to somebody who has to be enabled. */
 static const struct pg_statement ssh_credential_statement = {
     .name = "restore_ssh_credential",
-    .types = PG_BIGINT,
+    .types = PG_BIGINT PG_TEXT,
     .writes = true,
     KEY_LIMITS,
     .sql =
@@ -204,14 +229,16 @@ static const struct pg_statement ssh_credential_statement = {
             "UPDATE adit.ssh_credential AS t"
             " SET (" CREDENTIAL_COLUMNS("") ") = ROW(" CREDENTIAL_COLUMNS("w.") ")"
             " FROM w WHERE t.account_id = w.account_id AND t.id = w.id"
-              " AND to_jsonb(t) = $1::text::jsonb AND NOT " OWNER_IS_DISABLED " RETURNING t.id"
+              " AND to_jsonb(t) = $1::text::jsonb AND NOT " OWNER_IS_DISABLED ""
+            " RETURNING to_jsonb(t) AS row"
         "), made AS ("
-            "INSERT INTO adit.ssh_credential (account_id, id, " CREDENTIAL_COLUMNS("") ")"
+            "INSERT INTO adit.ssh_credential AS t (account_id, id, " CREDENTIAL_COLUMNS("") ")"
             " SELECT w.account_id, w.id, " CREDENTIAL_COLUMNS("w.")
-            " FROM w WHERE $1::text IS NULL AND NOT " OWNER_IS_DISABLED " RETURNING id"
+            " FROM w WHERE $1::text IS NULL AND NOT " OWNER_IS_DISABLED ""
+            " RETURNING to_jsonb(t) AS row"
         ")"
         " SELECT (SELECT count(*) FROM gone) + (SELECT count(*) FROM changed)"
-          " + (SELECT count(*) FROM made)",
+          " + (SELECT count(*) FROM made)" LOST,
 };
 
 #define OAUTH_COLUMNS(of)                                                                          \
@@ -222,7 +249,7 @@ static const struct pg_statement ssh_credential_statement = {
 /* $3 the secret's key and $4 the sealed secret, or NULL: keep those of the row. */
 static const struct pg_statement oauth_module_statement = {
     .name = "restore_oauth_module",
-    .types = PG_BIGINT,
+    .types = PG_BIGINT PG_TEXT,
     .writes = true,
     .sql =
         "WITH w AS (SELECT r.* FROM jsonb_populate_record(NULL::adit.oauth_module, $2::text::jsonb)"
@@ -244,21 +271,22 @@ static const struct pg_statement oauth_module_statement = {
                 " END)"
             " FROM w WHERE t.account_id = w.account_id AND t.edge_id = w.edge_id"
               " AND t.route_id = w.route_id"
-              " AND to_jsonb(t) - 'client_secret_sealed' = $1::text::jsonb RETURNING t.edge_id"
+              " AND to_jsonb(t) - 'client_secret_sealed' = $1::text::jsonb"
+            " RETURNING to_jsonb(t) AS row"
         "), made AS ("
-            "INSERT INTO adit.oauth_module (account_id, edge_id, route_id, " OAUTH_COLUMNS("") ","
+            "INSERT INTO adit.oauth_module AS t (account_id, edge_id, route_id, " OAUTH_COLUMNS("") ","
               " client_secret_key_id, client_secret_sealed)"
             " SELECT w.account_id, w.edge_id, w.route_id, " OAUTH_COLUMNS("w.") ","
               " $3::text, $4::bytea"
-            " FROM w WHERE $1::text IS NULL RETURNING edge_id"
+            " FROM w WHERE $1::text IS NULL RETURNING to_jsonb(t) AS row"
         ")"
         " SELECT (SELECT count(*) FROM gone) + (SELECT count(*) FROM changed)"
-          " + (SELECT count(*) FROM made)",
+          " + (SELECT count(*) FROM made)" LOST,
 };
 
 static const struct pg_statement mutual_tls_module_statement = {
     .name = "restore_mutual_tls_module",
-    .types = PG_BIGINT,
+    .types = PG_BIGINT PG_TEXT,
     .writes = true,
     .sql =
         "WITH w AS (SELECT r.* FROM jsonb_populate_record(NULL::adit.mutual_tls_module,"
@@ -272,15 +300,15 @@ static const struct pg_statement mutual_tls_module_statement = {
             "UPDATE adit.mutual_tls_module AS t"
             " SET enabled = w.enabled, certificate_authority_ids = w.certificate_authority_ids"
             " FROM w WHERE t.account_id = w.account_id AND t.edge_id = w.edge_id"
-              " AND to_jsonb(t) = $1::text::jsonb RETURNING t.edge_id"
+              " AND to_jsonb(t) = $1::text::jsonb RETURNING to_jsonb(t) AS row"
         "), made AS ("
-            "INSERT INTO adit.mutual_tls_module"
+            "INSERT INTO adit.mutual_tls_module AS t"
               " (account_id, edge_id, enabled, certificate_authority_ids)"
             " SELECT w.account_id, w.edge_id, w.enabled, w.certificate_authority_ids"
-            " FROM w WHERE $1::text IS NULL RETURNING edge_id"
+            " FROM w WHERE $1::text IS NULL RETURNING to_jsonb(t) AS row"
         ")"
         " SELECT (SELECT count(*) FROM gone) + (SELECT count(*) FROM changed)"
-          " + (SELECT count(*) FROM made)",
+          " + (SELECT count(*) FROM made)" LOST,
 };
 
 /* clang-format on */
@@ -313,7 +341,8 @@ bool restore_plan(struct pg *pg, const struct restore_order *order, struct pg_re
     pg_add_text(&params, order->by);
     pg_add_bool(&params, order->enables);
     pg_add_texts(&params, order->providers, &arena);
-    ok = pg_run(pg, &plan_statement, &params, result, err);
+    ok = pg_script(pg, PLAN_SETTINGS, SETTINGS_TIMEOUT_MS, err) &&
+         pg_run(pg, &plan_statement, &params, result, err);
     arena_free(&arena);
     return ok;
 }
@@ -329,6 +358,7 @@ bool restore_row(struct pg *pg, const struct pg_result *plan, int row,
     const struct pg_statement *statement = NULL;
     struct pg_params params = {.n = 0};
     struct pg_result *result;
+    struct text lost;
 
     for (size_t i = 0; i < N_STATEMENTS; i++) {
         if (text_eq(pg_text(plan, row, RESTORE_KIND), text_of(statements[i].kind)))
@@ -350,6 +380,10 @@ bool restore_row(struct pg *pg, const struct pg_result *plan, int row,
     if (!pg_run(pg, statement, &params, &result, err))
         return false;
     *done = pg_int(result, 0, 0) == 1;
+    lost = pg_text(result, 0, 1);
+    if (lost.s)
+        error_cause(err, ERR_INTERNAL, "this version of aditctl does not restore its member %.80s",
+                    lost.s);
     pg_result_free(result);
-    return true;
+    return !lost.s;
 }

@@ -58,7 +58,8 @@ struct restore_secret {
 };
 
 /* Makes the row of a plan as it was, if it is as the plan says, and nobody was disabled meanwhile
- * who gets it.  secret is NULL: keep that of the row.  Sets *done to whether it did. */
+ * who gets it.  secret is NULL: keep that of the row.  Sets *done to whether it did.  Fails if the
+ * row then lacks a member that it had: the caller rolls back. */
 MUST_CHECK bool restore_row(struct pg *pg, const struct pg_result *plan, int row,
                             const struct restore_secret *secret, bool *done, struct error *err);
 
