@@ -28,9 +28,13 @@ struct api_settings {
 /* The routes; a row whose method is NULL ends them. */
 extern const struct route api_routes[];
 
-/* Returns how much database work a method and a path stand for: REQUEST_INSTANT if they match no
- * route, REQUEST_LONG if they are too long to tell. */
-enum request_work api_work(struct text method, struct text path);
+/* Returns how much database work a request stands for: REQUEST_INSTANT if method and path match no
+ * route, REQUEST_LONG if they are too long to tell, REQUEST_SCAN for a list with a filter. */
+enum request_work api_work(struct text method, struct text path, struct text query);
+
+/* Returns a number of the account that the key in the header Authorization names: anybody can make
+ * such a key.  Other headers have numbers of their own. */
+uint32_t api_account(struct text authorization);
 
 /* Answers one request.  Never fails: a fault of the service becomes 500 or 503.  The response lacks
  * a body only if memory ran out and response_reserve() was not called for it.  Empties the arena at

@@ -23,7 +23,7 @@ static void copy_name(char *to, struct text text)
 }
 
 /* A method or path that is too long for the copies gets its error later, in a lane. */
-enum request_work api_work(struct text method, struct text path)
+enum request_work api_work(struct text method, struct text path, struct text query)
 {
     char method_copy[METHOD_MAX + 1];
     char path_copy[PATH_MAX_LEN + 1];
@@ -38,8 +38,26 @@ enum request_work api_work(struct text method, struct text path)
     copy_name(path_copy, path);
     if (route_find(api_routes, method_copy, path_copy, &match, &allow, &err) && match.route)
         work = match.route->work;
+    if (work == REQUEST_LONG && match.route->query && query_gives(query, "filter"))
+        work = REQUEST_SCAN;
     buf_free(&allow);
     return work;
+}
+
+uint32_t api_account(struct text authorization)
+{
+    char account_id[IDENT_SIZE];
+    const char *blank =
+        authorization.len > 0 ? memchr(authorization.s, ' ', authorization.len) : NULL;
+    struct text key = authorization;
+
+    if (blank) {
+        key.s = blank + 1;
+        key.len = authorization.len - (size_t)(key.s - authorization.s);
+    }
+    if (api_key_valid(key) && api_key_account(key, account_id))
+        key = text_of(account_id);
+    return crc32_of(key.s, key.len);
 }
 
 /* Names the reference to a client that asks for the root. */

@@ -58,7 +58,7 @@ const struct route api_routes[] = {
     {.method = "GET", .path = "/livez", .is_public = true, .reads_only = true,
      .work = REQUEST_INSTANT, .run = api_health_live},
     {.method = "GET", .path = "/readyz", .is_public = true, .reads_only = true,
-     .run = api_health_ready},
+     .work = REQUEST_PROBE, .run = api_health_ready},
     {.method = "GET", .path = "/metrics", .is_public = true, .reads_only = true,
      .work = REQUEST_INSTANT, .run = api_metrics_show},
     {.method = NULL},

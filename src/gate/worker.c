@@ -32,10 +32,11 @@ static const struct request_wants wants = {
     .others = gate_variables, .n_others = GATE_N_VARIABLES, .authorizers = true};
 
 /* A lane that waits for a provider is counted apart, so all work is short. */
-static enum request_work sort_call(struct text method, struct text path)
+static enum request_work sort_call(struct text method, struct text path, struct text query)
 {
     (void)method;
     (void)path;
+    (void)query;
     return REQUEST_SHORT;
 }
 

@@ -97,6 +97,44 @@ static bool read_pair(const char *pair, size_t len, const struct query_param *pa
     return true;
 }
 
+/* Without memory of its own.  What is malformed is another name. */
+static bool is_encoded(const char *s, size_t len, const char *name)
+{
+    size_t at = 0;
+
+    for (size_t i = 0; i < len; i++, at++) {
+        int c = (unsigned char)s[i];
+
+        if (c == '%') {
+            int high = i + 2 < len ? ascii_hex_value(s[i + 1]) : -1;
+            int low = i + 2 < len ? ascii_hex_value(s[i + 2]) : -1;
+
+            c = high < 0 || low < 0 ? -1 : high << 4 | low;
+            i += 2;
+        }
+        if (!name[at] || c != (unsigned char)name[at])
+            return false;
+    }
+    return !name[at];
+}
+
+bool query_gives(struct text query, const char *name)
+{
+    size_t at = 0;
+
+    while (at < query.len) {
+        const char *pair = query.s + at;
+        const char *end = memchr(pair, '&', query.len - at);
+        size_t len = end ? (size_t)(end - pair) : query.len - at;
+        const char *equals = memchr(pair, '=', len);
+
+        if (is_encoded(pair, equals ? (size_t)(equals - pair) : len, name))
+            return true;
+        at += len + 1;
+    }
+    return false;
+}
+
 bool query_read(const char *query, const struct query_param *params, struct arena *arena,
                 struct text *values, struct error *err)
 {

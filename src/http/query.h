@@ -26,4 +26,8 @@ struct query_param {
 MUST_CHECK bool query_read(const char *query, const struct query_param *params, struct arena *arena,
                            struct text *values, struct error *err);
 
+/* Returns whether a query string, which need not be well-formed, gives a parameter of this name,
+ * whatever its encoding. */
+MUST_CHECK bool query_gives(struct text query, const char *name);
+
 #endif

@@ -35,10 +35,10 @@ struct answerer {
     struct wait wait;
     struct pg *pg;
     struct store *store;
-    struct key_uses *uses;    /* of all lanes */
-    int *n_filters;           /* of all lanes; NULL: there is one lane */
-    struct late_nodes *late;  /* of all lanes; NULL: there is one lane */
-    struct pg_outage *outage; /* the same */
+    struct key_uses *uses;         /* of all lanes */
+    struct store_filters *filters; /* of all lanes; NULL: there is one lane */
+    struct late_nodes *late;       /* of all lanes; NULL: there is one lane */
+    struct pg_outage *outage;      /* the same */
     struct arena arena;
     struct response response;
 };
@@ -55,7 +55,7 @@ static bool answerer_open(struct answerer *answerer, struct pg_pipeline *pipelin
     if (!answerer->store || !answerer->uses || !response_reserve(&answerer->response))
         return false;
     store_note_uses(answerer->store, answerer->uses);
-    store_count_filters(answerer->store, answerer->n_filters);
+    store_share_filters(answerer->store, answerer->filters);
     if (answerer->outage)
         pg_share_outage(answerer->pg, answerer->outage);
     if (answerer->late && pg_is_distributed(answerer->pg))
@@ -126,7 +126,7 @@ struct worker {
     struct ident_random random;
     struct pg_pipeline *pipeline;
     struct key_uses *uses;
-    int n_filters;
+    struct store_filters filters;
     struct late_nodes late;
     struct pg_outage outage;
     struct answerer answerers[LANES];
@@ -195,7 +195,7 @@ static bool worker_open(struct worker *worker, struct serve *serve)
 
         answerer->process = process;
         answerer->uses = worker->uses;
-        answerer->n_filters = &worker->n_filters;
+        answerer->filters = &worker->filters;
         answerer->late = &worker->late;
         answerer->outage = &worker->outage;
         answerer->settings = &worker->settings;
@@ -230,6 +230,7 @@ int worker_serve_fcgi(void *process_of_worker, size_t which)
                             .uses = key_uses_new(),
                             .settings = process->settings};
     const struct serve_callbacks callbacks = {.sort = api_work,
+                                              .account = api_account,
                                               .answer_at_once = answer_at_once,
                                               .before_wait = send_pipeline,
                                               .on_input = receive_pipeline,

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Lanes, and the line of requests that wait for them. */
+/* Lanes: each works on one request at a time. */
 #include <sys/epoll.h>
 
 #include "base/clock.h"
 #include "serve/loop.h"
-
-/* Long work leaves one lane free for shorter work. */
-#define RESERVED_LANES 1
 
 /* If no lane has become free for this long, the lanes are stuck rather than busy.  The worker then
  * accepts connections nevertheless: their requests may be short. */
@@ -180,84 +177,11 @@ void serve_lanes_resume_woken(struct serve *serve)
 
 /* ---- the line ---- */
 
-/* Returns whether more than the reserved lane is free. */
-static bool is_lane_to_spare(const struct serve *serve)
-{
-    return serve->n_free > (serve->n_lanes > RESERVED_LANES ? RESERVED_LANES : 0);
-}
-
-static enum request_work sort(struct serve_connection *connection, struct text method,
-                              struct text path)
-{
-    if (!connection->is_sorted)
-        connection->work = connection->serve->callbacks->sort(method, path);
-    connection->is_sorted = true;
-    return connection->work;
-}
-
-/* Of a request in the line. */
-static enum request_work work_of(struct serve_connection *connection)
-{
-    const struct serve_intake *intake = &connection->peer.intake;
-
-    return connection->is_sorted ? connection->work
-                                 : sort(connection, serve_intake_find(intake, "REQUEST_METHOD"),
-                                        serve_intake_find(intake, "PATH_INFO"));
-}
-
-static bool does_short_work(const struct serve_lane *lane)
-{
-    return lane->connection && sort(lane->connection, text_of(lane->request.method),
-                                    text_of(lane->request.path)) != REQUEST_LONG;
-}
-
-/* Returns whether any request may start.  Long work takes the last free lane if another lane does
- * short work.  Otherwise short requests could take each lane that becomes free, and long ones, and
- * what other workers offer, would wait for ever. */
-static bool may_start_any(const struct serve *serve)
-{
-    if (is_lane_to_spare(serve) || serve->n_free == 0)
-        return serve->n_free > 0;
-    for (size_t i = 0; i < serve->n_lanes; i++) {
-        if (does_short_work(&serve->lanes[i]))
-            return true;
-    }
-    return false;
-}
-
-/* Returns whether such a request can be started while no lane is free for any work. */
-static bool passes_others(const struct serve *serve, enum request_work work)
-{
-    switch (work) {
-    case REQUEST_INSTANT:
-        return true;
-    case REQUEST_SHORT:
-        return serve->n_free > 0;
-    case REQUEST_LONG:
-        break;
-    }
-    return false;
-}
-
-/* Returns the first request that can be started now, or NULL.  Requests are sorted only while lanes
- * are short. */
-static struct serve_connection *next_in_line(const struct serve *serve)
-{
-    if (serve->n_line == 0)
-        return NULL;
-    if (may_start_any(serve))
-        return serve->line[0];
-    for (size_t i = 0; i < serve->n_line; i++) {
-        if (passes_others(serve, work_of(serve->line[i])))
-            return serve->line[i];
-    }
-    return NULL;
-}
-
 static void start_request(struct serve *serve, struct serve_connection *connection)
 {
     struct serve_lane *lane = serve->free_lanes[--serve->n_free];
 
+    serve_line_note_start(serve, connection);
     serve_connection_move(connection, SERVE_CONNECTION_WORKING);
     lane->connection = connection;
     serve_connection_request(connection, &lane->request);
@@ -275,7 +199,8 @@ int64_t serve_lanes_chore_due_ms(const struct serve *serve)
 
 void serve_lanes_start_chore(struct serve *serve, int64_t now_ms)
 {
-    if (serve->n_line == 0 && is_lane_to_spare(serve) && now_ms >= serve_lanes_chore_due_ms(serve))
+    if (serve->n_line == 0 && serve_line_has_spare_lane(serve) &&
+        now_ms >= serve_lanes_chore_due_ms(serve))
         resume(serve->free_lanes[--serve->n_free], true);
 }
 
@@ -287,7 +212,7 @@ static void offer_late(struct serve *serve)
 
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): the first n_line are never NULL */
     while (at < serve->n_line && now_ms - serve->line[at]->since_ms >= OFFER_MS) {
-        if (!serve_handover_fits(serve->line[at]))
+        if (!serve_line_may_offer(serve, serve->line[at]) || !serve_handover_fits(serve->line[at]))
             at++;
         else if (!serve_handover_send(serve->line[at]))
             break;
@@ -300,18 +225,19 @@ static struct serve_connection *next_request(struct serve *serve)
 {
     size_t n_line = serve->n_line;
 
-    while (serve->is_offered && may_start_any(serve) && serve->n_line == n_line &&
+    while (serve->is_offered && serve_line_may_start_long(serve) && serve->n_line == n_line &&
            serve_handover_receive(serve))
         ;
-    return next_in_line(serve);
+    return serve_line_next(serve);
 }
 
 void serve_lanes_start(struct serve *serve)
 {
     struct serve_connection *next;
 
+    serve_line_refuse_surplus(serve);
     while ((next = next_request(serve))) {
-        if (!is_lane_to_spare(serve) && work_of(next) == REQUEST_INSTANT)
+        if (!serve_line_has_spare_lane(serve) && serve_line_work_of(next) == REQUEST_INSTANT)
             serve_connection_answer_at_once(next);
         else
             start_request(serve, next);
@@ -327,7 +253,7 @@ bool serve_lanes_are_idle(const struct serve *serve)
 
 bool serve_lanes_want_more(const struct serve *serve)
 {
-    return is_lane_to_spare(serve) || serve->n_owed > 0 ||
+    return serve_line_has_spare_lane(serve) || serve->n_owed > 0 ||
            clock_left_ms(serve->freed_ms + STUCK_MS) == 0;
 }
 

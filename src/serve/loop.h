@@ -15,6 +15,9 @@
 #define SERVE_MAX_CONNECTIONS 128
 #define SERVE_MAX_LANES 64
 
+/* Accounts with the same remainder share their turn in the line. */
+#define SERVE_N_TURNS 256
+
 /* The loop checks the deadlines of connections this often. */
 #define SERVE_SWEEP_MS 250
 
@@ -58,6 +61,8 @@ struct serve_connection {
     bool is_watched; /* epoll knows its descriptor */
     bool is_sorted;  /* work is known */
     enum request_work work;
+    bool has_account; /* account is known */
+    uint32_t account; /* a number of the account that its key names */
     uint32_t payer;   /* of its answer */
     size_t charged;   /* bytes of memory that its answer takes */
     int64_t whole_us; /* when its request was whole, on the steady clock */
@@ -123,7 +128,10 @@ struct serve {
     size_t n_in[SERVE_CONNECTION_N_STATES];
     struct serve_connection *line[SERVE_MAX_CONNECTIONS]; /* those that wait, the oldest first */
     size_t n_line;
-    size_t answers_held; /* bytes: the sum of all that is charged */
+    uint64_t turns[SERVE_N_TURNS]; /* when a request of each account last started, as a turn */
+    uint64_t turn;                 /* the latest */
+    bool has_probed;               /* the request that started last is a probe */
+    size_t answers_held;           /* bytes: the sum of all that is charged */
     struct serve_chunk chunk;
     char offered[SERVE_MESSAGE_MAX]; /* for a request from the handover */
 };
@@ -234,6 +242,31 @@ MUST_CHECK bool serve_lanes_want_more(const struct serve *serve);
 
 /* Returns the milliseconds until a lane or the line needs the loop, at most most_ms. */
 MUST_CHECK int serve_lanes_wait_ms(const struct serve *serve, int most_ms);
+
+/* ---- line.c ---- */
+
+/* Returns whether more than the lane that long work leaves free is free. */
+MUST_CHECK bool serve_line_has_spare_lane(const struct serve *serve);
+
+/* Returns whether a lane is free for long work. */
+MUST_CHECK bool serve_line_may_start_long(const struct serve *serve);
+
+/* Returns the work of a request that stands in the line. */
+MUST_CHECK enum request_work serve_line_work_of(struct serve_connection *connection);
+
+/* Returns the request of the line to start now, or NULL.  Requests are sorted only while others run
+ * or wait. */
+MUST_CHECK struct serve_connection *serve_line_next(struct serve *serve);
+
+/* Notes that a request of the line starts.  To be called while it still stands there. */
+void serve_line_note_start(struct serve *serve, struct serve_connection *connection);
+
+/* Returns whether another worker should start it: lanes are short here, not its account's turn. */
+MUST_CHECK bool serve_line_may_offer(const struct serve *serve,
+                                     struct serve_connection *connection);
+
+/* Answers 503 to the scans that are too many to wait, the latest first. */
+void serve_line_refuse_surplus(struct serve *serve);
 
 /* ---- handover.c ---- */
 

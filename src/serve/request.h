@@ -23,7 +23,9 @@ enum body_state {
 /* How long a request may keep a lane. */
 enum request_work {
     REQUEST_LONG,   /* it may wait in the database for others */
+    REQUEST_SCAN,   /* the same, and it may read all rows of an account: few may run at a time */
     REQUEST_SHORT,  /* it reads few rows by a key */
+    REQUEST_PROBE,  /* the same, and it waits behind no other request */
     REQUEST_INSTANT /* it needs neither the database nor a lane */
 };
 

@@ -21,8 +21,11 @@ typedef struct response *serve_answerer(void *context, const struct request *req
 
 /* What the loop calls.  All of it must outlive serve_run(). */
 struct serve_callbacks {
-    /* Returns how long a request may keep a lane.  Neither text ends with a NUL. */
-    enum request_work (*sort)(struct text method, struct text path);
+    /* Returns how long a request may keep a lane.  No text ends with a NUL. */
+    enum request_work (*sort)(struct text method, struct text path, struct text query);
+    /* Returns a number of the account that the header Authorization names: accounts take turns.
+     * NULL: all requests are of one account. */
+    uint32_t (*account)(struct text authorization);
     /* Answers instant requests, and refuses others.  It must not wait. */
     serve_answerer *answer_at_once;
     /* Called before the loop waits: no lane can go on. */

@@ -149,7 +149,7 @@ struct store {
     struct crypt_hasher *hasher;
     struct account_hint hints[STORE_N_HINTS];
     struct key_uses *uses; /* NULL: not noted */
-    int *n_filters;        /* that may take long at the moment; NULL: not counted */
+    struct store_filters *filters; /* that run in the worker; NULL: not counted */
     struct node_lane nodes;
 };
 

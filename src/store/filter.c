@@ -215,12 +215,8 @@ struct text filter_only_equal(const struct filter_node *root, const char *member
 
 /* ---- running ---- */
 
-/* A filter that reads many rows keeps a lane.  In a worker, this many may take LONG_MS at a time.
- * Others get BRIEF_MS, which is enough for fast ones: so one account's filters leave lanes for the
- * requests of others. */
-#define MOST_LONG 2
-#define LONG_MS 3000
-#define BRIEF_MS 100
+/* A filter that reads many rows keeps a lane for up to this long. */
+#define MOST_MS 3000
 
 const char *filter_head(const struct store *store, const struct filter_statement *statement)
 {
@@ -228,41 +224,63 @@ const char *filter_head(const struct store *store, const struct filter_statement
 }
 
 static bool run_for(struct store *store, const struct filter_statement *statement, const char *sql,
-                    bool is_long, const struct store_request *request,
-                    const struct pg_params *params, struct pg_result **result, struct error *err)
+                    const struct store_request *request, const struct pg_params *params,
+                    struct pg_result **result, struct error *err)
 {
     const struct pg_statement made = {.name = statement->name,
                                       .types = statement->types,
                                       .sql = sql,
-                                      .ad_hoc_ms = is_long ? LONG_MS : BRIEF_MS,
-                                      .on_slow = is_long ? ERR_FILTER_TOO_SLOW : ERR_BUSY};
+                                      .ad_hoc_ms = MOST_MS,
+                                      .on_slow = ERR_FILTER_TOO_SLOW};
 
     return executor_run(store, &made, request, params, result, err);
+}
+
+/* Takes a place among the filters that run in the worker.  Returns NULL if they are too many, or if
+ * one of the account runs.  The source of requests lets none of these get here, unless keys of one
+ * account do not name it: this is the bound that holds whatever a request looks like. */
+static char *take_place(struct store *store, const struct caller *caller)
+{
+    struct text account = executor_account_hint(store, caller);
+    char *place = NULL;
+
+    if (!account.s)
+        account = text_of(caller->account_id);
+    for (size_t i = 0; i < STORE_MOST_FILTERS; i++) {
+        char *taken = store->filters->accounts[i];
+
+        if (!taken[0])
+            place = taken;
+        else if (text_eq(text_of(taken), account))
+            return NULL;
+    }
+    /* Whose account is not known yet has a place, too. */
+    if (place)
+        snprintf(place, IDENT_MAX + 1, "%s", account.len > 0 ? account.s : "?");
+    return place;
 }
 
 bool filter_run(struct store *store, const struct filter_statement *statement, struct buf *sql,
                 const struct store_request *request, const struct pg_params *params,
                 struct pg_result **result, struct error *err)
 {
-    int *n_filters = store->n_filters;
-    bool is_long = !n_filters || *n_filters < MOST_LONG;
+    char *place = store->filters ? take_place(store, &request->caller) : NULL;
     bool ok;
 
-    if (n_filters)
-        *n_filters += is_long;
-    ok = sql->failed ? error_set(err, ERR_OUT_OF_MEMORY)
-                     : run_for(store, statement, sql->data, is_long, request, params, result, err);
-    if (n_filters)
-        *n_filters -= is_long;
+    if (sql->failed)
+        ok = error_set(err, ERR_OUT_OF_MEMORY);
+    else if (store->filters && !place)
+        ok = error_say(err, ERR_BUSY,
+                       "Other filters of the account are running. Send one at a time, and retry "
+                       "after the delay in Retry-After.");
+    else
+        ok = run_for(store, statement, sql->data, request, params, result, err);
+    if (place)
+        place[0] = '\0';
     if (!ok && err->code == ERR_FILTER_TOO_SLOW)
         snprintf(err->msg, sizeof err->msg,
                  "%s These are fast, alone or with && before others: %s.",
                  error_row(ERR_FILTER_TOO_SLOW)->text, statement->fast);
-    if (!ok && !is_long && err->code == ERR_BUSY)
-        snprintf(err->msg, sizeof err->msg,
-                 "Other filters are running, so this one got %d ms, and needs longer. Retry after "
-                 "the delay in Retry-After, or narrow the filter.",
-                 BRIEF_MS);
     buf_free(sql);
     return ok;
 }

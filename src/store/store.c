@@ -70,9 +70,9 @@ void store_note_uses(struct store *store, struct key_uses *uses)
     store->uses = uses;
 }
 
-void store_count_filters(struct store *store, int *n_running)
+void store_share_filters(struct store *store, struct store_filters *filters)
 {
-    store->n_filters = n_running;
+    store->filters = filters;
 }
 
 bool store_make_ident(struct pg *pg, const char *prefix, char id[IDENT_SIZE], int64_t *ms,

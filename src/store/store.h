@@ -28,9 +28,15 @@ void store_free(struct store *store);
  * belong to several stores of one thread. */
 void store_note_uses(struct store *store, struct key_uses *uses);
 
-/* Has the store count the filters that run at a time in *n_running, together with other stores of
- * one thread.  The number must outlive the store. */
-void store_count_filters(struct store *store, int *n_running);
+/* The accounts of the filters that run at a time, of all stores of a thread; "": none. */
+#define STORE_MOST_FILTERS 2
+struct store_filters {
+    char accounts[STORE_MOST_FILTERS][IDENT_MAX + 1];
+};
+
+/* Has the store run at most STORE_MOST_FILTERS filters at a time and one of each account, together
+ * with other stores of one thread.  *filters, all zero at first, must outlive the store. */
+void store_share_filters(struct store *store, struct store_filters *filters);
 
 /* Has the store refuse accounts whose node did not answer, together with other stores of one
  * thread.  *late must outlive the store. */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Effects of one account on others: refusals that keep a share of the service for everybody."""
 import contextlib
+import subprocess
 
 from adit import fastcgi, samples
 from adit.case import Case
@@ -71,6 +72,45 @@ class Tenants(Case):
                              "" if ident in overdue else "changed")
         self.assertGreater(len(overdue), 3)
         self.assertLess(len(overdue), 21)
+
+    def lock_oauth_modules(self):
+        """A session that keeps everybody from the table until the test ends."""
+        psql = subprocess.Popen(["psql", "-X", "-q", "-A", "-t"], env=self.stack.pg_env(),
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(psql.communicate)
+        psql.stdin.write("BEGIN; LOCK TABLE adit.oauth_module IN ACCESS EXCLUSIVE MODE;"
+                         " \\echo locked\n")
+        psql.stdin.flush()
+        self.assertEqual(psql.stdout.readline(), "locked\n")
+
+    def test_slow_filters(self):
+        """One account's filters, none of which ends, take no lane from other accounts: these write,
+        list and filter, and /readyz answers."""
+        key = self.stack.account().admin.key
+        other = self.stack.account().admin.key
+        client = self.stack.client(other)
+        made = CREDENTIALS + "/" + client.post(CREDENTIALS, samples.credential()).json["id"]
+        edge, body = "/edges/tls/slow/mutual_tls", b'{"certificate_authority_ids": ["a"]}'
+        self.lock_oauth_modules()
+        with Responder(self.stack) as responder, contextlib.ExitStack() as held:
+            def ask(key, method="GET", path=CREDENTIALS, body=b"", **changes):
+                answer = fastcgi.ask(responder.socket, variables(key, method, path, body, **changes),
+                                     body)
+                return answer.status
+            self.assertEqual(ask(other), 200)
+            for i in range(120):
+                # However the name is written, it is a filter.
+                query = "%s=obj.enabled" % ("filter", "%66ilter", "f%69lter")[i % 3]
+                sock = held.enter_context(fastcgi.connect(responder.socket))
+                sock.sendall(fastcgi.records(variables(key, path="/oauth_modules",
+                                                       QUERY_STRING=query)))
+            for _ in range(5):
+                self.assertEqual(ask(other, "PATCH", made, b'{"metadata": "m"}'), 200)
+                self.assertEqual(ask(other, "PUT", edge, body), 200)
+                self.assertEqual(ask(other), 200)
+                self.assertEqual(ask(other, QUERY_STRING="filter=obj.id+!%3D+%22%22"), 200)
+                self.assertEqual(ask(None, path="/readyz"), 200)
+            self.assertEqual(ask(other, "DELETE", made), 204)
 
     def test_two_paths(self):
         """A web server that sends the path twice cannot run a request without its database

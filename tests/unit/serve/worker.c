@@ -79,11 +79,26 @@ static struct response *answer_at_once(void *context, const struct request *requ
     return &worker->at_once;
 }
 
-static enum request_work sort(struct text method, struct text path)
+static bool begins_with(struct text text, const char *prefix)
+{
+    return text.len >= strlen(prefix) && memcmp(text.s, prefix, strlen(prefix)) == 0;
+}
+
+/* The header is one letter. */
+static uint32_t account_of(struct text authorization)
+{
+    return authorization.len > 0 ? (uint32_t)authorization.s[0] : 0;
+}
+
+static enum request_work sort(struct text method, struct text path, struct text query)
 {
     ck_assert_uint_eq(method.len, 3);
-    if (path.len > 6 && memcmp(path.s, "/short", 6) == 0)
+    if (begins_with(path, "/short"))
         return REQUEST_SHORT;
+    if (begins_with(path, "/probe"))
+        return REQUEST_PROBE;
+    if (begins_with(query, "scan"))
+        return REQUEST_SCAN;
     return path.len == 8 && memcmp(path.s, "/instant", 8) == 0 ? REQUEST_INSTANT : REQUEST_LONG;
 }
 
@@ -113,6 +128,7 @@ void worker_open(struct worker *worker, int n_due)
 {
     *worker = (struct worker){
         .callbacks = {.sort = sort,
+                      .account = account_of,
                       .answer_at_once = answer_at_once,
                       .before_wait = before_wait,
                       .on_input = on_input,

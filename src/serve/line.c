@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/* The line of requests that wait for lanes: which of them starts next. */
+#include "serve/loop.h"
+
+/* Long work leaves one lane free for shorter work. */
+#define RESERVED_LANES 1
+
+/* A scan may keep its lane for seconds, and its account may send any number.  So this many of a
+ * worker run at a time, and of one account. */
+#define MOST_SCANS 2
+#define MOST_SCANS_OF_ACCOUNT 1
+
+/* The others wait for their account's turn: this many, and of one account.  Each of them occupies a
+ * connection, and the places of all are limited. */
+#define MOST_WAITING_SCANS 48
+#define MOST_WAITING_SCANS_OF_ACCOUNT 16
+
+bool serve_line_has_spare_lane(const struct serve *serve)
+{
+    return serve->n_free > (serve->n_lanes > RESERVED_LANES ? RESERVED_LANES : 0);
+}
+
+/* ---- what a request is ---- */
+
+static struct text find_variable(const struct serve_connection *connection, const char *name)
+{
+    return serve_intake_find(&connection->peer.intake, name);
+}
+
+static enum request_work sort(struct serve_connection *connection, struct text method,
+                              struct text path, struct text query)
+{
+    if (!connection->is_sorted)
+        connection->work = connection->serve->callbacks->sort(method, path, query);
+    connection->is_sorted = true;
+    return connection->work;
+}
+
+enum request_work serve_line_work_of(struct serve_connection *connection)
+{
+    if (connection->is_sorted)
+        return connection->work;
+    return sort(connection, find_variable(connection, "REQUEST_METHOD"),
+                find_variable(connection, "PATH_INFO"), find_variable(connection, "QUERY_STRING"));
+}
+
+static enum request_work work_of_lane(const struct serve_lane *lane)
+{
+    const struct request *request = &lane->request;
+
+    return sort(lane->connection, text_of(request->method), text_of(request->path),
+                text_of(request->query));
+}
+
+/* Only a request with a query can be a scan, so most need not be sorted to tell. */
+static bool is_scan_in_lane(const struct serve_lane *lane)
+{
+    return lane->connection && lane->request.query[0] && work_of_lane(lane) == REQUEST_SCAN;
+}
+
+static bool is_scan(struct serve_connection *connection)
+{
+    if (!connection->is_sorted && find_variable(connection, "QUERY_STRING").len == 0)
+        return false;
+    return serve_line_work_of(connection) == REQUEST_SCAN;
+}
+
+/* Of a request in the line; it keeps the number once it has a lane. */
+static uint32_t account_of(struct serve_connection *connection)
+{
+    const struct serve_callbacks *callbacks = connection->serve->callbacks;
+
+    if (!connection->has_account && callbacks->account)
+        connection->account = callbacks->account(find_variable(connection, "HTTP_AUTHORIZATION"));
+    connection->has_account = true;
+    return connection->account;
+}
+
+static uint64_t *turn_of(struct serve *serve, uint32_t account)
+{
+    return &serve->turns[account % SERVE_N_TURNS];
+}
+
+/* ---- what may start ---- */
+
+static bool does_short_work(const struct serve_lane *lane)
+{
+    return lane->connection && work_of_lane(lane) >= REQUEST_SHORT;
+}
+
+/* Returns whether long work may start.  It takes the last free lane if another lane does short
+ * work. Otherwise short requests could take each lane that becomes free, and long ones, and what
+ * other workers offer, would wait for ever. */
+bool serve_line_may_start_long(const struct serve *serve)
+{
+    if (serve_line_has_spare_lane(serve) || serve->n_free == 0)
+        return serve->n_free > 0;
+    for (size_t i = 0; i < serve->n_lanes; i++) {
+        if (does_short_work(&serve->lanes[i]))
+            return true;
+    }
+    return false;
+}
+
+static bool may_scan(const struct serve *serve, struct serve_connection *connection)
+{
+    uint32_t account = account_of(connection);
+    int n_of_account = 0;
+    int n = 0;
+
+    for (size_t i = 0; i < serve->n_lanes; i++) {
+        const struct serve_lane *lane = &serve->lanes[i];
+
+        if (!is_scan_in_lane(lane))
+            continue;
+        n++;
+        n_of_account += lane->connection->account == account;
+    }
+    return n < MOST_SCANS && n_of_account < MOST_SCANS_OF_ACCOUNT;
+}
+
+static bool may_start(const struct serve *serve, struct serve_connection *connection,
+                      bool may_start_long)
+{
+    if (may_start_long)
+        return !is_scan(connection) || may_scan(serve, connection);
+    switch (serve_line_work_of(connection)) {
+    case REQUEST_INSTANT:
+        return true;
+    case REQUEST_PROBE:
+    case REQUEST_SHORT:
+        return serve->n_free > 0;
+    case REQUEST_SCAN:
+    case REQUEST_LONG:
+        break;
+    }
+    return false;
+}
+
+/* A probe goes before all others, but not twice in a row: anybody may send them. */
+static bool is_urgent(const struct serve *serve, struct serve_connection *connection)
+{
+    return !serve->has_probed && serve_line_work_of(connection) == REQUEST_PROBE;
+}
+
+/* Each account in turn: the one whose last request started first goes next.  An account's requests
+ * stay in their order. */
+static bool goes_before(struct serve *serve, struct serve_connection *connection,
+                        struct serve_connection *other)
+{
+    if (is_urgent(serve, connection) || is_urgent(serve, other))
+        return !is_urgent(serve, other);
+    return *turn_of(serve, account_of(connection)) < *turn_of(serve, account_of(other));
+}
+
+struct serve_connection *serve_line_next(struct serve *serve)
+{
+    struct serve_connection *next = NULL;
+    bool may_start_long;
+
+    if (serve->n_line == 0)
+        return NULL;
+    may_start_long = serve_line_may_start_long(serve);
+    for (size_t i = 0; i < serve->n_line; i++) {
+        struct serve_connection *connection = serve->line[i];
+
+        if (may_start(serve, connection, may_start_long) &&
+            (!next || goes_before(serve, connection, next)))
+            next = connection;
+    }
+    return next;
+}
+
+void serve_line_note_start(struct serve *serve, struct serve_connection *connection)
+{
+    if (is_scan(connection))
+        (void)account_of(connection);
+    if (serve->n_line < 2)
+        return;
+    *turn_of(serve, account_of(connection)) = ++serve->turn;
+    serve->has_probed = serve_line_work_of(connection) == REQUEST_PROBE;
+}
+
+bool serve_line_may_offer(const struct serve *serve, struct serve_connection *connection)
+{
+    return !serve_line_may_start_long(serve) || !is_scan(connection);
+}
+
+void serve_line_refuse_surplus(struct serve *serve)
+{
+    unsigned char n_of[SERVE_N_TURNS] = {0};
+    int n = 0;
+    size_t at = 0;
+
+    if (serve->n_line <= MOST_WAITING_SCANS_OF_ACCOUNT)
+        return;
+    while (at < serve->n_line) {
+        struct serve_connection *connection = serve->line[at];
+        unsigned char *of_account;
+
+        if (!is_scan(connection)) {
+            at++;
+            continue;
+        }
+        of_account = &n_of[account_of(connection) % SERVE_N_TURNS];
+        if (n >= MOST_WAITING_SCANS || *of_account >= MOST_WAITING_SCANS_OF_ACCOUNT) {
+            serve_connection_answer_at_once(connection);
+            continue;
+        }
+        n++;
+        ++*of_account;
+        at++;
+    }
+}
