@@ -563,21 +563,22 @@ static void print_comment(FILE *out, const char *text)
     }
 }
 
-/* The section of a provider is a comment, because its name is the operator's choice. */
+/* Each setting is a comment, so that a section which is added below sets it for the first time.
+ * The section of a provider is a comment, too, because its name is the operator's choice. */
 void conf_print_sample(FILE *out)
 {
     const char *section = "";
 
-    fprintf(out, "; Settings of Adit.  The values below are the defaults.\n");
+    fprintf(out, "; Settings of Adit.  Each is a comment with its default.  To set one, remove\n"
+                 "; the \"; \" in front of it, or add its section and the setting at the end.\n");
     for (size_t i = 0; i < conf_n_settings; i++) {
-        const char *mark = conf_n_values(&conf_settings[i]) > 1 ? "; " : "";
-
         if (strcmp(section, conf_settings[i].section) != 0)
-            fprintf(out, "\n%s[%s]\n", mark, conf_settings[i].section);
+            fprintf(out, "\n%s[%s]\n", conf_n_values(&conf_settings[i]) > 1 ? "; " : "",
+                    conf_settings[i].section);
         else
             fprintf(out, "\n");
         section = conf_settings[i].section;
         print_comment(out, conf_settings[i].help);
-        fprintf(out, "%s%s = %s\n", mark, conf_settings[i].key, conf_settings[i].standard);
+        fprintf(out, "; %s = %s\n", conf_settings[i].key, conf_settings[i].standard);
     }
 }

@@ -34,7 +34,7 @@ struct reading {
     const char *long_value; /* its value, if it is too long for libinih; else NULL */
     bool failed;
     int failed_line;
-    bool seen[CONF_MAX_SETTINGS][OAUTH_N_PROVIDERS];
+    int seen[CONF_MAX_SETTINGS][OAUTH_N_PROVIDERS]; /* the line of each value, or 0 */
 };
 
 /* Writes the reason of the first error.  Returns 0, which tells libinih of an error. */
@@ -188,14 +188,15 @@ static int keep_value(struct reading *reading, const char *section, size_t setti
                       const char *value)
 {
     const char *key = conf_settings[setting].key;
-    bool *seen = &reading->seen[setting][which];
+    int *seen = &reading->seen[setting][which];
     const char *wanted;
 
     if (*seen)
-        return wrong(reading, "[%s] %s is set twice%s", section, key,
+        return wrong(reading, "[%s] %s is set twice, in lines %d and %d; remove one of them%s",
+                     section, key, *seen, reading->line,
                      is_blank(reading->text[0]) ? " (an indented line continues the line above it)"
                                                 : "");
-    *seen = true;
+    *seen = reading->line;
     if (value[0] == '"' || value[0] == '\'')
         return wrong(reading, "[%s] %s begins with a quote; write the value without quotes",
                      section, key);

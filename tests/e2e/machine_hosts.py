@@ -242,7 +242,7 @@ class Hosts(package.Story):
         """Both hosts go to a version with a migration, one after the other, and back.  The responder
         of the second host is of the old version until it is restarted."""
         # test_03 has shown the drain: from here on, each restart takes less.
-        self.machine.run("sed -i 's/^drain = .*/drain = 1s/' /etc/adit/adit.conf;"
+        self.machine.run("sed -i 's/^\\(; \\)\\?drain = .*/drain = 1s/' /etc/adit/adit.conf;"
                          " systemctl kill --signal=INT adit.service adit-b.service")
         old, newer = self.build_newer()
         self.run_chapter("upgrade", "Back up")

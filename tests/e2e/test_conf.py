@@ -331,6 +331,22 @@ class Files(ConfCase):
         self.assertEqual((sample.returncode, sample.stderr), (0, ""))
         self.write(sample.stdout)
         self.assert_starts("-c", self.conf)
+        self.write(sample.stdout + "\n[gate]\nca_file = /etc/ssl/certs/ca-certificates.crt\n"
+                   "\n[mutual_tls]\nedges = edge-1\n[service]\nname = pasted\n"
+                   "[provider.provider_a]\nuser_url = https://github.example.com/user\n")
+        self.assert_starts("-c", self.conf)
+
+    def test_every_setting_of_the_sample_is_a_comment(self):
+        lines = self.start("--print-settings").stdout.splitlines()
+        self.assertEqual([line for line in lines if line[:1] not in ("", ";", "[")], [])
+
+    def test_twice(self):
+        """Names both lines, also for a section that has two headers."""
+        self.write("[log]\nlevel = info\n\n[service]\nname = a\n[log]\nlevel = debug\n")
+        done = self.start("-c", self.conf)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r":\d+: \[log\] level is set twice, in lines (\d+) and (\d+);"
+                         " remove one of them")
 
 
 class KeyFiles(ConfCase):

@@ -27,7 +27,7 @@ get_ready() {
     useradd --system --home /nonexistent --shell /usr/sbin/nologin adit
     mkdir -p /etc/adit
     /usr/libexec/adit/adit.fcgi --print-settings |
-        sed 's/^admin_conninfo =.*/admin_conninfo = dbname=adit user=postgres/' > /etc/adit/adit.conf
+        sed 's/^; admin_conninfo =.*/admin_conninfo = dbname=adit user=postgres/' > /etc/adit/adit.conf
     aditctl secrets init
     chgrp adit /etc/adit/adit.key && chmod 640 /etc/adit/adit.key
     su postgres -c 'createdb adit'

@@ -71,12 +71,13 @@ class Story(unittest.TestCase):
 
     @classmethod
     def change_settings(cls, text):
-        """Writes settings, given as in the file, into /etc/adit/adit.conf."""
+        """Writes settings, given as in the file, into /etc/adit/adit.conf: in place of the comment
+        that has the default."""
         section = None
         for line in text.splitlines():
             key, is_setting, value = line.partition(" = ")
             if is_setting:
-                cls.machine.run(r"sed -i '/^\[%s\]$/,/^\[/s|^%s =.*|%s = %s|' /etc/adit/adit.conf"
+                cls.machine.run(r"sed -i '/^\[%s\]$/,/^\[/s|^\(; \)\?%s =.*|%s = %s|' /etc/adit/adit.conf"
                                 % (section, key, key, value))
                 cls.machine.run("grep -qxF '%s' /etc/adit/adit.conf" % line)
             else:

@@ -138,7 +138,7 @@ class Cluster:
         for line in text.splitlines():
             key, is_setting, _ = line.partition(" = ")
             if is_setting:
-                self.on(name, "sed -i '/^\\[%s\\]$/,/^\\[/s|^%s =.*|%s|' /etc/adit/adit.conf\n"
+                self.on(name, "sed -i '/^\\[%s\\]$/,/^\\[/s|^\\(; \\)\\?%s =.*|%s|' /etc/adit/adit.conf\n"
                         "grep -qxF %s /etc/adit/adit.conf" % (section, key, line, shlex.quote(line)))
             else:
                 section = line.strip("[]")
