@@ -119,6 +119,10 @@ class Story(package.Story):
                 ("the named page", "test -s %s && echo yes" % page, "yes"),
                 ("the programs' version", "aditctl --version", "aditctl " + self.version),
                 ("SQL", "ls /usr/share/adit/sql/grants.sql", "/usr/share/adit/sql/grants.sql"),
+                ("NEWS", "head -n 1 /usr/share/doc/adit-common/NEWS | grep -c '^%s '"
+                 % self.version, "1"),
+                ("console", "ls /usr/share/adit/console/index.html",
+                 "/usr/share/adit/console/index.html"),
                 ("alerts", "ls /usr/share/adit/monitoring/adit.rules.yml",
                  "/usr/share/adit/monitoring/adit.rules.yml")):
             with self.subTest(name):
@@ -133,6 +137,9 @@ class Story(package.Story):
         self.run_chapter("debian", "Database")
         self.doctor(self.run_chapter("debian", "Start")[1])
         self.run_chapter("debian", "Web server")
+        for path, text in (("/console/", "<script"), ("/docs/", "reference.js"),
+                           ("/docs/openapi.json", '"openapi"')):
+            self.assertIn(text, self.ask("curl -sSL http://127.0.0.1:880" + path), path)
         [said] = self.run_chapter("debian", "First key")
         self.assertEqual(json.loads(said.splitlines()[-1])["ssh_credentials"], [])
         self.assertEqual(self.ready(), "200")
