@@ -6,16 +6,23 @@
 
 #include "base/ascii.h"
 #include "base/utf8.h"
+#include "gate/meaning.h"
 #include "json/tree.h"
+#include "model/domain.h"
 
 /* A page of 100 teams has some 7,000 values. */
 #define VALUES_MAX 50000
 
 /* Bytes of the largest token, subject, name and slug. */
 #define TOKEN_MAX 16384
+#define REFRESH_MAX 4096
 #define SUBJECT_MAX 255
 #define USER_NAME_MAX 255
 #define SLUG_MAX 255
+#define EMAIL_LOCAL_MAX 64
+
+/* Levels above a team that are followed. */
+#define TEAM_LEVELS_MAX 16
 
 static const char out_of_memory[] = "out of memory";
 
@@ -80,119 +87,58 @@ static bool hold_text(struct arena *arena, struct text from, struct text *to)
     return to->s;
 }
 
-/* ---- the token ---- */
-
-/* What token endpoints call their refusals (RFC 6749, 5.2, and GitHub's page of errors).  Others
- * are not repeated in a log: they may hold anything. */
-static const char *const known_errors[] = {
-    "invalid_request",
-    "invalid_client",
-    "invalid_grant",
-    "unauthorized_client",
-    "unsupported_grant_type",
-    "invalid_scope",
-    "incorrect_client_credentials",
-    "redirect_uri_mismatch",
-    "bad_verification_code",
-    "unverified_user_email",
-};
-
-/* Returns whether the answer says that the request is refused.  Facebook's "error" is an object,
- * and Twitch has "message" alone. */
-static bool is_refusal(const struct json_node *top, const char **why)
+/* Parses an answer if its meaning is that it is to be read.  *top is for json_free(), whatever is
+ * returned. */
+static enum provider_outcome open_answer(const struct fetch_answer *answer, int provider,
+                                         enum meaning_endpoint endpoint, struct json_node *top,
+                                         const char **why)
 {
-    struct json_node error = json_member(top, "error");
-    struct text code = text_member(top, "error");
+    const char *unreadable = NULL;
+    bool is_parsed = parse(answer, top, &unreadable);
+    enum provider_outcome outcome = meaning_of(provider, endpoint, answer, top, why);
 
-    if (!json_given(&error) && !text_member(top, "message").s)
-        return false;
-    *why = "it refuses the code or the client";
-    for (size_t i = 0; i < sizeof known_errors / sizeof known_errors[0]; i++) {
-        if (text_eq(code, text_of(known_errors[i])))
-            *why = known_errors[i];
-    }
-    return true;
+    if (outcome != PROVIDER_ANSWERED || is_parsed)
+        return outcome;
+    *why = unreadable;
+    return PROVIDER_AWAY;
 }
 
+/* ---- the token ---- */
+
 static enum provider_outcome read_token(const struct json_node *top, struct arena *arena,
-                                        struct text *token, const char **why)
+                                        struct provider_tokens *tokens, const char **why)
 {
     struct json_node type_member = json_member(top, "token_type");
-    struct json_node error = json_member(top, "error");
     struct text type = text_member(top, "token_type");
-    struct text value = text_member(top, "access_token");
+    struct text access = text_member(top, "access_token");
+    struct text refresh = text_member(top, "refresh_token");
 
-    /* GitHub refuses with status 200. */
-    if (json_given(&error) && is_refusal(top, why))
-        return PROVIDER_REFUSED;
     *why = "the answer has no bearer token";
     /* LinkedIn leaves the type out. */
     if (json_given(&type_member) &&
         !(type.s && type.len == 6 && strncasecmp(type.s, "bearer", 6) == 0))
         return PROVIDER_AWAY;
-    if (!is_visible(value, TOKEN_MAX))
+    if (!is_visible(access, TOKEN_MAX))
         return PROVIDER_AWAY;
     *why = out_of_memory;
-    return hold_text(arena, value, token) ? PROVIDER_ANSWERED : PROVIDER_AWAY;
+    *tokens = (struct provider_tokens){.access = {.s = NULL}};
+    if (!hold_text(arena, access, &tokens->access) ||
+        (is_visible(refresh, REFRESH_MAX) && !hold_text(arena, refresh, &tokens->refresh)))
+        return PROVIDER_AWAY;
+    return PROVIDER_ANSWERED;
 }
 
-enum provider_outcome answer_token(const struct fetch_answer *answer, struct arena *arena,
-                                   struct text *token, const char **why)
+enum provider_outcome answer_token(const struct fetch_answer *answer, int provider,
+                                   struct arena *arena, struct provider_tokens *tokens,
+                                   const char **why)
 {
-    enum provider_outcome outcome = PROVIDER_AWAY;
     struct json_node top;
+    enum provider_outcome outcome = open_answer(answer, provider, MEANING_TOKEN, &top, why);
 
-    *why = "an unexpected status";
-    if (answer->status != 200 && answer->status != 400 && answer->status != 401)
-        return PROVIDER_AWAY;
-    if (!parse(answer, &top, why))
-        return PROVIDER_AWAY;
-    if (answer->status == 200)
-        outcome = read_token(&top, arena, token, why);
-    else if (is_refusal(&top, why))
-        outcome = PROVIDER_REFUSED;
-    else
-        *why = "an unexpected answer";
+    if (outcome == PROVIDER_ANSWERED)
+        outcome = read_token(&top, arena, tokens, why);
     json_free(&top);
     return outcome;
-}
-
-/* ---- answers to a token ---- */
-
-/* Facebook's code for a token that is not good any more. */
-#define FACEBOOK_BAD_TOKEN 190
-
-/* Returns whether an answer with status 400 refuses the token: Amazon and Facebook do so. */
-static bool refuses_token(const struct fetch_answer *answer)
-{
-    struct json_node top, error, code;
-    struct error ignored;
-    const char *no_matter;
-    uint32_t number = 0;
-    bool ok = false;
-
-    if (parse(answer, &top, &no_matter)) {
-        error = json_member(&top, "error");
-        code = json_member(&error, "code");
-        ok = text_eq(text_member(&top, "error"), text_of("invalid_token")) ||
-             (json_get_uint32(&code, &number, &ignored) && number == FACEBOOK_BAD_TOKEN);
-        json_free(&top);
-    }
-    return ok;
-}
-
-/* Parses the answer to a request with a token.  *top is for json_free() if it was answered. */
-static enum provider_outcome open_answer(const struct fetch_answer *answer, struct json_node *top,
-                                         const char **why)
-{
-    *top = (struct json_node){0};
-    *why = "the token is not good";
-    if (answer->status == 401 || (answer->status == 400 && refuses_token(answer)))
-        return PROVIDER_REFUSED;
-    *why = "an unexpected status";
-    if (answer->status != 200)
-        return PROVIDER_AWAY;
-    return parse(answer, top, why) ? PROVIDER_ANSWERED : PROVIDER_AWAY;
 }
 
 /* ---- lists ---- */
@@ -233,13 +179,31 @@ static bool add_text(struct answer_texts *texts, struct text value, bool is_firs
     return true;
 }
 
+/* Returns whether a text is an address.  Its local part may have any letters (RFC 6531), but no
+ * controls and no blanks: it goes into a header. */
+static bool is_address(struct text email)
+{
+    const char *at = email.s ? memchr(email.s, '@', email.len) : NULL;
+    size_t local_len = at ? (size_t)(at - email.s) : 0;
+    const char *no_matter;
+    size_t len;
+
+    if (local_len < 1 || local_len > EMAIL_LOCAL_MAX)
+        return false;
+    for (size_t i = 0; i < local_len; i += len) {
+        uint32_t point = utf8_decode((const unsigned char *)email.s + i, &len);
+
+        if (utf8_is_control(point) || point == ' ' || point == 0xA0)
+            return false;
+    }
+    return domain_valid(text_part(email, local_len + 1, email.len), &no_matter);
+}
+
 static bool add_email(struct answer_texts *texts, const struct json_node *entry)
 {
     struct text email = text_member(entry, "email");
-    const char *no_matter;
 
-    if (!text_present(email) || !holds_true(entry, "verified") ||
-        !oauth_email_address_valid(email, &no_matter))
+    if (!holds_true(entry, "verified") || !is_address(email))
         return true;
     return add_text(texts, email, holds_true(entry, "primary"));
 }
@@ -256,27 +220,55 @@ static bool add_organization(struct answer_texts *texts, const struct json_node 
     return !is_slug(slug) || add_text(texts, slug, false);
 }
 
+static bool holds_slug(const struct text_list *list, struct text value)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        if (text_eq(list->items[i], value))
+            return true;
+    }
+    return false;
+}
+
+/* Many teams may have the same one above them. */
+static bool add_slug(struct answer_texts *texts, struct text owner, struct text slug, bool is_above)
+{
+    char team[2 * SLUG_MAX + 1];
+    struct text whole = {.s = team, .len = owner.len + 1 + slug.len};
+
+    memcpy(team, owner.s, owner.len);
+    team[owner.len] = '/';
+    memcpy(team + owner.len + 1, slug.s, slug.len);
+    return (is_above && holds_slug(&texts->list, whole)) || add_text(texts, whole, false);
+}
+
+/* Adds a team, and the teams above it, of which it is a part.  GitHub names the one that is next
+ * above; one that names more is followed. */
 static bool add_team(struct answer_texts *texts, const struct json_node *entry)
 {
     struct json_node organization = json_member(entry, "organization");
     struct text owner = text_member(&organization, "login");
+    struct json_node levels[TEAM_LEVELS_MAX];
     struct text slug = text_member(entry, "slug");
-    char team[2 * SLUG_MAX + 1];
 
-    if (!is_slug(owner) || !is_slug(slug))
+    if (!is_slug(owner))
         return true;
-    memcpy(team, owner.s, owner.len);
-    team[owner.len] = '/';
-    memcpy(team + owner.len + 1, slug.s, slug.len);
-    return add_text(texts, (struct text){.s = team, .len = owner.len + 1 + slug.len}, false);
+    for (size_t i = 0; is_slug(slug); i++) {
+        if (!add_slug(texts, owner, slug, i > 0))
+            return false;
+        if (i == TEAM_LEVELS_MAX)
+            break;
+        levels[i] = json_member(i > 0 ? &levels[i - 1] : entry, "parent");
+        slug = text_member(&levels[i], "slug");
+    }
+    return true;
 }
 
 static enum provider_outcome
-take_page(const struct fetch_answer *answer, struct answer_texts *texts,
+take_page(const struct fetch_answer *answer, int provider, struct answer_texts *texts,
           bool (*add)(struct answer_texts *texts, const struct json_node *entry), const char **why)
 {
     struct json_node top;
-    enum provider_outcome outcome = open_answer(answer, &top, why);
+    enum provider_outcome outcome = open_answer(answer, provider, MEANING_LIST, &top, why);
 
     if (outcome == PROVIDER_ANSWERED && !json_is_list(&top)) {
         outcome = PROVIDER_AWAY;
@@ -294,25 +286,22 @@ take_page(const struct fetch_answer *answer, struct answer_texts *texts,
     return outcome;
 }
 
-enum provider_outcome answer_emails(const struct fetch_answer *answer, struct answer_texts *texts,
-                                    const char **why)
+enum provider_outcome answer_emails(const struct fetch_answer *answer, int provider,
+                                    struct answer_texts *texts, const char **why)
 {
-    /* GitHub answers so if the token was not given the scope: no address is known then. */
-    if (answer->status == 404)
-        return PROVIDER_ANSWERED;
-    return take_page(answer, texts, add_email, why);
+    return take_page(answer, provider, texts, add_email, why);
 }
 
-enum provider_outcome answer_organizations(const struct fetch_answer *answer,
+enum provider_outcome answer_organizations(const struct fetch_answer *answer, int provider,
                                            struct answer_texts *texts, const char **why)
 {
-    return take_page(answer, texts, add_organization, why);
+    return take_page(answer, provider, texts, add_organization, why);
 }
 
-enum provider_outcome answer_teams(const struct fetch_answer *answer, struct answer_texts *texts,
-                                   const char **why)
+enum provider_outcome answer_teams(const struct fetch_answer *answer, int provider,
+                                   struct answer_texts *texts, const char **why)
 {
-    return take_page(answer, texts, add_team, why);
+    return take_page(answer, provider, texts, add_team, why);
 }
 
 /* ---- the user ---- */
@@ -340,14 +329,23 @@ static bool is_user_name(struct text name)
     return text_present(name) && name.len <= USER_NAME_MAX;
 }
 
+/* Microsoft writes the claim as a boolean, as a number and as a text. */
+static bool holds_edov(const struct json_node *top)
+{
+    struct text word = id_member(top, "xms_edov");
+
+    return holds_true(top, "xms_edov") || text_eq(word, text_of("1"));
+}
+
 static bool is_email_verified(const struct json_node *top, enum provider_emails emails,
                               bool has_own_tenant)
 {
     switch (emails) {
     case PROVIDER_EMAILS_VERIFIED:
+    case PROVIDER_EMAILS_HOSTED:
         return holds_true(top, "email_verified");
     case PROVIDER_EMAILS_TENANT:
-        return has_own_tenant || holds_true(top, "xms_edov");
+        return has_own_tenant || holds_edov(top);
     case PROVIDER_EMAILS_NONE:
     case PROVIDER_EMAILS_LIST:
         break;
@@ -355,14 +353,32 @@ static bool is_email_verified(const struct json_node *top, enum provider_emails 
     return false;
 }
 
+static bool equals_domain(struct text address, struct text domain)
+{
+    const char *at = memchr(address.s, '@', address.len);
+    struct text own = text_part(address, (size_t)(at - address.s) + 1, address.len);
+
+    return own.len == domain.len && strncasecmp(own.s, domain.s, own.len) == 0;
+}
+
+/* Returns whether the address says to whose people the visitor belongs.  "hd" is the organization
+ * that manages a Google account; Google itself answers for gmail.com. */
+static bool proves_domain(const struct json_node *top, enum provider_emails emails,
+                          struct text address)
+{
+    struct text hosted = text_member(top, "hd");
+
+    return emails != PROVIDER_EMAILS_HOSTED || equals_domain(address, text_of("gmail.com")) ||
+           (text_present(hosted) && equals_domain(address, hosted));
+}
+
 /* Returns false if memory runs out. */
 static bool read_email(const struct json_node *top, struct arena *arena, struct text_list *emails)
 {
     struct answer_texts texts = {.arena = arena};
     struct text email = text_member(top, "email");
-    const char *no_matter;
 
-    if (!text_present(email) || !oauth_email_address_valid(email, &no_matter))
+    if (!is_address(email))
         return true;
     if (!add_text(&texts, email, true))
         return false;
@@ -387,21 +403,24 @@ static enum provider_outcome read_user(const struct json_node *top, const struct
     return PROVIDER_ANSWERED;
 }
 
-enum provider_outcome answer_user(const struct fetch_answer *answer,
-                                  const struct provider *provider, bool has_own_tenant,
+enum provider_outcome answer_user(const struct fetch_answer *answer, int provider,
+                                  const struct provider *row, bool has_own_tenant,
                                   struct arena *arena, struct identity *identity, const char **why)
 {
     struct json_node top;
-    enum provider_outcome outcome = open_answer(answer, &top, why);
+    enum provider_outcome outcome = open_answer(answer, provider, MEANING_USER, &top, why);
 
-    *identity = (struct identity){0};
+    *identity = (struct identity){.known = IDENTITY_DOMAINS};
     if (outcome == PROVIDER_ANSWERED)
-        outcome = read_user(&top, provider, arena, identity, why);
-    if (outcome == PROVIDER_ANSWERED && is_email_verified(&top, provider->emails, has_own_tenant) &&
+        outcome = read_user(&top, row, arena, identity, why);
+    if (outcome == PROVIDER_ANSWERED && is_email_verified(&top, row->emails, has_own_tenant) &&
         !read_email(&top, arena, &identity->emails)) {
         *why = out_of_memory;
         outcome = PROVIDER_AWAY;
     }
+    if (outcome == PROVIDER_ANSWERED && identity->emails.n > 0 &&
+        !proves_domain(&top, row->emails, identity->emails.items[0]))
+        identity->known &= ~(unsigned)IDENTITY_DOMAINS;
     json_free(&top);
     return outcome;
 }

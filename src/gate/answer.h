@@ -10,16 +10,18 @@
 #include "gate/provider.h"
 #include "gate/provider_table.h"
 
-/* Reads what the token endpoint answered (RFC 6749, 5).  *token is in the arena. */
-MUST_CHECK enum provider_outcome answer_token(const struct fetch_answer *answer,
-                                              struct arena *arena, struct text *token,
+/* Each reads an answer of a provider, a position, after gate/meaning.h has said what it means. */
+
+/* Reads what the token endpoint answered (RFC 6749, 5).  *tokens are in the arena. */
+MUST_CHECK enum provider_outcome answer_token(const struct fetch_answer *answer, int provider,
+                                              struct arena *arena, struct provider_tokens *tokens,
                                               const char **why);
 
 /* Reads what the user endpoint answered: subject, name and, unless they are at another endpoint,
- * verified addresses, in the arena.  has_own_tenant: the endpoints are those of one tenant, which
- * answers for its addresses. */
-MUST_CHECK enum provider_outcome answer_user(const struct fetch_answer *answer,
-                                             const struct provider *provider, bool has_own_tenant,
+ * verified addresses, in the arena.  Of identity->known it sets IDENTITY_DOMAINS.  has_own_tenant:
+ * the endpoints are those of one tenant, which answers for its addresses. */
+MUST_CHECK enum provider_outcome answer_user(const struct fetch_answer *answer, int provider,
+                                             const struct provider *row, bool has_own_tenant,
                                              struct arena *arena, struct identity *identity,
                                              const char **why);
 
@@ -31,16 +33,17 @@ struct answer_texts {
 };
 
 /* Reads one page, and appends what it lists.  Elements that are malformed are left out. */
-typedef enum provider_outcome answer_page(const struct fetch_answer *answer,
+typedef enum provider_outcome answer_page(const struct fetch_answer *answer, int provider,
                                           struct answer_texts *texts, const char **why);
 
 /* Pages of verified addresses (the primary one goes first), of organizations' slugs, and of teams
- * as "<org>/<team>". */
-MUST_CHECK enum provider_outcome answer_emails(const struct fetch_answer *answer,
+ * as "<org>/<team>".  PROVIDER_NOT_GIVEN: nobody knows what the list has. */
+MUST_CHECK enum provider_outcome answer_emails(const struct fetch_answer *answer, int provider,
                                                struct answer_texts *texts, const char **why);
 MUST_CHECK enum provider_outcome answer_organizations(const struct fetch_answer *answer,
-                                                      struct answer_texts *texts, const char **why);
-MUST_CHECK enum provider_outcome answer_teams(const struct fetch_answer *answer,
+                                                      int provider, struct answer_texts *texts,
+                                                      const char **why);
+MUST_CHECK enum provider_outcome answer_teams(const struct fetch_answer *answer, int provider,
                                               struct answer_texts *texts, const char **why);
 
 #endif

@@ -17,6 +17,7 @@ const char *const gate_variables[GATE_N_VARIABLES] = {
     [GATE_ADIT_CHECK] = "ADIT_CHECK",
     [GATE_ADIT_PAGE] = "ADIT_PAGE",
     [GATE_REQUEST_URI] = "REQUEST_URI",
+    [GATE_HOST] = "HTTP_HOST",
     [GATE_COOKIE] = "HTTP_COOKIE",
     [GATE_FETCH_MODE] = "HTTP_SEC_FETCH_MODE",
     [GATE_FETCH_SITE] = "HTTP_SEC_FETCH_SITE",
@@ -308,10 +309,11 @@ void call_refuse(struct call *call, enum page page, const struct identity *who)
     struct response *response = response_of(call);
     struct text uri = call_variable(call, GATE_REQUEST_URI);
     bool is_own = text_begins(call->path, GATE_PATH);
+    struct text again = call->again.s || is_own ? call->again : uri;
     const struct page_words words = {
         .who = shown_name(who),
         .provider = text_of(call->place.provider > 0 ? provider_title(call->place.provider) : NULL),
-        .again = !is_own && session_way_back_valid(uri) ? uri : text_of("/"),
+        .again = text_present(again) && session_way_back_valid(again) ? again : text_of("/"),
         .logout = who ? text_of(GATE_LOGOUT) : (struct text){.s = NULL}};
 
     /* With "no-referrer", browsers hide the Origin of the page's own form. */

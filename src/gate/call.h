@@ -31,6 +31,8 @@ struct call {
     struct gate_answer stored;
     struct session_place place;
     struct text cookie_prefix;
+
+    struct text again; /* where a page's "Try again" leads; absent: to the request's own path */
 };
 
 /* Reads the variables of the request.  Returns false, with the answer made, if they do not name a

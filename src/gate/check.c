@@ -46,12 +46,17 @@ static void judge_visitor(struct call *call, struct session *session)
     bool is_due = session_needs_check(session, &limits, call->now) ||
                   rules_may_lack(&call->stored.module.config, &session->identity);
     enum provider_outcome outcome = is_due ? recheck(call, session) : PROVIDER_ANSWERED;
+    bool is_listed = outcome == PROVIDER_ANSWERED &&
+                     rules_admit(&call->stored.module.config, &session->identity);
 
-    if (outcome == PROVIDER_REFUSED)
+    if (outcome == PROVIDER_REFUSED ||
+        (outcome == PROVIDER_ANSWERED && !is_listed && login_may_tell_more(call, session)))
         login_begin(call);
     else if (outcome == PROVIDER_AWAY)
         call_refuse(call, PAGE_CHECK_AWAY, &session->identity);
-    else if (rules_admit(&call->stored.module.config, &session->identity))
+    else if (outcome != PROVIDER_ANSWERED)
+        call_refuse(call, PAGE_NOT_SET_UP, &session->identity);
+    else if (is_listed)
         pass(call, session, is_due);
     else {
         call_log(call, LOG_LEVEL_DEBUG, "not let in", NULL, &session->identity);

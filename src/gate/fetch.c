@@ -7,9 +7,11 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/ascii.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "gate/authorities.h"
@@ -297,10 +299,83 @@ static bool copy_answer(struct arena *arena, struct text from, struct text *to)
     return to->s;
 }
 
+/* ---- headers of an answer ---- */
+
+/* Bytes of a provider's words that go into the log. */
+#define WORDS_MAX 200
+
+/* Returns a header's value, which lasts until the next request; NULL: there is none. */
+static const char *find_header(const struct fetcher *fetcher, const char *name, size_t index)
+{
+    struct curl_header *header;
+
+    return curl_easy_header(fetcher->easy, name, index, CURLH_HEADER, -1, &header) == CURLHE_OK
+               ? header->value
+               : NULL;
+}
+
+/* Copies a header that lists scopes or permissions.  One with anything else says nothing. */
+static bool copy_words(const struct fetcher *fetcher, const char *name, struct arena *arena,
+                       struct text *to)
+{
+    const char *value = find_header(fetcher, name, 0);
+    size_t len = value ? strlen(value) : 0;
+
+    for (size_t i = 0; i < len; i++) {
+        if (!ascii_is_alnum(value[i]) && !strchr("_:=.,;- ", value[i]))
+            return true;
+    }
+    return !value || len > WORDS_MAX || copy_answer(arena, text_of(value), to);
+}
+
+static bool is_limited(const struct fetcher *fetcher)
+{
+    const char *left = find_header(fetcher, "X-RateLimit-Remaining", 0);
+
+    return find_header(fetcher, "Retry-After", 0) || (left && strcmp(left, "0") == 0);
+}
+
+/* Resolves a reference against the URL of the request (RFC 3986, 5).  One that is no URL is
+ * absent. */
+static bool resolve(const struct fetcher *fetcher, struct text reference, struct arena *arena,
+                    struct text *to)
+{
+    const char *base = NULL;
+    char *relative = arena_copy(arena, reference.s, reference.len);
+    CURLU *url = curl_url();
+    char *whole = NULL;
+    bool ok = relative && url;
+
+    curl_easy_getinfo(fetcher->easy, CURLINFO_EFFECTIVE_URL, &base);
+    if (ok && base && curl_url_set(url, CURLUPART_URL, base, 0) == CURLUE_OK &&
+        curl_url_set(url, CURLUPART_URL, relative, 0) == CURLUE_OK &&
+        curl_url_set(url, CURLUPART_FRAGMENT, NULL, 0) == CURLUE_OK &&
+        curl_url_get(url, CURLUPART_URL, &whole, 0) == CURLUE_OK)
+        ok = copy_answer(arena, text_of(whole), to);
+    curl_free(whole);
+    curl_url_cleanup(url);
+    return ok;
+}
+
+/* Finds the next page in the headers Link.  One that cannot be resolved is kept as it is: it is of
+ * another origin, and no end of the list. */
+static bool copy_next(const struct fetcher *fetcher, struct arena *arena, struct text *to)
+{
+    const char *value;
+
+    for (size_t i = 0; !to->s && (value = find_header(fetcher, "Link", i)); i++) {
+        struct text next = link_next(text_of(value));
+
+        if (next.s &&
+            (!resolve(fetcher, next, arena, to) || (!to->s && !copy_answer(arena, next, to))))
+            return false;
+    }
+    return true;
+}
+
 /* Copies what the answer has into the arena.  Returns false if memory runs out. */
 static bool copy_out(struct fetcher *fetcher, struct arena *arena, struct fetch_answer *answer)
 {
-    struct curl_header *header;
     const char *type = NULL;
     long status = 0;
 
@@ -308,15 +383,13 @@ static bool copy_out(struct fetcher *fetcher, struct arena *arena, struct fetch_
     curl_easy_getinfo(fetcher->easy, CURLINFO_RESPONSE_CODE, &status);
     curl_easy_getinfo(fetcher->easy, CURLINFO_CONTENT_TYPE, &type);
     answer->status = (int)status;
-    for (size_t i = 0; !answer->next.s && curl_easy_header(fetcher->easy, "Link", i, CURLH_HEADER,
-                                                           -1, &header) == CURLHE_OK;
-         i++) {
-        struct text next = link_next(text_of(header->value));
-
-        if (next.s && !copy_answer(arena, next, &answer->next))
-            return false;
-    }
-    return copy_answer(arena, text_of(type ? type : ""), &answer->content_type) &&
+    answer->is_limited = is_limited(fetcher);
+    return copy_next(fetcher, arena, &answer->next) &&
+           copy_words(fetcher, "X-Accepted-OAuth-Scopes", arena, &answer->scopes_taken) &&
+           (answer->scopes_taken.len > 0 ||
+            copy_words(fetcher, "X-Accepted-GitHub-Permissions", arena, &answer->scopes_taken)) &&
+           copy_words(fetcher, "X-OAuth-Scopes", arena, &answer->scopes_given) &&
+           copy_answer(arena, text_of(type ? type : ""), &answer->content_type) &&
            copy_answer(arena, buf_text(&fetcher->body), &answer->body);
 }
 
@@ -379,4 +452,43 @@ bool fetch(struct fetcher *fetcher, const struct fetch_request *request, struct 
     if (reason)
         *why = say_where(arena, request->url, reason);
     return !reason;
+}
+
+/* ---- origins ---- */
+
+/* Returns whether a part of two URLs is the same.  Neither may lack it. */
+static bool share_part(CURLU *a, CURLU *b, CURLUPart part)
+{
+    char *of_a = NULL;
+    char *of_b = NULL;
+    bool ok = curl_url_get(a, part, &of_a, CURLU_DEFAULT_PORT) == CURLUE_OK &&
+              curl_url_get(b, part, &of_b, CURLU_DEFAULT_PORT) == CURLUE_OK &&
+              strcasecmp(of_a, of_b) == 0;
+
+    curl_free(of_a);
+    curl_free(of_b);
+    return ok;
+}
+
+static bool has_user(CURLU *url)
+{
+    char *user = NULL;
+    bool has = curl_url_get(url, CURLUPART_USER, &user, 0) == CURLUE_OK;
+
+    curl_free(user);
+    return has;
+}
+
+bool fetch_is_same_origin(const char *a, const char *b)
+{
+    CURLU *of_a = curl_url();
+    CURLU *of_b = curl_url();
+    bool ok = of_a && of_b && curl_url_set(of_a, CURLUPART_URL, a, 0) == CURLUE_OK &&
+              curl_url_set(of_b, CURLUPART_URL, b, 0) == CURLUE_OK && !has_user(of_b) &&
+              share_part(of_a, of_b, CURLUPART_SCHEME) && share_part(of_a, of_b, CURLUPART_HOST) &&
+              share_part(of_a, of_b, CURLUPART_PORT);
+
+    curl_url_cleanup(of_a);
+    curl_url_cleanup(of_b);
+    return ok;
 }

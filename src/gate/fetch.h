@@ -50,7 +50,11 @@ struct fetch_answer {
     int status;
     struct text body;         /* in the arena */
     struct text content_type; /* in the arena; "": none */
-    struct text next;         /* URL of the next page (Link, RFC 8288, rel="next"); absent: none */
+    struct text next;         /* URL of the next page (Link, RFC 8288, rel="next"), resolved (RFC
+                               * 3986); absent: none */
+    bool is_limited;          /* it says when to ask again, or that no request is left */
+    struct text scopes_taken; /* of which the endpoint takes one, as GitHub says; absent: unsaid */
+    struct text scopes_given; /* of the token, as GitHub says; absent: unsaid */
 };
 
 /* Sends the request, follows no redirect, and verifies the server's certificate and name.  Returns
@@ -58,5 +62,9 @@ struct fetch_answer {
  * URL's query: no connection, a certificate, too late, too large. */
 MUST_CHECK bool fetch(struct fetcher *fetcher, const struct fetch_request *request,
                       struct arena *arena, struct fetch_answer *answer, const char **why);
+
+/* Returns whether a second URL is at the same scheme, host and port as a first one (RFC 6454), and
+ * names no user. */
+MUST_CHECK bool fetch_is_same_origin(const char *a, const char *b);
 
 #endif

@@ -80,6 +80,7 @@ enum gate_variable {
     GATE_ADIT_CHECK, /* "1": a check of nginx */
     GATE_ADIT_PAGE,  /* "1": the page that explains why nginx lets nobody pass */
     GATE_REQUEST_URI,
+    GATE_HOST,
     GATE_COOKIE,
     GATE_FETCH_MODE,
     GATE_FETCH_SITE,

@@ -31,16 +31,23 @@ static struct text take_up_to(struct link_walk *w, const char *stops)
     return (struct text){.s = from, .len = (size_t)(w->at - from)};
 }
 
-/* Takes a parameter's value.  An escape in quotes is left as it is: no relation has one. */
+static void pass_blanks(struct link_walk *w)
+{
+    while (w->at < w->end && ascii_is_blank(*w->at))
+        w->at++;
+}
+
+/* Takes a parameter's value, with its escapes if it is in quotes. */
 static struct text take_link_value(struct link_walk *w)
 {
     struct text value;
 
+    pass_blanks(w);
     if (!take_char(w, '"'))
         return take_up_to(w, " \t;,");
     value.s = w->at;
     while (w->at < w->end && *w->at != '"')
-        w->at += *w->at == '\\' && w->at + 1 < w->end ? 2 : 1;
+        w->at += *w->at == '\\' && w->end - w->at > 1 ? 2 : 1;
     value.len = (size_t)(w->at - value.s);
     (void)take_char(w, '"');
     return value;
@@ -51,38 +58,49 @@ static bool equals_word(struct text t, const char *word)
     return t.len == strlen(word) && strncasecmp(t.s, word, t.len) == 0;
 }
 
-static bool has_word(struct text words, const char *word)
+/* Returns whether a value has a word.  A backslash stands for the character behind it (RFC 9110,
+ * 5.6.4). */
+static bool has_relation(struct text words, const char *word)
 {
+    char plain[256];
+    struct text rest = {.s = plain};
     struct text next;
 
-    while ((next = text_next_word(&words)).s) {
+    for (size_t i = 0; i < words.len && rest.len < sizeof plain; i++) {
+        if (words.s[i] == '\\' && i + 1 < words.len)
+            i++;
+        plain[rest.len++] = words.s[i];
+    }
+    while ((next = text_next_word(&rest)).s) {
         if (equals_word(next, word))
             return true;
     }
     return false;
 }
 
-/* Takes the parameters of a link.  Returns whether its relation is "next". */
+/* Takes the parameters of a link.  Returns whether it is from this page to the next one. */
 static bool take_link_params(struct link_walk *w)
 {
     bool has_rel = false;
     bool is_next = false;
+    bool is_elsewhere = false;
 
     while (take_char(w, ';')) {
         struct text name, value = {0};
 
-        while (w->at < w->end && ascii_is_blank(*w->at))
-            w->at++;
+        pass_blanks(w);
         name = take_up_to(w, " \t=;,");
         if (take_char(w, '='))
             value = take_link_value(w);
+        /* The link is from another page (RFC 8288, 3.2). */
+        is_elsewhere = is_elsewhere || equals_word(name, "anchor");
         /* The first "rel" counts (RFC 8288, 3.3). */
         if (!has_rel && value.s && equals_word(name, "rel")) {
             has_rel = true;
-            is_next = has_word(value, "next");
+            is_next = has_relation(value, "next");
         }
     }
-    return is_next;
+    return is_next && !is_elsewhere;
 }
 
 struct text link_next(struct text value)

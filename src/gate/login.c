@@ -5,7 +5,10 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/clock.h"
+#include "base/percent.h"
 #include "gate/form.h"
+#include "gate/meaning.h"
 #include "gate/rules.h"
 #include "gate/visit.h"
 #include "gate/waiting.h"
@@ -32,16 +35,40 @@ bool login_client(const struct call *call, struct provider_client *client)
     const struct oauth_provider *config = &call->stored.module.config;
     const struct conf *conf = &call->lane->worker->gate->conf;
 
-    *client =
-        (struct provider_client){.provider = call->place.provider,
-                                 .conf = &conf->oauth_providers[call->place.provider - 1],
-                                 .client_id = config->client_id,
-                                 .scopes = config->scopes,
-                                 .wants_teams = config->teams.n > 0 || config->organizations.n > 0,
-                                 .redirect_uri = redirect_uri(call)};
+    *client = (struct provider_client){.provider = call->place.provider,
+                                       .conf = &conf->oauth_providers[call->place.provider - 1],
+                                       .client_id = config->client_id,
+                                       .scopes = config->scopes,
+                                       .wants = provider_wants(config),
+                                       .keeps_token = call->stored.module.auth_check_interval > 0,
+                                       .redirect_uri = redirect_uri(call),
+                                       .deadline_ms = clock_steady_ms() + PROVIDER_MS};
     if (!client->client_id.s)
         client->client_id = text_of(client->conf->client_id);
     return text_present(client->client_id) && client->redirect_uri.s;
+}
+
+static bool was_asked_for(const struct text_list *list, struct text word)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        if (text_eq(list->items[i], word))
+            return true;
+    }
+    return false;
+}
+
+bool login_may_tell_more(struct call *call, const struct session *session)
+{
+    struct provider_client client;
+    struct text_list scopes;
+
+    if (!login_client(call, &client) || !provider_scopes(&client, &call->lane->arena, &scopes))
+        return false;
+    for (size_t i = 0; i < scopes.n; i++) {
+        if (!was_asked_for(&session->asked, scopes.items[i]))
+            return true;
+    }
+    return client.wants & ~session->identity.known;
 }
 
 /* Returns whether the public URL is an origin: what the provider has on record begins so. */
@@ -150,11 +177,11 @@ static struct text way_back(const struct call *call)
     return uri;
 }
 
-static bool make_state(struct call *call, struct session_state *state, struct text *set_cookie,
-                       struct error *err)
+static bool make_state(struct call *call, struct text back, struct session_state *state,
+                       struct text *set_cookie, struct error *err)
 {
     struct buf value = {0};
-    bool ok = session_state_new(state, call->now, way_back(call)) ||
+    bool ok = session_state_new(state, call->now, back) ||
               error_cause(err, ERR_INTERNAL, "there are no random numbers");
 
     ok = ok && session_state_seal(call->lane->worker->gate->keyring, &call->place, state,
@@ -168,30 +195,86 @@ static bool make_state(struct call *call, struct session_state *state, struct te
     return ok;
 }
 
-void login_begin(struct call *call)
+/* ---- the route's host ---- */
+
+/* The parameter of the callback with which a login begins there. */
+#define BEGIN "begin"
+
+static struct text host_without_port(struct text authority)
 {
-    struct provider_client client;
+    const char *bracket = authority.s ? memrchr(authority.s, ']', authority.len) : NULL;
+    size_t len = bracket ? (size_t)(bracket - authority.s) : 0;
+
+    while (len < authority.len && authority.s[len] != ':')
+        len++;
+    return text_part(authority, 0, len);
+}
+
+/* Returns whether the browser has asked for a host whose cookies the provider's way back does not
+ * have.  Cookies do not tell ports apart. */
+static bool is_other_host(const struct call *call, struct text *asked, struct text *own)
+{
+    struct text url = call_variable(call, GATE_ADIT_URL);
+
+    *asked = host_without_port(call_variable(call, GATE_HOST));
+    *own = host_without_port(text_part(url, text_begins(url, "https://") ? 8 : 7, url.len));
+    return text_present(*asked) &&
+           (asked->len != own->len || strncasecmp(asked->s, own->s, own->len) != 0);
+}
+
+/* Sends the browser to the route's host, and to no page there: a proxy that names another host
+ * would send it in circles. */
+static void send_to_own_host(struct call *call, struct text asked, struct text own)
+{
+    struct buf url = {0};
+    struct buf why = {0};
+    struct text location, cause;
+
+    buf_add(&why, asked.s, asked.len);
+    buf_puts(&why, " is not the host of ADIT_URL, ");
+    buf_add(&why, own.s, own.len);
+    cause = call_keep(call, &why);
+    call_log(call, LOG_LEVEL_WARNING, "sent to the route's host", cause.s, NULL);
+    location = call_variable(call, GATE_ADIT_URL);
+    buf_add(&url, location.s, location.len);
+    buf_puts(&url, GATE_CALLBACK "?" BEGIN "=");
+    percent_encode(&url, way_back(call));
+    call_send_to(call, call_keep(call, &url), no_text);
+}
+
+/* Sends the browser to the provider, to come back to a page. */
+static void begin_back_at(struct call *call, const struct provider_client *client, struct text back)
+{
     struct session_state state;
     struct text set_cookie = no_text;
     struct error err = {.code = ERR_NONE};
     struct buf url = {0};
 
-    if (!is_navigation(call)) {
-        call_send_to(call, no_text, no_text);
-        return;
-    }
-    if (!can_begin(call, &client))
-        return;
-    if (!make_state(call, &state, &set_cookie, &err)) {
+    if (!make_state(call, back, &state, &set_cookie, &err)) {
         cannot_sign_in(call, PAGE_NOT_READY, error_reason(&err));
         return;
     }
-    provider_authorize_url(&url, &client, text_of(state.id), text_of(state.code_verifier));
+    provider_authorize_url(&url, client, text_of(state.id), text_of(state.code_verifier));
     if (url.failed)
         cannot_sign_in(call, PAGE_NOT_READY, "out of memory");
     else
         call_send_to(call, buf_text(&url), set_cookie);
     buf_free(&url);
+}
+
+void login_begin(struct call *call)
+{
+    struct provider_client client;
+    struct text asked, own;
+
+    if (!is_navigation(call))
+        call_send_to(call, no_text, no_text);
+    else if (!can_begin(call, &client))
+        return;
+    else if (is_other_host(call, &asked, &own))
+        send_to_own_host(call, asked, own);
+    else
+        begin_back_at(call, &client, way_back(call));
 }
 
 /* ---- back from the provider ---- */
@@ -232,8 +315,7 @@ static bool read_client_secret(struct call *call, struct gate_secret *secret, st
     return ok;
 }
 
-/* Opens the secret of the application. */
-static bool open_client_secret(struct call *call, struct provider_client *client, struct error *err)
+bool login_open_secret(struct call *call, struct provider_client *client, struct error *err)
 {
     const struct gate *gate = call->lane->worker->gate;
     const struct oauth_module *module = &call->stored.module;
@@ -279,6 +361,7 @@ static enum provider_outcome identify(struct call *call, const struct provider_c
 {
     struct fetcher *fetcher = waiting_begin_fetch(call);
     struct arena *arena = &call->lane->arena;
+    struct provider_tokens tokens;
     enum provider_outcome outcome;
 
     if (!fetcher) {
@@ -286,16 +369,20 @@ static enum provider_outcome identify(struct call *call, const struct provider_c
         return PROVIDER_AWAY;
     }
     outcome = provider_exchange(fetcher, client, code, text_of(state->code_verifier), arena,
-                                &session->token, why);
+                                &tokens, why);
     if (outcome == PROVIDER_ANSWERED)
-        outcome =
-            provider_identify(fetcher, client, session->token, arena, &session->identity, why);
+        outcome = provider_identify(fetcher, client, tokens.access, arena, &session->identity, why);
     waiting_end_fetch(call, fetcher);
+    if (outcome == PROVIDER_ANSWERED && client->keeps_token) {
+        session->token = tokens.access;
+        session->refresh = tokens.refresh;
+    }
     return outcome;
 }
 
 /* Gives the visitor a session, and sends the browser to the page that was asked for. */
-static void welcome(struct call *call, const struct session_state *state, struct session *session)
+static void welcome(struct call *call, const struct provider_client *client,
+                    const struct session_state *state, struct session *session)
 {
     struct error err = {.code = ERR_NONE};
     struct text set_cookie = no_text;
@@ -305,10 +392,9 @@ static void welcome(struct call *call, const struct session_state *state, struct
     visit_bind(call, session);
     rules_narrow(&call->stored.module.config, &session->identity);
     is_let_in = rules_admit(&call->stored.module.config, &session->identity);
-    if (call->stored.module.auth_check_interval == 0)
-        session->token = no_text;
-    if (!session_new_id(session->id)) {
-        cannot_sign_in(call, PAGE_NOT_READY, "there are no random numbers");
+    if (!session_new_id(session->id) ||
+        !provider_scopes(client, &call->lane->arena, &session->asked)) {
+        cannot_sign_in(call, PAGE_NOT_READY, "memory or random numbers are short");
         return;
     }
     if (!visit_keep(call, session, is_let_in ? VISIT_ALLOWED : VISIT_REFUSED, &set_cookie, &err)) {
@@ -335,27 +421,17 @@ static void answer_unknown_state(struct call *call, const char *why)
         cannot_sign_in(call, PAGE_LOGIN_FAILED, why);
 }
 
-/* Signs the visitor in with the code of the provider. */
-static void sign_in(struct call *call, struct text code, const struct session_state *state)
+/* Returns whether a list that the provider did not give could let the visitor in. */
+static bool lacks_a_list(const struct call *call, const struct provider_client *client,
+                         const struct identity *identity)
 {
-    struct provider_client client;
-    struct session session = {.issued = 0};
-    struct error err = {.code = ERR_NONE};
-    const char *why;
+    return client->wants & ~identity->known && !rules_admit(&call->stored.module.config, identity);
+}
 
-    if (!can_begin(call, &client))
-        return;
-    if (!open_client_secret(call, &client, &err) || !use_state(call, state, &err)) {
-        if (err.code == ERR_NONE)
-            answer_unknown_state(call, "the state was used before");
-        else
-            cannot_sign_in(call, PAGE_NOT_READY, error_reason(&err));
-        return;
-    }
-    switch (identify(call, &client, code, state, &session, &why)) {
-    case PROVIDER_ANSWERED:
-        welcome(call, state, &session);
-        break;
+/* Answers a visitor whom the provider does not sign in. */
+static void answer_outcome(struct call *call, enum provider_outcome outcome, const char *why)
+{
+    switch (outcome) {
     case PROVIDER_AWAY:
         call_log(call, LOG_LEVEL_WARNING, "the provider does not answer", why, NULL);
         call_refuse(call, PAGE_PROVIDER_AWAY, NULL);
@@ -363,7 +439,65 @@ static void sign_in(struct call *call, struct text code, const struct session_st
     case PROVIDER_REFUSED:
         cannot_sign_in(call, PAGE_LOGIN_FAILED, why);
         break;
+    case PROVIDER_NOT_SET_UP:
+    case PROVIDER_NOT_GIVEN:
+    case PROVIDER_ANSWERED:
+        cannot_sign_in(call, PAGE_NOT_SET_UP, why);
+        break;
     }
+}
+
+/* Signs the visitor in with the code of the provider. */
+static void sign_in(struct call *call, struct text code, const struct session_state *state)
+{
+    struct provider_client client;
+    struct session session = {.issued = 0};
+    struct error err = {.code = ERR_NONE};
+    enum provider_outcome outcome;
+    const char *why;
+
+    if (!can_begin(call, &client))
+        return;
+    if (!login_open_secret(call, &client, &err) || !use_state(call, state, &err)) {
+        if (err.code == ERR_NONE)
+            answer_unknown_state(call, "the state was used before");
+        else
+            cannot_sign_in(call, PAGE_NOT_READY, error_reason(&err));
+        return;
+    }
+    outcome = identify(call, &client, code, state, &session, &why);
+    if (outcome == PROVIDER_ANSWERED && !lacks_a_list(call, &client, &session.identity))
+        welcome(call, &client, state, &session);
+    else
+        answer_outcome(call, outcome, why);
+}
+
+/* The visitor comes back with an error in place of a code. */
+static void answer_refusal(struct call *call, struct text wrong)
+{
+    const char *name;
+    enum provider_outcome outcome = meaning_of_error(wrong, &name);
+    struct buf why = {0};
+    struct text cause;
+
+    buf_printf(&why, "%s, authorize endpoint: %s", provider_title(call->place.provider), name);
+    cause = call_keep(call, &why);
+    answer_outcome(call, outcome, cause.s ? cause.s : name);
+}
+
+/* Begins a login at the route's host, where another one has sent the browser.  It looks at no
+ * session and at no host: sent back to the page, the browser could come again and again. */
+static void begin_here(struct call *call, struct text back)
+{
+    struct provider_client client;
+
+    if (!session_way_back_valid(back) || text_begins(back, GATE_PATH))
+        back = text_of("/");
+    call->again = back;
+    if (!is_navigation(call))
+        call_send_to(call, no_text, no_text);
+    else if (can_begin(call, &client))
+        begin_back_at(call, &client, back);
 }
 
 void login_finish(struct call *call)
@@ -371,14 +505,17 @@ void login_finish(struct call *call)
     const struct oauth_module *module = &call->stored.module;
     struct text query = text_of(call->request->query);
     struct arena *arena = &call->lane->arena;
-    struct text code;
-    struct text id;
+    struct text code, wrong, id;
     struct session_state state;
     struct error err = {.code = ERR_NONE};
     bool is_known;
 
     if (!call->stored.has_module || !module->enabled || module->provider == 0) {
         call_send_to(call, text_of("/"), no_text);
+        return;
+    }
+    if (form_find(query, BEGIN, arena, &wrong) && wrong.s) {
+        begin_here(call, wrong);
         return;
     }
     is_known = form_find(query, "state", arena, &id) && text_present(id) &&
@@ -388,6 +525,11 @@ void login_finish(struct call *call)
     else if (!is_known)
         answer_unknown_state(
             call, "the state is not of a login that this browser began in the last 10 minutes");
+    if (err.code != ERR_NONE || !is_known)
+        return;
+    call->again = state.way_back;
+    if (form_find(query, "error", arena, &wrong) && text_present(wrong))
+        answer_refusal(call, wrong);
     else if (!form_find(query, "code", arena, &code) || !text_present(code))
         cannot_sign_in(call, PAGE_LOGIN_FAILED, "the provider sent no code");
     else

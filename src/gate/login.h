@@ -20,4 +20,12 @@ void login_end(struct call *call);
  * Returns false if there is neither. */
 MUST_CHECK bool login_client(const struct call *call, struct provider_client *client);
 
+/* Opens the secret of that application into *client.  Returns false with *err. */
+MUST_CHECK bool login_open_secret(struct call *call, struct provider_client *client,
+                                  struct error *err);
+
+/* Returns whether a new sign-in may tell more of the visitor than the session knows: the module's
+ * lists need what was not asked for or not given, or it asks for a scope that was not asked for. */
+MUST_CHECK bool login_may_tell_more(struct call *call, const struct session *session);
+
 #endif

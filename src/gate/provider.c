@@ -12,11 +12,6 @@
 #include "gate/provider_table.h"
 #include "http/query.h"
 
-/* Time for one request, and for all that tell who holds a token.  A login takes one request before
- * those, so it lasts at most 15 s. */
-#define REQUEST_MS 5000
-#define IDENTIFY_MS 10000
-
 /* GitHub's lists: elements of a page, and pages that are read. */
 #define PAGE_QUERY "?per_page=100"
 #define PAGES_MAX 50
@@ -52,6 +47,67 @@ static void add_form_field(struct buf *out, const char *name, struct text value)
 
 /* ---- to the provider ---- */
 
+unsigned provider_wants(const struct oauth_provider *lists)
+{
+    unsigned wants = 0;
+
+    if (lists->email_addresses.n > 0 || lists->email_domains.n > 0)
+        wants |= IDENTITY_EMAILS;
+    if (lists->organizations.n > 0)
+        wants |= IDENTITY_ORGANIZATIONS;
+    if (lists->teams.n > 0)
+        wants |= IDENTITY_TEAMS;
+    return wants;
+}
+
+#define TEAM_KINDS (IDENTITY_ORGANIZATIONS | IDENTITY_TEAMS)
+
+/* Appends the words of a text to the list, or counts them if it has no room yet. */
+static void add_words(struct text_list *list, struct text words)
+{
+    struct text word;
+
+    while ((word = text_next_word(&words)).s) {
+        if (list->items)
+            list->items[list->n] = word;
+        list->n++;
+    }
+}
+
+static void list_scopes(const struct provider_client *client, struct text_list *list)
+{
+    const struct provider *row = row_of(client);
+
+    list->n = 0;
+    for (size_t i = 0; i < client->scopes.n; i++)
+        add_words(list, client->scopes.items[i]);
+    if (client->scopes.n > 0)
+        return;
+    add_words(list, text_of(row->scopes));
+    if (client->wants & TEAM_KINDS && row->team_scopes)
+        add_words(list, text_of(row->team_scopes));
+}
+
+bool provider_scopes(const struct provider_client *client, struct arena *arena,
+                     struct text_list *scopes)
+{
+    *scopes = (struct text_list){.given = true};
+    list_scopes(client, scopes);
+    scopes->items = arena_array(arena, scopes->n + 1, sizeof *scopes->items);
+    if (!scopes->items)
+        return false;
+    list_scopes(client, scopes);
+    return true;
+}
+
+static void add_more_scopes(struct buf *out, const char *scopes)
+{
+    if (!scopes)
+        return;
+    buf_puts(out, "%20");
+    percent_encode(out, text_of(scopes));
+}
+
 static void add_scopes(struct buf *out, const struct provider_client *client)
 {
     const struct provider *row = row_of(client);
@@ -59,10 +115,10 @@ static void add_scopes(struct buf *out, const struct provider_client *client)
     buf_puts(out, "&scope=");
     if (client->scopes.n == 0) {
         percent_encode(out, text_of(row->scopes));
-        if (client->wants_teams && row->team_scopes) {
-            buf_puts(out, "%20");
-            percent_encode(out, text_of(row->team_scopes));
-        }
+        if (client->wants & TEAM_KINDS)
+            add_more_scopes(out, row->team_scopes);
+        if (client->keeps_token)
+            add_more_scopes(out, row->offline_scopes);
     }
     for (size_t i = 0; i < client->scopes.n; i++) {
         buf_puts(out, i > 0 ? "%20" : "");
@@ -98,6 +154,8 @@ void provider_authorize_url(struct buf *out, const struct provider_client *clien
         add_challenge(out, code_verifier);
     if (row->authorize_query[0])
         buf_printf(out, "&%s", row->authorize_query);
+    if (client->keeps_token && row->offline_query)
+        buf_printf(out, "&%s", row->offline_query);
 }
 
 /* ---- asking it ---- */
@@ -108,20 +166,35 @@ struct asking {
     const struct provider_client *client;
     struct text token; /* absent: none yet */
     struct arena *arena;
-    int64_t deadline_ms;
     const char **why;
 };
 
-/* Sets *why: the provider, the endpoint, the reason and the status, if there is one. */
+/* Appends what scopes or permissions a refusal is about, if the provider says so. */
+static void add_scopes_said(struct buf *why, const struct fetch_answer *answer)
+{
+    if (answer->scopes_taken.len > 0) {
+        buf_puts(why, "; it wants one of: ");
+        buf_add(why, answer->scopes_taken.s, answer->scopes_taken.len);
+    }
+    if (answer->scopes_given.s) {
+        buf_puts(why, "; the token has: ");
+        buf_add(why, answer->scopes_given.s, answer->scopes_given.len);
+        buf_puts(why, answer->scopes_given.len > 0 ? "" : "none");
+    }
+}
+
+/* Sets *why: the provider, the endpoint, the reason and, if there is an answer, its status. */
 static void say_why(const struct asking *asking, const char *endpoint, const char *reason,
-                    int status)
+                    const struct fetch_answer *answer)
 {
     struct buf why = {0};
     const char *copy = NULL;
 
     buf_printf(&why, "%s, %s endpoint: %s", row_of(asking->client)->title, endpoint, reason);
-    if (status)
-        buf_printf(&why, " (status %d)", status);
+    if (answer)
+        buf_printf(&why, " (status %d)", answer->status);
+    if (answer && answer->status / 100 == 4)
+        add_scopes_said(&why, answer);
     if (!why.failed)
         copy = arena_copy(asking->arena, why.data, why.len);
     buf_free(&why);
@@ -137,52 +210,73 @@ static bool send_request(const struct asking *asking, const char *endpoint, cons
         .form = form,
         .bearer = asking->token,
         .accept = "application/json",
-        .deadline_ms = clock_earlier(asking->deadline_ms, clock_steady_ms() + REQUEST_MS),
+        .deadline_ms =
+            clock_earlier(asking->client->deadline_ms, clock_steady_ms() + PROVIDER_REQUEST_MS),
     };
     const char *reason;
 
     if (fetch(asking->fetcher, &request, scratch, answer, &reason))
         return true;
-    say_why(asking, endpoint, reason, 0);
+    say_why(asking, endpoint, reason, NULL);
     return false;
+}
+
+/* Sends a form to the token endpoint, with the client's id and secret, and wipes it. */
+static enum provider_outcome ask_tokens(const struct asking *asking, struct buf *form,
+                                        struct provider_tokens *tokens)
+{
+    const struct provider_client *client = asking->client;
+    const struct provider *row = row_of(client);
+    enum provider_outcome outcome = PROVIDER_AWAY;
+    struct arena scratch = {0};
+    struct fetch_answer answer;
+    const char *reason;
+
+    add_form_field(form, "client_id", client->client_id);
+    add_form_field(form, "client_secret", client->client_secret);
+    if (form->failed) {
+        *asking->why = "out of memory";
+    } else if (send_request(asking, "token", url_of(client->conf->token_url, row->token_url),
+                            buf_text(form), &scratch, &answer)) {
+        outcome = answer_token(&answer, client->provider, asking->arena, tokens, &reason);
+        if (outcome != PROVIDER_ANSWERED)
+            say_why(asking, "token", reason, &answer);
+    }
+    arena_free(&scratch);
+    buf_free(form);
+    return outcome;
 }
 
 enum provider_outcome provider_exchange(struct fetcher *fetcher,
                                         const struct provider_client *client, struct text code,
                                         struct text code_verifier, struct arena *arena,
-                                        struct text *token, const char **why)
+                                        struct provider_tokens *tokens, const char **why)
 {
-    const struct provider *row = row_of(client);
-    const struct asking asking = {
-        .fetcher = fetcher,
-        .client = client,
-        .arena = arena,
-        .deadline_ms = clock_steady_ms() + REQUEST_MS,
-        .why = why,
-    };
-    enum provider_outcome outcome = PROVIDER_AWAY;
-    struct arena scratch = {0};
-    struct fetch_answer answer;
+    const struct asking asking = {.fetcher = fetcher, .client = client, .arena = arena, .why = why};
     struct buf form = {0};
-    const char *reason;
 
     add_form_field(&form, "grant_type", text_of("authorization_code"));
     add_form_field(&form, "code", code);
     add_form_field(&form, "redirect_uri", client->redirect_uri);
-    add_form_field(&form, "client_id", client->client_id);
-    add_form_field(&form, "client_secret", client->client_secret);
-    if (row->takes_pkce)
+    if (row_of(client)->takes_pkce)
         add_form_field(&form, "code_verifier", code_verifier);
-    if (form.failed) {
-        *why = "out of memory";
-    } else if (send_request(&asking, "token", url_of(client->conf->token_url, row->token_url),
-                            buf_text(&form), &scratch, &answer)) {
-        outcome = answer_token(&answer, arena, token, &reason);
-        if (outcome != PROVIDER_ANSWERED)
-            say_why(&asking, "token", reason, answer.status);
-    }
-    arena_free(&scratch);
-    buf_free(&form);
+    return ask_tokens(&asking, &form, tokens);
+}
+
+enum provider_outcome provider_refresh(struct fetcher *fetcher,
+                                       const struct provider_client *client, struct text refresh,
+                                       struct arena *arena, struct provider_tokens *tokens,
+                                       const char **why)
+{
+    const struct asking asking = {.fetcher = fetcher, .client = client, .arena = arena, .why = why};
+    enum provider_outcome outcome;
+    struct buf form = {0};
+
+    add_form_field(&form, "grant_type", text_of("refresh_token"));
+    add_form_field(&form, "refresh_token", refresh);
+    outcome = ask_tokens(&asking, &form, tokens);
+    if (outcome == PROVIDER_ANSWERED && !tokens->refresh.s)
+        tokens->refresh = refresh;
     return outcome;
 }
 
@@ -235,24 +329,14 @@ static enum provider_outcome ask_user(const struct asking *asking, struct identi
     if (url.failed) {
         *asking->why = "out of memory";
     } else if (send_request(asking, "user", url.data, (struct text){0}, &scratch, &answer)) {
-        outcome =
-            answer_user(&answer, row, has_own_tenant(client), asking->arena, identity, &reason);
+        outcome = answer_user(&answer, client->provider, row, has_own_tenant(client), asking->arena,
+                              identity, &reason);
         if (outcome != PROVIDER_ANSWERED)
-            say_why(asking, "user", reason, answer.status);
+            say_why(asking, "user", reason, &answer);
     }
     arena_free(&scratch);
     buf_free(&url);
     return outcome;
-}
-
-/* Returns whether an URL is at the same scheme, host and port as the one that the settings say.
- * The token goes nowhere else. */
-static bool is_same_origin(const char *url, struct text next)
-{
-    const char *host = strstr(url, "://");
-    size_t len = host ? (size_t)(host + 3 - url) + strcspn(host + 3, "/?#") : 0;
-
-    return len > 0 && next.len > len && next.s[len] == '/' && memcmp(next.s, url, len) == 0;
 }
 
 /* A list of the user, page by page. */
@@ -272,14 +356,15 @@ static enum provider_outcome ask_page(const struct asking *asking, struct pages 
     const char *reason = NULL;
 
     if (send_request(asking, pages->path, url->data, (struct text){0}, &scratch, &answer)) {
-        outcome = pages->read(&answer, &pages->texts, &reason);
+        outcome = pages->read(&answer, asking->client->provider, &pages->texts, &reason);
+        /* The token goes nowhere else. */
         if (outcome == PROVIDER_ANSWERED && answer.next.s &&
-            !is_same_origin(url->data, answer.next)) {
+            !fetch_is_same_origin(url->data, answer.next.s)) {
             outcome = PROVIDER_AWAY;
             reason = "the next page is at another host";
         }
         if (outcome != PROVIDER_ANSWERED)
-            say_why(asking, pages->path, reason, answer.status);
+            say_why(asking, pages->path, reason, &answer);
         buf_clear(url);
         if (answer.next.s)
             buf_add(url, answer.next.s, answer.next.len);
@@ -288,8 +373,7 @@ static enum provider_outcome ask_page(const struct asking *asking, struct pages 
     return outcome;
 }
 
-static enum provider_outcome ask_pages(const struct asking *asking, struct pages *pages,
-                                       struct text_list *list)
+static enum provider_outcome ask_pages(const struct asking *asking, struct pages *pages)
 {
     const struct provider_client *client = asking->client;
     const char *user_url = url_of(client->conf->user_url, row_of(client)->user_url);
@@ -305,7 +389,7 @@ static enum provider_outcome ask_pages(const struct asking *asking, struct pages
     for (int n = 0; outcome == PROVIDER_ANSWERED && (url.len > 0 || url.failed); n++) {
         if (n == PAGES_MAX) {
             outcome = PROVIDER_AWAY;
-            say_why(asking, pages->path, "the list has too many pages", 0);
+            say_why(asking, pages->path, "the list has too many pages", NULL);
         } else if (!url.failed) {
             outcome = ask_page(asking, pages, &url);
         }
@@ -315,7 +399,42 @@ static enum provider_outcome ask_pages(const struct asking *asking, struct pages
         }
     }
     buf_free(&url);
-    *list = pages->texts.list;
+    return outcome;
+}
+
+/* Asks for a list, and puts it into the identity.  One that is not given stays unknown. */
+static enum provider_outcome ask_list(const struct asking *asking, enum identity_kind kind,
+                                      struct identity *identity)
+{
+    struct pages pages = {0};
+    const char *before = *asking->why;
+    struct text_list *list = NULL;
+    enum provider_outcome outcome;
+
+    switch (kind) {
+    case IDENTITY_EMAILS:
+        pages = (struct pages){.path = "emails", .read = answer_emails};
+        list = &identity->emails;
+        break;
+    case IDENTITY_ORGANIZATIONS:
+        pages = (struct pages){.path = "orgs", .read = answer_organizations};
+        list = &identity->organizations;
+        break;
+    case IDENTITY_TEAMS:
+        pages = (struct pages){.path = "teams", .read = answer_teams};
+        list = &identity->teams;
+        break;
+    case IDENTITY_DOMAINS:
+        return PROVIDER_ANSWERED;
+    }
+    outcome = ask_pages(asking, &pages);
+    if (outcome == PROVIDER_NOT_GIVEN) {
+        identity->known &= ~(unsigned)kind;
+        if (!(asking->client->wants & kind))
+            *asking->why = before;
+        return PROVIDER_ANSWERED;
+    }
+    *list = pages.texts.list;
     return outcome;
 }
 
@@ -324,25 +443,25 @@ enum provider_outcome provider_identify(struct fetcher *fetcher,
                                         struct arena *arena, struct identity *identity,
                                         const char **why)
 {
+    static const enum identity_kind lists[] = {IDENTITY_EMAILS, IDENTITY_ORGANIZATIONS,
+                                               IDENTITY_TEAMS};
     const struct provider *row = row_of(client);
     const struct asking asking = {
-        .fetcher = fetcher,
-        .client = client,
-        .token = token,
-        .arena = arena,
-        .deadline_ms = clock_steady_ms() + IDENTIFY_MS,
-        .why = why,
-    };
-    struct pages emails = {.path = "emails", .read = answer_emails};
-    struct pages organizations = {.path = "orgs", .read = answer_organizations};
-    struct pages teams = {.path = "teams", .read = answer_teams};
-    enum provider_outcome outcome = ask_user(&asking, identity);
+        .fetcher = fetcher, .client = client, .token = token, .arena = arena, .why = why};
+    /* Both, so that a module may list teams in place of organizations. */
+    unsigned above = client->wants & TEAM_KINDS ? TEAM_KINDS : 0;
+    unsigned asked = row->emails == PROVIDER_EMAILS_LIST ? IDENTITY_EMAILS : 0;
+    enum provider_outcome outcome;
 
-    if (outcome == PROVIDER_ANSWERED && row->emails == PROVIDER_EMAILS_LIST)
-        outcome = ask_pages(&asking, &emails, &identity->emails);
-    if (outcome == PROVIDER_ANSWERED && client->wants_teams && row->team_scopes)
-        outcome = ask_pages(&asking, &organizations, &identity->organizations);
-    if (outcome == PROVIDER_ANSWERED && client->wants_teams && row->team_scopes)
-        outcome = ask_pages(&asking, &teams, &identity->teams);
+    *why = NULL;
+    outcome = ask_user(&asking, identity);
+    /* A provider without such lists has told all that it knows. */
+    identity->known |= IDENTITY_EMAILS | (row->team_scopes ? above : TEAM_KINDS);
+    if (row->team_scopes)
+        asked |= above;
+    for (size_t i = 0; outcome == PROVIDER_ANSWERED && i < sizeof lists / sizeof lists[0]; i++) {
+        if (asked & lists[i])
+            outcome = ask_list(&asking, lists[i], identity);
+    }
     return outcome;
 }

@@ -11,6 +11,11 @@
 #include "gate/identity.h"
 #include "model/oauth_module.h"
 
+/* Time for all questions about one visitor: those of a sign-in, and those of a check.  Each of them
+ * has PROVIDER_REQUEST_MS at most. */
+#define PROVIDER_MS 10000
+#define PROVIDER_REQUEST_MS 5000
+
 /* The OAuth application at a provider, with which a visitor is signed in. */
 struct provider_client {
     int provider;                     /* position, 1 to OAUTH_N_PROVIDERS */
@@ -18,9 +23,19 @@ struct provider_client {
     struct text client_id;
     struct text client_secret;
     struct text_list scopes; /* of the module; empty: those that its lists need */
-    bool wants_teams;        /* the module lists teams or organizations */
+    unsigned wants;          /* bits of identity_kind: what the module lists */
+    bool keeps_token;        /* the provider is to be asked again */
     struct text redirect_uri;
+    int64_t deadline_ms; /* of all questions, on the steady clock */
 };
+
+/* Returns what the lists of a module tell visitors apart by: bits of identity_kind. */
+unsigned provider_wants(const struct oauth_provider *lists);
+
+/* Lists the scopes that a sign-in asks for to know the visitor: the module's own, or those that its
+ * lists need.  The list is in the arena.  Returns false if memory runs out. */
+MUST_CHECK bool provider_scopes(const struct provider_client *client, struct arena *arena,
+                                struct text_list *scopes);
 
 /* Returns what people call the provider at a position, static. */
 const char *provider_title(int provider);
@@ -33,23 +48,38 @@ void provider_authorize_url(struct buf *out, const struct provider_client *clien
 
 /* How asking a provider ended.  PROVIDER_AWAY is 0. */
 enum provider_outcome {
-    PROVIDER_AWAY,    /* no right answer in time; *why says what happened */
-    PROVIDER_REFUSED, /* the provider does not accept the code or the token */
+    PROVIDER_AWAY,       /* no right answer in time, an outage, a rate limit */
+    PROVIDER_REFUSED,    /* the code or the token is not good, or the visitor has refused */
+    PROVIDER_NOT_SET_UP, /* the application is not as the provider wants it: for the operator */
+    PROVIDER_NOT_GIVEN,  /* of one list: the token may not read it */
     PROVIDER_ANSWERED
 };
 
-/* Exchanges the code of a callback for an access token (RFC 6749, 4.1.3), in the arena.  Waits in
- * the lane of the fetcher.  *why is static or in the arena, for the log; it holds no code, token or
- * secret. */
-MUST_CHECK enum provider_outcome provider_exchange(struct fetcher *fetcher,
-                                                   const struct provider_client *client,
-                                                   struct text code, struct text code_verifier,
-                                                   struct arena *arena, struct text *token,
-                                                   const char **why);
+/* Of a visitor, in the arena. */
+struct provider_tokens {
+    struct text access;
+    struct text refresh; /* absent: the provider gave none */
+};
 
-/* Asks the provider's endpoints who holds the token: subject, name, verified addresses, and with
- * client->wants_teams organizations and teams, all pages of them.  Otherwise as
- * provider_exchange().  PROVIDER_REFUSED: the token is not good any more. */
+/* Exchanges the code of a callback for tokens (RFC 6749, 4.1.3).  Waits in the lane of the fetcher.
+ * *why is static or in the arena, for the log; it holds no code, token or secret. */
+MUST_CHECK enum provider_outcome
+provider_exchange(struct fetcher *fetcher, const struct provider_client *client, struct text code,
+                  struct text code_verifier, struct arena *arena, struct provider_tokens *tokens,
+                  const char **why);
+
+/* Exchanges a refresh token for new tokens (RFC 6749, 6).  Where the provider gives no new refresh
+ * token, the old one is in *tokens.  Otherwise as provider_exchange(). */
+MUST_CHECK enum provider_outcome provider_refresh(struct fetcher *fetcher,
+                                                  const struct provider_client *client,
+                                                  struct text refresh, struct arena *arena,
+                                                  struct provider_tokens *tokens, const char **why);
+
+/* Asks the provider's endpoints who holds the token: subject, name, verified addresses, and, if
+ * client->wants names one of them, organizations and teams, all pages of them.  A list that the
+ * provider does not give is not in identity->known; if client->wants names it, *why says so with
+ * PROVIDER_ANSWERED, too, and is NULL otherwise.  Else as provider_exchange().  PROVIDER_REFUSED:
+ * the token is not good any more.  Never PROVIDER_NOT_GIVEN. */
 MUST_CHECK enum provider_outcome provider_identify(struct fetcher *fetcher,
                                                    const struct provider_client *client,
                                                    struct text token, struct arena *arena,

@@ -56,13 +56,19 @@ const struct provider provider_table[OAUTH_N_PROVIDERS] = {
      .user_query = "",
      .authorize_query = "",
      .scopes = "openid profile email",
+     .offline_scopes = "offline_access",
      .subject = "sub",
      .name = "name",
      .emails = PROVIDER_EMAILS_TENANT,
      .takes_pkce = true},
 
     /* https://developers.google.com/identity/openid-connect/openid-connect
-     * https://accounts.google.com/.well-known/openid-configuration */
+     * https://accounts.google.com/.well-known/openid-configuration
+     * https://developers.google.com/identity/protocols/oauth2/web-server: without a consent at each
+     * sign-in, only the first one gives a refresh token.
+     * https://developers.google.com/identity/gsi/web/guides/verify-google-id-token: Google answers
+     * for an address only if it is of gmail.com or "hd" names the organization.  Any other one was
+     * verified once, when the account was made. */
     {.title = "Google",
      .authorize_url = "https://accounts.google.com/o/oauth2/v2/auth",
      .token_url = "https://oauth2.googleapis.com/token",
@@ -70,9 +76,10 @@ const struct provider provider_table[OAUTH_N_PROVIDERS] = {
      .user_query = "",
      .authorize_query = "",
      .scopes = "openid profile email",
+     .offline_query = "access_type=offline&prompt=consent",
      .subject = "sub",
      .name = "name",
-     .emails = PROVIDER_EMAILS_VERIFIED,
+     .emails = PROVIDER_EMAILS_HOSTED,
      .takes_pkce = true},
 
     /* https://learn.microsoft.com/linkedin/consumer/ (Sign In with LinkedIn using OpenID Connect)

@@ -7,12 +7,26 @@
 
 #include "model/oauth_module.h"
 
-/* What says that an address is verified: that the person can read its mail. */
+/* Positions. */
+enum provider_position {
+    PROVIDER_GITHUB = 1,
+    PROVIDER_FACEBOOK,
+    PROVIDER_MICROSOFT,
+    PROVIDER_GOOGLE,
+    PROVIDER_LINKEDIN,
+    PROVIDER_GITLAB,
+    PROVIDER_TWITCH,
+    PROVIDER_AMAZON
+};
+
+/* What says that an address is verified: that the person can read its mail, or could once.  Where
+ * the row does not say otherwise, its domain counts as the address does. */
 enum provider_emails {
     PROVIDER_EMAILS_NONE,     /* nothing: no address counts */
     PROVIDER_EMAILS_VERIFIED, /* "email" beside "email_verified": true (OpenID Connect Core, 5.1) */
-    PROVIDER_EMAILS_TENANT,   /* "email" beside "xms_edov": true, or endpoints of one tenant */
-    PROVIDER_EMAILS_LIST      /* elements of USER_URL/emails with "verified": true */
+    PROVIDER_EMAILS_HOSTED, /* so, but its domain counts only if "hd" is the same, and gmail.com */
+    PROVIDER_EMAILS_TENANT, /* "email" beside "xms_edov", or endpoints of one tenant */
+    PROVIDER_EMAILS_LIST    /* elements of USER_URL/emails with "verified": true */
 };
 
 struct provider {
@@ -24,6 +38,9 @@ struct provider {
     const char *authorize_query; /* appended to authorize_url, encoded; "": nothing */
     const char *scopes;          /* for the subject, the name and the addresses, as in a URL */
     const char *team_scopes;     /* besides, for teams and organizations; NULL: it has none */
+    const char *offline_scopes;  /* besides, for a refresh token; NULL: none is needed or there is
+                                  * none */
+    const char *offline_query;   /* for a refresh token, as authorize_query; NULL: nothing */
     const char *subject;         /* member of the user endpoint's answer: the stable id */
     const char *name;            /* member: what people know the user by */
     enum provider_emails emails;

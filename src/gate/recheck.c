@@ -15,8 +15,8 @@
 /* How often a lane looks whether another one has the provider's answer. */
 #define LOOK_MS 10
 
-/* How long a lane waits for another one's answer. */
-#define FOLLOW_MS 6000
+/* How long a lane waits for another one's answer: as long as that may take. */
+#define FOLLOW_MS (PROVIDER_MS + 1000)
 
 void rechecks_free(struct rechecks *rechecks)
 {
@@ -83,20 +83,45 @@ static void log_no_answer(struct call *call, const char *why, const struct sessi
     call_log(call, LOG_LEVEL_WARNING, "the provider does not answer", why, &session->identity);
 }
 
+/* Gets new tokens, and asks with them.  A token ends by itself: that says nothing of the visitor.
+ */
+static enum provider_outcome ask_anew(struct call *call, struct fetcher *fetcher,
+                                      struct provider_client *client, struct session *session,
+                                      struct identity *identity, const char **why)
+{
+    struct arena *arena = &call->lane->arena;
+    struct error err = {.code = ERR_NONE};
+    struct provider_tokens tokens;
+    enum provider_outcome outcome;
+
+    if (!login_open_secret(call, client, &err)) {
+        *why = error_reason(&err);
+        return PROVIDER_AWAY;
+    }
+    outcome = provider_refresh(fetcher, client, session->refresh, arena, &tokens, why);
+    if (outcome != PROVIDER_ANSWERED)
+        return outcome;
+    session->token = tokens.access;
+    session->refresh = tokens.refresh;
+    return provider_identify(fetcher, client, session->token, arena, identity, why);
+}
+
 static enum provider_outcome ask_provider(struct call *call, struct session *session)
 {
     struct provider_client client;
     struct identity identity;
     struct fetcher *fetcher;
-    enum provider_outcome outcome;
+    enum provider_outcome outcome = PROVIDER_AWAY;
     const char *why = waiting_fault;
 
     if (!login_client(call, &client))
         return PROVIDER_REFUSED;
     fetcher = waiting_begin_fetch(call);
-    outcome = fetcher ? provider_identify(fetcher, &client, session->token, &call->lane->arena,
-                                          &identity, &why)
-                      : PROVIDER_AWAY;
+    if (fetcher)
+        outcome = provider_identify(fetcher, &client, session->token, &call->lane->arena, &identity,
+                                    &why);
+    if (outcome == PROVIDER_REFUSED && text_present(session->refresh))
+        outcome = ask_anew(call, fetcher, &client, session, &identity, &why);
     waiting_end_fetch(call, fetcher);
     if (outcome == PROVIDER_ANSWERED)
         rules_narrow(&call->stored.module.config, &identity);
@@ -108,6 +133,8 @@ static enum provider_outcome ask_provider(struct call *call, struct session *ses
         session->identity = identity;
     else if (outcome == PROVIDER_AWAY)
         log_no_answer(call, why, session);
+    else if (outcome == PROVIDER_NOT_SET_UP)
+        call_log(call, LOG_LEVEL_ERROR, "cannot sign in", why, &session->identity);
     else
         call_log(call, LOG_LEVEL_INFO, "the provider does not know the visitor any more", why,
                  &session->identity);

@@ -49,12 +49,13 @@ static struct text domain_of(struct text address)
     return text_part(address, local_len + 1, address.len);
 }
 
-static bool admits_address(const struct oauth_provider *lists, struct text address)
+static bool admits_address(const struct oauth_provider *lists, struct text address,
+                           bool proves_domain)
 {
     struct text domain = domain_of(address);
 
-    return text_present(domain) &&
-           (holds(&lists->email_domains, domain) || holds(&lists->email_addresses, address));
+    return text_present(domain) && ((proves_domain && holds(&lists->email_domains, domain)) ||
+                                    holds(&lists->email_addresses, address));
 }
 
 bool rules_admit(const struct oauth_provider *lists, const struct identity *identity)
@@ -63,7 +64,7 @@ bool rules_admit(const struct oauth_provider *lists, const struct identity *iden
         lists->organizations.n == 0)
         return true;
     for (size_t i = 0; i < identity->emails.n; i++) {
-        if (admits_address(lists, identity->emails.items[i]))
+        if (admits_address(lists, identity->emails.items[i], identity->known & IDENTITY_DOMAINS))
             return true;
     }
     return share_one(&lists->teams, &identity->teams) ||
@@ -98,6 +99,11 @@ static bool digest_lists(const struct oauth_provider *lists,
     if (ok)
         memcpy(digest, whole, IDENTITY_LISTS_LEN);
     return ok;
+}
+
+static bool names_address(const struct oauth_provider *lists, struct text address)
+{
+    return admits_address(lists, address, true);
 }
 
 static bool names_team(const struct oauth_provider *lists, struct text team)
@@ -135,7 +141,7 @@ void rules_narrow(const struct oauth_provider *lists, struct identity *identity)
             bytes_of(&identity->teams) <=
         RULES_WHOLE_MAX)
         return;
-    keep_named(lists, &identity->emails, 1, admits_address);
+    keep_named(lists, &identity->emails, 1, names_address);
     keep_named(lists, &identity->organizations, 0, names_organization);
     keep_named(lists, &identity->teams, 0, names_team);
     identity->is_narrowed = true;

@@ -14,7 +14,8 @@
  * normalized: an internationalized domain matches only in the form that the provider gives, no
  * letter of another alphabet equals an ASCII letter, and a trailing dot counts.  A domain does not
  * match its subdomains.  Empty entries match nothing, and so do addresses, of the list or of the
- * identity, that do not have exactly one '@' with text on both sides. */
+ * identity, that do not have exactly one '@' with text on both sides.  A domain counts only with
+ * IDENTITY_DOMAINS. */
 MUST_CHECK bool rules_admit(const struct oauth_provider *lists, const struct identity *identity);
 
 /* An identity of more bytes than this is narrowed: nobody may fill a session with memberships. */

@@ -12,7 +12,7 @@
 
 /* Of the bytes of a cookie and of a row.  A gate that reads another layout asks the visitor to
  * sign in again. */
-#define LAYOUT 2
+#define LAYOUT 3
 
 /* 9999-12-31T23:59:59Z */
 #define TIME_MAX 253402300799
@@ -30,13 +30,16 @@ static void put_identity(struct buf *out, const struct session *session)
 
     packed_put_text(out, identity->subject);
     packed_put_optional(out, identity->name);
+    packed_put_number(out, identity->known);
     packed_put_list(out, &identity->emails);
     packed_put_list(out, &identity->organizations);
     packed_put_list(out, &identity->teams);
     packed_put_number(out, identity->is_narrowed);
     if (identity->is_narrowed)
         buf_add(out, (const char *)identity->narrowed_to, IDENTITY_LISTS_LEN);
+    packed_put_list(out, &session->asked);
     packed_put_optional(out, session->token);
+    packed_put_optional(out, session->refresh);
 }
 
 static void take_identity(struct packed *packed, struct session *session)
@@ -45,13 +48,16 @@ static void take_identity(struct packed *packed, struct session *session)
 
     identity->subject = packed_take_text(packed);
     identity->name = packed_take_optional(packed);
+    identity->known = (unsigned)packed_take_number(packed, IDENTITY_ALL);
     identity->emails = packed_take_list(packed);
     identity->organizations = packed_take_list(packed);
     identity->teams = packed_take_list(packed);
     identity->is_narrowed = packed_take_number(packed, 1) == 1;
     if (identity->is_narrowed)
         packed_take_bytes(packed, identity->narrowed_to, IDENTITY_LISTS_LEN);
+    session->asked = packed_take_list(packed);
     session->token = packed_take_optional(packed);
+    session->refresh = packed_take_optional(packed);
     packed->malformed = packed->malformed || identity->subject.len == 0;
 }
 

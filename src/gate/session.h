@@ -34,9 +34,11 @@ struct session {
     struct text client_id; /* of the OAuth application that signed the visitor in */
     int64_t incarnation;   /* of the module; see struct gate_answer */
     struct text prefix;    /* of the cookie */
-    bool is_in_row;        /* identity and token are in the database, under the id */
+    bool is_in_row;        /* what follows is in the database, under the id */
     struct identity identity;
-    struct text token; /* absent: not kept */
+    struct text_list asked; /* provider_scopes() at the sign-in */
+    struct text token;      /* absent: not kept */
+    struct text refresh;    /* gets another token; absent: there is none */
 };
 
 /* Makes a random id.  Returns false if there are no random numbers. */

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """A route with an OAuth module behind Apache: who passes, and what the application sees."""
-from adit import gate_attacks, gate_cases, gate_faults
+from adit import gate_attacks, gate_cases, gate_faults, gate_providers
 
 
 class Apache(gate_cases.Passing, gate_attacks.Attacks, gate_faults.Lasting, gate_faults.Away,
-             gate_cases.GateCase):
+             gate_providers.Providers, gate_cases.GateCase):
     front = "apache"
 
 

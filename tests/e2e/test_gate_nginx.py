@@ -5,7 +5,7 @@ import os
 import select
 import socket
 
-from adit import fastcgi, gate_attacks, gate_cases, gate_faults
+from adit import fastcgi, gate_attacks, gate_cases, gate_faults, gate_providers
 from adit.case import until
 from adit.gate_cases import START
 from adit.listener import Listener
@@ -16,7 +16,7 @@ CANNOT_TELL = (fastcgi.stream(fastcgi.STDOUT, b"Status: 503\r\n\r\n") +
 
 
 class Nginx(gate_cases.Passing, gate_attacks.Attacks, gate_faults.Lasting, gate_faults.Away,
-            gate_cases.GateCase):
+            gate_providers.Providers, gate_cases.GateCase):
     front = "nginx"
 
     @contextlib.contextmanager

@@ -4,6 +4,7 @@
  * the content type with its NUL, and the body, which also serves as a header Link. */
 #include "gate/answer.h"
 #include "gate/link.h"
+#include "model/domain.h"
 
 #include "fuzz.h"
 
@@ -23,7 +24,10 @@ static bool is_address(struct text text)
 {
     const char *why;
 
-    return is_word(text) && oauth_email_address_valid(text, &why);
+    const char *at = memchr(text.s, '@', text.len);
+
+    return at && at > text.s && is_plain(text_part(text, 0, (size_t)(at - text.s))) &&
+           domain_valid(text_part(text, (size_t)(at - text.s) + 1, text.len), &why);
 }
 
 static bool is_team(struct text text)
@@ -37,11 +41,12 @@ static bool is_team(struct text text)
 static enum provider_outcome read_token(const struct fetch_answer *answer, struct arena *arena,
                                         const char **why)
 {
-    struct text token = {0};
-    enum provider_outcome outcome = answer_token(answer, arena, &token, why);
+    struct provider_tokens tokens = {.access = {.s = NULL}};
+    enum provider_outcome outcome = answer_token(answer, PROVIDER_GITHUB, arena, &tokens, why);
 
-    MUST((outcome == PROVIDER_ANSWERED) == (token.s != NULL));
-    MUST(!token.s || (is_word(token) && answer->status == 200));
+    MUST((outcome == PROVIDER_ANSWERED) == (tokens.access.s != NULL));
+    MUST(!tokens.access.s || (is_word(tokens.access) && answer->status == 200));
+    MUST(!tokens.refresh.s || is_word(tokens.refresh));
     return outcome;
 }
 
@@ -50,7 +55,8 @@ static enum provider_outcome read_user(const struct fetch_answer *answer, size_t
 {
     struct identity identity;
     const struct provider *provider = &provider_table[row];
-    enum provider_outcome outcome = answer_user(answer, provider, true, arena, &identity, why);
+    enum provider_outcome outcome =
+        answer_user(answer, (int)row + 1, provider, true, arena, &identity, why);
 
     if (outcome != PROVIDER_ANSWERED)
         return outcome;
@@ -69,11 +75,11 @@ static enum provider_outcome read_list(const struct fetch_answer *answer, answer
                                        const char **why)
 {
     struct answer_texts texts = {.arena = arena};
-    enum provider_outcome outcome = read(answer, &texts, why);
+    enum provider_outcome outcome = read(answer, PROVIDER_GITHUB, &texts, why);
     size_t n = texts.list.n;
 
     MUST(outcome == PROVIDER_ANSWERED || n == 0);
-    MUST(read(answer, &texts, why) == outcome);
+    MUST(read(answer, PROVIDER_GITHUB, &texts, why) == outcome);
     MUST(texts.list.n == 2 * n);
     for (size_t i = 0; i < texts.list.n; i++)
         MUST(is_good(texts.list.items[i]));

@@ -252,6 +252,10 @@ class Attacks:
             with self.subTest(target[:40]):
                 browser = self.gate.browser()
                 answer = browser.ask_raw(b"GET " + target + b" HTTP/1.1")
+                own = self.gate.url()
+                if answer.status == 302 and answer.location.startswith(own + "/_adit/callback?"):
+                    # The target names another host.
+                    answer = browser.ask(answer.location[len(own):])
                 if answer.status == 302:
                     self.is_sent_to_provider(answer)
                     n_tried += 1

@@ -287,16 +287,18 @@ class Away:
     def test_wrong_answers_of_the_provider(self):
         self.gate.module(config={"teams": ["acme/deploy"]})
         away, failed = (503, "You cannot sign in now"), (403, "Sign-in failed")
+        not_set_up = (503, "Nobody can sign in")
         before = self.gate.application.n_requests
         for endpoint, fault, wanted in (
                 *((endpoint, (kind, *value), away)
                   for endpoint in ("token", "user")
-                  for kind, *value in (("status", "500"), ("status", "404"), ("huge",), ("text",),
+                  for kind, *value in (("status", "500"), ("status", "429"), ("huge",), ("text",),
                                        ("type",), ("redirect",), ("cut",), ("json", "[]"),
                                        ("json", "{}"), ("json", ""), ("json", "null"))),
                 ("user", ("json", '{"id":null,"login":"alice"}'), away),
                 ("user", ("json", '{"id":"583231"'), away),
                 ("user", ("status", "401"), failed),
+                ("user", ("status", "404"), not_set_up), ("token", ("status", "404"), not_set_up),
                 ("emails", ("status", "500"), away), ("emails", ("json", "{}"), away),
                 ("orgs", ("status", "502"), away), ("teams", ("text",), away),
                 ("teams", ("endless",), away), ("teams", ("elsewhere",), away)):
@@ -536,5 +538,6 @@ class Away:
         self.assertIn(b"GET /page?secret=of-the-url", access)
         self.assertIn(b"POST /_adit/logout", access)
         for value in found:
-            for log in [*logs, pages, *([access] if value != "of-the-url" else [])]:
+            # The way back to the visitor's own page is in pages.
+            for log in [*logs, *([access, pages] if value != "of-the-url" else [])]:
                 self.assertNotIn(value.encode(), log)

@@ -11,7 +11,7 @@ with "Accept: application/json" the answer is the parameters of the redirect.
 
 A URL may begin with a fault, as in https://localhost:8443/!user:status:500/user: the endpoint
 (authorize, token, user, emails, orgs, teams), what goes wrong, and its value.  The members "faults"
-of a MockProvider say the same for all URLs.
+of a MockProvider say the same for all URLs; there, the kind "answer" has the arguments of an Answer.
 """
 import argparse
 import base64
@@ -80,13 +80,14 @@ class MockProvider:
     """A provider, which runs until close().  It has a name of NAMES, or a position from 1.
 
     Members that a test may change while it runs: users, faults ({endpoint: (kind, value)}),
-    client_id, client_secret, managed (id and secret of another application).  requests lists the
-    endpoints that were asked."""
+    client_id, client_secret, managed (id and secret of another application), expiring.  requests
+    lists the endpoints that were asked."""
 
     def __init__(self, provider, certificate, port=0, folder=CASES):
         self.name = provider if isinstance(provider, str) else NAMES[provider - 1]
         self.data = load(self.name, folder)
         self.users = copy.deepcopy(self.data["users"])
+        self.expiring = False  # GitHub: a GitHub App, whose tokens expire
         self.client_id = "client-of-" + self.name
         self.client_secret = "secret+of/" + self.name + "="
         self.managed = None
@@ -96,6 +97,7 @@ class MockProvider:
         self.lock = threading.Lock()
         self.codes = {}
         self.tokens = {}
+        self.refreshes = {}
         self.secrets = set()  # all codes, verifiers and tokens there were
         self.endpoints = {path: endpoint for endpoint, path in self.data["paths"].items()}
         tenant = self.data.get("tenant")
@@ -143,11 +145,21 @@ class MockProvider:
             return answer.headers["Location"]
         raise AssertionError("no answer")
 
-    def revoke(self, user=None):
-        """Ends the tokens of a user, or all of them."""
+    def expire(self, user=None):
+        """Ends the access tokens of a user, or all of them.  Refresh tokens get others."""
         with self.lock:
-            for token in [t for t, grant in self.tokens.items() if user in (None, grant["user"])]:
-                del self.tokens[token]
+            self._end(self.tokens, user)
+
+    def revoke(self, user=None):
+        """Ends the access tokens and refresh tokens of a user, or all of them."""
+        with self.lock:
+            self._end(self.tokens, user)
+            self._end(self.refreshes, user)
+
+    @staticmethod
+    def _end(tokens, user):
+        for token in [t for t, grant in tokens.items() if user in (None, grant["user"])]:
+            del tokens[token]
 
     def applications(self):
         """The secrets of the OAuth applications, by id."""
@@ -194,16 +206,19 @@ class MockProvider:
             href = "?" + urllib.parse.urlencode({**query, "as": user})
             links.append('<li><a href="%s">%s</a>%s</li>' % (
                 html.escape(href), html.escape(user) or "Refuse",
-                html.escape("".join(", " + address for address in self._addresses(user)))))
+                html.escape("".join(", " + what for what in self._described(user)))))
         title = "Sign in at a mock of " + html.escape(self.data["title"])
         return ('<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>%s</title></head>'
                 "<body><h1>%s</h1><p>Who are you?</p><ul>%s</ul></body></html>"
                 % (title, title, "".join(links))).encode()
 
-    def _addresses(self, user):
-        """What the page says of a user's addresses."""
-        for entry in expand(self.users.get(user, {}).get("emails", [])):
+    def _described(self, user):
+        """What the page says of a user's addresses and first teams."""
+        known = self.users.get(user, {})
+        for entry in expand(known.get("emails", [])):
             yield entry["email"] + ("" if entry["verified"] else " (not verified)")
+        for entry in expand(known.get("teams", []))[:3]:
+            yield "team %s/%s" % (entry["organization"]["login"], entry["slug"])
 
     # ---- the token endpoint ----
 
@@ -212,6 +227,8 @@ class MockProvider:
         secret = self.applications().get(form.get("client_id"))
         if not secret or not hmac.compare_digest(form.get("client_secret", ""), secret):
             raise Answer(*refusals["client"])
+        if form.get("grant_type") == "refresh_token":
+            self._refresh(form)
         with self.lock:
             grant = self.codes.pop(form.get("code"), None)
         if form.get("grant_type") != "authorization_code" or not grant:
@@ -223,14 +240,48 @@ class MockProvider:
         if self.data["pkce"] != ("code_verifier" in form) or \
                 self.data["pkce"] and challenge != grant["query"]["code_challenge"]:
             raise Answer(*refusals["code"])
+        self.secrets |= {form["code"], form.get("code_verifier", form["code"])}
+        query = grant["query"]
+        self._give({"user": grant["user"], "scopes": query["scope"].split(),
+                    "claims": query.get("claims")}, self._gives_refresh(query))
+
+    def _gives_refresh(self, query):
+        rule = self.data.get("refresh")
+        needs = rule.get("needs") if rule else "nothing that helps"
+        if needs == "expiring":
+            return self.expiring
+        if needs == "scope":
+            return rule["value"] in query["scope"].split()
+        if needs == "query":
+            return rule["value"] in urllib.parse.urlencode(query)
+        return needs is None
+
+    def _give(self, grant, gives_refresh):
+        """Answers with new tokens."""
         token = "token-" + secrets.token_urlsafe(24) + "-" * self.padding
-        scopes = grant["query"]["scope"].split()
-        self.secrets |= {form["code"], form.get("code_verifier", token), token}
+        refresh = "refresh-" + secrets.token_urlsafe(24)
+        scopes = grant["scopes"]
+        answer = fill(self.data["token"], TOKEN=token, REFRESH=refresh, SCOPE=" ".join(scopes),
+                      SCOPE_COMMAS=",".join(scopes), SCOPE_LIST=scopes)
+        self.secrets |= {token, refresh}
         with self.lock:
-            self.tokens[token] = {"user": grant["user"], "scopes": scopes,
-                                  "claims": grant["query"].get("claims")}
-        raise Answer(200, fill(self.data["token"], TOKEN=token, SCOPE=" ".join(scopes),
-                               SCOPE_COMMAS=",".join(scopes), SCOPE_LIST=scopes))
+            self.tokens[token] = grant
+            if gives_refresh:
+                self.refreshes[refresh] = grant
+            else:
+                answer.pop("refresh_token", None)
+        raise Answer(200, answer)
+
+    def _refresh(self, form):
+        rotates = self.data.get("refresh", {}).get("rotates")
+        with self.lock:
+            grant = self.refreshes.get(form.get("refresh_token"))
+            if grant and rotates:
+                del self.refreshes[form["refresh_token"]]
+        if not grant:
+            refusals = self.data["refusals"]
+            raise Answer(*refusals.get("refresh", refusals["code"]))
+        self._give(grant, rotates)
 
     # ---- the user's endpoints ----
 
@@ -258,8 +309,11 @@ class MockProvider:
 
     def list(self, kind, grant, query, path):
         rule = self.data["lists"][kind]
+        headers = {"X-OAuth-Scopes": ", ".join(grant["scopes"]),
+                   "X-Accepted-OAuth-Scopes": ", ".join(rule["scopes"])} \
+            if self.data.get("scope_headers") else {}
         if not set(rule["scopes"]) & set(grant["scopes"]):
-            raise Answer(*rule["refusal"])
+            raise Answer(*rule["refusal"], headers=headers)
         entries = expand(self.users[grant["user"]][kind])
         size = min(int(query.get("per_page", 30)), 100)
         page = int(query.get("page", 1))
@@ -273,7 +327,7 @@ class MockProvider:
                 links.append('<%s%s?per_page=%d&page=%d>; rel="%s"' % (
                     self.base_url, path, size, number, relation))
         raise Answer(200, entries[(page - 1) * size:page * size],
-                     headers={"Link": ", ".join(links)} if links else {})
+                     headers={**headers, **({"Link": ", ".join(links)} if links else {})})
 
 
 class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
@@ -334,6 +388,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def _fault(self, kind, value=None):
         if kind == "slow":
             time.sleep(float(value))
+        elif kind == "answer":
+            raise Answer(*value)
         elif kind == "status":
             raise Answer(int(value), {"message": "a fault"})
         elif kind == "huge":
@@ -350,6 +406,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         elif kind == "endless":
             raise Answer(200, [], headers={
                 "Link": '<%s%s>; rel="next"' % (self.server.provider.base_url, self.path)})
+        elif kind == "link":
+            raise Answer(200, [], headers={"Link": urllib.parse.unquote(value)})
         elif kind == "cut":
             raise Answer(200, b'{"sub":', headers={"Content-Length": "1000", "Connection": "close"})
         elif kind == "json":

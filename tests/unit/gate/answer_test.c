@@ -65,30 +65,32 @@ START_TEST(tokens)
          "y"},
         {400, "application/json", "{\"error\":\"invalid_grant\"}", PROVIDER_REFUSED,
          "invalid_grant"},
-        {401, "application/json", "{\"error\":\"invalid_client\"}", PROVIDER_REFUSED,
+        {401, "application/json", "{\"error\":\"invalid_client\"}", PROVIDER_NOT_SET_UP,
          "invalid_client"},
         {400, "application/json", "{\"error\":\"the code was x\"}", PROVIDER_REFUSED, "refuses"},
         {400, "application/json", "{\"error\":{\"code\":100}}", PROVIDER_REFUSED, "refuses"},
-        {400, "application/json", "{\"status\":400,\"message\":\"x\"}", PROVIDER_REFUSED,
-         "refuses"},
-        {400, "application/json", "{}", PROVIDER_AWAY, "unexpected answer"},
-        {400, "text/html", "{\"error\":\"invalid_grant\"}", PROVIDER_AWAY, "content type"},
-        {403, "application/json", "{\"error\":\"invalid_grant\"}", PROVIDER_AWAY, "status"},
-        {429, "application/json", "{\"error\":\"invalid_grant\"}", PROVIDER_AWAY, "status"},
-        {500, "application/json", "{\"access_token\":\"x\"}", PROVIDER_AWAY, "status"},
+        {400, "application/json", "{\"status\":400,\"message\":\"x\"}", PROVIDER_NOT_SET_UP,
+         "refuses the request"},
+        {400, "application/json", "{}", PROVIDER_NOT_SET_UP, "refuses the request"},
+        {400, "text/html", "{}", PROVIDER_NOT_SET_UP, "refuses the request"},
+        {403, "application/json", "{\"error\":\"invalid_grant\"}", PROVIDER_REFUSED,
+         "invalid_grant"},
+        {429, "application/json", "{\"error\":\"invalid_grant\"}", PROVIDER_AWAY, "rate"},
+        {500, "application/json", "{\"access_token\":\"x\"}", PROVIDER_AWAY, "fault"},
         {302, "application/json", "{\"access_token\":\"x\"}", PROVIDER_AWAY, "status"},
         {204, "application/json", "", PROVIDER_AWAY, "status"},
     };
 
     for (size_t i = 0; i < N_OF(cases); i++) {
         struct fetch_answer answer = answer_of(cases[i].status, cases[i].type, cases[i].body);
-        struct text token = {0};
+        struct provider_tokens found = {.access = {0}};
         const char *why = "";
-        enum provider_outcome outcome = answer_token(&answer, &arena, &token, &why);
+        enum provider_outcome outcome =
+            answer_token(&answer, PROVIDER_GITHUB, &arena, &found, &why);
 
         ck_assert_msg(outcome == cases[i].outcome, "%s: %d", cases[i].body, outcome);
         if (outcome == PROVIDER_ANSWERED)
-            ck_assert_msg(text_eq(token, text_of(cases[i].result)), "%s", cases[i].body);
+            ck_assert_msg(text_eq(found.access, text_of(cases[i].result)), "%s", cases[i].body);
         else
             ck_assert_msg(strstr(why, cases[i].result), "%s: %s", cases[i].body, why);
     }
@@ -113,7 +115,7 @@ static enum provider_outcome read_answer(const struct provider *provider, bool h
 {
     struct fetch_answer answer = answer_of(200, "application/json", body);
 
-    return answer_user(&answer, provider, has_own_tenant, &arena, identity, why);
+    return answer_user(&answer, 0, provider, has_own_tenant, &arena, identity, why);
 }
 
 START_TEST(subjects_and_names)
@@ -192,7 +194,12 @@ START_TEST(verified_addresses)
         {&by_tenant, false, "\"email\":\"a@b.test\"", false},
         {&by_tenant, false, "\"email\":\"a@b.test\",\"xms_edov\":true", true},
         {&by_tenant, false, "\"email\":\"a@b.test\",\"xms_edov\":\"true\"", false},
-        {&by_tenant, false, "\"email\":\"a@b.test\",\"xms_edov\":1", false},
+        {&by_tenant, false, "\"email\":\"a@b.test\",\"xms_edov\":1", true},
+        {&by_tenant, false, "\"email\":\"a@b.test\",\"xms_edov\":\"1\"", true},
+        {&by_tenant, false, "\"email\":\"a@b.test\",\"xms_edov\":\"0\"", false},
+        {&by_tenant, false, "\"email\":\"a@b.test\",\"xms_edov\":0", false},
+        {&by_tenant, false, "\"email\":\"a@b.test\",\"xms_edov\":11", false},
+        {&by_tenant, false, "\"email\":\"a@b.test\",\"xms_edov\":[1]", false},
         {&by_tenant, false, "\"email\":\"a@b.test\",\"email_verified\":true", false},
         {&by_nothing, true, "\"email\":\"a@b.test\",\"email_verified\":true,\"xms_edov\":true",
          false},
@@ -215,6 +222,76 @@ START_TEST(verified_addresses)
 }
 END_TEST
 
+/* Google answers for its own domain, and for those that it manages. */
+START_TEST(hosted_addresses)
+{
+    static const struct provider by_host = {
+        .subject = "id", .name = "login", .emails = PROVIDER_EMAILS_HOSTED};
+    static const struct {
+        const char *email;
+        const char *hd; /* as JSON */
+        bool proves_domain;
+    } cases[] = {
+        {"a@b.test", "\"b.test\"", true},    {"a@B.test", "\"b.TEST\"", true},
+        {"a@b.test", "null", false},         {"a@b.test", "\"\"", false},
+        {"a@b.test", "\"c.test\"", false},   {"a@b.test", "\"x.b.test\"", false},
+        {"a@x.b.test", "\"b.test\"", false}, {"a@b.test", "[\"b.test\"]", false},
+        {"a@gmail.com", "null", true},       {"a@GMail.com", "null", true},
+        {"a@x.gmail.com", "null", false},    {"a@gmail.com.b.test", "null", false},
+        {"gmail.com@b.test", "null", false},
+    };
+
+    for (size_t i = 0; i < N_OF(cases); i++) {
+        struct identity identity;
+        const char *why = "";
+        char body[256];
+
+        snprintf(body, sizeof body,
+                 "{\"id\":\"1\",\"email\":\"%s\",\"email_verified\":true,\"hd\":%s}",
+                 cases[i].email, cases[i].hd);
+        ck_assert_int_eq(read_answer(&by_host, false, body, &identity, &why), PROVIDER_ANSWERED);
+        ck_assert_uint_eq(identity.emails.n, 1);
+        ck_assert_msg(!(identity.known & IDENTITY_DOMAINS) == !cases[i].proves_domain, "%s", body);
+        /* Others say nothing of the kind. */
+        ck_assert_int_eq(read_answer(&by_flag, false, body, &identity, &why), PROVIDER_ANSWERED);
+        ck_assert(identity.known & IDENTITY_DOMAINS);
+    }
+}
+END_TEST
+
+START_TEST(letters_of_addresses)
+{
+    static const struct {
+        const char *email; /* as JSON */
+        const char *read;  /* NULL: it is no address */
+    } cases[] = {
+        {"j\\u00f6rg@b.test", "j\xc3\xb6rg@b.test"},
+        {"\xe5\xb1\xb1@b.test", "\xe5\xb1\xb1@b.test"},
+        {"a\\u0085b@b.test", NULL},
+        {"a\\u202eb@b.test", NULL},
+        {"a\\u00a0b@b.test", NULL},
+        {"a\\u007fb@b.test", NULL},
+        {"a@b\\u00f6.test", NULL},
+        {"@b.test", NULL},
+        {"a@", NULL},
+        {"a\\u00f6@b@c.test", NULL},
+    };
+
+    for (size_t i = 0; i < N_OF(cases); i++) {
+        struct identity identity;
+        const char *why = "";
+        char body[256];
+
+        snprintf(body, sizeof body, "{\"id\":\"1\",\"email\":\"%s\",\"email_verified\":true}",
+                 cases[i].email);
+        ck_assert_int_eq(read_answer(&by_flag, false, body, &identity, &why), PROVIDER_ANSWERED);
+        ck_assert_msg(identity.emails.n == (cases[i].read != NULL), "%s", body);
+        if (cases[i].read)
+            ck_assert(text_eq(identity.emails.items[0], text_of(cases[i].read)));
+    }
+}
+END_TEST
+
 START_TEST(refused_tokens)
 {
     static const struct {
@@ -228,11 +305,12 @@ START_TEST(refused_tokens)
         {400, "application/json", "{\"error\":\"invalid_token\"}", PROVIDER_REFUSED},
         {400, "application/json", "{\"error\":{\"code\":190}}", PROVIDER_REFUSED},
         {400, "application/json", "{\"error\":{\"code\":4}}", PROVIDER_AWAY},
-        {400, "application/json", "{\"error\":{\"code\":\"190\"}}", PROVIDER_AWAY},
-        {400, "application/json", "{\"error\":\"invalid_request\"}", PROVIDER_AWAY},
-        {400, "application/json", "[190]", PROVIDER_AWAY},
-        {400, "text/plain", "{\"error\":\"invalid_token\"}", PROVIDER_AWAY},
-        {403, "application/json", "{\"error\":\"invalid_token\"}", PROVIDER_AWAY},
+        {400, "application/json", "{\"error\":{\"code\":\"190\"}}", PROVIDER_REFUSED},
+        {400, "application/json", "{\"error\":{\"code\":1900}}", PROVIDER_NOT_SET_UP},
+        {400, "application/json", "{\"error\":\"invalid_request\"}", PROVIDER_NOT_SET_UP},
+        {400, "application/json", "[190]", PROVIDER_NOT_SET_UP},
+        {400, "text/plain", "{\"error\":\"invalid_token\"}", PROVIDER_NOT_SET_UP},
+        {403, "application/json", "{\"error\":\"invalid_token\"}", PROVIDER_NOT_SET_UP},
         {429, "application/json", "{}", PROVIDER_AWAY},
         {500, "application/json", "{\"id\":\"1\"}", PROVIDER_AWAY},
         {206, "application/json", "{\"id\":\"1\"}", PROVIDER_AWAY},
@@ -246,11 +324,14 @@ START_TEST(refused_tokens)
         struct identity identity;
         const char *why = "";
 
-        ck_assert_msg(answer_user(&answer, &by_flag, false, &arena, &identity, &why) ==
-                          cases[i].outcome,
+        ck_assert_msg(answer_user(&answer, PROVIDER_FACEBOOK, &by_flag, false, &arena, &identity,
+                                  &why) == cases[i].outcome,
                       "%d %s", cases[i].status, cases[i].body);
         ck_assert(why[0]);
-        ck_assert_int_eq(answer_teams(&answer, &texts, &why), cases[i].outcome);
+        /* What is the application's fault at the user's endpoint is one of a list at a list's. */
+        ck_assert_int_eq(answer_teams(&answer, PROVIDER_FACEBOOK, &texts, &why),
+                         cases[i].outcome == PROVIDER_NOT_SET_UP ? PROVIDER_NOT_GIVEN
+                                                                 : cases[i].outcome);
         ck_assert_uint_eq(texts.list.n, 0);
     }
 }
@@ -267,7 +348,8 @@ static void read_list(answer_page *read, const char *body, const char *expected)
     const char *why = "";
     size_t n = 0;
 
-    ck_assert_msg(read(&answer, &texts, &why) == PROVIDER_ANSWERED, "%s: %s", body, why);
+    ck_assert_msg(read(&answer, PROVIDER_GITHUB, &texts, &why) == PROVIDER_ANSWERED, "%s: %s", body,
+                  why);
     for (struct text next; (next = text_next_word(&rest)).s; n++) {
         ck_assert_msg(n < texts.list.n && text_eq(texts.list.items[n], next), "%s: %.*s", body,
                       (int)next.len, next.s);
@@ -302,12 +384,22 @@ START_TEST(lists)
         "{\"slug\":\"ops\",\"organization\":\"acme\"},{\"organization\":{\"login\":\"acme\"}},"
         "{\"slug\":\"dev\",\"organization\":{\"login\":\"globex\"}}]",
         "acme/ops globex/dev");
+    /* The teams above a team, each once. */
+    read_list(
+        answer_teams,
+        "[{\"slug\":\"a\",\"organization\":{\"login\":\"o\"},\"parent\":{\"slug\":\"top\"}},"
+        "{\"slug\":\"b\",\"organization\":{\"login\":\"o\"},\"parent\":{\"slug\":\"top\"}},"
+        "{\"slug\":\"c\",\"organization\":{\"login\":\"o\"},\"parent\":{\"slug\":\"d\",\"parent\":"
+        "{\"slug\":\"e\",\"parent\":null}}},"
+        "{\"slug\":\"f\",\"organization\":{\"login\":\"o\"},\"parent\":{\"slug\":\"x/y\"}},"
+        "{\"slug\":\"g\",\"organization\":{\"login\":\"p\"},\"parent\":{\"slug\":\"top\"}},"
+        "{\"slug\":\"h\",\"organization\":{\"login\":\"o\"},\"parent\":\"top\"}]",
+        "o/a o/top o/b o/c o/d o/e o/f p/g p/top o/h");
     read_list(answer_teams, "[]", "");
-    ck_assert_int_eq(answer_teams(&answer, &texts, &why), PROVIDER_AWAY);
+    ck_assert_int_eq(answer_teams(&answer, PROVIDER_GITHUB, &texts, &why), PROVIDER_AWAY);
     ck_assert_str_eq(why, "the answer is not a list");
     answer.status = 404;
-    ck_assert_int_eq(answer_teams(&answer, &texts, &why), PROVIDER_AWAY);
-    ck_assert_int_eq(answer_emails(&answer, &texts, &why), PROVIDER_ANSWERED);
+    ck_assert_int_eq(answer_emails(&answer, PROVIDER_GITHUB, &texts, &why), PROVIDER_NOT_GIVEN);
     ck_assert_uint_eq(texts.list.n, 0);
 }
 END_TEST
@@ -321,6 +413,8 @@ Suite *gate_answer_suite(void)
     tcase_add_test(tests, tokens);
     tcase_add_test(tests, subjects_and_names);
     tcase_add_test(tests, verified_addresses);
+    tcase_add_test(tests, hosted_addresses);
+    tcase_add_test(tests, letters_of_addresses);
     tcase_add_test(tests, refused_tokens);
     tcase_add_test(tests, lists);
     suite_add_tcase(suite, tests);

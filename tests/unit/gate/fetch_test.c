@@ -153,6 +153,59 @@ static int n_descriptors(void)
     return n;
 }
 
+/* A reference is resolved against the URL of the request, without the fragment. */
+START_TEST(references_to_the_next_page)
+{
+    static const struct {
+        const char *reference; /* encoded */
+        const char *before;    /* of the URL: the mock's, or the request's without its query */
+        const char *after;
+    } cases[] = {
+        {"%3Fpage=2", "request", "?page=2"},
+        {"%2Fx%3Fpage=2", "mock", "/x?page=2"},
+        {"..%2Fx", "mock", "/x"},
+        {"%2Fa%2F..%2Fb%23c", "mock", "/b"},
+        {"%2F%2Fother.test%2Fx", "", "https://other.test/x"},
+        {"https:%2F%2Fother.test%2Fx", "", "https://other.test/x"},
+    };
+    struct fetch_request asked;
+    struct fetch_answer answer;
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *mock = mock_value("github");
+        char request[256], url[300], wanted[400];
+
+        snprintf(request, sizeof request, "%s/!user:link:%%3C%s%%3E;rel=next/user", mock,
+                 cases[i].reference);
+        snprintf(url, sizeof url, "%s?per_page=1", request);
+        snprintf(wanted, sizeof wanted, "%s%s",
+                 strcmp(cases[i].before, "mock") == 0      ? mock
+                 : strcmp(cases[i].before, "request") == 0 ? request
+                                                           : "",
+                 cases[i].after);
+        asked = get(url);
+        answer = succeed(&asked);
+        ck_assert_msg(text_eq(answer.next, text_of(wanted)), "%s: %s", answer.next.s, wanted);
+    }
+}
+END_TEST
+
+START_TEST(origins)
+{
+    ck_assert(fetch_is_same_origin("https://a.test/x", "https://a.test/y?z"));
+    ck_assert(fetch_is_same_origin("https://a.test/x", "HTTPS://A.Test:443"));
+    ck_assert(fetch_is_same_origin("https://a.test:8443/x", "https://a.test:8443/"));
+    ck_assert(!fetch_is_same_origin("https://a.test/x", "http://a.test/"));
+    ck_assert(!fetch_is_same_origin("https://a.test/x", "https://a.test:8443/"));
+    ck_assert(!fetch_is_same_origin("https://a.test/x", "https://a.test.b.test/"));
+    ck_assert(!fetch_is_same_origin("https://a.test/x", "https://b.test/"));
+    ck_assert(!fetch_is_same_origin("https://a.test/x", "https://u@a.test/"));
+    ck_assert(!fetch_is_same_origin("https://a.test/x", "https://a.test@b.test/"));
+    ck_assert(!fetch_is_same_origin("https://a.test/x", "/y"));
+    ck_assert(!fetch_is_same_origin("https://a.test/x", ""));
+}
+END_TEST
+
 START_TEST(a_connection_is_kept)
 {
     struct fetch_request request = get(url_at("google", "/v1/userinfo"));
@@ -340,6 +393,8 @@ Suite *gate_fetch_suite(void)
     tcase_add_test(tests, an_answer);
     tcase_add_test(tests, a_form);
     tcase_add_test(tests, the_next_page);
+    tcase_add_test(tests, references_to_the_next_page);
+    tcase_add_test(tests, origins);
     tcase_add_test(tests, a_connection_is_kept);
     tcase_add_test(tests, a_redirect_is_not_followed);
     tcase_add_test(tests, certificates);

@@ -31,7 +31,8 @@ static bool admits_email(const char *const *addresses, const char *const *domain
     struct text items[3][MAX_ENTRIES];
     struct oauth_provider lists = {.email_addresses = list_of(items[0], addresses),
                                    .email_domains = list_of(items[1], domains)};
-    struct identity identity = {.subject = text_of("1"), .emails = list_of(items[2], own)};
+    struct identity identity = {
+        .known = IDENTITY_ALL, .subject = text_of("1"), .emails = list_of(items[2], own)};
 
     return rules_admit(&lists, &identity);
 }
@@ -49,7 +50,7 @@ static bool domain_admits(const char *entry, const char *own)
 START_TEST(no_lists_admit_everybody)
 {
     struct oauth_provider lists = {.client_id = text_of("c")};
-    struct identity identity = {.subject = text_of("1")};
+    struct identity identity = {.known = IDENTITY_ALL, .subject = text_of("1")};
 
     ck_assert(rules_admit(&lists, &identity));
     lists.email_domains.given = true;
@@ -162,7 +163,8 @@ static bool team_admits(const char *entry, const char *own)
 {
     struct text items[2][MAX_ENTRIES];
     struct oauth_provider lists = {.teams = list_of(items[0], LIST(entry))};
-    struct identity identity = {.subject = text_of("1"), .teams = list_of(items[1], LIST(own))};
+    struct identity identity = {
+        .known = IDENTITY_ALL, .subject = text_of("1"), .teams = list_of(items[1], LIST(own))};
 
     return rules_admit(&lists, &identity);
 }
@@ -171,7 +173,8 @@ static bool organization_admits(const char *entry, const char *own)
 {
     struct text items[2][MAX_ENTRIES];
     struct oauth_provider lists = {.organizations = list_of(items[0], LIST(entry))};
-    struct identity identity = {.subject = text_of("1"),
+    struct identity identity = {.known = IDENTITY_ALL,
+                                .subject = text_of("1"),
                                 .organizations = list_of(items[1], LIST(own))};
 
     return rules_admit(&lists, &identity);
@@ -205,7 +208,8 @@ START_TEST(lists_are_apart)
                                    .teams = list_of(items[2], LIST("org/other")),
                                    .organizations = list_of(items[3], LIST("other"))};
     struct text own_items[4][MAX_ENTRIES];
-    struct identity identity = {.subject = text_of("org"),
+    struct identity identity = {.known = IDENTITY_ALL,
+                                .subject = text_of("org"),
                                 .name = text_of("example.org"),
                                 .emails = list_of(own_items[0], LIST("a@example.com")),
                                 .organizations = list_of(own_items[1], LIST("org")),

@@ -28,13 +28,16 @@ static const struct session full = {
     .client_id = {.s = "client", .len = 6},
     .incarnation = INT64_C(9007199254740991),
     .prefix = {.s = "p_", .len = 2},
-    .identity = {.subject = {.s = "17", .len = 2},
+    .asked = {.items = teams, .n = 1, .given = true},
+    .identity = {.known = IDENTITY_EMAILS | IDENTITY_TEAMS,
+                 .subject = {.s = "17", .len = 2},
                  .name = {.s = "ann", .len = 3},
                  .emails = {.items = emails, .n = 2, .given = true},
                  .teams = {.items = teams, .n = 2, .given = true},
                  .is_narrowed = true,
                  .narrowed_to = {1, 2, 3}},
     .token = {.s = "gho_x", .len = 5},
+    .refresh = {.s = "ghr_y", .len = 5},
 };
 
 static struct text sealed_as(const struct session_place *at, const struct session *session)
@@ -65,7 +68,10 @@ static void expect_identities_equal(const struct session *a, const struct sessio
     expect_lists_equal(&a->identity.teams, &b->identity.teams);
     ck_assert_int_eq(a->identity.is_narrowed, b->identity.is_narrowed);
     ck_assert_mem_eq(a->identity.narrowed_to, b->identity.narrowed_to, IDENTITY_LISTS_LEN);
+    ck_assert_uint_eq(a->identity.known, b->identity.known);
+    expect_lists_equal(&a->asked, &b->asked);
     ck_assert(text_eq(a->token, b->token));
+    ck_assert(text_eq(a->refresh, b->refresh));
 }
 
 static void expect_opened(struct text value, const struct session *wanted)
@@ -254,7 +260,7 @@ START_TEST(sealed_bytes_are_read_strictly)
     struct buf bytes = {0};
     size_t whole;
 
-    packed_put_number(&bytes, 2);
+    packed_put_number(&bytes, 3);
     buf_add(&bytes, (const char *)full.id, SESSION_ID_LEN);
     for (int i = 0; i < 3; i++)
         packed_put_number(&bytes, NOW);
@@ -264,12 +270,15 @@ START_TEST(sealed_bytes_are_read_strictly)
     packed_put_number(&bytes, 0);
     packed_put_text(&bytes, full.identity.subject);
     packed_put_optional(&bytes, full.identity.name);
+    packed_put_number(&bytes, full.identity.known);
     packed_put_list(&bytes, &full.identity.emails);
     packed_put_list(&bytes, &full.identity.organizations);
     packed_put_list(&bytes, &full.identity.teams);
     packed_put_number(&bytes, 1);
     buf_add(&bytes, (const char *)full.identity.narrowed_to, IDENTITY_LISTS_LEN);
+    packed_put_list(&bytes, &full.asked);
     packed_put_optional(&bytes, full.token);
+    packed_put_optional(&bytes, full.refresh);
     whole = bytes.len;
     buf_add(&bytes, "", 1);
     expect_none(&keys_place, sealed_bytes(&bytes), "a byte too many");
