@@ -139,6 +139,8 @@ ERROR(AUDIT_EVENT_NOT_FOUND, 9083, 404, "There is no audit event with this ident
 ERROR(KEY_FULL,            9084, 409, "The account has 1000 credentials with this public key, which is the most. Use one of them, or delete some.")
 /* Owners */
 ERROR(OWNER_DISABLED,      9087, 400, "owner_id names a User or Bot that is disabled. Name another owner, or have the operator enable it.")
+/* Members that were meant otherwise */
+ERROR(ORGANIZATION_MALFORMED, 9095, 400, "An organization is malformed. Give its slug, without '@'.")
 /* Bugs */
 ERROR(INTERNAL,            10000, 500, "The service failed because of a bug. The operator finds the cause in the log, under the operation id.")
 /* Errors of the web server */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/invisible.h"
 #include "conf/setting.h"
 
 /* The characters that libinih takes for blanks. */
@@ -97,6 +98,36 @@ static bool shorten(struct reading *reading, char *line, size_t size)
     return true;
 }
 
+/* Returns how many bytes of the line are before its comment. */
+static size_t before_comment(const char *line)
+{
+    size_t i = strspn(line, BLANKS);
+
+    if (line[i] == ';' || line[i] == '#')
+        return 0;
+    while (line[i] && !(line[i] == ';' && i > 0 && is_blank(line[i - 1])))
+        i++;
+    return i;
+}
+
+/* Returns false if the line has a character outside of its comment that does not show.  libinih
+ * takes the byte order mark of UTF-8 off the file itself. */
+static bool shows_all(struct reading *reading, size_t len)
+{
+    struct text line = {.s = reading->text, .len = len};
+    size_t skipped = reading->line == 1 && text_begins(line, "\xEF\xBB\xBF") ? 3 : 0;
+    struct invisible found;
+
+    line = text_part(line, skipped, len);
+    if (!invisible_find(line, &found) || found.offset >= before_comment(line.s))
+        return true;
+    if (found.row == INVISIBLE_UTF16 && reading->line == 1)
+        wrong(reading, "the file contains %s; save it as UTF-8", found.what);
+    else
+        wrong(reading, "the line " INVISIBLE_FORMAT, found.what);
+    return false;
+}
+
 /* Reads a line for libinih, which has 200 bytes for one.  It would take the rest of a longer line
  * for another line. */
 static char *next_text_line(char *line, int size, void *context)
@@ -108,6 +139,8 @@ static char *next_text_line(char *line, int size, void *context)
     if (len < 0)
         return NULL;
     reading->line++;
+    if (!shows_all(reading, (size_t)len))
+        return NULL;
     if (memchr(reading->text, '\0', (size_t)len)) {
         wrong(reading, "the line contains a NUL byte");
         return NULL;

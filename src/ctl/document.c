@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/invisible.h"
 #include "http/names.h"
 
 /* Some 400,000 credentials.  Reading takes up to three times the memory. */
@@ -246,19 +247,12 @@ static bool read_document_file(struct document *document, int fd)
 /* Some editors and shells write a byte order mark.  Returns whether there is none. */
 static bool has_no_mark(const struct document *document)
 {
-    static const struct {
-        const char *bytes;
-        const char *encoding;
-    } marks[] = {{"\xEF\xBB\xBF", "UTF-8"}, {"\xFF\xFE", "UTF-16"}, {"\xFE\xFF", "UTF-16"}};
+    struct invisible found;
 
-    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
-        if (text_begins(document->text, marks[i].bytes)) {
-            ctl_fail("%s: begins with a byte order mark of %s; save it as UTF-8 without one",
-                     document->path, marks[i].encoding);
-            return false;
-        }
-    }
-    return true;
+    if (!invisible_at_start(document->text, &found))
+        return true;
+    ctl_fail("%s: begins with %s; save it as UTF-8 without one", document->path, found.what);
+    return false;
 }
 
 bool document_load(struct document *document, const struct ctl *ctl, const char *path)

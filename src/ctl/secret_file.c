@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/invisible.h"
 #include "base/utf8.h"
 
 #define SECRET_MAX 1024
@@ -30,6 +31,10 @@ static bool bad_file(char reason[SECRET_REASON_SIZE], const char *format, ...)
 
 bool secret_valid(struct text secret, char reason[SECRET_REASON_SIZE])
 {
+    struct invisible found;
+
+    if (invisible_find(secret, &found))
+        return bad_file(reason, INVISIBLE_FORMAT, found.what);
     if (secret.len == 0)
         return bad_file(reason, "is empty");
     if (secret.len > SECRET_MAX)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/ascii.h"
+#include "base/invisible.h"
 #include "base/utf8.h"
 #include "filter/filter.h"
 
@@ -208,6 +209,7 @@ static bool lex_sign(struct filter_lexer *lex)
     struct text rest = text_part(lex->source, lex->at, lex->source.len);
     const struct sign *sign = find_sign(rest);
     char quote[ERROR_QUOTE_SIZE];
+    struct invisible found;
     size_t len;
 
     if (sign && sign->sign[0] == '.' && ascii_is_digit(byte_ahead(lex, 1)))
@@ -220,6 +222,8 @@ static bool lex_sign(struct filter_lexer *lex)
     if (rest.s[0] == '=' || rest.s[0] == '&' || rest.s[0] == '|')
         return filter_refuse(lex->err, lex->at, "expected '%c%c', found '%c'", rest.s[0], rest.s[0],
                              rest.s[0]);
+    if (invisible_at_start(rest, &found))
+        return filter_refuse(lex->err, lex->at, "the filter " INVISIBLE_FORMAT, found.what);
     utf8_decode((const unsigned char *)rest.s, &len);
     return filter_refuse(lex->err, lex->at, "the character %s is only accepted inside a string",
                          error_quote(quote, text_part(rest, 0, len)));

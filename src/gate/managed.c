@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/invisible.h"
 #include "model/oauth_module.h"
 
 /* Bytes of the longest secret, as modules may have it. */
@@ -19,6 +20,7 @@
 static const char *read_line(int fd, char *line)
 {
     ssize_t len = read(fd, line, SECRET_MAX + 2);
+    struct invisible found;
     size_t end;
 
     if (len < 0)
@@ -26,6 +28,10 @@ static const char *read_line(int fd, char *line)
     line[len] = '\0';
     end = strcspn(line, "\r\n");
     line[end] = '\0';
+    if (invisible_find(text_of(line), &found))
+        return "the first line has a character that does not show, such as a byte order mark; "
+               "write "
+               "the file anew";
     if (end == 0)
         return "the file has no secret in its first line";
     return end <= SECRET_MAX ? NULL : "the secret is longer than 1024 bytes";

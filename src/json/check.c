@@ -10,6 +10,7 @@
 #include <sys/random.h>
 
 #include "base/ascii.h"
+#include "base/invisible.h"
 #include "base/utf8.h"
 
 /* A member name.  An offset of 0 marks a free slot: no name is at the start of a text. */
@@ -41,9 +42,16 @@ struct check {
 
 static bool refuse_at(struct check *c, const unsigned char *at, const char *msg)
 {
+    struct text rest = {.s = (const char *)at, .len = at < c->end ? (size_t)(c->end - at) : 0};
+    struct invisible found;
+
     if (at >= c->end)
         msg = "The body ends before its JSON is complete.";
-    error_say(c->err, ERR_BODY_NOT_JSON, "%s (At byte %zu.)", msg, (size_t)(at - c->start));
+    if (invisible_at_start(rest, &found))
+        error_say(c->err, ERR_BODY_NOT_JSON, "The body " INVISIBLE_FORMAT ". (At byte %zu.)",
+                  found.what, (size_t)(at - c->start));
+    else
+        error_say(c->err, ERR_BODY_NOT_JSON, "%s (At byte %zu.)", msg, (size_t)(at - c->start));
     c->err->has_offset = true;
     c->err->offset = (size_t)(at - c->start);
     return false;

@@ -7,6 +7,7 @@
 
 #include "base/ascii.h"
 #include "model/acl_targets.h"
+#include "model/domain.h"
 
 #define BIND "bind:"
 #define BIND_LEN 5
@@ -68,12 +69,25 @@ bool acl_rule_read(struct text rule, struct acl_target *target, const char **why
     return false;
 }
 
+/* Returns whether the target is digits only.  That is a domain by its grammar, but no name is like
+ * that: a port was meant. */
+static bool is_port(const struct acl_target *target)
+{
+    return target->kind == ACL_DOMAIN && !target->any_below &&
+           domain_looks_like_ipv4(target->name) && !memchr(target->name.s, '.', target->name.len);
+}
+
 bool acl_rule_valid(struct text rule, const char **why)
 {
     struct acl_target target;
 
-    if (acl_rule_read(rule, &target, why))
-        return true;
+    if (acl_rule_read(rule, &target, why)) {
+        if (!is_port(&target))
+            return true;
+        *why =
+            "the target is a port without a host. Give both, 'bind:localhost:9000'." ACL_RULE_FORMS;
+        return false;
+    }
     if (is_list(rule))
         *why = "the string contains several rules. Make each rule a string of its "
                "own: [\"bind:a.example\", \"bind:b.example\"]." ACL_RULE_FORMS;

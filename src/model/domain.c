@@ -43,6 +43,8 @@ static const char *domain_fault(struct text domain)
         return "it is empty";
     if (domain.len > DOMAIN_MAX)
         return "it is longer than 253 bytes";
+    if (domain.s[0] == '@')
+        return "it begins with '@'; give what follows";
     if (domain.len > 1 && domain.s[domain.len - 1] == '.')
         return "it ends with a dot";
     for (size_t i = 0; i <= domain.len; i++) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/ident.h"
+#include "base/invisible.h"
 #include "json/write.h"
 
 /* A table, as the context of is_known(). */
@@ -50,6 +51,7 @@ static bool unknown_member(const struct json_node *object, struct text name,
     char path[JSON_PATH_SIZE];
     char field[sizeof path + sizeof quote];
     struct buf advice = {0};
+    struct invisible found;
 
     error_quote(quote, name);
     json_path(path, object, -1);
@@ -57,6 +59,9 @@ static bool unknown_member(const struct json_node *object, struct text name,
     suggest(&advice, name, table);
     if (advice.failed)
         error_set(err, ERR_OUT_OF_MEMORY);
+    else if (invisible_find(name, &found))
+        error_field(err, ERR_UNKNOWN_MEMBER, field, "The member name %s " INVISIBLE_FORMAT ". %s.",
+                    field, found.what, advice.data);
     else
         error_field(err, ERR_UNKNOWN_MEMBER, field, "The member %s is unknown. %s.", field,
                     advice.data);
@@ -90,7 +95,11 @@ static bool invalid(const struct field *field, const char *path, struct text val
                     struct error *err)
 {
     char quote[ERROR_QUOTE_SIZE];
+    struct invisible found;
 
+    /* The quote would not show it either. */
+    if (invisible_find(value, &found))
+        return error_field(err, field->invalid, path, "%s " INVISIBLE_FORMAT ".", path, found.what);
     if (field->is_secret)
         return error_field(err, field->invalid, path, "%s is not valid: %s.", path, why);
     return error_field(err, field->invalid, path, "%s is '%s', which is not valid: %s.", path,

@@ -3,6 +3,8 @@
 #ifndef ADIT_MODEL_KEY_REASON_H
 #define ADIT_MODEL_KEY_REASON_H
 
+#include "base/invisible.h"
+
 /* clang-format off */
 /* What was sent instead of a public key. */
 #define KEY_REASON_PRIVATE "public_key holds a private key. Send only the public half of a new key pair, and treat this private key as compromised."
@@ -22,6 +24,8 @@
 #define KEY_REASON_NO_DATA "public_key has a key type but lacks the key's data. It may be truncated."
 #define KEY_REASON_LABEL "public_key is PEM but not a public key. The first line must be exactly '-----BEGIN PUBLIC KEY-----' or '-----BEGIN RSA PUBLIC KEY-----'."
 #define KEY_REASON_BEGIN_SSH2 "public_key is not a public key in RFC 4716 form. The first line must be exactly '---- BEGIN SSH2 PUBLIC KEY ----'."
+#define KEY_REASON_BLANK_LINE "public_key has a blank line between its BEGIN line and its END line. Remove the blank line."
+#define KEY_REASON_INVISIBLE(what) "public_key contains " INVISIBLE_WORDS(what) "."
 #define KEY_REASON_NO_END "public_key lacks the END line that matches its BEGIN line. It may be truncated."
 #define KEY_REASON_PEM_HEADER "public_key is PEM with header lines. Remove the header lines."
 #define KEY_REASON_SSH2_HEADER "public_key has a malformed header line. RFC 4716 requires '<tag>: <value>', with a backslash at the end of each line that continues."

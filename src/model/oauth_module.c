@@ -43,9 +43,19 @@ static bool team_valid(struct text value, const char **why)
     const char *slash = memchr(value.s, '/', value.len);
 
     *why = "a team is <org>/<team>, two slugs without spaces";
+    if (text_begins(value, "@")) {
+        *why = "a team is <org>/<team>, without the '@' of a mention";
+        return false;
+    }
     if (!slash || slash == value.s || slash == value.s + value.len - 1 || !all_visible(value))
         return false;
     return !memchr(slash + 1, '/', value.len - (size_t)(slash + 1 - value.s));
+}
+
+static bool organization_valid(struct text value, const char **why)
+{
+    *why = "an organization is its slug, without the '@' of a mention";
+    return !text_begins(value, "@");
 }
 
 /* A token of RFC 9110, 5.6.2: RFC 6265 requires one as the name of a cookie. */
@@ -132,7 +142,9 @@ const struct field oauth_provider_fields[] = {
      .too_long = ERR_ORGANIZATION_TOO_LONG,
      .too_many = ERR_ORGANIZATIONS_TOO_MANY,
      .empty = ERR_ORGANIZATION_EMPTY,
-     .repeated = ERR_ORGANIZATION_REPEATED},
+     .repeated = ERR_ORGANIZATION_REPEATED,
+     .valid = organization_valid,
+     .invalid = ERR_ORGANIZATION_MALFORMED},
 };
 
 #define N_ROWS(table) (sizeof(table) / sizeof(table)[0])

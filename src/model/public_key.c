@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/ascii.h"
+#include "base/invisible.h"
 #include "crypt/crypt.h"
 #include "crypt/key.h"
 #include "model/key_der.h"
@@ -54,7 +55,8 @@ static bool ends_with(struct text t, char c)
     return t.len > 0 && t.s[t.len - 1] == c;
 }
 
-/* Takes a line off the front, without its end.  Returns false if no text is left. */
+/* Takes a line off the front, without its end and the blanks before that, which OpenSSL and
+ * ssh-keygen pass over.  Returns false if no text is left. */
 static bool take_line(struct reading *r, struct text *line)
 {
     const char *end = r->text.len > 0 ? memchr(r->text.s, '\n', r->text.len) : NULL;
@@ -63,7 +65,7 @@ static bool take_line(struct reading *r, struct text *line)
     if (taken == 0)
         return false;
     *line = (struct text){.s = r->text.s, .len = end ? taken - 1 : taken};
-    if (end && ends_with(*line, '\r'))
+    while (line->len > 0 && ascii_is_space(line->s[line->len - 1]))
         line->len--;
     r->text.s += taken;
     r->text.len -= taken;
@@ -78,13 +80,14 @@ static void add_base64(struct reading *r, struct text line)
     r->base64_len += line.len;
 }
 
-/* Takes lines up to the END line.  The caller has taken the first one. */
-static bool take_base64(struct reading *r, struct text line, const char *end)
+/* Takes lines up to the END line.  The caller has taken the first one.  ssh-keygen passes over
+ * blank lines in RFC 4716's form, OpenSSL refuses them in PEM. */
+static bool take_base64(struct reading *r, struct text line, const char *end, bool takes_blank)
 {
     while (!text_eq(line, text_of(end))) {
-        if (line.len == 0)
-            return refuse_key(r, KEY_REASON_BASE64);
-        add_base64(r, line);
+        if (line.len == 0 && !takes_blank)
+            return refuse_key(r, KEY_REASON_BLANK_LINE);
+        add_base64(r, trim_space(line));
         if (!take_line(r, &line))
             return refuse_key(r, KEY_REASON_NO_END);
     }
@@ -131,7 +134,7 @@ static bool read_pem(struct reading *r)
         return refuse_key(r, KEY_REASON_NO_END);
     if (memchr(line.s, ':', line.len))
         return refuse_key(r, KEY_REASON_PEM_HEADER);
-    return take_base64(r, line, pem->end) &&
+    return take_base64(r, line, pem->end, false) &&
            decode_base64(r, r->base64, r->base64_len, r->der, &r->der_len) &&
            pem->read(r->der, r->der_len, &r->blob, r->reason) &&
            ssh_blob_check(&r->blob, NULL, &r->type, r->reason);
@@ -177,7 +180,7 @@ static bool read_ssh2(struct reading *r)
 
     if (!take_line(r, &line) || !text_eq(line, text_of("---- BEGIN SSH2 PUBLIC KEY ----")))
         return refuse_key(r, KEY_REASON_BEGIN_SSH2);
-    if (!take_headers(r, &line) || !take_base64(r, line, "---- END SSH2 PUBLIC KEY ----") ||
+    if (!take_headers(r, &line) || !take_base64(r, line, "---- END SSH2 PUBLIC KEY ----", true) ||
         !decode_base64(r, r->base64, r->base64_len, r->blob.data, &r->blob.len) ||
         !ssh_blob_check(&r->blob, NULL, &r->type, r->reason))
         return false;
@@ -211,6 +214,33 @@ static bool read_openssh(struct reading *r)
 
 /* ---- all of them ---- */
 
+/* Returns the reason that names a character in the text that does not show, or NULL. */
+static const char *invisible_reason(struct text text)
+{
+    /* clang-format off */
+    static const char *const reasons[] = {
+#define INVISIBLE(first, last, name) KEY_REASON_INVISIBLE(name),
+#include "base/invisible_table.h"
+        KEY_REASON_INVISIBLE("a byte order mark of UTF-16"),
+    };
+    /* clang-format on */
+    struct invisible found;
+
+    return invisible_find(text, &found) ? reasons[found.row] : NULL;
+}
+
+/* Returns the text of a key without the comment of OpenSSH's line. */
+static struct text without_comment(struct text key)
+{
+    struct text rest = key;
+
+    if (text_begins(key, "-"))
+        return key;
+    key_scan_word(&rest);
+    key_scan_word(&rest);
+    return text_part(key, 0, key.len - rest.len);
+}
+
 /* Returns the reason why the text cannot be one public key from its first byte on, as far as a
  * search shows it, or NULL. */
 static const char *look_over(struct text text)
@@ -229,7 +259,10 @@ static const char *look_over(struct text text)
         return KEY_REASON_SEVERAL;
     if (first > 0) {
         bool same_line = !memchr(text.s, '\n', first) && !memchr(text.s, '\r', first);
+        const char *invisible = invisible_reason(text_part(text, 0, first));
 
+        if (invisible)
+            return invisible;
         return same_line && text.s[first] != '-' ? KEY_REASON_OPTIONS : KEY_REASON_BEFORE;
     }
     return NULL;
@@ -290,8 +323,12 @@ bool public_key_read(struct text text, struct public_key *key, const char **reas
         goto out;
     r->text = text;
     r->reason = reason;
-    if (!read_form(r))
+    if (!read_form(r)) {
+        const char *invisible = invisible_reason(without_comment(text));
+
+        *reason = invisible ? invisible : *reason;
         goto out;
+    }
     *reason = NULL;
     if (!write_fingerprint(&r->blob, key->fingerprint))
         goto out;

@@ -15,6 +15,7 @@
 #include "base/ascii.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/invisible.h"
 #include "base/number.h"
 #include "crypt/crypt.h"
 
@@ -118,14 +119,20 @@ static bool read_lines(struct keyring *keyring, FILE *file, const char *path, ch
     char *line = NULL;
     size_t line_size = 0;
     const char *wrong = NULL;
+    struct invisible found;
+    bool is_shown = true;
     int number;
 
-    for (number = 1; !wrong && getline(&line, &line_size, file) >= 0; number++)
-        wrong = read_key_line(keyring, line);
+    for (number = 1; !wrong && is_shown && getline(&line, &line_size, file) >= 0; number++) {
+        is_shown = line[0] == '#' || !invisible_find(text_of(line), &found);
+        wrong = is_shown ? read_key_line(keyring, line) : NULL;
+    }
     if (line)
         explicit_bzero(line, line_size);
     free(line);
-    if (wrong)
+    if (!is_shown)
+        snprintf(reason, size, "%s:%d: the line " INVISIBLE_FORMAT, path, number - 1, found.what);
+    else if (wrong)
         snprintf(reason, size, "%s:%d: %s", path, number - 1, wrong);
     else if (ferror(file))
         snprintf(reason, size, "%s: cannot be read: %s", path, strerror(errno));

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { model, runCases } from "./cases.mjs";
 
-const { judge, readIpv6, readRule, whyNot } = await model("acl");
+const { checkRule, judge, readIpv6, whyNot } = await model("acl");
 
 // The server's reason, for each fault.
 const REASONS = {
@@ -21,6 +21,7 @@ const REASONS = {
     ipv4: "the host is digits and dots only, but is not an IPv4 address",
     ipv6: "the brackets must contain an IPv6 address without a zone",
     bare_ipv6: "the address in brackets needs a ':<port>'",
+    bare_port: "the target is a port without a host",
     address_wildcard: "the host of an address takes no wildcard",
     label_part: "a label needs both a key and a value",
     label_long: "the key or the value of the label is longer than 255 bytes",
@@ -32,7 +33,7 @@ const REASONS = {
 test("rules are accepted and refused as the server does, with the same reason", () => {
     const seen = new Set();
     runCases("acl_rules.cases", (expected, input) => {
-        const reading = readRule(input);
+        const reading = checkRule(input);
         if (expected === "ok") {
             assert.ok("target" in reading, reading.fault);
             return;

@@ -20,6 +20,7 @@ const REASONS = {
     empty: "empty",
     long: "longer than 253",
     dot: "ends with a dot",
+    at: "begins with '@'",
     label_empty: "label between dots is empty",
     label_long: "longer than 63",
     underscore: "only an underscore",
@@ -130,6 +131,8 @@ test("lengths, counts and the whole body have the server's limits", () => {
     assert.equal(check({ scopes: "\ud800" }), "scopes 213");
     assert.equal(check({ scopes: "s".repeat(1025) }), "scopes 9019");
     assert.equal(check({ organizations: "s".repeat(1025) }), "organizations 9020");
+    assert.equal(check({ organizations: "o\n@o" }), "organizations 9095");
+    assert.equal(check({ teams: "@o/t" }), "teams 7040");
     assert.equal(check({ teams: "o/" + "t".repeat(1023) }), "teams 7040");
     for (const [name, number] of [["scopes", 7056], ["teams", 7057], ["organizations", 7058], ["email_addresses", 7060], ["email_domains", 7061]]) {
         assert.equal(check({ [name]: many(1001, name === "teams" ? "o/" : name === "email_addresses" ? "u@d" : "") }), `${name} ${number}`);

@@ -784,7 +784,7 @@ class Faults(ApplyCase):
                 ('{"version": 1, "account": []}', "The member account is unknown."),
                 ('{"version": 1,\n "accounts": [{]}', ":2: "),
                 ('{"version": 1, "accounts": []} x', "Something follows the JSON value."),
-                ("\ufeff{}", "begins with a byte order mark of UTF-8; save it as UTF-8 without one")):
+                ("\ufeff{}", "begins with a byte order mark (U+FEFF); save it as UTF-8 without one")):
             with self.subTest(text):
                 self.assertIn(says, self.apply(self.write(text), status=1))
         self.assertIn("cannot be opened: No such file", self.ctl(

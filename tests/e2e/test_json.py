@@ -69,6 +69,26 @@ class Grammar(Case):
         ("a closing bracket for a brace", b'{"a":[1}', None),
     ]
 
+    def test_what_does_not_show_is_named(self):
+        """Editors and web pages leave such characters in bodies, names and values."""
+        key = samples.credential()["public_key"]
+        for what, data, number, says in (
+                ("a mark in front", "\ufeff{}", 213, "a byte order mark (U+FEFF)"),
+                ("UTF-16 with its mark", b"\xff\xfe{\0}\0", 213, "a byte order mark of UTF-16"),
+                ("a no-break space between", '{"acl":\u00a0[]}', 213, "a no-break space (U+00A0)"),
+                ("in a name", '{"acl\u200b": []}', 214, "a zero-width space (U+200B)"),
+                ("in an escaped name", '{"acl\\u200b": []}', 214, "a zero-width space (U+200B)"),
+                ("in a rule", '{"acl": ["bind:a\u00ad.example"]}', 600, "a soft hyphen (U+00AD)"),
+                ("in front of a key", json.dumps({"public_key": "\ufeff" + key}), 612,
+                 "a byte order mark (U+FEFF)"),
+                ("in an owner", json.dumps({"public_key": key, "owner_id": "usr\u2060"}), 9012,
+                 "a word joiner or an invisible operator (U+2060 to U+2064)")):
+            with self.subTest(what):
+                body = data if isinstance(data, bytes) else data.encode()
+                answer = self.admin.send("POST", CREDENTIALS, self.admin.headers(
+                    "POST", body, self.admin.key, "2", "application/json"), body)
+                self.assert_error(answer, number, says=says + ", which does not show; remove it.")
+
     def test_refused(self):
         def check(body, offset):
             for method, target in (("POST", CREDENTIALS), ("PUT", OAUTH), ("PUT", MUTUAL_TLS),

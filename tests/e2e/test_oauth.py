@@ -267,6 +267,10 @@ class App(OauthCase):
             ("an organization of 1024", {"organizations": ["x" * 1024]}, None, None),
             ("an organization of 1025", {"organizations": ["x" * 1025]}, 9020,
              "organizations[0]"),
+            ("an organization as it is mentioned", {"organizations": ["acme", "@acme"]}, 9095,
+             "organizations[1]"),
+            ("a team as it is mentioned", {"teams": ["@acme/ops"]}, 7040, "teams[0]"),
+            ("an organization with the sign inside", {"organizations": ["a@b"]}, None, None),
         ], check)
 
     def test_texts_come_back(self):

@@ -164,6 +164,7 @@ class Acl(Case):
         "bind:[1.2.3.4]:80", "bind:=", "bind:=v", "bind:k=", "bind:k=v=w", "bind:k =v",
         "bind:k=a,b", "bind:k*=v", "bind:k=v*", "bind:" + "k" * 256 + "=v", "bind:k=ü",
         "bind:k=a\x7f", "listen:example.com", "deny:*", "**", "* ", "bind:a\n", "bind:a/b",
+        "bind:9000",
     ]
 
     def test_good(self):

@@ -20,6 +20,7 @@ SUITE(metrics_suite)
 SUITE(number_suite)
 SUITE(standard_suite)
 SUITE(time_suite)
+SUITE(invisible_suite)
 SUITE(utf8_suite)
 
 /* confine */

@@ -26,6 +26,7 @@ export type Fault =
     | "ipv4"
     | "ipv6"
     | "bare_ipv6"
+    | "bare_port"
     | "address_wildcard"
     | "label_part"
     | "label_long"
@@ -184,6 +185,13 @@ const PARTS = /[\t-\r ,;]+/;
 function isList(rule: string): boolean {
     const later = rule.split(PARTS).filter(Boolean).slice(1);
     return later.some((part) => part.startsWith("bind:")) || (rule.startsWith("bind:") && rule.includes(",") && !rule.includes("="));
+}
+
+// A rule that may be stored.  A number is a domain by its grammar, but a port was meant.
+export function checkRule(rule: string): Reading {
+    const reading = readRule(rule);
+    const isPort = "target" in reading && reading.target.kind === "domain" && !reading.target.anyBelow && /^\d+$/.test(reading.target.name);
+    return isPort ? refuse("bare_port") : reading;
 }
 
 export function readRule(rule: string): Reading {

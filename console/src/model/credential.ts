@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the server would say of a credential's members: src/model/ssh_credential.c.
 import type { Credential } from "../api/types";
-import { readRule } from "./acl";
+import { checkRule } from "./acl";
 import { isIdent } from "./ident";
 import { type Finding, checkBody, checkList, checkText, finding } from "./module";
 
@@ -21,7 +21,7 @@ function checkRules(acl: string[]): Finding | null {
     return checkList(acl, {
         tooMany: ACL_TOO_MANY,
         malformed: ACL_RULE,
-        faultOf: (rule) => ("fault" in readRule(rule) ? "rule" : null),
+        faultOf: (rule) => ("fault" in checkRule(rule) ? "rule" : null),
     });
 }
 

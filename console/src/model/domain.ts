@@ -7,6 +7,7 @@ export type DomainFault =
     | "empty"
     | "long"
     | "dot"
+    | "at"
     | "label_empty"
     | "label_long"
     | "underscore"
@@ -41,6 +42,9 @@ export function domainFault(domain: string): DomainFault | null {
     }
     if (sizeOf(domain) > DOMAIN_MAX) {
         return "long";
+    }
+    if (domain.startsWith("@")) {
+        return "at";
     }
     if (domain.length > 1 && domain.endsWith(".")) {
         return "dot";

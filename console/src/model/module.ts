@@ -18,6 +18,7 @@ export type Fault =
     | "id_missing"
     | "long"
     | "many"
+    | "mention"
     | "number"
     | "repeated"
     | "rule"

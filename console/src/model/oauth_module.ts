@@ -163,8 +163,15 @@ function domainFaultOf(domain: string): Fault | null {
 }
 
 function teamFault(team: string): Fault | null {
+    if (team.startsWith("@")) {
+        return "mention";
+    }
     const parts = team.split("/");
     return parts.length === 2 && parts.every(Boolean) && isVisible(team) ? null : "team";
+}
+
+function organizationFault(organization: string): Fault | null {
+    return organization.startsWith("@") ? "mention" : null;
 }
 
 const RULES: Record<ListName, ListRules> = {
@@ -180,7 +187,15 @@ const RULES: Record<ListName, ListRules> = {
         malformed: 7040,
         faultOf: teamFault,
     },
-    organizations: { tooMany: 7058, empty: 7054, repeated: 7049, max: TEXT_MAX, tooLong: 9020 },
+    organizations: {
+        tooMany: 7058,
+        empty: 7054,
+        repeated: 7049,
+        max: TEXT_MAX,
+        tooLong: 9020,
+        malformed: 9095,
+        faultOf: organizationFault,
+    },
 };
 
 function checkCookie(prefix: string): Finding | null {

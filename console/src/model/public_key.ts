@@ -148,8 +148,14 @@ function fromInfo(der: Uint8Array): Uint8Array | null {
 
 // ---- forms ----
 
+// Blanks at line ends are passed over, as the server does.
 function linesOf(text: string): string[] {
-    return text.split(/\r?\n/);
+    return text.split("\n").map((line) => line.replace(/[ \t\r]+$/, ""));
+}
+
+// Lines of base64, which blanks may indent.
+function joinBase64(lines: string[]): string {
+    return lines.map((line) => line.replace(/^[ \t\r]+/, "")).join("");
 }
 
 function readPem(text: string): Uint8Array | null {
@@ -158,7 +164,8 @@ function readPem(text: string): Uint8Array | null {
     if (!label || lines.at(-1) !== `-----END ${label}-----`) {
         return null;
     }
-    const der = decodeBase64(lines.slice(1, -1).join(""));
+    const data = lines.slice(1, -1);
+    const der = data.includes("") ? null : decodeBase64(joinBase64(data));
     if (!der) {
         return null;
     }
@@ -176,7 +183,7 @@ function readSsh2(text: string): Uint8Array | null {
             // The next line belongs to the header.
         }
     }
-    return decodeBase64(lines.join(""));
+    return decodeBase64(joinBase64(lines));
 }
 
 function readLine(text: string): Uint8Array | null {

@@ -8,6 +8,7 @@ const FAULTS: Record<Fault, Key> = {
     body_values: "fault.body_values",
     cookie: "fault.cookie",
     domain_ascii: "fault.domain_ascii",
+    domain_at: "fault.domain_at",
     domain_characters: "fault.domain_characters",
     domain_dot: "fault.domain_dot",
     domain_empty: "fault.domain_empty",
@@ -31,6 +32,7 @@ const FAULTS: Record<Fault, Key> = {
     scopes_managed: "fault.scopes_managed",
     secret_again: "fault.secret_again",
     secret_missing: "fault.secret_missing",
+    mention: "fault.mention",
     team: "fault.team",
     text: "fault.text",
 };

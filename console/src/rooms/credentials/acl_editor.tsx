@@ -2,7 +2,7 @@
 // The rules of a credential: each is explained as it is typed, and the person can ask what they permit.
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { permitsEverything, readRule, readTarget, whyNot } from "../../model/acl";
+import { checkRule, permitsEverything, readTarget, whyNot } from "../../model/acl";
 import { judgeGrants } from "../../model/grants";
 import { ErrorBox } from "../../parts/error";
 import { Field } from "../../parts/field";
@@ -18,7 +18,7 @@ function Explained({ rules }: { rules: string[] }): JSX.Element {
     return (
         <ul class="rules" aria-live="polite">
             {rules.map((rule, n) => {
-                const reading = readRule(rule);
+                const reading = checkRule(rule);
                 return (
                     <li key={n} class={"fault" in reading ? "fault" : ""}>
                         <code>

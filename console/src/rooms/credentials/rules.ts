@@ -18,6 +18,7 @@ const FAULTS: Record<Fault, Key> = {
     ipv4: "acl.fault_ipv4",
     ipv6: "acl.fault_ipv6",
     bare_ipv6: "acl.fault_bare_ipv6",
+    bare_port: "acl.fault_bare_port",
     address_wildcard: "acl.fault_address_wildcard",
     label_part: "acl.fault_label_part",
     label_long: "acl.fault_label_long",
