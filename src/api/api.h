@@ -18,6 +18,7 @@ struct api_settings {
     struct http_names names;
     struct oauth_names oauth;
     const char *base_url;        /* without a trailing slash; NULL: derived from the request */
+    bool require_acl;            /* a credential needs a rule */
     const char *allowed_origins; /* of browsers, as cors_answer() takes them; NULL: none */
     struct log log;
     const struct metrics *metrics; /* of all workers; NULL: the answer to /metrics is 404 */

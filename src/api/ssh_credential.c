@@ -38,7 +38,8 @@ bool api_ssh_credential_read_create(struct call *call, struct error *err)
 {
     struct ssh_credential_input *input = call_input(call, sizeof *input, err);
 
-    return input && ssh_credential_read_create(&call->body, call->arena, input, err);
+    return input && ssh_credential_read_create(&call->body, call->arena, input, err) &&
+           (!call->settings->require_acl || ssh_credential_check_rules(&input->acl, err));
 }
 
 bool api_ssh_credential_create(struct call *call, struct error *err)
@@ -109,7 +110,9 @@ bool api_ssh_credential_read_update(struct call *call, struct error *err)
     struct ssh_credential_input *input = call_input(call, sizeof *input, err);
 
     return input &&
-           ssh_credential_read_update(&call->body, call->match.ids[0], call->arena, input, err);
+           ssh_credential_read_update(&call->body, call->match.ids[0], call->arena, input, err) &&
+           (!call->settings->require_acl || !input->acl.given ||
+            ssh_credential_check_rules(&input->acl, err));
 }
 
 bool api_ssh_credential_update(struct call *call, struct error *err)

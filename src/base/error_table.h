@@ -141,6 +141,7 @@ ERROR(KEY_FULL,            9084, 409, "The account has 1000 credentials with thi
 ERROR(OWNER_DISABLED,      9087, 400, "owner_id names a User or Bot that is disabled. Name another owner, or have the operator enable it.")
 /* Members that were meant otherwise */
 ERROR(ORGANIZATION_MALFORMED, 9095, 400, "An organization is malformed. Give its slug, without '@'.")
+ERROR(ACL_REQUIRED,        9096, 400, "acl has no rule. This service requires rules: give at least one, or [\"*\"] to permit everything.")
 /* Bugs */
 ERROR(INTERNAL,            10000, 500, "The service failed because of a bug. The operator finds the cause in the log, under the operation id.")
 /* Errors of the web server */

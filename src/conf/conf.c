@@ -187,10 +187,20 @@ static bool read_interval(const char *value, uint64_t most_ms, int *out_ms)
     return read_time(value, most_ms, out_ms) && *out_ms > 0;
 }
 
+static const char *read_yes_or_no(const char *value, bool *is_yes)
+{
+    *is_yes = strcmp(value, "yes") == 0;
+    return *is_yes || strcmp(value, "no") == 0 ? NULL : "must be yes or no";
+}
+
 static const char *check_distributed(struct conf *conf, char *value)
 {
-    conf->is_distributed = strcmp(value, "yes") == 0;
-    return conf->is_distributed || strcmp(value, "no") == 0 ? NULL : "must be yes or no";
+    return read_yes_or_no(value, &conf->is_distributed);
+}
+
+static const char *check_require_acl(struct conf *conf, char *value)
+{
+    return read_yes_or_no(value, &conf->require_acl);
 }
 
 static const char *check_drain(struct conf *conf, char *value)
@@ -372,6 +382,10 @@ const struct conf_setting conf_settings[] = {
      "The origins of web pages that may use the interface from a browser (CORS), separated by\n"
      "spaces, such as https://a.example; * is any origin. If empty, no page of another origin "
      "may."},
+    {"service", "require_acl", "no", NO_PLACE, check_require_acl,
+     "yes: a new SSH credential needs at least one ACL rule, and no change may remove the last "
+     "one.\n"
+     "The rule * says on purpose that a credential may bind everything."},
     {"service", "drain", "0s", NO_PLACE, check_drain,
      "How long the responder goes on when it is stopped. Meanwhile /readyz answers 503, so that\n"
      "load balancers send their requests to other hosts. 0s: /readyz does not change."},

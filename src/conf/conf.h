@@ -59,6 +59,7 @@ struct conf {
     int drain_ms;          /* how long it serves after SIGTERM */
     char *conninfo;
     char *admin_conninfo; /* for aditctl */
+    bool require_acl;     /* a credential needs a rule */
     bool is_distributed;  /* the database's rows are on several nodes */
     char *key_file;
     struct conf_gateway gateway;

@@ -155,6 +155,7 @@ static bool settle_credential(const struct plan_looking *looking, const struct d
     struct document_credential *credential = &wanted->of.credential;
     struct ssh_credential_input *input = &credential->input;
     struct error err = {.code = ERR_NONE};
+    bool needs_rules = looking->plan->ctl->conf.require_acl && stored->input.acl.n > 0;
 
     if (strcmp(stored->input.parsed_key.fingerprint, input->parsed_key.fingerprint) != 0)
         error_say(
@@ -166,7 +167,7 @@ static bool settle_credential(const struct plan_looking *looking, const struct d
         error_say(&err, ERR_WRONG_VALUE,
                   "created_at is %s, but %s was created at %s. Leave it out, or give the same.",
                   credential->created_at.s, stored->input.id.s, stored->created_at.s);
-    if (err.code) {
+    if (err.code || (needs_rules && !ssh_credential_check_rules(&input->acl, &err))) {
         plan_tell(looking, item, &err);
         return false;
     }
@@ -298,6 +299,11 @@ static bool create_item(const struct plan_looking *looking, struct document_item
     struct error fault;
     bool ignored;
 
+    if (looking->kind == DOCUMENT_CREDENTIAL && plan->ctl->conf.require_acl &&
+        !ssh_credential_check_rules(&item->entry.of.credential.input.acl, &fault)) {
+        plan_tell(looking, item, &fault);
+        return true;
+    }
     item->change = plan_new_change(plan, DOCUMENT_CREATE, &item->entry, looking->account_id);
     if (!item->change)
         return false;

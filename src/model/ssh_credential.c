@@ -70,6 +70,12 @@ bool ssh_credential_read_key(struct text public_key, struct public_key *key, str
     return error_field(err, ERR_PUBLIC_KEY_INVALID, "public_key", "%s", reason);
 }
 
+bool ssh_credential_check_rules(const struct text_list *acl, struct error *err)
+{
+    return acl->n > 0 ||
+           error_field(err, ERR_ACL_REQUIRED, "acl", "%s", error_row(ERR_ACL_REQUIRED)->text);
+}
+
 bool ssh_credential_read_create(const struct json_node *body, struct arena *arena,
                                 struct ssh_credential_input *input, struct error *err)
 {

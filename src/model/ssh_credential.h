@@ -50,6 +50,10 @@ MUST_CHECK bool ssh_credential_read_update(const struct json_node *body, struct 
                                            struct arena *arena, struct ssh_credential_input *input,
                                            struct error *err);
 
+/* Refuses a list without a rule, for services that require rules ([service] require_acl).  Returns
+ * false with ERR_ACL_REQUIRED. */
+MUST_CHECK bool ssh_credential_check_rules(const struct text_list *acl, struct error *err);
+
 /* Reads the member public_key of a body.  Returns false with ERR_PUBLIC_KEY_MISSING if it is
  * absent, ERR_PUBLIC_KEY_INVALID or ERR_OUT_OF_MEMORY. */
 MUST_CHECK bool ssh_credential_read_key(struct text public_key, struct public_key *key,

@@ -138,6 +138,32 @@ class Settings(Case):
         self.assert_ok(self.admin.delete(CREDENTIALS + "/" + made["id"],
                                          content_type="application/json"), 204)
 
+    def test_x_required_rules(self):
+        """[service] require_acl: no credential comes to be without a rule."""
+        before = self.assert_ok(self.admin.post(CREDENTIALS, samples.credential()), 201)
+        self.assertEqual(before["acl"], [])
+        self.stack.set_conf("service", "require_acl", "yes")
+        self.stack.restart()
+        for members in ({}, {"acl": None}, {"acl": []}):
+            with self.subTest(members):
+                self.assert_error(self.admin.post(CREDENTIALS, samples.credential(**members)), 9096,
+                                  "acl", ['["*"]'])
+        made = self.assert_ok(self.admin.post(CREDENTIALS, samples.credential(acl=["*"])), 201)
+        one = "%s/%s" % (CREDENTIALS, made["id"])
+        self.assert_error(self.admin.patch(one, {"acl": []}), 9096, "acl")
+        self.assertEqual(self.assert_ok(self.admin.get(one))["acl"], ["*"])
+        self.assert_ok(self.admin.patch(one, {"acl": ["bind:a.example"]}))
+        for body in ({}, {"acl": None}, {"description": "d"}):
+            self.assertEqual(self.assert_ok(self.admin.patch(one, body))["acl"], ["bind:a.example"])
+        # One that has no rules stays as it is until a change gives it some.
+        old = "%s/%s" % (CREDENTIALS, before["id"])
+        self.assertEqual(self.assert_ok(self.admin.patch(old, {"metadata": "m"}))["acl"], [])
+        self.assert_ok(self.admin.patch(old, {"acl": ["*"]}))
+        for path in (one, old):
+            self.assert_ok(self.admin.delete(path), 204)
+        self.stack.set_conf("service", "require_acl", "no")
+        self.stack.restart()
+
     def test_y_drain(self):
         """After SIGTERM only /readyz changes, for the time of the setting."""
         self.stack.set_conf("service", "drain", "250s")
