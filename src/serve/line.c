@@ -145,8 +145,8 @@ static bool is_urgent(const struct serve *serve, struct serve_connection *connec
 
 /* Each account in turn: the one whose last request started first goes next.  An account's requests
  * stay in their order. */
-static bool goes_before(struct serve *serve, struct serve_connection *connection,
-                        struct serve_connection *other)
+static bool has_next_turn(struct serve *serve, struct serve_connection *connection,
+                          struct serve_connection *other)
 {
     if (is_urgent(serve, connection) || is_urgent(serve, other))
         return !is_urgent(serve, other);
@@ -165,7 +165,7 @@ struct serve_connection *serve_line_next(struct serve *serve)
         struct serve_connection *connection = serve->line[i];
 
         if (may_start(serve, connection, may_start_long) &&
-            (!next || goes_before(serve, connection, next)))
+            (!next || has_next_turn(serve, connection, next)))
             next = connection;
     }
     return next;

@@ -47,8 +47,8 @@ struct filter_statement {
 const char *filter_head(const struct store *store, const struct filter_statement *statement);
 
 /* Runs a caller's statement that a filter was written into, and frees its text.  Returns as
- * executor_run(), and false with ERR_FILTER_TOO_SLOW after 3 s, or with ERR_BUSY at once if too many
- * filters run (store_share_filters()). */
+ * executor_run(), and false with ERR_FILTER_TOO_SLOW after 3 s, or with ERR_BUSY at once if too
+ * many filters run (store_share_filters()). */
 MUST_CHECK bool filter_run(struct store *store, const struct filter_statement *statement,
                            struct buf *sql, const struct store_request *request,
                            const struct pg_params *params, struct pg_result **result,
