@@ -122,14 +122,13 @@ static bool become(const struct passwd *entry)
 static void check_as(struct findings *findings, const struct ctl *caller,
                      const struct doctor_service *service, const struct passwd *entry)
 {
-    struct doctor_learned learned = {.keyring = NULL};
+    struct doctor_learned *learned = findings->learned;
     struct ctl ctl = {.options = caller->options, .conf = caller->conf, .line = caller->line};
 
     if (!take_settings(findings, &ctl, service))
         return;
-    learned.keyring = keyring_load(ctl.conf.key_file, learned.reason, sizeof learned.reason);
-    gate_doctor_learn(&ctl, &learned);
-    findings->learned = &learned;
+    learned->keyring = keyring_load(ctl.conf.key_file, learned->reason, sizeof learned->reason);
+    gate_doctor_learn(&ctl, learned);
     if (!become(entry)) {
         doctor_trouble(findings, "user", "cannot become the user %s: %s", entry->pw_name,
                        strerror(errno));
@@ -144,19 +143,20 @@ static void check_as(struct findings *findings, const struct ctl *caller,
         doctor_trouble(findings, "user", "out of memory");
     }
     pg_free(ctl.pg);
-    keyring_free(learned.keyring);
 }
 
 static void run_child(const struct ctl *ctl, const struct doctor_service *service,
                       const struct passwd *entry, int fd)
 {
-    struct findings findings = {.relay = fdopen(fd, "w")};
+    struct doctor_learned learned = {.keyring = NULL};
+    struct findings findings = {.relay = fdopen(fd, "w"), .learned = &learned};
     bool ok = findings.relay != NULL;
 
     if (ok) {
         check_as(&findings, ctl, service, entry);
         ok = fclose(findings.relay) == 0;
     }
+    keyring_free(learned.keyring);
     _exit(ok ? CTL_OK : CTL_FAILED);
 }
 

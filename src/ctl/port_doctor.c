@@ -87,12 +87,14 @@ static bool holds_socket(const char *pid, const char *socket)
     bool found = false;
     struct dirent *entry;
     DIR *folder;
+    int fd;
 
     snprintf(path, sizeof path, "/proc/%.16s/fd", pid);
     folder = opendir(path);
-    while (folder && !found && (entry = readdir(folder)) != NULL) {
+    fd = folder ? dirfd(folder) : -1;
+    while (fd >= 0 && !found && (entry = readdir(folder)) != NULL) {
         char target[64];
-        ssize_t len = readlinkat(dirfd(folder), entry->d_name, target, sizeof target - 1);
+        ssize_t len = readlinkat(fd, entry->d_name, target, sizeof target - 1);
 
         target[len > 0 ? len : 0] = '\0';
         found = strcmp(target, socket) == 0;
