@@ -17,7 +17,8 @@ CREDENTIAL = CREDENTIALS + "/sshcr_00{row}" + 17 * "0"
 DECISIONS = "/ssh_decisions"
 MODULE = "/edges/https/edghts_bench/routes/edghtsrt_{row}/oauth"
 
-KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHwYM2ismwmcyQlR7ZdXz+m1x6pOQUEZ/r0pgqV/GGPj"
+# Each POST has another key: an account may have 1,000 credentials of one.
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHwYM2is{nonce}Z7dXz+m1x6pOQUEZ/r0pgqV/GGPj"
 MODULE_BODY = """{
     "provider": {"provider_a": {
         "client_id": "client-of-the-edge", "client_secret": "secret-of-the-edge",

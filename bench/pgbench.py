@@ -38,7 +38,8 @@ def options_of(settings):
 
 def make_script(statement, row, nonce):
     """Returns the pgbench script and its variables.  The script replaces the sample's row and nonce
-    by random numbers.  It also replaces the identifier and the time of a new credential.
+    by random numbers.  It also replaces the identifier, the time and the fingerprint of a new
+    credential.
 
     The script needs the variables first_row, last_row, and serial, a number that differs for each
     run."""
@@ -60,6 +61,8 @@ def make_script(statement, row, nonce):
         if name.endswith("_create") and value.startswith("sshcr_"):
             # Ascending, like the responder's identifiers.
             return "('%s' || :made::text)" % value[:len("sshcr_") + 12]
+        if name.endswith("_create") and value.startswith("SHA256:"):
+            return "('SHA256:' || :nonce::text || '%s')" % (35 * "0")
         if name.endswith("_create") and MILLISECONDS.fullmatch(value):
             return "(date_part('epoch', now()) * 1000)"
         variables["p%d" % number] = value

@@ -27,8 +27,9 @@ COLUMNS = ("enabled", "provider", "client_id", "client_secret_key_id", "client_s
 STATEMENTS = {
     "post": "INSERT INTO plain.ssh_credential AS c (account_id, id, owner_id, public_key, key_type,"
             " fingerprint, description, metadata, acl) VALUES (:account, 'sshcr_000000000000' ||"
-            " :made::text, :owner, :p6, :p7, :p8, 'edge ' || :nonce::text, '', :p11::text[])"
-            " RETURNING " + CREDENTIAL,
+            " :made::text, :owner, '%s' || :nonce::text || '%s', :p7, 'SHA256:' || :nonce::text ||"
+            " repeat('0', 35), 'edge ' || :nonce::text, '', :p11::text[])"
+            " RETURNING " % tuple(operations.KEY.split("{nonce}")) + CREDENTIAL,
     "patch": "UPDATE plain.ssh_credential AS c SET description = 'edge ' || :nonce::text"
              " WHERE c.account_id = :account AND c.id = 'sshcr_00' || :row::text || repeat('0', 17)"
              " RETURNING " + CREDENTIAL,

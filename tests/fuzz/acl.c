@@ -25,6 +25,17 @@ static bool is_valid(struct text rule)
     return ok;
 }
 
+/* Returns whether the text is a rule, also if it may no longer be stored. */
+static bool is_rule(struct text rule)
+{
+    struct acl_target target;
+    const char *why = NULL;
+    bool ok = acl_rule_read(rule, &target, &why);
+
+    MUST(ok || !is_valid(rule));
+    return ok;
+}
+
 static bool one_permits(struct text rule, struct text target)
 {
     return acl_permits((struct text_list){.items = &rule, .n = 1, .given = true}, target);
@@ -107,7 +118,7 @@ static void look_at_pair(struct text rule, struct text target, bool target_valid
     if (is_everything(rule))
         MUST(permits);
     else
-        MUST(!permits || (is_valid(rule) && target_valid));
+        MUST(!permits || (is_rule(rule) && target_valid));
     if (rule.len >= BIND_LEN)
         look_at_case(rule, target);
 }
@@ -184,7 +195,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *target_rule = rule_for(text_of(target));
     struct text items[MAX_RULES];
     struct text_list rules = {.items = items, .given = true};
-    bool target_valid = is_valid(text_of(target_rule));
+    bool target_valid = is_rule(text_of(target_rule));
 
     look_at_grammar(text_of(target));
     look_at_pair(text_of(target_rule), text_of(target), target_valid);

@@ -251,7 +251,8 @@ class _Writer:
 
     def _create(self):
         name = self._next()
-        answer = self._write("POST", "/ssh_credentials", samples.credential(description=name),
+        answer = self._write("POST", "/ssh_credentials", samples.credential(description=name,
+                                                                      public_key=samples.new_key()),
                              ("credential", name), "", idempotency_key=name)
         if answer:
             self._credentials[answer.json["id"]] = name

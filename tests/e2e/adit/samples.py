@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Public keys, API keys and bodies to test with."""
+import base64
 import glob
 import os
 import secrets
@@ -34,6 +35,12 @@ def well_formed_key(secret=None, account_id=None):
 
 def unknown_id(prefix="sshcr"):
     return prefix + "_" + "".join(secrets.choice(DIGITS) for _ in range(27))
+
+
+def new_key():
+    """A public key that no other credential has: an account may have 1,000 credentials of one."""
+    blob = b"\0\0\0\x0bssh-ed25519\0\0\0 " + secrets.token_bytes(32)
+    return "ssh-ed25519 " + base64.b64encode(blob).decode()
 
 
 def credential(**members):
