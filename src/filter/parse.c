@@ -374,6 +374,11 @@ static bool parse_method(struct parse *p, const struct filter_node *of,
 
 /* ---- operands and operators ---- */
 
+static bool refuse_index(struct parse *p)
+{
+    return filter_refuse(p->maker.err, p->lex.token.offset, "an index '[...]' is not supported");
+}
+
 static bool parse_name(struct parse *p, const struct filter_node **out)
 {
     struct filter_token name = p->lex.token;
@@ -389,6 +394,8 @@ static bool parse_name(struct parse *p, const struct filter_node **out)
         return false;
     if (is_at(p, "("))
         return parse_function(p, name, out);
+    if (is_at(p, "["))
+        return refuse_index(p);
     if (filter_token_is(&name, "obj"))
         return parse_member(p, name.offset, out);
     if (filter_token_is(&name, "time"))
@@ -431,8 +438,7 @@ static bool parse_calls(struct parse *p, const struct filter_node **out)
             return false;
     }
     if (is_at(p, "["))
-        return filter_refuse(p->maker.err, p->lex.token.offset,
-                             "an index '[...]' is not supported");
+        return refuse_index(p);
     /* Now, before the types of what is at the left matter. */
     return !filter_token_is_unsupported(&p->lex.token) || expect_other(p, "an operator");
 }
