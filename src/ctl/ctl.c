@@ -261,6 +261,10 @@ static bool flush_output(const char *change)
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))
         return true;
+    /* The reason of an earlier write is lost.  Another one has it, and may only add to what is cut.
+     */
+    if (errno == 0 && write(STDOUT_FILENO, "\n", 1) == 1)
+        errno = 0;
     ctl_fail("cannot write to standard output%s%s%s", errno ? ": " : "",
              errno ? strerror(errno) : "", change);
     return false;
@@ -357,13 +361,13 @@ static int answer_without_verb(char *const *words, bool asks_for_help)
     int status = CTL_OK;
 
     if (!words[0]) {
-        verb_print_all(NULL);
+        verb_print_all(asks_for_help ? stdout : stderr, NULL);
         status = asks_for_help ? CTL_OK : CTL_USAGE;
     } else if (!verb_noun_known(words[0])) {
         status = ctl_misuse("unknown command '%s'; choose one of: %s", words[0],
                             verb_list_names(NULL, &list));
     } else if (words[1] ? is_help(words[1]) : asks_for_help) {
-        verb_print_all(words[0]);
+        verb_print_all(stdout, words[0]);
     } else if (!words[1] || words[1][0] == '-') {
         status = ctl_misuse("'%s' needs a verb; choose one of: %s", words[0],
                             verb_list_names(words[0], &list));

@@ -142,6 +142,29 @@ int options_read(struct ctl_options *options, const struct verb *verb, char ***w
     return CTL_OK;
 }
 
+/* Writes the verb's argument and the options that it needs, as its command line has them. */
+static const char *needed_words(const struct verb *verb, struct buf *words)
+{
+    buf_puts(words, verb->argument);
+    for (const char *mark = strchr(verb->options, '!'); mark; mark = strchr(mark + 1, '!')) {
+        const struct verb_option *option = find_option(mark[-1]);
+
+        buf_printf(words, " --%s %s", option->name, option->value);
+    }
+    return words->failed ? verb->argument : words->data;
+}
+
+/* Says that the number of arguments is wrong, and what to run. */
+static int wrong_number(const struct verb *verb, const char *what)
+{
+    struct buf words = {0};
+    int status = ctl_misuse("'%s' %s; run: aditctl %s %s", verb->words, what, verb->words,
+                            needed_words(verb, &words));
+
+    buf_free(&words);
+    return status;
+}
+
 int options_read_argument(struct ctl_options *options, const struct verb *verb, char *const *words)
 {
     bool takes_two = verb->argument && strchr(verb->argument, ' ');
@@ -158,14 +181,11 @@ int options_read_argument(struct ctl_options *options, const struct verb *verb, 
     }
     if (verb->argument && verb->argument[0] != '[' &&
         (takes_two ? !options->second_argument : !*words))
-        return ctl_misuse("'%s' needs %s; run: aditctl %s %s", verb->words,
-                          takes_two ? "two arguments" : "an argument", verb->words, verb->argument);
+        return wrong_number(verb, takes_two ? "needs two arguments" : "needs an argument");
     if (*words && !verb->argument)
         return ctl_misuse("unexpected argument '%s'; '%s' takes none", *words, verb->words);
     /* The words may be keys: no message repeats them. */
     if (options->second_argument && (!takes_two || words[2]))
-        return ctl_misuse("'%s' takes %s; run: aditctl %s %s", verb->words,
-                          takes_two ? "two arguments" : "one argument", verb->words,
-                          verb->argument);
+        return wrong_number(verb, takes_two ? "takes two arguments" : "takes one argument");
     return CTL_OK;
 }

@@ -6,6 +6,7 @@
  *     words     what the operator types: a noun and a verb, or one word
  *     handler   the function, defined in a file of src/ctl/
  *     options   the letters of its options; every verb also takes -c, -j and -h
+ *               '!' behind a letter: it does not work without that option
  *     argument  the word that follows, two words with a space between them, or NULL; "[A]" may be
  *               left out; "a|b" lists the words to choose from
  *     role      OWNER connects with admin_conninfo, RESPONDER with conninfo
@@ -31,19 +32,19 @@
 VERB("migrate",        ctl_migrate,         "w",    NULL,     OWNER,     "create the database schema, or bring it up to date")
 VERB("account create", ctl_account_create,  "n",    NULL,     OWNER,     "create an account and print its id")
 VERB("account list",   ctl_account_list,    "",     NULL,     OWNER,     "list the accounts")
-VERB("account rename", ctl_account_rename,  "n",    "ACCOUNT-ID", OWNER, "give an account another name")
+VERB("account rename", ctl_account_rename,  "n!",   "ACCOUNT-ID", OWNER, "give an account another name")
 VERB("account delete", ctl_account_delete,  "",     "ACCOUNT-ID", OWNER, "delete an account that is empty")
 VERB("user create",    ctl_user_create,     "anA",  NULL,     OWNER,     "create a User and print its id")
 VERB("user list",      ctl_user_list,       "",     NULL,     OWNER,     "list the Users, each with its number of valid keys")
 VERB("user show",      ctl_user_show,       "",     "USER-ID", OWNER, "show a User: its account, credentials and keys")
-VERB("user rename",    ctl_user_rename,     "n",    "USER-ID", OWNER, "give a User another name")
+VERB("user rename",    ctl_user_rename,     "n!",   "USER-ID", OWNER, "give a User another name")
 VERB("user disable",   ctl_user_disable,    "Wy",   "USER-ID", OWNER, "refuse all keys of a User, from the next request on")
 VERB("user enable",    ctl_user_enable,     "",     "USER-ID", OWNER, "accept the keys of a User again")
 VERB("user delete",    ctl_user_delete,     "GWy",  "USER-ID", OWNER, "delete a User and its keys")
 VERB("bot create",     ctl_bot_create,      "anA",  NULL,     OWNER,     "create a Bot and print its id")
 VERB("bot list",       ctl_bot_list,        "",     NULL,     OWNER,     "list the Bots, each with its number of valid keys")
 VERB("bot show",       ctl_bot_show,        "",     "BOT-ID", OWNER, "show a Bot: its account, credentials and keys")
-VERB("bot rename",     ctl_bot_rename,      "n",    "BOT-ID", OWNER, "give a Bot another name")
+VERB("bot rename",     ctl_bot_rename,      "n!",   "BOT-ID", OWNER, "give a Bot another name")
 VERB("bot disable",    ctl_bot_disable,     "Wy",   "BOT-ID", OWNER, "refuse all keys of a Bot, from the next request on")
 VERB("bot enable",     ctl_bot_enable,      "",     "BOT-ID", OWNER, "accept the keys of a Bot again")
 VERB("bot delete",     ctl_bot_delete,      "GWy",  "BOT-ID", OWNER, "delete a Bot and its keys")

@@ -133,9 +133,9 @@ const char *verb_list_choices(const struct verb *verb, struct buf *list)
 
 /* ---- help ---- */
 
-static void print_options(const struct verb *verb)
+static void print_options(FILE *out, const struct verb *verb)
 {
-    puts("\nOptions:");
+    fputs("\nOptions:\n", out);
     for (size_t i = 0; i < VERB_N_OPTIONS; i++) {
         const struct verb_option *option = &verb_options[i];
         char text[40];
@@ -144,8 +144,9 @@ static void print_options(const struct verb *verb)
             continue;
         snprintf(text, sizeof text, "--%s%s%s", option->name, option->value ? " " : "",
                  option->value ? option->value : "");
-        printf("  -%c, %-20s", option->letter, text);
-        printf(strlen(text) < 20 ? " %s\n" : "\n                           %s\n", option->help);
+        fprintf(out, "  -%c, %-20s", option->letter, text);
+        fprintf(out, strlen(text) < 20 ? " %s\n" : "\n                           %s\n",
+                option->help);
     }
 }
 
@@ -154,19 +155,19 @@ void verb_print(const struct verb *verb)
     printf("Usage: aditctl %s [OPTION]...%s%s\n%c%s.\n", verb->words, verb->argument ? " " : "",
            verb->argument ? verb->argument : "", toupper((unsigned char)verb->summary[0]),
            verb->summary + 1);
-    print_options(verb);
+    print_options(stdout, verb);
 }
 
-void verb_print_all(const char *noun)
+void verb_print_all(FILE *out, const char *noun)
 {
-    printf("Usage: aditctl %s%s [OPTION]...\n\n%s:\n", noun ? noun : "COMMAND", noun ? " VERB" : "",
-           noun ? "Verbs" : "Commands");
+    fprintf(out, "Usage: aditctl %s%s [OPTION]...\n\n%s:\n", noun ? noun : "COMMAND",
+            noun ? " VERB" : "", noun ? "Verbs" : "Commands");
     for (size_t i = 0; i < N_VERBS; i++) {
         if (!noun || has_noun(&verbs[i], noun))
-            printf("  %-16s %s\n", verbs[i].words, verbs[i].summary);
+            fprintf(out, "  %-16s %s\n", verbs[i].words, verbs[i].summary);
     }
-    print_options(NULL);
-    printf("\nFor the options of a command, run: aditctl COMMAND --help\n"
-           "Exit status: 0 done, 1 failed, 2 wrong usage; nothing was tried.  'permits' and\n"
-           "'diff': 0 or 1 is the answer, 3 failed.\n");
+    print_options(out, NULL);
+    fprintf(out, "\nFor the options of a command, run: aditctl COMMAND --help\n"
+                 "Exit status: 0 done, 1 failed, 2 wrong usage; nothing was tried.  'permits' and\n"
+                 "'diff': 0 or 1 is the answer, 3 failed.\n");
 }

@@ -3,6 +3,8 @@
 #ifndef ADIT_CTL_VERBS_H
 #define ADIT_CTL_VERBS_H
 
+#include <stdio.h>
+
 #include "base/buf.h"
 #include "ctl/ctl.h"
 
@@ -57,7 +59,7 @@ const char *verb_list_options(const struct verb *verb, struct buf *list);
 const char *verb_list_choices(const struct verb *verb, struct buf *list);
 
 /* Print the help of aditctl or, with a noun, of its verbs; and the help of one verb. */
-void verb_print_all(const char *noun);
+void verb_print_all(FILE *out, const char *noun);
 void verb_print(const struct verb *verb);
 
 #endif

@@ -115,6 +115,8 @@ class Misuse(CtlCase):
     def test_arguments(self):
         self.each([(words, words, said) for words, said in (
             (["user", "show"], "'user show' needs an argument; run: aditctl user show USER-ID"),
+            *((["%s" % noun, "rename"], "'%s rename' needs an argument; run: aditctl %s rename %s-ID "
+               "--name TEXT" % (noun, noun, noun.upper())) for noun in ("account", "user", "bot")),
             (["openapi"], "'openapi' needs an argument; run: aditctl openapi FILE"),
             (["web-server"], "'web-server' needs an argument; choose one of: "
              + ", ".join(dict(VERBS)["web-server"].split("|"))),
@@ -213,6 +215,7 @@ class Failures(CtlCase):
             (["--version"], ""),
             (["key", "--help"], ""),
             (["key", "issue", "--help"], ""),
+            (["export"], ""),
             (["account", "create"], "; nothing was changed"),
             (["user", "create", "--account", account.id], "; nothing was changed"),
             (["bot", "create", "--account", account.id, "--json"], "; nothing was changed"),
