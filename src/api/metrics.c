@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
 
@@ -25,23 +26,32 @@ static size_t row_place(const struct route *route)
     return route ? (size_t)(route - api_routes) : METRICS_MAX_ROUTES;
 }
 
+/* Returns whether a request that was refused asked for a write.  A method that the path does not
+ * take has no row that could say so. */
+static bool asks_for_write(const struct route_match *match, const char *method)
+{
+    if (match->route)
+        return !match->route->reads_only;
+    return match->of_path && !match->is_options && !match->is_head && strcmp(method, "GET") != 0;
+}
+
 void api_metrics_count(const struct call *call, enum error_code code)
 {
     struct metrics_slot *counts = call->settings->counts;
     const struct route_match *match = &call->match;
     int64_t since_us = call->request->arrived_us ? call->request->arrived_us : call->started_us;
     int status = call->response->status;
+    size_t route = row_place(match->of_path);
+    enum metrics_method method = metrics_method_place(call->request->method);
 
     if (!counts)
         return;
-    metrics_add(&counts->requests[row_place(match->of_path)][metrics_method_place(
-                    call->request->method)][metrics_status_place(status)],
-                1);
-    metrics_observe(&counts->latency[row_place(match->route)], clock_steady_us() - since_us);
+    metrics_add(&counts->requests[route][method][metrics_status_place(status)], 1);
+    metrics_observe(&counts->latency[route][method], clock_steady_us() - since_us);
     if (code == ERR_NONE)
         return;
     metrics_add(&counts->errors[code], 1);
-    if (match->route && !match->route->reads_only && code != ERR_OUTCOME_UNKNOWN)
+    if (asks_for_write(match, call->request->method) && code != ERR_OUTCOME_UNKNOWN)
         metrics_add(&counts->writes_refused[refusal_of(status)], 1);
 }
 
@@ -143,13 +153,16 @@ static void put_latency(struct buf *out, const struct metrics_slot *total)
 
     begin_metric(out, name, "histogram",
                  "Time from the last byte of a request to its answer, by route and method.");
-    for (size_t route = 0; route <= METRICS_MAX_ROUTES; route++) {
-        if (count_of(&total->latency[route]) == 0)
+    for (size_t i = 0; i < (METRICS_MAX_ROUTES + 1) * METRICS_N_METHODS; i++) {
+        size_t route = i / METRICS_N_METHODS;
+        enum metrics_method method = (enum metrics_method)(i % METRICS_N_METHODS);
+        const struct metrics_histogram *histogram = &total->latency[route][method];
+
+        if (count_of(histogram) == 0)
             continue;
         snprintf(labels, sizeof labels, "route=\"%s\",method=\"%s\"", path_of(route),
-                 route == METRICS_MAX_ROUTES ? metrics_method_name(METRICS_OTHER_METHOD)
-                                             : api_routes[route].method);
-        put_histogram(out, name, labels, &total->latency[route]);
+                 metrics_method_name(method));
+        put_histogram(out, name, labels, histogram);
     }
 }
 

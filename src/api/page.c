@@ -19,9 +19,11 @@
 static bool read_limit(struct text value, struct api_page *page, struct error *err)
 {
     char quote[ERROR_QUOTE_SIZE];
+    /* A negative number is a whole number that is out of range. */
+    size_t sign = value.len > 1 && value.s[0] == '-';
     int limit = 0;
 
-    for (size_t i = 0; i < value.len; i++) {
+    for (size_t i = sign; i < value.len; i++) {
         if (value.s[i] < '0' || value.s[i] > '9')
             return error_say(err, ERR_LIMIT_NOT_NUMBER,
                              "limit is '%s', which is not a whole number. Give 1 to %d.",
@@ -31,7 +33,7 @@ static bool read_limit(struct text value, struct api_page *page, struct error *e
     }
     if (value.len == 0)
         return error_say(err, ERR_LIMIT_NOT_NUMBER, "limit is empty. Give 1 to %d.", LIMIT_MAX);
-    if (limit < 1 || limit > LIMIT_MAX)
+    if (sign || limit < 1 || limit > LIMIT_MAX)
         return error_say(err, ERR_LIMIT_RANGE, "limit is %s; 1 to %d are accepted.",
                          error_quote(quote, value), LIMIT_MAX);
     page->limit = limit;

@@ -139,6 +139,8 @@ ERROR(AUDIT_EVENT_NOT_FOUND, 9083, 404, "There is no audit event with this ident
 ERROR(KEY_FULL,            9084, 409, "The account has 1000 credentials with this public key, which is the most. Use one of them, or delete some.")
 /* Owners */
 ERROR(OWNER_DISABLED,      9087, 400, "owner_id names a User or Bot that is disabled. Name another owner, or have the operator enable it.")
+/* Headers about the body */
+ERROR(CONTENT_ENCODING,    9088, 415, "The body has a Content-Encoding, which is not supported. Send the body as it is, without that header.")
 /* Members that were meant otherwise */
 ERROR(ORGANIZATION_MALFORMED, 9095, 400, "An organization is malformed. Give its slug, without '@'.")
 ERROR(ACL_REQUIRED,        9096, 400, "acl has no rule. This service requires rules: give at least one, or [\"*\"] to permit everything.")

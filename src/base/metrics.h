@@ -74,7 +74,7 @@ struct metrics_histogram {
 struct metrics_slot {
     /* The last route is for requests that match none. */
     uint64_t requests[METRICS_MAX_ROUTES + 1][METRICS_N_METHODS][METRICS_N_STATUSES];
-    struct metrics_histogram latency[METRICS_MAX_ROUTES + 1];
+    struct metrics_histogram latency[METRICS_MAX_ROUTES + 1][METRICS_N_METHODS];
     uint64_t errors[ERR_N_CODES];
     uint64_t writes_refused[METRICS_N_REFUSALS];
     struct metrics_histogram database_wait[2]; /* of reads, of writes */

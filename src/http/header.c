@@ -54,7 +54,10 @@ bool header_content_type(const struct request *request, struct error *err)
 {
     static const char json[] = "application/json";
     const char *at = request->content_type;
+    const char *encoding = request->content_encoding;
 
+    if (encoding && *encoding && strcasecmp(encoding, "identity") != 0)
+        return error_set(err, ERR_CONTENT_ENCODING);
     if (!*at)
         return error_set(err, ERR_CONTENT_TYPE_MISSING);
     if (strncasecmp(at, json, sizeof json - 1) == 0) {

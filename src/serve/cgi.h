@@ -20,7 +20,7 @@ struct serve_cgi_announced {
     bool is_chunked; /* the client sent a Transfer-Encoding: there may be no length */
 };
 
-#define SERVE_CGI_N_VARIABLES 21
+#define SERVE_CGI_N_VARIABLES 22
 
 /* Takes the variables of a request one by one, and knows where each belongs. */
 struct serve_cgi_reader {

@@ -56,6 +56,7 @@ struct request {
     const char *authorization;
     const char *version; /* of the version header */
     const char *content_type;
+    const char *content_encoding; /* may be NULL: none */
     const char *origin;           /* of a browser */
     const char *preflight_method; /* Access-Control-Request-Method */
     const char *if_match;         /* may be NULL, as the next two */

@@ -8,6 +8,21 @@ CREDENTIALS = "/ssh_credentials"
 JSON = "application/json"
 
 
+class ContentEncoding(Case):
+    def test_values(self):
+        body = samples.credential()
+
+        def check(value, is_good):
+            answer = self.admin.post(CREDENTIALS, body, more=[("Content-Encoding", value)])
+            if is_good:
+                self.assert_ok(answer, 201)
+            else:
+                self.assertEqual(self.assert_error(answer, 9088)["status_code"], 415)
+        self.each([("identity", "identity", True), ("in capitals", "Identity", True),
+                   ("gzip", "gzip", False), ("two", "gzip, identity", False),
+                   ("unknown", "x", False)], check)
+
+
 class Version(Case):
     def test_values(self):
         def check(value, number):

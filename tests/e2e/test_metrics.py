@@ -84,6 +84,10 @@ class Counts(MetricsCase):
                 self.assertEqual(self.grown(
                     lambda: self.admin.call(method, target), REQUESTS, route=route,
                     method=method, status=str(status)), 1)
+                if method != "DELETE":
+                    self.assertEqual(self.grown(
+                        lambda: self.admin.call(method, target), DURATION + "_count", route=route,
+                        method=method), 1)
 
     def test_clients_make_no_series(self):
         """Methods, paths and headers of clients are no labels."""
@@ -117,6 +121,7 @@ class Counts(MetricsCase):
                 ("key", lambda: self.reader.delete(one)),
                 ("key", lambda: self.nobody.delete(one)),
                 ("input", lambda: self.admin.patch(one, {"x": 1})),
+                ("input", lambda: self.admin.put(one, {})),
                 ("condition", lambda: self.admin.patch(one, {}, more=[("If-Match", '"0"')]))):
             with self.subTest(reason):
                 self.assertEqual(self.grown(act, "adit_writes_refused_total"), 1)
