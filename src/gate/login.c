@@ -7,46 +7,16 @@
 
 #include "base/clock.h"
 #include "base/percent.h"
+#include "gate/application.h"
 #include "gate/form.h"
 #include "gate/meaning.h"
 #include "gate/rules.h"
 #include "gate/visit.h"
 #include "gate/waiting.h"
-#include "store/oauth_secret.h"
 
 static const struct text no_text = {.s = NULL, .len = 0};
 
 /* ---- the provider ---- */
-
-static struct text redirect_uri(const struct call *call)
-{
-    struct text url = call_variable(call, GATE_ADIT_URL);
-    char *out = arena_alloc(&call->lane->arena, url.len + sizeof GATE_CALLBACK);
-
-    if (!out)
-        return no_text;
-    memcpy(out, url.s, url.len);
-    memcpy(out + url.len, GATE_CALLBACK, sizeof GATE_CALLBACK);
-    return text_of(out);
-}
-
-bool login_client(const struct call *call, struct provider_client *client)
-{
-    const struct oauth_provider *config = &call->stored.module.config;
-    const struct conf *conf = &call->lane->worker->gate->conf;
-
-    *client = (struct provider_client){.provider = call->place.provider,
-                                       .conf = &conf->oauth_providers[call->place.provider - 1],
-                                       .client_id = config->client_id,
-                                       .scopes = config->scopes,
-                                       .wants = provider_wants(config),
-                                       .keeps_token = call->stored.module.auth_check_interval > 0,
-                                       .redirect_uri = redirect_uri(call),
-                                       .deadline_ms = clock_steady_ms() + PROVIDER_MS};
-    if (!client->client_id.s)
-        client->client_id = text_of(client->conf->client_id);
-    return text_present(client->client_id) && client->redirect_uri.s;
-}
 
 static bool was_asked_for(const struct text_list *list, struct text word)
 {
@@ -62,7 +32,7 @@ bool login_may_tell_more(struct call *call, const struct session *session)
     struct provider_client client;
     struct text_list scopes;
 
-    if (!login_client(call, &client) || !provider_scopes(&client, &call->lane->arena, &scopes))
+    if (!application_fill(call, &client) || !provider_scopes(&client, &call->lane->arena, &scopes))
         return false;
     for (size_t i = 0; i < scopes.n; i++) {
         if (!was_asked_for(&session->asked, scopes.items[i]))
@@ -108,7 +78,7 @@ static bool can_begin(struct call *call, struct provider_client *client)
                        "ADIT_URL begins with http://; change the module's cookie_prefix");
         return false;
     }
-    if (!login_client(call, client)) {
+    if (!application_fill(call, client)) {
         cannot_sign_in(call, PAGE_NOT_SET_UP,
                        "the module names no OAuth application, and [provider.NAME] of the "
                        "settings none either");
@@ -301,42 +271,6 @@ static bool find_state(struct call *call, struct text id, struct session_state *
     return false;
 }
 
-static bool read_client_secret(struct call *call, struct gate_secret *secret, struct error *err)
-{
-    struct database *database = call->lane->worker->database;
-    struct pg *pg = database_take(database, &call->lane->wait, call->place.account_id, err);
-    bool ok;
-
-    if (!pg)
-        return false;
-    ok = store_gate_secret(pg, call->place.account_id, &call->question.route, &call->stored.module,
-                           &call->lane->arena, secret, err);
-    database_give(database, pg, ok, err);
-    return ok;
-}
-
-bool login_open_secret(struct call *call, struct provider_client *client, struct error *err)
-{
-    const struct gate *gate = call->lane->worker->gate;
-    const struct oauth_module *module = &call->stored.module;
-    struct gate_secret secret;
-    struct keyring_place place;
-
-    if (!module->config.client_id.s) {
-        client->client_secret = text_of(gate->managed_secrets[call->place.provider - 1]);
-        return client->client_secret.s ||
-               error_cause(err, ERR_INTERNAL, "the managed application has no secret");
-    }
-    if (!read_client_secret(call, &secret, err))
-        return false;
-    if (!secret.is_found)
-        return error_cause(err, ERR_INTERNAL, "the module was changed meanwhile");
-    place = oauth_secret_place(call->place.account_id, &call->question.route, module->provider);
-    return keyring_open(gate->keyring, &place, secret.key_id,
-                        (const unsigned char *)secret.sealed.s, secret.sealed.len,
-                        &call->lane->arena, &client->client_secret, err);
-}
-
 /* Uses the state up.  A copy of the cookie, or a second code, gets no further: no provider is asked
  * more than once for a login that has begun.  Returns false with *err; ERR_NONE: it was used. */
 static bool use_state(struct call *call, const struct session_state *state, struct error *err)
@@ -354,25 +288,24 @@ static bool use_state(struct call *call, const struct session_state *state, stru
     return ok && (is_first || error_set(err, ERR_NONE));
 }
 
+/* What the browser has come back with. */
+struct arrival {
+    struct text code;
+    const struct session_state *state;
+};
+
 /* Asks the provider who the visitor is. */
-static enum provider_outcome identify(struct call *call, const struct provider_client *client,
-                                      struct text code, const struct session_state *state,
+static enum provider_outcome identify(struct fetcher *fetcher, const struct provider_client *client,
+                                      const struct arrival *arrival, struct arena *arena,
                                       struct session *session, const char **why)
 {
-    struct fetcher *fetcher = waiting_begin_fetch(call);
-    struct arena *arena = &call->lane->arena;
     struct provider_tokens tokens;
-    enum provider_outcome outcome;
+    enum provider_outcome outcome =
+        provider_exchange(fetcher, client, arrival->code, text_of(arrival->state->code_verifier),
+                          arena, &tokens, why);
 
-    if (!fetcher) {
-        *why = waiting_fault;
-        return PROVIDER_AWAY;
-    }
-    outcome = provider_exchange(fetcher, client, code, text_of(state->code_verifier), arena,
-                                &tokens, why);
     if (outcome == PROVIDER_ANSWERED)
         outcome = provider_identify(fetcher, client, tokens.access, arena, &session->identity, why);
-    waiting_end_fetch(call, fetcher);
     if (outcome == PROVIDER_ANSWERED && client->keeps_token) {
         session->token = tokens.access;
         session->refresh = tokens.refresh;
@@ -388,7 +321,8 @@ static void welcome(struct call *call, const struct provider_client *client,
     struct text set_cookie = no_text;
     bool is_let_in;
 
-    session->issued = session->seen = session->checked = call->now;
+    /* The provider may have taken longer than the module lets a session last. */
+    session->issued = session->seen = session->checked = clock_wall_ms() / 1000;
     visit_bind(call, session);
     rules_narrow(&call->stored.module.config, &session->identity);
     is_let_in = rules_admit(&call->stored.module.config, &session->identity);
@@ -404,8 +338,11 @@ static void welcome(struct call *call, const struct provider_client *client,
     call_log(call, LOG_LEVEL_INFO, "signed in", NULL, &session->identity);
     if (set_cookie.s)
         call_send_to(call, state->way_back, set_cookie);
-    else
+    else {
+        /* Else the browser would go on as whoever signed in before. */
         call_refuse(call, PAGE_NOT_ALLOWED, &session->identity);
+        call_set_cookie(call, visit_removal(call));
+    }
     call_set_cookie(call, write_state_cookie(call, text_of(state->id), text_of(""), 0));
 }
 
@@ -447,25 +384,44 @@ static void answer_outcome(struct call *call, enum provider_outcome outcome, con
     }
 }
 
-/* Signs the visitor in with the code of the provider. */
+/* Returns whether the provider may be asked, which uses the state up.  If not, answers. */
+static bool can_ask(struct call *call, struct provider_client *client,
+                    const struct session_state *state)
+{
+    struct error err = {.code = ERR_NONE};
+
+    if (application_open_secret(call, client, &err) && use_state(call, state, &err))
+        return true;
+    if (err.code == ERR_NONE)
+        answer_unknown_state(call, "the state was used before");
+    else
+        cannot_sign_in(call, PAGE_NOT_READY, error_reason(&err));
+    return false;
+}
+
+/* Signs the visitor in with the code of the provider.  A lane that may not wait for it leaves the
+ * state and the code as they are. */
 static void sign_in(struct call *call, struct text code, const struct session_state *state)
 {
+    const struct arrival arrival = {.code = code, .state = state};
     struct provider_client client;
     struct session session = {.issued = 0};
-    struct error err = {.code = ERR_NONE};
-    enum provider_outcome outcome;
-    const char *why;
+    struct fetcher *fetcher;
+    enum provider_outcome outcome = PROVIDER_AWAY;
+    const char *why = waiting_fault;
+    bool asks = true;
 
     if (!can_begin(call, &client))
         return;
-    if (!login_open_secret(call, &client, &err) || !use_state(call, state, &err)) {
-        if (err.code == ERR_NONE)
-            answer_unknown_state(call, "the state was used before");
-        else
-            cannot_sign_in(call, PAGE_NOT_READY, error_reason(&err));
-        return;
+    fetcher = waiting_begin_fetch(call);
+    if (fetcher) {
+        asks = can_ask(call, &client, state);
+        if (asks)
+            outcome = identify(fetcher, &client, &arrival, &call->lane->arena, &session, &why);
+        waiting_end_fetch(call, fetcher);
     }
-    outcome = identify(call, &client, code, state, &session, &why);
+    if (!asks)
+        return;
     if (outcome == PROVIDER_ANSWERED && !lacks_a_list(call, &client, &session.identity))
         welcome(call, &client, state, &session);
     else

@@ -5,7 +5,6 @@
 
 #include "base/must_check.h"
 #include "gate/call.h"
-#include "gate/provider.h"
 
 /* Sends the visitor to the provider, to come back to the page that was asked for. */
 void login_begin(struct call *call);
@@ -15,14 +14,6 @@ void login_finish(struct call *call);
 
 /* Signs the visitor out. */
 void login_end(struct call *call);
-
-/* Fills in the OAuth application of the route: the module's or the managed one, without its secret.
- * Returns false if there is neither. */
-MUST_CHECK bool login_client(const struct call *call, struct provider_client *client);
-
-/* Opens the secret of that application into *client.  Returns false with *err. */
-MUST_CHECK bool login_open_secret(struct call *call, struct provider_client *client,
-                                  struct error *err);
 
 /* Returns whether a new sign-in may tell more of the visitor than the session knows: the module's
  * lists need what was not asked for or not given, or it asks for a scope that was not asked for. */

@@ -10,7 +10,7 @@
 #define EVERYWHERE (MEANING_TOKEN | RESOURCE)
 
 /* A status of a row: 0 stands for any but 200, and for these classes. */
-enum { NOT_200 = 0, ANY = -1, CLASS_4XX = 4, CLASS_5XX = 5 };
+enum { NOT_200 = 0, ANY = -1, CLASS_3XX = 3, CLASS_4XX = 4, CLASS_5XX = 5 };
 
 struct row {
     int provider;       /* 0: every one */
@@ -101,6 +101,12 @@ static const struct row rows[] = {
      NOT_SET_UP, BAD_REDIRECT},
     {PROVIDER_TWITCH, MEANING_TOKEN, CLASS_4XX, "message", NULL, REFUSED, BAD_CODE},
 
+    /* These say more than a body that their server may add. */
+    {0, EVERYWHERE, 408, NULL, NULL, AWAY, "it had to wait for the request"},
+    {0, EVERYWHERE, 421, NULL, NULL, AWAY, "the server is not the endpoint's"},
+    {0, EVERYWHERE, 425, NULL, NULL, AWAY, "it had to wait for the request"},
+    {0, MEANING_TOKEN, CLASS_3XX, NULL, NULL, AWAY, "an unexpected status"},
+
     /* RFC 6749, 5.2. */
     {0, MEANING_TOKEN, CLASS_5XX, NULL, NULL, AWAY, "it reports a fault of its own"},
     {0, MEANING_TOKEN, ANY, "error", "invalid_grant", REFUSED, NULL},
@@ -114,20 +120,17 @@ static const struct row rows[] = {
     {0, MEANING_TOKEN, ANY, "error", "server_error", AWAY, NULL},
     {0, MEANING_TOKEN, ANY, "error", "temporarily_unavailable", AWAY, NULL},
     {0, MEANING_TOKEN, ANY, "error", "slow_down", AWAY, NULL},
+    {0, MEANING_TOKEN, 404, NULL, NULL, NOT_SET_UP, "the URL is not that of the endpoint"},
     {0, MEANING_TOKEN, ANY, "error", NULL, REFUSED, BAD_CODE},
 
     /* RFC 6750, 3.1, and RFC 9110, 15. */
     {0, RESOURCE, CLASS_5XX, NULL, NULL, AWAY, "it reports a fault of its own"},
-    {0, EVERYWHERE, 408, NULL, NULL, AWAY, "it had to wait for the request"},
-    {0, EVERYWHERE, 421, NULL, NULL, AWAY, "the server is not the endpoint's"},
-    {0, EVERYWHERE, 425, NULL, NULL, AWAY, "it had to wait for the request"},
     {0, RESOURCE, 400, "error", "invalid_token", REFUSED, BAD_TOKEN},
     {0, RESOURCE, 401, NULL, NULL, REFUSED, BAD_TOKEN},
     {0, MEANING_LIST, CLASS_4XX, NULL, NULL, NOT_GIVEN, FORBIDDEN},
     {0, MEANING_USER, 403, NULL, NULL, NOT_SET_UP, FORBIDDEN},
     {0, MEANING_USER, 404, NULL, NULL, NOT_SET_UP, "the URL is not that of the endpoint"},
     {0, MEANING_USER, CLASS_4XX, NULL, NULL, NOT_SET_UP, "it refuses the request"},
-    {0, MEANING_TOKEN, 404, NULL, NULL, NOT_SET_UP, "the URL is not that of the endpoint"},
     {0, MEANING_TOKEN, CLASS_4XX, NULL, NULL, NOT_SET_UP, "it refuses the request"},
     {0, EVERYWHERE, NOT_200, NULL, NULL, AWAY, "an unexpected status"},
 };

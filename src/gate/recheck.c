@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "gate/login.h"
+#include "gate/application.h"
 #include "gate/rules.h"
 #include "gate/waiting.h"
 
@@ -94,8 +94,13 @@ static enum provider_outcome ask_anew(struct call *call, struct fetcher *fetcher
     struct provider_tokens tokens;
     enum provider_outcome outcome;
 
-    if (!login_open_secret(call, client, &err)) {
-        *why = error_reason(&err);
+    if (!application_open_secret(call, client, &err)) {
+        /* It outlives this call. */
+        const char *reason = error_reason(&err);
+
+        *why = arena_copy(arena, reason, strlen(reason));
+        if (!*why)
+            *why = "memory is short";
         return PROVIDER_AWAY;
     }
     outcome = provider_refresh(fetcher, client, session->refresh, arena, &tokens, why);
@@ -114,7 +119,7 @@ static enum provider_outcome ask_provider(struct call *call, struct session *ses
     enum provider_outcome outcome = PROVIDER_AWAY;
     const char *why = waiting_fault;
 
-    if (!login_client(call, &client))
+    if (!application_fill(call, &client))
         return PROVIDER_REFUSED;
     fetcher = waiting_begin_fetch(call);
     if (fetcher)
@@ -183,12 +188,12 @@ enum provider_outcome recheck(struct call *call, struct session *session)
     if (!text_present(session->token))
         return PROVIDER_REFUSED;
     if (item && item->is_asking) {
-        if (!waiting_begin(call)) {
+        if (!waiting_follow(call)) {
             log_no_answer(call, waiting_fault, session);
             return PROVIDER_AWAY;
         }
         follow(call, session);
-        waiting_end(call);
+        waiting_unfollow(call);
         item = find_recheck(rechecks, session);
     }
     if (item && item->is_asking)

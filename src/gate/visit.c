@@ -264,7 +264,8 @@ bool visit_keep(struct call *call, struct session *session, enum visit_news news
     ok = seal_session(call, session, &value, err);
     if (ok && is_too_large(call, &value)) {
         session->is_in_row = news != VISIT_REFUSED;
-        session->token = news == VISIT_REFUSED ? (struct text){.s = NULL} : session->token;
+        if (news == VISIT_REFUSED)
+            session->token = session->refresh = (struct text){.s = NULL};
         ok = (news == VISIT_REFUSED || store_row(call, session, err)) &&
              seal_session(call, session, &value, err);
     }

@@ -18,12 +18,18 @@ const char waiting_fault[] =
 static struct gate_address address_of(const struct call *call)
 {
     const char *text = header_client_address(call->request);
+    /* An IPv4 address, as a socket for both kinds has it (RFC 4291, 2.5.5.2). */
+    static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
     struct gate_address address = {.is_known = false};
     unsigned char bytes[16];
 
     if (text && inet_pton(AF_INET, text, bytes) == 1) {
         address.is_known = bytes[0] != 127;
         memcpy(address.bytes, bytes, 4);
+    } else if (text && inet_pton(AF_INET6, text, bytes) == 1 &&
+               memcmp(bytes, mapped, sizeof mapped) == 0) {
+        address.is_known = bytes[12] != 127;
+        memcpy(address.bytes, bytes + 12, 4);
     } else if (text && inet_pton(AF_INET6, text, bytes) == 1) {
         address.is_known = memcmp(bytes, &in6addr_loopback, sizeof bytes) != 0;
         address.is_v6 = true;
@@ -47,46 +53,56 @@ static int n_waiting_from(const struct gate_worker *worker, const struct gate_ad
     return n;
 }
 
-bool waiting_begin(struct call *call)
+static bool begin_waiting(struct gate_worker *worker, const struct gate_address *address)
 {
-    struct gate_worker *worker = call->lane->worker;
-    const struct gate_address address = address_of(call);
-
     if (worker->n_waiting >= GATE_WAITING_MAX ||
-        (address.is_known && n_waiting_from(worker, &address) >= OF_ONE_ADDRESS_MAX))
+        (address->is_known && n_waiting_from(worker, address) >= OF_ONE_ADDRESS_MAX))
         return false;
-    worker->waiting_from[worker->n_waiting++] = address;
+    worker->waiting_from[worker->n_waiting++] = *address;
     return true;
 }
 
-void waiting_end(struct call *call)
+static void end_waiting(struct gate_worker *worker, const struct gate_address *address)
 {
-    struct gate_worker *worker = call->lane->worker;
-    const struct gate_address address = address_of(call);
     int at = 0;
 
-    while (!same_address(&worker->waiting_from[at], &address))
+    while (!same_address(&worker->waiting_from[at], address))
         at++;
     worker->waiting_from[at] = worker->waiting_from[--worker->n_waiting];
+}
+
+static const struct gate_address nobody;
+
+bool waiting_follow(struct call *call)
+{
+    return begin_waiting(call->lane->worker, &nobody);
+}
+
+void waiting_unfollow(struct call *call)
+{
+    end_waiting(call->lane->worker, &nobody);
 }
 
 struct fetcher *waiting_begin_fetch(struct call *call)
 {
     struct gate_worker *worker = call->lane->worker;
+    const struct gate_address address = address_of(call);
     struct fetcher *fetcher;
 
-    if (!waiting_begin(call))
+    if (!begin_waiting(worker, &address))
         return NULL;
     fetcher = fetcher_new(&call->lane->wait, worker->gate->authorities, &worker->pace);
     if (!fetcher)
-        waiting_end(call);
+        end_waiting(worker, &address);
     return fetcher;
 }
 
 void waiting_end_fetch(struct call *call, struct fetcher *fetcher)
 {
+    const struct gate_address address = address_of(call);
+
     if (!fetcher)
         return;
-    waiting_end(call);
+    end_waiting(call->lane->worker, &address);
     fetcher_free(fetcher);
 }

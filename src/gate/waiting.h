@@ -10,12 +10,14 @@
 /* Why the next two may fail. */
 extern const char waiting_fault[];
 
-/* Notes that this lane waits.  Returns false if too many do so already; waiting_end() ends it. */
-MUST_CHECK bool waiting_begin(struct call *call);
-void waiting_end(struct call *call);
+/* Notes that this lane waits for another one that asks a provider.  It counts for no address: the
+ * lane that asks does.  Returns false if too many wait already; waiting_unfollow() ends it. */
+MUST_CHECK bool waiting_follow(struct call *call);
+void waiting_unfollow(struct call *call);
 
-/* The same, with a fetcher to ask the provider with, which waiting_end_fetch() frees.  Returns NULL
- * if too many lanes wait already, or memory is short; that needs no end. */
+/* Notes that this lane waits for a provider.  Returns a fetcher to ask it with, which
+ * waiting_end_fetch() frees.  Returns NULL if too many lanes wait already, in all or of the
+ * visitor's address, or memory is short; that needs no end. */
 MUST_CHECK struct fetcher *waiting_begin_fetch(struct call *call);
 void waiting_end_fetch(struct call *call, struct fetcher *fetcher);
 
