@@ -11,6 +11,7 @@
 #include "base/ident.h"
 #include "base/number.h"
 #include "base/utf8.h"
+#include "conf/base_url.h"
 #include "conf/file.h"
 #include "conf/parse.h"
 #include "conf/setting.h"
@@ -55,40 +56,10 @@ static const char *check_providers(struct conf *conf, char *value)
     return n == OAUTH_N_PROVIDERS && all_differ(conf->provider_names) ? NULL : wanted;
 }
 
-/* Returns whether the port of a URL, if it has one, is valid.  Starts at the host, which may be an
- * IPv6 address in brackets. */
-static bool port_valid(const char *host)
-{
-    const char *port = host + (*host == '[' ? strcspn(host, "]/") : 0);
-    struct text digits;
-    uint64_t value;
-
-    port += strcspn(port, ":/");
-    if (*port != ':')
-        return true;
-    port++;
-    digits = (struct text){.s = port, .len = strcspn(port, "/")};
-    return port[0] != '0' && number_read(digits, 10, 65535, &value);
-}
-
 static const char *check_base_url(struct conf *conf, char *value)
 {
-    size_t len = strlen(value);
-    size_t scheme = strncmp(value, "https://", 8) == 0 ? 8 : 7;
-
     (void)conf;
-    if (len == 0)
-        return NULL;
-    if (strncmp(value, "http://", 7) != 0 && scheme != 8)
-        return "must begin with http:// or https://";
-    if (strspn(value, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:/[]%") !=
-        len)
-        return "may contain only a scheme, a host, a port and a path";
-    while (len > scheme && value[len - 1] == '/')
-        value[--len] = '\0';
-    if (len == scheme || strchr(":/", value[scheme]))
-        return "has no host";
-    return port_valid(value + scheme) ? NULL : "has an invalid port; use 1 to 65535";
+    return conf_base_url_trim(value);
 }
 
 static const char *check_origins(struct conf *conf, char *value)
@@ -196,6 +167,14 @@ static const char *read_yes_or_no(const char *value, bool *is_yes)
 static const char *check_distributed(struct conf *conf, char *value)
 {
     return read_yes_or_no(value, &conf->is_distributed);
+}
+
+static const char *check_without_module(struct conf *conf, char *value)
+{
+    conf->gate.refuses_without_module = strcmp(value, "refuse") == 0;
+    return conf->gate.refuses_without_module || strcmp(value, "pass") == 0
+               ? NULL
+               : "must be pass or refuse";
 }
 
 static const char *check_require_acl(struct conf *conf, char *value)
@@ -436,6 +415,9 @@ const struct conf_setting conf_settings[] = {
     {"gate", "ca_file", "", AT(gate.ca_file), check_optional_path,
      "A PEM file with the authorities that sign the certificates of identity providers. If empty,\n"
      "those of the system."},
+    {"gate", "without_module", "pass", NO_PLACE, check_without_module,
+     "refuse: nobody passes a route that has no OAuth module, so one that is deleted or misspelt\n"
+     "closes the route. pass: everybody does. A disabled module lets everybody pass either way."},
     {CONF_PROVIDER_SECTION, "authorize_url", "", AT_PROVIDER(authorize_url), check_https_url,
      "For adit-gate, a section for each identity provider that needs one; NAME is its name in the\n"
      "setting providers. This is the page where a visitor signs in, instead of the provider's "

@@ -37,6 +37,7 @@ struct conf_gate {
     char *conninfo;
     char *account; /* "": the only one there is */
     char *ca_file; /* authorities that sign providers' certificates; "": the system's */
+    bool refuses_without_module; /* nobody passes a route that has no module */
 };
 
 /* An identity provider, for adit-gate: [provider.NAME].  "": the default. */

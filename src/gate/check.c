@@ -64,6 +64,19 @@ static void judge_visitor(struct call *call, struct session *session)
     }
 }
 
+/* The route may be open on purpose, or its module deleted, or its name misspelt. */
+static void answer_without_module(struct call *call)
+{
+    bool refuses = call->lane->worker->gate->conf.gate.refuses_without_module;
+
+    call_log(call, LOG_LEVEL_WARNING, "the route has no module",
+             refuses ? "nobody passes: [gate] without_module is refuse" : "everybody passes", NULL);
+    if (refuses)
+        call_refuse(call, PAGE_NO_MODULE, NULL);
+    else
+        call_pass(call, NULL, (struct text){.s = NULL});
+}
+
 void check_answer(struct call *call)
 {
     const struct oauth_module *module = &call->stored.module;
@@ -71,9 +84,12 @@ void check_answer(struct call *call)
     struct session session;
     struct error err = {.code = ERR_NONE};
 
-    if (!call->stored.has_module || !module->enabled ||
-        (module->options_passthrough &&
-         text_eq(text_of(call->request->method), text_of("OPTIONS")))) {
+    if (!call->stored.has_module) {
+        answer_without_module(call);
+        return;
+    }
+    if (!module->enabled || (module->options_passthrough &&
+                             text_eq(text_of(call->request->method), text_of("OPTIONS")))) {
         call_pass(call, NULL, (struct text){.s = NULL});
         return;
     }

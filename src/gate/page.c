@@ -47,6 +47,10 @@ static const struct page_text {
                               "Visitors of this site have to sign in, but its operator has not "
                               "chosen a service to sign in with.",
                           .again = "Try again"},
+    [PAGE_NO_MODULE] = {.status = 403,
+                        .title = "Nobody is let in",
+                        .first = "The operator of this site has not said who may pass.",
+                        .again = "Try again"},
     [PAGE_NOT_SET_UP] = {.status = 503,
                          .title = "Nobody can sign in",
                          .first = "Visitors of this site have to sign in, but its operator has "

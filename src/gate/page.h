@@ -11,6 +11,7 @@ enum page {
     PAGE_SIGNED_OUT,
     PAGE_NOT_ALLOWED, /* signed in, but not listed */
     PAGE_NO_PROVIDER, /* the module lets nobody in */
+    PAGE_NO_MODULE,   /* the route has none, and the settings refuse such routes */
     PAGE_NOT_SET_UP,  /* the module, the settings or the web server lacks what a login needs */
     PAGE_CHECK_AWAY,  /* signed in, and the provider does not answer */
     PAGE_PROVIDER_AWAY,

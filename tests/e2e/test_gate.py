@@ -76,6 +76,28 @@ class Itself(GateCase):
                     # Who is signed in passes.
                     self.assertEqual(gate.ask(browser, ADIT_URL=url)[0], 200)
 
+    def test_route_without_a_module(self):
+        """The settings say who passes a route that has no module, and the log names it."""
+        self.gate.module(enabled=False)
+        with Program(self.gate, without_module="refuse") as gate:
+            for method in ("GET", "POST", "OPTIONS"):
+                with self.subTest(method):
+                    status, headers = gate.ask(ADIT_ROUTE="route-9", REQUEST_METHOD=method,
+                                               HTTP_X_ADIT_USER="root@example.com")
+                    self.assertEqual(status, 403)
+                    self.assertNotIn("X-Adit-User", headers)
+            self.assertEqual(gate.ask()[0], 200)  # disabled
+            self.gate.delete()
+            self.assertEqual(gate.ask()[0], 403)
+            refused = [line for line in gate.events() if line["event"] == "the route has no module"]
+            self.assertEqual({(line["edge"], line["level"]) for line in refused},
+                             {(Gate.EDGE, "warning")})
+            self.assertIn("route-9", {line["route"] for line in refused})
+        with Program(self.gate) as gate:
+            self.assertEqual(gate.ask()[0], 200)
+            self.assertEqual([line["cause"] for line in gate.events()
+                              if line["event"] == "the route has no module"], ["everybody passes"])
+
     def test_not_cached(self):
         """No web server may keep an answer of the gate: the next visitor would get it."""
         self.gate.module(config={"teams": ["acme/deploy"]})

@@ -266,6 +266,11 @@ class Program(programs.Program):
             return True
         return False
 
+    def events(self):
+        """The lines of its log."""
+        return [json.loads(line) for line in self.log().decode().splitlines()
+                if line.startswith("{")]
+
     def ask(self, browser=None, **variables):
         """Asks whether a request may pass, as nginx does.  Returns status and headers."""
         known = {"ADIT_CHECK": "1", "ADIT_EDGE": Gate.EDGE, "ADIT_ROUTE": ROUTES[HOST],

@@ -60,6 +60,7 @@ START_TEST(statuses_and_titles)
         [PAGE_SIGNED_OUT] = {200, "Signed out"},
         [PAGE_NOT_ALLOWED] = {403, "Not allowed"},
         [PAGE_NO_PROVIDER] = {403, "Nobody is let in"},
+        [PAGE_NO_MODULE] = {403, "Nobody is let in"},
         [PAGE_NOT_SET_UP] = {503, "Nobody can sign in"},
         [PAGE_CHECK_AWAY] = {503, "Your sign-in cannot be checked now"},
         [PAGE_PROVIDER_AWAY] = {503, "You cannot sign in now"},
