@@ -73,6 +73,21 @@ bool utf8_is_control(uint32_t point)
            (point >= 0x2066 && point <= 0x2069);
 }
 
+uint32_t utf8_find_control(const char *s, size_t len)
+{
+    const unsigned char *at = (const unsigned char *)s;
+    const unsigned char *end = at + len;
+    size_t char_len;
+
+    for (; at < end; at += char_len) {
+        uint32_t point = utf8_decode(at, &char_len);
+
+        if (utf8_is_control(point))
+            return point;
+    }
+    return 0;
+}
+
 size_t utf8_encode(unsigned char *out, uint32_t point)
 {
     size_t len = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;

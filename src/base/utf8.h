@@ -28,6 +28,9 @@ uint32_t utf8_decode(const unsigned char *s, size_t *len);
  * line or turn the direction of the text around it (C0, DEL, C1, U+2028, U+2029, Bidi_Control). */
 bool utf8_is_control(uint32_t point);
 
+/* Returns the first character of len bytes of valid UTF-8 that utf8_is_control() names, or 0. */
+uint32_t utf8_find_control(const char *s, size_t len);
+
 /* Writes the character of a code point up to U+10FFFF, without a NUL.  Returns its length in bytes.
  * Needs room for that length only. */
 size_t utf8_encode(unsigned char *out, uint32_t point);

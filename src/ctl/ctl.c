@@ -125,21 +125,6 @@ const char *ctl_plural(int64_t n)
 
 /* ---- values of options ---- */
 
-/* Returns the first control character of valid UTF-8, or 0. */
-static uint32_t control_character(const char *value)
-{
-    const unsigned char *at = (const unsigned char *)value;
-    size_t len;
-
-    for (; *at; at += len) {
-        uint32_t point = utf8_decode(at, &len);
-
-        if (utf8_is_control(point))
-            return point;
-    }
-    return 0;
-}
-
 bool ctl_text_valid(const char *option, const char *value)
 {
     static const char accepted[] = "UTF-8 without control characters";
@@ -149,9 +134,9 @@ bool ctl_text_valid(const char *option, const char *value)
         ctl_misuse("--%s has %zu bytes; at most %d are accepted", option, len, TEXT_LEN_MAX);
     else if (value && !utf8_valid(value, len))
         ctl_misuse("--%s is not valid UTF-8; expected %s", option, accepted);
-    else if (value && control_character(value))
+    else if (value && utf8_find_control(value, len))
         ctl_misuse("--%s contains the control character U+%04X; expected %s", option,
-                   (unsigned)control_character(value), accepted);
+                   (unsigned)utf8_find_control(value, len), accepted);
     else
         return true;
     return false;
@@ -294,7 +279,7 @@ static bool is_plain_name(const char *name)
 {
     size_t len = strlen(name);
 
-    return len > 0 && len <= TEXT_LEN_MAX && utf8_valid(name, len) && !control_character(name);
+    return len > 0 && len <= TEXT_LEN_MAX && utf8_valid(name, len) && !utf8_find_control(name, len);
 }
 
 /* Returns the operator's name for the audit, static: the system user and who became it by sudo.

@@ -5,6 +5,7 @@
 #include "base/ascii.h"
 #include "base/ident.h"
 #include "base/time.h"
+#include "base/utf8.h"
 
 #define N_ROWS(table) (sizeof(table) / sizeof(table)[0])
 
@@ -32,7 +33,10 @@ static bool credential_id_valid(struct text value, const char **why)
 static bool owner_name_valid(struct text value, const char **why)
 {
     *why = "a name has at most 255 bytes";
-    return value.len <= DOCUMENT_NAME_MAX;
+    if (value.len > DOCUMENT_NAME_MAX)
+        return false;
+    *why = "a name has no control characters, such as a line feed";
+    return !utf8_find_control(value.s, value.len);
 }
 
 static bool time_valid(struct text value, const char **why)
