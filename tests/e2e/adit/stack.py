@@ -20,7 +20,7 @@ BUILD = os.path.realpath(os.environ.get("ADIT_BUILD") or os.path.join(ROOT, "bui
 # The newest version, if several are installed.
 PG_BIN = max(glob.glob("/usr/lib/postgresql/*/bin/initdb"),
              key=lambda path: float(path.split("/")[4])).removesuffix("/initdb")
-START_TIMEOUT_S = 120
+START_TIMEOUT_S = 300
 
 # Variables that the caller exported for another stack must not reach these programs.
 CLEAN_ENV = {name: value for name, value in os.environ.items()
