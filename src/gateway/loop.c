@@ -20,6 +20,7 @@ struct loop {
     int signal_fd;
     bool stops;
     int64_t poll_at_ms; /* on the steady clock */
+    int64_t rest_to_ms; /* between events, no poll before */
     int64_t sweep_at_ms;
     struct clients clients;
 };
@@ -90,12 +91,26 @@ static void take_event(struct loop *loop, uint64_t tag)
 static void poll_changes(struct loop *loop)
 {
     struct gateway *gateway = loop->gateway;
+    int64_t begun_ms = clock_steady_ms();
 
-    if (loop->poll_at_ms <= clock_steady_ms()) {
+    if (loop->poll_at_ms <= begun_ms) {
         bool is_done = judge_changes(gateway);
+        int64_t now_ms = clock_steady_ms();
+        int64_t rest_ms = gateway->conf.gateway.poll_ms;
 
-        loop->poll_at_ms = clock_steady_ms() + (is_done ? gateway->conf.gateway.poll_ms : 0);
+        loop->poll_at_ms = now_ms + (is_done ? rest_ms : 0);
+        if (rest_ms < now_ms - begun_ms)
+            rest_ms = now_ms - begun_ms;
+        loop->rest_to_ms = now_ms + rest_ms;
     }
+}
+
+/* Each event may be the look-up of a key.  No change waits for all of them, and no login for a turn
+ * of judging after each of those before it. */
+static void poll_between_events(struct loop *loop)
+{
+    if (loop->rest_to_ms <= clock_steady_ms())
+        poll_changes(loop);
 }
 
 /* Does what is due, and returns when the next thing is. */
@@ -155,10 +170,9 @@ bool loop_run(struct gateway *gateway, int listen_fd)
         int n = epoll_wait(gateway->epoll, events, N_EVENTS, clock_left_ms(next_ms));
 
         ok = n >= 0 || errno == EINTR;
-        /* Each event may be the look-up of a key.  No change waits for all of them. */
         for (int i = 0; i < n; i++) {
             take_event(&loop, events[i].data.u64);
-            poll_changes(&loop);
+            poll_between_events(&loop);
         }
     }
     clients_close(&loop.clients);
