@@ -7,13 +7,14 @@
 #include "base/must_check.h"
 #include "store/gateway.h"
 
-/* Why nothing is decided about a key that is over the limits of model/ssh_decision.h. */
+/* Why a key that is over the limits of model/ssh_decision.h may not log in, and loses what the part
+ * of it that is read does not cover. */
 #define GRANT_OVER "its key has more credentials or rules than are read; delete some"
 
 struct judge_grant {
     struct text account_id;
     struct text_list credential_ids; /* in their order */
-    struct text digest;              /* as of a glance */
+    struct text digest;              /* as of a glance; absent if they are a part of the key's */
     struct text_list rules;          /* united, see acl_unite() */
     struct text_list granted; /* those of them that are well-formed; the others permit nothing */
 };

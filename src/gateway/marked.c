@@ -48,7 +48,8 @@ static void end_one(const struct turn *turn, struct session *session, const char
 
 /* ---- what is late ---- */
 
-/* Notes that a statement for these keys failed.  Many keys share the blame. */
+/* Notes that a statement for these keys failed.  Many keys share the blame.  A key that has it
+ * alone goes behind all that are marked by now. */
 static void note_late(const struct turn *turn, const struct gateway_key *keys, size_t n)
 {
     struct sessions *sessions = &turn->gateway->sessions;
@@ -57,8 +58,12 @@ static void note_late(const struct turn *turn, const struct gateway_key *keys, s
         return;
     turn->gateway->glance_max = 1;
     for (size_t i = 0; n == 1 && i < sessions->n; i++) {
-        if (is_of_key(sessions->items[i], keys))
-            sessions->items[i]->n_strikes++;
+        struct session *session = sessions->items[i];
+
+        if (!is_of_key(session, keys))
+            continue;
+        session->n_strikes++;
+        session->marked_ms = clock_steady_ms();
     }
 }
 
@@ -81,28 +86,6 @@ static void forgive_all(struct sessions *sessions)
         sessions->items[i]->n_strikes = 0;
 }
 
-/* Ends the sessions of keys that are late again and again.  Returns false if it is the database
- * that is late. */
-static bool end_late(const struct turn *turn)
-{
-    struct sessions *sessions = &turn->gateway->sessions;
-    bool is_asked = false;
-
-    for (size_t i = 0; i < sessions->n; i++) {
-        struct session *session = sessions->items[i];
-
-        if (!is_of_turn(turn, session) || session->n_strikes < MARKED_STRIKES_MAX)
-            continue;
-        if (!is_asked && !answers(turn, session->account_id)) {
-            forgive_all(sessions);
-            return false;
-        }
-        is_asked = true;
-        end_one(turn, session, "its key cannot be judged in time");
-    }
-    return true;
-}
-
 /* ---- glances ---- */
 
 static bool is_listed(const struct gateway_key *keys, size_t n, const struct session *session,
@@ -115,43 +98,63 @@ static bool is_listed(const struct gateway_key *keys, size_t n, const struct ses
     return false;
 }
 
-/* Lists keys with that mark, and of those the ones that were late least often. */
+static size_t find_youngest(const int64_t *marked_ms, size_t n)
+{
+    size_t youngest = 0;
+
+    for (size_t i = 1; i < n; i++) {
+        if (marked_ms[i] > marked_ms[youngest])
+            youngest = i;
+    }
+    return youngest;
+}
+
+/* Lists keys with that mark, those that were marked first: what is marked again and again does not
+ * keep the others from their turn. */
 static size_t list_keys(const struct turn *turn, enum session_mark mark,
                         struct gateway_key keys[MARKED_GLANCE_MAX])
 {
     const struct gateway *gateway = turn->gateway;
-    int n_strikes = MARKED_STRIKES_MAX;
-    size_t n = 0, at;
+    int64_t marked_ms[MARKED_GLANCE_MAX];
+    size_t n = 0, youngest = 0, at;
 
     for (size_t i = 0; i < gateway->sessions.n; i++) {
         const struct session *session = gateway->sessions.items[i];
+        bool is_full = n == gateway->glance_max;
 
-        if (!is_of_turn(turn, session) || session->mark != mark || session->n_strikes > n_strikes)
+        if (!is_of_turn(turn, session) || session->mark != mark ||
+            (is_full && session->marked_ms >= marked_ms[youngest]))
             continue;
-        if (session->n_strikes < n_strikes)
-            n = 0;
-        n_strikes = session->n_strikes;
-        if (n < gateway->glance_max && !is_listed(keys, n, session, &at))
-            keys[n++] = key_of_session(session);
-        if (n == gateway->glance_max && n_strikes == 0)
-            break;
+        if (is_listed(keys, n, session, &at)) {
+            marked_ms[at] = clock_earlier(marked_ms[at], session->marked_ms);
+        } else {
+            at = is_full ? youngest : n++;
+            keys[at] = key_of_session(session);
+            marked_ms[at] = session->marked_ms;
+        }
+        youngest = find_youngest(marked_ms, n);
     }
     return n;
+}
+
+static void keep_digest(struct session *session, struct text digest)
+{
+    snprintf(session->digest, sizeof session->digest, "%.*s", (int)digest.len, digest.s);
 }
 
 static void take_glance(const struct turn *turn, struct session *session,
                         const struct gateway_glance *glance)
 {
     session->n_strikes = 0;
-    if (glance->n == 0)
-        end_one(turn, session, "no credential has its key any more");
-    else if (glance->n > SSH_GRANTS_MAX)
-        end_one(turn, session, GRANT_OVER);
-    else if (text_eq(text_of(session->digest), glance->digest))
-        session->mark = SESSION_JUDGED;
-    else
-        session->mark = SESSION_CHANGED;
     session->n_found = glance->n;
+    if (glance->n == 0) {
+        end_one(turn, session, "no credential has its key any more");
+    } else if (text_eq(text_of(session->digest), glance->digest)) {
+        session->mark = SESSION_JUDGED;
+    } else {
+        session->mark = SESSION_CHANGED;
+        keep_digest(session, glance->digest);
+    }
 }
 
 /* Glances at some keys.  Sets *n to their number. */
@@ -195,8 +198,15 @@ static bool glance_at_all(const struct turn *turn, enum session_mark mark)
 
 /* ---- rules ---- */
 
-/* Returns the changed session whose key was late least often.  Of those, the one whose key is read
- * soonest, or that was marked first.  NULL: there is none. */
+static bool is_sooner(const struct session *a, const struct session *b, bool is_by_age)
+{
+    if (is_by_age)
+        return a->marked_ms < b->marked_ms;
+    return a->n_strikes != b->n_strikes ? a->n_strikes < b->n_strikes : a->n_found < b->n_found;
+}
+
+/* Returns the changed session that was marked first, or the one whose key was late least often, and
+ * of those the one whose key is read soonest.  NULL: there is none. */
 static const struct session *pick_changed(const struct turn *turn, bool is_by_age)
 {
     const struct sessions *sessions = &turn->gateway->sessions;
@@ -205,11 +215,8 @@ static const struct session *pick_changed(const struct turn *turn, bool is_by_ag
     for (size_t i = 0; i < sessions->n; i++) {
         const struct session *session = sessions->items[i];
 
-        if (!is_of_turn(turn, session) || session->mark != SESSION_CHANGED)
-            continue;
-        if (!best || session->n_strikes < best->n_strikes ||
-            (session->n_strikes == best->n_strikes &&
-             (is_by_age ? session->marked_ms < best->marked_ms : session->n_found < best->n_found)))
+        if (is_of_turn(turn, session) && session->mark == SESSION_CHANGED &&
+            (!best || is_sooner(session, best, is_by_age)))
             best = session;
     }
     return best;
@@ -231,16 +238,20 @@ static bool is_covered(const struct session *session, const struct judge_grant *
     return last->covers;
 }
 
-/* Judges a session by its key's credentials as they are now. */
+/* Judges a session by its key's credentials as they are now, or by the part of them that was read:
+ * grants add up, so what a part covers stays, whatever somebody adds.  Of a part, the digest stays
+ * that of the last glance. */
 static void judge_session(const struct turn *turn, struct session *session,
                           const struct judge_grant *grant, struct comparison *last)
 {
+    bool is_part = !grant->digest.s;
+
     session->mark = SESSION_JUDGED;
     session->n_strikes = 0;
-    snprintf(session->digest, sizeof session->digest, "%.*s", (int)grant->digest.len,
-             grant->digest.s);
+    if (!is_part)
+        keep_digest(session, grant->digest);
     if (!is_covered(session, grant, last))
-        end_one(turn, session, "its rules were narrowed");
+        end_one(turn, session, is_part ? GRANT_OVER : "its rules were narrowed");
     /* A session that lost track of its credentials would miss their changes. */
     else if (!text_lists_equal(session->credential_ids, grant->credential_ids) &&
              !session_set_lists(session, grant->credential_ids, session->granted))
@@ -254,9 +265,9 @@ static bool judge_key_sessions(const struct turn *turn, const struct gateway_key
     struct sessions *sessions = &turn->gateway->sessions;
     struct comparison last = {0};
     struct judge_grant grant;
-    const char *fault = found->is_over ? GRANT_OVER
-                        : found->n > 0 ? NULL
-                                       : "no credential has its key any more";
+    const char *fault = found->n > 0     ? NULL
+                        : found->is_over ? GRANT_OVER
+                                         : "no credential has its key any more";
 
     if (!fault && !grant_unite(found, arena, &grant))
         return error_set(turn->err, ERR_OUT_OF_MEMORY);
@@ -274,14 +285,14 @@ static bool judge_key_sessions(const struct turn *turn, const struct gateway_key
     return true;
 }
 
-/* Reads the rules of changed keys, one at least. */
-static bool read_changed(const struct turn *turn)
+/* Reads the rules of changed keys, one at least, in turn by age and not by age. */
+static bool read_changed(const struct turn *turn, bool is_by_age)
 {
-    const struct session *session = pick_changed(turn, false);
+    const struct session *session = pick_changed(turn, is_by_age);
     struct gateway *gateway = turn->gateway;
     bool ok = true;
 
-    for (bool is_by_age = true; ok && session; is_by_age = !is_by_age) {
+    while (ok && session) {
         const struct gateway_key key = key_of_session(session);
         struct gateway_credentials found;
         struct arena arena = {0};
@@ -291,7 +302,90 @@ static bool read_changed(const struct turn *turn)
             note_late(turn, &key, 1);
         ok = ok && judge_key_sessions(turn, &key, &found, &arena);
         arena_free(&arena);
+        is_by_age = !is_by_age;
         session = ok && !is_over(turn) ? pick_changed(turn, is_by_age) : NULL;
+    }
+    return ok;
+}
+
+/* ---- what was late again and again ---- */
+
+static struct session *find_struck(const struct turn *turn)
+{
+    struct sessions *sessions = &turn->gateway->sessions;
+
+    for (size_t i = 0; i < sessions->n; i++) {
+        if (is_of_turn(turn, sessions->items[i]) &&
+            sessions->items[i]->n_strikes >= MARKED_STRIKES_MAX)
+            return sessions->items[i];
+    }
+    return NULL;
+}
+
+static void end_key(const struct turn *turn, const struct gateway_key *key, const char *why)
+{
+    struct sessions *sessions = &turn->gateway->sessions;
+
+    for (size_t i = 0; i < sessions->n; i++) {
+        if (is_of_turn(turn, sessions->items[i]) && is_of_key(sessions->items[i], key))
+            end_one(turn, sessions->items[i], why);
+    }
+}
+
+/* Has all marked sessions of a key judged by its rules. */
+static void mark_key(const struct turn *turn, const struct gateway_key *key)
+{
+    struct sessions *sessions = &turn->gateway->sessions;
+
+    for (size_t i = 0; i < sessions->n; i++) {
+        struct session *session = sessions->items[i];
+
+        if (!is_of_key(session, key))
+            continue;
+        session->n_strikes = 0;
+        if (is_of_turn(turn, session))
+            session_mark(session, SESSION_CHANGED);
+    }
+}
+
+/* Judges a key with both statements, or ends its sessions if one of them is late. */
+static bool judge_struck(const struct turn *turn, const struct gateway_key *key)
+{
+    struct gateway *gateway = turn->gateway;
+    struct arena arena = {0};
+    struct gateway_credentials found;
+    struct gateway_glance *glance;
+    bool ok = store_gateway_glance(gateway->pg, &arena, (struct gateway_keys){key, 1}, &glance,
+                                   turn->err) &&
+              store_gateway_look_up(gateway->pg, &arena, key, &found, turn->err);
+
+    if (ok) {
+        mark_key(turn, key);
+        ok = judge_key_sessions(turn, key, &found, &arena);
+    } else if (turn->err->code == ERR_DATABASE_TIMEOUT) {
+        end_key(turn, key, "its key cannot be judged in time");
+    }
+    arena_free(&arena);
+    return ok;
+}
+
+/* Judges once more the keys that are late again and again.  The database answers for another key
+ * first: while a lock or a slow disk keeps it from that, it is not the key that is late.  Returns
+ * false if a statement failed. */
+static bool judge_late(const struct turn *turn)
+{
+    const struct session *session = find_struck(turn);
+    bool ok = true;
+
+    if (session && !answers(turn, session->account_id)) {
+        forgive_all(&turn->gateway->sessions);
+        return false;
+    }
+    while (ok && session) {
+        const struct gateway_key key = key_of_session(session);
+
+        ok = judge_struck(turn, &key);
+        session = ok && !is_over(turn) ? find_struck(turn) : NULL;
     }
     return ok;
 }
@@ -307,8 +401,9 @@ bool marked_judge(struct gateway *gateway, const char *account_id, bool *is_left
     *is_left = false;
     if (gateway->glance_max == 0)
         gateway->glance_max = MARKED_GLANCE_MAX;
-    ok = end_late(&turn) && glance_at_all(&turn, SESSION_NAMED) && read_changed(&turn) &&
-         glance_at_all(&turn, SESSION_SWEPT) && read_changed(&turn);
+    /* However long each statement takes, a turn reads one key by age. */
+    ok = judge_late(&turn) && glance_at_all(&turn, SESSION_NAMED) && read_changed(&turn, false) &&
+         glance_at_all(&turn, SESSION_SWEPT) && read_changed(&turn, true);
     for (size_t i = 0; ok && i < gateway->sessions.n && !*is_left; i++)
         *is_left = is_of_turn(&turn, gateway->sessions.items[i]);
     return ok;

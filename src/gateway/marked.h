@@ -3,11 +3,13 @@
  *
  * A glance looks at many keys and reads no rules.  It ends the sessions of keys that have nothing
  * left, and shows whose rules are to be read.  Those are read one key at a time.  Both have bounds
- * (model/ssh_decision.h), and a key beyond them loses its sessions.  The sessions of one key are
- * judged together, however many there are.
+ * (model/ssh_decision.h).  A key beyond them loses the sessions that its oldest credentials up to
+ * there do not cover: whoever adds to a key ends nothing.  The sessions of one key are judged
+ * together, however many there are.
  *
- * If a statement is late, smaller ones follow.  A key that is late alone, again and again, while
- * the database answers for another one, loses its sessions: it keeps the loop for too long. */
+ * If a statement is late, smaller ones follow.  A key that is late alone, again and again, and once
+ * more right after the database has answered for another one, loses its sessions: it keeps the loop
+ * for too long. */
 #ifndef ADIT_GATEWAY_MARKED_H
 #define ADIT_GATEWAY_MARKED_H
 
@@ -21,8 +23,9 @@
 #define MARKED_STRIKES_MAX 3
 
 /* Judges marked sessions of an account, or of all accounts (NULL), for a turn: those that the feed
- * names come first, and each kind comes on in each turn.  Sets *is_left to whether some are still
- * marked.  Returns false with *err if the database did not answer, or memory ran out; marks stay.
+ * names come first, and each kind comes on in each turn, by age: what is marked again and again
+ * keeps nothing from being judged.  Sets *is_left to whether some are still marked.  Returns false
+ * with *err if the database did not answer, or memory ran out; marks stay.
  */
 MUST_CHECK bool marked_judge(struct gateway *gateway, const char *account_id, bool *is_left,
                              struct error *err);

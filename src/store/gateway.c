@@ -264,7 +264,7 @@ static bool read_key_credential(const struct pg_result *result, int row, struct 
            pg_texts(result, row, COLUMN_ACL, arena, &out->acl);
 }
 
-/* Of a key that is over a limit, reads nothing else. */
+/* Of a key that is over a limit, the last row is the one that is beyond. */
 static bool read_credentials(const struct pg_result *result, struct arena *arena,
                              struct gateway_credentials *out)
 {
@@ -272,9 +272,11 @@ static bool read_credentials(const struct pg_result *result, struct arena *arena
 
     out->is_over = n > 0 && pg_bool(result, (int)n - 1, COLUMN_IS_OVER);
     if (out->is_over)
-        return true;
+        n--;
+    else if (n > 0 && !pg_copy(result, 0, COLUMN_DIGEST, arena, &out->digest))
+        return false;
     out->items = arena_array(arena, n, sizeof *out->items);
-    if (!out->items || (n > 0 && !pg_copy(result, 0, COLUMN_DIGEST, arena, &out->digest)))
+    if (!out->items)
         return false;
     for (; out->n < n; out->n++) {
         if (!read_key_credential(result, (int)out->n, arena, &out->items[out->n]))

@@ -2,11 +2,17 @@
 /* Tests of judging sessions of many keys, of which some have much or are late.  The database is
  * functions of this file. */
 #include <check.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "gateway/fake_store.h"
 #include "gateway/judge.h"
+#include "gateway/loop.h"
 #include "gateway/marked.h"
 #include "gateway/monitor.h"
 #include "gateway/proc.h"
@@ -27,11 +33,14 @@ static struct key {
     size_t n;         /* its credentials */
     bool is_over;     /* they have too many rules */
     bool is_late;     /* a statement that names it is not answered */
-    const char *rule; /* of each */
+    const char *rule; /* of each, as far as they are read; NULL: not even the first */
     int n_look_ups;
 } keys[N_KEYS];
 
 static bool table_is_late; /* no statement for keys is answered */
+static bool lock_is_held;  /* nor here, until it is asked for nobody's key */
+static bool takes_a_turn;  /* each statement for keys does */
+static int n_polls;
 static bool is_complete;
 static struct key *named; /* by the next poll */
 static int n_glances;
@@ -40,6 +49,14 @@ static struct gateway gateway;
 static char none[] = "";
 static struct monitor monitors[8];
 static size_t n_monitors;
+
+static void take_time(void)
+{
+    const struct timespec turn = {.tv_nsec = JUDGE_TURN_MS * 1000000L};
+
+    if (takes_a_turn)
+        nanosleep(&turn, NULL);
+}
 
 static struct key *find(const struct gateway_key *asked)
 {
@@ -61,6 +78,7 @@ static bool changes(struct arena *arena, struct text snapshot, struct gateway_ch
                     struct error *err)
 {
     (void)err;
+    n_polls++;
     out->snapshot = text_of("snapshot");
     out->complete = is_complete && snapshot.len > 0;
     out->items = arena_array(arena, 1, sizeof *out->items);
@@ -78,11 +96,14 @@ static bool glance(struct arena *arena, struct gateway_keys asked, struct gatewa
 {
     (void)arena;
     n_glances++;
+    take_time();
+    if (asked.items[0].fingerprint.len == 0)
+        lock_is_held = false;
     ck_assert_uint_le(asked.n, MARKED_GLANCE_MAX);
     for (size_t i = 0; i < asked.n; i++) {
         const struct key *key = find(&asked.items[i]);
 
-        if (table_is_late || (key && key->is_late))
+        if (table_is_late || lock_is_held || (key && key->is_late))
             return is_late(err);
         for (size_t j = 0; j < i; j++)
             ck_assert_ptr_ne(find(&asked.items[j]), key);
@@ -99,16 +120,18 @@ static bool look_up(struct arena *arena, const struct gateway_key *asked,
 
     ck_assert_ptr_nonnull(key);
     key->n_look_ups++;
+    take_time();
     out->n_accounts = 1;
-    if (table_is_late || key->is_late)
+    if (table_is_late || lock_is_held || key->is_late)
         return is_late(err);
-    out->is_over = key->is_over;
-    out->digest = text_of(key->digest);
+    out->is_over = key->is_over || key->n > SSH_GRANTS_MAX;
+    if (!out->is_over)
+        out->digest = text_of(key->digest);
     out->items = arena_array(arena, 1, sizeof *out->items);
     rule = arena_array(arena, 1, sizeof *rule);
     ck_assert(out->items && rule);
     *rule = text_of(key->rule);
-    if (key->n > 0 && !key->is_over)
+    if (key->n > 0 && key->rule)
         out->items[out->n++] = (struct gateway_credential){text_of(key->credential_id),
                                                            text_of(key->account_id),
                                                            {.items = rule, .n = 1, .given = true}};
@@ -128,10 +151,10 @@ static void start(void)
         snprintf(keys[i].credential_id, sizeof keys[i].credential_id, "sshcr_%d", i);
         snprintf(keys[i].digest, sizeof keys[i].digest, "digest of %d", i);
     }
-    table_is_late = false;
+    table_is_late = lock_is_held = takes_a_turn = false;
     is_complete = true;
     named = NULL;
-    n_glances = 0;
+    n_glances = n_polls = 0;
     n_monitors = 0;
     fake_store = (struct fake_store){.changes = changes, .glance = glance, .look_up = look_up};
     gateway = (struct gateway){.conf.log.level = LOG_LEVEL_ERROR, .conf.gateway.account = none};
@@ -248,24 +271,92 @@ START_TEST(only_changed_rules_are_read)
 }
 END_TEST
 
-/* Over a limit, a key loses all its sessions, and no others. */
+static void be_over(struct key *key, bool has_many)
+{
+    snprintf(key->digest, sizeof key->digest, "another");
+    if (has_many)
+        key->n = SSH_GRANTS_MAX + 1;
+    else
+        key->is_over = true;
+}
+
+/* Over a limit, a key loses the sessions that the part that is read does not cover, and no others.
+ */
 START_TEST(a_key_is_over_the_limits)
 {
     const struct session *others = add_session(0, false);
     const struct session *own[] = {add_session(2, true), add_session(2, true)};
 
     begin();
-    snprintf(keys[2].digest, sizeof keys[2].digest, "another");
-    if (_i == 0)
-        keys[2].n = SSH_GRANTS_MAX + 1;
-    else
-        keys[2].is_over = true;
+    be_over(&keys[2], _i % 2 == 0);
+    keys[2].rule = _i < 2 ? "bind:b:1" : NULL;
     judge_sweep(&gateway);
     judge_on(20);
     ck_assert(own[0]->is_ending && own[1]->is_ending);
     ck_assert(!others->is_ending);
     ck_assert(!gateway.is_away);
-    ck_assert_int_eq(keys[2].n_look_ups, _i);
+    ck_assert_int_eq(keys[2].n_look_ups, 1);
+}
+END_TEST
+
+/* Who adds credentials with somebody else's key ends no session, and has it read only once. */
+START_TEST(a_key_grows_over_the_limits)
+{
+    const struct session *session = add_session(2, false);
+
+    begin();
+    be_over(&keys[2], _i == 0);
+    for (int i = 0; i < 3; i++) {
+        judge_sweep(&gateway);
+        judge_on(20);
+        ck_assert(!session->is_ending);
+        ck_assert_int_eq(session->mark, SESSION_JUDGED);
+        ck_assert_int_eq(keys[2].n_look_ups, 1);
+    }
+}
+END_TEST
+
+/* However soon the next sweep comes, all are judged. */
+START_TEST(sweeps_come_before_the_last_is_done)
+{
+    const struct session *gone;
+
+    for (size_t i = 0; i < N_KEYS; i++) {
+        if (i != 90)
+            add_session(i, false);
+    }
+    gone = add_session(90, true);
+    begin();
+    takes_a_turn = true;
+    keys[90].n = 0;
+    for (int i = 0; i < 3 && !gone->is_ending; i++) {
+        judge_sweep(&gateway);
+        judge();
+    }
+    ck_assert(gone->is_ending);
+}
+END_TEST
+
+/* Keys that change all the time, and have fewer credentials, keep none from its turn. */
+START_TEST(others_change_all_the_time)
+{
+    const struct session *gone;
+
+    for (size_t i = 3; i < 10; i++)
+        add_session(i, false);
+    gone = add_session(2, true);
+    begin();
+    takes_a_turn = true;
+    keys[2].n = 2;
+    keys[2].rule = "bind:b:1";
+    snprintf(keys[2].digest, sizeof keys[2].digest, "another");
+    for (int i = 0; i < 20 && !gone->is_ending; i++) {
+        for (size_t j = 3; j < 10; j++)
+            snprintf(keys[j].digest, sizeof keys[j].digest, "%d", i);
+        judge_sweep(&gateway);
+        judge();
+    }
+    ck_assert(gone->is_ending);
 }
 END_TEST
 
@@ -339,6 +430,60 @@ START_TEST(the_database_is_late)
 }
 END_TEST
 
+/* The answer for another key waited for the same lock. */
+START_TEST(a_lock_ends_during_the_last_question)
+{
+    const struct session *session = add_session(1, false);
+
+    begin();
+    lock_is_held = true;
+    judge_sweep(&gateway);
+    for (int i = 0; i < MARKED_STRIKES_MAX; i++)
+        judge();
+    ck_assert(lock_is_held);
+    ck_assert_int_eq(session->n_strikes, MARKED_STRIKES_MAX);
+    judge_on(20);
+    ck_assert(!lock_is_held);
+    ck_assert(!session->is_ending);
+    ck_assert_int_eq(session->mark, SESSION_JUDGED);
+    ck_assert_int_eq(session->n_strikes, 0);
+}
+END_TEST
+
+/* Logins that come together do not pay for a turn each. */
+START_TEST(events_do_not_wait_for_judging)
+{
+    sigset_t stop_signal;
+    int fds[31];
+
+    for (size_t i = 0; i < N_KEYS; i++) {
+        struct session *session = add_session(i, false);
+
+        session->pid = getpid();
+        session->fd = eventfd(0, EFD_CLOEXEC);
+        ck_assert_int_ge(session->fd, 0);
+    }
+    gateway.epoll = epoll_create1(EPOLL_CLOEXEC);
+    ck_assert_int_ge(gateway.epoll, 0);
+    for (size_t i = 0; i < 31; i++) {
+        fds[i] = eventfd(i > 0, EFD_CLOEXEC);
+        ck_assert_int_ge(fds[i], 0);
+        ck_assert(i == 0 || loop_watch(gateway.epoll, fds[i], LOOP_PROCESS));
+    }
+    gateway.conf.gateway.poll_ms = gateway.conf.gateway.sweep_ms = 60000;
+    takes_a_turn = true;
+    /* It comes with the other events, and the loop ends after them. */
+    ck_assert(sigemptyset(&stop_signal) == 0 && sigaddset(&stop_signal, SIGTERM) == 0 &&
+              sigprocmask(SIG_BLOCK, &stop_signal, NULL) == 0 && raise(SIGTERM) == 0);
+    ck_assert(loop_run(&gateway, fds[0]));
+    ck_assert_int_eq(n_polls, 1);
+    ck_assert_int_eq(n_glances, 1);
+    for (size_t i = 0; i < 31; i++)
+        close(fds[i]);
+    close(gateway.epoll);
+}
+END_TEST
+
 START_TEST(an_offered_key_is_over_the_limits)
 {
     struct arena arena = {0};
@@ -364,10 +509,15 @@ Suite *gateway_judge_volume_suite(void)
     tcase_add_checked_fixture(tcase, start, stop);
     tcase_add_test(tcase, sessions_share_a_key);
     tcase_add_test(tcase, only_changed_rules_are_read);
-    tcase_add_loop_test(tcase, a_key_is_over_the_limits, 0, 2);
+    tcase_add_loop_test(tcase, a_key_is_over_the_limits, 0, 4);
+    tcase_add_loop_test(tcase, a_key_grows_over_the_limits, 0, 2);
+    tcase_add_test(tcase, sweeps_come_before_the_last_is_done);
+    tcase_add_test(tcase, others_change_all_the_time);
     tcase_add_test(tcase, a_named_key_is_first);
     tcase_add_test(tcase, a_key_is_late);
     tcase_add_test(tcase, the_database_is_late);
+    tcase_add_test(tcase, a_lock_ends_during_the_last_question);
+    tcase_add_test(tcase, events_do_not_wait_for_judging);
     tcase_add_test(tcase, an_offered_key_is_over_the_limits);
     suite_add_tcase(suite, tcase);
     return suite;
