@@ -44,20 +44,19 @@ enum request_work api_work(struct text method, struct text path, struct text que
     return work;
 }
 
-uint32_t api_account(struct text authorization)
+struct request_caller api_caller(struct text authorization)
 {
+    struct request_caller caller = {.account = 0};
     char account_id[IDENT_SIZE];
-    const char *blank =
-        authorization.len > 0 ? memchr(authorization.s, ' ', authorization.len) : NULL;
-    struct text key = authorization;
+    struct text key;
+    struct error err;
 
-    if (blank) {
-        key.s = blank + 1;
-        key.len = authorization.len - (size_t)(key.s - authorization.s);
-    }
-    if (api_key_valid(key) && api_key_account(key, account_id))
-        key = text_of(account_id);
-    return crc32_of(key.s, key.len);
+    if (!header_key(authorization, &key, &err))
+        return caller;
+    caller.key = crc32_of(key.s, key.len);
+    caller.account =
+        api_key_account(key, account_id) ? crc32_of(account_id, strlen(account_id)) : caller.key;
+    return caller;
 }
 
 /* Names the reference to a client that asks for the root. */

@@ -13,28 +13,37 @@
 
 #define IDEMPOTENCY_KEY_MAX 255
 
-bool header_bearer(const struct request *request, struct text *key, struct error *err)
+/* Returns the text without blanks at both ends. */
+static struct text trim(struct text text)
+{
+    while (text.len > 0 && ascii_is_blank(text.s[0])) {
+        text.s++;
+        text.len--;
+    }
+    while (text.len > 0 && ascii_is_blank(text.s[text.len - 1]))
+        text.len--;
+    return text;
+}
+
+bool header_key(struct text authorization, struct text *key, struct error *err)
 {
     static const char scheme[] = "Bearer";
     const size_t scheme_len = sizeof scheme - 1;
-    const char *at = request->authorization;
+    struct text value = trim(authorization);
 
-    while (ascii_is_blank(*at))
-        at++;
-    if (!*at)
+    if (value.len == 0)
         return error_set(err, ERR_AUTH_MISSING);
-    if (strncasecmp(at, scheme, scheme_len) != 0 ||
-        (at[scheme_len] && !ascii_is_blank(at[scheme_len])))
+    if (value.len < scheme_len || strncasecmp(value.s, scheme, scheme_len) != 0 ||
+        (value.len > scheme_len && !ascii_is_blank(value.s[scheme_len])))
         return error_set(err, ERR_AUTH_NOT_BEARER);
-    at += scheme_len;
-    while (ascii_is_blank(*at))
-        at++;
-    *key = text_of(at);
-    while (key->len > 0 && ascii_is_blank(at[key->len - 1]))
-        key->len--;
-    if (request->authorization_repeated || !api_key_valid(*key))
-        return error_set(err, ERR_KEY_MALFORMED);
-    return true;
+    *key = trim((struct text){value.s + scheme_len, value.len - scheme_len});
+    return api_key_valid(*key) || error_set(err, ERR_KEY_MALFORMED);
+}
+
+bool header_bearer(const struct request *request, struct text *key, struct error *err)
+{
+    return header_key(text_of(request->authorization), key, err) &&
+           (!request->authorization_repeated || error_set(err, ERR_KEY_MALFORMED));
 }
 
 bool header_version(const struct request *request, const char *header, struct error *err)

@@ -10,9 +10,12 @@
 #include "base/must_check.h"
 #include "serve/request.h"
 
-/* Reads "Bearer <API key>" (RFC 6750) from the Authorization header.  The scheme may be in any
- * case.  The key belongs to the request; no NUL follows it.  Returns false with ERR_AUTH_MISSING,
- * ERR_AUTH_NOT_BEARER or ERR_KEY_MALFORMED. */
+/* Reads "Bearer <API key>" (RFC 6750), the value of an Authorization header.  The scheme may be in
+ * any case, and blanks and tabs may stand around both.  The key is a part of the value; no NUL
+ * follows it.  Returns false with ERR_AUTH_MISSING, ERR_AUTH_NOT_BEARER or ERR_KEY_MALFORMED. */
+MUST_CHECK bool header_key(struct text authorization, struct text *key, struct error *err);
+
+/* The same for the header of a request, which must not be repeated. */
 MUST_CHECK bool header_bearer(const struct request *request, struct text *key, struct error *err);
 
 /* Checks that the version header is exactly "2".  header is its name, for the message.  Returns

@@ -230,7 +230,7 @@ int worker_serve_fcgi(void *process_of_worker, size_t which)
                             .uses = key_uses_new(),
                             .settings = process->settings};
     const struct serve_callbacks callbacks = {.sort = api_work,
-                                              .account = api_account,
+                                              .caller = api_caller,
                                               .answer_at_once = answer_at_once,
                                               .before_wait = send_pipeline,
                                               .on_input = receive_pipeline,

@@ -186,6 +186,7 @@ static void join_line(struct serve_connection *connection, int64_t since_ms)
     serve_connection_move(connection, SERVE_CONNECTION_WAITING);
     connection->since_ms = since_ms;
     connection->is_sorted = false;
+    connection->has_caller = false;
     for (; at > 0 && serve->line[at - 1]->since_ms > since_ms; at--)
         serve->line[at] = serve->line[at - 1];
     serve->line[at] = connection;

@@ -10,10 +10,11 @@
 #define MOST_SCANS 2
 #define MOST_SCANS_OF_ACCOUNT 1
 
-/* The others wait for their account's turn: this many, and of one account.  Each of them occupies a
- * connection, and the places of all are limited. */
+/* The others wait for their account's turn: this many, and of one key.  Each of them occupies a
+ * connection, and the places of all are limited.  They are not counted by account: anybody can make
+ * a key that names an account of others, and would take its places. */
 #define MOST_WAITING_SCANS 48
-#define MOST_WAITING_SCANS_OF_ACCOUNT 16
+#define MOST_WAITING_SCANS_OF_KEY 16
 
 bool serve_line_has_spare_lane(const struct serve *serve)
 {
@@ -65,15 +66,20 @@ static bool is_scan(struct serve_connection *connection)
     return serve_line_work_of(connection) == REQUEST_SCAN;
 }
 
-/* Of a request in the line; it keeps the number once it has a lane. */
-static uint32_t account_of(struct serve_connection *connection)
+/* Of a request in the line; it keeps the numbers once it has a lane. */
+static struct request_caller caller_of(struct serve_connection *connection)
 {
     const struct serve_callbacks *callbacks = connection->serve->callbacks;
 
-    if (!connection->has_account && callbacks->account)
-        connection->account = callbacks->account(find_variable(connection, "HTTP_AUTHORIZATION"));
-    connection->has_account = true;
-    return connection->account;
+    if (!connection->has_caller && callbacks->caller)
+        connection->caller = callbacks->caller(find_variable(connection, "HTTP_AUTHORIZATION"));
+    connection->has_caller = true;
+    return connection->caller;
+}
+
+static uint32_t account_of(struct serve_connection *connection)
+{
+    return caller_of(connection).account;
 }
 
 static uint64_t *turn_of(struct serve *serve, uint32_t account)
@@ -114,7 +120,7 @@ static bool may_scan(const struct serve *serve, struct serve_connection *connect
         if (!is_scan_in_lane(lane))
             continue;
         n++;
-        n_of_account += lane->connection->account == account;
+        n_of_account += lane->connection->caller.account == account;
     }
     return n < MOST_SCANS && n_of_account < MOST_SCANS_OF_ACCOUNT;
 }
@@ -188,27 +194,27 @@ bool serve_line_may_offer(const struct serve *serve, struct serve_connection *co
 
 void serve_line_refuse_surplus(struct serve *serve)
 {
-    unsigned char n_of[SERVE_N_TURNS] = {0};
+    unsigned char n_of_keys[SERVE_N_TURNS] = {0};
     int n = 0;
     size_t at = 0;
 
-    if (serve->n_line <= MOST_WAITING_SCANS_OF_ACCOUNT)
+    if (serve->n_line <= MOST_WAITING_SCANS_OF_KEY)
         return;
     while (at < serve->n_line) {
         struct serve_connection *connection = serve->line[at];
-        unsigned char *of_account;
+        unsigned char *n_of_key;
 
         if (!is_scan(connection)) {
             at++;
             continue;
         }
-        of_account = &n_of[account_of(connection) % SERVE_N_TURNS];
-        if (n >= MOST_WAITING_SCANS || *of_account >= MOST_WAITING_SCANS_OF_ACCOUNT) {
+        n_of_key = &n_of_keys[caller_of(connection).key % SERVE_N_TURNS];
+        if (n >= MOST_WAITING_SCANS || *n_of_key >= MOST_WAITING_SCANS_OF_KEY) {
             serve_connection_answer_at_once(connection);
             continue;
         }
         n++;
-        ++*of_account;
+        ++*n_of_key;
         at++;
     }
 }

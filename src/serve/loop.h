@@ -15,7 +15,7 @@
 #define SERVE_MAX_CONNECTIONS 128
 #define SERVE_MAX_LANES 64
 
-/* Accounts with the same remainder share their turn in the line. */
+/* Accounts with the same remainder share their turn in the line, and keys their places. */
 #define SERVE_N_TURNS 256
 
 /* The loop checks the deadlines of connections this often. */
@@ -61,8 +61,8 @@ struct serve_connection {
     bool is_watched; /* epoll knows its descriptor */
     bool is_sorted;  /* work is known */
     enum request_work work;
-    bool has_account; /* account is known */
-    uint32_t account; /* a number of the account that its key names */
+    bool has_caller; /* caller is known */
+    struct request_caller caller;
     uint32_t payer;   /* of its answer */
     size_t charged;   /* bytes of memory that its answer takes */
     int64_t whole_us; /* when its request was whole, on the steady clock */

@@ -29,6 +29,13 @@ enum request_work {
     REQUEST_INSTANT /* it needs neither the database nor a lane */
 };
 
+/* Numbers that tell callers apart.  Nothing is checked: anybody can make a key that names an
+ * account of others. */
+struct request_caller {
+    uint32_t account; /* the account that the key names */
+    uint32_t key;     /* the whole key */
+};
+
 /* Variables that a program may ask for beyond those that every request has. */
 #define REQUEST_MAX_OTHERS 16
 

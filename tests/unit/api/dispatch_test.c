@@ -295,6 +295,53 @@ START_TEST(host_is_looked_at_with_a_key_only)
 }
 END_TEST
 
+/* ---- callers ---- */
+
+#define DIGITS_40 "0000000000000000000000000000000000000000"
+#define BARE_KEY "adit_00000000000000000000000000000000000000000002CZclj"
+#define KEY_OF_ACCOUNT "adit_" DIGITS_40 "0000000000000000000000000000000T20xp"
+
+static struct request_caller caller_of(const char *authorization)
+{
+    return api_caller(text_of(authorization));
+}
+
+/* However a key is written, it is one key of one account. */
+START_TEST(blanks_make_no_other_caller)
+{
+    static const char *const same[] = {
+        "Bearer  " KEY_OF_ACCOUNT,     "Bearer\t" KEY_OF_ACCOUNT,
+        "Bearer \t " KEY_OF_ACCOUNT,   " Bearer " KEY_OF_ACCOUNT,
+        "\t bEARER " KEY_OF_ACCOUNT,   "Bearer " KEY_OF_ACCOUNT " ",
+        "Bearer " KEY_OF_ACCOUNT "\t", "\tBearer\t\t" KEY_OF_ACCOUNT "\t "};
+    struct request_caller caller = caller_of("Bearer " KEY_OF_ACCOUNT);
+    struct request_caller bare = caller_of("Bearer " BARE_KEY);
+
+    ck_assert_uint_ne(caller.account, 0);
+    ck_assert_uint_ne(caller.key, caller.account);
+    ck_assert_uint_eq(bare.key, bare.account);
+    ck_assert_uint_ne(bare.key, caller.key);
+    ck_assert_uint_eq(caller_of(" Bearer  " BARE_KEY "\t").key, bare.key);
+    for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
+        ck_assert_msg(caller_of(same[i]).account == caller.account, "%s", same[i]);
+        ck_assert_msg(caller_of(same[i]).key == caller.key, "%s", same[i]);
+    }
+}
+END_TEST
+
+START_TEST(no_key_is_one_caller)
+{
+    static const char *const none[] = {NULL,         "",         " ",
+                                       "Bearer",     "Bearer x", "Bearer  y",
+                                       "Basic eA==", BARE_KEY,   "Bearer " BARE_KEY "x"};
+
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
+        ck_assert_uint_eq(caller_of(none[i]).account, 0);
+        ck_assert_uint_eq(caller_of(none[i]).key, 0);
+    }
+}
+END_TEST
+
 Suite *dispatch_suite(void)
 {
     Suite *suite = suite_create("api/dispatch");
@@ -306,6 +353,8 @@ Suite *dispatch_suite(void)
     tcase_add_test(tcase, every_gate_alone);
     tcase_add_test(tcase, every_two_gates);
     tcase_add_test(tcase, host_is_looked_at_with_a_key_only);
+    tcase_add_test(tcase, blanks_make_no_other_caller);
+    tcase_add_test(tcase, no_key_is_one_caller);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -309,6 +309,59 @@ START_TEST(busy_workers_accept_less)
 }
 END_TEST
 
+/* One scan of an account runs at a time, whatever an earlier request on its connection was. */
+START_TEST(each_request_has_its_own_account)
+{
+    struct worker worker;
+    struct serve_connection *kept;
+
+    worker_open(&worker, 100);
+    worker.serve->handover[0] = -1; /* however long this takes, none is handed over */
+    kept = &worker.serve->connections[0];
+    client_scan(0, "/first", "a1");
+    worker_accept(&worker, 1);
+    serve_lanes_start(worker.serve);
+    client_expect(0, "/first");
+    client_scan(0, "/stuck", "b1");
+    serve_connection_attend(kept);
+    serve_lanes_start(worker.serve);
+    ck_assert_uint_eq(kept->caller.account, 'b');
+    client_scan(1, "/of/b", "b2");
+    client_scan(2, "/of/a", "a1");
+    worker_accept(&worker, 2);
+    serve_lanes_start(worker.serve);
+    client_expect(2, "/of/a");
+    ck_assert(!client_is_answered(1));
+    worker_close(&worker);
+}
+END_TEST
+
+/* Anybody can make a key that names an account: it takes no place of the account's other keys. */
+START_TEST(places_to_wait_are_of_a_key)
+{
+    struct worker worker;
+    struct serve *serve;
+
+    worker_open(&worker, 100);
+    serve = worker.serve;
+    serve->handover[0] = -1;
+    client_scan(0, "/stuck", "v1");
+    worker_accept(&worker, 1);
+    serve_lanes_start(serve);
+    for (int i = 1; i <= 17; i++) {
+        client_scan(i, "/forged", "v2");
+        worker_accept(&worker, 1);
+    }
+    client_scan(18, "/waits", "v1");
+    worker_accept(&worker, 1);
+    serve_lanes_start(serve);
+    ck_assert_uint_eq(serve->n_line, 17);
+    client_expect(17, "Status: 503");
+    ck_assert(!client_is_answered(16) && !client_is_answered(18));
+    worker_close(&worker);
+}
+END_TEST
+
 Suite *serve_lane_suite(void)
 {
     Suite *suite = suite_create("serve/lane");
@@ -328,6 +381,8 @@ Suite *serve_lane_suite(void)
     tcase_add_test(tcase, lanes_go_by_the_work);
     tcase_add_test(tcase, short_work_does_not_keep_long_waiting);
     tcase_add_test(tcase, busy_workers_accept_less);
+    tcase_add_test(tcase, each_request_has_its_own_account);
+    tcase_add_test(tcase, places_to_wait_are_of_a_key);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -84,10 +84,16 @@ static bool begins_with(struct text text, const char *prefix)
     return text.len >= strlen(prefix) && memcmp(text.s, prefix, strlen(prefix)) == 0;
 }
 
-/* The header is one letter. */
-static uint32_t account_of(struct text authorization)
+/* The header is two letters: of the account, and of the key. */
+static struct request_caller caller_of(struct text authorization)
 {
-    return authorization.len > 0 ? (uint32_t)authorization.s[0] : 0;
+    struct request_caller caller = {.account = 0};
+
+    if (authorization.len == 2) {
+        caller.account = (uint32_t)authorization.s[0];
+        caller.key = (uint32_t)authorization.s[1];
+    }
+    return caller;
 }
 
 static enum request_work sort(struct text method, struct text path, struct text query)
@@ -128,7 +134,7 @@ void worker_open(struct worker *worker, int n_due)
 {
     *worker = (struct worker){
         .callbacks = {.sort = sort,
-                      .account = account_of,
+                      .caller = caller_of,
                       .answer_at_once = answer_at_once,
                       .before_wait = before_wait,
                       .on_input = on_input,
@@ -219,7 +225,8 @@ static void add_variable(struct buf *params, const char *name, const char *value
     buf_puts(params, value);
 }
 
-void client_write_request(struct buf *wire, const char *path, size_t body_len, bool keep)
+static void write_request(struct buf *wire, const char *path, const char *query, const char *key,
+                          size_t body_len, bool keep)
 {
     const char begin[SERVE_RECORD_BEGIN_SIZE] = {1, SERVE_RECORD_BEGIN, 0, 1, 0, 8, 0, 0, 0,
                                                  1, (char)keep};
@@ -229,6 +236,10 @@ void client_write_request(struct buf *wire, const char *path, size_t body_len, b
     serve_record_begin(&part);
     add_variable(&part, "REQUEST_METHOD", "GET");
     add_variable(&part, "PATH_INFO", path);
+    if (query)
+        add_variable(&part, "QUERY_STRING", query);
+    if (key)
+        add_variable(&part, "HTTP_AUTHORIZATION", key);
     serve_record_frame(&part, SERVE_RECORD_PARAMS, 1);
     buf_add(wire, part.data, part.len);
     buf_clear(&part);
@@ -238,6 +249,11 @@ void client_write_request(struct buf *wire, const char *path, size_t body_len, b
     serve_record_frame(&part, SERVE_RECORD_STDIN, 1);
     buf_add(wire, part.data, part.len);
     buf_free(&part);
+}
+
+void client_write_request(struct buf *wire, const char *path, size_t body_len, bool keep)
+{
+    write_request(wire, path, NULL, NULL, body_len, keep);
 }
 
 void client_write_check(struct buf *wire, const char *path, bool keep)
@@ -284,6 +300,17 @@ void client_ask_with_body(int client, const char *path, size_t body_len)
 void client_ask_again(int client, const char *path)
 {
     send_request(client, path, 0, true);
+}
+
+void client_scan(int client, const char *path, const char *key)
+{
+    struct buf wire = {0};
+
+    if (clients[client] < 0)
+        client_connect(client);
+    write_request(&wire, path, "scan", key, 0, true);
+    client_send(client, wire.data, wire.len);
+    buf_free(&wire);
 }
 
 void client_expect(int client, const char *text)

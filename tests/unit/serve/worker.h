@@ -9,7 +9,7 @@
 #include "serve/loop.h"
 
 #define N_LANES 3
-#define MAX_CLIENTS 8
+#define MAX_CLIENTS 20
 
 struct worker;
 
@@ -89,6 +89,10 @@ void client_ask_with_body(int client, const char *path, size_t body_len);
 
 /* Sends a GET of the path on the client's connection, which is kept. */
 void client_ask_again(int client, const char *path);
+
+/* Sends a scan with a key of two letters: of its account, and of the key.  Connects the client
+ * unless it is.  The connection is kept. */
+void client_scan(int client, const char *path, const char *key);
 
 /* Sends bytes. */
 void client_send(int client, const void *data, size_t len);
