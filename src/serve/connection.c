@@ -187,6 +187,7 @@ static void join_line(struct serve_connection *connection, int64_t since_ms)
     connection->since_ms = since_ms;
     connection->is_sorted = false;
     connection->has_caller = false;
+    connection->was_offered = false;
     for (; at > 0 && serve->line[at - 1]->since_ms > since_ms; at--)
         serve->line[at] = serve->line[at - 1];
     serve->line[at] = connection;
@@ -254,6 +255,7 @@ void serve_connection_take_over(struct serve *serve, int fd, struct serve_intake
     *intake = (struct serve_intake){.id = 0};
     place->whole_us = since_ms * 1000;
     join_line(place, since_ms);
+    place->was_offered = true;
     if (clock_steady_ms() - since_ms >= WAITING_MS)
         serve_connection_answer_at_once(place);
 }

@@ -7,10 +7,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "serve/loop.h"
 
 struct head {
-    int64_t since_ms; /* all workers share the steady clock */
+    int64_t since_ms;   /* all workers share the steady clock */
+    int64_t offered_ms; /* when it was sent */
+    uint32_t account;   /* of a scan */
+    bool is_scan;
     uint32_t params_len;
     uint32_t body_len;
     uint16_t id;
@@ -65,6 +69,8 @@ bool serve_handover_send(struct serve_connection *connection)
 
     memset(&head, 0, sizeof head); /* the message includes its padding */
     head.since_ms = connection->since_ms;
+    head.offered_ms = clock_steady_ms();
+    head.is_scan = serve_line_is_scan(connection, &head.account);
     head.params_len = (uint32_t)peer->intake.params.len;
     head.body_len = (uint32_t)peer->intake.body.len;
     head.id = peer->intake.id;
@@ -174,9 +180,20 @@ static bool can_take_descriptor(const struct serve *serve)
     return fd >= 0;
 }
 
+/* Returns whether the next message is a scan that other workers may start sooner.  recv() takes no
+ * descriptor, and MSG_PEEK leaves the message to all. */
+static bool is_for_others(const struct serve *serve)
+{
+    struct head head;
+    ssize_t n = recv(serve->handover[1], &head, sizeof head, MSG_PEEK | MSG_DONTWAIT);
+
+    return n == (ssize_t)sizeof head && head.is_scan && !serve_line_may_scan(serve, head.account) &&
+           clock_steady_ms() - head.offered_ms < SERVE_SCAN_LEFT_MS;
+}
+
 bool serve_handover_receive(struct serve *serve)
 {
-    if (!serve_connection_has_place(serve) || !can_take_descriptor(serve))
+    if (!serve_connection_has_place(serve) || is_for_others(serve) || !can_take_descriptor(serve))
         return false;
     serve->is_offered = receive_one(serve);
     return serve->is_offered;

@@ -220,13 +220,14 @@ static void offer_late(struct serve *serve)
 }
 
 /* Returns the next request to start, or NULL.  Offered requests have waited longer than most of the
- * line, so they join the line first; overdue ones get 503 and do not join it. */
+ * line, so one joins the line first, and more while none of the line may start; overdue ones get
+ * 503 and do not join it. */
 static struct serve_connection *next_request(struct serve *serve)
 {
     size_t n_line = serve->n_line;
 
-    while (serve->is_offered && serve_line_may_start_long(serve) && serve->n_line == n_line &&
-           serve_handover_receive(serve))
+    while (serve->is_offered && serve_line_may_start_long(serve) &&
+           (serve->n_line == n_line || !serve_line_next(serve)) && serve_handover_receive(serve))
         ;
     return serve_line_next(serve);
 }
@@ -285,6 +286,8 @@ int serve_lanes_wait_ms(const struct serve *serve, int most_ms)
     }
     if (!serve_lanes_want_more(serve))
         wait_ms = earlier_ms(wait_ms, clock_left_ms(serve->freed_ms + STUCK_MS));
+    if (serve->is_offered && serve_line_may_start_long(serve))
+        wait_ms = earlier_ms(wait_ms, SERVE_SCAN_LEFT_MS);
     if (serve->n_line > 0 && serve->handover[0] >= 0)
         wait_ms = earlier_ms(wait_ms, offer_left_ms(serve));
     return wait_ms;

@@ -108,28 +108,45 @@ bool serve_line_may_start_long(const struct serve *serve)
     return false;
 }
 
-static bool may_scan(const struct serve *serve, struct serve_connection *connection)
+/* Returns how many scans run.  Sets *n_of_account: those of this account. */
+static int count_scans(const struct serve *serve, uint32_t account, int *n_of_account)
 {
-    uint32_t account = account_of(connection);
-    int n_of_account = 0;
     int n = 0;
 
+    *n_of_account = 0;
     for (size_t i = 0; i < serve->n_lanes; i++) {
         const struct serve_lane *lane = &serve->lanes[i];
 
         if (!is_scan_in_lane(lane))
             continue;
         n++;
-        n_of_account += lane->connection->caller.account == account;
+        *n_of_account += lane->connection->caller.account == account;
     }
-    return n < MOST_SCANS && n_of_account < MOST_SCANS_OF_ACCOUNT;
+    return n;
+}
+
+bool serve_line_may_scan(const struct serve *serve, uint32_t account)
+{
+    int n_of_account;
+
+    return count_scans(serve, account, &n_of_account) < MOST_SCANS &&
+           n_of_account < MOST_SCANS_OF_ACCOUNT;
+}
+
+/* Returns whether scans of others keep this one waiting, and none of its own account. */
+static bool waits_for_others(const struct serve *serve, struct serve_connection *connection)
+{
+    int n_of_account;
+
+    return count_scans(serve, account_of(connection), &n_of_account) >= MOST_SCANS &&
+           n_of_account < MOST_SCANS_OF_ACCOUNT;
 }
 
 static bool may_start(const struct serve *serve, struct serve_connection *connection,
                       bool may_start_long)
 {
     if (may_start_long)
-        return !is_scan(connection) || may_scan(serve, connection);
+        return !is_scan(connection) || serve_line_may_scan(serve, account_of(connection));
     switch (serve_line_work_of(connection)) {
     case REQUEST_INSTANT:
         return true;
@@ -189,7 +206,17 @@ void serve_line_note_start(struct serve *serve, struct serve_connection *connect
 
 bool serve_line_may_offer(const struct serve *serve, struct serve_connection *connection)
 {
-    return !serve_line_may_start_long(serve) || !is_scan(connection);
+    if (!serve_line_may_start_long(serve) || !is_scan(connection))
+        return true;
+    return !connection->was_offered && waits_for_others(serve, connection);
+}
+
+bool serve_line_is_scan(struct serve_connection *connection, uint32_t *account)
+{
+    if (!is_scan(connection))
+        return false;
+    *account = account_of(connection);
+    return true;
 }
 
 void serve_line_refuse_surplus(struct serve *serve)

@@ -26,6 +26,10 @@
  * (nginx/upstream.conf.in). */
 #define SERVE_LEAVE_MS 4000
 
+/* An offered scan is left for so long to workers where it may start.  Then any worker takes it: it
+ * must not keep those behind it waiting. */
+#define SERVE_SCAN_LEFT_MS 50
+
 /* A response keeps at most this many bytes of memory for the next answer. */
 #define SERVE_KEPT_ANSWER ((size_t)256 * 1024)
 
@@ -61,7 +65,8 @@ struct serve_connection {
     bool is_watched; /* epoll knows its descriptor */
     bool is_sorted;  /* work is known */
     enum request_work work;
-    bool has_caller; /* caller is known */
+    bool was_offered; /* its request came from another worker */
+    bool has_caller;  /* caller is known */
     struct request_caller caller;
     uint32_t payer;   /* of its answer */
     size_t charged;   /* bytes of memory that its answer takes */
@@ -261,9 +266,17 @@ MUST_CHECK struct serve_connection *serve_line_next(struct serve *serve);
 /* Notes that a request of the line starts.  To be called while it still stands there. */
 void serve_line_note_start(struct serve *serve, struct serve_connection *connection);
 
-/* Returns whether another worker should start it: lanes are short here, not its account's turn. */
+/* Returns whether another worker should start it: lanes are short here, or scans of others take the
+ * places of scans.  For the latter it is offered once.  A scan that waits for its account's turn
+ * stays. */
 MUST_CHECK bool serve_line_may_offer(const struct serve *serve,
                                      struct serve_connection *connection);
+
+/* Returns whether a request of the line is a scan; sets *account, then. */
+MUST_CHECK bool serve_line_is_scan(struct serve_connection *connection, uint32_t *account);
+
+/* Returns whether a scan of this account may start, once a lane is free for it. */
+MUST_CHECK bool serve_line_may_scan(const struct serve *serve, uint32_t account);
 
 /* Answers 503 to the scans that are too many to wait, the latest first. */
 void serve_line_refuse_surplus(struct serve *serve);
@@ -282,7 +295,8 @@ MUST_CHECK bool serve_handover_send(struct serve_connection *connection);
  * full; the connection then stays. */
 MUST_CHECK bool serve_handover_pass_on(struct serve_connection *connection);
 
-/* Takes over one offered request.  Returns false if there is none, or no place for it. */
+/* Takes over one offered request.  Returns false if there is none, no place for it, or if it is a
+ * scan that may not start here and was offered less than SERVE_SCAN_LEFT_MS ago. */
 MUST_CHECK bool serve_handover_receive(struct serve *serve);
 
 #endif

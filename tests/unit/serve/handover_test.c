@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the handover: which requests workers offer to each other, and how they take them. */
 #include <check.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -200,6 +201,110 @@ START_TEST(some_requests_stay)
     memset(buf_room(params, SERVE_MESSAGE_MAX), 0, SERVE_MESSAGE_MAX);
     params->len += SERVE_MESSAGE_MAX;
     ck_assert(!serve_handover_fits(waiting));
+    worker_close(&stuck);
+}
+END_TEST
+
+/* ---- scans ---- */
+
+/* Scans of the accounts a and b run; one of a waits, and one of c, of client 3, is offered. */
+static void offer_scan(struct worker *full)
+{
+    worker_open(full, 100);
+    worker_add_lane(full);
+    client_scan(0, "/stuck/a", "a1");
+    client_scan(1, "/stuck/b", "b1");
+    client_scan(2, "/of/a", "a1");
+    client_scan(3, "/of/c", "c1");
+    worker_accept(full, 4);
+    serve_lanes_start(full->serve);
+    age_line(full, 50);
+    serve_lanes_start(full->serve);
+    ck_assert(serve_line_may_start_long(full->serve));
+}
+
+static void let_offers_age(void)
+{
+    ck_assert_int_eq(poll(NULL, 0, SERVE_SCAN_LEFT_MS + 1), 0);
+}
+
+START_TEST(a_scan_that_waits_for_others_is_offered)
+{
+    struct worker full;
+    struct worker idle;
+
+    offer_scan(&full);
+    ck_assert(full.serve->is_offered);
+    worker_open(&idle, 1);
+    worker_run(&idle);
+    client_expect(3, "/of/c");
+    ck_assert_uint_eq(full.serve->n_line, 1);
+    ck_assert(!client_is_answered(2));
+    worker_close(&idle);
+    worker_close(&full);
+}
+END_TEST
+
+START_TEST(an_offered_scan_is_left_to_others)
+{
+    struct worker full;
+    struct worker idle;
+    int64_t started_ms = clock_steady_ms();
+    bool is_taken;
+
+    offer_scan(&full);
+    is_taken = serve_handover_receive(full.serve);
+    if (clock_steady_ms() - started_ms < SERVE_SCAN_LEFT_MS)
+        ck_assert(!is_taken && full.serve->is_offered);
+    worker_open(&idle, 100);
+    ck_assert(is_taken || serve_handover_receive(idle.serve));
+    worker_close(&idle);
+    worker_close(&full);
+}
+END_TEST
+
+START_TEST(a_scan_is_offered_once)
+{
+    struct worker full;
+
+    offer_scan(&full);
+    let_offers_age();
+    serve_lanes_start(full.serve);
+    ck_assert_uint_eq(full.serve->n_line, 2);
+    ck_assert(!full.serve->is_offered);
+    age_line(&full, 1000);
+    serve_lanes_start(full.serve);
+    ck_assert_uint_eq(full.serve->n_line, 2);
+    worker_close(&full);
+}
+END_TEST
+
+START_TEST(a_scan_keeps_no_other_offer_waiting)
+{
+    struct worker stuck;
+    struct worker other;
+
+    worker_open(&stuck, 100);
+    client_ask(0, "/stuck/1");
+    client_ask(1, "/stuck/2");
+    worker_accept(&stuck, 2);
+    serve_lanes_start(stuck.serve);
+    client_scan(2, "/of/a", "a1");
+    client_ask(3, "/long");
+    worker_accept(&stuck, 2);
+    age_line(&stuck, 50);
+    serve_lanes_start(stuck.serve);
+    ck_assert_uint_eq(stuck.serve->n_line, 0);
+    let_offers_age();
+    worker_open(&other, 100);
+    client_scan(4, "/stuck/a", "a2");
+    worker_accept(&other, 1);
+    serve_lanes_start(other.serve);
+    other.serve->is_offered = true;
+    serve_lanes_start(other.serve);
+    client_expect(3, "/long");
+    ck_assert_uint_eq(other.serve->n_line, 1);
+    worker_close(&other);
     worker_close(&stuck);
 }
 END_TEST
@@ -436,6 +541,10 @@ Suite *serve_handover_suite(void)
     tcase_add_test(tcase, an_overdue_request_gets_503);
     tcase_add_test(tcase, a_full_handover_leaves_requests_in_the_line);
     tcase_add_test(tcase, some_requests_stay);
+    tcase_add_test(tcase, a_scan_that_waits_for_others_is_offered);
+    tcase_add_test(tcase, an_offered_scan_is_left_to_others);
+    tcase_add_test(tcase, a_scan_is_offered_once);
+    tcase_add_test(tcase, a_scan_keeps_no_other_offer_waiting);
     tcase_add_test(tcase, a_watched_connection_is_handed_over);
     tcase_add_test(tcase, a_worker_without_descriptors_takes_nothing);
     tcase_add_test(tcase, malformed_offers_are_dropped);

@@ -130,6 +130,14 @@ static void on_input(void *context)
         worker->lanes[i].wait.wake(worker->lanes[i].wait.context);
 }
 
+void worker_add_lane(struct worker *worker)
+{
+    struct worker_lane *lane = &worker->lanes[worker->serve->n_lanes];
+
+    lane->worker = worker;
+    ck_assert(serve_add_lane(worker->serve, answer, lane, &lane->wait));
+}
+
 void worker_open(struct worker *worker, int n_due)
 {
     *worker = (struct worker){
@@ -145,12 +153,8 @@ void worker_open(struct worker *worker, int n_due)
     worker->serve = serve_open(listen_fd, handover, &wants, &warnings);
     ck_assert_ptr_nonnull(worker->serve);
     worker->serve->callbacks = &worker->callbacks;
-    for (size_t i = 0; i < N_LANES; i++) {
-        struct worker_lane *lane = &worker->lanes[i];
-
-        lane->worker = worker;
-        ck_assert(serve_add_lane(worker->serve, answer, lane, &lane->wait));
-    }
+    for (size_t i = 0; i < N_LANES; i++)
+        worker_add_lane(worker);
 }
 
 void worker_run(struct worker *worker)
@@ -162,7 +166,7 @@ void worker_close(struct worker *worker)
 {
     ck_assert_uint_eq(worker->serve->n_wrong_moves, 0);
     serve_close(worker->serve);
-    for (size_t i = 0; i < N_LANES; i++) {
+    for (size_t i = 0; i <= N_LANES; i++) {
         buf_free(&worker->lanes[i].response.headers);
         buf_free(&worker->lanes[i].response.body);
     }

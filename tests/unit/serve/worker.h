@@ -27,7 +27,7 @@ typedef void worker_turn(struct worker *worker);
 
 struct worker {
     struct serve *serve;
-    struct worker_lane lanes[N_LANES];
+    struct worker_lane lanes[N_LANES + 1]; /* the last: of worker_add_lane() */
     struct response at_once;
     struct serve_callbacks callbacks;
     worker_task *task;
@@ -55,6 +55,9 @@ void worker_tear_down(void);
 /* Opens a worker whose loop ends after n_due answers.  The answer to a request is its path, with
  * status 503 if it is answered at once and is not "/instant". */
 void worker_open(struct worker *worker, int n_due);
+
+/* Adds one more lane: with two that scan, long work may still start. */
+void worker_add_lane(struct worker *worker);
 
 /* Closes it.  No state may have changed in a way that the tables do not allow. */
 void worker_close(struct worker *worker);
