@@ -9,6 +9,9 @@
 
 #include "base/clock.h"
 
+/* After so many looks that nobody took, the database counts as down. */
+#define LOOKS_MISSED 3
+
 /* ---- counting ---- */
 
 static enum metrics_refusal refusal_of(int status)
@@ -230,6 +233,13 @@ static void put_database(struct buf *out, const struct metrics_slot *total)
             events[METRICS_DATABASE_SHARED_FAILED]);
 }
 
+/* A worker looks in a lane that no request needs.  If all lanes hang, nobody looks, and what the
+ * last look found need not hold any more. */
+static bool is_old(uint64_t looked_ms)
+{
+    return clock_wall_ms() - (int64_t)looked_ms > (int64_t)LOOKS_MISSED * METRICS_LOOK_MS;
+}
+
 /* Gauges of the last look, whatever requests come.  They have no value before the first one. */
 static void put_look(struct buf *out, const struct metrics *metrics)
 {
@@ -237,10 +247,13 @@ static void put_look(struct buf *out, const struct metrics *metrics)
     static const char looked[] = "adit_database_looked_time_seconds";
     uint64_t looked_ms = metrics_get(&metrics->looked_ms);
 
-    begin_metric(out, up, "gauge",
-                 "1: the last look at the database, every 5 s, found it ready; 0: it did not.");
+    begin_metric(
+        out, up, "gauge",
+        "1: the last look at the database, every 5 s, found it ready; 0: it did not, or is "
+        "older than 15 s.");
     if (looked_ms > 0)
-        buf_printf(out, "%s %" PRIu64 "\n", up, metrics_get(&metrics->is_database_up));
+        buf_printf(out, "%s %" PRIu64 "\n", up,
+                   is_old(looked_ms) ? 0 : metrics_get(&metrics->is_database_up));
     begin_metric(out, looked, "gauge", "When a worker last looked, in seconds since 1970.");
     if (looked_ms == 0)
         return;

@@ -91,6 +91,19 @@ START_TEST(seconds_without_zeros)
 }
 END_TEST
 
+START_TEST(an_old_look_says_nothing)
+{
+    client_ask(&client, "GET", "/metrics", "");
+    ck_assert_ptr_null(strstr(client_body(&client), "\nadit_database_up "));
+    metrics_put_look(metrics, true);
+    expect("\nadit_database_up 1\n");
+    metrics->looked_ms -= 3600 * 1000;
+    expect("\nadit_database_up 0\n");
+    metrics_put_look(metrics, false);
+    expect("\nadit_database_up 0\n");
+}
+END_TEST
+
 START_TEST(alone)
 {
     client.settings.metrics = NULL;
@@ -110,6 +123,7 @@ Suite *api_metrics_suite(void)
     tcase_add_test(tcase, errors_and_refusals);
     tcase_add_test(tcase, latency);
     tcase_add_test(tcase, seconds_without_zeros);
+    tcase_add_test(tcase, an_old_look_says_nothing);
     tcase_add_test(tcase, alone);
     suite_add_tcase(suite, tcase);
     return suite;
