@@ -22,7 +22,9 @@ static void copy_name(char *to, struct text text)
     to[text.len] = '\0';
 }
 
-/* A method or path that is too long for the copies gets its error later, in a lane. */
+/* A method or path that is too long for the copies gets its error later, in a lane.  Every filter
+ * counts as a scan, also one that an index answers, such as obj.owner_id == "x": to tell, the loop
+ * would have to parse it, and the filter of a caller who may not ask at all. */
 enum request_work api_work(struct text method, struct text path, struct text query)
 {
     char method_copy[METHOD_MAX + 1];
