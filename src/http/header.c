@@ -14,7 +14,7 @@
 #define IDEMPOTENCY_KEY_MAX 255
 
 /* Returns the text without blanks at both ends. */
-static struct text trim(struct text text)
+static struct text without_blanks(struct text text)
 {
     while (text.len > 0 && ascii_is_blank(text.s[0])) {
         text.s++;
@@ -29,14 +29,14 @@ bool header_key(struct text authorization, struct text *key, struct error *err)
 {
     static const char scheme[] = "Bearer";
     const size_t scheme_len = sizeof scheme - 1;
-    struct text value = trim(authorization);
+    struct text value = without_blanks(authorization);
 
     if (value.len == 0)
         return error_set(err, ERR_AUTH_MISSING);
     if (value.len < scheme_len || strncasecmp(value.s, scheme, scheme_len) != 0 ||
         (value.len > scheme_len && !ascii_is_blank(value.s[scheme_len])))
         return error_set(err, ERR_AUTH_NOT_BEARER);
-    *key = trim((struct text){value.s + scheme_len, value.len - scheme_len});
+    *key = without_blanks((struct text){value.s + scheme_len, value.len - scheme_len});
     return api_key_valid(*key) || error_set(err, ERR_KEY_MALFORMED);
 }
 
