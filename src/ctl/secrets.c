@@ -7,6 +7,7 @@
 #include "store/idempotency_key.h"
 #include "store/keyring.h"
 #include "store/oauth_secret.h"
+#include "store/schema.h"
 
 /* A hundred years. */
 #define AUDIT_DAYS_MAX 36500
@@ -128,16 +129,36 @@ static void print_sealed(const struct ctl *ctl, const struct oauth_secret_rekeyi
                ctl_plural(done->n_sealed), key_id);
 }
 
-int ctl_secrets_rekey(struct ctl *ctl)
+/* Seals all again, and prints the result.  The record of changes would take what another role seals
+ * for new secrets. */
+static int rekey(struct ctl *ctl, struct keyring *keyring)
 {
-    char reason[CONF_REASON_SIZE];
-    struct keyring *keyring = keyring_load(ctl->conf.key_file, reason, sizeof reason);
     struct progress progress;
     const struct oauth_secret_calls calls = {
         .unreadable = print_unreadable, .sealed = show_sealed, .context = &progress};
     struct oauth_secret_rekeying done;
     struct error err;
-    bool sealed;
+    bool may, sealed;
+
+    if (!schema_may_act_as_owner(ctl->pg, &may, &err))
+        return ctl_fail_error(&err);
+    if (!may)
+        return ctl_fail("nothing was changed: this must connect as the owner of the tables, or the "
+                        "record of changes would show new secrets; name the owner's role in "
+                        "admin_conninfo in [database] of the settings");
+    progress_start(&progress, ctl, "secrets sealed", 0);
+    sealed = oauth_secret_rekey(ctl->pg, keyring, &calls, &done, &err);
+    progress_erase(&progress);
+    if (!sealed)
+        return ctl_fail_error(&err);
+    print_sealed(ctl, &done, keyring_first(keyring));
+    return tell_left(ctl, keyring, done.n_damaged);
+}
+
+int ctl_secrets_rekey(struct ctl *ctl)
+{
+    char reason[CONF_REASON_SIZE];
+    struct keyring *keyring = keyring_load(ctl->conf.key_file, reason, sizeof reason);
     int status;
 
     if (!keyring && keyring_is_missing(ctl->conf.key_file)) {
@@ -147,15 +168,7 @@ int ctl_secrets_rekey(struct ctl *ctl)
     }
     if (!keyring)
         return ctl_fail("%s", reason);
-    progress_start(&progress, ctl, "secrets sealed", 0);
-    sealed = oauth_secret_rekey(ctl->pg, keyring, &calls, &done, &err);
-    progress_erase(&progress);
-    if (sealed) {
-        print_sealed(ctl, &done, keyring_first(keyring));
-        status = tell_left(ctl, keyring, done.n_damaged);
-    } else {
-        status = ctl_fail_error(&err);
-    }
+    status = rekey(ctl, keyring);
     keyring_free(keyring);
     return status;
 }

@@ -180,6 +180,16 @@ static const struct pg_statement functions_statement = {
           " AND has_function_privilege(p.oid, 'EXECUTE'))",
 };
 
+/* As the triggers ask: sql/018_believed_settings.sql. */
+static const struct pg_statement owner_statement = {
+    .name = "schema_owner",
+    .types = PG_BOOL,
+    .sql =
+        "SELECT pg_has_role(session_user, c.relowner, 'MEMBER')"
+        " FROM pg_class AS c"
+        " WHERE c.oid = 'adit.oauth_module'::regclass",
+};
+
 static const struct pg_statement clock_statement = {
     .name = "schema_clock",
     .types = PG_BIGINT,
@@ -295,6 +305,19 @@ bool schema_check_server(struct pg *pg, int *version, struct error *err)
            error_cause(err, ERR_INTERNAL,
                        "the database is PostgreSQL %d.%d; Adit needs %d or newer", *version / 10000,
                        *version % 10000, OLDEST_SERVER / 10000);
+}
+
+bool schema_may_act_as_owner(struct pg *pg, bool *may, struct error *err)
+{
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+
+    *may = false;
+    if (!pg_run(pg, &owner_statement, &params, &result, err))
+        return false;
+    *may = pg_rows(result) == 1 && pg_bool(result, 0, 0);
+    pg_result_free(result);
+    return true;
 }
 
 static bool find_nodes(struct pg *pg, bool *has_nodes, struct error *err)

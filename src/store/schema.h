@@ -69,6 +69,10 @@ MUST_CHECK bool schema_try_write(struct pg *pg, struct error *err);
 MUST_CHECK bool schema_find_functions(struct pg *pg, char *missing, size_t size, bool *has_nodes,
                                       struct error *err);
 
+/* Reads whether the session may act as the owner of the tables: the record of changes believes no
+ * other session that a secret is only sealed again. */
+MUST_CHECK bool schema_may_act_as_owner(struct pg *pg, bool *may, struct error *err);
+
 /* Reads the database's clock into *ms, in milliseconds since 1970. */
 MUST_CHECK bool schema_clock(struct pg *pg, int64_t *ms, struct error *err);
 

@@ -160,6 +160,26 @@ class Rekey(Case):
         self.assertEqual(self.stack.ctl_run("secrets", "rekey").returncode, 0)
         self.assertRegex(self.stack.ctl("doctor"), "ok +sealed +every secret is sealed under the first key")
 
+    def test_another_role(self):
+        """The record of changes would take what it seals for new secrets, so it seals none."""
+        self.assert_ok(self.admin.put(path(905), body(905)))
+        self.stack.psql("CREATE ROLE sealer LOGIN IN ROLE adit_responder")
+        self.addCleanup(self.stack.psql, "DROP ROLE sealer")
+        conf = os.path.join(self.stack.folder, "sealer.conf")
+        with open(conf, "w", encoding="utf-8") as file:
+            file.write(re.sub("(?m)^admin_conninfo *=.*$", "admin_conninfo = user=sealer",
+                              self.stack.read_conf()))
+        self.stack.ctl("secrets", "add-key")
+        before = self.stack.dump()
+        done = self.stack.ctl_run("secrets", "rekey", conf=conf, env=self.stack.pg_env("sealer"))
+        self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
+        self.assertIn("nothing was changed: this must connect as the owner of the tables", done.stderr)
+        self.assertIn("admin_conninfo", done.stderr)
+        self.assertEqual(self.stack.dump(), before)
+        self.stack.psql("GRANT postgres TO sealer")  # who may then act as the owner
+        done = self.stack.ctl_run("secrets", "rekey", conf=conf, env=self.stack.pg_env("sealer"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_among_many(self):
         """Many modules come before the only secret to rekey.  Each statement must read a limited
         number of them: a row-level policy counts."""

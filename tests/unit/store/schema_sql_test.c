@@ -179,6 +179,12 @@ START_TEST(migrated_by_an_ordinary_role)
     ck_assert_msg(schema_migrate(ordinary, &counted, &err), "%s", err.cause);
     ck_assert_int_eq(n_applied, migrations_n);
     ck_assert(schema_has_role(ordinary, SCHEMA_RESPONDER, &has, &err) && !has);
+    ck_assert(schema_may_act_as_owner(ordinary, &has, &err) && has);
+    pg_free(ordinary);
+    database_run(pg, "CREATE ROLE another LOGIN; GRANT ALL ON SCHEMA adit TO another;"
+                     "GRANT ALL ON ALL TABLES IN SCHEMA adit TO another");
+    ordinary = database_connect("shared_host", "another");
+    ck_assert(schema_may_act_as_owner(ordinary, &has, &err) && !has);
     pg_free(ordinary);
     pg_free(pg);
 }

@@ -357,12 +357,13 @@ START_TEST(statements_of_case_file)
     ck_assert(store_ready(tried.store, &tried.err));
     ck_assert(schema_version(tried.owner, &version, &tried.err) &&
               schema_clock(tried.owner, &ms, &tried.err));
+    ck_assert(schema_may_act_as_owner(tried.owner, &found, &tried.err) && found);
     ck_assert(schema_find_functions(tried.owner, missing, sizeof missing, &found, &tried.err));
     ck_assert(strstr(missing, "note_caller") && !found);
-    ck_assert(schema_check_grants(tried.owner, &grants, &tried.err) &&
-              schema_has_role(tried.owner, SCHEMA_RESPONDER, &found, &tried.err) &&
-              schema_find_members(tried.owner, SCHEMA_RESPONDER, missing, sizeof missing,
-                                  &tried.err));
+    ck_assert(
+        schema_check_grants(tried.owner, &grants, &tried.err) &&
+        schema_has_role(tried.owner, SCHEMA_RESPONDER, &found, &tried.err) &&
+        schema_find_members(tried.owner, SCHEMA_RESPONDER, missing, sizeof missing, &tried.err));
     ck_assert(!account_find_only(tried.owner, id, &version, &tried.err));
     ck_assert(!principal_find_only(tried.owner, id, &version, &tried.err));
     ck_assert(api_key_list(tried.owner, text_of(NULL), &result, &tried.err));
