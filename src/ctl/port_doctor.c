@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <inttypes.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "ask/ask.h"
 #include "base/number.h"
 #include "ctl/doctor.h"
+#include "ctl/plain.h"
 
 /* sshd refuses lower ports to every user but root. */
 #define LOWEST_PORT 1024
@@ -104,6 +106,27 @@ static bool holds_socket(const char *pid, const char *socket)
     return found;
 }
 
+/* Reads the name of a process, which its user may choose: no control character passes. */
+static void read_name(const char *pid, char name[NAME_SIZE])
+{
+    char path[64];
+    char line[NAME_SIZE];
+    struct buf plain = {0};
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/%.16s/comm", pid);
+    file = fopen(path, "re");
+    if (file && fgets(line, sizeof line, file)) {
+        line[strcspn(line, "\n")] = '\0';
+        plain_put(&plain, text_of(line));
+    }
+    if (file)
+        fclose(file);
+    if (!plain.failed && plain.len > 0)
+        snprintf(name, NAME_SIZE, "%.*s", (int)plain.len, plain.data);
+    buf_free(&plain);
+}
+
 /* Finds the name of a process that has the socket; "a program" without one. */
 static void find_holder(uint64_t inode, char name[NAME_SIZE])
 {
@@ -114,21 +137,28 @@ static void find_holder(uint64_t inode, char name[NAME_SIZE])
     snprintf(socket, sizeof socket, "socket:[%" PRIu64 "]", inode);
     snprintf(name, NAME_SIZE, "a program");
     while (folder && (entry = readdir(folder)) != NULL) {
-        char path[64];
-        FILE *file;
-
         if (!isdigit((unsigned char)entry->d_name[0]) || !holds_socket(entry->d_name, socket))
             continue;
-        snprintf(path, sizeof path, "/proc/%.16s/comm", entry->d_name);
-        file = fopen(path, "re");
-        if (file && fgets(name, NAME_SIZE, file))
-            name[strcspn(name, "\n")] = '\0';
-        if (file)
-            fclose(file);
+        read_name(entry->d_name, name);
         break;
     }
     if (folder)
         closedir(folder);
+}
+
+/* Returns whether the user is root or one that the packages make for a service.  Others could give
+ * a program of theirs the name of one of Adit's. */
+static bool may_be_adits(unsigned uid)
+{
+    static const char *const users[] = {"adit", "adit-gateway", "adit-gate"};
+
+    for (size_t i = 0; uid != 0 && i < sizeof users / sizeof users[0]; i++) {
+        const struct passwd *entry = getpwnam(users[i]);
+
+        if (entry && entry->pw_uid == uid)
+            return true;
+    }
+    return uid == 0;
 }
 
 /* Takes a line of /proc/net/tcp: "sl local_address rem_address st tx:rx tr:when retrnsmt uid
@@ -148,7 +178,7 @@ static void take_socket(struct ports *ports, const char *line)
     find_holder(inode, name);
     /* A process of sshd with another user than root is a session: this is a tunnel. */
     if (uid == 0 || strncmp(name, "sshd", 4) != 0)
-        add_server(ports, port, name, strncmp(name, "adit", 4) == 0);
+        add_server(ports, port, name, strncmp(name, "adit", 4) == 0 && may_be_adits(uid));
 }
 
 static void find_listeners(struct ports *ports)
@@ -188,9 +218,22 @@ static void take_listen(struct block *block, struct text words)
         block->ports[block->n++] = port_at_end(word);
 }
 
-static bool mentions(struct text line, const char *word)
+/* Returns whether the line has the word "adit", such as in "/run/adit.sock" or "$adit_for", and not
+ * as a part of another one, such as in "tradition.example". */
+static bool mentions_adit(struct text line)
 {
-    return memmem(line.s, line.len, word, strlen(word)) != NULL;
+    static const char word[] = "adit";
+    const size_t len = strlen(word);
+
+    for (size_t at = 0; at + len <= line.len; at++) {
+        size_t end = at + len;
+
+        if (memcmp(line.s + at, word, len) == 0 &&
+            (at == 0 || !isalpha((unsigned char)line.s[at - 1])) &&
+            (end == line.len || !isalnum((unsigned char)line.s[end])))
+            return true;
+    }
+    return false;
 }
 
 /* Takes a line of "nginx -T". */
@@ -210,7 +253,7 @@ static void take_nginx_line(struct ports *ports, struct block *block, struct tex
         block->depth += (line.s[i] == '{') - (line.s[i] == '}');
     if (text_eq(word, text_of("listen")))
         take_listen(block, rest);
-    block->is_adits = block->is_adits || mentions(line, "adit");
+    block->is_adits = block->is_adits || mentions_adit(line);
     for (size_t i = 0; block->depth <= 0 && i < block->n; i++)
         add_server(ports, block->ports[i], "nginx", block->is_adits);
     if (block->depth < 0)
@@ -248,7 +291,7 @@ static void ask_apache(struct ports *ports)
                 line.len > 0 && line.s[0] != ' ' ? text_next_word(&line) : (struct text){.s = NULL};
 
             if (word.s && memchr(word.s, ':', word.len) && word.s[word.len - 1] != ':')
-                add_server(ports, port_at_end(word), "apache2", mentions(line, "adit"));
+                add_server(ports, port_at_end(word), "apache2", mentions_adit(line));
         }
     }
     buf_free(&out);

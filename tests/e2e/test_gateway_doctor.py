@@ -175,7 +175,8 @@ class GatewayDoctor(GatewayCase):
         self.gateway.inside.write(NGINX_CONF, (
             "events {}\nhttp {\n    server {\n        listen 127.0.0.1:8443 ssl;\n        "
             "ssl_reject_handshake on;\n    }\n    server {\n        listen [::1]:1080;\n"
-            "        location /adit { return 200; }\n    }\n}\n"))
+            "        location /adit { return 200; }\n    }\n    server {\n        listen 8447;\n"
+            "        server_name tradition.example adits.example;\n    }\n}\n"))
         try:
             troubles = self.assert_found("trouble", "ports", "^nginx has port 8443, which")
             self.assertEqual(len(troubles), 2)
