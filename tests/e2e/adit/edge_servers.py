@@ -245,6 +245,8 @@ class Route(gate.Gate):
             proxy_cache_key $request_uri;
             proxy_cache_valid any 1m;
             proxy_intercept_errors on;
+            proxy_cookie_path / /other/;
+            proxy_cookie_flags ~ httponly;
             proxy_buffers 4 4k;
             proxy_busy_buffers_size 8k;
             fastcgi_busy_buffers_size 8k;
@@ -313,6 +315,7 @@ class Edges(tls_edges.TlsEdges):
     HOSTILE = {
         "nginx": (), "nginx http": (
             "underscores_in_headers on;", "proxy_intercept_errors on;", "client_max_body_size 1k;",
+            "proxy_cookie_path / /other/;", "proxy_cookie_flags ~ httponly;",
             "proxy_buffers 4 4k;", "proxy_busy_buffers_size 8k;", "proxy_read_timeout 1s;",
             "add_header %s '%s' always;" % KEPT,
             "proxy_cache_path {made}/cache keys_zone=site:1m;", "proxy_cache site;",
