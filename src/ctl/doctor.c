@@ -96,7 +96,7 @@ static struct keyring *check_key_file(struct findings *findings, const struct co
     char reason[CONF_REASON_SIZE];
     struct keyring *keyring;
 
-    if (findings->learned) {
+    if (findings->learned && findings->learned->has_key_file) {
         keyring = findings->learned->keyring;
         findings->learned->keyring = NULL;
         snprintf(reason, sizeof reason, "%s", findings->learned->reason);
@@ -322,10 +322,15 @@ struct pg *doctor_check_role(struct findings *findings, const struct conf *conf,
     if (pg)
         pg_set_distributed(pg, conf->is_distributed);
     if (!pg || !schema_check_grants(pg, &grants, &err)) {
-        doctor_line(findings, "note", role->what,
-                    "not checked: %s; to check %s role, run this as the daemon's user: runuser -u "
-                    "%s -- aditctl doctor",
-                    err.cause[0] ? err.cause : "out of memory", role->whose, role->user);
+        const char *cause = err.cause[0] ? err.cause : "out of memory";
+
+        if (findings->relay) /* this is the daemon's user: what fails here fails for the daemon */
+            doctor_trouble(findings, role->what, "%s role was not checked: %s", role->whose, cause);
+        else
+            doctor_line(findings, "note", role->what,
+                        "not checked: %s; to check %s role, run this as the daemon's user: runuser "
+                        "-u %s -- aditctl doctor",
+                        cause, role->whose, role->user);
         pg_free(pg);
         return NULL;
     }
@@ -474,10 +479,14 @@ static void check_gate(struct findings *findings, const struct ctl *ctl)
     gate_doctor_check(findings, ctl, false);
 }
 
-static const struct doctor_service responder_service = {"adit.service", "adit", check_responder};
-static const struct doctor_service gateway_service = {"adit-gateway.service", "adit-gateway",
-                                                      gateway_doctor_check_role};
-static const struct doctor_service gate_service = {"adit-gate.service", "adit-gate", check_gate};
+static const struct doctor_service responder_service = {
+    .unit = "adit.service", .user = "adit", .check = check_responder};
+static const struct doctor_service gateway_service = {
+    .unit = "adit-gateway.service", .user = "adit-gateway", .check = gateway_doctor_check_role};
+static const struct doctor_service gate_service = {.unit = "adit-gate.service",
+                                                   .user = "adit-gate",
+                                                   .learn = gate_doctor_learn,
+                                                   .check = check_gate};
 
 /* A service's own user looks after that service alone: its rights are no measure for others. */
 static void leave_to_others(struct installed *installed)

@@ -6,9 +6,10 @@
 #include "ctl/listing.h"
 #include "store/keyring.h"
 
-/* What root learns for a service before it becomes the service's user: systemd hands the service
+/* What root learns for a service before it becomes the service's user: systemd may hand the service
  * the key file, and only the web server's group may ask adit-gate. */
 struct doctor_learned {
+    bool has_key_file;       /* keyring and reason tell; else the service's user opens the file */
     struct keyring *keyring; /* NULL: see reason */
     char reason[CONF_REASON_SIZE];
     const char *gate_place; /* NULL: not asked */
@@ -40,12 +41,14 @@ struct text doctor_value(struct text lines, const char *name);
 struct doctor_service {
     const char *unit; /* "adit.service" */
     const char *user; /* that runs it, unless the unit names another one */
+    /* What only root can learn for it, or NULL. */
+    void (*learn)(const struct ctl *ctl, struct doctor_learned *learned);
     void (*check)(struct findings *findings, const struct ctl *ctl);
 };
 
-/* As root: calls service->check in a child that is the service's user, with the settings and the
- * key file that the service has, and prints what it finds.  Returns false without a finding if this
- * machine has no such user. */
+/* As root: calls service->learn, and then service->check in a child that is the service's user,
+ * with the settings and the key file that the service has, and prints what it finds.  Returns false
+ * without a finding if this machine has no such user. */
 MUST_CHECK bool doctor_as_service(struct findings *findings, const struct ctl *ctl,
                                   const struct doctor_service *service);
 
@@ -65,8 +68,9 @@ struct doctor_role {
 };
 
 /* Connects as that program does, checks its rights, and prints a line for each finding.  Returns
- * the connection, which the caller frees with pg_free(); or NULL after a note: PostgreSQL may let
- * only the program's own user connect. */
+ * the connection, which the caller frees with pg_free(); or NULL: after a trouble in a child of
+ * root, which is the program's own user, and else after a note, because PostgreSQL may let only
+ * that user connect. */
 MUST_CHECK struct pg *doctor_check_role(struct findings *findings, const struct conf *conf,
                                         const char *conninfo, const struct doctor_role *role);
 

@@ -80,8 +80,29 @@ static void compare_settings(struct findings *findings, const struct doctor_serv
     buf_free(&b);
 }
 
-/* Reads the settings that systemd gave the service, if it runs and --conf names no others.  Returns
- * false after a trouble. */
+/* Returns whether systemd, which may read every file, hands the service the key file; of a service
+ * that does not run, whether its unit says so. */
+static bool is_handed_key_file(const struct doctor_service *service)
+{
+    static const char line[] = "LoadCredential=adit.key:";
+    char path[PATH_MAX];
+    char unit[64];
+    char *const arguments[] = {(char[]){"/usr/bin/systemctl"}, (char[]){"cat"}, unit, NULL};
+    struct buf out = {0};
+    bool is_handed;
+
+    snprintf(path, sizeof path, "/run/credentials/%s", service->unit);
+    if (access(path, F_OK) == 0)
+        return true;
+    snprintf(unit, sizeof unit, "%s", service->unit);
+    is_handed = access(arguments[0], X_OK) == 0 && doctor_run(arguments, &out) && !out.failed &&
+                out.len > 0 && memmem(out.data, out.len, line, strlen(line));
+    buf_free(&out);
+    return is_handed;
+}
+
+/* Reads the settings that systemd gave the service, if it runs and neither --conf nor ADIT_CONF
+ * names others.  Returns false after a trouble. */
 static bool take_settings(struct findings *findings, struct ctl *ctl,
                           const struct doctor_service *service)
 {
@@ -89,7 +110,7 @@ static bool take_settings(struct findings *findings, struct ctl *ctl,
     char path[PATH_MAX];
 
     snprintf(path, sizeof path, "/run/credentials/%s/adit.conf", service->unit);
-    if (!ctl->options.conf_path && access(path, R_OK) == 0) {
+    if (!ctl->options.conf_path && !getenv("ADIT_CONF") && access(path, R_OK) == 0) {
         compare_settings(findings, service, ctl->conf.path, path);
         if (!conf_read(&ctl->conf, path, reason)) {
             doctor_trouble(findings, "settings", "%s", reason);
@@ -127,8 +148,11 @@ static void check_as(struct findings *findings, const struct ctl *caller,
 
     if (!take_settings(findings, &ctl, service))
         return;
-    learned->keyring = keyring_load(ctl.conf.key_file, learned->reason, sizeof learned->reason);
-    gate_doctor_learn(&ctl, learned);
+    learned->has_key_file = is_handed_key_file(service);
+    if (learned->has_key_file)
+        learned->keyring = keyring_load(ctl.conf.key_file, learned->reason, sizeof learned->reason);
+    if (service->learn)
+        service->learn(&ctl, learned);
     if (!become(entry)) {
         doctor_trouble(findings, "user", "cannot become the user %s: %s", entry->pw_name,
                        strerror(errno));

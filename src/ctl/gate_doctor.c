@@ -122,7 +122,7 @@ static void check_program(struct checked *checked)
         status = ask_gate(checked->ctl, &place, &why);
     }
 
-    if (status == 503 && checked->n_accounts != 1 && !account[0])
+    if (status == 503 && checked->n_accounts > 1 && !account[0])
         doctor_line(findings, "note", "gate",
                     "adit-gate answers 503 at %s where the web server names no account; if it "
                     "should not, see its log: journalctl -u adit-gate",

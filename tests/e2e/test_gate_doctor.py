@@ -2,6 +2,7 @@
 """aditctl doctor on the machine of adit-gate: what it finds, with a real gate behind nginx."""
 import contextlib
 import os
+import pwd
 import re
 import shutil
 import socket
@@ -15,7 +16,8 @@ from adit.programs import ENV
 
 NEEDS_ROOT = True
 
-GATE, STRANGER = 4201, 4202
+# adit-gate is another name of the user that may reach the database.
+GATE, STRANGER = pwd.getpwnam("postgres").pw_uid, 4202
 USERS = (("adit-gate", GATE, ()), ("stranger", STRANGER, ()))
 # The record that ends a request of FastCGI.
 END = b"\1\5\0\1\0\0\0\0"
@@ -210,10 +212,54 @@ class GateDoctor(Case):
                                   " not start; set both or none$" % (self.gate.provider, missing),
                                   conf=conf)
 
+    def as_gate(self, conf, user=GATE):
+        """Where there is a user adit-gate, to whom the key file belongs, or to another one: the exit
+        status, and the lines as (verdict, what, text)."""
+        key = self.gate.path("key-of-the-gate")
+        shutil.copy(self.gate.key_file, key)
+        os.chown(key, user, user)
+        os.chmod(key, 0o600)
+        with open(conf, encoding="utf-8") as file:
+            text = file.read()
+        conf = self.gate.write("as-gate.conf", re.sub("(?m)^key_file = .*$", "key_file = " + key, text))
+        inside = Enclosure(USERS)
+        try:
+            done = stack.run(inside.command(
+                os.path.join(stack.BUILD, "aditctl"), "-c", conf, "doctor", "--socket",
+                self.gate.socket), check=False, env=ENV)
+        finally:
+            inside.remove()
+        return done.returncode, [tuple(line.split(None, 2)) for line in done.stdout.splitlines()]
+
+    def test_the_service_user(self):
+        """Root checks as adit-gate.  What this user cannot do, adit-gate cannot do either."""
+        conf, _ = self.secret_file(group=GATE)
+        with open(conf, encoding="utf-8") as file:
+            text = file.read()
+        self.gate.write("changed.conf", re.sub("(?m)^account = ac_.*\n", "", text))
+        status, lines = self.as_gate(conf)
+        self.assertEqual((status, [line for line in lines if line[0] == "trouble"]), (0, []))
+        self.assertIn(("ok", "user", "postgres, for adit-gate.service"), lines)
+        with self.sql("ALTER ROLE gate NOLOGIN; SELECT pg_terminate_backend(pid) FROM"
+                      " pg_stat_activity WHERE usename = 'gate'", "ALTER ROLE gate LOGIN"):
+            status, lines = self.as_gate(conf)
+        troubles = [line[1:] for line in lines if line[0] == "trouble"]
+        self.assertEqual((status, [what for what, _ in troubles]), (1, ["gate-role", "gate"]), lines)
+        self.assertRegex(troubles[0][1], "^the gate's role was not checked: .*gate")
+        self.assertNotIn("run this as", troubles[0][1])
+        self.assertRegex(troubles[1][1], "^adit-gate answers 503 at .*, so nobody passes;")
+        until_back(lambda: self.doctor()[0] == 0)
+
+    def test_a_key_file_of_another_user(self):
+        """Without systemd, nobody hands adit-gate a file that it may not read."""
+        conf, _ = self.secret_file(group=GATE)
+        status, lines = self.as_gate(conf, user=STRANGER)
+        troubles = [line for line in lines if line[0] == "trouble"]
+        self.assertEqual((status, [line[1] for line in troubles]), (1, ["secrets"]), lines)
+        self.assertIn("may not read it", troubles[0][2])
+
     def test_readers_of_a_secret_file(self):
         """Where there is a user adit-gate, that user may read the file, and nobody else but root."""
-        inside = Enclosure(USERS)
-        self.addCleanup(inside.remove)
         for user, group, mode, wanted in (
                 (0, GATE, 0o640, None), (GATE, GATE, 0o400, None), (GATE, 0, 0o640, None),
                 (0, 0, 0o600, "adit-gate may not read it; run: chgrp adit-gate FILE$"),
@@ -229,13 +275,12 @@ class GateDoctor(Case):
                 (0, GATE, 0o644, "others may read or write it; run: chmod o= FILE$")):
             with self.subTest(user=user, group=group, mode=oct(mode)):
                 conf, path = self.secret_file(mode=mode, user=user, group=group)
-                done = stack.run(inside.command(
-                    os.path.join(stack.BUILD, "aditctl"), "-c", conf, "doctor", "--socket",
-                    self.gate.socket), check=False, env=ENV)
-                troubles = re.findall("(?m)^trouble +(.*)", done.stdout)
-                self.assertEqual((len(troubles), done.returncode), (bool(wanted),) * 2, done)
+                status, lines = self.as_gate(conf)
+                troubles = [line[1:] for line in lines if line[0] == "trouble"]
+                self.assertEqual((len(troubles), status), (bool(wanted),) * 2, lines)
                 if wanted:
-                    self.assertRegex(troubles[0], "^provider +%s: %s" % (
+                    self.assertEqual(troubles[0][0], "provider")
+                    self.assertRegex(troubles[0][1], "^%s: %s" % (
                         re.escape(path), wanted.replace("FILE", re.escape(path))))
 
     # ---- authorities ----
