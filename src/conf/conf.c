@@ -476,8 +476,8 @@ bool conf_has_gate(const struct conf *conf)
         const struct conf_setting *setting = &conf_settings[i];
         const char *at = (const char *)conf + setting->offset;
 
-        if (strcmp(setting->section, "gate") != 0 &&
-            strcmp(setting->section, CONF_PROVIDER_SECTION) != 0)
+        if (setting->offset == NO_PLACE || (strcmp(setting->section, "gate") != 0 &&
+                                            strcmp(setting->section, CONF_PROVIDER_SECTION) != 0))
             continue;
         for (size_t which = 0; which < conf_n_values(setting); which++) {
             if (strcmp(*(char *const *)(const void *)at, setting->standard) != 0)
@@ -485,7 +485,7 @@ bool conf_has_gate(const struct conf *conf)
             at += sizeof(struct conf_provider);
         }
     }
-    return false;
+    return conf->gate.refuses_without_module;
 }
 
 static bool complete(struct conf *conf, char *reason)

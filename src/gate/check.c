@@ -2,6 +2,7 @@
 /* The decision whether a request may pass. */
 #include "gate/check.h"
 
+#include "base/clock.h"
 #include "gate/login.h"
 #include "gate/recheck.h"
 #include "gate/rules.h"
@@ -64,13 +65,22 @@ static void judge_visitor(struct call *call, struct session *session)
     }
 }
 
+/* A worker tells of routes without a module once in this time, so that other warnings have room. */
+#define TELL_MS 10000
+
 /* The route may be open on purpose, or its module deleted, or its name misspelt. */
 static void answer_without_module(struct call *call)
 {
-    bool refuses = call->lane->worker->gate->conf.gate.refuses_without_module;
+    struct gate_worker *worker = call->lane->worker;
+    bool refuses = worker->gate->conf.gate.refuses_without_module;
+    int64_t now_ms = clock_steady_ms();
 
-    call_log(call, LOG_LEVEL_WARNING, "the route has no module",
-             refuses ? "nobody passes: [gate] without_module is refuse" : "everybody passes", NULL);
+    if (worker->told_ms == 0 || now_ms - worker->told_ms >= TELL_MS) {
+        worker->told_ms = now_ms;
+        call_log(call, LOG_LEVEL_WARNING, "the route has no module",
+                 refuses ? "nobody passes: [gate] without_module is refuse" : "everybody passes",
+                 NULL);
+    }
     if (refuses)
         call_refuse(call, PAGE_NO_MODULE, NULL);
     else

@@ -59,7 +59,8 @@ struct gate_worker {
     struct database *database;
     struct rechecks rechecks;
     struct fetch_pace pace;
-    int n_waiting; /* lanes that wait for a provider; see waiting.h */
+    int64_t told_ms; /* when a route without a module was logged, on the steady clock; 0: never */
+    int n_waiting;   /* lanes that wait for a provider; see waiting.h */
     struct gate_address waiting_from[GATE_WAITING_MAX];
 };
 

@@ -14,7 +14,7 @@ from adit.reference import openapi
 CREDENTIALS = "/ssh_credentials"
 KEY = r"adit_[0-9A-Za-z]{76}"
 with open(os.path.join(stack.ROOT, "src/ctl/verb_table.h"), encoding="utf-8") as table:
-    VERBS = re.findall(r'^VERB\("([^"]+)",\s*\w+,\s*"\w*",\s*(?:NULL|"([^"]*)"),', table.read(),
+    VERBS = re.findall(r'^VERB\("([^"]+)",\s*\w+,\s*"[\w!]*",\s*(?:NULL|"([^"]*)"),', table.read(),
                        re.M)
 COMMANDS = [words for words, _ in VERBS]
 # Arguments with a form of their own.
