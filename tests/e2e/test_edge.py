@@ -300,7 +300,8 @@ class Route(unittest.TestCase):
         page = self.curl(clone, '-L -w "%{url_effective}" "$EDGE_ROUTE_URL/page"')
         self.assertIn("<p>Who are you?</p>", page)
         for name in ("alice</a>, alice@private.example.org, alice@example.com,",
-                     "bob</a>, bob@example.com (not verified)</li>", "carol</a>, carol@example.com</li>",
+                     "bob</a>, bob@example.com (not verified)</li>",
+                     "carol</a>, carol@example.com, team globex/team-1",
                      ">Refuse</a></li>"):
             self.assertIn(name, page)
         self.assertIn("https://localhost:%d/login/oauth/authorize?" % clone.ports[2], page)

@@ -165,7 +165,7 @@ class Rekey(Case):
         self.assert_ok(self.admin.put(path(905), body(905)))
         self.stack.psql("CREATE ROLE sealer LOGIN IN ROLE adit_responder")
         self.addCleanup(self.stack.psql, "DROP ROLE sealer")
-        conf = os.path.join(self.stack.folder, "sealer.conf")
+        conf = os.path.join(os.path.dirname(self.stack.conf_path), "sealer.conf")
         with open(conf, "w", encoding="utf-8") as file:
             file.write(re.sub("(?m)^admin_conninfo *=.*$", "admin_conninfo = user=sealer",
                               self.stack.read_conf()))
