@@ -115,7 +115,7 @@ static size_t before_comment(const char *line)
 static bool shows_all(struct reading *reading, size_t len)
 {
     struct text line = {.s = reading->text, .len = len};
-    size_t skipped = reading->line == 1 && text_begins(line, "\xEF\xBB\xBF") ? 3 : 0;
+    size_t skipped = reading->line == 1 && strncmp(reading->text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
     struct invisible found;
 
     line = text_part(line, skipped, len);

@@ -218,8 +218,11 @@ static struct text in_lower_case(const struct call *call, struct text address)
 {
     struct buf lower = {0};
 
-    for (size_t i = 0; i < address.len; i++)
-        buf_add(&lower, &(char){ascii_lower(address.s[i])}, 1);
+    for (size_t i = 0; i < address.len; i++) {
+        char c = ascii_lower(address.s[i]);
+
+        buf_add(&lower, &c, 1);
+    }
     return call_keep(call, &lower);
 }
 

@@ -172,9 +172,13 @@ static bool make_state(struct call *call, struct text back, struct session_state
 
 static struct text host_without_port(struct text authority)
 {
-    const char *bracket = authority.s ? memrchr(authority.s, ']', authority.len) : NULL;
-    size_t len = bracket ? (size_t)(bracket - authority.s) : 0;
+    const char *bracket;
+    size_t len;
 
+    if (!authority.s)
+        return authority;
+    bracket = memrchr(authority.s, ']', authority.len);
+    len = bracket ? (size_t)(bracket - authority.s) : 0;
     while (len < authority.len && authority.s[len] != ':')
         len++;
     return text_part(authority, 0, len);

@@ -199,7 +199,7 @@ static bool read_record(struct text text, struct arena *arena, struct record *re
     record->granted.items = arena_array(arena, n + 1, sizeof(struct text));
     if (!record->credential_ids.items || !record->granted.items)
         return false;
-    for (; n > 0; n--) {
+    for (; text.s && n > 0; n--) {
         const char *end = memchr(text.s + at, '\n', text.len - at);
         struct text line = text_part(text, at, (size_t)(end - text.s));
 

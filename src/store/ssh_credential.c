@@ -369,8 +369,7 @@ static bool read_created(struct pg_result *result, const struct store_request *r
 static bool may_try_again(const struct pg_result *result)
 {
     return pg_is_null(result, 0, SSH_CREDENTIAL_ID) && pg_bool(result, 0, COLUMN_MAY_OWN) &&
-           pg_bool(result, 0, COLUMN_OWNER_IS_THERE) &&
-           pg_bool(result, 0, COLUMN_OWNER_IS_ENABLED);
+           pg_bool(result, 0, COLUMN_OWNER_IS_THERE) && pg_bool(result, 0, COLUMN_OWNER_IS_ENABLED);
 }
 
 bool store_ssh_credential_create(struct store *store, const struct store_request *request,

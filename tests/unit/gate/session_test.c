@@ -348,10 +348,13 @@ START_TEST(what_looks_like_a_session)
     ck_assert(session_peek((struct text){copy, SESSION_ID_SIZE - 1 + SESSION_COOKIE_MAX}, id));
     ck_assert(!session_peek((struct text){copy, SESSION_ID_SIZE + SESSION_COOKIE_MAX}, id));
     /* No length of a key's id. */
-    memcpy(copy + SESSION_ID_SIZE - 1, "AAAA", 4);
-    ck_assert(!session_peek((struct text){copy, value.len}, id));
-    memcpy(copy + SESSION_ID_SIZE - 1, "QWAA", 4);
-    ck_assert(!session_peek((struct text){copy, value.len}, id));
+    for (size_t n = 0; n < 2; n++) {
+        static const char *const lengths[] = {"AAAA", "QWAA"};
+
+        for (size_t i = 0; lengths[n][i]; i++)
+            copy[SESSION_ID_SIZE - 1 + i] = lengths[n][i];
+        ck_assert(!session_peek((struct text){copy, value.len}, id));
+    }
 }
 END_TEST
 

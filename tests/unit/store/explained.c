@@ -18,7 +18,8 @@ static char relations[8192];
 
 static void find_log(void)
 {
-    const char *host = strstr(getenv("ADIT_TEST_CONNINFO"), "host=");
+    const char *conninfo = getenv("ADIT_TEST_CONNINFO");
+    const char *host = conninfo ? strstr(conninfo, "host=") : NULL;
 
     ck_assert_ptr_nonnull(host);
     host += strlen("host=");
@@ -40,7 +41,7 @@ static void find_relations(void)
 
     ck_assert_msg(pg_run(pg, &find, &params, &result, &tried.err), "%s", tried.err.cause);
     ck_assert_uint_lt(pg_text(result, 0, 0).len, sizeof relations);
-    strcpy(relations, pg_text(result, 0, 0).s);
+    snprintf(relations, sizeof relations, "%s", pg_text(result, 0, 0).s);
     ck_assert(strstr(relations, " ssh_credential ") && strstr(relations, " audit_event "));
     pg_result_free(result);
     pg_free(pg);
@@ -157,6 +158,7 @@ void explained_take(struct explained *out)
     ck_assert_int_eq(fseek(log, log_offset, SEEK_SET), 0);
     while (fgets(line, sizeof line, log))
         read_line(&reading, line);
+    ck_assert(!ferror(log));
     log_offset = ftell(log);
     fclose(log);
 }
