@@ -347,9 +347,9 @@ class Entries(OauthCase):
 
     def test_teams(self):
         self.check_rows("teams", 7040, [
-            "o/t", "org/team", "Org/Team-1", "o_/t.", "o/" + "t" * 1022, "@o/t",
+            "o/t", "org/team", "Org/Team-1", "o_/t.", "o/" + "t" * 1022, "o@/t",
         ], [
-            "o", "/", "o/", "/t", "o//t", "o/t/x", "/o/t", "o/t/", "o t/x", "o/ t", "o/t ",
+            "@o/t", "o", "/", "o/", "/t", "o//t", "o/t/x", "/o/t", "o/t/", "o t/x", "o/ t", "o/t ",
             "ö/t", "o/t\n", "o/" + "t" * 1023, "o\\t",
         ])
 
