@@ -108,7 +108,7 @@ class Role(Case):
         self.assertEqual(rows.splitlines(), [
             "api_key_use|account_id,api_key_id",
             "mutual_tls_module|account_id,edge_id,revision",
-            "oauth_module|account_id,edge_id,revision,route_id",
+            "oauth_module|account_id,edge_id,incarnation,revision,route_id",
             "ssh_credential|account_id,created_at,fingerprint,id,key_type,owner_id,public_key,"
             "revision"])
 
@@ -192,7 +192,7 @@ class Functions(Case):
         unpinned = ["record_%s_%s" % (table, verb) for table in self.RECORDED
                     for verb in ("created", "deleted", "updated")]
         self.assertEqual(sorted(row for row in rows if not row.endswith("|t")),
-                         sorted(name + "|f" for name in [*unpinned, "renew_revision"]))
+                         sorted(name + "|f" for name in [*unpinned, "renew_revision", "limit_public_key"]))
 
     def test_recorders_know_every_column(self):
         """A migration that adds a column, or lets one be NULL, calls adit.make_recorder() again."""
