@@ -86,7 +86,6 @@ LEFT_OUT = {
     "test_statements": _ITS_SERVERS,
     "test_distributed": _ITS_SERVERS,
     "test_doctor": _ITS_SERVERS,
-    "test_private_tree": _ELSEWHERE,
     "test_serve": _ITS_SERVERS,
     "test_systemd": _ITS_SERVERS,
     "test_settings": _ITS_SERVERS,
