@@ -3,10 +3,11 @@
 that traces what it draws."""
 import json
 import os
+import shutil
 import time
 
 from adit import npm, stack
-from adit.chromium import DEADLINE_S, Browser
+from adit.chromium import DEADLINE_S, PROGRAM, Browser
 
 import bed as beds
 import measure
@@ -160,7 +161,7 @@ class Bed(beds.Bed):
             ["node", os.path.join(folder, "node_modules", "lighthouse", "cli", "index.js"),
              self.url, "--quiet", "--no-enable-error-reporting", "--output=json", "--only-categories=" + ",".join(CATEGORIES),
              "--chrome-flags=" + flags],
-            env=dict(os.environ, CHROME_PATH="/usr/bin/chromium"), timeout=300)
+            env=dict(os.environ, CHROME_PATH=shutil.which(PROGRAM)), timeout=300)
         categories = json.loads(done.stdout)["categories"]
         return {name: categories[name]["score"] * 100 for name in CATEGORIES}
 

@@ -24,9 +24,10 @@ test_packages=(python3 openssh-client openssl iproute2 util-linux mount passwd p
     apache2 apache2-suexec-custom libapache2-mod-fcgid lighttpd
     openssh-server login libnginx-mod-stream haproxy
     valgrind)
+browser_packages=(chromium-headless-shell)
 # Debian's nodejs and npm conflict with those of another source.
 command -v npm >/dev/null || test_packages+=(nodejs npm)
-test_packages+=(python3-yaml python3-jsonschema python3-psycopg2 chromium)
+test_packages+=(python3-yaml python3-jsonschema python3-psycopg2 "${browser_packages[@]}")
 # Pages of doc/operate use these.
 test_packages+=(prometheus jq git)
 # Six machines of a cluster, for tools/check --long.  Patroni needs python3-idna for TLS.  On Debian 13,
