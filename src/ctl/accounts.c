@@ -6,33 +6,32 @@
 #include "store/account.h"
 #include "store/store.h"
 
-bool accounts_warn_second(const struct ctl *ctl, struct error *err)
+bool accounts_find_second(const struct ctl *ctl, char only[IDENT_SIZE], struct error *err)
 {
     struct error reason = {.code = ERR_NONE};
-    char only[IDENT_SIZE];
     int n = 0;
 
-    if (!account_find_only(ctl->pg, only, &n, &reason)) {
-        *err = reason;
-        return reason.code == ERR_NONE;
-    }
-    fprintf(stderr,
-            "aditctl: warning: this makes a second account beside %s: commands that need an "
-            "account now need --account, and gateways without the setting account refuse logins\n",
-            only);
-    return true;
+    if (account_find_only(ctl->pg, only, &n, &reason))
+        return true;
+    only[0] = '\0';
+    *err = reason;
+    return reason.code == ERR_NONE;
 }
 
 int ctl_account_create(struct ctl *ctl)
 {
     struct text name = text_of(ctl->options.name ? ctl->options.name : "");
+    char only[IDENT_SIZE];
     char id[IDENT_SIZE];
     struct error err;
 
     if (!ctl_text_valid("name", ctl->options.name))
         return CTL_USAGE;
-    if (!store_begin(ctl->pg, &err) || !accounts_warn_second(ctl, &err) ||
-        !account_create(ctl->pg, name, id, &err))
+    if (!store_begin(ctl->pg, &err) || !accounts_find_second(ctl, only, &err))
+        return ctl_fail_error(&err);
+    if (only[0])
+        fprintf(stderr, "aditctl: warning: " ACCOUNTS_SECOND "\n", only);
+    if (!account_create(ctl->pg, name, id, &err))
         return ctl_fail_error(&err);
     listing_print_value(ctl, "id", id);
     return ctl_commit(ctl);

@@ -3,10 +3,17 @@
 #ifndef ADIT_CTL_ACCOUNTS_H
 #define ADIT_CTL_ACCOUNTS_H
 
+#include "base/ident.h"
 #include "ctl/ctl.h"
 
-/* Warns if the database has just one account, before another one is created.  Returns false with
- * *err as pg_run(). */
-MUST_CHECK bool accounts_warn_second(const struct ctl *ctl, struct error *err);
+/* What a second account means; the format takes the id of the first. */
+#define ACCOUNTS_SECOND                                                                            \
+    "this makes a second account beside %s: commands that need an account then need --account, "   \
+    "and gateways without the setting account refuse logins"
+
+/* Writes the id of the account that another one would be the second beside; "" if there is not just
+ * one account.  Returns false with *err as pg_run(). */
+MUST_CHECK bool accounts_find_second(const struct ctl *ctl, char only[IDENT_SIZE],
+                                     struct error *err);
 
 #endif

@@ -139,8 +139,20 @@ static void print_changes(const struct plan *plan, bool is_applied)
 
 /* ---- applying ---- */
 
-/* Says what a failure to write means, if the operator can do something about it. */
-static int fail_write(const struct error *err)
+/* A command: the document, and what its tries have in common. */
+struct run {
+    struct ctl *ctl;
+    struct document document;
+    struct buf warnings;  /* that were printed */
+    struct buf confirmed; /* the deletions that the operator agreed to, a line each */
+    bool writes;
+    bool is_beaten; /* the last try failed because another session was quicker */
+    int n_tries;    /* that failed so */
+    size_t n_changes;
+};
+
+/* Says why nothing was changed. */
+static int fail_write(const struct run *run, const struct error *err)
 {
     static const char *const meanings[][2] = {
         {"40001", "another session changed the same resources at the same time"},
@@ -150,6 +162,7 @@ static int fail_write(const struct error *err)
                   "refer to"},
         {"55P03", "another session held a lock for too long"},
     };
+    char tries[32] = "";
 
     if (err->code == ERR_PUBLIC_KEY_EXISTS)
         return ctl_fail(
@@ -159,10 +172,13 @@ static int fail_write(const struct error *err)
     if (err->code == ERR_KEY_FULL)
         return ctl_fail("nothing was changed: with the file, more than 1000 credentials of an "
                         "account would have the same public key");
+    if (ctl_is_beaten(err))
+        snprintf(tries, sizeof tries, ", in each of %d tries", run->n_tries);
     for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++) {
         if (strcmp(err->sqlstate, meanings[i][0]) == 0)
-            return ctl_fail("nothing was changed: %s; look at 'aditctl diff', then run this again",
-                            meanings[i][1]);
+            return ctl_fail("nothing was changed: %s%s; look at 'aditctl diff', then run this "
+                            "again",
+                            meanings[i][1], tries);
     }
     ctl_fail_error(err);
     return err->code == ERR_OUTCOME_UNKNOWN
@@ -170,55 +186,93 @@ static int fail_write(const struct error *err)
                : ctl_fail("nothing was changed");
 }
 
-/* Lists on standard error what is deleted: standard output is for what was changed. */
-static void print_deletions(const struct plan *plan)
+/* Writes a line for each resource that is deleted.  Returns how many there are. */
+static size_t list_deletions(const struct plan *plan, struct buf *lines)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < plan->n_changes; i++) {
         const struct document_entry *entry = &plan->changes[i]->write.row.entry;
         struct text name = name_of(entry);
-        struct buf line = {0};
 
-        if (plan->changes[i]->verb != DOCUMENT_DELETE || ++n > MAX_DELETIONS_SHOWN)
+        if (plan->changes[i]->verb != DOCUMENT_DELETE)
             continue;
-        write_id(&line, entry);
-        buf_puts(&line, name.s ? "  " : "");
+        n++;
+        buf_printf(lines, "delete %s ", resource_of(entry));
+        write_id(lines, entry);
+        buf_puts(lines, name.s ? "  " : "");
         if (name.s)
-            plain_put(&line, name);
-        fprintf(stderr, "delete %s %s\n", resource_of(entry), buf_text(&line).s);
-        buf_free(&line);
+            plain_put(lines, name);
+        buf_puts(lines, "\n");
     }
+    return n;
+}
+
+/* Shows on standard error the first lines of n: standard output is for what was changed. */
+static void show_deletions(struct text lines, size_t n)
+{
+    size_t len = 0;
+
+    for (size_t shown = 0; shown < n && shown < MAX_DELETIONS_SHOWN; shown++)
+        len += strcspn(lines.s + len, "\n") + 1;
+    fwrite(lines.s, 1, len, stderr);
     if (n > MAX_DELETIONS_SHOWN)
         fprintf(stderr, "and %zu more; 'aditctl diff --prune' lists them\n",
                 n - MAX_DELETIONS_SHOWN);
 }
 
-/* Asks on the terminal before something is deleted.  Returns CTL_OK, or the exit status after a
- * message. */
-static int confirm(const struct plan *plan)
+/* Asks on the terminal before something is deleted, and asks again if a later try would delete
+ * something else.  Returns CTL_OK, or the exit status after a message. */
+static int confirm(struct run *run, const struct plan *plan)
 {
-    size_t n = plan_count(plan, DOCUMENT_DELETE);
+    struct buf lines = {0};
     char question[64];
+    size_t n = plan->ctl->options.yes ? 0 : list_deletions(plan, &lines);
+    bool is_agreed = n == 0 || text_eq(buf_text(&lines), buf_text(&run->confirmed));
+    int status = CTL_OK;
 
-    if (n == 0 || plan->ctl->options.yes)
-        return CTL_OK;
-    print_deletions(plan);
-    snprintf(question, sizeof question, "Delete %zu resource%s?", n, ctl_plural((int64_t)n));
-    return ctl_confirm(plan->ctl, question);
+    if (lines.failed) {
+        status = ctl_fail("out of memory");
+    } else if (!is_agreed) {
+        if (run->confirmed.len > 0)
+            fputs("Another session changed something at the same time.  Now this would be "
+                  "deleted:\n",
+                  stderr);
+        show_deletions(buf_text(&lines), n);
+        snprintf(question, sizeof question, "Delete %zu resource%s?", n, ctl_plural((int64_t)n));
+        status = ctl_confirm(plan->ctl, question);
+    }
+    buf_free(&run->confirmed);
+    run->confirmed = lines;
+    return status;
 }
 
-static int write_plan(struct plan *plan)
+static int write_plan(struct run *run, struct plan *plan)
 {
     struct error err;
-    int status = confirm(plan);
+    int status = confirm(run, plan);
 
     if (status != CTL_OK)
         return status;
-    if (plan->n_changes > 0 && (!plan_write(plan, &err) || !pg_commit(plan->ctl->pg, &err)))
-        return fail_write(&err);
+    if (plan->n_changes > 0 && (!plan_write(plan, &err) || !pg_commit(plan->ctl->pg, &err))) {
+        run->is_beaten = ctl_try_again(&err, &run->n_tries);
+        return run->is_beaten ? CTL_FAILED : fail_write(run, &err);
+    }
     print_changes(plan, true);
     return CTL_OK;
+}
+
+/* Prints the warnings, unless they are those of the last plan. */
+static void show_warnings(struct run *run, struct plan *plan)
+{
+    struct text warnings = buf_text(&plan->warnings);
+
+    if (text_eq(warnings, buf_text(&run->warnings)))
+        return;
+    fwrite(warnings.s, 1, warnings.len, stderr);
+    buf_free(&run->warnings);
+    run->warnings = plan->warnings;
+    plan->warnings = (struct buf){0};
 }
 
 /* Begins the transaction.  A writer is alone.  Returns CTL_OK, or CTL_FAILED after a message. */
@@ -235,29 +289,44 @@ static int begin_document(struct ctl *ctl, bool writes)
                                "its end, then run this again");
 }
 
-/* Reads the document and makes the plan.  Then writes it, or prints it.  Sets *n to the number of
+/* Makes the plan of the document.  Then writes it, or prints it. */
+static int try_document(struct run *run)
+{
+    struct plan plan = {.ctl = run->ctl,
+                        .document = &run->document,
+                        .prunes = run->ctl->options.prune,
+                        .enables = run->ctl->options.enables};
+    int status = begin_document(run->ctl, run->writes);
+
+    run->is_beaten = false;
+    if (status == CTL_OK && !plan_make(&plan))
+        status = CTL_FAILED;
+    show_warnings(run, &plan);
+    if (status == CTL_OK && run->writes)
+        status = write_plan(run, &plan);
+    else if (status == CTL_OK)
+        print_changes(&plan, false);
+    run->n_changes = plan.n_changes;
+    pg_rollback(run->ctl->pg);
+    plan_free(&plan);
+    return status;
+}
+
+/* Reads the document, and tries until no other session is in the way.  Sets *n to the number of
  * changes. */
 static int run_document(struct ctl *ctl, bool writes, size_t *n)
 {
-    struct document document;
-    struct plan plan = {.ctl = ctl,
-                        .document = &document,
-                        .prunes = ctl->options.prune,
-                        .enables = ctl->options.enables};
+    struct run run = {.ctl = ctl, .writes = writes};
     int status = CTL_FAILED;
 
-    if (document_load(&document, ctl, ctl->options.argument))
-        status = begin_document(ctl, writes);
-    if (status == CTL_OK && !plan_make(&plan))
-        status = CTL_FAILED;
-    if (status == CTL_OK && writes)
-        status = write_plan(&plan);
-    else if (status == CTL_OK)
-        print_changes(&plan, false);
-    *n = plan.n_changes;
-    pg_rollback(ctl->pg);
-    plan_free(&plan);
-    document_free(&document);
+    if (document_load(&run.document, ctl, ctl->options.argument))
+        status = try_document(&run);
+    while (run.is_beaten && document_forget(&run.document))
+        status = try_document(&run);
+    *n = run.n_changes;
+    buf_free(&run.warnings);
+    buf_free(&run.confirmed);
+    document_free(&run.document);
     return status;
 }
 

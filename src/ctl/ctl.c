@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -26,6 +27,9 @@
 
 /* Ten years. */
 #define DURATION_MAX_S (INT64_C(3660) * 24 * 3600)
+
+#define MAX_TRIES 5
+#define FIRST_PAUSE_MS 50L
 
 /* ---- messages ---- */
 
@@ -235,6 +239,29 @@ int ctl_confirm(const struct ctl *ctl, const char *question)
     if (fgets(answer, sizeof answer, stdin) && strcmp(answer, "yes\n") == 0)
         return CTL_OK;
     return ctl_fail("nothing was changed");
+}
+
+/* ---- other sessions ---- */
+
+bool ctl_is_beaten(const struct error *err)
+{
+    /* Serialization failure, deadlock, foreign key, unique key. */
+    static const char *const states[] = {"40001", "40P01", "23503", "23505"};
+    bool found = false;
+
+    for (size_t i = 0; i < sizeof states / sizeof states[0]; i++)
+        found = found || strcmp(err->sqlstate, states[i]) == 0;
+    return found && err->code != ERR_OUTCOME_UNKNOWN;
+}
+
+bool ctl_try_again(const struct error *err, int *n_tries)
+{
+    struct timespec pause = {.tv_nsec = (FIRST_PAUSE_MS << *n_tries) * 1000000L};
+
+    if (!ctl_is_beaten(err) || ++*n_tries == MAX_TRIES)
+        return false;
+    nanosleep(&pause, NULL);
+    return true;
 }
 
 /* ---- standard output ---- */

@@ -64,6 +64,14 @@ MUST_CHECK int ctl_open_file(const char *path);
  */
 MUST_CHECK int ctl_confirm(const struct ctl *ctl, const char *question);
 
+/* Returns whether a transaction failed because another session was quicker: it changed the same
+ * rows, or created or deleted what these refer to.  Nothing has taken effect. */
+bool ctl_is_beaten(const struct error *err);
+
+/* Returns whether to run such a transaction again, of which n_tries have failed.  Counts this one,
+ * and waits: 50 ms after the first, then twice as long each time.  The fifth is the last. */
+MUST_CHECK bool ctl_try_again(const struct error *err, int *n_tries);
+
 /* Writes to standard output what was printed so far, before a change.  Returns CTL_OK, or
  * CTL_FAILED after a message that nothing was changed. */
 MUST_CHECK int ctl_flush(struct ctl *ctl);

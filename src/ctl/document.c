@@ -255,29 +255,18 @@ static bool has_no_mark(const struct document *document)
     return false;
 }
 
-bool document_load(struct document *document, const struct ctl *ctl, const char *path)
+/* Reads the text into items. */
+static bool read_items(struct document *document)
 {
+    const struct ctl *ctl = document->ctl;
     struct http_names service;
     struct oauth_names names = {.cookie_prefix = service.cookie_prefix};
     const struct document_reader reader = {
         .names = &names, .context = document, .entry = take_entry, .fault = take_fault};
-    bool is_stdin = strcmp(path, "-") == 0;
-    int fd = is_stdin ? STDIN_FILENO : ctl_open_file(path);
     struct error err;
-    bool ok;
 
-    *document = (struct document){.path = is_stdin ? "standard input" : path, .ctl = ctl};
     names_fill(&service, ctl->conf.service_name);
     memcpy(names.providers, ctl->conf.provider_names, sizeof names.providers);
-    if (fd < 0) {
-        ctl_fail("%s: cannot be opened: %s", *path ? path : "''", strerror(errno));
-        return false;
-    }
-    ok = read_document_file(document, fd);
-    if (!is_stdin)
-        close(fd);
-    if (!ok || !has_no_mark(document))
-        return false;
     if (!document_read(document->text, &reader, &err)) {
         ctl_fail_error(&err);
         return false;
@@ -285,13 +274,45 @@ bool document_load(struct document *document, const struct ctl *ctl, const char 
     return document_is_good(document);
 }
 
-void document_free(struct document *document)
+bool document_load(struct document *document, const struct ctl *ctl, const char *path)
+{
+    bool is_stdin = strcmp(path, "-") == 0;
+    int fd = is_stdin ? STDIN_FILENO : ctl_open_file(path);
+    bool ok;
+
+    *document = (struct document){.path = is_stdin ? "standard input" : path, .ctl = ctl};
+    if (fd < 0) {
+        ctl_fail("%s: cannot be opened: %s", *path ? path : "''", strerror(errno));
+        return false;
+    }
+    ok = read_document_file(document, fd);
+    if (!is_stdin)
+        close(fd);
+    return ok && has_no_mark(document) && read_items(document);
+}
+
+static void free_items(struct document *document)
 {
     for (size_t i = 0; i < document->n_accounts; i++) {
         for (int kind = 0; kind < DOCUMENT_N_KINDS; kind++)
             free(document->accounts[i].kinds[kind].items);
     }
     free(document->accounts);
-    buf_free(&document->file);
     arena_free(&document->arena);
+}
+
+bool document_forget(struct document *document)
+{
+    free_items(document);
+    *document = (struct document){.path = document->path,
+                                  .ctl = document->ctl,
+                                  .file = document->file,
+                                  .text = document->text};
+    return read_items(document);
+}
+
+void document_free(struct document *document)
+{
+    free_items(document);
+    buf_free(&document->file);
 }

@@ -49,6 +49,10 @@ MUST_CHECK bool document_load(struct document *document, const struct ctl *ctl, 
 
 #define DOCUMENT_MAX_FAULTS_SHOWN 20
 
+/* Forgets what was found out about the items of a document that was loaded: all are as the file has
+ * them.  Returns false after a message. */
+MUST_CHECK bool document_forget(struct document *document);
+
 /* Prints a fault in an entry (NULL: in the file), and counts it. */
 void document_tell(struct document *document, const struct document_entry *entry,
                    const struct error *err);

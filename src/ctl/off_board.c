@@ -6,9 +6,6 @@
 #include "ctl/listing.h"
 #include "ctl/principals.h"
 
-/* Tries to delete a User or Bot: others may create something of it meanwhile. */
-#define MAX_TRIES 4
-
 /* aditctl needs no admin: this is no reason to refuse. */
 static void warn_last_admin(const struct principal_end *end)
 {
@@ -183,8 +180,9 @@ static int delete_principal(struct ctl *ctl, const char *kind)
     status = confirm_credentials(ctl, &principal, "Delete");
     if (status != CTL_OK)
         return status;
+    /* Others may create something of it in between. */
     while (!try_delete(ctl, &principal, &end, &err)) {
-        if (strcmp(err.sqlstate, "23503") != 0 || ++n_tries == MAX_TRIES)
+        if (!ctl_try_again(&err, &n_tries))
             return ctl_fail_error(&err);
     }
     if (!end.found)

@@ -2,6 +2,8 @@
 /* Plans what a document changes, and writes it. */
 #include "ctl/plan.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +22,17 @@ bool plan_fail(const struct error *err)
 {
     ctl_fail_error(err);
     return false;
+}
+
+void plan_warn(struct plan *plan, const char *format, ...)
+{
+    char what[1024]; /* a warning has at most two ids */
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    buf_printf(&plan->warnings, "aditctl: warning: %s\n", what);
 }
 
 /* ---- changes ---- */
@@ -67,13 +80,17 @@ struct text plan_keep(struct plan *plan, struct text text, bool *ok)
 /* Warns once if the database has just one account, and the document creates another. */
 static bool warn_second(struct plan *plan)
 {
+    char only[IDENT_SIZE];
     struct error err;
 
     if (plan->makes_account)
         return true;
     plan->makes_account = true;
-    progress_erase(&plan->progress);
-    return accounts_warn_second(plan->ctl, &err) || plan_fail(&err);
+    if (!accounts_find_second(plan->ctl, only, &err))
+        return plan_fail(&err);
+    if (only[0])
+        plan_warn(plan, ACCOUNTS_SECOND, only);
+    return true;
 }
 
 /* Finds the account, or plans to create it. */
@@ -274,6 +291,7 @@ bool plan_write(struct plan *plan, struct error *err)
 void plan_free(struct plan *plan)
 {
     free(plan->changes);
+    buf_free(&plan->warnings);
     keyring_free(plan->keyring);
     arena_free(&plan->arena);
 }

@@ -30,6 +30,7 @@ struct plan {
     struct keyring *keyring; /* NULL: not needed so far */
     struct arena arena;      /* of the changes */
     struct progress progress;
+    struct buf warnings;          /* for the operator, a line each */
     struct plan_change **changes; /* by account, kind and place in the file; deletions last */
     size_t n_changes;
     size_t cap_changes;

@@ -90,6 +90,9 @@ MUST_CHECK bool plan_add_change(struct plan *plan, struct plan_change *change);
 /* Returns a copy of a text in the plan's arena.  Sets *ok to false if memory runs out. */
 struct text plan_keep(struct plan *plan, struct text text, bool *ok);
 
+/* Adds a warning to those of the plan. */
+void plan_warn(struct plan *plan, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* Print a message.  Return false. */
 bool plan_out_of_memory(void);
 bool plan_fail(const struct error *err);

@@ -59,13 +59,11 @@ bool plan_warn_last_admin(const struct plan_looking *looking)
         return true;
     if (!count_admins(looking, &n_before, &n_after))
         return false;
-    if (n_before > 0 && n_after == 0) {
-        progress_erase(&plan->progress);
-        fprintf(stderr,
-                "aditctl: warning: this leaves the account %s without an enabled admin; to create "
-                "one, run: aditctl user create --admin --account %s\n",
-                looking->account_id.s, looking->account_id.s);
-    }
+    if (n_before > 0 && n_after == 0)
+        plan_warn(plan,
+                  "this leaves the account %s without an enabled admin; to create one, run: "
+                  "aditctl user create --admin --account %s",
+                  looking->account_id.s, looking->account_id.s);
     return true;
 }
 
@@ -169,13 +167,11 @@ bool plan_warn_deleted(const struct plan_looking *looking)
             continue;
         ok = history_find_deleted(plan->ctl->pg, looking->account_id, ids, &result, &err) ||
              plan_fail(&err);
-        for (int row = 0; ok && row < pg_rows(result); row++) {
-            progress_erase(&plan->progress);
-            fprintf(stderr,
-                    "aditctl: warning: %s was deleted at %s, and this creates it again; if it is "
-                    "to stay away, take it and its credentials out of the file\n",
-                    pg_text(result, row, 0).s, pg_text(result, row, 1).s);
-        }
+        for (int row = 0; ok && row < pg_rows(result); row++)
+            plan_warn(plan,
+                      "%s was deleted at %s, and this creates it again; if it is to stay away, "
+                      "take it and its credentials out of the file",
+                      pg_text(result, row, 0).s, pg_text(result, row, 1).s);
         pg_result_free(result);
         ids.n = 0;
     }

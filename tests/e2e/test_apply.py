@@ -965,16 +965,101 @@ class Concurrency(ApplyCase):
         self.assertEqual(self.export(), self.before)
 
     def test_change_of_the_same_row(self):
+        """The second try compares with what the other session made."""
         holder = self.hold()
         process = self.start()
         self.end(holder, "UPDATE adit.ssh_credential SET metadata = 'new' WHERE id = '%s'; COMMIT"
                  % self.ident)
-        _, said = process.communicate()
-        self.assertEqual(process.returncode, 1, said)
-        self.assertIn("nothing was changed: another session changed the same resources", said)
-        text = self.export()
-        self.assertIn('"metadata": "new"', text)
-        self.assertNotIn("changed", text)
+        out, said = process.communicate()
+        self.assertEqual((process.returncode, said), (0, ""))
+        self.assertIn("metadata: \"new\" -> ", out)
+        self.assertEqual(self.diff(self.file), [])
+
+    def beat(self, sqlstate, n):
+        """Has the first n writes of credentials fail, as if another session were quicker."""
+        self.addCleanup(self.stack.psql, "DROP FUNCTION public.beaten CASCADE;"
+                        " DROP SEQUENCE public.n_beaten")
+        self.stack.psql("CREATE SEQUENCE public.n_beaten;"
+                        "CREATE FUNCTION public.beaten() RETURNS trigger LANGUAGE plpgsql AS $$"
+                        " BEGIN IF nextval('public.n_beaten') <= %d THEN"
+                        " RAISE EXCEPTION 'beaten' USING ERRCODE = '%s'; END IF; RETURN NULL; END $$;"
+                        "CREATE TRIGGER beaten AFTER INSERT OR UPDATE OR DELETE ON adit.ssh_credential"
+                        " FOR EACH STATEMENT EXECUTE FUNCTION public.beaten()" % (n, sqlstate))
+
+    def n_tries(self):
+        return int(self.stack.psql("SELECT last_value FROM public.n_beaten"))
+
+    def test_tries(self):
+        """Four failures are passed over, a fifth is said, and other failures at once."""
+        for sqlstate, n, n_tries, said in (
+                ("40P01", 5, 5, "nothing was changed: another session changed the same resources at"
+                 " the same time, in each of 5 tries; look at 'aditctl diff'"),
+                ("23503", 9, 5, "created or deleted something at the same time that the changes refer"
+                 " to, in each of 5 tries;"),
+                ("55P03", 1, 1, "nothing was changed: another session held a lock for too long; look"),
+                ("22012", 1, 1, "aditctl: nothing was changed\n"), ("40001", 4, 5, None)):
+            with self.subTest(sqlstate):
+                self.beat(sqlstate, n)
+                if said:
+                    self.assertIn(said, self.apply(self.file, status=1))
+                    self.assertEqual(self.export(), self.before)
+                else:
+                    self.assertEqual(self.ctl("apply", self.file).stderr, "")
+                    self.assertEqual(self.diff(self.file), [])
+                self.assertEqual(self.n_tries(), n_tries)
+                self.doCleanups()
+
+    def test_warnings_are_printed_once(self):
+        document = self.document(principals=[
+            {"id": self.account.admin.id, "admin": False}, {"id": bot_id("w"), "name": "new"}])
+        document["accounts"][0]["ssh_credentials"] = [
+            {"owner_id": bot_id("w"), "public_key": OTHER_KEY}]
+        self.beat("40001", 2)
+        said = self.ctl("apply", self.write(document)).stderr
+        self.assertEqual(said.count("aditctl: warning: this leaves the account"), 1, said)
+        self.assertEqual(said.count("\n"), 1, said)
+
+    def test_operators_delete_with_other_writers(self):
+        """'user delete' is as patient."""
+        self.beat("40P01", 4)
+        self.ctl("bot", "delete", "--with-credentials", "--yes", self.account.bot.id)
+        self.assertEqual(self.n_tries(), 5)
+
+    def test_asks_again(self):
+        """Whoever agreed to deletions is asked about others, and not twice about the same."""
+        path = self.write(self.document(mutual_tls_modules=[]))
+        module = {"certificate_authority_ids": ["ca_3"]}
+        for name, asks in ("t1", False), ("t2", True):
+            ours, theirs = os.openpty()
+            with subprocess.Popen([self.stack.env["ADITCTL"], "-c", self.stack.conf_path, "apply",
+                                   "--prune", path], stdin=theirs, stdout=subprocess.PIPE,
+                                  stderr=theirs, env=stack.CLEAN_ENV) as process:
+                os.close(theirs)
+                shown = b""
+                while b"Type yes" not in shown:
+                    shown += os.read(ours, 4096)
+                # Its transaction saw t1 as it was.
+                self.assert_ok(self.client.put("/edges/tls/t1/mutual_tls", module))
+                self.assert_ok(self.client.put("/edges/tls/%s/mutual_tls" % name, module))
+                os.write(ours, b"yes\n")
+                if asks:
+                    while shown.count(b"Type yes") < 2:
+                        shown += os.read(ours, 4096)
+                    os.write(ours, b"no\n")
+                result = process.stdout.read()
+                self.assertEqual(process.wait(), 1 if asks else 0)
+            os.close(ours)
+            if asks:
+                again = shown.split(b"Type yes")[1]
+                self.assertIn(b"Another session changed something at the same time", again)
+                self.assertIn(b"delete mutual_tls_module t1\r\ndelete mutual_tls_module t2\r\n"
+                              b"Delete 2 resources?", again)
+                self.assertEqual(result, b"")
+            else:
+                self.assertEqual(shown.count(b"Delete 1 resource?"), 1)
+                self.assertIn(b"t1", result)
+            self.assertEqual(self.client.get("/edges/tls/t1/mutual_tls").status, 200 if asks else 404)
+            self.assert_ok(self.client.put("/edges/tls/t1/mutual_tls", module))
 
     def add_credential(self):
         with open(self.file, encoding="utf-8") as file:
@@ -992,7 +1077,7 @@ class Concurrency(ApplyCase):
         self.end(holder, "ROLLBACK")
         _, said = process.communicate()
         self.assertEqual(process.returncode, 1, said)
-        self.assertIn("nothing was changed: the deployment permits a public key only once", said)
+        self.assertIn("has this public key already, and the database permits each key in one", said)
 
     def test_owner_who_is_disabled_meanwhile(self):
         self.add_credential()
@@ -1002,8 +1087,8 @@ class Concurrency(ApplyCase):
         self.end(holder, "ROLLBACK")
         _, said = process.communicate()
         self.assertEqual(process.returncode, 1, said)
-        self.assertIn("nothing was changed: another session changed the same resources", said)
-        self.assertIn("which is disabled", self.apply(self.file, status=1))
+        self.assertIn("which is disabled. Take the credential out of the file, or add --enable", said)
+        self.assertEqual(self.export(), self.before)
 
     def test_two(self):
         holder = self.hold()
