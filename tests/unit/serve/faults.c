@@ -7,6 +7,7 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 struct faults faults;
@@ -22,6 +23,12 @@ void *__real_mmap(void *at, size_t len, int protection, int flags, int fd, off_t
 void *__wrap_mmap(void *at, size_t len, int protection, int flags, int fd, off_t offset);
 ssize_t __real_write(int fd, const void *data, size_t len);
 ssize_t __wrap_write(int fd, const void *data, size_t len);
+int __real_clock_gettime(clockid_t clock, struct timespec *now);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
+
+static bool is_stopped;
+static int64_t stopped_us;
+static int64_t behind_us; /* what the clock stood still so far */
 
 void faults_clear(void)
 {
@@ -90,4 +97,44 @@ ssize_t __wrap_write(int fd, const void *data, size_t len)
         return -1;
     }
     return __real_write(fd, data, len);
+}
+
+/* ---- the steady clock ---- */
+
+static int64_t real_us(void)
+{
+    struct timespec now = {0};
+
+    __real_clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+void clock_stop(void)
+{
+    if (!is_stopped)
+        stopped_us = real_us() - behind_us;
+    is_stopped = true;
+}
+
+void clock_run(void)
+{
+    if (is_stopped)
+        behind_us = real_us() - stopped_us;
+    is_stopped = false;
+}
+
+void clock_pass_ms(int64_t ms)
+{
+    stopped_us += ms * 1000;
+}
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
+{
+    int64_t us;
+
+    if (clock != CLOCK_MONOTONIC)
+        return __real_clock_gettime(clock, now);
+    us = is_stopped ? stopped_us : real_us() - behind_us;
+    *now = (struct timespec){.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000};
+    return 0;
 }

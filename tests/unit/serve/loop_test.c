@@ -109,20 +109,12 @@ START_TEST(a_chore_keeps_no_request_waiting)
 }
 END_TEST
 
-/* From the short read on, the stuck lanes may end before the loop does. */
-static void withdraw_chore(struct worker_lane *lane, const struct request *request)
-{
-    worker_stay(lane, request);
-    chore_due_ms = INT64_MAX;
-}
-
 /* Two of three lanes are stuck: the third is for short reads, not for a chore. */
 START_TEST(a_chore_waits_for_a_lane)
 {
     struct worker worker;
 
     open_with_chore(&worker, 100, INT64_MAX);
-    worker.task = withdraw_chore;
     client_ask(0, "/stuck/1");
     client_ask(1, "/stuck/2");
     worker_accept(&worker, 2);

@@ -38,8 +38,8 @@ void worker_stay(struct worker_lane *lane, const struct request *request)
     if (!strstr(request->path, "stuck"))
         return;
     worker->n_stuck++;
-    while (worker->n_answered < worker->n_due)
-        lane->wait.until(lane->wait.context, silent[0], POLLIN, clock_steady_ms() + 5);
+    while (!worker->serve->is_stopping)
+        lane->wait.until(lane->wait.context, silent[0], POLLIN, clock_steady_ms() + 3600 * 1000);
 }
 
 static void answer_path(struct worker *worker, const struct request *request,
@@ -108,7 +108,13 @@ static enum request_work sort(struct text method, struct text path, struct text 
     return path.len == 8 && memcmp(path.s, "/instant", 8) == 0 ? REQUEST_INSTANT : REQUEST_LONG;
 }
 
-/* Ends the loop when all is answered, or when nothing comes for long. */
+static void wake_all(struct worker *worker)
+{
+    for (size_t i = 0; i < worker->serve->n_lanes; i++)
+        worker->lanes[i].wait.wake(worker->lanes[i].wait.context);
+}
+
+/* Ends the loop when all is answered, or when nothing comes for long; then no lane stays. */
 static void before_wait(void *context)
 {
     struct worker *worker = context;
@@ -117,6 +123,8 @@ static void before_wait(void *context)
         worker->turn(worker);
     if (worker->n_answered >= worker->n_due || ++worker->n_turns > 400)
         raise(SIGTERM);
+    if (worker->serve->is_stopping && worker->n_stuck > 0)
+        wake_all(worker);
 }
 
 static void on_input(void *context)
@@ -126,8 +134,7 @@ static void on_input(void *context)
 
     worker->n_inputs++;
     ck_assert_int_eq(recv(silent[0], &byte, 1, MSG_DONTWAIT), 1);
-    for (size_t i = 0; i < N_LANES; i++)
-        worker->lanes[i].wait.wake(worker->lanes[i].wait.context);
+    wake_all(worker);
 }
 
 void worker_add_lane(struct worker *worker)
@@ -150,6 +157,7 @@ void worker_open(struct worker *worker, int n_due)
         .n_due = n_due,
         .task = worker_stay,
     };
+    clock_stop();
     worker->serve = serve_open(listen_fd, handover, &wants, &warnings);
     ck_assert_ptr_nonnull(worker->serve);
     worker->serve->callbacks = &worker->callbacks;
@@ -159,13 +167,16 @@ void worker_open(struct worker *worker, int n_due)
 
 void worker_run(struct worker *worker)
 {
+    clock_run();
     serve_run(worker->serve, &worker->callbacks);
+    clock_stop();
 }
 
 void worker_close(struct worker *worker)
 {
     ck_assert_uint_eq(worker->serve->n_wrong_moves, 0);
     serve_close(worker->serve);
+    clock_run();
     for (size_t i = 0; i <= N_LANES; i++) {
         buf_free(&worker->lanes[i].response.headers);
         buf_free(&worker->lanes[i].response.body);

@@ -52,7 +52,8 @@ extern struct request_wants wants; /* of the workers; a test that changes it res
 void worker_set_up(void);
 void worker_tear_down(void);
 
-/* Opens a worker whose loop ends after n_due answers.  The answer to a request is its path, with
+/* Opens a worker whose loop ends after n_due answers.  Until it is closed, the steady clock stands
+ * still outside of the loop.  The answer to a request is its path, with
  * status 503 if it is answered at once and is not "/instant". */
 void worker_open(struct worker *worker, int n_due);
 
@@ -72,7 +73,7 @@ void worker_accept(struct worker *worker, int n);
 size_t lane_number(const struct worker_lane *lane);
 
 /* The task of a worker, unless a test sets another: a request with "stuck" in its path waits until
- * the others are answered. */
+ * the loop is to end. */
 worker_task worker_stay;
 
 /* Connects a client, and sends nothing. */
