@@ -5,10 +5,7 @@
 #include "json/write.h"
 #include "model/acl.h"
 #include "model/ssh_credential.h"
-
-/* The most that is united: an sshd takes no more rules, and adit-gateway hands it no more. */
-#define RULES_MAX 4096
-#define RULES_BYTES_MAX ((size_t)200 * 1024)
+#include "model/ssh_options.h"
 
 #define AT(member) .offset = offsetof(struct ssh_decision_input, member)
 
@@ -78,13 +75,14 @@ bool ssh_decision_read(const struct json_node *body, struct arena *arena,
            read_asked_key(input, err) && must_be_target(input->target, err);
 }
 
+/* An sshd takes no more rules, and adit-gateway hands it no more. */
 static bool fits(struct text_list rules)
 {
     size_t bytes = 0;
 
     for (size_t i = 0; i < rules.n; i++)
         bytes += rules.items[i].len;
-    return rules.n <= RULES_MAX && bytes <= RULES_BYTES_MAX;
+    return rules.n <= SSH_LISTENS_MAX && bytes <= SSH_OPTIONS_MAX;
 }
 
 static bool unite_grants(const struct ssh_grant *grants, size_t n_grants, struct arena *arena,

@@ -11,17 +11,18 @@ enum column { COLUMN_ID = CALLER_N_COLUMNS, COLUMN_OWNER_ID, COLUMN_ACL };
 /* clang-format off */
 
 /* $1 digest, $2 account, $3 fingerprint, $4 limit; $5 the most rules. */
-#define GRANTS_SQL(acl, in_account)                                                                \
+#define OF_KEY(in_account)                                                                         \
+    "SELECT c.id, c.owner_id, c.acl"                                                               \
+    " FROM adit.ssh_credential AS c"                                                               \
+    " WHERE c.account_id = k.account_id" in_account                                                \
+      " AND c.fingerprint = $3::text COLLATE \"C\""                                                \
+    " ORDER BY c.id"                                                                               \
+    " LIMIT $4::bigint"
+
+#define GRANTS_SQL(acl, of_key)                                                                    \
     "SELECT " CALLER_COLUMNS_OF("k") ", c.id, c.owner_id, " acl                                    \
     " FROM adit.api_key AS k"                                                                      \
-    " LEFT JOIN LATERAL ("                                                                         \
-        "SELECT c.id, c.owner_id, c.acl"                                                           \
-        " FROM adit.ssh_credential AS c"                                                           \
-        " WHERE c.account_id = k.account_id" in_account                                            \
-          " AND c.fingerprint = $3::text COLLATE \"C\""                                            \
-        " ORDER BY c.id"                                                                           \
-        " LIMIT $4::bigint"                                                                        \
-    ") AS c ON true"                                                                               \
+    " LEFT JOIN LATERAL (" of_key ") AS c ON true"                                                 \
     " WHERE " CALLER_KEY_IS_GOOD                                                                   \
     " ORDER BY c.id"
 
@@ -29,20 +30,24 @@ static const struct pg_statement few_statement = {
     .name = "ssh_decision_few",
     .types = CALLER_TYPES GRANT_TYPES,
     .is_short = true,
-    .sql = GRANTS_SQL("c.acl", ""),
-    .distributed_sql = GRANTS_SQL("c.acl", CALLER_AND_IN_ACCOUNT("c")),
+    .sql = GRANTS_SQL("c.acl", OF_KEY("")),
+    .distributed_sql = GRANTS_SQL("c.acl", OF_KEY(CALLER_AND_IN_ACCOUNT("c"))),
 };
 
-/* For a key in many credentials.  After SSH_GRANT_RULES_MAX rules it returns no more of them. */
+/* For a key in many credentials.  If these are too many, it reads no rule; after
+ * SSH_GRANT_RULES_MAX rules it returns no more of them. */
 #define FIRST_RULES                                                                                \
-    "CASE WHEN sum(cardinality(c.acl)) OVER (ORDER BY c.id) <= $5::bigint"                         \
+    "CASE WHEN sum(CASE WHEN c.n < $4::bigint THEN cardinality(c.acl) END)"                        \
+        " OVER (ORDER BY c.id) <= $5::bigint"                                                      \
       " THEN c.acl END"
+
+#define COUNTED(of_key) "SELECT f.*, count(*) OVER () AS n FROM (" of_key ") AS f"
 
 static const struct pg_statement many_statement = {
     .name = "ssh_decision_many",
     .types = CALLER_TYPES GRANT_TYPES,
-    .sql = GRANTS_SQL(FIRST_RULES, ""),
-    .distributed_sql = GRANTS_SQL(FIRST_RULES, CALLER_AND_IN_ACCOUNT("c")),
+    .sql = GRANTS_SQL(FIRST_RULES, COUNTED(OF_KEY(""))),
+    .distributed_sql = GRANTS_SQL(FIRST_RULES, COUNTED(OF_KEY(CALLER_AND_IN_ACCOUNT("c")))),
 };
 
 /* clang-format on */

@@ -162,3 +162,48 @@ void explained_take(struct explained *out)
     log_offset = ftell(log);
     fclose(log);
 }
+
+/* ---- statements that a session has prepared ---- */
+
+struct pg_result *explained_find(struct pg *pg, const char *name)
+{
+    static const struct pg_statement find = {
+        .name = "find_prepared",
+        .types = PG_TEXT,
+        .sql = "SELECT s.name FROM pg_catalog.pg_prepared_statements AS s"
+               " WHERE s.name ~ ('^' || $1::text || '_[0-9a-f]{16}$')",
+    };
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+
+    pg_add_text(&params, text_of(name));
+    ck_assert_msg(pg_run(pg, &find, &params, &result, &tried.err), "%s", tried.err.cause);
+    ck_assert_msg(pg_rows(result) == 1, "%s was not prepared", name);
+    return result;
+}
+
+long explained_pages(struct pg *pg, const char *name, const char *arguments)
+{
+    struct pg_result *prepared = explained_find(pg, name);
+    /* The driver tells statements apart by their addresses. */
+    struct pg_statement *explain = arena_array(&tried.arena, 1, sizeof *explain);
+    struct pg_params params = {.n = 0};
+    struct pg_result *plan;
+    double n = 0;
+    char sql[1024];
+
+    snprintf(sql, sizeof sql,
+             "EXPLAIN (ANALYZE, BUFFERS, COSTS OFF, TIMING OFF, SUMMARY OFF) EXECUTE %s (%s)",
+             pg_text(prepared, 0, 0).s, arguments);
+    ck_assert_ptr_nonnull(explain);
+    *explain = (struct pg_statement){.name = "explain", .types = PG_TEXT, .sql = sql};
+    ck_assert_msg(pg_run(pg, explain, &params, &plan, &tried.err), "%s", tried.err.cause);
+    /* The first node has the pages of all. */
+    for (int row = 0; row < pg_rows(plan) && n == 0; row++)
+        n = number_after(pg_text(plan, row, 0).s, "Buffers: shared hit=") +
+            number_after(pg_text(plan, row, 0).s, " read=");
+    ck_assert_msg(n > 0, "%s has read nothing", name);
+    pg_result_free(plan);
+    pg_result_free(prepared);
+    return (long)n;
+}

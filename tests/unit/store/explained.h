@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+#include "pg/pg.h"
+
 /* Has PostgreSQL explain every statement of tried.responder, including those within functions. Call
  * it before the responder runs its first one. */
 void explained_begin(void);
@@ -22,5 +24,11 @@ struct explained {
 
 /* Reads them, and forgets them. */
 void explained_take(struct explained *out);
+
+/* Returns the row with the name under which a session has prepared a statement of the store. */
+struct pg_result *explained_find(struct pg *pg, const char *name);
+
+/* Runs that statement once more, with these arguments, and returns how many pages it has read. */
+long explained_pages(struct pg *pg, const char *name, const char *arguments);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "store/audit_event.h"
 #include "store/callers.h"
+#include "store/explained.h"
 #include "store/tried.h"
 #include "suites.h"
 
@@ -52,25 +53,6 @@ static void have_rows(void)
     database_run(tried.owner, sql);
 }
 
-/* Returns the name under which the session of the responder has prepared a statement. */
-static struct pg_result *find_prepared(const char *name)
-{
-    static const struct pg_statement find = {
-        .name = "find_prepared",
-        .types = PG_TEXT,
-        .sql = "SELECT s.name FROM pg_catalog.pg_prepared_statements AS s"
-               " WHERE s.name ~ ('^' || $1::text || '_[0-9a-f]{16}$')",
-    };
-    struct pg_params params = {.n = 0};
-    struct pg_result *result;
-
-    pg_add_text(&params, text_of(name));
-    ck_assert_msg(pg_run(tried.responder, &find, &params, &result, &tried.err), "%s",
-                  tried.err.cause);
-    ck_assert_msg(pg_rows(result) == 1, "%s was not prepared", name);
-    return result;
-}
-
 /* Returns the number after a word of a line of the plan; -1: the line has no such word. */
 static long number_after(const char *line, const char *word)
 {
@@ -84,7 +66,7 @@ static long number_after(const char *line, const char *word)
 static void expect_few_rows_of(const char *account, const char *name, const char *arguments,
                                const char *index)
 {
-    struct pg_result *prepared = find_prepared(name);
+    struct pg_result *prepared = explained_find(tried.responder, name);
     /* The driver tells statements apart by their addresses. */
     struct pg_statement *explain = arena_array(&tried.arena, 1, sizeof *explain);
     struct pg_params params = {.n = 0};
@@ -132,7 +114,7 @@ static void expect_few_rows(const char *name, const char *arguments, const char 
 static void expect_digest(const char *name, const char *arguments)
 {
     for (int is_of_account = 0; is_of_account < 2; is_of_account++) {
-        struct pg_result *prepared = find_prepared(name);
+        struct pg_result *prepared = explained_find(tried.responder, name);
         struct pg_statement *explain = arena_array(&tried.arena, 1, sizeof *explain);
         struct pg_params params = {.n = 0};
         struct pg_result *plan;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "store/explained.h"
 #include "store/tried.h"
 #include "suites.h"
 
@@ -111,6 +112,27 @@ START_TEST(rules_of_grants)
 }
 END_TEST
 
+/* The rules of each credential are on pages of their own. */
+START_TEST(too_many_grants_cost_no_rules)
+{
+    char digest[2 * CRYPT_SHA256_LEN + 1];
+    char arguments[512];
+    long n;
+
+    tried_have_many(
+        1001, SAME,
+        "array(SELECT 'bind:' || md5(i || ' ' || j) FROM generate_series(1, 200) AS j)");
+    ck_assert(!find(&tried.admin, SAME));
+    ck_assert_int_eq(tried.err.code, ERR_GRANTS_TOO_MANY);
+    for (size_t i = 0; i < CRYPT_SHA256_LEN; i++)
+        snprintf(digest + 2 * i, 3, "%02x", tried.admin.caller.digest[i]);
+    snprintf(arguments, sizeof arguments, "'\\x%s', '%s', '%s', 1001, 16384", digest,
+             tried.who.account[0], SAME);
+    n = explained_pages(tried.responder, "ssh_decision_many", arguments);
+    ck_assert_msg(n < 2500, "%ld pages", n);
+}
+END_TEST
+
 /* A fingerprint is a value, not a pattern or a part of the SQL. */
 START_TEST(fingerprints_that_nobody_has)
 {
@@ -155,6 +177,7 @@ static void add_tests(Suite *suite, const char *name, SFun set_up_case)
     tcase_add_test(tcase, grants_of_the_account_by_id);
     tcase_add_test(tcase, numbers_of_grants);
     tcase_add_test(tcase, rules_of_grants);
+    tcase_add_test(tcase, too_many_grants_cost_no_rules);
     tcase_add_test(tcase, fingerprints_that_nobody_has);
     tcase_add_test(tcase, index_leads_to_the_grants);
     suite_add_tcase(suite, tcase);
