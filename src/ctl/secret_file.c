@@ -12,8 +12,7 @@
 
 #include "base/invisible.h"
 #include "base/utf8.h"
-
-#define SECRET_MAX 1024
+#include "model/oauth_module.h"
 
 /* Writes the reason.  Returns false. */
 static bool bad_file(char reason[SECRET_REASON_SIZE], const char *format, ...)
@@ -37,8 +36,8 @@ bool secret_valid(struct text secret, char reason[SECRET_REASON_SIZE])
         return bad_file(reason, INVISIBLE_FORMAT, found.what);
     if (secret.len == 0)
         return bad_file(reason, "is empty");
-    if (secret.len > SECRET_MAX)
-        return bad_file(reason, "has more than %d bytes", SECRET_MAX);
+    if (secret.len > OAUTH_TEXT_MAX)
+        return bad_file(reason, "has more than %d bytes", OAUTH_TEXT_MAX);
     if (memchr(secret.s, '\0', secret.len) || !utf8_valid(secret.s, secret.len))
         return bad_file(reason, "is not UTF-8 text");
     if (memchr(secret.s, '\n', secret.len) || memchr(secret.s, '\r', secret.len))
@@ -59,7 +58,7 @@ static struct text without_line_end(struct text value)
 static bool read_bytes(int fd, struct arena *arena, struct text *secret,
                        char reason[SECRET_REASON_SIZE])
 {
-    const size_t most = SECRET_MAX + 3; /* a line end, and one byte too many */
+    const size_t most = OAUTH_TEXT_MAX + 3; /* a line end, and one byte too many */
     char *bytes = arena_alloc(arena, most);
     ssize_t n = 1;
 

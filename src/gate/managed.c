@@ -13,13 +13,10 @@
 #include "base/invisible.h"
 #include "model/oauth_module.h"
 
-/* Bytes of the longest secret, as modules may have it. */
-#define SECRET_MAX 1024
-
 /* Reads the first line.  Returns NULL, or what is wrong. */
 static const char *read_line(int fd, char *line)
 {
-    ssize_t len = read(fd, line, SECRET_MAX + 2);
+    ssize_t len = read(fd, line, OAUTH_TEXT_MAX + 2);
     struct invisible found;
     size_t end;
 
@@ -34,12 +31,12 @@ static const char *read_line(int fd, char *line)
                "the file anew";
     if (end == 0)
         return "the file has no secret in its first line";
-    return end <= SECRET_MAX ? NULL : "the secret is longer than 1024 bytes";
+    return end <= OAUTH_TEXT_MAX ? NULL : "the secret is longer than 1024 bytes";
 }
 
 static const char *read_managed_secret(const char *path, char **secret)
 {
-    char line[SECRET_MAX + 3];
+    char line[OAUTH_TEXT_MAX + 3];
     struct stat found;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     const char *fault = NULL;

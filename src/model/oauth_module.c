@@ -8,7 +8,6 @@
 #include "json/write.h"
 #include "model/domain.h"
 
-#define TEXT_MAX 1024
 #define COOKIE_PREFIX_MAX 100
 #define EMAIL_LOCAL_MAX 64
 
@@ -93,18 +92,18 @@ const struct field oauth_provider_fields[] = {
     {.name = "client_id",
      .kind = FIELD_TEXT,
      AT(client_id),
-     .max = TEXT_MAX,
+     .max = OAUTH_TEXT_MAX,
      .too_long = ERR_CLIENT_ID_TOO_LONG},
     {.name = "client_secret",
      .kind = FIELD_TEXT,
      AT(client_secret),
      .is_secret = true,
-     .max = TEXT_MAX,
+     .max = OAUTH_TEXT_MAX,
      .too_long = ERR_CLIENT_SECRET_TOO_LONG},
     {.name = "scopes",
      .kind = FIELD_TEXTS,
      AT(scopes),
-     .max = TEXT_MAX,
+     .max = OAUTH_TEXT_MAX,
      .too_long = ERR_SCOPE_TOO_LONG,
      .too_many = ERR_SCOPES_TOO_MANY,
      .empty = ERR_SCOPE_EMPTY,
@@ -128,7 +127,7 @@ const struct field oauth_provider_fields[] = {
     {.name = "teams",
      .kind = FIELD_TEXTS,
      AT(teams),
-     .max = TEXT_MAX,
+     .max = OAUTH_TEXT_MAX,
      .too_long = ERR_TEAM_MALFORMED,
      .too_many = ERR_TEAMS_TOO_MANY,
      .empty = ERR_TEAM_EMPTY,
@@ -138,7 +137,7 @@ const struct field oauth_provider_fields[] = {
     {.name = "organizations",
      .kind = FIELD_TEXTS,
      AT(organizations),
-     .max = TEXT_MAX,
+     .max = OAUTH_TEXT_MAX,
      .too_long = ERR_ORGANIZATION_TOO_LONG,
      .too_many = ERR_ORGANIZATIONS_TOO_MANY,
      .empty = ERR_ORGANIZATION_EMPTY,

@@ -12,6 +12,9 @@
 
 #define OAUTH_N_PROVIDERS 8
 
+/* Bytes of the longest client secret, and of other texts of a provider. */
+#define OAUTH_TEXT_MAX 1024
+
 /* A deployment's names of the providers, and its default cookie prefix.  The database has none of
  * them: it stores the position of the provider. */
 struct oauth_names {
