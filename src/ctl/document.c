@@ -10,8 +10,6 @@
 #include "base/invisible.h"
 #include "http/names.h"
 
-/* Some 400,000 credentials.  Reading takes up to three times the memory. */
-#define MAX_BYTES ((size_t)256 * 1024 * 1024)
 #define READ_SIZE 65536
 
 /* ---- faults ---- */
@@ -220,12 +218,13 @@ static void take_fault(void *context, const struct document_entry *entry, const 
 
 /* ---- files ---- */
 
+/* What is read then takes up to three times the memory. */
 static bool read_document_file(struct document *document, int fd)
 {
     struct buf *file = &document->file;
     ssize_t n = 1;
 
-    while (n > 0 && file->len <= MAX_BYTES) {
+    while (n > 0 && file->len <= DOCUMENT_BYTES_MAX) {
         char *room = buf_room(file, READ_SIZE);
 
         if (!room) {
@@ -240,7 +239,7 @@ static bool read_document_file(struct document *document, int fd)
         ctl_fail("%s: cannot be read: %s", document->path, strerror(errno));
     else if (n > 0)
         ctl_fail("%s: has more than %zu MiB; split it by accounts or owners", document->path,
-                 MAX_BYTES / 1024 / 1024);
+                 DOCUMENT_BYTES_MAX / 1024 / 1024);
     return n == 0;
 }
 

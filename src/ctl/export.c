@@ -23,6 +23,7 @@ struct export
     struct document_row rows[DOCUMENT_N_KINDS]; /* the next row of each */
     struct progress progress;
     int64_t n_entries; /* that were written */
+    size_t n_bytes;    /* that were written */
 };
 
 /* Writes what has come together.  Returns false after a message. */
@@ -33,6 +34,14 @@ static bool flush(struct export *export)
     if (out->failed) {
         progress_erase(&export->progress);
         ctl_fail("out of memory");
+        return false;
+    }
+    export->n_bytes += out->len;
+    if (export->n_bytes > DOCUMENT_BYTES_MAX) {
+        progress_erase(&export->progress);
+        ctl_fail("the document has more than %zu MiB, which 'aditctl diff' and 'aditctl apply' do "
+                 "not read; export parts of it, with --account or --owner",
+                 DOCUMENT_BYTES_MAX / 1024 / 1024);
         return false;
     }
     if (out->len > 0 && fwrite(out->data, 1, out->len, stdout) != out->len)

@@ -21,6 +21,9 @@
 
 #define DOCUMENT_VERSION 1
 
+/* Bytes of the longest document that is read, or written: some 400,000 credentials. */
+#define DOCUMENT_BYTES_MAX ((size_t)256 * 1024 * 1024)
+
 /* Bytes of the longest name of an account or a principal. */
 #define DOCUMENT_NAME_MAX 255
 
