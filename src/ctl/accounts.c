@@ -18,20 +18,59 @@ bool accounts_find_second(const struct ctl *ctl, char only[IDENT_SIZE], struct e
     return reason.code == ERR_NONE;
 }
 
+int accounts_confirm_second(const struct ctl *ctl)
+{
+    return ctl->options.yes || !ctl_may_ask() ? CTL_OK : ctl_confirm(ctl, "Make a second account?");
+}
+
+bool accounts_warn_second(const struct ctl *ctl, bool *is_second, struct error *err)
+{
+    char only[IDENT_SIZE];
+
+    *is_second = false;
+    if (!accounts_find_second(ctl, only, err))
+        return false;
+    *is_second = only[0] != '\0';
+    if (*is_second)
+        fprintf(stderr, "aditctl: warning: " ACCOUNTS_SECOND "\n", only);
+    return true;
+}
+
+/* Warns if another account has the name, which is fine.  Returns CTL_OK, or CTL_FAILED after a
+ * message. */
+static int warn_namesake(const struct ctl *ctl, struct text name, struct text but_id)
+{
+    char other[IDENT_SIZE] = "";
+    struct error err;
+
+    if (text_present(name) && !account_find_named(ctl->pg, name, but_id, other, &err))
+        return ctl_fail_error(&err);
+    if (other[0])
+        fprintf(stderr,
+                "aditctl: warning: the account %s has the same name; their ids tell them apart\n",
+                other);
+    return CTL_OK;
+}
+
 int ctl_account_create(struct ctl *ctl)
 {
     struct text name = text_of(ctl->options.name ? ctl->options.name : "");
-    char only[IDENT_SIZE];
     char id[IDENT_SIZE];
+    bool is_second;
     struct error err;
+    int status = CTL_OK;
 
     if (!ctl_text_valid("name", ctl->options.name))
         return CTL_USAGE;
-    if (!store_begin(ctl->pg, &err) || !accounts_find_second(ctl, only, &err))
+    if (!accounts_warn_second(ctl, &is_second, &err))
         return ctl_fail_error(&err);
-    if (only[0])
-        fprintf(stderr, "aditctl: warning: " ACCOUNTS_SECOND "\n", only);
-    if (!account_create(ctl->pg, name, id, &err))
+    if (is_second)
+        status = accounts_confirm_second(ctl);
+    if (status == CTL_OK)
+        status = warn_namesake(ctl, name, text_of(""));
+    if (status != CTL_OK)
+        return status;
+    if (!store_begin(ctl->pg, &err) || !account_create(ctl->pg, name, id, &err))
         return ctl_fail_error(&err);
     listing_print_value(ctl, "id", id);
     return ctl_commit(ctl);
@@ -75,6 +114,8 @@ int ctl_account_rename(struct ctl *ctl)
         return ctl_fail_error(&err);
     if (!found)
         return fail_unknown(id);
+    if (warn_namesake(ctl, text_of(ctl->options.name), text_of(id)) != CTL_OK)
+        return CTL_FAILED;
     listing_put_json(ctl, &(struct listing_fact){"id", LISTING_TEXT, text_of(id)}, 1);
     return CTL_OK;
 }

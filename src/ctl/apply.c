@@ -2,6 +2,7 @@
 /* aditctl diff and aditctl apply: what a document changes, and changing it. */
 #include <string.h>
 
+#include "ctl/accounts.h"
 #include "ctl/listing.h"
 #include "ctl/plain.h"
 #include "ctl/plan.h"
@@ -146,8 +147,9 @@ struct run {
     struct buf warnings;  /* that were printed */
     struct buf confirmed; /* the deletions that the operator agreed to, a line each */
     bool writes;
-    bool is_beaten; /* the last try failed because another session was quicker */
-    int n_tries;    /* that failed so */
+    bool has_second; /* the operator agreed to a second account */
+    bool is_beaten;  /* the last try failed because another session was quicker */
+    int n_tries;     /* that failed so */
     size_t n_changes;
 };
 
@@ -223,7 +225,7 @@ static void show_deletions(struct text lines, size_t n)
 
 /* Asks on the terminal before something is deleted, and asks again if a later try would delete
  * something else.  Returns CTL_OK, or the exit status after a message. */
-static int confirm(struct run *run, const struct plan *plan)
+static int confirm_deletions(struct run *run, const struct plan *plan)
 {
     struct buf lines = {0};
     char question[64];
@@ -245,6 +247,17 @@ static int confirm(struct run *run, const struct plan *plan)
     buf_free(&run->confirmed);
     run->confirmed = lines;
     return status;
+}
+
+/* Asks what has to be asked.  Returns CTL_OK, or the exit status after a message. */
+static int confirm(struct run *run, const struct plan *plan)
+{
+    int status = CTL_OK;
+
+    if (plan->makes_second && !run->has_second)
+        status = accounts_confirm_second(run->ctl);
+    run->has_second = run->has_second || plan->makes_second;
+    return status == CTL_OK ? confirm_deletions(run, plan) : status;
 }
 
 static int write_plan(struct run *run, struct plan *plan)

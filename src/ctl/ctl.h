@@ -59,6 +59,9 @@ MUST_CHECK bool ctl_read_time(const char *option, const char *value, int64_t *us
  * Returns the descriptor, which the caller closes, or -1 with errno. */
 MUST_CHECK int ctl_open_file(const char *path);
 
+/* Returns whether there is a terminal to ask on: standard input and standard error are one. */
+bool ctl_may_ask(void);
+
 /* Asks on the terminal whether to go on, unless --yes was given.  Returns CTL_OK for yes, or the
  * exit status after a message: standard input or error is no terminal, or the answer was not "yes".
  */

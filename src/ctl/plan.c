@@ -88,7 +88,8 @@ static bool warn_second(struct plan *plan)
     plan->makes_account = true;
     if (!accounts_find_second(plan->ctl, only, &err))
         return plan_fail(&err);
-    if (only[0])
+    plan->makes_second = only[0] != '\0';
+    if (plan->makes_second)
         plan_warn(plan, ACCOUNTS_SECOND, only);
     return true;
 }

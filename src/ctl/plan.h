@@ -35,7 +35,8 @@ struct plan {
     size_t n_changes;
     size_t cap_changes;
     size_t n_looked_at;
-    bool makes_account; /* the warning of a second one is past */
+    bool makes_account; /* at least one */
+    bool makes_second;  /* beside the only one that there is */
 };
 
 /* Compares the document with the database, in the transaction that document_begin() began, and

@@ -27,6 +27,24 @@ static int choose_account(struct ctl *ctl, char only[IDENT_SIZE], struct text *a
                     : ctl_fail("there is no account; run: aditctl account create");
 }
 
+/* Warns if another User or Bot of the account has the name, which is fine.  Returns CTL_OK, or
+ * CTL_FAILED after a message. */
+static int warn_same_name(const struct ctl *ctl, struct text account_id, struct text name,
+                          struct text but_id)
+{
+    char other[IDENT_SIZE] = "";
+    struct error err;
+
+    if (text_present(name) && !principal_find_named(ctl->pg, account_id, name, but_id, other, &err))
+        return ctl_fail_error(&err);
+    if (other[0])
+        fprintf(stderr,
+                "aditctl: warning: %s of the account has the same name; their ids tell them "
+                "apart\n",
+                other);
+    return CTL_OK;
+}
+
 /* Creates a principal of the kind, "user" or "bot". */
 static int create_principal(struct ctl *ctl, const char *kind)
 {
@@ -40,6 +58,8 @@ static int create_principal(struct ctl *ctl, const char *kind)
     if (!ctl_text_valid("name", ctl->options.name))
         return CTL_USAGE;
     status = choose_account(ctl, only, &account_id);
+    if (status == CTL_OK)
+        status = warn_same_name(ctl, account_id, name, text_of(""));
     if (status != CTL_OK)
         return status;
     if (!store_begin(ctl->pg, &err) ||
@@ -131,6 +151,8 @@ static int show_principal(struct ctl *ctl, const char *kind)
 static int rename_principal(struct ctl *ctl, const char *kind)
 {
     const struct principal principal = ctl_principal(ctl, kind);
+    const struct text name = text_of(ctl->options.name);
+    char account_id[IDENT_SIZE];
     struct error err;
     bool found;
 
@@ -138,8 +160,11 @@ static int rename_principal(struct ctl *ctl, const char *kind)
         return ctl_misuse("'%s rename' needs the new name: --name TEXT", kind);
     if (!ctl_text_valid("name", ctl->options.name))
         return CTL_USAGE;
-    if (!principal_rename(ctl->pg, &principal, text_of(ctl->options.name), &found, &err))
+    if (!principal_find_account(ctl->pg, principal.id, text_of(NULL), account_id, &err) ||
+        !principal_rename(ctl->pg, &principal, name, &found, &err))
         return ctl_fail_error(&err);
+    if (found && warn_same_name(ctl, text_of(account_id), name, principal.id) != CTL_OK)
+        return CTL_FAILED;
     if (!found)
         return ctl_no_principal(&principal, "rename");
     listing_put_json(ctl, &(struct listing_fact){"id", LISTING_TEXT, principal.id}, 1);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "ctl/accounts.h"
 #include "ctl/history.h"
 #include "ctl/listing.h"
 #include "ctl/progress.h"
@@ -409,6 +410,26 @@ static int write_rows(struct restore *restore)
     return status;
 }
 
+/* Warns if an account that comes back is the second.  Returns CTL_OK, or CTL_FAILED after a
+ * message.
+ */
+static int warn_second(const struct restore *restore)
+{
+    bool makes_account = false;
+    char room[REASON_SIZE];
+    bool ignored;
+    struct error err;
+
+    for (int row = 0; row < pg_rows(restore->plan); row++)
+        makes_account = makes_account ||
+                        (text_eq(pg_text(restore->plan, row, RESTORE_KIND), text_of("account")) &&
+                         pg_is_null(restore->plan, row, RESTORE_CURRENT) &&
+                         !reason_to_skip(restore, row, room));
+    if (makes_account && !accounts_warn_second(restore->ctl, &ignored, &err))
+        return ctl_fail_error(&err);
+    return CTL_OK;
+}
+
 /* Prints the plan, asks, and does it. */
 static int carry_out(struct restore *restore)
 {
@@ -426,6 +447,8 @@ static int carry_out(struct restore *restore)
     }
     if (restore->n_changes > 0 && !ctl->options.dry_run) {
         status = ctl_flush(ctl);
+        if (status == CTL_OK)
+            status = warn_second(restore);
         if (status == CTL_OK)
             status = ctl_confirm(ctl, "Restore these?");
         if (status == CTL_OK)

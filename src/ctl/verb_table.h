@@ -30,7 +30,7 @@
 /* clang-format off */
 
 VERB("migrate",        ctl_migrate,         "w",    NULL,     OWNER,     "create the database schema, or bring it up to date")
-VERB("account create", ctl_account_create,  "n",    NULL,     OWNER,     "create an account and print its id")
+VERB("account create", ctl_account_create,  "ny",   NULL,     OWNER,     "create an account and print its id")
 VERB("account list",   ctl_account_list,    "",     NULL,     OWNER,     "list the accounts")
 VERB("account rename", ctl_account_rename,  "n!",   "ACCOUNT-ID", OWNER, "give an account another name")
 VERB("account delete", ctl_account_delete,  "",     "ACCOUNT-ID", OWNER, "delete an account that is empty")

@@ -2,6 +2,7 @@
 /* Accounts. */
 #include "store/account.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "store/sql.h"
@@ -24,6 +25,19 @@ static const struct pg_statement find_only_statement = {
     .name = "account_find_only",
     .types = PG_TEXT,
     .sql = "SELECT id FROM adit.account ORDER BY id LIMIT 2",
+};
+
+/* $1 name, $2 id of one to leave out. */
+static const struct pg_statement find_named_statement = {
+    .name = "account_find_named",
+    .types = PG_TEXT,
+    .sql =
+        "SELECT a.id"
+        " FROM adit.account AS a"
+        " WHERE a.name = $1::text"
+          " AND a.id <> $2::text COLLATE \"C\""
+        " ORDER BY a.id"
+        " LIMIT 1",
 };
 
 static const struct pg_statement list_statement = {
@@ -100,6 +114,23 @@ bool account_list(struct pg *pg, struct pg_result **result, struct error *err)
 bool account_find_only(struct pg *pg, char id[IDENT_SIZE], int *n, struct error *err)
 {
     return store_find_only(pg, &find_only_statement, id, n, err);
+}
+
+bool account_find_named(struct pg *pg, struct text name, struct text but_id, char id[IDENT_SIZE],
+                        struct error *err)
+{
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+
+    id[0] = '\0';
+    pg_add_text(&params, name);
+    pg_add_text(&params, but_id);
+    if (!pg_run(pg, &find_named_statement, &params, &result, err))
+        return false;
+    if (pg_rows(result) > 0)
+        snprintf(id, IDENT_SIZE, "%s", pg_text(result, 0, 0).s);
+    pg_result_free(result);
+    return true;
 }
 
 bool account_rename(struct pg *pg, struct text id, struct text name, bool *found, struct error *err)

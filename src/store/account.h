@@ -24,6 +24,11 @@ enum account_column { ACCOUNT_ID, ACCOUNT_CREATED_AT, ACCOUNT_NAME, ACCOUNT_N_CO
  * *result with pg_result_free(). */
 MUST_CHECK bool account_list(struct pg *pg, struct pg_result **result, struct error *err);
 
+/* Finds the first account with the name, but for one ("": for none).  Sets id to "" if there is
+ * none. */
+MUST_CHECK bool account_find_named(struct pg *pg, struct text name, struct text but_id,
+                                   char id[IDENT_SIZE], struct error *err);
+
 /* Gives an account another name.  Sets *found to whether there is such an account. */
 MUST_CHECK bool account_rename(struct pg *pg, struct text id, struct text name, bool *found,
                                struct error *err);

@@ -61,6 +61,20 @@ static const struct pg_statement create_statement = {
         " RETURNING p.id",
 };
 
+/* $1 account_id, $2 name, $3 id of one to leave out. */
+static const struct pg_statement find_named_statement = {
+    .name = "principal_find_named",
+    .types = PG_TEXT,
+    .sql =
+        "SELECT p.id"
+        " FROM adit.principal AS p"
+        " WHERE p.account_id = $1::text COLLATE \"C\""
+          " AND p.name = $2::text"
+          " AND p.id <> $3::text COLLATE \"C\""
+        " ORDER BY p.id"
+        " LIMIT 1",
+};
+
 static const struct pg_statement find_only_statement = {
     .name = "principal_find_only",
     .types = PG_TEXT,
@@ -308,6 +322,24 @@ bool principal_find_account(struct pg *pg, struct text id, struct text within,
         return false;
     if (pg_rows(result) > 0)
         snprintf(account_id, IDENT_SIZE, "%s", pg_text(result, 0, 0).s);
+    pg_result_free(result);
+    return true;
+}
+
+bool principal_find_named(struct pg *pg, struct text account_id, struct text name,
+                          struct text but_id, char id[IDENT_SIZE], struct error *err)
+{
+    struct pg_params params = {.n = 0};
+    struct pg_result *result;
+
+    id[0] = '\0';
+    pg_add_text(&params, account_id);
+    pg_add_text(&params, name);
+    pg_add_text(&params, but_id);
+    if (!pg_run(pg, &find_named_statement, &params, &result, err))
+        return false;
+    if (pg_rows(result) > 0)
+        snprintf(id, IDENT_SIZE, "%s", pg_text(result, 0, 0).s);
     pg_result_free(result);
     return true;
 }

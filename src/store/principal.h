@@ -34,6 +34,11 @@ MUST_CHECK bool principal_list(struct pg *pg, const char *kind, struct pg_result
 /* Finds the only User or Bot; returns as account_find_only(). */
 MUST_CHECK bool principal_find_only(struct pg *pg, char id[IDENT_SIZE], int *n, struct error *err);
 
+/* Finds the first User or Bot of the account with the name, but for one ("": for none).
+ * Sets id to "" if there is none. */
+MUST_CHECK bool principal_find_named(struct pg *pg, struct text account_id, struct text name,
+                                     struct text but_id, char id[IDENT_SIZE], struct error *err);
+
 /* Finds the account of a User or Bot, in the given account if there is one.  Sets account_id to ""
  * if there is no such User or Bot. */
 MUST_CHECK bool principal_find_account(struct pg *pg, struct text id, struct text within,

@@ -197,6 +197,25 @@ class Principals(CtlCase):
                         account, kind, "t" if "--admin" in options else "f",
                         options[-1] if "--name" in options else ""]))
 
+    def test_same_name(self):
+        """It is permitted, and said."""
+        account = self.ctl("account", "create", "--name", "namesakes").stdout.strip()
+        self.assertEqual(self.ctl("account", "rename", account, "--name", "namesakes").stderr, "")
+        other = self.ctl("account", "create", "--name", "namesakes")
+        self.assertEqual(other.stderr, "aditctl: warning: the account %s has the same name; their ids"
+                         " tell them apart\n" % account)
+        ada = self.ctl("user", "create", "--account", account, "--name", "ada").stdout.strip()
+        said = "aditctl: warning: %s of the account has the same name; their ids tell them apart\n" % ada
+        bot = self.ctl("bot", "create", "--account", account, "--name", "ada")
+        self.assertEqual(bot.stderr, said)
+        self.assertRegex(bot.stdout, r"^bot_[0-9A-Za-z]{27}\n$")
+        bot = bot.stdout.strip()
+        self.assertEqual(self.ctl("bot", "rename", bot, "--name", "ada").stderr, said)
+        for words in (["bot", "rename", bot, "--name", "b"], ["user", "rename", ada, "--name", "ada"],
+                      ["user", "create", "--account", account], ["user", "create", "--account", account],
+                      ["user", "create", "--account", other.stdout.strip(), "--name", "ada"]):
+            self.assertEqual(self.ctl(*words).stderr, "", words)
+
     def test_one_of_several_has_to_be_named(self):
         self.stack.account()
         self.assertIn("--account", self.ctl("user", "create", status=2).stderr)

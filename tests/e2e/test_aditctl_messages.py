@@ -87,7 +87,7 @@ class Misuse(CtlCase):
         )], self.assert_says)
 
     def test_options(self):
-        takes = "'account create' takes: --name, --conf, --json, --help"
+        takes = "'account create' takes: --yes, --name, --conf, --json, --help"
         self.each([(words, words, said) for words, said in (
             (["account", "create", "--nonsense"], "unknown option '--nonsense'; " + takes),
             (["account", "create", "--nonsense=x"], "unknown option '--nonsense'; " + takes),

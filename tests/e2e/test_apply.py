@@ -249,6 +249,52 @@ class RoundTrip(ApplyCase):
         self.assertEqual(said("apply", "D"), "")
         self.assertEqual(self.ctl("account", "create", conf=conf).stderr, "")
 
+    def answer(self, word, *arguments, conf, n_questions=1):
+        """Runs aditctl on a terminal and types a word at each question.  Returns its exit status, and
+        what it said before."""
+        ours, theirs = os.openpty()
+        with subprocess.Popen([self.stack.env["ADITCTL"], "-c", conf, *arguments], stdin=theirs,
+                              stdout=subprocess.PIPE, stderr=theirs, env=stack.CLEAN_ENV) as process:
+            os.close(theirs)
+            shown = b""
+            for i in range(n_questions):
+                while shown.count(b"Type yes") == i:
+                    shown += os.read(ours, 4096)
+                os.write(ours, word.encode() + b"\n")
+            process.stdout.read()
+            status = process.wait()
+        os.close(ours)
+        return status, shown.decode()
+
+    def test_second_account_is_asked_for(self):
+        """On a terminal, and before anything is changed."""
+        conf = self.other_database("asked_accounts")
+        path = self.write({"version": 1, "accounts": [{"id": "ac_" + 27 * "B"}]})
+
+        def accounts():
+            return len(json.loads(self.ctl("account", "list", "--json", conf=conf).stdout)["accounts"])
+        self.ctl("account", "create", conf=conf)
+        for words in ["account", "create"], ["apply", path]:
+            with self.subTest(words):
+                status, shown = self.answer("no", *words, conf=conf)
+                self.assertEqual((status, accounts()), (1, 1))
+                self.assertRegex(shown, "^aditctl: warning: this makes a second account beside ac_[^\n]*"
+                                 "\nMake a second account\\? Type yes to go on: $")
+        self.assertEqual(self.answer("yes", "apply", path, conf=conf)[0], 0)
+        self.assertEqual(accounts(), 2)
+        self.ctl("account", "delete", "ac_" + 27 * "B", conf=conf)
+        self.ctl("account", "create", "--yes", conf=conf)
+        self.assertEqual(accounts(), 2)
+
+    def test_second_account_that_comes_back(self):
+        conf = self.other_database("restored_accounts")
+        self.ctl("account", "create", conf=conf)
+        gone = self.ctl("account", "create", conf=conf).stdout.strip()
+        self.ctl("account", "delete", gone, conf=conf)
+        found = json.loads(self.ctl("history", gone, "--json", conf=conf).stdout)["events"]
+        said = self.ctl("restore", "--event", found[-1]["id"], "--yes", conf=conf).stderr
+        self.assertIn("warning: this makes a second account beside ac_", said)
+
     def test_owner(self):
         self.fill()
         bot = self.account.bot.id
