@@ -373,20 +373,19 @@ static void check_writes(struct findings *findings, struct pg *pg, bool is_distr
         trouble_error(findings, "writes", &err);
 }
 
-/* Writes a time as people say it. */
-static void say_time(char out[32], int64_t ms)
+void doctor_say_time(char out[DOCTOR_TIME_SIZE], int64_t ms)
 {
     static const struct {
         int64_t ms;
         const char *unit;
     } units[] = {{INT64_C(86400000), "days"}, {3600000, "h"}, {60000, "min"}, {1000, "s"}};
 
-    snprintf(out, 32, "%lld ms", (long long)ms);
+    snprintf(out, DOCTOR_TIME_SIZE, "%lld ms", (long long)ms);
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
         if (ms < 5 * units[i].ms)
             continue;
-        snprintf(out, 32, "%lld %s", (long long)((ms + units[i].ms / 2) / units[i].ms),
-                 units[i].unit);
+        snprintf(out, DOCTOR_TIME_SIZE, "%lld %s",
+                 (long long)((ms + units[i].ms / 2) / units[i].ms), units[i].unit);
         return;
     }
 }
@@ -397,14 +396,14 @@ static void check_clock(struct findings *findings, struct pg *pg)
     int64_t before_ms = clock_wall_ms();
     int64_t database_ms;
     int64_t apart_ms;
-    char apart[32];
+    char apart[DOCTOR_TIME_SIZE];
 
     if (!schema_clock(pg, &database_ms, &err)) {
         trouble_error(findings, "clock", &err);
         return;
     }
     apart_ms = llabs(database_ms - (before_ms + clock_wall_ms()) / 2);
-    say_time(apart, apart_ms);
+    doctor_say_time(apart, apart_ms);
     if (apart_ms > CLOCK_TOLERANCE_MS)
         doctor_line(findings, "note", "clock",
                     "%s from the database's clock, which ids follow; synchronise both clocks",

@@ -33,6 +33,10 @@ void doctor_line(struct findings *findings, const char *level, const char *what,
 void doctor_trouble(struct findings *findings, const char *what, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Writes a duration as people say it: "120 ms", "5 s", "24 h". */
+#define DOCTOR_TIME_SIZE 32
+void doctor_say_time(char out[DOCTOR_TIME_SIZE], int64_t ms);
+
 /* Returns the value of the first line "name value" with that name, or an absent text.  No NUL
  * follows it. */
 struct text doctor_value(struct text lines, const char *name);

@@ -48,8 +48,12 @@ static int64_t status_number(struct text lines, const char *name)
 static void check_polls(struct findings *findings, const struct conf *conf, struct text status)
 {
     int64_t ago_ms = status_number(status, "last_poll_ms");
+    char ago[DOCTOR_TIME_SIZE];
+    char every[DOCTOR_TIME_SIZE];
     int64_t n_away = status_number(status, "accounts_away"); /* on nodes of Citus only */
 
+    doctor_say_time(ago, ago_ms);
+    doctor_say_time(every, conf->gateway.poll_ms);
     if (!status_is(status, "database", "up"))
         doctor_trouble(findings, "polls",
                        "the daemon cannot ask the database, so it refuses new logins; see its log: "
@@ -61,12 +65,11 @@ static void check_polls(struct findings *findings, const struct conf *conf, stru
                        (long long)n_away, (long long)status_number(status, "accounts"));
     else if (ago_ms > (int64_t)POLLS_MAX * conf->gateway.poll_ms + POLL_GRACE_MS)
         doctor_trouble(findings, "polls",
-                       "the daemon asked the database %lld ms ago, and should every %d ms; restart "
-                       "it: systemctl restart adit-gateway",
-                       (long long)ago_ms, conf->gateway.poll_ms);
+                       "the daemon asked the database %s ago, and should every %s; restart it: "
+                       "systemctl restart adit-gateway",
+                       ago, every);
     else if (ago_ms >= 0)
-        doctor_line(findings, "ok", "polls", "the daemon asked the database %lld ms ago",
-                    (long long)ago_ms);
+        doctor_line(findings, "ok", "polls", "the daemon asked the database %s ago", ago);
     else
         doctor_line(findings, "note", "polls", "the daemon has just started");
 }
