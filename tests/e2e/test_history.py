@@ -217,6 +217,29 @@ class History(UndoCase):
         self.assertEqual([event["after"]["metadata"] for event in events],
                          ["", *[str(i) for i in range(1, 451)]])
 
+    def test_gaps(self):
+        """What is rolled back and each doctor use up numbers, and every page for auditors says so."""
+        made = self.make()
+        update = "UPDATE adit.ssh_credential SET metadata = 'x' WHERE id = '%s'" % made["id"]
+        for use_up in (lambda: self.stack.psql("BEGIN; %s; ROLLBACK" % update),
+                       lambda: self.stack.ctl_run("doctor")):
+            before = self.events(made["id"])
+            use_up()
+            self.stack.psql(update + "; " + update.replace("'x'", "''"))
+            events = self.events(made["id"])
+            self.assertEqual(len(events), len(before) + 2)
+            first, second, third = (int(event["id"].removeprefix("ae_")) for event in events[-3:])
+            self.assertGreater(second, first + 1)
+            self.assertEqual(third, second + 1)
+        texts = [self.ctl("history", "--help").stdout]
+        for name in "doc/operate/history.md", "doc/openapi.yaml", "man/adit-api.7", "man/aditctl.8":
+            with open(os.path.join(stack.ROOT, name), encoding="utf-8") as file:
+                texts.append(" ".join(file.read().split()))
+        for text, says in zip(texts, [r"ids may have gaps"] + 4 * [
+                r"A gap alone does not show that an event was deleted|So a gap alone does not show that"
+                " an event was deleted"]):
+            self.assertRegex(text, says)
+
     def test_refused(self):
         account = self.stack.account("also")
         for client in (self.client, self.stack.client(account.admin.key)):
