@@ -295,6 +295,27 @@ class RoundTrip(ApplyCase):
         said = self.ctl("restore", "--event", found[-1]["id"], "--yes", conf=conf).stderr
         self.assertIn("warning: this makes a second account beside ac_", said)
 
+    def test_more_than_is_read(self):
+        """export writes no document that diff and apply do not read."""
+        said = "has more than 256 MiB"
+        path = self.path("large.json")
+        with open(path, "wb") as file:
+            file.truncate(256 * 1024 * 1024 + 1)
+        self.addCleanup(os.remove, path)
+        self.assertIn(said, self.ctl("diff", path, status=3).stderr)
+        self.stack.psql("INSERT INTO adit.ssh_credential (account_id, id, owner_id, key_type, fingerprint,"
+                        " public_key, acl) SELECT '%s', 'sshcr_' || lpad(i::text, 27, '0'), '%s',"
+                        " 'ssh-ed25519', '%s', 'k', array_fill('bind:k=' || repeat('x', 250),"
+                        " ARRAY[1000]) FROM generate_series(1, 1000) AS i" % (
+                            self.account.id, self.account.admin.id, samples.ED25519_FINGERPRINT))
+        done = subprocess.run([self.stack.env["ADITCTL"], "-c", self.stack.conf_path, "export",
+                               "--account", self.account.id], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True, env=stack.CLEAN_ENV, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("the document %s, which 'aditctl diff' and 'aditctl apply' do not read; export"
+                      " parts of it, with --account or --owner\n" % said, done.stderr)
+        self.assertLess(len(self.ctl("export", "--owner", self.account.member.id).stdout), 1000)
+
     def test_owner(self):
         self.fill()
         bot = self.account.bot.id
