@@ -18,6 +18,7 @@ from adit import fastcgi, samples, stack
 from adit.case import until
 from adit.large import BODY_MAX, Slow, fill
 from adit.programs import Peer, Responder, descriptors, memory, variables
+from database_faults import close, lock, open_session
 from promise import PromiseCase, scaled
 
 CREDENTIALS = "/ssh_credentials"
@@ -117,6 +118,24 @@ class Mix:
 
 
 class Growth(PromiseCase):
+    def open_sessions(self, mix):
+        """Opens the database session of each lane that may write: a lane opens it once it is needed,
+        such as for what the worker does beside a request."""
+        psql = open_session(self.stack)
+        peers = [Peer(mix.path) for _ in range(self.stack.n_at_once() // self.stack.n_workers())]
+        try:
+            lock(psql)
+            for peer in peers:
+                peer.sock.sendall(mix.records(mix.steps[0]))
+            until(lambda: int(self.stack.psql(
+                "SELECT count(*) FROM pg_stat_activity WHERE usename = 'adit'"
+                " AND wait_event_type = 'Lock'")) >= len(peers), "each lane waits for the lock")
+        finally:
+            close(psql)
+        for peer in peers:
+            fastcgi.read_answer(peer.file)
+            peer.close()
+
     def test_mixed_requests(self):
         """Mixed requests, some of them broken, on one worker"""
         warm_up, n = scaled(3000, 10000), scaled(12000, 200000)
@@ -126,6 +145,7 @@ class Growth(PromiseCase):
         with Responder(self.stack) as responder:
             mix = Mix(self.stack.account("mix"), responder.socket)
             worker, = responder.workers()
+            self.open_sessions(mix)
             for _ in range(warm_up):
                 mix.ask()
             before, n_descriptors = memory(worker), descriptors(worker)
