@@ -472,6 +472,8 @@ Suite *serve_cgi_suite(void)
     TCase *output = tcase_create("answers");
     TCase *program = tcase_create("program");
 
+    tcase_set_timeout(bodies, 60);
+    tcase_set_timeout(program, 60);
     tcase_add_test(variables, no_variables);
     tcase_add_test(variables, every_variable);
     tcase_add_test(variables, names_that_only_resemble);

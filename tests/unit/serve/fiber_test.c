@@ -106,6 +106,7 @@ Suite *serve_fiber_suite(void)
     Suite *suite = suite_create("serve/fiber");
     TCase *tcase = tcase_create("fiber");
 
+    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, many_take_turns);
     tcase_add_test(tcase, the_stack_is_deep);
     tcase_add_test_raise_signal(tcase, past_the_stack_is_the_end, SIGSEGV);

@@ -320,6 +320,7 @@ Suite *serve_record_suite(void)
     Suite *suite = suite_create("serve/record");
     TCase *tcase = tcase_create("records");
 
+    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, bodies);
     tcase_add_test(tcase, variables);
     tcase_add_test(tcase, wrong_variables);

@@ -38,7 +38,7 @@ void worker_stay(struct worker_lane *lane, const struct request *request)
     if (!strstr(request->path, "stuck"))
         return;
     worker->n_stuck++;
-    while (!worker->serve->is_stopping)
+    while (worker->n_answered < worker->n_due)
         lane->wait.until(lane->wait.context, silent[0], POLLIN, clock_steady_ms() + 3600 * 1000);
 }
 
@@ -114,7 +114,8 @@ static void wake_all(struct worker *worker)
         worker->lanes[i].wait.wake(worker->lanes[i].wait.context);
 }
 
-/* Ends the loop when all is answered, or when nothing comes for long; then no lane stays. */
+/* Ends the loop when all is answered, or when nothing comes for long.  Lanes that stay end after
+ * that: no other request, and no chore, may begin in their place. */
 static void before_wait(void *context)
 {
     struct worker *worker = context;
@@ -123,7 +124,7 @@ static void before_wait(void *context)
         worker->turn(worker);
     if (worker->n_answered >= worker->n_due || ++worker->n_turns > 400)
         raise(SIGTERM);
-    if (worker->serve->is_stopping && worker->n_stuck > 0)
+    if (worker->serve->is_stopping && worker->n_answered >= worker->n_due)
         wake_all(worker);
 }
 

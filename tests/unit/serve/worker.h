@@ -73,7 +73,7 @@ void worker_accept(struct worker *worker, int n);
 size_t lane_number(const struct worker_lane *lane);
 
 /* The task of a worker, unless a test sets another: a request with "stuck" in its path waits until
- * the loop is to end. */
+ * the others are answered, and until a loop that runs is to end. */
 worker_task worker_stay;
 
 /* Connects a client, and sends nothing. */
