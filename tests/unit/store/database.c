@@ -28,22 +28,31 @@ struct pg *database_connect(const char *name, const char *role)
     return pg;
 }
 
+/* The limits of requests are too short for what a test prepares on a machine that is busy. */
+static struct pg *connect_patiently(const char *name)
+{
+    struct pg *pg = database_connect(name, "postgres");
+
+    database_run(pg, "SET statement_timeout = '60s'");
+    return pg;
+}
+
 struct pg *database_create(const char *name)
 {
-    struct pg *pg = database_connect("postgres", "postgres");
+    struct pg *pg = connect_patiently("postgres");
     char sql[128];
 
     snprintf(sql, sizeof sql, "CREATE DATABASE %s", name);
     database_run(pg, sql);
     pg_free(pg);
-    return database_connect(name, "postgres");
+    return connect_patiently(name);
 }
 
 void database_run(struct pg *pg, const char *sql)
 {
     struct error err = {.code = ERR_NONE};
 
-    ck_assert_msg(pg_script(pg, sql, 20000, &err), "%s: %s", sql, err.cause);
+    ck_assert_msg(pg_script(pg, sql, 60000, &err), "%s: %s", sql, err.cause);
 }
 
 int64_t database_number(struct pg *pg, const char *sql)
