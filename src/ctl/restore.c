@@ -413,7 +413,7 @@ static int write_rows(struct restore *restore)
 /* Warns if an account that comes back is the second.  Returns CTL_OK, or CTL_FAILED after a
  * message.
  */
-static int warn_second(const struct restore *restore)
+static int warn_of_second(const struct restore *restore)
 {
     bool makes_account = false;
     char room[REASON_SIZE];
@@ -448,7 +448,7 @@ static int carry_out(struct restore *restore)
     if (restore->n_changes > 0 && !ctl->options.dry_run) {
         status = ctl_flush(ctl);
         if (status == CTL_OK)
-            status = warn_second(restore);
+            status = warn_of_second(restore);
         if (status == CTL_OK)
             status = ctl_confirm(ctl, "Restore these?");
         if (status == CTL_OK)
