@@ -22,7 +22,9 @@ struct pg *database_connect(const char *name, const char *role)
     ck_assert_msg(server != NULL, "ADIT_TEST_CONNINFO is not set: run it by with_postgres");
     ck_assert_uint_lt(n, 64);
     conninfo = conninfos[n++];
-    ck_assert_int_lt(snprintf(conninfo, 512, "%s dbname=%s user=%s", server, name, role), 512);
+    ck_assert_int_lt(
+        snprintf(conninfo, 512, "%s dbname=%s user=%s connect_timeout=30", server, name, role),
+        512);
     pg = pg_new(conninfo, &wait_alone);
     ck_assert_ptr_nonnull(pg);
     return pg;
@@ -33,6 +35,7 @@ static struct pg *connect_patiently(const char *name)
 {
     struct pg *pg = database_connect(name, "postgres");
 
+    pg_set_timeout(pg, 60000);
     database_run(pg, "SET statement_timeout = '60s'");
     return pg;
 }
