@@ -14,8 +14,10 @@
     "BEGIN; SET LOCAL statement_timeout = '60s'; SET LOCAL lock_timeout = '10s';"                  \
     " SET LOCAL TimeZone = 'UTC'; SET LOCAL enable_seqscan = off"
 
-/* For plan_statement. */
-#define PLAN_SETTINGS "SET LOCAL enable_nestloop = off"
+/* For plan_statement, which reads all of a table at once, after history_begin(). */
+#define PLAN_SETTINGS                                                                              \
+    "SET LOCAL enable_nestloop = off; SET LOCAL enable_seqscan = on;"                              \
+    " SET LOCAL enable_bitmapscan = on"
 #define SETTINGS_TIMEOUT_MS 4000
 
 /* The row that an event recorded, with the columns of today's table: those that it lacks are NULL,
