@@ -43,6 +43,7 @@ struct gateway {
 
     /* Keys that the next statement may glance at: fewer after one that was late; 0: the most. */
     size_t glance_max;
+    int64_t turn_ms; /* how long a turn of judging goes on; 0: JUDGE_TURN_MS */
 
     /* Where accounts are on several nodes.  The snapshot is empty then. */
     struct follows follows;

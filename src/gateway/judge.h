@@ -8,6 +8,7 @@
 #define ADIT_GATEWAY_JUDGE_H
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/must_check.h"
 #include "gateway/gateway.h"
 #include "gateway/grant.h"
@@ -22,6 +23,12 @@
 /* Milliseconds after which judge_changes() leaves the accounts and keys that are left to the next
  * call. */
 #define JUDGE_TURN_MS 50
+
+/* Returns when a turn that begins now ends, on the steady clock. */
+static inline int64_t judge_turn_end_ms(const struct gateway *gateway)
+{
+    return clock_steady_ms() + (gateway->turn_ms > 0 ? gateway->turn_ms : JUDGE_TURN_MS);
+}
 
 enum judge_verdict { JUDGE_PERMITTED, JUDGE_NONE, JUDGE_AWAY };
 

@@ -394,7 +394,7 @@ bool marked_judge(struct gateway *gateway, const char *account_id, bool *is_left
 {
     const struct turn turn = {.gateway = gateway,
                               .account_id = account_id,
-                              .end_ms = clock_steady_ms() + JUDGE_TURN_MS,
+                              .end_ms = judge_turn_end_ms(gateway),
                               .err = err};
     bool ok;
 
