@@ -32,7 +32,8 @@ static bool is_of_turn(const struct turn *turn, const struct session *session)
 
 static struct gateway_key key_of_session(const struct session *session)
 {
-    return (struct gateway_key){text_of(session->account_id), text_of(session->fingerprint)};
+    return (struct gateway_key){.account_id = text_of(session->account_id),
+                                .fingerprint = text_of(session->fingerprint)};
 }
 
 static bool is_of_key(const struct session *session, const struct gateway_key *key)
@@ -70,7 +71,8 @@ static void note_late(const struct turn *turn, const struct gateway_key *keys, s
 /* Returns whether the database answers for a key that has nothing. */
 static bool answers(const struct turn *turn, const char *account_id)
 {
-    const struct gateway_key nobodys = {text_of(account_id), text_of("")};
+    const struct gateway_key nobodys = {.account_id = text_of(account_id),
+                                        .fingerprint = text_of("")};
     struct arena arena = {0};
     struct gateway_glance *glances;
     bool ok = store_gateway_glance(turn->gateway->pg, &arena, (struct gateway_keys){&nobodys, 1},
@@ -226,6 +228,7 @@ static const struct session *pick_changed(const struct turn *turn, bool is_by_ag
 struct comparison {
     const struct session *session;
     bool covers;
+    bool is_of_own; /* the rules are those of the credentials that sessions stand on */
 };
 
 static bool is_covered(const struct session *session, const struct judge_grant *grant,
@@ -234,23 +237,28 @@ static bool is_covered(const struct session *session, const struct judge_grant *
     if (session->granted.n == 0 || text_lists_equal(session->granted, grant->granted))
         return true;
     if (!last->session || !text_lists_equal(session->granted, last->session->granted))
-        *last = (struct comparison){session, acl_covers(grant->rules, session->granted)};
+        *last = (struct comparison){session, acl_covers(grant->rules, session->granted),
+                                    last->is_of_own};
     return last->covers;
 }
 
-/* Judges a session by its key's credentials as they are now, or by the part of them that was read:
- * grants add up, so what a part covers stays, whatever somebody adds.  Of a part, the digest stays
+/* Judges a session by its key's credentials as they are now, or by a part of them that was read:
+ * grants add up, so what a part covers stays, whatever somebody adds.  What the oldest ones do not
+ * cover is still to be judged by those that the session stands on.  Of a part, the digest stays
  * that of the last glance. */
 static void judge_session(const struct turn *turn, struct session *session,
                           const struct judge_grant *grant, struct comparison *last)
 {
     bool is_part = !grant->digest.s;
+    bool covers = is_covered(session, grant, last);
 
-    session->mark = SESSION_JUDGED;
     session->n_strikes = 0;
+    if (!covers && is_part && !last->is_of_own)
+        return;
+    session->mark = SESSION_JUDGED;
     if (!is_part)
         keep_digest(session, grant->digest);
-    if (!is_covered(session, grant, last))
+    if (!covers)
         end_one(turn, session, is_part ? GRANT_OVER : "its rules were narrowed");
     /* A session that lost track of its credentials would miss their changes. */
     else if (!text_lists_equal(session->credential_ids, grant->credential_ids) &&
@@ -258,31 +266,49 @@ static void judge_session(const struct turn *turn, struct session *session,
         end_one(turn, session, "out of memory");
 }
 
-/* Judges all changed sessions of a key.  Returns false if memory runs out. */
+/* Judges all changed sessions of a key, or those that stand on the credentials that it names.
+ * Returns false if memory runs out. */
 static bool judge_key_sessions(const struct turn *turn, const struct gateway_key *key,
                                const struct gateway_credentials *found, struct arena *arena)
 {
     struct sessions *sessions = &turn->gateway->sessions;
-    struct comparison last = {0};
+    bool is_of_own = key->credential_ids.given;
+    struct comparison last = {.is_of_own = is_of_own};
     struct judge_grant grant;
-    const char *fault = found->n > 0     ? NULL
-                        : found->is_over ? GRANT_OVER
-                                         : "no credential has its key any more";
 
-    if (!fault && !grant_unite(found, arena, &grant))
+    if (found->n == 0 && found->is_over && !is_of_own)
+        return true; /* not even the first one was read */
+    if (found->n > 0 && !grant_unite(found, arena, &grant))
         return error_set(turn->err, ERR_OUT_OF_MEMORY);
     for (size_t i = 0; i < sessions->n; i++) {
         struct session *session = sessions->items[i];
 
         if (!is_of_turn(turn, session) || session->mark != SESSION_CHANGED ||
-            !is_of_key(session, key))
+            !is_of_key(session, key) ||
+            (is_of_own && !text_lists_equal(session->credential_ids, key->credential_ids)))
             continue;
-        if (fault)
-            end_one(turn, session, fault);
-        else
+        if (found->n > 0)
             judge_session(turn, session, &grant, &last);
+        else
+            end_one(turn, session, is_of_own ? GRANT_OVER : "no credential has its key any more");
     }
     return true;
+}
+
+/* Judges a session of a key that is over the limits, and those that stand on the same credentials,
+ * by these: their rules were read when it began, and what others have is none of them. */
+static bool judge_by_own(const struct turn *turn, const struct session *session,
+                         struct arena *arena)
+{
+    struct gateway_key key = key_of_session(session);
+    struct gateway_credentials found;
+
+    /* Judging replaces the session's own list. */
+    if (!session_copy_list(arena, session->credential_ids, &key.credential_ids))
+        return error_set(turn->err, ERR_OUT_OF_MEMORY);
+    key.credential_ids.given = true;
+    return store_gateway_look_up(turn->gateway->pg, arena, &key, &found, turn->err) &&
+           judge_key_sessions(turn, &key, &found, arena);
 }
 
 /* Reads the rules of changed keys, one at least, in turn by age and not by age. */
@@ -297,10 +323,12 @@ static bool read_changed(const struct turn *turn, bool is_by_age)
         struct gateway_credentials found;
         struct arena arena = {0};
 
-        ok = store_gateway_look_up(gateway->pg, &arena, &key, &found, turn->err);
+        ok = store_gateway_look_up(gateway->pg, &arena, &key, &found, turn->err) &&
+             judge_key_sessions(turn, &key, &found, &arena);
+        if (ok && is_of_turn(turn, session) && session->mark == SESSION_CHANGED)
+            ok = judge_by_own(turn, session, &arena);
         if (!ok)
             note_late(turn, &key, 1);
-        ok = ok && judge_key_sessions(turn, &key, &found, &arena);
         arena_free(&arena);
         is_by_age = !is_by_age;
         session = ok && !is_over(turn) ? pick_changed(turn, is_by_age) : NULL;

@@ -3,9 +3,10 @@
  *
  * A glance looks at many keys and reads no rules.  It ends the sessions of keys that have nothing
  * left, and shows whose rules are to be read.  Those are read one key at a time.  Both have bounds
- * (model/ssh_decision.h).  A key beyond them loses the sessions that its oldest credentials up to
- * there do not cover: whoever adds to a key ends nothing.  The sessions of one key are judged
- * together, however many there are.
+ * (model/ssh_decision.h).  A key beyond them loses the sessions that neither its oldest credentials
+ * up to there cover, nor those that the session stands on, the smallest first: whoever adds to a
+ * key, or to a credential of it, ends nothing.  The sessions of one key are judged together,
+ * however many there are.
  *
  * If a statement is late, smaller ones follow.  A key that is late alone, again and again, and once
  * more right after the database has answered for another one, loses its sessions: it keeps the loop

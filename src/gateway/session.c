@@ -92,7 +92,7 @@ void sessions_free(struct sessions *sessions)
     *sessions = (struct sessions){0};
 }
 
-static bool copy_list(struct arena *arena, struct text_list list, struct text_list *out)
+bool session_copy_list(struct arena *arena, struct text_list list, struct text_list *out)
 {
     out->items = arena_array(arena, list.n ? list.n : 1, sizeof *out->items);
     out->n = 0;
@@ -118,8 +118,8 @@ bool session_set_lists(struct session *session, struct text_list credential_ids,
     bool ok;
 
     session->arena = (struct arena){0};
-    ok = copy_list(&session->arena, credential_ids, &session->credential_ids) &&
-         copy_list(&session->arena, granted, &session->granted);
+    ok = session_copy_list(&session->arena, credential_ids, &session->credential_ids) &&
+         session_copy_list(&session->arena, granted, &session->granted);
     if (!ok) {
         session->credential_ids = (struct text_list){0};
         session->granted = (struct text_list){0};

@@ -81,6 +81,10 @@ void sessions_free(struct sessions *sessions);
 MUST_CHECK bool session_set_lists(struct session *session, struct text_list credential_ids,
                                   struct text_list granted);
 
+/* Copies a list and its texts into the arena.  Returns false if memory runs out. */
+MUST_CHECK bool session_copy_list(struct arena *arena, struct text_list list,
+                                  struct text_list *out);
+
 /* Raises a session's mark; never lowers it. */
 void session_mark(struct session *session, enum session_mark mark);
 

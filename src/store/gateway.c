@@ -84,6 +84,39 @@ static const struct pg_statement look_up_statement = {
         " ORDER BY w.id",
 };
 
+#define CREDENTIAL(id)                                                                             \
+    "SELECT c.id, c.account_id, c.revision, c.acl"                                                 \
+    " FROM adit.ssh_credential AS c"                                                               \
+    " WHERE " OF_KEY("$1::text COLLATE \"C\"")                                                     \
+      " AND c.id = " id
+
+/* As above, of named credentials, in the order of their size.
+ * $1 account id, $2 fingerprint, $3 the most credentials, $4 the most rules, $5 credential ids. */
+static const struct pg_statement look_up_named_statement = {
+    .name = "gateway_look_up_named",
+    .types = PG_BIGINT PG_TEXT PG_TEXT PG_TEXT PG_TEXTS PG_BOOL,
+    .sql =
+        "WITH RECURSIVE named AS MATERIALIZED ("
+            "SELECT array_agg(c.id ORDER BY pg_column_size(c.acl), c.id) AS ids"
+            " FROM adit.ssh_credential AS c"
+            " WHERE " OF_KEY("$1::text COLLATE \"C\"")
+              " AND c.id = ANY ($5::text[] COLLATE \"C\")"
+        "), walk AS ("
+            "(SELECT c.id, c.account_id, c.revision, c.acl, 1::bigint AS n,"
+              " cardinality(c.acl)::bigint AS n_rules"
+            " FROM (" CREDENTIAL("(SELECT ids[1] FROM named)") ") AS c)"
+            " UNION ALL"
+            " SELECT c.id, c.account_id, c.revision, c.acl, w.n + 1,"
+              " w.n_rules + cardinality(c.acl)"
+            " FROM walk AS w"
+            " CROSS JOIN LATERAL (" CREDENTIAL("(SELECT ids[w.n + 1] FROM named)") ") AS c"
+            " WHERE w.n <= $3::bigint AND w.n_rules <= $4::bigint"
+        ")"
+        " SELECT 1::bigint, " LOOK_UP_COLUMNS
+        " FROM walk AS w"
+        " ORDER BY w.n > $3::bigint OR w.n_rules > $4::bigint, w.id",
+};
+
 enum look_up_column {
     COLUMN_N_ACCOUNTS,
     COLUMN_DIGEST,
@@ -288,6 +321,7 @@ static bool read_credentials(const struct pg_result *result, struct arena *arena
 bool store_gateway_look_up(struct pg *pg, struct arena *arena, const struct gateway_key *key,
                            struct gateway_credentials *out, struct error *err)
 {
+    bool is_named = key->credential_ids.given;
     struct pg_params params = {.n = 0};
     struct pg_result *result;
     bool ok;
@@ -297,10 +331,15 @@ bool store_gateway_look_up(struct pg *pg, struct arena *arena, const struct gate
     pg_add_text(&params, key->fingerprint);
     pg_add_int(&params, SSH_GRANTS_MAX);
     pg_add_int(&params, SSH_GRANT_RULES_MAX);
-    if (!pg_run(pg, &look_up_statement, &params, &result, err))
+    if (is_named)
+        pg_add_texts(&params, key->credential_ids, arena);
+    if (!pg_run(pg, is_named ? &look_up_named_statement : &look_up_statement, &params, &result,
+                err))
         return false;
     out->n_accounts = read_n_accounts(result);
     ok = read_credentials(result, arena, out) || error_set(err, ERR_OUT_OF_MEMORY);
+    if (is_named)
+        out->digest = (struct text){.s = NULL};
     pg_result_free(result);
     return ok;
 }

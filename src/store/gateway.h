@@ -17,6 +17,7 @@
 struct gateway_key {
     struct text account_id;
     struct text fingerprint;
+    struct text_list credential_ids; /* given: only these are looked up, the smallest first */
 };
 
 struct gateway_keys {
@@ -44,14 +45,16 @@ struct gateway_credential {
 struct gateway_credentials {
     struct gateway_credential *items; /* ordered by identifier: the oldest first */
     size_t n;
-    struct text digest; /* as of a glance; absent without a credential, and if is_over */
+    struct text digest; /* as of a glance; absent without a credential, and of a part */
     bool is_over;       /* more than SSH_GRANTS_MAX, or SSH_GRANT_RULES_MAX: the items are a part */
     int n_accounts;     /* that the key's account_id names: 0, 1, or 2 for several */
 };
 
 /* Reads all credentials of a key, or the oldest ones up to the limits of a decision.  None is no
  * failure, and a key that names no account, or several, has none.  A key that is over the limits of
- * a decision costs no more than one that reaches them.
+ * a decision costs no more than one that reaches them.  If the key has credential_ids, it names its
+ * account, and only these are read, as far as they are still the key's: those with the fewest bytes
+ * of rules first, so that rules added to one push no smaller one out.
  */
 MUST_CHECK bool store_gateway_look_up(struct pg *pg, struct arena *arena,
                                       const struct gateway_key *key,

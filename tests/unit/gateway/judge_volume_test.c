@@ -34,6 +34,7 @@ static struct key {
     bool is_over;     /* they have too many rules */
     bool is_late;     /* a statement that names it is not answered */
     const char *rule; /* of each, as far as they are read; NULL: not even the first */
+    const char *own;  /* of those that are named; NULL: the same */
     int n_look_ups;
 } keys[N_KEYS];
 
@@ -119,7 +120,7 @@ static bool look_up(struct arena *arena, const struct gateway_key *asked,
     struct text *rule;
 
     ck_assert_ptr_nonnull(key);
-    key->n_look_ups++;
+    key->n_look_ups += !asked->credential_ids.given;
     take_time();
     out->n_accounts = 1;
     if (table_is_late || lock_is_held || key->is_late)
@@ -130,8 +131,10 @@ static bool look_up(struct arena *arena, const struct gateway_key *asked,
     out->items = arena_array(arena, 1, sizeof *out->items);
     rule = arena_array(arena, 1, sizeof *rule);
     ck_assert(out->items && rule);
-    *rule = text_of(key->rule);
-    if (key->n > 0 && key->rule)
+    *rule = text_of(asked->credential_ids.given && key->own ? key->own : key->rule);
+    if (asked->credential_ids.given)
+        out->digest = text_of(NULL);
+    if (key->n > 0 && rule->s)
         out->items[out->n++] = (struct gateway_credential){text_of(key->credential_id),
                                                            text_of(key->account_id),
                                                            {.items = rule, .n = 1, .given = true}};
@@ -279,6 +282,29 @@ static void be_over(struct key *key, bool has_many)
     else
         key->is_over = true;
 }
+
+/* Somebody adds rules to credentials of the key that are older than those of a session. */
+START_TEST(others_add_to_older_credentials)
+{
+    const struct session *own = add_session(2, false);
+    struct session *other = add_session(2, true);
+    struct text ids[] = {text_of("sshcr_1"), text_of("sshcr_3")};
+    struct text rule = text_of("bind:c:1");
+
+    ck_assert(session_set_lists(other, (struct text_list){ids, 2, true},
+                                (struct text_list){&rule, 1, true}));
+    begin();
+    keys[2].own = keys[2].rule;
+    keys[2].rule = _i == 0 ? "bind:b:1" : NULL;
+    be_over(&keys[2], false);
+    judge_sweep(&gateway);
+    judge_on(20);
+    ck_assert(!own->is_ending);
+    ck_assert_int_eq(own->mark, SESSION_JUDGED);
+    ck_assert(other->is_ending);
+    ck_assert(!gateway.is_away);
+}
+END_TEST
 
 /* Over a limit, a key loses the sessions that the part that is read does not cover, and no others.
  */
@@ -509,6 +535,7 @@ Suite *gateway_judge_volume_suite(void)
     tcase_add_checked_fixture(tcase, start, stop);
     tcase_add_test(tcase, sessions_share_a_key);
     tcase_add_test(tcase, only_changed_rules_are_read);
+    tcase_add_loop_test(tcase, others_add_to_older_credentials, 0, 2);
     tcase_add_loop_test(tcase, a_key_is_over_the_limits, 0, 4);
     tcase_add_loop_test(tcase, a_key_grows_over_the_limits, 0, 2);
     tcase_add_test(tcase, sweeps_come_before_the_last_is_done);

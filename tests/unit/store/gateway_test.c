@@ -28,7 +28,8 @@ static void have(const struct store_request *request, const char *id, const char
 
 static struct gateway_key key_of(const char *account_id, const char *fingerprint)
 {
-    return (struct gateway_key){text_of(account_id), text_of(fingerprint)};
+    return (struct gateway_key){.account_id = text_of(account_id),
+                                .fingerprint = text_of(fingerprint)};
 }
 
 static bool look_up(const struct gateway_key *key, struct gateway_credentials *out)
@@ -168,6 +169,51 @@ START_TEST(limits)
     tried_expect_text(found.items[found.n - 1].id, _i ? "sshcr_000000000000000000000000015"
                                                       : "sshcr_000000000000000000000000998");
     ck_assert_uint_eq(glance(&key, 1)->n, _i ? 17 : SSH_GRANTS_MAX + 1);
+}
+END_TEST
+
+/* Of those that are named, the smallest come first, and larger ones push none of them out. */
+START_TEST(named_credentials)
+{
+    struct gateway_key key = key_of(tried.who.account[0], FINGERPRINT_0);
+    static char names[17][40];
+    struct text ids[18] = {text_of(TRIED_ID("z"))};
+    struct gateway_credentials found;
+
+    have(&tried.admin, TRIED_ID("z"), FINGERPRINT_0, "bind:a:1");
+    have(&tried.admin, TRIED_ID("x"), FINGERPRINT_1, "bind:x:1");
+    have_many(17, 1000);
+    for (int i = 0; i < 17; i++) {
+        snprintf(names[i], sizeof names[i], "sshcr_%027d", i + 1);
+        ids[i + 1] = text_of(names[i]);
+    }
+    ck_assert_msg(look_up(&key, &found), "%s", tried.err.cause);
+    ck_assert(found.is_over);
+    tried_expect_text(found.items[found.n - 1].id, names[15]);
+    key.credential_ids = (struct text_list){.items = ids, .n = 18, .given = true};
+    ck_assert_msg(look_up(&key, &found), "%s", tried.err.cause);
+    ck_assert(found.is_over);
+    ck_assert_ptr_null(found.digest.s);
+    ck_assert_uint_eq(found.n, 17);
+    tried_expect_text(found.items[0].id, names[0]);
+    ck_assert_uint_eq(found.items[0].acl.n, 1000);
+    tried_expect_text(found.items[9].id, TRIED_ID("z"));
+    tried_expect_text(found.items[9].acl.items[0], "bind:a:1");
+    /* One that is another key's by now, and one that is gone. */
+    ids[1] = text_of(TRIED_ID("x"));
+    ids[2] = text_of("sshcr_000000000000000000000000099");
+    key.credential_ids.n = 3;
+    ck_assert_msg(look_up(&key, &found), "%s", tried.err.cause);
+    ck_assert(!found.is_over);
+    ck_assert_uint_eq(found.n, 1);
+    ck_assert_ptr_null(found.digest.s);
+    key.credential_ids.items++;
+    key.credential_ids.n = 2;
+    ck_assert_msg(look_up(&key, &found), "%s", tried.err.cause);
+    ck_assert_uint_eq(found.n, 0);
+    key.credential_ids.n = 0;
+    ck_assert_msg(look_up(&key, &found), "%s", tried.err.cause);
+    ck_assert_uint_eq(found.n, 0);
 }
 END_TEST
 
@@ -372,6 +418,7 @@ Suite *gateway_suite(void)
     tcase_add_test(tcase, credentials_of_a_key);
     tcase_add_test(tcase, digests);
     tcase_add_loop_test(tcase, limits, 0, 2);
+    tcase_add_test(tcase, named_credentials);
     tcase_add_test(tcase, modules_of_edges);
     tcase_add_test(tcase, account_that_is_not_named);
     tcase_add_test(tcase, account_that_does_not_exist);

@@ -159,7 +159,8 @@ static void rekey_and_purge(void)
 static void gateway_reads(void)
 {
     const struct text account = text_of(tried.who.account[0]);
-    const struct gateway_key key = {account, text_of(TRIED_FINGERPRINT("0"))};
+    struct gateway_key key = {.account_id = account,
+                              .fingerprint = text_of(TRIED_FINGERPRINT("0"))};
     struct gateway_credentials credentials;
     struct gateway_glance *glances;
     struct gateway_changes changes;
@@ -173,6 +174,8 @@ static void gateway_reads(void)
     ck_assert(store_gateway_ping(tried.owner, &tried.err));
     ck_assert(store_gateway_mutual_tls(tried.owner, &tried.arena, account,
                                        (struct text_list){.n = 0}, &edges, &tried.err));
+    key.credential_ids.given = true;
+    ck_assert(store_gateway_look_up(tried.owner, &tried.arena, &key, &credentials, &tried.err));
 }
 
 static void credential_pages(void)
