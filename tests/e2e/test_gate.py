@@ -214,12 +214,18 @@ class Itself(GateCase):
             return {"ADIT_CHECK": "", "REQUEST_URI": back, "REMOTE_ADDR": address,
                     "QUERY_STRING": back.partition("?")[2],
                     "HTTP_COOKIE": browser.cookie_header("/_adit/")}
+        folder = self.gate.path("slow")
+        os.mkdir(folder)
+        clock = Clock(folder)
+        clock.slow_down(10)  # the gate gives the provider 50 s instead of 5
         for many, other in (("192.0.2.1", "192.0.2.2"), ("2001:db8::%x", "2001:db8:0:1::1")):
-            with self.subTest(many), Program(self.gate, ("-w", "1")) as gate:
+            with self.subTest(many), Program(self.gate, ("-w", "1"), clock.env()) as gate:
                 crowd = [begins(many.replace("%x", "%x" % n)) for n in range(58)]
                 honest = begins(other)
                 self.gate.mock.requests.clear()
-                self.gate.mock.faults["token"] = ("slow", "4")
+                self.gate.mock.released.clear()
+                self.addCleanup(self.gate.mock.released.set)
+                self.gate.mock.faults["token"] = ("held",)
                 found = []
 
                 def come(n, gate=gate, crowd=crowd, found=found):
@@ -233,6 +239,7 @@ class Itself(GateCase):
                 self.gate.mock.faults.clear()
                 status, headers = gate.ask(**honest)
                 self.assertEqual((status, headers.get("Location")), (302, "/page"))
+                self.gate.mock.released.set()
                 for thread in threads:
                     thread.join()
                 self.assertEqual(found.count(302), 28)

@@ -18,14 +18,15 @@ LIBRARY = r"""
 #include <time.h>
 #include <unistd.h>
 
-/* The clock, which allocations fail, and how far the monotonic clock is ahead. */
+/* The clock, which allocations fail, how far the monotonic clock is ahead, and how many times slower
+ * it goes. */
 static const volatile int64_t *set_to;
 
 __attribute__((constructor)) static void start(void)
 {
     const char *path = getenv("CLOCK_FILE");
     int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    size_t size = 3 * sizeof *set_to;
+    size_t size = 4 * sizeof *set_to;
     void *mapped = fd < 0 ? MAP_FAILED : mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
     if (mapped != MAP_FAILED)
         set_to = mapped;
@@ -39,6 +40,11 @@ int clock_gettime(clockid_t clock, struct timespec *now)
     if (clock == CLOCK_REALTIME && set_to && *set_to > 0) {
         now->tv_sec = *set_to;
         now->tv_nsec = 0;
+    }
+    if (clock == CLOCK_MONOTONIC && set_to && set_to[3] > 1) {
+        int64_t ns = (now->tv_sec * INT64_C(1000000000) + now->tv_nsec) / set_to[3];
+        now->tv_sec = ns / 1000000000;
+        now->tv_nsec = ns % 1000000000;
     }
     if (clock == CLOCK_MONOTONIC && set_to)
         now->tv_sec += set_to[2];
@@ -90,9 +96,9 @@ class Clock:
                        input=LIBRARY.encode(), check=True)
         os.chmod(self.library, 0o755)
         with open(self.path, "w+b") as file:
-            file.write(bytes(24))
+            file.write(bytes(32))
             file.flush()
-            self.memory = mmap.mmap(file.fileno(), 24)
+            self.memory = mmap.mmap(file.fileno(), 32)
         os.chmod(self.path, 0o644)
 
     def set(self, seconds):
@@ -106,7 +112,12 @@ class Clock:
     def go_ahead(self, seconds):
         """Sets the monotonic clock to as much after the machine's.  It must not go back while the
         program runs."""
-        self.memory[16:] = struct.pack("=q", seconds)
+        self.memory[16:24] = struct.pack("=q", seconds)
+
+    def slow_down(self, times):
+        """Has the monotonic clock go so many times slower, from before the program starts: what it
+        waits for has as much more time."""
+        self.memory[24:] = struct.pack("=q", times)
 
     def env(self):
         """The environment of the program that has this clock."""

@@ -93,6 +93,7 @@ class MockProvider:
         self.managed = None
         self.padding = 0  # bytes that make tokens longer
         self.faults = {}
+        self.released = threading.Event()  # ends the faults "held"
         self.requests = []
         self.lock = threading.Lock()
         self.codes = {}
@@ -388,6 +389,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def _fault(self, kind, value=None):
         if kind == "slow":
             time.sleep(float(value))
+        elif kind == "held":
+            self.server.provider.released.wait(60)
         elif kind == "answer":
             raise Answer(*value)
         elif kind == "status":
