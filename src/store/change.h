@@ -19,8 +19,8 @@
         " ELSE " CHANGE_VALUE(before " -> n.key") " || ' -> ' || " CHANGE_VALUE("n.value") " END,"  \
       " '; ' ORDER BY n.key)"                                                                      \
     " FROM jsonb_each(coalesce(" after ", " before ")) AS n"                                       \
-    " WHERE n.key <> ALL ('{account_id,id,edge_id,route_id,kind,revision,client_secret_key_id,"    \
-      "fingerprint,key_type}'::text[])"                                                            \
+    " WHERE n.key <> ALL ('{account_id,id,edge_id,route_id,kind,revision,incarnation,"             \
+      "client_secret_key_id,fingerprint,key_type}'::text[])"                                       \
       " AND CASE WHEN " before " IS NULL OR " after " IS NULL"                                     \
         " THEN n.value NOT IN ('null', '\"\"', '[]', '0')"                                         \
         " ELSE n.value IS DISTINCT FROM " before " -> n.key END)"

@@ -10,7 +10,7 @@ import time
 from adit import cluster, programs, stack
 from adit.case import Case, until
 from adit.clock import Clock
-from adit.gate import Gate, Program
+from adit.gate import HOST, ROUTES, Gate, Program
 from adit.gate_cases import START, GateCase
 
 UNKNOWN = "ac_" + "0" * 27
@@ -404,6 +404,48 @@ class Itself(GateCase):
         finally:
             os.rename(self.gate.key_file + ".away", self.gate.key_file)
         self.passes(browser.ask())
+
+    def test_what_ends_sessions_of_an_application(self):
+        """Whoever changes it, and in whatever way.  New keys and other rules end none."""
+        self.gate.module()
+
+        def changes(to):
+            self.stack.psql("UPDATE adit.oauth_module SET client_id = '%s' WHERE account_id = '%s'"
+                            % (to, self.gate.account.id))
+        browser = self.signed_in("alice")
+        self.gate.module(config={"email_domains": ["example.com"]})
+        original = self.keys()
+        self.addCleanup(self.keep_keys, original)
+        new = self.add_key()
+
+        def rekey(*lines):
+            self.keep_keys(lines)
+            self.gate.stack.ctl_run("secrets", "rekey", conf=self.gate.conf, check=True)
+        self.addCleanup(rekey, *original, new)
+        rekey(new, *original)
+        changes(self.gate.mock.client_id)
+        self.passes(browser.ask())
+        changes("another")
+        changes(self.gate.mock.client_id)
+        self.is_sent_to_provider(browser.copy().ask())
+        browser = self.signed_in("alice")
+        self.gate.module(config={"client_id": "another"})
+        self.gate.stack.ctl_run(
+            "restore", Gate.EDGE + "/" + ROUTES[HOST], "--event",
+            self.stack.psql("SELECT max(id) FROM adit.audit_event"),
+            "--account", self.gate.account.id, "--client-secret-file",
+            self.gate.write("client-secret", self.gate.mock.client_secret + "\n", 0o600),
+            "--yes", conf=self.gate.conf, check=True)
+        self.is_sent_to_provider(browser.copy().ask())
+        # The record of changes names what people choose.
+        listed = self.gate.stack.ctl_run(
+            "history", Gate.EDGE + "/" + ROUTES[HOST], "--account", self.gate.account.id,
+            conf=self.gate.conf, check=True).stdout
+        self.assertIn("client_id", listed)
+        self.assertNotIn("incarnation", listed)
+        self.assertEqual(self.stack.psql(
+            "SELECT count(*) FROM adit.audit_event WHERE 'incarnation' = ANY (changed)"
+            " OR before ? 'incarnation' OR after ? 'incarnation'"), "0")
 
     # ---- secrets ----
 

@@ -275,8 +275,10 @@ class Passing:
         self.is_sent_to_provider(browser.copy().ask())
         self.gate.other_module()
         self.is_sent_to_provider(browser.copy().ask(), self.gate.other_mock)
+        # The first one comes back, and revives no session.
         self.gate.module()
-        self.passes(browser.ask())
+        self.is_sent_to_provider(browser.copy().ask())
+        self.passes(self.gate.sign_in("alice", browser=browser)[1])
 
     def test_two_providers(self):
         """A session of one provider is none when the route has another one."""
