@@ -29,11 +29,27 @@ static struct text take_field(struct text *rest, char separator)
     return trim(taken);
 }
 
+/* Between the values of several headers Apache puts this.  No cookie of the gate holds it. */
+#define JOINED ", "
+
+/* Takes what comes before the next ';' or JOINED, or all, off a text that is not empty. */
+static struct text take_next(struct text *rest)
+{
+    struct text before = *rest;
+    size_t len = 0;
+
+    while (len < before.len && before.s[len] != ';' &&
+           !(before.s[len] == ',' && text_begins(text_part(before, len, before.len), JOINED)))
+        len++;
+    *rest = text_part(before, len < before.len ? len + 1 : len, before.len);
+    return trim(text_part(before, 0, len));
+}
+
 /* Takes the next cookie off the header.  Returns false at its end. */
 static bool take_cookie(struct text *rest, struct text *name, struct text *value)
 {
     while (rest->len > 0) {
-        *value = take_field(rest, ';');
+        *value = take_next(rest);
         if (value->len == 0 || !memchr(value->s, '=', value->len))
             continue;
         *name = take_field(value, '=');
@@ -69,16 +85,36 @@ struct text cookie_next_ending(struct text *rest, struct text suffix)
     return (struct text){.s = NULL};
 }
 
+/* Returns what comes behind the prefix of a name; absent: it has another one. */
+static struct text without_prefix(struct text name, struct text prefix)
+{
+    if (name.len < prefix.len || memcmp(name.s, prefix.s, prefix.len) != 0)
+        return (struct text){.s = NULL};
+    return text_part(name, prefix.len, name.len);
+}
+
+static bool is_state(struct text own)
+{
+    return own.s && text_begins(own, COOKIE_STATE) &&
+           own.len == strlen(COOKIE_STATE) + COOKIE_STATE_ID_LEN;
+}
+
+struct text cookie_next_state(struct text *rest, struct text prefix, struct text *name)
+{
+    struct text value;
+
+    while (take_cookie(rest, name, &value)) {
+        if (is_state(without_prefix(*name, prefix)))
+            return value;
+    }
+    return (struct text){.s = NULL};
+}
+
 static bool is_of_gate(struct text name, struct text prefix)
 {
-    struct text own;
+    struct text own = without_prefix(name, prefix);
 
-    if (name.len < prefix.len || memcmp(name.s, prefix.s, prefix.len) != 0)
-        return false;
-    own = text_part(name, prefix.len, name.len);
-    return text_eq(own, text_of(COOKIE_SESSION)) ||
-           (text_begins(own, COOKIE_STATE) &&
-            own.len == strlen(COOKIE_STATE) + COOKIE_STATE_ID_LEN);
+    return own.s && (text_eq(own, text_of(COOKIE_SESSION)) || is_state(own));
 }
 
 /* No web server takes these in a header, and the result goes into one. */
@@ -86,6 +122,61 @@ static bool ends_header(struct text text)
 {
     return memchr(text.s, '\r', text.len) || memchr(text.s, '\n', text.len) ||
            memchr(text.s, '\0', text.len);
+}
+
+/* Bytes of the shortest value that looks sealed. */
+#define SEALED_MIN 64
+
+/* Returns whether a text is a cookie of the gate with a value that looks sealed. */
+static bool is_sealed(struct text cookie, struct text prefix)
+{
+    struct text name;
+
+    if (cookie.len == 0)
+        return false;
+    name = take_field(&cookie, '=');
+    cookie = trim(cookie);
+    for (size_t i = 0; i < cookie.len; i++) {
+        if (!ascii_is_alnum(cookie.s[i]) && cookie.s[i] != '-' && cookie.s[i] != '_')
+            return false;
+    }
+    return cookie.len >= SEALED_MIN && is_of_gate(name, prefix);
+}
+
+/* Appends a piece that several headers may have been joined to, without the gate's cookies.
+ * Returns false, and appends nothing, if all of it is the gate's. */
+static bool add_joined(struct buf *out, struct text piece, const char *separator,
+                       struct text prefix)
+{
+    bool is_added = false;
+    const char *joined;
+
+    do {
+        struct text part = piece;
+
+        joined = piece.len > 0 ? memmem(piece.s, piece.len, JOINED, strlen(JOINED)) : NULL;
+        if (joined) {
+            part.len = (size_t)(joined - piece.s);
+            piece = text_part(piece, part.len + strlen(JOINED), piece.len);
+        }
+        if (is_sealed(part, prefix))
+            continue;
+        buf_puts(out, is_added ? JOINED : separator);
+        buf_add(out, part.s, part.len);
+        is_added = true;
+    } while (joined);
+    return is_added;
+}
+
+/* Returns whether a piece is a cookie of the gate, and no other header was joined to it. */
+static bool is_one_cookie(struct text piece, struct text prefix)
+{
+    struct text rest = piece;
+    bool is_own = piece.len > 0 && is_of_gate(take_field(&rest, '='), prefix);
+    const char *joined = is_own ? memmem(piece.s, piece.len, JOINED, strlen(JOINED)) : NULL;
+
+    return is_own &&
+           (!joined || !is_sealed(text_part(piece, 0, (size_t)(joined - piece.s)), prefix));
 }
 
 /* A piece goes with the semicolon before it.  The first one goes with the one behind it, and with
@@ -100,24 +191,22 @@ void cookie_without(struct buf *out, struct text header, struct text prefix)
         return;
     do {
         struct text piece = header;
-        struct text rest;
 
         end = memchr(header.s, ';', header.len);
         if (end) {
             piece.len = (size_t)(end - header.s);
             header = text_part(header, piece.len + 1, header.len);
         }
-        rest = piece;
-        if (piece.len > 0 && (ends_header(piece) || is_of_gate(take_field(&rest, '='), prefix))) {
+        if (piece.len > 0 && (ends_header(piece) || is_one_cookie(piece, prefix))) {
             was_cut = true;
             continue;
         }
         while (is_first && was_cut && piece.len > 0 && ascii_is_blank(piece.s[0]))
             piece = text_part(piece, 1, piece.len);
-        if (!is_first)
-            buf_puts(out, ";");
-        buf_add(out, piece.s, piece.len);
-        is_first = false;
+        if (add_joined(out, piece, is_first ? "" : ";", prefix))
+            is_first = false;
+        else
+            was_cut = true;
     } while (end);
 }
 

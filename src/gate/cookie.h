@@ -17,17 +17,23 @@
 #define COOKIE_STATE_ID_LEN 8
 
 /* Finds the value of the first cookie of that name in a Cookie header, and goes on from *rest,
- * which begins as the header.  Semicolons separate cookies, also inside quotes; blanks around names
- * and values do not count.  The value is a part of the header: no NUL follows it.  Absent: there is
- * none, or no further one. */
+ * which begins as the header.  Semicolons separate cookies, also inside quotes, and so does a comma
+ * with a blank, with which Apache joins several headers; blanks around names and values do not
+ * count.  The value is a part of the header: no NUL follows it.  Absent: there is none, or no
+ * further one. */
 MUST_CHECK struct text cookie_next(struct text *rest, struct text name);
 
 /* The same for cookies whose names end with the suffix. */
 MUST_CHECK struct text cookie_next_ending(struct text *rest, struct text suffix);
 
+/* The same for the cookies of logins: those whose names are the prefix, COOKIE_STATE and the
+ * beginning of an id.  Sets *name. */
+MUST_CHECK struct text cookie_next_state(struct text *rest, struct text prefix, struct text *name);
+
 /* Appends the header without the gate's cookies of that prefix: what the application may see.  All
- * else stays byte for byte, whatever it is, but pieces with CR, LF or NUL.  A failure sets
- * out->failed. */
+ * else stays byte for byte, whatever it is, but pieces with CR, LF or NUL.  Behind a comma and
+ * before one, a cookie is the gate's only if its value looks sealed.  A failure sets out->failed.
+ */
 void cookie_without(struct buf *out, struct text header, struct text prefix);
 
 struct cookie {

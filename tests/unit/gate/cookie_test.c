@@ -87,6 +87,36 @@ START_TEST(own_cookies_are_removed)
 }
 END_TEST
 
+#define SEALED "AbCdEfGhIjKlMnOpQrStUvWxYz0123456789-_AbCdEfGhIjKlMnOpQrStUvWxYz01"
+
+/* Apache makes one header of several, with a comma and a blank. */
+START_TEST(joined_headers)
+{
+    struct text rest = text_of("b=1, adit.session=" SEALED ", adit.session=2; c=3");
+    struct text name;
+
+    ck_assert(text_eq(cookie_next(&rest, text_of("adit.session")), text_of(SEALED)));
+    ck_assert(text_eq(cookie_next(&rest, text_of("adit.session")), text_of("2")));
+    ck_assert_ptr_null(cookie_next(&rest, text_of("adit.session")).s);
+    rest = text_of("b=1, adit.state.abcdefgh=" SEALED "; adit.state.abc=2; adit.state.12345678=3");
+    ck_assert(text_eq(cookie_next_state(&rest, text_of("adit."), &name), text_of(SEALED)));
+    ck_assert(text_eq(name, text_of("adit.state.abcdefgh")));
+    ck_assert(text_eq(cookie_next_state(&rest, text_of("adit."), &name), text_of("3")));
+    ck_assert_ptr_null(cookie_next_state(&rest, text_of("adit."), &name).s);
+    expect_without("adit.", "a=\"1, 2\", adit.session=" SEALED, "a=\"1, 2\"");
+    expect_without("adit.", "adit.session=" SEALED ", a=1; b=2", "a=1; b=2");
+    expect_without("adit.", "a=1; adit.session=" SEALED ", b=2, c", "a=1;b=2, c");
+    expect_without("adit.", "a=1, adit.session=" SEALED ", b=2; c=3", "a=1, b=2; c=3");
+    expect_without("adit.", "adit.session=" SEALED ", adit.state.abcdefgh=" SEALED, "");
+    expect_without("adit.", "adit.session=" SEALED ", adit.state.abcdefgh=" SEALED "; a=1", "a=1");
+    /* What does not look sealed is the application's, whatever its value holds. */
+    expect_without("adit.", "a=1, adit.session=x, 2; b=3", "a=1, adit.session=x, 2; b=3");
+    expect_without("adit.", "a=1,adit.session=" SEALED, "a=1,adit.session=" SEALED);
+    expect_without("adit.", "a=, ; b=,", "a=, ; b=,");
+    expect_without("adit.", "adit.session=x, a=1; b=2", "b=2");
+}
+END_TEST
+
 START_TEST(other_cookies_stay)
 {
     expect_without("adit.", "", "");
@@ -210,6 +240,7 @@ Suite *gate_cookie_suite(void)
     tcase_add_test(tcase, names_that_end_so);
     tcase_add_test(tcase, no_header);
     tcase_add_test(tcase, own_cookies_are_removed);
+    tcase_add_test(tcase, joined_headers);
     tcase_add_test(tcase, other_cookies_stay);
     tcase_add_test(tcase, ends_of_headers_do_not_pass);
     tcase_add_test(tcase, attributes);
