@@ -39,6 +39,25 @@ static void pass(struct call *call, struct session *session, bool is_new)
         call_pass(call, &session->identity, set_cookie);
 }
 
+/* Does not let a visitor pass.  is_new: the session has something new since the provider was asked,
+ * which its cookie remembers: the provider is asked again only when it is time.  No row is made for
+ * who is not let in; one that is there stays. */
+static void refuse_visitor(struct call *call, struct session *session, enum page page, bool is_new)
+{
+    struct text set_cookie = {.s = NULL};
+    struct error err = {.code = ERR_NONE};
+    bool may_have_row =
+        session->is_in_row || rules_admit(&call->stored.module.config, &session->identity);
+    enum visit_news news = may_have_row ? VISIT_ALLOWED : VISIT_REFUSED;
+
+    if (is_new && !visit_keep(call, session, news, &set_cookie, &err)) {
+        cannot_decide(call, &err);
+        return;
+    }
+    call_refuse(call, page, &session->identity);
+    call_set_cookie(call, set_cookie);
+}
+
 /* Judges a session that lasts, by the lists as they are now.  If these may name what it lacks, the
  * provider is asked again, or the visitor signs in again. */
 static void judge_visitor(struct call *call, struct session *session)
@@ -46,7 +65,9 @@ static void judge_visitor(struct call *call, struct session *session)
     const struct session_limits limits = limits_of(call);
     bool is_due = session_needs_check(session, &limits, call->now) ||
                   rules_may_lack(&call->stored.module.config, &session->identity);
+    uint32_t n_before = session->n_renewed;
     enum provider_outcome outcome = is_due ? recheck(call, session) : PROVIDER_ANSWERED;
+    bool is_renewed = session->n_renewed > n_before;
     bool is_listed = outcome == PROVIDER_ANSWERED &&
                      rules_admit(&call->stored.module.config, &session->identity);
 
@@ -54,14 +75,14 @@ static void judge_visitor(struct call *call, struct session *session)
         (outcome == PROVIDER_ANSWERED && !is_listed && login_may_tell_more(call, session)))
         login_begin(call);
     else if (outcome == PROVIDER_AWAY)
-        call_refuse(call, PAGE_CHECK_AWAY, &session->identity);
+        refuse_visitor(call, session, PAGE_CHECK_AWAY, is_renewed);
     else if (outcome != PROVIDER_ANSWERED)
-        call_refuse(call, PAGE_NOT_SET_UP, &session->identity);
+        refuse_visitor(call, session, PAGE_NOT_SET_UP, is_renewed);
     else if (is_listed)
         pass(call, session, is_due);
     else {
         call_log(call, LOG_LEVEL_DEBUG, "not let in", NULL, &session->identity);
-        call_refuse(call, PAGE_NOT_ALLOWED, &session->identity);
+        refuse_visitor(call, session, PAGE_NOT_ALLOWED, is_due);
     }
 }
 

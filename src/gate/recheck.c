@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "gate/application.h"
 #include "gate/rules.h"
+#include "gate/visit.h"
 #include "gate/waiting.h"
 
 /* After a provider did not answer or refused, it is asked again about the visitor only then. */
@@ -66,21 +67,53 @@ static enum provider_outcome take_answer(struct call *call, const struct recheck
                                          struct session *session)
 {
     struct arena *arena = &call->lane->arena;
+    struct session kept = *session;
     const char *copy;
 
-    if (item->outcome != PROVIDER_ANSWERED)
+    if (item->answer.len == 0)
         return item->outcome;
     /* The place may be another visitor's before this call ends. */
     copy = arena_copy(arena, item->answer.data, item->answer.len);
-    if (!copy || !session_read_identity((struct text){copy, item->answer.len}, arena, session))
+    if (!copy || !session_read_identity((struct text){copy, item->answer.len}, arena, &kept))
         return PROVIDER_AWAY;
-    session->checked = item->checked;
-    return PROVIDER_ANSWERED;
+    if (item->outcome == PROVIDER_ANSWERED) {
+        *session = kept;
+        session->checked = item->checked;
+    } else {
+        session_take_tokens(session, &kept);
+    }
+    return item->outcome;
 }
 
 static void log_no_answer(struct call *call, const char *why, const struct session *session)
 {
     call_log(call, LOG_LEVEL_WARNING, "the provider does not answer", why, &session->identity);
+}
+
+/* A provider that gives another refresh token may have ended the one before.  So the new one is
+ * kept before anything else can fail, and not only in the cookie of an answer.  Who is not let in
+ * has no row. */
+static void keep_tokens(struct call *call, const struct session *session)
+{
+    struct error err = {.code = ERR_NONE};
+
+    if (rules_admit(&call->stored.module.config, &session->identity) &&
+        !visit_store(call, session, &err))
+        call_log(call, LOG_LEVEL_WARNING, "cannot keep the provider's new tokens",
+                 error_reason(&err), &session->identity);
+}
+
+/* Takes over new tokens. */
+static void renew_tokens(struct call *call, struct session *session,
+                         const struct provider_tokens *tokens)
+{
+    bool is_rotated = !text_eq(tokens->refresh, session->refresh);
+
+    session->token = tokens->access;
+    session->refresh = tokens->refresh;
+    session->n_renewed++;
+    if (is_rotated)
+        keep_tokens(call, session);
 }
 
 /* Gets new tokens, and asks with them.  A token ends by itself: that says nothing of the visitor.
@@ -104,11 +137,30 @@ static enum provider_outcome ask_anew(struct call *call, struct fetcher *fetcher
         return PROVIDER_AWAY;
     }
     outcome = provider_refresh(fetcher, client, session->refresh, arena, &tokens, why);
-    if (outcome != PROVIDER_ANSWERED)
+    if (outcome == PROVIDER_ANSWERED)
+        renew_tokens(call, session, &tokens);
+    /* Another worker may have used the refresh token meanwhile. */
+    else if (outcome != PROVIDER_REFUSED || !visit_find_tokens(call, session, &err))
         return outcome;
-    session->token = tokens.access;
-    session->refresh = tokens.refresh;
     return provider_identify(fetcher, client, session->token, arena, identity, why);
+}
+
+/* The application knows a visitor by an address, or by the provider's identifier.  A list of
+ * addresses that comes or goes, because a permission does, must not make another visitor of the
+ * same person.  Returns what becomes of an answer that would. */
+static enum provider_outcome judge_name(const struct session *session,
+                                        const struct identity *identity, const char **why)
+{
+    bool was_given = session->identity.known & IDENTITY_EMAILS;
+    bool is_given = identity->known & IDENTITY_EMAILS;
+
+    if (was_given && !is_given && session->identity.emails.n > 0)
+        return PROVIDER_NOT_SET_UP; /* *why names the endpoint */
+    if (!was_given && is_given && identity->emails.n > 0) {
+        *why = "the provider gives an address now, so the visitor would have another name";
+        return PROVIDER_REFUSED;
+    }
+    return PROVIDER_ANSWERED;
 }
 
 static enum provider_outcome ask_provider(struct call *call, struct session *session)
@@ -121,6 +173,7 @@ static enum provider_outcome ask_provider(struct call *call, struct session *ses
 
     if (!application_fill(call, &client))
         return PROVIDER_REFUSED;
+    client.wants |= session->identity.emails.n > 0 ? IDENTITY_EMAILS : 0;
     fetcher = waiting_begin_fetch(call);
     if (fetcher)
         outcome = provider_identify(fetcher, &client, session->token, &call->lane->arena, &identity,
@@ -135,6 +188,8 @@ static enum provider_outcome ask_provider(struct call *call, struct session *ses
         why = "the token is another user's now";
     }
     if (outcome == PROVIDER_ANSWERED)
+        outcome = judge_name(session, &identity, &why);
+    if (outcome == PROVIDER_ANSWERED)
         session->identity = identity;
     else if (outcome == PROVIDER_AWAY)
         log_no_answer(call, why, session);
@@ -146,20 +201,23 @@ static enum provider_outcome ask_provider(struct call *call, struct session *ses
     return outcome;
 }
 
-/* Asks, and keeps the answer for the requests that come with the same cookie. */
+/* Asks, and keeps the answer for the requests that come with the same cookie: also new tokens, if
+ * there is nothing else. */
 static enum provider_outcome ask_and_keep(struct call *call, struct recheck *item,
                                           struct session *session)
 {
+    uint32_t n_before = session->n_renewed;
+
     *item = (struct recheck){.is_asking = true, .until_ms = INT64_MAX, .answer = item->answer};
     memcpy(item->id, session->id, SESSION_ID_LEN);
     item->outcome = ask_provider(call, session);
     buf_clear(&item->answer);
-    if (item->outcome == PROVIDER_ANSWERED) {
+    if (item->outcome == PROVIDER_ANSWERED)
         session->checked = call->now;
+    if (item->outcome == PROVIDER_ANSWERED || session->n_renewed > n_before)
         session_write_identity(&item->answer, session);
-        if (item->answer.failed)
-            item->outcome = PROVIDER_AWAY;
-    }
+    if (item->answer.failed)
+        item->outcome = PROVIDER_AWAY;
     item->checked = call->now;
     item->until_ms = clock_steady_ms() + REPEAT_MS;
     item->is_asking = false;

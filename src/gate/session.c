@@ -12,7 +12,7 @@
 
 /* Of the bytes of a cookie and of a row.  A gate that reads another layout asks the visitor to
  * sign in again. */
-#define LAYOUT 3
+#define LAYOUT 4
 
 /* 9999-12-31T23:59:59Z */
 #define TIME_MAX 253402300799
@@ -40,6 +40,7 @@ static void put_identity(struct buf *out, const struct session *session)
     packed_put_list(out, &session->asked);
     packed_put_optional(out, session->token);
     packed_put_optional(out, session->refresh);
+    packed_put_number(out, session->n_renewed);
 }
 
 static void take_identity(struct packed *packed, struct session *session)
@@ -58,6 +59,7 @@ static void take_identity(struct packed *packed, struct session *session)
     session->asked = packed_take_list(packed);
     session->token = packed_take_optional(packed);
     session->refresh = packed_take_optional(packed);
+    session->n_renewed = (uint32_t)packed_take_number(packed, UINT32_MAX);
     packed->malformed = packed->malformed || identity->subject.len == 0;
 }
 
@@ -82,6 +84,15 @@ bool session_read_identity(struct text bytes, struct arena *arena, struct sessio
         return false;
     *session = read;
     return true;
+}
+
+void session_take_tokens(struct session *session, const struct session *elsewhere)
+{
+    if (elsewhere->n_renewed <= session->n_renewed)
+        return;
+    session->token = elsewhere->token;
+    session->refresh = elsewhere->refresh;
+    session->n_renewed = elsewhere->n_renewed;
 }
 
 /* ---- cookies ---- */

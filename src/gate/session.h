@@ -39,7 +39,11 @@ struct session {
     struct text_list asked; /* provider_scopes() at the sign-in */
     struct text token;      /* absent: not kept */
     struct text refresh;    /* gets another token; absent: there is none */
+    uint32_t n_renewed;     /* how often it has got other tokens */
 };
+
+/* Takes over the tokens of the same session, elsewhere, if they are newer. */
+void session_take_tokens(struct session *session, const struct session *elsewhere);
 
 /* Makes a random id.  Returns false if there are no random numbers. */
 MUST_CHECK bool session_new_id(unsigned char id[SESSION_ID_LEN]);

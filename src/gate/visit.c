@@ -5,9 +5,7 @@
 #include <string.h>
 
 #include "crypt/key.h"
-
-/* The column that a row's seal is bound to. */
-#define ROW_COLUMN "gate_session.sealed"
+#include "gate/row.h"
 
 static struct text id_text(const struct session *session, char id[SESSION_ID_SIZE])
 {
@@ -72,26 +70,14 @@ static const struct gate_row *find_session_row(const struct call *call, struct t
     return NULL;
 }
 
-static struct keyring_place place_of_row(const struct call *call, struct text id)
-{
-    return (struct keyring_place){.column = ROW_COLUMN,
-                                  .account_id = call->place.account_id,
-                                  .ids = {call->place.edge_id, id},
-                                  .position = call->place.provider};
-}
-
 /* Returns whether the row holds the rest of the session.  Sets *err if nobody knows. */
 static bool open_row(struct call *call, const struct gate_row *row, struct session *session,
                      struct error *err)
 {
-    const struct keyring_place place = place_of_row(call, row->id);
-    struct arena *arena = &call->lane->arena;
     struct text opened;
 
-    return keyring_open(call->lane->worker->gate->keyring, &place, row->key_id,
-                        (const unsigned char *)row->sealed.s, row->sealed.len, arena, &opened,
-                        err) &&
-           session_read_identity(opened, arena, session);
+    return row_open(call, ROW_OF_SESSION, row, &opened, err) &&
+           session_read_identity(opened, &call->lane->arena, session);
 }
 
 /* The application that signs visitors of the route in. */
@@ -120,29 +106,17 @@ static bool is_bound(const struct call *call, const struct session *session)
            text_eq(session->prefix, call->cookie_prefix);
 }
 
-/* Asks for the row of a session that was not asked for, since the cookies name too many.  It is
- * good but for that, so no other host has made it up.  *row: NULL: it has none. */
-static bool ask_for_row(struct call *call, struct text id, const struct gate_row **row,
+/* Takes over the tokens of a row if they are newer than those of the cookie: the answer that brings
+ * a cookie with them may not reach the browser, or only after its next request.  A row that cannot
+ * be read has none. */
+static bool take_tokens(struct call *call, const struct gate_row *row, struct session *session,
                         struct error *err)
 {
-    struct gate_lane *lane = call->lane;
-    struct gate_question question = call->question;
-    struct gate_answer *answer = arena_alloc(&lane->arena, sizeof *answer);
-    struct database *database = lane->worker->database;
-    struct pg *pg;
-    bool ok;
+    struct session elsewhere = *session;
 
-    if (!answer)
-        return error_set(err, ERR_OUT_OF_MEMORY);
-    question.account_id = call->place.account_id;
-    question.session_ids = (struct text_list){.items = &id, .n = 1, .given = true};
-    pg = database_take(database, &lane->wait, call->place.account_id, err);
-    if (!pg)
-        return false;
-    ok = store_gate_ask(pg, &question, &lane->arena, answer, err);
-    database_give(database, pg, ok, err);
-    *row = ok && answer->n_rows > 0 ? &answer->rows[0] : NULL;
-    return ok;
+    if (open_row(call, row, &elsewhere, err))
+        session_take_tokens(session, &elsewhere);
+    return err->code != ERR_OUT_OF_MEMORY;
 }
 
 static enum visit_found judge_found(struct call *call, struct session *session, struct error *err)
@@ -152,11 +126,17 @@ static enum visit_found judge_found(struct call *call, struct session *session, 
 
     if (!is_bound(call, session))
         return VISIT_NONE;
-    if (!was_asked(call, text_of(id)) && !ask_for_row(call, text_of(id), &row, err))
+    /* The cookies name too many to ask for all.  This one is good but for its row, so no other host
+     * has made it up. */
+    if (!was_asked(call, text_of(id)) && !row_find(call, text_of(id), &row, err))
         return VISIT_UNKNOWN;
     if ((row && row->has_ended) || (!row && session->is_in_row))
         return VISIT_NONE;
-    if (!session->is_in_row || open_row(call, row, session, err))
+    if (!row)
+        return VISIT_FOUND;
+    if (!session->is_in_row)
+        return take_tokens(call, row, session, err) ? VISIT_FOUND : VISIT_UNKNOWN;
+    if (open_row(call, row, session, err))
         return VISIT_FOUND;
     return err->code == ERR_OUT_OF_MEMORY ? VISIT_UNKNOWN : VISIT_NONE;
 }
@@ -185,6 +165,16 @@ enum visit_found visit_find(struct call *call, struct session *session, struct e
     return found;
 }
 
+bool visit_find_tokens(struct call *call, struct session *session, struct error *err)
+{
+    uint32_t n_before = session->n_renewed;
+    const struct gate_row *row = NULL;
+    char id[SESSION_ID_SIZE];
+
+    return row_find(call, id_text(session, id), &row, err) && row && !row->has_ended &&
+           take_tokens(call, row, session, err) && session->n_renewed > n_before;
+}
+
 /* ---- keeping ---- */
 
 static int64_t ends_at(const struct session *session)
@@ -192,15 +182,10 @@ static int64_t ends_at(const struct session *session)
     return session->issued + SESSION_LASTS_MAX;
 }
 
-static bool store_row(struct call *call, const struct session *session, struct error *err)
+bool visit_store(struct call *call, const struct session *session, struct error *err)
 {
-    struct gate_lane *lane = call->lane;
     char id[SESSION_ID_SIZE];
-    struct gate_row row = {.id = id_text(session, id)};
-    const struct keyring_place place = place_of_row(call, row.id);
-    const unsigned char *sealed;
     struct buf content = {0};
-    struct pg *pg = NULL;
     bool ok = false;
 
     session_write_identity(&content, session);
@@ -208,14 +193,9 @@ static bool store_row(struct call *call, const struct session *session, struct e
         (void)error_set(err, ERR_OUT_OF_MEMORY);
     else if (content.len > SESSION_ROW_MAX)
         (void)error_cause(err, ERR_INTERNAL, "the session is too large for a row");
-    else if (keyring_seal(lane->worker->gate->keyring, &place, buf_text(&content), &lane->arena,
-                          &row.key_id, &sealed, &row.sealed.len, err)) {
-        row.sealed.s = (const char *)sealed;
-        pg = database_take(lane->worker->database, &lane->wait, call->place.account_id, err);
-        ok = pg && store_gate_keep(pg, call->place.account_id, &row, ends_at(session), err);
-    }
-    if (pg)
-        database_give(lane->worker->database, pg, ok, err);
+    else
+        ok = row_keep(call, ROW_OF_SESSION, id_text(session, id), buf_text(&content),
+                      ends_at(session), err);
     buf_free(&content);
     return ok;
 }
@@ -266,7 +246,7 @@ bool visit_keep(struct call *call, struct session *session, enum visit_news news
         session->is_in_row = news != VISIT_REFUSED;
         if (news == VISIT_REFUSED)
             session->token = session->refresh = (struct text){.s = NULL};
-        ok = (news == VISIT_REFUSED || store_row(call, session, err)) &&
+        ok = (news == VISIT_REFUSED || visit_store(call, session, err)) &&
              seal_session(call, session, &value, err);
     }
     if (ok && !is_too_large(call, &value)) {

@@ -33,6 +33,13 @@ enum visit_news {
 MUST_CHECK bool visit_keep(struct call *call, struct session *session, enum visit_news news,
                            struct text *set_cookie, struct error *err);
 
+/* Puts a session into its row, whatever its cookie holds.  Returns false with *err. */
+MUST_CHECK bool visit_store(struct call *call, const struct session *session, struct error *err);
+
+/* Looks whether the session's row has newer tokens by now, and takes them over.  Returns whether it
+ * had; false with *err also if nobody knows. */
+MUST_CHECK bool visit_find_tokens(struct call *call, struct session *session, struct error *err);
+
 /* Notes in a new session what it is valid for. */
 void visit_bind(const struct call *call, struct session *session);
 

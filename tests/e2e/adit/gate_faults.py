@@ -237,6 +237,31 @@ class Lasting:
         self.assertIn(self.gate.mock.requests.count("user"), (1, 2))  # once a worker
         self.assertEqual(self.rows("sealed IS NOT NULL"), 0)
 
+    def test_refusal_is_remembered(self):
+        """The provider is not asked again at each request of who is not let in, by no worker."""
+        for config in ({"teams": ["globex/team-231"]}, {"email_domains": ["example.org"]}):
+            with self.subTest(**config):
+                browser = self.start("carol", auth_check_interval=30,
+                                     config={"teams": ["globex/team-1"]})
+                # It may be one of those that the session left out.
+                self.gate.module(auth_check_interval=30, config=config)
+                self.shows(self.at(1, browser), 403, "Not allowed")
+                self.gate.stop_gate()
+                self.gate.start_gate()
+                self.gate.mock.requests.clear()
+                for _ in range(4):
+                    self.shows(browser.ask(), 403, "Not allowed")
+                    self.is_stopped(browser.ask("/p", "POST", body=b"x"), 403)
+                self.assertEqual(self.gate.mock.requests, [])
+                self.shows(self.at(31, browser), 403, "Not allowed")
+                self.assertIn("user", self.gate.mock.requests)
+                # Nobody is locked out for good.
+                self.gate.module(auth_check_interval=30, config={"teams": ["globex/team-2"]})
+                answer = self.at(32, browser)
+                if answer.status == 302:
+                    answer = self.gate.sign_in("carol", browser=browser)[1]
+                self.passes(answer)
+
     def test_no_row_for_who_is_not_let_in(self):
         """Not even a long token makes one."""
         self.gate.stack.psql("DELETE FROM adit.gate_session")

@@ -49,6 +49,30 @@ class Providers:
         self.assertEqual(answer.seen_header("X-Adit-User"), [self.gate.provider + ":583231"])
         self.shows(self.gate.sign_in("bob")[1], 403, "Not allowed")
 
+    def test_name_stays(self):
+        """GitHub gives and takes the list of addresses.  The application knows nobody by another
+        name than at the sign-in."""
+        self.gate.clock.set(START)
+        self.gate.module(config={"teams": ["acme/deploy"]}, auth_check_interval=30)
+        by_address = self.signed_in("alice")
+        self.gate.mock.faults["emails"] = ("status", "404")
+        by_subject = self.signed_in("alice")
+        self.gate.clock.set(START + 30)
+        self.shows(by_address.ask(), 503, "Nobody can sign in")
+        self.is_stopped(by_address.ask("/p", "POST", body=b"x"), 503)
+        self.logs(by_address.ask, "emails endpoint: ", "(status 404)")
+        self.assertEqual(self.passes(by_subject.ask()).seen_header("X-Adit-User"),
+                         [self.gate.provider + ":583231"])
+        self.gate.mock.faults.clear()
+        until(lambda: by_address.ask().status == 200, "the provider's answer")
+        self.assertEqual(self.passes(by_address.ask()).seen_header("X-Adit-User"),
+                         ["alice@example.com"])
+        self.gate.clock.set(START + 60)
+        self.is_stopped(by_subject.ask("/p", "POST", body=b"x"), 401)
+        self.is_sent_to_provider(by_subject.ask())
+        answer = self.gate.sign_in("alice", browser=by_subject)[1]
+        self.assertEqual(self.passes(answer).seen_header("X-Adit-User"), ["alice@example.com"])
+
     def test_list_that_a_rule_needs(self):
         for config, endpoint, words in (
                 ({"email_domains": ["example.com"]}, "emails", "emails endpoint: "),
@@ -178,6 +202,31 @@ class Providers:
             self.is_stopped(browser.ask("/p", "POST", body=b"x"), 401)
         finally:
             self.gate.mock.expiring = False
+
+    def test_token_that_is_renewed_while_the_provider_fails(self):
+        """The new refresh token is the only one that is good, and nothing else has come."""
+        self.gate.mock.expiring = True
+        self.addCleanup(setattr, self.gate.mock, "expiring", False)
+        self.gate.module(auth_check_interval=30)
+        self.gate.clock.set(START)
+        browser = self.signed_in("alice")
+        old = browser.copy()  # as a browser that the answer does not reach
+        self.gate.clock.set(START + 30)
+        self.gate.mock.expire()
+        self.gate.mock.faults["user"] = ("granted", "500")
+        self.gate.mock.requests.clear()
+        self.shows(browser.ask(), 503, "Your sign-in cannot be checked now")
+        self.assertEqual(self.gate.mock.requests.count("token"), 1)
+        self.gate.mock.faults.clear()
+        # Each worker asks again after 2 s.
+        for visitor in old, browser:
+            until(lambda visitor=visitor: visitor.ask("/p", "POST", body=b"x").status == 200,
+                  "the provider's answer")
+        # So it goes on, as often as tokens end.
+        for n in range(2, 4):
+            self.gate.clock.set(START + 30 * n)
+            self.gate.mock.expire()
+            self.passes(old.copy().ask())
 
     def test_token_without_another(self):
         self.gate.module(auth_check_interval=30)

@@ -393,6 +393,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.server.provider.released.wait(60)
         elif kind == "answer":
             raise Answer(*value)
+        elif kind == "granted":  # only to those whose token is good
+            self.server.provider.grant_of(self.headers)
+            raise Answer(int(value), {"message": "a fault"})
         elif kind == "status":
             raise Answer(int(value), {"message": "a fault"})
         elif kind == "huge":

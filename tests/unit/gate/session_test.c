@@ -38,6 +38,7 @@ static const struct session full = {
                  .narrowed_to = {1, 2, 3}},
     .token = {.s = "gho_x", .len = 5},
     .refresh = {.s = "ghr_y", .len = 5},
+    .n_renewed = UINT32_MAX,
 };
 
 static struct text sealed_as(const struct session_place *at, const struct session *session)
@@ -72,6 +73,7 @@ static void expect_identities_equal(const struct session *a, const struct sessio
     expect_lists_equal(&a->asked, &b->asked);
     ck_assert(text_eq(a->token, b->token));
     ck_assert(text_eq(a->refresh, b->refresh));
+    ck_assert_uint_eq(a->n_renewed, b->n_renewed);
 }
 
 static void expect_opened(struct text value, const struct session *wanted)
@@ -260,7 +262,7 @@ START_TEST(sealed_bytes_are_read_strictly)
     struct buf bytes = {0};
     size_t whole;
 
-    packed_put_number(&bytes, 3);
+    packed_put_number(&bytes, 4);
     buf_add(&bytes, (const char *)full.id, SESSION_ID_LEN);
     for (int i = 0; i < 3; i++)
         packed_put_number(&bytes, NOW);
@@ -279,6 +281,7 @@ START_TEST(sealed_bytes_are_read_strictly)
     packed_put_list(&bytes, &full.asked);
     packed_put_optional(&bytes, full.token);
     packed_put_optional(&bytes, full.refresh);
+    packed_put_number(&bytes, full.n_renewed);
     whole = bytes.len;
     buf_add(&bytes, "", 1);
     expect_none(&keys_place, sealed_bytes(&bytes), "a byte too many");
@@ -407,6 +410,26 @@ START_TEST(identities_for_rows)
 }
 END_TEST
 
+/* A refresh token may be good once only, so an older one never replaces a newer one. */
+START_TEST(newer_tokens_win)
+{
+    const struct session elsewhere = {
+        .token = text_of("b"), .refresh = text_of("s"), .n_renewed = 2, .seen = NOW};
+    struct session session = {.token = text_of("a"), .refresh = text_of("r"), .n_renewed = 1};
+
+    session_take_tokens(&session, &elsewhere);
+    ck_assert(text_eq(session.token, text_of("b")));
+    ck_assert(text_eq(session.refresh, text_of("s")));
+    ck_assert_uint_eq(session.n_renewed, 2);
+    ck_assert_int_eq(session.seen, 0);
+    for (session.n_renewed = 2; session.n_renewed < 4; session.n_renewed++) {
+        session.token = text_of("c");
+        session_take_tokens(&session, &elsewhere);
+        ck_assert(text_eq(session.token, text_of("c")));
+    }
+}
+END_TEST
+
 START_TEST(a_row_has_a_limit)
 {
     static char token[SESSION_ROW_MAX];
@@ -516,6 +539,7 @@ Suite *gate_session_suite(void)
     tcase_add_test(tcase, no_session_without_a_subject);
     tcase_add_test(tcase, times_out_of_range);
     tcase_add_test(tcase, identities_for_rows);
+    tcase_add_test(tcase, newer_tokens_win);
     tcase_add_test(tcase, a_row_has_a_limit);
     tcase_add_test(tcase, durations_to_the_second);
     tcase_add_test(tcase, the_clock_was_set_back);

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* Rows of adit.gate_session. */
+#include "gate/row.h"
+
+static struct keyring_place place_of_row(const struct call *call, const char *purpose,
+                                         struct text id)
+{
+    return (struct keyring_place){.column = purpose,
+                                  .account_id = call->place.account_id,
+                                  .ids = {call->place.edge_id, id},
+                                  .position = call->place.provider};
+}
+
+bool row_keep(struct call *call, const char *purpose, struct text id, struct text content,
+              int64_t ends_at, struct error *err)
+{
+    struct gate_lane *lane = call->lane;
+    struct database *database = lane->worker->database;
+    struct gate_row row = {.id = id};
+    const struct keyring_place place = place_of_row(call, purpose, id);
+    const unsigned char *sealed;
+    struct pg *pg;
+    bool ok;
+
+    if (!keyring_seal(lane->worker->gate->keyring, &place, content, &lane->arena, &row.key_id,
+                      &sealed, &row.sealed.len, err))
+        return false;
+    row.sealed.s = (const char *)sealed;
+    pg = database_take(database, &lane->wait, call->place.account_id, err);
+    if (!pg)
+        return false;
+    ok = store_gate_keep(pg, call->place.account_id, &row, ends_at, err);
+    database_give(database, pg, ok, err);
+    return ok;
+}
+
+bool row_find(struct call *call, struct text id, const struct gate_row **row, struct error *err)
+{
+    struct gate_lane *lane = call->lane;
+    struct gate_question question = call->question;
+    struct gate_answer *answer = arena_alloc(&lane->arena, sizeof *answer);
+    struct database *database = lane->worker->database;
+    struct pg *pg;
+    bool ok;
+
+    *row = NULL;
+    if (!answer)
+        return error_set(err, ERR_OUT_OF_MEMORY);
+    question.account_id = call->place.account_id;
+    question.session_ids = (struct text_list){.items = &id, .n = 1, .given = true};
+    pg = database_take(database, &lane->wait, call->place.account_id, err);
+    if (!pg)
+        return false;
+    ok = store_gate_ask(pg, &question, &lane->arena, answer, err);
+    database_give(database, pg, ok, err);
+    if (ok && answer->n_rows > 0)
+        *row = &answer->rows[0];
+    return ok;
+}
+
+bool row_open(struct call *call, const char *purpose, const struct gate_row *row,
+              struct text *content, struct error *err)
+{
+    const struct keyring_place place = place_of_row(call, purpose, row->id);
+
+    return keyring_open(call->lane->worker->gate->keyring, &place, row->key_id,
+                        (const unsigned char *)row->sealed.s, row->sealed.len, &call->lane->arena,
+                        content, err);
+}

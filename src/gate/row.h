@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* Rows of adit.gate_session: what does not fit into a cookie.  Each is sealed for the route, its
+ * provider, a purpose, and the id of a session or of a login. */
+#ifndef ADIT_GATE_ROW_H
+#define ADIT_GATE_ROW_H
+
+#include "base/must_check.h"
+#include "gate/call.h"
+
+/* Purposes: the columns that seals are bound to. */
+#define ROW_OF_SESSION "gate_session.sealed"
+#define ROW_OF_LOGIN "gate_session.way_back"
+
+/* Seals a row and stores it until ends_at, in seconds since 1970; one that has ended stays so.
+ * Returns false with *err. */
+MUST_CHECK bool row_keep(struct call *call, const char *purpose, struct text id,
+                         struct text content, int64_t ends_at, struct error *err);
+
+/* Asks for the row of an id.  *row: NULL: there is none; else in the arena.  Returns false with
+ * *err. */
+MUST_CHECK bool row_find(struct call *call, struct text id, const struct gate_row **row,
+                         struct error *err);
+
+/* Opens a row.  *content is in the arena.  Returns false with *err as keyring_open(). */
+MUST_CHECK bool row_open(struct call *call, const char *purpose, const struct gate_row *row,
+                         struct text *content, struct error *err);
+
+#endif
