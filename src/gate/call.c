@@ -18,6 +18,7 @@ const char *const gate_variables[GATE_N_VARIABLES] = {
     [GATE_ADIT_PAGE] = "ADIT_PAGE",
     [GATE_REQUEST_URI] = "REQUEST_URI",
     [GATE_HOST] = "HTTP_HOST",
+    [GATE_SCHEME] = "REQUEST_SCHEME",
     [GATE_COOKIE] = "HTTP_COOKIE",
     [GATE_FETCH_MODE] = "HTTP_SEC_FETCH_MODE",
     [GATE_FETCH_SITE] = "HTTP_SEC_FETCH_SITE",
@@ -298,6 +299,14 @@ void call_send_to(struct call *call, struct text url, struct text set_cookie)
     call_set_cookie(call, set_cookie);
 }
 
+/* Returns where a page's link leads that is not the page's own URL. */
+static struct text link_of(struct text again)
+{
+    return text_present(again) && again.len <= PAGE_PATH_MAX && session_way_back_valid(again)
+               ? again
+               : text_of("/");
+}
+
 static struct text shown_name(const struct identity *who)
 {
     if (!who)
@@ -312,11 +321,13 @@ void call_refuse(struct call *call, enum page page, const struct identity *who)
     struct response *response = response_of(call);
     struct text uri = call_variable(call, GATE_REQUEST_URI);
     bool is_own = text_begins(call->path, GATE_PATH);
+    bool is_here = !call->again.s && !is_own && uri.len > PAGE_PATH_MAX;
     struct text again = call->again.s || is_own ? call->again : uri;
     const struct page_words words = {
         .who = shown_name(who),
         .provider = text_of(call->place.provider > 0 ? provider_title(call->place.provider) : NULL),
-        .again = text_present(again) && session_way_back_valid(again) ? again : text_of("/"),
+        .again = link_of(again),
+        .again_is_here = is_here && session_way_back_valid(uri),
         .logout = who ? text_of(GATE_LOGOUT) : (struct text){.s = NULL}};
 
     /* With "no-referrer", browsers hide the Origin of the page's own form. */

@@ -53,6 +53,17 @@ struct gate_address {
 /* Lanes of a worker that may wait for providers.  The others are for checks. */
 #define GATE_WAITING_MAX 56
 
+/* What an address has had stored lately: logins that came back, and long ways back. */
+struct gate_stored {
+    struct gate_address from;
+    int64_t since_ms; /* on the steady clock; 0: unused */
+    int n_logins;
+    int n_ways_back;
+};
+
+/* Addresses that a worker remembers so. */
+#define GATE_STORED_MAX 256
+
 /* A worker. */
 struct gate_worker {
     const struct gate *gate;
@@ -62,6 +73,8 @@ struct gate_worker {
     int64_t told_ms; /* when a route without a module was logged, on the steady clock; 0: never */
     int n_waiting;   /* lanes that wait for a provider; see waiting.h */
     struct gate_address waiting_from[GATE_WAITING_MAX];
+    struct gate_stored stored[GATE_STORED_MAX];
+    struct gate_stored stored_in_all; /* its n_ways_back */
 };
 
 /* What a lane works with. */
@@ -82,6 +95,7 @@ enum gate_variable {
     GATE_ADIT_PAGE,  /* "1": the page that explains why nginx lets nobody pass */
     GATE_REQUEST_URI,
     GATE_HOST,
+    GATE_SCHEME, /* "http": the web server got the request so; absent: it does not say */
     GATE_COOKIE,
     GATE_FETCH_MODE,
     GATE_FETCH_SITE,

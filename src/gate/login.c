@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/percent.h"
 #include "gate/application.h"
+#include "gate/begun.h"
 #include "gate/form.h"
 #include "gate/meaning.h"
 #include "gate/rules.h"
@@ -89,33 +90,6 @@ static bool can_begin(struct call *call, struct provider_client *client)
 
 /* ---- to the provider ---- */
 
-static struct text state_cookie_name(const struct call *call, struct text state_id)
-{
-    struct buf name = {0};
-
-    call_cookie_name(call, &name, COOKIE_STATE);
-    buf_add(&name, state_id.s,
-            state_id.len < COOKIE_STATE_ID_LEN ? state_id.len : COOKIE_STATE_ID_LEN);
-    return call_keep(call, &name);
-}
-
-/* Writes a Set-Cookie header's value for a state's cookie. */
-static struct text write_state_cookie(struct call *call, struct text state_id, struct text value,
-                                      int64_t max_age_s)
-{
-    struct buf out = {0};
-    const struct cookie cookie = {.name = state_cookie_name(call, state_id),
-                                  .value = value,
-                                  .path = GATE_PATH,
-                                  .max_age_s = max_age_s,
-                                  .is_secure = call_is_secure(call)};
-
-    if (!cookie.name.s)
-        return no_text;
-    cookie_write(&out, &cookie);
-    return call_keep(call, &out);
-}
-
 /* Returns whether a client takes HTML.  Browsers name it when they go to a page, and do not for
  * images, styles and streams of events.  Scripts and simple clients take anything. */
 static bool takes_html(struct text accept)
@@ -145,24 +119,6 @@ static struct text way_back(const struct call *call)
     if (!session_way_back_valid(uri) || text_begins(call->path, GATE_PATH))
         return text_of("/");
     return uri;
-}
-
-static bool make_state(struct call *call, struct text back, struct session_state *state,
-                       struct text *set_cookie, struct error *err)
-{
-    struct buf value = {0};
-    bool ok = session_state_new(state, call->now, back) ||
-              error_cause(err, ERR_INTERNAL, "there are no random numbers");
-
-    ok = ok && session_state_seal(call->lane->worker->gate->keyring, &call->place, state,
-                                  &call->lane->arena, &value, err);
-    if (ok) {
-        *set_cookie =
-            write_state_cookie(call, text_of(state->id), buf_text(&value), SESSION_STATE_S);
-        ok = (set_cookie->s && !value.failed) || error_set(err, ERR_OUT_OF_MEMORY);
-    }
-    buf_free(&value);
-    return ok;
 }
 
 /* ---- the route's host ---- */
@@ -196,24 +152,68 @@ static bool is_other_host(const struct call *call, struct text *asked, struct te
            (asked->len != own->len || strncasecmp(asked->s, own->s, own->len) != 0);
 }
 
+/* Bytes of the longest URL that leads there.  Web servers accept 8 KiB of a request line, unless
+ * they are set up otherwise. */
+#define OWN_URL_MAX 8000
+
+/* Appends a way back as the value of a parameter.  Few bytes are encoded, so that it stays short.
+ */
+static void add_way_back(struct buf *url, struct text back)
+{
+    for (size_t i = 0; i < back.len; i++) {
+        struct text c = text_part(back, i, i + 1);
+
+        if (strchr("%&+#\"<>", *c.s))
+            percent_encode(url, c);
+        else
+            buf_add(url, c.s, c.len);
+    }
+}
+
 /* Sends the browser to the route's host, and to no page there: a proxy that names another host
  * would send it in circles. */
-static void send_to_own_host(struct call *call, struct text asked, struct text own)
+static void send_to_own_host(struct call *call)
 {
     struct buf url = {0};
-    struct buf why = {0};
-    struct text location, cause;
+    struct text location = call_variable(call, GATE_ADIT_URL);
+    size_t len;
 
-    buf_add(&why, asked.s, asked.len);
-    buf_puts(&why, " is not the host of ADIT_URL, ");
-    buf_add(&why, own.s, own.len);
-    cause = call_keep(call, &why);
-    call_log(call, LOG_LEVEL_WARNING, "sent to the route's host", cause.s, NULL);
-    location = call_variable(call, GATE_ADIT_URL);
     buf_add(&url, location.s, location.len);
     buf_puts(&url, GATE_CALLBACK "?" BEGIN "=");
-    percent_encode(&url, way_back(call));
+    len = url.len;
+    add_way_back(&url, way_back(call));
+    if (url.len > OWN_URL_MAX) {
+        buf_cut(&url, len);
+        buf_puts(&url, "/");
+    }
     call_send_to(call, call_keep(call, &url), no_text);
+}
+
+/* Returns whether the login has to begin at the route's own callback, and logs why. */
+static bool begins_elsewhere(struct call *call)
+{
+    struct text site = call_variable(call, GATE_FETCH_SITE);
+    struct text asked, own;
+    struct buf why = {0};
+
+    if (is_other_host(call, &asked, &own)) {
+        buf_add(&why, asked.s, asked.len);
+        buf_puts(&why, " is not the host of ADIT_URL, ");
+        buf_add(&why, own.s, own.len);
+        call_log(call, LOG_LEVEL_WARNING, "sent to the route's host", call_keep(call, &why).s,
+                 NULL);
+        return true;
+    }
+    /* Under http, no browser takes the login's cookie.  If https ends at another server, this costs
+     * one redirect. */
+    if (call_is_secure(call) && text_eq(call_variable(call, GATE_SCHEME), text_of("http"))) {
+        call_log(call, LOG_LEVEL_INFO, "sent to the route's host",
+                 "http is not the scheme of ADIT_URL", NULL);
+        return true;
+    }
+    /* Only there does the browser send the cookies of logins, and these are counted: another site
+     * may begin as many as it likes. */
+    return text_eq(site, text_of("cross-site")) || text_eq(site, text_of("same-site"));
 }
 
 /* Sends the browser to the provider, to come back to a page. */
@@ -224,73 +224,37 @@ static void begin_back_at(struct call *call, const struct provider_client *clien
     struct error err = {.code = ERR_NONE};
     struct buf url = {0};
 
-    if (!make_state(call, back, &state, &set_cookie, &err)) {
+    if (!begun_make(call, back, &state, &set_cookie, &err)) {
         cannot_sign_in(call, PAGE_NOT_READY, error_reason(&err));
         return;
     }
     provider_authorize_url(&url, client, text_of(state.id), text_of(state.code_verifier));
-    if (url.failed)
+    if (url.failed) {
         cannot_sign_in(call, PAGE_NOT_READY, "out of memory");
-    else
+    } else {
         call_send_to(call, buf_text(&url), set_cookie);
+        /* nginx passes one cookie on from a check. */
+        if (call->voice == CALL_BROWSER)
+            begun_make_room(call, set_cookie);
+    }
     buf_free(&url);
 }
 
 void login_begin(struct call *call)
 {
     struct provider_client client;
-    struct text asked, own;
 
     if (!is_navigation(call))
         call_send_to(call, no_text, no_text);
     else if (!can_begin(call, &client))
         return;
-    else if (is_other_host(call, &asked, &own))
-        send_to_own_host(call, asked, own);
+    else if (begins_elsewhere(call))
+        send_to_own_host(call);
     else
         begin_back_at(call, &client, way_back(call));
 }
 
 /* ---- back from the provider ---- */
-
-/* Finds the state of the login that this browser began, by the id that came back.  Its cookie's
- * name has a part of the id, so that several tabs may sign in at once.  Returns false with ERR_NONE
- * if there is none, or with the reason why nobody knows. */
-static bool find_state(struct call *call, struct text id, struct session_state *state,
-                       struct error *err)
-{
-    struct text rest = call_variable(call, GATE_COOKIE);
-    struct text name = state_cookie_name(call, id);
-    struct text value;
-
-    while (name.s && (value = cookie_next(&rest, name)).s) {
-        if (session_state_open(call->lane->worker->gate->keyring, &call->place, value,
-                               &call->lane->arena, state, err)) {
-            if (text_eq(text_of(state->id), id))
-                return session_state_lasts(state, call->now);
-        } else if (err->code != ERR_NONE) {
-            return false;
-        }
-    }
-    return false;
-}
-
-/* Uses the state up.  A copy of the cookie, or a second code, gets no further: no provider is asked
- * more than once for a login that has begun.  Returns false with *err; ERR_NONE: it was used. */
-static bool use_state(struct call *call, const struct session_state *state, struct error *err)
-{
-    struct database *database = call->lane->worker->database;
-    struct pg *pg = database_take(database, &call->lane->wait, call->place.account_id, err);
-    bool is_first = false;
-    bool ok;
-
-    if (!pg)
-        return false;
-    ok = store_gate_use(pg, call->place.account_id, text_of(state->id),
-                        state->issued + SESSION_STATE_S, &is_first, err);
-    database_give(database, pg, ok, err);
-    return ok && (is_first || error_set(err, ERR_NONE));
-}
 
 /* What the browser has come back with. */
 struct arrival {
@@ -347,7 +311,7 @@ static void welcome(struct call *call, const struct provider_client *client,
         call_refuse(call, PAGE_NOT_ALLOWED, &session->identity);
         call_set_cookie(call, visit_removal(call));
     }
-    call_set_cookie(call, write_state_cookie(call, text_of(state->id), text_of(""), 0));
+    call_set_cookie(call, begun_removal(call, state));
 }
 
 /* Somebody who is signed in has only gone back to the address. */
@@ -394,7 +358,7 @@ static bool can_ask(struct call *call, struct provider_client *client,
 {
     struct error err = {.code = ERR_NONE};
 
-    if (application_open_secret(call, client, &err) && use_state(call, state, &err))
+    if (application_open_secret(call, client, &err) && begun_use(call, state, &err))
         return true;
     if (err.code == ERR_NONE)
         answer_unknown_state(call, "the state was used before");
@@ -479,7 +443,7 @@ void login_finish(struct call *call)
         return;
     }
     is_known = form_find(query, "state", arena, &id) && text_present(id) &&
-               find_state(call, id, &state, &err);
+               begun_find(call, id, &state, &err);
     if (err.code != ERR_NONE)
         cannot_sign_in(call, PAGE_NOT_READY, error_reason(&err));
     else if (!is_known)

@@ -178,7 +178,9 @@ static void put_provider(struct buf *out, const struct page_text *text, struct t
 
 static void put_links(struct buf *out, const struct page_text *text, const struct page_words *words)
 {
-    if (can_link(words->again)) {
+    if (words->again_is_here) {
+        buf_printf(out, "<p><a href=\"\">%s</a></p>\n", text->again);
+    } else if (can_link(words->again)) {
         buf_puts(out, "<p><a href=\"");
         put_path(out, words->again);
         buf_printf(out, "\">%s</a></p>\n", text->again);

@@ -3,6 +3,8 @@
 #ifndef ADIT_GATE_PAGE_H
 #define ADIT_GATE_PAGE_H
 
+#include <stdbool.h>
+
 #include "base/buf.h"
 #include "base/text.h"
 
@@ -37,6 +39,7 @@ struct page_words {
     struct text who;      /* "Signed in as"; absent: nobody */
     struct text provider; /* the provider's title; absent: not said */
     struct text again;    /* path of "Try again" or "Sign in" */
+    bool again_is_here;   /* in its place, the page's own URL, however long that is */
     struct text logout;   /* path of "Sign out", to which the browser sends a POST */
 };
 

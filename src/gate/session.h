@@ -84,17 +84,23 @@ MUST_CHECK bool session_read_identity(struct text bytes, struct arena *arena,
 
 /* A login that has begun.  Lasts SESSION_STATE_S seconds. */
 #define SESSION_STATE_S 600
-#define SESSION_WAY_BACK_MAX 1024
+
+/* Bytes of the longest way back: what nginx and Apache accept of a request line, unless they are
+ * set up otherwise.  A cookie holds a shorter one; a longer one is in a row. */
+#define SESSION_WAY_BACK_MAX 8192
+#define SESSION_WAY_BACK_IN_COOKIE_MAX 1024
 
 struct session_state {
     char id[23];            /* 16 random bytes as base64url: the parameter "state" */
     char code_verifier[44]; /* 32 random bytes as base64url (RFC 7636, 4.1) */
     int64_t issued;
     struct text way_back; /* path and query that the visitor asked for */
+    bool is_in_row;       /* the way back is in the database, under the id; here it is "/" */
 };
 
-/* Makes a state with random id and verifier.  A way back that is not valid becomes "/"; a valid one
- * is not copied.  Returns false if there are no random numbers. */
+/* Makes a state with random id and verifier.  A way back that is not valid, or too long for a
+ * cookie, becomes "/"; any other one is not copied.  Returns false if there are no random numbers.
+ */
 MUST_CHECK bool session_state_new(struct session_state *state, int64_t now, struct text way_back);
 
 /* Returns whether the login may still end. */

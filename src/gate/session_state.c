@@ -9,7 +9,7 @@
 #include "gate/session.h"
 
 #define PURPOSE "gate.state"
-#define LAYOUT 1
+#define LAYOUT 2
 #define TIME_MAX 253402300799
 
 /* ---- ways back ---- */
@@ -86,7 +86,10 @@ bool session_state_new(struct session_state *state, int64_t now, struct text way
     crypt_key_base64url_encode(random + 16, 32, state->code_verifier);
     explicit_bzero(random, sizeof random);
     state->issued = now;
-    state->way_back = session_way_back_valid(way_back) ? way_back : text_of("/");
+    state->is_in_row = false;
+    state->way_back = text_of("/");
+    if (way_back.len <= SESSION_WAY_BACK_IN_COOKIE_MAX && session_way_back_valid(way_back))
+        state->way_back = way_back;
     return true;
 }
 
@@ -108,6 +111,7 @@ bool session_state_seal(struct keyring *keyring, const struct session_place *pla
     buf_add(&bytes, state->code_verifier, sizeof state->code_verifier - 1);
     packed_put_number(&bytes, (uint64_t)state->issued);
     packed_put_text(&bytes, state->way_back);
+    packed_put_number(&bytes, state->is_in_row);
     ok = bytes.failed ? error_set(err, ERR_OUT_OF_MEMORY)
                       : sealed_write(&sealing, buf_text(&bytes), out, err);
     buf_free(&bytes);
@@ -141,6 +145,7 @@ bool session_state_open(struct keyring *keyring, const struct session_place *pla
     take_characters(&packed, read.code_verifier, sizeof read.code_verifier - 1);
     read.issued = (int64_t)packed_take_number(&packed, TIME_MAX);
     read.way_back = packed_take_text(&packed);
+    read.is_in_row = packed_take_number(&packed, 1) == 1;
     if (!packed_is_done(&packed) || !session_way_back_valid(read.way_back))
         return error_set(err, packed.no_memory ? ERR_OUT_OF_MEMORY : ERR_NONE);
     *state = read;

@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "http/header.h"
 
 /* The others are for visitors of other addresses. */
@@ -105,4 +106,66 @@ void waiting_end_fetch(struct call *call, struct fetcher *fetcher)
         return;
     end_waiting(call->lane->worker, &address);
     fetcher_free(fetcher);
+}
+
+/* ---- rows ---- */
+
+static bool is_past(const struct gate_stored *stored)
+{
+    return stored->since_ms == 0 || clock_steady_ms() - stored->since_ms >= WAITING_STORED_MS;
+}
+
+static void begin_anew(struct gate_stored *stored, const struct gate_address *from)
+{
+    *stored = (struct gate_stored){.from = *from, .since_ms = clock_steady_ms()};
+}
+
+static int count_stored(const struct gate_stored *stored)
+{
+    return is_past(stored) ? -1 : stored->n_logins + stored->n_ways_back;
+}
+
+/* Returns what is counted of an address.  If too many have something, the one with least is
+ * forgotten. */
+static struct gate_stored *stored_of(struct gate_worker *worker, const struct gate_address *from)
+{
+    struct gate_stored *least = &worker->stored[0];
+
+    for (size_t i = 0; i < GATE_STORED_MAX; i++) {
+        struct gate_stored *stored = &worker->stored[i];
+
+        if (!is_past(stored) && same_address(&stored->from, from))
+            return stored;
+        if (count_stored(stored) < count_stored(least))
+            least = stored;
+    }
+    begin_anew(least, from);
+    return least;
+}
+
+bool waiting_may_use(struct call *call)
+{
+    const struct gate_address from = address_of(call);
+    struct gate_stored *stored = stored_of(call->lane->worker, &from);
+
+    if (from.is_known && stored->n_logins >= WAITING_LOGINS_MAX)
+        return false;
+    stored->n_logins++;
+    return true;
+}
+
+bool waiting_may_keep(struct call *call)
+{
+    const struct gate_address from = address_of(call);
+    struct gate_stored *stored = stored_of(call->lane->worker, &from);
+    struct gate_stored *in_all = &call->lane->worker->stored_in_all;
+
+    if (is_past(in_all))
+        begin_anew(in_all, &nobody);
+    if ((from.is_known && stored->n_ways_back >= WAITING_WAYS_BACK_MAX) ||
+        in_all->n_ways_back >= WAITING_WAYS_BACK_IN_ALL_MAX)
+        return false;
+    stored->n_ways_back++;
+    in_all->n_ways_back++;
+    return true;
 }

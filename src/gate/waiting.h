@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Lanes that wait for a provider, or for another lane that asks one.  Some lanes stay for checks,
- * and some for visitors of other addresses. */
+/* How much of the gate one address may take: lanes that wait for a provider, or for another lane
+ * that asks one, and rows that strangers cause.  Some lanes stay for checks, and some for visitors
+ * of other addresses. */
 #ifndef ADIT_GATE_WAITING_H
 #define ADIT_GATE_WAITING_H
 
@@ -20,5 +21,17 @@ void waiting_unfollow(struct call *call);
  * visitor's address, or memory is short; that needs no end. */
 MUST_CHECK struct fetcher *waiting_begin_fetch(struct call *call);
 void waiting_end_fetch(struct call *call, struct fetcher *fetcher);
+
+/* Logins of one address that may come back in WAITING_STORED_MS, to each worker; and long ways back
+ * that may be stored, of one address and in all. */
+#define WAITING_STORED_MS ((int64_t)600 * 1000)
+#define WAITING_LOGINS_MAX 1000
+#define WAITING_WAYS_BACK_MAX 20
+#define WAITING_WAYS_BACK_IN_ALL_MAX 200
+
+/* Count a row that a login which came back leaves behind for 10 minutes, and one for its way back.
+ * Return false, and count nothing, if there are too many. */
+MUST_CHECK bool waiting_may_use(struct call *call);
+MUST_CHECK bool waiting_may_keep(struct call *call);
 
 #endif

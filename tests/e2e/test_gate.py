@@ -203,6 +203,39 @@ class Itself(GateCase):
         self.gate.module()
         self.passes(self.gate.sign_in("alice")[1])
 
+    def test_stored_ways_back_of_one_address(self):
+        """Who is not signed in fills no table.  A login without its way back leads to "/"."""
+        self.gate.module()
+        self.stack.psql("DELETE FROM adit.gate_session")
+        with Program(self.gate, ("-w", "1")) as gate:
+            for address, n_rows in (("192.0.2.1", 20), ("192.0.2.2", 25), ("192.0.2.1", 25)):
+                for n in range(25 if n_rows == 20 else 5):
+                    self.assertEqual(gate.ask(REMOTE_ADDR=address,
+                                              REQUEST_URI="/%d?%s" % (n, "q" * 2000))[0], 401)
+                self.assertEqual(self.stack.psql(
+                    "SELECT count(*) FROM adit.gate_session WHERE sealed IS NOT NULL"
+                    " AND ends_at < now() + interval '11 min'"), str(n_rows))
+            self.assertIn("cannot keep the way back", {line["event"] for line in gate.events()})
+
+    def test_other_scheme(self):
+        """Under http, browsers keep no cookie of a host that is reached by https."""
+        self.gate.module()
+        with Program(self.gate) as gate:
+            https = {"ADIT_URL": "https://app.test", "HTTP_HOST": "app.test",
+                     "REQUEST_URI": "/page?a=1"}
+            _, headers = gate.ask(**https, REQUEST_SCHEME="http")
+            self.assertEqual(headers["X-Adit-Location"],
+                             "https://app.test/_adit/callback?begin=/page?a=1")
+            self.assertNotIn("Set-Cookie", headers)
+            # There it goes on, also where https ends at another server.
+            _, headers = gate.ask(**{**https, "ADIT_CHECK": "", "QUERY_STRING": "begin=/page?a=1",
+                                     "REQUEST_URI": "/_adit/callback?begin=/page?a=1"},
+                                  REQUEST_SCHEME="http")
+            self.assertTrue(headers["Location"].startswith(self.gate.mock.base_url))
+            self.assertIn("Secure", headers["Set-Cookie"])
+            _, headers = gate.ask(**https, REQUEST_SCHEME="https")
+            self.assertTrue(headers["X-Adit-Location"].startswith(self.gate.mock.base_url))
+
     def test_one_address(self):
         """Whoever has one address leaves lanes for sign-ins from elsewhere."""
         self.gate.module()

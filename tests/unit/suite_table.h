@@ -101,6 +101,7 @@ SUITE(gate_page_suite)
 SUITE(gate_rules_suite)
 SUITE(gate_session_state_suite)
 SUITE(gate_session_suite)
+SUITE(gate_waiting_suite)
 
 /* gateway */
 SUITE(gateway_authority_suite)

@@ -113,6 +113,53 @@ class Attacks:
             as_state.cookies[state_name, "/_adit/"] = wrong
             self.shows(as_state.ask(back), 403, "Sign-in failed")
 
+    def begin_from_elsewhere(self, browser, path):
+        """Where a link of another site leads to."""
+        answer = self.is_stopped(browser.ask(path, headers={
+            "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Site": "cross-site"}), 302)
+        begin = self.gate.url() + "/_adit/callback?begin="
+        self.assertTrue(answer.location.startswith(begin), answer.location)
+        return self.is_sent_to_provider(browser.ask(answer.location[len(self.gate.url()):]))
+
+    def test_logins_that_other_sites_begin(self):
+        """They fill neither the browser's jar nor the header, and the last one still ends."""
+        self.gate.module()
+        for fill in ("", "q" * 900):
+            with self.subTest(len(fill)):
+                browser = self.gate.browser()
+                browser.ask()
+                (name, _), = browser.cookies
+                browser.cookies = {(name[:-8] + "%08d" % n, "/_adit/"): "junk" for n in range(3)}
+                for n in range(12):
+                    path = "/page%d?%s&a=%%2F+%%23" % (n, fill)
+                    answer = self.begin_from_elsewhere(browser, path)
+                states = [name + value for (name, _), value in browser.cookies.items()
+                          if ".state." in name]
+                self.assertIn(len(states), range(1, 5))
+                self.assertLess(sum(map(len, states)), 4096)
+                self.assertFalse([value for value in browser.cookies.values() if value == "junk"])
+                back = browser.ask(self.gate.callback(answer.location, "alice"))
+                self.assertEqual((back.status, back.location), (302, path))
+                self.assertEqual(self.passes(browser.ask(path)).seen["path"], path)
+
+    def test_long_ways_back(self):
+        """A login leads back to a page however long its URL is, from other sites, too."""
+        self.gate.module()
+        for length in (513, 1024, 1025, 4000, 7500):
+            path = "/deep/" + "p" * (length - 7) + "?"
+            for begin in (lambda browser, path: browser.ask(path), self.begin_from_elsewhere):
+                with self.subTest(length, begin=begin):
+                    browser = self.gate.browser()
+                    location = self.is_sent_to_provider(begin(browser, path)).location
+                    self.assertLess(len(browser.cookie_header("/_adit/")), 1800)
+                    back = browser.ask(self.gate.callback(location, "alice"))
+                    self.assertEqual((back.status, back.location), (302, path))
+                    self.passes(browser.ask(path))
+        # The page of a refusal leads back, too.
+        self.gate.module(config={"teams": ["nobody/else"]})
+        self.assertIn('href=""', self.shows(self.gate.sign_in("alice", path)[1], 403,
+                                            "Not allowed").text)
+
     # ---- states and codes ----
 
     def test_states(self):

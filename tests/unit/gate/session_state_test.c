@@ -63,14 +63,14 @@ END_TEST
 
 START_TEST(states_sealed_and_opened)
 {
-    char way_back[SESSION_WAY_BACK_MAX + 1];
+    char way_back[SESSION_WAY_BACK_IN_COOKIE_MAX + 2];
     struct session_state state;
     struct session_state opened;
     struct text value;
 
     memset(way_back, '/', sizeof way_back);
     memset(way_back + 1, 'a', sizeof way_back - 2);
-    way_back[SESSION_WAY_BACK_MAX] = '\0';
+    way_back[SESSION_WAY_BACK_IN_COOKIE_MAX] = '\0';
     state = new_state(way_back);
     value = sealed_state(&state);
     ck_assert_uint_lt(value.len, 1700);
@@ -79,6 +79,15 @@ START_TEST(states_sealed_and_opened)
     ck_assert_str_eq(opened.code_verifier, state.code_verifier);
     ck_assert_int_eq(opened.issued, NOW);
     ck_assert_str_eq(opened.way_back.s, way_back);
+    ck_assert(!opened.is_in_row);
+    /* A longer one is somewhere else. */
+    way_back[SESSION_WAY_BACK_IN_COOKIE_MAX] = 'a';
+    way_back[SESSION_WAY_BACK_IN_COOKIE_MAX + 1] = '\0';
+    state = new_state(way_back);
+    ck_assert_str_eq(state.way_back.s, "/");
+    state.is_in_row = true;
+    ck_assert(opens(sealed_state(&state), &opened));
+    ck_assert(opened.is_in_row);
 }
 END_TEST
 
@@ -132,6 +141,7 @@ static bool parts_open(int layout, const char *id, const char *verifier, const c
     buf_puts(&bytes, verifier);
     packed_put_number(&bytes, NOW);
     packed_put_text(&bytes, text_of(way_back));
+    packed_put_number(&bytes, 0);
     ok = opens(keys_seal("gate.state", buf_text(&bytes)), &state);
     buf_free(&bytes);
     return ok;
@@ -139,14 +149,14 @@ static bool parts_open(int layout, const char *id, const char *verifier, const c
 
 START_TEST(sealed_states_are_read_strictly)
 {
-    ck_assert(parts_open(1, ID, VERIFIER, "/"));
-    ck_assert(!parts_open(2, ID, VERIFIER, "/"));
-    ck_assert(!parts_open(1, ID "A", VERIFIER, "/"));
-    ck_assert(!parts_open(1, ID, "", "/"));
-    ck_assert(!parts_open(1, "AAAAAAAAAAAAAAAAAAAAA.", VERIFIER, "/"));
-    ck_assert(!parts_open(1, ID, "&_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_8", "/"));
-    ck_assert(!parts_open(1, ID, VERIFIER, "//evil.example"));
-    ck_assert(!parts_open(1, ID, VERIFIER, ""));
+    ck_assert(parts_open(2, ID, VERIFIER, "/"));
+    ck_assert(!parts_open(1, ID, VERIFIER, "/"));
+    ck_assert(!parts_open(2, ID "A", VERIFIER, "/"));
+    ck_assert(!parts_open(2, ID, "", "/"));
+    ck_assert(!parts_open(2, "AAAAAAAAAAAAAAAAAAAAA.", VERIFIER, "/"));
+    ck_assert(!parts_open(2, ID, "&_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_8", "/"));
+    ck_assert(!parts_open(2, ID, VERIFIER, "//evil.example"));
+    ck_assert(!parts_open(2, ID, VERIFIER, ""));
 }
 END_TEST
 
@@ -178,6 +188,12 @@ static void expect_way_back(const struct test_case *test)
 
 START_TEST(ways_back)
 {
+    static char longest[SESSION_WAY_BACK_MAX + 1];
+
+    memset(longest, 'a', sizeof longest);
+    longest[0] = '/';
+    ck_assert(session_way_back_valid((struct text){longest, SESSION_WAY_BACK_MAX}));
+    ck_assert(!session_way_back_valid((struct text){longest, SESSION_WAY_BACK_MAX + 1}));
     cases_run("ways_back.cases", expect_way_back);
     ck_assert(!session_way_back_valid((struct text){.s = NULL}));
 }

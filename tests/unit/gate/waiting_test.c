@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of how many rows visitors of one address may cause. */
+#include "gate/waiting.h"
+
+#include <check.h>
+#include <stdio.h>
+
+#include "suites.h"
+
+static struct gate_worker worker;
+
+static bool try_from(const char *address, bool (*may)(struct call *))
+{
+    struct gate_lane lane = {.worker = &worker};
+    const struct request request = {.remote_addr = address};
+    struct call call = {.lane = &lane, .request = &request};
+
+    return may(&call);
+}
+
+static int count_until_refused(const char *address, bool (*may)(struct call *), int most)
+{
+    int n = 0;
+
+    while (n < most && try_from(address, may))
+        n++;
+    return n;
+}
+
+static void start(void)
+{
+    worker = (struct gate_worker){.n_waiting = 0};
+}
+
+START_TEST(logins_of_an_address)
+{
+    ck_assert_int_eq(count_until_refused("192.0.2.1", waiting_may_use, 5000), WAITING_LOGINS_MAX);
+    ck_assert(!try_from("::ffff:192.0.2.1", waiting_may_use));
+    ck_assert(try_from("192.0.2.2", waiting_may_use));
+    /* An IPv6 address has its network. */
+    ck_assert_int_eq(count_until_refused("2001:db8::1", waiting_may_use, 5000), WAITING_LOGINS_MAX);
+    ck_assert(!try_from("2001:db8::ffff:2", waiting_may_use));
+    ck_assert(try_from("2001:db8:0:1::1", waiting_may_use));
+    /* Behind a proxy of this machine, visitors are not told apart. */
+    ck_assert_int_eq(count_until_refused("127.0.0.1", waiting_may_use, 5000), 5000);
+    ck_assert_int_eq(count_until_refused(NULL, waiting_may_use, 5000), 5000);
+}
+END_TEST
+
+/* Whoever has many addresses makes the gate forget those with least, and not the one that is over.
+ */
+START_TEST(many_addresses)
+{
+    char address[32];
+
+    ck_assert_int_eq(count_until_refused("192.0.2.1", waiting_may_use, 5000), WAITING_LOGINS_MAX);
+    for (int i = 0; i < 4 * GATE_STORED_MAX; i++) {
+        snprintf(address, sizeof address, "198.51.%d.%d", i / 250, i % 250);
+        ck_assert(try_from(address, waiting_may_use));
+    }
+    ck_assert(!try_from("192.0.2.1", waiting_may_use));
+}
+END_TEST
+
+START_TEST(ways_back)
+{
+    int n = 0;
+    char address[32];
+
+    ck_assert_int_eq(count_until_refused("192.0.2.1", waiting_may_keep, 5000),
+                     WAITING_WAYS_BACK_MAX);
+    ck_assert(try_from("192.0.2.1", waiting_may_use));
+    for (int i = 0; i < 100; i++) {
+        snprintf(address, sizeof address, "198.51.100.%d", i);
+        n += count_until_refused(address, waiting_may_keep, 5);
+    }
+    ck_assert_int_eq(n, WAITING_WAYS_BACK_IN_ALL_MAX - WAITING_WAYS_BACK_MAX);
+    ck_assert(!try_from(NULL, waiting_may_keep));
+    ck_assert(try_from("198.51.100.99", waiting_may_use));
+}
+END_TEST
+
+Suite *gate_waiting_suite(void)
+{
+    Suite *suite = suite_create("gate/waiting");
+    TCase *tcase = tcase_create("waiting");
+
+    tcase_add_checked_fixture(tcase, start, NULL);
+    tcase_add_test(tcase, logins_of_an_address);
+    tcase_add_test(tcase, many_addresses);
+    tcase_add_test(tcase, ways_back);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
