@@ -255,7 +255,7 @@ static bool has_no_mark(const struct document *document)
 }
 
 /* Reads the text into items. */
-static bool read_items(struct document *document)
+static bool parse_items(struct document *document)
 {
     const struct ctl *ctl = document->ctl;
     struct http_names service;
@@ -287,7 +287,7 @@ bool document_load(struct document *document, const struct ctl *ctl, const char 
     ok = read_document_file(document, fd);
     if (!is_stdin)
         close(fd);
-    return ok && has_no_mark(document) && read_items(document);
+    return ok && has_no_mark(document) && parse_items(document);
 }
 
 static void free_items(struct document *document)
@@ -307,7 +307,7 @@ bool document_forget(struct document *document)
                                   .ctl = document->ctl,
                                   .file = document->file,
                                   .text = document->text};
-    return read_items(document);
+    return parse_items(document);
 }
 
 void document_free(struct document *document)
