@@ -23,6 +23,7 @@ except ImportError:
 HERE = os.path.dirname(os.path.realpath(__file__))
 SOURCE = os.path.join(HERE, "openapi.yaml")
 TABLE = os.path.join(HERE, "..", "src", "base", "error_table.h")
+PROVIDER_TABLE = os.path.join(HERE, "..", "src", "model", "identity_provider_table.h")
 
 METHODS = ("post", "get", "put", "patch", "delete")
 SERVICE = "service"
@@ -47,6 +48,16 @@ def read_rows():
         found = re.findall(pattern, file.read(), re.M)
     return {int(number): Row(int(number), int(status), text.replace('\\"', '"'), bool(servers))
             for servers, number, status, text in found}
+
+
+def read_titles():
+    """Returns how people call the providers, in the order of their positions."""
+    with open(PROVIDER_TABLE, encoding="utf-8") as file:
+        rows = re.findall(r'^IDENTITY_PROVIDER\((\d+), "([^"]+)"', file.read(), re.M)
+    titles = [title for _, title in sorted(rows)]
+    if len(titles) != len(PROVIDERS):
+        sys.exit("doc/openapi.py: cannot read " + PROVIDER_TABLE)
+    return titles
 
 
 def plain(text):
@@ -201,7 +212,20 @@ class Expander:
                 "security": [],
                 "responses": responses}
 
+    def name_providers(self):
+        """Says beside the neutral name of each provider how people call it."""
+        titles = dict(zip(PROVIDERS, read_titles()))
+        for schema in self.document["components"]["schemas"].values():
+            for name, member in schema.get("properties", {}).items():
+                if name in titles:
+                    member["description"] = "%s: %s" % (titles[name], member["description"])
+        named = ["`%s` (%s)" % pair for pair in titles.items()]
+        for tag in self.document["tags"]:
+            tag["description"] = tag["description"].replace(
+                "@PROVIDERS@", ", ".join(named[:-1]) + " and " + named[-1])
+
     def expand(self):
+        self.name_providers()
         mark_additions(self.document)
         for item in self.document["paths"].values():
             for method in METHODS:

@@ -351,9 +351,8 @@ const struct conf_setting conf_settings[] = {
     {"service", "providers",
      "provider_a provider_b provider_c provider_d provider_e provider_f provider_g provider_h",
      AT(providers), check_providers,
-     "The names of the eight identity providers, in this order: code hosting platform, social\n"
-     "network, enterprise software vendor, web services company, professional network, DevOps\n"
-     "platform, game streaming platform, online retailer. Modules store the position."},
+     "The names of the eight identity providers, in this order: GitHub, Facebook, Microsoft,\n"
+     "Google, LinkedIn, GitLab, Twitch, Amazon. Modules store the position."},
     {"service", "base_url", "", AT(base_url), check_base_url,
      "The beginning of every uri in an answer, such as https://adit.example/api. If empty, the\n"
      "responder derives it from each request's scheme, Host header and script name."},

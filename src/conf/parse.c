@@ -216,6 +216,16 @@ static bool is_strange_provider(const struct reading *reading, const char *secti
     return true;
 }
 
+/* Returns the position of the provider that people call as the section is, or 0. */
+static int provider_meant(const char *section)
+{
+    size_t prefix_len = strlen(PROVIDER_PREFIX);
+
+    return strncmp(section, PROVIDER_PREFIX, prefix_len) == 0
+               ? identity_provider_called(text_of(section + prefix_len))
+               : 0;
+}
+
 /* Keeps the value of a setting, which is in this section and has not been set yet. */
 static int keep_value(struct reading *reading, const char *section, size_t setting, size_t which,
                       const char *value)
@@ -249,6 +259,13 @@ static int take_setting(void *context, const char *section, const char *key, con
             section_has(reading, section, &conf_settings[i], &which))
             return keep_value(reading, section, i, which, value);
     }
+    which = (size_t)provider_meant(section);
+    if (is_strange_provider(reading, section) && which > 0)
+        return wrong(reading,
+                     "no provider has the name of section [%s]; %s is [%s%s], unless the setting "
+                     "providers, above this section, gives it another name",
+                     section, identity_provider_at((int)which)->title, PROVIDER_PREFIX,
+                     reading->conf->provider_names[which - 1]);
     if (is_strange_provider(reading, section))
         return wrong(reading,
                      "no provider has the name of section [%s]; its name must be in the setting "

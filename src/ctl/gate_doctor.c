@@ -177,8 +177,9 @@ static bool check_readers(struct checked *checked, const char *path, const struc
     return checked->findings->n_troubles == before;
 }
 
-static void check_secret_file(struct checked *checked, const char *name, const char *path)
+static void check_secret_file(struct checked *checked, int position, const char *path)
 {
+    const char *name = checked->ctl->conf.provider_names[position - 1];
     char reason[SECRET_REASON_SIZE];
     struct text secret;
     struct stat status;
@@ -200,8 +201,22 @@ static void check_secret_file(struct checked *checked, const char *name, const c
         doctor_trouble(checked->findings, "provider", "%s, which %s", path, reason);
     else
         doctor_line(checked->findings, "ok", "provider",
-                    "[provider.%s] has an application for modules that name none", name);
+                    "[provider.%s] has an application at %s for modules that name none", name,
+                    identity_provider_at(position)->title);
     arena_reset(&checked->arena);
+}
+
+/* A name that people know as another provider's would select the wrong one. */
+static void check_provider_name(struct checked *checked, int position)
+{
+    const char *name = checked->ctl->conf.provider_names[position - 1];
+    int called = identity_provider_called(text_of(name));
+
+    if (called > 0 && called != position)
+        doctor_trouble(checked->findings, "provider",
+                       "the setting providers calls %s '%s'; write the names in the order of "
+                       "adit.conf(5)",
+                       identity_provider_at(position)->title, name);
 }
 
 static void check_applications(struct checked *checked)
@@ -211,13 +226,14 @@ static void check_applications(struct checked *checked)
     for (size_t i = 0; i < OAUTH_N_PROVIDERS; i++) {
         const struct conf_provider *provider = &conf->oauth_providers[i];
 
+        check_provider_name(checked, (int)i + 1);
         if (!provider->client_id[0] != !provider->client_secret_file[0])
             doctor_trouble(checked->findings, "provider",
                            "[provider.%s] has no %s, so adit-gate does not start; set both or none",
                            conf->provider_names[i],
                            provider->client_id[0] ? "client_secret_file" : "client_id");
         else if (provider->client_id[0])
-            check_secret_file(checked, conf->provider_names[i], provider->client_secret_file);
+            check_secret_file(checked, (int)i + 1, provider->client_secret_file);
     }
 }
 

@@ -140,11 +140,19 @@ int history_check_account(const struct ctl *ctl, const char *account)
                                account);
 }
 
-struct text_list history_providers(const struct ctl *ctl, struct text room[OAUTH_N_PROVIDERS])
+struct text_list history_providers(const struct ctl *ctl, struct history_names *room)
 {
-    for (size_t i = 0; i < OAUTH_N_PROVIDERS; i++)
-        room[i] = text_of(ctl->conf.provider_names[i]);
-    return (struct text_list){.items = room, .n = OAUTH_N_PROVIDERS, .given = true};
+    for (size_t i = 0; i < OAUTH_N_PROVIDERS; i++) {
+        const char *name = ctl->conf.provider_names[i];
+        struct buf label = {0};
+
+        identity_provider_write(&label, name, (int)i + 1);
+        snprintf(room->labels[i], sizeof room->labels[i], "%s",
+                 ctl->options.json || label.failed ? name : label.data);
+        room->texts[i] = text_of(room->labels[i]);
+        buf_free(&label);
+    }
+    return (struct text_list){.items = room->texts, .n = OAUTH_N_PROVIDERS, .given = true};
 }
 
 int history_check_start(const struct ctl *ctl, int64_t time_us)
@@ -255,9 +263,9 @@ static int print_events(struct ctl *ctl, struct history_page page, bool *is_whol
 int ctl_history(struct ctl *ctl)
 {
     const struct ctl_options *options = &ctl->options;
-    struct text providers[OAUTH_N_PROVIDERS];
+    struct history_names providers;
     struct history_page page = {.by = text_of(options->by),
-                                .providers = history_providers(ctl, providers)};
+                                .providers = history_providers(ctl, &providers)};
     struct history_place place = {.result = NULL};
     bool is_whole = false;
     struct error err;

@@ -27,8 +27,15 @@ MUST_CHECK int history_check_maker(const struct ctl *ctl, const char *by);
 MUST_CHECK int history_check_holder(const struct ctl *ctl, const char *holder);
 MUST_CHECK int history_check_account(const struct ctl *ctl, const char *account);
 
-/* Returns the settings' names of the providers, in room. */
-struct text_list history_providers(const struct ctl *ctl, struct text room[OAUTH_N_PROVIDERS]);
+/* Room for the names of the providers.  A name has at most 32 bytes. */
+struct history_names {
+    struct text texts[OAUTH_N_PROVIDERS];
+    char labels[OAUTH_N_PROVIDERS][64];
+};
+
+/* Returns the settings' names of the providers, in room.  For people, each has beside it how the
+ * provider is called. */
+struct text_list history_providers(const struct ctl *ctl, struct history_names *room);
 
 /* Prints how far back the record goes if that is not back to the time.  Returns CTL_OK, or
  * CTL_FAILED after a message. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The old and the new values of an update, for people and for programs. */
+#include <string.h>
+
 #include "ctl/plan_kind.h"
 #include "json/write.h"
 
@@ -23,8 +25,21 @@ static void put_part(struct buf *out, struct text json, size_t from, size_t to)
     buf_puts(out, to < json.len ? "..." : "");
 }
 
+/* Says of a provider's name, which is in JSON, how people call the provider. */
+static void put_title(struct buf *out, const struct oauth_names *names,
+                      const struct document_member *member, const void *value)
+{
+    int position = strcmp(member->name, "provider") == 0
+                       ? oauth_names_find(names, *(const struct text *)value)
+                       : 0;
+
+    if (position > 0)
+        buf_printf(out, " (%s)", identity_provider_at(position)->title);
+}
+
 /* Writes "old -> new" for people: of long values what differs. */
-static void put_pair(struct buf *out, struct text before, struct text after)
+static void put_pair(struct buf *out, const struct oauth_names *names,
+                     const struct document_member *member, struct text before, struct text after)
 {
     size_t shorter = before.len < after.len ? before.len : after.len;
     size_t from = 0;
@@ -38,8 +53,10 @@ static void put_pair(struct buf *out, struct text before, struct text after)
             tail++;
     }
     put_part(out, before, from, before.len - tail);
+    put_title(out, names, member, member->before);
     buf_puts(out, " -> ");
     put_part(out, after, from, after.len - tail);
+    put_title(out, names, member, member->after);
 }
 
 /* The texts of a change, while they are written. */
@@ -51,7 +68,8 @@ struct writing {
     struct buf secret_from;
 };
 
-static void put_member(struct writing *out, const struct document_member *member)
+static void put_member(struct writing *out, const struct oauth_names *names,
+                       const struct document_member *member)
 {
     struct buf before = {0};
     struct buf after = {0};
@@ -60,7 +78,7 @@ static void put_member(struct writing *out, const struct document_member *member
     field_write_value(&after, member->kind, member->after);
     buf_printf(&out->members, "%s%s", out->members.len > 0 ? "," : "", member->name);
     buf_printf(&out->values, "%s%s: ", out->values.len > 0 ? "; " : "", member->name);
-    put_pair(&out->values, buf_text(&before), buf_text(&after));
+    put_pair(&out->values, names, member, buf_text(&before), buf_text(&after));
     json_put_name(&out->before, member->name);
     json_put_raw(&out->before, buf_text(&before));
     json_put_name(&out->after, member->name);
@@ -116,7 +134,7 @@ bool plan_show_values(struct plan *plan, struct plan_change *change,
     json_open(&out.before, '{');
     json_open(&out.after, '{');
     for (size_t i = 0; i < changes->n; i++)
-        put_member(&out, &changes->members[i]);
+        put_member(&out, &plan->names, &changes->members[i]);
     if (has_secret_changed)
         put_secret_change(&out, &change->write.row.entry.of.oauth.secret);
     json_close(&out.before, '}');

@@ -15,7 +15,7 @@
 struct restore {
     struct ctl *ctl;
     struct restore_order order;
-    struct text providers[OAUTH_N_PROVIDERS];
+    struct history_names providers;
     struct history_place place;
     struct pg_result *plan;
     struct arena arena; /* of the secret */
@@ -83,7 +83,7 @@ static int read_order(struct restore *restore)
     restore->order.after_us = options->since ? time_us - 1 : time_us;
     restore->order.by = text_of(options->by);
     restore->order.enables = options->enables;
-    restore->order.providers = history_providers(restore->ctl, restore->providers);
+    restore->order.providers = history_providers(restore->ctl, &restore->providers);
     return CTL_OK;
 }
 

@@ -98,4 +98,15 @@ MUST_CHECK bool filter_parse(struct text source, const struct filter_member *mem
                              int64_t now_us, struct arena *arena, const struct filter_node **root,
                              struct error *err);
 
+/* Overwrites *err with ERR_FILTER, the offset, and a message that names it.  Returns false. */
+bool filter_refuse(struct error *err, size_t offset, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Finds the first text that the member of that name is compared with, by == or != or in a list, and
+ * for which is_wanted() returns true.  Returns it, with the byte of the source where it or its list
+ * begins in *offset; or an absent text. */
+MUST_CHECK struct text filter_find_text(const struct filter_node *root, const char *member,
+                                        bool (*is_wanted)(const void *context, struct text text),
+                                        const void *context, size_t *offset);
+
 #endif

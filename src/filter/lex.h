@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/must_check.h"
 #include "base/text.h"
+#include "filter/filter.h"
 
 enum filter_token_kind {
     FILTER_TOKEN_END,
@@ -36,10 +37,6 @@ struct filter_lexer {
     struct filter_token token;
     struct error *err;
 };
-
-/* Overwrites *err with ERR_FILTER, the offset, and a message that names it.  Returns false. */
-bool filter_refuse(struct error *err, size_t offset, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
 
 /* Says that an expected thing is missing where the token is.  Names what is there. */
 bool filter_refuse_token(struct error *err, const struct filter_token *token, const char *expected);

@@ -325,7 +325,8 @@ void call_refuse(struct call *call, enum page page, const struct identity *who)
     struct text again = call->again.s || is_own ? call->again : uri;
     const struct page_words words = {
         .who = shown_name(who),
-        .provider = text_of(call->place.provider > 0 ? provider_title(call->place.provider) : NULL),
+        .provider = text_of(
+            call->place.provider > 0 ? identity_provider_at(call->place.provider)->title : NULL),
         .again = link_of(again),
         .again_is_here = is_here && session_way_back_valid(uri),
         .logout = who ? text_of(GATE_LOGOUT) : (struct text){.s = NULL}};

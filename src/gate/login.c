@@ -404,7 +404,8 @@ static void answer_refusal(struct call *call, struct text wrong)
     struct buf why = {0};
     struct text cause;
 
-    buf_printf(&why, "%s, authorize endpoint: %s", provider_title(call->place.provider), name);
+    buf_printf(&why, "%s, authorize endpoint: %s",
+               identity_provider_at(call->place.provider)->title, name);
     cause = call_keep(call, &why);
     answer_outcome(call, outcome, cause.s ? cause.s : name);
 }

@@ -21,9 +21,10 @@ static const struct provider *row_of(const struct provider_client *client)
     return &provider_table[client->provider - 1];
 }
 
-const char *provider_title(int provider)
+/* What the provider is called, and its scopes. */
+static const struct identity_provider *known_of(const struct provider_client *client)
 {
-    return provider_table[provider - 1].title;
+    return identity_provider_at(client->provider);
 }
 
 static const char *url_of(const char *override, const char *url)
@@ -76,16 +77,16 @@ static void add_words(struct text_list *list, struct text words)
 
 static void list_scopes(const struct provider_client *client, struct text_list *list)
 {
-    const struct provider *row = row_of(client);
+    const struct identity_provider *known = known_of(client);
 
     list->n = 0;
     for (size_t i = 0; i < client->scopes.n; i++)
         add_words(list, client->scopes.items[i]);
     if (client->scopes.n > 0)
         return;
-    add_words(list, text_of(row->scopes));
-    if (client->wants & TEAM_KINDS && row->team_scopes)
-        add_words(list, text_of(row->team_scopes));
+    add_words(list, text_of(known->scopes));
+    if (client->wants & TEAM_KINDS && known->team_scopes)
+        add_words(list, text_of(known->team_scopes));
 }
 
 bool provider_scopes(const struct provider_client *client, struct arena *arena,
@@ -110,15 +111,15 @@ static void add_more_scopes(struct buf *out, const char *scopes)
 
 static void add_scopes(struct buf *out, const struct provider_client *client)
 {
-    const struct provider *row = row_of(client);
+    const struct identity_provider *known = known_of(client);
 
     buf_puts(out, "&scope=");
     if (client->scopes.n == 0) {
-        percent_encode(out, text_of(row->scopes));
+        percent_encode(out, text_of(known->scopes));
         if (client->wants & TEAM_KINDS)
-            add_more_scopes(out, row->team_scopes);
+            add_more_scopes(out, known->team_scopes);
         if (client->keeps_token)
-            add_more_scopes(out, row->offline_scopes);
+            add_more_scopes(out, row_of(client)->offline_scopes);
     }
     for (size_t i = 0; i < client->scopes.n; i++) {
         buf_puts(out, i > 0 ? "%20" : "");
@@ -190,7 +191,7 @@ static void say_why(const struct asking *asking, const char *endpoint, const cha
     struct buf why = {0};
     const char *copy = NULL;
 
-    buf_printf(&why, "%s, %s endpoint: %s", row_of(asking->client)->title, endpoint, reason);
+    buf_printf(&why, "%s, %s endpoint: %s", known_of(asking->client)->title, endpoint, reason);
     if (answer)
         buf_printf(&why, " (status %d)", answer->status);
     if (answer && answer->status / 100 == 4)
@@ -445,19 +446,19 @@ enum provider_outcome provider_identify(struct fetcher *fetcher,
 {
     static const enum identity_kind lists[] = {IDENTITY_EMAILS, IDENTITY_ORGANIZATIONS,
                                                IDENTITY_TEAMS};
-    const struct provider *row = row_of(client);
+    const bool has_teams = known_of(client)->team_scopes != NULL;
     const struct asking asking = {
         .fetcher = fetcher, .client = client, .token = token, .arena = arena, .why = why};
     /* Both, so that a module may list teams in place of organizations. */
     unsigned above = client->wants & TEAM_KINDS ? TEAM_KINDS : 0;
-    unsigned asked = row->emails == PROVIDER_EMAILS_LIST ? IDENTITY_EMAILS : 0;
+    unsigned asked = row_of(client)->emails == PROVIDER_EMAILS_LIST ? IDENTITY_EMAILS : 0;
     enum provider_outcome outcome;
 
     *why = NULL;
     outcome = ask_user(&asking, identity);
     /* A provider without such lists has told all that it knows. */
-    identity->known |= IDENTITY_EMAILS | (row->team_scopes ? above : TEAM_KINDS);
-    if (row->team_scopes)
+    identity->known |= IDENTITY_EMAILS | (has_teams ? above : TEAM_KINDS);
+    if (has_teams)
         asked |= above;
     for (size_t i = 0; outcome == PROVIDER_ANSWERED && i < sizeof lists / sizeof lists[0]; i++) {
         if (asked & lists[i])

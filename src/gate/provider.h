@@ -37,9 +37,6 @@ unsigned provider_wants(const struct oauth_provider *lists);
 MUST_CHECK bool provider_scopes(const struct provider_client *client, struct arena *arena,
                                 struct text_list *scopes);
 
-/* Returns what people call the provider at a position, static. */
-const char *provider_title(int provider);
-
 /* Appends the URL to which the visitor's browser goes to sign in: the authorize endpoint with
  * response_type=code, client_id, redirect_uri, scope, state, and the PKCE challenge (RFC 7636,
  * S256) of the verifier where the provider takes one.  A failure sets out->failed. */

@@ -16,14 +16,11 @@ const struct provider provider_table[OAUTH_N_PROVIDERS] = {
      * https://docs.github.com/en/rest/users/emails (an element's "primary" and "verified")
      * https://docs.github.com/en/rest/orgs/orgs#list-organizations-for-the-authenticated-user
      * https://docs.github.com/en/rest/teams/teams#list-teams-for-the-authenticated-user */
-    {.title = "GitHub",
-     .authorize_url = "https://github.com/login/oauth/authorize",
+    {.authorize_url = "https://github.com/login/oauth/authorize",
      .token_url = "https://github.com/login/oauth/access_token",
      .user_url = "https://api.github.com/user",
      .user_query = "",
      .authorize_query = "",
-     .scopes = "user:email",
-     .team_scopes = "read:org",
      .subject = "id",
      .name = "login",
      .emails = PROVIDER_EMAILS_LIST,
@@ -33,13 +30,11 @@ const struct provider provider_table[OAUTH_N_PROVIDERS] = {
      * https://developers.facebook.com/docs/graph-api/reference/user
      * "email" is the primary address of the profile.  No page says that it is verified.  PKCE is
      * documented for its OpenID Connect flow only, as a test. */
-    {.title = "Facebook",
-     .authorize_url = "https://www.facebook.com/v21.0/dialog/oauth",
+    {.authorize_url = "https://www.facebook.com/v21.0/dialog/oauth",
      .token_url = "https://graph.facebook.com/v21.0/oauth/access_token",
      .user_url = "https://graph.facebook.com/v21.0/me",
      .user_query = "fields=id,name",
      .authorize_query = "",
-     .scopes = "public_profile",
      .subject = "id",
      .name = "name",
      .emails = PROVIDER_EMAILS_NONE},
@@ -49,13 +44,11 @@ const struct provider provider_table[OAUTH_N_PROVIDERS] = {
      * https://learn.microsoft.com/entra/identity-platform/migrate-off-email-claim-authorization
      * Anybody who has a tenant writes any "email" into it.  The last page says who has verified it.
      */
-    {.title = "Microsoft",
-     .authorize_url = "https://login.microsoftonline.com/common/oauth2/v2.0/authorize",
+    {.authorize_url = "https://login.microsoftonline.com/common/oauth2/v2.0/authorize",
      .token_url = "https://login.microsoftonline.com/common/oauth2/v2.0/token",
      .user_url = "https://graph.microsoft.com/oidc/userinfo",
      .user_query = "",
      .authorize_query = "",
-     .scopes = "openid profile email",
      .offline_scopes = "offline_access",
      .subject = "sub",
      .name = "name",
@@ -69,13 +62,11 @@ const struct provider provider_table[OAUTH_N_PROVIDERS] = {
      * https://developers.google.com/identity/gsi/web/guides/verify-google-id-token: Google answers
      * for an address only if it is of gmail.com or "hd" names the organization.  Any other one was
      * verified once, when the account was made. */
-    {.title = "Google",
-     .authorize_url = "https://accounts.google.com/o/oauth2/v2/auth",
+    {.authorize_url = "https://accounts.google.com/o/oauth2/v2/auth",
      .token_url = "https://oauth2.googleapis.com/token",
      .user_url = "https://openidconnect.googleapis.com/v1/userinfo",
      .user_query = "",
      .authorize_query = "",
-     .scopes = "openid profile email",
      .offline_query = "access_type=offline&prompt=consent",
      .subject = "sub",
      .name = "name",
@@ -85,26 +76,22 @@ const struct provider provider_table[OAUTH_N_PROVIDERS] = {
     /* https://learn.microsoft.com/linkedin/consumer/ (Sign In with LinkedIn using OpenID Connect)
      * https://learn.microsoft.com/linkedin/shared/authentication/authorization-code-flow
      * PKCE is for native clients, and LinkedIn has to enable it for each of them. */
-    {.title = "LinkedIn",
-     .authorize_url = "https://www.linkedin.com/oauth/v2/authorization",
+    {.authorize_url = "https://www.linkedin.com/oauth/v2/authorization",
      .token_url = "https://www.linkedin.com/oauth/v2/accessToken",
      .user_url = "https://api.linkedin.com/v2/userinfo",
      .user_query = "",
      .authorize_query = "",
-     .scopes = "openid profile email",
      .subject = "sub",
      .name = "name",
      .emails = PROVIDER_EMAILS_VERIFIED},
 
     /* https://docs.gitlab.com/integration/openid_connect_provider/
      * https://docs.gitlab.com/api/oauth2/ */
-    {.title = "GitLab",
-     .authorize_url = "https://gitlab.com/oauth/authorize",
+    {.authorize_url = "https://gitlab.com/oauth/authorize",
      .token_url = "https://gitlab.com/oauth/token",
      .user_url = "https://gitlab.com/oauth/userinfo",
      .user_query = "",
      .authorize_query = "",
-     .scopes = "openid profile email",
      .subject = "sub",
      .name = "nickname",
      .emails = PROVIDER_EMAILS_VERIFIED,
@@ -112,13 +99,11 @@ const struct provider provider_table[OAUTH_N_PROVIDERS] = {
 
     /* https://dev.twitch.tv/docs/authentication/getting-tokens-oidc/
      * It documents no PKCE. */
-    {.title = "Twitch",
-     .authorize_url = "https://id.twitch.tv/oauth2/authorize",
+    {.authorize_url = "https://id.twitch.tv/oauth2/authorize",
      .token_url = "https://id.twitch.tv/oauth2/token",
      .user_url = "https://id.twitch.tv/oauth2/userinfo",
      .user_query = "",
      .authorize_query = TWITCH_CLAIMS,
-     .scopes = "openid user:read:email",
      .subject = "sub",
      .name = "preferred_username",
      .emails = PROVIDER_EMAILS_VERIFIED},
@@ -126,13 +111,11 @@ const struct provider provider_table[OAUTH_N_PROVIDERS] = {
     /* https://developer.amazon.com/docs/login-with-amazon/authorization-code-grant.html
      * https://developer.amazon.com/docs/login-with-amazon/obtain-customer-profile.html
      * "email" is what the customer has registered.  No page says that it is verified. */
-    {.title = "Amazon",
-     .authorize_url = "https://www.amazon.com/ap/oa",
+    {.authorize_url = "https://www.amazon.com/ap/oa",
      .token_url = "https://api.amazon.com/auth/o2/token",
      .user_url = "https://api.amazon.com/user/profile",
      .user_query = "",
      .authorize_query = "",
-     .scopes = "profile",
      .subject = "user_id",
      .name = "name",
      .emails = PROVIDER_EMAILS_NONE,

@@ -30,16 +30,13 @@ enum provider_emails {
 };
 
 struct provider {
-    const char *title;
     const char *authorize_url;
     const char *token_url;
     const char *user_url;
     const char *user_query;      /* appended to user_url, encoded; "": nothing */
     const char *authorize_query; /* appended to authorize_url, encoded; "": nothing */
-    const char *scopes;          /* for the subject, the name and the addresses, as in a URL */
-    const char *team_scopes;     /* besides, for teams and organizations; NULL: it has none */
-    const char *offline_scopes;  /* besides, for a refresh token; NULL: none is needed or there is
-                                  * none */
+    const char *offline_scopes;  /* besides those of identity_provider_table.h, for a refresh token;
+                                  * NULL: none is needed or there is none */
     const char *offline_query;   /* for a refresh token, as authorize_query; NULL: nothing */
     const char *subject;         /* member of the user endpoint's answer: the stable id */
     const char *name;            /* member: what people know the user by */

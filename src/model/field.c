@@ -29,6 +29,7 @@ static bool is_known(const void *context, struct text name)
 /* Appends the name that the caller probably meant, if there is one, and the names of the table. */
 static void suggest(struct buf *out, struct text name, const struct table *table)
 {
+    const int called = identity_provider_called(name);
     size_t n = 0;
 
     for (size_t i = 0; i < table->n_fields; i++) {
@@ -36,11 +37,20 @@ static void suggest(struct buf *out, struct text name, const struct table *table
 
         if (field->mistaken && text_eq(text_of(field->mistaken), name))
             buf_printf(out, "Give %s instead. ", field->name);
+        if (field->provider > 0 && field->provider == called)
+            buf_printf(out, "%s is %s. ", identity_provider_at(called)->title, field->name);
     }
     buf_puts(out, "This object takes: ");
     for (size_t i = 0; i < table->n_fields; i++) {
-        if (table->fields[i].kind != FIELD_REFUSED)
-            buf_printf(out, "%s%s", n++ ? ", " : "", table->fields[i].name);
+        const struct field *field = &table->fields[i];
+
+        if (field->kind == FIELD_REFUSED)
+            continue;
+        buf_puts(out, n++ ? ", " : "");
+        if (field->provider > 0)
+            identity_provider_write(out, field->name, field->provider);
+        else
+            buf_puts(out, field->name);
     }
 }
 

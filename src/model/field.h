@@ -12,6 +12,7 @@
 #include "base/must_check.h"
 #include "base/text.h"
 #include "json/tree.h"
+#include "model/identity_provider.h"
 
 /* Entries of the longest list. */
 #define FIELD_MAX_ENTRIES 1000
@@ -30,6 +31,7 @@ enum field_kind {
 struct field {
     const char *name;
     const char *mistaken; /* a name that callers use by mistake; NULL: none */
+    int provider;         /* the position of the identity provider that it selects; 0: of none */
     enum field_kind kind;
     size_t offset;            /* of the value in the target struct */
     bool is_secret;           /* messages do not quote the value */
@@ -47,7 +49,8 @@ struct field {
 
 /* Checks that the node is an object, and that the table has all its members.  Returns false with
  * ERR_WRONG_VALUE, ERR_UNKNOWN_MEMBER or ERR_OUT_OF_MEMORY.  The message lists the names of the
- * table except those of kind FIELD_REFUSED. */
+ * table except those of kind FIELD_REFUSED.  It names what was meant by a name used by mistake, or
+ * by a provider's title in place of its name. */
 MUST_CHECK bool fields_known(const struct json_node *object, const struct field *fields,
                              size_t n_fields, struct error *err);
 

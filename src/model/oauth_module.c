@@ -169,12 +169,6 @@ bool oauth_provider_name_valid(struct text name)
     return true;
 }
 
-/* Facebook and Amazon document nothing about it. */
-bool oauth_provider_verifies(int position)
-{
-    return position != 2 && position != 8;
-}
-
 /* ---- reading ---- */
 
 static void drop_empty(struct text *value)
@@ -240,17 +234,21 @@ static bool several(const struct candidates *candidates, const struct json_node 
                     const struct oauth_names *names, struct error *err)
 {
     char path[JSON_PATH_SIZE];
-    char list[OAUTH_N_PROVIDERS * 36] = "";
+    struct buf list = {0};
 
     for (int i = 0; i < OAUTH_N_PROVIDERS; i++) {
         if (!has_content(&candidates->configs[i]))
             continue;
-        if (list[0])
-            strncat(list, ", ", sizeof list - strlen(list) - 1);
-        strncat(list, names->providers[i], sizeof list - strlen(list) - 1);
+        buf_puts(&list, list.len > 0 ? ", " : "");
+        identity_provider_write(&list, names->providers[i], i + 1);
     }
-    return error_field(err, ERR_PROVIDERS_SEVERAL, json_path(path, provider, -1),
-                       "More than one identity provider is given: %s. Give one.", list);
+    if (list.failed)
+        error_set(err, ERR_OUT_OF_MEMORY);
+    else
+        error_field(err, ERR_PROVIDERS_SEVERAL, json_path(path, provider, -1),
+                    "More than one identity provider is given: %s. Give one.", list.data);
+    buf_free(&list);
+    return false;
 }
 
 /* A single member selects its provider even if it is empty.  Of several members, clients send all
@@ -270,13 +268,51 @@ static bool select_provider(const struct candidates *candidates, const struct js
     return check_credentials(&candidates->nodes[chosen - 1], &module->config, err);
 }
 
+int oauth_names_find(const struct oauth_names *names, struct text word)
+{
+    for (int position = 1; position <= OAUTH_N_PROVIDERS; position++) {
+        if (text_eq(word, text_of(names->providers[position - 1])))
+            return position;
+    }
+    return 0;
+}
+
+/* A name in place of the object is told where it goes. */
+static bool refuse_text(const struct json_node *provider, const struct oauth_names *names,
+                        struct text word, struct error *err)
+{
+    int named = oauth_names_find(names, word);
+    int position = named > 0 ? named : identity_provider_called(word);
+    char path[JSON_PATH_SIZE];
+    struct buf name = {0};
+
+    if (position == 0)
+        return json_is_object(provider, err);
+    json_path(path, provider, -1);
+    identity_provider_write(&name, names->providers[position - 1], position);
+    if (name.failed)
+        error_set(err, ERR_OUT_OF_MEMORY);
+    else
+        error_field(err, ERR_WRONG_VALUE, path,
+                    "%s must be an object, with the member %s: {\"%s\": {}}.", path, name.data,
+                    names->providers[position - 1]);
+    buf_free(&name);
+    return false;
+}
+
 static bool check_provider_names(const struct json_node *provider, const struct oauth_names *names,
                                  struct error *err)
 {
     struct field rows[OAUTH_N_PROVIDERS];
+    struct text word = {0};
+    struct error ignored;
+
+    if (json_get_text(provider, &word, &ignored) && word.s)
+        return refuse_text(provider, names, word, err);
 
     for (int i = 0; i < OAUTH_N_PROVIDERS; i++)
-        rows[i] = (struct field){.name = names->providers[i], .kind = FIELD_OBJECT};
+        rows[i] =
+            (struct field){.name = names->providers[i], .provider = i + 1, .kind = FIELD_OBJECT};
     return fields_known(provider, rows, OAUTH_N_PROVIDERS, err);
 }
 

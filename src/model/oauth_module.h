@@ -8,9 +8,8 @@
 #include "base/buf.h"
 #include "base/must_check.h"
 #include "model/field.h"
+#include "model/identity_provider.h"
 #include "model/module.h"
-
-#define OAUTH_N_PROVIDERS 8
 
 /* Bytes of the longest client secret, and of other texts of a provider. */
 #define OAUTH_TEXT_MAX 1024
@@ -57,9 +56,8 @@ extern const size_t oauth_provider_n_fields;
  * letter first. */
 MUST_CHECK bool oauth_provider_name_valid(struct text name);
 
-/* Returns whether the provider at a position, from 1, says of addresses that they are verified, or
- * may say so.  No other address lets anybody pass. */
-MUST_CHECK bool oauth_provider_verifies(int position);
+/* Returns the position of the provider that a deployment names so, or 0. */
+int oauth_names_find(const struct oauth_names *names, struct text word);
 
 /* Returns whether the text is an e-mail address: one '@', 1 to 64 printable characters of ASCII
  * before it, a domain behind it.  Returns false with the reason in *why, static. */

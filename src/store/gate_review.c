@@ -95,7 +95,7 @@ bool store_gate_review(struct pg *pg, const bool has_application[OAUTH_N_PROVIDE
     for (int position = 1; position <= OAUTH_N_PROVIDERS; position++) {
         if (has_application[position - 1])
             applications[n_applications++] = position;
-        if (!oauth_provider_verifies(position))
+        if (!identity_provider_verifies(position))
             unverified[n_unverified++] = position;
     }
     pg_add_int(&params, STORE_GATE_REVIEWED);

@@ -453,10 +453,11 @@ class Changes(ApplyCase):
                                              "client_secret": {"env": "SECRET"}}}
         env = dict(stack.CLEAN_ENV, SECRET="hush new")
         self.assertEqual(self.values(document, env=env), (
-            'provider: "provider_b" -> "provider_c"; client_secret: set from the variable SECRET',
+            'provider: "provider_b" (Facebook) -> "provider_c" (Microsoft); client_secret: set from the'
+            ' variable SECRET',
             {"provider": "provider_b"}, {"provider": "provider_c"}))
         module["provider"] = {}
-        self.assertEqual(self.values(document)[0], 'provider: "provider_b" -> null;'
+        self.assertEqual(self.values(document)[0], 'provider: "provider_b" (Facebook) -> null;'
                          ' client_id: "app" -> null; client_secret: removed')
 
     def test_long_values(self):

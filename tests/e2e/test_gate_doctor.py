@@ -78,8 +78,8 @@ class GateDoctor(Case):
         found = {what: text for _, what, text in lines}
         self.assertEqual(found["gate"], "adit-gate decides at " + self.gate.socket)
         self.assertEqual(found["gate-role"], "the gate's role has the rights that it needs")
-        self.assertEqual(found["provider"], "[provider.%s] has an application for modules that name"
-                         " none" % self.gate.provider)
+        self.assertRegex(found["provider"], r"^\[provider\.%s\] has an application at [A-Z]\w+ for"
+                         " modules that name none$" % self.gate.provider)
         self.assertRegex(found["opened"], r"^[1-9]\d* secrets? (was|were) opened$")
         self.assertRegex(found["routes"], r"^looked at [1-9]\d* modules?$")
         self.assertEqual(found["visitors"], "no row is left of an ended session")

@@ -25,11 +25,11 @@ export async function readProviders(): Promise<string[]> {
         const body = { provider: { [NONE]: null } };
         await call("PUT", path`edges/https/${randomName()}/routes/${randomName()}/oauth`, { body, ifMatch: '"0"', isProbe: true });
     } catch (refused) {
-        const names = refused instanceof ApiError && refused.number === UNKNOWN_MEMBER && /: ([a-z0-9_, ]+)\.$/.exec(refused.message);
+        const names = refused instanceof ApiError && refused.number === UNKNOWN_MEMBER && /: ([^:]+)\.$/.exec(refused.message);
         if (!names) {
             throw refused;
         }
-        return (names[1] ?? "").split(", ");
+        return (names[1] ?? "").split(", ").map((name) => name.replace(/ \(.*/, ""));
     }
     return [];
 }

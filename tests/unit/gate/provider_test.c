@@ -187,7 +187,7 @@ static void is_discreet(const char *why, struct text secret)
     ck_assert_msg(!strstr(why, secret.s), "%s", why);
     ck_assert_msg(!strstr(why, words[1]), "%s", why);
     ck_assert_msg(!strstr(why, VERIFIER), "%s", why);
-    ck_assert_msg(strstr(why, provider_title(client.provider)), "%s", why);
+    ck_assert_msg(strstr(why, identity_provider_at(client.provider)->title), "%s", why);
 }
 
 START_TEST(every_provider)
@@ -537,7 +537,7 @@ END_TEST
 START_TEST(who_verifies_addresses)
 {
     for (int position = 1; position <= OAUTH_N_PROVIDERS; position++)
-        ck_assert_int_eq(oauth_provider_verifies(position),
+        ck_assert_int_eq(identity_provider_verifies(position),
                          provider_table[position - 1].emails != PROVIDER_EMAILS_NONE);
 }
 END_TEST

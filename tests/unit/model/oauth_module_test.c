@@ -179,11 +179,20 @@ START_TEST(messages)
 {
     expect_message("{\"provider\":{\"provider_c\":{\"email_domains\":[\"a\"]},\"provider_d\":{},"
                    "\"provider_a\":{\"teams\":[\"o/t\"]}}}",
-                   "More than one identity provider is given: provider_a, provider_c.");
+                   "More than one identity provider is given: provider_a (GitHub), provider_c "
+                   "(Microsoft).");
     expect_message(
         "{\"provider\":{\"github\":{}}}",
-        "The member provider.github is unknown. This object takes: provider_a, provider_b, "
-        "provider_c, provider_d, provider_e, provider_f, provider_g, provider_h.");
+        "The member provider.github is unknown. GitHub is provider_a. This object takes: "
+        "provider_a (GitHub), provider_b (Facebook), provider_c (Microsoft), provider_d (Google), "
+        "provider_e (LinkedIn), provider_f (GitLab), provider_g (Twitch), provider_h (Amazon).");
+    expect_message("{\"provider\":{\"GitLab\":null}}", "GitLab is provider_f.");
+    expect_message("{\"provider\":{\"githubs\":{}}}", "unknown. This object takes: provider_a (");
+    expect_message("{\"provider\":\"github\"}",
+                   "provider must be an object, with the member provider_a (GitHub): "
+                   "{\"provider_a\": {}}.");
+    expect_message("{\"provider\":\"provider_d\"}", "with the member provider_d (Google): ");
+    expect_message("{\"provider\":\"okta\"}", "provider must be an object.");
     expect_message("{\"provider\":{\"provider_b\":{\"email_domain\":null}}}",
                    "This object takes: client_id, client_secret, scopes, email_addresses, "
                    "email_domains.");
