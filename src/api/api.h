@@ -9,7 +9,7 @@
 #include "base/metrics.h"
 #include "http/names.h"
 #include "http/route.h"
-#include "model/oauth_module.h"
+#include "model/oauth_admission.h"
 #include "serve/request.h"
 #include "store/store.h"
 
@@ -17,6 +17,8 @@
 struct api_settings {
     struct http_names names;
     struct oauth_names oauth;
+    /* Of each provider, whether the operator has one, for modules without. */
+    enum oauth_application oauth_applications[OAUTH_N_PROVIDERS];
     const char *base_url;        /* without a trailing slash; NULL: derived from the request */
     bool require_acl;            /* a credential needs a rule */
     const char *allowed_origins; /* of browsers, as cors_answer() takes them; NULL: none */

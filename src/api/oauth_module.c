@@ -2,6 +2,7 @@
 /* The handlers of OAuth modules. */
 #include "api/oauth_module.h"
 
+#include "api/oauth_admission.h"
 #include "api/page.h"
 #include "base/ascii.h"
 #include "base/ident.h"
@@ -164,6 +165,8 @@ static void write_oauth_item(struct call *call, const void *list, size_t i)
     oauth_module_write_uri(out, call->base_url, item->route.edge_id, item->route.route_id);
     buf_puts(out, "\"");
     oauth_module_write_members(out, &item->module, &call->settings->oauth);
+    json_put_name(out, "admits");
+    api_oauth_admission_write(call, &item->module, out);
     json_close(out, '}');
 }
 
@@ -183,7 +186,8 @@ bool api_oauth_module_list(struct call *call, struct error *err)
                                            .limit = input->page.limit,
                                            .most_bytes = API_PAGE_MAX,
                                            .filter = input->page.filter,
-                                           .names = &call->settings->oauth};
+                                           .names = &call->settings->oauth,
+                                           .applications = call->settings->oauth_applications};
     struct oauth_module_list list;
     struct api_page_items items = {
         .list = &list, .write = write_oauth_item, .write_place = write_oauth_place};

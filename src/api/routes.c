@@ -4,6 +4,7 @@
 #include "api/health.h"
 #include "api/metrics.h"
 #include "api/mutual_tls_module.h"
+#include "api/oauth_admission.h"
 #include "api/oauth_module.h"
 #include "api/ssh_credential.h"
 #include "api/ssh_decision.h"
@@ -39,6 +40,10 @@ const struct route api_routes[] = {
     {.method = "GET", .path = "/oauth_modules", .reads_only = true,
      .query = api_oauth_module_query,
      .read = api_oauth_module_read_list, .run = api_oauth_module_list},
+    {.method = "POST", .path = "/oauth_admissions", .reads_only = true, .body = ROUTE_JSON_BODY,
+     .work = REQUEST_SHORT, .read = api_oauth_admission_read, .run = api_oauth_admission_make},
+    {.method = "GET", .path = "/oauth_providers", .reads_only = true,
+     .work = REQUEST_SHORT, .run = api_oauth_provider_list},
 
     {.method = "PUT", .path = MUTUAL_TLS_PATH, .body = ROUTE_JSON_BODY,
      .read = api_mutual_tls_module_read_put, .run = api_mutual_tls_module_put},

@@ -487,6 +487,13 @@ bool conf_has_gate(const struct conf *conf)
     return conf->gate.refuses_without_module;
 }
 
+enum oauth_application conf_oauth_application(const struct conf *conf, int provider)
+{
+    if (conf->oauth_providers[provider - 1].client_id[0])
+        return OAUTH_APPLICATION_THERE;
+    return conf_has_gate(conf) ? OAUTH_APPLICATION_MISSING : OAUTH_APPLICATION_UNKNOWN;
+}
+
 static bool complete(struct conf *conf, char *reason)
 {
     char *key_file = conf_path_beside(conf->path ? conf->path : ADIT_CONF_PATH, conf->key_file);

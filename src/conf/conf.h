@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "base/must_check.h"
-#include "model/oauth_module.h"
+#include "model/oauth_admission.h"
 #include "model/ssh_options.h"
 
 /* Settings of adit-gateway: [gateway]. */
@@ -86,6 +86,10 @@ MUST_CHECK bool conf_read(struct conf *conf, const char *path, char reason[CONF_
 
 /* Returns whether a setting of [gate] or [provider.NAME] has another value than its default. */
 MUST_CHECK bool conf_has_gate(const struct conf *conf);
+
+/* Returns whether the settings have an OAuth application for modules of a provider, by its
+ * position, that name none.  Without a setting of adit-gate, they are another host's. */
+enum oauth_application conf_oauth_application(const struct conf *conf, int provider);
 
 /* Frees the strings, and makes the struct all zero. */
 void conf_free(struct conf *conf);

@@ -295,53 +295,75 @@ static void check_authorities(struct checked *checked)
 
 /* ---- rows ---- */
 
-static void name_closed(struct checked *checked, const struct gate_closed *item)
+/* Returns what to do about it, as the end of a line, static. */
+static const char *remedy_of(const struct oauth_admission *admission)
 {
-    const struct conf *conf = &checked->ctl->conf;
-    const char *provider =
-        item->provider > 0 ? conf->provider_names[item->provider - 1] : "no provider";
+    enum oauth_flaw flaw = admission->flaw;
 
-    if (item->why == GATE_CLOSED_NO_PROVIDER)
-        doctor_line(checked->findings, "note", "routes",
-                    "account %s, edge %s, route %s: nobody passes: the module is enabled without a "
-                    "provider",
-                    item->account_id.s, item->edge_id.s, item->route_id.s);
-    else if (item->why == GATE_CLOSED_NO_APPLICATION)
-        doctor_trouble(checked->findings, "routes",
-                       "account %s, edge %s, route %s: nobody can sign in: the module has no "
-                       "client_id; PUT it with one, or set client_id and client_secret_file in "
-                       "[provider.%s]",
-                       item->account_id.s, item->edge_id.s, item->route_id.s, provider);
+    for (size_t i = 0; flaw == OAUTH_FLAW_NONE && i < OAUTH_N_LISTS; i++)
+        flaw = admission->lists[i].flaw;
+    switch (flaw) {
+    case OAUTH_FLAW_UNVERIFIED:
+    case OAUTH_FLAW_NO_TEAMS:
+        return "; choose another provider";
+    case OAUTH_FLAW_SCOPE:
+        return "; add one of them, or leave the module's scopes empty";
+    case OAUTH_FLAW_NONE:
+        return "; if it should not be open to everybody, fill in one of its lists";
+    case OAUTH_FLAW_NO_PROVIDER:
+    case OAUTH_FLAW_NO_APPLICATION:
+        break;
+    }
+    return "";
+}
+
+/* A module without a provider is closed on purpose, and one that is open may be open on purpose. */
+static void name_reviewed(struct checked *checked, const struct gate_reviewed *item)
+{
+    const struct oauth_admission *admission = &item->admission;
+    const bool is_trouble =
+        admission->whom == OAUTH_ADMITS_NOBODY && admission->flaw != OAUTH_FLAW_NO_PROVIDER;
+    struct buf text = {0};
+
+    oauth_admission_say(&text, admission);
+    if (admission->flaw == OAUTH_FLAW_NO_APPLICATION)
+        buf_printf(&text,
+                   "; PUT it with one, or set client_id and client_secret_file in [provider.%s]",
+                   checked->ctl->conf.provider_names[admission->provider - 1]);
+    buf_puts(&text, remedy_of(admission));
+    if (is_trouble)
+        doctor_trouble(checked->findings, "routes", "account %s, edge %s, route %s: %s",
+                       item->account_id.s, item->edge_id.s, item->route_id.s, buf_text(&text).s);
     else
-        doctor_trouble(
-            checked->findings, "routes",
-            "account %s, edge %s, route %s: nobody passes: %s verifies no addresses, and "
-            "the lists have nothing else; choose another provider, or empty the lists",
-            item->account_id.s, item->edge_id.s, item->route_id.s, provider);
+        doctor_line(checked->findings, "note", "routes", "account %s, edge %s, route %s: %s",
+                    item->account_id.s, item->edge_id.s, item->route_id.s, buf_text(&text).s);
+    buf_free(&text);
 }
 
 static void check_routes(struct checked *checked)
 {
     const struct conf *conf = &checked->ctl->conf;
-    bool has_application[OAUTH_N_PROVIDERS];
+    enum oauth_application applications[OAUTH_N_PROVIDERS];
     struct gate_review review;
     struct error err = {.code = ERR_NONE};
 
     for (size_t i = 0; i < OAUTH_N_PROVIDERS; i++)
-        has_application[i] = conf->oauth_providers[i].client_id[0] != '\0';
+        applications[i] = conf->oauth_providers[i].client_id[0] ? OAUTH_APPLICATION_THERE
+                                                                : OAUTH_APPLICATION_MISSING;
     if (!checked->reader) {
         doctor_line(checked->findings, "note", "routes", "not checked: first mend the database");
         return;
     }
-    if (!store_gate_review(checked->reader, has_application, &checked->arena, &review, &err)) {
+    if (!store_gate_review(checked->reader, applications, &checked->arena, &review, &err)) {
         doctor_trouble(checked->findings, "routes", "%s", ctl_reason(&err));
         return;
     }
     for (size_t i = 0; i < review.n; i++)
-        name_closed(checked, &review.items[i]);
+        name_reviewed(checked, &review.items[i]);
     if (review.has_more)
-        doctor_line(checked->findings, "note", "routes", "more routes are closed; %d are named",
-                    STORE_GATE_CLOSED_MAX);
+        doctor_line(checked->findings, "note", "routes",
+                    "more routes are closed or open to everybody; %d are named",
+                    STORE_GATE_NAMED_MAX);
     else if (review.n == 0)
         doctor_line(checked->findings, "ok", "routes", "looked at %lld module%s",
                     (long long)review.n_reviewed, ctl_plural(review.n_reviewed));

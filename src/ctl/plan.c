@@ -188,7 +188,10 @@ bool plan_make(struct plan *plan)
         }
     }
     progress_erase(&plan->progress);
-    return ok && document_is_good(document);
+    if (!ok || !document_is_good(document))
+        return false;
+    plan_warn_admissions(plan);
+    return true;
 }
 
 size_t plan_count(const struct plan *plan, enum document_verb verb)

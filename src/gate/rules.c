@@ -7,6 +7,7 @@
 #include "base/ascii.h"
 #include "crypt/crypt.h"
 #include "gate/packed.h"
+#include "model/oauth_admission.h"
 
 static bool equal(struct text a, struct text b)
 {
@@ -60,8 +61,7 @@ static bool admits_address(const struct oauth_provider *lists, struct text addre
 
 bool rules_admit(const struct oauth_provider *lists, const struct identity *identity)
 {
-    if (lists->email_addresses.n == 0 && lists->email_domains.n == 0 && lists->teams.n == 0 &&
-        lists->organizations.n == 0)
+    if (oauth_lists_are_empty(lists))
         return true;
     for (size_t i = 0; i < identity->emails.n; i++) {
         if (admits_address(lists, identity->emails.items[i], identity->known & IDENTITY_DOMAINS))

@@ -16,8 +16,10 @@ static void fill_settings(struct process *process)
     const struct conf *conf = &process->conf;
 
     names_fill(&settings->names, conf->service_name);
-    for (size_t i = 0; i < OAUTH_N_PROVIDERS; i++)
+    for (size_t i = 0; i < OAUTH_N_PROVIDERS; i++) {
         settings->oauth.providers[i] = conf->provider_names[i];
+        settings->oauth_applications[i] = conf_oauth_application(conf, (int)i + 1);
+    }
     settings->oauth.cookie_prefix = settings->names.cookie_prefix;
     settings->base_url = conf->base_url[0] ? conf->base_url : NULL;
     settings->require_acl = conf->require_acl;

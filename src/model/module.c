@@ -10,7 +10,7 @@ static bool check_id(const struct json_node *body, const char *name, struct text
 
     if (!json_get_text(&node, &id, err))
         return false;
-    if (id.s && !text_eq(id, wanted))
+    if (id.s && wanted.s && !text_eq(id, wanted))
         return error_field(err, ERR_ID_MISMATCH, name,
                            "%s differs from the identifier in the path. Leave it out, or give the "
                            "same.",

@@ -16,7 +16,8 @@
     }
 #define MODULE_N_WRAPPER_ROWS 3
 
-/* The identifiers of the path, which a body may repeat. */
+/* The identifiers of the path, which a body may repeat.  Absent: the path has none, and those of
+ * the body say nothing. */
 struct module_ids {
     struct text edge_id;
     struct text id;

@@ -1,48 +1,60 @@
 /* SPDX-License-Identifier: MIT */
-/* Routes that nobody can pass, and rows of sessions that should be gone. */
+/* Routes that nobody or anyone can pass, and rows of sessions that should be gone. */
 #include "store/gate_review.h"
+
+#include "store/oauth_admission.h"
 
 /* clang-format off */
 
-/* $1 how many modules, $2 positions of providers with an application in the settings, $3 those of
- * providers that verify no address, $4 how many rows.
+/* $1 how many modules, $2 and $3 of OAUTH_ADMITS, $4 how many rows.
  * Every row begins with the number of modules that were looked at; one row has nothing else. */
 static const struct pg_statement review_statement = {
     .name = "gate_review",
-    .types = PG_BIGINT PG_TEXT PG_TEXT PG_TEXT PG_SMALLINT PG_BIGINT,
+    .types = PG_BIGINT PG_TEXT PG_TEXT PG_TEXT PG_SMALLINT PG_BOOL PG_TEXTS
+             PG_BIGINT PG_BIGINT PG_BIGINT PG_BIGINT,
     .sql =
-        "WITH m AS MATERIALIZED ("
-            "SELECT account_id, edge_id, route_id, provider,"
-              " CASE WHEN NOT enabled THEN NULL"
-                   " WHEN provider IS NULL THEN 0"
-                   " WHEN client_id IS NULL AND provider <> ALL ($2::bigint[]) THEN 1"
-                   " WHEN provider = ANY ($3::bigint[])"
-                     " AND cardinality(email_addresses) + cardinality(email_domains) > 0"
-                     " AND cardinality(teams) + cardinality(organizations) = 0 THEN 2"
-              " END::bigint AS why"
-            " FROM adit.oauth_module"
-            " ORDER BY account_id, edge_id, route_id"
-            " LIMIT $1::bigint"
-        ")"
-        " SELECT seen.n, c.account_id, c.edge_id, c.route_id, c.provider, c.why"
-        " FROM (SELECT count(*) AS n FROM m) AS seen"
-        " LEFT JOIN ("
-            "SELECT m.account_id, m.edge_id, m.route_id, m.provider, m.why"
-            " FROM m"
-            " WHERE m.why IS NOT NULL"
+        "WITH judged AS MATERIALIZED ("
+            "SELECT m.account_id, m.edge_id, m.route_id,"
+              " CASE " OAUTH_ADMITS("$2", "$3")
+                   " WHEN 'nobody' THEN 1"
+                   " WHEN 'listed' THEN CASE WHEN " OAUTH_LIST_FLAWS("$2") " THEN 2 END"
+                   " WHEN 'anyone' THEN 3"
+              " END AS rank"
+            " FROM adit.oauth_module AS m"
             " ORDER BY m.account_id, m.edge_id, m.route_id"
+            " LIMIT $1::bigint"
+        "), named AS ("
+            "SELECT j.account_id, j.edge_id, j.route_id, j.rank"
+            " FROM judged AS j"
+            " WHERE j.rank IS NOT NULL"
+            " ORDER BY j.rank, j.account_id, j.edge_id, j.route_id"
             " LIMIT $4::bigint"
-        ") AS c ON true"
-        " ORDER BY c.account_id, c.edge_id, c.route_id",
+        ")"
+        " SELECT seen.n, m.account_id, m.edge_id, m.route_id, m.provider,"
+          " m.client_id IS NOT NULL, m.scopes,"
+          " cardinality(m.email_addresses)::bigint, cardinality(m.email_domains)::bigint,"
+          " cardinality(m.teams)::bigint, cardinality(m.organizations)::bigint"
+        " FROM (SELECT count(*) AS n FROM judged) AS seen"
+        " LEFT JOIN (named AS c"
+          " JOIN adit.oauth_module AS m"
+            " ON m.account_id = c.account_id"
+            " AND m.edge_id = c.edge_id"
+            " AND m.route_id = c.route_id) ON true"
+        " ORDER BY c.rank, c.account_id, c.edge_id, c.route_id",
 };
 
 enum review_column {
     COLUMN_REVIEWED,
-    COLUMN_CLOSED_ACCOUNT,
-    COLUMN_CLOSED_EDGE,
-    COLUMN_CLOSED_ROUTE,
-    COLUMN_CLOSED_PROVIDER,
-    COLUMN_WHY
+    COLUMN_NAMED_ACCOUNT,
+    COLUMN_NAMED_EDGE,
+    COLUMN_NAMED_ROUTE,
+    COLUMN_NAMED_PROVIDER,
+    COLUMN_HAS_CLIENT,
+    COLUMN_NAMED_SCOPES,
+    COLUMN_N_EMAIL_ADDRESSES,
+    COLUMN_N_EMAIL_DOMAINS,
+    COLUMN_N_TEAMS,
+    COLUMN_N_ORGANIZATIONS
 };
 
 static const struct pg_statement count_ended_statement = {
@@ -58,53 +70,68 @@ static const struct pg_statement count_ended_statement = {
 
 /* clang-format on */
 
-static bool read_review(const struct pg_result *result, struct arena *arena,
-                        struct gate_review *review)
+static size_t entries_of(const struct pg_result *result, int row, enum review_column column)
+{
+    return (size_t)pg_int(result, row, (int)column);
+}
+
+/* Reads what oauth_admission_find() looks at. */
+static bool read_judged(const struct pg_result *result, int row, struct arena *arena,
+                        struct oauth_module *module)
+{
+    *module = (struct oauth_module){.enabled = true};
+    if (!pg_is_null(result, row, COLUMN_NAMED_PROVIDER))
+        module->provider = (int)pg_int(result, row, COLUMN_NAMED_PROVIDER);
+    if (pg_bool(result, row, COLUMN_HAS_CLIENT))
+        module->config.client_id = text_of("");
+    module->config.email_addresses.n = entries_of(result, row, COLUMN_N_EMAIL_ADDRESSES);
+    module->config.email_domains.n = entries_of(result, row, COLUMN_N_EMAIL_DOMAINS);
+    module->config.teams.n = entries_of(result, row, COLUMN_N_TEAMS);
+    module->config.organizations.n = entries_of(result, row, COLUMN_N_ORGANIZATIONS);
+    return pg_texts(result, row, COLUMN_NAMED_SCOPES, arena, &module->config.scopes);
+}
+
+static bool read_review(const struct pg_result *result,
+                        const enum oauth_application applications[OAUTH_N_PROVIDERS],
+                        struct arena *arena, struct gate_review *review)
 {
     int n = pg_rows(result);
 
     *review = (struct gate_review){.n_reviewed = n > 0 ? pg_int(result, 0, COLUMN_REVIEWED) : 0,
-                                   .has_more = n > STORE_GATE_CLOSED_MAX};
-    for (int row = 0; row < n && row < STORE_GATE_CLOSED_MAX; row++) {
-        struct gate_closed *item = &review->items[review->n];
+                                   .has_more = n > STORE_GATE_NAMED_MAX};
+    for (int row = 0; row < n && row < STORE_GATE_NAMED_MAX; row++) {
+        struct gate_reviewed *item = &review->items[review->n];
+        struct oauth_module module;
 
-        if (pg_is_null(result, row, COLUMN_WHY))
+        if (pg_is_null(result, row, COLUMN_NAMED_ACCOUNT))
             continue;
-        if (!pg_copy(result, row, COLUMN_CLOSED_ACCOUNT, arena, &item->account_id) ||
-            !pg_copy(result, row, COLUMN_CLOSED_EDGE, arena, &item->edge_id) ||
-            !pg_copy(result, row, COLUMN_CLOSED_ROUTE, arena, &item->route_id))
+        if (!pg_copy(result, row, COLUMN_NAMED_ACCOUNT, arena, &item->account_id) ||
+            !pg_copy(result, row, COLUMN_NAMED_EDGE, arena, &item->edge_id) ||
+            !pg_copy(result, row, COLUMN_NAMED_ROUTE, arena, &item->route_id) ||
+            !read_judged(result, row, arena, &module))
             return false;
-        item->provider = (int)pg_int(result, row, COLUMN_CLOSED_PROVIDER);
-        item->why = (enum gate_closed_why)pg_int(result, row, COLUMN_WHY);
+        oauth_admission_find(&module,
+                             module.provider > 0 ? applications[module.provider - 1]
+                                                 : OAUTH_APPLICATION_UNKNOWN,
+                             &item->admission);
         review->n++;
     }
     return true;
 }
 
-bool store_gate_review(struct pg *pg, const bool has_application[OAUTH_N_PROVIDERS],
+bool store_gate_review(struct pg *pg, const enum oauth_application applications[OAUTH_N_PROVIDERS],
                        struct arena *arena, struct gate_review *review, struct error *err)
 {
-    int64_t applications[OAUTH_N_PROVIDERS];
-    int64_t unverified[OAUTH_N_PROVIDERS];
-    size_t n_applications = 0;
-    size_t n_unverified = 0;
     struct pg_params params = {.n = 0};
     struct pg_result *result;
     bool ok;
 
-    for (int position = 1; position <= OAUTH_N_PROVIDERS; position++) {
-        if (has_application[position - 1])
-            applications[n_applications++] = position;
-        if (!identity_provider_verifies(position))
-            unverified[n_unverified++] = position;
-    }
     pg_add_int(&params, STORE_GATE_REVIEWED);
-    pg_add_ints(&params, applications, n_applications, true, arena);
-    pg_add_ints(&params, unverified, n_unverified, true, arena);
-    pg_add_int(&params, STORE_GATE_CLOSED_MAX + 1);
+    oauth_admission_add(&params, applications, arena);
+    pg_add_int(&params, STORE_GATE_NAMED_MAX + 1);
     if (!pg_run(pg, &review_statement, &params, &result, err))
         return false;
-    ok = read_review(result, arena, review) || error_set(err, ERR_OUT_OF_MEMORY);
+    ok = read_review(result, applications, arena, review) || error_set(err, ERR_OUT_OF_MEMORY);
     pg_result_free(result);
     return ok;
 }

@@ -7,39 +7,35 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/must_check.h"
-#include "model/oauth_module.h"
+#include "model/oauth_admission.h"
 #include "pg/pg.h"
 
-/* Why nobody can pass a route. */
-enum gate_closed_why {
-    GATE_CLOSED_NO_PROVIDER,    /* the module is enabled and selects none */
-    GATE_CLOSED_NO_APPLICATION, /* it names no OAuth application, and the settings none either */
-    GATE_CLOSED_NO_ADDRESSES    /* its lists need verified addresses, and the provider has none */
-};
-
-struct gate_closed {
+/* A route whose module, or a list of it, lets nobody in, or that is open to anyone. */
+struct gate_reviewed {
     struct text account_id;
     struct text edge_id;
     struct text route_id;
-    int provider; /* position, 0: none */
-    enum gate_closed_why why;
+    struct oauth_admission admission;
 };
 
 /* Routes that are named at most, and modules that are looked at, so that it ends within seconds. */
-#define STORE_GATE_CLOSED_MAX 20
+#define STORE_GATE_NAMED_MAX 20
 #define STORE_GATE_REVIEWED 100000
 
 /* Texts are in the arena. */
 struct gate_review {
-    struct gate_closed items[STORE_GATE_CLOSED_MAX]; /* ordered by account, edge and route */
+    /* Closed ones first, then those with a list that lets nobody in, then open ones; each ordered
+     * by account, edge and route. */
+    struct gate_reviewed items[STORE_GATE_NAMED_MAX];
     size_t n;
-    bool has_more;      /* routes that nobody can pass */
+    bool has_more;
     int64_t n_reviewed; /* modules */
 };
 
-/* Finds routes that nobody can pass.  has_application[i]: the settings have an OAuth application
- * for the provider at position i + 1.  Returns false also with ERR_OUT_OF_MEMORY. */
-MUST_CHECK bool store_gate_review(struct pg *pg, const bool has_application[OAUTH_N_PROVIDERS],
+/* Finds such routes.  applications[i]: what the settings have for the provider at position i + 1.
+ * Returns false also with ERR_OUT_OF_MEMORY. */
+MUST_CHECK bool store_gate_review(struct pg *pg,
+                                  const enum oauth_application applications[OAUTH_N_PROVIDERS],
                                   struct arena *arena, struct gate_review *review,
                                   struct error *err);
 

@@ -4,6 +4,7 @@
 
 #include "store/executor.h"
 #include "store/filter.h"
+#include "store/oauth_admission.h"
 #include "store/oauth_secret.h"
 
 /* clang-format off */
@@ -181,8 +182,8 @@ enum column {
     "(SELECT NOT k.read_only FROM adit.api_key AS k WHERE " CALLER_KEY_IS_GOOD ")"
 
 /* $1 digest, $2 account, $3 edge_id and $4 route_id of the module before the page (never NULL),
- * $5 limit; under a filter $6, the names of the providers.  '' sorts before every edge_id, so the
- * caller's row comes first. */
+ * $5 limit; under a filter $6, the names of the providers, and $7 and $8 of OAUTH_ADMITS.  '' sorts
+ * before every edge_id, so the caller's row comes first. */
 #define LIST_HEAD_AND(in_account)                                                                  \
     "SELECT " CALLER_COLUMNS_OF("k") ", " NO_COLUMNS ","                                           \
       " ''::text COLLATE \"C\" AS listed_edge_id, ''::text COLLATE \"C\" AS listed_route_id"       \
@@ -208,13 +209,16 @@ static const struct pg_statement list_statement = {
     .distributed_sql = DISTRIBUTED_LIST_HEAD LIST_END,
 };
 
+/* PostgreSQL wants to see every parameter. */
+#define FILTERED                                                                                   \
+    " AND $6::text[] IS NOT NULL AND $7::text[] IS NOT NULL AND $8::bigint[] IS NOT NULL"
+
 static const struct filter_statement filtered_list_statement = {
     .name = "oauth_module_filtered_list",
     .types = CALLER_TYPES TYPES PG_TEXT PG_TEXT,
     .fast = "edge_id == \"...\"",
-    /* PostgreSQL wants to see every parameter. */
-    .head = LIST_HEAD " AND $6::text[] IS NOT NULL",
-    .distributed_head = DISTRIBUTED_LIST_HEAD " AND $6::text[] IS NOT NULL",
+    .head = LIST_HEAD FILTERED,
+    .distributed_head = DISTRIBUTED_LIST_HEAD FILTERED,
     .end = LIST_END,
 };
 
@@ -227,6 +231,7 @@ const struct filter_member oauth_module_filter_members[] = {
     {"email_domains", FILTER_STRINGS, "m.email_domains"},
     {"teams", FILTER_STRINGS, "m.teams"},
     {"organizations", FILTER_STRINGS, "m.organizations"},
+    {"admits", FILTER_STRING, OAUTH_ADMITS("$7", "$8")},
     {.name = NULL},
 };
 
@@ -494,15 +499,16 @@ static bool read_items(const struct store *store, const struct pg_result *result
     return true;
 }
 
-static void add_provider_names(struct pg_params *params, const struct oauth_names *names,
-                               struct arena *arena)
+static void add_filter_params(struct pg_params *params, const struct oauth_module_page *page,
+                              struct arena *arena)
 {
     struct text items[OAUTH_N_PROVIDERS];
 
     for (size_t i = 0; i < OAUTH_N_PROVIDERS; i++)
-        items[i] = text_of(names->providers[i]);
+        items[i] = text_of(page->names->providers[i]);
     pg_add_texts(params, (struct text_list){.items = items, .n = OAUTH_N_PROVIDERS, .given = true},
                  arena);
+    oauth_admission_add(params, page->applications, arena);
 }
 
 bool store_oauth_module_list(struct store *store, const struct store_request *request,
@@ -518,7 +524,7 @@ bool store_oauth_module_list(struct store *store, const struct store_request *re
     pg_add_text(&params, page->after.route_id.s ? page->after.route_id : text_of(""));
     pg_add_int(&params, page->limit + 1);
     if (page->filter)
-        add_provider_names(&params, page->names, request->arena);
+        add_filter_params(&params, page, request->arena);
     if (page->filter ? !filter_run_list(store, &filtered_list_statement, page->filter, request,
                                         &params, &result, err)
                      : !executor_run(store, &list_statement, request, &params, &result, err))

@@ -6,7 +6,7 @@
 
 #include "base/must_check.h"
 #include "filter/filter.h"
-#include "model/oauth_module.h"
+#include "model/oauth_admission.h"
 #include "store/store.h"
 
 /* The route that a module belongs to. */
@@ -23,7 +23,8 @@ struct oauth_module_page {
     int limit;
     size_t most_bytes;                /* stop after the module whose text reaches this sum */
     const struct filter_node *filter; /* NULL: there is none */
-    const struct oauth_names *names;  /* for the filter */
+    const struct oauth_names *names;  /* for the filter, as the next one */
+    const enum oauth_application *applications; /* OAUTH_N_PROVIDERS */
 };
 
 struct oauth_module_item {

@@ -188,7 +188,7 @@ class Decisions(GateOnNodes):
         self.gate.start_gate()
 
     def test_doctor(self):
-        self.gate.module()
+        self.gate.module(config={"organizations": ["acme"]})
         # A row that a purge has missed.
         self.stack.psql("INSERT INTO adit.gate_session (account_id, id, ends_at) VALUES"
                         " ('%s', '%s', now() - interval '2 hours')" % (self.gate.account.id, "A" * 22))

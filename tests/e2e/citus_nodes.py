@@ -155,6 +155,8 @@ class Placement(Nodes):
             ("GET", "/oauth_modules"): [
                 ("/oauth_modules",), ("/oauth_modules?after_id=a%2Fb",),
                 ("/oauth_modules?filter=obj.enabled",)],
+            ("POST", "/oauth_admissions"): [("/oauth_admissions", {"enabled": True})],
+            ("GET", "/oauth_providers"): [("/oauth_providers",)],
             ("DELETE", "/edges/https/{edge_id}/routes/{id}/oauth"): [(OAUTH,)],
             ("PUT", "/edges/tls/{id}/mutual_tls"): [
                 (MUTUAL_TLS, {"certificate_authority_ids": ["a"]}),

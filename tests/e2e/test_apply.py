@@ -460,6 +460,27 @@ class Changes(ApplyCase):
         self.assertEqual(self.values(document)[0], 'provider: "provider_b" (Facebook) -> null;'
                          ' client_id: "app" -> null; client_secret: removed')
 
+    def test_warnings_of_modules(self):
+        """A route that a document opens, or a list by which nobody passes, is named before it is so."""
+        module = {"edge_id": "e", "id": "r", "provider": {"provider_a": {
+            "client_id": "app", "client_secret": {"env": "SECRET"}}}}
+        config = module["provider"]["provider_a"]
+        document = {"version": 1, "accounts": [{"id": self.account.id, "oauth_modules": [module]}]}
+        env = dict(stack.CLEAN_ENV, SECRET="hush")
+        for members, words in (
+                ({}, "anyone with an account at GitHub passes"),
+                ({"scopes": ["x"], "teams": ["o/t"]},
+                 "nobody passes by teams: the module's scopes have none of these: read:org,"),
+                ({"scopes": [], "teams": ["o/t"]}, None)):
+            with self.subTest(words):
+                config.update(members)
+                said = self.ctl("diff", "--secret-env", "SECRET", self.write(document), status=1,
+                                env=env).stderr
+                if words:
+                    self.assertTrue(said.startswith("aditctl: warning: edge e, route r: " + words), said)
+                else:
+                    self.assertEqual(said, "")
+
     def test_long_values(self):
         """People see what differs in a long value; programs see all of it."""
         long = {"description": "d", "acl": ["bind:d%d.example" % n for n in range(100)]}

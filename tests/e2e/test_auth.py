@@ -122,6 +122,7 @@ class Forms(Case):
                  + self.home.admin.id + "%22", None),
                 ("PUT", route, secret), ("GET", route, None), ("PUT", edge, {}), ("GET", edge, None),
                 ("POST", "/ssh_decisions", {"public_key": samples.ED25519}),
+                ("POST", "/oauth_admissions", {}), ("GET", "/oauth_providers", None),
                 ("GET", "/audit_events?limit=2", None)):
             with self.subTest("%s %s" % (method, path)):
                 self.assertLess(client.call(method, path, body).status, 300)

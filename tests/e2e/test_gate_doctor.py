@@ -71,7 +71,7 @@ class GateDoctor(Case):
     # ---- the program ----
 
     def test_all_is_well(self):
-        self.gate.module()
+        self.gate.module(config={"organizations": ["acme"]})
         self.addCleanup(self.gate.delete)
         status, lines = self.doctor()
         self.assertEqual((status, [line[1] for line in lines]), (0, CHECKS), lines)
@@ -305,7 +305,7 @@ class GateDoctor(Case):
 
     def test_closed_routes(self):
         where = "^account %s, edge edge-1, route route-1: " % self.gate.account.id
-        facebook = self.provider_name(2)
+        github, facebook = self.provider_name(1), self.provider_name(2)
         self.addCleanup(self.gate.delete)
         for body, verdict, wanted in (
                 ({}, "note", "nobody passes: the module is enabled without a provider$"),
@@ -314,19 +314,29 @@ class GateDoctor(Case):
                  r" and client_secret_file in \[provider.%s\]$" % self.gate.other_provider),
                 ({"provider": {facebook: {"client_id": "a", "client_secret": "b",
                                           "email_domains": ["example.com"]}}}, "trouble",
-                 "nobody passes: %s verifies no addresses, and the lists have nothing else; choose"
-                 " another provider, or empty the lists$" % facebook)):
+                 "nobody passes by email_domains: Facebook verifies no addresses; choose another"
+                 " provider$"),
+                ({"provider": {github: {"client_id": "a", "client_secret": "b", "scopes": ["user"],
+                                        "teams": ["o/t"]}}}, "ok", "^looked at"),
+                ({"provider": {github: {"client_id": "a", "client_secret": "b", "scopes": ["email"],
+                                        "teams": ["o/t"]}}}, "trouble",
+                 "nobody passes by teams: the module's scopes have none of these: read:org, .*; add"
+                 " one of them, or leave the module's scopes empty$"),
+                ({"provider": {github: {"client_id": "a", "client_secret": "b", "scopes": ["repo"],
+                                        "teams": ["o/t"], "organizations": ["o"]}}}, "note",
+                 "visitors pass by teams; nobody passes by organizations: the module's scopes"),
+                ({"provider": {facebook: {"client_id": "a", "client_secret": "b"}}}, "note",
+                 "anyone with an account at Facebook passes; if it should not be open to everybody,"
+                 " fill in one of its lists$"),
+                ({"provider": {self.gate.provider: {}}}, "note",
+                 "anyone with an account at .* passes; if")):
             with self.subTest(wanted):
                 self.gate.put(body)
-                troubles = self.assert_found(verdict, "routes", where + wanted)
+                troubles = self.assert_found(
+                    verdict, "routes", wanted if verdict == "ok" else where + wanted)
                 self.assertEqual(len(troubles), verdict == "trouble")
                 # A disabled module lets everybody pass.
                 self.gate.put({**body, "enabled": False})
-                self.assert_found("ok", "routes", "looked at")
-        for body in ({"provider": {facebook: {"client_id": "a", "client_secret": "b"}}},
-                     {"provider": {self.gate.provider: {}}}):
-            with self.subTest(body):
-                self.gate.put(body)
                 self.assert_found("ok", "routes", "looked at")
 
     def provider_name(self, position):
@@ -343,7 +353,7 @@ class GateDoctor(Case):
         with self.sql(insert, "DELETE FROM adit.oauth_module WHERE route_id LIKE 'many-%'"):
             lines = [line for line in self.doctor()[1] if line[1] == "routes"]
         self.assertEqual(len(lines), 21)
-        self.assertEqual(lines[-1], ("note", "routes", "more routes are closed; 20 are named"))
+        self.assertEqual(lines[-1], ("note", "routes", "more routes are closed or open to everybody; 20 are named"))
 
     def test_ended_sessions(self):
         """adit-gate deletes rows soon after their end.  One that stays shows that it does not."""

@@ -102,6 +102,7 @@ class Order(Case):
                        ("DELETE", CREDENTIALS + "?x=1", ["GET", "HEAD", "OPTIONS", "POST"]),
                        ("POST", OAUTH, ["DELETE", "GET", "HEAD", "OPTIONS", "PUT"]),
                        ("GET", "/ssh_decisions", ["OPTIONS", "POST"]),
+                       ("GET", "/oauth_admissions", ["OPTIONS", "POST"]),
                        ("PATCH", MUTUAL_TLS, ["DELETE", "GET", "HEAD", "OPTIONS", "PUT"]),
                        ("PUT", CREDENTIALS + "/a%20b",
                         ["DELETE", "GET", "HEAD", "OPTIONS", "PATCH"]))

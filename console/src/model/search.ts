@@ -50,6 +50,7 @@ export const SEARCHABLE: Record<string, Searchable> = {
             "email_domains",
             "teams",
             "organizations",
+            "admits",
         ],
         find: (word) => anyOf(word, ["edge_id", "id"]),
     },

@@ -502,6 +502,10 @@ class Gate:
         if answer.status != 200:
             raise AssertionError(answer)
 
+    def judge(self, body):
+        """Asks whom a module would let in."""
+        return self._member(HOST).post("/oauth_admissions", body)
+
     def delete(self, host=HOST):
         self._member(host).delete(self._module_path(host))
 

@@ -96,6 +96,23 @@ class Providers:
         self.logs(self.comes_back,
                   "wants one of: read:org, user, repo; the token has: user:email")
 
+    def test_admission_is_what_visitors_meet(self):
+        """What POST /oauth_admissions says is what happens to alice, who is in each of these lists."""
+        lists = {"email_addresses": ["alice@example.com"], "email_domains": ["example.com"],
+                 "teams": ["acme/deploy"], "organizations": ["acme"]}
+        for scopes in ([], ["user:email"], ["read:org"], ["repo"], ["read:user"], ["user"],
+                       ["read:user user:email"]):
+            for name, entries in lists.items():
+                with self.subTest(scopes=scopes, list=name):
+                    config = {"client_id": self.gate.mock.client_id, "client_secret": "x",
+                              "scopes": scopes, name: entries}
+                    admits = self.assert_ok(self.gate.judge({"provider": {self.gate.provider: config}}))
+                    self.gate.module(config={"scopes": scopes, name: entries})
+                    answer = self.gate.sign_in("alice")[1]
+                    self.assertEqual((admits["whom"], admits["lists"]),
+                                     ("listed", [name]) if answer.status == 200 else ("nobody", []),
+                                     answer)
+
     def test_refusals_and_outages(self):
         not_set_up, away, failed = ((503, "Nobody can sign in"), (503, "You cannot sign in now"),
                                     (403, "Sign-in failed"))

@@ -25,6 +25,8 @@ const struct operation operations[] = {
      "/edges/https/e/routes/../oauth"},
     {"DELETE", CLIENT_OAUTH, "", 204, true, 0, NULL, 9070, "/edges/https/e/routes/a,b/oauth"},
     {"GET", "/oauth_modules", "", 200, false, 0, NULL, 0, NULL},
+    {"POST", "/oauth_admissions", "{}", 200, false, 0, NULL, 0, NULL},
+    {"GET", "/oauth_providers", "", 200, false, 0, NULL, 0, NULL},
     {"PUT", CLIENT_MUTUAL_TLS, "{}", 200, true, 0, NULL, 9070, "/edges/tls/a b/mutual_tls"},
     {"GET", CLIENT_MUTUAL_TLS, "", 200, false, 9004, "/edges/tls/x/mutual_tls", 9070,
      "/edges/tls/./mutual_tls"},

@@ -84,10 +84,11 @@ START_TEST(columns_of_every_row)
         bool is_get = strcmp(route->method, "GET") == 0;
         bool has_body = !is_get && strcmp(route->method, "DELETE") != 0;
         bool is_decision = strcmp(route->path, "/ssh_decisions") == 0;
+        bool asks = is_decision || strcmp(route->path, "/oauth_admissions") == 0;
 
         ck_assert_ptr_nonnull(route->run);
         ck_assert_int_eq(route->is_public, is_public);
-        ck_assert_int_eq(route->reads_only, is_get || is_decision);
+        ck_assert_int_eq(route->reads_only, is_get || asks);
         ck_assert_int_eq(route->for_gateways, is_decision);
         ck_assert_int_eq(route->checks_ids, strcmp(route->path, "/audit_events/{id}") == 0);
         ck_assert_int_eq(route->body, has_body ? ROUTE_JSON_BODY : ROUTE_NO_BODY);

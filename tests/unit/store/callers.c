@@ -185,8 +185,12 @@ static bool op_oauth_delete(const struct store_request *request)
 static bool list_oauth(const struct store_request *request, const struct filter_node *filter)
 {
     static const struct oauth_names names = {.providers = {"a", "b", "c", "d", "e", "f", "g", "h"}};
-    const struct oauth_module_page page = {
-        .limit = 1, .most_bytes = SIZE_MAX, .filter = filter, .names = &names};
+    static const enum oauth_application applications[OAUTH_N_PROVIDERS];
+    const struct oauth_module_page page = {.limit = 1,
+                                           .most_bytes = SIZE_MAX,
+                                           .filter = filter,
+                                           .names = &names,
+                                           .applications = applications};
     struct oauth_module_list list;
 
     return store_oauth_module_list(tried.store, request, &page, &list, &tried.err);
@@ -199,7 +203,8 @@ static bool op_oauth_list(const struct store_request *request)
 
 static bool op_oauth_list_filtered(const struct store_request *request)
 {
-    return list_oauth(request, parse_filter("obj.provider != 'x'", oauth_module_filter_members));
+    return list_oauth(request, parse_filter("obj.provider != 'x' && obj.admits != 'x'",
+                                             oauth_module_filter_members));
 }
 
 bool callers_mutual_tls_put(const struct store_request *request)

@@ -307,11 +307,11 @@ static void gate_asks(void)
 
 static void gate_is_reviewed(void)
 {
-    const bool has_application[OAUTH_N_PROVIDERS] = {true};
+    const enum oauth_application applications[OAUTH_N_PROVIDERS] = {OAUTH_APPLICATION_THERE};
     struct gate_review review;
     int64_t n_ended;
 
-    ck_assert(store_gate_review(tried.owner, has_application, &tried.arena, &review, &tried.err));
+    ck_assert(store_gate_review(tried.owner, applications, &tried.arena, &review, &tried.err));
     ck_assert(!review.has_more);
     ck_assert(store_gate_count_ended(tried.owner, &n_ended, &tried.err));
     ck_assert_int_eq(n_ended, 0);
