@@ -186,19 +186,25 @@ test("two people change a module", () => {
         { enabled: false, certificate_authority_ids: "a\nt\ny" });
 });
 
-test("who may pass", () => {
-    const kind = (module) => {
-        const { kind, why } = oauth.passageOf(module);
-        return why ? `${kind} ${why}` : kind;
-    };
-    assert.equal(kind(FRESH), "nobody no_provider");
-    assert.equal(kind({ ...FRESH, enabled: false }), "everybody");
-    assert.equal(kind(stored("provider_a")), "signed_in");
-    assert.equal(kind(stored("provider_a", { teams: ["o/t"] })), "listed");
-    assert.deepEqual(oauth.passageOf(stored("provider_a", { teams: ["o/t"] })).lists.teams, ["o/t"]);
-    assert.equal(kind(stored("provider_c", { email_domains: ["a"] })), "listed");
-    for (const name of ["provider_b", "provider_h"]) {
-        assert.equal(kind(stored(name, { email_domains: ["a"] })), "nobody unverified");
-        assert.equal(kind(stored(name)), "signed_in");
-    }
+test("the question whom a module lets in holds no secret", () => {
+    const own = { client_id: "app", client_secret: "hush", scopes: ["repo"], teams: ["o/t"] };
+    const question = oauth.questionOf(oauth.oauthFormOf(stored("provider_a", own)), stored("provider_a", own));
+    assert.ok(!JSON.stringify(question).includes("hush"));
+    assert.deepEqual(question, {
+        enabled: true,
+        provider: { provider_a: {
+            client_id: "app", client_secret: "-", scopes: ["repo"], email_addresses: [], email_domains: [],
+            teams: ["o/t"], organizations: [] } },
+    });
+    assert.deepEqual(oauth.questionOf(oauth.oauthFormOf(FRESH), FRESH), { enabled: true, provider: null });
+    // Scopes that are typed before the client are no scopes of the managed application.
+    const typed = { ...oauth.oauthFormOf(stored("provider_c")), client_id: "", scopes: "x", client_secret: "typed" };
+    assert.deepEqual(oauth.questionOf(typed, FRESH).provider.provider_c, {
+        client_id: null, client_secret: null, scopes: [], email_addresses: [], email_domains: [] });
+});
+
+test("the names of a list", () => {
+    assert.deepEqual(oauth.namesOf(stored("provider_a", { teams: ["o/t"] }), "teams"), ["o/t"]);
+    assert.deepEqual(oauth.namesOf(stored("provider_b"), "teams"), []);
+    assert.deepEqual(oauth.namesOf(FRESH, "email_domains"), []);
 });

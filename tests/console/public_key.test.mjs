@@ -5,7 +5,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { FOLDER, model, runCases } from "./cases.mjs";
 
-const { looksPrivate, readPublicKey } = await model("public_key");
+const { isOfPublicKeys, looksPrivate, readPublicKey } = await model("public_key");
 
 function readAll(folder) {
     const names = fs.readdirSync(path.join(FOLDER, "keys", folder)).sort();
@@ -56,6 +56,27 @@ test("what the server takes for a private key is one here", () => {
     for (const [name, text] of readAll("refused/private")) {
         assert.equal(looksPrivate(text), true, name);
     }
+});
+
+test("the service is asked about certificates, options and several keys", () => {
+    for (const folder of ["certificate", "options", "several"]) {
+        const unread = readAll("refused/" + folder).filter(([, text]) => "fault" in readPublicKey(text));
+        const asked = unread.filter(([, text]) => isOfPublicKeys(text) && !looksPrivate(text));
+        assert.ok(asked.length >= 5, folder);
+    }
+});
+
+test("what may hold a secret is not sent", () => {
+    for (const folder of ["refused/private", "refused/private-bare", "refused/form"]) {
+        for (const [name, text] of readAll(folder)) {
+            assert.ok(looksPrivate(text) || !isOfPublicKeys(text), name);
+        }
+    }
+    const [, key] = readAll("accepted").find(([name]) => name.endsWith(".line"));
+    for (const text of ["", " ", "hunter2", "ssh-ed25519", "ssh-ed25519 hunter2", key + "\nhunter2", "hunter2\n" + key]) {
+        assert.equal(isOfPublicKeys(text), false, text);
+    }
+    assert.equal(isOfPublicKeys(key + "\n" + key), true);
 });
 
 test("damaged keys end without an exception", () => {

@@ -186,6 +186,16 @@ class Console(ConsoleCase):
         self.see("This was a private key.", ".public-key .fault")
         self.assertEqual(self.value(".public-key textarea"), "")
         self.screenshot("credential-private-key")
+        # The service says what is wrong with what holds no secret.
+        for text, words in (("restrict " + samples.ED25519, "options or other words in front of the key"),
+                            (samples.ED25519 + "\n" + public, "holds several keys")):
+            self.type(".public-key textarea", text)
+            self.see(words, ".key-unread")
+        asked = self.n_posts()
+        self.type(".public-key textarea", samples.ED25519 + "\nhunter2")
+        self.see("so it sends nothing", ".key-unread")
+        self.assertEqual(self.n_posts(), asked)
+        before = asked
         self.type(".public-key textarea", samples.ED25519 + " ada@laptop")
         self.see("ssh-ed25519", ".key-type")
         self.see(samples.ED25519_FINGERPRINT, ".facts .fingerprint")

@@ -25,7 +25,7 @@ class Kind:
 
 
 OAUTH = Kind("oauth", True, {"enabled": True, "provider": {"provider_a": {
-    "client_id": "app", "client_secret": SECRET, "scopes": ["s"], "email_addresses": ["u@a.example"],
+    "client_id": "app", "client_secret": SECRET, "scopes": ["user"], "email_addresses": ["u@a.example"],
     "email_domains": ["a.example"], "teams": ["o/t"], "organizations": ["o"]}},
     "options_passthrough": True, "cookie_prefix": "x", "inactivity_timeout": 60,
     "maximum_duration": 86400, "auth_check_interval": 1}, ".organizations textarea", "o\ntyped")
@@ -70,24 +70,29 @@ class Modules(ConsoleCase):
         self.put(OAUTH, "several", provider={"provider_c": {
             "email_domains": ["%s.example" % name for name in "abcde"]}})
         self.put(OAUTH, "unverified", provider={"provider_b": {"email_domains": ["a.example"]}})
+        self.put(OAUTH, "scoped", provider={"provider_a": {
+            "client_id": "app", "client_secret": SECRET, "scopes": ["repo"], "teams": ["o/t"],
+            "organizations": ["o"]}})
         self.put(MUTUAL_TLS)
         self.put(MUTUAL_TLS, "closed", certificate_authority_ids=[])
         self.put(MUTUAL_TLS, "off", enabled=False)
         self.put(MUTUAL_TLS, "several", certificate_authority_ids=["ca_%d" % n for n in range(5)])
         self.enter("#/modules")
         for words in ("Lets nobody in: no provider", "Disabled: lets everybody in",
-                      "Lets in: everyone who signs in at provider_c",
-                      "Lets nobody in: provider_b verifies no addresses",
+                      "Open to everybody: anyone with an account at Microsoft",
+                      "Lets nobody in: Facebook verifies no addresses",
+                      "Lets in: team o/t; Organizations let nobody in: the module's scopes do not let the service read what is needed",
                       "Lets in: address u@a.example; email domain a.example; team o/t; organization o",
                       "Lets in: email domains a.example, b.example and 3 more"):
             self.see(words, ".table")
         self.assertEqual(self.browser.evaluate("document.querySelectorAll('.passing.nobody').length"), 2)
         self.check_secret()
         self.screenshot("modules-oauth")
-        self.until("document.querySelector('a.closed').href.includes('provider_b')", "the names of the providers")
+        self.see("provider_c (Microsoft)", ".table .body")
         self.click("a.closed")
-        self.narrowed(2, 'obj.enabled == true && (obj.provider == "" || obj.provider in ["provider_b", "provider_h"] && '
-                      "(size(obj.email_addresses) > 0 || size(obj.email_domains) > 0))")
+        self.narrowed(2, 'obj.admits == "nobody"')
+        self.click("a.open")
+        self.narrowed(2, 'obj.admits == "anyone" || obj.enabled == false')
         self.click(".filter a.button")
         self.see("anyone", ".table")
         # Clicks narrow the list further.
@@ -166,7 +171,8 @@ class Modules(ConsoleCase):
         self.choose(".provider select", "provider_b")
         self.until("!document.querySelector('.teams')", "no teams")
         self.choose(".provider select", "provider_a")
-        self.see("everyone who signs in at provider_a", ".passing")
+        self.see("anyone with an account at GitHub", ".passing")
+        self.see("provider_a (GitHub)", ".provider select")
         self.assertEqual(self.browser.evaluate("document.querySelectorAll('.provider ~ * .says').length"), 0)
         # A label is in words, and the member's name is beside it.
         self.assertEqual(self.text(".client_id label"), "Client ID of your OAuth application client_id")
@@ -307,7 +313,7 @@ class Modules(ConsoleCase):
     def test_hostile_rows(self):
         """In every member, also what only psql can store."""
         self.put(OAUTH, "e" * 255, provider={"provider_a": {
-            "client_id": HOSTILE, "client_secret": HOSTILE, "scopes": [HOSTILE, " two\nlines ", EMOJI],
+            "client_id": HOSTILE, "client_secret": HOSTILE, "scopes": [HOSTILE, " two\nlines ", EMOJI, "user"],
             "email_addresses": ["<b>\"'&lt;@a.example"], "teams": ["<b>/\"'"],
             "organizations": [HOSTILE, EMOJI, "\u05d0\u05d1\u05d2 " * 30, "e" + "\u0301" * 120, "\"x\""]}},
             cookie_prefix="&'`|")

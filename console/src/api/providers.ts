@@ -1,35 +1,51 @@
 // SPDX-License-Identifier: MIT
-// The deployment's names of the identity providers, in their order.
-import { ApiError, call, path, randomName } from "./client";
-import type { ListedOauthModule } from "./types";
+// The identity providers: the deployment's names, in their order, and how people call them.
+import { useEffect, useMemo } from "preact/hooks";
+import { session } from "../session";
+import { useSyncedValue, value } from "../value";
+import { call } from "./client";
+import type { ProviderName } from "./types";
 
-const UNKNOWN_MEMBER = "214";
-const NONE = "?";
+const known = value<ProviderName[]>([]);
 
-// The names as a module has them, or none if there is no module.
-export async function readKnownProviders(): Promise<string[]> {
-    const { value } = await call<{ oauth_modules: ListedOauthModule[] }>("GET", "oauth_modules", {
-        query: { limit: "1" },
-    });
-    return Object.keys(value.oauth_modules[0]?.provider ?? {});
+export async function readProviders(): Promise<string[]> {
+    const answer = await call<{ providers: ProviderName[] }>("GET", "oauth_providers");
+    known.set(answer.value.providers);
+    return answer.value.providers.map(({ name }) => name);
 }
 
-// Each module has all names.  If there is no module, the refusal of a name that no provider has says
-// which it takes.  No edge has this random name and no module this tag, so nothing is stored.
-export async function readProviders(): Promise<string[]> {
-    const known = await readKnownProviders();
-    if (known.length > 0) {
-        return known;
-    }
-    try {
-        const body = { provider: { [NONE]: null } };
-        await call("PUT", path`edges/https/${randomName()}/routes/${randomName()}/oauth`, { body, ifMatch: '"0"', isProbe: true });
-    } catch (refused) {
-        const names = refused instanceof ApiError && refused.number === UNKNOWN_MEMBER && /: ([^:]+)\.$/.exec(refused.message);
-        if (!names) {
-            throw refused;
+export interface Titles {
+    // How people call the provider, or its name until that is known.
+    titleOf(name: string): string;
+    // Both: "provider_a (GitHub)".
+    labelOf(name: string): string;
+}
+
+function titlesOf(providers: ProviderName[]): Titles {
+    const titleOf = (name: string) => providers.find((one) => one.name === name)?.title ?? name;
+    return {
+        titleOf,
+        labelOf: (name) => {
+            const title = titleOf(name);
+            return title.toLowerCase() === name.toLowerCase() ? name : `${name} (${title})`;
+        },
+    };
+}
+
+// Many views may ask at once.
+let isReading = false;
+
+export function useTitles(): Titles {
+    const { keyNumber } = useSyncedValue(session.state);
+    const providers = useSyncedValue(known);
+    useEffect(() => {
+        if (providers.length === 0 && !isReading) {
+            isReading = true;
+            // Without them, the names alone are shown.
+            readProviders()
+                .catch(() => undefined)
+                .finally(() => (isReading = false));
         }
-        return (names[1] ?? "").split(", ").map((name) => name.replace(/ \(.*/, ""));
-    }
-    return [];
+    }, [keyNumber]);
+    return useMemo(() => titlesOf(providers), [providers]);
 }

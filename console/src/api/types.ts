@@ -58,10 +58,33 @@ export interface OauthModule {
     auth_check_interval: number;
 }
 
+export type OauthListName = "email_addresses" | "email_domains" | "teams" | "organizations";
+
+export interface OauthFlaw {
+    // Null: nobody can sign in.
+    list: OauthListName | null;
+    why: "no_provider" | "no_application" | "unverified" | "no_teams" | "scope";
+}
+
+// Whom a module lets in, as the service says.
+export interface OauthAdmission {
+    whom: "nobody" | "listed" | "anyone" | "everybody";
+    // Those by which visitors pass.
+    lists: OauthListName[];
+    flaws: OauthFlaw[];
+    text: string;
+}
+
 export interface ListedOauthModule extends OauthModule {
     edge_id: string;
     // The route.
     id: string;
+    admits: OauthAdmission;
+}
+
+export interface ProviderName {
+    name: string;
+    title: string;
 }
 
 export interface MutualTlsModule {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // OAuth modules: the form, the body of a PUT, and the server's checks.  The server's code is
 // src/model/oauth_module.c; both are tested with the same cases.
-import type { OauthModule, OauthProvider } from "../api/types";
+import type { OauthListName, OauthModule, OauthProvider } from "../api/types";
 import { domainFault } from "./domain";
 import { readEntries, writeEntries } from "./entries";
 import { mergeList, mergeOne, mergePermits } from "./merge";
@@ -40,10 +40,6 @@ const SCOPES_MANAGED = 390;
 const COOKIE_MALFORMED = 7042;
 const CLIENT_ID_TOO_LONG = 9021;
 const SECRET_TOO_LONG = 9022;
-
-// Providers that say of no address whether it is verified, by their positions (oauth_provider_verifies
-// in the server's code).  adit-gate takes no unverified address.
-export const UNVERIFIED = [1, 7];
 
 // ---- the module and the form ----
 
@@ -260,33 +256,23 @@ export function mergeOauth(before: OauthForm, theirs: OauthForm, yours: OauthFor
 
 // ---- who may pass ----
 
-export type Passage =
-    | { kind: "everybody" }
-    | { kind: "nobody"; why: "no_provider" | "unverified" }
-    | { kind: "signed_in" }
-    | { kind: "listed"; lists: Record<Exclude<ListName, "scopes">, string[]> };
+// A secret that is as good as any other one: whom a module lets in does not depend on it.
+const ANY_SECRET = "-";
 
-export function passageOf(module: OauthModule): Passage {
-    const [name, config] = selected(module);
-    if (!module.enabled) {
-        return { kind: "everybody" };
-    }
-    if (!config) {
-        return { kind: "nobody", why: "no_provider" };
-    }
-    const lists = {
-        email_addresses: config.email_addresses,
-        email_domains: config.email_domains,
-        teams: config.teams ?? [],
-        organizations: config.organizations ?? [],
+// The question whom the module that the form stands for lets in.  It holds no secret.
+export function questionOf(form: OauthForm, stored: OauthModule): Record<string, unknown> {
+    const isOwn = form.client_id !== "";
+    const config = {
+        ...configOf(form, stored),
+        client_secret: isOwn ? ANY_SECRET : null,
+        ...(isOwn ? {} : { scopes: [] }),
     };
-    if (Object.values(lists).every((list) => list.length === 0)) {
-        return { kind: "signed_in" };
-    }
-    const isUnverified = UNVERIFIED.includes(Object.keys(module.provider).indexOf(name));
-    return isUnverified && lists.teams.length + lists.organizations.length === 0
-        ? { kind: "nobody", why: "unverified" }
-        : { kind: "listed", lists };
+    return { enabled: form.enabled, provider: form.provider ? { [form.provider]: config } : null };
+}
+
+// The entries of the list by which visitors pass.
+export function namesOf(module: OauthModule, list: OauthListName): string[] {
+    return selected(module)[1]?.[list] ?? [];
 }
 
 // The module that the form stands for.

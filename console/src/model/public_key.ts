@@ -233,6 +233,29 @@ export function readPublicKey(given: string): PublicKey | Unread {
     };
 }
 
+// ---- several keys, certificates, keys behind other words ----
+
+const PEM_BLOCKS = /-----BEGIN ((?:RSA )?PUBLIC KEY)-----[^-]*-----END \1-----/g;
+
+// Whether a word is the type that the data behind it begins with, also of a certificate, whose data
+// holds more than strings.
+function hasTypeAndData(line: string): boolean {
+    const words = line.trim().split(/[ \t]+/);
+    return words.some((word, at) => {
+        const blob = decodeBase64(words[at + 1] ?? "");
+        const type = makeBlob(word);
+        return blob !== null && blob.length > type.length && hex(blob.subarray(0, type.length)) === hex(type);
+    });
+}
+
+// Whether the text holds public keys and certificates in each of its lines or blocks.  It is not one
+// key, but no secret either, so the service may be asked what is wrong with it.
+export function isOfPublicKeys(text: string): boolean {
+    const blocks = text.match(PEM_BLOCKS) ?? [];
+    const lines = text.replace(PEM_BLOCKS, "").split(/[\r\n]+/).filter((line) => line.trim() !== "");
+    return blocks.length + lines.length > 0 && blocks.every((block) => readPem(block) !== null) && lines.every(hasTypeAndData);
+}
+
 // ---- private keys ----
 
 // The server's rule, src/model/key_scan.c: a comment may be "my private key's other half".

@@ -12,12 +12,14 @@ import { clearNotice, discardDraft, notice } from "../../notice";
 import { ErrorBox, afterChange, faultOf } from "../../parts/error";
 import { Field } from "../../parts/field";
 import { acceptedBytes, refusal } from "../../parts/finding";
+import { Value } from "../../parts/value";
 import { backTo, go, link } from "../../router";
 import { session } from "../../session";
 import { t } from "../../text";
 import { useSyncedValue } from "../../value";
 import { AclEditor } from "./acl_editor";
 import { readKey } from "./key_cell";
+import { useKeyFault } from "./key_fault";
 import { rulesOf } from "./rules";
 import { SameKeyWarning, useSameKey } from "./same_key";
 
@@ -31,13 +33,18 @@ function commentOf(key: string): string {
     return /^\S+\s+\S+[ \t]+(\S[^\r\n]*?)\s*$/.exec(key.trim())?.[1] ?? "";
 }
 
+function KeyUnread({ text }: { text: string }): JSX.Element {
+    const says = useKeyFault(text);
+    return <p class="fault key-unread">{says ? <Value text={says} /> : t("credentials.key_unread_hint")}</p>;
+}
+
 function KeyFacts({ text }: { text: string }): JSX.Element | null {
     if (text.trim() === "") {
         return null;
     }
     const key = readKey(text);
     if ("fault" in key) {
-        return <p class="fault key-unread">{t("credentials.key_unread_hint")}</p>;
+        return <KeyUnread text={text} />;
     }
     return (
         <dl class="facts">
@@ -79,7 +86,7 @@ export function Create(): JSX.Element {
     // text, after which the reason stays.
     function takeKey(text: string): void {
         const isPrivate = looksPrivate(text);
-        const comment = isPrivate ? "" : commentOf(text);
+        const comment = isPrivate || "fault" in readKey(text) ? "" : commentOf(text);
         change({
             public_key: isPrivate ? "" : text,
             ...(isPrivate || text !== "" ? { refusedPrivate: isPrivate } : {}),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Two states of a resource, side by side.
 import type { JSX } from "preact";
+import { type Titles, useTitles } from "../../api/providers";
 import { type Line, type Member, type Resource, compare, hasSecret } from "../../model/difference";
 import { Value } from "../../parts/value";
 import { exactTime, t } from "../../text";
@@ -22,8 +23,11 @@ interface Properties {
     instead?: Record<string, string>;
 }
 
-// Times in the reader's zone, and truth in words.
-function valueText(member: string, text: string): string {
+// Times in the reader's zone, truth in words, and a provider's name with how people call it.
+function valueText(member: string, text: string, labelOf: Titles["labelOf"]): string {
+    if (member === "provider") {
+        return labelOf(text);
+    }
     if (member.endsWith("_at")) {
         return exactTime(text);
     }
@@ -32,6 +36,7 @@ function valueText(member: string, text: string): string {
 
 function Lines({ member, lines, as }: { member: string; lines: Line[]; as: "del" | "ins" }): JSX.Element {
     const Mark = as;
+    const { labelOf } = useTitles();
     if (lines.length === 0) {
         return <span class="small">{t("history.unset")}</span>;
     }
@@ -40,11 +45,11 @@ function Lines({ member, lines, as }: { member: string; lines: Line[]; as: "del"
             {lines.map((line, n) =>
                 line.isOnly ? (
                     <Mark key={n}>
-                        <Value text={valueText(member, line.text)} />
+                        <Value text={valueText(member, line.text, labelOf)} />
                     </Mark>
                 ) : (
                     <div key={n}>
-                        <Value text={valueText(member, line.text)} />
+                        <Value text={valueText(member, line.text, labelOf)} />
                     </div>
                 ),
             )}

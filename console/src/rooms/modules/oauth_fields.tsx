@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // All members of an OAuth module, each with what the server would say of it.
 import type { JSX } from "preact";
+import { useTitles } from "../../api/providers";
 import type { OauthModule } from "../../api/types";
 import { readEntries } from "../../model/entries";
 import { ENTRIES_MAX } from "../../model/module";
@@ -24,6 +25,7 @@ import { faultOf } from "../../parts/error";
 import { Field } from "../../parts/field";
 import { accepted, acceptedBytes, acceptedEntries, refusal } from "../../parts/finding";
 import { type Key, duration, number, t } from "../../text";
+import { useAdmission } from "./admission";
 import { useMayWrite } from "./frame";
 import { OauthPassing } from "./passage";
 
@@ -167,12 +169,14 @@ function Provider(given: Inner): JSX.Element {
 }
 
 function Pass({ form, stored, change, faultAt, ...given }: Inner): JSX.Element {
-    const names = Object.keys(stored.provider).map((name): [string, string] => [name, name]);
+    const { labelOf } = useTitles();
+    const admits = useAdmission(form, stored);
+    const names = Object.keys(stored.provider).map((name): [string, string] => [name, labelOf(name)]);
     return (
         <fieldset>
             <legend>{t("modules.passes")}</legend>
             <p role="status">
-                <OauthPassing module={moduleOf(form, stored)} />
+                <OauthPassing module={moduleOf(form, stored)} admits={admits} />
             </p>
             <Tick
                 label={t(TITLES.enabled)}

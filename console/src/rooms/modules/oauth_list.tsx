@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: MIT
 // The table of OAuth modules, with its filter.
 import type { JSX } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { useList } from "../../api/list";
-import { readKnownProviders } from "../../api/providers";
+import { type Titles, useTitles } from "../../api/providers";
 import type { ListedOauthModule } from "../../api/types";
-import { lettingNobodyIn } from "../../model/attention";
+import { ANYONE, DISABLED, NOBODY } from "../../model/attention";
 import { quote } from "../../model/filter";
 import { selected } from "../../model/oauth_module";
 import { FilterForm, ListError, Narrow } from "../../parts/filter";
 import { type Column, Table } from "../../parts/table";
 import { link } from "../../router";
-import { session } from "../../session";
 import { t, useLanguage } from "../../text";
-import { useSyncedValue } from "../../value";
 import { NEW_OAUTH, OAUTH } from "./address";
 import { ListHead, State } from "./frame";
 import { OauthPassing } from "./passage";
 
-function columns(filter: string): Column<ListedOauthModule>[] {
+function columns(filter: string, labelOf: Titles["labelOf"]): Column<ListedOauthModule>[] {
     return [
         {
             name: "route",
@@ -32,7 +30,7 @@ function columns(filter: string): Column<ListedOauthModule>[] {
                 </>
             ),
         },
-        { name: "passes", title: t("modules.passes"), cell: (row) => <OauthPassing module={row} /> },
+        { name: "passes", title: t("modules.passes"), cell: (row) => <OauthPassing module={row} admits={row.admits} /> },
         {
             name: "provider",
             title: t("oauth.provider"),
@@ -40,7 +38,7 @@ function columns(filter: string): Column<ListedOauthModule>[] {
                 const [name] = selected(row);
                 return (
                     <Narrow list={OAUTH} filter={filter} clause={`obj.provider == ${quote(name)}`}>
-                        {name || t("oauth.no_provider")}
+                        {name ? labelOf(name) : t("oauth.no_provider")}
                     </Narrow>
                 );
             },
@@ -53,25 +51,20 @@ function columns(filter: string): Column<ListedOauthModule>[] {
     ];
 }
 
-// Until they are known, and if they cannot be read, none.
-function useKnownProviders(): string[] {
-    const [names, setNames] = useState<string[]>([]);
-    const { keyNumber } = useSyncedValue(session.state);
-    useEffect(() => void readKnownProviders().then(setNames, () => setNames([])), [keyNumber]);
-    return names;
-}
-
 export function OauthList({ filter }: { filter: string }): JSX.Element {
     const query = useMemo(() => (filter ? { filter } : {}) as Record<string, string>, [filter]);
     const list = useList<ListedOauthModule>("oauth_modules", "oauth_modules", query);
-    const providers = useKnownProviders();
+    const { labelOf } = useTitles();
     const language = useLanguage();
-    const all = useMemo(() => columns(filter), [language, filter]);
+    const all = useMemo(() => columns(filter, labelOf), [language, filter, labelOf]);
     return (
         <>
             <ListHead list={OAUTH} title={t("oauth.title")} create={NEW_OAUTH} reload={list.reload}>
-                <a class="button closed" href={link(OAUTH, { filter: lettingNobodyIn(providers) })}>
+                <a class="button closed" href={link(OAUTH, { filter: NOBODY })}>
                     {t("oauth.closed")}
+                </a>
+                <a class="button open" href={link(OAUTH, { filter: `${ANYONE} || ${DISABLED}` })}>
+                    {t("oauth.open")}
                 </a>
             </ListHead>
             <FilterForm list={OAUTH} filter={filter} example={t("oauth.filter_example")} error={list.error} />

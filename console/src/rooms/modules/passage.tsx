@@ -1,24 +1,38 @@
 // SPDX-License-Identifier: MIT
 // Who may pass, in a few words.
 import type { ComponentChildren, JSX } from "preact";
-import type { OauthModule } from "../../api/types";
-import { type Passage, passageOf, selected } from "../../model/oauth_module";
+import { useTitles } from "../../api/providers";
+import type { OauthAdmission, OauthFlaw, OauthListName, OauthModule } from "../../api/types";
+import { namesOf, selected } from "../../model/oauth_module";
 import { shorten } from "../../parts/finding";
 import { Value } from "../../parts/value";
-import { type CountKey, pieces, t, tn } from "../../text";
+import { type CountKey, type Key, pieces, t, tn } from "../../text";
 
 // So many names of a list are shown, and so many characters of a name.
 const NAMES_MAX = 2;
 const NAME_MAX = 40;
 
-type Lists = (Passage & { kind: "listed" })["lists"];
+const LISTS: Record<OauthListName, CountKey> = {
+    email_addresses: "modules.addresses",
+    email_domains: "modules.domains",
+    teams: "modules.teams",
+    organizations: "modules.organizations",
+};
 
-const LISTS: [keyof Lists, CountKey][] = [
-    ["email_addresses", "modules.addresses"],
-    ["email_domains", "modules.domains"],
-    ["teams", "modules.teams"],
-    ["organizations", "modules.organizations"],
-];
+const TITLES: Record<OauthListName, Key> = {
+    email_addresses: "oauth.email_addresses",
+    email_domains: "oauth.email_domains",
+    teams: "oauth.teams",
+    organizations: "oauth.organizations",
+};
+
+const REASONS: Record<OauthFlaw["why"], Key> = {
+    no_provider: "modules.why_no_provider",
+    no_application: "modules.why_no_application",
+    unverified: "modules.why_unverified",
+    no_teams: "modules.why_no_teams",
+    scope: "modules.why_scope",
+};
 
 function Names({ names }: { names: string[] }): JSX.Element {
     const n = names.length - NAMES_MAX;
@@ -35,38 +49,63 @@ function Names({ names }: { names: string[] }): JSX.Element {
     );
 }
 
-function Listed({ lists }: { lists: Lists }): JSX.Element {
-    const given = LISTS.filter(([list]) => lists[list].length > 0);
+interface Passing {
+    module: OauthModule;
+    admits: OauthAdmission;
+    provider: string;
+}
+
+function Listed({ module, admits, provider }: Passing): JSX.Element {
     const values: Record<string, ComponentChildren> = {
-        lists: given.map(([list, key], at) => (
+        lists: admits.lists.map((list, at) => (
             <span key={list}>
                 {at > 0 && "; "}
-                {tn(key, lists[list].length)} <Names names={lists[list]} />
+                {tn(LISTS[list], namesOf(module, list).length)} <Names names={namesOf(module, list)} />
             </span>
         )),
     };
-    return <>{pieces("modules.listed").map((piece, at) => (at % 2 === 1 ? values[piece] : piece))}</>;
+    return (
+        <>
+            {pieces("modules.listed").map((piece, at) => (at % 2 === 1 ? values[piece] : piece))}
+            {admits.flaws.map(({ list, why }) => (
+                <span class="flaw" key={list}>
+                    {"; "}
+                    {t("modules.nobody_by", { list: t(TITLES[list ?? "teams"]), why: t(REASONS[why], { provider }) })}
+                </span>
+            ))}
+        </>
+    );
 }
 
-function Words({ passage, provider }: { passage: Passage; provider: string }): JSX.Element {
-    switch (passage.kind) {
+function Words(given: Passing): JSX.Element {
+    const { admits, provider } = given;
+    switch (admits.whom) {
         case "everybody":
             return <>{t("modules.everybody")}</>;
         case "nobody":
-            return <>{passage.why === "no_provider" ? t("modules.nobody_provider") : t("modules.nobody_unverified", { provider })}</>;
-        case "signed_in":
-            return <>{t("modules.signed_in", { provider })}</>;
+            return (
+                <>
+                    {t("modules.nobody", {
+                        why: [...new Set(admits.flaws.map(({ why }) => t(REASONS[why], { provider })))].join("; "),
+                    })}
+                </>
+            );
+        case "anyone":
+            return <>{t("modules.anyone", { provider })}</>;
         case "listed":
-            return <Listed lists={passage.lists} />;
+            return <Listed {...given} />;
     }
 }
 
-export function OauthPassing({ module }: { module: OauthModule }): JSX.Element {
-    const passage = passageOf(module);
-    return (
-        <span class={"passing " + passage.kind}>
-            <Words passage={passage} provider={selected(module)[0]} />
+// admits is what the service says; null: it is not known.
+export function OauthPassing({ module, admits }: { module: OauthModule; admits: OauthAdmission | null }): JSX.Element {
+    const { titleOf } = useTitles();
+    return admits ? (
+        <span class={"passing " + admits.whom}>
+            <Words module={module} admits={admits} provider={titleOf(selected(module)[0])} />
         </span>
+    ) : (
+        <span class="passing" />
     );
 }
 

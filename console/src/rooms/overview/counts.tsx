@@ -3,14 +3,10 @@
 // when the person asks.
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { ApiError } from "../../api/client";
 import { useFold } from "../../api/fold";
-import { readKnownProviders } from "../../api/providers";
-import { BINDS_EVERYTHING, DISABLED, NO_AUTHORITY, lettingNobodyIn } from "../../model/attention";
+import { ANYONE, BINDS_EVERYTHING, DISABLED, NOBODY, NO_AUTHORITY } from "../../model/attention";
 import { entryNumber, link, recall, remember } from "../../router";
-import { session } from "../../session";
 import { number, t } from "../../text";
-import { useSyncedValue } from "../../value";
 import { useFault } from "./faults";
 
 interface Properties {
@@ -61,35 +57,6 @@ function Count(given: Properties): JSX.Element {
     );
 }
 
-// Until the names of the providers are known.
-function Pending({ name, title }: { name: string; title: string }): JSX.Element {
-    return (
-        <li class={"count " + name}>
-            <a href={link(OAUTH)}>{title}</a>
-            <span class="number">{t("overview.reading")}</span>
-        </li>
-    );
-}
-
-// OAuth modules that let nobody in: which do depends on the providers' names.
-function Closed(): JSX.Element {
-    const { keyNumber } = useSyncedValue(session.state);
-    const [providers, setProviders] = useState<string[] | null>(null);
-    const [error, setError] = useState<ApiError | null>(null);
-    const read = () => {
-        setError(null);
-        readKnownProviders().then(setProviders, setError);
-    };
-    useEffect(read, [keyNumber]);
-    useFault("providers", error, read);
-    const shared = { name: "oauth-nobody", title: t("overview.oauth_nobody") };
-    return providers ? (
-        <Count {...shared} path="oauth_modules" room={OAUTH} filter={lettingNobodyIn(providers)} isWarning />
-    ) : (
-        <Pending {...shared} />
-    );
-}
-
 const CREDENTIALS = ["credentials"];
 const OAUTH = ["modules", "oauth"];
 const MUTUAL_TLS = ["modules", "mutual_tls"];
@@ -103,7 +70,8 @@ export function Counts(): JSX.Element {
             <Count {...credentials} name="credentials" title={t("overview.credentials")} filter="" />
             <Count {...credentials} name="unlimited" title={t("overview.unlimited")} filter={BINDS_EVERYTHING} isWarning />
             <Count {...oauth} name="oauth" title={t("overview.oauth")} filter="" />
-            <Closed />
+            <Count {...oauth} name="oauth-nobody" title={t("overview.oauth_nobody")} filter={NOBODY} isWarning />
+            <Count {...oauth} name="oauth-anyone" title={t("overview.oauth_anyone")} filter={ANYONE} isWarning />
             <Count {...oauth} name="oauth-open" title={t("overview.oauth_open")} filter={DISABLED} isWarning />
             <Count {...mutualTls} name="mutual-tls" title={t("overview.mutual_tls")} filter="" />
             <Count {...mutualTls} name="mutual-tls-nobody" title={t("overview.mutual_tls_nobody")} filter={NO_AUTHORITY} isWarning />
