@@ -134,6 +134,20 @@ class RoundTrip(ApplyCase):
         self.ctl("migrate", conf=path)
         return path
 
+    def test_many_into_an_empty_database(self):
+        """A session that plans while a table is empty reads no more for each new row later."""
+        conf = self.other_database("many_at_once")
+        account = self.ctl("account", "create", conf=conf).stdout.strip()
+        bot = self.ctl("bot", "create", "--name", "many", conf=conf).stdout.split()[0]
+        n_read = self.stack.psql(
+            "\\connect many_at_once\nBEGIN;"
+            "INSERT INTO adit.ssh_credential (account_id, id, owner_id, key_type, fingerprint,"
+            " public_key) SELECT '%s', 'sshcr_' || lpad(i::text, 27, '0'), '%s', 'ssh-ed25519',"
+            " 'SHA256:' || lpad(i::text, 43, '0'), 'k' FROM generate_series(1, 2000) AS i;"
+            "SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables"
+            " WHERE relid = 'adit.ssh_credential'::regclass; COMMIT" % (account, bot))
+        self.assertLess(int(n_read), 10000)
+
     def test_into_an_empty_database(self):
         self.fill()
         self.stack.ctl("bot", "create", "--account", self.account.id, "--name", "never used")
