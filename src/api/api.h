@@ -35,10 +35,10 @@ extern const struct route api_routes[];
  * route, REQUEST_LONG if they are too long to tell, REQUEST_SCAN for a list with a filter. */
 enum request_work api_work(struct text method, struct text path, struct text query);
 
-/* Returns numbers of the key in the header Authorization and of the account that it names: anybody
- * can make such a key.  Headers without a well-formed key share both numbers: their requests are
- * refused without the database. */
-struct request_caller api_caller(struct text authorization);
+/* Returns numbers of the key in the header Authorization, of the account that it names, and of the
+ * client's address, REMOTE_ADDR.  Anybody can make such a key.  Headers without a well-formed key
+ * share both numbers: their requests are refused without the database. */
+struct request_caller api_caller(struct text authorization, struct text address);
 
 /* Answers one request.  Never fails: a fault of the service becomes 500 or 503.  The response lacks
  * a body only if memory ran out and response_reserve() was not called for it.  Empties the arena at

@@ -6,6 +6,7 @@
 
 #include "api/call.h"
 #include "api/metrics.h"
+#include "base/address.h"
 #include "base/base62.h"
 #include "base/clock.h"
 #include "base/ident.h"
@@ -46,13 +47,16 @@ enum request_work api_work(struct text method, struct text path, struct text que
     return work;
 }
 
-struct request_caller api_caller(struct text authorization)
+struct request_caller api_caller(struct text authorization, struct text address)
 {
+    const struct address_network network = address_network_of(address);
     struct request_caller caller = {.account = 0};
     char account_id[IDENT_SIZE];
     struct text key;
     struct error err;
 
+    if (network.is_known)
+        caller.address = crc32_of(network.bytes, sizeof network.bytes);
     if (!header_key(authorization, &key, &err))
         return caller;
     caller.key = crc32_of(key.s, key.len);

@@ -3,6 +3,7 @@
 #ifndef ADIT_GATE_GATE_H
 #define ADIT_GATE_GATE_H
 
+#include "base/address.h"
 #include "base/arena.h"
 #include "base/log.h"
 #include "base/wait.h"
@@ -43,19 +44,12 @@ static inline struct confined_needs gate_needs(const struct gate *gate)
 #define GATE_CALLBACK GATE_PATH "callback"
 #define GATE_LOGOUT GATE_PATH "logout"
 
-/* Whom a lane works for, as far as addresses tell visitors apart. */
-struct gate_address {
-    bool is_known;
-    bool is_v6;
-    unsigned char bytes[8]; /* of IPv4, or the first ones of IPv6 */
-};
-
 /* Lanes of a worker that may wait for providers.  The others are for checks. */
 #define GATE_WAITING_MAX 56
 
 /* What an address has had stored lately: logins that came back, and long ways back. */
 struct gate_stored {
-    struct gate_address from;
+    struct address_network from;
     int64_t since_ms; /* on the steady clock; 0: unused */
     int n_logins;
     int n_ways_back;
@@ -72,7 +66,7 @@ struct gate_worker {
     struct fetch_pace pace;
     int64_t told_ms; /* when a route without a module was logged, on the steady clock; 0: never */
     int n_waiting;   /* lanes that wait for a provider; see waiting.h */
-    struct gate_address waiting_from[GATE_WAITING_MAX];
+    struct address_network waiting_from[GATE_WAITING_MAX]; /* all zero: not told apart */
     struct gate_stored stored[GATE_STORED_MAX];
     struct gate_stored stored_in_all; /* its n_ways_back */
 };

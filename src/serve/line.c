@@ -12,7 +12,9 @@
 
 /* The others wait for their account's turn: this many, and of one key.  Each of them occupies a
  * connection, and the places of all are limited.  They are not counted by account: anybody can make
- * a key that names an account of others, and would take its places. */
+ * a key that names an account of others, and would take its places.  Anybody can make many keys,
+ * too, but has few addresses.  So if too many wait, the address with the most has to give way, and
+ * of several keys there the one with the most. */
 #define MOST_WAITING_SCANS 48
 #define MOST_WAITING_SCANS_OF_KEY 16
 
@@ -72,7 +74,8 @@ static struct request_caller caller_of(struct serve_connection *connection)
     const struct serve_callbacks *callbacks = connection->serve->callbacks;
 
     if (!connection->has_caller && callbacks->caller)
-        connection->caller = callbacks->caller(find_variable(connection, "HTTP_AUTHORIZATION"));
+        connection->caller = callbacks->caller(find_variable(connection, "HTTP_AUTHORIZATION"),
+                                               find_variable(connection, "REMOTE_ADDR"));
     connection->has_caller = true;
     return connection->caller;
 }
@@ -219,9 +222,51 @@ bool serve_line_is_scan(struct serve_connection *connection, uint32_t *account)
     return true;
 }
 
+/* Counts the scans that wait: those of this one's address, and those of its key there. */
+static void count_like(const struct serve *serve, struct serve_connection *connection,
+                       int *n_of_address, int *n_of_key)
+{
+    const struct request_caller caller = caller_of(connection);
+
+    *n_of_address = *n_of_key = 0;
+    for (size_t i = 0; i < serve->n_line; i++) {
+        struct serve_connection *other = serve->line[i];
+
+        if (!is_scan(other) || caller_of(other).address != caller.address)
+            continue;
+        ++*n_of_address;
+        *n_of_key += other->caller.key == caller.key;
+    }
+}
+
+/* Returns the scan that gives way: the latest of those whose address, and whose key there, has the
+ * most.  Returns NULL if no scan waits. */
+static struct serve_connection *find_surplus(const struct serve *serve)
+{
+    struct serve_connection *surplus = NULL;
+    int most_of_address = 0, most_of_key = 0;
+
+    for (size_t i = 0; i < serve->n_line; i++) {
+        struct serve_connection *connection = serve->line[i];
+        int n_of_address, n_of_key;
+
+        if (!is_scan(connection))
+            continue;
+        count_like(serve, connection, &n_of_address, &n_of_key);
+        if (n_of_address < most_of_address ||
+            (n_of_address == most_of_address && n_of_key < most_of_key))
+            continue;
+        surplus = connection;
+        most_of_address = n_of_address;
+        most_of_key = n_of_key;
+    }
+    return surplus;
+}
+
 void serve_line_refuse_surplus(struct serve *serve)
 {
     unsigned char n_of_keys[SERVE_N_TURNS] = {0};
+    struct serve_connection *surplus;
     int n = 0;
     size_t at = 0;
 
@@ -236,7 +281,7 @@ void serve_line_refuse_surplus(struct serve *serve)
             continue;
         }
         n_of_key = &n_of_keys[caller_of(connection).key % SERVE_N_TURNS];
-        if (n >= MOST_WAITING_SCANS || *n_of_key >= MOST_WAITING_SCANS_OF_KEY) {
+        if (*n_of_key >= MOST_WAITING_SCANS_OF_KEY) {
             serve_connection_answer_at_once(connection);
             continue;
         }
@@ -244,4 +289,6 @@ void serve_line_refuse_surplus(struct serve *serve)
         ++*n_of_key;
         at++;
     }
+    for (; n > MOST_WAITING_SCANS && (surplus = find_surplus(serve)) != NULL; n--)
+        serve_connection_answer_at_once(surplus);
 }

@@ -278,7 +278,8 @@ MUST_CHECK bool serve_line_is_scan(struct serve_connection *connection, uint32_t
 /* Returns whether a scan of this account may start, once a lane is free for it. */
 MUST_CHECK bool serve_line_may_scan(const struct serve *serve, uint32_t account);
 
-/* Answers 503 to the scans that are too many to wait, the latest first. */
+/* Answers 503 to the scans that are too many to wait: to the latest of a key with too many, and
+ * then of the address with the most. */
 void serve_line_refuse_surplus(struct serve *serve);
 
 /* ---- handover.c ---- */

@@ -34,6 +34,7 @@ enum request_work {
 struct request_caller {
     uint32_t account; /* the account that the key names */
     uint32_t key;     /* the whole key */
+    uint32_t address; /* the client's; 0: unknown */
 };
 
 /* Variables that a program may ask for beyond those that every request has. */

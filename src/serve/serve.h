@@ -23,9 +23,9 @@ typedef struct response *serve_answerer(void *context, const struct request *req
 struct serve_callbacks {
     /* Returns how long a request may keep a lane.  No text ends with a NUL. */
     enum request_work (*sort)(struct text method, struct text path, struct text query);
-    /* Returns whom the header Authorization names: accounts take turns, and keys have places to
-     * wait.  NULL: all requests are of one key. */
-    struct request_caller (*caller)(struct text authorization);
+    /* Returns whom the header Authorization names, and REMOTE_ADDR: accounts take turns, and
+     * addresses and keys have places to wait.  NULL: all requests are of one caller. */
+    struct request_caller (*caller)(struct text authorization, struct text address);
     /* Answers instant requests, and refuses others.  It must not wait. */
     serve_answerer *answer_at_once;
     /* Called before the loop waits: no lane can go on. */

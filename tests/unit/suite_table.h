@@ -7,6 +7,7 @@
 /* clang-format off */
 
 /* base */
+SUITE(address_suite)
 SUITE(arena_suite)
 SUITE(ascii_suite)
 SUITE(base62_suite)

@@ -303,7 +303,7 @@ END_TEST
 
 static struct request_caller caller_of(const char *authorization)
 {
-    return api_caller(text_of(authorization));
+    return api_caller(text_of(authorization), text_of("192.0.2.1"));
 }
 
 /* However a key is written, it is one key of one account. */
@@ -342,6 +342,24 @@ START_TEST(no_key_is_one_caller)
 }
 END_TEST
 
+/* A client with an IPv6 address has all of its /64.  Any other text is no address. */
+START_TEST(callers_have_addresses)
+{
+    static const char *const none[] = {NULL, "", "unix:", "192.0.2"};
+    struct text key = text_of("Bearer " BARE_KEY), no_key = text_of(NULL);
+    uint32_t address = api_caller(key, text_of("192.0.2.1")).address;
+
+    ck_assert_uint_ne(address, 0);
+    ck_assert_uint_eq(api_caller(no_key, text_of("192.0.2.1")).address, address);
+    ck_assert_uint_eq(api_caller(key, text_of("::ffff:192.0.2.1")).address, address);
+    ck_assert_uint_ne(api_caller(key, text_of("192.0.2.2")).address, address);
+    ck_assert_uint_eq(api_caller(key, text_of("2001:db8::1")).address,
+                      api_caller(key, text_of("2001:db8::2")).address);
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
+        ck_assert_uint_eq(api_caller(key, text_of(none[i])).address, 0);
+}
+END_TEST
+
 Suite *dispatch_suite(void)
 {
     Suite *suite = suite_create("api/dispatch");
@@ -355,6 +373,7 @@ Suite *dispatch_suite(void)
     tcase_add_test(tcase, host_is_looked_at_with_a_key_only);
     tcase_add_test(tcase, blanks_make_no_other_caller);
     tcase_add_test(tcase, no_key_is_one_caller);
+    tcase_add_test(tcase, callers_have_addresses);
     suite_add_tcase(suite, tcase);
     return suite;
 }

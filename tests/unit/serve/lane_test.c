@@ -362,6 +362,70 @@ START_TEST(places_to_wait_are_of_a_key)
 }
 END_TEST
 
+/* Has client "first" to "last" send a scan each, from address "a".  Each key is another one of an
+ * account whose scan does not end. */
+static void fill_places(struct worker *worker, int first, int last)
+{
+    for (int i = first; i <= last; i++) {
+        const char key[] = {'v', (char)('0' + i), '\0'};
+
+        client_scan_from(i, "/forged", key, "a");
+        worker_accept(worker, 1);
+    }
+    serve_lanes_start(worker->serve);
+}
+
+/* Anybody can make many keys.  They take no place of another address. */
+START_TEST(places_to_wait_are_of_an_address)
+{
+    struct worker worker;
+    struct serve *serve;
+
+    worker_open(&worker, 100);
+    serve = worker.serve;
+    serve->handover[0] = -1;
+    client_scan_from(0, "/stuck", "v1", "b");
+    worker_accept(&worker, 1);
+    serve_lanes_start(serve);
+    fill_places(&worker, 1, 49);
+    ck_assert_uint_eq(serve->n_line, 48);
+    client_expect(49, "Status: 503");
+    client_scan_from(50, "/waits", "v1", "b");
+    client_scan_from(51, "/waits", "v2", NULL);
+    worker_accept(&worker, 2);
+    serve_lanes_start(serve);
+    ck_assert_uint_eq(serve->n_line, 48);
+    client_expect(48, "Status: 503");
+    client_expect(47, "Status: 503");
+    ck_assert(!client_is_answered(46) && !client_is_answered(50) && !client_is_answered(51));
+    worker_close(&worker);
+}
+END_TEST
+
+/* Of one address, the key with the most scans gives way. */
+START_TEST(places_of_an_address_are_shared_by_its_keys)
+{
+    struct worker worker;
+    struct serve *serve;
+
+    worker_open(&worker, 100);
+    serve = worker.serve;
+    serve->handover[0] = -1;
+    client_scan_from(0, "/stuck", "v1", "a");
+    worker_accept(&worker, 1);
+    serve_lanes_start(serve);
+    for (int i = 1; i <= 2; i++) {
+        client_scan_from(i, "/often", "v!", "a");
+        worker_accept(&worker, 1);
+    }
+    fill_places(&worker, 3, 49);
+    ck_assert_uint_eq(serve->n_line, 48);
+    client_expect(2, "Status: 503");
+    ck_assert(!client_is_answered(1) && !client_is_answered(49));
+    worker_close(&worker);
+}
+END_TEST
+
 Suite *serve_lane_suite(void)
 {
     Suite *suite = suite_create("serve/lane");
@@ -383,6 +447,8 @@ Suite *serve_lane_suite(void)
     tcase_add_test(tcase, busy_workers_accept_less);
     tcase_add_test(tcase, each_request_has_its_own_account);
     tcase_add_test(tcase, places_to_wait_are_of_a_key);
+    tcase_add_test(tcase, places_to_wait_are_of_an_address);
+    tcase_add_test(tcase, places_of_an_address_are_shared_by_its_keys);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -84,8 +84,8 @@ static bool begins_with(struct text text, const char *prefix)
     return text.len >= strlen(prefix) && memcmp(text.s, prefix, strlen(prefix)) == 0;
 }
 
-/* The header is two letters: of the account, and of the key. */
-static struct request_caller caller_of(struct text authorization)
+/* The header is two letters: of the account, and of the key.  An address is one. */
+static struct request_caller caller_of(struct text authorization, struct text remote)
 {
     struct request_caller caller = {.account = 0};
 
@@ -93,6 +93,8 @@ static struct request_caller caller_of(struct text authorization)
         caller.account = (uint32_t)authorization.s[0];
         caller.key = (uint32_t)authorization.s[1];
     }
+    if (remote.len > 0)
+        caller.address = (uint32_t)remote.s[0];
     return caller;
 }
 
@@ -241,7 +243,11 @@ static void add_variable(struct buf *params, const char *name, const char *value
     buf_puts(params, value);
 }
 
-static void write_request(struct buf *wire, const char *path, const char *query, const char *key,
+struct variables {
+    const char *query, *key, *address; /* NULL: none */
+};
+
+static void write_request(struct buf *wire, const char *path, struct variables more,
                           size_t body_len, bool keep)
 {
     const char begin[SERVE_RECORD_BEGIN_SIZE] = {1, SERVE_RECORD_BEGIN, 0, 1, 0, 8, 0, 0, 0,
@@ -252,10 +258,12 @@ static void write_request(struct buf *wire, const char *path, const char *query,
     serve_record_begin(&part);
     add_variable(&part, "REQUEST_METHOD", "GET");
     add_variable(&part, "PATH_INFO", path);
-    if (query)
-        add_variable(&part, "QUERY_STRING", query);
-    if (key)
-        add_variable(&part, "HTTP_AUTHORIZATION", key);
+    if (more.query)
+        add_variable(&part, "QUERY_STRING", more.query);
+    if (more.key)
+        add_variable(&part, "HTTP_AUTHORIZATION", more.key);
+    if (more.address)
+        add_variable(&part, "REMOTE_ADDR", more.address);
     serve_record_frame(&part, SERVE_RECORD_PARAMS, 1);
     buf_add(wire, part.data, part.len);
     buf_clear(&part);
@@ -269,7 +277,7 @@ static void write_request(struct buf *wire, const char *path, const char *query,
 
 void client_write_request(struct buf *wire, const char *path, size_t body_len, bool keep)
 {
-    write_request(wire, path, NULL, NULL, body_len, keep);
+    write_request(wire, path, (struct variables){0}, body_len, keep);
 }
 
 void client_write_check(struct buf *wire, const char *path, bool keep)
@@ -320,11 +328,16 @@ void client_ask_again(int client, const char *path)
 
 void client_scan(int client, const char *path, const char *key)
 {
+    client_scan_from(client, path, key, NULL);
+}
+
+void client_scan_from(int client, const char *path, const char *key, const char *remote)
+{
     struct buf wire = {0};
 
     if (clients[client] < 0)
         client_connect(client);
-    write_request(&wire, path, "scan", key, 0, true);
+    write_request(&wire, path, (struct variables){"scan", key, remote}, 0, true);
     client_send(client, wire.data, wire.len);
     buf_free(&wire);
 }

@@ -9,7 +9,7 @@
 #include "serve/loop.h"
 
 #define N_LANES 3
-#define MAX_CLIENTS 20
+#define MAX_CLIENTS 64
 
 struct worker;
 
@@ -97,6 +97,9 @@ void client_ask_again(int client, const char *path);
 /* Sends a scan with a key of two letters: of its account, and of the key.  Connects the client
  * unless it is.  The connection is kept. */
 void client_scan(int client, const char *path, const char *key);
+
+/* The same from an address, which is one letter; NULL: unknown. */
+void client_scan_from(int client, const char *path, const char *key, const char *remote);
 
 /* Sends bytes. */
 void client_send(int client, const void *data, size_t len);
