@@ -232,6 +232,20 @@ static int fill_in_tls(struct ctl *ctl, const char *template, struct buf *out)
     return fill_in_template(out, template, ctl);
 }
 
+/* ---- sign-ins ---- */
+
+/* Appends what no setting and no option changes. */
+static int fill_in_sign_ins(struct ctl *ctl, const char *template, struct buf *out)
+{
+    const struct ctl_options *options = &ctl->options;
+
+    if (options->user || options->account || options->domain || options->certificates ||
+        options->route || options->url || options->application || options->socket)
+        return ctl_misuse("'%s' takes no option but --conf and --json", options->argument);
+    buf_puts(out, template);
+    return CTL_OK;
+}
+
 /* ---- the verb ---- */
 
 static const struct {
@@ -244,6 +258,7 @@ static const struct {
     {"apache-tls", template_gateway_apache_tls, fill_in_tls},
     {"haproxy", template_gateway_haproxy, fill_in_tls},
     {"nginx-oauth", template_gateway_nginx_oauth, gate_config_fill},
+    {"nginx-sign-ins", template_gateway_nginx_sign_ins, fill_in_sign_ins},
     {"apache-oauth", template_gateway_apache_oauth, gate_config_fill},
 };
 

@@ -6,6 +6,7 @@
 /* "aditctl web-server" replaces names such as @PREFIX@ in these. */
 extern const char template_nginx_adit[];
 extern const char template_nginx_upstream[];
+extern const char template_nginx_limits[];
 extern const char template_apache_fcgid[];
 extern const char template_apache_proxy_fcgi[];
 extern const char template_apache_cgid[];
@@ -18,5 +19,6 @@ extern const char template_gateway_apache_tls[];
 extern const char template_gateway_haproxy[];
 extern const char template_gateway_nginx_oauth[];
 extern const char template_gateway_apache_oauth[];
+extern const char template_gateway_nginx_sign_ins[];
 
 #endif

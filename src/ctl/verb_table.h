@@ -66,8 +66,8 @@ VERB("apply",          ctl_apply,           "ixyNlv","FILE",   OWNER,     "make 
 VERB("purge",          ctl_purge,           "k",    NULL,     RESPONDER, "remove Idempotency-Keys older than a day")
 VERB("openapi",        ctl_openapi,         "",     "FILE",   OWNER,     "print the OpenAPI document FILE with the names of this deployment")
 VERB("doctor",         ctl_doctor,          "s",    NULL,     RESPONDER, "check settings, key file, database, schema, rights, clock, gateway and gate")
-VERB("web-server",     ctl_web_server,      "pDKsP", "nginx|nginx-upstream|apache-fcgid|apache-proxy-fcgi|apache-cgid", OWNER, "print the configuration for a web server")
-VERB("gateway-config", ctl_gateway_config,  "aumCRUBs", "sshd|nginx-tls|apache-tls|haproxy|nginx-oauth|apache-oauth", OWNER, "print the configuration for a gateway")
+VERB("web-server",     ctl_web_server,      "pDKsPL", "nginx|nginx-upstream|apache-fcgid|apache-proxy-fcgi|apache-cgid", OWNER, "print the configuration for a web server")
+VERB("gateway-config", ctl_gateway_config,  "aumCRUBs", "sshd|nginx-tls|apache-tls|haproxy|nginx-oauth|nginx-sign-ins|apache-oauth", OWNER, "print the configuration for a gateway")
 
 TEXT_OPTION('a', "account",     "ID",    account,     "account to look in (default: all), or to create in (default: the only one)")
 TEXT_OPTION('o', "owner",       "ID",    owner,       "only this User or Bot and its credentials")
@@ -99,6 +99,7 @@ TEXT_OPTION('D', "docs",        "PATH",  docs,        "folder of the API referen
 TEXT_OPTION('K', "console",     "PATH",  console,     "folder of the console (default: " ADIT_CONSOLE_PATH ")")
 TEXT_OPTION('s', "socket",      "PATH",  socket,      "unix socket of the responder (default: " ADIT_SOCKET_PATH "), or of adit-gate (default: " ADIT_GATE_SOCKET_PATH ")")
 TEXT_OPTION('P', "program",     "PATH",  program,     "path of adit.fcgi (default: " ADIT_PROGRAM_PATH ")")
+FLAG_OPTION('L', "no-limits",            no_limits,   "print no limits for the requests of a client")
 TEXT_OPTION('u', "user",        "NAME",  user,        "system user that clients log in as (default: tunnel)")
 TEXT_OPTION('m', "domain",      "NAME",  domain,      "domain of tunnels or edges (default: none; an edge's name is its id)")
 TEXT_OPTION('C', "certificates", "PATH", certificates, "folder of the edges' server certificates (default: /etc/adit/certificates)")

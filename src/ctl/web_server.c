@@ -17,13 +17,17 @@
 struct kind {
     const char *name;
     const char *templates[2]; /* one after the other */
+    bool has_limits;          /* the second one; --no-limits leaves it out */
     bool starts_program;      /* otherwise it connects to the responder's socket */
     bool has_no_paths; /* otherwise it serves the API under a prefix, and the pages beside it */
 };
 
 static const struct kind kinds[] = {
     {.name = "nginx", .templates = {template_nginx_adit}},
-    {.name = "nginx-upstream", .templates = {template_nginx_upstream}, .has_no_paths = true},
+    {.name = "nginx-upstream",
+     .templates = {template_nginx_upstream, template_nginx_limits},
+     .has_limits = true,
+     .has_no_paths = true},
     {.name = "apache-fcgid",
      .templates = {template_apache_fcgid, template_apache_common},
      .starts_program = true},
@@ -136,9 +140,10 @@ static int print_configuration(const struct ctl *ctl, const struct ctl_options *
         fill_in_option(&out, "program", given->program);
         fill_in_option(&out, "docs", given->docs);
         fill_in_option(&out, "console", given->console);
+        buf_puts(&out, given->no_limits ? " --no-limits" : "");
         buf_printf(&out, "' for the service name '%s'.  If the name changes, print it again.\n",
                    name);
-        for (size_t i = 0; i < 2 && kind->templates[i]; i++)
+        for (size_t i = 0; i < 2 && kind->templates[i] && !(i == 1 && options->no_limits); i++)
             fill_in(&out, text_of(kind->templates[i]), values);
     }
     ok = ok && !out.failed;
@@ -161,6 +166,9 @@ static int check_use(const struct kind *kind, const struct ctl_options *options)
     if (options->program && !kind->starts_program)
         return ctl_misuse("'%s' takes no --program: it connects to a running responder; use "
                           "--socket",
+                          kind->name);
+    if (options->no_limits && !kind->has_limits)
+        return ctl_misuse("'%s' takes no --no-limits: 'nginx-upstream' alone has limits",
                           kind->name);
     if ((options->prefix || options->docs || options->console) && kind->has_no_paths)
         return ctl_misuse("'%s' takes no --%s: it has no paths", kind->name,

@@ -166,8 +166,8 @@ class Hosts(package.Story):
             done
             systemctl daemon-reload
             systemctl start adit-b.service
-            cp /etc/nginx/conf.d/adit.conf /etc/nginx/host-a.upstream
-            sed 's,/run/adit/adit,/run/adit-b/adit,' /etc/nginx/conf.d/adit.conf \\
+            aditctl web-server nginx-upstream --no-limits >/etc/nginx/host-a.upstream
+            sed 's,/run/adit/adit,/run/adit-b/adit,' /etc/nginx/host-a.upstream \\
                 >/etc/nginx/host-b.upstream
         """)
         for name, address in HOSTS.items():

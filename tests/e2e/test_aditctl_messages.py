@@ -174,6 +174,10 @@ class Misuse(CtlCase):
              " starts the program itself; use --program"),
             (["web-server", "nginx", "--program", "/x"], "'nginx' takes no --program: it connects"
              " to a running responder; use --socket"),
+            (["web-server", "nginx", "--no-limits"],
+             "'nginx' takes no --no-limits: 'nginx-upstream' alone has limits"),
+            (["gateway-config", "nginx-sign-ins", "--url", "https://a.example"],
+             "'nginx-sign-ins' takes no option but --conf and --json"),
             (["web-server", "nginx-upstream", "--docs", "/x"],
              "'nginx-upstream' takes no --docs: it has no paths"),
             (["web-server", "nginx-upstream", "--console", "/x"],

@@ -41,6 +41,20 @@ class Running(ServeCase):
         self.assertIn("already running", said)
         self.assertIn("on port %d" % self.stack.port, said)
 
+    def test_limits(self):
+        """nginx limits clients, unless a load generator asks for none, as the tests do."""
+        self.stack.stop()
+        self.serve("--detach")
+        try:
+            self.assertIn("limit_req", self.read("nginx-upstream.conf"))
+        finally:
+            self.stack.restart()
+        self.assertNotIn("limit_req", self.read("nginx-upstream.conf"))
+
+    def read(self, name):
+        with open(os.path.join(self.stack.state, name), encoding="utf-8") as file:
+            return file.read()
+
     def test_nginx_has_ended(self):
         os.kill(self.stack.nginx_master(), signal.SIGKILL)
         until(lambda: "http://127.0.0.1:%d does not answer" % self.stack.port
@@ -263,6 +277,12 @@ class State(unittest.TestCase):
                     self.assertEqual((done.returncode, done.stdout, done.stderr), (
                         1, "", "serve: ADIT_PORT is '%s'; set it to a port, 1 to 65535\n" % port))
                     self.assertEqual(os.listdir(self.folder), [])
+
+    def test_a_bad_word_for_limits_leaves_nothing(self):
+        done = self.serve(["--detach"], "8080", ADIT_LIMITS="no")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (
+            1, "", "serve: ADIT_LIMITS is 'no'; set it to on or off\n"))
+        self.assertEqual(os.listdir(self.folder), [])
 
     def test_stop_names_the_folder(self):
         """Another one of this clone may run, with another folder."""

@@ -71,6 +71,7 @@ LEFT_OUT = {
     "test_headers": _ELSEWHERE,
     "test_install_web_servers": _ELSEWHERE,
     "test_json": _ELSEWHERE,
+    "test_limits": _ELSEWHERE,
     "test_log": _ELSEWHERE,
     "test_metrics": _ELSEWHERE,
     "test_reference": _ELSEWHERE,

@@ -108,6 +108,7 @@ class Server:
         self.program = os.path.join(stack.state, "bin", "adit.fcgi")
         self.docs = None  # the folder of the reference, or None for the installed one
         self.console = None  # the folder of the console, likewise
+        self.has_limits = False  # the tests send more than a client may
         self.more = self.SURROUNDINGS  # the server's own configuration, for all fronts
         self.site = ""  # what the operator has in each site, before Adit's configuration
         self.behind = ""  # and behind it
@@ -139,6 +140,8 @@ class Server:
             options += ["--program", self.program]
         else:
             options += ["--socket", self.socket]
+        if kind == "nginx-upstream" and not self.has_limits:
+            options.append("--no-limits")
         return self.stack.ctl("web-server", kind, *options) + "\n"
 
     def spawn(self, command):

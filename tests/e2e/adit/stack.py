@@ -236,7 +236,7 @@ class Stack:
     def serve(self, *arguments, check=True):
         return run([os.path.join(ROOT, "tools", "serve"), *arguments], check=check,
                    env=dict(CLEAN_ENV, ADIT_STATE=self.given_state, ADIT_PORT=str(self.port),
-                            ADIT_BUILD=BUILD))
+                            ADIT_BUILD=BUILD, ADIT_LIMITS="off"))
 
     def start(self):
         if not os.path.exists(self.given_state):
