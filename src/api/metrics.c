@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Counting of requests, and the answer to /metrics.  Every value of a label comes from a table of
- * the program, so no client can make new series. */
+/* Counting of requests, and the answer to /metrics. */
 #include "api/metrics.h"
 
 #include <inttypes.h>
@@ -8,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/exposition.h"
 
 /* After so many looks that nobody took, the database counts as down. */
 #define LOOKS_MISSED 3
@@ -60,50 +60,6 @@ void api_metrics_count(const struct call *call, enum error_code code)
 
 /* ---- the answer: Prometheus' text format ---- */
 
-static void begin_metric(struct buf *out, const char *name, const char *type, const char *help)
-{
-    buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
-}
-
-static void put_one(struct buf *out, const char *name, const char *type, const char *help,
-                    uint64_t value)
-{
-    begin_metric(out, name, type, help);
-    buf_printf(out, "%s %" PRIu64 "\n", name, value);
-}
-
-/* Without zeros at the end: Prometheus compares limits of buckets as text. */
-static void put_seconds(struct buf *out, uint64_t us)
-{
-    int digits = 6;
-    uint64_t fraction = us % 1000000;
-
-    for (; digits > 1 && fraction % 10 == 0; digits--)
-        fraction /= 10;
-    buf_printf(out, "%" PRIu64 ".%0*" PRIu64, us / 1000000, digits, fraction);
-}
-
-/* The number of all is the sum of the buckets, so the two always agree. */
-static void put_histogram(struct buf *out, const char *name, const char *labels,
-                          const struct metrics_histogram *histogram)
-{
-    uint64_t limit_us = METRICS_FIRST_BUCKET_US;
-    uint64_t n = 0;
-
-    for (size_t i = 0; i < METRICS_N_BUCKETS; i++, limit_us *= 2) {
-        n += histogram->n_in[i];
-        buf_printf(out, "%s_bucket{%s,le=\"", name, labels);
-        if (i < METRICS_N_BUCKETS - 1)
-            put_seconds(out, limit_us);
-        else
-            buf_puts(out, "+Inf");
-        buf_printf(out, "\"} %" PRIu64 "\n", n);
-    }
-    buf_printf(out, "%s_sum{%s} ", name, labels);
-    put_seconds(out, histogram->sum_us);
-    buf_printf(out, "\n%s_count{%s} %" PRIu64 "\n", name, labels, n);
-}
-
 static const char *path_of(size_t route)
 {
     return route == METRICS_MAX_ROUTES ? "none" : api_routes[route].path;
@@ -132,7 +88,7 @@ static void put_requests(struct buf *out, const struct metrics_slot *total)
 {
     static const char name[] = "adit_http_requests_total";
 
-    begin_metric(out, name, "counter", "Requests answered, by route, method and status.");
+    exposition_begin(out, name, "counter", "Requests answered, by route, method and status.");
     for (size_t route = 0; route <= METRICS_MAX_ROUTES; route++) {
         for (int method = 0; method < METRICS_N_METHODS; method++)
             put_requests_of(out, name, route, (enum metrics_method)method,
@@ -154,8 +110,8 @@ static void put_latency(struct buf *out, const struct metrics_slot *total)
     static const char name[] = "adit_http_request_duration_seconds";
     char labels[128];
 
-    begin_metric(out, name, "histogram",
-                 "Time from the last byte of a request to its answer, by route and method.");
+    exposition_begin(out, name, "histogram",
+                     "Time from the last byte of a request to its answer, by route and method.");
     for (size_t i = 0; i < (METRICS_MAX_ROUTES + 1) * METRICS_N_METHODS; i++) {
         size_t route = i / METRICS_N_METHODS;
         enum metrics_method method = (enum metrics_method)(i % METRICS_N_METHODS);
@@ -165,7 +121,7 @@ static void put_latency(struct buf *out, const struct metrics_slot *total)
             continue;
         snprintf(labels, sizeof labels, "route=\"%s\",method=\"%s\"", path_of(route),
                  metrics_method_name(method));
-        put_histogram(out, name, labels, histogram);
+        exposition_histogram(out, name, labels, histogram);
     }
 }
 
@@ -175,7 +131,7 @@ static void put_errors(struct buf *out, const struct metrics_slot *total)
 {
     static const char name[] = "adit_errors_total";
 
-    begin_metric(out, name, "counter", "Errors answered, by their number.");
+    exposition_begin(out, name, "counter", "Errors answered, by their number.");
     for (int code = ERR_NONE + 1; code < ERR_N_CODES; code++) {
         const struct error_row *row = error_row((enum error_code)code);
 
@@ -195,8 +151,8 @@ static void put_refusals(struct buf *out, const struct metrics_slot *total)
         [METRICS_REFUSED_SERVICE] = "service",
     };
 
-    begin_metric(out, name, "counter",
-                 "Writes refused without effect, by who or what was at fault.");
+    exposition_begin(out, name, "counter",
+                     "Writes refused without effect, by who or what was at fault.");
     for (int i = 0; i < METRICS_N_REFUSALS; i++)
         buf_printf(out, "%s{reason=\"%s\"} %" PRIu64 "\n", name, reasons[i],
                    total->writes_refused[i]);
@@ -208,12 +164,13 @@ static void put_database(struct buf *out, const struct metrics_slot *total)
     static const char failures[] = "adit_database_failures_total";
     const uint64_t *events = total->database_events;
 
-    begin_metric(out, wait, "histogram",
-                 "Time that a request waited for a statement of the database, retries included.");
-    put_histogram(out, wait, "kind=\"read\"", &total->database_wait[false]);
-    put_histogram(out, wait, "kind=\"write\"", &total->database_wait[true]);
-    begin_metric(out, failures, "counter",
-                 "Statements that failed for good, by the error's number.");
+    exposition_begin(
+        out, wait, "histogram",
+        "Time that a request waited for a statement of the database, retries included.");
+    exposition_histogram(out, wait, "kind=\"read\"", &total->database_wait[false]);
+    exposition_histogram(out, wait, "kind=\"write\"", &total->database_wait[true]);
+    exposition_begin(out, failures, "counter",
+                     "Statements that failed for good, by the error's number.");
     for (int code = ERR_NONE + 1; code < ERR_N_CODES; code++) {
         const struct error_row *row = error_row((enum error_code)code);
 
@@ -222,15 +179,16 @@ static void put_database(struct buf *out, const struct metrics_slot *total)
             buf_printf(out, "%s{number=\"%d\",error=\"%s\"} %" PRIu64 "\n", failures, row->number,
                        row->symbol, total->database_failures[code]);
     }
-    put_one(out, "adit_database_retries_total", "counter",
-            "Statements that ran again after a passing failure.", events[METRICS_DATABASE_RETRIED]);
-    put_one(out, "adit_database_sessions_opened_total", "counter", "Sessions opened.",
-            events[METRICS_DATABASE_OPENED]);
-    put_one(out, "adit_database_connect_failures_total", "counter",
-            "Failed attempts to open a session.", events[METRICS_DATABASE_NOT_OPENED]);
-    put_one(out, "adit_database_shared_session_failures_total", "counter",
-            "Times that a worker closed its shared session for 5 s after a failure.",
-            events[METRICS_DATABASE_SHARED_FAILED]);
+    exposition_one(out, "adit_database_retries_total", "counter",
+                   "Statements that ran again after a passing failure.",
+                   events[METRICS_DATABASE_RETRIED]);
+    exposition_one(out, "adit_database_sessions_opened_total", "counter", "Sessions opened.",
+                   events[METRICS_DATABASE_OPENED]);
+    exposition_one(out, "adit_database_connect_failures_total", "counter",
+                   "Failed attempts to open a session.", events[METRICS_DATABASE_NOT_OPENED]);
+    exposition_one(out, "adit_database_shared_session_failures_total", "counter",
+                   "Times that a worker closed its shared session for 5 s after a failure.",
+                   events[METRICS_DATABASE_SHARED_FAILED]);
 }
 
 /* A worker looks in a lane that no request needs.  If all lanes hang, nobody looks, and what the
@@ -244,54 +202,47 @@ static bool is_old(uint64_t looked_ms)
 static void put_look(struct buf *out, const struct metrics *metrics)
 {
     static const char up[] = "adit_database_up";
-    static const char looked[] = "adit_database_looked_time_seconds";
     uint64_t looked_ms = metrics_get(&metrics->looked_ms);
 
-    begin_metric(
+    exposition_begin(
         out, up, "gauge",
         "1: the last look at the database, every 5 s, found it ready; 0: it did not, or is "
         "older than 15 s.");
     if (looked_ms > 0)
         buf_printf(out, "%s %" PRIu64 "\n", up,
                    is_old(looked_ms) ? 0 : metrics_get(&metrics->is_database_up));
-    begin_metric(out, looked, "gauge", "When a worker last looked, in seconds since 1970.");
-    if (looked_ms == 0)
-        return;
-    buf_printf(out, "%s ", looked);
-    put_seconds(out, looked_ms * 1000);
-    buf_puts(out, "\n");
+    exposition_time(out, "adit_database_looked_time_seconds",
+                    "When a worker last looked, in seconds since 1970.", (int64_t)looked_ms);
 }
 
 static void put_gauges(struct buf *out, const struct metrics_slot *total)
 {
-    put_one(out, "adit_lanes", "gauge", "Lanes: requests that all workers can answer at once.",
-            total->gauges[METRICS_LANES]);
-    put_one(out, "adit_lanes_busy", "gauge", "Lanes that answer a request.",
-            total->gauges[METRICS_LANES_BUSY]);
-    put_one(out, "adit_connections", "gauge", "Connections of web servers.",
-            total->gauges[METRICS_CONNECTIONS]);
-    put_one(out, "adit_requests_waiting", "gauge", "Whole requests that wait for a lane.",
-            total->gauges[METRICS_WAITING]);
-    put_one(out, "adit_answers_held_bytes", "gauge",
-            "Memory of answers that web servers have not read.", total->gauges[METRICS_HELD_BYTES]);
+    exposition_one(out, "adit_lanes", "gauge",
+                   "Lanes: requests that all workers can answer at once.",
+                   total->gauges[METRICS_LANES]);
+    exposition_one(out, "adit_lanes_busy", "gauge", "Lanes that answer a request.",
+                   total->gauges[METRICS_LANES_BUSY]);
+    exposition_one(out, "adit_connections", "gauge", "Connections of web servers.",
+                   total->gauges[METRICS_CONNECTIONS]);
+    exposition_one(out, "adit_requests_waiting", "gauge", "Whole requests that wait for a lane.",
+                   total->gauges[METRICS_WAITING]);
+    exposition_one(out, "adit_answers_held_bytes", "gauge",
+                   "Memory of answers that web servers have not read.",
+                   total->gauges[METRICS_HELD_BYTES]);
 }
 
 static void put_process(struct buf *out, const struct metrics *metrics)
 {
-    static const char start[] = "adit_start_time_seconds";
-
-    begin_metric(out, "adit_build_info", "gauge", "1; the label is the version.");
+    exposition_begin(out, "adit_build_info", "gauge", "1; the label is the version.");
     buf_puts(out, "adit_build_info{version=\"" PACKAGE_VERSION "\"} 1\n");
-    begin_metric(out, start, "gauge", "When the responder started, in seconds since 1970.");
-    buf_printf(out, "%s ", start);
-    put_seconds(out, (uint64_t)metrics->started_ms * 1000);
-    buf_puts(out, "\n");
-    put_one(out, "adit_workers", "gauge", "Worker processes that the responder keeps.",
-            metrics->n_slots);
-    put_one(out, "adit_workers_started_total", "counter", "Workers started.",
-            metrics_get(&metrics->workers_started));
-    put_one(out, "adit_workers_ended_total", "counter", "Workers that ended unexpectedly.",
-            metrics_get(&metrics->workers_ended));
+    exposition_time(out, "adit_start_time_seconds",
+                    "When the responder started, in seconds since 1970.", metrics->started_ms);
+    exposition_one(out, "adit_workers", "gauge", "Worker processes that the responder keeps.",
+                   metrics->n_slots);
+    exposition_one(out, "adit_workers_started_total", "counter", "Workers started.",
+                   metrics_get(&metrics->workers_started));
+    exposition_one(out, "adit_workers_ended_total", "counter", "Workers that ended unexpectedly.",
+                   metrics_get(&metrics->workers_ended));
 }
 
 bool api_metrics_show(struct call *call, struct error *err)

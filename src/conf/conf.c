@@ -279,6 +279,11 @@ static const char *check_folder(struct conf *conf, char *value)
                : "must be the absolute path of a folder, of at most 1023 bytes";
 }
 
+static const char *check_optional_folder(struct conf *conf, char *value)
+{
+    return value[0] ? check_folder(conf, value) : NULL;
+}
+
 /* Web servers read the path in their own files, each with its own quotes. */
 static const char *check_output(struct conf *conf, char *value)
 {
@@ -392,6 +397,9 @@ const struct conf_setting conf_settings[] = {
      "How often adit-gateway asks the database for changes."},
     {"gateway", "sweep", "2s", NO_PLACE, check_sweep,
      "How often adit-gateway compares every session with the database."},
+    {"gateway", "metrics", "", AT(gateway.metrics), check_optional_folder,
+     "The folder in which adit-gateway writes its metrics, for node_exporter. If empty, it writes\n"
+     "none."},
     {"mutual_tls", "edges", "", AT(mutual_tls.edges), check_edges,
      "The ids of the TLS edges whose files adit-gateway writes, separated by spaces."},
     {"mutual_tls", "authorities", "/etc/adit/authorities", AT(mutual_tls.authorities), check_folder,

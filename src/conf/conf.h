@@ -21,6 +21,7 @@ struct conf_gateway {
     struct ssh_domain_ports domain_ports;
     int poll_ms;
     int sweep_ms;
+    char *metrics; /* a folder; "": none */
 };
 
 /* Settings of adit-gateway: [mutual_tls]. */

@@ -164,6 +164,24 @@ static void refuse(struct gateway *gateway, const struct login *login, struct bu
     reply(answer, word, why);
 }
 
+static enum textfile_look_up look_up_of(enum judge_verdict verdict, bool is_granted)
+{
+    if (is_granted)
+        return TEXTFILE_GRANTED;
+    switch (verdict) {
+    case JUDGE_NONE:
+        return TEXTFILE_UNKNOWN;
+    case JUDGE_OVER:
+        return TEXTFILE_OVER_LIMIT;
+    case JUDGE_AWAY:
+        return TEXTFILE_NO_DATABASE;
+    case JUDGE_PERMITTED:
+    case JUDGE_FAULT:
+        break;
+    }
+    return TEXTFILE_REFUSED;
+}
+
 /* The last key that was looked up for a monitor counts: sshd looks a key up once more when it
  * checks the signature. */
 static void grant_key(struct gateway *gateway, const struct login *login, struct session *session,
@@ -172,6 +190,7 @@ static void grant_key(struct gateway *gateway, const struct login *login, struct
     struct arena arena = {0};
     struct buf options = {0};
     struct judge_grant grant;
+    const int64_t begun_us = clock_steady_us();
     const char *why;
     enum judge_verdict verdict =
         judge_key(gateway, &arena, login->account_id, login->fingerprint, &grant, &why);
@@ -191,6 +210,7 @@ static void grant_key(struct gateway *gateway, const struct login *login, struct
     }
     if (!is_granted)
         forget(gateway, session);
+    textfile_count_look_up(&gateway->textfile, look_up_of(verdict, is_granted), begun_us);
     buf_free(&options);
     arena_free(&arena);
 }
@@ -256,7 +276,8 @@ static void end_on_request(struct gateway *gateway, struct text rest, struct buf
     if (number_read(ask_next_line(&rest), 10, INT32_MAX, &pid))
         session = sessions_find(&gateway->sessions, (pid_t)pid);
     if (session && !session->is_ending)
-        session_end(session, &gateway->conf.log, "an administrator ended it", clock_steady_ms());
+        session_end(&gateway->sessions, session, SESSION_STOPPED, &gateway->conf.log,
+                    clock_steady_ms());
     reply(answer, session ? ASK_OK : ASK_NONE, NULL);
 }
 

@@ -584,3 +584,8 @@ void edges_status(const struct edges *edges, struct buf *out)
     buf_printf(out, "reload %s\nhaproxy %s\n", way_status(&edges->command),
                is_haproxy_new(edges) ? WAY_DUE : way_status(&edges->haproxy));
 }
+
+bool edges_are_due(const struct edges *edges)
+{
+    return count_due(edges) > 0 || any_owes(edges) || is_haproxy_new(edges);
+}

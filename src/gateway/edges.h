@@ -47,6 +47,10 @@ int64_t edges_next(const struct edges *edges, int64_t now_ms);
  * certificate, trust nobody, and wait for their files, and whether a reload is due. */
 void edges_status(const struct edges *edges, struct buf *out);
 
+/* Returns whether a server may not obey the newest modules yet: files are to be written, or a
+ * reload is due. */
+MUST_CHECK bool edges_are_due(const struct edges *edges);
+
 /* Frees the edges.  Accepts NULL.  The files stay, and so does the need of a reload. */
 void edges_free(struct edges *edges);
 

@@ -13,6 +13,7 @@
 #include "gateway/follow.h"
 #include "gateway/session.h"
 #include "gateway/state.h"
+#include "gateway/textfile.h"
 #include "pg/pg.h"
 #include "store/node_lane.h"
 
@@ -53,6 +54,8 @@ struct gateway {
     struct account_news found;
     struct late_nodes late;
     struct node_lane nodes;
+
+    struct textfile textfile;
 };
 
 #endif

@@ -128,7 +128,7 @@ static const char *account_fault(int n_accounts)
 
 /* ---- keys ---- */
 
-/* Where accounts are on several nodes, finding the only one would ask all of them. */
+/* Where accounts are on several nodes. */
 static bool look_up_on_node(struct gateway *gateway, struct arena *arena,
                             const struct gateway_key *key, struct gateway_credentials *found,
                             const char **why)
@@ -138,10 +138,6 @@ static bool look_up_on_node(struct gateway *gateway, struct arena *arena,
     struct error err;
     bool ok;
 
-    *why = "accounts are on several nodes; name one in the setting account of [gateway], or with "
-           "--account";
-    if (!ident_assigned(key->account_id, IDENT_ACCOUNT))
-        return false;
     snprintf(account_id, sizeof account_id, "%.*s", (int)key->account_id.len, key->account_id.s);
     *why = "the account's node did not answer in time; it is asked again soon";
     if (!begin_account(gateway, account_id, &err))
@@ -178,18 +174,23 @@ enum judge_verdict judge_key(struct gateway *gateway, struct arena *arena, struc
                                     .fingerprint = fingerprint};
     struct gateway_credentials found;
 
+    /* Finding the only one would ask all nodes. */
+    *why = "accounts are on several nodes; name one in the setting account of [gateway], or with "
+           "--account";
+    if (pg_is_distributed(gateway->pg) && !ident_assigned(key.account_id, IDENT_ACCOUNT))
+        return JUDGE_FAULT;
     if (!look_up_key(gateway, arena, &key, &found, why))
         return JUDGE_AWAY;
     *why = account_fault(found.n_accounts);
     if (*why)
-        return JUDGE_AWAY;
+        return JUDGE_FAULT;
     *why = GRANT_OVER;
     if (found.is_over)
-        return JUDGE_AWAY;
+        return JUDGE_OVER;
     if (found.n == 0)
         return JUDGE_NONE;
     *why = "out of memory";
-    return grant_unite(&found, arena, grant) ? JUDGE_PERMITTED : JUDGE_AWAY;
+    return grant_unite(&found, arena, grant) ? JUDGE_PERMITTED : JUDGE_FAULT;
 }
 
 /* ---- edges ---- */
@@ -375,9 +376,14 @@ static bool judge_feed(struct gateway *gateway)
 
 bool judge_changes(struct gateway *gateway)
 {
-    if (pg_is_distributed(gateway->pg))
-        return judge_accounts(gateway);
-    return !judge_feed(gateway);
+    const int64_t begun_us = clock_steady_us();
+    const bool asks = !is_shut(gateway);
+    const bool is_done =
+        pg_is_distributed(gateway->pg) ? judge_accounts(gateway) : !judge_feed(gateway);
+
+    if (asks)
+        textfile_count_poll(&gateway->textfile, !gateway->is_away, begun_us);
+    return is_done;
 }
 
 void judge_sweep(struct gateway *gateway)

@@ -30,11 +30,16 @@ static inline int64_t judge_turn_end_ms(const struct gateway *gateway)
     return clock_steady_ms() + (gateway->turn_ms > 0 ? gateway->turn_ms : JUDGE_TURN_MS);
 }
 
-enum judge_verdict { JUDGE_PERMITTED, JUDGE_NONE, JUDGE_AWAY };
+enum judge_verdict {
+    JUDGE_PERMITTED,
+    JUDGE_NONE,
+    JUDGE_OVER, /* the key is over the limits of model/ssh_decision.h */
+    JUDGE_AWAY, /* the database does not answer */
+    JUDGE_FAULT /* the settings name no account, or memory runs out */
+};
 
-/* Looks a key up in an account; "": the one of the settings.  *grant is in the arena.  For
- * JUDGE_AWAY, *why is the reason, static; it is also the verdict for a key that is over the limits
- * of model/ssh_decision.h. */
+/* Looks a key up in an account; "": the one of the settings.  *grant is in the arena.  But for
+ * JUDGE_PERMITTED and JUDGE_NONE, *why is the reason, static. */
 MUST_CHECK enum judge_verdict judge_key(struct gateway *gateway, struct arena *arena,
                                         struct text account_id, struct text fingerprint,
                                         struct judge_grant *grant, const char **why);

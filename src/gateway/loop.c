@@ -52,8 +52,7 @@ static void forget_exited(struct gateway *gateway, int fd)
         /* Its descriptor stays readable. */
         epoll_ctl(gateway->epoll, EPOLL_CTL_DEL, fd, NULL);
         if (session_has_child(session))
-            session_end(session, &gateway->conf.log, "its process of sshd was killed",
-                        clock_steady_ms());
+            session_end(sessions, session, SESSION_KILLED, &gateway->conf.log, clock_steady_ms());
         else if (!session->is_ending)
             sessions_remove(sessions, session);
         return;
@@ -131,6 +130,7 @@ static int64_t do_due(struct loop *loop)
                                                     &gateway->conf.log, clock_steady_ms()));
     edges_tick(gateway->edges, clock_steady_ms());
     next_ms = clock_earlier(next_ms, edges_next(gateway->edges, clock_steady_ms()));
+    next_ms = clock_earlier(next_ms, textfile_tick(gateway, clock_steady_ms()));
     return clock_earlier(next_ms, clients_expire(&loop->clients, clock_steady_ms()));
 }
 

@@ -42,9 +42,10 @@ static bool is_of_key(const struct session *session, const struct gateway_key *k
            text_eq(text_of(session->account_id), key->account_id);
 }
 
-static void end_one(const struct turn *turn, struct session *session, const char *why)
+static void end_one(const struct turn *turn, struct session *session, enum session_cause cause)
 {
-    session_end(session, &turn->gateway->conf.log, why, clock_steady_ms());
+    session_end(&turn->gateway->sessions, session, cause, &turn->gateway->conf.log,
+                clock_steady_ms());
 }
 
 /* ---- what is late ---- */
@@ -150,7 +151,7 @@ static void take_glance(const struct turn *turn, struct session *session,
     session->n_strikes = 0;
     session->n_found = glance->n;
     if (glance->n == 0) {
-        end_one(turn, session, "no credential has its key any more");
+        end_one(turn, session, SESSION_REVOKED);
     } else if (text_eq(text_of(session->digest), glance->digest)) {
         session->mark = SESSION_JUDGED;
     } else {
@@ -259,11 +260,11 @@ static void judge_session(const struct turn *turn, struct session *session,
     if (!is_part)
         keep_digest(session, grant->digest);
     if (!covers)
-        end_one(turn, session, is_part ? GRANT_OVER : "its rules were narrowed");
+        end_one(turn, session, is_part ? SESSION_OVER_LIMIT : SESSION_NARROWED);
     /* A session that lost track of its credentials would miss their changes. */
     else if (!text_lists_equal(session->credential_ids, grant->credential_ids) &&
              !session_set_lists(session, grant->credential_ids, session->granted))
-        end_one(turn, session, "out of memory");
+        end_one(turn, session, SESSION_NO_MEMORY);
 }
 
 /* Judges all changed sessions of a key, or those that stand on the credentials that it names.
@@ -290,7 +291,7 @@ static bool judge_key_sessions(const struct turn *turn, const struct gateway_key
         if (found->n > 0)
             judge_session(turn, session, &grant, &last);
         else
-            end_one(turn, session, is_of_own ? GRANT_OVER : "no credential has its key any more");
+            end_one(turn, session, is_of_own ? SESSION_OVER_LIMIT : SESSION_REVOKED);
     }
     return true;
 }
@@ -350,13 +351,14 @@ static struct session *find_struck(const struct turn *turn)
     return NULL;
 }
 
-static void end_key(const struct turn *turn, const struct gateway_key *key, const char *why)
+static void end_key(const struct turn *turn, const struct gateway_key *key,
+                    enum session_cause cause)
 {
     struct sessions *sessions = &turn->gateway->sessions;
 
     for (size_t i = 0; i < sessions->n; i++) {
         if (is_of_turn(turn, sessions->items[i]) && is_of_key(sessions->items[i], key))
-            end_one(turn, sessions->items[i], why);
+            end_one(turn, sessions->items[i], cause);
     }
 }
 
@@ -391,7 +393,7 @@ static bool judge_struck(const struct turn *turn, const struct gateway_key *key)
         mark_key(turn, key);
         ok = judge_key_sessions(turn, key, &found, &arena);
     } else if (turn->err->code == ERR_DATABASE_TIMEOUT) {
-        end_key(turn, key, "its key cannot be judged in time");
+        end_key(turn, key, SESSION_LATE);
     }
     arena_free(&arena);
     return ok;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "gateway/grant.h"
 #include "gateway/proc.h"
 #include "gateway/state.h"
 
@@ -220,20 +221,42 @@ static bool signal_children(const struct session *session, int signal)
     return ok;
 }
 
-void session_end(struct session *session, const struct log *log, const char *reason, int64_t now_ms)
+/* The label of metrics, and the text for the log. */
+static const struct {
+    const char *label;
+    const char *text;
+} causes[SESSION_N_CAUSES] = {
+    [SESSION_REVOKED] = {"revoked", "no credential has its key any more"},
+    [SESSION_NARROWED] = {"narrowed", "its rules were narrowed"},
+    [SESSION_OVER_LIMIT] = {"over_limit", GRANT_OVER},
+    [SESSION_LATE] = {"late", "its key cannot be judged in time"},
+    [SESSION_STOPPED] = {"stopped", "an administrator ended it"},
+    [SESSION_KILLED] = {"killed", "its process of sshd was killed"},
+    [SESSION_UNREADABLE] = {"unreadable", "its file cannot be read"},
+    [SESSION_NO_MEMORY] = {"no_memory", "out of memory"},
+};
+
+const char *session_cause_label(enum session_cause cause)
+{
+    return causes[cause].label;
+}
+
+void session_end(struct sessions *sessions, struct session *session, enum session_cause cause,
+                 const struct log *log, int64_t now_ms)
 {
     bool ok;
 
     if (session->is_ending)
         return;
     session->is_ending = true;
+    sessions->n_ended[cause]++;
     session->mark = SESSION_JUDGED;
     session->kill_at_ms = now_ms + KILL_AFTER_MS;
     if (!has_exited(session->fd))
         find_children(session);
     ok = proc_signal(session->fd, SIGTERM) || errno == ESRCH;
     ok = signal_children(session, SIGTERM) && ok;
-    log_session(log, LOG_LEVEL_INFO, "session ended", session, reason);
+    log_session(log, LOG_LEVEL_INFO, "session ended", session, causes[cause].text);
     if (!ok)
         log_session(log, LOG_LEVEL_ERROR, "cannot end a session", session, strerror(errno));
 }

@@ -30,6 +30,19 @@ enum session_mark {
 /* Room for the digest of a glance (store/gateway.h) and its NUL. */
 #define SESSION_DIGEST_SIZE 65
 
+/* Why a session is ended. */
+enum session_cause {
+    SESSION_REVOKED,    /* no credential has its key any more */
+    SESSION_NARROWED,   /* its rules do not cover any more what it was granted */
+    SESSION_OVER_LIMIT, /* its key has more than is read */
+    SESSION_LATE,       /* its key cannot be judged in time */
+    SESSION_STOPPED,    /* by an administrator */
+    SESSION_KILLED,     /* its process of sshd was killed */
+    SESSION_UNREADABLE, /* its file cannot be read */
+    SESSION_NO_MEMORY,
+    SESSION_N_CAUSES
+};
+
 /* A session is the process of sshd that watches over one connection (its "monitor"), from the first
  * key that it asked about to its exit. */
 struct session {
@@ -60,6 +73,7 @@ struct sessions {
     struct session **items;
     size_t n;
     size_t cap;
+    uint64_t n_ended[SESSION_N_CAUSES]; /* since the start */
 };
 
 /* Returns the session of a process, or NULL. */
@@ -99,10 +113,13 @@ void sessions_track(struct sessions *sessions);
 /* Returns whether a process below the session's monitor is known to go on. */
 bool session_has_child(const struct session *session);
 
-/* Begins to end a session: SIGTERM to the monitor and the processes below it.  The reason is for
- * the log.  Never SIGKILL for the monitor: the processes below it would go on. */
-void session_end(struct session *session, const struct log *log, const char *reason,
-                 int64_t now_ms);
+/* Returns the cause as a label of metrics; static. */
+MUST_CHECK const char *session_cause_label(enum session_cause cause);
+
+/* Begins to end a session: SIGTERM to the monitor and the processes below it.  Logs and counts the
+ * cause.  Never SIGKILL for the monitor: the processes below it would go on. */
+void session_end(struct sessions *sessions, struct session *session, enum session_cause cause,
+                 const struct log *log, int64_t now_ms);
 
 /* Goes on with the ending ones: kills what is left below their monitors, and removes those that
  * are gone, with their files.  Returns when to call again, on the steady clock; INT64_MAX: none is

@@ -313,7 +313,7 @@ static bool take_up(struct sessions *sessions, pid_t pid, const struct record *r
     if (record->is_whole)
         *failed = !session_set_lists(session, record->credential_ids, record->granted);
     else
-        session_end(session, log, "its file cannot be read", clock_steady_ms());
+        session_end(sessions, session, SESSION_UNREADABLE, log, clock_steady_ms());
     return true;
 }
 

@@ -30,7 +30,7 @@ static bool write_all(int fd, struct text content)
     return true;
 }
 
-static bool write_aside(int folder_fd, struct text content)
+static bool write_aside(int folder_fd, struct text content, bool is_forced)
 {
     bool ok;
     int fd;
@@ -40,7 +40,7 @@ static bool write_aside(int folder_fd, struct text content)
     fd = openat(folder_fd, WHOLE_FILE_ASIDE, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (fd < 0)
         return false;
-    ok = write_all(fd, content) && fchmod(fd, 0644) == 0 && fsync(fd) == 0;
+    ok = write_all(fd, content) && fchmod(fd, 0644) == 0 && (!is_forced || fsync(fd) == 0);
     close_quietly(fd);
     return ok;
 }
@@ -75,17 +75,28 @@ int whole_file_lock(const char *folder)
     return -1;
 }
 
-bool whole_file_put(const char *folder, const char *name, struct text content)
+static bool replace_whole(const char *folder, const char *name, struct text content, bool is_forced)
 {
     int folder_fd = make_folder(folder);
     bool ok;
 
     if (folder_fd < 0)
         return false;
-    ok = write_aside(folder_fd, content) &&
-         renameat(folder_fd, WHOLE_FILE_ASIDE, folder_fd, name) == 0 && fsync(folder_fd) == 0;
+    ok = write_aside(folder_fd, content, is_forced) &&
+         renameat(folder_fd, WHOLE_FILE_ASIDE, folder_fd, name) == 0 &&
+         (!is_forced || fsync(folder_fd) == 0);
     close_quietly(folder_fd);
     return ok;
+}
+
+bool whole_file_put(const char *folder, const char *name, struct text content)
+{
+    return replace_whole(folder, name, content, true);
+}
+
+bool whole_file_show(const char *folder, const char *name, struct text content)
+{
+    return replace_whole(folder, name, content, false);
 }
 
 static bool read_at_most(int fd, size_t most, struct buf *out)

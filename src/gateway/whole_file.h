@@ -19,6 +19,10 @@
  * file is the old or the new one, and it is safe to try again. */
 MUST_CHECK bool whole_file_put(const char *folder, const char *name, struct text content);
 
+/* The same for a file that is written anew after a crash of the machine: forces nothing to the
+ * disk, and so waits for no disk. */
+MUST_CHECK bool whole_file_show(const char *folder, const char *name, struct text content);
+
 /* Locks the folder against other processes that do the same.  Creates it as whole_file_put() does.
  * Returns a descriptor, which holds the lock until it is closed, or -1 with errno set: EWOULDBLOCK
  * if another process has the lock. */

@@ -190,6 +190,8 @@ class Files(ConfCase):
         ("edges that differ in case", "[mutual_tls]\nedges = EDGE-1 b edge-1\n", 2,
          ["'EDGE-1'", "only in case"]),
         ("an account's name", "[gateway]\naccount = acme\n", 2, ["account", "ac_ and 27"]),
+        ("a relative folder of metrics", "[gateway]\nmetrics = metrics\n", 2,
+         ["metrics", "must be the absolute path of a folder"]),
         ("an edge too long", "[mutual_tls]\nedges = %s\n" % ("e" * 248), 2, ["edges", "247"]),
         ("edges with commas", "[mutual_tls]\nedges = a,b\n", 2, ["edges"]),
         ("authorities relative", "[mutual_tls]\nauthorities = x\n", 2, ["authorities"]),

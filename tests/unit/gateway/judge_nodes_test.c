@@ -359,9 +359,9 @@ START_TEST(a_key_is_looked_up_on_its_node)
     ck_assert_int_eq(ask(B, &why), JUDGE_NONE);
     ck_assert_int_eq(nodes[0].n_look_ups, 1);
     ck_assert_int_eq(nodes[1].n_look_ups, 1);
-    ck_assert_int_eq(ask(NOBODYS, &why), JUDGE_AWAY);
+    ck_assert_int_eq(ask(NOBODYS, &why), JUDGE_FAULT);
     ck_assert_ptr_nonnull(strstr(why, "does not exist"));
-    ck_assert_int_eq(ask("", &why), JUDGE_AWAY);
+    ck_assert_int_eq(ask("", &why), JUDGE_FAULT);
     ck_assert_ptr_nonnull(strstr(why, "several nodes"));
 }
 END_TEST

@@ -160,7 +160,9 @@ static void start(void)
     n_glances = n_polls = 0;
     n_monitors = 0;
     fake_store = (struct fake_store){.changes = changes, .glance = glance, .look_up = look_up};
-    gateway = (struct gateway){.conf.log.level = LOG_LEVEL_ERROR, .conf.gateway.account = none};
+    gateway = (struct gateway){.conf.log.level = LOG_LEVEL_ERROR,
+                               .conf.gateway.account = none,
+                               .conf.gateway.metrics = none};
     gateway.edges = edges_new(&no_edges, &gateway.conf.log);
     ck_assert_ptr_nonnull(gateway.edges);
 }
@@ -519,7 +521,7 @@ START_TEST(an_offered_key_is_over_the_limits)
     keys[0].is_over = true;
     ck_assert_int_eq(
         judge_key(&gateway, &arena, text_of(A), text_of(keys[0].fingerprint), &grant, &why),
-        JUDGE_AWAY);
+        JUDGE_OVER);
     ck_assert_str_eq(why, GRANT_OVER);
     ck_assert(!gateway.is_away);
     arena_free(&arena);

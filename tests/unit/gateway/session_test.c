@@ -154,7 +154,8 @@ START_TEST(both_processes_end)
     int status = 0;
 
     monitor_start(&monitor, "sshd", _i == 1);
-    session_end(add_session(&sessions, monitor.pid), &quiet, "a test", clock_steady_ms());
+    session_end(&sessions, add_session(&sessions, monitor.pid), SESSION_STOPPED, &quiet,
+                clock_steady_ms());
     finish(&sessions, &no_files);
     ck_assert(monitor_wait_for_exit(monitor.pid, &status));
     ck_assert(WIFSIGNALED(status));
@@ -171,7 +172,8 @@ START_TEST(a_stopped_monitor_ends)
 
     monitor_start(&monitor, "sshd", false);
     kill(monitor.pid, SIGSTOP);
-    session_end(add_session(&sessions, monitor.pid), &quiet, "a test", clock_steady_ms());
+    session_end(&sessions, add_session(&sessions, monitor.pid), SESSION_STOPPED, &quiet,
+                clock_steady_ms());
     finish(&sessions, &no_files);
     ck_assert(monitor_wait_for_exit(monitor.pid, &status));
     ck_assert_int_eq(WTERMSIG(status), SIGTERM);
@@ -195,7 +197,7 @@ START_TEST(processes_of_a_killed_monitor_end)
     kill(monitor.pid, SIGKILL);
     ck_assert(monitor_wait_for_exit(monitor.pid, &status));
     ck_assert(session_has_child(session));
-    session_end(session, &quiet, "a test", clock_steady_ms());
+    session_end(&sessions, session, SESSION_STOPPED, &quiet, clock_steady_ms());
     finish(&sessions, &no_files);
     ck_assert(monitor_wait_for_exit(monitor.child, &status));
 }
@@ -266,7 +268,7 @@ START_TEST(the_file_goes_with_its_session)
     session = add_session(&sessions, monitor.pid);
     ck_assert(state_write(&state, session));
     ck_assert(file_exists(monitor.pid));
-    session_end(session, &quiet, "a test", clock_steady_ms());
+    session_end(&sessions, session, SESSION_STOPPED, &quiet, clock_steady_ms());
     finish(&sessions, &state);
     ck_assert(!file_exists(monitor.pid));
     ck_assert(monitor_wait_for_exit(monitor.pid, &status));
