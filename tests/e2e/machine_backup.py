@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """doc/operate/backup.md, followed word for word on a copy of the machine: everything is saved and moves
-to a new cluster, whose roles are others.  Then the database alone is restored."""
+to a new cluster, whose roles are others.  Then the database alone is restored.  An edge moves, too."""
 import json
+import re
 
 from adit import package, samples
+from adit.case import until
 from machine_gateway import install_adit
 
 SECRET = "a client secret in the backup"
@@ -72,7 +74,7 @@ class Backup(package.Story):
 
     def test_03_restore(self):
         roles, grants = self.chapters["backup"]["Restore: the database"]
-        create, database, restore = roles.splitlines()
+        _, create, database, restore = roles.splitlines()
         self.machine.run(create)
         self.assertIn('database "adit" does not exist', self.doctor()["database"])
         self.machine.run(database)
@@ -109,3 +111,101 @@ class Backup(package.Story):
         self.run_chapter("backup", "Restore on the same machine")
         self.machine.run(self.chapters["backup"]["What doctor says"][1])
         self.assertEqual(self.read_all(), self.before)
+
+
+class Edge(package.Story):
+    """Adit, a gateway and a gate on one machine move to a new cluster, and to packages as installed."""
+
+    pages = ("debian", "ssh-gateway", "tls-edge", "oauth-route", "backup")
+    PROVIDER = """
+[provider.provider_a]
+client_id = the-application
+client_secret_file = /etc/adit/provider_a.secret
+"""
+    LOST = ("/etc/adit/*", "/etc/ssh/ssh_host_*", "/etc/ssh/sshd_config.d/adit.conf",
+            "/etc/nginx/conf.d/*", "/etc/nginx/snippets/*", "/etc/nginx/sites-*/*",
+            "/var/lib/adit-gateway/*")
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        install_adit(cls)
+        cls.machine.run("rm -f /etc/ssh/sshd_not_to_be_run && "
+                        "systemctl start systemd-user-sessions.service")
+
+    def put(self, path, body):
+        said = self.ask(
+            "curl -sS -X PUT -H 'Authorization: Bearer %s' -H 'Service-Version: 2' -H 'Content-Type: "
+            "application/json' -d '%s' http://127.0.0.1:880%s" % (self.key, json.dumps(body), path))
+        self.assertNotIn("error_code", said)
+
+    def location(self):
+        """Where the gate sends a visitor."""
+        return self.ask("curl -sk -o /dev/null -w '%{http_code} %{redirect_url}' --connect-to "
+                        "app.example.com:443:localhost:443 https://app.example.com/")
+
+    def check(self):
+        """The edge obeys: the route, the edge's authorities, and the tunnel of a key."""
+        until(lambda: re.match("302 https://.*client_id=the-application&", self.location()),
+              "the way to the provider")
+        until(lambda: self.ask("grep -c BEGIN /var/lib/adit-gateway/edges/edge-1.pem") == "1" and
+              "on;" in self.ask("cat /var/lib/adit-gateway/edges/edge-1.nginx"), "the edge's files")
+        self.open_tunnel()
+        self.assertEqual(self.ask("curl -s http://localhost:9000/readyz"), '{"status":"ready"}')
+
+    def open_tunnel(self):
+        """The page's, without making the key again.  The client knows the host by its key."""
+        make, connect, *_ = self.chapters["ssh-gateway"]["A first tunnel"]
+        if self.ask("ls /root/tunnel.key 2>/dev/null"):
+            connect = connect.replace("StrictHostKeyChecking=accept-new", "StrictHostKeyChecking=yes")
+            make = ""
+        self.machine.run("key=%s\n%s%s" % (self.key, make, connect))
+
+    def test_01_the_edge(self):
+        for page in ("ssh-gateway", "oauth-route"):
+            self.run_chapter(page, "Install", folder=self.tree)
+            self.run_chapter(page, "Database")
+        self.run_chapter("tls-edge", "Authorities and certificates")
+        self.change_settings("[mutual_tls]\nedges = edge-1\n")
+        self.machine.run("install -m 640 -g adit-gate /dev/null /etc/adit/provider_a.secret\n"
+                         "echo secret >/etc/adit/provider_a.secret\n"
+                         "cat >>/etc/adit/adit.conf <<'END'%sEND" % self.PROVIDER)
+        self.put("/edges/https/edge-1/routes/route-1/oauth",
+                 {"provider": {"provider_a": {"email_domains": ["example.com"]}}})
+        self.put("/edges/tls/edge-1/mutual_tls", {"certificate_authority_ids": ["ca-1"]})
+        self.run_chapter("ssh-gateway", "Settings")
+        self.machine.run("systemctl start ssh.service")
+        self.run_chapter("ssh-gateway", "sshd")
+        self.run_chapter("oauth-route", "Start")
+        self.run_chapter("oauth-route", "nginx")
+        self.check()
+        self.run_doctor()
+
+    def run_doctor(self):
+        """It exits with 1 if there is trouble."""
+        self.machine.run(self.chapters["backup"]["What doctor says"][1])
+
+    def test_02_the_old_machine_stops(self):
+        for heading in "Move", "Back up", "Back up the key file", "Back up the edge", "Move the edge":
+            self.run_chapter("backup", heading)
+        self.assertEqual(self.ask("stat -c '%U %a' /root/safe/edge.tar"), "root 600")
+        until(lambda: self.ask("curl -s http://localhost:9000/readyz") == "", "the tunnel's end")
+        version = self.ask("pg_lsclusters -h | awk '{print $1; exit}'")
+        self.machine.run("""
+            systemctl stop ssh nginx
+            while pgrep -u tunnel >/dev/null; do sleep 0.2; done
+            userdel tunnel
+            rm -r %s
+            pg_dropcluster --stop %s main
+            pg_createcluster %s main
+            systemctl start postgresql
+        """ % (" ".join(self.LOST), version, version))
+
+    def test_03_the_new_machine(self):
+        for heading in ("Restore: the database", "Restore: the settings", "Restore: the key file",
+                        "Restore: the edge"):
+            self.run_chapter("backup", heading)
+        self.check()
+        self.run_doctor()
+        self.assertEqual(self.ask("stat -c '%U:%G %a' /etc/adit/provider_a.secret"),
+                         "root:adit-gate 640")
