@@ -5,7 +5,7 @@ import os
 import select
 import socket
 
-from adit import fastcgi, gate_attacks, gate_cases, gate_faults, gate_providers
+from adit import fastcgi, gate_attacks, gate_cases, gate_faults, gate_providers, stack
 from adit.case import until
 from adit.gate_cases import START
 from adit.listener import Listener
@@ -87,9 +87,9 @@ class Nginx(gate_cases.Passing, gate_attacks.Attacks, gate_faults.Lasting, gate_
         self.gate.mock.faults["user"] = ("slow", "3")
         request = ("GET / HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nCookie: %s\r\n\r\n" % (
             alice.host, alice.cookie_header("/"))).encode()
-        with contextlib.ExitStack() as stack:
+        with contextlib.ExitStack() as opened:
             # More than the gate's two workers have lanes.
-            waiting = [stack.enter_context(socket.create_connection(
+            waiting = [opened.enter_context(socket.create_connection(
                 ("127.0.0.1", self.gate.port), timeout=60)) for _ in range(160)]
             for connection in waiting:
                 connection.sendall(request)
@@ -210,3 +210,34 @@ class AmongOthers(gate_cases.LargeHeaders, gate_cases.GateCase):
                              if key.lower().replace("_", "-") == "x-adit-user"]
                     self.assertEqual(found, wanted)
             self.gate.delete()
+
+
+class SignIns(gate_cases.GateCase):
+    """The limit that aditctl prints for sign-ins, as it is."""
+
+    front = "nginx"
+    AT_ONCE = 51
+
+    @classmethod
+    def setUpClass(cls):
+        cls.settings = stack.get().ctl("gateway-config", "nginx-sign-ins") + "\n"
+        super().setUpClass()
+
+    def test_one_address(self):
+        """Junk codes reach the gate as often as the limit says.  Checks go on, and sign-ins later."""
+        self.gate.module()
+        browser = self.signed_in("alice")
+        junk = "/_adit/callback?code=junk&state=junk"
+        statuses = []
+
+        def is_refused():
+            statuses.append(self.gate.browser().ask(junk).status)
+            return statuses[-1] == 429
+        until(is_refused, "429")
+        self.assertEqual(set(statuses), {403, 429})
+        self.assertGreaterEqual(len(statuses), self.AT_ONCE - 2)
+        for _ in range(2 * self.AT_ONCE):
+            self.passes(browser.ask())
+        # The limit is of the address, not of a route or a method.
+        until(lambda: self.gate.browser("two.test").ask(junk, "POST").status == 429, "429")
+        until(lambda: self.gate.sign_in("bob")[1].status == 200, "a sign-in again")
