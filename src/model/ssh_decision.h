@@ -16,6 +16,9 @@
 #define SSH_GRANTS_MAX 1000
 #define SSH_GRANT_RULES_MAX 16384 /* in all of them */
 
+/* Bytes of rules that a decision reads. */
+#define SSH_GRANT_BYTES_MAX (1024 * 1024)
+
 /* The question.  The key is given in one of two ways. */
 struct ssh_decision_input {
     struct text fingerprint;      /* of the key, also if public_key is given */

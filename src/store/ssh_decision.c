@@ -3,6 +3,7 @@
 #include "store/ssh_decision.h"
 
 #include "store/executor.h"
+#include "store/key_walk.h"
 
 enum column { COLUMN_ID = CALLER_N_COLUMNS, COLUMN_OWNER_ID, COLUMN_ACL };
 
@@ -10,7 +11,7 @@ enum column { COLUMN_ID = CALLER_N_COLUMNS, COLUMN_OWNER_ID, COLUMN_ACL };
 
 /* clang-format off */
 
-/* $1 digest, $2 account, $3 fingerprint, $4 limit; $5 the most rules. */
+/* $1 digest, $2 account, $3 fingerprint, $4 limit. */
 #define OF_KEY(in_account)                                                                         \
     "SELECT c.id, c.owner_id, c.acl"                                                               \
     " FROM adit.ssh_credential AS c"                                                               \
@@ -34,20 +35,18 @@ static const struct pg_statement few_statement = {
     .distributed_sql = GRANTS_SQL("c.acl", OF_KEY(CALLER_AND_IN_ACCOUNT("c"))),
 };
 
-/* For a key in many credentials.  If these are too many, it reads no rule; after
- * SSH_GRANT_RULES_MAX rules it returns no more of them. */
-#define FIRST_RULES                                                                                \
-    "CASE WHEN sum(CASE WHEN c.n < $4::bigint THEN cardinality(c.acl) END)"                        \
-        " OVER (ORDER BY c.id) <= $5::bigint"                                                      \
-      " THEN c.acl END"
-
-#define COUNTED(of_key) "SELECT f.*, count(*) OVER () AS n FROM (" of_key ") AS f"
+/* For a key in many credentials.  $4 the most credentials, $5 the most rules, $6 the most bytes. */
+#define MANY(in_account)                                                                           \
+    "WITH RECURSIVE "                                                                              \
+    KEY_WALK("c.fingerprint = $3::text COLLATE \"C\"", "c.account_id = k.account_id" in_account,   \
+             "$4::bigint", "$5::bigint", "$6::bigint")                                             \
+    " SELECT w.id, w.owner_id, CASE WHEN NOT w.is_beyond THEN w.acl END AS acl FROM walk AS w"
 
 static const struct pg_statement many_statement = {
     .name = "ssh_decision_many",
     .types = CALLER_TYPES GRANT_TYPES,
-    .sql = GRANTS_SQL(FIRST_RULES, COUNTED(OF_KEY(""))),
-    .distributed_sql = GRANTS_SQL(FIRST_RULES, COUNTED(OF_KEY(CALLER_AND_IN_ACCOUNT("c")))),
+    .sql = GRANTS_SQL("c.acl", MANY("")),
+    .distributed_sql = GRANTS_SQL("c.acl", MANY(CALLER_AND_IN_ACCOUNT("c"))),
 };
 
 /* clang-format on */
@@ -91,9 +90,13 @@ static bool find_grants(struct store *store, const struct way *way,
 
     executor_params(&params, request);
     pg_add_text(&params, fingerprint);
-    pg_add_int(&params, (int64_t)way->most + 1);
-    if (way == &many)
+    if (way == &many) {
+        pg_add_int(&params, SSH_GRANTS_MAX);
         pg_add_int(&params, SSH_GRANT_RULES_MAX);
+        pg_add_int(&params, SSH_GRANT_BYTES_MAX);
+    } else {
+        pg_add_int(&params, (int64_t)way->most + 1);
+    }
     if (!executor_run(store, way->statement, request, &params, &list->result, err))
         return false;
     n = pg_is_null(list->result, 0, COLUMN_ID) ? 0 : (size_t)pg_rows(list->result);

@@ -112,8 +112,20 @@ START_TEST(rules_of_grants)
 }
 END_TEST
 
+START_TEST(bytes_of_grants)
+{
+    tried_have_many(9, SAME,
+                    "array(SELECT lpad(r::text, 200, '0') FROM generate_series(1, 500) AS r)");
+    ck_assert_msg(find(&tried.admin, SAME), "%s", tried.err.cause);
+    ck_assert_uint_eq(list.n, 9);
+    database_run(tried.owner, "UPDATE adit.ssh_credential SET acl = acl || acl");
+    ck_assert(!find(&tried.admin, SAME));
+    ck_assert_int_eq(tried.err.code, ERR_GRANTS_TOO_MANY);
+}
+END_TEST
+
 /* The rules of each credential are on pages of their own. */
-START_TEST(too_many_grants_cost_no_rules)
+START_TEST(too_many_grants_cost_few_pages)
 {
     char digest[2 * CRYPT_SHA256_LEN + 1];
     char arguments[512];
@@ -126,7 +138,7 @@ START_TEST(too_many_grants_cost_no_rules)
     ck_assert_int_eq(tried.err.code, ERR_GRANTS_TOO_MANY);
     for (size_t i = 0; i < CRYPT_SHA256_LEN; i++)
         snprintf(digest + 2 * i, 3, "%02x", tried.admin.caller.digest[i]);
-    snprintf(arguments, sizeof arguments, "'\\x%s', '%s', '%s', 1001, 16384", digest,
+    snprintf(arguments, sizeof arguments, "'\\x%s', '%s', '%s', 1000, 16384, 1048576", digest,
              tried.who.account[0], SAME);
     n = explained_pages(tried.responder, "ssh_decision_many", arguments);
     ck_assert_msg(n < 2500, "%ld pages", n);
@@ -177,7 +189,8 @@ static void add_tests(Suite *suite, const char *name, SFun set_up_case)
     tcase_add_test(tcase, grants_of_the_account_by_id);
     tcase_add_test(tcase, numbers_of_grants);
     tcase_add_test(tcase, rules_of_grants);
-    tcase_add_test(tcase, too_many_grants_cost_no_rules);
+    tcase_add_test(tcase, bytes_of_grants);
+    tcase_add_test(tcase, too_many_grants_cost_few_pages);
     tcase_add_test(tcase, fingerprints_that_nobody_has);
     tcase_add_test(tcase, index_leads_to_the_grants);
     suite_add_tcase(suite, tcase);
