@@ -148,7 +148,7 @@ struct store {
     struct keyring *keyring;
     struct crypt_hasher *hasher;
     struct account_hint hints[STORE_N_HINTS];
-    struct key_uses *uses; /* NULL: not noted */
+    struct key_uses *uses;         /* NULL: not noted */
     struct store_filters *filters; /* that run in the worker; NULL: not counted */
     struct node_lane nodes;
 };

@@ -1114,7 +1114,7 @@ class Concurrency(ApplyCase):
 
     def test_warnings_are_printed_once(self):
         document = self.document(principals=[
-            {"id": self.account.admin.id, "admin": False}, {"id": bot_id("w"), "name": "new"}])
+            {"id": self.account.admin.id, "is_admin": False}, {"id": bot_id("w"), "name": "new"}])
         document["accounts"][0]["ssh_credentials"] = [
             {"owner_id": bot_id("w"), "public_key": OTHER_KEY}]
         self.beat("40001", 2)

@@ -204,7 +204,7 @@ static bool op_oauth_list(const struct store_request *request)
 static bool op_oauth_list_filtered(const struct store_request *request)
 {
     return list_oauth(request, parse_filter("obj.provider != 'x' && obj.admits != 'x'",
-                                             oauth_module_filter_members));
+                                            oauth_module_filter_members));
 }
 
 bool callers_mutual_tls_put(const struct store_request *request)

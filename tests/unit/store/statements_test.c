@@ -338,6 +338,15 @@ static void refuse_writes_of_reads(void)
 
 /* Runs all statements over one connection, then asks the server for its prepared statements.  A
  * statement whose declared columns differ from the server's fails when it runs. */
+static void find_by_name(void)
+{
+    char id[34];
+
+    ck_assert(account_find_named(tried.owner, text_of("none"), text_of(""), id, &tried.err));
+    ck_assert(principal_find_named(tried.owner, text_of(tried.who.account[0]), text_of("none"),
+                                   text_of(""), id, &tried.err));
+}
+
 START_TEST(statements_of_case_file)
 {
     const struct schema_grants grants = {.role = SCHEMA_RESPONDER, .found = ignore_grant};
@@ -369,6 +378,7 @@ START_TEST(statements_of_case_file)
         schema_find_members(tried.owner, SCHEMA_RESPONDER, missing, sizeof missing, &tried.err));
     ck_assert(!account_find_only(tried.owner, id, &version, &tried.err));
     ck_assert(!principal_find_only(tried.owner, id, &version, &tried.err));
+    find_by_name();
     ck_assert(api_key_list(tried.owner, text_of(NULL), &result, &tried.err));
     pg_result_free(result);
     ck_assert(account_list(tried.owner, &result, &tried.err));
