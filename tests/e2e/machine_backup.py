@@ -198,7 +198,8 @@ client_secret_file = /etc/adit/provider_a.secret
             rm -r %s
             pg_dropcluster --stop %s main
             pg_createcluster %s main
-            systemctl start postgresql
+            ssh-keygen -q -A
+            systemctl start postgresql ssh
         """ % (" ".join(self.LOST), version, version))
 
     def test_03_the_new_machine(self):

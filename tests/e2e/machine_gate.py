@@ -80,6 +80,8 @@ class Gate(package.Story):
     def check_route(self, away):
         """Whom the route lets in; away: the status while adit-gate is down."""
         first, second, log = self.chapters[PAGE]["Try it"]
+        # A web server reads its configuration a moment after systemctl has asked it to.
+        until(lambda: self.ask(first) != "000", "the web server's port")
         way = self.ask(first)
         self.assertTrue(way.startswith("302 https://localhost:8443/login/oauth/authorize?"), way)
         self.assertIn("client_id=the-client&redirect_uri=https%3A%2F%2Fapp.example.com%2F_adit%2F"
@@ -181,7 +183,7 @@ class Gate(package.Story):
                          "client_secret_file = /etc/adit/provider_a.secret\nEND\n"
                          % CLIENT["client_id"])
         self.assertRegex(self.ask(restart), "(?m)^ok +provider +.provider.provider_a. has an"
-                         " application for modules that name none$")
+                         " application at GitHub for modules that name none$")
         self.store(**{'"client_id": "$client_id", "client_secret": "$client_secret",\n': "\n"})
         self.assertIn("user=alice@example.com", self.sign_in("alice"))
         self.store()

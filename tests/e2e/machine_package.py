@@ -139,7 +139,8 @@ class Story(package.Story):
         self.run_chapter("debian", "Web server")
         for path, text in (("/console/", "<script"), ("/docs/", "reference.js"),
                            ("/docs/openapi.json", '"openapi"')):
-            self.assertIn(text, self.ask("curl -sSL http://127.0.0.1:880" + path), path)
+            # nginx reads its configuration a moment after systemctl has asked it to.
+            until(lambda: text in self.ask("curl -sL http://127.0.0.1:880%s || true" % path), path)
         [said] = self.run_chapter("debian", "First key")
         self.assertEqual(json.loads(said.splitlines()[-1])["ssh_credentials"], [])
         self.assertEqual(self.ready(), "200")

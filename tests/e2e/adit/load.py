@@ -14,8 +14,9 @@ import sys
 import threading
 import time
 
+from samples import new_key
+
 TIMEOUT_S = 15
-KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHwYM2ismwmcyQlR7ZdXz+m1x6pOQUEZ/r0pgqV/GGPj"
 
 
 class Client(threading.Thread):
@@ -48,7 +49,7 @@ class Client(threading.Thread):
 
     def run(self):
         while not self.stopping:
-            made = self.ask("POST", "/ssh_credentials", 201, json.dumps({"public_key": KEY}))
+            made = self.ask("POST", "/ssh_credentials", 201, json.dumps({"public_key": new_key()}))
             if made:
                 self.n_made += 1
                 path = "/ssh_credentials/" + made["id"]
