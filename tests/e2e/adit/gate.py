@@ -518,6 +518,10 @@ class Gate:
         """Signs a user in.  Returns the browser and the answer to its last request."""
         browser = browser or self.browser()
         answer = browser.ask(path)
+        begin = self.url(browser.host) + "/_adit/callback?begin="
+        if answer.status == 302 and answer.location.startswith(begin):
+            # http behind an https URL: the login begins at the URL's scheme.
+            answer = browser.ask(answer.location.removeprefix(self.url(browser.host)))
         if answer.status != 302:
             raise AssertionError("no way to the provider: %d" % answer.status)
         answer = browser.ask(self.callback(answer.location, user, browser.host))
