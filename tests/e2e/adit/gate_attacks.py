@@ -325,7 +325,8 @@ class Attacks:
                 answer = browser.ask_raw(b"GET " + target + b" HTTP/1.1")
                 self.is_stopped(answer, 400, 403, 404, 405, 414)
                 for part in answer.text.split('href="')[1:]:
-                    self._stays(part.partition('"')[0])
+                    # "" is the page itself.
+                    self._stays(part.partition('"')[0] or "/")
 
     def test_own_paths(self):
         """The paths of the gate are no way to the application."""
