@@ -132,9 +132,10 @@ class History(UndoCase):
         self.assert_ok(self.client.put(OAUTH, {}))
         words = ["undone/r", "--account", self.account.id]
         created, changed, cleared = self.table(*words)
-        self.assertIn('provider: "provider_b"', created["CHANGE"])
-        self.assertEqual(changed["CHANGE"], 'provider: "provider_b" -> "provider_c"')
-        self.assertEqual(cleared["CHANGE"], 'provider: "provider_c" -> null')
+        self.assertIn('provider: "provider_b (Facebook)"', created["CHANGE"])
+        self.assertEqual(changed["CHANGE"],
+                         'provider: "provider_b (Facebook)" -> "provider_c (Microsoft)"')
+        self.assertEqual(cleared["CHANGE"], 'provider: "provider_c (Microsoft)" -> null')
         self.assertIn('provider: null -> "provider_c"', self.ctl(
             "restore", *words, "--dry-run", "--event",
             self.event_of("undone/r", "_updated")).stdout)
@@ -588,7 +589,8 @@ class Restore(UndoCase):
             " AND ordinal_position > CASE table_name WHEN 'account' THEN 3 WHEN 'principal' THEN 6"
             " WHEN 'ssh_credential' THEN 10 WHEN 'oauth_module' THEN 18 ELSE 4 END ORDER BY 1")
         self.assertEqual(added.split(), [
-            "mutual_tls_module.revision", "oauth_module.revision", "ssh_credential.revision"])
+            "mutual_tls_module.revision", "oauth_module.incarnation", "oauth_module.revision",
+            "ssh_credential.revision"])
 
     def test_refused(self):
         made = self.make()
