@@ -85,6 +85,23 @@ class Admissions(Case):
                 self.assert_error(self.client.call("POST", ADMISSIONS, body.encode()), int(number), field)
         self.assertGreater(n, 60)
 
+    def test_limits_of_the_body(self):
+        """Also the same as those of a PUT."""
+        long, many = "x" * 1025, range(1001)
+        for member, value, number in (
+                ("scopes", ["s%d" % i for i in many], 7056), ("scopes", ["s", "s"], 9017),
+                ("scopes", [""], 9018), ("scopes", [long], 9019),
+                ("teams", ["o/t%d" % i for i in many], 7057),
+                ("organizations", ["o%d" % i for i in many], 7058),
+                ("organizations", [long], 9020),
+                ("email_addresses", ["u%d@a.example" % i for i in many], 7060),
+                ("email_domains", ["d%d.example" % i for i in many], 7061),
+                ("client_id", long, 9021), ("client_secret", long, 9022)):
+            with self.subTest(member, number=number):
+                members = {"client_id": "c", "client_secret": "s", member: value}
+                self.assert_error(
+                    self.client.post(ADMISSIONS, {"provider": {"provider_a": members}}), number)
+
     def test_keys(self):
         read_only = self.stack.client(self.account.admin.issue("--read-only"))
         own = self.stack.client(self.account.admin.issue("--own"))
