@@ -73,7 +73,7 @@ class Console(ConsoleCase):
         else:
             self.let_answer()
         # These two answers say what the key may do.
-        if status != "slow" and not (url in ("/audit_events", "/mutual_tls") and status in (403, 412)):
+        if status != "slow" and not (url in ("/audit_events", "/mutual_tls") and status == 403):
             if status is None or (status == 502 and url != "/livez"):
                 self.see("The service cannot be reached.", error)
             elif url == "/livez":

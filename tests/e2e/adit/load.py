@@ -10,11 +10,14 @@ made, and the list of failed requests: [start, end, fault].  Times are seconds o
 clock."""
 import http.client
 import json
+import os
 import sys
 import threading
 import time
 
-from samples import new_key
+if __name__ == "__main__":
+    sys.path[0] = os.path.dirname(sys.path[0])
+from adit.samples import new_key  # noqa: E402  (the path has to be set first)
 
 TIMEOUT_S = 15
 # Of all clients in a second: two such programs with one key stay below the limit that Adit prints.
