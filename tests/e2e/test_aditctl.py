@@ -310,6 +310,7 @@ class Lists(CtlCase):
         self.stack.psql("UPDATE adit.account SET name = E'a\\tb\\n\\x1b[2J' WHERE id = '%s'"
                         % account)
         self.assertEqual(self.listed(account, "account")["NAME"], "a?b??[2J")
+        self.ctl("account", "rename", account, "--name", "plain")  # no document may have that
 
 
 class Keys(CtlCase):

@@ -183,6 +183,7 @@ class Values(JsonCase):
                         % account)
         rows = {row["id"]: row["name"] for row in self.shown("account", "list")["accounts"]}
         self.assertEqual(rows[account], "a\tb\n\x1b[2J")
+        self.ctl("account", "rename", account, "--name", "plain")  # no document may have that
 
     def test_rules(self):
         account = self.stack.account("json")

@@ -229,8 +229,9 @@ class Permits(WhoCase):
 
     def test_another_account_does_not_count(self):
         self.make("bind:mine.example")
-        self.assertIn("no credential has", self.permits("mine.example", account=self.home.id,
-                                                        status=1).stdout)
+        another = self.stack.account("without credentials").id
+        self.assertIn("no credential has",
+                      self.permits("mine.example", account=another, status=1).stdout)
         self.assertIn("mine.example", self.ctl(
             "permits", samples.ED25519_FINGERPRINT, "mine.example").stdout)
 
