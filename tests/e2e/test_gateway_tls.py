@@ -242,11 +242,17 @@ class Http2(TlsCase):
         for server in self.SERVERS:
             for client in CLIENTS:
                 with self.subTest("%s, %s" % (server, client)):
-                    try:
-                        found = self.open(server, client=client).ask("one.test")
-                    except OSError:
-                        found = None
-                    self.assertEqual(found, "one" if "ca-1" in CLIENTS[client] else None)
+                    if "ca-1" in CLIENTS[client]:
+                        # A server that has just read its files anew may end a connection first.
+                        until(lambda ask=(server, client): self.asks(*ask) == "one", "the edge")
+                    else:
+                        self.assertIsNone(self.asks(server, client))
+
+    def asks(self, server, client):
+        try:
+            return self.open(server, client=client).ask("one.test")
+        except OSError:
+            return None
 
     def test_foreign_names(self):
         """Browsers ask several hosts over one connection.  The certificate was for the first."""

@@ -136,7 +136,7 @@ class History(UndoCase):
         self.assertEqual(changed["CHANGE"],
                          'provider: "provider_b (Facebook)" -> "provider_c (Microsoft)"')
         self.assertEqual(cleared["CHANGE"], 'provider: "provider_c (Microsoft)" -> null')
-        self.assertIn('provider: null -> "provider_c"', self.ctl(
+        self.assertIn('provider: null -> "provider_c (Microsoft)"', self.ctl(
             "restore", *words, "--dry-run", "--event",
             self.event_of("undone/r", "_updated")).stdout)
 
