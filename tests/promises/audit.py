@@ -46,7 +46,8 @@ class Chain(PromiseCase):
         found = {}
         for table in TABLES:
             for row in json.loads(self.stack.psql(
-                    "SELECT coalesce(json_agg(to_jsonb(t) - 'client_secret_sealed'), '[]')"
+                    "SELECT coalesce(json_agg("
+                    "to_jsonb(t) - '{client_secret_sealed,incarnation}'::text[]), '[]')"
                     " FROM adit.%s AS t" % table)):
                 name = row.get("id") or "/".join(filter(None, (row["edge_id"],
                                                                row.get("route_id"))))
