@@ -378,6 +378,10 @@ class Operations:
             self.assertEqual(listed["uri"], self.site.base_url + path)
             self.assert_ok(self.admin.delete(path), 204)
             self.assertEqual(self.admin.get(path).status, 404)
+        admits = self.assert_ok(self.admin.post("/oauth_admissions", {"provider": provider}))
+        self.assertEqual(admits["whom"], "anyone")
+        known = self.assert_ok(self.admin.get("/oauth_providers"))["providers"]
+        self.assertIn("provider_b", [one["name"] for one in known])
         event, = self.assert_ok(self.admin.get("/audit_events?limit=1"))["audit_events"]
         self.assertEqual(event["event"], "mutual_tls_module_deleted")
         self.assertEqual(self.assert_ok(self.admin.get("/audit_events/" + event["id"])), event)
