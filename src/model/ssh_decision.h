@@ -14,10 +14,8 @@
  * decides from deciding about others.  sql/017_key_limit.sql keeps keys from having more
  * credentials. */
 #define SSH_GRANTS_MAX 1000
-#define SSH_GRANT_RULES_MAX 16384 /* in all of them */
-
-/* Bytes of rules that a decision reads. */
-#define SSH_GRANT_BYTES_MAX (1024 * 1024)
+#define SSH_GRANT_RULES_MAX 16384         /* in all of them */
+#define SSH_GRANT_BYTES_MAX (1024 * 1024) /* of all rules */
 
 /* The question.  The key is given in one of two ways. */
 struct ssh_decision_input {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "model/ssh_decision.h"
+#include "store/key_walk.h"
 
 /* clang-format off */
 
@@ -29,92 +30,53 @@
       "coalesce(string_agg(d.id || ' ' || d.revision, ' ' ORDER BY d.id), ''), 'UTF8')), 'hex')"   \
       " FROM " rows " AS d)"
 
-#define OF_KEY(account)                                                                            \
-    "c.fingerprint = $2::text COLLATE \"C\""                                                       \
-    " AND c.account_id = " account
+#define OF_KEY "c.fingerprint = $2::text COLLATE \"C\""
+#define OF_ACCOUNT "c.account_id = $1::text COLLATE \"C\""
+#define OF_SOLE                                                                                    \
+    "c.account_id = coalesce(nullif($1::text, ''), (SELECT sole.id FROM sole)) COLLATE \"C\""
 
-/* The credentials of a key by their identifiers, up to the first that is beyond a limit: whatever a
- * key has, no rules are read behind that. */
-#define WALK(account)                                                                              \
-    "walk AS ("                                                                                    \
-        "(SELECT c.id, c.account_id, c.revision, c.acl, 1::bigint AS n,"                           \
-          " cardinality(c.acl)::bigint AS n_rules"                                                 \
-        " FROM adit.ssh_credential AS c"                                                           \
-        " WHERE " OF_KEY(account)                                                                  \
-        " ORDER BY c.id"                                                                           \
-        " LIMIT 1)"                                                                                \
-        " UNION ALL"                                                                               \
-        " SELECT c.id, c.account_id, c.revision, c.acl, w.n + 1,"                                  \
-          " w.n_rules + cardinality(c.acl)"                                                        \
-        " FROM walk AS w"                                                                          \
-        " CROSS JOIN LATERAL ("                                                                    \
-            "SELECT c.id, c.account_id, c.revision, c.acl"                                         \
-            " FROM adit.ssh_credential AS c"                                                       \
-            " WHERE " OF_KEY(account)                                                              \
-              " AND c.id > w.id"                                                                   \
-            " ORDER BY c.id"                                                                       \
-            " LIMIT 1"                                                                             \
-        ") AS c"                                                                                   \
-        " WHERE w.n <= $3::bigint AND w.n_rules <= $4::bigint"                                     \
-    ")"
+#define WALK(of_account) KEY_WALK(of_account, "$3::bigint", "$4::bigint", "$5::bigint")
 
 #define LOOK_UP_COLUMNS                                                                            \
-    DIGEST("walk") ", w.id, w.account_id, w.acl,"                                                  \
-    " w.n > $3::bigint OR w.n_rules > $4::bigint"
+    DIGEST("walk") ", w.id, w.account_id, CASE WHEN NOT w.is_beyond THEN w.acl END, w.is_beyond"
 
-/* $1 account id, $2 fingerprint, $3 the most credentials, $4 the most rules.
+/* $1 account id, $2 fingerprint, $3 the most credentials, $4 the most rules, $5 their most bytes.
  * Returns a row without a credential where there is none. */
 static const struct pg_statement look_up_statement = {
     .name = "gateway_look_up",
     .types = PG_BIGINT PG_TEXT PG_TEXT PG_TEXT PG_TEXTS PG_BOOL,
     .sql =
-        SOLE_ACCOUNT ", "
-        WALK("coalesce(nullif($1::text, ''), (SELECT sole.id FROM sole)) COLLATE \"C\"")
+        SOLE_ACCOUNT ", " KEY_TURNS(OF_KEY, OF_SOLE, "$3::bigint") ", " WALK(OF_SOLE)
         " SELECT " N_ACCOUNTS("$1::text") ", " LOOK_UP_COLUMNS
         " FROM sole"
         " LEFT JOIN walk AS w ON true"
-        " ORDER BY w.id",
+        " ORDER BY w.is_beyond, w.id",
     /* No row: there is no such account. */
     .distributed_sql =
-        "WITH RECURSIVE " WALK("$1::text COLLATE \"C\"")
+        "WITH RECURSIVE " KEY_TURNS(OF_KEY, OF_ACCOUNT, "$3::bigint") ", " WALK(OF_ACCOUNT)
         " SELECT 1::bigint, " LOOK_UP_COLUMNS
         " FROM adit.account AS a"
         " LEFT JOIN walk AS w ON w.account_id = a.id"
         " WHERE a.id = $1::text COLLATE \"C\""
-        " ORDER BY w.id",
+        " ORDER BY w.is_beyond, w.id",
 };
 
-#define CREDENTIAL(id)                                                                             \
-    "SELECT c.id, c.account_id, c.revision, c.acl"                                                 \
-    " FROM adit.ssh_credential AS c"                                                               \
-    " WHERE " OF_KEY("$1::text COLLATE \"C\"")                                                     \
-      " AND c.id = " id
-
 /* As above, of named credentials, in the order of their size.
- * $1 account id, $2 fingerprint, $3 the most credentials, $4 the most rules, $5 credential ids. */
+ * $1 account id, $2 fingerprint, $3 the most credentials, $4 the most rules, $5 their most bytes,
+ * $6 credential ids. */
 static const struct pg_statement look_up_named_statement = {
     .name = "gateway_look_up_named",
     .types = PG_BIGINT PG_TEXT PG_TEXT PG_TEXT PG_TEXTS PG_BOOL,
     .sql =
-        "WITH RECURSIVE named AS MATERIALIZED ("
+        "WITH RECURSIVE turns AS MATERIALIZED ("
             "SELECT array_agg(c.id ORDER BY pg_column_size(c.acl), c.id) AS ids"
             " FROM adit.ssh_credential AS c"
-            " WHERE " OF_KEY("$1::text COLLATE \"C\"")
-              " AND c.id = ANY ($5::text[] COLLATE \"C\")"
-        "), walk AS ("
-            "(SELECT c.id, c.account_id, c.revision, c.acl, 1::bigint AS n,"
-              " cardinality(c.acl)::bigint AS n_rules"
-            " FROM (" CREDENTIAL("(SELECT ids[1] FROM named)") ") AS c)"
-            " UNION ALL"
-            " SELECT c.id, c.account_id, c.revision, c.acl, w.n + 1,"
-              " w.n_rules + cardinality(c.acl)"
-            " FROM walk AS w"
-            " CROSS JOIN LATERAL (" CREDENTIAL("(SELECT ids[w.n + 1] FROM named)") ") AS c"
-            " WHERE w.n <= $3::bigint AND w.n_rules <= $4::bigint"
-        ")"
+            " WHERE " OF_KEY " AND " OF_ACCOUNT
+              " AND c.id = ANY ($6::text[] COLLATE \"C\")"
+        "), " WALK(OF_ACCOUNT)
         " SELECT 1::bigint, " LOOK_UP_COLUMNS
         " FROM walk AS w"
-        " ORDER BY w.n > $3::bigint OR w.n_rules > $4::bigint, w.id",
+        " ORDER BY w.is_beyond, w.id",
 };
 
 enum look_up_column {
@@ -143,11 +105,12 @@ enum look_up_column {
     " ORDER BY k.number"
 
 /* $1 account ids, $2 fingerprints, pair by pair, $3 the most credentials that are counted.  On
- * several nodes, all ids are the same. */
+ * several nodes, all ids are the same, and none is ''. */
 static const struct pg_statement glance_statement = {
     .name = "gateway_glance",
     .types = PG_BIGINT PG_BIGINT PG_TEXT,
-    .sql = GLANCE("k.account_id"),
+    .sql = SOLE_ACCOUNT " "
+        GLANCE("coalesce(nullif(k.account_id, ''), (SELECT sole.id FROM sole))"),
     .distributed_sql = GLANCE("($1::text[])[1]"),
 };
 
@@ -331,6 +294,7 @@ bool store_gateway_look_up(struct pg *pg, struct arena *arena, const struct gate
     pg_add_text(&params, key->fingerprint);
     pg_add_int(&params, SSH_GRANTS_MAX);
     pg_add_int(&params, SSH_GRANT_RULES_MAX);
+    pg_add_int(&params, SSH_GRANT_BYTES_MAX);
     if (is_named)
         pg_add_texts(&params, key->credential_ids, arena);
     if (!pg_run(pg, is_named ? &look_up_named_statement : &look_up_statement, &params, &result,

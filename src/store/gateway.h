@@ -31,8 +31,8 @@ struct gateway_glance {
     struct text digest; /* of their identifiers and revisions: equal if they are the same */
 };
 
-/* Looks at each of the keys without reading a rule.  All their accounts have names, and where
- * accounts are on several nodes, all are the same.  *out has keys.n items. */
+/* Looks at each of the keys without reading a rule.  A key that names no account, or several, has
+ * nothing.  Where accounts are on several nodes, all keys name the same.  *out has keys.n items. */
 MUST_CHECK bool store_gateway_glance(struct pg *pg, struct arena *arena, struct gateway_keys keys,
                                      struct gateway_glance **out, struct error *err);
 
@@ -46,16 +46,16 @@ struct gateway_credentials {
     struct gateway_credential *items; /* ordered by identifier: the oldest first */
     size_t n;
     struct text digest; /* as of a glance; absent without a credential, and of a part */
-    bool is_over;       /* more than SSH_GRANTS_MAX, or SSH_GRANT_RULES_MAX: the items are a part */
+    bool is_over;       /* more than a limit of model/ssh_decision.h: the items are a part */
     int n_accounts;     /* that the key's account_id names: 0, 1, or 2 for several */
 };
 
-/* Reads all credentials of a key, or the oldest ones up to the limits of a decision.  None is no
- * failure, and a key that names no account, or several, has none.  A key that is over the limits of
- * a decision costs no more than one that reaches them.  If the key has credential_ids, it names its
- * account, and only these are read, as far as they are still the key's: those with the fewest bytes
- * of rules first, so that rules added to one push no smaller one out.
- */
+/* Reads all credentials of a key, or those up to the limits of a decision: the oldest one of each
+ * owner, then the second of each, and so on.  None is no failure, and a key that names no account,
+ * or several, has none.  A key that is over the limits costs no more than one that reaches them.
+ * If the key has credential_ids, it names its account, and only these are read, as far as they are
+ * still the key's: those with the fewest bytes of rules first, so that rules added to one push no
+ * smaller one out. */
 MUST_CHECK bool store_gateway_look_up(struct pg *pg, struct arena *arena,
                                       const struct gateway_key *key,
                                       struct gateway_credentials *out, struct error *err);

@@ -11,16 +11,14 @@
 /* Without separators, this is exact. */
 #define KEY_WALK_BYTES "octet_length(array_to_string(c.acl, ''))"
 
-/* The queries "turns" and "walk" of a WITH RECURSIVE.
+/* The query "turns" of a WITH RECURSIVE: the order in which a key's credentials are read.
  *
  * Owners come in turn: first the oldest credential of each owner, then the second of each, and so
  * on.  So whoever puts somebody else's key into credentials of their own leaves its owner a share.
- * walk.is_beyond is true for the first credential that is over a limit, which is the last row:
- * whatever a key has, no rules are read behind that.
  *
- * of_key is the condition for the key, of_account the one for its account, both on c; the others are
- * the most credentials, the most rules, and the most bytes of rules. */
-#define KEY_WALK(of_key, of_account, most, most_rules, most_bytes)                                 \
+ * of_key is the condition for the key, of_account the one for its account, both on c; most is the
+ * most credentials. */
+#define KEY_TURNS(of_key, of_account, most)                                                        \
     "turns AS MATERIALIZED ("                                                                      \
         "SELECT array_agg(t.id ORDER BY t.turn, t.id) AS ids"                                      \
         " FROM ("                                                                                  \
@@ -33,7 +31,13 @@
                 " LIMIT " most " + 1"                                                              \
             ") AS f"                                                                               \
         ") AS t"                                                                                   \
-    "), walk AS ("                                                                                 \
+    ")"
+
+/* The query "walk" behind "turns": the credentials of turns.ids in that order.  walk.is_beyond is
+ * true for the first one that is over a limit, which is the last row: whatever a key has, no rules
+ * are read behind that.  most, most_rules and most_bytes are the limits; bytes are those of rules. */
+#define KEY_WALK(of_account, most, most_rules, most_bytes)                                         \
+    "walk AS ("                                                                                    \
         "SELECT" KEY_WALK_COLUMNS " 1::bigint AS n, s.n_rules, s.n_bytes,"                         \
           " s.n_rules > " most_rules " OR s.n_bytes > " most_bytes " AS is_beyond"                 \
         " FROM adit.ssh_credential AS c"                                                           \

@@ -38,8 +38,9 @@ static const struct pg_statement few_statement = {
 /* For a key in many credentials.  $4 the most credentials, $5 the most rules, $6 the most bytes. */
 #define MANY(in_account)                                                                           \
     "WITH RECURSIVE "                                                                              \
-    KEY_WALK("c.fingerprint = $3::text COLLATE \"C\"", "c.account_id = k.account_id" in_account,   \
-             "$4::bigint", "$5::bigint", "$6::bigint")                                             \
+    KEY_TURNS("c.fingerprint = $3::text COLLATE \"C\"", "c.account_id = k.account_id" in_account,  \
+              "$4::bigint") ", "                                                                   \
+    KEY_WALK("c.account_id = k.account_id" in_account, "$4::bigint", "$5::bigint", "$6::bigint")   \
     " SELECT w.id, w.owner_id, CASE WHEN NOT w.is_beyond THEN w.acl END AS acl FROM walk AS w"
 
 static const struct pg_statement many_statement = {
