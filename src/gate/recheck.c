@@ -163,6 +163,18 @@ static enum provider_outcome judge_name(const struct session *session,
     return PROVIDER_ANSWERED;
 }
 
+/* Ends the session: its other cookies are not due yet, and a longer interval may come.  Who is not
+ * let in makes no row. */
+static void end_session(struct call *call, const struct session *session)
+{
+    struct error err = {.code = ERR_NONE};
+
+    if (rules_admit(&call->stored.module.config, &session->identity) &&
+        !visit_end(call, session, &err))
+        call_log(call, LOG_LEVEL_WARNING, "cannot end the visitor's session", error_reason(&err),
+                 &session->identity);
+}
+
 static enum provider_outcome ask_provider(struct call *call, struct session *session)
 {
     struct provider_client client;
@@ -195,9 +207,11 @@ static enum provider_outcome ask_provider(struct call *call, struct session *ses
         log_no_answer(call, why, session);
     else if (outcome == PROVIDER_NOT_SET_UP)
         call_log(call, LOG_LEVEL_ERROR, "cannot sign in", why, &session->identity);
-    else
+    else {
         call_log(call, LOG_LEVEL_INFO, "the provider does not know the visitor any more", why,
                  &session->identity);
+        end_session(call, session);
+    }
     return outcome;
 }
 

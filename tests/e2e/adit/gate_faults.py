@@ -97,7 +97,11 @@ class Lasting:
         self.assertNotEqual(browser.session(), value)
         self.gate.mock.revoke("alice")
         self.passes(self.at(59, browser))
+        kept = browser.copy()
         self.is_sent_to_provider(self.at(60, browser))
+        # That is final, also for cookies that are not due.
+        self.gate.module(auth_check_interval=3600)
+        self.is_sent_to_provider(kept.ask())
 
     def test_another_identity(self):
         """The provider's new answer counts: teams, addresses, organizations."""
