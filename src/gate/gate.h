@@ -65,7 +65,8 @@ struct gate_worker {
     struct rechecks rechecks;
     struct fetch_pace pace;
     int64_t told_ms; /* when a route without a module was logged, on the steady clock; 0: never */
-    int n_waiting;   /* lanes that wait for a provider; see waiting.h */
+    int n_waiting;   /* lanes that wait for a provider, or for another lane; see waiting.h */
+    int n_following; /* those that wait for another lane */
     struct address_network waiting_from[GATE_WAITING_MAX]; /* all zero: not told apart */
     struct gate_stored stored[GATE_STORED_MAX];
     struct gate_stored stored_in_all; /* its n_ways_back */

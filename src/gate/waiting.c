@@ -5,8 +5,9 @@
 #include "base/clock.h"
 #include "http/header.h"
 
-/* The others are for visitors of other addresses. */
-#define OF_ONE_ADDRESS_MAX (GATE_WAITING_MAX / 2)
+/* Visitors who are signed in may have so many requests of one page wait for one answer.  The other
+ * lanes are for those who sign in. */
+#define FOLLOWING_MAX (GATE_WAITING_MAX * 3 / 4)
 
 const char waiting_fault[] =
     "too many requests wait for providers, in all or of this address, or memory is short";
@@ -34,10 +35,19 @@ static int n_waiting_from(const struct gate_worker *worker, const struct address
     return n;
 }
 
+/* An address has at most half of the lanes that no other one has: so whoever has several leaves
+ * some, too. */
+static bool has_lane(const struct gate_worker *worker, const struct address_network *address)
+{
+    int own = n_waiting_from(worker, address);
+    int left = GATE_WAITING_MAX - worker->n_waiting;
+
+    return left > 0 && (!address->is_known || own < (left + own + 1) / 2);
+}
+
 static bool begin_waiting(struct gate_worker *worker, const struct address_network *address)
 {
-    if (worker->n_waiting >= GATE_WAITING_MAX ||
-        (address->is_known && n_waiting_from(worker, address) >= OF_ONE_ADDRESS_MAX))
+    if (!has_lane(worker, address))
         return false;
     worker->waiting_from[worker->n_waiting++] = *address;
     return true;
@@ -56,12 +66,20 @@ static const struct address_network nobody;
 
 bool waiting_follow(struct call *call)
 {
-    return begin_waiting(call->lane->worker, &nobody);
+    struct gate_worker *worker = call->lane->worker;
+
+    if (worker->n_following >= FOLLOWING_MAX || !begin_waiting(worker, &nobody))
+        return false;
+    worker->n_following++;
+    return true;
 }
 
 void waiting_unfollow(struct call *call)
 {
-    end_waiting(call->lane->worker, &nobody);
+    struct gate_worker *worker = call->lane->worker;
+
+    worker->n_following--;
+    end_waiting(worker, &nobody);
 }
 
 struct fetcher *waiting_begin_fetch(struct call *call)

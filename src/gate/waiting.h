@@ -12,7 +12,8 @@
 extern const char waiting_fault[];
 
 /* Notes that this lane waits for another one that asks a provider.  It counts for no address: the
- * lane that asks does.  Returns false if too many wait already; waiting_unfollow() ends it. */
+ * lane that asks does.  Returns false if too many wait already, so or in all; waiting_unfollow()
+ * ends it. */
 MUST_CHECK bool waiting_follow(struct call *call);
 void waiting_unfollow(struct call *call);
 

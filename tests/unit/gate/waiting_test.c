@@ -7,6 +7,7 @@
 
 #include "suites.h"
 
+static const struct gate gate;
 static struct gate_worker worker;
 
 static bool try_from(const char *address, bool (*may)(struct call *))
@@ -27,9 +28,19 @@ static int count_until_refused(const char *address, bool (*may)(struct call *), 
     return n;
 }
 
+/* Its fetcher stays: the lane waits. */
+static bool begins_fetch(struct call *call)
+{
+    struct fetcher *fetcher = waiting_begin_fetch(call);
+
+    if (fetcher)
+        fetcher_free(fetcher);
+    return fetcher != NULL;
+}
+
 static void start(void)
 {
-    worker = (struct gate_worker){.n_waiting = 0};
+    worker = (struct gate_worker){.gate = &gate};
 }
 
 START_TEST(logins_of_an_address)
@@ -80,6 +91,28 @@ START_TEST(ways_back)
 }
 END_TEST
 
+/* Whoever has several addresses leaves lanes for others, and so do the requests of one page. */
+START_TEST(lanes)
+{
+    char address[32];
+    int n = 0;
+
+    ck_assert_int_eq(count_until_refused(NULL, waiting_follow, 100), GATE_WAITING_MAX * 3 / 4);
+    worker = (struct gate_worker){.gate = &gate};
+    ck_assert_int_eq(count_until_refused("192.0.2.1", begins_fetch, 100), GATE_WAITING_MAX / 2);
+    ck_assert_int_eq(count_until_refused("192.0.2.2", begins_fetch, 100), GATE_WAITING_MAX / 4);
+    ck_assert_int_eq(count_until_refused("2001:db8::1", begins_fetch, 100), GATE_WAITING_MAX / 8);
+    ck_assert(!try_from("192.0.2.1", begins_fetch));
+    for (int i = 3; i < 100; i++) {
+        snprintf(address, sizeof address, "192.0.2.%d", i);
+        n += try_from(address, begins_fetch);
+    }
+    ck_assert_int_eq(n, GATE_WAITING_MAX / 8);
+    ck_assert_int_eq(worker.n_waiting, GATE_WAITING_MAX);
+    ck_assert(!try_from(NULL, waiting_follow));
+}
+END_TEST
+
 Suite *gate_waiting_suite(void)
 {
     Suite *suite = suite_create("gate/waiting");
@@ -89,6 +122,7 @@ Suite *gate_waiting_suite(void)
     tcase_add_test(tcase, logins_of_an_address);
     tcase_add_test(tcase, many_addresses);
     tcase_add_test(tcase, ways_back);
+    tcase_add_test(tcase, lanes);
     suite_add_tcase(suite, tcase);
     return suite;
 }
