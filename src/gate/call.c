@@ -6,6 +6,7 @@
 
 #include "base/ascii.h"
 #include "base/clock.h"
+#include "base/invisible.h"
 #include "gate/visit.h"
 #include "http/header.h"
 
@@ -204,13 +205,16 @@ static void add_application_header(struct call *call, const char *name, struct t
     put_header(call, name, value);
 }
 
+/* An application would show two visitors alike who differ in what does not show. */
 static bool is_clean(struct text value)
 {
+    struct invisible found;
+
     for (size_t i = 0; i < value.len; i++) {
         if ((unsigned char)value.s[i] < ' ' || value.s[i] == 0x7F)
             return false;
     }
-    return true;
+    return !invisible_find(value, &found);
 }
 
 /* An address has one spelling, whichever the provider gives: else an application would take one

@@ -237,6 +237,18 @@ class Passing:
                     answer = self.passes(self.gate.sign_in("alice")[1])
                     self.assertEqual(answer.seen_header("X-Adit-User"), ["alice@example.com"])
 
+    def test_name_that_does_not_show(self):
+        """An application that shows names would show two visitors alike."""
+        self.addCleanup(self.gate.mock.users.update, copy.deepcopy(self.gate.mock.users))
+        self.gate.module()
+        for hidden in ("\u200b", "\u00ad"):
+            with self.subTest(hidden.encode("unicode_escape")):
+                for entry in self.gate.mock.users["alice"]["emails"]:
+                    if entry["primary"]:
+                        entry["email"] = "al%sice@example.com" % hidden
+                answer = self.passes(self.gate.sign_in("alice")[1])
+                self.assertEqual(answer.seen_header("X-Adit-User"), [])
+
     def test_scopes(self):
         for config, wanted in (
                 ({}, "user:email"), ({"email_addresses": ["a@example.com"]}, "user:email"),
