@@ -14,7 +14,6 @@
 #include "gateway/judge.h"
 #include "gateway/loop.h"
 #include "gateway/proc.h"
-#include "model/ssh_options.h"
 
 /* The suffix of the types of certificates ([PROTOCOL.certkeys] of OpenSSH). */
 #define CERTIFICATE_SUFFIX "-cert-v01@openssh.com"
@@ -188,20 +187,17 @@ static void grant_key(struct gateway *gateway, const struct login *login, struct
                       struct buf *answer)
 {
     struct arena arena = {0};
-    struct buf options = {0};
     struct judge_grant grant;
     const int64_t begun_us = clock_steady_us();
     const char *why;
     enum judge_verdict verdict =
         judge_key(gateway, &arena, login->account_id, login->fingerprint, &grant, &why);
     bool is_granted =
-        verdict == JUDGE_PERMITTED &&
-        ssh_options_write(&options, grant.rules, &gateway->conf.gateway.domain_ports, &why) &&
-        register_session(gateway, session, login, &grant, &why);
+        verdict == JUDGE_PERMITTED && register_session(gateway, session, login, &grant, &why);
 
     if (is_granted) {
         log_login(gateway, LOG_LEVEL_DEBUG, "key granted", login, NULL);
-        reply(answer, ASK_OK, buf_text(&options).s);
+        reply(answer, ASK_OK, grant.options.s);
     } else if (verdict == JUDGE_NONE) {
         log_login(gateway, LOG_LEVEL_INFO, "unknown key", login, NULL);
         reply(answer, ASK_NONE, NULL);
@@ -211,7 +207,6 @@ static void grant_key(struct gateway *gateway, const struct login *login, struct
     if (!is_granted)
         forget(gateway, session);
     textfile_count_look_up(&gateway->textfile, look_up_of(verdict, is_granted), begun_us);
-    buf_free(&options);
     arena_free(&arena);
 }
 

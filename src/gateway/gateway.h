@@ -11,6 +11,7 @@
 #include "crypt/crypt.h"
 #include "gateway/edges.h"
 #include "gateway/follow.h"
+#include "gateway/heavy_keys.h"
 #include "gateway/session.h"
 #include "gateway/state.h"
 #include "gateway/textfile.h"
@@ -30,6 +31,7 @@ struct gateway {
     struct crypt_hasher *hasher;
     struct state state;
     struct sessions sessions;
+    struct heavy_keys heavy_keys;
     struct edges *edges;
     bool edges_are_marked;     /* to be read anew */
     bool edges_are_unread;     /* the last reading failed */

@@ -3,17 +3,25 @@
 #include "gateway/grant.h"
 
 #include "model/acl.h"
+#include "model/ssh_options.h"
 
-/* Whoever writes with psql can store any text as a rule. */
-static bool keep_valid(struct judge_grant *grant, struct arena *arena)
+/* No sshd knows labels, and whoever writes with psql can store any text as a rule. */
+static bool is_for_sshd(struct text rule)
+{
+    struct acl_target target;
+    const char *why;
+
+    return acl_rule_read(rule, &target, &why) && target.kind != ACL_LABEL;
+}
+
+static bool keep_for_sshd(struct judge_grant *grant, struct arena *arena)
 {
     struct text_list *granted = &grant->granted;
-    const char *why;
 
     *granted = (struct text_list){.given = true};
     granted->items = arena_array(arena, grant->rules.n + 1, sizeof *granted->items);
     for (size_t i = 0; granted->items && i < grant->rules.n; i++) {
-        if (acl_rule_valid(grant->rules.items[i], &why))
+        if (is_for_sshd(grant->rules.items[i]))
             granted->items[granted->n++] = grant->rules.items[i];
     }
     return granted->items != NULL;
@@ -31,8 +39,15 @@ bool grant_unite(const struct gateway_credentials *found, struct arena *arena,
         lists[i] = found->items[i].acl;
         ids[i] = found->items[i].id;
     }
-    grant->account_id = found->items[0].account_id;
-    grant->digest = found->digest;
-    grant->credential_ids = (struct text_list){.items = ids, .n = found->n, .given = true};
-    return acl_unite(lists, found->n, arena, &grant->rules) && keep_valid(grant, arena);
+    *grant = (struct judge_grant){
+        .account_id = found->items[0].account_id,
+        .credential_ids = {.items = ids, .n = found->n, .given = true},
+        .digest = found->digest,
+    };
+    return acl_unite(lists, found->n, arena, &grant->rules) && keep_for_sshd(grant, arena);
+}
+
+bool grant_fits(const struct judge_grant *grant)
+{
+    return ssh_options_fit(grant->granted);
 }

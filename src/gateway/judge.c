@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "gateway/marked.h"
+#include "model/ssh_options.h"
 #include "store/gateway.h"
 
 /* While a node of Citus does not answer, the next statements for it may take so long, but for every
@@ -23,6 +24,8 @@
 
 #define CREDENTIAL_EVENT "ssh_credential_"
 #define MUTUAL_TLS_EVENT "mutual_tls_module_"
+
+#define JUDGE_KEY_LATE "the key was not read in time; it is asked for again soon"
 
 /* ---- the database ---- */
 
@@ -128,10 +131,30 @@ static const char *account_fault(int n_accounts)
 
 /* ---- keys ---- */
 
+/* A question about a key. */
+typedef bool key_statement(struct gateway *gateway, struct arena *arena,
+                           const struct gateway_key *key, void *out, struct error *err);
+
+static bool look_up_all(struct gateway *gateway, struct arena *arena, const struct gateway_key *key,
+                        void *out, struct error *err)
+{
+    return store_gateway_look_up(gateway->pg, arena, key, out, err);
+}
+
+static bool glance(struct gateway *gateway, struct arena *arena, const struct gateway_key *key,
+                   void *out, struct error *err)
+{
+    struct gateway_glance *glances;
+
+    if (!store_gateway_glance(gateway->pg, arena, (struct gateway_keys){key, 1}, &glances, err))
+        return false;
+    *(struct gateway_glance *)out = glances[0];
+    return true;
+}
+
 /* Where accounts are on several nodes. */
-static bool look_up_on_node(struct gateway *gateway, struct arena *arena,
-                            const struct gateway_key *key, struct gateway_credentials *found,
-                            const char **why)
+static bool ask_on_node(struct gateway *gateway, struct arena *arena, const struct gateway_key *key,
+                        key_statement *statement, void *out, const char **why)
 {
     char account_id[IDENT_SIZE];
     struct follow *follow;
@@ -142,7 +165,7 @@ static bool look_up_on_node(struct gateway *gateway, struct arena *arena,
     *why = "the account's node did not answer in time; it is asked again soon";
     if (!begin_account(gateway, account_id, &err))
         return false;
-    ok = store_gateway_look_up(gateway->pg, arena, key, found, &err);
+    ok = statement(gateway, arena, key, out, &err);
     *why = "the account's node does not answer; see the log of adit-gateway";
     follow = follows_find(&gateway->follows, account_id);
     ok = note_account(gateway, follow, ok, &err);
@@ -150,20 +173,135 @@ static bool look_up_on_node(struct gateway *gateway, struct arena *arena,
     return ok;
 }
 
-static bool look_up_key(struct gateway *gateway, struct arena *arena, const struct gateway_key *key,
-                        struct gateway_credentials *found, const char **why)
+static bool answers_for_others(struct gateway *gateway, const struct gateway_key *key)
+{
+    struct error err;
+    bool ok;
+
+    pg_set_timeout(gateway->pg, IMPATIENT_MS);
+    ok = marked_answers(gateway, key->account_id, &err);
+    pg_set_timeout(gateway->pg, JUDGE_TIMEOUT_MS);
+    return ok;
+}
+
+/* Asks about a key.  If only that is late, only the key has to wait: whoever offers it has proved
+ * nothing yet. */
+static bool ask_about(struct gateway *gateway, struct arena *arena, const struct gateway_key *key,
+                      key_statement *statement, void *out, const char **why)
 {
     struct error err;
     bool ok;
 
     if (pg_is_distributed(gateway->pg))
-        return look_up_on_node(gateway, arena, key, found, why);
+        return ask_on_node(gateway, arena, key, statement, out, why);
     *why = "the database did not answer in time; it is asked again soon";
     if (is_shut(gateway))
         return false;
-    ok = store_gateway_look_up(gateway->pg, arena, key, found, &err);
+    ok = statement(gateway, arena, key, out, &err);
+    if (!ok && err.code == ERR_DATABASE_TIMEOUT && answers_for_others(gateway, key)) {
+        *why = JUDGE_KEY_LATE;
+        heavy_keys_renew(&gateway->heavy_keys, key, text_of(""))->late_until_ms =
+            clock_steady_ms() + JUDGE_KEY_PAUSE_MS;
+        return false;
+    }
     *why = "the database does not answer; see the log of adit-gateway";
     return note_outcome(gateway, ok, &err);
+}
+
+/* Makes the grant from all that the key has.  Returns false with the reason if it is too much. */
+static bool make_grant(const struct gateway *gateway, struct arena *arena,
+                       const struct gateway_credentials *found, struct judge_grant *grant,
+                       const char **why)
+{
+    struct buf options = {0};
+    bool ok;
+
+    *why = GRANT_OVER;
+    if (found->is_over)
+        return false;
+    *why = ssh_options_no_memory;
+    if (!grant_unite(found, arena, grant))
+        return false;
+    *why = GRANT_TOO_MUCH;
+    if (!grant_fits(grant))
+        return false;
+    ok = ssh_options_write(&options, grant->rules, &gateway->conf.gateway.domain_ports, why);
+    if (ok) {
+        grant->options.len = options.len;
+        grant->options.s = arena_copy(arena, buf_text(&options).s, options.len);
+        *why = ssh_options_no_memory;
+        ok = grant->options.s != NULL;
+    }
+    buf_free(&options);
+    return ok;
+}
+
+static bool is_heavy(const struct gateway_credentials *found)
+{
+    size_t n = found->n;
+
+    for (size_t i = 0; i < found->n; i++)
+        n += found->items[i].acl.n;
+    return found->is_over || n >= HEAVY_KEY_LEAST;
+}
+
+/* Keeps what was found about a key that has much.  The digest is that of a glance before it was
+ * read, or "". */
+static void keep_heavy(struct gateway *gateway, const struct gateway_key *key, struct text digest,
+                       const struct gateway_credentials *found, const struct judge_grant *grant,
+                       const char *why)
+{
+    struct heavy_key *known = heavy_keys_find(&gateway->heavy_keys, key);
+
+    if (!is_heavy(found) || why == ssh_options_no_memory) {
+        if (known)
+            heavy_key_forget(known);
+        return;
+    }
+    known = heavy_keys_renew(&gateway->heavy_keys, key, found->digest.s ? found->digest : digest);
+    known->why = why;
+    if (!why)
+        (void)heavy_key_grant(known, grant);
+}
+
+static enum judge_verdict read_key(struct gateway *gateway, struct arena *arena,
+                                   const struct gateway_key *key, struct text digest,
+                                   struct judge_grant *grant, const char **why)
+{
+    struct gateway_credentials found;
+    bool ok;
+
+    if (!ask_about(gateway, arena, key, look_up_all, &found, why))
+        return JUDGE_AWAY;
+    *why = account_fault(found.n_accounts);
+    if (*why)
+        return JUDGE_FAULT;
+    if (found.n == 0 && !found.is_over)
+        return JUDGE_NONE;
+    ok = make_grant(gateway, arena, &found, grant, why);
+    keep_heavy(gateway, key, digest, &found, grant, ok ? NULL : *why);
+    if (ok)
+        return JUDGE_PERMITTED;
+    return *why == ssh_options_no_memory ? JUDGE_FAULT : JUDGE_OVER;
+}
+
+/* Of a key that has much, only a glance is read while that stays the same. */
+static enum judge_verdict judge_known(struct gateway *gateway, struct arena *arena,
+                                      const struct gateway_key *key, const struct heavy_key *known,
+                                      struct judge_grant *grant, const char **why)
+{
+    struct gateway_glance seen;
+
+    *why = JUDGE_KEY_LATE;
+    if (clock_steady_ms() < known->late_until_ms)
+        return JUDGE_AWAY;
+    if (!ask_about(gateway, arena, key, glance, &seen, why))
+        return JUDGE_AWAY;
+    if (!text_eq(text_of(known->digest), seen.digest))
+        return read_key(gateway, arena, key, seen.digest, grant, why);
+    *why = known->why;
+    *grant = known->grant;
+    return known->why ? JUDGE_OVER : JUDGE_PERMITTED;
 }
 
 enum judge_verdict judge_key(struct gateway *gateway, struct arena *arena, struct text account_id,
@@ -172,25 +310,16 @@ enum judge_verdict judge_key(struct gateway *gateway, struct arena *arena, struc
     struct text standard = text_of(gateway->conf.gateway.account);
     const struct gateway_key key = {.account_id = text_present(account_id) ? account_id : standard,
                                     .fingerprint = fingerprint};
-    struct gateway_credentials found;
+    const struct heavy_key *known = heavy_keys_find(&gateway->heavy_keys, &key);
 
     /* Finding the only one would ask all nodes. */
     *why = "accounts are on several nodes; name one in the setting account of [gateway], or with "
            "--account";
     if (pg_is_distributed(gateway->pg) && !ident_assigned(key.account_id, IDENT_ACCOUNT))
         return JUDGE_FAULT;
-    if (!look_up_key(gateway, arena, &key, &found, why))
-        return JUDGE_AWAY;
-    *why = account_fault(found.n_accounts);
-    if (*why)
-        return JUDGE_FAULT;
-    *why = GRANT_OVER;
-    if (found.is_over)
-        return JUDGE_OVER;
-    if (found.n == 0)
-        return JUDGE_NONE;
-    *why = "out of memory";
-    return grant_unite(&found, arena, grant) ? JUDGE_PERMITTED : JUDGE_FAULT;
+    if (known)
+        return judge_known(gateway, arena, &key, known, grant, why);
+    return read_key(gateway, arena, &key, text_of(""), grant, why);
 }
 
 /* ---- edges ---- */

@@ -33,13 +33,18 @@ static inline int64_t judge_turn_end_ms(const struct gateway *gateway)
 enum judge_verdict {
     JUDGE_PERMITTED,
     JUDGE_NONE,
-    JUDGE_OVER, /* the key is over the limits of model/ssh_decision.h */
+    JUDGE_OVER, /* the key has more than is read, or than sshd takes */
     JUDGE_AWAY, /* the database does not answer */
     JUDGE_FAULT /* the settings name no account, or memory runs out */
 };
 
-/* Looks a key up in an account; "": the one of the settings.  *grant is in the arena.  But for
- * JUDGE_PERMITTED and JUDGE_NONE, *why is the reason, static. */
+/* A key that was not read in time is not read again for so long, if the database answers for
+ * others.
+ */
+#define JUDGE_KEY_PAUSE_MS 10000
+
+/* Looks a key up in an account; "": the one of the settings.  *grant is in the arena, or valid
+ * until the next call.  But for JUDGE_PERMITTED and JUDGE_NONE, *why is the reason, static. */
 MUST_CHECK enum judge_verdict judge_key(struct gateway *gateway, struct arena *arena,
                                         struct text account_id, struct text fingerprint,
                                         struct judge_grant *grant, const char **why);

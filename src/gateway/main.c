@@ -149,6 +149,7 @@ static void close_gateway(struct gateway *gateway)
     edges_free(gateway->edges);
     pg_free(gateway->pg);
     sessions_free(&gateway->sessions);
+    heavy_keys_free(&gateway->heavy_keys);
     state_close(&gateway->state);
     if (gateway->epoll >= 0)
         close(gateway->epoll);

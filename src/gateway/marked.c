@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "gateway/grant.h"
 #include "gateway/judge.h"
-#include "model/acl.h"
+#include "model/acl_cover.h"
 #include "model/ssh_decision.h"
 
 /* One turn of judging. */
@@ -69,15 +69,13 @@ static void note_late(const struct turn *turn, const struct gateway_key *keys, s
     }
 }
 
-/* Returns whether the database answers for a key that has nothing. */
-static bool answers(const struct turn *turn, const char *account_id)
+bool marked_answers(struct gateway *gateway, struct text account_id, struct error *err)
 {
-    const struct gateway_key nobodys = {.account_id = text_of(account_id),
-                                        .fingerprint = text_of("")};
+    const struct gateway_key nobodys = {.account_id = account_id, .fingerprint = text_of("")};
     struct arena arena = {0};
     struct gateway_glance *glances;
-    bool ok = store_gateway_glance(turn->gateway->pg, &arena, (struct gateway_keys){&nobodys, 1},
-                                   &glances, turn->err);
+    bool ok = store_gateway_glance(gateway->pg, &arena, (struct gateway_keys){&nobodys, 1},
+                                   &glances, err);
 
     arena_free(&arena);
     return ok;
@@ -118,7 +116,7 @@ static size_t list_keys(const struct turn *turn, enum session_mark mark,
                         struct gateway_key keys[MARKED_GLANCE_MAX])
 {
     const struct gateway *gateway = turn->gateway;
-    int64_t marked_ms[MARKED_GLANCE_MAX];
+    int64_t marked_ms[MARKED_GLANCE_MAX] = {0};
     size_t n = 0, youngest = 0, at;
 
     for (size_t i = 0; i < gateway->sessions.n; i++) {
@@ -210,13 +208,13 @@ static bool is_sooner(const struct session *a, const struct session *b, bool is_
 
 /* Returns the changed session that was marked first, or the one whose key was late least often, and
  * of those the one whose key is read soonest.  NULL: there is none. */
-static const struct session *pick_changed(const struct turn *turn, bool is_by_age)
+static struct session *pick_changed(const struct turn *turn, bool is_by_age)
 {
     const struct sessions *sessions = &turn->gateway->sessions;
-    const struct session *best = NULL;
+    struct session *best = NULL;
 
     for (size_t i = 0; i < sessions->n; i++) {
-        const struct session *session = sessions->items[i];
+        struct session *session = sessions->items[i];
 
         if (is_of_turn(turn, session) && session->mark == SESSION_CHANGED &&
             (!best || is_sooner(session, best, is_by_age)))
@@ -225,36 +223,57 @@ static const struct session *pick_changed(const struct turn *turn, bool is_by_ag
     return best;
 }
 
-/* The last session whose rules were compared: others of its key mostly have the same. */
+/* Compares what the sessions of a key were granted with what the key is granted now. */
 struct comparison {
+    const struct judge_grant *grant;
+    struct acl_cover cover; /* read for the first session that needs it */
+    bool is_read;
+    bool is_of_own; /* the rules are those of the credentials that sessions stand on */
+    /* The last session that was compared: others of its key mostly have the same rules. */
     const struct session *session;
     bool covers;
-    bool is_of_own; /* the rules are those of the credentials that sessions stand on */
 };
 
-static bool is_covered(const struct session *session, const struct judge_grant *grant,
-                       struct comparison *last)
+/* Returns whether a comparison is not needed, with its outcome. */
+static bool is_compared(const struct comparison *comparison, const struct session *session,
+                        bool *covers)
 {
-    if (session->granted.n == 0 || text_lists_equal(session->granted, grant->granted))
+    const struct session *last = comparison->session;
+
+    *covers = true;
+    if (session->granted.n == 0 || text_lists_equal(session->granted, comparison->grant->granted))
         return true;
-    if (!last->session || !text_lists_equal(session->granted, last->session->granted))
-        *last = (struct comparison){session, acl_covers(grant->rules, session->granted),
-                                    last->is_of_own};
-    return last->covers;
+    *covers = comparison->covers;
+    return last && text_lists_equal(session->granted, last->granted);
+}
+
+static bool is_covered(struct comparison *comparison, const struct session *session)
+{
+    bool covers;
+
+    if (is_compared(comparison, session, &covers))
+        return covers;
+    if (!comparison->is_read)
+        comparison->is_read = acl_cover_read(comparison->grant->rules, &comparison->cover);
+    comparison->session = session;
+    comparison->covers =
+        comparison->is_read && acl_cover_includes(&comparison->cover, session->granted);
+    return comparison->covers;
 }
 
 /* Judges a session by its key's credentials as they are now, or by a part of them that was read:
- * grants add up, so what a part covers stays, whatever somebody adds.  What the oldest ones do not
+ * grants add up, so what a part covers stays, whatever somebody adds.  What the part does not
  * cover is still to be judged by those that the session stands on.  Of a part, the digest stays
  * that of the last glance. */
 static void judge_session(const struct turn *turn, struct session *session,
-                          const struct judge_grant *grant, struct comparison *last)
+                          struct comparison *comparison)
 {
+    const struct judge_grant *grant = comparison->grant;
     bool is_part = !grant->digest.s;
-    bool covers = is_covered(session, grant, last);
+    bool covers = is_covered(comparison, session);
 
     session->n_strikes = 0;
-    if (!covers && is_part && !last->is_of_own)
+    if (!covers && is_part && !comparison->is_of_own)
         return;
     session->mark = SESSION_JUDGED;
     if (!is_part)
@@ -267,39 +286,72 @@ static void judge_session(const struct turn *turn, struct session *session,
         end_one(turn, session, SESSION_NO_MEMORY);
 }
 
-/* Judges all changed sessions of a key, or those that stand on the credentials that it names.
- * Returns false if memory runs out. */
-static bool judge_key_sessions(const struct turn *turn, const struct gateway_key *key,
-                               const struct gateway_credentials *found, struct arena *arena)
+static bool is_judged_by(const struct turn *turn, const struct session *session,
+                         const struct gateway_key *key)
+{
+    return is_of_turn(turn, session) && session->mark == SESSION_CHANGED &&
+           is_of_key(session, key) &&
+           (!key->credential_ids.given ||
+            text_lists_equal(session->credential_ids, key->credential_ids));
+}
+
+/* Judges the first session, if there is one, and others like it.  Sessions that would have to be
+ * compared after the end of the turn stay marked: each may have been granted something else. */
+static void compare_sessions(const struct turn *turn, const struct gateway_key *key,
+                             struct comparison *comparison, struct session *first)
 {
     struct sessions *sessions = &turn->gateway->sessions;
-    bool is_of_own = key->credential_ids.given;
-    struct comparison last = {.is_of_own = is_of_own};
-    struct judge_grant grant;
+    bool covers;
 
-    if (found->n == 0 && found->is_over && !is_of_own)
-        return true; /* not even the first one was read */
-    if (found->n > 0 && !grant_unite(found, arena, &grant))
-        return error_set(turn->err, ERR_OUT_OF_MEMORY);
+    if (first)
+        judge_session(turn, first, comparison);
     for (size_t i = 0; i < sessions->n; i++) {
         struct session *session = sessions->items[i];
 
-        if (!is_of_turn(turn, session) || session->mark != SESSION_CHANGED ||
-            !is_of_key(session, key) ||
-            (is_of_own && !text_lists_equal(session->credential_ids, key->credential_ids)))
-            continue;
-        if (found->n > 0)
-            judge_session(turn, session, &grant, &last);
-        else
-            end_one(turn, session, is_of_own ? SESSION_OVER_LIMIT : SESSION_REVOKED);
+        if (session != first && is_judged_by(turn, session, key) &&
+            (!is_over(turn) || is_compared(comparison, session, &covers)))
+            judge_session(turn, session, comparison);
     }
+}
+
+static void end_sessions(const struct turn *turn, const struct gateway_key *key,
+                         enum session_cause cause)
+{
+    struct sessions *sessions = &turn->gateway->sessions;
+
+    for (size_t i = 0; i < sessions->n; i++) {
+        if (is_judged_by(turn, sessions->items[i], key))
+            end_one(turn, sessions->items[i], cause);
+    }
+}
+
+/* Judges the changed sessions of a key, or those that stand on the credentials that it names: the
+ * first one, which may be NULL, and others until the end of the turn.  Returns false if memory runs
+ * out. */
+static bool judge_key_sessions(const struct turn *turn, const struct gateway_key *key,
+                               const struct gateway_credentials *found, struct session *first,
+                               struct arena *arena)
+{
+    bool is_of_own = key->credential_ids.given;
+    struct judge_grant grant;
+    struct comparison comparison = {.grant = &grant, .is_of_own = is_of_own};
+
+    if (found->n == 0 && found->is_over && !is_of_own)
+        return true; /* not even the first one was read */
+    if (found->n == 0) {
+        end_sessions(turn, key, is_of_own ? SESSION_OVER_LIMIT : SESSION_REVOKED);
+        return true;
+    }
+    if (!grant_unite(found, arena, &grant))
+        return error_set(turn->err, ERR_OUT_OF_MEMORY);
+    compare_sessions(turn, key, &comparison, first);
+    acl_cover_free(&comparison.cover);
     return true;
 }
 
 /* Judges a session of a key that is over the limits, and those that stand on the same credentials,
  * by these: their rules were read when it began, and what others have is none of them. */
-static bool judge_by_own(const struct turn *turn, const struct session *session,
-                         struct arena *arena)
+static bool judge_by_own(const struct turn *turn, struct session *session, struct arena *arena)
 {
     struct gateway_key key = key_of_session(session);
     struct gateway_credentials found;
@@ -309,13 +361,13 @@ static bool judge_by_own(const struct turn *turn, const struct session *session,
         return error_set(turn->err, ERR_OUT_OF_MEMORY);
     key.credential_ids.given = true;
     return store_gateway_look_up(turn->gateway->pg, arena, &key, &found, turn->err) &&
-           judge_key_sessions(turn, &key, &found, arena);
+           judge_key_sessions(turn, &key, &found, session, arena);
 }
 
 /* Reads the rules of changed keys, one at least, in turn by age and not by age. */
 static bool read_changed(const struct turn *turn, bool is_by_age)
 {
-    const struct session *session = pick_changed(turn, is_by_age);
+    struct session *session = pick_changed(turn, is_by_age);
     struct gateway *gateway = turn->gateway;
     bool ok = true;
 
@@ -325,7 +377,7 @@ static bool read_changed(const struct turn *turn, bool is_by_age)
         struct arena arena = {0};
 
         ok = store_gateway_look_up(gateway->pg, &arena, &key, &found, turn->err) &&
-             judge_key_sessions(turn, &key, &found, &arena);
+             judge_key_sessions(turn, &key, &found, session, &arena);
         if (ok && is_of_turn(turn, session) && session->mark == SESSION_CHANGED)
             ok = judge_by_own(turn, session, &arena);
         if (!ok)
@@ -391,7 +443,7 @@ static bool judge_struck(const struct turn *turn, const struct gateway_key *key)
 
     if (ok) {
         mark_key(turn, key);
-        ok = judge_key_sessions(turn, key, &found, &arena);
+        ok = judge_key_sessions(turn, key, &found, NULL, &arena);
     } else if (turn->err->code == ERR_DATABASE_TIMEOUT) {
         end_key(turn, key, SESSION_LATE);
     }
@@ -407,7 +459,7 @@ static bool judge_late(const struct turn *turn)
     const struct session *session = find_struck(turn);
     bool ok = true;
 
-    if (session && !answers(turn, session->account_id)) {
+    if (session && !marked_answers(turn->gateway, text_of(session->account_id), turn->err)) {
         forgive_all(&turn->gateway->sessions);
         return false;
     }

@@ -3,10 +3,10 @@
  *
  * A glance looks at many keys and reads no rules.  It ends the sessions of keys that have nothing
  * left, and shows whose rules are to be read.  Those are read one key at a time.  Both have bounds
- * (model/ssh_decision.h).  A key beyond them loses the sessions that neither its oldest credentials
- * up to there cover, nor those that the session stands on, the smallest first: whoever adds to a
- * key, or to a credential of it, ends nothing.  The sessions of one key are judged together,
- * however many there are.
+ * (model/ssh_decision.h).  A key beyond them loses the sessions that neither the credentials up to
+ * there cover, nor those that the session stands on, the smallest first: whoever adds to a key, or
+ * to a credential of it, ends nothing.  The sessions of one key are judged together, however many
+ * there are; those that were granted something else than the others as long as the turn goes on.
  *
  * If a statement is late, smaller ones follow.  A key that is late alone, again and again, and once
  * more right after the database has answered for another one, loses its sessions: it keeps the loop
@@ -30,5 +30,9 @@
  */
 MUST_CHECK bool marked_judge(struct gateway *gateway, const char *account_id, bool *is_left,
                              struct error *err);
+
+/* Returns whether the database answers for a key that has nothing.  Returns false with *err as
+ * store_gateway_glance() does. */
+MUST_CHECK bool marked_answers(struct gateway *gateway, struct text account_id, struct error *err);
 
 #endif

@@ -234,26 +234,3 @@ bool acl_unite(const struct text_list *lists, size_t n, struct arena *arena, str
     }
     return keep_distinct(rules, n_rules, arena, out);
 }
-
-/* ---- covering ---- */
-
-bool acl_covers(struct text_list now, struct text_list before)
-{
-    struct acl_targets had = {0};
-    struct acl_targets has = {0};
-    bool covers = false;
-
-    if (acl_permits_everything(now))
-        return true;
-    if (acl_permits_everything(before))
-        return false;
-    if (acl_targets_read(before, &had) && acl_targets_read(now, &has)) {
-        acl_targets_narrow(&has);
-        covers = true;
-        for (size_t i = 0; i < had.n && covers; i++)
-            covers = acl_targets_permit(&has, &had.items[i]);
-    }
-    acl_targets_free(&had);
-    acl_targets_free(&has);
-    return covers;
-}

@@ -37,9 +37,4 @@ MUST_CHECK bool acl_permits_everything(struct text_list rules);
 MUST_CHECK bool acl_unite(const struct text_list *lists, size_t n, struct arena *arena,
                           struct text_list *out);
 
-/* Returns whether `now` permits the domains, addresses and wildcards that `before` named.  Labels
- * and malformed rules do not count.  If `before` permitted everything, `now` has to.  A list
- * without rules permits everything here, too.  Returns false also if memory runs out. */
-MUST_CHECK bool acl_covers(struct text_list now, struct text_list before);
-
 #endif

@@ -75,16 +75,6 @@ bool ssh_decision_read(const struct json_node *body, struct arena *arena,
            read_asked_key(input, err) && must_be_target(input->target, err);
 }
 
-/* An sshd takes no more rules, and adit-gateway hands it no more. */
-static bool fits(struct text_list rules)
-{
-    size_t bytes = 0;
-
-    for (size_t i = 0; i < rules.n; i++)
-        bytes += rules.items[i].len;
-    return rules.n <= SSH_LISTENS_MAX && bytes <= SSH_OPTIONS_MAX;
-}
-
 static bool unite_grants(const struct ssh_grant *grants, size_t n_grants, struct arena *arena,
                          struct text_list *out)
 {
@@ -105,7 +95,7 @@ bool ssh_decision_make(const struct ssh_grant *grants, size_t n_grants, struct t
         return true;
     if (!unite_grants(grants, n_grants, arena, &decision->acl))
         return error_set(err, ERR_OUT_OF_MEMORY);
-    if (!fits(decision->acl))
+    if (!ssh_options_fit(decision->acl))
         return error_set(err, ERR_GRANTS_TOO_MANY);
     decision->permitted = !target.s || acl_permitting(decision->acl, target, &decision->rule);
     return true;

@@ -62,6 +62,17 @@ bool ssh_domain_ports_read(struct text words, struct ssh_domain_ports *out, cons
 
 /* ---- options ---- */
 
+const char ssh_options_no_memory[] = "out of memory";
+
+bool ssh_options_fit(struct text_list rules)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < rules.n; i++)
+        bytes += rules.items[i].len;
+    return rules.n <= SSH_LISTENS_MAX && bytes <= SSH_OPTIONS_MAX;
+}
+
 /* What is written, and the first reason to stop. */
 struct options {
     struct buf *out;
@@ -163,11 +174,11 @@ bool ssh_options_write(struct buf *out, struct text_list rules,
     else if (acl_targets_read(rules, &targets))
         add_targets(&options, &targets, ports);
     else
-        options.fault = "out of memory";
+        options.fault = ssh_options_no_memory;
     if (!options.fault && out->len - start > SSH_OPTIONS_MAX)
         options.fault = "the options are longer than 200 KiB";
     if (!options.fault && out->failed)
-        options.fault = "out of memory";
+        options.fault = ssh_options_no_memory;
     acl_targets_free(&targets);
     if (options.fault)
         buf_cut(out, start);

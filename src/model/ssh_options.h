@@ -26,6 +26,10 @@ struct ssh_domain_ports {
 MUST_CHECK bool ssh_domain_ports_read(struct text words, struct ssh_domain_ports *out,
                                       const char **why);
 
+/* Returns whether the rules are at most SSH_LISTENS_MAX, with SSH_OPTIONS_MAX bytes: whoever tells
+ * sshd what they permit, or keeps them, takes no more. */
+MUST_CHECK bool ssh_options_fit(struct text_list rules);
+
 /* Appends the options for the rules, which are one list of acl_unite():
  *   - "restrict,port-forwarding" if they permit everything, as a list without rules does;
  *   - "restrict,port-forwarding" and a permitlisten for each address, and for each domain with each
@@ -36,7 +40,9 @@ MUST_CHECK bool ssh_domain_ports_read(struct text words, struct ssh_domain_ports
  * number ("bind:*.3.4") are left out.
  *
  * Returns false with the reason in *why, static, and appends nothing, if there are more than
- * SSH_LISTENS_MAX permitlisten or SSH_OPTIONS_MAX bytes, or if memory runs out. */
+ * SSH_LISTENS_MAX permitlisten or SSH_OPTIONS_MAX bytes, or if memory runs out: then it is
+ * ssh_options_no_memory. */
+extern const char ssh_options_no_memory[];
 MUST_CHECK bool ssh_options_write(struct buf *out, struct text_list rules,
                                   const struct ssh_domain_ports *ports, const char **why);
 

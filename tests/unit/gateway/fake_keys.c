@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* Functions in place of the database. */
+#include "gateway/fake_keys.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "gateway/fake_store.h"
+#include "gateway/judge.h"
+#include "gateway/marked.h"
+#include "model/ssh_decision.h"
+
+struct fake_key fake_keys[N_KEYS];
+struct fake_database fake_database;
+
+static void take_time(void)
+{
+    const struct timespec turn = {.tv_nsec = JUDGE_TURN_MS * 1000000L};
+
+    if (fake_database.takes_a_turn)
+        nanosleep(&turn, NULL);
+}
+
+static struct fake_key *find_key(const struct gateway_key *asked)
+{
+    for (size_t i = 0; i < N_KEYS; i++) {
+        if (text_eq(asked->fingerprint, text_of(fake_keys[i].fingerprint)) &&
+            text_eq(asked->account_id, text_of(fake_keys[i].account_id)))
+            return &fake_keys[i];
+    }
+    return NULL;
+}
+
+/* The pause of JUDGE_PAUSE_MS is not what is tested. */
+static bool is_late(struct error *err)
+{
+    return error_cause(err, ERR_DATABASE_TIMEOUT, "database: no answer");
+}
+
+static bool changes(struct arena *arena, struct text snapshot, struct gateway_changes *out,
+                    struct error *err)
+{
+    (void)err;
+    fake_database.n_polls++;
+    out->snapshot = text_of("snapshot");
+    out->complete = fake_database.is_complete && snapshot.len > 0;
+    out->items = arena_array(arena, 1, sizeof *out->items);
+    ck_assert_ptr_nonnull(out->items);
+    if (out->complete && fake_database.named)
+        out->items[out->n++] = (struct gateway_change){text_of("ssh_credential_deleted"),
+                                                       text_of(fake_database.named->account_id),
+                                                       text_of(fake_database.named->credential_id)};
+    fake_database.named = NULL;
+    return true;
+}
+
+static bool glance(struct arena *arena, struct gateway_keys asked, struct gateway_glance *out,
+                   struct error *err)
+{
+    (void)arena;
+    fake_database.n_glances++;
+    take_time();
+    if (asked.items[0].fingerprint.len == 0)
+        fake_database.lock_is_held = false;
+    ck_assert_uint_le(asked.n, MARKED_GLANCE_MAX);
+    for (size_t i = 0; i < asked.n; i++) {
+        const struct fake_key *key = find_key(&asked.items[i]);
+
+        if (fake_database.table_is_late || fake_database.lock_is_held || (key && key->is_late))
+            return is_late(err);
+        for (size_t j = 0; j < i; j++)
+            ck_assert_ptr_ne(find_key(&asked.items[j]), key);
+        out[i] = (struct gateway_glance){key ? key->n : 0, text_of(key ? key->digest : "")};
+    }
+    return true;
+}
+
+static bool look_up(struct arena *arena, const struct gateway_key *asked,
+                    struct gateway_credentials *out, struct error *err)
+{
+    struct fake_key *key = find_key(asked);
+    struct text *rules;
+
+    ck_assert_ptr_nonnull(key);
+    key->n_look_ups += !asked->credential_ids.given;
+    take_time();
+    out->n_accounts = 1;
+    if (fake_database.table_is_late || fake_database.lock_is_held || key->is_late)
+        return is_late(err);
+    out->is_over = key->is_over || key->n > SSH_GRANTS_MAX;
+    if (!out->is_over)
+        out->digest = text_of(key->digest);
+    out->items = arena_array(arena, 1, sizeof *out->items);
+    rules = arena_array(arena, key->n_rules, sizeof *rules);
+    ck_assert(out->items && rules);
+    for (size_t i = 0; i < key->n_rules; i++)
+        rules[i] = text_of(asked->credential_ids.given && key->own ? key->own : key->rule);
+    if (asked->credential_ids.given)
+        out->digest = text_of(NULL);
+    if (key->n > 0 && rules[0].s)
+        out->items[out->n++] =
+            (struct gateway_credential){text_of(key->credential_id),
+                                        text_of(key->account_id),
+                                        {.items = rules, .n = key->n_rules, .given = true}};
+    return true;
+}
+
+void fake_keys_start(struct gateway *gateway)
+{
+    static char none[] = "";
+    static const struct conf_mutual_tls no_edges = {none, none, none, none, none};
+
+    for (int i = 0; i < N_KEYS; i++) {
+        struct fake_key *key = &fake_keys[i];
+
+        *key = (struct fake_key){.n = 1, .n_rules = 1, .rule = "bind:a:1"};
+        snprintf(key->account_id, sizeof key->account_id, "%s", i % N_ACCOUNTS ? B : A);
+        snprintf(key->fingerprint, sizeof key->fingerprint, "SHA256:%043d", i);
+        snprintf(key->credential_id, sizeof key->credential_id, "sshcr_%d", i);
+        snprintf(key->digest, sizeof key->digest, "digest of %d", i);
+    }
+    fake_database = (struct fake_database){.is_complete = true};
+    fake_store = (struct fake_store){.changes = changes, .glance = glance, .look_up = look_up};
+    *gateway = (struct gateway){.conf.log.level = LOG_LEVEL_ERROR,
+                                .conf.gateway.account = none,
+                                .conf.gateway.metrics = none};
+    gateway->edges = edges_new(&no_edges, &gateway->conf.log);
+    ck_assert_ptr_nonnull(gateway->edges);
+}
+
+void fake_keys_stop(struct gateway *gateway)
+{
+    sessions_free(&gateway->sessions);
+    heavy_keys_free(&gateway->heavy_keys);
+    buf_free(&gateway->snapshot);
+    edges_free(gateway->edges);
+}
+
+void fake_key_exceed(struct fake_key *key, bool has_many)
+{
+    snprintf(key->digest, sizeof key->digest, "another");
+    if (has_many)
+        key->n = SSH_GRANTS_MAX + 1;
+    else
+        key->is_over = true;
+}

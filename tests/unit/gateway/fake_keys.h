@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* A database of keys, for tests that judge sessions of many, or keys that are offered. */
+#ifndef ADIT_TESTS_GATEWAY_FAKE_KEYS_H
+#define ADIT_TESTS_GATEWAY_FAKE_KEYS_H
+
+#include "gateway/gateway.h"
+
+#define A "ac_000000000000000000000000001"
+#define B "ac_000000000000000000000000002"
+#define N_KEYS 100
+#define N_ACCOUNTS 2
+
+/* What a key has, and how the database fares with it. */
+struct fake_key {
+    char account_id[IDENT_SIZE];
+    char fingerprint[PUBLIC_KEY_FINGERPRINT_SIZE];
+    char credential_id[32];
+    char digest[SESSION_DIGEST_SIZE];
+    size_t n;         /* its credentials */
+    bool is_over;     /* they have too many rules */
+    bool is_late;     /* a statement that names it is not answered */
+    size_t n_rules;   /* of each, all the same */
+    const char *rule; /* as far as they are read; NULL: not even the first */
+    const char *own;  /* of those that are named; NULL: the same */
+    int n_look_ups;
+};
+
+extern struct fake_key fake_keys[N_KEYS];
+
+/* What it does, and what it was asked. */
+struct fake_database {
+    bool table_is_late; /* no statement for keys is answered */
+    bool lock_is_held;  /* nor here, until it is asked for nobody's key */
+    bool takes_a_turn;  /* each statement for keys does */
+    int n_polls;
+    bool is_complete;
+    struct fake_key *named; /* by the next poll */
+    int n_glances;
+};
+
+extern struct fake_database fake_database;
+
+/* Gives each key a credential, and the gateway this database. */
+void fake_keys_start(struct gateway *gateway);
+
+/* Frees what the gateway has. */
+void fake_keys_stop(struct gateway *gateway);
+
+/* Puts a key over a limit: that of credentials, or of rules. */
+void fake_key_exceed(struct fake_key *key, bool has_many);
+
+#endif

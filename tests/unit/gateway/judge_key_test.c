@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of judging keys that are offered. */
+#include "gateway/judge.h"
+
+#include <check.h>
+#include <stdio.h>
+
+#include "gateway/fake_keys.h"
+#include "suites.h"
+
+static struct gateway gateway;
+static struct arena arena;
+static struct judge_grant grant;
+static const char *why;
+
+static void start(void)
+{
+    fake_keys_start(&gateway);
+}
+
+static void stop(void)
+{
+    arena_free(&arena);
+    fake_keys_stop(&gateway);
+}
+
+static enum judge_verdict offer(size_t i)
+{
+    arena_reset(&arena);
+    return judge_key(&gateway, &arena, text_of(A), text_of(fake_keys[i].fingerprint), &grant, &why);
+}
+
+static void is_granted(size_t i, const char *options)
+{
+    ck_assert_int_eq(offer(i), JUDGE_PERMITTED);
+    ck_assert_str_eq(grant.options.s, options);
+    ck_assert_uint_eq(grant.credential_ids.n, 1);
+    ck_assert_str_eq(grant.credential_ids.items[0].s, fake_keys[i].credential_id);
+    ck_assert(text_eq(grant.digest, text_of(fake_keys[i].digest)));
+    ck_assert(text_eq(grant.account_id, text_of(fake_keys[i].account_id)));
+    ck_assert_uint_eq(grant.granted.n, 1);
+    ck_assert_str_eq(grant.granted.items[0].s, fake_keys[i].rule);
+}
+
+/* Nobody has to prove anything to offer a key. */
+START_TEST(a_heavy_key_is_read_once)
+{
+    const char *options = "restrict,port-forwarding,permitlisten=\"a:1\"";
+
+    fake_keys[0].n_rules = HEAVY_KEY_LEAST;
+    for (int i = 0; i < 3; i++)
+        is_granted(0, options);
+    ck_assert_int_eq(fake_keys[0].n_look_ups, 1);
+    snprintf(fake_keys[0].digest, sizeof fake_keys[0].digest, "another");
+    fake_keys[0].rule = "bind:b:1";
+    for (int i = 0; i < 3; i++)
+        is_granted(0, "restrict,port-forwarding,permitlisten=\"b:1\"");
+    ck_assert_int_eq(fake_keys[0].n_look_ups, 2);
+    snprintf(fake_keys[0].digest, sizeof fake_keys[0].digest, "nothing");
+    fake_keys[0].n = 0;
+    ck_assert_int_eq(offer(0), JUDGE_NONE);
+    fake_keys[0].n = fake_keys[0].n_rules = 1;
+    fake_keys[0].rule = "bind:a:1";
+    for (int i = 0; i < 3; i++)
+        is_granted(0, options);
+    /* It has too little by now to be known. */
+    ck_assert_int_eq(fake_keys[0].n_look_ups, 6);
+}
+END_TEST
+
+START_TEST(an_offered_key_is_over_the_limits)
+{
+    fake_key_exceed(&fake_keys[0], _i == 0);
+    for (int i = 0; i < 4; i++) {
+        ck_assert_int_eq(offer(0), JUDGE_OVER);
+        ck_assert_str_eq(why, GRANT_OVER);
+    }
+    /* Of what it had at the first time, nobody knows. */
+    ck_assert_int_eq(fake_keys[0].n_look_ups, 2);
+    fake_keys[0].n = 1;
+    fake_keys[0].is_over = false;
+    snprintf(fake_keys[0].digest, sizeof fake_keys[0].digest, "less");
+    ck_assert_int_eq(offer(0), JUDGE_PERMITTED);
+    ck_assert(!gateway.is_away);
+}
+END_TEST
+
+/* Labels are for no sshd, and no session keeps them. */
+START_TEST(an_offered_key_has_labels)
+{
+    fake_keys[0].rule = "bind:region=eu";
+    fake_keys[0].n_rules = _i ? HEAVY_KEY_LEAST : 1;
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(offer(0), JUDGE_PERMITTED);
+        ck_assert_str_eq(grant.options.s, "restrict");
+        ck_assert_uint_eq(grant.granted.n, 0);
+    }
+}
+END_TEST
+
+/* It may be one key that is late, and then it waits alone. */
+START_TEST(an_offered_key_is_late)
+{
+    fake_keys[0].is_late = true;
+    ck_assert_int_eq(offer(0), JUDGE_AWAY);
+    ck_assert_int_eq(offer(0), JUDGE_AWAY);
+    ck_assert_int_eq(fake_keys[0].n_look_ups, 1);
+    ck_assert(!gateway.is_away);
+    ck_assert_int_eq(offer(2), JUDGE_PERMITTED);
+    fake_keys[0].is_late = false;
+    heavy_keys_find(&gateway.heavy_keys,
+                    &(struct gateway_key){.account_id = text_of(A),
+                                          .fingerprint = text_of(fake_keys[0].fingerprint)})
+        ->late_until_ms = 0;
+    ck_assert_int_eq(offer(0), JUDGE_PERMITTED);
+}
+END_TEST
+
+START_TEST(the_database_is_late_for_an_offered_key)
+{
+    fake_database.table_is_late = true;
+    ck_assert_int_eq(offer(0), JUDGE_AWAY);
+    ck_assert(gateway.is_away);
+    ck_assert_int_eq(offer(0), JUDGE_AWAY);
+    ck_assert_int_eq(offer(2), JUDGE_AWAY);
+    ck_assert_int_eq(fake_keys[0].n_look_ups + fake_keys[2].n_look_ups, 1);
+    fake_database.table_is_late = false;
+    gateway.shut_until_ms = 0;
+    ck_assert_int_eq(offer(0), JUDGE_PERMITTED);
+    ck_assert(!gateway.is_away);
+}
+END_TEST
+
+/* The table is small, and the last ones stay. */
+START_TEST(many_keys_are_heavy)
+{
+    for (size_t i = 0; i < N_KEYS; i++) {
+        fake_keys[i].n_rules = HEAVY_KEY_LEAST;
+        snprintf(fake_keys[i].account_id, sizeof fake_keys[i].account_id, A);
+    }
+    for (size_t i = 0; i < N_KEYS; i++) {
+        ck_assert_int_eq(offer(i), JUDGE_PERMITTED);
+        ck_assert_int_eq(offer(0), JUDGE_PERMITTED);
+    }
+    ck_assert_int_eq(fake_keys[0].n_look_ups, 1);
+    ck_assert_int_eq(offer(N_KEYS - 1), JUDGE_PERMITTED);
+    ck_assert_int_eq(fake_keys[N_KEYS - 1].n_look_ups, 1);
+    ck_assert_int_eq(offer(1), JUDGE_PERMITTED);
+    ck_assert_int_eq(fake_keys[1].n_look_ups, 2);
+}
+END_TEST
+
+Suite *gateway_judge_key_suite(void)
+{
+    Suite *suite = suite_create("gateway/judge_key");
+    TCase *tcase = tcase_create("judge_key");
+
+    tcase_add_checked_fixture(tcase, start, stop);
+    tcase_add_test(tcase, a_heavy_key_is_read_once);
+    tcase_add_loop_test(tcase, an_offered_key_is_over_the_limits, 0, 2);
+    tcase_add_loop_test(tcase, an_offered_key_has_labels, 0, 2);
+    tcase_add_test(tcase, an_offered_key_is_late);
+    tcase_add_test(tcase, the_database_is_late_for_an_offered_key);
+    tcase_add_test(tcase, many_keys_are_heavy);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
