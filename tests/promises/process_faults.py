@@ -50,8 +50,9 @@ class WorkersKilled(PromiseCase):
         errors = writers.errors()
         good = sorted(result.end for result in writers.good())
         self.figure("workers killed", n_killed, at_least=2 * seconds)
-        self.figure("requests a second", len(writers.results) / took_s, "1/s", at_least=150)
-        self.figure("errors", 100 * len(errors) / len(writers.results), "%", at_most=2)
+        self.figure("requests a second", len(writers.results) / took_s, "1/s", at_least=50)
+        # What the worker was working on; the slower the machine, the more that is.
+        self.figure("errors a kill", len(errors) / n_killed, at_most=8)
         self.figure("longest time without a 2xx",
                     max(after - before for before, after in zip(good, good[1:])), "s", at_most=1)
         wrong = writers.not_of_contract(ledger.REFUSED + ledger.UNKNOWN)
