@@ -63,11 +63,18 @@ class Bed(beds.Bed):
                 if message["method"] == "Tracing.dataCollected"
                 for event in message["params"]["value"]]
 
+    def _leave(self, size):
+        """From the console itself, one of its views would be no new page."""
+        self.browser.open("about:blank", *size)
+        # After a trace, a navigation that comes sooner does not end.
+        self.browser.until("location.href === 'about:blank' && document.readyState === 'complete'",
+                           "the empty page")
+
     def _painted_ms(self, view, seen):
         """Opens a view with a slow processor.  Returns when the largest part of the view was
         painted, in milliseconds from the navigation on."""
         browser = self.browser
-        browser.open("about:blank", *PHONE)
+        self._leave(PHONE)
         browser.call("Network.clearBrowserCache")
         browser.call("Emulation.setCPUThrottlingRate", rate=SLOWER)
 
@@ -88,8 +95,7 @@ class Bed(beds.Bed):
     def _sign_in(self):
         """In a tab that stays signed in."""
         browser = self.browser
-        # From the console itself, this would be no new page.
-        browser.open("about:blank", *DESKTOP)
+        self._leave(DESKTOP)
         browser.open(self.url + LIST, *DESKTOP)
         browser.until("document.querySelector('input[type=password]')", "the field of the key")
         browser.evaluate("document.querySelector('input[type=checkbox]').click()")

@@ -316,6 +316,9 @@ class Bed(beds.Bed):
 
     def check(self):
         """Fails unless adit-gate decides."""
+        # A cookie is renewed once a second.
+        await_true(lambda: self.ask_once("renewed").headers.get("Set-Cookie"),
+                   "no answer has a new cookie")
         for name in ROUTES:
             found = [self.ask_once(name, cookie) for cookie in (True, False)]
             renews = found[0].headers.get("Set-Cookie") is not None
