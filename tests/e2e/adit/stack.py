@@ -46,9 +46,14 @@ def get(name="main"):
     return _stacks[name]
 
 
-def stop_all():
+def stop_stacks():
+    """Stops all stacks.  The next ones are new."""
     while _stacks:
         _stacks.popitem()[1].remove()
+
+
+def stop_all():
+    stop_stacks()
     while _data + _copies_folder:
         shutil.rmtree((_data or _copies_folder).pop())
     _copies.clear()
