@@ -122,6 +122,20 @@ static bool may_write(struct log_bucket *bucket)
     return true;
 }
 
+static struct log_bucket *find_bucket(struct log_limit *limit, enum log_level level,
+                                      const char *event)
+{
+    struct log_bucket *bucket = limit->of;
+
+    for (; bucket < &limit->of[LOG_EVENTS_MAX - 1] && bucket->event; bucket++) {
+        if (bucket->level == level && strcmp(bucket->event, event) == 0)
+            return bucket;
+    }
+    bucket->event = event;
+    bucket->level = level;
+    return bucket;
+}
+
 void log_often(const struct log *log, enum log_level level, const char *event,
                const struct log_pair *pairs)
 {
@@ -130,7 +144,7 @@ void log_often(const struct log *log, enum log_level level, const char *event,
     if (!log_wants(log, level))
         return;
     if (log->limit && log->level != LOG_LEVEL_DEBUG) {
-        struct log_bucket *bucket = &log->limit->of[level];
+        struct log_bucket *bucket = find_bucket(log->limit, level, event);
 
         if (!may_write(bucket)) {
             bucket->n_left_out++;

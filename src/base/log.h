@@ -10,14 +10,20 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_D
 
 enum log_target { LOG_TARGET_STDERR, LOG_TARGET_SYSLOG };
 
-/* The rate limit of log_often() in one process.  Each level has a bucket of its own, so many lines
- * of one level suppress none of another.  All zero: nothing was logged yet. */
+/* Events of log_often() in one process, each at each of its levels.  More share the last place. */
+#define LOG_EVENTS_MAX 32
+
+/* The rate limit of log_often() in one process.  Each event has a bucket of its own at each level,
+ * so whoever provokes many lines of one kind suppresses none of another.  All zero: nothing was
+ * logged yet. */
 struct log_limit {
     struct log_bucket {
+        const char *event; /* NULL: unused */
+        enum log_level level;
         int64_t since_ms; /* on the steady clock: lines before it have leaked */
         int n_written;
         unsigned long n_left_out;
-    } of[LOG_LEVEL_DEBUG + 1];
+    } of[LOG_EVENTS_MAX];
 };
 
 struct log {
@@ -39,9 +45,10 @@ struct log_pair {
 void log_event(const struct log *log, enum log_level level, const char *event,
                const struct log_pair *pairs);
 
-/* Does the same for events that may come thousands of times a second.  After LOG_BURST lines of one
- * level it writes one a second.  A line tells in "left_out" how many of its level are missing
- * before it.  Suppresses nothing if the log's level is debug. */
+/* Does the same for events that may come thousands of times a second; the event's text must be
+ * static.  After LOG_BURST lines of one event and level it writes one a second.  A line tells in
+ * "left_out" how many like it are missing before it.  Suppresses nothing if the log's level is
+ * debug. */
 #define LOG_BURST 10
 void log_often(const struct log *log, enum log_level level, const char *event,
                const struct log_pair *pairs);

@@ -89,15 +89,15 @@ START_TEST(often)
 
     open_pipe();
     ck_assert_int_eq(write_often(&log, 1000), LOG_BURST);
-    ck_assert_uint_eq(limit.of[LOG_LEVEL_ERROR].n_left_out, 1000 - LOG_BURST);
-    limit.of[LOG_LEVEL_ERROR].since_ms = clock_steady_ms() - 1000;
+    ck_assert_uint_eq(limit.of[0].n_left_out, 1000 - LOG_BURST);
+    limit.of[0].since_ms = clock_steady_ms() - 1000;
     log_often(&log, LOG_LEVEL_ERROR, "event", (struct log_pair[]){{"a", "b"}, {0}});
     expect_one_line();
     ck_assert_ptr_nonnull(strstr(written, ",\"left_out\":\"990\",\"a\":\"b\"}"));
     ck_assert_int_eq(write_often(&log, 100), 0);
-    limit.of[LOG_LEVEL_ERROR].since_ms = clock_steady_ms() - 3000;
+    limit.of[0].since_ms = clock_steady_ms() - 3000;
     ck_assert_int_eq(write_often(&log, 100), 3);
-    limit.of[LOG_LEVEL_ERROR].since_ms = clock_steady_ms() - 3600 * 1000;
+    limit.of[0].since_ms = clock_steady_ms() - 3600 * 1000;
     ck_assert_int_eq(write_often(&log, 100), LOG_BURST);
     log.level = LOG_LEVEL_DEBUG;
     ck_assert_int_eq(write_often(&log, 100), 100);
@@ -107,19 +107,40 @@ START_TEST(often)
 }
 END_TEST
 
-/* Many lines of one level suppress none of another. */
-START_TEST(often_at_two_levels)
+/* Many lines of one event suppress none of another, and none at another level. */
+START_TEST(often_of_several_events)
 {
     struct log_limit limit = {0};
     struct log log = {.level = LOG_LEVEL_INFO, .target = LOG_TARGET_STDERR, .limit = &limit};
 
     open_pipe();
-    for (int i = 0; i < 100; i++)
+    for (int i = 0; i < 100; i++) {
         log_often(&log, LOG_LEVEL_WARNING, "event", NULL);
+        log_often(&log, LOG_LEVEL_ERROR, "other event", NULL);
+    }
     read_written();
     ck_assert_int_eq(write_often(&log, 1), 1);
-    ck_assert_uint_eq(limit.of[LOG_LEVEL_WARNING].n_left_out, 100 - LOG_BURST);
-    ck_assert_uint_eq(limit.of[LOG_LEVEL_ERROR].n_left_out, 0);
+    ck_assert_uint_eq(limit.of[0].n_left_out, 100 - LOG_BURST);
+    ck_assert_uint_eq(limit.of[1].n_left_out, 100 - LOG_BURST);
+    ck_assert_uint_eq(limit.of[2].n_left_out, 0);
+}
+END_TEST
+
+/* No process has so many.  What is beyond has a limit nevertheless. */
+START_TEST(often_of_too_many_events)
+{
+    static char events[LOG_EVENTS_MAX + 10][16];
+    struct log_limit limit = {0};
+    struct log log = {.level = LOG_LEVEL_INFO, .target = LOG_TARGET_STDERR, .limit = &limit};
+
+    open_pipe();
+    for (int i = 0; i < LOG_EVENTS_MAX + 10; i++) {
+        snprintf(events[i], sizeof events[i], "event %d", i);
+        for (int again = 0; again < LOG_BURST; again++)
+            log_often(&log, LOG_LEVEL_ERROR, events[i], NULL);
+    }
+    read_written();
+    ck_assert_uint_eq(limit.of[LOG_EVENTS_MAX - 1].n_left_out, 10 * LOG_BURST);
 }
 END_TEST
 
@@ -271,7 +292,8 @@ Suite *log_suite(void)
     tcase_set_timeout(tests, 30);
     tcase_add_test(tests, members_of_a_line);
     tcase_add_test(tests, often);
-    tcase_add_test(tests, often_at_two_levels);
+    tcase_add_test(tests, often_of_several_events);
+    tcase_add_test(tests, often_of_too_many_events);
     tcase_add_test(tests, line_without_pairs);
     tcase_add_test(tests, values_forge_nothing);
     tcase_add_test(tests, event_is_escaped_too);
