@@ -29,7 +29,7 @@ const struct route api_routes[] = {
      .run = api_ssh_credential_delete},
 
     {.method = "POST", .path = "/ssh_decisions", .reads_only = true, .for_gateways = true,
-     .body = ROUTE_JSON_BODY, .work = REQUEST_SHORT,
+     .body = ROUTE_JSON_BODY, /* the key may have much */
      .read = api_ssh_decision_read, .run = api_ssh_decision_make},
 
     {.method = "PUT", .path = OAUTH_PATH, .body = ROUTE_JSON_BODY,

@@ -85,9 +85,14 @@ static uint32_t account_of(struct serve_connection *connection)
     return caller_of(connection).account;
 }
 
-static uint64_t *turn_of(struct serve *serve, uint32_t account)
+static uint64_t *turn_of(struct serve *serve, struct serve_connection *connection)
 {
-    return &serve->turns[account % SERVE_N_TURNS];
+    return &serve->turns[account_of(connection) % SERVE_N_TURNS];
+}
+
+static uint64_t *turn_of_key(struct serve *serve, struct serve_connection *connection)
+{
+    return &serve->key_turns[caller_of(connection).key % SERVE_N_TURNS];
 }
 
 /* ---- what may start ---- */
@@ -169,14 +174,16 @@ static bool is_urgent(const struct serve *serve, struct serve_connection *connec
     return !serve->has_probed && serve_line_work_of(connection) == REQUEST_PROBE;
 }
 
-/* Each account in turn: the one whose last request started first goes next.  An account's requests
- * stay in their order. */
+/* Each account in turn: the one whose last request started first goes next.  So do the keys of an
+ * account.  A key's requests stay in their order. */
 static bool has_next_turn(struct serve *serve, struct serve_connection *connection,
                           struct serve_connection *other)
 {
     if (is_urgent(serve, connection) || is_urgent(serve, other))
         return !is_urgent(serve, other);
-    return *turn_of(serve, account_of(connection)) < *turn_of(serve, account_of(other));
+    if (*turn_of(serve, connection) != *turn_of(serve, other))
+        return *turn_of(serve, connection) < *turn_of(serve, other);
+    return *turn_of_key(serve, connection) < *turn_of_key(serve, other);
 }
 
 struct serve_connection *serve_line_next(struct serve *serve)
@@ -199,11 +206,11 @@ struct serve_connection *serve_line_next(struct serve *serve)
 
 void serve_line_note_start(struct serve *serve, struct serve_connection *connection)
 {
-    if (is_scan(connection))
-        (void)account_of(connection);
-    if (serve->n_line < 2)
+    /* Behind a scan, others of its account wait for seconds: its key's turn counts. */
+    if (serve->n_line < 2 && !is_scan(connection))
         return;
-    *turn_of(serve, account_of(connection)) = ++serve->turn;
+    *turn_of(serve, connection) = ++serve->turn;
+    *turn_of_key(serve, connection) = serve->turn;
     serve->has_probed = serve_line_work_of(connection) == REQUEST_PROBE;
 }
 

@@ -133,10 +133,11 @@ struct serve {
     size_t n_in[SERVE_CONNECTION_N_STATES];
     struct serve_connection *line[SERVE_MAX_CONNECTIONS]; /* those that wait, the oldest first */
     size_t n_line;
-    uint64_t turns[SERVE_N_TURNS]; /* when a request of each account last started, as a turn */
-    uint64_t turn;                 /* the latest */
-    bool has_probed;               /* the request that started last is a probe */
-    size_t answers_held;           /* bytes: the sum of all that is charged */
+    uint64_t turns[SERVE_N_TURNS];     /* when a request of each account last started, as a turn */
+    uint64_t key_turns[SERVE_N_TURNS]; /* the same of each key */
+    uint64_t turn;                     /* the latest */
+    bool has_probed;                   /* the request that started last is a probe */
+    size_t answers_held;               /* bytes: the sum of all that is charged */
     struct serve_chunk chunk;
     char offered[SERVE_MESSAGE_MAX]; /* for a request from the handover */
 };
