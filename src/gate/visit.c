@@ -6,6 +6,7 @@
 
 #include "crypt/key.h"
 #include "gate/row.h"
+#include "gate/rules.h"
 
 static struct text id_text(const struct session *session, char id[SESSION_ID_SIZE])
 {
@@ -141,12 +142,27 @@ static enum visit_found judge_found(struct call *call, struct session *session, 
     return err->code == ERR_OUT_OF_MEMORY ? VISIT_UNKNOWN : VISIT_NONE;
 }
 
+static bool is_let_in_now(const struct call *call, const struct session *session)
+{
+    return rules_admit(&call->stored.module.config, &session->identity);
+}
+
+/* Returns whether the provider may say more of a visitor whom the lists do not let in. */
+static bool is_worth_asking(const struct call *call, const struct session *session)
+{
+    return rules_may_lack(&call->stored.module.config, &session->identity);
+}
+
+/* Another host of the same domain may have set a cookie of this name.  So a session that the lists
+ * do not let in hides none that they do. */
 enum visit_found visit_find(struct call *call, struct session *session, struct error *err)
 {
     struct keyring *keyring = call->lane->worker->gate->keyring;
     struct text rest = call_variable(call, GATE_COOKIE);
     struct buf name = {0};
     struct text value;
+    struct session refused;
+    bool has_refused = false;
     enum visit_found found = VISIT_NONE;
 
     call_cookie_name(call, &name, COOKIE_SESSION);
@@ -156,6 +172,16 @@ enum visit_found visit_find(struct call *call, struct session *session, struct e
             found = judge_found(call, session, err);
         else if (err->code != ERR_NONE)
             found = VISIT_UNKNOWN;
+        if (found == VISIT_FOUND && !is_let_in_now(call, session)) {
+            if (!has_refused || is_worth_asking(call, session))
+                refused = *session;
+            has_refused = true;
+            found = VISIT_NONE;
+        }
+    }
+    if (found == VISIT_NONE && has_refused) {
+        *session = refused;
+        found = VISIT_FOUND;
     }
     if (name.failed) {
         (void)error_set(err, ERR_OUT_OF_MEMORY);

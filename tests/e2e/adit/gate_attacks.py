@@ -97,6 +97,19 @@ class Attacks:
                     self.assertEqual(self.passes(answer).seen_header("Cookie"),
                                      [other.decode("latin-1")])
 
+    def test_refused_session_beside_another(self):
+        """Another host of the domain may set a cookie of the same name, which the browser sends first."""
+        self.gate.module(config={"email_addresses": ["alice@example.com"]})
+        browser = self.signed_in("alice")
+        name, session = browser.session()
+        _, refused = self.signed_in("bob").session()
+        for values in (refused, session), (session, refused):
+            browser.cookies = {(name, path): value for path, value in zip(("/page", "/"), values)}
+            answer = self.passes(browser.ask("/page"))
+            self.assertEqual(answer.seen_header("X-Adit-User"), ["alice@example.com"])
+        browser.cookies = {(name, "/"): refused}
+        self.is_stopped(browser.ask("/page"), 403)
+
     def test_cookies_of_another_purpose(self):
         self.gate.module()
         name, session = self.signed_in("alice").session()
