@@ -202,6 +202,16 @@ class Names(TlsCase):
                             "HTTP2-Settings: AAMAAABkAAQAAP__\r\nUpgrade: " + upgrade)):
                         self.assertNotIn("h2c", " ".join(headers.get_all("Upgrade", [])))
 
+    def test_headers_of_a_connection(self):
+        """A visitor's list of them could have a proxy behind the edge drop what the edge sets."""
+        for server in ("nginx", "Apache", "HAProxy"):
+            with self.subTest(server):
+                seen = self.seen_by_one(server, "Host: one.test\r\n"
+                                        "Connection: close, X-Forwarded-For, X-Adit-User")
+                self.assertEqual(len(seen), 1)
+                self.assertEqual(seen[0].get_all("X-Forwarded-For"), ["127.0.0.1"])
+                self.assertNotIn("x-", ", ".join(seen[0].get_all("Connection", [])).lower())
+
     def test_requests_that_are_refused(self):
         """The application is not asked for the pages of refusals."""
         for server in SERVERS:
