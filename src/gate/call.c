@@ -17,6 +17,7 @@ const char *const gate_variables[GATE_N_VARIABLES] = {
     [GATE_ADIT_URL] = "ADIT_URL",
     [GATE_ADIT_CHECK] = "ADIT_CHECK",
     [GATE_ADIT_PAGE] = "ADIT_PAGE",
+    [GATE_ADIT_METRICS] = "ADIT_METRICS",
     [GATE_REQUEST_URI] = "REQUEST_URI",
     [GATE_HOST] = "HTTP_HOST",
     [GATE_SCHEME] = "REQUEST_SCHEME",
@@ -35,6 +36,12 @@ struct text call_variable(const struct call *call, enum gate_variable variable)
 static bool is_set(const struct call *call, enum gate_variable variable)
 {
     return text_eq(call_variable(call, variable), text_of("1"));
+}
+
+bool call_is_for_metrics(const struct request *request)
+{
+    return !request->is_authorizer && !text_present(text_of(request->others[GATE_ADIT_CHECK])) &&
+           text_eq(text_of(request->others[GATE_ADIT_METRICS]), text_of("1"));
 }
 
 static struct text path_of_uri(struct text uri)
@@ -276,6 +283,7 @@ void call_pass(struct call *call, const struct identity *who, struct text set_co
         answer_too_late(call, who, set_cookie);
         return;
     }
+    call->outcome = who ? COUNTS_PASSED : COUNTS_OPEN;
     response->status = 200;
     /* An authorizer's other headers would become the application's. */
     response->omit_body = call->voice == CALL_APACHE;
@@ -296,6 +304,7 @@ void call_send_to(struct call *call, struct text url, struct text set_cookie)
 {
     struct response *response = response_of(call);
 
+    call->outcome = COUNTS_SENT;
     add_fixed_headers(call, "no-referrer");
     response->status = url.s && call->voice != CALL_NGINX ? 302 : 401;
     if (url.s)
@@ -335,6 +344,7 @@ void call_refuse(struct call *call, enum page page, const struct identity *who)
         .again_is_here = is_here && session_way_back_valid(uri),
         .logout = who ? text_of(GATE_LOGOUT) : (struct text){.s = NULL}};
 
+    call->outcome = COUNTS_PAGE(page);
     /* With "no-referrer", browsers hide the Origin of the page's own form. */
     add_fixed_headers(call, "strict-origin");
     response->status = page_status(page);

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/must_check.h"
 #include "gate/cookie.h"
+#include "gate/counts.h"
 #include "gate/gate.h"
 #include "gate/page.h"
 #include "gate/session.h"
@@ -32,6 +33,8 @@ struct call {
     struct session_place place;
     struct text cookie_prefix;
 
+    size_t outcome;    /* what the answer counts as, of enum counts_outcome */
+    bool is_back;      /* the visitor comes back from the provider */
     struct text again; /* where a page's "Try again" leads; absent: to the request's own path */
 };
 
@@ -46,6 +49,10 @@ struct text call_variable(const struct call *call, enum gate_variable variable);
 /* Reads the route's module, and the rows of the sessions that the cookies name.  Returns false,
  * with the answer made, if that cannot be known. */
 MUST_CHECK bool call_look_up(struct call *call);
+
+/* Returns whether the web server asks for the gate's metrics.  A check never does: the answer would
+ * let it pass. */
+bool call_is_for_metrics(const struct request *request);
 
 /* Returns whether the method asks for something and changes nothing: GET or HEAD. */
 bool call_is_read(const struct call *call);

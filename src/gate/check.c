@@ -104,8 +104,10 @@ static void answer_without_module(struct call *call)
     }
     if (refuses)
         call_refuse(call, PAGE_NO_MODULE, NULL);
-    else
+    else {
         call_pass(call, NULL, (struct text){.s = NULL});
+        call->outcome = COUNTS_UNASKED;
+    }
 }
 
 void check_answer(struct call *call)

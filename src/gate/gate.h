@@ -10,6 +10,7 @@
 #include "conf/conf.h"
 #include "confined/confined.h"
 #include "gate/authorities.h"
+#include "gate/counts.h"
 #include "gate/database.h"
 #include "gate/fetch.h"
 #include "gate/recheck.h"
@@ -29,6 +30,7 @@ struct gate {
     int listen_fd;
     int handover[2];
     struct kept kept;
+    struct counts_of_all *counts; /* NULL: nothing is counted */
 };
 
 /* What a worker needs after it is confined. */
@@ -62,6 +64,7 @@ struct gate_stored {
 struct gate_worker {
     const struct gate *gate;
     struct database *database;
+    struct counts *counts; /* its own; NULL: nothing is counted */
     struct rechecks rechecks;
     struct fetch_pace pace;
     int64_t told_ms; /* when a route without a module was logged, on the steady clock; 0: never */
@@ -85,9 +88,10 @@ enum gate_variable {
     GATE_ADIT_EDGE,
     GATE_ADIT_ROUTE,
     GATE_ADIT_ACCOUNT,
-    GATE_ADIT_URL,   /* of the route's host, as browsers see it: https://app.example.com */
-    GATE_ADIT_CHECK, /* "1": a check of nginx */
-    GATE_ADIT_PAGE,  /* "1": the page that explains why nginx lets nobody pass */
+    GATE_ADIT_URL,     /* of the route's host, as browsers see it: https://app.example.com */
+    GATE_ADIT_CHECK,   /* "1": a check of nginx */
+    GATE_ADIT_PAGE,    /* "1": the page that explains why nginx lets nobody pass */
+    GATE_ADIT_METRICS, /* "1": the metrics, for a route that only the machine may ask */
     GATE_REQUEST_URI,
     GATE_HOST,
     GATE_SCHEME, /* "http": the web server got the request so; absent: it does not say */

@@ -304,9 +304,10 @@ static void welcome(struct call *call, const struct provider_client *client,
         return;
     }
     call_log(call, LOG_LEVEL_INFO, "signed in", NULL, &session->identity);
-    if (set_cookie.s)
+    if (set_cookie.s) {
         call_send_to(call, state->way_back, set_cookie);
-    else {
+        call->outcome = COUNTS_SIGNED_IN;
+    } else {
         /* Else the browser would go on as whoever signed in before. */
         call_refuse(call, PAGE_NOT_ALLOWED, &session->identity);
         call_set_cookie(call, visit_removal(call));
@@ -384,8 +385,12 @@ static void sign_in(struct call *call, struct text code, const struct session_st
     fetcher = waiting_begin_fetch(call);
     if (fetcher) {
         asks = can_ask(call, &client, state);
-        if (asks)
+        if (asks) {
+            int64_t begun_us = clock_steady_us();
+
             outcome = identify(fetcher, &client, &arrival, &call->lane->arena, &session, &why);
+            counts_question(call->lane->worker->counts, outcome, begun_us);
+        }
         waiting_end_fetch(call, fetcher);
     }
     if (!asks)
@@ -443,6 +448,7 @@ void login_finish(struct call *call)
         begin_here(call, wrong);
         return;
     }
+    call->is_back = true;
     is_known = form_find(query, "state", arena, &id) && text_present(id) &&
                begun_find(call, id, &state, &err);
     if (err.code != ERR_NONE)

@@ -197,13 +197,15 @@ static int gate_run(struct gate *gate, const struct options *options)
                                 .kept = &gate->kept};
     int status = EXIT_FAILURE;
 
-    if (!plan.metrics)
+    gate->counts = counts_new(n);
+    if (!plan.metrics || !gate->counts)
         process_fault(log, "mmap", "cannot share memory with the workers");
     else if (!kept_open(&gate->kept) || (n > 1 && !serve_handover_open(gate->handover)))
         process_fault(log, "socketpair", "cannot connect the workers");
     else if (workers_run(&plan, &status) && options->place.path)
         unlink(options->place.path);
     metrics_free(plan.metrics);
+    counts_free(gate->counts);
     return status;
 }
 

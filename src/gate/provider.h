@@ -52,6 +52,8 @@ enum provider_outcome {
     PROVIDER_ANSWERED
 };
 
+#define PROVIDER_N_OUTCOMES (PROVIDER_ANSWERED + 1)
+
 /* Of a visitor, in the arena. */
 struct provider_tokens {
     struct text access;

@@ -116,10 +116,26 @@ static void renew_tokens(struct call *call, struct session *session,
         keep_tokens(call, session);
 }
 
+/* Returns whether the application's secret can be sent to the provider. */
+static bool can_renew(struct call *call, struct provider_client *client, const char **why)
+{
+    struct error err = {.code = ERR_NONE};
+    const char *reason;
+
+    if (application_open_secret(call, client, &err))
+        return true;
+    /* It outlives this call. */
+    reason = error_reason(&err);
+    *why = arena_copy(&call->lane->arena, reason, strlen(reason));
+    if (!*why)
+        *why = "memory is short";
+    return false;
+}
+
 /* Gets new tokens, and asks with them.  A token ends by itself: that says nothing of the visitor.
  */
 static enum provider_outcome ask_anew(struct call *call, struct fetcher *fetcher,
-                                      struct provider_client *client, struct session *session,
+                                      const struct provider_client *client, struct session *session,
                                       struct identity *identity, const char **why)
 {
     struct arena *arena = &call->lane->arena;
@@ -127,15 +143,6 @@ static enum provider_outcome ask_anew(struct call *call, struct fetcher *fetcher
     struct provider_tokens tokens;
     enum provider_outcome outcome;
 
-    if (!application_open_secret(call, client, &err)) {
-        /* It outlives this call. */
-        const char *reason = error_reason(&err);
-
-        *why = arena_copy(arena, reason, strlen(reason));
-        if (!*why)
-            *why = "memory is short";
-        return PROVIDER_AWAY;
-    }
     outcome = provider_refresh(fetcher, client, session->refresh, arena, &tokens, why);
     if (outcome == PROVIDER_ANSWERED)
         renew_tokens(call, session, &tokens);
@@ -180,18 +187,26 @@ static enum provider_outcome ask_provider(struct call *call, struct session *ses
     struct provider_client client;
     struct identity identity;
     struct fetcher *fetcher;
-    enum provider_outcome outcome = PROVIDER_AWAY;
+    enum provider_outcome said, outcome = PROVIDER_AWAY;
     const char *why = waiting_fault;
+    int64_t begun_us;
 
     if (!application_fill(call, &client))
         return PROVIDER_REFUSED;
     client.wants |= session->identity.emails.n > 0 ? IDENTITY_EMAILS : 0;
     fetcher = waiting_begin_fetch(call);
+    begun_us = clock_steady_us();
     if (fetcher)
         outcome = provider_identify(fetcher, &client, session->token, &call->lane->arena, &identity,
                                     &why);
-    if (outcome == PROVIDER_REFUSED && text_present(session->refresh))
-        outcome = ask_anew(call, fetcher, &client, session, &identity, &why);
+    said = outcome;
+    if (outcome == PROVIDER_REFUSED && text_present(session->refresh)) {
+        outcome = PROVIDER_AWAY;
+        if (can_renew(call, &client, &why))
+            outcome = said = ask_anew(call, fetcher, &client, session, &identity, &why);
+    }
+    if (fetcher)
+        counts_question(call->lane->worker->counts, said, begun_us);
     waiting_end_fetch(call, fetcher);
     if (outcome == PROVIDER_ANSWERED)
         rules_narrow(&call->stored.module.config, &identity);

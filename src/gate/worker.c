@@ -54,16 +54,51 @@ static void answer_call(struct call *call)
         check_answer(call);
 }
 
-struct response *worker_answer(void *context, const struct request *request)
+/* Other answers to browsers are pages of checks that were counted. */
+static void count_call(const struct call *call)
 {
-    struct gate_lane *lane = context;
+    struct counts *counts = call->lane->worker->counts;
+
+    if (call->voice != CALL_BROWSER)
+        counts_check(counts, call->outcome);
+    else if (call->is_back)
+        counts_login(counts, call->outcome);
+}
+
+static void decide(struct gate_lane *lane, const struct request *request)
+{
     struct call call;
 
-    lane->response.status = 500;
-    lane->response.omit_body = false;
     if (call_begin(&call, lane, request))
         answer_call(&call);
     call_end(&call);
+    count_call(&call);
+}
+
+static void show_metrics(struct gate_lane *lane)
+{
+    const struct counts_of_all *all = lane->worker->gate->counts;
+    struct response *response = &lane->response;
+
+    if (!all)
+        return;
+    buf_puts(&response->headers, "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"
+                                 "Cache-Control: no-store\r\n");
+    counts_write(&response->body, all);
+    if (!response->headers.failed && !response->body.failed)
+        response->status = 200;
+}
+
+struct response *worker_answer(void *context, const struct request *request)
+{
+    struct gate_lane *lane = context;
+
+    lane->response.status = 500;
+    lane->response.omit_body = false;
+    if (call_is_for_metrics(request))
+        show_metrics(lane);
+    else
+        decide(lane, request);
     lane->response.omit_body =
         lane->response.omit_body || text_eq(text_of(request->method), text_of("HEAD"));
     arena_reset(&lane->arena);
@@ -76,6 +111,7 @@ static struct response *answer_when_full(void *context, const struct request *re
     struct worker *worker = context;
 
     (void)request;
+    counts_check(worker->of.counts, COUNTS_PAGE(PAGE_NOT_READY));
     worker->at_once.response.status = 503;
     return &worker->at_once.response;
 }
@@ -181,6 +217,7 @@ int worker_run(void *gate_of_workers, size_t which)
 
     if (worker) {
         worker->of.gate = gate;
+        worker->of.counts = &gate->counts->of[which];
         worker->of.database = database_new(gate->conf.gate.conninfo, gate->conf.is_distributed);
         worker->purge_due_ms = which == 0 ? clock_steady_ms() + PURGE_MS : INT64_MAX;
     }

@@ -7,7 +7,7 @@ import re
 import threading
 import time
 
-from adit import cluster, programs, stack
+from adit import cluster, fastcgi, programs, stack
 from adit.case import Case, until
 from adit.clock import Clock
 from adit.gate import HOST, ROUTES, Gate, Program
@@ -97,6 +97,17 @@ class Itself(GateCase):
             self.assertEqual(gate.ask()[0], 200)
             self.assertEqual({line["cause"] for line in gate.events()
                               if line["event"] == "the route has no module"}, {"everybody passes"})
+
+    def test_no_check_is_for_metrics(self):
+        """An answer with metrics would let it pass, whatever a web server sets for all its sites."""
+        self.gate.module()
+        with Program(self.gate) as gate:
+            self.assertEqual(gate.ask(ADIT_METRICS="1")[0], 401)
+            status, headers = gate.ask(ADIT_METRICS="1", ADIT_CHECK="")
+            self.assertEqual((status, headers["Content-Type"]),
+                             (200, "text/plain; version=0.0.4; charset=utf-8"))
+            status, _ = gate.ask(records=fastcgi.check_records, ADIT_METRICS="1", ADIT_CHECK="")
+            self.assertEqual(status, 302)
 
     def test_not_cached(self):
         """No web server may keep an answer of the gate: the next visitor would get it."""

@@ -86,7 +86,7 @@ class Monitor(Case):
         see, check = self.page.scripts["Get alerts"]
         # A busy machine may have missed the second that a scrape may take here.
         until(lambda: self.page.run(see) == "", "no alert")
-        self.assertIn("16 rules found", self.page.run(check))
+        self.assertIn("18 rules found", self.page.run(check))
         self.assertEqual(self.page.read("systemctl").splitlines(), [
             "restart prometheus.service", "reload prometheus.service"])
         self.check_log()
@@ -136,8 +136,9 @@ class Files(Case):
         answer = self.nobody.get("/metrics").body.decode()
         listed = re.findall(r"`(adit_\w+)`", "".join(
             re.findall(r"(?m)^\| (`adit_.*?) \|", recipe.read("monitor.md"))))
-        # test_gateway_metrics compares those of adit-gateway.
-        listed = [name for name in listed if not name.startswith("adit_gateway_")]
+        # test_gateway_metrics compares those of adit-gateway, and gate_cases those of adit-gate.
+        listed = [name for name in listed
+                  if not name.startswith(("adit_gateway_", "adit_gate_"))]
         self.assertEqual(sorted(listed), sorted(re.findall(r"(?m)^# TYPE (\w+) ", answer)))
 
     def used(self, expression):
@@ -148,10 +149,10 @@ class Files(Case):
             text = re.sub(r"(?m)^ *(#|summary:|action:).*$", "", file.read())
         used = set(re.findall(r"\b(adit_[a-z_]+)\b", text))
         self.assertGreater(len(used), 8)
-        of_gateway = {name for name in used if name.startswith("adit_gateway_")}
-        self.assertEqual(used - of_gateway - self.shown(), set())
-        self.assertEqual(of_gateway - set(re.findall(r"`(adit_gateway_\w+)`",
-                                                     recipe.read("monitor.md"))), set())
+        of_edge = {name for name in used if name.startswith(("adit_gateway_", "adit_gate_"))}
+        self.assertEqual(used - of_edge - self.shown(), set())
+        self.assertEqual(of_edge - set(re.findall(r"`(adit_gate(?:way)?_\w+)`",
+                                                  recipe.read("monitor.md"))), set())
 
     def test_the_dashboard(self):
         with open(DASHBOARD, encoding="utf-8") as file:

@@ -95,6 +95,7 @@ SUITE(ssh_options_suite)
 /* gate */
 SUITE(gate_answer_suite)
 SUITE(gate_cookie_suite)
+SUITE(gate_counts_suite)
 SUITE(gate_form_suite)
 SUITE(gate_fetch_suite)
 SUITE(gate_link_suite)

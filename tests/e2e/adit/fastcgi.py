@@ -9,6 +9,7 @@ from adit.client import DEADLINE_S, Answer
 
 BEGIN, ABORT, END, PARAMS, STDIN, STDOUT, STDERR = range(1, 8)
 KEEP = 1
+RESPONDER, AUTHORIZER = 1, 2
 
 
 def record(kind, content=b"", request_id=1):
@@ -35,8 +36,13 @@ def stream(kind, data):
 
 def records(variables, body=b"", keep=False):
     """The records of a whole request."""
-    return (record(BEGIN, struct.pack(">HB5x", 1, KEEP if keep else 0)) +
+    return (record(BEGIN, struct.pack(">HB5x", RESPONDER, KEEP if keep else 0)) +
             stream(PARAMS, pairs(variables)) + stream(STDIN, body))
+
+
+def check_records(variables):
+    """The records of a whole request to an authorizer, which has no body."""
+    return (record(BEGIN, struct.pack(">HB5x", AUTHORIZER, 0)) + stream(PARAMS, pairs(variables)))
 
 
 def read_exactly(file, n):

@@ -16,7 +16,7 @@ import socket
 import threading
 import urllib.parse
 
-from adit import fastcgi, programs, stack
+from adit import fastcgi, programs, recipe, stack
 from adit.case import until
 from adit.certificates import Certificates
 from adit.clock import Clock
@@ -271,13 +271,13 @@ class Program(programs.Program):
         return [json.loads(line) for line in self.log().decode().splitlines()
                 if line.startswith("{")]
 
-    def ask(self, browser=None, **variables):
+    def ask(self, browser=None, records=fastcgi.records, **variables):
         """Asks whether a request may pass, as nginx does.  Returns status and headers."""
         known = {"ADIT_CHECK": "1", "ADIT_EDGE": Gate.EDGE, "ADIT_ROUTE": ROUTES[HOST],
                  "ADIT_URL": self.gate.url(), "REQUEST_METHOD": "GET", "REQUEST_URI": "/",
                  "HTTP_COOKIE": browser.cookie_header("/") if browser else "", **variables}
         with fastcgi.connect(self.socket) as sock, sock.makefile("rb") as file:
-            sock.sendall(fastcgi.records(known))
+            sock.sendall(records(known))
             head = fastcgi.read_output(file).partition(b"\r\n\r\n")[0].decode()
         headers = dict(line.split(": ", 1) for line in head.split("\r\n"))
         return int(headers.pop("Status").split()[0]), headers
@@ -319,6 +319,7 @@ class Gate:
         self.application = self.make_application()
         self.port = stack.free_port()
         self.gate_port = stack.free_port()
+        self.metrics_port = stack.free_port()
         self.start()
 
     def _mock(self, position):
@@ -333,8 +334,13 @@ class Gate:
         return ""
 
     def more_servers(self):
-        """More servers or virtual hosts, after those of the routes."""
-        return ""
+        """More servers or virtual hosts, after those of the routes: here, the one of monitor.md."""
+        block = re.search(r"(?ms)^```%s\n(.*?)^```$" % self.front, recipe.read("monitor.md")).group(1)
+        for old, new in (("127.0.0.1:881", "127.0.0.1:%d" % self.metrics_port),
+                         ("127.0.0.1:918", "127.0.0.1:%d" % self.gate_port),
+                         ("/run/adit-gate/gate.sock", self.path("run", "gate.sock"))):
+            block = block.replace(old, new)
+        return block
 
     def path(self, *names):
         return os.path.join(self.folder, *names)
@@ -455,8 +461,8 @@ class Gate:
                  "DefaultRuntimeDir " + self.path("server"), "ErrorLog /dev/stderr",
                  "Mutex posixsem", "Listen 127.0.0.1:%d" % self.port]
         lines += ["LoadModule %s_module %s/mod_%s.so" % (name, MODULES, name) for name in (
-            "mpm_event", "authn_core", "authz_core", "authnz_fcgi", "headers", "setenvif", "proxy",
-            "proxy_http", "proxy_fcgi")]
+            "mpm_event", "authn_core", "authz_core", "authnz_fcgi", "env", "headers", "setenvif",
+            "proxy", "proxy_http", "proxy_fcgi")]
         # As doc/install/oauth-route.md says: without the callback, whose URL has the code.
         lines += ['LogFormat "%h %l %u %t \\"%r\\" %>s %O \\"%{Referer}i\\"" combined',
                   "CustomLog %s combined \"expr=%%{REQUEST_URI} != '/_adit/callback'\"" % self.path(

@@ -2,9 +2,11 @@
 """Who passes a route with an OAuth module, behind every web server."""
 import copy
 import json
+import re
 import urllib.parse
+import urllib.request
 
-from adit import stack
+from adit import metrics, recipe, stack
 from adit.case import Case
 from adit.gate import ELSEWHERE, ROUTES, Gate
 
@@ -458,6 +460,37 @@ class Passing:
 
 class LargeHeaders:
     """Mixed into the cases of web servers that take more cookies, as the install page says."""
+
+    def metrics(self):
+        """What the server of doc/operate/monitor.md says."""
+        with urllib.request.urlopen("http://127.0.0.1:%d/metrics" % self.gate.metrics_port,
+                                    timeout=60) as answer:
+            return answer.read().decode()
+
+    def test_metrics(self):
+        """Checks, logins and questions to providers are counted by outcome."""
+        text = self.metrics()
+        self.assertEqual(metrics.promtool("check", "metrics", text=text), "")
+        listed = re.findall(r"`(adit_gate_\w+)`", "".join(
+            re.findall(r"(?m)^\| (`adit_gate_.*?) \|", recipe.read("monitor.md"))))
+        self.assertEqual(sorted(listed), sorted(re.findall(r"(?m)^# TYPE (\w+) ", text)))
+        before = metrics.Metrics(text)
+        # No visitor asks for them.
+        answer = self.passes(self.gate.browser().ask(headers={"ADIT_METRICS": "1"}))
+        self.assertEqual(answer.seen["path"], "/")
+        self.gate.module(config={"email_addresses": ["alice@example.com"]})
+        self.passes(self.signed_in("alice").ask())
+        self.is_stopped(self.signed_in("bob").ask(), 403)
+        after = metrics.Metrics(self.metrics())
+        for name, outcome, least in (
+                ("checks", "without_module", 1), ("checks", "sent", 2), ("checks", "passed", 1),
+                ("checks", "not_allowed", 1), ("logins", "signed_in", 2), ("logins", "failed", 0),
+                ("provider_questions", "answered", 2), ("provider_questions", "away", 0)):
+            with self.subTest(name, outcome=outcome):
+                more = after.sum("adit_gate_%s_total" % name, outcome=outcome) - \
+                    before.sum("adit_gate_%s_total" % name, outcome=outcome)
+                self.assertGreaterEqual(more, least)
+                self.assertEqual(more > 0, least > 0)
 
     def test_many_tabs(self):
         self.gate.module()
