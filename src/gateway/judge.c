@@ -19,9 +19,6 @@
 #define NEWS_MS 10000
 #define N_TEXT_SIZE 24
 
-/* With more changes than this, judging all sessions costs less than finding those concerned. */
-#define CHANGES_MAX 256
-
 #define CREDENTIAL_EVENT "ssh_credential_"
 #define MUTUAL_TLS_EVENT "mutual_tls_module_"
 
@@ -370,7 +367,7 @@ static void mark_all(struct gateway *gateway)
 
 static void mark_changed(struct gateway *gateway, const struct gateway_changes *changes)
 {
-    if (!changes->complete || changes->n > CHANGES_MAX) {
+    if (!changes->complete || changes->n > GATEWAY_CHANGES_MAX) {
         mark_all(gateway);
         return;
     }
@@ -385,7 +382,7 @@ static void mark_changed(struct gateway *gateway, const struct gateway_changes *
 static void mark_account(struct gateway *gateway, const struct follow *follow,
                          const struct gateway_changes *changes)
 {
-    if (changes->complete && changes->n <= CHANGES_MAX) {
+    if (changes->complete && changes->n <= GATEWAY_CHANGES_MAX) {
         mark_changed(gateway, changes);
         return;
     }
@@ -492,6 +489,10 @@ static bool judge_feed(struct gateway *gateway)
         buf_add(&gateway->snapshot, changes.snapshot.s, changes.snapshot.len);
         if (gateway->snapshot.failed)
             buf_clear(&gateway->snapshot);
+    } else {
+        /* There may be too many to be read in time, and the next poll would ask for those and more.
+         */
+        buf_clear(&gateway->snapshot);
     }
     arena_free(&arena);
     /* Marks stay until a statement has judged them. */

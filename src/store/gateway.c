@@ -116,23 +116,25 @@ static const struct pg_statement glance_statement = {
 
 enum glance_column { COLUMN_NUMBER, COLUMN_N_CREDENTIALS, COLUMN_GLANCE_DIGEST };
 
-/* $1 the snapshot of the call before, or NULL. */
+/* $1 the snapshot of the call before, or NULL, $2 the most changes. */
 static const struct pg_statement changes_statement = {
     .name = "gateway_changes",
     .types = PG_TEXT PG_BOOL PG_TEXT PG_TEXT PG_TEXT,
     .sql =
         "SELECT c.snapshot::text, c.complete, c.event, c.account_id, c.resource"
         " FROM adit.changes($1::text::pg_snapshot) AS c"
-        " ORDER BY c.id",
+        " ORDER BY c.id"
+        " LIMIT $2::bigint",
 };
 
-/* $1 account_id, $2 the mark of the call before, or NULL. */
+/* $1 account_id, $2 the mark of the call before, or NULL, $3 the most changes. */
 static const struct pg_statement account_changes_statement = {
     .name = "gateway_account_changes",
     .types = PG_TEXT PG_BOOL PG_TEXT PG_TEXT PG_TEXT,
     .sql =
         "SELECT c.mark, c.complete, c.event, $1::text, c.resource"
-        " FROM adit.account_changes($1::text, $2::text) AS c",
+        " FROM adit.account_changes($1::text, $2::text) AS c"
+        " LIMIT $3::bigint",
 };
 
 static const struct pg_statement ping_statement = {
@@ -366,6 +368,7 @@ bool store_gateway_changes(struct pg *pg, struct arena *arena, struct text snaps
 
     *out = (struct gateway_changes){.n = 0};
     pg_add_text(&params, since);
+    pg_add_int(&params, GATEWAY_CHANGES_MAX + 1);
     if (!pg_run(pg, &changes_statement, &params, &result, err))
         return false;
     out->complete = pg_bool(result, 0, COLUMN_COMPLETE) && session == pg_n_opened(pg);
@@ -387,6 +390,7 @@ bool store_gateway_account_changes(struct pg *pg, struct arena *arena, struct te
     *out = (struct gateway_changes){.n = 0};
     pg_add_text(&params, account_id);
     pg_add_text(&params, mark);
+    pg_add_int(&params, GATEWAY_CHANGES_MAX + 1);
     if (!pg_run(pg, &account_changes_statement, &params, &result, err))
         return false;
     out->complete = pg_bool(result, 0, COLUMN_COMPLETE);

@@ -66,11 +66,14 @@ struct gateway_change {
     struct text resource; /* id, edge_id, or edge_id/route_id */
 };
 
+/* With more changes than this, judging all sessions costs less than finding those concerned. */
+#define GATEWAY_CHANGES_MAX 256
+
 struct gateway_changes {
     struct text snapshot; /* for the next call; callers do not look inside */
     bool complete;        /* false: read everything anew; there are no items then */
     struct gateway_change *items;
-    size_t n;
+    size_t n; /* at most GATEWAY_CHANGES_MAX + 1: the last then stands for all that follow */
 };
 
 /* Reads the changes since a snapshot that *pg got, oldest first; absent: begins.  Each change that

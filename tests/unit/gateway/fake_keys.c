@@ -41,8 +41,9 @@ static bool is_late(struct error *err)
 static bool changes(struct arena *arena, struct text snapshot, struct gateway_changes *out,
                     struct error *err)
 {
-    (void)err;
     fake_database.n_polls++;
+    if (fake_database.feed_is_late)
+        return is_late(err);
     out->snapshot = text_of("snapshot");
     out->complete = fake_database.is_complete && snapshot.len > 0;
     out->items = arena_array(arena, 1, sizeof *out->items);

@@ -30,6 +30,7 @@ extern struct fake_key fake_keys[N_KEYS];
 /* What it does, and what it was asked. */
 struct fake_database {
     bool table_is_late; /* no statement for keys is answered */
+    bool feed_is_late;  /* polls are not */
     bool lock_is_held;  /* nor here, until it is asked for nobody's key */
     bool takes_a_turn;  /* each statement for keys does */
     int n_polls;

@@ -329,6 +329,24 @@ START_TEST(a_lock_ends_during_the_last_question)
 }
 END_TEST
 
+/* More changes than can be read in time would keep the feed from ever being read again. */
+START_TEST(a_late_feed_begins_anew)
+{
+    struct session *session = add_session(0, true);
+
+    fake_database.is_complete = true;
+    begin();
+    ck_assert_uint_gt(gateway.snapshot.len, 0);
+    fake_database.feed_is_late = true;
+    fake_keys[0].n = 0;
+    (void)judge();
+    ck_assert(gateway.is_away && !session->is_ending);
+    fake_database.feed_is_late = false;
+    judge_on(20);
+    ck_assert(session->is_ending);
+}
+END_TEST
+
 /* Logins that come together do not pay for a turn each. */
 START_TEST(events_do_not_wait_for_judging)
 {
@@ -414,6 +432,7 @@ Suite *gateway_judge_volume_suite(void)
     tcase_add_test(tcase, a_key_is_late);
     tcase_add_test(tcase, the_database_is_late);
     tcase_add_test(tcase, a_lock_ends_during_the_last_question);
+    tcase_add_test(tcase, a_late_feed_begins_anew);
     tcase_add_test(tcase, events_do_not_wait_for_judging);
     tcase_add_test(tcase, sessions_of_a_key_differ);
     suite_add_tcase(suite, tcase);
