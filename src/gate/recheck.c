@@ -19,6 +19,11 @@
 /* How long a lane waits for another one's answer: as long as that may take. */
 #define FOLLOW_MS (PROVIDER_MS + 1000)
 
+/* A worker that has used a refresh token has stored the next one by then; and how often another one
+ * looks for it. */
+#define RENEWED_MS 1000
+#define RENEWED_LOOK_MS 100
+
 void rechecks_free(struct rechecks *rechecks)
 {
     for (size_t i = 0; i < RECHECKS_MAX; i++)
@@ -132,6 +137,27 @@ static bool can_renew(struct call *call, struct provider_client *client, const c
     return false;
 }
 
+/* Another worker may have used the refresh token just now: it stores what it got in a moment.
+ * Returns PROVIDER_REFUSED if nothing comes. */
+static enum provider_outcome await_tokens(struct call *call, struct session *session,
+                                          const char **why)
+{
+    const struct wait *wait = &call->lane->wait;
+    int64_t deadline_ms = clock_steady_ms() + RENEWED_MS;
+    struct error err = {.code = ERR_NONE};
+
+    while (!visit_find_tokens(call, session, &err)) {
+        if (err.code != ERR_NONE) {
+            *why = "the database does not say whether there is a newer token";
+            return PROVIDER_AWAY;
+        }
+        if (clock_steady_ms() >= deadline_ms)
+            return PROVIDER_REFUSED;
+        (void)wait->until(wait->context, -1, 0, clock_steady_ms() + RENEWED_LOOK_MS);
+    }
+    return PROVIDER_ANSWERED;
+}
+
 /* Gets new tokens, and asks with them.  A token ends by itself: that says nothing of the visitor.
  */
 static enum provider_outcome ask_anew(struct call *call, struct fetcher *fetcher,
@@ -139,15 +165,15 @@ static enum provider_outcome ask_anew(struct call *call, struct fetcher *fetcher
                                       struct identity *identity, const char **why)
 {
     struct arena *arena = &call->lane->arena;
-    struct error err = {.code = ERR_NONE};
     struct provider_tokens tokens;
     enum provider_outcome outcome;
 
     outcome = provider_refresh(fetcher, client, session->refresh, arena, &tokens, why);
     if (outcome == PROVIDER_ANSWERED)
         renew_tokens(call, session, &tokens);
-    /* Another worker may have used the refresh token meanwhile. */
-    else if (outcome != PROVIDER_REFUSED || !visit_find_tokens(call, session, &err))
+    else if (outcome == PROVIDER_REFUSED)
+        outcome = await_tokens(call, session, why);
+    if (outcome != PROVIDER_ANSWERED)
         return outcome;
     return provider_identify(fetcher, client, session->token, arena, identity, why);
 }

@@ -12,6 +12,7 @@ from adit.case import Case, until
 from adit.clock import Clock
 from adit.gate import HOST, ROUTES, Gate, Program
 from adit.gate_cases import START, GateCase
+from adit.gate_faults import in_threads
 
 UNKNOWN = "ac_" + "0" * 27
 
@@ -108,6 +109,29 @@ class Itself(GateCase):
                              (200, "text/plain; version=0.0.4; charset=utf-8"))
             status, _ = gate.ask(records=fastcgi.check_records, ADIT_METRICS="1", ADIT_CHECK="")
             self.assertEqual(status, 302)
+
+    def test_token_that_another_host_renews(self):
+        """Each refresh token is good once.  Who comes second waits for what the first one got."""
+        self.gate.mock.expiring = True
+        self.addCleanup(setattr, self.gate.mock, "expiring", False)
+        self.stack.psql("CREATE FUNCTION public.slow() RETURNS trigger LANGUAGE plpgsql AS"
+                        " 'BEGIN PERFORM pg_sleep(0.5); RETURN NEW; END'; CREATE TRIGGER slow BEFORE"
+                        " INSERT OR UPDATE ON adit.gate_session FOR EACH ROW EXECUTE FUNCTION public.slow()")
+        self.addCleanup(self.stack.psql, "DROP FUNCTION public.slow() CASCADE")
+        self.gate.module(auth_check_interval=1)
+        browser = self.signed_in("alice")
+        self.gate.mock.expire()
+        folder = self.gate.path("later")
+        os.mkdir(folder)
+        clock = Clock(folder)
+        with Program(self.gate, ("-w", "1"), clock.env(), name="first") as first, \
+                Program(self.gate, ("-w", "1"), clock.env(), name="second") as second:
+            clock.set(int(time.time()) + 10)
+            self.gate.mock.requests.clear()
+            answers = in_threads(2, lambda n: (first, second)[n].ask(browser)[0])
+            self.assertEqual(answers, [200, 200])
+            # Both have used the same one.
+            self.assertEqual(self.gate.mock.requests.count("token"), 2)
 
     def test_not_cached(self):
         """No web server may keep an answer of the gate: the next visitor would get it."""
