@@ -8,15 +8,6 @@
 #include "gate/rules.h"
 #include "gate/visit.h"
 
-static struct session_limits limits_of(const struct call *call)
-{
-    const struct oauth_module *module = &call->stored.module;
-
-    return (struct session_limits){.inactivity_timeout = module->inactivity_timeout,
-                                   .maximum_duration = module->maximum_duration,
-                                   .auth_check_interval = module->auth_check_interval};
-}
-
 static void cannot_decide(struct call *call, const struct error *err)
 {
     call_log(call, LOG_LEVEL_ERROR, "cannot decide", error_reason(err), NULL);
@@ -62,7 +53,7 @@ static void refuse_visitor(struct call *call, struct session *session, enum page
  * provider is asked again, or the visitor signs in again. */
 static void judge_visitor(struct call *call, struct session *session)
 {
-    const struct session_limits limits = limits_of(call);
+    const struct session_limits limits = visit_limits(call);
     bool is_due = session_needs_check(session, &limits, call->now) ||
                   rules_may_lack(&call->stored.module.config, &session->identity);
     uint32_t n_before = session->n_renewed;
@@ -113,7 +104,6 @@ static void answer_without_module(struct call *call)
 void check_answer(struct call *call)
 {
     const struct oauth_module *module = &call->stored.module;
-    const struct session_limits limits = limits_of(call);
     struct session session;
     struct error err = {.code = ERR_NONE};
 
@@ -135,11 +125,7 @@ void check_answer(struct call *call)
         cannot_decide(call, &err);
         break;
     case VISIT_FOUND:
-        if (session_lasts(&session, &limits, call->now)) {
-            judge_visitor(call, &session);
-            break;
-        }
-        login_begin(call);
+        judge_visitor(call, &session);
         break;
     case VISIT_NONE:
         login_begin(call);

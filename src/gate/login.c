@@ -502,7 +502,7 @@ void login_end(struct call *call)
     struct error err = {.code = ERR_NONE};
     bool is_wanted = is_sign_out(call);
     enum visit_found found = call->stored.has_module && call->place.provider > 0
-                                 ? visit_find(call, &session, &err)
+                                 ? visit_find_to_end(call, &session, &err)
                                  : VISIT_NONE;
 
     if (found == VISIT_UNKNOWN ||

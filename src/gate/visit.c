@@ -62,6 +62,15 @@ void visit_ask(struct call *call)
     buf_free(&name);
 }
 
+struct session_limits visit_limits(const struct call *call)
+{
+    const struct oauth_module *module = &call->stored.module;
+
+    return (struct session_limits){.inactivity_timeout = module->inactivity_timeout,
+                                   .maximum_duration = module->maximum_duration,
+                                   .auth_check_interval = module->auth_check_interval};
+}
+
 static const struct gate_row *find_session_row(const struct call *call, struct text id)
 {
     for (size_t i = 0; i < call->stored.n_rows; i++) {
@@ -153,11 +162,46 @@ static bool is_worth_asking(const struct call *call, const struct session *sessi
     return rules_may_lack(&call->stored.module.config, &session->identity);
 }
 
-/* Another host of the same domain may have set a cookie of this name.  So a session that the lists
- * do not let in hides none that they do. */
-enum visit_found visit_find(struct call *call, struct session *session, struct error *err)
+/* Returns whether the session would only lead to a new sign-in. */
+static bool is_dead(const struct call *call, const struct session *session)
+{
+    const struct session_limits limits = visit_limits(call);
+
+    return !session_lasts(session, &limits, call->now) ||
+           (session_needs_check(session, &limits, call->now) && !text_present(session->token));
+}
+
+/* Looks for the session of a cookie.  Keeps one that the lists do not let in, as it is in the
+ * cookie, for the end: *has_refused. */
+static enum visit_found try_cookie(struct call *call, struct text value, bool must_live,
+                                   struct session *session, struct session *refused,
+                                   bool *has_refused, struct error *err)
 {
     struct keyring *keyring = call->lane->worker->gate->keyring;
+    enum visit_found found;
+
+    *err = (struct error){.code = ERR_NONE};
+    if (!session_open(keyring, &call->place, value, &call->lane->arena, session, err))
+        return err->code == ERR_NONE ? VISIT_NONE : VISIT_UNKNOWN;
+    if (session->is_in_row || is_let_in_now(call, session)) {
+        found = judge_found(call, session, err);
+        if (found != VISIT_FOUND || (must_live && is_dead(call, session)))
+            return found == VISIT_UNKNOWN ? found : VISIT_NONE;
+        if (is_let_in_now(call, session))
+            return found;
+    }
+    /* Whoever has many of these does not make the gate look for as many rows. */
+    if (!*has_refused || is_worth_asking(call, session))
+        *refused = *session;
+    *has_refused = true;
+    return VISIT_NONE;
+}
+
+/* Another host of the same domain may have set a cookie of this name.  So a session that has ended,
+ * or that the lists do not let in, hides none that they do. */
+static enum visit_found find_session(struct call *call, bool must_live, struct session *session,
+                                     struct error *err)
+{
     struct text rest = call_variable(call, GATE_COOKIE);
     struct buf name = {0};
     struct text value;
@@ -166,22 +210,13 @@ enum visit_found visit_find(struct call *call, struct session *session, struct e
     enum visit_found found = VISIT_NONE;
 
     call_cookie_name(call, &name, COOKIE_SESSION);
-    while (found == VISIT_NONE && !name.failed && (value = cookie_next(&rest, buf_text(&name))).s) {
-        *err = (struct error){.code = ERR_NONE};
-        if (session_open(keyring, &call->place, value, &call->lane->arena, session, err))
-            found = judge_found(call, session, err);
-        else if (err->code != ERR_NONE)
-            found = VISIT_UNKNOWN;
-        if (found == VISIT_FOUND && !is_let_in_now(call, session)) {
-            if (!has_refused || is_worth_asking(call, session))
-                refused = *session;
-            has_refused = true;
-            found = VISIT_NONE;
-        }
-    }
+    while (found == VISIT_NONE && !name.failed && (value = cookie_next(&rest, buf_text(&name))).s)
+        found = try_cookie(call, value, must_live, session, &refused, &has_refused, err);
     if (found == VISIT_NONE && has_refused) {
         *session = refused;
-        found = VISIT_FOUND;
+        found = judge_found(call, session, err);
+        if (found == VISIT_FOUND && must_live && is_dead(call, session))
+            found = VISIT_NONE;
     }
     if (name.failed) {
         (void)error_set(err, ERR_OUT_OF_MEMORY);
@@ -189,6 +224,16 @@ enum visit_found visit_find(struct call *call, struct session *session, struct e
     }
     buf_free(&name);
     return found;
+}
+
+enum visit_found visit_find(struct call *call, struct session *session, struct error *err)
+{
+    return find_session(call, true, session, err);
+}
+
+enum visit_found visit_find_to_end(struct call *call, struct session *session, struct error *err)
+{
+    return find_session(call, false, session, err);
 }
 
 bool visit_find_tokens(struct call *call, struct session *session, struct error *err)

@@ -16,9 +16,17 @@ enum visit_found {
 };
 
 /* Finds the session among the cookies: sealed for this place, not ended, with the application of
- * the module.  To be called after call_look_up(). */
+ * the module, and one that lasts.  To be called after call_look_up(). */
 MUST_CHECK enum visit_found visit_find(struct call *call, struct session *session,
                                        struct error *err);
+
+/* The same for somebody who signs out: a session that does not last now may, once the module's
+ * durations are longer. */
+MUST_CHECK enum visit_found visit_find_to_end(struct call *call, struct session *session,
+                                              struct error *err);
+
+/* Returns the durations of the route's module. */
+struct session_limits visit_limits(const struct call *call);
 
 enum visit_news {
     VISIT_SEEN,    /* only a time has moved */

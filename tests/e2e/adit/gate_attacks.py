@@ -110,6 +110,19 @@ class Attacks:
         browser.cookies = {(name, "/"): refused}
         self.is_stopped(browser.ask("/page"), 403)
 
+    def test_dead_session_beside_another(self):
+        self.gate.module(inactivity_timeout=60)
+        self.gate.clock.set(START)
+        name, dead = self.signed_in("alice").session()
+        self.gate.clock.set(START + 100)
+        browser = self.signed_in("alice")
+        _, session = browser.session()
+        for values in (dead, session), (session, dead):
+            browser.cookies = {(name, path): value for path, value in zip(("/page", "/"), values)}
+            self.passes(browser.ask("/page"))
+        browser.cookies = {(name, "/"): dead}
+        self.is_sent_to_provider(browser.ask("/page"))
+
     def test_cookies_of_another_purpose(self):
         self.gate.module()
         name, session = self.signed_in("alice").session()
