@@ -4,23 +4,26 @@
 
 #include <string.h>
 
-/* Returns whether the path needs no quotes or escapes in any of the configuration files. */
-static bool is_plain(const char *s)
+/* Characters that need no quotes or escapes in any of the configuration files. */
+#define PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._+-"
+
+static bool has_only(const char *s, const char *characters)
 {
-    return s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._+-")] ==
-           '\0';
+    return s[strspn(s, characters)] == '\0';
 }
 
 bool fill_in_path_valid(const char *path, size_t len_max)
 {
     size_t len = strlen(path);
 
-    return path[0] == '/' && len > 1 && path[len - 1] != '/' && len <= len_max && is_plain(path);
+    return path[0] == '/' && len > 1 && path[len - 1] != '/' && len <= len_max &&
+           has_only(path, PLAIN);
 }
 
 void fill_in_option(struct buf *out, const char *name, const char *value)
 {
-    if (value && is_plain(value))
+    /* The line is a comment, which a shell may run: URLs and HOST:PORT have colons. */
+    if (value && has_only(value, PLAIN ":"))
         buf_printf(out, " --%s %s", name, value);
 }
 

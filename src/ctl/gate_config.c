@@ -70,11 +70,6 @@ static const char *url_port(const char *url)
 /* Sets the options that are absent to their defaults and checks all. */
 static int check(struct ctl_options *options)
 {
-    if (options->user || options->domain || options->certificates)
-        return ctl_misuse("'%s' takes no --%s", options->argument,
-                          options->user     ? "user"
-                          : options->domain ? "domain"
-                                            : "certificates");
     if (!options->route || !options->url)
         return ctl_misuse("'%s' needs the route and the address of its host: --route EDGE/ROUTE "
                           "--url https://HOST",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* aditctl gateway-config: prints the configuration that makes a program obey what is stored. */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,8 +37,6 @@ static bool user_valid(const char *user)
 /* Sets the options that are absent to their defaults and checks all. */
 static int check_sshd(struct ctl_options *options, const struct conf *conf)
 {
-    if (options->certificates)
-        return ctl_misuse("'sshd' takes no --certificates");
     if (!options->user)
         options->user = "tunnel";
     if (!user_valid(options->user))
@@ -217,9 +216,6 @@ static int fill_in_tls(struct ctl *ctl, const char *template, struct buf *out)
     struct ctl_options *options = &ctl->options;
     struct text edges = text_of(ctl->conf.mutual_tls.edges);
 
-    if (options->user || options->account)
-        return ctl_misuse("'%s' takes no --%s", options->argument,
-                          options->user ? "user" : "account");
     if (!options->certificates)
         options->certificates = "/etc/adit/certificates";
     if (!fill_in_path_valid(options->certificates, FILL_IN_PATH_MAX))
@@ -237,32 +233,61 @@ static int fill_in_tls(struct ctl *ctl, const char *template, struct buf *out)
 /* Appends what no setting and no option changes. */
 static int fill_in_sign_ins(struct ctl *ctl, const char *template, struct buf *out)
 {
-    const struct ctl_options *options = &ctl->options;
-
-    if (options->user || options->account || options->domain || options->certificates ||
-        options->route || options->url || options->application || options->socket)
-        return ctl_misuse("'%s' takes no option but --conf and --json", options->argument);
+    (void)ctl;
     buf_puts(out, template);
     return CTL_OK;
 }
 
 /* ---- the verb ---- */
 
-static const struct {
+/* takes: the options of this kind, each between blanks. */
+static const struct gateway {
     const char *name;
+    const char *takes;
     const char *template;
     int (*fill)(struct ctl *ctl, const char *template, struct buf *out);
 } gateways[] = {
-    {"sshd", template_gateway_sshd, fill_in_sshd},
-    {"nginx-tls", template_gateway_nginx_tls, fill_in_tls},
-    {"apache-tls", template_gateway_apache_tls, fill_in_tls},
-    {"haproxy", template_gateway_haproxy, fill_in_tls},
-    {"nginx-oauth", template_gateway_nginx_oauth, gate_config_fill},
-    {"nginx-sign-ins", template_gateway_nginx_sign_ins, fill_in_sign_ins},
-    {"apache-oauth", template_gateway_apache_oauth, gate_config_fill},
+    {"sshd", " user account domain ", template_gateway_sshd, fill_in_sshd},
+    {"nginx-tls", " domain certificates ", template_gateway_nginx_tls, fill_in_tls},
+    {"apache-tls", " domain certificates ", template_gateway_apache_tls, fill_in_tls},
+    {"haproxy", " domain certificates ", template_gateway_haproxy, fill_in_tls},
+    {"nginx-oauth", " account route url application socket ", template_gateway_nginx_oauth,
+     gate_config_fill},
+    {"nginx-sign-ins", "", template_gateway_nginx_sign_ins, fill_in_sign_ins},
+    {"apache-oauth", " account route url application ", template_gateway_apache_oauth,
+     gate_config_fill},
 };
 
 #define N_GATEWAYS (sizeof gateways / sizeof gateways[0])
+
+#define OPTION(member) {#member, offsetof(struct ctl_options, member)}
+
+static const struct {
+    const char *name;
+    size_t at;
+} gateway_options[] = {
+    OPTION(user),  OPTION(account), OPTION(domain),      OPTION(certificates),
+    OPTION(route), OPTION(url),     OPTION(application), OPTION(socket),
+};
+
+#define N_OPTIONS (sizeof gateway_options / sizeof gateway_options[0])
+
+static const char *option_given(const struct ctl_options *options, size_t i)
+{
+    return *(const char *const *)((const char *)options + gateway_options[i].at);
+}
+
+/* Refuses the options that this kind does not use. */
+static int refuse_foreign_options(const struct gateway *gateway, const struct ctl_options *options)
+{
+    for (size_t i = 0; i < N_OPTIONS; i++) {
+        const char *at = strstr(gateway->takes, gateway_options[i].name);
+
+        if (option_given(options, i) && !(at && at[strlen(gateway_options[i].name)] == ' '))
+            return ctl_misuse("'%s' takes no --%s", gateway->name, gateway_options[i].name);
+    }
+    return CTL_OK;
+}
 
 static int unknown_gateway(const char *name)
 {
@@ -288,18 +313,15 @@ int ctl_gateway_config(struct ctl *ctl)
         i++;
     if (i == N_GATEWAYS)
         return unknown_gateway(options->argument);
+    status = refuse_foreign_options(&gateways[i], options);
+    if (status != CTL_OK)
+        return status;
     if (options->domain && !domain_valid(text_of(options->domain), &why))
         return ctl_misuse("--domain '%s' is not accepted: %s", options->domain, why);
     buf_printf(&out, "# Printed by 'aditctl gateway-config %s", options->argument);
     fill_in_option(&out, "conf", options->conf_path);
-    fill_in_option(&out, "user", options->user);
-    fill_in_option(&out, "account", options->account);
-    fill_in_option(&out, "domain", options->domain);
-    fill_in_option(&out, "certificates", options->certificates);
-    fill_in_option(&out, "route", options->route);
-    fill_in_option(&out, "url", options->url);
-    fill_in_option(&out, "application", options->application);
-    fill_in_option(&out, "socket", options->socket);
+    for (size_t option = 0; option < N_OPTIONS; option++)
+        fill_in_option(&out, gateway_options[option].name, option_given(options, option));
     buf_puts(&out, "'.  If the settings change, print it again.\n");
     status = gateways[i].fill(ctl, gateways[i].template, &out);
     if (status == CTL_OK && out.failed)

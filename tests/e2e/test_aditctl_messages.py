@@ -177,7 +177,7 @@ class Misuse(CtlCase):
             (["web-server", "nginx", "--no-limits"],
              "'nginx' takes no --no-limits: 'nginx-upstream' alone has limits"),
             (["gateway-config", "nginx-sign-ins", "--url", "https://a.example"],
-             "'nginx-sign-ins' takes no option but --conf and --json"),
+             "'nginx-sign-ins' takes no --url"),
             (["web-server", "nginx-upstream", "--docs", "/x"],
              "'nginx-upstream' takes no --docs: it has no paths"),
             (["web-server", "nginx-upstream", "--console", "/x"],

@@ -724,6 +724,10 @@ class Printed(Case):
             (edge % "a", 2, "--certificates '/a b'", ["haproxy", "--certificates", "/a b"]),
             (edge % "a", 2, "--domain 'a b'", ["haproxy", "--domain", "a b"]),
             ("", 2, "takes no --certificates", ["sshd", "--certificates", "/x"]),
+            # A server would not get what was given.
+            (edge % "a", 2, "takes no --application", ["nginx-tls", "--application", "127.0.0.1:1"]),
+            (edge % "a", 2, "takes no --socket", ["apache-oauth", "--socket", "/x"]),
+            ("", 2, "takes no --url", ["sshd", "--url", "https://a.example"]),
             ("", 2, "--user '*'", ["sshd", "--user", "*"]),
             ("", 2, "--account 'a b'", ["sshd", "--account", "a b"]))],
             lambda settings, status, says, arguments: self.assertIn(
