@@ -26,7 +26,7 @@ bool plan_fail(const struct error *err)
 
 void plan_warn(struct plan *plan, const char *format, ...)
 {
-    char what[1024]; /* a warning has at most two ids */
+    char what[1024]; /* a warning has at most two ids, or what oauth_admission_say() writes */
     va_list args;
 
     va_start(args, format);

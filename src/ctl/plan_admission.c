@@ -6,42 +6,45 @@
 /* Modules that are named. */
 #define NAMED_MAX 20
 
-static bool is_written(const struct plan_change *change)
+/* Appends what is to be known of a route whose module is written or deleted; nothing if all is
+ * well. */
+static void say_admission(const struct plan *plan, const struct plan_change *change,
+                          struct buf *text)
 {
-    return change->write.row.entry.kind == DOCUMENT_OAUTH && change->verb != DOCUMENT_DELETE;
-}
-
-/* Returns whether the module that is written needs somebody's attention. */
-static bool find_admission(const struct plan *plan, const struct document_oauth *oauth,
-                           struct oauth_admission *admission)
-{
+    const struct document_oauth *oauth = &change->write.row.entry.of.oauth;
     const int provider = oauth->module.provider;
+    struct oauth_admission admission;
 
+    if (change->verb == DOCUMENT_DELETE) {
+        if (!plan->ctl->conf.gate.refuses_without_module)
+            buf_puts(text, "everybody passes a route without a module, unless [gate] "
+                           "without_module is refuse");
+        return;
+    }
     oauth_admission_find(&oauth->module,
                          provider > 0 ? conf_oauth_application(&plan->ctl->conf, provider)
                                       : OAUTH_APPLICATION_UNKNOWN,
-                         admission);
-    return admission->whom == OAUTH_ADMITS_ANYONE || oauth_admission_has_flaw(admission);
+                         &admission);
+    if (admission.whom >= OAUTH_ADMITS_ANYONE || oauth_admission_has_flaw(&admission))
+        oauth_admission_say(text, &admission);
 }
 
-void plan_warn_admissions(const struct plan *plan)
+void plan_warn_admissions(struct plan *plan)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < plan->n_changes; i++) {
-        const struct document_oauth *oauth = &plan->changes[i]->write.row.entry.of.oauth;
-        struct oauth_admission admission;
+        const struct document_entry *entry = &plan->changes[i]->write.row.entry;
         struct buf text = {0};
 
-        if (!is_written(plan->changes[i]) || !find_admission(plan, oauth, &admission) ||
-            n++ >= NAMED_MAX)
-            continue;
-        oauth_admission_say(&text, &admission);
-        fprintf(stderr, "aditctl: warning: edge %.*s, route %.*s: %s\n", (int)oauth->edge_id.len,
-                oauth->edge_id.s, (int)oauth->id.len, oauth->id.s, buf_text(&text).s);
+        if (entry->kind == DOCUMENT_OAUTH)
+            say_admission(plan, plan->changes[i], &text);
+        if (text.len > 0 && n++ < NAMED_MAX)
+            plan_warn(plan, "edge %.*s, route %.*s: %s", (int)entry->of.oauth.edge_id.len,
+                      entry->of.oauth.edge_id.s, (int)entry->of.oauth.id.len, entry->of.oauth.id.s,
+                      buf_text(&text).s);
         buf_free(&text);
     }
     if (n > NAMED_MAX)
-        fprintf(stderr, "aditctl: warning: %zu modules more let in anyone or nobody\n",
-                n - NAMED_MAX);
+        plan_warn(plan, "%zu modules more let in anyone or nobody", n - NAMED_MAX);
 }

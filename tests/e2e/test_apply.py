@@ -494,6 +494,15 @@ class Changes(ApplyCase):
                     self.assertTrue(said.startswith("aditctl: warning: edge e, route r: " + words), said)
                 else:
                     self.assertEqual(said, "")
+        module["enabled"] = False
+        said = self.ctl("diff", "--secret-env", "SECRET", self.write(document), status=1, env=env)
+        self.assertEqual(said.stderr, "aditctl: warning: edge e, route r: everybody passes: the module"
+                         " is disabled\n")
+        self.ctl("apply", "--yes", "--secret-env", "SECRET", self.write(document), env=env)
+        document["accounts"][0]["oauth_modules"] = []
+        said = self.ctl("diff", "--prune", self.write(document), status=1).stderr
+        self.assertTrue(said.startswith("aditctl: warning: edge e, route r: everybody passes a route"
+                                        " without a module"), said)
 
     def test_long_values(self):
         """People see what differs in a long value; programs see all of it."""
