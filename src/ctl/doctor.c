@@ -361,7 +361,7 @@ static void check_writes(struct findings *findings, struct pg *pg, bool is_distr
     struct error err = {.code = ERR_NONE};
     int n = 0;
 
-    if (!principal_find_only(pg, only, &n, &err) && n == 0 && err.code == ERR_NONE)
+    if (!principal_find_only(pg, text_of(NULL), only, &n, &err) && n == 0 && err.code == ERR_NONE)
         doctor_line(
             findings, "note", "writes",
             "not checked: there is no User or Bot yet; run: aditctl user create --name NAME");

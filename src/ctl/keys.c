@@ -22,8 +22,9 @@ static int fail_no_holder(const struct ctl *ctl, struct text id)
                     id.s);
 }
 
-/* Sets *holder to the User or Bot of --for.  Without --for, sets it to the only User or Bot, and
- * writes that id to only.  Returns CTL_OK, or the exit status after a message. */
+/* Sets *holder to the User or Bot of --for.  Without --for, sets it to the only User or Bot of
+ * --account, or of all, and writes that id to only.  Returns CTL_OK, or the exit status after a
+ * message. */
 static int choose_holder(struct ctl *ctl, char only[IDENT_SIZE], struct text *holder)
 {
     struct error err = {.code = ERR_NONE};
@@ -32,14 +33,15 @@ static int choose_holder(struct ctl *ctl, char only[IDENT_SIZE], struct text *ho
     *holder = text_of(ctl->options.holder);
     if (holder->s)
         return CTL_OK;
-    if (principal_find_only(ctl->pg, only, &n, &err)) {
+    if (principal_find_only(ctl->pg, text_of(ctl->options.account), only, &n, &err)) {
         *holder = text_of(only);
         return CTL_OK;
     }
     if (n > 1)
         return ctl_misuse("there are several Users and Bots; name one with --for");
     return err.code ? ctl_fail_error(&err)
-                    : ctl_fail("there is no User or Bot; run: aditctl user create");
+                    : ctl_fail("there is no User or Bot%s; run: aditctl user create",
+                               ctl->options.account ? " in that account" : "");
 }
 
 static void print_key(const struct ctl *ctl, const struct api_key_issued *issued,

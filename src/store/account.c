@@ -113,7 +113,9 @@ bool account_list(struct pg *pg, struct pg_result **result, struct error *err)
 
 bool account_find_only(struct pg *pg, char id[IDENT_SIZE], int *n, struct error *err)
 {
-    return store_find_only(pg, &find_only_statement, id, n, err);
+    const struct pg_params params = {.n = 0};
+
+    return store_find_only(pg, &find_only_statement, &params, id, n, err);
 }
 
 bool account_find_named(struct pg *pg, struct text name, struct text but_id, char id[IDENT_SIZE],

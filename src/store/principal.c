@@ -75,10 +75,15 @@ static const struct pg_statement find_named_statement = {
         " LIMIT 1",
 };
 
+/* $1 account, or NULL. */
 static const struct pg_statement find_only_statement = {
     .name = "principal_find_only",
     .types = PG_TEXT,
-    .sql = "SELECT id FROM adit.principal ORDER BY id LIMIT 2",
+    .sql =
+        "SELECT p.id FROM adit.principal AS p"
+        " WHERE $1::text IS NULL OR p.account_id = $1::text COLLATE \"C\""
+        " ORDER BY p.id"
+        " LIMIT 2",
 };
 
 /* $1 kind. */
@@ -346,9 +351,13 @@ bool principal_find_named(struct pg *pg, struct text account_id, struct text nam
     return true;
 }
 
-bool principal_find_only(struct pg *pg, char id[IDENT_SIZE], int *n, struct error *err)
+bool principal_find_only(struct pg *pg, struct text account_id, char id[IDENT_SIZE], int *n,
+                         struct error *err)
 {
-    return store_find_only(pg, &find_only_statement, id, n, err);
+    struct pg_params params = {.n = 0};
+
+    pg_add_text(&params, account_id);
+    return store_find_only(pg, &find_only_statement, &params, id, n, err);
 }
 
 bool principal_create(struct pg *pg, struct text account_id, const char *kind, struct text name,

@@ -31,8 +31,9 @@ enum principal_column {
 MUST_CHECK bool principal_list(struct pg *pg, const char *kind, struct pg_result **result,
                                struct error *err);
 
-/* Finds the only User or Bot; returns as account_find_only(). */
-MUST_CHECK bool principal_find_only(struct pg *pg, char id[IDENT_SIZE], int *n, struct error *err);
+/* Finds the only User or Bot, of an account or (absent) of all; returns as account_find_only(). */
+MUST_CHECK bool principal_find_only(struct pg *pg, struct text account_id, char id[IDENT_SIZE],
+                                    int *n, struct error *err);
 
 /* Finds the first User or Bot of the account with the name, but for one ("": for none).
  * Sets id to "" if there is none. */

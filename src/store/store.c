@@ -93,14 +93,13 @@ bool store_begin(struct pg *pg, struct error *err)
     return pg_begin(pg, "BEGIN", err);
 }
 
-bool store_find_only(struct pg *pg, const struct pg_statement *statement, char id[IDENT_SIZE],
-                     int *n, struct error *err)
+bool store_find_only(struct pg *pg, const struct pg_statement *statement,
+                     const struct pg_params *params, char id[IDENT_SIZE], int *n, struct error *err)
 {
-    struct pg_params params = {.n = 0};
     struct pg_result *result;
 
     *n = 0;
-    if (!pg_run(pg, statement, &params, &result, err))
+    if (!pg_run(pg, statement, params, &result, err))
         return false;
     *n = pg_rows(result);
     if (*n == 1) {

@@ -56,7 +56,8 @@ MUST_CHECK bool store_begin(struct pg *pg, struct error *err);
 /* Runs a statement that returns at most two identifiers.  Returns true with the only one, or false:
  * with *n rows, 0 or 2, or with *n 0 and *err as pg_run(). */
 MUST_CHECK bool store_find_only(struct pg *pg, const struct pg_statement *statement,
-                                char id[IDENT_SIZE], int *n, struct error *err);
+                                const struct pg_params *params, char id[IDENT_SIZE], int *n,
+                                struct error *err);
 
 /* Sets the caller's digest and account from an API key, and nothing else.  Returns false with
  * ERR_OUT_OF_MEMORY. */

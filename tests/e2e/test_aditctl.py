@@ -332,6 +332,8 @@ class Keys(CtlCase):
     def test_of_an_account(self):
         """With --account, nothing of another account is looked at."""
         other = self.stack.account("elsewhere").id
+        only = self.stack.ctl_run("key", "issue", "--account", other, check=True).stdout.rstrip()
+        self.assert_ok(self.stack.client(only).get(CREDENTIALS))
         key, row = self.issue("--account", self.home.id)
         client = self.stack.client(key)
         for words in (("issue", "--for", self.home.admin.id), ("revoke", row["ID"]),

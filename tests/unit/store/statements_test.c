@@ -377,7 +377,7 @@ START_TEST(statements_of_case_file)
         schema_has_role(tried.owner, SCHEMA_RESPONDER, &found, &tried.err) &&
         schema_find_members(tried.owner, SCHEMA_RESPONDER, missing, sizeof missing, &tried.err));
     ck_assert(!account_find_only(tried.owner, id, &version, &tried.err));
-    ck_assert(!principal_find_only(tried.owner, id, &version, &tried.err));
+    ck_assert(!principal_find_only(tried.owner, text_of("x"), id, &version, &tried.err));
     find_by_name();
     ck_assert(api_key_list(tried.owner, text_of(NULL), &result, &tried.err));
     pg_result_free(result);
