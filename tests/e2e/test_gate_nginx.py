@@ -133,6 +133,13 @@ class AmongOthers(gate_cases.LargeHeaders, gate_cases.GateCase):
         deny all;
     """
 
+    def test_answers_of_the_application(self):
+        """How long a visitor's page may be kept is the application's word."""
+        self.gate.module()
+        answer = self.passes(self.signed_in("alice").ask("/page"))
+        self.assertIsNone(answer.headers["Expires"])
+        self.assertIsNone(answer.headers["Cache-Control"])
+
     def test_no_page_of_the_application_for_refusals(self):
         """nginx would ask for it with GET, and a refused POST would seem to be a visit."""
         self.gate.module(config={"teams": ["acme/deploy"]})
