@@ -249,10 +249,10 @@ class Browser:
 class Program(programs.Program):
     """Another adit-gate, which a test asks by FastCGI.  settings are those of [gate]."""
 
-    def __init__(self, gate, options=(), env=None, **settings):
-        conf = gate.write("another.conf", gate.make_conf(**settings))
+    def __init__(self, gate, options=(), env=None, name="another", **settings):
+        conf = gate.write(name + ".conf", gate.make_conf(**settings))
         self.gate = gate
-        self.socket = gate.path("run", "another.sock")
+        self.socket = gate.path("run", name + ".sock")
         command = [os.path.join(stack.BUILD, "adit-gate.fcgi"), "-c", conf,
                    "-l", "unix:" + self.socket, *options]
         super().__init__(gate.stack, lambda _: stack.as_service(command), "gate", env)
@@ -336,7 +336,7 @@ class Gate:
     def more_servers(self):
         """More servers or virtual hosts, after those of the routes: here, the one of monitor.md."""
         block = re.search(r"(?ms)^```%s\n(.*?)^```$" % self.front, recipe.read("monitor.md")).group(1)
-        for old, new in (("127.0.0.1:881", "127.0.0.1:%d" % self.metrics_port),
+        for old, new in (("127.0.0.1:883", "127.0.0.1:%d" % self.metrics_port),
                          ("127.0.0.1:918", "127.0.0.1:%d" % self.gate_port),
                          ("/run/adit-gate/gate.sock", self.path("run", "gate.sock"))):
             block = block.replace(old, new)
