@@ -3,12 +3,18 @@
  * request and passes its connection's descriptor. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "serve/loop.h"
+
+/* Nobody offers more while so many bytes, as the kernel counts them, wait in the socket: some eight
+ * requests. */
+#define WAITING_MAX (16 * 1024)
 
 struct head {
     int64_t since_ms;   /* all workers share the steady clock */
@@ -49,6 +55,15 @@ static bool send_message(int socket, int fd, struct iovec *parts, size_t n_parts
     return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
 }
 
+/* The socket is a queue, which knows no turns.  Whoever filled it would keep the requests of others
+ * that get in there waiting. */
+static bool has_few(int socket)
+{
+    int n;
+
+    return ioctl(socket, SIOCOUTQ, &n) != 0 || n < WAITING_MAX;
+}
+
 bool serve_handover_fits(const struct serve_connection *connection)
 {
     const struct serve_peer *peer = &connection->peer;
@@ -76,7 +91,8 @@ bool serve_handover_send(struct serve_connection *connection)
     head.id = peer->intake.id;
     head.keep = peer->intake.keep;
     head.is_authorizer = peer->intake.is_authorizer;
-    if (!send_message(serve->handover[0], peer->fd, parts, sizeof parts / sizeof parts[0]))
+    if (!has_few(serve->handover[0]) ||
+        !send_message(serve->handover[0], peer->fd, parts, sizeof parts / sizeof parts[0]))
         return false;
     serve_connection_forget(connection);
     serve->is_offered = true;

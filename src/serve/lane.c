@@ -232,13 +232,22 @@ static struct serve_connection *next_request(struct serve *serve)
     return serve_line_next(serve);
 }
 
+/* Whoever asks and leaves again and again would keep the lanes busy for nobody. */
+static bool is_given_up(const struct serve_connection *connection)
+{
+    return clock_left_ms(connection->since_ms + OFFER_MS) == 0 &&
+           serve_peer_gone(&connection->peer);
+}
+
 void serve_lanes_start(struct serve *serve)
 {
     struct serve_connection *next;
 
     serve_line_refuse_surplus(serve);
     while ((next = next_request(serve))) {
-        if (!serve_line_has_spare_lane(serve) && serve_line_work_of(next) == REQUEST_INSTANT)
+        if (is_given_up(next))
+            serve_connection_drop(next);
+        else if (!serve_line_has_spare_lane(serve) && serve_line_work_of(next) == REQUEST_INSTANT)
             serve_connection_answer_at_once(next);
         else
             start_request(serve, next);

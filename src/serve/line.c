@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The line of requests that wait for lanes: which of them starts next. */
+#include "base/clock.h"
 #include "serve/loop.h"
 
 /* Long work leaves one lane free for shorter work. */
@@ -17,6 +18,12 @@
  * of several keys there the one with the most. */
 #define MOST_WAITING_SCANS 48
 #define MOST_WAITING_SCANS_OF_KEY 16
+
+/* What waits for a place knows no turns either.  So if the places of all are taken and the line
+ * does not move, the same goes for all requests but probes: of an address with so many, one gives
+ * way to each connection that comes.  A line that moves passes a full place on sooner. */
+#define MOST_WAITING_OF_ADDRESS 16
+#define SLOW_LINE_MS 250
 
 bool serve_line_has_spare_lane(const struct serve *serve)
 {
@@ -229,9 +236,14 @@ bool serve_line_is_scan(struct serve_connection *connection, uint32_t *account)
     return true;
 }
 
-/* Counts the scans that wait: those of this one's address, and those of its key there. */
+static bool may_give_way(struct serve_connection *connection, bool only_scans)
+{
+    return only_scans ? is_scan(connection) : serve_line_work_of(connection) != REQUEST_PROBE;
+}
+
+/* Counts what waits like this one: at its address, and with its key there. */
 static void count_like(const struct serve *serve, struct serve_connection *connection,
-                       int *n_of_address, int *n_of_key)
+                       bool only_scans, int *n_of_address, int *n_of_key)
 {
     const struct request_caller caller = caller_of(connection);
 
@@ -239,27 +251,28 @@ static void count_like(const struct serve *serve, struct serve_connection *conne
     for (size_t i = 0; i < serve->n_line; i++) {
         struct serve_connection *other = serve->line[i];
 
-        if (!is_scan(other) || caller_of(other).address != caller.address)
+        if (!may_give_way(other, only_scans) || caller_of(other).address != caller.address)
             continue;
         ++*n_of_address;
         *n_of_key += other->caller.key == caller.key;
     }
 }
 
-/* Returns the scan that gives way: the latest of those whose address, and whose key there, has the
- * most.  Returns NULL if no scan waits. */
-static struct serve_connection *find_surplus(const struct serve *serve)
+/* Returns the request that gives way: the latest of those whose address, and whose key there, has
+ * the most.  Returns NULL if no address has at_least. */
+static struct serve_connection *find_surplus(const struct serve *serve, bool only_scans,
+                                             int at_least)
 {
     struct serve_connection *surplus = NULL;
-    int most_of_address = 0, most_of_key = 0;
+    int most_of_address = at_least, most_of_key = 0;
 
     for (size_t i = 0; i < serve->n_line; i++) {
         struct serve_connection *connection = serve->line[i];
         int n_of_address, n_of_key;
 
-        if (!is_scan(connection))
+        if (!may_give_way(connection, only_scans))
             continue;
-        count_like(serve, connection, &n_of_address, &n_of_key);
+        count_like(serve, connection, only_scans, &n_of_address, &n_of_key);
         if (n_of_address < most_of_address ||
             (n_of_address == most_of_address && n_of_key < most_of_key))
             continue;
@@ -270,15 +283,13 @@ static struct serve_connection *find_surplus(const struct serve *serve)
     return surplus;
 }
 
-void serve_line_refuse_surplus(struct serve *serve)
+static void refuse_surplus_scans(struct serve *serve)
 {
     unsigned char n_of_keys[SERVE_N_TURNS] = {0};
     struct serve_connection *surplus;
     int n = 0;
     size_t at = 0;
 
-    if (serve->n_line <= MOST_WAITING_SCANS_OF_KEY)
-        return;
     while (at < serve->n_line) {
         struct serve_connection *connection = serve->line[at];
         unsigned char *n_of_key;
@@ -296,6 +307,21 @@ void serve_line_refuse_surplus(struct serve *serve)
         ++*n_of_key;
         at++;
     }
-    for (; n > MOST_WAITING_SCANS && (surplus = find_surplus(serve)) != NULL; n--)
+    for (; n > MOST_WAITING_SCANS && (surplus = find_surplus(serve, true, 1)) != NULL; n--)
+        serve_connection_answer_at_once(surplus);
+}
+
+void serve_line_refuse_surplus(struct serve *serve)
+{
+    struct serve_connection *surplus;
+
+    if (serve->n_line <= MOST_WAITING_SCANS_OF_KEY)
+        return;
+    refuse_surplus_scans(serve);
+    if (serve_connection_has_place(serve) || serve->n_line == 0 ||
+        clock_left_ms(serve->line[0]->since_ms + SLOW_LINE_MS) > 0)
+        return;
+    surplus = find_surplus(serve, false, MOST_WAITING_OF_ADDRESS);
+    if (surplus)
         serve_connection_answer_at_once(surplus);
 }

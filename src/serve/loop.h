@@ -280,7 +280,8 @@ MUST_CHECK bool serve_line_is_scan(struct serve_connection *connection, uint32_t
 MUST_CHECK bool serve_line_may_scan(const struct serve *serve, uint32_t account);
 
 /* Answers 503 to the scans that are too many to wait: to the latest of a key with too many, and
- * then of the address with the most. */
+ * then of the address with the most.  If no place is free and the line does not move, also to one
+ * request of the address with the most. */
 void serve_line_refuse_surplus(struct serve *serve);
 
 /* ---- handover.c ---- */
@@ -290,7 +291,7 @@ void serve_line_refuse_surplus(struct serve *serve);
 MUST_CHECK bool serve_handover_fits(const struct serve_connection *connection);
 
 /* Offers a request of the line to all workers and forgets its connection.  Returns false if the
- * handover is full; the request then stays in the line. */
+ * handover has enough; the request then stays in the line. */
 MUST_CHECK bool serve_handover_send(struct serve_connection *connection);
 
 /* Passes an idle connection on to a later worker and forgets it.  Returns false if the socket is

@@ -178,6 +178,20 @@ START_TEST(a_full_handover_leaves_requests_in_the_line)
 }
 END_TEST
 
+/* Of many small ones, too: others may be in a hurry. */
+START_TEST(a_handover_holds_few)
+{
+    struct worker stuck;
+
+    fill_line(&stuck, 40, 0);
+    age_line(&stuck, 50);
+    serve_lanes_start(stuck.serve);
+    ck_assert_uint_ge(stuck.serve->n_line, 10);
+    ck_assert_uint_lt(stuck.serve->n_line, 40);
+    worker_close(&stuck);
+}
+END_TEST
+
 START_TEST(some_requests_stay)
 {
     struct worker stuck;
@@ -531,6 +545,7 @@ Suite *serve_handover_suite(void)
     tcase_add_test(tcase, the_oldest_stands_first);
     tcase_add_test(tcase, an_overdue_request_gets_503);
     tcase_add_test(tcase, a_full_handover_leaves_requests_in_the_line);
+    tcase_add_test(tcase, a_handover_holds_few);
     tcase_add_test(tcase, some_requests_stay);
     tcase_add_test(tcase, a_scan_that_waits_for_others_is_offered);
     tcase_add_test(tcase, an_offered_scan_is_left_to_others);

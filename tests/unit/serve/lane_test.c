@@ -3,6 +3,7 @@
 #include <check.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "serve/faults.h"
@@ -456,6 +457,119 @@ START_TEST(places_of_an_address_are_shared_by_its_keys)
 }
 END_TEST
 
+/* Has clients "first" to "last" ask for long work of a key, from an address. */
+static void ask_from(struct worker *worker, int first, int last, const char *key,
+                     const char *remote)
+{
+    for (int i = first; i <= last; i++) {
+        client_ask_from(i, "/long", key, remote);
+        worker_accept(worker, 1);
+    }
+}
+
+static void age_all(struct serve *serve, int64_t waited_ms)
+{
+    for (size_t i = 0; i < serve->n_line; i++)
+        serve->line[i]->since_ms = clock_steady_ms() - waited_ms;
+}
+
+/* A worker all of whose places are taken: two by what does not end, one by a probe, the others by
+ * long work of address "a", of whose keys "v2" asks for most. */
+static struct serve *take_all_places(struct worker *worker)
+{
+    struct serve *serve;
+
+    worker_open(worker, 1000);
+    serve = worker->serve;
+    serve->handover[0] = -1;
+    client_ask_from(0, "/stuck", "v1", "b");
+    client_ask_from(1, "/stuck", "v1", "b");
+    client_ask_from(2, "/short/stuck", "v1", "b");
+    worker_accept(worker, 3);
+    serve_lanes_start(serve);
+    ask_from(worker, 3, 3, "w1", "b");
+    client_ask_from(4, "/probe", "v1", "a");
+    worker_accept(worker, 1);
+    ask_from(worker, 5, 40, "v1", "a");
+    ask_from(worker, 41, SERVE_MAX_CONNECTIONS - 1, "v2", "a");
+    ck_assert_uint_eq(serve->n_in[SERVE_CONNECTION_FREE], 0);
+    ck_assert_uint_eq(serve->n_line, SERVE_MAX_CONNECTIONS - 3);
+    return serve;
+}
+
+/* Whoever takes all places leaves one to each connection that comes. */
+START_TEST(full_places_are_passed_on)
+{
+    struct worker worker;
+    struct serve *serve = take_all_places(&worker);
+    size_t n_line = serve->n_line;
+
+    age_all(serve, 249);
+    serve_lanes_start(serve);
+    ck_assert_uint_eq(serve->n_line, n_line);
+    age_all(serve, 250);
+    serve_lanes_start(serve);
+    client_expect(SERVE_MAX_CONNECTIONS - 1, "Status: 503");
+    serve_lanes_start(serve);
+    ck_assert_uint_eq(serve->n_line, n_line - 1); /* there is a place now */
+    ck_assert(serve_connection_has_place(serve));
+    ask_from(&worker, SERVE_MAX_CONNECTIONS, SERVE_MAX_CONNECTIONS, "x1", "c");
+    age_all(serve, 250);
+    serve_lanes_start(serve);
+    client_expect(SERVE_MAX_CONNECTIONS - 2, "Status: 503");
+    ck_assert(!client_is_answered(SERVE_MAX_CONNECTIONS) && !client_is_answered(3) &&
+              !client_is_answered(4) && !client_is_answered(40));
+    worker_close(&worker);
+}
+END_TEST
+
+/* If no address has many, nobody is refused. */
+START_TEST(full_places_of_many_wait)
+{
+    struct worker worker;
+    struct serve *serve = take_all_places(&worker);
+
+    for (size_t i = 0; i < serve->n_line; i++)
+        serve->line[i]->caller =
+            (struct request_caller){.account = 1, .key = 1, .address = (uint32_t)(i / 8)};
+    for (size_t i = 0; i < serve->n_line; i++)
+        serve->line[i]->has_caller = true;
+    age_all(serve, 1000);
+    serve_lanes_start(serve);
+    ck_assert_uint_eq(serve->n_line, SERVE_MAX_CONNECTIONS - 3);
+    worker_close(&worker);
+}
+END_TEST
+
+/* Nobody waits for the answer to a request whose client has left. */
+START_TEST(who_has_left_gets_no_lane)
+{
+    struct worker worker;
+    struct serve *serve;
+
+    worker_open(&worker, 100);
+    serve = worker.serve;
+    serve->handover[0] = -1;
+    worker.task = wait_for_silent;
+    deadline_ms = clock_steady_ms() + 3600 * 1000;
+    for (int i = 0; i < 4; i++) {
+        client_ask(i, i < 2 ? "/w" : "/long");
+        worker_accept(&worker, 1);
+        serve_lanes_start(serve);
+    }
+    ck_assert_uint_eq(serve->n_line, 2);
+    close(clients[2]);
+    clients[2] = -1;
+    age_all(serve, 50);
+    serve_lanes_sweep(serve, deadline_ms);
+    serve_lanes_start(serve);
+    client_expect(3, "/long");
+    ck_assert_uint_eq(serve->n_line, 0);
+    ck_assert_int_eq(worker.n_answered, 3);
+    worker_close(&worker);
+}
+END_TEST
+
 Suite *serve_lane_suite(void)
 {
     Suite *suite = suite_create("serve/lane");
@@ -480,6 +594,9 @@ Suite *serve_lane_suite(void)
     tcase_add_test(tcase, places_to_wait_are_of_a_key);
     tcase_add_test(tcase, places_to_wait_are_of_an_address);
     tcase_add_test(tcase, places_of_an_address_are_shared_by_its_keys);
+    tcase_add_test(tcase, full_places_are_passed_on);
+    tcase_add_test(tcase, full_places_of_many_wait);
+    tcase_add_test(tcase, who_has_left_gets_no_lane);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -331,15 +331,25 @@ void client_scan(int client, const char *path, const char *key)
     client_scan_from(client, path, key, NULL);
 }
 
-void client_scan_from(int client, const char *path, const char *key, const char *remote)
+static void ask_with(int client, const char *path, struct variables more)
 {
     struct buf wire = {0};
 
     if (clients[client] < 0)
         client_connect(client);
-    write_request(&wire, path, (struct variables){"scan", key, remote}, 0, true);
+    write_request(&wire, path, more, 0, true);
     client_send(client, wire.data, wire.len);
     buf_free(&wire);
+}
+
+void client_scan_from(int client, const char *path, const char *key, const char *remote)
+{
+    ask_with(client, path, (struct variables){"scan", key, remote});
+}
+
+void client_ask_from(int client, const char *path, const char *key, const char *remote)
+{
+    ask_with(client, path, (struct variables){NULL, key, remote});
 }
 
 void client_expect(int client, const char *text)

@@ -9,7 +9,7 @@
 #include "serve/loop.h"
 
 #define N_LANES 3
-#define MAX_CLIENTS 64
+#define MAX_CLIENTS 160
 
 struct worker;
 
@@ -100,6 +100,9 @@ void client_scan(int client, const char *path, const char *key);
 
 /* The same from an address, which is one letter; NULL: unknown. */
 void client_scan_from(int client, const char *path, const char *key, const char *remote);
+
+/* The same of a request that is no scan. */
+void client_ask_from(int client, const char *path, const char *key, const char *remote);
 
 /* Sends bytes. */
 void client_send(int client, const void *data, size_t len);
