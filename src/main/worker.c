@@ -37,6 +37,7 @@ struct answerer {
     struct store *store;
     struct key_uses *uses;         /* of all lanes */
     struct store_filters *filters; /* of all lanes; NULL: there is one lane */
+    struct page_rows *page_rows;   /* the same */
     struct late_nodes *late;       /* of all lanes; NULL: there is one lane */
     struct pg_outage *outage;      /* the same */
     struct arena arena;
@@ -56,6 +57,7 @@ static bool answerer_open(struct answerer *answerer, struct pg_pipeline *pipelin
         return false;
     store_note_uses(answerer->store, answerer->uses);
     store_share_filters(answerer->store, answerer->filters);
+    store_share_page_rows(answerer->store, answerer->page_rows);
     if (answerer->outage)
         pg_share_outage(answerer->pg, answerer->outage);
     if (answerer->late && pg_is_distributed(answerer->pg))
@@ -127,6 +129,7 @@ struct worker {
     struct pg_pipeline *pipeline;
     struct key_uses *uses;
     struct store_filters filters;
+    struct page_rows page_rows;
     struct late_nodes late;
     struct pg_outage outage;
     struct answerer answerers[LANES];
@@ -196,6 +199,7 @@ static bool worker_open(struct worker *worker, struct serve *serve)
         answerer->process = process;
         answerer->uses = worker->uses;
         answerer->filters = &worker->filters;
+        answerer->page_rows = &worker->page_rows;
         answerer->late = &worker->late;
         answerer->outage = &worker->outage;
         answerer->settings = &worker->settings;

@@ -202,6 +202,9 @@ void pg_result_free(struct pg_result *result);
 /* Returns the number of rows. */
 int pg_rows(const struct pg_result *result);
 
+/* Returns the bytes of memory that a result takes. */
+size_t pg_result_bytes(const struct pg_result *result);
+
 /* Return the value in a row and a column, from 0.  The result owns it.  NULL in SQL is an absent
  * text, false or 0.  The column must have that type. */
 struct text pg_text(const struct pg_result *result, int row, int column);

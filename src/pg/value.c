@@ -155,6 +155,11 @@ int pg_rows(const struct pg_result *result)
     return PQntuples(rows_of(result));
 }
 
+size_t pg_result_bytes(const struct pg_result *result)
+{
+    return PQresultMemorySize(rows_of(result));
+}
+
 bool pg_is_null(const struct pg_result *result, int row, int column)
 {
     return PQgetisnull(rows_of(result), row, column);

@@ -4,6 +4,7 @@
 
 #include "store/executor.h"
 #include "store/filter.h"
+#include "store/page_rows.h"
 
 /* In the order of enum column, after the caller's and whether the caller is an admin. */
 #define COLUMNS                                                                                    \
@@ -192,17 +193,20 @@ bool store_audit_event_list(struct store *store, const struct store_request *req
                             const struct audit_event_page *page, struct audit_event_list *list,
                             struct error *err)
 {
+    struct audit_event_page part = *page;
     struct pg_params params;
     struct pg_result *result;
 
+    part.limit = page_rows_most(store, request, PAGE_OF_EVENTS, page->limit);
     executor_params(&params, request);
     pg_add_int(&params, page->before);
-    pg_add_int(&params, page->limit + 1);
+    pg_add_int(&params, part.limit + 1);
     if (page->filter ? !filter_run_list(store, &filtered_list_statement, page->filter, request,
                                         &params, &result, err)
                      : !executor_run(store, &list_statement, request, &params, &result, err))
         return false;
-    return read_events(result, page, request->arena, list, err);
+    page_rows_learn(store, request, PAGE_OF_EVENTS, result, part.limit, page->most_bytes);
+    return read_events(result, &part, request->arena, list, err);
 }
 
 bool store_audit_event_get(struct store *store, const struct store_request *request, int64_t number,

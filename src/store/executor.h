@@ -150,6 +150,7 @@ struct store {
     struct account_hint hints[STORE_N_HINTS];
     struct key_uses *uses;         /* NULL: not noted */
     struct store_filters *filters; /* that run in the worker; NULL: not counted */
+    struct page_rows *page_rows;   /* of the worker; NULL: not learnt */
     struct node_lane nodes;
 };
 

@@ -4,6 +4,7 @@
 
 #include "store/executor.h"
 #include "store/filter.h"
+#include "store/page_rows.h"
 
 /* clang-format off */
 
@@ -257,6 +258,7 @@ bool store_mutual_tls_module_list(struct store *store, const struct store_reques
                                   const struct mutual_tls_module_page *page,
                                   struct mutual_tls_module_list *list, struct error *err)
 {
+    struct mutual_tls_module_page part = *page;
     struct pg_params params;
     struct pg_result *result;
     size_t bytes = 0;
@@ -264,15 +266,18 @@ bool store_mutual_tls_module_list(struct store *store, const struct store_reques
     size_t most;
     bool ok;
 
+    part.limit = page_rows_most(store, request, PAGE_OF_MUTUAL_TLS_MODULES, page->limit);
     executor_params(&params, request);
     pg_add_text(&params, page->after_edge_id.s ? page->after_edge_id : text_of(""));
-    pg_add_int(&params, page->limit + 1);
+    pg_add_int(&params, part.limit + 1);
     if (page->filter ? !filter_run_list(store, &filtered_list_statement, page->filter, request,
                                         &params, &result, err)
                      : !executor_run(store, &list_statement, request, &params, &result, err))
         return false;
+    page_rows_learn(store, request, PAGE_OF_MUTUAL_TLS_MODULES, result, part.limit,
+                    page->most_bytes);
     n = (size_t)pg_rows(result) - 1; /* the first has only the caller's columns */
-    most = (size_t)page->limit < n ? (size_t)page->limit : n;
+    most = (size_t)part.limit < n ? (size_t)part.limit : n;
     *list = (struct mutual_tls_module_list){
         .items = arena_array(request->arena, most, sizeof *list->items)};
     ok = list->items != NULL;

@@ -6,6 +6,7 @@
 #include "store/filter.h"
 #include "store/oauth_admission.h"
 #include "store/oauth_secret.h"
+#include "store/page_rows.h"
 
 /* clang-format off */
 
@@ -515,21 +516,24 @@ bool store_oauth_module_list(struct store *store, const struct store_request *re
                              const struct oauth_module_page *page, struct oauth_module_list *list,
                              struct error *err)
 {
+    struct oauth_module_page part = *page;
     struct pg_params params;
     struct pg_result *result;
     bool ok;
 
+    part.limit = page_rows_most(store, request, PAGE_OF_OAUTH_MODULES, page->limit);
     executor_params(&params, request);
     pg_add_text(&params, page->after.edge_id.s ? page->after.edge_id : text_of(""));
     pg_add_text(&params, page->after.route_id.s ? page->after.route_id : text_of(""));
-    pg_add_int(&params, page->limit + 1);
+    pg_add_int(&params, part.limit + 1);
     if (page->filter)
         add_filter_params(&params, page, request->arena);
     if (page->filter ? !filter_run_list(store, &filtered_list_statement, page->filter, request,
                                         &params, &result, err)
                      : !executor_run(store, &list_statement, request, &params, &result, err))
         return false;
-    ok = read_items(store, result, page, request->arena, list, err);
+    page_rows_learn(store, request, PAGE_OF_OAUTH_MODULES, result, part.limit, page->most_bytes);
+    ok = read_items(store, result, &part, request->arena, list, err);
     pg_result_free(result);
     return ok;
 }

@@ -2,6 +2,7 @@
 /* Lists of SSH credentials. */
 #include "store/ssh_credential_list.h"
 
+#include "store/page_rows.h"
 #include "store/ssh_credential_filter.h"
 
 /* Sorts after every identifier: 0x7F follows '~'. */
@@ -160,12 +161,16 @@ bool store_ssh_credential_list(struct store *store, const struct store_request *
                                const struct ssh_credential_page *page,
                                struct ssh_credential_list *list, struct error *err)
 {
+    struct ssh_credential_page part = *page;
     struct pg_params params;
     struct pg_result *result;
 
+    part.limit = page_rows_most(store, request, PAGE_OF_CREDENTIALS, page->limit);
     executor_params(&params, request);
     pg_add_text(&params, page->before_id.s ? page->before_id : text_of(AFTER_ALL));
-    pg_add_int(&params, page->limit + 1);
-    return run_list(store, request, page->filter, &params, &result, err) &&
-           ssh_credential_read_page(result, page, request->arena, list, err);
+    pg_add_int(&params, part.limit + 1);
+    if (!run_list(store, request, page->filter, &params, &result, err))
+        return false;
+    page_rows_learn(store, request, PAGE_OF_CREDENTIALS, result, part.limit, page->most_bytes);
+    return ssh_credential_read_page(result, &part, request->arena, list, err);
 }

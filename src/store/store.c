@@ -70,6 +70,11 @@ void store_note_uses(struct store *store, struct key_uses *uses)
     store->uses = uses;
 }
 
+void store_share_page_rows(struct store *store, struct page_rows *rows)
+{
+    store->page_rows = rows;
+}
+
 void store_share_filters(struct store *store, struct store_filters *filters)
 {
     store->filters = filters;

@@ -13,6 +13,7 @@
 #include "store/key_use.h"
 #include "store/keyring.h"
 #include "store/late.h"
+#include "store/page_rows.h"
 #include "store/request.h"
 
 struct store;
@@ -37,6 +38,10 @@ struct store_filters {
 /* Has the store run at most STORE_MOST_FILTERS filters at a time and one of each account, together
  * with other stores of one thread.  *filters, all zero at first, must outlive the store. */
 void store_share_filters(struct store *store, struct store_filters *filters);
+
+/* Has the store ask for fewer rows a page for callers whose rows are large, as it and other stores
+ * of one thread have seen.  *rows, all zero at first, must outlive the store. */
+void store_share_page_rows(struct store *store, struct page_rows *rows);
 
 /* Has the store refuse accounts whose node did not answer, together with other stores of one
  * thread.  *late must outlive the store. */

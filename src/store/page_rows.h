@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* How many rows a page asks the database for.
+ *
+ * A page ends where its text reaches a sum.  PostgreSQL knows nothing of that: for a caller whose
+ * rows are large it would read ten times what the page takes.  So the next pages of such a caller
+ * ask for as many rows as fitted, and for twice as many once these leave half of the page empty. */
+#ifndef ADIT_STORE_PAGE_ROWS_H
+#define ADIT_STORE_PAGE_ROWS_H
+
+#include <stddef.h>
+
+struct pg_result;
+struct store;
+struct store_request;
+
+/* Lists whose rows differ in size. */
+enum page_kind {
+    PAGE_OF_CREDENTIALS,
+    PAGE_OF_OAUTH_MODULES,
+    PAGE_OF_MUTUAL_TLS_MODULES,
+    PAGE_OF_EVENTS,
+    PAGE_N_KINDS
+};
+
+/* Callers share a place by the first byte of their key's digest. */
+#define PAGE_N_PLACES 64
+
+struct page_rows {
+    unsigned char most[PAGE_N_KINDS][PAGE_N_PLACES]; /* 0: any number */
+};
+
+/* Returns the rows to ask for, at most limit, and at least one. */
+int page_rows_most(const struct store *store, const struct store_request *request,
+                   enum page_kind kind, int limit);
+
+/* Learns from the result of a page that asked for as many rows and one more. */
+void page_rows_learn(struct store *store, const struct store_request *request, enum page_kind kind,
+                     const struct pg_result *result, int asked, size_t most_bytes);
+
+/* Returns what takes the place of most (0: any number) after a page that asked for so many rows and
+ * one more, and got n_rows of so many bytes. */
+unsigned char page_rows_after(unsigned char most, int asked, int n_rows, size_t bytes,
+                              size_t most_bytes);
+
+#endif
