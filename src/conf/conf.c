@@ -343,7 +343,6 @@ static const char *check_optional_path(struct conf *conf, char *value)
     return value[0] ? check_absolute_path(conf, value) : NULL;
 }
 
-/* The offset of settings whose check() keeps the value elsewhere in the struct. */
 #define NO_PLACE SIZE_MAX
 #define AT(member) offsetof(struct conf, member)
 #define AT_PROVIDER(member)                                                                        \
@@ -475,31 +474,6 @@ const char *conf_set(struct conf *conf, const struct conf_setting *setting, size
         *place_of(conf, setting, which) = copy;
     }
     return wanted;
-}
-
-bool conf_has_gate(const struct conf *conf)
-{
-    for (size_t i = 0; i < conf_n_settings; i++) {
-        const struct conf_setting *setting = &conf_settings[i];
-        const char *at = (const char *)conf + setting->offset;
-
-        if (setting->offset == NO_PLACE || (strcmp(setting->section, "gate") != 0 &&
-                                            strcmp(setting->section, CONF_PROVIDER_SECTION) != 0))
-            continue;
-        for (size_t which = 0; which < conf_n_values(setting); which++) {
-            if (strcmp(*(char *const *)(const void *)at, setting->standard) != 0)
-                return true;
-            at += sizeof(struct conf_provider);
-        }
-    }
-    return conf->gate.refuses_without_module;
-}
-
-enum oauth_application conf_oauth_application(const struct conf *conf, int provider)
-{
-    if (conf->oauth_providers[provider - 1].client_id[0])
-        return OAUTH_APPLICATION_THERE;
-    return conf_has_gate(conf) ? OAUTH_APPLICATION_MISSING : OAUTH_APPLICATION_UNKNOWN;
 }
 
 static bool complete(struct conf *conf, char *reason)

@@ -85,6 +85,10 @@ struct conf {
  * is due in either case. */
 MUST_CHECK bool conf_read(struct conf *conf, const char *path, char reason[CONF_REASON_SIZE]);
 
+/* Returns whether a setting of [gateway] or [mutual_tls] has another value than its default.
+ * aditctl uses domain_ports too, so this one does not count; nor do the times. */
+MUST_CHECK bool conf_has_gateway(const struct conf *conf);
+
 /* Returns whether a setting of [gate] or [provider.NAME] has another value than its default. */
 MUST_CHECK bool conf_has_gate(const struct conf *conf);
 

@@ -63,6 +63,9 @@ void doctor_relay(struct findings *findings, const char *level, const char *what
 /* Returns whether there is a file.  One in a folder that this user may not enter may be there. */
 bool doctor_may_be_there(const char *path);
 
+/* Returns whether systemd starts the unit at boot.  Without systemd, it does not. */
+MUST_CHECK bool doctor_starts_at_boot(const char *unit);
+
 /* A role of grants.sql that another program than the responder has. */
 struct doctor_role {
     const char *name;  /* of schema.h */
@@ -84,14 +87,16 @@ void doctor_check_keys(struct findings *findings, const struct ctl *ctl, struct 
 /* Asks adit-gate, for gate_doctor_check() in a child. */
 void gate_doctor_learn(const struct ctl *ctl, struct doctor_learned *learned);
 
-/* Returns whether the settings or the machine have an adit-gate. */
+/* Returns whether this machine has, or should have, an adit-gate: its socket, --socket, a setting
+ * of its own, or an enabled unit. */
 bool gate_doctor_is_due(const struct ctl *ctl);
 
 /* Checks adit-gate and prints a line for each check.  has_responder: the responder's checks were
  * made, and ctl->pg is a connection. */
 void gate_doctor_check(struct findings *findings, const struct ctl *ctl, bool has_responder);
 
-/* Returns whether this machine has a gateway: its socket, or its folder of sessions. */
+/* Returns whether this machine has, or should have, a gateway: its socket, its folder of sessions,
+ * a setting of its own, an enabled unit, or an sshd that asks it. */
 bool gateway_doctor_is_due(const struct conf *conf);
 
 /* Check the daemon, sshd and ports; and the rights of the daemon's role.  Print a line for each

@@ -34,7 +34,8 @@ struct checked {
 bool gate_doctor_is_due(const struct ctl *ctl)
 {
     return ctl->options.socket || doctor_may_be_there(ADIT_GATE_SOCKET_PATH) ||
-           conf_has_gate(&ctl->conf);
+           conf_has_gate(&ctl->conf) || doctor_starts_at_boot("adit-gate.service") ||
+           doctor_starts_at_boot("adit-gate.socket");
 }
 
 /* ---- the account ---- */
@@ -134,7 +135,8 @@ static void check_program(struct checked *checked)
                        status, place);
     else if (status > 0)
         doctor_line(findings, "ok", "gate", "adit-gate decides at %s", place);
-    else if (is_known || geteuid() == 0 || checked->ctl->options.socket)
+    else if (is_known || geteuid() == 0 || checked->ctl->options.socket ||
+             !doctor_may_be_there(place))
         doctor_trouble(findings, "gate",
                        "cannot ask adit-gate at %s: %s; to start it, run: systemctl start "
                        "adit-gate.socket adit-gate",

@@ -96,6 +96,35 @@ class GateDoctor(Case):
                 conf = self.gate.write("due.conf", "%s\n%s\n" % (self.stack.read_conf(), setting))
                 self.assertIn("gate", checks(conf))
 
+    def test_never_started(self):
+        """Without a setting of its own, an enabled unit shows that it should run."""
+        for unit, wanted_by in (("adit-gate.service", "multi-user.target"),
+                                ("adit-gate.socket", "sockets.target")):
+            with self.subTest(unit), self.inside() as inside:
+                def found(inside=inside):
+                    done = stack.run(inside.command(
+                        os.path.join(stack.BUILD, "aditctl"), "-c", self.stack.conf_path, "doctor"),
+                        check=False, env=ENV)
+                    return [line for line in done.stdout.splitlines() if re.match(
+                        r"trouble +gate +cannot ask adit-gate at /\S+/gate\.sock: No such"
+                        " file", line)]
+                stack.run(inside.command("mount", "-t", "tmpfs", "units", "/etc/systemd/system"))
+                self.assertEqual(found(), [])
+                inside.write("/etc/systemd/system/" + unit, "[Service]\nExecStart=/bin/true\n[Socket]\n"
+                             "ListenStream=/run/gate.sock\n[Install]\nWantedBy=%s\n"
+                             % wanted_by)
+                stack.run(inside.command("systemctl", "enable", unit))
+                self.assertEqual(len(found()), 1)
+
+    @contextlib.contextmanager
+    def inside(self):
+        """A part of the machine that has users of its own."""
+        enclosure = Enclosure(USERS)
+        try:
+            yield enclosure
+        finally:
+            enclosure.remove()
+
     def test_nobody_answers(self):
         missing = self.gate.path("run", "missing.sock")
         self.assert_only_trouble("gate", "^cannot ask adit-gate at %s: No such file or directory; to"
@@ -222,13 +251,10 @@ class GateDoctor(Case):
         with open(conf, encoding="utf-8") as file:
             text = file.read()
         conf = self.gate.write("as-gate.conf", re.sub("(?m)^key_file = .*$", "key_file = " + key, text))
-        inside = Enclosure(USERS)
-        try:
+        with self.inside() as inside:
             done = stack.run(inside.command(
                 os.path.join(stack.BUILD, "aditctl"), "-c", conf, "doctor", "--socket",
                 self.gate.socket), check=False, env=ENV)
-        finally:
-            inside.remove()
         return done.returncode, [tuple(line.split(None, 2)) for line in done.stdout.splitlines()]
 
     def test_the_service_user(self):

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import re
+import shutil
 import socket
 import subprocess
 import threading
@@ -10,18 +11,19 @@ import threading
 from adit import stack
 from adit.case import Case, until
 from adit.programs import ENV
-from adit.ssh_gateway import CONF, PROGRAMS, SOCKET, GatewayCase
+from adit.ssh_gateway import CONF, PROGRAMS, SOCKET, STATE, GatewayCase
 
 SSHD_CONF = "/etc/ssh/sshd_config.d/adit.conf"
 NGINX_CONF = "/etc/nginx/nginx.conf"
+UNIT = "adit-gateway.service"
 USERS = ("bounded", "other", "tunnel")
 
 
 class GatewayDoctor(GatewayCase):
-    def doctor(self, status=0, user=None):
+    def doctor(self, status=0, user=None, conf=CONF):
         """Runs doctor as root.  Returns its lines, as (verdict, what, text)."""
         done = stack.run(self.gateway.inside.command(
-            os.path.join(stack.BUILD, "aditctl"), "-c", CONF, "doctor", user=user),
+            os.path.join(stack.BUILD, "aditctl"), "-c", conf, "doctor", user=user),
             check=False, env=ENV)
         self.assertEqual((done.returncode, done.stderr), (status, ""), done.stdout)
         return [tuple(line.split(None, 2)) for line in done.stdout.splitlines()]
@@ -277,6 +279,31 @@ class GatewayDoctor(GatewayCase):
             self.assert_found("trouble", "gateway", "^cannot ask adit-gateway: %s: .*; to start it,"
                               " run: systemctl start adit-gateway" % SOCKET)
         finally:
+            self.gateway.start_daemon()
+
+    def test_never_started(self):
+        """After a boot, /run has nothing of the daemon.  Its settings, its unit and sshd each show
+        that it should run."""
+        inside = self.gateway.inside
+        plain, units = "/run/plain.conf", "/etc/systemd/system/"
+        inside.write(plain, "[log]\nlevel = info\n")
+        stack.run(inside.command("mount", "-t", "tmpfs", "units", units))
+        self.gateway.daemon.stop()
+        shutil.rmtree(inside.path(STATE))
+        self.assertFalse(os.path.exists(inside.path(SOCKET)))
+        try:
+            fault = "^cannot ask adit-gateway: %s: No such file or directory; to start it" % SOCKET
+            self.assert_found("trouble", "gateway", fault, conf=plain)
+            with self.sshd_conf(lambda text: "Match User tunnel\n    MaxSessions 0\n"):
+                self.assert_found("trouble", "gateway", fault)
+                self.assert_found("trouble", "gateway", fault, user="stranger")
+                self.assertNotIn("gateway", [line[1] for line in self.doctor(status=1, conf=plain)])
+                inside.write(units + UNIT, "[Service]\nExecStart=/bin/true\n"
+                             "[Install]\nWantedBy=multi-user.target\n")
+                stack.run(inside.command("systemctl", "enable", UNIT))
+                self.assert_found("trouble", "gateway", fault, conf=plain)
+        finally:
+            stack.run(inside.command("umount", units))
             self.gateway.start_daemon()
 
     def test_no_right_to_signal(self):
