@@ -11,6 +11,11 @@
     "this makes a second account beside %s: commands that need an account then need --account, "   \
     "and gateways without the setting account refuse logins"
 
+/* A change leaves no admin; the format takes the id of the account twice. */
+#define ACCOUNTS_NO_ADMIN                                                                          \
+    "this leaves the account %s without an enabled admin; to create one, run: aditctl user "       \
+    "create --admin --account %s"
+
 /* Writes the id of the account that another one would be the second beside; "" if there is not just
  * one account.  Returns false with *err as pg_run(). */
 MUST_CHECK bool accounts_find_second(const struct ctl *ctl, char only[IDENT_SIZE],

@@ -40,8 +40,10 @@ static int choose_holder(struct ctl *ctl, char only[IDENT_SIZE], struct text *ho
     if (n > 1)
         return ctl_misuse("there are several Users and Bots; name one with --for");
     return err.code ? ctl_fail_error(&err)
-                    : ctl_fail("there is no User or Bot%s; run: aditctl user create",
-                               ctl->options.account ? " in that account" : "");
+                    : ctl_fail("there is no User or Bot%s; run: aditctl user create%s%s",
+                               ctl->options.account ? " in that account" : "",
+                               ctl->options.account ? " --account " : "",
+                               ctl->options.account ? ctl->options.account : "");
 }
 
 static void print_key(const struct ctl *ctl, const struct api_key_issued *issued,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ctl/accounts.h"
 #include "ctl/listing.h"
 #include "ctl/principals.h"
 
@@ -10,9 +11,8 @@
 static void warn_last_admin(const struct principal_end *end)
 {
     if (end->is_last_admin)
-        fputs("aditctl: warning: no admin of the account is left; to create one, run: aditctl user "
-              "create --admin\n",
-              stderr);
+        fprintf(stderr, "aditctl: warning: " ACCOUNTS_NO_ADMIN "\n", end->account_id,
+                end->account_id);
 }
 
 /* Commits if all went well.  Otherwise returns false with *err: unless that is

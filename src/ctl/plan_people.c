@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/ident.h"
+#include "ctl/accounts.h"
 #include "ctl/plan_kind.h"
 #include "store/history.h"
 
@@ -60,10 +61,7 @@ bool plan_warn_last_admin(const struct plan_looking *looking)
     if (!count_admins(looking, &n_before, &n_after))
         return false;
     if (n_before > 0 && n_after == 0)
-        plan_warn(plan,
-                  "this leaves the account %s without an enabled admin; to create one, run: "
-                  "aditctl user create --admin --account %s",
-                  looking->account_id.s, looking->account_id.s);
+        plan_warn(plan, ACCOUNTS_NO_ADMIN, looking->account_id.s, looking->account_id.s);
     return true;
 }
 

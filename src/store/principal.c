@@ -429,14 +429,13 @@ bool principal_disable(struct pg *pg, const struct principal *principal, bool di
                        struct principal_end *end, struct error *err)
 {
     struct pg_params params = params_of(principal);
-    char account_id[IDENT_SIZE];
     struct pg_result *result;
 
     *end = (struct principal_end){.found = false};
-    if (!principal_find_account(pg, principal->id, text_of(NULL), account_id, err))
+    if (!principal_find_account(pg, principal->id, text_of(NULL), end->account_id, err))
         return false;
     pg_add_bool(&params, disable);
-    pg_add_text(&params, text_of(account_id));
+    pg_add_text(&params, text_of(end->account_id));
     if (!pg_run(pg, &disable_statement, &params, &result, err))
         return false;
     end->found = pg_rows(result) > 0;
@@ -545,16 +544,15 @@ bool principal_delete(struct pg *pg, const struct principal *principal, struct t
                       bool with_credentials, struct principal_end *end, struct error *err)
 {
     struct pg_params params = params_of(principal);
-    char account_id[IDENT_SIZE];
     struct pg_result *result;
 
     *end = (struct principal_end){.found = false};
     pg_add_text(&params, heir_id);
     pg_add_bool(&params, with_credentials);
-    if (!principal_find_account(pg, principal->id, text_of(NULL), account_id, err))
+    if (!principal_find_account(pg, principal->id, text_of(NULL), end->account_id, err))
         return false;
-    pg_add_text(&params, text_of(account_id));
-    if (!lock(pg, principal->id, account_id, err))
+    pg_add_text(&params, text_of(end->account_id));
+    if (!lock(pg, principal->id, end->account_id, err))
         return false;
     if (!pg_run(pg, &delete_statement, &params, &result, err))
         return false;

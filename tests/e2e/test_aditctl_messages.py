@@ -188,6 +188,7 @@ class Misuse(CtlCase):
 
     def test_ids(self):
         account, holder = samples.unknown_id("ac"), samples.unknown_id("usr")
+        empty = self.stack.ctl("account", "create", "--name", "empty")
         self.each([(words, words, said) for words, said in (
             (["user", "create", "--account", account], "there is no account with the id '%s';"
              " 'aditctl account list' shows the ids" % account),
@@ -195,6 +196,8 @@ class Misuse(CtlCase):
              " user list' and 'aditctl bot list' show the ids" % holder),
             (["key", "revoke", samples.unknown_id("ak")],
              "there is no API key with this id; 'aditctl key list' shows the ids"),
+            (["key", "issue", "--account", empty], "there is no User or Bot in that"
+             " account; run: aditctl user create --account " + empty),
         )], lambda words, said: self.assert_says(words, said, status=1))
         self.assert_says(["key", "revoke", "x y"], "this is not the id of an API key; expected ak_"
                          " and 27 letters and digits, as 'aditctl key list' shows it")
