@@ -74,13 +74,28 @@ static struct document_item *find_item(const struct plan_looking *looking, struc
     return found ? *found : NULL;
 }
 
-/* Returns the item that may want a row, or NULL. */
+/* Returns whether a row is, or belongs to, one of the account's owners in the document. */
+static bool is_of_owners(const struct plan_looking *looking, const struct document_row *row)
+{
+    const struct text_list *owners = &looking->account->account->entry.of.account_entry.owners;
+    struct text owner = looking->kind == DOCUMENT_PRINCIPAL
+                            ? row->entry.of.principal.id
+                            : row->entry.of.credential.input.owner_id;
+    bool is_within = !owners->given;
+
+    for (size_t i = 0; !is_within && i < owners->n; i++)
+        is_within = text_eq(owners->items[i], owner);
+    return is_within;
+}
+
+/* Returns the item that may want a row, or NULL.  A document for certain owners is not about
+ * credentials of others, who may have the same key. */
 static struct document_item *item_of_row(const struct plan_looking *looking,
                                          const struct document_row *row)
 {
     struct document_item *item = find_item(looking, key_of(&row->entry, true));
 
-    if (!item && looking->kind == DOCUMENT_CREDENTIAL)
+    if (!item && looking->kind == DOCUMENT_CREDENTIAL && is_of_owners(looking, row))
         item = find_item(looking, key_of(&row->entry, false));
     return item;
 }
@@ -100,14 +115,8 @@ const struct document_item *plan_find_wanting(const struct plan_looking *looking
 bool plan_prunes_row(const struct plan_looking *looking, const struct document_row *row)
 {
     const struct document_account *account = &looking->account->account->entry.of.account_entry;
-    struct text owner = looking->kind == DOCUMENT_PRINCIPAL
-                            ? row->entry.of.principal.id
-                            : row->entry.of.credential.input.owner_id;
-    bool is_within = !account->owners.given;
 
-    for (size_t i = 0; !is_within && i < account->owners.n; i++)
-        is_within = text_eq(account->owners.items[i], owner);
-    return is_within && looking->plan->prunes && account->has[looking->kind];
+    return looking->plan->prunes && account->has[looking->kind] && is_of_owners(looking, row);
 }
 
 void plan_tell(const struct plan_looking *looking, const struct document_item *item,
@@ -167,6 +176,12 @@ static bool settle_credential(const struct plan_looking *looking, const struct d
         error_say(&err, ERR_WRONG_VALUE,
                   "created_at is %s, but %s was created at %s. Leave it out, or give the same.",
                   credential->created_at.s, stored->input.id.s, stored->created_at.s);
+    else if (!input->owner_id.s && !is_of_owners(looking, row))
+        error_say(
+            &err, ERR_WRONG_VALUE,
+            "%s belongs to %s, which is not in the account's owners. Take it out of the file, "
+            "or give its new owner_id.",
+            stored->input.id.s, stored->input.owner_id.s);
     if (err.code || (needs_rules && !ssh_credential_check_rules(&input->acl, &err))) {
         plan_tell(looking, item, &err);
         return false;

@@ -346,6 +346,30 @@ class RoundTrip(ApplyCase):
                          [["delete", "ssh_credential", credential["id"], [], None]])
         self.assertEqual(len(json.loads(self.export())["accounts"][0]["ssh_credentials"]), 1)
 
+    def test_keys_of_other_owners(self):
+        """A document for one owner is not about another's credential with the same key."""
+        bot, member = self.account.bot.id, self.account.member.id
+        body = {"public_key": KEYS[0], "description": "shared", "acl": ["bind:a.example.com"]}
+        theirs = self.assert_ok(self.client.post(
+            "/ssh_credentials", dict(body, owner_id=member)), 201)["id"]
+
+        def document(owners, **members):
+            return self.document(owners=owners, ssh_credentials=[dict(
+                body, acl=["bind:b.example.com"], **members)])
+        self.assertIn("%s belongs to %s, which is not in the account's owners." % (theirs, member),
+                      self.diff(document([bot], id=theirs), status=3))
+        for options in [], ["--prune", "--yes"]:
+            rows = self.apply(document([bot]), *options)
+            self.assertEqual([row[:2] for row in rows],
+                             [["create", "ssh_credential"]] if not options else [])
+        stored = {found["id"]: (found["owner_id"], found["acl"]) for found in
+                  json.loads(self.export())["accounts"][0]["ssh_credentials"]}
+        self.assertEqual(stored.pop(theirs), (member, ["bind:a.example.com"]))
+        self.assertEqual(list(stored.values()), [(bot, ["bind:b.example.com"])])
+        # Among the owners of the document, the key names it.
+        self.assertEqual([row[:3] for row in self.apply(document([member], owner_id=member))],
+                         [["update", "ssh_credential", theirs]])
+
     def test_export_of_nobody(self):
         for option, ident, says in (("--account", "ac_x", "no account with the id 'ac_x'"),
                                     ("--owner", "usr_x", "no User or Bot with the id 'usr_x'")):
