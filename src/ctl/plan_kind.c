@@ -192,6 +192,19 @@ static bool settle_credential(const struct plan_looking *looking, const struct d
     return true;
 }
 
+/* Takes over what the item leaves out. */
+static void settle_principal(const struct plan_looking *looking, const struct document_row *row,
+                             struct document_entry *wanted, bool *ok)
+{
+    const struct document_principal *stored = &row->entry.of.principal;
+    struct document_principal *principal = &wanted->of.principal;
+
+    if (!principal->name.s)
+        principal->name = plan_keep(looking->plan, stored->name, ok);
+    if (!principal->has_admin)
+        principal->is_admin = stored->is_admin;
+}
+
 /* Compares an item with its row. */
 static bool compare_item(const struct plan_looking *looking, struct document_item *item,
                          const struct document_row *row)
@@ -207,6 +220,8 @@ static bool compare_item(const struct plan_looking *looking, struct document_ite
     if (looking->kind == DOCUMENT_CREDENTIAL &&
         !settle_credential(looking, item, row, &wanted, &ok))
         return true;
+    if (looking->kind == DOCUMENT_PRINCIPAL)
+        settle_principal(looking, row, &wanted, &ok);
     document_compare(&row->entry, &wanted, &plan->names, &changes);
     if (changes.n == 0 && looking->kind != DOCUMENT_OAUTH)
         return ok || plan_out_of_memory();

@@ -18,7 +18,7 @@ static bool will_be_admin(const struct plan_looking *looking, const struct docum
 
     if (!item && plan_prunes_row(looking, row))
         return false;
-    return wanted->is_admin &&
+    return (wanted->has_admin || !stored ? wanted->is_admin : stored->is_admin) &&
            !(wanted->has_disabled || !stored ? wanted->is_disabled : stored->is_disabled);
 }
 

@@ -140,11 +140,14 @@ static bool read_table(const struct json_node *top, const struct field *fields, 
 static bool read_principal_entry(const struct json_node *top, struct arena *arena,
                                  struct document_principal *principal, struct error *err)
 {
+    struct json_node admin;
     struct json_node disabled;
 
-    *principal = (struct document_principal){.name = text_of("")};
+    *principal = (struct document_principal){.name = text_of(NULL)};
     if (!json_is_object(top, err))
         return false;
+    admin = json_member(top, "is_admin");
+    principal->has_admin = json_given(&admin);
     disabled = json_member(top, "is_disabled");
     principal->has_disabled = json_given(&disabled);
     return read_table(top, principal_fields, N_ROWS(principal_fields), principal, arena, err) &&

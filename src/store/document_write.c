@@ -99,7 +99,7 @@ static const struct pg_statement statements[DOCUMENT_N_KINDS][3] = {
         .sql =
             "WITH w AS ("
                 "INSERT INTO adit.principal (account_id, id, kind, name, is_admin, disabled_at)"
-                " SELECT r.account_id, r.id, r.kind, r.name, r.is_admin,"
+                " SELECT r.account_id, r.id, r.kind, coalesce(r.name, ''), r.is_admin,"
                   " CASE WHEN r.is_disabled THEN pg_catalog.now() END"
                 " FROM " PRINCIPAL_ROWS
                 " RETURNING id"

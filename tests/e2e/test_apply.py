@@ -624,11 +624,27 @@ class Pruning(ApplyCase):
         self.assertIn(["delete", "ssh_credential", ident, [], 'läptop "1"\n'], rows)
         self.assertIn(["delete", "principal", bot, [], None], rows)
 
+    def test_members_of_people_that_are_left_out(self):
+        """They stay as they are; a User or Bot that is created has no name and is no admin."""
+        admin, new = self.account.admin.id, bot_id("m")
+        self.stack.ctl("user", "rename", admin, "--name", "ada")
+        for entry, changes in (({"id": admin}, []), ({"id": admin, "name": None, "is_admin": None}, []),
+                               ({"id": admin, "is_admin": True}, []), ({"id": admin, "name": "ada"}, []),
+                               ({"id": admin, "name": "eva"}, ["name"]),
+                               ({"id": admin, "is_admin": False}, ["is_admin"])):
+            with self.subTest(entry):
+                self.assertEqual([row[3] for row in self.apply(self.document(principals=[entry]))],
+                                 [changes] if changes else [])
+        self.apply(self.document(principals=[{"id": new}]))
+        people = {found["id"]: found for found in json.loads(self.export())["accounts"][0]["principals"]}
+        self.assertEqual(people[admin], {"id": admin, "name": "eva", "is_admin": False})
+        self.assertEqual(people[new], {"id": new, "name": "", "is_admin": False})
+
     def test_last_admin(self):
         admin, bot = self.account.admin.id, self.account.bot.id
         warning = "warning: this leaves the account %s without an enabled admin; to create one," \
             " run: aditctl user create --admin --account %s\n" % (self.account.id, self.account.id)
-        people = {"admin": {"id": admin, "is_admin": True}, "no more": {"id": admin},
+        people = {"admin": {"id": admin, "is_admin": True}, "no more": {"id": admin, "is_admin": False},
                   "disabled": {"id": admin, "is_admin": True, "is_disabled": True},
                   "bot": {"id": bot}, "another": {"id": bot, "is_admin": True},
                   "new": {"id": bot_id("n"), "is_admin": True}}
