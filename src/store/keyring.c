@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +17,7 @@
 #include "base/invisible.h"
 #include "base/number.h"
 #include "crypt/crypt.h"
+#include "store/key_file.h"
 
 #define MAX_KEYS 16
 #define REASON_SIZE 256
@@ -280,109 +280,10 @@ static enum renewal read_again(struct keyring *keyring, char *reason, size_t siz
 
 /* ---- making keys ---- */
 
-#define LINE_SIZE (8 + 1 + 2 * CRYPT_KEY_LEN + 1)
-
-/* Makes the line of a new key: 8 hexadecimal digits as its id, and the key. */
-static bool make_line(char line[LINE_SIZE + 1], char *reason, size_t size)
-{
-    unsigned char random[4 + CRYPT_KEY_LEN];
-    size_t len = 0;
-
-    if (getrandom(random, sizeof random, 0) != sizeof random) {
-        snprintf(reason, size, "the system has no random numbers");
-        return false;
-    }
-    for (size_t i = 0; i < sizeof random; i++)
-        len += (size_t)snprintf(line + len, LINE_SIZE + 1 - len, "%s%02x", i == 4 ? " " : "",
-                                random[i]);
-    line[len++] = '\n';
-    line[len] = '\0';
-    explicit_bzero(random, sizeof random);
-    return true;
-}
-
-/* A crash of the machine must not lose a key that has sealed something. */
-static bool sync_folder(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    struct buf folder = {0};
-    int fd = -1;
-    bool ok;
-
-    if (slash)
-        buf_add(&folder, path, (size_t)(slash - path) + 1);
-    else
-        buf_puts(&folder, ".");
-    if (!folder.failed)
-        fd = open(folder.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    ok = fd >= 0 && fsync(fd) == 0;
-    if (fd >= 0)
-        close(fd);
-    buf_free(&folder);
-    return ok;
-}
-
-bool keyring_create(const char *path, char *reason, size_t size)
-{
-    char line[LINE_SIZE + 1];
-    int fd;
-    bool ok;
-
-    if (!make_line(line, reason, size))
-        return false;
-    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    ok = fd >= 0 && write(fd, line, LINE_SIZE) == LINE_SIZE && fsync(fd) == 0 && sync_folder(path);
-    if (!ok)
-        snprintf(reason, size, "%s: cannot be created: %s", path, strerror(errno));
-    if (fd >= 0)
-        close(fd);
-    explicit_bzero(line, sizeof line);
-    return ok;
-}
-
-/* Copies the rest of a file through memory that is wiped. */
-static bool copy_rest(int from, int to)
-{
-    char bytes[4096];
-    ssize_t n;
-
-    while ((n = read(from, bytes, sizeof bytes)) > 0) {
-        if (write(to, bytes, (size_t)n) != n)
-            break;
-    }
-    explicit_bzero(bytes, sizeof bytes);
-    return n == 0;
-}
-
-/* Writes the new file completely, with the old one's owner, group and mode, then renames it.
- * Creates it before opening the old one: O_EXCL makes it a lock against another program that adds a
- * key. */
-static bool write_before(const char *path, const char *new_path, const char *line)
-{
-    struct stat status;
-    int to = open(new_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    int from = open(path, O_RDONLY | O_CLOEXEC);
-    bool ok = from >= 0 && to >= 0 && fstat(from, &status) == 0 &&
-              write(to, line, LINE_SIZE) == LINE_SIZE && copy_rest(from, to) &&
-              fchown(to, status.st_uid, status.st_gid) == 0 &&
-              fchmod(to, status.st_mode & 0777) == 0 && fsync(to) == 0 &&
-              rename(new_path, path) == 0 && sync_folder(path);
-    int error = errno;
-
-    if (from >= 0)
-        close(from);
-    if (to >= 0)
-        close(to);
-    if (to >= 0 && !ok)
-        unlink(new_path);
-    errno = error;
-    return ok;
-}
-
 bool keyring_add(const char *path, char *reason, size_t size)
 {
     struct keyring *keyring = keyring_load(path, reason, size);
-    char line[LINE_SIZE + 1];
+    char line[KEY_LINE_SIZE + 1];
     struct buf new_path = {0};
     bool ok = keyring != NULL;
 
@@ -394,8 +295,8 @@ bool keyring_add(const char *path, char *reason, size_t size)
     }
     keyring_free(keyring);
     buf_printf(&new_path, "%s.new", path);
-    ok = ok && make_line(line, reason, size);
-    if (ok && (new_path.failed || !write_before(path, new_path.data, line))) {
+    ok = ok && key_file_make_line(line, reason, size);
+    if (ok && (new_path.failed || !key_file_prepend(path, new_path.data, line))) {
         snprintf(reason, size, "%s: cannot be replaced by %s.new: %s%s", path, path,
                  strerror(errno),
                  errno == EEXIST ? "; unless another aditctl runs just now, delete that file" : "");

@@ -430,9 +430,28 @@ class Secrets(CtlCase):
         self.assertRegex(text, r"^\S+ [0-9a-f]{64}\n$")
         self.assertNotIn(text.split()[1], done.stdout + done.stderr)
         # 'secrets init' does not replace a key, because secrets may be sealed under it.
-        self.ctl("secrets", "init", status=1, conf=conf)
+        self.assertIn("to add a key, run: aditctl secrets add-key",
+                      self.ctl("secrets", "init", status=1, conf=conf).stderr)
         with open(path, encoding="utf-8") as file:
             self.assertEqual(file.read(), text)
+
+    def test_init_that_fails(self):
+        """It leaves no file that is in the way of the next try, and names one that is."""
+        folder = stack.make_folder()
+        self.addCleanup(shutil.rmtree, folder)
+        conf, path = os.path.join(folder, "adit.conf"), os.path.join(folder, "adit.key")
+        with open(conf, "w", encoding="utf-8"):
+            pass
+        done = stack.run(["sh", "-c", 'trap "" XFSZ; ulimit -f 0; exec "$@"', "sh",
+                          self.stack.env["ADITCTL"], "-c", conf, "secrets", "init"], check=False)
+        self.assertEqual((done.returncode, done.stderr), (
+            1, "aditctl: %s: cannot be created: File too large\n" % path))
+        self.assertFalse(os.path.exists(path))
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("0123")
+        self.assertEqual(self.ctl("secrets", "init", status=1, conf=conf).stderr, (
+            "aditctl: %s exists and is too short to hold a key; delete it, then run this again\n"
+            % path))
 
     def test_a_new_key_in_front_seals_and_the_old_one_opens(self):
         path = os.path.join(self.stack.state, "adit.key")
