@@ -506,7 +506,7 @@ void login_end(struct call *call)
                                  : VISIT_NONE;
 
     if (found == VISIT_UNKNOWN ||
-        (found == VISIT_FOUND && is_wanted && !visit_end(call, &session, &err))) {
+        (found == VISIT_FOUND && is_wanted && !visit_end_all(call, &err))) {
         call_log(call, LOG_LEVEL_ERROR, "cannot sign out", error_reason(&err), NULL);
         call_refuse(call, PAGE_NOT_READY, NULL);
         return;
@@ -515,8 +515,6 @@ void login_end(struct call *call)
         call_refuse(call, PAGE_SIGN_OUT, &session.identity);
         return;
     }
-    if (found == VISIT_FOUND)
-        call_log(call, LOG_LEVEL_INFO, "signed out", NULL, &session.identity);
     call_refuse(call, PAGE_SIGNED_OUT, NULL);
     if (is_wanted)
         call_set_cookie(call, visit_removal(call));

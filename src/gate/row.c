@@ -34,28 +34,39 @@ bool row_keep(struct call *call, const char *purpose, struct text id, struct tex
     return ok;
 }
 
-bool row_find(struct call *call, struct text id, const struct gate_row **row, struct error *err)
+bool row_find_all(struct call *call, struct text_list ids, const struct gate_answer **answer,
+                  struct error *err)
 {
     struct gate_lane *lane = call->lane;
     struct gate_question question = call->question;
-    struct gate_answer *answer = arena_alloc(&lane->arena, sizeof *answer);
+    struct gate_answer *found = arena_alloc(&lane->arena, sizeof *found);
     struct database *database = lane->worker->database;
     struct pg *pg;
     bool ok;
 
-    *row = NULL;
-    if (!answer)
+    *answer = found;
+    if (!found)
         return error_set(err, ERR_OUT_OF_MEMORY);
     question.account_id = call->place.account_id;
-    question.session_ids = (struct text_list){.items = &id, .n = 1, .given = true};
+    question.session_ids = ids;
     pg = database_take(database, &lane->wait, call->place.account_id, err);
     if (!pg)
         return false;
-    ok = store_gate_ask(pg, &question, &lane->arena, answer, err);
+    ok = store_gate_ask(pg, &question, &lane->arena, found, err);
     database_give(database, pg, ok, err);
-    if (ok && answer->n_rows > 0)
-        *row = &answer->rows[0];
     return ok;
+}
+
+bool row_find(struct call *call, struct text id, const struct gate_row **row, struct error *err)
+{
+    const struct gate_answer *answer;
+
+    *row = NULL;
+    if (!row_find_all(call, (struct text_list){.items = &id, .n = 1, .given = true}, &answer, err))
+        return false;
+    if (answer->n_rows > 0)
+        *row = &answer->rows[0];
+    return true;
 }
 
 bool row_open(struct call *call, const char *purpose, const struct gate_row *row,

@@ -16,6 +16,10 @@
 MUST_CHECK bool row_keep(struct call *call, const char *purpose, struct text id,
                          struct text content, int64_t ends_at, struct error *err);
 
+/* Asks for the rows of ids, at once.  *answer is in the arena.  Returns false with *err. */
+MUST_CHECK bool row_find_all(struct call *call, struct text_list ids,
+                             const struct gate_answer **answer, struct error *err);
+
 /* Asks for the row of an id.  *row: NULL: there is none; else in the arena.  Returns false with
  * *err. */
 MUST_CHECK bool row_find(struct call *call, struct text id, const struct gate_row **row,

@@ -14,28 +14,38 @@ static struct text id_text(const struct session *session, char id[SESSION_ID_SIZ
     return (struct text){id, SESSION_ID_SIZE - 1};
 }
 
-/* Returns whether the id was asked for: a row that was not would be missed. */
-static bool was_asked(const struct call *call, struct text id)
+static bool has_id(const struct text_list *ids, struct text id)
 {
-    for (size_t i = 0; i < call->question.session_ids.n; i++) {
-        if (text_eq(call->question.session_ids.items[i], id))
+    for (size_t i = 0; i < ids->n; i++) {
+        if (text_eq(ids->items[i], id))
             return true;
     }
     return false;
+}
+
+/* Returns whether the id was asked for: a row that was not would be missed. */
+static bool was_asked(const struct call *call, struct text id)
+{
+    return has_id(&call->question.session_ids, id);
+}
+
+/* Appends a copy of an id to a list that has room for it. */
+static void list_id(struct call *call, struct text_list *ids, const char id[SESSION_ID_SIZE])
+{
+    const char *kept = arena_copy(&call->lane->arena, id, SESSION_ID_SIZE - 1);
+
+    if (kept)
+        ids->items[ids->n++] = (struct text){kept, SESSION_ID_SIZE - 1};
 }
 
 static void add_id(struct call *call, struct text value)
 {
     struct text_list *ids = &call->question.session_ids;
     char id[SESSION_ID_SIZE];
-    const char *kept;
 
-    if (ids->n == STORE_GATE_SESSIONS_MAX || !session_peek(value, id) ||
-        was_asked(call, text_of(id)))
-        return;
-    kept = arena_copy(&call->lane->arena, id, SESSION_ID_SIZE - 1);
-    if (kept)
-        ids->items[ids->n++] = (struct text){kept, SESSION_ID_SIZE - 1};
+    if (ids->n < STORE_GATE_SESSIONS_MAX && session_peek(value, id) &&
+        !was_asked(call, text_of(id)))
+        list_id(call, ids, id);
 }
 
 /* A module's prefix is known only after the look-up: until then, every cookie whose name ends like
@@ -129,17 +139,103 @@ static bool take_tokens(struct call *call, const struct gate_row *row, struct se
     return err->code != ERR_OUT_OF_MEMORY;
 }
 
+static struct text session_cookie_name(struct call *call)
+{
+    struct buf name = {0};
+
+    call_cookie_name(call, &name, COOKIE_SESSION);
+    return call_keep(call, &name);
+}
+
+/* Sessions that a request may prove.  More do not fit into headers that web servers accept. */
+#define PROVEN_MAX 512
+
+static bool begin_ids(struct call *call, struct text_list *ids, struct error *err)
+{
+    *ids = (struct text_list){.given = true};
+    ids->items = arena_array(&call->lane->arena, PROVEN_MAX, sizeof *ids->items);
+    return ids->items || error_set(err, ERR_OUT_OF_MEMORY);
+}
+
+/* Lists the sessions of the cookies that were not asked for, and are good but for their rows: so no
+ * other host has made them up. */
+static bool list_others(struct call *call, struct text_list *ids, struct error *err)
+{
+    struct text name = session_cookie_name(call);
+    struct text rest = call_variable(call, GATE_COOKIE);
+    struct text value;
+
+    if (!name.s || !begin_ids(call, ids, err))
+        return error_set(err, ERR_OUT_OF_MEMORY);
+    while (ids->n < PROVEN_MAX && (value = cookie_next(&rest, name)).s) {
+        struct session session;
+        char id[SESSION_ID_SIZE];
+
+        if (session_open(call->lane->worker->gate->keyring, &call->place, value, &call->lane->arena,
+                         &session, err)) {
+            if (is_bound(call, &session) && !was_asked(call, id_text(&session, id)) &&
+                !has_id(ids, text_of(id)))
+                list_id(call, ids, id);
+        } else if (err->code != ERR_NONE) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool join_ids(struct arena *arena, struct text_list *ids, const struct text_list *more)
+{
+    struct text *items = arena_array(arena, ids->n + more->n, sizeof *items);
+
+    for (size_t i = 0; items && i < ids->n + more->n; i++)
+        items[i] = i < ids->n ? ids->items[i] : more->items[i - ids->n];
+    ids->items = items;
+    ids->n = items ? ids->n + more->n : 0;
+    return items;
+}
+
+static bool join_rows(struct arena *arena, struct gate_answer *stored,
+                      const struct gate_answer *more)
+{
+    struct gate_row *rows = arena_array(arena, stored->n_rows + more->n_rows, sizeof *rows);
+
+    for (size_t i = 0; rows && i < stored->n_rows + more->n_rows; i++)
+        rows[i] = i < stored->n_rows ? stored->rows[i] : more->rows[i - stored->n_rows];
+    stored->rows = rows;
+    stored->n_rows = rows ? stored->n_rows + more->n_rows : 0;
+    return rows;
+}
+
+/* The cookies name too many to ask for all before any is opened.  Whoever has many that are good
+ * makes the gate ask once more, and not for each. */
+static bool ask_for_others(struct call *call, struct error *err)
+{
+    struct arena *arena = &call->lane->arena;
+    struct text_list ids = {.n = 0};
+    const struct gate_answer *answer;
+
+    if (!list_others(call, &ids, err) || !row_find_all(call, ids, &answer, err))
+        return false;
+    return (join_ids(arena, &call->question.session_ids, &ids) &&
+            join_rows(arena, &call->stored, answer)) ||
+           error_set(err, ERR_OUT_OF_MEMORY);
+}
+
 static enum visit_found judge_found(struct call *call, struct session *session, struct error *err)
 {
     char id[SESSION_ID_SIZE];
-    const struct gate_row *row = find_session_row(call, id_text(session, id));
+    const struct gate_row *row;
 
+    (void)id_text(session, id);
     if (!is_bound(call, session))
         return VISIT_NONE;
-    /* The cookies name too many to ask for all.  This one is good but for its row, so no other host
-     * has made it up. */
-    if (!was_asked(call, text_of(id)) && !row_find(call, text_of(id), &row, err))
+    if (!was_asked(call, text_of(id)) && !ask_for_others(call, err))
         return VISIT_UNKNOWN;
+    if (!was_asked(call, text_of(id))) {
+        (void)error_cause(err, ERR_INTERNAL, "the request has too many sessions");
+        return VISIT_UNKNOWN;
+    }
+    row = find_session_row(call, text_of(id));
     if ((row && row->has_ended) || (!row && session->is_in_row))
         return VISIT_NONE;
     if (!row)
@@ -203,14 +299,17 @@ static enum visit_found find_session(struct call *call, bool must_live, struct s
                                      struct error *err)
 {
     struct text rest = call_variable(call, GATE_COOKIE);
-    struct buf name = {0};
+    struct text name = session_cookie_name(call);
     struct text value;
     struct session refused;
     bool has_refused = false;
     enum visit_found found = VISIT_NONE;
 
-    call_cookie_name(call, &name, COOKIE_SESSION);
-    while (found == VISIT_NONE && !name.failed && (value = cookie_next(&rest, buf_text(&name))).s)
+    if (!name.s) {
+        (void)error_set(err, ERR_OUT_OF_MEMORY);
+        return VISIT_UNKNOWN;
+    }
+    while (found == VISIT_NONE && (value = cookie_next(&rest, name)).s)
         found = try_cookie(call, value, must_live, session, &refused, &has_refused, err);
     if (found == VISIT_NONE && has_refused) {
         *session = refused;
@@ -218,11 +317,6 @@ static enum visit_found find_session(struct call *call, bool must_live, struct s
         if (found == VISIT_FOUND && must_live && is_dead(call, session))
             found = VISIT_NONE;
     }
-    if (name.failed) {
-        (void)error_set(err, ERR_OUT_OF_MEMORY);
-        found = VISIT_UNKNOWN;
-    }
-    buf_free(&name);
     return found;
 }
 
@@ -326,6 +420,56 @@ bool visit_keep(struct call *call, struct session *session, enum visit_news news
     }
     buf_free(&value);
     return ok;
+}
+
+/* Lists an id.  Returns whether it was not there yet. */
+static bool is_new_id(struct call *call, struct text_list *ids, const struct session *session)
+{
+    char id[SESSION_ID_SIZE];
+
+    if (has_id(ids, id_text(session, id)) || ids->n == PROVEN_MAX)
+        return false;
+    list_id(call, ids, id);
+    return true;
+}
+
+/* Ends a session that a cookie holds.  Whoever was never let in has nothing stored, and makes no
+ * row. */
+static bool end_and_log(struct call *call, const struct session *session, struct error *err)
+{
+    char id[SESSION_ID_SIZE];
+    bool is_stored = find_session_row(call, id_text(session, id));
+
+    if ((is_stored || is_let_in_now(call, session)) && !visit_end(call, session, err))
+        return false;
+    call_log(call, LOG_LEVEL_INFO, "signed out", NULL, &session->identity);
+    return true;
+}
+
+bool visit_end_all(struct call *call, struct error *err)
+{
+    struct keyring *keyring = call->lane->worker->gate->keyring;
+    struct text rest = call_variable(call, GATE_COOKIE);
+    struct text name = session_cookie_name(call);
+    struct text_list ids;
+    struct text value;
+
+    if (!name.s || !begin_ids(call, &ids, err))
+        return error_set(err, ERR_OUT_OF_MEMORY);
+    while ((value = cookie_next(&rest, name)).s) {
+        struct session session;
+        enum visit_found found = VISIT_NONE;
+
+        *err = (struct error){.code = ERR_NONE};
+        if (session_open(keyring, &call->place, value, &call->lane->arena, &session, err))
+            found = judge_found(call, &session, err);
+        else if (err->code != ERR_NONE)
+            return false;
+        if (found == VISIT_UNKNOWN || (found == VISIT_FOUND && is_new_id(call, &ids, &session) &&
+                                       !end_and_log(call, &session, err)))
+            return false;
+    }
+    return true;
 }
 
 bool visit_end(struct call *call, const struct session *session, struct error *err)

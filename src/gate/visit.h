@@ -51,6 +51,11 @@ MUST_CHECK bool visit_find_tokens(struct call *call, struct session *session, st
 /* Notes in a new session what it is valid for. */
 void visit_bind(const struct call *call, struct session *session);
 
+/* Ends, and logs, all sessions that the request's cookies prove, whichever of them visit_find()
+ * would find.  Those of visitors whom the lists do not let in leave no row.  Returns false with
+ * *err; some may have ended then. */
+MUST_CHECK bool visit_end_all(struct call *call, struct error *err);
+
 /* Notes that the session has ended.  Returns false with *err. */
 MUST_CHECK bool visit_end(struct call *call, const struct session *session, struct error *err);
 

@@ -216,7 +216,10 @@ static bool read_gate_module(const struct pg_result *result, struct arena *arena
 static bool read_rows(const struct pg_result *result, struct arena *arena,
                       struct gate_answer *answer)
 {
-    for (int row = 0; row < pg_rows(result) && row < STORE_GATE_SESSIONS_MAX; row++) {
+    answer->rows = arena_array(arena, (size_t)pg_rows(result), sizeof *answer->rows);
+    if (!answer->rows)
+        return false;
+    for (int row = 0; row < pg_rows(result); row++) {
         struct gate_row *session = &answer->rows[answer->n_rows];
 
         if (pg_is_null(result, row, COLUMN_SESSION_ID))

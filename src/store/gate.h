@@ -18,14 +18,14 @@
 #include "store/keyring.h"
 #include "store/oauth_module.h"
 
-/* Sessions that one question names at most. */
+/* Sessions that a question names whose cookies nobody has opened yet. */
 #define STORE_GATE_SESSIONS_MAX 16
 
 /* What a request is about. */
 struct gate_question {
     struct text account_id; /* absent or "": the only one there is; on several nodes, required */
     struct oauth_route route;
-    struct text_list session_ids; /* at most STORE_GATE_SESSIONS_MAX */
+    struct text_list session_ids;
 };
 
 /* A session's row. */
@@ -43,7 +43,7 @@ struct gate_answer {
     bool has_module;
     struct oauth_module module; /* without its client secret */
     int64_t incarnation;        /* a random number of the module, until it is deleted */
-    struct gate_row rows[STORE_GATE_SESSIONS_MAX];
+    struct gate_row *rows;
     size_t n_rows;
 };
 

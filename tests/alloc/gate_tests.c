@@ -86,12 +86,13 @@ static bool answer_rows(const struct gate_question *question, struct arena *aren
                         struct gate_answer *answer)
 {
     for (size_t i = 0; i < question->session_ids.n; i++) {
-        struct gate_row *found = &answer->rows[0];
+        struct gate_row *found;
 
         if (row.len == 0 || !text_eq(question->session_ids.items[i], text_of(row.id)))
             continue;
+        answer->rows = found = arena_alloc(arena, sizeof *found);
         answer->n_rows = 1;
-        return keep(arena, row.id, strlen(row.id), &found->id) &&
+        return found && keep(arena, row.id, strlen(row.id), &found->id) &&
                keep(arena, row.key_id, strlen(row.key_id), &found->key_id) &&
                keep(arena, row.sealed, row.len, &found->sealed);
     }

@@ -110,6 +110,7 @@ LEFT_OUT = {
     "test_gate_apache": _GATE,
     "test_gate_browser": _GATE,
     "test_gate_doctor": _GATE,
+    "test_gate_limits": _GATE,
     "test_gate_nginx": _GATE,
     "test_page_history": _PAGE,
     "test_page_find": _PAGE,

@@ -402,6 +402,14 @@ class Passing:
         # A copy of the cookie is no session, either.
         self.is_sent_to_provider(thief.ask())
         self.passes(self.gate.sign_in("alice", browser=browser)[1])
+        # All sessions of a request end, whatever path a browser keeps them for.
+        one, other = self.signed_in("alice"), self.signed_in("bob")
+        name, _ = one.session()
+        thieves = one.copy(), other.copy()
+        one.cookies[name, "/_adit/"] = other.session()[1]
+        self.shows(one.ask("/_adit/logout", "POST", body=b""), 200, "Signed out")
+        for thief in thieves:
+            self.is_sent_to_provider(thief.ask())
         # Nobody has to be signed in.
         for method in ("GET", "POST"):
             self.shows(self.gate.browser().ask("/_adit/logout", method), 200, "Signed out")

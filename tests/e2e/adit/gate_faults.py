@@ -273,6 +273,9 @@ class Lasting:
         browser = self.start("alice", auth_check_interval=30, config={"teams": ["nobody/else"]})
         self.shows(browser.ask(), 403, "Not allowed")
         self.assertEqual(self.rows("sealed IS NOT NULL"), 0)
+        # Nor does who signs out.  The one row says that the login has come back.
+        self.shows(browser.copy().ask("/_adit/logout", "POST", body=b""), 200, "Signed out")
+        self.assertEqual(self.rows(), 1)
         self.gate.module(auth_check_interval=30)
         self.passes(self.at(29, browser))
         self.is_sent_to_provider(self.at(30, browser))
