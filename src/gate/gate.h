@@ -49,11 +49,13 @@ static inline struct confined_needs gate_needs(const struct gate *gate)
 /* Lanes of a worker that may wait for providers.  The others are for checks. */
 #define GATE_WAITING_MAX 56
 
-/* What an address has had stored lately: logins that came back, and long ways back. */
+/* What an address has caused lately: logins that came back, questions about visitors whom no list
+ * lets in, and long ways back that are stored. */
 struct gate_stored {
     struct address_network from;
     int64_t since_ms; /* on the steady clock; 0: unused */
     int n_logins;
+    int n_checks;
     int n_ways_back;
 };
 

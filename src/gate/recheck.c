@@ -318,6 +318,10 @@ enum provider_outcome recheck(struct call *call, struct session *session)
             !rules_may_lack(&call->stored.module.config, &session->identity))
             return outcome;
     }
+    if (!rules_admit(&call->stored.module.config, &session->identity) && !waiting_may_ask(call)) {
+        log_no_answer(call, "too many checks of this address in 10 minutes", session);
+        return PROVIDER_AWAY;
+    }
     if (!item)
         item = find_oldest(rechecks);
     return item ? ask_and_keep(call, item, session) : PROVIDER_AWAY;

@@ -62,13 +62,12 @@ static void end_waiting(struct gate_worker *worker, const struct address_network
     worker->waiting_from[at] = worker->waiting_from[--worker->n_waiting];
 }
 
-static const struct address_network nobody;
-
 bool waiting_follow(struct call *call)
 {
     struct gate_worker *worker = call->lane->worker;
+    const struct address_network address = address_of(call);
 
-    if (worker->n_following >= FOLLOWING_MAX || !begin_waiting(worker, &nobody))
+    if (worker->n_following >= FOLLOWING_MAX || !begin_waiting(worker, &address))
         return false;
     worker->n_following++;
     return true;
@@ -77,9 +76,10 @@ bool waiting_follow(struct call *call)
 void waiting_unfollow(struct call *call)
 {
     struct gate_worker *worker = call->lane->worker;
+    const struct address_network address = address_of(call);
 
     worker->n_following--;
-    end_waiting(worker, &nobody);
+    end_waiting(worker, &address);
 }
 
 struct fetcher *waiting_begin_fetch(struct call *call)
@@ -106,7 +106,9 @@ void waiting_end_fetch(struct call *call, struct fetcher *fetcher)
     fetcher_free(fetcher);
 }
 
-/* ---- rows ---- */
+/* ---- rows, and questions ---- */
+
+static const struct address_network nobody;
 
 static bool is_past(const struct gate_stored *stored)
 {
@@ -120,7 +122,7 @@ static void begin_anew(struct gate_stored *stored, const struct address_network 
 
 static int count_stored(const struct gate_stored *stored)
 {
-    return is_past(stored) ? -1 : stored->n_logins + stored->n_ways_back;
+    return is_past(stored) ? -1 : stored->n_logins + stored->n_checks + stored->n_ways_back;
 }
 
 /* Returns what is counted of an address.  If too many have something, the one with least is
@@ -149,6 +151,17 @@ bool waiting_may_use(struct call *call)
     if (from.is_known && stored->n_logins >= WAITING_LOGINS_MAX)
         return false;
     stored->n_logins++;
+    return true;
+}
+
+bool waiting_may_ask(struct call *call)
+{
+    const struct address_network from = address_of(call);
+    struct gate_stored *stored = stored_of(call->lane->worker, &from);
+
+    if (from.is_known && stored->n_checks >= WAITING_CHECKS_MAX)
+        return false;
+    stored->n_checks++;
     return true;
 }
 

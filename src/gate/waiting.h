@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How much of the gate one address may take: lanes that wait for a provider, or for another lane
- * that asks one, and rows that strangers cause.  Some lanes stay for checks, and some for visitors
- * of other addresses. */
+ * that asks one, rows that strangers cause, and questions about visitors whom no list lets in.
+ * Some lanes stay for checks, and some for visitors of other addresses. */
 #ifndef ADIT_GATE_WAITING_H
 #define ADIT_GATE_WAITING_H
 
@@ -11,9 +11,8 @@
 /* Why the next two may fail. */
 extern const char waiting_fault[];
 
-/* Notes that this lane waits for another one that asks a provider.  It counts for no address: the
- * lane that asks does.  Returns false if too many wait already, so or in all; waiting_unfollow()
- * ends it. */
+/* Notes that this lane waits for another one that asks a provider.  Returns false if too many wait
+ * already, so, in all or of the visitor's address; waiting_unfollow() ends it. */
 MUST_CHECK bool waiting_follow(struct call *call);
 void waiting_unfollow(struct call *call);
 
@@ -23,10 +22,12 @@ void waiting_unfollow(struct call *call);
 MUST_CHECK struct fetcher *waiting_begin_fetch(struct call *call);
 void waiting_end_fetch(struct call *call, struct fetcher *fetcher);
 
-/* Logins of one address that may come back in WAITING_STORED_MS, to each worker; and long ways back
- * that may be stored, of one address and in all. */
+/* What one address may do in WAITING_STORED_MS, at each worker: come back with logins, have
+ * providers asked about visitors whom no list lets in, and have long ways back stored, of which
+ * there are so many in all. */
 #define WAITING_STORED_MS ((int64_t)600 * 1000)
 #define WAITING_LOGINS_MAX 1000
+#define WAITING_CHECKS_MAX 1000
 #define WAITING_WAYS_BACK_MAX 20
 #define WAITING_WAYS_BACK_IN_ALL_MAX 200
 
@@ -34,5 +35,10 @@ void waiting_end_fetch(struct call *call, struct fetcher *fetcher);
  * Return false, and count nothing, if there are too many. */
 MUST_CHECK bool waiting_may_use(struct call *call);
 MUST_CHECK bool waiting_may_keep(struct call *call);
+
+/* Counts a question to a provider about a visitor who is signed in, but whom no list lets in: such
+ * a session is never ended, and may be asked about as long as it lasts.  Returns false, and counts
+ * nothing, if there are too many. */
+MUST_CHECK bool waiting_may_ask(struct call *call);
 
 #endif

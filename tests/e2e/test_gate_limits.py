@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: MIT
 """How much of adit-gate, of its database and of its providers one visitor may take."""
-from adit.gate_cases import GateCase
+import contextlib
+import os
+import threading
+
+from adit.case import until
+from adit.clock import Clock
+from adit.gate import Program
+from adit.gate_cases import START, GateCase
 
 # Counts how often the module of an account is read: once a question.
 COUNT_QUESTIONS = """
@@ -17,6 +24,60 @@ COUNT_NO_MORE = """
 
 class Limits(GateCase):
     front = "nginx"
+
+    @contextlib.contextmanager
+    def one_worker(self):
+        """A gate whose clocks a test sets."""
+        folder = self.gate.path("clock-of-" + self.id())
+        os.mkdir(folder)
+        self.clock = Clock(folder)
+        with Program(self.gate, ("-w", "1"), self.clock.env()) as gate:
+            yield gate
+
+    def test_checks_of_who_is_not_let_in(self):
+        """Nothing ends such a session.  So an address may have the provider asked so often only."""
+        self.gate.module(auth_check_interval=30)
+        self.gate.clock.set(START)
+        listed, other = self.signed_in("alice"), self.signed_in("bob")
+        self.gate.module(auth_check_interval=30, config={"email_domains": ["example.com"]})
+        self.gate.mock.requests.clear()
+        with self.one_worker() as gate:
+            statuses = []
+            for n in range(1, 1011):
+                self.clock.set(START + 30 * n)
+                statuses.append(gate.ask(other, REMOTE_ADDR="192.0.2.1")[0])
+            self.assertEqual(statuses, [403] * 1000 + [503] * 10)
+            self.assertEqual(self.gate.mock.requests.count("user"), 1000)
+            # That is the matter of neither another address nor of who is let in.
+            self.assertEqual(gate.ask(listed, REMOTE_ADDR="192.0.2.1")[0], 200)
+            self.assertEqual(gate.ask(other, REMOTE_ADDR="192.0.2.2")[0], 403)
+            self.assertEqual(self.gate.mock.requests.count("user"), 1002)
+            self.assertIn("too many checks of this address in 10 minutes",
+                          {line.get("cause") for line in gate.events()})
+
+    def test_requests_that_wait_for_one_answer(self):
+        """They count for the address that sends them."""
+        self.gate.module(auth_check_interval=30)
+        self.gate.clock.set(START)
+        browser = self.signed_in("alice")
+        self.gate.mock.requests.clear()
+        self.gate.mock.released.clear()
+        self.addCleanup(self.gate.mock.released.set)
+        self.gate.mock.faults["user"] = ("held",)
+        found = []
+        with self.one_worker() as gate:
+            self.clock.set(START + 30)
+            threads = [threading.Thread(target=lambda: found.append(
+                gate.ask(browser, REMOTE_ADDR="192.0.2.1")[0])) for _ in range(40)]
+            for thread in threads:
+                thread.start()
+            until(lambda: len(found) == 12, "the refusals of 12 of 40")
+            self.assertEqual(found, [503] * 12)
+            self.gate.mock.released.set()
+            for thread in threads:
+                thread.join()
+        self.assertEqual(found.count(200), 28)
+        self.assertEqual(self.gate.mock.requests.count("user"), 1)
 
     def test_many_sessions(self):
         """However many good sessions a request has, the gate asks for their rows at once."""

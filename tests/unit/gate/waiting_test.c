@@ -73,6 +73,16 @@ START_TEST(many_addresses)
 }
 END_TEST
 
+START_TEST(checks_of_an_address)
+{
+    ck_assert_int_eq(count_until_refused("192.0.2.1", waiting_may_ask, 5000), WAITING_CHECKS_MAX);
+    ck_assert(try_from("192.0.2.2", waiting_may_ask));
+    /* They leave sign-ins to the others of the address. */
+    ck_assert(try_from("192.0.2.1", waiting_may_use));
+    ck_assert_int_eq(count_until_refused("127.0.0.1", waiting_may_ask, 5000), 5000);
+}
+END_TEST
+
 START_TEST(ways_back)
 {
     int n = 0;
@@ -99,6 +109,10 @@ START_TEST(lanes)
 
     ck_assert_int_eq(count_until_refused(NULL, waiting_follow, 100), GATE_WAITING_MAX * 3 / 4);
     worker = (struct gate_worker){.gate = &gate};
+    ck_assert_int_eq(count_until_refused("192.0.2.1", waiting_follow, 100), GATE_WAITING_MAX / 2);
+    ck_assert(!try_from("192.0.2.1", begins_fetch));
+    ck_assert(try_from("192.0.2.2", waiting_follow));
+    worker = (struct gate_worker){.gate = &gate};
     ck_assert_int_eq(count_until_refused("192.0.2.1", begins_fetch, 100), GATE_WAITING_MAX / 2);
     ck_assert_int_eq(count_until_refused("192.0.2.2", begins_fetch, 100), GATE_WAITING_MAX / 4);
     ck_assert_int_eq(count_until_refused("2001:db8::1", begins_fetch, 100), GATE_WAITING_MAX / 8);
@@ -120,6 +134,7 @@ Suite *gate_waiting_suite(void)
 
     tcase_add_checked_fixture(tcase, start, NULL);
     tcase_add_test(tcase, logins_of_an_address);
+    tcase_add_test(tcase, checks_of_an_address);
     tcase_add_test(tcase, many_addresses);
     tcase_add_test(tcase, ways_back);
     tcase_add_test(tcase, lanes);
