@@ -55,6 +55,7 @@ struct edge {
     uint64_t changed;
     uint64_t narrowed;
     int64_t narrowed_ms; /* when `narrowed` was set by a change (steady clock) */
+    int64_t written_ms;  /* when the log last told of the files (steady clock); 0: never */
 };
 
 struct edges {
@@ -349,9 +350,11 @@ static void read_authorities(const struct edges *edges, struct edge *edge, struc
     }
 }
 
-static void log_written(const struct edges *edges, const struct edge *edge,
-                        const struct edge_rule *rule)
+/* Each edge may be written at each poll, and all of them at a start. */
+static void log_written(const struct edges *edges, struct edge *edge, const struct edge_rule *rule,
+                        int64_t now_ms)
 {
+    bool is_often = edge->written_ms > 0 && now_ms < edge->written_ms + WAY_QUIET_MS;
     const struct log_pair pairs[] = {
         {"edge", edge->id},
         {"verify", edge_files_value(rule->asks)},
@@ -359,7 +362,11 @@ static void log_written(const struct edges *edges, const struct edge *edge,
         {NULL, NULL},
     };
 
-    log_event(edges->log, LOG_LEVEL_INFO, "edge written", pairs);
+    edge->written_ms = now_ms;
+    if (is_often)
+        log_often(edges->log, LOG_LEVEL_INFO, "edge written", pairs);
+    else
+        log_event(edges->log, LOG_LEVEL_INFO, "edge written", pairs);
 }
 
 /* Returns whether some server may not obey the files yet. */
@@ -420,7 +427,7 @@ static bool write_rule(struct edges *edges, struct edge *edge, const struct edge
     if (!ok)
         return false;
     edge->is_narrowing = false;
-    log_written(edges, edge, rule);
+    log_written(edges, edge, rule, now_ms);
     return true;
 }
 
@@ -524,7 +531,7 @@ static void tell_anew(struct edges *edges, int64_t now_ms)
         if (edge->narrowed > 0 && edge->narrowed_ms >= edges->watch.begun_ms)
             edge->narrowed = edges->version;
     }
-    way_want(&edges->haproxy, edges->version, now_ms);
+    way_want_soon(&edges->haproxy, edges->version, now_ms);
 }
 
 static void tick_watch(struct edges *edges, int64_t now_ms)

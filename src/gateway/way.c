@@ -2,13 +2,22 @@
 /* Which version of the edges' files the servers obey. */
 #include "gateway/way.h"
 
+#include <stdio.h>
+
+#include "base/clock.h"
+
+#define FIRST_REST_MS 1000
+
+/* Enough for the longest rest. */
+#define HOTTEST (WAY_CALM + 7)
+
 void way_init(struct way *way, int limit_ms)
 {
     way->job.limit_ms = limit_ms;
     job_init(&way->job);
 }
 
-void way_want(struct way *way, uint64_t version, int64_t at_ms)
+void way_want_soon(struct way *way, uint64_t version, int64_t at_ms)
 {
     if (!way->used)
         return;
@@ -16,19 +25,62 @@ void way_want(struct way *way, uint64_t version, int64_t at_ms)
     job_want(&way->job, at_ms);
 }
 
+void way_want(struct way *way, uint64_t version, int64_t at_ms)
+{
+    way_want_soon(way, version, at_ms > way->rest_to_ms ? at_ms : way->rest_to_ms);
+}
+
 bool way_owes(const struct way *way)
 {
     return way->done < way->wanted;
 }
 
+static int64_t rest_after(int heat)
+{
+    int64_t rest_ms = heat > WAY_CALM ? (int64_t)FIRST_REST_MS << (heat - WAY_CALM - 1) : 0;
+
+    return clock_earlier(rest_ms, WAY_LONGEST_REST_MS);
+}
+
+/* What was wanted while the child ran has to wait, too. */
+static void begin_rest(struct way *way, int64_t now_ms)
+{
+    int64_t n_quiet = (now_ms - way->cooled_ms) / WAY_QUIET_MS;
+
+    way->cooled_ms = n_quiet < way->heat ? way->cooled_ms + n_quiet * WAY_QUIET_MS : now_ms;
+    way->heat = n_quiet < way->heat ? way->heat - (int)n_quiet : 0;
+    if (way->heat < HOTTEST)
+        way->heat++;
+    way->rest_to_ms = now_ms + rest_after(way->heat);
+    way->is_rest_told = false;
+    if (way->job.due_ms < way->rest_to_ms)
+        way->job.due_ms = way->rest_to_ms;
+}
+
+/* Tells once of each rest that keeps a change waiting. */
+static void tell_rest(struct way *way, int64_t now_ms, const struct log *log)
+{
+    char cause[64];
+    const struct log_pair pairs[] = {{"job", way->job.name}, {"cause", cause}, {NULL, NULL}};
+
+    if (way->is_rest_told || !way_owes(way) || now_ms >= way->rest_to_ms)
+        return;
+    way->is_rest_told = true;
+    snprintf(cause, sizeof cause, "the next one begins in %lld ms",
+             (long long)(way->rest_to_ms - now_ms));
+    log_often(log, LOG_LEVEL_WARNING, "modules change too often: reloads wait", pairs);
+}
+
 bool way_tick(struct way *way, uint64_t version, int64_t now_ms, const struct log *log)
 {
+    tell_rest(way, now_ms, log);
     switch (job_tick(&way->job, now_ms, log)) {
     case JOB_STARTED:
         way->begun = version;
         break;
     case JOB_SUCCEEDED:
         way->done = way->begun;
+        begin_rest(way, now_ms);
         return true;
     case JOB_FAILED:
     case JOB_QUIET:

@@ -13,6 +13,13 @@
 /* The status of a way whose servers may not obey the wanted version yet. */
 #define WAY_DUE "due"
 
+/* So many reloads may come close together; each time of quiet makes up for one.  After more, the
+ * next one waits: 1 s, 2 s, ... up to the longest.  A reload cuts connections, and whoever may
+ * write modules could have one follow the other. */
+#define WAY_CALM 20
+#define WAY_QUIET_MS 60000
+#define WAY_LONGEST_REST_MS 60000
+
 /* Zero it, set job's name, run and context, and used; then call way_init(). */
 struct way {
     struct job job;
@@ -20,12 +27,20 @@ struct way {
     uint64_t wanted; /* the servers have to obey this version */
     uint64_t begun;  /* the version when the child that runs began */
     uint64_t done;   /* the servers obey this version */
+
+    int heat;           /* reloads that no time of quiet has made up for */
+    int64_t cooled_ms;  /* until when quiet is counted (steady clock) */
+    int64_t rest_to_ms; /* no change is taken over before */
+    bool is_rest_told;  /* the log has it */
 };
 
 void way_init(struct way *way, int limit_ms);
 
-/* The servers have to obey this version.  The job begins at that time. */
+/* The servers have to obey this version.  The job begins at that time, or after the rest. */
 void way_want(struct way *way, uint64_t version, int64_t at_ms);
+
+/* The same without a rest: not for what the writers of modules can bring about. */
+void way_want_soon(struct way *way, uint64_t version, int64_t at_ms);
 
 /* Returns whether the servers may not obey the wanted version yet. */
 bool way_owes(const struct way *way);

@@ -118,6 +118,7 @@ SUITE(gateway_judge_key_suite)
 SUITE(gateway_judge_nodes_suite)
 SUITE(gateway_judge_volume_suite)
 SUITE(gateway_session_suite)
+SUITE(gateway_way_suite)
 
 /* store */
 SUITE(callers_suite)

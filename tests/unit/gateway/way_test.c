@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of the rest between reloads. */
+#include "gateway/way.h"
+
+#include <check.h>
+#include <poll.h>
+
+#include "suites.h"
+
+static const struct log quiet = {.level = LOG_LEVEL_ERROR, .target = LOG_TARGET_STDERR};
+
+static bool succeeds(void *context)
+{
+    (void)context;
+    return true;
+}
+
+/* A time that the tests let pass as they need it. */
+static int64_t now_ms;
+
+static void open_way(struct way *way)
+{
+    *way = (struct way){.job = {.name = "reload", .run = succeeds}, .used = true};
+    way_init(way, 10000);
+    now_ms = 1000000;
+}
+
+/* Runs the child that is due, if one is.  Returns whether it ended. */
+static bool run_due(struct way *way, uint64_t version)
+{
+    bool has_ended = way_tick(way, version, now_ms, &quiet);
+
+    while (way->job.pid > 0 && !has_ended) {
+        poll(NULL, 0, 1);
+        has_ended = way_tick(way, version, now_ms, &quiet);
+    }
+    return has_ended;
+}
+
+/* Changes something every 100 ms.  Returns how often it reloaded; *longest_ms is the longest time
+ * that a change had to wait. */
+static int change_for(struct way *way, int64_t ms, uint64_t *version, int64_t *longest_ms)
+{
+    int64_t end_ms = now_ms + ms, waits_since_ms = 0;
+    int n = 0;
+
+    *longest_ms = 0;
+    for (; now_ms < end_ms; now_ms += 100) {
+        way_want(way, ++*version, now_ms);
+        waits_since_ms = waits_since_ms ? waits_since_ms : now_ms;
+        if (!run_due(way, *version))
+            continue;
+        n++;
+        if (*longest_ms < now_ms - waits_since_ms)
+            *longest_ms = now_ms - waits_since_ms;
+        waits_since_ms = 0;
+    }
+    return n;
+}
+
+/* Whoever writes modules all the time cannot keep the servers in reloads, and delays others for a
+ * bounded time. */
+START_TEST(changes_without_end)
+{
+    struct way way;
+    uint64_t version = 0;
+    int64_t longest_ms;
+
+    open_way(&way);
+    ck_assert_int_le(change_for(&way, 60000, &version, &longest_ms), 27);
+    ck_assert_int_le(change_for(&way, 3600000, &version, &longest_ms), 61);
+    ck_assert_int_gt(longest_ms, 50000);
+    ck_assert_int_le(longest_ms, 60000);
+    ck_assert(way_owes(&way));
+    now_ms += 60000;
+    ck_assert(run_due(&way, version));
+    ck_assert(!way_owes(&way));
+    job_free(&way.job);
+}
+END_TEST
+
+START_TEST(nothing_waits_after_some_quiet)
+{
+    struct way way;
+    uint64_t version = 0;
+    int64_t longest_ms;
+
+    open_way(&way);
+    (void)change_for(&way, 600000, &version, &longest_ms);
+    now_ms += 60000;
+    ck_assert(run_due(&way, version));
+    for (int i = 0; i < 40; i++) {
+        now_ms += 90000;
+        way_want(&way, ++version, now_ms);
+        ck_assert(run_due(&way, version));
+    }
+    ck_assert_int_eq(change_for(&way, 1000, &version, &longest_ms), 10);
+    ck_assert_int_eq(longest_ms, 0);
+    job_free(&way.job);
+}
+END_TEST
+
+/* As for a new process of HAProxy, which changes of modules do not bring about. */
+START_TEST(what_has_to_be_soon)
+{
+    struct way way;
+    uint64_t version = 0;
+    int64_t longest_ms;
+
+    open_way(&way);
+    (void)change_for(&way, 600000, &version, &longest_ms);
+    way_want(&way, ++version, now_ms);
+    ck_assert(!run_due(&way, version));
+    way_want_soon(&way, ++version, now_ms);
+    ck_assert(run_due(&way, version));
+    ck_assert(!way_owes(&way));
+    job_free(&way.job);
+}
+END_TEST
+
+Suite *gateway_way_suite(void)
+{
+    Suite *suite = suite_create("gateway/way");
+    TCase *tcase = tcase_create("way");
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, changes_without_end);
+    tcase_add_test(tcase, nothing_waits_after_some_quiet);
+    tcase_add_test(tcase, what_has_to_be_soon);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
