@@ -18,15 +18,21 @@ STATUS = re.compile(rb"HTTP/1\.1 ([0-9]{3}) ")
 
 
 class LowLimit(fronts.Nginx):
-    """A busy machine answers too few requests to meet the limit of an address."""
+    """A busy machine answers too few requests to meet the limit of an address, or of writes."""
+    LOW = (("rate=400r/s", "rate=1r/s"), ("burst=2000", "burst=200"))
 
     def configuration(self, kind, prefix=None):
         text = super().configuration(kind, prefix)
         if kind == "nginx-upstream":
-            for shipped, low in (("rate=400r/s", "rate=1r/s"), ("burst=2000", "burst=200")):
+            for shipped, low in self.LOW:
                 assert shipped in text, text
                 text = text.replace(shipped, low)
         return text
+
+
+class FewWrites(LowLimit):
+    LOW = (("zone=adit_writes_of_key:10m rate=20r/s", "zone=adit_writes_of_key:10m rate=1r/m"),
+           ("zone=adit_writes_of_key burst=500", "zone=adit_writes_of_key burst=20"))
 
 
 class Limits(FrontCase):
@@ -42,9 +48,11 @@ class Limits(FrontCase):
         cls.server.behind = "location ^~ /other/ { root /nonexistent; }"
         cls.server.start()
 
-    def exchange(self, front, path, n, key=None):
+    def exchange(self, front, path, n, key=None, method="GET"):
         """Sends n requests on one connection, before it reads an answer.  Returns what came."""
-        line = "GET %s%s HTTP/1.1\r\nHost: localhost\r\n" % (front.prefix, path)
+        line = "%s %s%s HTTP/1.1\r\nHost: localhost\r\n" % (method, front.prefix, path)
+        if method not in ("GET", "HEAD"):
+            line += "Content-Length: 0\r\n"
         if key:
             line += "Authorization: Bearer %s\r\nService-Version: 2\r\n" % key
         data = (line + "\r\n") * (n - 1) + line + "Connection: close\r\n\r\n"
@@ -55,16 +63,16 @@ class Limits(FrontCase):
                 received += part
         return received
 
-    def send(self, front, path, n, key=None):
+    def send(self, front, path, n, key=None, method="GET"):
         """The same.  Returns the statuses."""
-        found = STATUS.findall(self.exchange(front, path, n, key))
+        found = STATUS.findall(self.exchange(front, path, n, key, method))
         self.assertEqual(len(found), n)
         return [int(status) for status in found]
 
-    def use_up(self, front, path, key=None):
+    def use_up(self, front, path, key=None, method="GET"):
         """Sends until a request is refused.  Returns its answer, as check_error() takes it."""
         received = until(lambda: next((
-            received for received in [self.exchange(front, path, AT_ONCE, key)]
+            received for received in [self.exchange(front, path, AT_ONCE, key, method)]
             if b"HTTP/1.1 429 " in received), None), "429 at " + path, 300)
         answer = received[received.index(b"HTTP/1.1 429 "):]
         status, _, answer = answer.partition(b"\r\n")
@@ -105,7 +113,29 @@ class Limits(FrontCase):
             with self.subTest(path):
                 self.assertEqual(set(self.send(front, path, 50)), {200})
 
-    def test_03_a_site_sets_its_own(self):
+    def test_03_writes(self):
+        """A key's writes have a limit of their own.  Reads and questions do not count."""
+        server = FewWrites(self.stack)
+        self.addCleanup(server.stop)
+        server.has_limits = True
+        front = server.add("nginx", "")
+        server.start()
+        key, other = (self.home.admin.issue() for _ in range(2))
+        self.assertEqual(self.send(front, NOWHERE, 10, key, "PATCH"), [404] * 10)
+        self.assertEqual([self.send(front, NOWHERE, 1, key, method) for method in
+                          ("POST", "PUT", "DELETE")], [[404]] * 3)
+        self.check_error(self.use_up(front, NOWHERE, key, "PATCH"), 429, 9053)
+        for method in "POST", "PUT", "DELETE":
+            with self.subTest(method):
+                self.assertEqual(self.send(front, NOWHERE, 1, key, method), [429])
+        self.assertEqual(set(self.send(front, NOWHERE, 50, key)), {404})
+        # Without a body, both are 4xx.
+        for path in "/ssh_decisions", "/oauth_admissions":
+            with self.subTest(path):
+                self.assertNotIn(429, self.send(front, path, 50, key, "POST"))
+        self.assertEqual(self.send(front, NOWHERE, 5, other, "DELETE"), [404] * 5)
+
+    def test_04_a_site_sets_its_own(self):
         """A limit in the site takes the place of those that are printed."""
         server = fronts.Nginx(self.stack)
         self.addCleanup(server.stop)
@@ -125,7 +155,7 @@ class Limits(FrontCase):
             with self.subTest(address):
                 self.assertEqual(self.ask(front, NOWHERE, X_Client=address)[0], wanted)
 
-    def test_04_none(self):
+    def test_05_none(self):
         """--no-limits prints the upstream alone."""
         text = self.stack.ctl("web-server", "nginx-upstream", "--no-limits")
         self.assertIn(" --no-limits'", text.splitlines()[0])

@@ -117,6 +117,7 @@ LEFT_OUT = {
     "test_page_off_board": _PAGE,
     "test_page_git": _PAGE,
     "test_page_keys": _PAGE,
+    "test_page_limit": _PAGE,
     "test_page_container": _PAGE,
     "test_page_monitor": _PAGE,
     "test_aditctl.Migrate": _ITS_SERVERS,
