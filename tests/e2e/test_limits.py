@@ -32,7 +32,7 @@ class LowLimit(fronts.Nginx):
 
 class FewWrites(LowLimit):
     LOW = (("zone=adit_writes_of_key:10m rate=20r/s", "zone=adit_writes_of_key:10m rate=1r/m"),
-           ("zone=adit_writes_of_key burst=500", "zone=adit_writes_of_key burst=20"))
+           ("zone=adit_writes_of_key burst=2000", "zone=adit_writes_of_key burst=20"))
 
 
 class Limits(FrontCase):
