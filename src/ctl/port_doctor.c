@@ -236,24 +236,44 @@ static bool mentions_adit(struct text line)
     return false;
 }
 
-/* Takes a line of "nginx -T". */
-static void take_nginx_line(struct ports *ports, struct block *block, struct text line)
+/* Takes the next directive off *rest, up to its ";" or brace: a line may have several, and one may
+ * have several lines.  Returns an absent text at the end. */
+static struct text next_directive(struct text *rest)
 {
-    struct text rest = line;
+    size_t from = 0;
+    size_t to;
+
+    while (from < rest->len && (isspace((unsigned char)rest->s[from]) || rest->s[from] == '#')) {
+        if (rest->s[from] == '#')
+            from += strcspn(rest->s + from, "\n");
+        else
+            from++;
+    }
+    to = from + strcspn(rest->s + from, ";{}");
+    if (to < rest->len)
+        to++;
+    else
+        from = to = rest->len;
+    *rest = text_part(*rest, to, rest->len);
+    return from < to ? (struct text){rest->s - (to - from), to - from} : (struct text){.s = NULL};
+}
+
+/* Takes a directive of "nginx -T". */
+static void take_directive(struct ports *ports, struct block *block, struct text directive)
+{
+    struct text rest = directive;
     struct text word = text_next_word(&rest);
 
-    if (!word.s || word.s[0] == '#')
-        return;
     if (block->depth == 0) {
-        if (!text_begins(word, "server") || !memchr(line.s, '{', line.len))
+        if (!text_begins(word, "server") || directive.s[directive.len - 1] != '{')
             return;
         *block = (struct block){.depth = 0};
     }
-    for (size_t i = 0; i < line.len; i++)
-        block->depth += (line.s[i] == '{') - (line.s[i] == '}');
+    block->depth +=
+        (directive.s[directive.len - 1] == '{') - (directive.s[directive.len - 1] == '}');
     if (text_eq(word, text_of("listen")))
         take_listen(block, rest);
-    block->is_adits = block->is_adits || mentions_adit(line);
+    block->is_adits = block->is_adits || mentions_adit(directive);
     for (size_t i = 0; block->depth <= 0 && i < block->n; i++)
         add_server(ports, block->ports[i], "nginx", block->is_adits);
     if (block->depth < 0)
@@ -266,12 +286,12 @@ static void ask_nginx(struct ports *ports)
     struct block block = {.depth = 0};
     struct buf out = {0};
     struct text rest;
-    struct text line;
+    struct text directive;
 
     if (access(arguments[0], X_OK) == 0 && doctor_run(arguments, &out)) {
         rest = buf_text(&out);
-        while ((line = ask_next_line(&rest)).s)
-            take_nginx_line(ports, &block, line);
+        while ((directive = next_directive(&rest)).s)
+            take_directive(ports, &block, directive);
     }
     buf_free(&out);
 }

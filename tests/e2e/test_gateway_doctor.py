@@ -178,12 +178,18 @@ class GatewayDoctor(GatewayCase):
             "events {}\nhttp {\n    server {\n        listen 127.0.0.1:8443 ssl;\n        "
             "ssl_reject_handshake on;\n    }\n    server {\n        listen [::1]:1080;\n"
             "        location /adit { return 200; }\n    }\n    server {\n        listen 8447;\n"
-            "        server_name tradition.example adits.example;\n    }\n}\n"))
+            "        server_name tradition.example adits.example;\n    }\n"
+            "    server { listen 127.0.0.1:8080; return 200; } # server { listen 8448; }\n"
+            "    server\n    {\n        listen 9443; location / { return 200; }\n    }\n}\n"))
+        settings = self.gateway.inside.read(CONF)
+        self.gateway.inside.write(CONF, settings.replace("8080 8443", "8080 8443 9443"))
         try:
             troubles = self.assert_found("trouble", "ports", "^nginx has port 8443, which")
-            self.assertEqual(len(troubles), 2)
+            self.assertEqual(sorted(re.search(r"has port (\d+)", line).group(1) for line in troubles),
+                             ["1080", "8080", "8443", "9443"])
             self.assert_found("trouble", "ports", r"^nginx \(a site of Adit's own\) has port 1080,")
         finally:
+            self.gateway.inside.write(CONF, settings)
             self.gateway.inside.write(NGINX_CONF, before)
 
     def test_no_block(self):
