@@ -118,6 +118,7 @@ static int choose_key(const char *word, struct public_key *key)
 struct search {
     struct text target;
     struct text name; /* absent, or the target's host: a gateway opens a domain on its port */
+    bool lists_names; /* also list credentials that permit only the name */
     int64_t n_seen;
     struct listing_out out; /* opened for the first row */
     struct progress progress;
@@ -156,16 +157,16 @@ static void print_credential(struct search *search, const struct ctl *ctl,
     listing_add(&search->out, cells);
 }
 
-/* Keeps the rule that permits the name, but for a wildcard that a gateway leaves out. */
-static void note_opening_rule(struct search *search, struct text_list rules)
+/* Finds the rule that permits the name, but for a wildcard that a gateway leaves out. */
+static bool find_opening_rule(const struct search *search, struct text_list rules,
+                              struct text *rule)
 {
     struct acl_target read;
-    struct text rule;
     const char *why;
 
-    if (search->name.s && acl_permitting(rules, search->name, &rule) &&
-        acl_rule_read(rule, &read, &why) && !(read.any_below && domain_ends_in_number(read.name)))
-        snprintf(search->opening_rule, sizeof search->opening_rule, "%.*s", (int)rule.len, rule.s);
+    return search->name.s && acl_permitting(rules, search->name, rule) &&
+           acl_rule_read(*rule, &read, &why) &&
+           !(read.any_below && domain_ends_in_number(read.name));
 }
 
 static bool judge_page(struct search *search, const struct ctl *ctl, const struct pg_result *result,
@@ -182,10 +183,14 @@ static bool judge_page(struct search *search, const struct ctl *ctl, const struc
         judged = pg_texts(result, row, CREDENTIAL_PAGE_ACL, &arena, &rules) ||
                  error_set(err, ERR_OUT_OF_MEMORY);
         search->n_seen++;
-        if (judged && acl_permitting(rules, search->target, &rule))
+        if (!judged)
+            break;
+        if (acl_permitting(rules, search->target, &rule) ||
+            (search->lists_names && find_opening_rule(search, rules, &rule)))
             print_credential(search, ctl, result, row, rule);
-        else if (judged)
-            note_opening_rule(search, rules);
+        else if (find_opening_rule(search, rules, &rule))
+            snprintf(search->opening_rule, sizeof search->opening_rule, "%.*s", (int)rule.len,
+                     rule.s);
     }
     arena_free(&arena);
     progress_show(&search->progress, search->n_seen);
@@ -323,9 +328,10 @@ int ctl_permits(struct ctl *ctl)
 
 int ctl_who(struct ctl *ctl)
 {
-    struct search search = {.target = text_of(ctl->options.argument)};
+    struct search search = {.target = text_of(ctl->options.argument), .lists_names = true};
     int status = check_target_word(search.target.s);
 
+    search.name = name_on_domain_port(ctl, search.target);
     if (status == CTL_OK)
         status = search_credentials(ctl, &search, NULL);
     if (status == CTL_OK)

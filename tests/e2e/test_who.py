@@ -73,6 +73,18 @@ class Who(WhoCase):
         )], lambda target, *rows: self.assertEqual(sorted(self.who(target)),
                                                    sorted([*rows, *free])))
 
+    def test_names_on_domain_ports(self):
+        """A gateway opens a name on these ports, so its rule counts."""
+        name = self.make("bind:vm")
+        below = self.make("bind:*.vm", "bind:*.0.1")
+        address = self.make("bind:vm:8443")
+        for target, rows in (
+                ("vm:8443", [self.row(name, "bind:vm"), self.row(address, "bind:vm:8443")]),
+                ("a.vm:8080", [self.row(below, "bind:*.vm")]),
+                ("vm:8444", []), ("127.0.0.1:8443", []), ("vm", [self.row(name, "bind:vm")])):
+            with self.subTest(target):
+                self.assertEqual(sorted(self.who(target)), sorted(rows))
+
     def test_the_first_rule_that_permits(self):
         ident = self.make("bind:b.example", "bind:*", "*")
         self.assertEqual(self.who("b.example"), [self.row(ident, "bind:b.example")])
