@@ -470,7 +470,7 @@ static int carry_out(struct restore *restore)
         status = ctl_fail("%lld of %lld %s left as they are", (long long)restore->n_skipped,
                           (long long)n_rows, ctl->options.dry_run ? "would be" : "were");
     if (n_rows == 0)
-        fputs("aditctl: it is as it was then: nothing is to be restored\n", stderr);
+        fputs("aditctl: nothing to restore: it has not changed since then\n", stderr);
     return status;
 }
 

@@ -60,7 +60,7 @@ VERB("secrets add-key", ctl_secrets_add_key, "",    NULL,     OWNER,     "add a 
 VERB("secrets rekey",  ctl_secrets_rekey,   "",     NULL,     OWNER,     "seal every secret under the first key of the key file")
 VERB("export",         ctl_export,          "ao",   NULL,     OWNER,     "print accounts, credentials and modules as one document")
 VERB("history",        ctl_history,         "aSb",  "[RESOURCE]", OWNER, "list changes: who made each, when, what differs; ids may have gaps")
-VERB("restore",        ctl_restore,         "atESbNFiy", "[RESOURCE]", OWNER, "make something as it was, also what was deleted")
+VERB("restore",        ctl_restore,         "atESbNFiy", "[RESOURCE]", OWNER, "restore resources to an earlier state, including deleted ones")
 VERB("diff",           ctl_diff,            "xNlv",  "FILE",   OWNER,     "list what 'apply' would change; exit 1 if anything")
 VERB("apply",          ctl_apply,           "ixyNlv","FILE",   OWNER,     "make the database as FILE says, all or nothing")
 VERB("purge",          ctl_purge,           "k",    NULL,     RESPONDER, "remove Idempotency-Keys older than a day")

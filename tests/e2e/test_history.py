@@ -208,7 +208,7 @@ class History(UndoCase):
             self.ctl("history", "--by", by, "--account", self.account.id, "--since", "30m")
             done = self.ctl("restore", "--by", by, "--account", self.account.id, "--since", "30m",
                             "--yes")
-            self.assertIn("it is as it was then: nothing is to be restored", done.stderr)
+            self.assertIn("nothing to restore: it has not changed since then", done.stderr)
 
     def test_several_pages(self):
         made = self.make()
@@ -284,7 +284,7 @@ class Restore(UndoCase):
                          ("ssh_credential_updated", pwd.getpwuid(os.geteuid()).pw_name))
         # Once more, nothing is left to do.
         done = self.ctl("restore", made["id"], "--at", time_before, "--yes")
-        self.assertIn("it is as it was then: nothing is to be restored", done.stderr)
+        self.assertIn("nothing to restore: it has not changed since then", done.stderr)
 
     def test_what_was_deleted(self):
         key = samples.credential()["public_key"]
