@@ -160,7 +160,11 @@ class Files(Case):
         expressions = [target["expr"] for panel in dashboard["panels"]
                        for target in panel["targets"]]
         expressions += [entry["expr"] for entry in dashboard["annotations"]["list"]]
-        shown = self.shown() | OWN
+        # test_gateway_metrics and gate_cases compare these with what the programs say.
+        of_edge = set(re.findall(r"`(adit_gate(?:way)?_\w+)`", recipe.read("monitor.md")))
+        self.assertGreater(len(of_edge), 15)
+        shown = self.shown() | OWN | of_edge | {name + "_bucket" for name in of_edge
+                                                if name.endswith("_duration_seconds")}
         for expression in expressions:
             with self.subTest(expression):
                 used = self.used(expression)
@@ -171,6 +175,7 @@ class Files(Case):
                 for name in self.used(expression)}
         self.assertEqual({name for name in re.findall(
             r"(?m)^# TYPE (\w+) ", self.nobody.get("/metrics").body.decode())} - used, set())
+        self.assertEqual(of_edge - used, set())
         self.check_promql(expressions)
         for panel in dashboard["panels"]:
             with self.subTest(panel["title"]):
