@@ -240,6 +240,7 @@ class Route(gate.Gate):
     HOSTILE = {
         "nginx": """
             underscores_in_headers on;
+            ignore_invalid_headers off;
             proxy_cache_path FOLDER/pages keys_zone=pages:1m;
             proxy_cache pages;
             proxy_cache_key $request_uri;
@@ -314,7 +315,8 @@ class Edges(tls_edges.TlsEdges):
 
     HOSTILE = {
         "nginx": (), "nginx http": (
-            "underscores_in_headers on;", "proxy_intercept_errors on;", "client_max_body_size 1k;",
+            "underscores_in_headers on;", "ignore_invalid_headers off;",
+            "proxy_intercept_errors on;", "client_max_body_size 1k;",
             "proxy_cookie_path / /other/;", "proxy_cookie_flags ~ httponly;",
             "proxy_buffers 4 4k;", "proxy_busy_buffers_size 8k;", "proxy_read_timeout 1s;",
             "add_header %s '%s' always;" % KEPT,
