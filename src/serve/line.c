@@ -75,13 +75,21 @@ static bool is_scan(struct serve_connection *connection)
     return serve_line_work_of(connection) == REQUEST_SCAN;
 }
 
+/* As serve_cgi_end() finds it. */
+static struct text find_authorization(const struct serve_connection *connection)
+{
+    struct text found = find_variable(connection, "HTTP_AUTHORIZATION");
+
+    return text_present(found) ? found : find_variable(connection, "REDIRECT_HTTP_AUTHORIZATION");
+}
+
 /* Of a request in the line; it keeps the numbers once it has a lane. */
 static struct request_caller caller_of(struct serve_connection *connection)
 {
     const struct serve_callbacks *callbacks = connection->serve->callbacks;
 
     if (!connection->has_caller && callbacks->caller)
-        connection->caller = callbacks->caller(find_variable(connection, "HTTP_AUTHORIZATION"),
+        connection->caller = callbacks->caller(find_authorization(connection),
                                                find_variable(connection, "REMOTE_ADDR"));
     connection->has_caller = true;
     return connection->caller;

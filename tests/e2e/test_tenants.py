@@ -86,6 +86,13 @@ class Tenants(Case):
     def test_slow_filters(self):
         """One account's filters, none of which ends, take no lane from other accounts: these write,
         list and filter, and /readyz answers."""
+        self.check_slow_filters("HTTP_AUTHORIZATION")
+
+    def test_slow_filters_behind_rewriting(self):
+        """The same where Apache's mod_rewrite renames the header."""
+        self.check_slow_filters("REDIRECT_HTTP_AUTHORIZATION")
+
+    def check_slow_filters(self, header):
         key = self.stack.account().admin.key
         other = self.stack.account().admin.key
         client = self.stack.client(other)
@@ -93,17 +100,20 @@ class Tenants(Case):
         edge, body = "/edges/tls/slow/mutual_tls", b'{"certificate_authority_ids": ["a"]}'
         self.lock_oauth_modules()
         with Responder(self.stack) as responder, contextlib.ExitStack() as held:
+            def said(key, *arguments, **changes):
+                found = variables(None, *arguments, **changes)
+                return {**found, header: "Bearer " + key} if key else found
+
             def ask(key, method="GET", path=CREDENTIALS, body=b"", **changes):
-                answer = fastcgi.ask(responder.socket, variables(key, method, path, body, **changes),
-                                     body)
-                return answer.status
+                return fastcgi.ask(responder.socket, said(key, method, path, body, **changes),
+                                   body).status
             self.assertEqual(ask(other), 200)
             for i in range(120):
                 # However the name is written, it is a filter.
                 query = "%s=obj.enabled" % ("filter", "%66ilter", "f%69lter")[i % 3]
                 sock = held.enter_context(fastcgi.connect(responder.socket))
-                sock.sendall(fastcgi.records(variables(key, path="/oauth_modules",
-                                                       QUERY_STRING=query)))
+                sock.sendall(fastcgi.records(said(key, path="/oauth_modules",
+                                                  QUERY_STRING=query)))
             for _ in range(5):
                 self.assertEqual(ask(other, "PATCH", made, b'{"metadata": "m"}'), 200)
                 self.assertEqual(ask(other, "PUT", edge, body), 200)
