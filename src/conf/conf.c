@@ -15,6 +15,7 @@
 #include "conf/file.h"
 #include "conf/parse.h"
 #include "conf/setting.h"
+#include "conf/value.h"
 #include "http/cors.h"
 #include "http/names.h"
 #include "pg/pg.h"
@@ -139,34 +140,9 @@ static const char *check_domain_ports(struct conf *conf, char *value)
                : "must be 1 to 16 different ports, separated by spaces, or * for any port";
 }
 
-/* Reads a number of milliseconds or seconds: "100ms", "2s". */
-static bool read_time(const char *value, uint64_t most_ms, int *out_ms)
-{
-    size_t n = strspn(value, "0123456789");
-    uint64_t number;
-    uint64_t unit_ms = strcmp(value + n, "ms") == 0 ? 1 : 1000;
-
-    if ((unit_ms == 1000 && strcmp(value + n, "s") != 0) ||
-        !number_read((struct text){.s = value, .len = n}, 10, most_ms / unit_ms, &number))
-        return false;
-    *out_ms = (int)(number * unit_ms);
-    return true;
-}
-
-static bool read_interval(const char *value, uint64_t most_ms, int *out_ms)
-{
-    return read_time(value, most_ms, out_ms) && *out_ms > 0;
-}
-
-static const char *read_yes_or_no(const char *value, bool *is_yes)
-{
-    *is_yes = strcmp(value, "yes") == 0;
-    return *is_yes || strcmp(value, "no") == 0 ? NULL : "must be yes or no";
-}
-
 static const char *check_distributed(struct conf *conf, char *value)
 {
-    return read_yes_or_no(value, &conf->is_distributed);
+    return conf_value_yes_or_no(value, &conf->is_distributed);
 }
 
 static const char *check_without_module(struct conf *conf, char *value)
@@ -179,28 +155,38 @@ static const char *check_without_module(struct conf *conf, char *value)
 
 static const char *check_require_acl(struct conf *conf, char *value)
 {
-    return read_yes_or_no(value, &conf->require_acl);
+    return conf_value_yes_or_no(value, &conf->require_acl);
 }
 
 static const char *check_drain(struct conf *conf, char *value)
 {
-    return read_time(value, 300000, &conf->drain_ms)
+    return conf_value_time(value, 300000, &conf->drain_ms)
                ? NULL
                : "must be a number with ms or s, at most 300s";
 }
 
 static const char *check_poll(struct conf *conf, char *value)
 {
-    return read_interval(value, 60000, &conf->gateway.poll_ms)
+    return conf_value_interval(value, 60000, &conf->gateway.poll_ms)
                ? NULL
                : "must be a number with ms or s, at most 60s";
 }
 
 static const char *check_sweep(struct conf *conf, char *value)
 {
-    return read_interval(value, 3600000, &conf->gateway.sweep_ms)
+    return conf_value_interval(value, 3600000, &conf->gateway.sweep_ms)
                ? NULL
                : "must be a number with ms or s, at most 3600s";
+}
+
+static const char *check_sessions_of_key(struct conf *conf, char *value)
+{
+    return conf_value_most(value, &conf->gateway.sessions_of_key);
+}
+
+static const char *check_sessions_of_account(struct conf *conf, char *value)
+{
+    return conf_value_most(value, &conf->gateway.sessions_of_account);
 }
 
 static int find_word(const char *const *words, size_t n, const char *word)
@@ -396,6 +382,10 @@ const struct conf_setting conf_settings[] = {
      "How often adit-gateway asks the database for changes."},
     {"gateway", "sweep", "2s", NO_PLACE, check_sweep,
      "How often adit-gateway compares every session with the database."},
+    {"gateway", "sessions_of_key", "1000", NO_PLACE, check_sessions_of_key,
+     "How many SSH sessions one key may have. 0: any number."},
+    {"gateway", "sessions_of_account", "10000", NO_PLACE, check_sessions_of_account,
+     "How many SSH sessions all keys of one account may have. 0: any number."},
     {"gateway", "metrics", "", AT(gateway.metrics), check_optional_folder,
      "The folder in which adit-gateway writes its metrics, for node_exporter. If empty, it writes\n"
      "none."},

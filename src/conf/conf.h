@@ -21,7 +21,9 @@ struct conf_gateway {
     struct ssh_domain_ports domain_ports;
     int poll_ms;
     int sweep_ms;
-    char *metrics; /* a folder; "": none */
+    int sessions_of_key;     /* the most; 0: any number */
+    int sessions_of_account; /* the same */
+    char *metrics;           /* a folder; "": none */
 };
 
 /* Settings of adit-gateway: [mutual_tls]. */

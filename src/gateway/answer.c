@@ -18,6 +18,10 @@
 /* The suffix of the types of certificates ([PROTOCOL.certkeys] of OpenSSH). */
 #define CERTIFICATE_SUFFIX "-cert-v01@openssh.com"
 
+/* The most bytes of what the sessions of one account were granted.  The daemon keeps them, and so
+ * do the sessions' files, which are in memory, too. */
+#define ACCOUNT_BYTES_MAX ((size_t)256 * 1024 * 1024)
+
 /* Bytes of the largest key in base64. */
 #define KEY_MAX 24576
 
@@ -163,10 +167,31 @@ static void refuse(struct gateway *gateway, const struct login *login, struct bu
     reply(answer, word, why);
 }
 
-static enum textfile_look_up look_up_of(enum judge_verdict verdict, bool is_granted)
+/* Returns why the key or its account may not have one more session, static, or NULL. */
+static const char *crowd_fault(const struct gateway *gateway, const struct session *session,
+                               const struct login *login, const struct judge_grant *grant)
+{
+    const struct conf_gateway *conf = &gateway->conf.gateway;
+    const struct session_crowd crowd =
+        sessions_count(&gateway->sessions, session, grant->account_id, login->fingerprint);
+    size_t bytes = crowd.account_bytes + session_list_bytes(grant->credential_ids) +
+                   session_list_bytes(grant->granted);
+
+    if (conf->sessions_of_key > 0 && crowd.of_key >= (size_t)conf->sessions_of_key)
+        return "the key has as many sessions as the setting sessions_of_key permits";
+    if (conf->sessions_of_account > 0 && crowd.of_account >= (size_t)conf->sessions_of_account)
+        return "the account has as many sessions as the setting sessions_of_account permits";
+    if (bytes > ACCOUNT_BYTES_MAX)
+        return "the rules of all sessions of the account are longer than 256 MiB";
+    return NULL;
+}
+
+static enum textfile_look_up look_up_of(enum judge_verdict verdict, bool is_granted, bool is_crowd)
 {
     if (is_granted)
         return TEXTFILE_GRANTED;
+    if (is_crowd)
+        return TEXTFILE_CROWD;
     switch (verdict) {
     case JUDGE_NONE:
         return TEXTFILE_UNKNOWN;
@@ -192,8 +217,10 @@ static void grant_key(struct gateway *gateway, const struct login *login, struct
     const char *why;
     enum judge_verdict verdict =
         judge_key(gateway, &arena, login->account_id, login->fingerprint, &grant, &why);
-    bool is_granted =
-        verdict == JUDGE_PERMITTED && register_session(gateway, session, login, &grant, &why);
+    const char *crowd =
+        verdict == JUDGE_PERMITTED ? crowd_fault(gateway, session, login, &grant) : NULL;
+    bool is_granted = verdict == JUDGE_PERMITTED && !crowd &&
+                      register_session(gateway, session, login, &grant, &why);
 
     if (is_granted) {
         log_login(gateway, LOG_LEVEL_DEBUG, "key granted", login, NULL);
@@ -202,11 +229,12 @@ static void grant_key(struct gateway *gateway, const struct login *login, struct
         log_login(gateway, LOG_LEVEL_INFO, "unknown key", login, NULL);
         reply(answer, ASK_NONE, NULL);
     } else {
-        refuse(gateway, login, answer, ASK_AWAY, why);
+        refuse(gateway, login, answer, ASK_AWAY, crowd ? crowd : why);
     }
     if (!is_granted)
         forget(gateway, session);
-    textfile_count_look_up(&gateway->textfile, look_up_of(verdict, is_granted), begun_us);
+    textfile_count_look_up(&gateway->textfile, look_up_of(verdict, is_granted, crowd != NULL),
+                           begun_us);
     arena_free(&arena);
 }
 

@@ -85,12 +85,39 @@ void sessions_remove(struct sessions *sessions, struct session *session)
     }
 }
 
+struct session_crowd sessions_count(const struct sessions *sessions, const struct session *but,
+                                    struct text account_id, struct text fingerprint)
+{
+    struct session_crowd crowd = {0};
+
+    for (size_t i = 0; i < sessions->n; i++) {
+        const struct session *session = sessions->items[i];
+
+        if (session == but || session->is_ending ||
+            !text_eq(text_of(session->account_id), account_id))
+            continue;
+        crowd.of_account++;
+        crowd.account_bytes += session->list_bytes;
+        crowd.of_key += text_eq(text_of(session->fingerprint), fingerprint);
+    }
+    return crowd;
+}
+
 void sessions_free(struct sessions *sessions)
 {
     for (size_t i = 0; i < sessions->n; i++)
         free_session(sessions->items[i]);
     free(sessions->items);
     *sessions = (struct sessions){0};
+}
+
+size_t session_list_bytes(struct text_list list)
+{
+    size_t n = list.n * sizeof *list.items;
+
+    for (size_t i = 0; i < list.n; i++)
+        n += list.items[i].len;
+    return n;
 }
 
 bool session_copy_list(struct arena *arena, struct text_list list, struct text_list *out)
@@ -121,6 +148,8 @@ bool session_set_lists(struct session *session, struct text_list credential_ids,
     session->arena = (struct arena){0};
     ok = session_copy_list(&session->arena, credential_ids, &session->credential_ids) &&
          session_copy_list(&session->arena, granted, &session->granted);
+    session->list_bytes =
+        session_list_bytes(session->credential_ids) + session_list_bytes(session->granted);
     if (!ok) {
         session->credential_ids = (struct text_list){0};
         session->granted = (struct text_list){0};

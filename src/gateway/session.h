@@ -54,7 +54,8 @@ struct session {
     char fingerprint[PUBLIC_KEY_FINGERPRINT_SIZE]; /* of the key that was asked about last */
     struct text_list credential_ids;               /* that the key is known by now, in order */
     struct text_list granted;                      /* the united rules that sshd was given */
-    struct arena arena;                            /* holds both lists */
+    struct arena arena;                            /* holds both lists, */
+    size_t list_bytes;                             /* which take so many bytes */
     enum session_mark mark;
     int64_t marked_ms;                /* since when, on the steady clock */
     char digest[SESSION_DIGEST_SIZE]; /* what its key had when it was judged; "": unknown */
@@ -94,6 +95,20 @@ void sessions_free(struct sessions *sessions);
  * memory runs out; the session is then without credentials and rules. */
 MUST_CHECK bool session_set_lists(struct session *session, struct text_list credential_ids,
                                   struct text_list granted);
+
+/* Sessions of others than one, which do not end yet. */
+struct session_crowd {
+    size_t of_key;
+    size_t of_account;
+    size_t account_bytes; /* of the lists of the account's */
+};
+
+/* Counts the sessions of a key and of its account, but for this one. */
+struct session_crowd sessions_count(const struct sessions *sessions, const struct session *but,
+                                    struct text account_id, struct text fingerprint);
+
+/* Returns how many bytes a list takes. */
+size_t session_list_bytes(struct text_list list);
 
 /* Copies a list and its texts into the arena.  Returns false if memory runs out. */
 MUST_CHECK bool session_copy_list(struct arena *arena, struct text_list list,

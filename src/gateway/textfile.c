@@ -31,9 +31,9 @@ static void put_look_ups(struct buf *out, const struct textfile *textfile)
     static const char look_ups[] = "adit_gateway_look_ups_total";
     static const char look_up[] = "adit_gateway_look_up_duration_seconds";
     static const char *const labels[TEXTFILE_N_LOOK_UPS] = {
-        [TEXTFILE_GRANTED] = "granted",         [TEXTFILE_UNKNOWN] = "unknown",
-        [TEXTFILE_OVER_LIMIT] = "over_limit",   [TEXTFILE_REFUSED] = "refused",
-        [TEXTFILE_NO_DATABASE] = "no_database",
+        [TEXTFILE_GRANTED] = "granted",       [TEXTFILE_UNKNOWN] = "unknown",
+        [TEXTFILE_OVER_LIMIT] = "over_limit", [TEXTFILE_REFUSED] = "refused",
+        [TEXTFILE_CROWD] = "crowd",           [TEXTFILE_NO_DATABASE] = "no_database",
     };
 
     exposition_begin(out, look_ups, "counter",

@@ -16,6 +16,7 @@ enum textfile_look_up {
     TEXTFILE_GRANTED,
     TEXTFILE_UNKNOWN,
     TEXTFILE_OVER_LIMIT,  /* the key has more than is read */
+    TEXTFILE_CROWD,       /* the key or its account has as many sessions as it may */
     TEXTFILE_NO_DATABASE, /* it cannot be asked */
     TEXTFILE_REFUSED,     /* a fault of the settings, of the question or of this machine */
     TEXTFILE_N_LOOK_UPS

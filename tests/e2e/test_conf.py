@@ -118,6 +118,8 @@ class Files(ConfCase):
          ["[secrets] key_file '' must be the path of a file"]),
         ("a number that is quoted", "[service]\ndrain = 301s\n", 2,
          ["[service] drain '301s' must be a number with ms or s, at most 300s"]),
+        ("a number that is none", "[gateway]\nsessions_of_key = -1\n", 2,
+         ["[gateway] sessions_of_key '-1' must be a whole number up to 1000000; 0 is no limit"]),
         ("name with a digit first", "[service]\nname = 1a\n", 2, ["name"]),
         ("name with a hyphen", "[service]\nname = a-b\n", 2, ["name"]),
         ("name with an umlaut", "[service]\nname = ä\n", 2, ["name"]),

@@ -104,3 +104,26 @@ class Volume(GatewayCase):
         until(lambda: self.gateway.status()["database"] == "up", "an answer")
         self.assertTrue(stay(first, standing))
         self.check_others()
+
+
+class Crowds(GatewayCase):
+    stack_name = "gateway volume"
+    settings = {"sessions_of_key": "3", "sessions_of_account": "5"}
+
+    def test_the_most_sessions(self):
+        """A key, and an account, may have so many sessions at a time.  Those that stand go on."""
+        key, other = self.new_key("bind:a.example.com"), self.new_key()
+        tunnels = self.standing(*(self.gateway.tunnel(key) for _ in range(3)))
+        self.assertTrue(self.gateway.tunnel(key).was_refused())
+        self.assertIn("as many sessions as the setting sessions_of_key permits", self.gateway.log())
+        others = self.standing(*(self.gateway.tunnel(other) for _ in range(2)))
+        self.assertTrue(self.gateway.tunnel(other).was_refused())
+        self.assertIn("as many sessions as the setting sessions_of_account permits",
+                      self.gateway.log())
+        elsewhere = self.gateway.key()
+        self.credential(elsewhere, client=self.stack.client(self.stack.other.admin.key))
+        self.standing(self.gateway.tunnel(elsewhere, user="other"))
+        self.assertTrue(stay(*tunnels, *others))
+        tunnels[0].close()
+        until(lambda: self.gateway.status()["sessions"] == "5", "the end of a session")
+        self.standing(self.gateway.tunnel(key))

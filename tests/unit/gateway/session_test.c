@@ -117,6 +117,30 @@ START_TEST(sessions_are_found_and_removed)
 }
 END_TEST
 
+START_TEST(sessions_are_counted)
+{
+    struct sessions sessions = {0};
+    struct session *session[3];
+    struct text account, key = text_of("SHA256:0");
+    struct session_crowd crowd;
+
+    for (size_t i = 0; i < 3; i++) {
+        session[i] = add_session(&sessions, getpid());
+        snprintf(session[i]->fingerprint, sizeof session[i]->fingerprint, "SHA256:%d", i == 2);
+    }
+    account = text_of(session[0]->account_id);
+    crowd = sessions_count(&sessions, session[0], account, key);
+    ck_assert_uint_eq(crowd.of_key, 1);
+    ck_assert_uint_eq(crowd.of_account, 2);
+    ck_assert_uint_eq(crowd.account_bytes, 2 * session[0]->list_bytes);
+    ck_assert_uint_gt(session[0]->list_bytes, 8);
+    session[1]->is_ending = true;
+    ck_assert_uint_eq(sessions_count(&sessions, NULL, account, key).of_key, 1);
+    ck_assert_uint_eq(sessions_count(&sessions, NULL, text_of("ac_2"), key).of_account, 0);
+    sessions_free(&sessions);
+}
+END_TEST
+
 START_TEST(sessions_of_a_credential_are_marked)
 {
     struct sessions sessions = {0};
@@ -530,6 +554,7 @@ Suite *gateway_session_suite(void)
 
     tcase_set_timeout(tests, 20);
     tcase_add_test(tests, sessions_are_found_and_removed);
+    tcase_add_test(tests, sessions_are_counted);
     tcase_add_test(tests, sessions_of_a_credential_are_marked);
     tcase_add_test(tests, lists_are_copied);
     tcase_add_loop_test(tests, both_processes_end, 0, 2);
