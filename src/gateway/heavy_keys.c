@@ -54,14 +54,42 @@ static bool copy_into(struct arena *arena, struct text text, struct text *out)
     return out->s != NULL;
 }
 
-bool heavy_key_grant(struct heavy_key *known, const struct judge_grant *grant)
+static bool has_grant(const struct heavy_key *known)
+{
+    return known->grant.options.s != NULL;
+}
+
+/* Forgets the key whose grant was not used for the longest time, if there are as many as may be. */
+static void make_grant_room(struct heavy_keys *keys)
+{
+    struct heavy_key *oldest = NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; i < HEAVY_KEYS_MAX; i++) {
+        struct heavy_key *known = &keys->items[i];
+
+        if (!has_grant(known))
+            continue;
+        n++;
+        if (!oldest || known->used < oldest->used)
+            oldest = known;
+    }
+    if (n >= HEAVY_GRANTS_MAX)
+        heavy_key_forget(oldest);
+}
+
+bool heavy_key_grant(struct heavy_keys *keys, struct heavy_key *known,
+                     const struct judge_grant *grant)
 {
     struct judge_grant *copy = &known->grant;
-    bool ok = copy_into(&known->arena, grant->account_id, &copy->account_id) &&
-              copy_into(&known->arena, grant->digest, &copy->digest) &&
-              copy_into(&known->arena, grant->options, &copy->options) &&
-              session_copy_list(&known->arena, grant->credential_ids, &copy->credential_ids) &&
-              session_copy_list(&known->arena, grant->granted, &copy->granted);
+    bool ok;
+
+    make_grant_room(keys);
+    ok = copy_into(&known->arena, grant->account_id, &copy->account_id) &&
+         copy_into(&known->arena, grant->digest, &copy->digest) &&
+         copy_into(&known->arena, grant->options, &copy->options) &&
+         session_copy_list(&known->arena, grant->credential_ids, &copy->credential_ids) &&
+         session_copy_list(&known->arena, grant->granted, &copy->granted);
 
     if (!ok)
         heavy_key_forget(known);

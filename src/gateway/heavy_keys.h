@@ -7,7 +7,12 @@
 #include "gateway/grant.h"
 #include "gateway/session.h"
 
-#define HEAVY_KEYS_MAX 64
+/* Reading one takes the daemon as long as a hundred others, so whoever has some hundred must not
+ * push out what is known of them. */
+#define HEAVY_KEYS_MAX 1024
+
+/* So many grants are kept, each of up to 4096 rules. */
+#define HEAVY_GRANTS_MAX 64
 
 /* A key with fewer credentials and rules together is read anew each time. */
 #define HEAVY_KEY_LEAST 100
@@ -38,9 +43,11 @@ struct heavy_key *heavy_keys_find(struct heavy_keys *keys, const struct gateway_
 struct heavy_key *heavy_keys_renew(struct heavy_keys *keys, const struct gateway_key *key,
                                    struct text digest);
 
-/* Keeps a copy of the grant.  Returns false, and knows nothing of the key any more, if memory runs
+/* Keeps a copy of the grant; the one that was not used for the longest time may have to go for it.
+ * Returns false, and knows nothing of the key any more, if memory runs
  * out. */
-bool heavy_key_grant(struct heavy_key *known, const struct judge_grant *grant);
+bool heavy_key_grant(struct heavy_keys *keys, struct heavy_key *known,
+                     const struct judge_grant *grant);
 
 void heavy_key_forget(struct heavy_key *known);
 

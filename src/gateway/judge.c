@@ -258,7 +258,7 @@ static void keep_heavy(struct gateway *gateway, const struct gateway_key *key, s
     known = heavy_keys_renew(&gateway->heavy_keys, key, found->digest.s ? found->digest : digest);
     known->why = why;
     if (!why)
-        (void)heavy_key_grant(known, grant);
+        (void)heavy_key_grant(&gateway->heavy_keys, known, grant);
 }
 
 static enum judge_verdict read_key(struct gateway *gateway, struct arena *arena,

@@ -194,7 +194,7 @@ static bool run_gateway(struct gateway *gateway)
 
 int main(int argc, char **argv)
 {
-    struct gateway gateway = {.epoll = -1, .state = {.folder = -1}};
+    static struct gateway gateway = {.epoll = -1, .state = {.folder = -1}};
     const char *conf_path = NULL;
     int status = standard_fill() ? read_options(argc, argv, &conf_path) : EXIT_FAILURE;
 

@@ -131,13 +131,32 @@ START_TEST(the_database_is_late_for_an_offered_key)
 }
 END_TEST
 
-/* The table is small, and the last ones stay. */
-START_TEST(many_keys_are_heavy)
+static void make_all_heavy(void)
 {
     for (size_t i = 0; i < N_KEYS; i++) {
         fake_keys[i].n_rules = HEAVY_KEY_LEAST;
         snprintf(fake_keys[i].account_id, sizeof fake_keys[i].account_id, A);
     }
+}
+
+/* Whoever has many keys with too much, and offers one after the other, has each read once, and once
+ * more with a glance before that. */
+START_TEST(many_keys_are_over_the_limits)
+{
+    make_all_heavy();
+    for (size_t i = 0; i < N_KEYS; i++)
+        fake_key_exceed(&fake_keys[i], i % 2 == 0);
+    for (size_t i = 0; i < 5 * N_KEYS; i++)
+        ck_assert_int_eq(offer(i % N_KEYS), JUDGE_OVER);
+    for (size_t i = 0; i < N_KEYS; i++)
+        ck_assert_int_eq(fake_keys[i].n_look_ups, 2);
+}
+END_TEST
+
+/* Few grants are kept, and the last ones stay. */
+START_TEST(many_keys_are_heavy)
+{
+    make_all_heavy();
     for (size_t i = 0; i < N_KEYS; i++) {
         ck_assert_int_eq(offer(i), JUDGE_PERMITTED);
         ck_assert_int_eq(offer(0), JUDGE_PERMITTED);
@@ -161,6 +180,7 @@ Suite *gateway_judge_key_suite(void)
     tcase_add_loop_test(tcase, an_offered_key_has_labels, 0, 2);
     tcase_add_test(tcase, an_offered_key_is_late);
     tcase_add_test(tcase, the_database_is_late_for_an_offered_key);
+    tcase_add_test(tcase, many_keys_are_over_the_limits);
     tcase_add_test(tcase, many_keys_are_heavy);
     suite_add_tcase(suite, tcase);
     return suite;
