@@ -25,7 +25,7 @@ def install_adit(story):
 
 
 class Ssh(package.Story):
-    pages = ("debian", "ssh-gateway")
+    pages = ("debian", "ssh-gateway", "monitor")
 
     @classmethod
     def setUpClass(cls):
@@ -117,6 +117,27 @@ class Ssh(package.Story):
         for what in ("gateway", "polls", "signals", "helper", "sshd", "ports", "role", "grants"):
             with self.subTest(what):
                 self.assertRegex(said, r"(?m)^ok +%s " % what)
+
+    def test_05_what_ends(self):
+        """The chapter of monitor.md.  A file that cannot be read makes the service fail alone."""
+        self.ask("runuser -u postgres -- aditctl key issue --expires 20d")
+        self.machine.run("mkdir -p /var/lib/prometheus/node-exporter /etc/adit/certificates; "
+                         "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes "
+                         "-subj /CN=x -days 30 -keyout /dev/null -out /etc/adit/authorities/ca-1")
+        heading = "Keys and certificates that end"
+        [said] = self.run_chapter("monitor", heading)
+        self.assertRegex(said, r'(?m)^adit_api_key_expires_time_seconds\{.*key="ak_\w+"\} \d{10}$')
+        self.assertRegex(said, r'(?m)^adit_certificate_.*\{file="/etc/adit/authorities/ca-1"\} \d{10}$')
+        self.assertEqual(self.ask("systemctl is-active adit-expiry.timer"), "active")
+        self.machine.run("rm /var/lib/prometheus/node-exporter/*; echo >/etc/adit/certificates/x.pem")
+        self.machine.run("systemctl start adit-expiry.service", check=False)
+        self.assertEqual(self.ask("systemctl is-failed adit-expiry.service"), "failed")
+        self.assertIn("ca-1", self.ask("cat /var/lib/prometheus/node-exporter/adit-expiry.prom"))
+        self.assert_logged("x.pem has no certificate", "adit-expiry.service")
+        self.machine.run("rm /etc/adit/authorities/ca-1 /etc/adit/certificates/x.pem; "
+                         "rmdir /etc/adit/certificates; "
+                         "systemctl disable --now adit-expiry.timer; "
+                         "systemctl reset-failed adit-expiry.service")
 
     def test_05_restarts(self):
         """A tunnel outlives the daemon, which then still ends it."""

@@ -86,7 +86,7 @@ class Monitor(Case):
         see, check = self.page.scripts["Get alerts"]
         # A busy machine may have missed the second that a scrape may take here.
         until(lambda: self.page.run(see) == "", "no alert")
-        self.assertIn("18 rules found", self.page.run(check))
+        self.assertIn("21 rules found", self.page.run(check))
         self.assertEqual(self.page.read("systemctl").splitlines(), [
             "restart prometheus.service", "reload prometheus.service"])
         self.check_log()
@@ -127,6 +127,48 @@ class Files(Case):
         self.assertEqual(re.findall(r"(?m)^\| (Adit\w+) \|", recipe.read("monitor.md")), alerts)
         self.assertIn("turns on %d alerts" % len(alerts), recipe.read("monitor.md"))
 
+    def test_what_ends(self):
+        """adit-expiry tells of active keys with an end, and of the first certificate of a file."""
+        account = self.stack.account("expiry")
+        key_ids = []
+        for options in ["--expires", "30d"], [], ["--expires", "40d"]:
+            account.admin.issue(*options)
+            key_ids.append(self.stack.psql("SELECT max(id) FROM adit.api_key WHERE account_id = '%s'"
+                                           % account.id))
+        self.stack.ctl("key", "revoke", key_ids[2])
+        folder = stack.make_folder()
+        self.addCleanup(shutil.rmtree, folder)
+        text = ""
+        for days in 700, 500, 600:
+            path = os.path.join(folder, "ca-%d" % days)
+            stack.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                       "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=x", "-days", str(days),
+                       "-keyout", path + ".key", "-out", path])
+            with open(path, encoding="utf-8") as file:
+                text += file.read()
+        several, without = os.path.join(folder, 'a "file"'), os.path.join(folder, "without")
+        for path, content in (several, text), (without, "no certificate\n"):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(content)
+        done = subprocess.run(
+            [os.path.join(MONITORING, "adit-expiry"), several, without,
+             os.path.join(folder, "ca-700")], input=self.stack.ctl("key", "list"), text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stderr, "adit-expiry: %s has no certificate that openssl reads\n" % without)
+        metrics.promtool("check", "metrics", text=done.stdout)
+        self.assertIn('adit_api_key_expires_time_seconds{account="%s",key="%s"} %s\n' % (
+            account.id, key_ids[0], self.stack.psql(
+                "SELECT floor(extract(epoch FROM expires_at)) FROM adit.api_key WHERE id = '%s'"
+                % key_ids[0])), done.stdout)
+        for key_id in key_ids[1:]:
+            self.assertNotIn(key_id, done.stdout)
+        ends = dict(re.findall(r'(?m)^adit_certificate_expires_time_seconds\{file="(.*)"\} (\d+)$',
+                               done.stdout))
+        self.assertEqual(list(ends), [several.replace('"', '\\"'), os.path.join(folder, "ca-700")])
+        first, last = map(int, ends.values())
+        self.assertAlmostEqual(last - first, 200 * 86400, delta=60)
+
     def shown(self):
         """The names in /metrics, with the metrics of which they are parts."""
         answer = self.nobody.get("/metrics").body.decode()
@@ -138,7 +180,8 @@ class Files(Case):
             re.findall(r"(?m)^\| (`adit_.*?) \|", recipe.read("monitor.md"))))
         # test_gateway_metrics compares those of adit-gateway, and gate_cases those of adit-gate.
         listed = [name for name in listed
-                  if not name.startswith(("adit_gateway_", "adit_gate_"))]
+                  if not name.startswith(("adit_gateway_", "adit_gate_"))
+                  and not name.endswith("_expires_time_seconds")]
         self.assertEqual(sorted(listed), sorted(re.findall(r"(?m)^# TYPE (\w+) ", answer)))
 
     def used(self, expression):
@@ -149,9 +192,11 @@ class Files(Case):
             text = re.sub(r"(?m)^ *(#|summary:|action:).*$", "", file.read())
         used = set(re.findall(r"\b(adit_[a-z_]+)\b", text))
         self.assertGreater(len(used), 8)
-        of_edge = {name for name in used if name.startswith(("adit_gateway_", "adit_gate_"))}
+        # test_what_ends has those of adit-expiry.
+        of_edge = {name for name in used if name.startswith(
+            ("adit_gateway_", "adit_gate_")) or name.endswith("_expires_time_seconds")}
         self.assertEqual(used - of_edge - self.shown(), set())
-        self.assertEqual(of_edge - set(re.findall(r"`(adit_gate(?:way)?_\w+)`",
+        self.assertEqual(of_edge - set(re.findall(r"`(adit_\w+)`",
                                                   recipe.read("monitor.md"))), set())
 
     def test_the_dashboard(self):
