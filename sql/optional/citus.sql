@@ -57,6 +57,39 @@ BEGIN
 END
 $$;
 
+-- A trigger of a shard may not ask the table, whose rows may be on other nodes, but the shard.  The
+-- message is that of the function that this one replaces.
+DO $$
+BEGIN
+    -- The schema of an older version lacks it.
+    IF to_regprocedure('adit.limit_public_key()') IS NULL THEN
+        RETURN;
+    END IF;
+    CREATE OR REPLACE FUNCTION adit.limit_public_key() RETURNS trigger
+    LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $function$
+    DECLARE
+        at_least CONSTANT text := format('SELECT EXISTS (SELECT FROM %s AS c WHERE c.fingerprint = $1'
+            ' AND c.account_id || '''' = $2 OFFSET $3 - 1 LIMIT 1)', TG_RELID::regclass);
+        is_found boolean;
+    BEGIN
+        EXECUTE at_least INTO is_found USING NEW.fingerprint, NEW.account_id, 500;
+        IF NOT is_found THEN
+            RETURN NEW;
+        END IF;
+        PERFORM pg_advisory_xact_lock(hashtextextended(
+            concat(NEW.account_id, ' ', NEW.fingerprint), 0));
+        EXECUTE at_least INTO is_found USING NEW.fingerprint, NEW.account_id, 1000;
+        IF is_found THEN
+            RAISE 'the public key is in 1000 credentials of the account: "ssh_credential_key_limit"'
+                USING ERRCODE = '23514', CONSTRAINT = 'ssh_credential_key_limit',
+                SCHEMA = 'adit', TABLE = 'ssh_credential';
+        END IF;
+        RETURN NEW;
+    END
+    $function$;
+END
+$$;
+
 -- Snapshots and numbers of transactions are a node's own.
 CREATE OR REPLACE FUNCTION adit.changes(since pg_snapshot)
 RETURNS TABLE (snapshot pg_snapshot, complete boolean, id bigint, at timestamptz, event text,
