@@ -49,8 +49,8 @@ struct document_account {
 
 struct document_principal {
     struct text id;
-    struct text name;  /* absent: stays as it is */
-    bool has_admin;    /* is_admin is given; if not, it stays as it is */
+    struct text name; /* absent: stays as it is */
+    bool has_admin;   /* is_admin is given; if not, it stays as it is */
     bool is_admin;
     bool has_disabled; /* is_disabled is given; if not, it stays as it is */
     bool is_disabled;  /* all of its API keys are refused */

@@ -6,7 +6,7 @@
 
 #include "store/executor.h"
 
-static size_t place_of(const struct store_request *request)
+static size_t place_of_caller(const struct store_request *request)
 {
     return request->caller.digest[0] % PAGE_N_PLACES;
 }
@@ -14,7 +14,7 @@ static size_t place_of(const struct store_request *request)
 int page_rows_most(const struct store *store, const struct store_request *request,
                    enum page_kind kind, int limit)
 {
-    int most = store->page_rows ? store->page_rows->most[kind][place_of(request)] : 0;
+    int most = store->page_rows ? store->page_rows->most[kind][place_of_caller(request)] : 0;
 
     return most > 0 && most < limit ? most : limit;
 }
@@ -39,6 +39,6 @@ void page_rows_learn(struct store *store, const struct store_request *request, e
 
     if (!store->page_rows)
         return;
-    most = &store->page_rows->most[kind][place_of(request)];
+    most = &store->page_rows->most[kind][place_of_caller(request)];
     *most = page_rows_after(*most, asked, pg_rows(result), pg_result_bytes(result), most_bytes);
 }

@@ -66,6 +66,7 @@ SUITE(serve_connection_suite)
 SUITE(serve_fiber_suite)
 SUITE(serve_handover_suite)
 SUITE(serve_lane_suite)
+SUITE(serve_line_suite)
 SUITE(serve_loop_suite)
 SUITE(serve_record_suite)
 

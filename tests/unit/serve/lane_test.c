@@ -47,22 +47,12 @@ END_TEST
 
 /* ---- waits ---- */
 
-static int64_t deadline_ms;
-
-static void wait_for_silent(struct worker_lane *lane, const struct request *request)
-{
-    ck_assert_int_eq(lane->worker->serve->lanes[lane_number(lane)].state, SERVE_LANE_RUNNING);
-    if (request->path[1] == 'w')
-        lane->worker->in_time[lane_number(lane)] =
-            lane->wait.until(lane->wait.context, silent[0], POLLIN, deadline_ms);
-}
-
 /* Starts "/w", which waits in the last lane for a byte on silent[0].  Returns the lane. */
 static struct serve_lane *start_wait(struct worker *worker)
 {
     worker_open(worker, 100);
-    worker->task = wait_for_silent;
-    deadline_ms = clock_steady_ms() + 3600 * 1000;
+    worker->task = worker_wait;
+    worker_deadline_ms = clock_steady_ms() + 3600 * 1000;
     client_ask(0, "/w");
     worker_accept(worker, 1);
     serve_lanes_start(worker->serve);
@@ -118,12 +108,12 @@ START_TEST(a_wait_has_a_deadline)
     struct serve_lane *lane = start_wait(&worker);
 
     ck_assert_int_eq(serve_lanes_wait_ms(worker.serve, 250), 250);
-    serve_lanes_sweep(worker.serve, deadline_ms - 1);
+    serve_lanes_sweep(worker.serve, worker_deadline_ms - 1);
     ck_assert_int_eq(lane->state, SERVE_LANE_PAUSED);
     lane->deadline_ms = 1;
     ck_assert_int_eq(serve_lanes_wait_ms(worker.serve, 250), 0);
-    lane->deadline_ms = deadline_ms;
-    serve_lanes_sweep(worker.serve, deadline_ms);
+    lane->deadline_ms = worker_deadline_ms;
+    serve_lanes_sweep(worker.serve, worker_deadline_ms);
     expect_answer(&worker, false);
 }
 END_TEST
@@ -155,8 +145,8 @@ static struct serve_lane *start_unwatched(struct worker *worker)
     struct serve_lane *lane;
 
     worker_open(worker, 100);
-    worker->task = wait_for_silent;
-    deadline_ms = clock_steady_ms() + 3600 * 1000;
+    worker->task = worker_wait;
+    worker_deadline_ms = clock_steady_ms() + 3600 * 1000;
     client_ask(0, "/w");
     client_ask(1, "/other");
     worker_accept(worker, 2);
@@ -202,371 +192,13 @@ START_TEST(an_unwatched_wait_has_a_deadline)
     struct worker worker;
 
     worker_open(&worker, 100);
-    worker.task = wait_for_silent;
-    deadline_ms = clock_steady_ms();
+    worker.task = worker_wait;
+    worker_deadline_ms = clock_steady_ms();
     client_ask(0, "/w");
     worker_accept(&worker, 1);
     faults.n_epoll_ctl = 2;
     serve_lanes_start(worker.serve);
     expect_answer(&worker, false);
-}
-END_TEST
-
-/* ---- who gets a lane ---- */
-
-/* Long requests leave one lane free, and short ones leave none. */
-START_TEST(lanes_go_by_the_work)
-{
-    struct worker worker;
-
-    worker_open(&worker, 100);
-    worker.serve->handover[0] = -1; /* however long this takes, none is handed over */
-    client_ask(0, "/stuck");
-    client_ask(1, "/stuck");
-    client_ask(2, "/long");
-    client_ask(3, "/short/1");
-    worker_accept(&worker, 4);
-    serve_lanes_start(worker.serve);
-    client_expect(3, "/short/1");
-    ck_assert(!client_is_answered(2));
-    ck_assert_uint_eq(worker.serve->n_line, 1);
-    client_ask(4, "/short/stuck");
-    client_ask(5, "/short/2");
-    client_ask(6, "/instant");
-    worker_accept(&worker, 3);
-    serve_lanes_start(worker.serve);
-    client_expect(6, "Status: 200");
-    ck_assert_int_eq(worker.n_at_once, 1);
-    ck_assert(!client_is_answered(5));
-    ck_assert_uint_eq(worker.serve->n_line, 2);
-    ck_assert_uint_eq(worker.serve->n_free, 0);
-    worker_close(&worker);
-}
-END_TEST
-
-/* Short requests take each lane that becomes free, but long ones come through: at most two. */
-START_TEST(short_work_does_not_keep_long_waiting)
-{
-    struct worker worker;
-
-    worker_open(&worker, 100);
-    worker.serve->handover[0] = -1; /* however long this takes, none is handed over */
-    client_ask(0, "/short/stuck");
-    client_ask(1, "/short/stuck");
-    worker_accept(&worker, 2);
-    serve_lanes_start(worker.serve);
-    ck_assert_uint_eq(worker.serve->n_free, 1);
-    client_ask(2, "/long");
-    client_ask(3, "/short");
-    client_ask(4, "/instant");
-    worker_accept(&worker, 3);
-    serve_lanes_start(worker.serve);
-    client_expect(2, "/long");
-    client_expect(3, "/short");
-    client_expect(4, "Status: 200");
-    ck_assert_int_eq(worker.n_at_once, 1);
-    worker_close(&worker);
-}
-END_TEST
-
-/* While its lanes are busy, a worker accepts a connection for each request on a kept one, or if no
- * lane becomes free. */
-START_TEST(busy_workers_accept_less)
-{
-    struct worker worker;
-    struct serve *serve;
-    int64_t later_ms = clock_steady_ms() + 3600 * 1000;
-
-    worker_open(&worker, 100);
-    serve = worker.serve;
-    for (int i = 0; i < 2; i++) {
-        client_connect(i);
-        client_ask_again(i, "/first");
-        worker_accept(&worker, 1);
-        serve_lanes_start(serve);
-    }
-    serve->freed_ms = later_ms;
-    for (int i = 0; i < 2; i++) {
-        ck_assert(serve_lanes_want_more(serve));
-        client_ask_again(i, "/stuck");
-        serve_connection_attend(&serve->connections[i]);
-        serve_lanes_start(serve);
-    }
-    for (int i = 2; i < 4; i++) {
-        ck_assert(serve_lanes_want_more(serve));
-        client_ask(i, "/stuck");
-        worker_accept(&worker, 1);
-        serve_lanes_start(serve);
-    }
-    ck_assert_uint_eq(serve->n_line, 2);
-    serve->lanes[1].deadline_ms = later_ms;
-    serve->lanes[2].deadline_ms = later_ms;
-    ck_assert(!serve_lanes_want_more(serve));
-    serve->line[0]->since_ms = serve->line[1]->since_ms = later_ms;
-    ck_assert_int_eq(serve_lanes_wait_ms(serve, 250), 250);
-    serve->freed_ms = 0;
-    ck_assert(serve_lanes_want_more(serve));
-    worker_close(&worker);
-}
-END_TEST
-
-/* One scan of an account runs at a time, whatever an earlier request on its connection was. */
-START_TEST(each_request_has_its_own_account)
-{
-    struct worker worker;
-    struct serve_connection *kept;
-
-    worker_open(&worker, 100);
-    worker.serve->handover[0] = -1; /* however long this takes, none is handed over */
-    kept = &worker.serve->connections[0];
-    client_scan(0, "/first", "a1");
-    worker_accept(&worker, 1);
-    serve_lanes_start(worker.serve);
-    client_expect(0, "/first");
-    client_scan(0, "/stuck", "b1");
-    serve_connection_attend(kept);
-    serve_lanes_start(worker.serve);
-    ck_assert_uint_eq(kept->caller.account, 'b');
-    client_scan(1, "/of/b", "b2");
-    client_scan(2, "/of/a", "a1");
-    worker_accept(&worker, 2);
-    serve_lanes_start(worker.serve);
-    client_expect(2, "/of/a");
-    ck_assert(!client_is_answered(1));
-    worker_close(&worker);
-}
-END_TEST
-
-/* The scans of one key leave turns to the other keys of its account. */
-START_TEST(keys_of_an_account_take_turns)
-{
-    struct worker worker;
-    struct serve *serve;
-
-    worker_open(&worker, 100);
-    serve = worker.serve;
-    serve->handover[0] = -1;
-    worker.task = wait_for_silent;
-    deadline_ms = clock_steady_ms() + 3600 * 1000;
-    client_scan(0, "/w", "v1");
-    worker_accept(&worker, 1);
-    serve_lanes_start(serve);
-    worker.task = worker_stay;
-    client_scan(1, "/of/1", "v1");
-    client_scan(2, "/stuck", "v2");
-    client_scan(3, "/of/3", "v3");
-    worker_accept(&worker, 3);
-    serve_lanes_start(serve);
-    ck_assert_uint_eq(serve->n_line, 3);
-    serve_lanes_sweep(serve, deadline_ms);
-    client_expect(0, "/w");
-    serve_lanes_start(serve);
-    ck_assert_int_eq(worker.n_stuck, 1);
-    ck_assert(!client_is_answered(1) && !client_is_answered(3));
-    worker_close(&worker);
-}
-END_TEST
-
-/* Anybody can make a key that names an account: it takes no place of the account's other keys. */
-START_TEST(places_to_wait_are_of_a_key)
-{
-    struct worker worker;
-    struct serve *serve;
-
-    worker_open(&worker, 100);
-    serve = worker.serve;
-    serve->handover[0] = -1;
-    client_scan(0, "/stuck", "v1");
-    worker_accept(&worker, 1);
-    serve_lanes_start(serve);
-    for (int i = 1; i <= 17; i++) {
-        client_scan(i, "/forged", "v2");
-        worker_accept(&worker, 1);
-    }
-    client_scan(18, "/waits", "v1");
-    worker_accept(&worker, 1);
-    serve_lanes_start(serve);
-    ck_assert_uint_eq(serve->n_line, 17);
-    client_expect(17, "Status: 503");
-    ck_assert(!client_is_answered(16) && !client_is_answered(18));
-    worker_close(&worker);
-}
-END_TEST
-
-/* Has client "first" to "last" send a scan each, from address "a".  Each key is another one of an
- * account whose scan does not end. */
-static void fill_places(struct worker *worker, int first, int last)
-{
-    for (int i = first; i <= last; i++) {
-        const char key[] = {'v', (char)('0' + i), '\0'};
-
-        client_scan_from(i, "/forged", key, "a");
-        worker_accept(worker, 1);
-    }
-    serve_lanes_start(worker->serve);
-}
-
-/* Anybody can make many keys.  They take no place of another address. */
-START_TEST(places_to_wait_are_of_an_address)
-{
-    struct worker worker;
-    struct serve *serve;
-
-    worker_open(&worker, 100);
-    serve = worker.serve;
-    serve->handover[0] = -1;
-    client_scan_from(0, "/stuck", "v1", "b");
-    worker_accept(&worker, 1);
-    serve_lanes_start(serve);
-    fill_places(&worker, 1, 49);
-    ck_assert_uint_eq(serve->n_line, 48);
-    client_expect(49, "Status: 503");
-    client_scan_from(50, "/waits", "v1", "b");
-    client_scan_from(51, "/waits", "v2", NULL);
-    worker_accept(&worker, 2);
-    serve_lanes_start(serve);
-    ck_assert_uint_eq(serve->n_line, 48);
-    client_expect(48, "Status: 503");
-    client_expect(47, "Status: 503");
-    ck_assert(!client_is_answered(46) && !client_is_answered(50) && !client_is_answered(51));
-    worker_close(&worker);
-}
-END_TEST
-
-/* Of one address, the key with the most scans gives way. */
-START_TEST(places_of_an_address_are_shared_by_its_keys)
-{
-    struct worker worker;
-    struct serve *serve;
-
-    worker_open(&worker, 100);
-    serve = worker.serve;
-    serve->handover[0] = -1;
-    client_scan_from(0, "/stuck", "v1", "a");
-    worker_accept(&worker, 1);
-    serve_lanes_start(serve);
-    for (int i = 1; i <= 2; i++) {
-        client_scan_from(i, "/often", "v!", "a");
-        worker_accept(&worker, 1);
-    }
-    fill_places(&worker, 3, 49);
-    ck_assert_uint_eq(serve->n_line, 48);
-    client_expect(2, "Status: 503");
-    ck_assert(!client_is_answered(1) && !client_is_answered(49));
-    worker_close(&worker);
-}
-END_TEST
-
-/* Has clients "first" to "last" ask for long work of a key, from an address. */
-static void ask_from(struct worker *worker, int first, int last, const char *key,
-                     const char *remote)
-{
-    for (int i = first; i <= last; i++) {
-        client_ask_from(i, "/long", key, remote);
-        worker_accept(worker, 1);
-    }
-}
-
-static void age_all(struct serve *serve, int64_t waited_ms)
-{
-    for (size_t i = 0; i < serve->n_line; i++)
-        serve->line[i]->since_ms = clock_steady_ms() - waited_ms;
-}
-
-/* A worker all of whose places are taken: two by what does not end, one by a probe, the others by
- * long work of address "a", of whose keys "v2" asks for most. */
-static struct serve *take_all_places(struct worker *worker)
-{
-    struct serve *serve;
-
-    worker_open(worker, 1000);
-    serve = worker->serve;
-    serve->handover[0] = -1;
-    client_ask_from(0, "/stuck", "v1", "b");
-    client_ask_from(1, "/stuck", "v1", "b");
-    client_ask_from(2, "/short/stuck", "v1", "b");
-    worker_accept(worker, 3);
-    serve_lanes_start(serve);
-    ask_from(worker, 3, 3, "w1", "b");
-    client_ask_from(4, "/probe", "v1", "a");
-    worker_accept(worker, 1);
-    ask_from(worker, 5, 40, "v1", "a");
-    ask_from(worker, 41, SERVE_MAX_CONNECTIONS - 1, "v2", "a");
-    ck_assert_uint_eq(serve->n_in[SERVE_CONNECTION_FREE], 0);
-    ck_assert_uint_eq(serve->n_line, SERVE_MAX_CONNECTIONS - 3);
-    return serve;
-}
-
-/* Whoever takes all places leaves one to each connection that comes. */
-START_TEST(full_places_are_passed_on)
-{
-    struct worker worker;
-    struct serve *serve = take_all_places(&worker);
-    size_t n_line = serve->n_line;
-
-    age_all(serve, 249);
-    serve_lanes_start(serve);
-    ck_assert_uint_eq(serve->n_line, n_line);
-    age_all(serve, 250);
-    serve_lanes_start(serve);
-    client_expect(SERVE_MAX_CONNECTIONS - 1, "Status: 503");
-    serve_lanes_start(serve);
-    ck_assert_uint_eq(serve->n_line, n_line - 1); /* there is a place now */
-    ck_assert(serve_connection_has_place(serve));
-    ask_from(&worker, SERVE_MAX_CONNECTIONS, SERVE_MAX_CONNECTIONS, "x1", "c");
-    age_all(serve, 250);
-    serve_lanes_start(serve);
-    client_expect(SERVE_MAX_CONNECTIONS - 2, "Status: 503");
-    ck_assert(!client_is_answered(SERVE_MAX_CONNECTIONS) && !client_is_answered(3) &&
-              !client_is_answered(4) && !client_is_answered(40));
-    worker_close(&worker);
-}
-END_TEST
-
-/* If no address has many, nobody is refused. */
-START_TEST(full_places_of_many_wait)
-{
-    struct worker worker;
-    struct serve *serve = take_all_places(&worker);
-
-    for (size_t i = 0; i < serve->n_line; i++)
-        serve->line[i]->caller =
-            (struct request_caller){.account = 1, .key = 1, .address = (uint32_t)(i / 8)};
-    for (size_t i = 0; i < serve->n_line; i++)
-        serve->line[i]->has_caller = true;
-    age_all(serve, 1000);
-    serve_lanes_start(serve);
-    ck_assert_uint_eq(serve->n_line, SERVE_MAX_CONNECTIONS - 3);
-    worker_close(&worker);
-}
-END_TEST
-
-/* Nobody waits for the answer to a request whose client has left. */
-START_TEST(who_has_left_gets_no_lane)
-{
-    struct worker worker;
-    struct serve *serve;
-
-    worker_open(&worker, 100);
-    serve = worker.serve;
-    serve->handover[0] = -1;
-    worker.task = wait_for_silent;
-    deadline_ms = clock_steady_ms() + 3600 * 1000;
-    for (int i = 0; i < 4; i++) {
-        client_ask(i, i < 2 ? "/w" : "/long");
-        worker_accept(&worker, 1);
-        serve_lanes_start(serve);
-    }
-    ck_assert_uint_eq(serve->n_line, 2);
-    close(clients[2]);
-    clients[2] = -1;
-    age_all(serve, 50);
-    serve_lanes_sweep(serve, deadline_ms);
-    serve_lanes_start(serve);
-    client_expect(3, "/long");
-    ck_assert_uint_eq(serve->n_line, 0);
-    ck_assert_int_eq(worker.n_answered, 3);
-    worker_close(&worker);
 }
 END_TEST
 
@@ -586,17 +218,6 @@ Suite *serve_lane_suite(void)
     tcase_add_test(tcase, an_unwatched_descriptor_is_looked_at);
     tcase_add_test(tcase, an_unwatched_wait_is_ended_by_another_lane);
     tcase_add_test(tcase, an_unwatched_wait_has_a_deadline);
-    tcase_add_test(tcase, lanes_go_by_the_work);
-    tcase_add_test(tcase, short_work_does_not_keep_long_waiting);
-    tcase_add_test(tcase, busy_workers_accept_less);
-    tcase_add_test(tcase, each_request_has_its_own_account);
-    tcase_add_test(tcase, keys_of_an_account_take_turns);
-    tcase_add_test(tcase, places_to_wait_are_of_a_key);
-    tcase_add_test(tcase, places_to_wait_are_of_an_address);
-    tcase_add_test(tcase, places_of_an_address_are_shared_by_its_keys);
-    tcase_add_test(tcase, full_places_are_passed_on);
-    tcase_add_test(tcase, full_places_of_many_wait);
-    tcase_add_test(tcase, who_has_left_gets_no_lane);
     suite_add_tcase(suite, tcase);
     return suite;
 }

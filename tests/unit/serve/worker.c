@@ -376,3 +376,13 @@ bool client_is_closed(int client)
 
     return n == 0 || (n < 0 && errno == ECONNRESET);
 }
+
+int64_t worker_deadline_ms;
+
+void worker_wait(struct worker_lane *lane, const struct request *request)
+{
+    ck_assert_int_eq(lane->worker->serve->lanes[lane_number(lane)].state, SERVE_LANE_RUNNING);
+    if (request->path[1] == 'w')
+        lane->worker->in_time[lane_number(lane)] =
+            lane->wait.until(lane->wait.context, silent[0], POLLIN, worker_deadline_ms);
+}

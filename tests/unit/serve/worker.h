@@ -76,6 +76,11 @@ size_t lane_number(const struct worker_lane *lane);
  * the others are answered, and until a loop that runs is to end. */
 worker_task worker_stay;
 
+/* Another task: a request whose path begins with "/w" waits for a byte on silent[0], until
+ * worker_deadline_ms. */
+worker_task worker_wait;
+extern int64_t worker_deadline_ms;
+
 /* Connects a client, and sends nothing. */
 void client_connect(int client);
 
