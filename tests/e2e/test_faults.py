@@ -25,8 +25,9 @@ WRITES = [("POST", CREDENTIALS, samples.credential()), ("PUT", OAUTH, APP),
           ("PUT", MUTUAL_TLS, {}), ("DELETE", "/edges/tls/other/mutual_tls", None)]
 
 
-# Requests wait 3 s for a PostgreSQL that said that it shuts down.
-LONG_RESTART_S = 2.5
+# Requests wait 3 s for a PostgreSQL that said that it shuts down.  On a busy machine, a restart may take
+# about as long, or a request that begins with it.
+LONG_S = 2.5
 
 # Ends the first session that waits for a lock, within a minute.
 END_WAITING = """
@@ -452,23 +453,23 @@ class UnderLoad(FaultCase):
                 raise AssertionError("a request failed: %r" % answer)
             if may_be_unknown and answer.code == 9033:
                 self.check_fault(answer, 9033)
-            elif any(begin < over and since < end for since, over in outages) and answer.code == 9030:
+            elif answer.code == 9030 and any(
+                    begin < over and since < end and LONG_S < max(over - since, end - begin)
+                    for since, over in outages):
                 self.check_fault(answer, 9030)
             else:
                 self.assertLess(answer.status, 300, answer)
             self.assertLess(end - begin, 6)
 
     def restart(self, load):
-        """Restarts PostgreSQL, as pg_ctl restart -m fast does.  Returns begin and end of restarts
-        that took about as long as requests wait: on a busy machine, some may."""
+        """Restarts PostgreSQL, as pg_ctl restart -m fast does.  Returns begin and end of each."""
         outages = []
         for _ in range(3):
             load.wait_for(30)
             since = time.monotonic()
             self.cluster.stop("fast")
             self.cluster.start()
-            if time.monotonic() > since + LONG_RESTART_S:
-                outages.append((since, time.monotonic()))
+            outages.append((since, time.monotonic()))
             load.wait_for(30)
         return outages
 
