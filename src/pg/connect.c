@@ -144,7 +144,8 @@ static void add_message(struct pg_refusal *refusal, const char *message)
 {
     if (says(message, "session is read-only") || says(message, "hot standby"))
         refusal->is_read_only = true;
-    if (says(message, ":  57P03: "))
+    /* A session that is opened while the server begins to shut down ends as all do. */
+    if (says(message, ":  57P03: ") || says(message, ":  57P01: "))
         refusal->is_for_now = true;
     if (says(message, "closed the connection") || says(message, "EOF detected") ||
         says(message, "reset by peer"))

@@ -162,6 +162,8 @@ START_TEST(refusals)
     } cases[] = {
         {STANDBY, NULL, NULL, true, true, false},
         {REFUSE, "57P03", "the database system is starting up", false, true, false},
+        {REFUSE, "57P01", "terminating connection due to administrator command", false, true,
+         false},
         {REFUSE, "53300", "it is not 57P03 at all", false, false, false},
         {REFUSE, "53200", "out of memory", false, false, false}, /* the server's */
         {CLOSE, NULL, NULL, false, false, false},

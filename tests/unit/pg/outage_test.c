@@ -46,7 +46,7 @@ static void warm_up(void)
 static const struct {
     enum backend_act act;
     const char *sqlstate;
-} announcements[] = {{REFUSE, "57P03"}, {STANDBY, NULL}};
+} announcements[] = {{REFUSE, "57P03"}, {REFUSE, "57P01"}, {STANDBY, NULL}};
 
 /* Neither a read nor a write was sent before. */
 START_TEST(statement_waits)
