@@ -12,6 +12,7 @@
 #include "gateway/edges.h"
 #include "gateway/follow.h"
 #include "gateway/heavy_keys.h"
+#include "gateway/reading.h"
 #include "gateway/session.h"
 #include "gateway/state.h"
 #include "gateway/textfile.h"
@@ -32,6 +33,7 @@ struct gateway {
     struct state state;
     struct sessions sessions;
     struct heavy_keys heavy_keys;
+    struct readings readings;
     struct edges *edges;
     bool edges_are_marked;     /* to be read anew */
     bool edges_are_unread;     /* the last reading failed */

@@ -23,6 +23,8 @@
 #define MUTUAL_TLS_EVENT "mutual_tls_module_"
 
 #define JUDGE_KEY_LATE "the key was not read in time; it is asked for again soon"
+#define JUDGE_OWNER_LATE                                                                           \
+    "reading keys with many rules of the same owner took too long; it is read again soon"
 
 /* ---- the database ---- */
 
@@ -233,24 +235,24 @@ static bool make_grant(const struct gateway *gateway, struct arena *arena,
     return ok;
 }
 
-static bool is_heavy(const struct gateway_credentials *found)
+static bool has_much(const struct gateway_credentials *found, size_t least)
 {
     size_t n = found->n;
 
     for (size_t i = 0; i < found->n; i++)
         n += found->items[i].acl.n;
-    return found->is_over || n >= HEAVY_KEY_LEAST;
+    return found->is_over || n >= least;
 }
 
-/* Keeps what was found about a key that has much.  The digest is that of a glance before it was
- * read, or "". */
+/* Keeps what was found about a key that has much.  The digest is that of the glance before it was
+ * read. */
 static void keep_heavy(struct gateway *gateway, const struct gateway_key *key, struct text digest,
                        const struct gateway_credentials *found, const struct judge_grant *grant,
                        const char *why)
 {
     struct heavy_key *known = heavy_keys_find(&gateway->heavy_keys, key);
 
-    if (!is_heavy(found) || why == ssh_options_no_memory) {
+    if (!has_much(found, HEAVY_KEY_LEAST) || why == ssh_options_no_memory) {
         if (known)
             heavy_key_forget(known);
         return;
@@ -261,14 +263,33 @@ static void keep_heavy(struct gateway *gateway, const struct gateway_key *key, s
         (void)heavy_key_grant(&gateway->heavy_keys, known, grant);
 }
 
+/* Reads all that a key has.  Where that takes long, it counts for the owner of most. */
+static bool read_all(struct gateway *gateway, struct arena *arena, const struct gateway_key *key,
+                     const struct gateway_glance *seen, struct gateway_credentials *found,
+                     const char **why)
+{
+    int64_t begun_ms = clock_steady_ms();
+    int64_t now_ms;
+    bool ok;
+
+    *why = JUDGE_OWNER_LATE;
+    if (seen->owner_id.s && !reading_is_due(&gateway->readings, seen->owner_id, begun_ms))
+        return false;
+    ok = ask_about(gateway, arena, key, look_up_all, found, why);
+    now_ms = clock_steady_ms();
+    if (seen->owner_id.s && (!ok || has_much(found, READING_LEAST)))
+        reading_note(&gateway->readings, seen->owner_id, now_ms - begun_ms, now_ms);
+    return ok;
+}
+
 static enum judge_verdict read_key(struct gateway *gateway, struct arena *arena,
-                                   const struct gateway_key *key, struct text digest,
+                                   const struct gateway_key *key, const struct gateway_glance *seen,
                                    struct judge_grant *grant, const char **why)
 {
     struct gateway_credentials found;
     bool ok;
 
-    if (!ask_about(gateway, arena, key, look_up_all, &found, why))
+    if (!read_all(gateway, arena, key, seen, &found, why))
         return JUDGE_AWAY;
     *why = account_fault(found.n_accounts);
     if (*why)
@@ -276,29 +297,10 @@ static enum judge_verdict read_key(struct gateway *gateway, struct arena *arena,
     if (found.n == 0 && !found.is_over)
         return JUDGE_NONE;
     ok = make_grant(gateway, arena, &found, grant, why);
-    keep_heavy(gateway, key, digest, &found, grant, ok ? NULL : *why);
+    keep_heavy(gateway, key, seen->digest, &found, grant, ok ? NULL : *why);
     if (ok)
         return JUDGE_PERMITTED;
     return *why == ssh_options_no_memory ? JUDGE_FAULT : JUDGE_OVER;
-}
-
-/* Of a key that has much, only a glance is read while that stays the same. */
-static enum judge_verdict judge_known(struct gateway *gateway, struct arena *arena,
-                                      const struct gateway_key *key, const struct heavy_key *known,
-                                      struct judge_grant *grant, const char **why)
-{
-    struct gateway_glance seen;
-
-    *why = JUDGE_KEY_LATE;
-    if (clock_steady_ms() < known->late_until_ms)
-        return JUDGE_AWAY;
-    if (!ask_about(gateway, arena, key, glance, &seen, why))
-        return JUDGE_AWAY;
-    if (!text_eq(text_of(known->digest), seen.digest))
-        return read_key(gateway, arena, key, seen.digest, grant, why);
-    *why = known->why;
-    *grant = known->grant;
-    return known->why ? JUDGE_OVER : JUDGE_PERMITTED;
 }
 
 enum judge_verdict judge_key(struct gateway *gateway, struct arena *arena, struct text account_id,
@@ -308,15 +310,24 @@ enum judge_verdict judge_key(struct gateway *gateway, struct arena *arena, struc
     const struct gateway_key key = {.account_id = text_present(account_id) ? account_id : standard,
                                     .fingerprint = fingerprint};
     const struct heavy_key *known = heavy_keys_find(&gateway->heavy_keys, &key);
+    struct gateway_glance seen;
 
     /* Finding the only one would ask all nodes. */
     *why = "accounts are on several nodes; name one in the setting account of [gateway], or with "
            "--account";
     if (pg_is_distributed(gateway->pg) && !ident_assigned(key.account_id, IDENT_ACCOUNT))
         return JUDGE_FAULT;
-    if (known)
-        return judge_known(gateway, arena, &key, known, grant, why);
-    return read_key(gateway, arena, &key, text_of(""), grant, why);
+    *why = JUDGE_KEY_LATE;
+    if (known && clock_steady_ms() < known->late_until_ms)
+        return JUDGE_AWAY;
+    if (!ask_about(gateway, arena, &key, glance, &seen, why))
+        return JUDGE_AWAY;
+    /* Of a key that has much, only a glance is read while that stays the same. */
+    if (!known || !text_eq(text_of(known->digest), seen.digest))
+        return read_key(gateway, arena, &key, &seen, grant, why);
+    *why = known->why;
+    *grant = known->grant;
+    return known->why ? JUDGE_OVER : JUDGE_PERMITTED;
 }
 
 /* ---- edges ---- */

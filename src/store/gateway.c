@@ -89,18 +89,20 @@ enum look_up_column {
 };
 
 #define GLANCE(account)                                                                            \
-    "SELECT k.number, c.n, c.digest"                                                               \
+    "SELECT k.number, c.n, c.digest, c.owner_id"                                                   \
     " FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k (account_id, fingerprint, number)"  \
     " CROSS JOIN LATERAL ("                                                                        \
         "WITH few AS MATERIALIZED ("                                                               \
-            "SELECT c.id, c.revision"                                                              \
+            "SELECT c.id, c.revision, c.owner_id, pg_column_size(c.acl) AS size"                   \
             " FROM adit.ssh_credential AS c"                                                       \
             " WHERE c.fingerprint = k.fingerprint COLLATE \"C\""                                   \
               " AND c.account_id = " account " COLLATE \"C\""                                      \
             " ORDER BY c.id"                                                                       \
             " LIMIT $3::bigint"                                                                    \
         ")"                                                                                        \
-        " SELECT (SELECT count(*) FROM few) AS n, " DIGEST("few") " AS digest"                     \
+        " SELECT (SELECT count(*) FROM few) AS n, " DIGEST("few") " AS digest,"                    \
+          " (SELECT f.owner_id FROM few AS f GROUP BY f.owner_id"                                  \
+            " ORDER BY sum(f.size) DESC, f.owner_id LIMIT 1) AS owner_id"                          \
     ") AS c"                                                                                       \
     " ORDER BY k.number"
 
@@ -108,13 +110,18 @@ enum look_up_column {
  * several nodes, all ids are the same, and none is ''. */
 static const struct pg_statement glance_statement = {
     .name = "gateway_glance",
-    .types = PG_BIGINT PG_BIGINT PG_TEXT,
+    .types = PG_BIGINT PG_BIGINT PG_TEXT PG_TEXT,
     .sql = SOLE_ACCOUNT " "
         GLANCE("coalesce(nullif(k.account_id, ''), (SELECT sole.id FROM sole))"),
     .distributed_sql = GLANCE("($1::text[])[1]"),
 };
 
-enum glance_column { COLUMN_NUMBER, COLUMN_N_CREDENTIALS, COLUMN_GLANCE_DIGEST };
+enum glance_column {
+    COLUMN_NUMBER,
+    COLUMN_N_CREDENTIALS,
+    COLUMN_GLANCE_DIGEST,
+    COLUMN_GLANCE_OWNER_ID
+};
 
 /* $1 the snapshot of the call before, or NULL, $2 the most changes. */
 static const struct pg_statement changes_statement = {
@@ -225,7 +232,8 @@ static bool read_glances(const struct pg_result *result, size_t n, struct arena 
         return false;
     for (size_t i = 0; i < n; i++) {
         glances[i].n = (size_t)pg_int(result, (int)i, COLUMN_N_CREDENTIALS);
-        if (!pg_copy(result, (int)i, COLUMN_GLANCE_DIGEST, arena, &glances[i].digest))
+        if (!pg_copy(result, (int)i, COLUMN_GLANCE_DIGEST, arena, &glances[i].digest) ||
+            !pg_copy(result, (int)i, COLUMN_GLANCE_OWNER_ID, arena, &glances[i].owner_id))
             return false;
     }
     *out = glances;

@@ -27,8 +27,9 @@ struct gateway_keys {
 
 /* What a key has, at a glance. */
 struct gateway_glance {
-    size_t n;           /* its credentials, counted up to SSH_GRANTS_MAX + 1 */
-    struct text digest; /* of their identifiers and revisions: equal if they are the same */
+    size_t n;             /* its credentials, counted up to SSH_GRANTS_MAX + 1 */
+    struct text digest;   /* of their identifiers and revisions: equal if they are the same */
+    struct text owner_id; /* of most bytes of rules, as they are stored; absent: n is 0 */
 };
 
 /* Looks at each of the keys without reading a rule.  A key that names no account, or several, has

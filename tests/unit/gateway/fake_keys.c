@@ -72,7 +72,9 @@ static bool glance(struct arena *arena, struct gateway_keys asked, struct gatewa
             return is_late(err);
         for (size_t j = 0; j < i; j++)
             ck_assert_ptr_ne(find_key(&asked.items[j]), key);
-        out[i] = (struct gateway_glance){key ? key->n : 0, text_of(key ? key->digest : "")};
+        out[i] = (struct gateway_glance){.n = key ? key->n : 0,
+                                         .digest = text_of(key ? key->digest : ""),
+                                         .owner_id = text_of(key ? key->owner_id : NULL)};
     }
     return true;
 }
@@ -115,7 +117,8 @@ void fake_keys_start(struct gateway *gateway)
     for (int i = 0; i < N_KEYS; i++) {
         struct fake_key *key = &fake_keys[i];
 
-        *key = (struct fake_key){.n = 1, .n_rules = 1, .rule = "bind:a:1"};
+        *key =
+            (struct fake_key){.n = 1, .n_rules = 1, .rule = "bind:a:1", .owner_id = "usr_others"};
         snprintf(key->account_id, sizeof key->account_id, "%s", i % N_ACCOUNTS ? B : A);
         snprintf(key->fingerprint, sizeof key->fingerprint, "SHA256:%043d", i);
         snprintf(key->credential_id, sizeof key->credential_id, "sshcr_%d", i);

@@ -16,6 +16,7 @@ struct fake_key {
     char fingerprint[PUBLIC_KEY_FINGERPRINT_SIZE];
     char credential_id[32];
     char digest[SESSION_DIGEST_SIZE];
+    const char *owner_id;
     size_t n;         /* its credentials */
     bool is_over;     /* they have too many rules */
     bool is_late;     /* a statement that names it is not answered */

@@ -5,6 +5,7 @@
 #include <check.h>
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "gateway/fake_keys.h"
 #include "suites.h"
 
@@ -75,8 +76,7 @@ START_TEST(an_offered_key_is_over_the_limits)
         ck_assert_int_eq(offer(0), JUDGE_OVER);
         ck_assert_str_eq(why, GRANT_OVER);
     }
-    /* Of what it had at the first time, nobody knows. */
-    ck_assert_int_eq(fake_keys[0].n_look_ups, 2);
+    ck_assert_int_eq(fake_keys[0].n_look_ups, 1);
     fake_keys[0].n = 1;
     fake_keys[0].is_over = false;
     snprintf(fake_keys[0].digest, sizeof fake_keys[0].digest, "less");
@@ -104,7 +104,8 @@ START_TEST(an_offered_key_is_late)
     fake_keys[0].is_late = true;
     ck_assert_int_eq(offer(0), JUDGE_AWAY);
     ck_assert_int_eq(offer(0), JUDGE_AWAY);
-    ck_assert_int_eq(fake_keys[0].n_look_ups, 1);
+    /* The other one is for nobody's key. */
+    ck_assert_int_eq(fake_database.n_glances, 2);
     ck_assert(!gateway.is_away);
     ck_assert_int_eq(offer(2), JUDGE_PERMITTED);
     fake_keys[0].is_late = false;
@@ -123,7 +124,8 @@ START_TEST(the_database_is_late_for_an_offered_key)
     ck_assert(gateway.is_away);
     ck_assert_int_eq(offer(0), JUDGE_AWAY);
     ck_assert_int_eq(offer(2), JUDGE_AWAY);
-    ck_assert_int_eq(fake_keys[0].n_look_ups + fake_keys[2].n_look_ups, 1);
+    ck_assert_int_eq(fake_keys[0].n_look_ups + fake_keys[2].n_look_ups, 0);
+    ck_assert_int_eq(fake_database.n_glances, 2);
     fake_database.table_is_late = false;
     gateway.shut_until_ms = 0;
     ck_assert_int_eq(offer(0), JUDGE_PERMITTED);
@@ -139,8 +141,7 @@ static void make_all_heavy(void)
     }
 }
 
-/* Whoever has many keys with too much, and offers one after the other, has each read once, and once
- * more with a glance before that. */
+/* Whoever has many keys with too much, and offers one after the other, has each read once. */
 START_TEST(many_keys_are_over_the_limits)
 {
     make_all_heavy();
@@ -149,7 +150,7 @@ START_TEST(many_keys_are_over_the_limits)
     for (size_t i = 0; i < 5 * N_KEYS; i++)
         ck_assert_int_eq(offer(i % N_KEYS), JUDGE_OVER);
     for (size_t i = 0; i < N_KEYS; i++)
-        ck_assert_int_eq(fake_keys[i].n_look_ups, 2);
+        ck_assert_int_eq(fake_keys[i].n_look_ups, 1);
 }
 END_TEST
 
@@ -169,6 +170,54 @@ START_TEST(many_keys_are_heavy)
 }
 END_TEST
 
+/* Whoever has keys read that take long waits, with all keys that are not known, and nobody else. */
+START_TEST(an_owner_has_much_read)
+{
+    const struct text heavy = text_of("usr_heavy");
+    int64_t now_ms;
+
+    for (size_t i = 0; i <= 4; i += 2) {
+        fake_keys[i].owner_id = heavy.s;
+        fake_keys[i].n_rules = READING_LEAST - (i == 0 ? 2 : 0); /* with the credential, one less */
+    }
+    fake_database.takes_a_turn = true;
+    ck_assert_int_eq(offer(0), JUDGE_PERMITTED);
+    ck_assert_int_eq(gateway.readings.items[0].paid_ms, 0);
+    ck_assert_int_eq(offer(2), JUDGE_PERMITTED);
+    now_ms = clock_steady_ms();
+    ck_assert_int_gt(gateway.readings.items[0].paid_ms, now_ms);
+    fake_database.takes_a_turn = false;
+    reading_note(&gateway.readings, heavy, READING_AT_ONCE_MS, now_ms);
+    ck_assert_int_eq(offer(4), JUDGE_AWAY);
+    ck_assert_int_eq(fake_keys[4].n_look_ups, 0);
+    ck_assert(!gateway.is_away);
+    ck_assert_int_eq(offer(2), JUDGE_PERMITTED);
+    ck_assert_int_eq(offer(6), JUDGE_PERMITTED);
+    gateway.readings.items[0].paid_ms = now_ms + READING_AT_ONCE_MS * READING_SHARE - 1;
+    ck_assert_int_eq(offer(4), JUDGE_PERMITTED);
+}
+END_TEST
+
+/* Those stay in mind who have to wait longest. */
+START_TEST(many_owners_have_much_read)
+{
+    static struct readings readings;
+    char owner_id[32];
+
+    for (int i = 0; i <= READING_OWNERS_MAX; i++) {
+        snprintf(owner_id, sizeof owner_id, "usr_%d", i);
+        reading_note(&readings, text_of(owner_id), READING_AT_ONCE_MS + (i != 7), 1000);
+    }
+    for (int i = 0; i <= READING_OWNERS_MAX; i++) {
+        snprintf(owner_id, sizeof owner_id, "usr_%d", i);
+        ck_assert_int_eq(reading_is_due(&readings, text_of(owner_id), 1000), i == 7);
+    }
+    ck_assert(reading_is_due(&readings, text_of("usr_1"), 1000 + READING_SHARE + 1));
+    reading_note(&readings, text_of("usr_1"), 1, 1000);
+    ck_assert(!reading_is_due(&readings, text_of("usr_1"), 1000 + READING_SHARE + 1));
+}
+END_TEST
+
 Suite *gateway_judge_key_suite(void)
 {
     Suite *suite = suite_create("gateway/judge_key");
@@ -182,6 +231,8 @@ Suite *gateway_judge_key_suite(void)
     tcase_add_test(tcase, the_database_is_late_for_an_offered_key);
     tcase_add_test(tcase, many_keys_are_over_the_limits);
     tcase_add_test(tcase, many_keys_are_heavy);
+    tcase_add_test(tcase, an_owner_has_much_read);
+    tcase_add_test(tcase, many_owners_have_much_read);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -75,6 +75,9 @@ START_TEST(credentials_of_a_key)
     tried_expect_text(found.items[0].acl.items[0], "bind:other:2");
     ck_assert_uint_eq(glances[0].n, 1);
     ck_assert(text_eq(found.digest, glances[0].digest));
+    /* Of two owners, it has the rules. */
+    tried_expect_text(glances[2].owner_id, tried.who.admin);
+    ck_assert_ptr_null(glances[1].owner_id.s);
     ck_assert(look_up(&keys[1], &found));
     ck_assert_uint_eq(found.n, 0);
     ck_assert_uint_eq(glances[1].n, 0);

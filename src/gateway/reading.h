@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* How long the daemon may read the keys of one owner.
+ *
+ * It answers one question at a time, and whoever offers a key has proved nothing yet.  Reading a
+ * key with many rules takes as long as a hundred others, so whoever stores many such keys, or
+ * changes them all the time, must not keep the logins of others waiting. */
+#ifndef ADIT_GATEWAY_READING_H
+#define ADIT_GATEWAY_READING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/ident.h"
+#include "base/text.h"
+
+/* A key with so many rules, or more than may be read, counts for the owner of most of them. */
+#define READING_LEAST 1000
+
+/* An owner has this much at once, and from then on a tenth of the time. */
+#define READING_AT_ONCE_MS 1000
+#define READING_SHARE 10
+
+/* So many owners are remembered: those who have to wait longest. */
+#define READING_OWNERS_MAX 64
+
+/* All zero: nothing was read. */
+struct readings {
+    struct {
+        char owner_id[IDENT_SIZE];
+        int64_t paid_ms; /* when the time that was taken is made up for (steady clock) */
+    } items[READING_OWNERS_MAX];
+};
+
+/* Returns whether keys may be read of which this owner has most. */
+bool reading_is_due(const struct readings *readings, struct text owner_id, int64_t now_ms);
+
+/* Notes that reading one took this long. */
+void reading_note(struct readings *readings, struct text owner_id, int64_t took_ms, int64_t now_ms);
+
+#endif
