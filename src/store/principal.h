@@ -77,8 +77,8 @@ MUST_CHECK bool principal_rename(struct pg *pg, const struct principal *principa
 struct principal_end {
     bool found;
     bool is_deleted;
-    bool is_as_before;     /* principal_disable() had nothing to change */
-    bool is_last_admin;    /* no other admin of the account is enabled */
+    bool is_as_before;  /* principal_disable() had nothing to change */
+    bool is_last_admin; /* no other admin of the account is enabled */
     char account_id[IDENT_SIZE];
     char disabled_at[32];  /* RFC 3339; "": it is enabled */
     int64_t n_keys;        /* API keys that are neither revoked nor expired; if deleted, all keys */
