@@ -264,7 +264,7 @@ static void keep_heavy(struct gateway *gateway, const struct gateway_key *key, s
 }
 
 /* Reads all that a key has.  Where that takes long, it counts for the owner of most. */
-static bool read_all(struct gateway *gateway, struct arena *arena, const struct gateway_key *key,
+static bool read_in_turn(struct gateway *gateway, struct arena *arena, const struct gateway_key *key,
                      const struct gateway_glance *seen, struct gateway_credentials *found,
                      const char **why)
 {
@@ -289,7 +289,7 @@ static enum judge_verdict read_key(struct gateway *gateway, struct arena *arena,
     struct gateway_credentials found;
     bool ok;
 
-    if (!read_all(gateway, arena, key, seen, &found, why))
+    if (!read_in_turn(gateway, arena, key, seen, &found, why))
         return JUDGE_AWAY;
     *why = account_fault(found.n_accounts);
     if (*why)
