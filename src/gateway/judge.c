@@ -264,9 +264,9 @@ static void keep_heavy(struct gateway *gateway, const struct gateway_key *key, s
 }
 
 /* Reads all that a key has.  Where that takes long, it counts for the owner of most. */
-static bool read_in_turn(struct gateway *gateway, struct arena *arena, const struct gateway_key *key,
-                     const struct gateway_glance *seen, struct gateway_credentials *found,
-                     const char **why)
+static bool read_in_turn(struct gateway *gateway, struct arena *arena,
+                         const struct gateway_key *key, const struct gateway_glance *seen,
+                         struct gateway_credentials *found, const char **why)
 {
     int64_t begun_ms = clock_steady_ms();
     int64_t now_ms;
