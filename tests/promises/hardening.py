@@ -27,6 +27,11 @@ def output(*command, **options):
     return subprocess.run(command, check=True, capture_output=True, text=True, **options).stdout
 
 
+def is_script(path):
+    with open(path, "rb") as file:
+        return file.read(2) == b"#!"
+
+
 class Binaries(PromiseCase):
     """The programs that `make install` installs."""
 
@@ -38,8 +43,9 @@ class Binaries(PromiseCase):
         subprocess.run(["make", "-s", "-C", stack.BUILD, "install", "DESTDIR=" + cls.folder],
                        check=True, capture_output=True)
         cls.programs = sorted(
-            os.path.join(folder, name) for folder, _, names in os.walk(cls.folder)
-            for name in names if os.access(os.path.join(folder, name), os.X_OK))
+            path for folder, _, names in os.walk(cls.folder)
+            for path in (os.path.join(folder, name) for name in names)
+            if os.access(path, os.X_OK) and not is_script(path))
 
     def count(self, good):
         """Records how many programs pass."""
