@@ -562,15 +562,17 @@ class DatabaseRestarts(Case):
             for _ in range(3):
                 wanted = len(seen) + 20
                 until(lambda wanted=wanted: len(seen) >= wanted, "visits")
-                is_busy = max(end - begin for _, begin, end in seen[-20:]) > 0.2
                 since = time.monotonic()
                 database.stop("fast")
                 database.start()
-                if is_busy or time.monotonic() > since + 2.5:
-                    outages.append((since, time.monotonic()))
+                outages.append((since, time.monotonic()))
         finally:
             is_over.set()
             for visitor in visitors:
                 visitor.join()
-        self.assertEqual([visit for visit in seen if visit[0] != 200 and not any(
-            visit[1] < over and since < visit[2] for since, over in outages)], [])
+        failed = [visit for visit in seen if visit[0] != 200]
+        hurt = [[visit for visit in failed if visit[1] < over and since < visit[2]]
+                for since, over in outages]
+        self.assertEqual([visit for visit in failed if not any(visit in some for some in hurt)], [])
+        # On a busy machine, a restart may take too long, or a worker had no answer for a second.
+        self.assertIn([], hurt)
