@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Times "aditctl export" and "aditctl apply"."""
+"""Times "aditctl export", "aditctl apply" and "aditctl restore"."""
 import base64
 import json
 import os
@@ -45,9 +45,19 @@ def _write(path, document):
         json.dump(document, file)
 
 
+def _restore(bed, account):
+    """Restores the credentials of the account after a change of all.  Returns the seconds."""
+    time_before = bed.stack.psql("SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC',"
+                                 " 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')")
+    bed.stack.psql("SET adit.operator = 'mistaken'; UPDATE adit.ssh_credential"
+                   " SET metadata = 'changed' WHERE account_id = '%s'" % account.id)
+    seconds, _ = _run(bed, "restore", "--since", time_before, "--by", "mistaken", "--yes")
+    return seconds
+
+
 def take(few, many):
-    """Exports the credentials of both beds.  Applies changes to an account of its own in the first.
-    Returns the figures."""
+    """Exports the credentials of both beds.  Applies changes to an account of its own in the first,
+    and restores it.  Returns the figures."""
     account = few.stack.account("documents")
     for bed in few, many:
         # pgbench stores secrets that no key opens.
@@ -68,4 +78,4 @@ def take(few, many):
     _write(path, document)
     apply_s, _ = _run(few, "apply", "--prune", "--yes", path)
     return {"export_s": export_s * EXPORTED / many.n_all_rows, "apply_s": apply_s,
-            "export_growth": many_kib / few_kib}
+            "restore_s": _restore(few, account), "export_growth": many_kib / few_kib}

@@ -140,6 +140,8 @@ TARGETS = {
                       "most", lambda run: run.raw["documents"]["export_growth"], ""),
     "apply": ("aditctl apply, 10,000 credentials, 100 of them changed", 5, "most",
               lambda run: run.raw["documents"]["apply_s"], " s"),
+    "restore": ("aditctl restore, 10,000 credentials", 6, "most",
+                lambda run: run.raw["documents"]["restore_s"], " s"),
     "memory": ("proportional memory (PSS) of an idle worker", 8, "most",
                lambda run: max(run.raw["worker_pss_kib"]) / 1024, " MiB"),
     "cgi": ("one request as plain CGI, from start to exit", 25, "most",

@@ -359,54 +359,104 @@ static void print_step(struct restore *restore, int row, struct listing_out *out
 
 /* ---- writing ---- */
 
-/* Restores the row.  Returns CTL_OK, or CTL_FAILED after a message. */
-static int write_row(const struct restore *restore, int row)
+/* What is being written.  If a statement for several rows fails, all is written once more, and from
+ * its first row on each alone, so that the message names the one. */
+struct writing {
+    struct restore *restore;
+    struct progress progress;
+    int n_written;
+    int alone_from; /* row of the plan; their number: no statement for several has failed */
+};
+
+/* Restores the rows of the batch.  Returns CTL_OK, or CTL_FAILED after a message: none if there are
+ * several. */
+static int write_batch(const struct restore *restore, const struct restore_batch *batch)
 {
+    int row = batch->rows[0];
     bool has_secret = sets_secret(restore, row);
     struct restore_secret secret = {.len = 0};
     struct arena arena = {0};
     struct error err;
     int status = CTL_FAILED;
-    bool done;
+    bool ok, done;
 
     if (has_secret && !seal_secret(restore, row, &arena, &secret))
         goto out;
-    if (!restore_row(restore->ctl->pg, restore->plan, row, has_secret ? &secret : NULL, &done,
-                     &err))
+    ok = restore_rows(restore->ctl->pg, restore->plan, batch, has_secret ? &secret : NULL, &done,
+                      &err);
+    if (ok && done)
+        status = CTL_OK;
+    else if (batch->n > 1)
+        status = CTL_FAILED;
+    else if (!ok)
         ctl_fail("nothing was restored: %s: %s", pg_text(restore->plan, row, RESTORE_RESOURCE).s,
                  ctl_reason(&err));
-    else if (!done)
+    else
         ctl_fail("%s was changed meanwhile; nothing was restored, run this again",
                  pg_text(restore->plan, row, RESTORE_RESOURCE).s);
-    else
-        status = CTL_OK;
 out:
     arena_free(&arena);
     return status;
 }
 
-/* Restores all rows of the plan in one transaction. */
-static int write_rows(struct restore *restore)
+/* Adds rows to the batch, from *row on. */
+static void fill_batch(const struct writing *writing, int *row, struct restore_batch *batch)
 {
+    const struct restore *restore = writing->restore;
     char room[REASON_SIZE];
-    struct progress progress;
+
+    for (; *row < pg_rows(restore->plan); (*row)++) {
+        bool is_alone = sets_secret(restore, *row) || *row >= writing->alone_from;
+
+        if (is_settled(restore, *row) || reason_to_skip(restore, *row, room))
+            continue;
+        if ((is_alone && batch->n > 0) || !restore_batch_add(batch, restore->plan, *row))
+            return;
+        if (is_alone) {
+            (*row)++;
+            return;
+        }
+    }
+}
+
+/* Restores all rows of the plan in one transaction. */
+static int write_once(struct writing *writing)
+{
+    struct restore *restore = writing->restore;
     struct error err;
     int status = CTL_OK;
 
     if (!restore_begin(restore->ctl->pg, &err))
         return ctl_fail_error(&err);
-    progress_start(&progress, restore->ctl, "restored", restore->n_changes);
-    for (int row = 0, n = 0; status == CTL_OK && row < pg_rows(restore->plan); row++) {
-        if (is_settled(restore, row) || reason_to_skip(restore, row, room))
-            continue;
-        status = write_row(restore, row);
-        progress_show(&progress, ++n);
+    writing->n_written = 0;
+    for (int row = 0; status == CTL_OK && row < pg_rows(restore->plan);) {
+        struct restore_batch batch = {.n = 0};
+
+        fill_batch(writing, &row, &batch);
+        if (batch.n == 0)
+            break;
+        status = write_batch(restore, &batch);
+        if (status != CTL_OK && batch.n > 1)
+            writing->alone_from = batch.rows[0];
+        progress_show(&writing->progress, writing->n_written += batch.n);
     }
-    progress_erase(&progress);
+    progress_erase(&writing->progress);
     if (status != CTL_OK)
         pg_rollback(restore->ctl->pg);
     else if (!pg_commit(restore->ctl->pg, &err))
         status = ctl_fail_error(&err);
+    return status;
+}
+
+static int write_rows(struct restore *restore)
+{
+    struct writing writing = {.restore = restore, .alone_from = pg_rows(restore->plan)};
+    int status;
+
+    progress_start(&writing.progress, restore->ctl, "restored", restore->n_changes);
+    status = write_once(&writing);
+    if (status != CTL_OK && writing.alone_from < pg_rows(restore->plan))
+        status = write_once(&writing);
     return status;
 }
 

@@ -4,12 +4,14 @@
 
 #include <string.h>
 
+#include "base/buf.h"
 #include "store/change.h"
 #include "store/key_limits.h"
 #include "store/sql.h"
 
-/* Each row is a statement, whose plan the session keeps.  One that was made while the table was
- * empty would read all of it, for each row that comes back. */
+/* A plan that was made while the table was empty would read all of it, for each row that comes
+ * back.
+ */
 #define BEGIN_SQL                                                                                  \
     "BEGIN; SET LOCAL statement_timeout = '60s'; SET LOCAL lock_timeout = '10s';"                  \
     " SET LOCAL TimeZone = 'UTC'; SET LOCAL enable_seqscan = off"
@@ -157,54 +159,75 @@ static const struct pg_statement plan_statement = {
           " w.kind), w.account_id, w.resource",
 };
 
-/* The first member that the written row does not have as $2 has it: one that a column list below
- * lacks.  NULL: none. */
-#define LOST                                                                                       \
-    ", (SELECT min(n.key)"                                                                         \
-      " FROM (SELECT c.row FROM changed AS c UNION ALL SELECT m.row FROM made AS m) AS t"          \
-      " CROSS JOIN LATERAL jsonb_each($2::text::jsonb) AS n"                                       \
-      " WHERE n.key <> ALL (" UNSEEN ")"                                                           \
-        " AND n.value IS DISTINCT FROM t.row -> n.key)"
+/* What names a row, of any table. */
+#define IDENTITY(row)                                                                              \
+    "jsonb_build_array(" row " -> 'account_id', " row " -> 'id', " row " -> 'edge_id',"            \
+    " " row " -> 'route_id')"
 
-/* $1 the row as the plan found it or NULL, $2 as it was or NULL.  Each returns the number of rows,
- * and LOST. */
+/* $1 the rows: an array of objects with "present", the row as the plan found it, "wanted", the row
+ * as it was, and "gives", whether it gives the credential to somebody who has to be enabled.  A row
+ * that is not there, or was not, has no such member. */
+#define ROWS(table)                                                                                \
+    "WITH r AS MATERIALIZED ("                                                                     \
+        "SELECT a.present, a.wanted, a.gives"                                                      \
+        " FROM jsonb_to_recordset($1::text::jsonb)"                                                \
+          " AS a (present jsonb, wanted jsonb, gives boolean)"                                     \
+    "), w AS MATERIALIZED ("                                                                       \
+        "SELECT r.present, r.wanted, r.gives, t.*"                                                 \
+        " FROM r"                                                                                  \
+        " CROSS JOIN LATERAL jsonb_populate_record(NULL::adit." table ", r.wanted) AS t"           \
+        " WHERE r.wanted IS NOT NULL"                                                              \
+    "), "
+
+/* The number of rows, and the first member that a written row does not have as it was: one that a
+ * column list below lacks.  NULL: none. */
+#define OUTCOME(n_gone)                                                                            \
+    " SELECT (SELECT count(*) FROM changed) + (SELECT count(*) FROM made)" n_gone ","              \
+      " (SELECT min(n.key)"                                                                        \
+        " FROM (SELECT c.row FROM changed AS c UNION ALL SELECT m.row FROM made AS m) AS t"        \
+        " JOIN w ON " IDENTITY("w.wanted") " = " IDENTITY("t.row")                                 \
+        " CROSS JOIN LATERAL jsonb_each(w.wanted) AS n"                                            \
+        " WHERE n.key <> ALL (" UNSEEN ")"                                                         \
+          " AND n.value IS DISTINCT FROM t.row -> n.key)"
+
+#define AND_GONE " + (SELECT count(*) FROM gone)"
+
 static const struct pg_statement account_statement = {
-    .name = "restore_account",
+    .name = "restore_accounts",
     .types = PG_BIGINT PG_TEXT,
     .writes = true,
     .sql =
-        "WITH w AS (SELECT r.* FROM jsonb_populate_record(NULL::adit.account, $2::text::jsonb) AS r),"
-        " changed AS ("
+        ROWS("account")
+        "changed AS ("
             "UPDATE adit.account AS t SET name = w.name, created_at = w.created_at"
-            " FROM w WHERE t.id = w.id AND to_jsonb(t) = $1::text::jsonb"
+            " FROM w WHERE t.id = w.id AND to_jsonb(t) = w.present"
             " RETURNING to_jsonb(t) AS row"
         "), made AS ("
             "INSERT INTO adit.account AS t (id, name, created_at)"
-            " SELECT w.id, w.name, w.created_at FROM w WHERE $1::text IS NULL"
+            " SELECT w.id, w.name, w.created_at FROM w WHERE w.present IS NULL"
             " RETURNING to_jsonb(t) AS row"
         ")"
-        " SELECT (SELECT count(*) FROM changed) + (SELECT count(*) FROM made)" LOST,
+        OUTCOME(""),
 };
 
 static const struct pg_statement principal_statement = {
-    .name = "restore_principal",
+    .name = "restore_principals",
     .types = PG_BIGINT PG_TEXT,
     .writes = true,
     .sql =
-        "WITH w AS (SELECT r.* FROM jsonb_populate_record(NULL::adit.principal, $2::text::jsonb)"
-            " AS r),"
-        " changed AS ("
+        ROWS("principal")
+        "changed AS ("
             "UPDATE adit.principal AS t SET name = w.name, is_admin = w.is_admin,"
               " created_at = w.created_at, disabled_at = w.disabled_at"
             " FROM w WHERE t.account_id = w.account_id AND t.id = w.id"
-              " AND to_jsonb(t) = $1::text::jsonb RETURNING to_jsonb(t) AS row"
+              " AND to_jsonb(t) = w.present RETURNING to_jsonb(t) AS row"
         "), made AS ("
             "INSERT INTO adit.principal AS t"
               " (account_id, id, kind, name, is_admin, created_at, disabled_at)"
             " SELECT w.account_id, w.id, w.kind, w.name, w.is_admin, w.created_at, w.disabled_at"
-            " FROM w WHERE $1::text IS NULL RETURNING to_jsonb(t) AS row"
+            " FROM w WHERE w.present IS NULL RETURNING to_jsonb(t) AS row"
         ")"
-        " SELECT (SELECT count(*) FROM changed) + (SELECT count(*) FROM made)" LOST,
+        OUTCOME(""),
 };
 
 #define CREDENTIAL_COLUMNS(of)                                                                     \
@@ -212,37 +235,34 @@ static const struct pg_statement principal_statement = {
     of "acl, " of "public_key, " of "created_at"
 
 #define OWNER_IS_DISABLED                                                                          \
-    "($3::boolean AND EXISTS (SELECT FROM adit.principal AS p"                                     \
+    "(w.gives AND EXISTS (SELECT FROM adit.principal AS p"                                         \
       " WHERE p.account_id = w.account_id AND p.id = w.owner_id AND NOT (" SQL_MAY_OWN("p") ")))"
 
-/* $3 whether it gives the credential to somebody who has to be enabled. */
 static const struct pg_statement ssh_credential_statement = {
-    .name = "restore_ssh_credential",
+    .name = "restore_ssh_credentials",
     .types = PG_BIGINT PG_TEXT,
     .writes = true,
     KEY_LIMITS,
     .sql =
-        "WITH w AS (SELECT r.* FROM jsonb_populate_record(NULL::adit.ssh_credential,"
-            " $2::text::jsonb) AS r),"
-        " gone AS ("
-            "DELETE FROM adit.ssh_credential AS t USING (SELECT $1::text::jsonb AS present) AS p"
-            " WHERE $2::text IS NULL AND t.account_id = p.present ->> 'account_id' COLLATE \"C\""
-              " AND t.id = p.present ->> 'id' COLLATE \"C\" AND to_jsonb(t) = p.present"
+        ROWS("ssh_credential")
+        "gone AS ("
+            "DELETE FROM adit.ssh_credential AS t USING r"
+            " WHERE r.wanted IS NULL AND t.account_id = r.present ->> 'account_id' COLLATE \"C\""
+              " AND t.id = r.present ->> 'id' COLLATE \"C\" AND to_jsonb(t) = r.present"
             " RETURNING t.id"
         "), changed AS ("
             "UPDATE adit.ssh_credential AS t"
             " SET (" CREDENTIAL_COLUMNS("") ") = ROW(" CREDENTIAL_COLUMNS("w.") ")"
             " FROM w WHERE t.account_id = w.account_id AND t.id = w.id"
-              " AND to_jsonb(t) = $1::text::jsonb AND NOT " OWNER_IS_DISABLED ""
+              " AND to_jsonb(t) = w.present AND NOT " OWNER_IS_DISABLED
             " RETURNING to_jsonb(t) AS row"
         "), made AS ("
             "INSERT INTO adit.ssh_credential AS t (account_id, id, " CREDENTIAL_COLUMNS("") ")"
             " SELECT w.account_id, w.id, " CREDENTIAL_COLUMNS("w.")
-            " FROM w WHERE $1::text IS NULL AND NOT " OWNER_IS_DISABLED ""
+            " FROM w WHERE w.present IS NULL AND NOT " OWNER_IS_DISABLED
             " RETURNING to_jsonb(t) AS row"
         ")"
-        " SELECT (SELECT count(*) FROM gone) + (SELECT count(*) FROM changed)"
-          " + (SELECT count(*) FROM made)" LOST,
+        OUTCOME(AND_GONE),
 };
 
 #define OAUTH_COLUMNS(of)                                                                          \
@@ -250,69 +270,64 @@ static const struct pg_statement ssh_credential_statement = {
     of "email_domains, " of "teams, " of "organizations, " of "options_passthrough, "              \
     of "cookie_prefix, " of "inactivity_timeout, " of "maximum_duration, " of "auth_check_interval"
 
-/* $3 the secret's key and $4 the sealed secret, or NULL: keep those of the row. */
+/* $2 the secret's key and $3 the sealed secret, or NULL: keep those of the row. */
 static const struct pg_statement oauth_module_statement = {
-    .name = "restore_oauth_module",
+    .name = "restore_oauth_modules",
     .types = PG_BIGINT PG_TEXT,
     .writes = true,
     .sql =
-        "WITH w AS (SELECT r.* FROM jsonb_populate_record(NULL::adit.oauth_module, $2::text::jsonb)"
-            " AS r),"
-        " gone AS ("
-            "DELETE FROM adit.oauth_module AS t USING (SELECT $1::text::jsonb AS present) AS p"
-            " WHERE $2::text IS NULL AND t.account_id = p.present ->> 'account_id' COLLATE \"C\""
-              " AND t.edge_id = p.present ->> 'edge_id' COLLATE \"C\""
-              " AND t.route_id = p.present ->> 'route_id' COLLATE \"C\""
-              " AND to_jsonb(t) - 'client_secret_sealed' = p.present"
+        ROWS("oauth_module")
+        "gone AS ("
+            "DELETE FROM adit.oauth_module AS t USING r"
+            " WHERE r.wanted IS NULL AND t.account_id = r.present ->> 'account_id' COLLATE \"C\""
+              " AND t.edge_id = r.present ->> 'edge_id' COLLATE \"C\""
+              " AND t.route_id = r.present ->> 'route_id' COLLATE \"C\""
+              " AND to_jsonb(t) - 'client_secret_sealed' = r.present"
             " RETURNING t.edge_id"
         "), changed AS ("
             "UPDATE adit.oauth_module AS t"
             " SET (" OAUTH_COLUMNS("") ", client_secret_key_id, client_secret_sealed)"
               " = ROW(" OAUTH_COLUMNS("w.") ","
-                " CASE WHEN w.client_id IS NOT NULL THEN coalesce($3::text, t.client_secret_key_id)"
+                " CASE WHEN w.client_id IS NOT NULL THEN coalesce($2::text, t.client_secret_key_id)"
                 " END,"
-                " CASE WHEN w.client_id IS NOT NULL THEN coalesce($4::bytea, t.client_secret_sealed)"
+                " CASE WHEN w.client_id IS NOT NULL THEN coalesce($3::bytea, t.client_secret_sealed)"
                 " END)"
             " FROM w WHERE t.account_id = w.account_id AND t.edge_id = w.edge_id"
-              " AND t.route_id = w.route_id"
-              " AND to_jsonb(t) - 'client_secret_sealed' = $1::text::jsonb"
+              " AND t.route_id = w.route_id AND to_jsonb(t) - 'client_secret_sealed' = w.present"
             " RETURNING to_jsonb(t) AS row"
         "), made AS ("
             "INSERT INTO adit.oauth_module AS t (account_id, edge_id, route_id, " OAUTH_COLUMNS("") ","
               " client_secret_key_id, client_secret_sealed)"
             " SELECT w.account_id, w.edge_id, w.route_id, " OAUTH_COLUMNS("w.") ","
-              " $3::text, $4::bytea"
-            " FROM w WHERE $1::text IS NULL RETURNING to_jsonb(t) AS row"
+              " $2::text, $3::bytea"
+            " FROM w WHERE w.present IS NULL RETURNING to_jsonb(t) AS row"
         ")"
-        " SELECT (SELECT count(*) FROM gone) + (SELECT count(*) FROM changed)"
-          " + (SELECT count(*) FROM made)" LOST,
+        OUTCOME(AND_GONE),
 };
 
 static const struct pg_statement mutual_tls_module_statement = {
-    .name = "restore_mutual_tls_module",
+    .name = "restore_mutual_tls_modules",
     .types = PG_BIGINT PG_TEXT,
     .writes = true,
     .sql =
-        "WITH w AS (SELECT r.* FROM jsonb_populate_record(NULL::adit.mutual_tls_module,"
-            " $2::text::jsonb) AS r),"
-        " gone AS ("
-            "DELETE FROM adit.mutual_tls_module AS t USING (SELECT $1::text::jsonb AS present) AS p"
-            " WHERE $2::text IS NULL AND t.account_id = p.present ->> 'account_id' COLLATE \"C\""
-              " AND t.edge_id = p.present ->> 'edge_id' COLLATE \"C\" AND to_jsonb(t) = p.present"
+        ROWS("mutual_tls_module")
+        "gone AS ("
+            "DELETE FROM adit.mutual_tls_module AS t USING r"
+            " WHERE r.wanted IS NULL AND t.account_id = r.present ->> 'account_id' COLLATE \"C\""
+              " AND t.edge_id = r.present ->> 'edge_id' COLLATE \"C\" AND to_jsonb(t) = r.present"
             " RETURNING t.edge_id"
         "), changed AS ("
             "UPDATE adit.mutual_tls_module AS t"
             " SET enabled = w.enabled, certificate_authority_ids = w.certificate_authority_ids"
             " FROM w WHERE t.account_id = w.account_id AND t.edge_id = w.edge_id"
-              " AND to_jsonb(t) = $1::text::jsonb RETURNING to_jsonb(t) AS row"
+              " AND to_jsonb(t) = w.present RETURNING to_jsonb(t) AS row"
         "), made AS ("
             "INSERT INTO adit.mutual_tls_module AS t"
               " (account_id, edge_id, enabled, certificate_authority_ids)"
             " SELECT w.account_id, w.edge_id, w.enabled, w.certificate_authority_ids"
-            " FROM w WHERE $1::text IS NULL RETURNING to_jsonb(t) AS row"
+            " FROM w WHERE w.present IS NULL RETURNING to_jsonb(t) AS row"
         ")"
-        " SELECT (SELECT count(*) FROM gone) + (SELECT count(*) FROM changed)"
-          " + (SELECT count(*) FROM made)" LOST,
+        OUTCOME(AND_GONE),
 };
 
 /* clang-format on */
@@ -356,24 +371,51 @@ bool restore_begin(struct pg *pg, struct error *err)
     return pg_begin(pg, BEGIN_SQL, err);
 }
 
-bool restore_row(struct pg *pg, const struct pg_result *plan, int row,
-                 const struct restore_secret *secret, bool *done, struct error *err)
+/* Appends a row of the plan as ROWS() reads it. */
+static void add_restored(struct buf *rows, const struct pg_result *plan, int row)
 {
-    const struct pg_statement *statement = NULL;
+    struct text present = pg_text(plan, row, RESTORE_CURRENT);
+    struct text wanted = pg_text(plan, row, RESTORE_WANTED);
+
+    buf_printf(rows, "%s{\"gives\":%s", rows->len > 0 ? "," : "[",
+               pg_bool(plan, row, RESTORE_GIVES) ? "true" : "false");
+    if (present.s) {
+        buf_puts(rows, ",\"present\":");
+        buf_add(rows, present.s, present.len);
+    }
+    if (wanted.s) {
+        buf_puts(rows, ",\"wanted\":");
+        buf_add(rows, wanted.s, wanted.len);
+    }
+    buf_puts(rows, "}");
+}
+
+static const struct pg_statement *find_statement(struct text kind)
+{
+    for (size_t i = 0; i < N_STATEMENTS; i++) {
+        if (text_eq(kind, text_of(statements[i].kind)))
+            return statements[i].statement;
+    }
+    return NULL;
+}
+
+bool restore_rows(struct pg *pg, const struct pg_result *plan, const struct restore_batch *batch,
+                  const struct restore_secret *secret, bool *done, struct error *err)
+{
+    const struct pg_statement *statement =
+        find_statement(pg_text(plan, batch->rows[0], RESTORE_KIND));
     struct pg_params params = {.n = 0};
+    struct buf rows = {0};
     struct pg_result *result;
     struct text lost;
+    bool ok;
 
-    for (size_t i = 0; i < N_STATEMENTS; i++) {
-        if (text_eq(pg_text(plan, row, RESTORE_KIND), text_of(statements[i].kind)))
-            statement = statements[i].statement;
-    }
     if (!statement)
         return error_cause(err, ERR_INTERNAL, "no statement restores this");
-    pg_add_text(&params, pg_text(plan, row, RESTORE_CURRENT));
-    pg_add_text(&params, pg_text(plan, row, RESTORE_WANTED));
-    if (statement == &ssh_credential_statement)
-        pg_add_bool(&params, pg_bool(plan, row, RESTORE_GIVES));
+    for (int i = 0; i < batch->n; i++)
+        add_restored(&rows, plan, batch->rows[i]);
+    buf_puts(&rows, "]");
+    pg_add_text(&params, buf_text(&rows));
     if (statement == &oauth_module_statement && secret) {
         pg_add_text(&params, secret->key_id);
         pg_add_bytes(&params, secret->sealed, secret->len);
@@ -381,13 +423,34 @@ bool restore_row(struct pg *pg, const struct pg_result *plan, int row,
         pg_add_null(&params);
         pg_add_null(&params);
     }
-    if (!pg_run(pg, statement, &params, &result, err))
+    ok = rows.failed ? error_set(err, ERR_OUT_OF_MEMORY)
+                     : pg_run(pg, statement, &params, &result, err);
+    buf_free(&rows);
+    if (!ok)
         return false;
-    *done = pg_int(result, 0, 0) == 1;
+    *done = pg_int(result, 0, 0) == batch->n;
     lost = pg_text(result, 0, 1);
     if (lost.s)
         error_cause(err, ERR_INTERNAL, "this version of aditctl does not restore its member %.80s",
                     lost.s);
     pg_result_free(result);
     return !lost.s;
+}
+
+/* Returns whether the row may be in a statement with the one that is first. */
+static bool is_alike(const struct pg_result *plan, int first, int row)
+{
+    return text_eq(pg_text(plan, first, RESTORE_KIND), pg_text(plan, row, RESTORE_KIND));
+}
+
+bool restore_batch_add(struct restore_batch *batch, const struct pg_result *plan, int row)
+{
+    size_t len = pg_text(plan, row, RESTORE_CURRENT).len + pg_text(plan, row, RESTORE_WANTED).len;
+
+    if (batch->n == RESTORE_BATCH_MAX || (batch->n > 0 && (!is_alike(plan, batch->rows[0], row) ||
+                                                           batch->len + len > RESTORE_BATCH_BYTES)))
+        return false;
+    batch->rows[batch->n++] = row;
+    batch->len += len;
+    return true;
 }

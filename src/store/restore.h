@@ -57,10 +57,29 @@ struct restore_secret {
     size_t len;
 };
 
-/* Makes the row of a plan as it was, if it is as the plan says, and nobody was disabled meanwhile
- * who gets it.  secret is NULL: keep that of the row.  Sets *done to whether it did.  Fails if the
- * row then lacks a member that it had: the caller rolls back. */
-MUST_CHECK bool restore_row(struct pg *pg, const struct pg_result *plan, int row,
-                            const struct restore_secret *secret, bool *done, struct error *err);
+/* A statement takes so many rows, and so many bytes of them but for one row.  A statement for each
+ * would take ten times as long. */
+#define RESTORE_BATCH_MAX 100
+#define RESTORE_BATCH_BYTES (1024 * 1024)
+
+/* Rows of a plan that one statement restores.  All zero: none. */
+struct restore_batch {
+    int rows[RESTORE_BATCH_MAX];
+    int n;
+    size_t len; /* bytes */
+};
+
+/* Adds a row of the plan.  Returns false if it does not belong to the batch any more: it is of
+ * another kind, or the batch is full.  An empty batch takes every row. */
+MUST_CHECK bool restore_batch_add(struct restore_batch *batch, const struct pg_result *plan,
+                                  int row);
+
+/* Makes the rows of a batch, of which there is one, as they were, if they are as the plan says, and
+ * nobody was disabled meanwhile who gets one.  secret is for the only row of the batch, or NULL:
+ * keep that of each row.  Sets *done to whether it did so for all.  Fails if a row then lacks a
+ * member that it had.  Without *done, or after a failure, the caller rolls back. */
+MUST_CHECK bool restore_rows(struct pg *pg, const struct pg_result *plan,
+                             const struct restore_batch *batch, const struct restore_secret *secret,
+                             bool *done, struct error *err);
 
 #endif

@@ -687,6 +687,10 @@ class Restore(UndoCase):
         self.assertEqual({(row["action"], row["reason"]) for row in changes}, {
             ("create", None),
             ("skip", "its owner %s is gone; restore that first" % self.account.member.id)})
+        self.ctl("restore", "--since", time_before, "--by", "mistaken", "--yes", status=1)
+        self.assertEqual(self.stack.psql(
+            "SELECT count(*), min(metadata), max(metadata) FROM adit.ssh_credential"
+            " WHERE account_id = '%s'" % self.account.id).strip(), "%d||" % (n / 2))
 
     def test_changed_meanwhile(self):
         """Nothing is restored if a row has changed since the plan was shown."""
@@ -709,7 +713,8 @@ class Restore(UndoCase):
                     shown += piece
         os.close(ours)
         self.assertEqual(process.returncode, 1)
-        self.assertIn(b"was changed meanwhile; nothing was restored", shown)
+        self.assertIn(b"%s was changed meanwhile; nothing was restored"
+                      % second["id"].encode(), shown)
         self.assertEqual([self.read(self.path(credential))[0]["metadata"]
                           for credential in (first, second)], ["b", "c"])
 

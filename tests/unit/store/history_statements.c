@@ -26,19 +26,19 @@
 /* Restores the rows of the plan, each kind at least once. */
 static void restore_all(struct pg *pg, const struct pg_result *plan)
 {
-    const char *last = "";
     struct error err;
-    int n_kinds = 0;
+    int n_batches = 0;
 
-    for (int row = 0; row < pg_rows(plan); row++) {
+    for (int row = 0; row < pg_rows(plan); n_batches++) {
+        struct restore_batch batch = {.n = 0};
         bool done;
 
-        ck_assert_msg(restore_row(pg, plan, row, NULL, &done, &err), "%s", err.cause);
+        while (row < pg_rows(plan) && restore_batch_add(&batch, plan, row))
+            row++;
+        ck_assert_msg(restore_rows(pg, plan, &batch, NULL, &done, &err), "%s", err.cause);
         ck_assert(done);
-        n_kinds += strcmp(pg_text(plan, row, RESTORE_KIND).s, last) != 0;
-        last = pg_text(plan, row, RESTORE_KIND).s;
     }
-    ck_assert_int_eq(n_kinds, 5);
+    ck_assert_int_eq(n_batches, 5);
 }
 
 void history_run_statements(struct pg *pg)
