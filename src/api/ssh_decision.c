@@ -18,7 +18,8 @@ bool api_ssh_decision_make(struct call *call, struct error *err)
     struct ssh_decision decision;
     bool ok = store_ssh_decision_find(call->store, &call->store_request, input->fingerprint, &list,
                                       err) &&
-              ssh_decision_make(list.items, list.n, input->target, call->arena, &decision, err);
+              ssh_decision_make(list.items, list.n, &list.left_out, input->target, call->arena,
+                                &decision, err);
 
     if (ok)
         ssh_decision_write(&call->response->body, &decision, call->base_url);

@@ -6,6 +6,7 @@
 #include "model/acl.h"
 #include "model/ssh_credential.h"
 #include "model/ssh_options.h"
+#include "model/ssh_share.h"
 
 #define AT(member) .offset = offsetof(struct ssh_decision_input, member)
 
@@ -87,16 +88,44 @@ static bool unite_grants(const struct ssh_grant *grants, size_t n_grants, struct
     return acl_unite(lists, n_grants, arena, out);
 }
 
-bool ssh_decision_make(const struct ssh_grant *grants, size_t n_grants, struct text target,
-                       struct arena *arena, struct ssh_decision *decision, struct error *err)
+static bool measure_united(void *context, struct arena *arena, struct ssh_grant *grants, size_t n,
+                           double *share)
 {
-    *decision = (struct ssh_decision){.grants = grants, .n_grants = n_grants};
+    struct text_list united;
+
+    (void)context;
+    if (!unite_grants(grants, n, arena, &united))
+        return false;
+    *share = ssh_options_share(united);
+    return true;
+}
+
+/* Unites the rules of the grants of as many owners as fit. */
+static bool unite_fitting(struct ssh_grant *grants, size_t *n_grants, struct ssh_left_out *left_out,
+                          struct arena *arena, struct text_list *out, struct error *err)
+{
+    enum ssh_share_outcome outcome = SSH_SHARE_LEFT_OUT;
+
+    while (outcome == SSH_SHARE_LEFT_OUT) {
+        if (!unite_grants(grants, *n_grants, arena, out))
+            return error_set(err, ERR_OUT_OF_MEMORY);
+        if (ssh_options_fit(*out))
+            return true;
+        outcome = ssh_share_fit(grants, n_grants, measure_united, NULL, arena, left_out);
+    }
+    return error_set(err, outcome == SSH_SHARE_NOBODY ? ERR_GRANTS_TOO_MANY : ERR_OUT_OF_MEMORY);
+}
+
+bool ssh_decision_make(struct ssh_grant *grants, size_t n_grants, struct ssh_left_out *left_out,
+                       struct text target, struct arena *arena, struct ssh_decision *decision,
+                       struct error *err)
+{
+    *decision = (struct ssh_decision){.grants = grants};
     if (n_grants == 0)
         return true;
-    if (!unite_grants(grants, n_grants, arena, &decision->acl))
-        return error_set(err, ERR_OUT_OF_MEMORY);
-    if (!ssh_options_fit(decision->acl))
-        return error_set(err, ERR_GRANTS_TOO_MANY);
+    if (!unite_fitting(grants, &n_grants, left_out, arena, &decision->acl, err))
+        return false;
+    decision->n_grants = n_grants;
     decision->permitted = !target.s || acl_permitting(decision->acl, target, &decision->rule);
     return true;
 }

@@ -17,6 +17,16 @@
 #define SSH_GRANT_RULES_MAX 16384         /* in all of them */
 #define SSH_GRANT_BYTES_MAX (1024 * 1024) /* of all rules */
 
+/* So many owners are left out of what a key has, at most, so that the rest is within the limits
+ * (model/ssh_share.h). */
+#define SSH_LEFT_OUT_MAX 4
+
+/* The owners whose credentials are left out.  All zero: none. */
+struct ssh_left_out {
+    struct text owner_ids[SSH_LEFT_OUT_MAX];
+    size_t n;
+};
+
 /* The question.  The key is given in one of two ways. */
 struct ssh_decision_input {
     struct text fingerprint;      /* of the key, also if public_key is given */
@@ -34,7 +44,7 @@ struct ssh_grant {
 
 /* The answer. */
 struct ssh_decision {
-    const struct ssh_grant *grants; /* in the order of their identifiers */
+    const struct ssh_grant *grants; /* in the order of their identifiers, without those left out */
     size_t n_grants;
     struct text_list acl; /* all grants united; empty only without a grant */
     bool permitted;
@@ -51,12 +61,15 @@ extern const size_t ssh_decision_n_fields;
 MUST_CHECK bool ssh_decision_read(const struct json_node *body, struct arena *arena,
                                   struct ssh_decision_input *input, struct error *err);
 
-/* Decides about a target, or about the login if it is absent.  The decision keeps the grants and
- * their text, and its list is in the arena.  Returns false with ERR_GRANTS_TOO_MANY if the united
- * rules are too many or too long, or with ERR_OUT_OF_MEMORY. */
-MUST_CHECK bool ssh_decision_make(const struct ssh_grant *grants, size_t n_grants,
-                                  struct text target, struct arena *arena,
-                                  struct ssh_decision *decision, struct error *err);
+/* Decides about a target, or about the login if it is absent.  If the united rules are too many or
+ * too long, the grants of the owner with most are left out, beside those who are already, and taken
+ * out of the list.  The decision keeps the grants and their text, and its list is in the arena.
+ * Returns false with ERR_GRANTS_TOO_MANY if the rules that are left still are too many or too long,
+ * or with ERR_OUT_OF_MEMORY. */
+MUST_CHECK bool ssh_decision_make(struct ssh_grant *grants, size_t n_grants,
+                                  struct ssh_left_out *left_out, struct text target,
+                                  struct arena *arena, struct ssh_decision *decision,
+                                  struct error *err);
 
 /* Appends the decision as JSON.  base_url has no trailing slash.  A lack of memory sets
  * out->failed. */

@@ -64,13 +64,26 @@ bool ssh_domain_ports_read(struct text words, struct ssh_domain_ports *out, cons
 
 const char ssh_options_no_memory[] = "out of memory";
 
-bool ssh_options_fit(struct text_list rules)
+static double share_of_limits(size_t n_listens, size_t bytes)
+{
+    double listens = (double)n_listens / SSH_LISTENS_MAX;
+    double length = (double)bytes / SSH_OPTIONS_MAX;
+
+    return listens > length ? listens : length;
+}
+
+double ssh_options_share(struct text_list rules)
 {
     size_t bytes = 0;
 
     for (size_t i = 0; i < rules.n; i++)
         bytes += rules.items[i].len;
-    return rules.n <= SSH_LISTENS_MAX && bytes <= SSH_OPTIONS_MAX;
+    return share_of_limits(rules.n, bytes);
+}
+
+bool ssh_options_fit(struct text_list rules)
+{
+    return ssh_options_share(rules) <= 1;
 }
 
 /* What is written, and the first reason to stop. */
@@ -161,27 +174,48 @@ static void add_targets(struct options *options, const struct acl_targets *targe
     }
 }
 
-bool ssh_options_write(struct buf *out, struct text_list rules,
-                       const struct ssh_domain_ports *ports, const char **why)
+/* Does what ssh_options_write() does.  Returns the reason, or NULL. */
+static const char *write_options(struct options *options, struct text_list rules,
+                                 const struct ssh_domain_ports *ports)
 {
-    struct options options = {.out = out};
     struct acl_targets targets = {0};
+    struct buf *out = options->out;
     size_t start = out->len;
 
     buf_puts(out, "restrict");
     if (acl_permits_everything(rules))
         buf_puts(out, ",port-forwarding");
     else if (acl_targets_read(rules, &targets))
-        add_targets(&options, &targets, ports);
+        add_targets(options, &targets, ports);
     else
-        options.fault = ssh_options_no_memory;
-    if (!options.fault && out->len - start > SSH_OPTIONS_MAX)
-        options.fault = "the options are longer than 200 KiB";
-    if (!options.fault && out->failed)
-        options.fault = ssh_options_no_memory;
+        options->fault = ssh_options_no_memory;
+    if (!options->fault && out->len - start > SSH_OPTIONS_MAX)
+        options->fault = "the options are longer than 200 KiB";
+    if (!options->fault && out->failed)
+        options->fault = ssh_options_no_memory;
     acl_targets_free(&targets);
-    if (options.fault)
+    if (options->fault)
         buf_cut(out, start);
-    *why = options.fault;
-    return !options.fault;
+    return options->fault;
+}
+
+bool ssh_options_write(struct buf *out, struct text_list rules,
+                       const struct ssh_domain_ports *ports, const char **why)
+{
+    struct options options = {.out = out};
+
+    *why = write_options(&options, rules, ports);
+    return !*why;
+}
+
+bool ssh_options_measure(struct text_list rules, const struct ssh_domain_ports *ports,
+                         double *share)
+{
+    struct buf out = {0};
+    struct options options = {.out = &out};
+    const char *why = write_options(&options, rules, ports);
+
+    *share = why ? 2 : share_of_limits(options.n_listens, out.len);
+    buf_free(&out);
+    return why != ssh_options_no_memory;
 }

@@ -30,6 +30,9 @@ MUST_CHECK bool ssh_domain_ports_read(struct text words, struct ssh_domain_ports
  * sshd what they permit, or keeps them, takes no more. */
 MUST_CHECK bool ssh_options_fit(struct text_list rules);
 
+/* Returns how much of these limits the rules take; 1: all of one of them. */
+double ssh_options_share(struct text_list rules);
+
 /* Appends the options for the rules, which are one list of acl_unite():
  *   - "restrict,port-forwarding" if they permit everything, as a list without rules does;
  *   - "restrict,port-forwarding" and a permitlisten for each address, and for each domain with each
@@ -45,5 +48,10 @@ MUST_CHECK bool ssh_options_fit(struct text_list rules);
 extern const char ssh_options_no_memory[];
 MUST_CHECK bool ssh_options_write(struct buf *out, struct text_list rules,
                                   const struct ssh_domain_ports *ports, const char **why);
+
+/* Sets *share to how much of these limits the options for the rules take: 1 is all of one of them,
+ * and more than that all that is too much.  Returns false if memory runs out. */
+MUST_CHECK bool ssh_options_measure(struct text_list rules, const struct ssh_domain_ports *ports,
+                                    double *share);
 
 #endif

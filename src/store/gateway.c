@@ -46,14 +46,14 @@ static const struct pg_statement look_up_statement = {
     .name = "gateway_look_up",
     .types = PG_BIGINT PG_TEXT PG_TEXT PG_TEXT PG_TEXTS PG_BOOL,
     .sql =
-        SOLE_ACCOUNT ", " KEY_TURNS(OF_KEY, OF_SOLE, "$3::bigint") ", " WALK(OF_SOLE)
+        SOLE_ACCOUNT ", " KEY_TURNS(OF_KEY, OF_SOLE, "'{}'::text[]", "$3::bigint") ", " WALK(OF_SOLE)
         " SELECT " N_ACCOUNTS("$1::text") ", " LOOK_UP_COLUMNS
         " FROM sole"
         " LEFT JOIN walk AS w ON true"
         " ORDER BY w.is_beyond, w.id",
     /* No row: there is no such account. */
     .distributed_sql =
-        "WITH RECURSIVE " KEY_TURNS(OF_KEY, OF_ACCOUNT, "$3::bigint") ", " WALK(OF_ACCOUNT)
+        "WITH RECURSIVE " KEY_TURNS(OF_KEY, OF_ACCOUNT, "'{}'::text[]", "$3::bigint") ", " WALK(OF_ACCOUNT)
         " SELECT 1::bigint, " LOOK_UP_COLUMNS
         " FROM adit.account AS a"
         " LEFT JOIN walk AS w ON w.account_id = a.id"

@@ -15,10 +15,12 @@
  *
  * Owners come in turn: first the oldest credential of each owner, then the second of each, and so
  * on.  So whoever puts somebody else's key into credentials of their own leaves its owner a share.
+ * The credentials of the owners in the text[] left_out do not count, and hide none: the others have
+ * all the room.
  *
  * of_key is the condition for the key, of_account the one for its account, both on c; most is the
  * most credentials. */
-#define KEY_TURNS(of_key, of_account, most)                                                        \
+#define KEY_TURNS(of_key, of_account, left_out, most)                                              \
     "turns AS MATERIALIZED ("                                                                      \
         "SELECT array_agg(t.id ORDER BY t.turn, t.id) AS ids"                                      \
         " FROM ("                                                                                  \
@@ -27,6 +29,7 @@
                 "SELECT c.id, c.owner_id"                                                          \
                 " FROM adit.ssh_credential AS c"                                                   \
                 " WHERE " of_key " AND " of_account                                                \
+                  " AND c.owner_id <> ALL (" left_out " COLLATE \"C\")"                            \
                 " ORDER BY c.id"                                                                   \
                 " LIMIT " most " + 1"                                                              \
             ") AS f"                                                                               \

@@ -238,6 +238,30 @@ class Limits(DecisionCase):
                 if status == 409:
                     self.assert_error(answer, 9076)
 
+    def test_another_owner_with_too_much(self):
+        """Whoever stores somebody else's key with too much is left out, and decides nothing."""
+        own = self.stack.client(self.account.own_key)
+        for name, n, rules in (
+                ("rules for sshd", 5,
+                 "array(SELECT 'bind:a' || i || '.' || j FROM generate_series(1, 999) AS j)"),
+                ("rules", 20, "array(SELECT 'bind:a' || j FROM generate_series(1, 999) AS j)"),
+                ("credentials", 1100, "'{}'")):
+            with self.subTest(name):
+                self.fill(n, rules)
+                self.assert_error(self.ask(), 9076)
+                self.stack.psql("ALTER TABLE adit.ssh_credential DISABLE TRIGGER limit_public_key")
+                try:
+                    ref = self.make("bind:b.example", client=own)
+                finally:
+                    self.stack.psql(
+                        "ALTER TABLE adit.ssh_credential ENABLE TRIGGER limit_public_key")
+                for target, permitted in (("b.example", True), ("a1.1", False)):
+                    self.assertEqual(self.decide(target), {
+                        "permitted": permitted, "credentials": [ref], "acl": ["bind:b.example"],
+                        "rule": "bind:b.example" if permitted else None})
+                self.assert_ok(own.delete(CREDENTIALS + "/" + ref["id"]), 204)
+                self.assert_error(self.ask(), 9076)
+
     def test_many_at_once(self):
         """Questions about many credentials, beside those about one, on every session."""
         self.fill(200, "array['bind:a' || i]")

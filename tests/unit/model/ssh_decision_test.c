@@ -4,8 +4,10 @@
 
 #include <check.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "model/field_cases.h"
+#include "model/ssh_share.h"
 #include "suites.h"
 
 #define PUBLIC_KEY                                                                                 \
@@ -147,7 +149,7 @@ static struct text rules_b[] = {{"bind:k=*", 8}, {"bind:b.example", 14}};
 static struct text rules_all[] = {{"bind:c.example", 14}, {"bind:*", 6}};
 
 /* The first two have rules.  The third has none, and the fourth permits everything. */
-static const struct ssh_grant grants[] = {
+static struct ssh_grant grants[] = {
     {{"sshcr_1", 7}, {"usr_1", 5}, {rules_a, 3, true}},
     {{"sshcr_2", 7}, {"bot_2", 5}, {rules_b, 2, true}},
     {{"sshcr_3", 7}, {"usr_3", 5}, {NULL, 0, true}},
@@ -199,13 +201,15 @@ static const struct decision_case {
 START_TEST(decision_of_grants)
 {
     const struct decision_case *test = &cases[_i];
+    struct ssh_left_out left_out = {.n = 0};
     struct arena arena = {0};
     struct buf out = {0};
     struct ssh_decision decision;
     struct error err;
 
-    ck_assert(ssh_decision_make(grants + test->first, test->n, text_of(test->target), &arena,
-                                &decision, &err));
+    ck_assert(ssh_decision_make(grants + test->first, test->n, &left_out, text_of(test->target),
+                                &arena, &decision, &err));
+    ck_assert_uint_eq(left_out.n, 0);
     ssh_decision_write(&out, &decision, text_of("https://x"));
     ck_assert_str_eq(buf_text(&out).s, test->wanted);
     buf_free(&out);
@@ -219,6 +223,7 @@ static enum error_code decide_many(size_t n, size_t len)
     struct arena arena = {0};
     struct text *items = arena_array(&arena, n, sizeof *items);
     struct ssh_grant grant = {{"sshcr_1", 7}, {"usr_1", 5}, {items, n, true}};
+    struct ssh_left_out left_out = {.n = 0};
     struct ssh_decision decision;
     struct error err = {.code = ERR_NONE};
 
@@ -230,7 +235,7 @@ static enum error_code decide_many(size_t n, size_t len)
         snprintf(rule, len + 1, "bind:k=%0*zu", (int)(len - 7), i);
         items[i] = text_of(rule);
     }
-    ck_assert(ssh_decision_make(&grant, 1, (struct text){0}, &arena, &decision, &err) ==
+    ck_assert(ssh_decision_make(&grant, 1, &left_out, (struct text){0}, &arena, &decision, &err) ==
               (err.code == ERR_NONE));
     arena_free(&arena);
     return err.code;
@@ -242,6 +247,130 @@ START_TEST(limits_of_what_is_united)
     ck_assert_int_eq(decide_many(4097, 12), ERR_GRANTS_TOO_MANY);
     ck_assert_int_eq(decide_many(800, 256), ERR_NONE);
     ck_assert_int_eq(decide_many(801, 256), ERR_GRANTS_TOO_MANY);
+}
+END_TEST
+
+/* ---- several owners ---- */
+
+/* What one owner has: n credentials, each with the same rules, of len bytes. */
+struct owner_part {
+    const char *owner_id;
+    size_t n;
+    size_t n_rules;
+    size_t len;
+};
+
+#define PARTS_MAX 6
+
+static struct ssh_grant *list_parts(struct arena *arena, const struct owner_part *parts, size_t *n)
+{
+    struct ssh_grant *list = arena_array(arena, 1000, sizeof *list);
+
+    ck_assert_ptr_nonnull(list);
+    *n = 0;
+    for (size_t i = 0; i < PARTS_MAX && parts[i].owner_id; i++) {
+        const struct owner_part *part = &parts[i];
+        struct text *rules = arena_array(arena, part->n_rules, sizeof *rules);
+
+        ck_assert_ptr_nonnull(rules);
+        for (size_t j = 0; j < part->n_rules; j++) {
+            char *rule = arena_alloc(arena, part->len + 1);
+
+            ck_assert_ptr_nonnull(rule);
+            snprintf(rule, part->len + 1, "bind:k%zu=%0*zu", i, (int)(part->len - 8), j);
+            rules[j] = text_of(rule);
+        }
+        for (size_t j = 0; j < part->n; j++)
+            list[(*n)++] = (struct ssh_grant){
+                text_of("sshcr"), text_of(part->owner_id), {rules, part->n_rules, true}};
+    }
+    return list;
+}
+
+static const struct {
+    struct owner_part parts[PARTS_MAX];
+    const char *left_out; /* the owners, in that order; NULL: all is too much */
+} shared_keys[] = {
+    {{{"a", 5, 819, 12}, {"b", 1, 1, 12}}, ""},
+    {{{"a", 1, 4096, 12}, {"b", 1, 1, 12}}, "a"},
+    {{{"b", 1, 1, 12}, {"a", 1, 900, 256}}, "a"},
+    /* Rules count once, however many credentials have them. */
+    {{{"b", 500, 30, 12}, {"a", 5, 4090, 12}}, "a"},
+    /* Who has too many alone goes first, whichever limit that is. */
+    {{{"a", 1, 850, 256}, {"b", 1, 4000, 12}}, "a"},
+    {{{"a", 1, 4000, 12}, {"b", 1, 4001, 12}, {"c", 1, 97, 12}}, "ba"},
+    {{{"a", 1, 5000, 12},
+      {"b", 1, 4900, 12},
+      {"c", 1, 4800, 12},
+      {"d", 1, 4700, 12},
+      {"e", 1, 4, 12}},
+     "abcd"},
+    {{{"a", 1, 5000, 12},
+      {"b", 1, 4900, 12},
+      {"c", 1, 4800, 12},
+      {"d", 1, 4700, 12},
+      {"e", 1, 4600, 12},
+      {"f", 1, 1, 12}},
+     NULL},
+    {{{"a", 3, 4097, 12}}, NULL},
+};
+
+START_TEST(owners_of_a_key)
+{
+    const char *wanted = shared_keys[_i].left_out;
+    struct ssh_left_out left_out = {.n = 0};
+    struct arena arena = {0};
+    struct ssh_decision decision;
+    struct error err;
+    size_t n;
+    struct ssh_grant *list = list_parts(&arena, shared_keys[_i].parts, &n);
+    bool ok = ssh_decision_make(list, n, &left_out, (struct text){0}, &arena, &decision, &err);
+
+    ck_assert_int_eq(ok, wanted != NULL);
+    ck_assert(ok || err.code == ERR_GRANTS_TOO_MANY);
+    for (size_t i = 0; ok && i < left_out.n; i++) {
+        ck_assert_int_eq(left_out.owner_ids[i].s[0], wanted[i]);
+        for (size_t j = 0; j < decision.n_grants; j++)
+            ck_assert(!text_eq(decision.grants[j].owner_id, left_out.owner_ids[i]));
+    }
+    ck_assert(!ok || (left_out.n == strlen(wanted) && decision.permitted));
+    arena_free(&arena);
+}
+END_TEST
+
+/* The one beyond a limit counts for its owner, and takes the limit that is reached. */
+static const struct {
+    struct owner_part parts[PARTS_MAX];
+    struct owner_part beyond;
+    const char *left_out;
+} cut_keys[] = {
+    {{{"b", 1, 400, 256}, {"a", 16, 999, 12}}, {"a", 1, 999, 12}, "a"},
+    {{{"b", 1, 3000, 12}, {"a", 10, 400, 256}}, {"b", 1, 1, 12}, "a"},
+    {{{"a", 900, 1, 12}, {"b", 100, 30, 12}}, {"b", 1, 30, 12}, "a"},
+    {{{"b", 1, 200, 256}}, {"a", 1, 5000, 256}, "a"},
+    {{{"a", 0, 1, 12}}, {"a", 1, 20000, 12}, "a"},
+};
+
+START_TEST(owners_of_a_key_that_is_not_read_to_the_end)
+{
+    const struct owner_part *last = &cut_keys[_i].beyond;
+    struct ssh_beyond beyond = {text_of(last->owner_id), last->n_rules, last->n_rules * last->len};
+    struct ssh_left_out left_out = {.n = 0};
+    struct arena arena = {0};
+    size_t n;
+    struct ssh_grant *list = list_parts(&arena, cut_keys[_i].parts, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        beyond.n_rules += list[i].acl.n;
+        beyond.n_bytes += list[i].acl.n * list[i].acl.items[0].len;
+    }
+    for (size_t i = 0; i < SSH_LEFT_OUT_MAX; i++) {
+        ck_assert_int_eq(ssh_share_read(list, n, &beyond, &arena, &left_out), SSH_SHARE_LEFT_OUT);
+        ck_assert(text_eq(left_out.owner_ids[i], text_of(cut_keys[_i].left_out)));
+    }
+    ck_assert_int_eq(ssh_share_read(list, n, &beyond, &arena, &left_out), SSH_SHARE_NOBODY);
+    ck_assert_uint_eq(left_out.n, SSH_LEFT_OUT_MAX);
+    arena_free(&arena);
 }
 END_TEST
 
@@ -258,6 +387,9 @@ Suite *ssh_decision_suite(void)
     tcase_add_test(questions, message_has_the_forms_of_a_target);
     tcase_add_loop_test(decisions, decision_of_grants, 0, sizeof cases / sizeof cases[0]);
     tcase_add_test(decisions, limits_of_what_is_united);
+    tcase_add_loop_test(decisions, owners_of_a_key, 0, sizeof shared_keys / sizeof shared_keys[0]);
+    tcase_add_loop_test(decisions, owners_of_a_key_that_is_not_read_to_the_end, 0,
+                        sizeof cut_keys / sizeof cut_keys[0]);
     suite_add_tcase(suite, questions);
     suite_add_tcase(suite, decisions);
     return suite;

@@ -143,6 +143,29 @@ START_TEST(listens_limited)
 }
 END_TEST
 
+/* How much of what sshd takes. */
+START_TEST(measured)
+{
+    static const struct {
+        size_t n, n_ports;
+        bool is_too_much;
+    } cases[] = {{2048, 1, false}, {1024, 2, false}, {1366, 3, true}, {1500, 3, true}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct ssh_domain_ports ports = {.ports = {1, 2, 3}, .n = cases[i].n_ports};
+        struct text_list rules = many_rules(cases[i].n, cases[i].n, "");
+        double share;
+
+        for (size_t j = 0; j < rules.n; j++)
+            rules.items[j].len -= 2; /* a domain */
+        ck_assert(ssh_options_measure(rules, &ports, &share));
+        ck_assert(cases[i].is_too_much ? share > 1 : share == 0.5);
+        ck_assert(ssh_options_share(rules) == (double)rules.n / SSH_LISTENS_MAX);
+        free_rules(rules);
+    }
+}
+END_TEST
+
 START_TEST(bytes_limited)
 {
     char label[59] = "";
@@ -210,6 +233,7 @@ Suite *ssh_options_suite(void)
     tcase_add_test(options, domain_without_ports);
     tcase_add_test(options, rules_not_given);
     tcase_add_test(options, listens_limited);
+    tcase_add_test(options, measured);
     tcase_add_test(options, bytes_limited);
     tcase_add_test(ports, ports_read);
     tcase_add_test(ports, ports_refused);

@@ -124,6 +124,30 @@ START_TEST(bytes_of_grants)
 }
 END_TEST
 
+/* Whoever has a key in too many credentials, or in older ones, has those left out, and nobody
+ * else's.
+ */
+START_TEST(owners_with_much)
+{
+    struct text rule = {"bind:b", 6};
+
+    tried_have_many(_i ? 1100 : 20, SAME,
+                    _i ? "'{bind:a}'" : "array(SELECT 'bind:a' FROM generate_series(1, 1000))");
+    ck_assert(!find(&tried.admin, SAME));
+    ck_assert_int_eq(tried.err.code, ERR_GRANTS_TOO_MANY);
+    database_run(tried.owner, "ALTER TABLE adit.ssh_credential DISABLE TRIGGER limit_public_key");
+    have(&tried.member, TRIED_ID("z"), (struct text_list){.items = &rule, .n = 1, .given = true});
+    database_run(tried.owner, "ALTER TABLE adit.ssh_credential ENABLE TRIGGER limit_public_key");
+    ck_assert_msg(find(&tried.admin, SAME), "%s", tried.err.cause);
+    ck_assert_uint_eq(list.n, 1);
+    tried_expect_text(list.items[0].owner_id, tried.who.member);
+    ck_assert_uint_eq(list.items[0].acl.n, 1);
+    tried_expect_text(list.items[0].acl.items[0], "bind:b");
+    ck_assert_uint_eq(list.left_out.n, 1);
+    tried_expect_text(list.left_out.owner_ids[0], tried.who.admin);
+}
+END_TEST
+
 /* The rules of each credential are on pages of their own. */
 START_TEST(too_many_grants_cost_few_pages)
 {
@@ -138,7 +162,7 @@ START_TEST(too_many_grants_cost_few_pages)
     ck_assert_int_eq(tried.err.code, ERR_GRANTS_TOO_MANY);
     for (size_t i = 0; i < CRYPT_SHA256_LEN; i++)
         snprintf(digest + 2 * i, 3, "%02x", tried.admin.caller.digest[i]);
-    snprintf(arguments, sizeof arguments, "'\\x%s', '%s', '%s', 1000, 16384, 1048576", digest,
+    snprintf(arguments, sizeof arguments, "'\\x%s', '%s', '%s', 1000, 16384, 1048576, '{}'", digest,
              tried.who.account[0], SAME);
     n = explained_pages(tried.responder, "ssh_decision_many", arguments);
     ck_assert_msg(n < 2500, "%ld pages", n);
@@ -190,6 +214,7 @@ static void add_tests(Suite *suite, const char *name, SFun set_up_case)
     tcase_add_test(tcase, numbers_of_grants);
     tcase_add_test(tcase, rules_of_grants);
     tcase_add_test(tcase, bytes_of_grants);
+    tcase_add_loop_test(tcase, owners_with_much, 0, 2);
     tcase_add_test(tcase, too_many_grants_cost_few_pages);
     tcase_add_test(tcase, fingerprints_that_nobody_has);
     tcase_add_test(tcase, index_leads_to_the_grants);

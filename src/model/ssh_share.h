@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* Who is left out where the credentials of one key are too many.
+ *
+ * A public key is public, so several owners of an account may have credentials with the same one.
+ * Whoever has most of it must not decide about the others: what they have is left out, and the rest
+ * is judged. */
+#ifndef ADIT_MODEL_SSH_SHARE_H
+#define ADIT_MODEL_SSH_SHARE_H
+
+#include <stdint.h>
+
+#include "base/must_check.h"
+#include "model/ssh_decision.h"
+
+/* The first credential beyond a limit, whose rules were not read. */
+struct ssh_beyond {
+    struct text owner_id; /* absent: there is none */
+    uint64_t n_rules;     /* its rules, and those of all that were read */
+    uint64_t n_bytes;     /* of them */
+};
+
+enum ssh_share_outcome {
+    SSH_SHARE_LEFT_OUT, /* one owner more is left out */
+    SSH_SHARE_NOBODY,   /* as many as may be are left out, or there is only one owner */
+    SSH_SHARE_NO_MEMORY
+};
+
+/* Sets *share to how much of a limit the grants of one owner take; 1: all.  Returns false if memory
+ * runs out. */
+typedef bool ssh_share_measure(void *context, struct arena *arena, struct ssh_grant *grants,
+                               size_t n, double *share);
+
+/* After the grants of a key were read up to a limit of model/ssh_decision.h: leaves out the owner
+ * who takes most of a limit, by what was read and the one beyond.  The owner's id is copied into
+ * the arena. */
+MUST_CHECK enum ssh_share_outcome ssh_share_read(const struct ssh_grant *grants, size_t n,
+                                                 const struct ssh_beyond *beyond,
+                                                 struct arena *arena,
+                                                 struct ssh_left_out *left_out);
+
+/* After the grants, together, turned out to be too much: leaves out the owner who takes most by
+ * that measure.  Takes the owner's grants out of the list, whose order stays.  The owner's id is
+ * copied into the arena. */
+MUST_CHECK enum ssh_share_outcome ssh_share_fit(struct ssh_grant *grants, size_t *n,
+                                                ssh_share_measure *measure, void *context,
+                                                struct arena *arena, struct ssh_left_out *left_out);
+
+#endif
