@@ -3,7 +3,6 @@
 #include "gateway/grant.h"
 
 #include "model/acl.h"
-#include "model/ssh_options.h"
 
 /* No sshd knows labels, and whoever writes with psql can store any text as a rule. */
 static bool is_for_sshd(struct text rule)
@@ -40,14 +39,71 @@ bool grant_unite(const struct gateway_credentials *found, struct arena *arena,
         ids[i] = found->items[i].id;
     }
     *grant = (struct judge_grant){
-        .account_id = found->items[0].account_id,
+        .account_id = found->account_id,
         .credential_ids = {.items = ids, .n = found->n, .given = true},
-        .digest = found->digest,
+        .digest = found->digest.s ? found->digest : text_of(""),
     };
     return acl_unite(lists, found->n, arena, &grant->rules) && keep_for_sshd(grant, arena);
 }
 
-bool grant_fits(const struct judge_grant *grant)
+/* Measures what one owner's credentials take of what sshd is told.  The context is the ports. */
+static bool measure_told(void *context, struct arena *arena, struct ssh_grant *grants, size_t n,
+                         double *share)
 {
-    return ssh_options_fit(grant->granted);
+    const struct ssh_domain_ports *ports = context;
+    const struct gateway_credentials own = {.items = grants, .n = n};
+    struct judge_grant grant;
+    double kept;
+
+    if (!grant_unite(&own, arena, &grant) || !ssh_options_measure(grant.rules, ports, share))
+        return false;
+    kept = ssh_options_share(grant.granted);
+    if (kept > *share)
+        *share = kept;
+    return true;
+}
+
+static bool write_for_sshd(const struct ssh_domain_ports *ports, struct arena *arena,
+                           struct judge_grant *grant, const char **why)
+{
+    struct buf options = {0};
+    bool ok;
+
+    *why = GRANT_TOO_MUCH;
+    if (!ssh_options_fit(grant->granted))
+        return false;
+    ok = ssh_options_write(&options, grant->rules, ports, why);
+    if (ok) {
+        grant->options.len = options.len;
+        grant->options.s = arena_copy(arena, buf_text(&options).s, options.len);
+        *why = ssh_options_no_memory;
+        ok = grant->options.s != NULL;
+    }
+    buf_free(&options);
+    return ok;
+}
+
+bool grant_make(struct gateway_credentials *found, const struct ssh_domain_ports *ports,
+                struct ssh_left_out *left_out, struct arena *arena, struct judge_grant *grant,
+                const char **why)
+{
+    struct ssh_domain_ports context = *ports;
+    enum ssh_share_outcome outcome = SSH_SHARE_LEFT_OUT;
+
+    *why = GRANT_OVER;
+    if (found->is_over || found->n == 0)
+        return false;
+    while (outcome == SSH_SHARE_LEFT_OUT) {
+        *why = ssh_options_no_memory;
+        if (!grant_unite(found, arena, grant))
+            return false;
+        if (write_for_sshd(ports, arena, grant, why))
+            return true;
+        if (*why == ssh_options_no_memory)
+            return false;
+        outcome = ssh_share_fit(found->items, &found->n, measure_told, &context, arena, left_out);
+    }
+    if (outcome == SSH_SHARE_NO_MEMORY)
+        *why = ssh_options_no_memory;
+    return false;
 }

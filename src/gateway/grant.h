@@ -5,19 +5,20 @@
 
 #include "base/arena.h"
 #include "base/must_check.h"
+#include "model/ssh_options.h"
 #include "store/gateway.h"
 
 /* Why a key that is over the limits of model/ssh_decision.h may not log in, and loses what the part
  * of it that is read does not cover. */
 #define GRANT_OVER "its key has more credentials or rules than are read; delete some"
 
-/* Why a key with more rules than grant_fits() may not log in. */
+/* Why a key with more rules than a session keeps may not log in. */
 #define GRANT_TOO_MUCH "its key has more distinct rules than sshd takes; delete some"
 
 struct judge_grant {
     struct text account_id;
     struct text_list credential_ids; /* in their order */
-    struct text digest;              /* as of a glance; absent if they are a part of the key's */
+    struct text digest;              /* of the whole key, as of a glance; "": none tells of it */
     struct text_list rules;          /* united, see acl_unite() */
     struct text_list granted; /* those of them that sshd is told: no labels, nothing malformed */
     struct text options; /* what sshd is told, see model/ssh_options.h; absent but for logins */
@@ -28,7 +29,12 @@ struct judge_grant {
 MUST_CHECK bool grant_unite(const struct gateway_credentials *found, struct arena *arena,
                             struct judge_grant *grant);
 
-/* Returns whether sshd takes so many rules.  A session keeps no more. */
-MUST_CHECK bool grant_fits(const struct judge_grant *grant);
+/* Makes the grant of a login from the credentials of a key.  If they are more than sshd takes,
+ * those of the owner with most are left out, beside those who are already, and taken out of *found.
+ * Returns false with the reason in *why, static, if what is left is too much too, or nothing is
+ * left; if memory runs out, it is ssh_options_no_memory. */
+MUST_CHECK bool grant_make(struct gateway_credentials *found, const struct ssh_domain_ports *ports,
+                           struct ssh_left_out *left_out, struct arena *arena,
+                           struct judge_grant *grant, const char **why);
 
 #endif

@@ -183,6 +183,14 @@ static bool answers_for_others(struct gateway *gateway, const struct gateway_key
     return ok;
 }
 
+/* Has the key wait.  Returns why. */
+static const char *note_late_key(struct gateway *gateway, const struct gateway_key *key)
+{
+    heavy_keys_renew(&gateway->heavy_keys, key, text_of(""))->late_until_ms =
+        clock_steady_ms() + JUDGE_KEY_PAUSE_MS;
+    return JUDGE_KEY_LATE;
+}
+
 /* Asks about a key.  If only that is late, only the key has to wait: whoever offers it has proved
  * nothing yet. */
 static bool ask_about(struct gateway *gateway, struct arena *arena, const struct gateway_key *key,
@@ -198,75 +206,79 @@ static bool ask_about(struct gateway *gateway, struct arena *arena, const struct
         return false;
     ok = statement(gateway, arena, key, out, &err);
     if (!ok && err.code == ERR_DATABASE_TIMEOUT && answers_for_others(gateway, key)) {
-        *why = JUDGE_KEY_LATE;
-        heavy_keys_renew(&gateway->heavy_keys, key, text_of(""))->late_until_ms =
-            clock_steady_ms() + JUDGE_KEY_PAUSE_MS;
+        *why = note_late_key(gateway, key);
         return false;
     }
     *why = "the database does not answer; see the log of adit-gateway";
     return note_outcome(gateway, ok, &err);
 }
 
-/* Makes the grant from all that the key has.  Returns false with the reason if it is too much. */
-static bool make_grant(const struct gateway *gateway, struct arena *arena,
-                       const struct gateway_credentials *found, struct judge_grant *grant,
-                       const char **why)
-{
-    struct buf options = {0};
-    bool ok;
+/* What was read of a key: all that it has, but for the owners that are left out. */
+struct reading_of_key {
+    struct gateway_key key; /* with those owners */
+    struct gateway_credentials found;
+};
 
-    *why = GRANT_OVER;
-    if (found->is_over)
-        return false;
-    *why = ssh_options_no_memory;
-    if (!grant_unite(found, arena, grant))
-        return false;
-    *why = GRANT_TOO_MUCH;
-    if (!grant_fits(grant))
-        return false;
-    ok = ssh_options_write(&options, grant->rules, &gateway->conf.gateway.domain_ports, why);
-    if (ok) {
-        grant->options.len = options.len;
-        grant->options.s = arena_copy(arena, buf_text(&options).s, options.len);
-        *why = ssh_options_no_memory;
-        ok = grant->options.s != NULL;
-    }
-    buf_free(&options);
-    return ok;
-}
-
-static bool has_much(const struct gateway_credentials *found, size_t least)
+static bool has_much(const struct reading_of_key *reading, size_t least)
 {
+    const struct gateway_credentials *found = &reading->found;
     size_t n = found->n;
 
     for (size_t i = 0; i < found->n; i++)
         n += found->items[i].acl.n;
-    return found->is_over || n >= least;
+    return found->is_over || reading->key.left_out.n > 0 || n >= least;
 }
 
 /* Keeps what was found about a key that has much.  The digest is that of the glance before it was
- * read. */
-static void keep_heavy(struct gateway *gateway, const struct gateway_key *key, struct text digest,
-                       const struct gateway_credentials *found, const struct judge_grant *grant,
-                       const char *why)
+ * read: good enough for a refusal. */
+static void keep_heavy(struct gateway *gateway, const struct reading_of_key *reading,
+                       struct text digest, const struct judge_grant *grant, const char *why)
 {
-    struct heavy_key *known = heavy_keys_find(&gateway->heavy_keys, key);
+    const struct gateway_credentials *found = &reading->found;
+    struct heavy_key *known = heavy_keys_find(&gateway->heavy_keys, &reading->key);
 
-    if (!has_much(found, HEAVY_KEY_LEAST) || why == ssh_options_no_memory) {
+    if (!has_much(reading, HEAVY_KEY_LEAST) || why == ssh_options_no_memory ||
+        (!why && !found->digest.s)) {
         if (known)
             heavy_key_forget(known);
         return;
     }
-    known = heavy_keys_renew(&gateway->heavy_keys, key, found->digest.s ? found->digest : digest);
+    known = heavy_keys_renew(&gateway->heavy_keys, &reading->key,
+                             found->digest.s ? found->digest : digest);
     known->why = why;
     if (!why)
         (void)heavy_key_grant(&gateway->heavy_keys, known, grant);
 }
 
-/* Reads all that a key has.  Where that takes long, it counts for the owner of most. */
+/* Reads what a key has, without the owners of most if that is over the limits.  Returns false with
+ * the reason if it cannot be read in time. */
+static bool read_shared(struct gateway *gateway, struct arena *arena,
+                        struct reading_of_key *reading, const char **why)
+{
+    int64_t end_ms = clock_steady_ms() + JUDGE_TIMEOUT_MS;
+    struct gateway_credentials *found = &reading->found;
+    enum ssh_share_outcome outcome = SSH_SHARE_LEFT_OUT;
+
+    while (outcome == SSH_SHARE_LEFT_OUT) {
+        if (!ask_about(gateway, arena, &reading->key, look_up_all, found, why))
+            return false;
+        if (!found->is_over)
+            return true;
+        if (clock_steady_ms() >= end_ms) {
+            *why = note_late_key(gateway, &reading->key);
+            return false;
+        }
+        outcome =
+            ssh_share_read(found->items, found->n, &found->beyond, arena, &reading->key.left_out);
+    }
+    *why = ssh_options_no_memory;
+    return outcome != SSH_SHARE_NO_MEMORY;
+}
+
+/* The same in turn: where that takes long, it counts for the owner of most. */
 static bool read_in_turn(struct gateway *gateway, struct arena *arena,
-                         const struct gateway_key *key, const struct gateway_glance *seen,
-                         struct gateway_credentials *found, const char **why)
+                         const struct gateway_glance *seen, struct reading_of_key *reading,
+                         const char **why)
 {
     int64_t begun_ms = clock_steady_ms();
     int64_t now_ms;
@@ -275,31 +287,55 @@ static bool read_in_turn(struct gateway *gateway, struct arena *arena,
     *why = JUDGE_OWNER_LATE;
     if (seen->owner_id.s && !reading_is_due(&gateway->readings, seen->owner_id, begun_ms))
         return false;
-    ok = ask_about(gateway, arena, key, look_up_all, found, why);
+    ok = read_shared(gateway, arena, reading, why);
     now_ms = clock_steady_ms();
-    if (seen->owner_id.s && (!ok || has_much(found, READING_LEAST)))
+    if (seen->owner_id.s && (!ok || has_much(reading, READING_LEAST)))
         reading_note(&gateway->readings, seen->owner_id, now_ms - begun_ms, now_ms);
     return ok;
+}
+
+/* Strangers may offer the key again and again. */
+static void log_owners_left_out(const struct gateway *gateway, const struct gateway_key *key,
+                                const struct judge_grant *grant)
+{
+    char account[IDENT_SIZE], fingerprint[PUBLIC_KEY_FINGERPRINT_SIZE], owner[IDENT_SIZE];
+    const struct log_pair pairs[] = {
+        {"account", account}, {"fingerprint", fingerprint}, {"owner", owner}, {NULL, NULL}};
+
+    for (size_t i = 0; i < key->left_out.n; i++) {
+        struct text owner_id = key->left_out.owner_ids[i];
+
+        snprintf(account, sizeof account, "%.*s", (int)grant->account_id.len, grant->account_id.s);
+        snprintf(fingerprint, sizeof fingerprint, "%.*s", (int)key->fingerprint.len,
+                 key->fingerprint.s);
+        snprintf(owner, sizeof owner, "%.*s", (int)owner_id.len, owner_id.s);
+        log_often(&gateway->conf.log, LOG_LEVEL_WARNING,
+                  "an owner's credentials were left out: the key has too many or too much", pairs);
+    }
 }
 
 static enum judge_verdict read_key(struct gateway *gateway, struct arena *arena,
                                    const struct gateway_key *key, const struct gateway_glance *seen,
                                    struct judge_grant *grant, const char **why)
 {
-    struct gateway_credentials found;
+    struct reading_of_key reading = {.key = *key};
+    struct gateway_credentials *found = &reading.found;
     bool ok;
 
-    if (!read_in_turn(gateway, arena, key, seen, &found, why))
-        return JUDGE_AWAY;
-    *why = account_fault(found.n_accounts);
+    if (!read_in_turn(gateway, arena, seen, &reading, why))
+        return *why == ssh_options_no_memory ? JUDGE_FAULT : JUDGE_AWAY;
+    *why = account_fault(found->n_accounts);
     if (*why)
         return JUDGE_FAULT;
-    if (found.n == 0 && !found.is_over)
+    if (found->n == 0 && !found->is_over && reading.key.left_out.n == 0)
         return JUDGE_NONE;
-    ok = make_grant(gateway, arena, &found, grant, why);
-    keep_heavy(gateway, key, seen->digest, &found, grant, ok ? NULL : *why);
-    if (ok)
+    ok = grant_make(found, &gateway->conf.gateway.domain_ports, &reading.key.left_out, arena, grant,
+                    why);
+    keep_heavy(gateway, &reading, seen->digest, grant, ok ? NULL : *why);
+    if (ok) {
+        log_owners_left_out(gateway, &reading.key, grant);
         return JUDGE_PERMITTED;
+    }
     return *why == ssh_options_no_memory ? JUDGE_FAULT : JUDGE_OVER;
 }
 

@@ -206,6 +206,11 @@ static bool is_sooner(const struct session *a, const struct session *b, bool is_
     return a->n_strikes != b->n_strikes ? a->n_strikes < b->n_strikes : a->n_found < b->n_found;
 }
 
+static bool is_changed(const struct turn *turn, const struct session *session)
+{
+    return is_of_turn(turn, session) && session->mark == SESSION_CHANGED;
+}
+
 /* Returns the changed session that was marked first, or the one whose key was late least often, and
  * of those the one whose key is read soonest.  NULL: there is none. */
 static struct session *pick_changed(const struct turn *turn, bool is_by_age)
@@ -216,8 +221,7 @@ static struct session *pick_changed(const struct turn *turn, bool is_by_age)
     for (size_t i = 0; i < sessions->n; i++) {
         struct session *session = sessions->items[i];
 
-        if (is_of_turn(turn, session) && session->mark == SESSION_CHANGED &&
-            (!best || is_sooner(session, best, is_by_age)))
+        if (is_changed(turn, session) && (!best || is_sooner(session, best, is_by_age)))
             best = session;
     }
     return best;
@@ -228,7 +232,8 @@ struct comparison {
     const struct judge_grant *grant;
     struct acl_cover cover; /* read for the first session that needs it */
     bool is_read;
-    bool is_of_own; /* the rules are those of the credentials that sessions stand on */
+    bool is_part;   /* the rules are a part of the key's */
+    bool is_of_own; /* they are those of the credentials that sessions stand on */
     /* The last session that was compared: others of its key mostly have the same rules. */
     const struct session *session;
     bool covers;
@@ -263,23 +268,20 @@ static bool is_covered(struct comparison *comparison, const struct session *sess
 
 /* Judges a session by its key's credentials as they are now, or by a part of them that was read:
  * grants add up, so what a part covers stays, whatever somebody adds.  What the part does not
- * cover is still to be judged by those that the session stands on.  Of a part, the digest stays
- * that of the last glance. */
+ * cover is still to be judged by others, and at last by those that the session stands on. */
 static void judge_session(const struct turn *turn, struct session *session,
                           struct comparison *comparison)
 {
     const struct judge_grant *grant = comparison->grant;
-    bool is_part = !grant->digest.s;
     bool covers = is_covered(comparison, session);
 
     session->n_strikes = 0;
-    if (!covers && is_part && !comparison->is_of_own)
+    if (!covers && comparison->is_part && !comparison->is_of_own)
         return;
     session->mark = SESSION_JUDGED;
-    if (!is_part)
-        keep_digest(session, grant->digest);
+    keep_digest(session, grant->digest);
     if (!covers)
-        end_one(turn, session, is_part ? SESSION_OVER_LIMIT : SESSION_NARROWED);
+        end_one(turn, session, comparison->is_part ? SESSION_OVER_LIMIT : SESSION_NARROWED);
     /* A session that lost track of its credentials would miss their changes. */
     else if (!text_lists_equal(session->credential_ids, grant->credential_ids) &&
              !session_set_lists(session, grant->credential_ids, session->granted))
@@ -289,8 +291,7 @@ static void judge_session(const struct turn *turn, struct session *session,
 static bool is_judged_by(const struct turn *turn, const struct session *session,
                          const struct gateway_key *key)
 {
-    return is_of_turn(turn, session) && session->mark == SESSION_CHANGED &&
-           is_of_key(session, key) &&
+    return is_changed(turn, session) && is_of_key(session, key) &&
            (!key->credential_ids.given ||
             text_lists_equal(session->credential_ids, key->credential_ids));
 }
@@ -333,10 +334,11 @@ static bool judge_key_sessions(const struct turn *turn, const struct gateway_key
                                struct arena *arena)
 {
     bool is_of_own = key->credential_ids.given;
+    bool is_part = is_of_own || found->is_over || key->left_out.n > 0;
     struct judge_grant grant;
-    struct comparison comparison = {.grant = &grant, .is_of_own = is_of_own};
+    struct comparison comparison = {.grant = &grant, .is_part = is_part, .is_of_own = is_of_own};
 
-    if (found->n == 0 && found->is_over && !is_of_own)
+    if (found->n == 0 && is_part && !is_of_own)
         return true; /* not even the first one was read */
     if (found->n == 0) {
         end_sessions(turn, key, is_of_own ? SESSION_OVER_LIMIT : SESSION_REVOKED);
@@ -347,6 +349,27 @@ static bool judge_key_sessions(const struct turn *turn, const struct gateway_key
     compare_sessions(turn, key, &comparison, first);
     acl_cover_free(&comparison.cover);
     return true;
+}
+
+/* Judges the changed sessions of a key: the first one, and others.  While the key is over the
+ * limits and the first one is not covered, it goes on without the owner of most, as a login does.
+ */
+static bool judge_by_key(const struct turn *turn, struct gateway_key key, struct session *first,
+                         struct arena *arena)
+{
+    int64_t end_ms = clock_steady_ms() + JUDGE_TIMEOUT_MS;
+    enum ssh_share_outcome outcome = SSH_SHARE_LEFT_OUT;
+    struct gateway_credentials found;
+
+    while (outcome == SSH_SHARE_LEFT_OUT) {
+        if (!store_gateway_look_up(turn->gateway->pg, arena, &key, &found, turn->err) ||
+            !judge_key_sessions(turn, &key, &found, first, arena))
+            return false;
+        if (!found.is_over || !is_changed(turn, first) || clock_steady_ms() >= end_ms)
+            return true;
+        outcome = ssh_share_read(found.items, found.n, &found.beyond, arena, &key.left_out);
+    }
+    return outcome != SSH_SHARE_NO_MEMORY || error_set(turn->err, ERR_OUT_OF_MEMORY);
 }
 
 /* Judges a session of a key that is over the limits, and those that stand on the same credentials,
@@ -368,17 +391,14 @@ static bool judge_by_own(const struct turn *turn, struct session *session, struc
 static bool read_changed(const struct turn *turn, bool is_by_age)
 {
     struct session *session = pick_changed(turn, is_by_age);
-    struct gateway *gateway = turn->gateway;
     bool ok = true;
 
     while (ok && session) {
         const struct gateway_key key = key_of_session(session);
-        struct gateway_credentials found;
         struct arena arena = {0};
 
-        ok = store_gateway_look_up(gateway->pg, &arena, &key, &found, turn->err) &&
-             judge_key_sessions(turn, &key, &found, session, &arena);
-        if (ok && is_of_turn(turn, session) && session->mark == SESSION_CHANGED)
+        ok = judge_by_key(turn, key, session, &arena);
+        if (ok && is_changed(turn, session))
             ok = judge_by_own(turn, session, &arena);
         if (!ok)
             note_late(turn, &key, 1);

@@ -37,24 +37,47 @@
 
 #define WALK(of_account) KEY_WALK(of_account, "$3::bigint", "$4::bigint", "$5::bigint")
 
-#define LOOK_UP_COLUMNS                                                                            \
-    DIGEST("walk") ", w.id, w.account_id, CASE WHEN NOT w.is_beyond THEN w.acl END, w.is_beyond"
+/* The query "glanced": what a glance looks at. */
+#define GLANCED(of_account)                                                                        \
+    "glanced AS MATERIALIZED ("                                                                    \
+        "SELECT c.id, c.revision"                                                                  \
+        " FROM adit.ssh_credential AS c"                                                           \
+        " WHERE " OF_KEY " AND " of_account                                                        \
+        " ORDER BY c.id"                                                                           \
+        " LIMIT $3::bigint + 1"                                                                    \
+    ")"
 
-/* $1 account id, $2 fingerprint, $3 the most credentials, $4 the most rules, $5 their most bytes.
+/* A glance shows a change of each credential that was read if it looks at all of the key, or if they
+ * are the oldest. */
+#define LOOK_UP_COLUMNS(are_oldest)                                                                \
+    "CASE WHEN " are_oldest " OR (SELECT count(*) FROM glanced) <= $3::bigint"                     \
+      " THEN " DIGEST("glanced") " END,"                                                           \
+    " w.id, w.account_id, w.owner_id, CASE WHEN NOT w.is_beyond THEN w.acl END, w.is_beyond,"      \
+    " w.n_rules, w.n_bytes"
+
+#define LOOK_UP_TYPES                                                                              \
+    PG_BIGINT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXTS PG_BOOL PG_BIGINT PG_BIGINT
+
+#define LOOK_UP_ALL_COLUMNS LOOK_UP_COLUMNS("cardinality($6::text[]) = 0")
+
+/* $1 account id, $2 fingerprint, $3 the most credentials, $4 the most rules, $5 their most bytes,
+ * $6 the owners that are left out.
  * Returns a row without a credential where there is none. */
 static const struct pg_statement look_up_statement = {
     .name = "gateway_look_up",
-    .types = PG_BIGINT PG_TEXT PG_TEXT PG_TEXT PG_TEXTS PG_BOOL,
+    .types = LOOK_UP_TYPES,
     .sql =
-        SOLE_ACCOUNT ", " KEY_TURNS(OF_KEY, OF_SOLE, "'{}'::text[]", "$3::bigint") ", " WALK(OF_SOLE)
-        " SELECT " N_ACCOUNTS("$1::text") ", " LOOK_UP_COLUMNS
+        SOLE_ACCOUNT ", " GLANCED(OF_SOLE) ", "
+        KEY_TURNS(OF_KEY, OF_SOLE, "$6::text[]", "$3::bigint") ", " WALK(OF_SOLE)
+        " SELECT " N_ACCOUNTS("$1::text") ", " LOOK_UP_ALL_COLUMNS
         " FROM sole"
         " LEFT JOIN walk AS w ON true"
         " ORDER BY w.is_beyond, w.id",
     /* No row: there is no such account. */
     .distributed_sql =
-        "WITH RECURSIVE " KEY_TURNS(OF_KEY, OF_ACCOUNT, "'{}'::text[]", "$3::bigint") ", " WALK(OF_ACCOUNT)
-        " SELECT 1::bigint, " LOOK_UP_COLUMNS
+        "WITH RECURSIVE " GLANCED(OF_ACCOUNT) ", "
+        KEY_TURNS(OF_KEY, OF_ACCOUNT, "$6::text[]", "$3::bigint") ", " WALK(OF_ACCOUNT)
+        " SELECT 1::bigint, " LOOK_UP_ALL_COLUMNS
         " FROM adit.account AS a"
         " LEFT JOIN walk AS w ON w.account_id = a.id"
         " WHERE a.id = $1::text COLLATE \"C\""
@@ -66,15 +89,15 @@ static const struct pg_statement look_up_statement = {
  * $6 credential ids. */
 static const struct pg_statement look_up_named_statement = {
     .name = "gateway_look_up_named",
-    .types = PG_BIGINT PG_TEXT PG_TEXT PG_TEXT PG_TEXTS PG_BOOL,
+    .types = LOOK_UP_TYPES,
     .sql =
-        "WITH RECURSIVE turns AS MATERIALIZED ("
+        "WITH RECURSIVE " GLANCED(OF_ACCOUNT) ", turns AS MATERIALIZED ("
             "SELECT array_agg(c.id ORDER BY pg_column_size(c.acl), c.id) AS ids"
             " FROM adit.ssh_credential AS c"
             " WHERE " OF_KEY " AND " OF_ACCOUNT
               " AND c.id = ANY ($6::text[] COLLATE \"C\")"
         "), " WALK(OF_ACCOUNT)
-        " SELECT 1::bigint, " LOOK_UP_COLUMNS
+        " SELECT 1::bigint, " LOOK_UP_COLUMNS("false")
         " FROM walk AS w"
         " ORDER BY w.is_beyond, w.id",
 };
@@ -84,8 +107,11 @@ enum look_up_column {
     COLUMN_DIGEST,
     COLUMN_ID,
     COLUMN_ACCOUNT_ID,
+    COLUMN_OWNER_ID,
     COLUMN_ACL,
-    COLUMN_IS_OVER
+    COLUMN_IS_OVER,
+    COLUMN_N_RULES,
+    COLUMN_N_BYTES
 };
 
 #define GLANCE(account)                                                                            \
@@ -262,12 +288,20 @@ bool store_gateway_glance(struct pg *pg, struct arena *arena, struct gateway_key
     return ok;
 }
 
-static bool read_key_credential(const struct pg_result *result, int row, struct arena *arena,
-                                struct gateway_credential *out)
+static bool read_grant(const struct pg_result *result, int row, struct arena *arena,
+                       struct ssh_grant *out)
 {
     return pg_copy(result, row, COLUMN_ID, arena, &out->id) &&
-           pg_copy(result, row, COLUMN_ACCOUNT_ID, arena, &out->account_id) &&
+           pg_copy(result, row, COLUMN_OWNER_ID, arena, &out->owner_id) &&
            pg_texts(result, row, COLUMN_ACL, arena, &out->acl);
+}
+
+static bool read_beyond(const struct pg_result *result, int row, struct arena *arena,
+                        struct ssh_beyond *out)
+{
+    out->n_rules = (uint64_t)pg_int(result, row, COLUMN_N_RULES);
+    out->n_bytes = (uint64_t)pg_int(result, row, COLUMN_N_BYTES);
+    return pg_copy(result, row, COLUMN_OWNER_ID, arena, &out->owner_id);
 }
 
 /* Of a key that is over a limit, the last row is the one that is beyond. */
@@ -276,16 +310,17 @@ static bool read_credentials(const struct pg_result *result, struct arena *arena
 {
     size_t n = count_found(result, COLUMN_ID);
 
+    if (n > 0 && (!pg_copy(result, 0, COLUMN_DIGEST, arena, &out->digest) ||
+                  !pg_copy(result, 0, COLUMN_ACCOUNT_ID, arena, &out->account_id)))
+        return false;
     out->is_over = n > 0 && pg_bool(result, (int)n - 1, COLUMN_IS_OVER);
-    if (out->is_over)
-        n--;
-    else if (n > 0 && !pg_copy(result, 0, COLUMN_DIGEST, arena, &out->digest))
+    if (out->is_over && !read_beyond(result, (int)--n, arena, &out->beyond))
         return false;
     out->items = arena_array(arena, n, sizeof *out->items);
     if (!out->items)
         return false;
     for (; out->n < n; out->n++) {
-        if (!read_key_credential(result, (int)out->n, arena, &out->items[out->n]))
+        if (!read_grant(result, (int)out->n, arena, &out->items[out->n]))
             return false;
     }
     return true;
@@ -294,6 +329,8 @@ static bool read_credentials(const struct pg_result *result, struct arena *arena
 bool store_gateway_look_up(struct pg *pg, struct arena *arena, const struct gateway_key *key,
                            struct gateway_credentials *out, struct error *err)
 {
+    struct ssh_left_out owners = key->left_out;
+    struct text_list left_out = {.items = owners.owner_ids, .n = owners.n, .given = true};
     bool is_named = key->credential_ids.given;
     struct pg_params params = {.n = 0};
     struct pg_result *result;
@@ -305,15 +342,12 @@ bool store_gateway_look_up(struct pg *pg, struct arena *arena, const struct gate
     pg_add_int(&params, SSH_GRANTS_MAX);
     pg_add_int(&params, SSH_GRANT_RULES_MAX);
     pg_add_int(&params, SSH_GRANT_BYTES_MAX);
-    if (is_named)
-        pg_add_texts(&params, key->credential_ids, arena);
+    pg_add_texts(&params, is_named ? key->credential_ids : left_out, arena);
     if (!pg_run(pg, is_named ? &look_up_named_statement : &look_up_statement, &params, &result,
                 err))
         return false;
     out->n_accounts = read_n_accounts(result);
     ok = read_credentials(result, arena, out) || error_set(err, ERR_OUT_OF_MEMORY);
-    if (is_named)
-        out->digest = (struct text){.s = NULL};
     pg_result_free(result);
     return ok;
 }

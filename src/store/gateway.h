@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/must_check.h"
+#include "model/ssh_share.h"
 #include "pg/pg.h"
 
 /* A key that somebody shows, and the account that it is looked up in. */
@@ -18,6 +19,7 @@ struct gateway_key {
     struct text account_id;
     struct text fingerprint;
     struct text_list credential_ids; /* given: only these are looked up, the smallest first */
+    struct ssh_left_out left_out;    /* without credential_ids: the owners whose are not */
 };
 
 struct gateway_keys {
@@ -37,23 +39,22 @@ struct gateway_glance {
 MUST_CHECK bool store_gateway_glance(struct pg *pg, struct arena *arena, struct gateway_keys keys,
                                      struct gateway_glance **out, struct error *err);
 
-struct gateway_credential {
-    struct text id;
-    struct text account_id;
-    struct text_list acl;
-};
-
 struct gateway_credentials {
-    struct gateway_credential *items; /* ordered by identifier: the oldest first */
+    struct ssh_grant *items; /* ordered by identifier: the oldest first */
     size_t n;
-    struct text digest; /* as of a glance; absent without a credential, and of a part */
-    bool is_over;       /* more than a limit of model/ssh_decision.h: the items are a part */
-    int n_accounts;     /* that the key's account_id names: 0, 1, or 2 for several */
+    struct text account_id; /* of all of them; absent without one */
+    /* Of the whole key when they were read, as of a glance.  Absent without a credential, and if a
+     * glance may not show a change of each of them. */
+    struct text digest;
+    bool is_over;             /* more than a limit of model/ssh_decision.h: the items are a part */
+    struct ssh_beyond beyond; /* if so */
+    int n_accounts;           /* that the key's account_id names: 0, 1, or 2 for several */
 };
 
 /* Reads all credentials of a key, or those up to the limits of a decision: the oldest one of each
  * owner, then the second of each, and so on.  None is no failure, and a key that names no account,
  * or several, has none.  A key that is over the limits costs no more than one that reaches them.
+ * Credentials of owners who are left out do not count for the limits.
  * If the key has credential_ids, it names its account, and only these are read, as far as they are
  * still the key's: those with the fewest bytes of rules first, so that rules added to one push no
  * smaller one out. */

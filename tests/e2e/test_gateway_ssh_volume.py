@@ -81,6 +81,33 @@ class Volume(GatewayCase):
         if not stack.is_sanitized():
             self.assertLess(self.memory_kb(), MEMORY_KB)
 
+    def test_another_owner_with_much(self):
+        """Whoever stores somebody else's key with too much locks nobody out of it.  Each session
+        goes on for as long as what it was granted, and no longer."""
+        key = self.gateway.key()
+        theirs = self.credential(key, "bind:a.example.com",
+                                 client=self.stack.client(self.home.own_key))
+        path = self.credential(key, "bind:a.example.net")
+        both, = self.standing(self.gateway.tunnel(key, "a.example.com:8080:localhost:1",
+                                                  "a.example.net:8080:localhost:1"))
+        self.volume(theirs, 20, N_RULES)
+        self.assertTrue(stay(both))
+        own, = self.standing(self.gateway.tunnel(key, "a.example.net:8443:localhost:1"))
+        other = self.gateway.tunnel(key, "a.example.com:8443:localhost:1")
+        self.assertTrue(other.is_in())
+        self.assertEqual(other.refused(), ["a.example.com:8443:localhost:1"])
+        self.assertRegex(self.gateway.log(), '"event":"an owner\'s credentials were left out[^}]*'
+                         '"fingerprint":"%s"[^}]*"owner":"%s"' % (
+                             re.escape(key.fingerprint), self.home.member.id))
+        self.volume(theirs, 5, N_RULES)
+        self.assertTrue(stay(both, own))
+        self.delete(theirs)
+        self.assertTrue(have_ended([both]))
+        self.assertTrue(stay(own))
+        self.delete(path)
+        self.assertTrue(have_ended([own, other]))
+        self.assertTrue(self.gateway.tunnel(key).was_refused())
+
     def test_sessions_that_share_a_key(self):
         """Their rules are read once, when they change, and not for each session."""
         path, key, first = self.opened("bind:a.example.com")

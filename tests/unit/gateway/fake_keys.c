@@ -79,33 +79,51 @@ static bool glance(struct arena *arena, struct gateway_keys asked, struct gatewa
     return true;
 }
 
+static void read_one(struct arena *arena, const char *id, const char *owner_id, const char *rule,
+                     size_t n_rules, struct gateway_credentials *out)
+{
+    struct text *rules = arena_array(arena, n_rules, sizeof *rules);
+
+    ck_assert_ptr_nonnull(rules);
+    for (size_t i = 0; i < n_rules; i++)
+        rules[i] = text_of(rule);
+    out->items[out->n++] = (struct ssh_grant){
+        text_of(id), text_of(owner_id), {.items = rules, .n = n_rules, .given = true}};
+}
+
+/* The owner has all of the key but its rest. */
 static bool look_up(struct arena *arena, const struct gateway_key *asked,
                     struct gateway_credentials *out, struct error *err)
 {
     struct fake_key *key = find_key(asked);
-    struct text *rules;
+    bool is_rest = asked->left_out.n > 0;
+    const char *rule;
 
     ck_assert_ptr_nonnull(key);
-    key->n_look_ups += !asked->credential_ids.given;
+    key->n_look_ups += !asked->credential_ids.given && !is_rest;
     take_time();
     out->n_accounts = 1;
     if (fake_database.table_is_late || fake_database.lock_is_held || key->is_late)
         return is_late(err);
+    out->account_id = text_of(key->account_id);
+    out->digest = text_of(key->digest);
+    out->items = arena_array(arena, 2, sizeof *out->items);
+    ck_assert_ptr_nonnull(out->items);
+    if (is_rest) {
+        ck_assert(text_eq(asked->left_out.owner_ids[0], text_of(key->owner_id)));
+        if (key->rest_is_hidden)
+            out->digest = text_of(NULL);
+        if (key->rest)
+            read_one(arena, REST_ID, "usr_rest", key->rest, 1, out);
+        return true;
+    }
     out->is_over = key->is_over || key->n > SSH_GRANTS_MAX;
-    if (!out->is_over)
-        out->digest = text_of(key->digest);
-    out->items = arena_array(arena, 1, sizeof *out->items);
-    rules = arena_array(arena, key->n_rules, sizeof *rules);
-    ck_assert(out->items && rules);
-    for (size_t i = 0; i < key->n_rules; i++)
-        rules[i] = text_of(asked->credential_ids.given && key->own ? key->own : key->rule);
-    if (asked->credential_ids.given)
-        out->digest = text_of(NULL);
-    if (key->n > 0 && rules[0].s)
-        out->items[out->n++] =
-            (struct gateway_credential){text_of(key->credential_id),
-                                        text_of(key->account_id),
-                                        {.items = rules, .n = key->n_rules, .given = true}};
+    if (out->is_over)
+        out->beyond = (struct ssh_beyond){text_of(key->owner_id), 2 * SSH_GRANT_RULES_MAX,
+                                          2 * SSH_GRANT_BYTES_MAX};
+    rule = asked->credential_ids.given && key->own ? key->own : key->rule;
+    if (key->n > 0 && rule)
+        read_one(arena, key->credential_id, key->owner_id, rule, key->n_rules, out);
     return true;
 }
 

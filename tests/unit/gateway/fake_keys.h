@@ -8,6 +8,7 @@
 #define A "ac_000000000000000000000000001"
 #define B "ac_000000000000000000000000002"
 #define N_KEYS 100
+#define REST_ID "sshcr_rest"
 #define N_ACCOUNTS 2
 
 /* What a key has, and how the database fares with it. */
@@ -17,13 +18,15 @@ struct fake_key {
     char credential_id[32];
     char digest[SESSION_DIGEST_SIZE];
     const char *owner_id;
-    size_t n;         /* its credentials */
-    bool is_over;     /* they have too many rules */
-    bool is_late;     /* a statement that names it is not answered */
-    size_t n_rules;   /* of each, all the same */
-    const char *rule; /* as far as they are read; NULL: not even the first */
-    const char *own;  /* of those that are named; NULL: the same */
-    int n_look_ups;
+    size_t n;            /* its credentials */
+    bool is_over;        /* they have too many rules */
+    bool is_late;        /* a statement that names it is not answered */
+    size_t n_rules;      /* of each, all the same */
+    const char *rule;    /* as far as they are read; NULL: not even the first */
+    const char *own;     /* of those that are named; NULL: the same */
+    const char *rest;    /* of others, when the owner is left out; NULL: there are none */
+    bool rest_is_hidden; /* no glance tells of the rest */
+    int n_look_ups;      /* of all that it has */
 };
 
 extern struct fake_key fake_keys[N_KEYS];

@@ -85,6 +85,93 @@ START_TEST(an_offered_key_is_over_the_limits)
 }
 END_TEST
 
+/* Others have little of the key, and log in by that.  It is remembered while a glance tells that
+ * the key is the same. */
+START_TEST(an_owner_is_over_the_limits)
+{
+    const bool is_hidden = _i == 1;
+
+    fake_key_exceed(&fake_keys[0], false);
+    fake_keys[0].rest = "bind:b:1";
+    fake_keys[0].rest_is_hidden = is_hidden;
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(offer(0), JUDGE_PERMITTED);
+        ck_assert_str_eq(grant.options.s, "restrict,port-forwarding,permitlisten=\"b:1\"");
+        ck_assert_uint_eq(grant.credential_ids.n, 1);
+        ck_assert_str_eq(grant.credential_ids.items[0].s, REST_ID);
+        ck_assert(text_eq(grant.digest, text_of(is_hidden ? "" : "another")));
+    }
+    ck_assert_int_eq(fake_keys[0].n_look_ups, is_hidden ? 3 : 1);
+    snprintf(fake_keys[0].digest, sizeof fake_keys[0].digest, "without the rest");
+    fake_keys[0].rest = NULL;
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(offer(0), JUDGE_OVER);
+        ck_assert_str_eq(why, GRANT_OVER);
+    }
+    ck_assert_int_eq(fake_keys[0].n_look_ups, is_hidden ? 4 : 2);
+}
+END_TEST
+
+/* The grants of two owners, with so many distinct rules each. */
+static void find_two(struct gateway_credentials *found, size_t n_domains, size_t n_addresses)
+{
+    const char *const owners[] = {"usr_a", "usr_b"};
+    const size_t numbers[] = {n_domains, n_addresses};
+
+    *found = (struct gateway_credentials){.account_id = text_of(A), .digest = text_of("both")};
+    found->items = arena_array(&arena, 2, sizeof *found->items);
+    ck_assert_ptr_nonnull(found->items);
+    for (; found->n < 2; found->n++) {
+        struct ssh_grant *item = &found->items[found->n];
+
+        *item = (struct ssh_grant){text_of(owners[found->n]), text_of(owners[found->n]), {0}};
+        item->acl.items = arena_array(&arena, numbers[found->n], sizeof *item->acl.items);
+        ck_assert_ptr_nonnull(item->acl.items);
+        for (; item->acl.n < numbers[found->n]; item->acl.n++) {
+            char *rule = arena_alloc(&arena, 32);
+
+            ck_assert_ptr_nonnull(rule);
+            snprintf(rule, 32, found->n ? "bind:b%zu:1" : "bind:a%zu.example", item->acl.n);
+            item->acl.items[item->acl.n] = text_of(rule);
+        }
+    }
+}
+
+/* Whoever fills what sshd takes, also by the ports of domains, is left out. */
+START_TEST(an_owner_has_too_much_for_sshd)
+{
+    static const struct {
+        size_t n_domains, n_addresses;
+        const char *kept; /* NULL: both */
+    } cases[] = {
+        {100, 2000, NULL}, {2000, 2200, "usr_b"}, {1100, 3000, "usr_b"}, {500, 4000, "usr_a"}};
+    const struct ssh_domain_ports ports = {.ports = {1, 2, 3, 4}, .n = 4};
+    struct ssh_left_out left_out = {.n = 0};
+    struct gateway_credentials found;
+
+    find_two(&found, cases[_i].n_domains, cases[_i].n_addresses);
+    ck_assert_msg(grant_make(&found, &ports, &left_out, &arena, &grant, &why), "%s", why);
+    ck_assert_uint_eq(left_out.n, cases[_i].kept != NULL);
+    ck_assert_uint_eq(grant.credential_ids.n, cases[_i].kept ? 1 : 2);
+    if (cases[_i].kept)
+        ck_assert_str_eq(grant.credential_ids.items[0].s, cases[_i].kept);
+    ck_assert(text_eq(grant.digest, text_of("both")));
+}
+END_TEST
+
+START_TEST(both_owners_have_too_much_for_sshd)
+{
+    const struct ssh_domain_ports ports = {.ports = {1, 2, 3, 4}, .n = 4};
+    struct ssh_left_out left_out = {.n = 0};
+    struct gateway_credentials found;
+
+    find_two(&found, 1100, 4097);
+    ck_assert(!grant_make(&found, &ports, &left_out, &arena, &grant, &why));
+    ck_assert_ptr_ne(why, ssh_options_no_memory);
+    ck_assert_uint_eq(left_out.n, 1);
+}
+END_TEST
+
 /* Labels are for no sshd, and no session keeps them. */
 START_TEST(an_offered_key_has_labels)
 {
@@ -226,6 +313,9 @@ Suite *gateway_judge_key_suite(void)
     tcase_add_checked_fixture(tcase, start, stop);
     tcase_add_test(tcase, a_heavy_key_is_read_once);
     tcase_add_loop_test(tcase, an_offered_key_is_over_the_limits, 0, 2);
+    tcase_add_loop_test(tcase, an_owner_is_over_the_limits, 0, 2);
+    tcase_add_loop_test(tcase, an_owner_has_too_much_for_sshd, 0, 4);
+    tcase_add_test(tcase, both_owners_have_too_much_for_sshd);
     tcase_add_loop_test(tcase, an_offered_key_has_labels, 0, 2);
     tcase_add_test(tcase, an_offered_key_is_late);
     tcase_add_test(tcase, the_database_is_late_for_an_offered_key);

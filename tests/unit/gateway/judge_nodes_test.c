@@ -131,12 +131,12 @@ static bool look_up(struct arena *arena, const struct gateway_key *key,
     if (!node)
         return true;
     node->n_look_ups++;
+    out->account_id = key->account_id;
     out->digest = text_of("one");
     out->items = arena_array(arena, 1, sizeof *out->items);
     ck_assert_ptr_nonnull(out->items);
     if (node->has_key)
-        out->items[out->n++] = (struct gateway_credential){.id = text_of(node->credential_id),
-                                                           .account_id = key->account_id};
+        out->items[out->n++] = (struct ssh_grant){.id = text_of(node->credential_id)};
     return true;
 }
 

@@ -195,6 +195,53 @@ START_TEST(a_key_grows_over_the_limits)
 }
 END_TEST
 
+/* Over a limit, what the owners with little have covers their sessions, even where neither the part
+ * that is read first does, nor what the session stood on. */
+START_TEST(others_have_little_of_a_key)
+{
+    struct text rule = text_of("bind:b:1"), id = text_of("sshcr_gone");
+    struct session *session = add_session(2, _i == 1);
+
+    ck_assert(session_set_lists(session, (struct text_list){&id, 1, true},
+                                (struct text_list){&rule, 1, true}));
+    begin();
+    fake_key_exceed(&fake_keys[2], false);
+    fake_keys[2].own = "bind:z:1";
+    fake_keys[2].rest = _i == 0 ? "bind:b:1" : "bind:c:1";
+    for (int i = 0; i < 3; i++) {
+        judge_sweep(&gateway);
+        judge_on(20);
+        ck_assert_int_eq(session->is_ending, _i);
+    }
+    ck_assert_int_eq(fake_keys[2].n_look_ups, 1);
+    ck_assert(_i || text_eq(session->credential_ids.items[0], text_of(REST_ID)));
+    ck_assert(!gateway.is_away);
+}
+END_TEST
+
+/* What no glance tells of is read in each sweep, and its end seen. */
+START_TEST(others_have_what_no_glance_sees)
+{
+    struct text rule = text_of("bind:b:1"), id = text_of(REST_ID);
+    struct session *session = add_session(2, true);
+
+    ck_assert(session_set_lists(session, (struct text_list){&id, 1, true},
+                                (struct text_list){&rule, 1, true}));
+    begin();
+    fake_key_exceed(&fake_keys[2], true);
+    fake_keys[2].own = "bind:z:1";
+    fake_keys[2].rest = "bind:b:1";
+    fake_keys[2].rest_is_hidden = true;
+    judge_sweep(&gateway);
+    judge_on(20);
+    ck_assert(!session->is_ending);
+    fake_keys[2].rest = NULL;
+    judge_sweep(&gateway);
+    judge_on(20);
+    ck_assert(session->is_ending);
+}
+END_TEST
+
 /* However soon the next sweep comes, all are judged. */
 START_TEST(sweeps_come_before_the_last_is_done)
 {
@@ -426,6 +473,8 @@ Suite *gateway_judge_volume_suite(void)
     tcase_add_loop_test(tcase, others_add_to_older_credentials, 0, 2);
     tcase_add_loop_test(tcase, a_key_is_over_the_limits, 0, 4);
     tcase_add_loop_test(tcase, a_key_grows_over_the_limits, 0, 2);
+    tcase_add_loop_test(tcase, others_have_little_of_a_key, 0, 2);
+    tcase_add_test(tcase, others_have_what_no_glance_sees);
     tcase_add_test(tcase, sweeps_come_before_the_last_is_done);
     tcase_add_test(tcase, others_change_all_the_time);
     tcase_add_test(tcase, a_named_key_is_first);

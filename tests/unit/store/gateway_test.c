@@ -70,7 +70,7 @@ START_TEST(credentials_of_a_key)
     ck_assert_uint_eq(found.n, 1);
     ck_assert(!found.is_over);
     tried_expect_text(found.items[0].id, TRIED_ID("4"));
-    tried_expect_text(found.items[0].account_id, tried.who.account[1]);
+    tried_expect_text(found.account_id, tried.who.account[1]);
     ck_assert_uint_eq(found.items[0].acl.n, 1);
     tried_expect_text(found.items[0].acl.items[0], "bind:other:2");
     ck_assert_uint_eq(glances[0].n, 1);
@@ -165,7 +165,9 @@ START_TEST(limits)
                                        "ALTER TABLE adit.ssh_credential ENABLE TRIGGER USER");
     ck_assert_msg(look_up(&key, &found), "%s", tried.err.cause);
     ck_assert(found.is_over);
-    ck_assert_ptr_null(found.digest.s);
+    ck_assert(text_eq(found.digest, glance(&key, 1)->digest));
+    tried_expect_text(found.beyond.owner_id, tried.who.admin);
+    ck_assert_uint_eq(found.beyond.n_rules, _i ? 16385 : SSH_GRANTS_MAX + 1);
     /* The oldest ones up to the limit. */
     ck_assert_uint_eq(found.n, _i ? 16 : SSH_GRANTS_MAX);
     tried_expect_text(found.items[0].id, "sshcr_000000000000000000000000001");
@@ -196,7 +198,7 @@ START_TEST(named_credentials)
     key.credential_ids = (struct text_list){.items = ids, .n = 18, .given = true};
     ck_assert_msg(look_up(&key, &found), "%s", tried.err.cause);
     ck_assert(found.is_over);
-    ck_assert_ptr_null(found.digest.s);
+    ck_assert(text_eq(found.digest, glance(&key, 1)->digest));
     ck_assert_uint_eq(found.n, 17);
     tried_expect_text(found.items[0].id, names[0]);
     ck_assert_uint_eq(found.items[0].acl.n, 1000);
@@ -209,7 +211,7 @@ START_TEST(named_credentials)
     ck_assert_msg(look_up(&key, &found), "%s", tried.err.cause);
     ck_assert(!found.is_over);
     ck_assert_uint_eq(found.n, 1);
-    ck_assert_ptr_null(found.digest.s);
+    ck_assert(text_eq(found.digest, glance(&key, 1)->digest));
     key.credential_ids.items++;
     key.credential_ids.n = 2;
     ck_assert_msg(look_up(&key, &found), "%s", tried.err.cause);
@@ -217,6 +219,54 @@ START_TEST(named_credentials)
     key.credential_ids.n = 0;
     ck_assert_msg(look_up(&key, &found), "%s", tried.err.cause);
     ck_assert_uint_eq(found.n, 0);
+}
+END_TEST
+
+/* Gives the member a credential of the key that is younger than all others, with such a rule. */
+static void add_youngest(const char *rule)
+{
+    char sql[1024];
+
+    snprintf(sql, sizeof sql,
+             "ALTER TABLE adit.ssh_credential DISABLE TRIGGER USER;"
+             "INSERT INTO adit.ssh_credential"
+             " (account_id, id, owner_id, public_key, key_type, fingerprint, acl)"
+             " SELECT account_id, 'sshcr_zzzzzzzzzzzzzzzzzzzzzzzzzzz', '%s', public_key, key_type,"
+             " fingerprint, '{%s}' FROM adit.ssh_credential WHERE id = '" TRIED_ID(
+                 "z") "'; ALTER TABLE adit.ssh_credential ENABLE TRIGGER USER",
+             tried.who.member, rule);
+    database_run(tried.owner, sql);
+}
+
+/* What an owner has hides nothing of others once the owner is left out: not by its rules, and not
+ * by its number, even if a glance does not see the others. */
+START_TEST(owners_are_left_out)
+{
+    struct gateway_key key = key_of(tried.who.account[0], FINGERPRINT_0);
+    struct gateway_credentials found;
+
+    have(&tried.admin, TRIED_ID("z"), FINGERPRINT_0, "bind:a:1");
+    have_many(_i ? SSH_GRANTS_MAX + 100 : 20, _i ? 1 : 1000);
+    add_youngest("bind:b:1");
+    ck_assert_msg(look_up(&key, &found), "%s", tried.err.cause);
+    ck_assert(found.is_over);
+    tried_expect_text(found.items[0].owner_id, tried.who.admin);
+    key.left_out = (struct ssh_left_out){.owner_ids = {text_of(tried.who.admin)}, .n = 1};
+    ck_assert_msg(look_up(&key, &found), "%s", tried.err.cause);
+    ck_assert(!found.is_over);
+    ck_assert_ptr_null(found.beyond.owner_id.s);
+    ck_assert_uint_eq(found.n, 1);
+    tried_expect_text(found.items[0].owner_id, tried.who.member);
+    tried_expect_text(found.items[0].acl.items[0], "bind:b:1");
+    /* A glance tells of a change only if it sees all. */
+    if (_i)
+        ck_assert_ptr_null(found.digest.s);
+    else
+        ck_assert(text_eq(found.digest, glance(&key, 1)->digest));
+    key.left_out.owner_ids[key.left_out.n++] = text_of(tried.who.member);
+    ck_assert_msg(look_up(&key, &found), "%s", tried.err.cause);
+    ck_assert_uint_eq(found.n, 0);
+    ck_assert_int_eq(found.n_accounts, 1);
 }
 END_TEST
 
@@ -304,7 +354,7 @@ START_TEST(account_that_is_not_named)
         ck_assert_msg(look_up(&keys[i], &found), "%s", tried.err.cause);
         ck_assert_int_eq(found.n_accounts, 1);
         ck_assert_uint_eq(found.n, 1);
-        tried_expect_text(found.items[0].account_id, tried.who.account[0]);
+        tried_expect_text(found.account_id, tried.who.account[0]);
     }
     ck_assert(read_edges(NULL, &edges));
     ck_assert_int_eq(edges.n_accounts, 1);
@@ -422,6 +472,7 @@ Suite *gateway_suite(void)
     tcase_add_test(tcase, digests);
     tcase_add_loop_test(tcase, limits, 0, 2);
     tcase_add_test(tcase, named_credentials);
+    tcase_add_loop_test(tcase, owners_are_left_out, 0, 2);
     tcase_add_test(tcase, modules_of_edges);
     tcase_add_test(tcase, account_that_is_not_named);
     tcase_add_test(tcase, account_that_does_not_exist);
