@@ -217,6 +217,7 @@ static bool ask_about(struct gateway *gateway, struct arena *arena, const struct
 struct reading_of_key {
     struct gateway_key key; /* with those owners */
     struct gateway_credentials found;
+    bool holds_for_now; /* an owner is left out who may be read later */
 };
 
 static bool has_much(const struct reading_of_key *reading, size_t least)
@@ -237,6 +238,8 @@ static void keep_heavy(struct gateway *gateway, const struct reading_of_key *rea
     const struct gateway_credentials *found = &reading->found;
     struct heavy_key *known = heavy_keys_find(&gateway->heavy_keys, &reading->key);
 
+    if (reading->holds_for_now)
+        return;
     if (!has_much(reading, HEAVY_KEY_LEAST) || why == ssh_options_no_memory ||
         (!why && !found->digest.s)) {
         if (known)
@@ -275,7 +278,21 @@ static bool read_shared(struct gateway *gateway, struct arena *arena,
     return outcome != SSH_SHARE_NO_MEMORY;
 }
 
-/* The same in turn: where that takes long, it counts for the owner of most. */
+/* Reads what others have of a key whose owner of most has no time left: less than what counts for
+ * theirs. */
+static bool read_others(struct gateway *gateway, struct arena *arena, struct text owner_id,
+                        struct reading_of_key *reading, const char **why)
+{
+    reading->holds_for_now = true;
+    reading->key.left_out = (struct ssh_left_out){.owner_ids = {owner_id}, .n = 1};
+    reading->key.most_rules = READING_LEAST;
+    if (!ask_about(gateway, arena, &reading->key, look_up_all, &reading->found, why))
+        return false;
+    *why = JUDGE_OWNER_LATE;
+    return reading->found.n > 0 && !reading->found.is_over;
+}
+
+/* Reads a key in turn: where that takes long, it counts for the owner of most. */
 static bool read_in_turn(struct gateway *gateway, struct arena *arena,
                          const struct gateway_glance *seen, struct reading_of_key *reading,
                          const char **why)
@@ -284,9 +301,8 @@ static bool read_in_turn(struct gateway *gateway, struct arena *arena,
     int64_t now_ms;
     bool ok;
 
-    *why = JUDGE_OWNER_LATE;
     if (seen->owner_id.s && !reading_is_due(&gateway->readings, seen->owner_id, begun_ms))
-        return false;
+        return read_others(gateway, arena, seen->owner_id, reading, why);
     ok = read_shared(gateway, arena, reading, why);
     now_ms = clock_steady_ms();
     if (seen->owner_id.s && (!ok || has_much(reading, READING_LEAST)))

@@ -31,7 +31,8 @@ struct readings {
     } items[READING_OWNERS_MAX];
 };
 
-/* Returns whether keys may be read of which this owner has most. */
+/* Returns whether keys may be read of which this owner has most.  If not, the owner is left out of
+ * them. */
 bool reading_is_due(const struct readings *readings, struct text owner_id, int64_t now_ms);
 
 /* Notes that reading one took this long. */

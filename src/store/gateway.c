@@ -340,7 +340,7 @@ bool store_gateway_look_up(struct pg *pg, struct arena *arena, const struct gate
     pg_add_text(&params, account_or_empty(key->account_id));
     pg_add_text(&params, key->fingerprint);
     pg_add_int(&params, SSH_GRANTS_MAX);
-    pg_add_int(&params, SSH_GRANT_RULES_MAX);
+    pg_add_int(&params, key->most_rules > 0 ? (int64_t)key->most_rules : SSH_GRANT_RULES_MAX);
     pg_add_int(&params, SSH_GRANT_BYTES_MAX);
     pg_add_texts(&params, is_named ? key->credential_ids : left_out, arena);
     if (!pg_run(pg, is_named ? &look_up_named_statement : &look_up_statement, &params, &result,

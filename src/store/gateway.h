@@ -20,6 +20,7 @@ struct gateway_key {
     struct text fingerprint;
     struct text_list credential_ids; /* given: only these are looked up, the smallest first */
     struct ssh_left_out left_out;    /* without credential_ids: the owners whose are not */
+    size_t most_rules;               /* that are read; 0: SSH_GRANT_RULES_MAX */
 };
 
 struct gateway_keys {

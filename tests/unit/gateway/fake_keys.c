@@ -111,6 +111,7 @@ static bool look_up(struct arena *arena, const struct gateway_key *asked,
     ck_assert_ptr_nonnull(out->items);
     if (is_rest) {
         ck_assert(text_eq(asked->left_out.owner_ids[0], text_of(key->owner_id)));
+        out->is_over = key->rest_is_much && asked->most_rules > 0;
         if (key->rest_is_hidden)
             out->digest = text_of(NULL);
         if (key->rest)

@@ -26,6 +26,7 @@ struct fake_key {
     const char *own;     /* of those that are named; NULL: the same */
     const char *rest;    /* of others, when the owner is left out; NULL: there are none */
     bool rest_is_hidden; /* no glance tells of the rest */
+    bool rest_is_much;   /* for a look-up of fewer rules than may be */
     int n_look_ups;      /* of all that it has */
 };
 

@@ -285,6 +285,31 @@ START_TEST(an_owner_has_much_read)
 }
 END_TEST
 
+/* Who shares a key with an owner that has no time left logs in by what is their own, if that is
+ * little. */
+START_TEST(others_share_a_key_with_a_heavy_owner)
+{
+    fake_keys[0].n_rules = READING_LEAST;
+    fake_keys[0].owner_id = "usr_heavy";
+    fake_keys[0].rest = "bind:b:1";
+    reading_note(&gateway.readings, text_of("usr_heavy"), 2 * READING_AT_ONCE_MS,
+                 clock_steady_ms());
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(offer(0), JUDGE_PERMITTED);
+        ck_assert_str_eq(grant.options.s, "restrict,port-forwarding,permitlisten=\"b:1\"");
+    }
+    ck_assert_int_eq(fake_keys[0].n_look_ups, 0);
+    fake_keys[0].rest_is_much = true;
+    ck_assert_int_eq(offer(0), JUDGE_AWAY);
+    ck_assert(!gateway.is_away);
+    /* Later, the owner's rules are read again. */
+    gateway.readings = (struct readings){0};
+    ck_assert_int_eq(offer(0), JUDGE_PERMITTED);
+    ck_assert_str_eq(grant.options.s, "restrict,port-forwarding,permitlisten=\"a:1\"");
+    ck_assert_int_eq(fake_keys[0].n_look_ups, 1);
+}
+END_TEST
+
 /* Those stay in mind who have to wait longest. */
 START_TEST(many_owners_have_much_read)
 {
@@ -322,6 +347,7 @@ Suite *gateway_judge_key_suite(void)
     tcase_add_test(tcase, many_keys_are_over_the_limits);
     tcase_add_test(tcase, many_keys_are_heavy);
     tcase_add_test(tcase, an_owner_has_much_read);
+    tcase_add_test(tcase, others_share_a_key_with_a_heavy_owner);
     tcase_add_test(tcase, many_owners_have_much_read);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -263,6 +263,12 @@ START_TEST(owners_are_left_out)
         ck_assert_ptr_null(found.digest.s);
     else
         ck_assert(text_eq(found.digest, glance(&key, 1)->digest));
+    database_run(tried.owner, "UPDATE adit.ssh_credential SET acl = '{bind:b,bind:c}'"
+                              " WHERE id LIKE '%zzz'");
+    for (key.most_rules = 1; key.most_rules <= 2; key.most_rules++) {
+        ck_assert_msg(look_up(&key, &found), "%s", tried.err.cause);
+        ck_assert_int_eq(found.is_over, key.most_rules == 1);
+    }
     key.left_out.owner_ids[key.left_out.n++] = text_of(tried.who.member);
     ck_assert_msg(look_up(&key, &found), "%s", tried.err.cause);
     ck_assert_uint_eq(found.n, 0);
