@@ -33,6 +33,7 @@ struct pg {
     int64_t deadline_ms; /* of the request, on the steady clock; 0: there is none */
     bool (*peer_gone)(void *peer);
     void *peer;
+    uint32_t caller;           /* who sent the request, as a number */
     const char *operator_name; /* NULL: there is none */
     int64_t transaction;  /* which session has the open transaction, by own.n_opened; 0: none */
     bool is_aborted;      /* a statement of the transaction has failed */
@@ -104,7 +105,13 @@ void pg_start_request(struct pg *pg, bool (*peer_gone)(void *peer), void *peer)
 {
     pg->peer_gone = peer_gone;
     pg->peer = peer;
+    pg->caller = 0;
     pg->deadline_ms = clock_steady_ms() + pg->timeout_ms;
+}
+
+void pg_tell_caller(struct pg *pg, uint32_t caller)
+{
+    pg->caller = caller;
 }
 
 /* ---- one attempt ---- */
@@ -351,6 +358,11 @@ static bool open_in_time(struct pg *pg, bool looks_ahead, int64_t deadline_ms, s
     return true;
 }
 
+static struct pg_shed_statement to_shed(const struct pg *pg, const struct pg_statement *statement)
+{
+    return (struct pg_shed_statement){.writes = statement->writes, .caller = pg->caller};
+}
+
 /* Returns the rows, or NULL with *err. */
 static PGresult *run_until_done(struct pg *pg, const struct pg_statement *statement,
                                 const struct pg_params *params, int64_t deadline_ms,
@@ -368,7 +380,8 @@ static PGresult *run_until_done(struct pg *pg, const struct pg_statement *statem
             return rows;
         PQclear(rows);
         if (err->code == ERR_DATABASE_TIMEOUT)
-            pg_shed_begin(&pg->shed, statement->writes, clock_steady_ms());
+            pg_shed_begin(&pg->shed, to_shed(pg, statement), err->sqlstate[0] != '\0',
+                          clock_steady_ms());
         if (outcome == PG_LOST && pg_own_is_once(statement)) {
             lose_write(pg, err);
             return NULL;
@@ -385,7 +398,8 @@ static PGresult *run_on_own(struct pg *pg, const struct pg_statement *statement,
 {
     PGresult *rows = NULL;
 
-    if (!pg->own.is_distributed && pg_shed_refuses(&pg->shed, statement->writes, clock_steady_ms()))
+    if (!pg->own.is_distributed &&
+        pg_shed_refuses(&pg->shed, to_shed(pg, statement), clock_steady_ms()))
         error_cause(err, ERR_DATABASE_TIMEOUT,
                     "database: refused, because the statement before it took too long");
     else

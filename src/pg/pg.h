@@ -143,6 +143,10 @@ void pg_set_timeout(struct pg *pg, int timeout_ms);
  * NULL: the peer is always there. */
 void pg_start_request(struct pg *pg, bool (*peer_gone)(void *peer), void *peer);
 
+/* Tells callers of requests apart, by a number; 0 until it is called.  A write that waits too long
+ * for a lock has later ones of its caller refused, see pg/shed.h. */
+void pg_tell_caller(struct pg *pg, uint32_t caller);
+
 /* Runs a statement.  Connects and prepares as needed, and runs the statement again after a passing
  * failure that had no effect; a read and a repeatable write also after a loss.  Returns true and
  * sets *result, which the caller frees with pg_result_free().  Or returns false with *err:

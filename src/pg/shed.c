@@ -5,21 +5,39 @@
 #define SHED_MS 50
 #define PAUSE_MS 2
 
-void pg_shed_begin(struct pg_shed *shed, bool writes, int64_t now_ms)
+/* Late writes of two callers in this time have one cause.  Each may take 4 s. */
+#define SAME_CAUSE_MS 5000
+
+static enum pg_shedding sheds(const struct pg_shed *shed, struct pg_shed_statement late,
+                              bool was_ended, int64_t now_ms)
 {
-    shed->what = writes ? PG_SHED_WRITES : PG_SHED_ALL;
+    bool is_other = shed->what != PG_SHED_NOTHING && shed->caller != late.caller &&
+                    now_ms - shed->until_ms < SAME_CAUSE_MS;
+
+    if (!late.writes)
+        return PG_SHED_ALL;
+    return was_ended && !is_other ? PG_SHED_OWN_WRITES : PG_SHED_WRITES;
+}
+
+void pg_shed_begin(struct pg_shed *shed, struct pg_shed_statement late, bool was_ended,
+                   int64_t now_ms)
+{
+    shed->what = sheds(shed, late, was_ended, now_ms);
+    shed->caller = late.caller;
     shed->until_ms = now_ms + SHED_MS;
 }
 
-bool pg_shed_refuses(const struct pg_shed *shed, bool writes, int64_t now_ms)
+bool pg_shed_refuses(const struct pg_shed *shed, struct pg_shed_statement statement, int64_t now_ms)
 {
     if (now_ms >= shed->until_ms || now_ms - shed->last_run_ms > PAUSE_MS)
         return false;
     switch (shed->what) {
     case PG_SHED_NOTHING:
         return false;
+    case PG_SHED_OWN_WRITES:
+        return statement.writes && statement.caller == shed->caller;
     case PG_SHED_WRITES:
-        return writes;
+        return statement.writes;
     case PG_SHED_ALL:
         return true;
     }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/base62.h"
 #include "base/clock.h"
 
 static size_t hint_place(const struct caller *caller)
@@ -119,6 +120,17 @@ bool executor_run_for(struct store *store, const char *account_id,
 
 /* ---- statements ---- */
 
+/* Tells the driver whose write follows: by the account that the key names, or by the key. */
+static void tell_caller(struct store *store, const struct pg_statement *statement,
+                        const struct caller *caller)
+{
+    const char *account_id = caller->account_id;
+
+    if (statement->writes)
+        pg_tell_caller(store->pg, account_id[0] ? crc32_of(account_id, strlen(account_id))
+                                                : crc32_of(caller->digest, sizeof caller->digest));
+}
+
 bool executor_find(struct store *store, const struct pg_statement *statement,
                    const struct store_request *request, const struct pg_params *params,
                    struct pg_result **result, struct error *err)
@@ -127,6 +139,7 @@ bool executor_find(struct store *store, const struct pg_statement *statement,
     /* Without an account, Citus would not know the node; 13.0 crashes when a function gets none. */
     if (pg_is_distributed(store->pg) && !request->caller.account_id[0])
         return error_set(err, ERR_KEY_UNKNOWN);
+    tell_caller(store, statement, &request->caller);
     if (!executor_run_for(store, request->caller.account_id, statement, params, result, err))
         return false;
     if (pg_rows(*result) == 0)
@@ -164,6 +177,7 @@ bool executor_run_quick(struct store *store, const struct pg_statement *statemen
     *result = NULL;
     if (pg_is_distributed(store->pg))
         return true;
+    tell_caller(store, statement, &request->caller);
     if (!pg_run(store->pg, statement, params, result, err))
         return false;
     if (pg_rows(*result) > 0) {

@@ -172,6 +172,27 @@ class Database(FaultCase):
         finally:
             self.close(psql)
 
+    def test_locked_row(self):
+        """Who waits for a row has the later writes of its account refused, and nobody else's."""
+        other = self.stack.client(self.stack.account("faults of a row").admin.key)
+        method, target, body = WRITES[0]
+        row = self.assert_ok(self.admin.call(method, target, body), 201)["id"]
+        path = CREDENTIALS + "/" + row
+        psql = self.session("UPDATE adit.ssh_credential SET metadata = 'held' WHERE id = '%s'"
+                            % row)
+        try:
+            with concurrent.futures.ThreadPoolExecutor(8) as pool:
+                waiting = [pool.submit(self.stack.client(self.home.admin.key).patch, path,
+                                       {"metadata": str(i)}) for i in range(8)]
+                n = 0
+                while not all(future.done() for future in waiting) or n == 0:
+                    n += 1
+                    self.assert_ok(other.call("PUT", "/edges/tls/free/mutual_tls", {}))
+                for future in waiting:
+                    self.check_fault(future.result(), 9032)
+        finally:
+            self.close(psql)
+
     def test_backends_that_do_not_answer(self):
         stopped = self.backends()
         for pid in stopped:
