@@ -366,6 +366,7 @@ void serve_connection_answer(struct serve_connection *connection, struct respons
     bool is_copied = serve_peer_answer(&connection->peer, response, ends_next(serve));
 
     serve_connection_move(connection, SERVE_CONNECTION_SENDING);
+    serve_line_note_answer(connection, response);
     connection->payer = response->payer;
     connection->charged = connection->peer.unsent.cap;
     serve->answers_held += connection->charged;

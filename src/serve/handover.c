@@ -19,7 +19,7 @@
 struct head {
     int64_t since_ms;   /* all workers share the steady clock */
     int64_t offered_ms; /* when it was sent */
-    uint32_t account;   /* of a scan */
+    uint64_t account;   /* of a scan */
     bool is_scan;
     uint32_t params_len;
     uint32_t body_len;

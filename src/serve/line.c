@@ -83,26 +83,67 @@ static struct text find_authorization(const struct serve_connection *connection)
     return text_present(found) ? found : find_variable(connection, "REDIRECT_HTTP_AUTHORIZATION");
 }
 
+/* ---- whose it is ---- */
+
+/* Anybody can make a key that names an account of others, and would take its turns and its place.
+ * So a request counts for the account only if an answer has shown that its key is good; until then,
+ * for its address.  Numbers of addresses begin here. */
+#define OF_ADDRESS (UINT64_C(1) << 32)
+
+static struct request_caller *good_key_place(struct serve *serve,
+                                             const struct request_caller *caller)
+{
+    return &serve->good_keys[caller->key % SERVE_N_GOOD_KEYS];
+}
+
+static bool is_good_key(struct serve *serve, const struct request_caller *caller)
+{
+    const struct request_caller *good = good_key_place(serve, caller);
+
+    return good->key == caller->key && good->account == caller->account;
+}
+
+void serve_line_note_answer(const struct serve_connection *connection,
+                            const struct response *response)
+{
+    struct serve *serve = connection->serve;
+    const struct request_caller *caller = &connection->caller;
+
+    if (!connection->has_caller)
+        return;
+    if (response->payer != 0)
+        *good_key_place(serve, caller) = *caller;
+    else if (response->status == 401 && is_good_key(serve, caller))
+        *good_key_place(serve, caller) = (struct request_caller){.key = 0};
+}
+
 /* Of a request in the line; it keeps the numbers once it has a lane. */
 static struct request_caller caller_of(struct serve_connection *connection)
 {
     const struct serve_callbacks *callbacks = connection->serve->callbacks;
 
-    if (!connection->has_caller && callbacks->caller)
+    if (!connection->has_caller && callbacks->caller) {
         connection->caller = callbacks->caller(find_authorization(connection),
                                                find_variable(connection, "REMOTE_ADDR"));
+        connection->account = is_good_key(connection->serve, &connection->caller)
+                                  ? connection->caller.account
+                                  : OF_ADDRESS + connection->caller.address;
+    }
     connection->has_caller = true;
     return connection->caller;
 }
 
-static uint32_t account_of(struct serve_connection *connection)
+static uint64_t account_of(struct serve_connection *connection)
 {
-    return caller_of(connection).account;
+    (void)caller_of(connection);
+    return connection->account;
 }
 
 static uint64_t *turn_of(struct serve *serve, struct serve_connection *connection)
 {
-    return &serve->turns[account_of(connection) % SERVE_N_TURNS];
+    uint64_t account = account_of(connection);
+
+    return &serve->turns[account % SERVE_N_TURNS + (account < OF_ADDRESS ? 0 : SERVE_N_TURNS)];
 }
 
 static uint64_t *turn_of_key(struct serve *serve, struct serve_connection *connection)
@@ -132,7 +173,7 @@ bool serve_line_may_start_long(const struct serve *serve)
 }
 
 /* Returns how many scans run.  Sets *n_of_account: those of this account. */
-static int count_scans(const struct serve *serve, uint32_t account, int *n_of_account)
+static int count_scans(const struct serve *serve, uint64_t account, int *n_of_account)
 {
     int n = 0;
 
@@ -143,12 +184,12 @@ static int count_scans(const struct serve *serve, uint32_t account, int *n_of_ac
         if (!is_scan_in_lane(lane))
             continue;
         n++;
-        *n_of_account += lane->connection->caller.account == account;
+        *n_of_account += lane->connection->account == account;
     }
     return n;
 }
 
-bool serve_line_may_scan(const struct serve *serve, uint32_t account)
+bool serve_line_may_scan(const struct serve *serve, uint64_t account)
 {
     int n_of_account;
 
@@ -236,7 +277,7 @@ bool serve_line_may_offer(const struct serve *serve, struct serve_connection *co
     return !connection->was_offered && waits_for_others(serve, connection);
 }
 
-bool serve_line_is_scan(struct serve_connection *connection, uint32_t *account)
+bool serve_line_is_scan(struct serve_connection *connection, uint64_t *account)
 {
     if (!is_scan(connection))
         return false;

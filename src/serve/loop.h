@@ -18,6 +18,9 @@
 /* Accounts with the same remainder share their turn in the line, and keys their places. */
 #define SERVE_N_TURNS 256
 
+/* So many keys are known to be good: the latest of each place. */
+#define SERVE_N_GOOD_KEYS 1024
+
 /* The loop checks the deadlines of connections this often. */
 #define SERVE_SWEEP_MS 250
 
@@ -65,12 +68,13 @@ struct serve_connection {
     bool is_watched; /* epoll knows its descriptor */
     bool is_sorted;  /* work is known */
     enum request_work work;
-    bool was_offered; /* its request came from another worker */
-    bool has_caller;  /* caller is known */
-    struct request_caller caller;
-    uint32_t payer;   /* of its answer */
-    size_t charged;   /* bytes of memory that its answer takes */
-    int64_t whole_us; /* when its request was whole, on the steady clock */
+    bool was_offered;             /* its request came from another worker */
+    bool has_caller;              /* caller is known */
+    struct request_caller caller; /* as it says */
+    uint64_t account;             /* whose turn and place its request takes, see line.c */
+    uint32_t payer;               /* of its answer */
+    size_t charged;               /* bytes of memory that its answer takes */
+    int64_t whole_us;             /* when its request was whole, on the steady clock */
     int64_t since_ms; /* when its state began; in the line, when its request was whole */
     int64_t moved_ms; /* when bytes last came or went */
 };
@@ -133,11 +137,13 @@ struct serve {
     size_t n_in[SERVE_CONNECTION_N_STATES];
     struct serve_connection *line[SERVE_MAX_CONNECTIONS]; /* those that wait, the oldest first */
     size_t n_line;
-    uint64_t turns[SERVE_N_TURNS];     /* when a request of each account last started, as a turn */
+    uint64_t turns[2 * SERVE_N_TURNS]; /* when a request of each account last started, as a turn;
+                                          the second half is of addresses */
     uint64_t key_turns[SERVE_N_TURNS]; /* the same of each key */
     uint64_t turn;                     /* the latest */
-    bool has_probed;                   /* the request that started last is a probe */
-    size_t answers_held;               /* bytes: the sum of all that is charged */
+    struct request_caller good_keys[SERVE_N_GOOD_KEYS]; /* their accounts and keys */
+    bool has_probed;     /* the request that started last is a probe */
+    size_t answers_held; /* bytes: the sum of all that is charged */
     struct serve_chunk chunk;
     char offered[SERVE_MESSAGE_MAX]; /* for a request from the handover */
 };
@@ -274,10 +280,14 @@ MUST_CHECK bool serve_line_may_offer(const struct serve *serve,
                                      struct serve_connection *connection);
 
 /* Returns whether a request of the line is a scan; sets *account, then. */
-MUST_CHECK bool serve_line_is_scan(struct serve_connection *connection, uint32_t *account);
+MUST_CHECK bool serve_line_is_scan(struct serve_connection *connection, uint64_t *account);
 
 /* Returns whether a scan of this account may start, once a lane is free for it. */
-MUST_CHECK bool serve_line_may_scan(const struct serve *serve, uint32_t account);
+MUST_CHECK bool serve_line_may_scan(const struct serve *serve, uint64_t account);
+
+/* Learns from the answer whether the key of a request that stood in the line is good. */
+void serve_line_note_answer(const struct serve_connection *connection,
+                            const struct response *response);
 
 /* Answers 503 to the scans that are too many to wait: to the latest of a key with too many, and
  * then of the address with the most.  If no place is free and the line does not move, also to one

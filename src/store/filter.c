@@ -237,15 +237,21 @@ static bool run_for(struct store *store, const struct filter_statement *statemen
 }
 
 /* Takes a place among the filters that run in the worker.  Returns NULL if they are too many, or if
- * one of the account runs.  The source of requests lets none of these get here, unless keys of one
- * account do not name it: this is the bound that holds whatever a request looks like. */
+ * one of the account runs.  The source of requests lets few of these get here: this is the bound
+ * that holds whatever a request looks like.  A key that was not found yet has a place of its own,
+ * since the account that it names may be that of others. */
 static char *take_place(struct store *store, const struct caller *caller)
 {
     struct text account = executor_account_hint(store, caller);
+    char of_key[IDENT_SIZE];
     char *place = NULL;
 
-    if (!account.s)
-        account = text_of(caller->account_id);
+    if (!account.s) {
+        snprintf(of_key, sizeof of_key, "?%02x%02x%02x%02x%02x%02x", caller->digest[0],
+                 caller->digest[1], caller->digest[2], caller->digest[3], caller->digest[4],
+                 caller->digest[5]);
+        account = text_of(of_key);
+    }
     for (size_t i = 0; i < STORE_MOST_FILTERS; i++) {
         char *taken = store->filters->accounts[i];
 
@@ -254,9 +260,8 @@ static char *take_place(struct store *store, const struct caller *caller)
         else if (text_eq(text_of(taken), account))
             return NULL;
     }
-    /* Whose account is not known yet has a place, too. */
     if (place)
-        snprintf(place, IDENT_MAX + 1, "%s", account.len > 0 ? account.s : "?");
+        snprintf(place, IDENT_MAX + 1, "%s", account.s);
     return place;
 }
 

@@ -225,6 +225,9 @@ static void offer_scan(struct worker *full)
 {
     worker_open(full, 100);
     worker_add_lane(full);
+    worker_know(full, "a1");
+    worker_know(full, "b1");
+    worker_know(full, "c1");
     client_scan(0, "/stuck/a", "a1");
     client_scan(1, "/stuck/b", "b1");
     client_scan(2, "/of/a", "a1");

@@ -239,11 +239,57 @@ static void fill_places(struct worker *worker, int first, int last)
     for (int i = first; i <= last; i++) {
         const char key[] = {'v', (char)('0' + i), '\0'};
 
+        worker_know(worker, key);
         client_scan_from(i, "/forged", key, "a");
         worker_accept(worker, 1);
     }
     serve_lanes_start(worker->serve);
 }
+
+static void answer_to(struct serve *serve, int status, uint32_t payer)
+{
+    const struct response response = {.status = status, .payer = payer};
+
+    serve_line_note_answer(&serve->connections[0], &response);
+}
+
+/* A key that no answer has shown to be good takes neither turn nor place of the account that it
+ * names. */
+START_TEST(forged_keys_count_for_their_address)
+{
+    struct worker worker;
+    struct serve *serve;
+    struct serve_connection *forged;
+    uint64_t account;
+
+    worker_open(&worker, 100);
+    serve = worker.serve;
+    serve->handover[0] = -1;
+    worker_know(&worker, "v1");
+    client_scan_from(0, "/stuck", "v2", "a");
+    client_scan_from(1, "/waits", "v3", "a");
+    client_scan_from(2, "/good", "v1", "a");
+    worker_accept(&worker, 3);
+    serve_lanes_start(serve);
+    client_expect(2, "/good");
+    ck_assert(!client_is_answered(1));
+    forged = &serve->connections[1];
+    ck_assert(serve_line_is_scan(forged, &account) && account > UINT32_MAX);
+    /* Once its key is refused, it is not good any more. */
+    serve->connections[0].caller = (struct request_caller){.account = 'v', .key = 'v' * 256 + '3'};
+    answer_to(serve, 404, 0);
+    forged->has_caller = false;
+    ck_assert(serve_line_is_scan(forged, &account) && account > UINT32_MAX);
+    answer_to(serve, 200, 'v');
+    answer_to(serve, 404, 0);
+    forged->has_caller = false;
+    ck_assert(serve_line_is_scan(forged, &account) && account == 'v');
+    answer_to(serve, 401, 0);
+    forged->has_caller = false;
+    ck_assert(serve_line_is_scan(forged, &account) && account > UINT32_MAX);
+    worker_close(&worker);
+}
+END_TEST
 
 /* Anybody can make many keys.  They take no place of another address. */
 START_TEST(places_to_wait_are_of_an_address)
@@ -254,6 +300,8 @@ START_TEST(places_to_wait_are_of_an_address)
     worker_open(&worker, 100);
     serve = worker.serve;
     serve->handover[0] = -1;
+    worker_know(&worker, "v1");
+    worker_know(&worker, "v2");
     client_scan_from(0, "/stuck", "v1", "b");
     worker_accept(&worker, 1);
     serve_lanes_start(serve);
@@ -281,6 +329,8 @@ START_TEST(places_of_an_address_are_shared_by_its_keys)
     worker_open(&worker, 100);
     serve = worker.serve;
     serve->handover[0] = -1;
+    worker_know(&worker, "v1");
+    worker_know(&worker, "v!");
     client_scan_from(0, "/stuck", "v1", "a");
     worker_accept(&worker, 1);
     serve_lanes_start(serve);
@@ -423,6 +473,7 @@ Suite *serve_line_suite(void)
     tcase_add_test(tcase, each_request_has_its_own_account);
     tcase_add_test(tcase, keys_of_an_account_take_turns);
     tcase_add_test(tcase, places_to_wait_are_of_a_key);
+    tcase_add_test(tcase, forged_keys_count_for_their_address);
     tcase_add_test(tcase, places_to_wait_are_of_an_address);
     tcase_add_test(tcase, places_of_an_address_are_shared_by_its_keys);
     tcase_add_test(tcase, full_places_are_passed_on);

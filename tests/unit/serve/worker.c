@@ -91,7 +91,7 @@ static struct request_caller caller_of(struct text authorization, struct text re
 
     if (authorization.len == 2) {
         caller.account = (uint32_t)authorization.s[0];
-        caller.key = (uint32_t)authorization.s[1];
+        caller.key = caller.account * 256 + (unsigned char)authorization.s[1];
     }
     if (remote.len > 0)
         caller.address = (uint32_t)remote.s[0];
@@ -138,6 +138,15 @@ static void on_input(void *context)
     worker->n_inputs++;
     ck_assert_int_eq(recv(silent[0], &byte, 1, MSG_DONTWAIT), 1);
     wake_all(worker);
+}
+
+void worker_know(struct worker *worker, const char *key)
+{
+    struct serve_connection connection = {.serve = worker->serve, .has_caller = true};
+    const struct response response = {.status = 200, .payer = 1};
+
+    connection.caller = caller_of(text_of(key), text_of(""));
+    serve_line_note_answer(&connection, &response);
 }
 
 void worker_add_lane(struct worker *worker)

@@ -63,6 +63,9 @@ void worker_add_lane(struct worker *worker);
 /* Closes it.  No state may have changed in a way that the tables do not allow. */
 void worker_close(struct worker *worker);
 
+/* Has the worker know a key of client_scan() as good. */
+void worker_know(struct worker *worker, const char *key);
+
 /* Runs the loop until n_due requests are answered. */
 void worker_run(struct worker *worker);
 
