@@ -1026,6 +1026,35 @@ class Faults(ApplyCase):
                          ["create", "delete"])
         self.assertEqual(self.diff(another), [])
 
+    def test_required_rules(self):
+        """[service] require_acl: nothing is changed if a credential would come to have no rule."""
+        conf = os.path.join(self.stack.state, "rules.conf")
+        with open(conf, "w", encoding="utf-8") as file:
+            file.write("[service]\nrequire_acl = yes\n".join(
+                self.stack.read_conf().partition("[service]\n")[::2]))
+        self.addCleanup(os.remove, conf)
+        bot = self.account.bot.id
+        has_none, has_one = (self.assert_ok(self.client.post("/ssh_credentials", {
+            "public_key": key, "owner_id": bot, "acl": acl}), 201)["id"]
+            for key, acl in zip(KEYS, ([], ["bind:a.example"])))
+        before = self.export()
+        new = {"public_key": OTHER_KEY, "owner_id": bot}
+        good = {**new, "description": "good", "acl": ["*"]}
+        for name, item in (
+                ("new, left out", new), ("new, null", {**new, "acl": None}), ("new, none", {**new, "acl": []}),
+                ("emptied", {"id": has_one, "public_key": KEYS[1], "owner_id": bot, "acl": []})):
+            document = self.document(ssh_credentials=[good, item])
+            for verb, status in ("diff", 3), ("apply", 1):
+                with self.subTest("%s, %s" % (name, verb)):
+                    said = self.run_on(verb, document, status=status, conf=conf)
+                    self.assertIn("ssh_credentials[1]: acl has no rule. This service requires", said)
+                    self.assertEqual(self.export(), before)
+        # One that has none stays as it is, and "*" is a rule.
+        stays = {"id": has_none, "public_key": KEYS[0], "owner_id": bot, "acl": [], "metadata": "m"}
+        self.assertEqual([row[:4:3] for row in self.apply(
+            self.document(ssh_credentials=[good, stays]), conf=conf)],
+            [["create", []], ["update", ["metadata"]]])
+
     def test_without_a_database(self):
         conf = os.path.join(self.stack.state, "nowhere.conf")
         with open(conf, "w", encoding="utf-8") as file:
