@@ -457,13 +457,16 @@ static bool write_edge(struct edges *edges, struct edge *edge, int64_t now_ms)
     return ok;
 }
 
-static size_t count_due(const struct edges *edges)
+struct edges_count edges_count(const struct edges *edges)
 {
-    size_t n = 0;
+    struct edges_count count = {.n = edges->n};
 
-    for (size_t i = 0; i < edges->n; i++)
-        n += edges->items[i].due;
-    return n;
+    for (size_t i = 0; i < edges->n; i++) {
+        count.n_open += edges->items[i].known && !edges->items[i].enabled;
+        count.n_nobody += edges->items[i].trusts_nobody;
+        count.n_due += edges->items[i].due;
+    }
+    return count;
 }
 
 static int longer_pause(int pause_ms)
@@ -550,7 +553,7 @@ void edges_tick(struct edges *edges, int64_t now_ms)
         look_at_authorities(edges);
         edges->look_at_ms = now_ms + LOOK_MS;
     }
-    if (now_ms >= edges->write_at_ms && count_due(edges) > 0)
+    if (now_ms >= edges->write_at_ms && edges_count(edges).n_due > 0)
         write_due(edges, now_ms);
     tick_watch(edges, now_ms);
     if (way_tick(&edges->command, edges->version, now_ms, edges->log))
@@ -569,7 +572,7 @@ int64_t edges_next(const struct edges *edges, int64_t now_ms)
     if (edges->haproxy.used)
         next_ms = clock_earlier(clock_earlier(next_ms, edges->tell_at_ms),
                                 haproxy_watch_next(&edges->watch, now_ms));
-    return count_due(edges) > 0 ? clock_earlier(next_ms, edges->write_at_ms) : next_ms;
+    return edges_count(edges).n_due > 0 ? clock_earlier(next_ms, edges->write_at_ms) : next_ms;
 }
 
 /* Returns whether HAProxy has not answered yet, or a new process of it has still to be told. */
@@ -580,19 +583,15 @@ static bool is_haproxy_new(const struct edges *edges)
 
 void edges_status(const struct edges *edges, struct buf *out)
 {
-    size_t n_open = 0, n_nobody = 0;
+    struct edges_count count = edges_count(edges);
 
-    for (size_t i = 0; i < edges->n; i++) {
-        n_open += edges->items[i].known && !edges->items[i].enabled;
-        n_nobody += edges->items[i].trusts_nobody;
-    }
-    buf_printf(out, "edges %zu\nedges_open %zu\nedges_nobody %zu\nedges_due %zu\n", edges->n,
-               n_open, n_nobody, count_due(edges));
+    buf_printf(out, "edges %zu\nedges_open %zu\nedges_nobody %zu\nedges_due %zu\n", count.n,
+               count.n_open, count.n_nobody, count.n_due);
     buf_printf(out, "reload %s\nhaproxy %s\n", way_status(&edges->command),
                is_haproxy_new(edges) ? WAY_DUE : way_status(&edges->haproxy));
 }
 
 bool edges_are_due(const struct edges *edges)
 {
-    return count_due(edges) > 0 || any_owes(edges) || is_haproxy_new(edges);
+    return edges_count(edges).n_due > 0 || any_owes(edges) || is_haproxy_new(edges);
 }

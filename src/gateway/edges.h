@@ -43,6 +43,16 @@ void edges_tick(struct edges *edges, int64_t now_ms);
 /* Returns when edges_tick() is due next, on the steady clock; INT64_MAX without edges. */
 int64_t edges_next(const struct edges *edges, int64_t now_ms);
 
+struct edges_count {
+    size_t n;
+    size_t n_open;   /* ask for no certificate: they have no enabled module */
+    size_t n_nobody; /* let nobody pass: no authority of theirs is read */
+    size_t n_due;    /* wait for their files */
+};
+
+/* Counts the configured edges.  One whose module was not read yet is not open. */
+struct edges_count edges_count(const struct edges *edges);
+
 /* Appends lines "name value" for an operator: how many edges there are, how many ask for no
  * certificate, trust nobody, and wait for their files, and whether a reload is due. */
 void edges_status(const struct edges *edges, struct buf *out);

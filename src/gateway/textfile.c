@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/exposition.h"
+#include "gateway/edges.h"
 #include "gateway/gateway.h"
 #include "gateway/whole_file.h"
 
@@ -81,6 +82,22 @@ static void put_polls(struct buf *out, const struct gateway *gateway)
                    "Accounts whose node does not answer.", follows_count_away(&gateway->follows));
 }
 
+static void put_edges(struct buf *out, const struct edges *edges)
+{
+    struct edges_count count = edges_count(edges);
+
+    exposition_one(out, "adit_gateway_edges", "gauge", "TLS edges in the settings.", count.n);
+    exposition_one(out, "adit_gateway_edges_open", "gauge",
+                   "TLS edges that ask for no certificate: they have no enabled module.",
+                   count.n_open);
+    exposition_one(out, "adit_gateway_edges_nobody", "gauge",
+                   "TLS edges that let nobody pass: no authority of theirs can be read.",
+                   count.n_nobody);
+    exposition_one(out, "adit_gateway_reload_due", "gauge",
+                   "1: a web server may not obey the newest mutual TLS modules yet.",
+                   edges_are_due(edges));
+}
+
 static void put_all(struct buf *out, const struct gateway *gateway)
 {
     exposition_begin(out, "adit_gateway_build_info", "gauge", "1; the label is the version.");
@@ -91,11 +108,7 @@ static void put_all(struct buf *out, const struct gateway *gateway)
     put_look_ups(out, &gateway->textfile);
     put_sessions(out, &gateway->sessions);
     put_polls(out, gateway);
-    exposition_one(out, "adit_gateway_edges", "gauge", "TLS edges in the settings.",
-                   edges_ids(gateway->edges).n);
-    exposition_one(out, "adit_gateway_reload_due", "gauge",
-                   "1: a web server may not obey the newest mutual TLS modules yet.",
-                   edges_are_due(gateway->edges));
+    put_edges(out, gateway->edges);
 }
 
 static void note(struct gateway *gateway, bool ok)

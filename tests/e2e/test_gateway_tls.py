@@ -10,7 +10,7 @@ import subprocess
 import time
 import unittest
 
-from adit import programs
+from adit import metrics, programs
 from adit.case import Case, until
 from adit.tls_edges import VERSIONS, Http2Visit, SlowVisit, TlsEdges, Visit, run_unchecked, visit
 
@@ -426,6 +426,23 @@ class Changes(TlsCase):
             self.assertFalse(slow[server].finish("moving.test"), server)
         self.store("moving", MODULES["one"])
         self.until_all("moving", "allowed", True)
+
+    def test_metrics(self):
+        """An edge without a module is open, and says so to who watches."""
+        def shows(name, wanted):
+            with open(self.edges.path("metrics", "adit-gateway.prom"), encoding="utf-8") as file:
+                return metrics.Metrics(file.read()).sum("adit_gateway_edges" + name) == wanted
+        states = ((MODULES["one"], 0, 0), ({"certificate_authority_ids": ["ca-9"]}, 0, 1),
+                  ({**MODULES["one"], "enabled": False}, 1, 0), (None, 1, 0))
+        status = self.edges.status()
+        open_before, nobody_before = (int(status["edges_" + name]) for name in ("open", "nobody"))
+        # "deleted" is one of those that are open.
+        for module, is_open, is_nobody in states:
+            with self.subTest(module):
+                self.store("deleted", module)
+                for name, wanted in (("", len(MODULES)), ("_open", open_before - 1 + is_open),
+                                     ("_nobody", nobody_before + is_nobody)):
+                    until(lambda: shows(name, wanted), "%s edges%s" % (wanted, name))
 
     def test_a_new_certificate_of_an_authority(self):
         self.until_all("rotating", "allowed", True)

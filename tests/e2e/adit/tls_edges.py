@@ -273,7 +273,7 @@ class TlsEdges:
         self.edges = list(edges)
         self.folder = stack.make_folder()
         self.certificates = Certificates(self.path("made"))
-        for name in ("made", "authorities", "nginx", "apache"):
+        for name in ("made", "authorities", "metrics", "nginx", "apache"):
             os.mkdir(self.path(name))
         self._make_site_authority()
         self.applications = [self.make_application(edge) for edge in self.edges]
@@ -338,7 +338,7 @@ class TlsEdges:
         if not conf:
             self.write("reload", "#!/bin/sh\ntest -e %s/reloads || exit 0\n. %s/reloads\n"
                        % (self.folder, self.folder), 0o755)
-            conf = self.write("adit.conf", self.settings())
+            conf = self.write("adit.conf", self.settings(metrics=self.path("metrics")))
         self.daemon = programs.Program(
             self.stack, lambda _: [os.path.join(stack.BUILD, "adit-gateway"), "-c", conf],
             "gateway")
