@@ -3,19 +3,32 @@
 #include "store/page_rows.h"
 
 #include <limits.h>
+#include <string.h>
 
 #include "store/executor.h"
 
-static size_t place_of_caller(const struct store_request *request)
+static struct page_place *place_of_caller(struct page_rows *rows,
+                                          const struct store_request *request)
 {
-    return request->caller.digest[0] % PAGE_N_PLACES;
+    return &rows->places[request->caller.digest[0] % PAGE_N_PLACES];
+}
+
+/* Returns what the caller's own pages have taught; 0: nothing. */
+static unsigned char own_most(const struct page_place *place, const struct store_request *request,
+                              enum page_kind kind)
+{
+    bool is_own = memcmp(place->owner, request->caller.digest, sizeof place->owner) == 0;
+
+    return is_own ? place->most[kind] : 0;
 }
 
 int page_rows_most(const struct store *store, const struct store_request *request,
                    enum page_kind kind, int limit)
 {
-    int most = store->page_rows ? store->page_rows->most[kind][place_of_caller(request)] : 0;
+    int most = 0;
 
+    if (store->page_rows)
+        most = own_most(place_of_caller(store->page_rows, request), request, kind);
     return most > 0 && most < limit ? most : limit;
 }
 
@@ -35,10 +48,20 @@ unsigned char page_rows_after(unsigned char most, int asked, int n_rows, size_t 
 void page_rows_learn(struct store *store, const struct store_request *request, enum page_kind kind,
                      const struct pg_result *result, int asked, size_t most_bytes)
 {
-    unsigned char *most;
+    struct page_place *place;
+    unsigned char before, after;
 
     if (!store->page_rows)
         return;
-    most = &store->page_rows->most[kind][place_of_caller(request)];
-    *most = page_rows_after(*most, asked, pg_rows(result), pg_result_bytes(result), most_bytes);
+    place = place_of_caller(store->page_rows, request);
+    before = own_most(place, request, kind);
+    after = page_rows_after(before, asked, pg_rows(result), pg_result_bytes(result), most_bytes);
+    /* A caller whose rows are small leaves the place to the key that has it. */
+    if (before == 0 && after == 0)
+        return;
+    if (memcmp(place->owner, request->caller.digest, sizeof place->owner) != 0) {
+        *place = (struct page_place){.owner = {0}};
+        memcpy(place->owner, request->caller.digest, sizeof place->owner);
+    }
+    place->most[kind] = after;
 }

@@ -22,11 +22,16 @@ enum page_kind {
     PAGE_N_KINDS
 };
 
-/* Callers share a place by the first byte of their key's digest. */
+/* The first byte of a key's digest chooses its place.  A key whose rows are large takes its place
+ * from the key before: no key gets what another has taught. */
 #define PAGE_N_PLACES 64
+#define PAGE_OWNER_LEN 8
 
 struct page_rows {
-    unsigned char most[PAGE_N_KINDS][PAGE_N_PLACES]; /* 0: any number */
+    struct page_place {
+        unsigned char owner[PAGE_OWNER_LEN]; /* the digest's first bytes */
+        unsigned char most[PAGE_N_KINDS];    /* 0: any number */
+    } places[PAGE_N_PLACES];
 };
 
 /* Returns the rows to ask for, at most limit, and at least one. */

@@ -90,6 +90,41 @@ START_TEST(large_rows_are_not_read_in_vain)
 }
 END_TEST
 
+/* Returns a request of a key whose digest begins with the same byte as the admin's. */
+static struct store_request neighbour(void)
+{
+    struct store_request request = tried.other;
+
+    memset(request.caller.digest, ~tried.admin.caller.digest[0], sizeof request.caller.digest);
+    request.caller.digest[0] = tried.admin.caller.digest[0];
+    return request;
+}
+
+/* Keys that share a place teach each other nothing. */
+START_TEST(no_key_learns_from_another)
+{
+    const struct store_request other = neighbour();
+    const struct ssh_credential_page page = {.limit = 50, .most_bytes = PAGE_BYTES};
+    struct ssh_credential_list list = {0};
+
+    tried_have_many(20, TRIED_FINGERPRINT("0"), "'{}'");
+    ck_assert(store_ssh_credential_list(tried.store, &tried.admin, &page, &list, &tried.err));
+    page_rows_learn(tried.store, &tried.admin, PAGE_OF_CREDENTIALS, list.result, 50, 100);
+    page_rows_learn(tried.store, &tried.admin, PAGE_OF_EVENTS, list.result, 50, 100);
+    ck_assert_int_lt(page_rows_most(tried.store, &tried.admin, PAGE_OF_CREDENTIALS, 50), 50);
+    ck_assert_int_eq(page_rows_most(tried.store, &other, PAGE_OF_CREDENTIALS, 50), 50);
+    /* One whose rows are small leaves the place as it is. */
+    page_rows_learn(tried.store, &other, PAGE_OF_CREDENTIALS, list.result, 50, PAGE_BYTES);
+    ck_assert_int_lt(page_rows_most(tried.store, &tried.admin, PAGE_OF_CREDENTIALS, 50), 50);
+    /* One whose rows are large takes it, for every list. */
+    page_rows_learn(tried.store, &other, PAGE_OF_CREDENTIALS, list.result, 50, 100);
+    ck_assert_int_lt(page_rows_most(tried.store, &other, PAGE_OF_CREDENTIALS, 50), 50);
+    ck_assert_int_eq(page_rows_most(tried.store, &other, PAGE_OF_EVENTS, 50), 50);
+    ck_assert_int_eq(page_rows_most(tried.store, &tried.admin, PAGE_OF_CREDENTIALS, 50), 50);
+    ssh_credential_list_free(&list);
+}
+END_TEST
+
 Suite *page_rows_suite(void)
 {
     Suite *suite = suite_create("store/page_rows");
@@ -100,6 +135,7 @@ Suite *page_rows_suite(void)
     tcase_add_loop_test(tcase, the_number_follows_the_size, 0,
                         (int)(sizeof afters / sizeof afters[0]));
     tcase_add_test(tcase, large_rows_are_not_read_in_vain);
+    tcase_add_test(tcase, no_key_learns_from_another);
     suite_add_tcase(suite, tcase);
     return suite;
 }
