@@ -263,7 +263,7 @@ bool ctl_try_again(const struct error *err, int *n_tries)
 {
     struct timespec pause = {.tv_nsec = (FIRST_PAUSE_MS << *n_tries) * 1000000L};
 
-    if (!ctl_is_beaten(err) || ++*n_tries == MAX_TRIES)
+    if ((err && !ctl_is_beaten(err)) || *n_tries == MAX_TRIES || ++*n_tries == MAX_TRIES)
         return false;
     nanosleep(&pause, NULL);
     return true;

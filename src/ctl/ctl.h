@@ -72,7 +72,8 @@ MUST_CHECK int ctl_confirm(const struct ctl *ctl, const char *question);
 bool ctl_is_beaten(const struct error *err);
 
 /* Returns whether to run such a transaction again, of which n_tries have failed.  Counts this one,
- * and waits: 50 ms after the first, then twice as long each time.  The fifth is the last. */
+ * and waits: 50 ms after the first, then twice as long each time.  The fifth is the last.  err is
+ * NULL if no statement failed, but a row was not as expected. */
 MUST_CHECK bool ctl_try_again(const struct error *err, int *n_tries);
 
 /* Writes to standard output what was printed so far, before a change.  Returns CTL_OK, or

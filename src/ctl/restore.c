@@ -2,11 +2,11 @@
 /* aditctl restore: makes rows as they were, with what the record of changes holds. */
 #include <string.h>
 
-#include "base/number.h"
 #include "ctl/accounts.h"
 #include "ctl/history.h"
 #include "ctl/listing.h"
 #include "ctl/progress.h"
+#include "ctl/restore_order.h"
 #include "ctl/secret_file.h"
 #include "model/audit_event.h"
 #include "store/oauth_secret.h"
@@ -23,69 +23,15 @@ struct restore {
     int64_t n_changes;
     int64_t n_skipped;
     int64_t n_disabled; /* restored, but not enabled */
+    int n_tries;        /* that failed because another session was quicker */
+    bool is_beaten;     /* the last one did, and there is another */
+    bool has_warned;    /* of a second account */
 };
 
 /* Room for the reason to skip a row. */
 #define REASON_SIZE 160
 
-/* ---- the order ---- */
-
-/* Reads the number of an event, or its identifier in the interface. */
-static bool read_event_id(const char *text, int64_t *id)
-{
-    uint64_t number;
-
-    if (number_read(text_of(text), 10, INT64_MAX, &number))
-        *id = (int64_t)number;
-    else if (!audit_event_read_id(text_of(text), id))
-        return false;
-    return *id > 0;
-}
-
-/* Checks which options were given. */
-static int check_ways(const struct ctl_options *options)
-{
-    int n_ways = (options->at != NULL) + (options->event != NULL) + (options->since != NULL);
-
-    if (n_ways > 1)
-        return ctl_misuse("--at, --event and --since exclude each other; give one of them");
-    if (options->since && !options->by)
-        return ctl_misuse("'restore --since' also needs --by ID: whose changes to undo");
-    if (options->by && !options->since)
-        return ctl_misuse("'restore --by' also needs --since TIME: from when on to undo changes");
-    if (n_ways == 0)
-        return ctl_misuse("'restore' needs to know what to undo: give --event ID, --at TIME with a "
-                          "RESOURCE, or --since TIME with --by ID");
-    if (options->at && !options->argument)
-        return ctl_misuse("'restore --at' needs a RESOURCE; to undo all that somebody changed, use "
-                          "--since with --by");
-    return CTL_OK;
-}
-
-/* Checks which options were given, and reads their values. */
-static int read_order(struct restore *restore)
-{
-    const struct ctl_options *options = &restore->ctl->options;
-    int status = check_ways(options);
-    int64_t time_us = 0;
-
-    if (status != CTL_OK)
-        return status;
-    if (options->event && !read_event_id(options->event, &restore->order.event_id))
-        return ctl_misuse("--event '%s' is not accepted; expected the id of an event, such as "
-                          "ae_0000000000000000042 or 42; 'aditctl history' shows the ids",
-                          options->event);
-    if (options->at && !ctl_read_time("at", options->at, &time_us))
-        return CTL_USAGE;
-    if (options->since && !ctl_read_time("since", options->since, &time_us))
-        return CTL_USAGE;
-    /* What happened in that microsecond is undone with --since. */
-    restore->order.after_us = options->since ? time_us - 1 : time_us;
-    restore->order.by = text_of(options->by);
-    restore->order.enables = options->enables;
-    restore->order.providers = history_providers(restore->ctl, &restore->providers);
-    return CTL_OK;
-}
+/* ---- the plan ---- */
 
 /* Finds the row of --event, which has to be that of the RESOURCE. */
 static int find_event(struct restore *restore)
@@ -149,12 +95,21 @@ static int fail_plan(const struct error *err)
                     "RESOURCE");
 }
 
-/* Reads the plan.  Returns CTL_OK, or the exit status after a message. */
+static void forget_plan(struct restore *restore)
+{
+    pg_result_free(restore->plan);
+    pg_result_free(restore->place.result);
+    restore->plan = NULL;
+    restore->place = (struct history_place){.result = NULL};
+}
+
+/* Reads the plan, or makes it anew.  Returns CTL_OK, or the exit status after a message. */
 static int make_plan(struct restore *restore)
 {
     struct error err;
     int status;
 
+    forget_plan(restore);
     if (!history_begin(restore->ctl->pg, &err))
         return ctl_fail_error(&err);
     status = find_row(restore);
@@ -226,7 +181,7 @@ static bool seal_secret(const struct restore *restore, int row, struct arena *ar
     return sealed;
 }
 
-/* ---- the plan ---- */
+/* ---- what it shows ---- */
 
 enum column {
     COLUMN_ACTION,
@@ -328,8 +283,23 @@ static struct text name_secret(const struct restore *restore, int row, struct te
     return buf_text(room);
 }
 
-/* Prints the row of the plan, and counts it. */
-static void print_step(struct restore *restore, int row, struct listing_out *out)
+/* Counts the rows of the plan by what becomes of them. */
+static void count_steps(struct restore *restore)
+{
+    restore->n_changes = restore->n_skipped = restore->n_disabled = 0;
+    for (int row = 0; row < pg_rows(restore->plan); row++) {
+        char room[REASON_SIZE];
+        bool is_skipped = reason_to_skip(restore, row, room) != NULL;
+
+        if (is_settled(restore, row))
+            continue;
+        restore->n_skipped += is_skipped;
+        restore->n_changes += !is_skipped;
+        restore->n_disabled += !is_skipped && pg_bool(restore->plan, row, RESTORE_STAYS_DISABLED);
+    }
+}
+
+static void print_step(const struct restore *restore, int row, struct listing_out *out)
 {
     char room[REASON_SIZE];
     const char *reason = reason_to_skip(restore, row, room);
@@ -352,9 +322,14 @@ static void print_step(struct restore *restore, int row, struct listing_out *out
     cells[COLUMN_EVENT] = text_of(event);
     listing_add(out, cells);
     buf_free(&with_secret);
-    restore->n_skipped += reason != NULL;
-    restore->n_changes += reason == NULL;
-    restore->n_disabled += !reason && pg_bool(restore->plan, row, RESTORE_STAYS_DISABLED);
+}
+
+static void print_steps(const struct restore *restore, struct listing_out *out)
+{
+    for (int row = 0; row < pg_rows(restore->plan); row++) {
+        if (!is_settled(restore, row))
+            print_step(restore, row, out);
+    }
 }
 
 /* ---- writing ---- */
@@ -368,9 +343,34 @@ struct writing {
     int alone_from; /* row of the plan; their number: no statement for several has failed */
 };
 
+/* Gives the transaction up, because of an error or, if err is NULL, of a row that was changed
+ * meanwhile.  Returns whether there is another try: not if the operator was asked, who has seen
+ * this plan alone. */
+static bool try_anew(struct restore *restore, const struct error *err)
+{
+    pg_rollback(restore->ctl->pg); /* the pause holds no lock */
+    restore->is_beaten = restore->ctl->options.yes && ctl_try_again(err, &restore->n_tries);
+    return restore->is_beaten;
+}
+
+/* Says why nothing was restored: an error or, if err is NULL, that the row was changed. */
+static void say_failure(const struct restore *restore, int row, const struct error *err)
+{
+    const char *resource = pg_text(restore->plan, row, RESTORE_RESOURCE).s;
+    char tries[32] = "";
+
+    if (restore->n_tries > 0)
+        snprintf(tries, sizeof tries, " in %d tries", restore->n_tries);
+    if (err)
+        ctl_fail("nothing was restored%s: %s: %s", tries, resource, ctl_reason(err));
+    else
+        ctl_fail("%s was changed meanwhile; nothing was restored%s, run this again", resource,
+                 tries);
+}
+
 /* Restores the rows of the batch.  Returns CTL_OK, or CTL_FAILED after a message: none if there are
- * several. */
-static int write_batch(const struct restore *restore, const struct restore_batch *batch)
+ * several, or there is another try. */
+static int write_batch(struct restore *restore, const struct restore_batch *batch)
 {
     int row = batch->rows[0];
     bool has_secret = sets_secret(restore, row);
@@ -386,14 +386,10 @@ static int write_batch(const struct restore *restore, const struct restore_batch
                       &err);
     if (ok && done)
         status = CTL_OK;
-    else if (batch->n > 1)
+    else if (try_anew(restore, ok ? NULL : &err) || batch->n > 1)
         status = CTL_FAILED;
-    else if (!ok)
-        ctl_fail("nothing was restored: %s: %s", pg_text(restore->plan, row, RESTORE_RESOURCE).s,
-                 ctl_reason(&err));
     else
-        ctl_fail("%s was changed meanwhile; nothing was restored, run this again",
-                 pg_text(restore->plan, row, RESTORE_RESOURCE).s);
+        say_failure(restore, row, ok ? NULL : &err);
 out:
     arena_free(&arena);
     return status;
@@ -444,7 +440,7 @@ static int write_once(struct writing *writing)
     if (status != CTL_OK)
         pg_rollback(restore->ctl->pg);
     else if (!pg_commit(restore->ctl->pg, &err))
-        status = ctl_fail_error(&err);
+        status = try_anew(restore, &err) ? CTL_FAILED : ctl_fail_error(&err);
     return status;
 }
 
@@ -455,15 +451,15 @@ static int write_rows(struct restore *restore)
 
     progress_start(&writing.progress, restore->ctl, "restored", restore->n_changes);
     status = write_once(&writing);
-    if (status != CTL_OK && writing.alone_from < pg_rows(restore->plan))
+    if (status != CTL_OK && !restore->is_beaten && writing.alone_from < pg_rows(restore->plan))
         status = write_once(&writing);
     return status;
 }
 
-/* Warns if an account that comes back is the second.  Returns CTL_OK, or CTL_FAILED after a
+/* Warns, once, if an account that comes back is the second.  Returns CTL_OK, or CTL_FAILED after a
  * message.
  */
-static int warn_of_second(const struct restore *restore)
+static int warn_of_second(struct restore *restore)
 {
     bool makes_account = false;
     char room[REASON_SIZE];
@@ -475,12 +471,39 @@ static int warn_of_second(const struct restore *restore)
                         (text_eq(pg_text(restore->plan, row, RESTORE_KIND), text_of("account")) &&
                          pg_is_null(restore->plan, row, RESTORE_CURRENT) &&
                          !reason_to_skip(restore, row, room));
+    makes_account = makes_account && !restore->has_warned;
+    restore->has_warned = restore->has_warned || makes_account;
     if (makes_account && !accounts_warn_second(restore->ctl, &ignored, &err))
         return ctl_fail_error(&err);
     return CTL_OK;
 }
 
-/* Prints the plan, asks, and does it. */
+/* Does what the plan says, if it says something. */
+static int carry_out_plan(struct restore *restore)
+{
+    int status;
+
+    if (restore->n_changes == 0)
+        return CTL_OK;
+    status = warn_of_second(restore);
+    if (status == CTL_OK)
+        status = ctl_confirm(restore->ctl, "Restore these?");
+    return status == CTL_OK ? write_rows(restore) : status;
+}
+
+/* Makes the plan that the operator wants. */
+static int make_wanted_plan(struct restore *restore)
+{
+    int status = make_plan(restore);
+
+    if (status == CTL_OK && restore->secret.s)
+        status = check_secret_use(restore);
+    count_steps(restore);
+    return status;
+}
+
+/* Prints the plan, asks, and does it.  If nobody is asked, prints the last of the plans, after it
+ * was done: no lock is held while somebody reads. */
 static int carry_out(struct restore *restore)
 {
     struct ctl *ctl = restore->ctl;
@@ -491,20 +514,22 @@ static int carry_out(struct restore *restore)
     int status = CTL_OK;
 
     listing_open(&out, ctl, &listing);
-    for (int row = 0; row < pg_rows(restore->plan); row++) {
-        if (!is_settled(restore, row))
-            print_step(restore, row, &out);
-    }
-    if (restore->n_changes > 0 && !ctl->options.dry_run) {
+    if (!ctl->options.yes)
+        print_steps(restore, &out);
+    if (!ctl->options.dry_run && restore->n_changes > 0) {
         status = ctl_flush(ctl);
         if (status == CTL_OK)
-            status = warn_of_second(restore);
-        if (status == CTL_OK)
-            status = ctl_confirm(ctl, "Restore these?");
-        if (status == CTL_OK)
-            status = write_rows(restore);
+            status = carry_out_plan(restore);
+        while (restore->is_beaten) {
+            restore->is_beaten = false;
+            status = make_wanted_plan(restore);
+            if (status == CTL_OK)
+                status = carry_out_plan(restore);
+        }
         n_restored = status == CTL_OK ? restore->n_changes : 0;
     }
+    if (ctl->options.yes)
+        print_steps(restore, &out);
     listing_close(
         &out,
         &(struct listing_fact){"restored", LISTING_NUMBER, listing_number(number, n_restored)}, 1);
@@ -527,7 +552,7 @@ static int carry_out(struct restore *restore)
 int ctl_restore(struct ctl *ctl)
 {
     struct restore restore = {.ctl = ctl};
-    int status = read_order(&restore);
+    int status = restore_order_read(ctl, &restore.providers, &restore.order);
 
     if (status == CTL_OK && ctl->conf.is_distributed)
         status = ctl_fail("'aditctl restore' does not work where accounts are on several nodes; "
@@ -535,13 +560,10 @@ int ctl_restore(struct ctl *ctl)
     if (status == CTL_OK && ctl->options.client_secret_file)
         status = load_secret(&restore);
     if (status == CTL_OK)
-        status = make_plan(&restore);
-    if (status == CTL_OK && restore.secret.s)
-        status = check_secret_use(&restore);
+        status = make_wanted_plan(&restore);
     if (status == CTL_OK)
         status = carry_out(&restore);
-    pg_result_free(restore.plan);
-    pg_result_free(restore.place.result);
+    forget_plan(&restore);
     arena_free(&restore.arena);
     return status;
 }

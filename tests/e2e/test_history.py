@@ -9,6 +9,7 @@ import time
 
 from adit import samples, stack
 from test_aditctl import CtlCase
+from test_people import Session
 
 CREDENTIALS = "/ssh_credentials"
 OAUTH = "/edges/https/undone/routes/r/oauth"
@@ -545,7 +546,7 @@ class Restore(UndoCase):
                     self.assertIn("names nobody", done.stderr)
 
     def test_output_is_lost(self):
-        """Nothing is restored that was not shown."""
+        """Nothing is restored if nothing can be shown."""
         made = self.make(metadata="a")
         self.assert_ok(self.client.patch(self.path(made), {"metadata": "b"}))
         done = stack.run(["sh", "-c", '"$@" >/dev/full', "sh", self.stack.env["ADITCTL"], "-c",
@@ -717,6 +718,78 @@ class Restore(UndoCase):
                       % second["id"].encode(), shown)
         self.assertEqual([self.read(self.path(credential))[0]["metadata"]
                           for credential in (first, second)], ["b", "c"])
+
+    def test_changed_meanwhile_and_nobody_asked(self):
+        """With --yes, the plan is made anew: it leaves alone what others have changed."""
+        first, second = self.make(metadata="a"), self.make(metadata="a")
+        for credential in (first, second):
+            self.assert_ok(self.other.patch(self.path(credential), {"metadata": "b"}))
+        session = Session(self, "SET LOCAL adit.operator = 'else'; UPDATE adit.ssh_credential"
+                          " SET metadata = 'c' WHERE id = '%s'" % second["id"])
+        done = session.commit_during(self, lambda: self.stack.ctl_run(
+            "restore", "--since", "1h", "--by", self.account.member.id, "--yes", "--json"))
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, "aditctl: 1 of 2 were left as they are\n"))
+        shown = json.loads(done.stdout)
+        self.assertEqual(shown["restored"], 1)
+        self.assertCountEqual(
+            [(row["resource"], row["action"], row["before"]["metadata"])
+             for row in shown["changes"]],
+            [(first["id"], "change", "b"), (second["id"], "skip", "c")])
+        self.assertEqual([self.read(self.path(credential))[0]["metadata"]
+                          for credential in (first, second)], ["a", "c"])
+
+    def beat(self, action, n):
+        """Has the first n updates of a credential's row do this instead."""
+        self.addCleanup(self.stack.psql, "DROP FUNCTION public.beaten CASCADE;"
+                        " DROP SEQUENCE public.n_beaten")
+        self.stack.psql("CREATE SEQUENCE public.n_beaten;"
+                        "CREATE FUNCTION public.beaten() RETURNS trigger LANGUAGE plpgsql AS $$"
+                        " BEGIN IF nextval('public.n_beaten') <= %d THEN %s; END IF; RETURN NEW;"
+                        " END $$; CREATE TRIGGER beaten BEFORE UPDATE ON adit.ssh_credential"
+                        " FOR EACH ROW EXECUTE FUNCTION public.beaten()" % (n, action))
+
+    def test_tries(self):
+        """Four failures are passed over, a fifth is said, and other failures at once."""
+        made = self.make(metadata="a")
+        others, fails = "RETURN NULL", "RAISE EXCEPTION 'beaten' USING ERRCODE = '%s'"
+        for action, n, n_tries, said in (
+                (others, 4, 5, None), (fails % "40P01", 4, 5, None),
+                (others, 5, 5, "%s was changed meanwhile; nothing was restored in 5 tries, run this"
+                 " again\n"),
+                (fails % "40P01", 5, 5, "nothing was restored in 5 tries: %s: "),
+                (fails % "22012", 1, 1, "nothing was restored: %s: ")):
+            with self.subTest(action, n=n):
+                self.assert_ok(self.client.patch(self.path(made), {"metadata": "b"}))
+                event = self.event_of(made["id"], "_updated")
+                self.beat(action, n)
+                done = self.ctl("restore", "--event", event, "--yes", status=1 if said else 0)
+                self.assertEqual([line.split("\t")[0] for line in done.stdout.splitlines()],
+                                 ["ACTION", "change"])
+                if said:
+                    self.assertIn("aditctl: " + said % made["id"], done.stderr)
+                else:
+                    self.assertEqual(done.stderr, "")
+                self.assertEqual(self.read(self.path(made))[0]["metadata"], "b" if said else "a")
+                self.assertEqual(self.stack.psql("SELECT last_value FROM public.n_beaten"),
+                                 str(n_tries))
+                self.doCleanups()
+                self.stack.psql("UPDATE adit.ssh_credential SET metadata = 'a' WHERE id = '%s'"
+                                % made["id"])
+
+    def test_tries_of_several_rows(self):
+        """After the fifth, each row is written alone, to name the one that is in the way."""
+        rows = [self.make(metadata="a") for _ in range(2)]
+        for credential in rows:
+            self.assert_ok(self.other.patch(self.path(credential), {"metadata": "b"}))
+        self.beat("RETURN NULL", 1000)
+        done = self.ctl("restore", "--since", "1h", "--by", self.account.member.id, "--yes",
+                        "--json", status=1)
+        self.assertRegex(done.stderr, "^aditctl: (%s) was changed meanwhile; nothing was restored in"
+                         " 5 tries, run this again\n$" % "|".join(row["id"] for row in rows))
+        shown = json.loads(done.stdout)
+        self.assertEqual((shown["restored"], len(shown["changes"])), (0, 2))
+        self.assertEqual(self.stack.psql("SELECT last_value FROM public.n_beaten"), "11")
 
 
 class Secrets(UndoCase):
