@@ -406,7 +406,7 @@ bool restore_rows(struct pg *pg, const struct pg_result *plan, const struct rest
         find_statement(pg_text(plan, batch->rows[0], RESTORE_KIND));
     struct pg_params params = {.n = 0};
     struct buf rows = {0};
-    struct pg_result *result;
+    struct pg_result *result = NULL;
     struct text lost;
     bool ok;
 
