@@ -13,9 +13,9 @@ def ids(page, name="ssh_credentials"):
 
 class Find(Case):
     def setUp(self):
-        account = self.stack.account("find")
-        self.client = self.stack.client(account.admin.key)
-        self.page = Page(self, "find.md", {"url": self.stack.url, "key": account.admin.key})
+        self.account = self.stack.account("find")
+        self.client = self.stack.client(self.account.admin.key)
+        self.page = Page(self, "find.md", {"url": self.stack.url, "key": self.account.admin.key})
         for _ in range(3):
             self.make("server", ["bind:db.example.org"])
         self.laptop = self.make("ada's laptop", ["bind:*.example.com"], "laptop.pub")
@@ -37,6 +37,16 @@ class Find(Case):
         who, = self.page.follow("Who may bind a name")
         self.assertEqual(who.count(self.laptop), 2)
         self.assertIn(self.unlimited, who)
+
+    def test_keys_in_several_credentials(self):
+        """Also with another comment; those that are in one credential are left out."""
+        with open(self.page.path("laptop.pub"), encoding="utf-8") as file:
+            key = " ".join(file.read().split()[:2])
+        for comment in ("forgotten", "once more"):
+            self.assert_ok(self.client.post("/ssh_credentials", {
+                "public_key": "%s %s" % (key, comment)}), 201)
+        printed, = self.page.follow("Keys in several credentials")
+        self.assertEqual(printed.splitlines(), ["%s\t%s" % (self.account.id, key)])
 
     def test_modules(self):
         for edge, authorities in ("edge-2", ["ca-0", "ca-1"]), ("edge-3", ["ca-2"]):
