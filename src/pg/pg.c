@@ -380,8 +380,7 @@ static PGresult *run_until_done(struct pg *pg, const struct pg_statement *statem
             return rows;
         PQclear(rows);
         if (err->code == ERR_DATABASE_TIMEOUT)
-            pg_shed_begin(&pg->shed, to_shed(pg, statement), err->sqlstate[0] != '\0',
-                          clock_steady_ms());
+            pg_shed_begin(&pg->shed, to_shed(pg, statement), clock_steady_ms());
         if (outcome == PG_LOST && pg_own_is_once(statement)) {
             lose_write(pg, err);
             return NULL;

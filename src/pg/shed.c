@@ -9,20 +9,19 @@
 #define SAME_CAUSE_MS 5000
 
 static enum pg_shedding sheds(const struct pg_shed *shed, struct pg_shed_statement late,
-                              bool was_ended, int64_t now_ms)
+                              int64_t now_ms)
 {
     bool is_other = shed->what != PG_SHED_NOTHING && shed->caller != late.caller &&
                     now_ms - shed->until_ms < SAME_CAUSE_MS;
 
     if (!late.writes)
         return PG_SHED_ALL;
-    return was_ended && !is_other ? PG_SHED_OWN_WRITES : PG_SHED_WRITES;
+    return is_other ? PG_SHED_WRITES : PG_SHED_OWN_WRITES;
 }
 
-void pg_shed_begin(struct pg_shed *shed, struct pg_shed_statement late, bool was_ended,
-                   int64_t now_ms)
+void pg_shed_begin(struct pg_shed *shed, struct pg_shed_statement late, int64_t now_ms)
 {
-    shed->what = sheds(shed, late, was_ended, now_ms);
+    shed->what = sheds(shed, late, now_ms);
     shed->caller = late.caller;
     shed->until_ms = now_ms + SHED_MS;
 }

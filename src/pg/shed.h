@@ -5,9 +5,8 @@
  * then wait as long again.  So the requests that were waiting are refused: those that come without
  * a pause of 2 ms, and for at most 50 ms.
  *
- * A write that the server itself ended has mostly waited for a lock.  Nobody but those who want the
- * same waits for that: only writes of its caller are refused, unless one of another caller was late
- * shortly before. */
+ * A late write has mostly waited for a lock.  Nobody but those who want the same waits for that:
+ * only writes of its caller are refused, unless one of another caller was late shortly before. */
 #ifndef ADIT_PG_SHED_H
 #define ADIT_PG_SHED_H
 
@@ -18,8 +17,8 @@
 
 enum pg_shedding {
     PG_SHED_NOTHING,
-    PG_SHED_OWN_WRITES, /* a write of the caller was ended */
-    PG_SHED_WRITES,     /* a write took too long: a read does not wait for what a write waits for */
+    PG_SHED_OWN_WRITES, /* a write of the caller took too long */
+    PG_SHED_WRITES,     /* so did one of another: a read does not wait for what writes wait for */
     PG_SHED_ALL         /* a read took too long */
 };
 
@@ -37,10 +36,8 @@ struct pg_shed {
     int64_t last_run_ms; /* when the latest statement ended, or was refused */
 };
 
-/* A statement has taken too long: sheds what waits behind it.  was_ended: the server has answered
- * that it ended it. */
-void pg_shed_begin(struct pg_shed *shed, struct pg_shed_statement late, bool was_ended,
-                   int64_t now_ms);
+/* A statement has taken too long: sheds what waits behind it. */
+void pg_shed_begin(struct pg_shed *shed, struct pg_shed_statement late, int64_t now_ms);
 
 /* Returns whether a statement is refused. */
 MUST_CHECK bool pg_shed_refuses(const struct pg_shed *shed, struct pg_shed_statement statement,

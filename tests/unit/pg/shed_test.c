@@ -9,24 +9,16 @@
 enum { OWN = 1, OTHER = 2 };
 
 static const struct {
-    bool was_write, was_ended, is_write;
+    bool was_write, is_write;
     uint32_t caller;
     int64_t ended_ms, now_ms; /* the statement of OWN was late at 1000 */
     bool is_refused;
 } cases[] = {
-    {true, false, true, OTHER, 1000, 1000, true},
-    {true, false, true, OTHER, 1000, 1002, true},
-    {true, false, true, OTHER, 1000, 1003, false}, /* after a pause */
-    {true, false, true, OTHER, 1048, 1049, true},
-    {true, false, true, OTHER, 1049, 1050, false}, /* after 50 ms */
-    {true, false, false, OTHER, 1000, 1000, false},
-    {false, false, false, OTHER, 1000, 1000, true},
-    {false, true, false, OTHER, 1000, 1000, true},
-    {false, true, true, OTHER, 1000, 1000, true},
-    /* A write that the server ended. */
-    {true, true, true, OWN, 1000, 1002, true},
-    {true, true, true, OTHER, 1000, 1002, false},
-    {true, true, false, OWN, 1000, 1002, false},
+    {true, true, OWN, 1000, 1000, true},     {true, true, OWN, 1000, 1002, true},
+    {true, true, OWN, 1000, 1003, false}, /* after a pause */
+    {true, true, OWN, 1048, 1049, true},     {true, true, OWN, 1049, 1050, false}, /* after 50 ms */
+    {true, false, OWN, 1000, 1000, false},   {true, true, OTHER, 1000, 1002, false},
+    {false, false, OTHER, 1000, 1000, true}, {false, true, OTHER, 1000, 1000, true},
 };
 
 START_TEST(shed_statements)
@@ -37,13 +29,13 @@ START_TEST(shed_statements)
     struct pg_shed shed = {.what = PG_SHED_NOTHING};
 
     ck_assert(!pg_shed_refuses(&shed, next, 1000));
-    pg_shed_begin(&shed, late, cases[_i].was_ended, 1000);
+    pg_shed_begin(&shed, late, 1000);
     pg_shed_note_end(&shed, cases[_i].ended_ms);
     ck_assert_int_eq(pg_shed_refuses(&shed, next, cases[_i].now_ms), cases[_i].is_refused);
 }
 END_TEST
 
-/* Two callers whose writes are ended do not wait for one row: whoever comes next is refused. */
+/* Two callers whose writes are late do not wait for one row: whoever comes next is refused. */
 START_TEST(late_writes_of_two_callers)
 {
     const struct pg_shed_statement own = {.writes = true, .caller = OWN};
@@ -51,14 +43,14 @@ START_TEST(late_writes_of_two_callers)
     const struct pg_shed_statement third = {.writes = true, .caller = 3};
     struct pg_shed shed = {.what = PG_SHED_NOTHING};
 
-    pg_shed_begin(&shed, own, true, 1000);
-    pg_shed_begin(&shed, own, true, 4000);
+    pg_shed_begin(&shed, own, 1000);
+    pg_shed_begin(&shed, own, 4000);
     pg_shed_note_end(&shed, 4000);
     ck_assert(!pg_shed_refuses(&shed, third, 4000));
-    pg_shed_begin(&shed, other, true, 7000);
+    pg_shed_begin(&shed, other, 7000);
     pg_shed_note_end(&shed, 7000);
     ck_assert(pg_shed_refuses(&shed, third, 7000));
-    pg_shed_begin(&shed, own, true, 13000);
+    pg_shed_begin(&shed, own, 13000);
     pg_shed_note_end(&shed, 13000);
     ck_assert(!pg_shed_refuses(&shed, third, 13000));
 }
