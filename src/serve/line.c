@@ -100,7 +100,7 @@ static bool is_good_key(struct serve *serve, const struct request_caller *caller
 {
     const struct request_caller *good = good_key_place(serve, caller);
 
-    return good->key == caller->key && good->account == caller->account;
+    return caller->key != 0 && good->key == caller->key && good->account == caller->account;
 }
 
 void serve_line_note_answer(const struct serve_connection *connection,
@@ -290,7 +290,13 @@ static bool may_give_way(struct serve_connection *connection, bool only_scans)
     return only_scans ? is_scan(connection) : serve_line_work_of(connection) != REQUEST_PROBE;
 }
 
-/* Counts what waits like this one: at its address, and with its key there. */
+static bool is_of_address(struct serve_connection *connection)
+{
+    return account_of(connection) >= OF_ADDRESS;
+}
+
+/* Counts what waits like this one: at its address, and with its key there.  Keys that are not known
+ * to be good are one. */
 static void count_like(const struct serve *serve, struct serve_connection *connection,
                        bool only_scans, int *n_of_address, int *n_of_key)
 {
@@ -303,7 +309,8 @@ static void count_like(const struct serve *serve, struct serve_connection *conne
         if (!may_give_way(other, only_scans) || caller_of(other).address != caller.address)
             continue;
         ++*n_of_address;
-        *n_of_key += other->caller.key == caller.key;
+        *n_of_key +=
+            is_of_address(other) ? is_of_address(connection) : other->caller.key == caller.key;
     }
 }
 

@@ -275,6 +275,10 @@ START_TEST(forged_keys_count_for_their_address)
     ck_assert(!client_is_answered(1));
     forged = &serve->connections[1];
     ck_assert(serve_line_is_scan(forged, &account) && account > UINT32_MAX);
+    client_scan_from(3, "/stuck", "-", "b"); /* without a key */
+    worker_accept(&worker, 1);
+    serve_lanes_start(serve);
+    ck_assert(serve_line_is_scan(&serve->connections[3], &account) && account > UINT32_MAX);
     /* Once its key is refused, it is not good any more. */
     serve->connections[0].caller = (struct request_caller){.account = 'v', .key = 'v' * 256 + '3'};
     answer_to(serve, 404, 0);
@@ -342,6 +346,37 @@ START_TEST(places_of_an_address_are_shared_by_its_keys)
     ck_assert_uint_eq(serve->n_line, 48);
     client_expect(2, "Status: 503");
     ck_assert(!client_is_answered(1) && !client_is_answered(49));
+    worker_close(&worker);
+}
+END_TEST
+
+/* Keys that are not known to be good are one: of an address, they give way first. */
+START_TEST(good_keys_keep_their_places)
+{
+    struct worker worker;
+    struct serve *serve;
+
+    worker_open(&worker, 100);
+    serve = worker.serve;
+    serve->handover[0] = -1;
+    worker_know(&worker, "v1");
+    client_scan_from(0, "/stuck", "f!", "a");
+    client_scan_from(1, "/stuck", "v1", "a");
+    worker_accept(&worker, 2);
+    serve_lanes_start(serve);
+    for (int i = 2; i <= 48; i++) {
+        const char key[] = {'f', (char)('0' + i), '\0'};
+
+        client_scan_from(i, "/forged", key, "a");
+        worker_accept(&worker, 1);
+    }
+    client_scan_from(49, "/waits", "v1", "a");
+    client_scan_from(50, "/waits", "v1", "a");
+    worker_accept(&worker, 2);
+    serve_lanes_start(serve);
+    ck_assert_uint_eq(serve->n_line, 48);
+    client_expect(48, "Status: 503");
+    ck_assert(!client_is_answered(47) && !client_is_answered(49) && !client_is_answered(50));
     worker_close(&worker);
 }
 END_TEST
@@ -474,6 +509,7 @@ Suite *serve_line_suite(void)
     tcase_add_test(tcase, keys_of_an_account_take_turns);
     tcase_add_test(tcase, places_to_wait_are_of_a_key);
     tcase_add_test(tcase, forged_keys_count_for_their_address);
+    tcase_add_test(tcase, good_keys_keep_their_places);
     tcase_add_test(tcase, places_to_wait_are_of_an_address);
     tcase_add_test(tcase, places_of_an_address_are_shared_by_its_keys);
     tcase_add_test(tcase, full_places_are_passed_on);
