@@ -155,7 +155,9 @@ static const struct pg_statement plan_statement = {
         " LEFT JOIN adit.principal AS p ON p.account_id = w.account_id AND p.id = w.owner_id"
         " CROSS JOIN LATERAL (SELECT " CHANGE_NAMED("w.present", "$8::text[]") " AS before,"
           " " CHANGE_NAMED("w.wanted", "$8::text[]") " AS after) AS shown"
-        " ORDER BY array_position('{account,principal,ssh_credential,oauth_module,mutual_tls_module}',"
+        /* What is deleted may hold what comes back: a key has limits. */
+        " ORDER BY w.wanted IS NOT NULL,"
+          " array_position('{account,principal,ssh_credential,oauth_module,mutual_tls_module}',"
           " w.kind), w.account_id, w.resource",
 };
 
@@ -440,7 +442,8 @@ bool restore_rows(struct pg *pg, const struct pg_result *plan, const struct rest
 /* Returns whether the row may be in a statement with the one that is first. */
 static bool is_alike(const struct pg_result *plan, int first, int row)
 {
-    return text_eq(pg_text(plan, first, RESTORE_KIND), pg_text(plan, row, RESTORE_KIND));
+    return text_eq(pg_text(plan, first, RESTORE_KIND), pg_text(plan, row, RESTORE_KIND)) &&
+           pg_is_null(plan, first, RESTORE_WANTED) == pg_is_null(plan, row, RESTORE_WANTED);
 }
 
 bool restore_batch_add(struct restore_batch *batch, const struct pg_result *plan, int row)

@@ -70,7 +70,8 @@ struct restore_batch {
 };
 
 /* Adds a row of the plan.  Returns false if it does not belong to the batch any more: it is of
- * another kind, or the batch is full.  An empty batch takes every row. */
+ * another kind or deletes while others do not, or the batch is full.  An empty batch takes every
+ * row. */
 MUST_CHECK bool restore_batch_add(struct restore_batch *batch, const struct pg_result *plan,
                                   int row);
 

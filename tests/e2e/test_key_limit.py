@@ -111,3 +111,17 @@ class Operators(LimitCase):
         self.assertEqual(done.returncode, 1, done)
         self.assertIn("the public key is in 1000 credentials of the account", done.stderr)
         self.assertEqual(self.count(), MOST)
+
+    def test_restore_of_a_key_that_was_made_again(self):
+        """What is deleted makes room for what comes back."""
+        made = self.fill(MOST)
+        time_before = self.stack.psql("SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC',"
+                                      " 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')")
+        self.assert_ok(self.client.delete("%s/%s" % (CREDENTIALS, made["id"])), 204)
+        again = self.assert_ok(self.post(), 201)
+        done = self.stack.ctl_run("restore", "--since", time_before, "--by",
+                                  self.account.admin.id, "--account", self.account.id, "--yes")
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(self.count(), MOST)
+        self.assert_ok(self.client.get("%s/%s" % (CREDENTIALS, made["id"])))
+        self.assertEqual(self.client.get("%s/%s" % (CREDENTIALS, again["id"])).status, 404)
