@@ -21,6 +21,7 @@ struct heavy_key {
     char account_id[IDENT_SIZE]; /* "": the only one */
     char fingerprint[PUBLIC_KEY_FINGERPRINT_SIZE];
     char digest[SESSION_DIGEST_SIZE]; /* of the glance that what follows holds for; "": of none */
+    char payer_id[IDENT_SIZE];        /* for whom reading it counts; "": not known */
     const char *why;                  /* why it is refused, static; NULL: it is granted this: */
     struct judge_grant grant;         /* without its rules */
     struct arena arena;               /* holds the grant */

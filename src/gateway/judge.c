@@ -218,6 +218,7 @@ struct reading_of_key {
     struct gateway_key key; /* with those owners */
     struct gateway_credentials found;
     bool holds_for_now; /* an owner is left out who may be read later */
+    char payer_id[IDENT_SIZE];
 };
 
 static bool has_much(const struct reading_of_key *reading, size_t least)
@@ -240,16 +241,19 @@ static void keep_heavy(struct gateway *gateway, const struct reading_of_key *rea
 
     if (reading->holds_for_now)
         return;
-    if (!has_much(reading, HEAVY_KEY_LEAST) || why == ssh_options_no_memory ||
-        (!why && !found->digest.s)) {
+    bool is_kept = why != ssh_options_no_memory && (why || found->digest.s);
+
+    if (!has_much(reading, HEAVY_KEY_LEAST)) {
         if (known)
             heavy_key_forget(known);
         return;
     }
     known = heavy_keys_renew(&gateway->heavy_keys, &reading->key,
-                             found->digest.s ? found->digest : digest);
-    known->why = why;
-    if (!why)
+                             is_kept ? found->digest.s ? found->digest : digest : text_of(""));
+    memcpy(known->payer_id, reading->payer_id, sizeof known->payer_id);
+    if (is_kept)
+        known->why = why;
+    if (is_kept && !why)
         (void)heavy_key_grant(&gateway->heavy_keys, known, grant);
 }
 
@@ -292,21 +296,30 @@ static bool read_others(struct gateway *gateway, struct arena *arena, struct tex
     return reading->found.n > 0 && !reading->found.is_over;
 }
 
-/* Reads a key in turn: where that takes long, it counts for the owner of most. */
+/* Reads a key in turn: where that takes long, it counts for the owner of most.  A glance knows only
+ * how much is stored, where rules that repeat take little, so what the last reading showed goes
+ * first. */
 static bool read_in_turn(struct gateway *gateway, struct arena *arena,
                          const struct gateway_glance *seen, struct reading_of_key *reading,
                          const char **why)
 {
+    const struct heavy_key *known = heavy_keys_find(&gateway->heavy_keys, &reading->key);
     int64_t begun_ms = clock_steady_ms();
     int64_t now_ms;
     bool ok;
 
-    if (seen->owner_id.s && !reading_is_due(&gateway->readings, seen->owner_id, begun_ms))
-        return read_others(gateway, arena, seen->owner_id, reading, why);
+    if (known && known->payer_id[0])
+        reading_name(reading->payer_id, text_of(known->payer_id));
+    else if (seen->owner_id.s)
+        reading_name(reading->payer_id, seen->owner_id);
+    if (!reading_is_due(&gateway->readings, text_of(reading->payer_id), begun_ms))
+        return read_others(gateway, arena, text_of(reading->payer_id), reading, why);
     ok = read_shared(gateway, arena, reading, why);
     now_ms = clock_steady_ms();
-    if (seen->owner_id.s && (!ok || has_much(reading, READING_LEAST)))
-        reading_note(&gateway->readings, seen->owner_id, now_ms - begun_ms, now_ms);
+    if (ok)
+        reading_find_payer(&reading->found, &reading->key.left_out, arena, reading->payer_id);
+    if (reading->payer_id[0] && (!ok || has_much(reading, READING_LEAST)))
+        reading_note(&gateway->readings, text_of(reading->payer_id), now_ms - begun_ms, now_ms);
     return ok;
 }
 

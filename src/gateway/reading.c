@@ -5,6 +5,24 @@
 #include <stddef.h>
 #include <stdio.h>
 
+void reading_name(char payer_id[IDENT_SIZE], struct text owner_id)
+{
+    snprintf(payer_id, IDENT_SIZE, "%.*s", (int)owner_id.len, owner_id.s);
+}
+
+void reading_find_payer(struct gateway_credentials *found, const struct ssh_left_out *left_out,
+                        struct arena *arena, char payer_id[IDENT_SIZE])
+{
+    struct text owner_id = {.s = NULL};
+
+    if (left_out->n > 0)
+        owner_id = left_out->owner_ids[0];
+    else if (!ssh_share_most(found->items, found->n, arena, &owner_id))
+        return;
+    if (owner_id.s)
+        reading_name(payer_id, owner_id);
+}
+
 bool reading_is_due(const struct readings *readings, struct text owner_id, int64_t now_ms)
 {
     for (size_t i = 0; i < READING_OWNERS_MAX; i++) {
@@ -36,7 +54,6 @@ void reading_note(struct readings *readings, struct text owner_id, int64_t took_
     if (text_eq(text_of(readings->items[at].owner_id), owner_id) &&
         readings->items[at].paid_ms > now_ms)
         from_ms = readings->items[at].paid_ms;
-    snprintf(readings->items[at].owner_id, sizeof readings->items[at].owner_id, "%.*s",
-             (int)owner_id.len, owner_id.s);
+    reading_name(readings->items[at].owner_id, owner_id);
     readings->items[at].paid_ms = from_ms + took_ms * READING_SHARE;
 }

@@ -12,6 +12,7 @@
 
 #include "base/ident.h"
 #include "base/text.h"
+#include "store/gateway.h"
 
 /* A key with so many rules, or more than may be read, counts for the owner of most of them. */
 #define READING_LEAST 1000
@@ -30,6 +31,14 @@ struct readings {
         int64_t paid_ms; /* when the time that was taken is made up for (steady clock) */
     } items[READING_OWNERS_MAX];
 };
+
+/* Copies an owner's id. */
+void reading_name(char payer_id[IDENT_SIZE], struct text owner_id);
+
+/* Names for whom the reading of a key counts: the owner of most, by what was read and who was left
+ * out.  payer_id stays if there is none. */
+void reading_find_payer(struct gateway_credentials *found, const struct ssh_left_out *left_out,
+                        struct arena *arena, char payer_id[IDENT_SIZE]);
 
 /* Returns whether keys may be read of which this owner has most.  If not, the owner is left out of
  * them. */

@@ -132,6 +132,17 @@ enum ssh_share_outcome ssh_share_read(const struct ssh_grant *grants, size_t n,
     return add_left_out(left_out, most.owner_id, arena);
 }
 
+bool ssh_share_most(struct ssh_grant *grants, size_t n, struct arena *arena, struct text *owner_id)
+{
+    struct ssh_beyond none = {.n_rules = 0};
+    struct most most;
+
+    if (!find_most(grants, n, measure_read, &none, arena, &most))
+        return false;
+    *owner_id = most.owner_id;
+    return true;
+}
+
 enum ssh_share_outcome ssh_share_fit(struct ssh_grant *grants, size_t *n,
                                      ssh_share_measure *measure, void *context, struct arena *arena,
                                      struct ssh_left_out *left_out)

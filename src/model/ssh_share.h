@@ -38,6 +38,11 @@ MUST_CHECK enum ssh_share_outcome ssh_share_read(const struct ssh_grant *grants,
                                                  struct arena *arena,
                                                  struct ssh_left_out *left_out);
 
+/* Sets *owner_id to the owner who takes most of a limit by these grants, absent if there are none.
+ * Returns false if memory runs out. */
+MUST_CHECK bool ssh_share_most(struct ssh_grant *grants, size_t n, struct arena *arena,
+                               struct text *owner_id);
+
 /* After the grants, together, turned out to be too much: leaves out the owner who takes most by
  * that measure.  Takes the owner's grants out of the list, whose order stays.  The owner's id is
  * copied into the arena. */

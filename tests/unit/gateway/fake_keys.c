@@ -67,6 +67,9 @@ static bool glance(struct arena *arena, struct gateway_keys asked, struct gatewa
     ck_assert_uint_le(asked.n, MARKED_GLANCE_MAX);
     for (size_t i = 0; i < asked.n; i++) {
         const struct fake_key *key = find_key(&asked.items[i]);
+        const char *owner_id = key && key->seen_owner_id ? key->seen_owner_id
+                               : key                     ? key->owner_id
+                                                         : NULL;
 
         if (fake_database.table_is_late || fake_database.lock_is_held || (key && key->is_late))
             return is_late(err);
@@ -74,7 +77,7 @@ static bool glance(struct arena *arena, struct gateway_keys asked, struct gatewa
             ck_assert_ptr_ne(find_key(&asked.items[j]), key);
         out[i] = (struct gateway_glance){.n = key ? key->n : 0,
                                          .digest = text_of(key ? key->digest : ""),
-                                         .owner_id = text_of(key ? key->owner_id : NULL)};
+                                         .owner_id = text_of(owner_id)};
     }
     return true;
 }

@@ -18,16 +18,17 @@ struct fake_key {
     char credential_id[32];
     char digest[SESSION_DIGEST_SIZE];
     const char *owner_id;
-    size_t n;            /* its credentials */
-    bool is_over;        /* they have too many rules */
-    bool is_late;        /* a statement that names it is not answered */
-    size_t n_rules;      /* of each, all the same */
-    const char *rule;    /* as far as they are read; NULL: not even the first */
-    const char *own;     /* of those that are named; NULL: the same */
-    const char *rest;    /* of others, when the owner is left out; NULL: there are none */
-    bool rest_is_hidden; /* no glance tells of the rest */
-    bool rest_is_much;   /* for a look-up of fewer rules than may be */
-    int n_look_ups;      /* of all that it has */
+    const char *seen_owner_id; /* of most, as a glance tells; NULL: the same */
+    size_t n;                  /* its credentials */
+    bool is_over;              /* they have too many rules */
+    bool is_late;              /* a statement that names it is not answered */
+    size_t n_rules;            /* of each, all the same */
+    const char *rule;          /* as far as they are read; NULL: not even the first */
+    const char *own;           /* of those that are named; NULL: the same */
+    const char *rest;          /* of others, when the owner is left out; NULL: there are none */
+    bool rest_is_hidden;       /* no glance tells of the rest */
+    bool rest_is_much;         /* for a look-up of fewer rules than may be */
+    int n_look_ups;            /* of all that it has */
 };
 
 extern struct fake_key fake_keys[N_KEYS];

@@ -310,6 +310,26 @@ START_TEST(others_share_a_key_with_a_heavy_owner)
 }
 END_TEST
 
+/* Rules that repeat take little where they are stored.  What was read counts for their owner. */
+START_TEST(the_owner_of_what_is_read_pays)
+{
+    fake_keys[0].n_rules = READING_LEAST;
+    fake_keys[0].owner_id = "usr_heavy";
+    fake_keys[0].seen_owner_id = "usr_light";
+    fake_keys[0].rest = "bind:b:1";
+    fake_database.takes_a_turn = true;
+    for (int i = 0; i < 100 && fake_keys[0].n_look_ups == i; i++) {
+        snprintf(fake_keys[0].digest, sizeof fake_keys[0].digest, "digest %d", i);
+        ck_assert_int_eq(offer(0), JUDGE_PERMITTED);
+    }
+    ck_assert_int_gt(fake_keys[0].n_look_ups, 1);
+    ck_assert_int_lt(fake_keys[0].n_look_ups, 100);
+    ck_assert_str_eq(grant.options.s, "restrict,port-forwarding,permitlisten=\"b:1\"");
+    ck_assert(!reading_is_due(&gateway.readings, text_of("usr_heavy"), clock_steady_ms()));
+    ck_assert(reading_is_due(&gateway.readings, text_of("usr_light"), clock_steady_ms()));
+}
+END_TEST
+
 /* Those stay in mind who have to wait longest. */
 START_TEST(many_owners_have_much_read)
 {
@@ -348,6 +368,7 @@ Suite *gateway_judge_key_suite(void)
     tcase_add_test(tcase, many_keys_are_heavy);
     tcase_add_test(tcase, an_owner_has_much_read);
     tcase_add_test(tcase, others_share_a_key_with_a_heavy_owner);
+    tcase_add_test(tcase, the_owner_of_what_is_read_pays);
     tcase_add_test(tcase, many_owners_have_much_read);
     suite_add_tcase(suite, tcase);
     return suite;
