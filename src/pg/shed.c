@@ -11,12 +11,13 @@
 static enum pg_shedding sheds(const struct pg_shed *shed, struct pg_shed_statement late,
                               int64_t now_ms)
 {
-    bool is_other = shed->what != PG_SHED_NOTHING && shed->caller != late.caller &&
-                    now_ms - shed->until_ms < SAME_CAUSE_MS;
+    bool was_write = shed->what == PG_SHED_OWN_WRITES || shed->what == PG_SHED_WRITES;
 
     if (!late.writes)
         return PG_SHED_ALL;
-    return is_other ? PG_SHED_WRITES : PG_SHED_OWN_WRITES;
+    return was_write && shed->caller != late.caller && now_ms - shed->until_ms < SAME_CAUSE_MS
+               ? PG_SHED_WRITES
+               : PG_SHED_OWN_WRITES;
 }
 
 void pg_shed_begin(struct pg_shed *shed, struct pg_shed_statement late, int64_t now_ms)

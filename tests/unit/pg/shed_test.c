@@ -43,7 +43,7 @@ START_TEST(late_writes_of_two_callers)
     const struct pg_shed_statement third = {.writes = true, .caller = 3};
     struct pg_shed shed = {.what = PG_SHED_NOTHING};
 
-    pg_shed_begin(&shed, own, 1000);
+    pg_shed_begin(&shed, (struct pg_shed_statement){.writes = false}, 1000);
     pg_shed_begin(&shed, own, 4000);
     pg_shed_note_end(&shed, 4000);
     ck_assert(!pg_shed_refuses(&shed, third, 4000));
