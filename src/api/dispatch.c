@@ -421,6 +421,7 @@ void api_answer(const struct api_settings *settings, struct store *store, struct
         operation_id[0] = '\0';
     call.store_request.operation_id = operation_id;
     call.store_request.client_address = header_client_address(request);
+    call.store_request.scans_for = request->scans_for;
     call.store_request.caller.identity = &call.identity;
     call.store_request.arena = arena;
     response_start(response, &settings->names, operation_id);

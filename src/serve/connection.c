@@ -309,6 +309,7 @@ void serve_connection_request(struct serve_connection *connection, struct reques
 {
     serve_peer_request(&connection->peer, connection->serve->wants, request);
     request->arrived_us = connection->whole_us;
+    request->scans_for = serve_line_scans_for(connection);
     request->peer_gone = peer_gone;
     request->has_room = has_room;
     request->peer = connection;

@@ -277,6 +277,11 @@ bool serve_line_may_offer(const struct serve *serve, struct serve_connection *co
     return !connection->was_offered && waits_for_others(serve, connection);
 }
 
+uint64_t serve_line_scans_for(const struct serve_connection *connection)
+{
+    return connection->has_caller ? connection->account : 0;
+}
+
 bool serve_line_is_scan(struct serve_connection *connection, uint64_t *account)
 {
     if (!is_scan(connection))

@@ -285,6 +285,10 @@ MUST_CHECK bool serve_line_is_scan(struct serve_connection *connection, uint64_t
 /* Returns whether a scan of this account may start, once a lane is free for it. */
 MUST_CHECK bool serve_line_may_scan(const struct serve *serve, uint64_t account);
 
+/* Returns whom a request counts for if it is a scan: the account of its turns.  0: it did not stand
+ * in the line as a scan or beside others. */
+MUST_CHECK uint64_t serve_line_scans_for(const struct serve_connection *connection);
+
 /* Learns from the answer whether the key of a request that stood in the line is good. */
 void serve_line_note_answer(const struct serve_connection *connection,
                             const struct response *response);

@@ -79,6 +79,8 @@ struct request {
     struct text body; /* any bytes, NUL included */
 
     int64_t arrived_us; /* when its last byte came, on the steady clock; 0: unknown */
+    /* Whom the source counts it for, if it is a scan: a number of the source's.  0: unknown. */
+    uint64_t scans_for;
     bool is_authorizer; /* FastCGI's role: the web server asks whether it may answer; no body */
     bool is_at_once;    /* to be answered without the database, or refused */
     bool is_draining;   /* this host is about to stop */

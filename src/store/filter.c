@@ -237,31 +237,22 @@ static bool run_for(struct store *store, const struct filter_statement *statemen
 }
 
 /* Takes a place among the filters that run in the worker.  Returns NULL if they are too many, or if
- * one of the account runs.  The source of requests lets few of these get here: this is the bound
- * that holds whatever a request looks like.  A key that was not found yet has a place of its own,
- * since the account that it names may be that of others. */
-static char *take_place(struct store *store, const struct caller *caller)
+ * one runs for the same.  The source of requests lets none get here that would find no place: this
+ * is the bound that holds whatever a request looks like, and it counts as the source does. */
+static struct store_filter_place *take_place(struct store_filters *filters, uint64_t scans_for)
 {
-    struct text account = executor_account_hint(store, caller);
-    char of_key[IDENT_SIZE];
-    char *place = NULL;
+    struct store_filter_place *place = NULL;
 
-    if (!account.s) {
-        snprintf(of_key, sizeof of_key, "?%02x%02x%02x%02x%02x%02x", caller->digest[0],
-                 caller->digest[1], caller->digest[2], caller->digest[3], caller->digest[4],
-                 caller->digest[5]);
-        account = text_of(of_key);
-    }
     for (size_t i = 0; i < STORE_MOST_FILTERS; i++) {
-        char *taken = store->filters->accounts[i];
+        struct store_filter_place *found = &filters->places[i];
 
-        if (!taken[0])
-            place = taken;
-        else if (text_eq(text_of(taken), account))
+        if (!found->is_taken)
+            place = found;
+        else if (found->scans_for == scans_for)
             return NULL;
     }
     if (place)
-        snprintf(place, IDENT_MAX + 1, "%s", account.s);
+        *place = (struct store_filter_place){.is_taken = true, .scans_for = scans_for};
     return place;
 }
 
@@ -269,7 +260,8 @@ bool filter_run(struct store *store, const struct filter_statement *statement, s
                 const struct store_request *request, const struct pg_params *params,
                 struct pg_result **result, struct error *err)
 {
-    char *place = store->filters ? take_place(store, &request->caller) : NULL;
+    struct store_filter_place *place =
+        store->filters ? take_place(store->filters, request->scans_for) : NULL;
     bool ok;
 
     if (sql->failed)
@@ -281,7 +273,7 @@ bool filter_run(struct store *store, const struct filter_statement *statement, s
     else
         ok = run_for(store, statement, sql->data, request, params, result, err);
     if (place)
-        place[0] = '\0';
+        place->is_taken = false;
     if (!ok && err->code == ERR_FILTER_TOO_SLOW)
         snprintf(err->msg, sizeof err->msg,
                  "%s These are fast, alone or with && before others: %s.",

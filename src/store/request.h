@@ -3,6 +3,8 @@
 #ifndef ADIT_STORE_REQUEST_H
 #define ADIT_STORE_REQUEST_H
 
+#include <stdint.h>
+
 #include "base/arena.h"
 #include "base/text.h"
 #include "crypt/crypt.h"
@@ -23,6 +25,7 @@ struct store_request {
     const char *client_address; /* for audit and log: an IP address; NULL: it is not known */
     struct precondition condition;
     struct once once;
+    uint64_t scans_for;  /* whom a filter counts for, as in struct request */
     bool for_gateways;   /* a gateway's key may ask this */
     bool for_owners;     /* a key for own credentials may ask this; the statement looks whose */
     struct arena *arena; /* holds parameters and results; it must outlive both */

@@ -29,14 +29,19 @@ void store_free(struct store *store);
  * belong to several stores of one thread. */
 void store_note_uses(struct store *store, struct key_uses *uses);
 
-/* The accounts of the filters that run at a time, of all stores of a thread; "": none. */
+/* The filters that run at a time, of all stores of a thread. */
 #define STORE_MOST_FILTERS 2
+struct store_filter_place {
+    bool is_taken;
+    uint64_t scans_for;
+};
 struct store_filters {
-    char accounts[STORE_MOST_FILTERS][IDENT_MAX + 1];
+    struct store_filter_place places[STORE_MOST_FILTERS];
 };
 
-/* Has the store run at most STORE_MOST_FILTERS filters at a time and one of each account, together
- * with other stores of one thread.  *filters, all zero at first, must outlive the store. */
+/* Has the store run at most STORE_MOST_FILTERS filters at a time, and one for each that a request
+ * scans for, together with other stores of one thread.  *filters, all zero at first, must outlive
+ * the store. */
 void store_share_filters(struct store *store, struct store_filters *filters);
 
 /* Has the store ask for fewer rows a page for callers whose rows are large, as it and other stores

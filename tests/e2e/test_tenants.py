@@ -122,6 +122,23 @@ class Tenants(Case):
                 self.assertEqual(ask(None, path="/readyz"), 200)
             self.assertEqual(ask(other, "DELETE", made), 204)
 
+    def test_filters_of_a_new_key(self):
+        """A filter runs beside one that began before anything was known of its key."""
+        key = self.stack.account().admin.key
+        self.lock_oauth_modules()
+        with Responder(self.stack) as responder, contextlib.ExitStack() as held:
+            def send(**changes):
+                sock = held.enter_context(fastcgi.connect(responder.socket))
+                sock.sendall(fastcgi.records(variables(key, **changes)))
+                return held.enter_context(sock.makefile("rb"))
+            self.assertEqual(fastcgi.read_answer(send()).status, 200)
+            waits = send(path="/oauth_modules", QUERY_STRING="filter=obj.enabled")
+            for file in [send() for _ in range(24)]:
+                self.assertEqual(fastcgi.read_answer(file).status, 200)
+            beside = send(QUERY_STRING="filter=obj.id+!%3D+%22%22")
+            self.assertEqual(fastcgi.read_answer(beside).status, 200)
+            self.assert_error(fastcgi.read_answer(waits), 9032)
+
     def test_two_paths(self):
         """A web server that sends the path twice cannot run a request without its database
         session."""
