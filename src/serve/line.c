@@ -262,6 +262,8 @@ struct serve_connection *serve_line_next(struct serve *serve)
 
 void serve_line_note_start(struct serve *serve, struct serve_connection *connection)
 {
+    /* The answer may show that its key is good. */
+    (void)caller_of(connection);
     /* Behind a scan, others of its account wait for seconds: its key's turn counts. */
     if (serve->n_line < 2 && !is_scan(connection))
         return;

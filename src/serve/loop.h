@@ -286,7 +286,7 @@ MUST_CHECK bool serve_line_is_scan(struct serve_connection *connection, uint64_t
 MUST_CHECK bool serve_line_may_scan(const struct serve *serve, uint64_t account);
 
 /* Returns whom a request counts for if it is a scan: the account of its turns.  0: it did not stand
- * in the line as a scan or beside others. */
+ * in the line. */
 MUST_CHECK uint64_t serve_line_scans_for(const struct serve_connection *connection);
 
 /* Learns from the answer whether the key of a request that stood in the line is good. */

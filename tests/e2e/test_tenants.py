@@ -131,12 +131,10 @@ class Tenants(Case):
                 sock = held.enter_context(fastcgi.connect(responder.socket))
                 sock.sendall(fastcgi.records(variables(key, **changes)))
                 return held.enter_context(sock.makefile("rb"))
-            self.assertEqual(fastcgi.read_answer(send()).status, 200)
             waits = send(path="/oauth_modules", QUERY_STRING="filter=obj.enabled")
-            for file in [send() for _ in range(24)]:
-                self.assertEqual(fastcgi.read_answer(file).status, 200)
-            beside = send(QUERY_STRING="filter=obj.id+!%3D+%22%22")
-            self.assertEqual(fastcgi.read_answer(beside).status, 200)
+            self.assertEqual(fastcgi.read_answer(send()).status, 200)
+            beside = fastcgi.read_answer(send(QUERY_STRING="filter=obj.id+!%3D+%22%22"))
+            self.assertEqual(beside.status, 200, beside)
             self.assert_error(fastcgi.read_answer(waits), 9032)
 
     def test_two_paths(self):
