@@ -122,17 +122,10 @@ bool account_find_named(struct pg *pg, struct text name, struct text but_id, cha
                         struct error *err)
 {
     struct pg_params params = {.n = 0};
-    struct pg_result *result;
 
-    id[0] = '\0';
     pg_add_text(&params, name);
     pg_add_text(&params, but_id);
-    if (!pg_run(pg, &find_named_statement, &params, &result, err))
-        return false;
-    if (pg_rows(result) > 0)
-        snprintf(id, IDENT_SIZE, "%s", pg_text(result, 0, 0).s);
-    pg_result_free(result);
-    return true;
+    return store_find_id(pg, &find_named_statement, &params, id, err);
 }
 
 bool account_rename(struct pg *pg, struct text id, struct text name, bool *found, struct error *err)

@@ -320,35 +320,21 @@ bool principal_find_account(struct pg *pg, struct text id, struct text within,
                             char account_id[IDENT_SIZE], struct error *err)
 {
     struct pg_params params = {.n = 0};
-    struct pg_result *result;
 
-    account_id[0] = '\0';
     pg_add_text(&params, id);
     pg_add_text(&params, within);
-    if (!pg_run(pg, &account_statement, &params, &result, err))
-        return false;
-    if (pg_rows(result) > 0)
-        snprintf(account_id, IDENT_SIZE, "%s", pg_text(result, 0, 0).s);
-    pg_result_free(result);
-    return true;
+    return store_find_id(pg, &account_statement, &params, account_id, err);
 }
 
 bool principal_find_named(struct pg *pg, struct text account_id, struct text name,
                           struct text but_id, char id[IDENT_SIZE], struct error *err)
 {
     struct pg_params params = {.n = 0};
-    struct pg_result *result;
 
-    id[0] = '\0';
     pg_add_text(&params, account_id);
     pg_add_text(&params, name);
     pg_add_text(&params, but_id);
-    if (!pg_run(pg, &find_named_statement, &params, &result, err))
-        return false;
-    if (pg_rows(result) > 0)
-        snprintf(id, IDENT_SIZE, "%s", pg_text(result, 0, 0).s);
-    pg_result_free(result);
-    return true;
+    return store_find_id(pg, &find_named_statement, &params, id, err);
 }
 
 bool principal_find_only(struct pg *pg, struct text account_id, char id[IDENT_SIZE], int *n,

@@ -98,6 +98,20 @@ bool store_begin(struct pg *pg, struct error *err)
     return pg_begin(pg, "BEGIN", err);
 }
 
+bool store_find_id(struct pg *pg, const struct pg_statement *statement,
+                   const struct pg_params *params, char id[IDENT_SIZE], struct error *err)
+{
+    struct pg_result *result;
+
+    id[0] = '\0';
+    if (!pg_run(pg, statement, params, &result, err))
+        return false;
+    if (pg_rows(result) > 0)
+        snprintf(id, IDENT_SIZE, "%s", pg_text(result, 0, 0).s);
+    pg_result_free(result);
+    return true;
+}
+
 bool store_find_only(struct pg *pg, const struct pg_statement *statement,
                      const struct pg_params *params, char id[IDENT_SIZE], int *n, struct error *err)
 {

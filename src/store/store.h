@@ -63,6 +63,12 @@ MUST_CHECK bool store_make_ident(struct pg *pg, const char *prefix, char id[IDEN
  */
 MUST_CHECK bool store_begin(struct pg *pg, struct error *err);
 
+/* Runs a statement that returns at most one identifier, which it copies; "": there is none.
+ * Returns false with *err as pg_run(). */
+MUST_CHECK bool store_find_id(struct pg *pg, const struct pg_statement *statement,
+                              const struct pg_params *params, char id[IDENT_SIZE],
+                              struct error *err);
+
 /* Runs a statement that returns at most two identifiers.  Returns true with the only one, or false:
  * with *n rows, 0 or 2, or with *n 0 and *err as pg_run(). */
 MUST_CHECK bool store_find_only(struct pg *pg, const struct pg_statement *statement,
