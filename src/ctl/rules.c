@@ -26,9 +26,9 @@ static int check_target_word(const char *text)
         return ctl_misuse("'%s' is a rule; give its target, without 'bind:': %s", text, own);
     if (strstr(text, "://"))
         return ctl_misuse("'%s' is a URL; give its host, or its host and port", text);
-    return ctl_misuse("'%s' is not a target: %.*s. A target is <domain>, *.<domain>, <host>:<port> "
+    return ctl_misuse("'%s' is not a target: %s. A target is <domain>, *.<domain>, <host>:<port> "
                       "or <key>=<value>",
-                      text, (int)acl_reason_len(why), why);
+                      text, why);
 }
 
 /* ---- the key ---- */

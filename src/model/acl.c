@@ -65,7 +65,7 @@ bool acl_rule_read(struct text rule, struct acl_target *target, const char **why
     }
     if (is_bind_rule(rule))
         return acl_target_read(text_part(rule, BIND_LEN, rule.len), target, why);
-    *why = "the rule does not begin with 'bind:' in lowercase." ACL_RULE_FORMS;
+    *why = "the rule does not begin with 'bind:' in lowercase";
     return false;
 }
 
@@ -84,16 +84,15 @@ bool acl_rule_valid(struct text rule, const char **why)
     if (acl_rule_read(rule, &target, why)) {
         if (!is_port(&target))
             return true;
-        *why =
-            "the target is a port without a host. Give both, 'bind:localhost:9000'." ACL_RULE_FORMS;
+        *why = "the target is a port without a host. Give both, 'bind:localhost:9000'";
         return false;
     }
     if (is_list(rule))
         *why = "the string contains several rules. Make each rule a string of its "
-               "own: [\"bind:a.example\", \"bind:b.example\"]." ACL_RULE_FORMS;
+               "own: [\"bind:a.example\", \"bind:b.example\"]";
     else if (is_url(rule))
         *why = "the target is a URL. Give its host, 'bind:a.example', or its host and "
-               "port, 'bind:a.example:443'." ACL_RULE_FORMS;
+               "port, 'bind:a.example:443'";
     return false;
 }
 

@@ -7,8 +7,7 @@
 #include "model/acl_target.h"
 
 /* Returns whether the text is a rule: "*", or "bind:" and a target; "bind:*" means every target.
- * Returns false with the reason and the forms of a rule in *why, as the words after a colon;
- * static. */
+ * Returns false with the reason in *why, as the words after a colon; static. */
 MUST_CHECK bool acl_rule_valid(struct text rule, const char **why);
 
 /* Reads what a rule names.  Returns false as acl_rule_valid() does, with a reason that is less

@@ -10,11 +10,6 @@
 
 /* ---- reading ---- */
 
-size_t acl_reason_len(const char *why)
-{
-    return strlen(why) - strlen("." ACL_RULE_FORMS);
-}
-
 static bool refuse_target(const char **why, const char *sentence)
 {
     *why = sentence;
@@ -33,13 +28,12 @@ static bool check_domain(struct text domain, const char **why)
     const char *clause;
 
     if (has_byte(domain, '*'))
-        return refuse_target(why,
-                             "a domain may contain '*' only as a leading '*.'." ACL_RULE_FORMS);
+        return refuse_target(why, "a domain may contain '*' only as a leading '*.'");
     return domain_valid(domain, &clause) ||
            refuse_target(
                why, "the target is not a domain. A domain is labels of 1 to 63 letters, digits "
                     "and inner hyphens, with dots between them and none at the end; a label "
-                    "may begin with an underscore." ACL_RULE_FORMS);
+                    "may begin with an underscore");
 }
 
 static bool read_domain(struct text text, struct acl_target *target, const char **why)
@@ -48,8 +42,7 @@ static bool read_domain(struct text text, struct acl_target *target, const char 
     target->any_below = text.len >= 2 && text.s[0] == '*' && text.s[1] == '.';
     target->name = text_part(text, target->any_below ? 2 : 0, text.len);
     if (text.len > DOMAIN_MAX)
-        return refuse_target(why,
-                             "the domain is longer than 253 bytes, with its '*.'." ACL_RULE_FORMS);
+        return refuse_target(why, "the domain is longer than 253 bytes, with its '*.'");
     return check_domain(target->name, why);
 }
 
@@ -63,7 +56,7 @@ static bool read_port(struct text port, struct acl_target *target, const char **
     }
     return refuse_target(
         why, "the port must be a number from 1 to 65535, without sign, space or leading "
-             "zero." ACL_RULE_FORMS);
+             "zero");
 }
 
 static bool read_host(struct text host, struct acl_target *target, const char **why)
@@ -75,23 +68,19 @@ static bool read_host(struct text host, struct acl_target *target, const char **
     if (target->is_ipv6) {
         target->name = text_part(host, 1, len - 1);
         return ipv6_read(target->name, target->ipv6) ||
-               refuse_target(
-                   why, "the brackets must contain an IPv6 address without a zone." ACL_RULE_FORMS);
+               refuse_target(why, "the brackets must contain an IPv6 address without a zone");
     }
     if (len == 0)
-        return refuse_target(why, "the host before the port is missing." ACL_RULE_FORMS);
+        return refuse_target(why, "the host before the port is missing");
     if (has_byte(host, ':'))
-        return refuse_target(
-            why, "a host may not contain ':', except an IPv6 address in brackets." ACL_RULE_FORMS);
+        return refuse_target(why, "a host may not contain ':', except an IPv6 address in brackets");
     if (domain_looks_like_ipv4(host))
         return ipv4_valid(host) ||
-               refuse_target(
-                   why,
-                   "the host is digits and dots only, but is not an IPv4 address." ACL_RULE_FORMS);
+               refuse_target(why, "the host is digits and dots only, but is not an IPv4 address");
     if (has_byte(host, '*'))
-        return refuse_target(why, "the host of an address takes no wildcard." ACL_RULE_FORMS);
+        return refuse_target(why, "the host of an address takes no wildcard");
     if (len > DOMAIN_MAX)
-        return refuse_target(why, "the host is longer than 253 bytes." ACL_RULE_FORMS);
+        return refuse_target(why, "the host is longer than 253 bytes");
     return check_domain(host, why);
 }
 
@@ -107,24 +96,22 @@ static bool read_address(struct text text, size_t colon, struct acl_target *targ
 static bool check_label_part(struct text text, const char **why)
 {
     if (text.len == 0)
-        return refuse_target(why, "a label needs both a key and a value." ACL_RULE_FORMS);
+        return refuse_target(why, "a label needs both a key and a value");
     if (text.len > LABEL_PART_MAX)
-        return refuse_target(
-            why, "the key or the value of the label is longer than 255 bytes." ACL_RULE_FORMS);
+        return refuse_target(why, "the key or the value of the label is longer than 255 bytes");
     if (text_eq(text, text_of("*")))
         return true;
     for (size_t i = 0; i < text.len; i++) {
         char c = text.s[i];
 
         if (c == '*')
-            return refuse_target(
-                why, "a label may contain '*' only as the whole key or value." ACL_RULE_FORMS);
+            return refuse_target(why, "a label may contain '*' only as the whole key or value");
         if (c == '=')
-            return refuse_target(why, "a label must contain exactly one '='." ACL_RULE_FORMS);
+            return refuse_target(why, "a label must contain exactly one '='");
         if (!ascii_is_visible(c) || c == ',')
             return refuse_target(why,
                                  "a label's key and value must be printable ASCII without space, "
-                                 "',' and '='." ACL_RULE_FORMS);
+                                 "',' and '='");
     }
     return true;
 }
@@ -144,14 +131,14 @@ bool acl_target_read(struct text text, struct acl_target *target, const char **w
 
     *target = (struct acl_target){0};
     if (!text_present(text))
-        return refuse_target(why, "the rule names no target." ACL_RULE_FORMS);
+        return refuse_target(why, "the rule names no target");
     equals = memchr(text.s, '=', text.len);
     if (equals)
         return read_label(text, (size_t)(equals - text.s), target, why);
     for (size_t i = text.len; i-- > 0;) {
         /* A colon in brackets does not end the host: "[::1]" is an address without a port. */
         if (text.s[i] == ']' && i == text.len - 1)
-            return refuse_target(why, "the address in brackets needs a ':<port>'." ACL_RULE_FORMS);
+            return refuse_target(why, "the address in brackets needs a ':<port>'");
         if (text.s[i] == ':')
             return read_address(text, i, target, why);
     }

@@ -9,14 +9,6 @@
 #include "base/text.h"
 #include "model/domain.h"
 
-/* The end of every reason why a text is not a rule. */
-#define ACL_RULE_FORMS                                                                             \
-    " A rule is '*', 'bind:<domain>', 'bind:*.<domain>', 'bind:<host>:<port>' or "                 \
-    "'bind:<key>=<value>'"
-
-/* Returns the length of a reason without its last sentence, which has the forms of a rule. */
-size_t acl_reason_len(const char *why);
-
 /* The kinds of targets.  Only a rule names everything. */
 enum acl_kind { ACL_EVERYTHING, ACL_DOMAIN, ACL_ADDRESS, ACL_LABEL };
 
@@ -32,8 +24,7 @@ struct acl_target {
 };
 
 /* Reads a target.  A text with '=' is a label, one that ends in ":<port>" an address, any other a
- * domain.  Returns false with the reason and the forms of a rule in *why, as the words after a
- * colon; static. */
+ * domain.  Returns false with the reason in *why, as the words after a colon; static. */
 MUST_CHECK bool acl_target_read(struct text text, struct acl_target *target, const char **why);
 
 /* Returns whether a rule that names the first target permits the second. */

@@ -105,15 +105,16 @@ static bool invalid(const struct field *field, const char *path, struct text val
                     struct error *err)
 {
     char quote[ERROR_QUOTE_SIZE];
+    const char *forms = field->forms ? field->forms : "";
     struct invisible found;
 
     /* The quote would not show it either. */
     if (invisible_find(value, &found))
         return error_field(err, field->invalid, path, "%s " INVISIBLE_FORMAT ".", path, found.what);
     if (field->is_secret)
-        return error_field(err, field->invalid, path, "%s is not valid: %s.", path, why);
-    return error_field(err, field->invalid, path, "%s is '%s', which is not valid: %s.", path,
-                       error_quote(quote, value), why);
+        return error_field(err, field->invalid, path, "%s is not valid: %s.%s", path, why, forms);
+    return error_field(err, field->invalid, path, "%s is '%s', which is not valid: %s.%s", path,
+                       error_quote(quote, value), why, forms);
 }
 
 /* Checks the text of a field (index -1) or an entry of its list. */

@@ -44,6 +44,7 @@ struct field {
     /* Checks the text or each entry further; NULL: no check.  Returns false with the reason in
      * *why, static. */
     bool (*valid)(struct text value, const char **why);
+    const char *forms; /* what is valid: a sentence for the end of the message; NULL: none */
     enum error_code invalid;
 };
 

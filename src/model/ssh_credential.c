@@ -12,6 +12,10 @@
 
 #define AT(member) .offset = offsetof(struct ssh_credential_input, member)
 
+#define RULE_FORMS                                                                                 \
+    " A rule is '*', 'bind:<domain>', 'bind:*.<domain>', 'bind:<host>:<port>' or "                 \
+    "'bind:<key>=<value>'."
+
 #define SHARED_FIELDS                                                                              \
     {.name = "description",                                                                        \
      .kind = FIELD_TEXT,                                                                           \
@@ -25,7 +29,7 @@
          .too_long = ERR_METADATA_TOO_LONG},                                                       \
     {                                                                                              \
         .name = "acl", .kind = FIELD_TEXTS, AT(acl), .too_many = ERR_ACL_TOO_MANY,                 \
-        .valid = acl_rule_valid, .invalid = ERR_ACL_RULE                                           \
+        .valid = acl_rule_valid, .forms = RULE_FORMS, .invalid = ERR_ACL_RULE                      \
     }
 
 const struct field ssh_credential_create_fields[] = {

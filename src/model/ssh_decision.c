@@ -61,11 +61,11 @@ static bool must_be_target(struct text target, struct error *err)
     if (!target.s || acl_target_read(target, &read, &why))
         return true;
     if (text_begins(target, "bind:"))
-        why = "leave 'bind:' out." ACL_RULE_FORMS;
+        why = "leave 'bind:' out";
     return error_field(err, ERR_TARGET_MALFORMED, "target",
-                       "target is '%s', which is not valid: %.*s. A target is '<domain>', "
+                       "target is '%s', which is not valid: %s. A target is '<domain>', "
                        "'*.<domain>', '<host>:<port>' or '<key>=<value>'.",
-                       error_quote(quote, target), (int)acl_reason_len(why), why);
+                       error_quote(quote, target), why);
 }
 
 bool ssh_decision_read(const struct json_node *body, struct arena *arena,
