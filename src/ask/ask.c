@@ -20,10 +20,25 @@
 /* Every answer ends with this line: an answer without it was cut. */
 #define END "."
 
-static bool not_answered(char *reason, const char *path, const char *what)
+static enum ask_end not_answered(char *reason, const char *path, enum ask_end end, const char *what)
 {
-    snprintf(reason, ASK_REASON_SIZE, "%s: %s", path, what);
-    return false;
+    snprintf(reason, ASK_REASON_SIZE, "%s: %s", path, end == ASK_LATE ? "no answer in time" : what);
+    return end;
+}
+
+static enum ask_end end_of_connecting(int fault)
+{
+    switch (fault) {
+    case EAGAIN:
+        return ASK_LATE;
+    case EACCES:
+        return ASK_FORBIDDEN;
+    case ENOENT:
+    case ECONNREFUSED:
+        return ASK_DOWN;
+    default:
+        return ASK_FAILED;
+    }
 }
 
 static bool fill_question(struct buf *question, const char *const *lines)
@@ -105,33 +120,41 @@ static bool remove_end(struct buf *answer)
     return true;
 }
 
-bool ask_gateway(const char *path, const char *const *lines, int timeout_ms, struct buf *answer,
-                 char reason[ASK_REASON_SIZE])
+static enum ask_end ask_socket(int fd, const char *path, const struct buf *question,
+                               int64_t deadline_ms, struct buf *answer, char *reason)
+{
+    bool is_whole =
+        send_question(fd, question, deadline_ms) && receive_answer(fd, answer, deadline_ms);
+
+    if (!is_whole && clock_left_ms(deadline_ms) == 0)
+        return not_answered(reason, path, ASK_LATE, NULL);
+    if (!is_whole || !remove_end(answer))
+        return not_answered(reason, path, ASK_FAILED, "the answer was cut off");
+    return ASK_ANSWERED;
+}
+
+enum ask_end ask_gateway(const char *path, const char *const *lines, int timeout_ms,
+                         struct buf *answer, char reason[ASK_REASON_SIZE])
 {
     int64_t deadline_ms = clock_steady_ms() + timeout_ms;
     struct buf question = {0};
-    bool ok = false;
-    int fd = -1;
+    enum ask_end end;
+    int fd;
 
     if (!fill_question(&question, lines)) {
-        not_answered(reason, path, "the question is too long, or has a line break in a word");
-        goto out;
+        buf_free(&question);
+        return not_answered(reason, path, ASK_FAILED,
+                            "the question is too long, or has a line break in a word");
     }
     fd = connect_socket(path, deadline_ms);
     if (fd < 0)
-        not_answered(reason, path, errno == EAGAIN ? ASK_TIMED_OUT : strerror(errno));
-    else if (!send_question(fd, &question, deadline_ms) || !receive_answer(fd, answer, deadline_ms))
-        not_answered(reason, path,
-                     clock_left_ms(deadline_ms) == 0 ? ASK_TIMED_OUT : "the answer was cut off");
-    else if (!remove_end(answer))
-        not_answered(reason, path, "the answer was cut off");
-    else
-        ok = true;
-out:
-    if (fd >= 0)
+        end = not_answered(reason, path, end_of_connecting(errno), strerror(errno));
+    else {
+        end = ask_socket(fd, path, &question, deadline_ms, answer, reason);
         close(fd);
+    }
     buf_free(&question);
-    return ok;
+    return end;
 }
 
 struct text ask_next_line(struct text *rest)

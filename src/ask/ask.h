@@ -33,14 +33,20 @@
 /* Room for the reason of a failure. */
 #define ASK_REASON_SIZE 256
 
-/* The end of the reason if the daemon took too long. */
-#define ASK_TIMED_OUT "no answer in time"
+/* How a question ended. */
+enum ask_end {
+    ASK_ANSWERED,
+    ASK_LATE,      /* no answer in time */
+    ASK_FORBIDDEN, /* the socket is not for this user */
+    ASK_DOWN,      /* nobody listens */
+    ASK_FAILED     /* it fails in another way, the answer was cut off, or the question is none */
+};
 
 /* Sends a question of lines, up to the first NULL, to the socket at path, and appends the whole
- * answer to *answer, which the caller frees.  Waits at most timeout_ms in all.  Returns false with
- * a reason if there is no complete answer; a line that holds a line break is never sent. */
-MUST_CHECK bool ask_gateway(const char *path, const char *const *lines, int timeout_ms,
-                            struct buf *answer, char reason[ASK_REASON_SIZE]);
+ * answer to *answer, which the caller frees.  Waits at most timeout_ms in all.  Sets the reason
+ * unless there is a complete answer; a line that holds a line break is never sent. */
+MUST_CHECK enum ask_end ask_gateway(const char *path, const char *const *lines, int timeout_ms,
+                                    struct buf *answer, char reason[ASK_REASON_SIZE]);
 
 /* Takes the next line of an answer from *rest, without its line break.  No NUL follows it.  Returns
  * an absent text after the last one. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* aditctl session list and session end: the SSH sessions of the gateway on this machine. */
-#include <errno.h>
 #include <string.h>
 
 #include "ask/ask.h"
@@ -13,15 +12,16 @@
 
 /* ---- asking ---- */
 
-/* Returns what to do about a failure of ask_gateway(). */
-static const char *hint_for(const char *fault)
-{
-    if (strstr(fault, ASK_TIMED_OUT))
-        return "to restart it, run: systemctl restart adit-gateway";
-    if (strstr(fault, strerror(EACCES)))
-        return "run this as root, or as the user of adit-gateway";
-    return "to start it, run: systemctl start adit-gateway; only root and its own user may ask it";
-}
+#define START                                                                                      \
+    "to start it, run: systemctl start adit-gateway; only root and its own user may ask it"
+
+/* What to do if a question ended so. */
+static const char *const hints[] = {
+    [ASK_LATE] = "to restart it, run: systemctl restart adit-gateway",
+    [ASK_FORBIDDEN] = "run this as root, or as the user of adit-gateway",
+    [ASK_DOWN] = START,
+    [ASK_FAILED] = START,
+};
 
 enum ctl_answer ctl_ask_gateway(const struct ctl *ctl, const char *const *lines, struct buf *answer,
                                 struct text *rest, char reason[CTL_ASK_REASON_SIZE])
@@ -29,10 +29,10 @@ enum ctl_answer ctl_ask_gateway(const struct ctl *ctl, const char *const *lines,
     char fault[ASK_REASON_SIZE];
     struct text word;
     bool is_none;
+    enum ask_end end = ask_gateway(ctl->conf.gateway.socket, lines, TIMEOUT_MS, answer, fault);
 
-    if (!ask_gateway(ctl->conf.gateway.socket, lines, TIMEOUT_MS, answer, fault)) {
-        snprintf(reason, CTL_ASK_REASON_SIZE, "cannot ask adit-gateway: %s; %s", fault,
-                 hint_for(fault));
+    if (end != ASK_ANSWERED) {
+        snprintf(reason, CTL_ASK_REASON_SIZE, "cannot ask adit-gateway: %s; %s", fault, hints[end]);
         return CTL_NO_ANSWER;
     }
     *rest = buf_text(answer);

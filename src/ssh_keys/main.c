@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* adit-ssh-keys: sshd's AuthorizedKeysCommand.  It asks adit-gateway whether a key may log in. */
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,12 +123,12 @@ static int print_line(const struct login *login, struct text options)
     return ok ? EXIT_ANSWERED : give_up(EXIT_CANNOT_TELL, login, "cannot write to sshd");
 }
 
-static int cannot_ask(const struct login *login, const char *reason)
+static int cannot_ask(const struct login *login, enum ask_end end, const char *reason)
 {
-    bool is_down = strstr(reason, strerror(ENOENT)) || strstr(reason, strerror(ECONNREFUSED));
     char text[ASK_REASON_SIZE + 32];
 
-    snprintf(text, sizeof text, "%s%s", reason, is_down ? "; is adit-gateway running?" : "");
+    snprintf(text, sizeof text, "%s%s", reason,
+             end == ASK_DOWN ? "; is adit-gateway running?" : "");
     return give_up(EXIT_CANNOT_TELL, login, text);
 }
 
@@ -140,10 +139,11 @@ static int look_up(const struct login *login)
     struct buf answer = {0};
     char reason[ASK_REASON_SIZE];
     struct text rest, word, line;
+    enum ask_end end = ask_gateway(login->socket_path, question, TIMEOUT_MS, &answer, reason);
     int status;
 
-    if (!ask_gateway(login->socket_path, question, TIMEOUT_MS, &answer, reason)) {
-        status = cannot_ask(login, reason);
+    if (end != ASK_ANSWERED) {
+        status = cannot_ask(login, end, reason);
         goto out;
     }
     rest = buf_text(&answer);
