@@ -7,7 +7,7 @@
 #include "ctl/listing.h"
 #include "ctl/progress.h"
 #include "model/acl.h"
-#include "model/key_reason.h"
+#include "model/key_scan.h"
 #include "model/public_key.h"
 #include "store/credential_page.h"
 
@@ -53,20 +53,6 @@ static ssize_t read_all(int fd, char *buffer, size_t size)
     return (ssize_t)len;
 }
 
-/* The reasons are about a member of a request.  Here they are about a file, and nobody sent it. */
-static int refuse_file(const char *path, const char *reason)
-{
-    static const char member[] = "public_key";
-    const size_t len = sizeof member - 1;
-
-    if (!reason)
-        return ctl_fail("%s: out of memory", path);
-    if (strcmp(reason, KEY_REASON_PRIVATE) == 0)
-        return ctl_fail("%s holds a private key; give its public key, which is usually in FILE.pub",
-                        path);
-    return ctl_fail("%s%s", path, strncmp(reason, member, len) == 0 ? reason + len : reason);
-}
-
 /* Reads the public key in a file.  The file may be a private key: no message shows a part of it. */
 static int read_public_key(int fd, const char *path, struct public_key *key)
 {
@@ -77,8 +63,11 @@ static int read_public_key(int fd, const char *path, struct public_key *key)
 
     if (len < 0)
         status = ctl_fail("%s: cannot read: %s", path, strerror(errno));
+    else if (key_scan_private((struct text){text, (size_t)len}))
+        status = ctl_fail(
+            "%s holds a private key; give its public key, which is usually in FILE.pub", path);
     else if (!public_key_read((struct text){text, (size_t)len}, key, &reason))
-        status = refuse_file(path, reason);
+        status = ctl_fail("%s %s", path, reason ? reason : "cannot be read: out of memory");
     explicit_bzero(text, sizeof text);
     return status;
 }

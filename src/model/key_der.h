@@ -14,7 +14,7 @@
  * encoding of each key, with nothing after it.  They do not check the numbers and points; call
  * ssh_blob_check() for that.
  *
- * Return false with *reason: a sentence for the client, static. */
+ * Return false with *reason, as in model/key_reason.h, static. */
 MUST_CHECK bool key_der_from_info(const unsigned char *der, size_t len, struct ssh_blob *blob,
                                   const char **reason);
 MUST_CHECK bool key_der_from_pkcs1(const unsigned char *der, size_t len, struct ssh_blob *blob,

@@ -36,7 +36,7 @@ MUST_CHECK bool public_key_fingerprint_valid(struct text text);
  * Refuses a text with the marks of a private key anywhere, even in a comment.  Overwrites all
  * decoded bytes before it returns.
  *
- * Returns true and fills *key, or false with *reason: a sentence for the client, static, which
+ * Returns true and fills *key, or false with *reason, as in model/key_reason.h, static, which
  * quotes nothing of the text.  *reason is NULL if memory ran out. */
 MUST_CHECK bool public_key_read(struct text text, struct public_key *key, const char **reason);
 

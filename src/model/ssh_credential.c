@@ -71,7 +71,7 @@ bool ssh_credential_read_key(struct text public_key, struct public_key *key, str
         return true;
     if (!reason)
         return error_set(err, ERR_OUT_OF_MEMORY);
-    return error_field(err, ERR_PUBLIC_KEY_INVALID, "public_key", "%s", reason);
+    return error_field(err, ERR_PUBLIC_KEY_INVALID, "public_key", "public_key %s", reason);
 }
 
 bool ssh_credential_check_rules(const struct text_list *acl, struct error *err)

@@ -84,7 +84,7 @@ static void look_at_refused(struct text text, const char *reason)
     const char *again;
 
     MUST(before_len < sizeof before);
-    MUST(strncmp(reason, "public_key ", 11) == 0 && is_plain(text_of(reason)));
+    MUST(reason[0] >= 'a' && reason[0] <= 'z' && is_plain(text_of(reason)));
     memcpy(before, reason, before_len + 1);
     MUST(!public_key_read((struct text){.s = copy, .len = text.len}, &key, &again));
     MUST(again == reason);

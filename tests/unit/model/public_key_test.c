@@ -289,8 +289,8 @@ static void visit_changed(const char *folder, const char *name)
                 snprintf(seen, sizeof seen, "%s %s", key.type, key.fingerprint);
                 ck_assert_msg(strcmp(seen, expected) != 0, "%s: byte %zu says nothing", name, i);
             } else {
-                ck_assert_msg(reason && strncmp(reason, "public_key ", 11) == 0, "%s: byte %zu",
-                              name, i);
+                ck_assert_msg(reason && reason[0] >= 'a' && reason[0] <= 'z', "%s: byte %zu", name,
+                              i);
             }
             *byte = text.s[i];
         }
