@@ -162,6 +162,16 @@ static bool gate_body_size(const struct request *request, struct error *err)
     return error_set(err, ERR_BODY_TOO_LARGE);
 }
 
+/* Returns false. */
+static bool refuse_text_of_body(struct error *err)
+{
+    size_t len = strlen(err->msg);
+
+    if (err->has_offset)
+        snprintf(err->msg + len, sizeof err->msg - len, " (At byte %zu.)", err->offset);
+    return false;
+}
+
 static bool gate_body(struct call *call, struct error *err)
 {
     const struct request *request = call->request;
@@ -174,8 +184,10 @@ static bool gate_body(struct call *call, struct error *err)
         return false;
     if (request->body.len == 0)
         return error_set(err, ERR_BODY_MISSING);
-    return header_content_type(request, err) &&
-           json_parse(request->body.s, request->body.len, &call->body, err);
+    if (!header_content_type(request, err))
+        return false;
+    return json_parse(request->body.s, request->body.len, &call->body, err) ||
+           refuse_text_of_body(err);
 }
 
 /* Checks that need no database. */

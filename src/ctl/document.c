@@ -36,7 +36,6 @@ void document_tell(struct document *document, const struct document_entry *entry
 {
     size_t offset = err->has_offset ? err->offset : entry ? entry->offset : 0;
     const char *msg = err->msg[0] ? err->msg : error_row(err->code)->text;
-    const char *at = strstr(msg, " (At byte "); /* of the entry; the line says more */
     struct buf place = {0};
 
     if (document->n_faults++ >= DOCUMENT_MAX_FAULTS_SHOWN)
@@ -46,7 +45,7 @@ void document_tell(struct document *document, const struct document_entry *entry
         write_entry_place(&place, entry);
         buf_puts(&place, ": ");
     }
-    ctl_fail("%s%.*s", buf_text(&place).s, at ? (int)(at - msg) : (int)strlen(msg), msg);
+    ctl_fail("%s%s", buf_text(&place).s, msg);
     buf_free(&place);
 }
 

@@ -48,10 +48,9 @@ static bool refuse_at(struct check *c, const unsigned char *at, const char *msg)
     if (at >= c->end)
         msg = "The body ends before its JSON is complete.";
     if (invisible_at_start(rest, &found))
-        error_say(c->err, ERR_BODY_NOT_JSON, "The body " INVISIBLE_FORMAT ". (At byte %zu.)",
-                  found.what, (size_t)(at - c->start));
+        error_say(c->err, ERR_BODY_NOT_JSON, "The body " INVISIBLE_FORMAT ".", found.what);
     else
-        error_say(c->err, ERR_BODY_NOT_JSON, "%s (At byte %zu.)", msg, (size_t)(at - c->start));
+        error_say(c->err, ERR_BODY_NOT_JSON, "%s", msg);
     c->err->has_offset = true;
     c->err->offset = (size_t)(at - c->start);
     return false;

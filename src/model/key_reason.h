@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Why a public key is refused: one or two sentences for each condition, to follow the name of what holds the key. */
+/* Why a public key is refused: one or two sentences for each condition.  The first one follows the
+ * name of what holds the key. */
 #ifndef ADIT_MODEL_KEY_REASON_H
 #define ADIT_MODEL_KEY_REASON_H
 

@@ -93,7 +93,7 @@ class Everything(JsonCase):
             "permits": [FINGERPRINT, "a.example"], "who": ["a.example"], "session list": [],
             "session end": ["1"], "secrets init": [], "secrets add-key": [],
             "secrets rekey": [], "export": account, "diff": [exported], "apply": [exported],
-            "history": [key_id], "restore": [self.home.admin.id, "--at", "1s", "--yes"],
+            "history": [key_id], "restore": [self.home.admin.id, "--at", self.now(), "--yes"],
             "purge": [], "openapi": [document], "doctor": [], "web-server": ["nginx"],
             "gateway-config": ["haproxy"],
         }
@@ -103,6 +103,9 @@ class Everything(JsonCase):
                       noun + " rename": [holder, "--name", "x"], noun + " disable": [holder],
                       noun + " enable": [holder], noun + " delete": [gone, "--give-to", holder]}
         return calls
+
+    def now(self):
+        return self.stack.psql("SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')")
 
     def test_every_command(self):
         calls = self.calls()

@@ -253,7 +253,7 @@ static void visit_cut(const char *folder, const char *name)
     for (size_t len = 0; len < end; len += step) {
         struct text cut = copy_of(text.s, len);
 
-        expect_refused(name, cut, "public_key");
+        expect_refused(name, cut, "");
         free_text(cut);
     }
     free_text(text);
