@@ -30,9 +30,9 @@ MUST_CHECK bool grant_unite(const struct gateway_credentials *found, struct aren
                             struct judge_grant *grant);
 
 /* Makes the grant of a login from the credentials of a key.  If they are more than sshd takes,
- * those of the owner with most are left out, beside those who are already, and taken out of *found.
- * Returns false with the reason in *why, static, if what is left is too much too, or nothing is
- * left; if memory runs out, it is ssh_options_no_memory. */
+ * those of an owner are left out (model/ssh_share.h), beside those who are already, and taken out
+ * of *found. Returns false with the reason in *why, static, if what is left is too much too, or
+ * nothing is left; if memory runs out, it is ssh_options_no_memory. */
 MUST_CHECK bool grant_make(struct gateway_credentials *found, const struct ssh_domain_ports *ports,
                            struct ssh_left_out *left_out, struct arena *arena,
                            struct judge_grant *grant, const char **why);

@@ -257,8 +257,8 @@ static void keep_heavy(struct gateway *gateway, const struct reading_of_key *rea
         (void)heavy_key_grant(&gateway->heavy_keys, known, grant);
 }
 
-/* Reads what a key has, without the owners of most if that is over the limits.  Returns false with
- * the reason if it cannot be read in time. */
+/* Reads what a key has, without some owners if that is over the limits.  Returns false with the
+ * reason if it cannot be read in time. */
 static bool read_shared(struct gateway *gateway, struct arena *arena,
                         struct reading_of_key *reading, const char **why)
 {
@@ -269,6 +269,8 @@ static bool read_shared(struct gateway *gateway, struct arena *arena,
     while (outcome == SSH_SHARE_LEFT_OUT) {
         if (!ask_about(gateway, arena, &reading->key, look_up_all, found, why))
             return false;
+        if (reading->key.left_out.n == 0)
+            reading_find_payer(found, arena, reading->payer_id);
         if (!found->is_over)
             return true;
         if (clock_steady_ms() >= end_ms) {
@@ -316,8 +318,6 @@ static bool read_in_turn(struct gateway *gateway, struct arena *arena,
         return read_others(gateway, arena, text_of(reading->payer_id), reading, why);
     ok = read_shared(gateway, arena, reading, why);
     now_ms = clock_steady_ms();
-    if (ok)
-        reading_find_payer(&reading->found, &reading->key.left_out, arena, reading->payer_id);
     if (reading->payer_id[0] && (!ok || has_much(reading, READING_LEAST)))
         reading_note(&gateway->readings, text_of(reading->payer_id), now_ms - begun_ms, now_ms);
     return ok;

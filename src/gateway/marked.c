@@ -352,7 +352,7 @@ static bool judge_key_sessions(const struct turn *turn, const struct gateway_key
 }
 
 /* Judges the changed sessions of a key: the first one, and others.  While the key is over the
- * limits and the first one is not covered, it goes on without the owner of most, as a login does.
+ * limits and the first one is not covered, it goes on without one owner more, as a login does.
  */
 static bool judge_by_key(const struct turn *turn, struct gateway_key key, struct session *first,
                          struct arena *arena)

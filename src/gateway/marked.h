@@ -4,8 +4,8 @@
  * A glance looks at many keys and reads no rules.  It ends the sessions of keys that have nothing
  * left, and shows whose rules are to be read.  Those are read one key at a time.  Both have bounds
  * (model/ssh_decision.h).  A key beyond them loses the sessions that neither the credentials up to
- * there cover, nor those without the owners of most (model/ssh_share.h), nor those that the session
- * stands on, the smallest first: whoever adds to a key, or to a credential of it, ends nothing. The
+ * there cover, nor those without some owners (model/ssh_share.h), nor those that the session stands
+ * on, the smallest first: whoever adds to a key, or to a credential of it, ends nothing. The
  * sessions of one key are judged together, however many there are; those that were granted
  * something else than the others as long as the turn goes on.
  *

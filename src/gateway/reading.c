@@ -10,16 +10,12 @@ void reading_name(char payer_id[IDENT_SIZE], struct text owner_id)
     snprintf(payer_id, IDENT_SIZE, "%.*s", (int)owner_id.len, owner_id.s);
 }
 
-void reading_find_payer(struct gateway_credentials *found, const struct ssh_left_out *left_out,
-                        struct arena *arena, char payer_id[IDENT_SIZE])
+void reading_find_payer(const struct gateway_credentials *found, struct arena *arena,
+                        char payer_id[IDENT_SIZE])
 {
-    struct text owner_id = {.s = NULL};
+    struct text owner_id;
 
-    if (left_out->n > 0)
-        owner_id = left_out->owner_ids[0];
-    else if (!ssh_share_most(found->items, found->n, arena, &owner_id))
-        return;
-    if (owner_id.s)
+    if (ssh_share_most(found->items, found->n, &found->beyond, arena, &owner_id) && owner_id.s)
         reading_name(payer_id, owner_id);
 }
 

@@ -35,10 +35,10 @@ struct readings {
 /* Copies an owner's id. */
 void reading_name(char payer_id[IDENT_SIZE], struct text owner_id);
 
-/* Names for whom the reading of a key counts: the owner of most, by what was read and who was left
- * out.  payer_id stays if there is none. */
-void reading_find_payer(struct gateway_credentials *found, const struct ssh_left_out *left_out,
-                        struct arena *arena, char payer_id[IDENT_SIZE]);
+/* Names for whom the reading of a key counts: the owner of most, by what was read while nobody was
+ * left out.  payer_id stays if there is none. */
+void reading_find_payer(const struct gateway_credentials *found, struct arena *arena,
+                        char payer_id[IDENT_SIZE]);
 
 /* Returns whether keys may be read of which this owner has most.  If not, the owner is left out of
  * them. */

@@ -62,10 +62,10 @@ MUST_CHECK bool ssh_decision_read(const struct json_node *body, struct arena *ar
                                   struct ssh_decision_input *input, struct error *err);
 
 /* Decides about a target, or about the login if it is absent.  If the united rules are too many or
- * too long, the grants of the owner with most are left out, beside those who are already, and taken
- * out of the list.  The decision keeps the grants and their text, and its list is in the arena.
- * Returns false with ERR_GRANTS_TOO_MANY if the rules that are left still are too many or too long,
- * or with ERR_OUT_OF_MEMORY. */
+ * too long, the grants of an owner are left out (model/ssh_share.h), beside those who are already,
+ * and taken out of the list.  The decision keeps the grants and their text, and its list is in the
+ * arena.  Returns false with ERR_GRANTS_TOO_MANY if the rules that are left still are too many or
+ * too long, or with ERR_OUT_OF_MEMORY. */
 MUST_CHECK bool ssh_decision_make(struct ssh_grant *grants, size_t n_grants,
                                   struct ssh_left_out *left_out, struct text target,
                                   struct arena *arena, struct ssh_decision *decision,

@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the owner who has most of a key. */
+/* Finds the owner of a key who is left out, and the one who has most. */
 #include "model/ssh_share.h"
 
-/* The owner who takes most, and how many owners there are. */
-struct most {
+/* What newcomers have together: as long as those who came before take the rest and no more, none of
+ * them is left out for a newcomer; and a newcomer with an equal part of it is left out for nobody.
+ */
+#define NEWCOMERS_SHARE 0.25
+
+struct owner_share {
     struct text owner_id;
     double share;
-    size_t n_owners;
+};
+
+/* The owners of a key, in the order in which they came. */
+struct owners {
+    struct owner_share *items;
+    size_t n;
 };
 
 static double larger(double a, double b)
@@ -14,13 +23,13 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
-static bool is_first_of_owner(const struct ssh_grant *grants, size_t at)
+static bool has_owner(const struct owners *owners, struct text owner_id)
 {
-    for (size_t i = 0; i < at; i++) {
-        if (text_eq(grants[i].owner_id, grants[at].owner_id))
-            return false;
+    for (size_t i = 0; i < owners->n; i++) {
+        if (text_eq(owners->items[i].owner_id, owner_id))
+            return true;
     }
-    return true;
+    return false;
 }
 
 static size_t take_own(const struct ssh_grant *grants, size_t n, struct text owner_id,
@@ -35,30 +44,54 @@ static size_t take_own(const struct ssh_grant *grants, size_t n, struct text own
     return n_own;
 }
 
-/* Returns false if memory runs out. */
-static bool find_most(const struct ssh_grant *grants, size_t n, ssh_share_measure *measure,
-                      void *context, struct arena *arena, struct most *most)
+/* Lists the owners of the grants, with room for one more.  Returns false if memory runs out. */
+static bool measure_owners(const struct ssh_grant *grants, size_t n, ssh_share_measure *measure,
+                           void *context, struct arena *arena, struct owners *owners)
 {
     struct ssh_grant *own = arena_array(arena, n, sizeof *own);
 
-    *most = (struct most){.share = -1};
-    if (!own)
+    *owners = (struct owners){.items = arena_array(arena, n + 1, sizeof *owners->items)};
+    if (!own || !owners->items)
         return false;
     for (size_t i = 0; i < n; i++) {
         struct text owner_id = grants[i].owner_id;
         double share;
 
-        if (!is_first_of_owner(grants, i))
+        if (has_owner(owners, owner_id))
             continue;
         if (!measure(context, arena, own, take_own(grants + i, n - i, owner_id, own), &share))
             return false;
-        most->n_owners++;
-        if (share > most->share) {
-            most->share = share;
-            most->owner_id = owner_id;
-        }
+        owners->items[owners->n++] = (struct owner_share){owner_id, share};
     }
     return true;
+}
+
+/* There is one. */
+static struct owner_share find_most(const struct owners *owners)
+{
+    struct owner_share most = owners->items[0];
+
+    for (size_t i = 1; i < owners->n; i++) {
+        if (owners->items[i].share > most.share)
+            most = owners->items[i];
+    }
+    return most;
+}
+
+/* Returns the owner who is left out: who is too much alone, or else the last who came of those who
+ * take more than a newcomer's part.  All together are too much, so there is one. */
+static struct text find_left_out(const struct owners *owners)
+{
+    struct owner_share most = find_most(owners);
+    double least = NEWCOMERS_SHARE / larger(1, (double)owners->n - 1);
+
+    if (most.share > 1)
+        return most.owner_id;
+    for (size_t i = owners->n; i > 0; i--) {
+        if (owners->items[i - 1].share > least)
+            return owners->items[i - 1].owner_id;
+    }
+    return most.owner_id;
 }
 
 static double share_of_size(size_t n, uint64_t n_rules, uint64_t n_bytes)
@@ -115,31 +148,42 @@ static enum ssh_share_outcome add_left_out(struct ssh_left_out *left_out, struct
     return SSH_SHARE_LEFT_OUT;
 }
 
+/* Lists the owners of what was read and of the one beyond.  None of the latter's may have been
+ * read: the oldest of each are read in the order of their age, so then this owner came last. */
+static bool list_read(const struct ssh_grant *grants, size_t n, const struct ssh_beyond *beyond,
+                      struct arena *arena, struct owners *owners)
+{
+    struct ssh_beyond alone = without(*beyond, grants, n);
+
+    if (!measure_owners(grants, n, measure_read, &alone, arena, owners))
+        return false;
+    if (alone.owner_id.s && !has_owner(owners, alone.owner_id))
+        owners->items[owners->n++] =
+            (struct owner_share){alone.owner_id, share_of_size(1, alone.n_rules, alone.n_bytes)};
+    return true;
+}
+
 enum ssh_share_outcome ssh_share_read(const struct ssh_grant *grants, size_t n,
                                       const struct ssh_beyond *beyond, struct arena *arena,
                                       struct ssh_left_out *left_out)
 {
-    struct ssh_beyond alone = without(*beyond, grants, n);
-    struct most most;
+    struct owners owners;
 
     if (left_out->n == SSH_LEFT_OUT_MAX)
         return SSH_SHARE_NOBODY;
-    if (!find_most(grants, n, measure_read, &alone, arena, &most))
+    if (!list_read(grants, n, beyond, arena, &owners))
         return SSH_SHARE_NO_MEMORY;
-    /* None of the owner's may have been read. */
-    if (share_of_size(1, alone.n_rules, alone.n_bytes) > most.share)
-        most.owner_id = alone.owner_id;
-    return add_left_out(left_out, most.owner_id, arena);
+    return add_left_out(left_out, find_left_out(&owners), arena);
 }
 
-bool ssh_share_most(struct ssh_grant *grants, size_t n, struct arena *arena, struct text *owner_id)
+bool ssh_share_most(const struct ssh_grant *grants, size_t n, const struct ssh_beyond *beyond,
+                    struct arena *arena, struct text *owner_id)
 {
-    struct ssh_beyond none = {.n_rules = 0};
-    struct most most;
+    struct owners owners;
 
-    if (!find_most(grants, n, measure_read, &none, arena, &most))
+    if (!list_read(grants, n, beyond, arena, &owners))
         return false;
-    *owner_id = most.owner_id;
+    *owner_id = owners.n > 0 ? find_most(&owners).owner_id : (struct text){0};
     return true;
 }
 
@@ -147,19 +191,21 @@ enum ssh_share_outcome ssh_share_fit(struct ssh_grant *grants, size_t *n,
                                      ssh_share_measure *measure, void *context, struct arena *arena,
                                      struct ssh_left_out *left_out)
 {
-    struct most most;
+    struct owners owners;
+    struct text owner_id;
     size_t n_kept = 0;
 
     if (left_out->n == SSH_LEFT_OUT_MAX)
         return SSH_SHARE_NOBODY;
-    if (!find_most(grants, *n, measure, context, arena, &most))
+    if (!measure_owners(grants, *n, measure, context, arena, &owners))
         return SSH_SHARE_NO_MEMORY;
-    if (most.n_owners < 2)
+    if (owners.n < 2)
         return SSH_SHARE_NOBODY;
+    owner_id = find_left_out(&owners);
     for (size_t i = 0; i < *n; i++) {
-        if (!text_eq(grants[i].owner_id, most.owner_id))
+        if (!text_eq(grants[i].owner_id, owner_id))
             grants[n_kept++] = grants[i];
     }
     *n = n_kept;
-    return add_left_out(left_out, most.owner_id, arena);
+    return add_left_out(left_out, owner_id, arena);
 }

@@ -2,8 +2,10 @@
 /* Who is left out where the credentials of one key are too many.
  *
  * A public key is public, so several owners of an account may have credentials with the same one.
- * Whoever has most of it must not decide about the others: what they have is left out, and the rest
- * is judged. */
+ * None of them must decide about the others.  So who is too much alone is left out; or else the
+ * owner who came last, by the oldest credential, of those who take much, and the rest is judged.
+ * Whoever comes later pushes nobody out who was there, and whoever was there with much pushes
+ * nobody out who comes with little: see NEWCOMERS_SHARE. */
 #ifndef ADIT_MODEL_SSH_SHARE_H
 #define ADIT_MODEL_SSH_SHARE_H
 
@@ -30,21 +32,21 @@ enum ssh_share_outcome {
 typedef bool ssh_share_measure(void *context, struct arena *arena, struct ssh_grant *grants,
                                size_t n, double *share);
 
-/* After the grants of a key were read up to a limit of model/ssh_decision.h: leaves out the owner
- * who takes most of a limit, by what was read and the one beyond.  The owner's id is copied into
- * the arena. */
+/* After the grants of a key, oldest first, were read up to a limit of model/ssh_decision.h: leaves
+ * out one owner, by what was read and the one beyond.  The owner's id is copied into the arena. */
 MUST_CHECK enum ssh_share_outcome ssh_share_read(const struct ssh_grant *grants, size_t n,
                                                  const struct ssh_beyond *beyond,
                                                  struct arena *arena,
                                                  struct ssh_left_out *left_out);
 
-/* Sets *owner_id to the owner who takes most of a limit by these grants, absent if there are none.
- * Returns false if memory runs out. */
-MUST_CHECK bool ssh_share_most(struct ssh_grant *grants, size_t n, struct arena *arena,
+/* Sets *owner_id to the owner who takes most of a limit by what was read and the one beyond, if
+ * there is one.  It is absent if there is nothing.  Returns false if memory runs out. */
+MUST_CHECK bool ssh_share_most(const struct ssh_grant *grants, size_t n,
+                               const struct ssh_beyond *beyond, struct arena *arena,
                                struct text *owner_id);
 
-/* After the grants, together, turned out to be too much: leaves out the owner who takes most by
- * that measure.  Takes the owner's grants out of the list, whose order stays.  The owner's id is
+/* After the grants, oldest first, turned out to be too much together: leaves out one owner by that
+ * measure.  Takes the owner's grants out of the list, whose order stays.  The owner's id is
  * copied into the arena. */
 MUST_CHECK enum ssh_share_outcome ssh_share_fit(struct ssh_grant *grants, size_t *n,
                                                 ssh_share_measure *measure, void *context,

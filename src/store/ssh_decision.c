@@ -147,8 +147,8 @@ static bool find_many(struct store *store, const struct store_request *request,
 }
 
 /* Empties the list for the next statement, but for those who are left out: one more. */
-static bool leave_most_out(struct ssh_grant_list *list, const struct ssh_beyond *beyond,
-                           struct arena *arena, struct error *err)
+static bool leave_one_out(struct ssh_grant_list *list, const struct ssh_beyond *beyond,
+                          struct arena *arena, struct error *err)
 {
     struct ssh_left_out left_out = list->left_out;
     enum ssh_share_outcome outcome = ssh_share_read(list->items, list->n, beyond, arena, &left_out);
@@ -176,7 +176,7 @@ bool store_ssh_decision_find(struct store *store, const struct store_request *re
         /* Nothing is left of a key of one owner. */
         if (!beyond.owner_id.s)
             return list->n > 0 || list->left_out.n == 0 || error_set(err, ERR_GRANTS_TOO_MANY);
-        if (!leave_most_out(list, &beyond, request->arena, err))
+        if (!leave_one_out(list, &beyond, request->arena, err))
             return false;
     }
     return false;

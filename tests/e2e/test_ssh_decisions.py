@@ -262,6 +262,17 @@ class Limits(DecisionCase):
                 self.assert_ok(own.delete(CREDENTIALS + "/" + ref["id"]), 204)
                 self.assert_error(self.ask(), 9076)
 
+    def test_another_owner_who_comes_later(self):
+        """Whoever stores somebody else's key, with a little less than that has, is left out."""
+        own = self.stack.client(self.account.own_key)
+        self.fill(4, "array(SELECT 'bind:a' || i || '.' || j FROM generate_series(1, 1000) AS j)")
+        for name in "bcd":
+            self.make(*("bind:%s%d" % (name, i) for i in range(1000)), client=own)
+        found = self.assert_ok(self.ask())
+        self.assertEqual([ref["id"] for ref in found["credentials"]],
+                         ["sshcr_%027d" % i for i in range(1, 5)])
+        self.assertEqual(len(found["acl"]), 4000)
+
     def test_many_at_once(self):
         """Questions about many credentials, beside those about one, on every session."""
         self.fill(200, "array['bind:a' || i]")

@@ -137,14 +137,17 @@ static void find_two(struct gateway_credentials *found, size_t n_domains, size_t
     }
 }
 
-/* Whoever fills what sshd takes, also by the ports of domains, is left out. */
+/* Whoever fills what sshd takes, also by the ports of domains, is left out; or who came last. */
 START_TEST(an_owner_has_too_much_for_sshd)
 {
     static const struct {
         size_t n_domains, n_addresses;
         const char *kept; /* NULL: both */
-    } cases[] = {
-        {100, 2000, NULL}, {2000, 2200, "usr_b"}, {1100, 3000, "usr_b"}, {500, 4000, "usr_a"}};
+    } cases[] = {{100, 2000, NULL},
+                 {2000, 2200, "usr_b"},
+                 {1100, 3000, "usr_b"},
+                 {500, 4000, "usr_a"},
+                 {700, 2700, "usr_a"}};
     const struct ssh_domain_ports ports = {.ports = {1, 2, 3, 4}, .n = 4};
     struct ssh_left_out left_out = {.n = 0};
     struct gateway_credentials found;
@@ -359,7 +362,7 @@ Suite *gateway_judge_key_suite(void)
     tcase_add_test(tcase, a_heavy_key_is_read_once);
     tcase_add_loop_test(tcase, an_offered_key_is_over_the_limits, 0, 2);
     tcase_add_loop_test(tcase, an_owner_is_over_the_limits, 0, 2);
-    tcase_add_loop_test(tcase, an_owner_has_too_much_for_sshd, 0, 4);
+    tcase_add_loop_test(tcase, an_owner_has_too_much_for_sshd, 0, 5);
     tcase_add_test(tcase, both_owners_have_too_much_for_sshd);
     tcase_add_loop_test(tcase, an_offered_key_has_labels, 0, 2);
     tcase_add_test(tcase, an_offered_key_is_late);

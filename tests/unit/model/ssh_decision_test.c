@@ -313,6 +313,22 @@ static const struct {
       {"f", 1, 1, 12}},
      NULL},
     {{{"a", 3, 4097, 12}}, NULL},
+    /* Who came first and fits alone stays, whoever comes later, with however little less. */
+    {{{"a", 1, 4000, 12}, {"b", 1, 3999, 12}}, "b"},
+    {{{"a", 1, 3072, 12}, {"b", 1, 1025, 12}}, "b"},
+    {{{"a", 1, 3072, 12}, {"b", 1, 512, 12}, {"c", 1, 513, 12}}, "c"},
+    {{{"a", 1, 1500, 12}, {"b", 1, 1500, 12}, {"c", 1, 1500, 12}}, "c"},
+    {{{"a", 1, 600, 256}, {"b", 1, 500, 256}, {"a", 1, 1, 256}}, "b"},
+    {{{"a", 1, 3000, 12},
+      {"b", 1, 3000, 12},
+      {"c", 1, 3000, 12},
+      {"d", 1, 3000, 12},
+      {"e", 1, 3000, 12}},
+     "edcb"},
+    /* Who comes with little stays, whoever was there before. */
+    {{{"a", 1, 4096, 12}, {"b", 1, 1024, 12}}, "a"},
+    {{{"a", 1, 4096, 12}, {"b", 1, 4096, 12}, {"c", 1, 512, 12}}, "ba"},
+    {{{"a", 1, 600, 256}, {"b", 1, 600, 256}, {"c", 1, 100, 256}}, "b"},
 };
 
 START_TEST(owners_of_a_key)
@@ -343,12 +359,19 @@ static const struct {
     struct owner_part parts[PARTS_MAX];
     struct owner_part beyond;
     const char *left_out;
+    const char *most; /* the owner who has most */
 } cut_keys[] = {
-    {{{"b", 1, 400, 256}, {"a", 16, 999, 12}}, {"a", 1, 999, 12}, "a"},
-    {{{"b", 1, 3000, 12}, {"a", 10, 400, 256}}, {"b", 1, 1, 12}, "a"},
-    {{{"a", 900, 1, 12}, {"b", 100, 30, 12}}, {"b", 1, 30, 12}, "a"},
-    {{{"b", 1, 200, 256}}, {"a", 1, 5000, 256}, "a"},
-    {{{"a", 0, 1, 12}}, {"a", 1, 20000, 12}, "a"},
+    {{{"b", 1, 400, 256}, {"a", 16, 999, 12}}, {"a", 1, 999, 12}, "a", "a"},
+    {{{"b", 1, 3000, 12}, {"a", 10, 400, 256}}, {"b", 1, 1, 12}, "a", "a"},
+    {{{"a", 900, 1, 12}, {"b", 100, 30, 12}}, {"b", 1, 30, 12}, "a", "a"},
+    {{{"b", 1, 200, 256}}, {"a", 1, 5000, 256}, "a", "a"},
+    {{{"a", 0, 1, 12}}, {"a", 1, 20000, 12}, "a", "a"},
+    {{{"a", 1, 9000, 12}}, {"b", 1, 8999, 12}, "b", "a"},
+    {{{"a", 1, 9000, 12}, {"b", 1, 7000, 12}}, {"a", 1, 1000, 12}, "b", "a"},
+    {{{"a", 1, 16000, 12}, {"b", 2, 100, 12}}, {"b", 1, 1000, 12}, "a", "a"},
+    {{{"a", 1, 16384, 12}}, {"b", 1, 4096, 12}, "a", "a"},
+    {{{"a", 740, 1, 12}, {"b", 260, 1, 12}}, {"a", 1, 1, 12}, "b", "a"},
+    {{{"a", 760, 1, 12}, {"b", 240, 1, 12}}, {"a", 1, 1, 12}, "a", "a"},
 };
 
 START_TEST(owners_of_a_key_that_is_not_read_to_the_end)
@@ -357,6 +380,7 @@ START_TEST(owners_of_a_key_that_is_not_read_to_the_end)
     struct ssh_beyond beyond = {text_of(last->owner_id), last->n_rules, last->n_rules * last->len};
     struct ssh_left_out left_out = {.n = 0};
     struct arena arena = {0};
+    struct text most;
     size_t n;
     struct ssh_grant *list = list_parts(&arena, cut_keys[_i].parts, &n);
 
@@ -364,6 +388,8 @@ START_TEST(owners_of_a_key_that_is_not_read_to_the_end)
         beyond.n_rules += list[i].acl.n;
         beyond.n_bytes += list[i].acl.n * list[i].acl.items[0].len;
     }
+    ck_assert(ssh_share_most(list, n, &beyond, &arena, &most));
+    ck_assert(text_eq(most, text_of(cut_keys[_i].most)));
     for (size_t i = 0; i < SSH_LEFT_OUT_MAX; i++) {
         ck_assert_int_eq(ssh_share_read(list, n, &beyond, &arena, &left_out), SSH_SHARE_LEFT_OUT);
         ck_assert(text_eq(left_out.owner_ids[i], text_of(cut_keys[_i].left_out)));
