@@ -285,14 +285,14 @@ static bool read_shared(struct gateway *gateway, struct arena *arena,
 }
 
 /* Reads what others have of a key whose owner of most has no time left: less than what counts for
- * theirs. */
+ * theirs, so that of these, too, some may be left out. */
 static bool read_others(struct gateway *gateway, struct arena *arena, struct text owner_id,
                         struct reading_of_key *reading, const char **why)
 {
     reading->holds_for_now = true;
     reading->key.left_out = (struct ssh_left_out){.owner_ids = {owner_id}, .n = 1};
     reading->key.most_rules = READING_LEAST;
-    if (!ask_about(gateway, arena, &reading->key, look_up_all, &reading->found, why))
+    if (!read_shared(gateway, arena, reading, why))
         return false;
     *why = JUDGE_OWNER_LATE;
     return reading->found.n > 0 && !reading->found.is_over;

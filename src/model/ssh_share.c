@@ -94,10 +94,13 @@ static struct text find_left_out(const struct owners *owners)
     return most.owner_id;
 }
 
-static double share_of_size(size_t n, uint64_t n_rules, uint64_t n_bytes)
+/* most_rules is their limit; 0: SSH_GRANT_RULES_MAX. */
+static double share_of_size(size_t n, uint64_t n_rules, uint64_t n_bytes, uint64_t most_rules)
 {
-    return larger((double)n / SSH_GRANTS_MAX, larger((double)n_rules / SSH_GRANT_RULES_MAX,
-                                                     (double)n_bytes / SSH_GRANT_BYTES_MAX));
+    double of_rules = (double)n_rules / (double)(most_rules > 0 ? most_rules : SSH_GRANT_RULES_MAX);
+
+    return larger((double)n / SSH_GRANTS_MAX,
+                  larger(of_rules, (double)n_bytes / SSH_GRANT_BYTES_MAX));
 }
 
 static uint64_t count_bytes(const struct ssh_grant *grant)
@@ -133,7 +136,7 @@ static bool measure_read(void *context, struct arena *arena, struct ssh_grant *g
         n_rules += grants[i].acl.n;
         n_bytes += count_bytes(&grants[i]);
     }
-    *share = share_of_size(n + has_beyond, n_rules, n_bytes);
+    *share = share_of_size(n + has_beyond, n_rules, n_bytes, beyond->most_rules);
     return true;
 }
 
@@ -158,8 +161,8 @@ static bool list_read(const struct ssh_grant *grants, size_t n, const struct ssh
     if (!measure_owners(grants, n, measure_read, &alone, arena, owners))
         return false;
     if (alone.owner_id.s && !has_owner(owners, alone.owner_id))
-        owners->items[owners->n++] =
-            (struct owner_share){alone.owner_id, share_of_size(1, alone.n_rules, alone.n_bytes)};
+        owners->items[owners->n++] = (struct owner_share){
+            alone.owner_id, share_of_size(1, alone.n_rules, alone.n_bytes, alone.most_rules)};
     return true;
 }
 

@@ -19,6 +19,7 @@ struct ssh_beyond {
     struct text owner_id; /* absent: there is none */
     uint64_t n_rules;     /* its rules, and those of all that were read */
     uint64_t n_bytes;     /* of them */
+    uint64_t most_rules;  /* the limit of rules; 0: SSH_GRANT_RULES_MAX */
 };
 
 enum ssh_share_outcome {

@@ -347,6 +347,7 @@ bool store_gateway_look_up(struct pg *pg, struct arena *arena, const struct gate
                 err))
         return false;
     out->n_accounts = read_n_accounts(result);
+    out->beyond.most_rules = key->most_rules;
     ok = read_credentials(result, arena, out) || error_set(err, ERR_OUT_OF_MEMORY);
     pg_result_free(result);
     return ok;

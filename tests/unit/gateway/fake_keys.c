@@ -114,7 +114,12 @@ static bool look_up(struct arena *arena, const struct gateway_key *asked,
     ck_assert_ptr_nonnull(out->items);
     if (is_rest) {
         ck_assert(text_eq(asked->left_out.owner_ids[0], text_of(key->owner_id)));
-        out->is_over = key->rest_is_much && asked->most_rules > 0;
+        out->is_over = asked->most_rules > 0 &&
+                       (key->rest_is_much || (key->rest_owner_id && asked->left_out.n == 1));
+        out->beyond = (struct ssh_beyond){text_of(key->rest_owner_id), asked->most_rules, 1,
+                                          asked->most_rules};
+        if (asked->left_out.n > 1 && key->rest_owner_id)
+            ck_assert(text_eq(asked->left_out.owner_ids[1], text_of(key->rest_owner_id)));
         if (key->rest_is_hidden)
             out->digest = text_of(NULL);
         if (key->rest)
@@ -124,7 +129,7 @@ static bool look_up(struct arena *arena, const struct gateway_key *asked,
     out->is_over = key->is_over || key->n > SSH_GRANTS_MAX;
     if (out->is_over)
         out->beyond = (struct ssh_beyond){text_of(key->owner_id), 2 * SSH_GRANT_RULES_MAX,
-                                          2 * SSH_GRANT_BYTES_MAX};
+                                          2 * SSH_GRANT_BYTES_MAX, 0};
     rule = asked->credential_ids.given && key->own ? key->own : key->rule;
     if (key->n > 0 && rule)
         read_one(arena, key->credential_id, key->owner_id, rule, key->n_rules, out);

@@ -28,6 +28,7 @@ struct fake_key {
     const char *rest;          /* of others, when the owner is left out; NULL: there are none */
     bool rest_is_hidden;       /* no glance tells of the rest */
     bool rest_is_much;         /* for a look-up of fewer rules than may be */
+    const char *rest_owner_id; /* who has so much of it, and can be left out, too; NULL: nobody */
     int n_look_ups;            /* of all that it has */
 };
 

@@ -302,6 +302,10 @@ START_TEST(others_share_a_key_with_a_heavy_owner)
         ck_assert_str_eq(grant.options.s, "restrict,port-forwarding,permitlisten=\"b:1\"");
     }
     ck_assert_int_eq(fake_keys[0].n_look_ups, 0);
+    /* Nor does a second one keep them out. */
+    fake_keys[0].rest_owner_id = "usr_second";
+    ck_assert_int_eq(offer(0), JUDGE_PERMITTED);
+    ck_assert_str_eq(grant.options.s, "restrict,port-forwarding,permitlisten=\"b:1\"");
     fake_keys[0].rest_is_much = true;
     ck_assert_int_eq(offer(0), JUDGE_AWAY);
     ck_assert(!gateway.is_away);

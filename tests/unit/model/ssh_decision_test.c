@@ -359,25 +359,28 @@ static const struct {
     struct owner_part parts[PARTS_MAX];
     struct owner_part beyond;
     const char *left_out;
-    const char *most; /* the owner who has most */
+    const char *most;    /* the owner who has most */
+    uint64_t most_rules; /* 0: as many as ever */
 } cut_keys[] = {
-    {{{"b", 1, 400, 256}, {"a", 16, 999, 12}}, {"a", 1, 999, 12}, "a", "a"},
-    {{{"b", 1, 3000, 12}, {"a", 10, 400, 256}}, {"b", 1, 1, 12}, "a", "a"},
-    {{{"a", 900, 1, 12}, {"b", 100, 30, 12}}, {"b", 1, 30, 12}, "a", "a"},
-    {{{"b", 1, 200, 256}}, {"a", 1, 5000, 256}, "a", "a"},
-    {{{"a", 0, 1, 12}}, {"a", 1, 20000, 12}, "a", "a"},
-    {{{"a", 1, 9000, 12}}, {"b", 1, 8999, 12}, "b", "a"},
-    {{{"a", 1, 9000, 12}, {"b", 1, 7000, 12}}, {"a", 1, 1000, 12}, "b", "a"},
-    {{{"a", 1, 16000, 12}, {"b", 2, 100, 12}}, {"b", 1, 1000, 12}, "a", "a"},
-    {{{"a", 1, 16384, 12}}, {"b", 1, 4096, 12}, "a", "a"},
-    {{{"a", 740, 1, 12}, {"b", 260, 1, 12}}, {"a", 1, 1, 12}, "b", "a"},
-    {{{"a", 760, 1, 12}, {"b", 240, 1, 12}}, {"a", 1, 1, 12}, "a", "a"},
+    {{{"b", 1, 400, 256}, {"a", 16, 999, 12}}, {"a", 1, 999, 12}, "a", "a", 0},
+    {{{"b", 1, 3000, 12}, {"a", 10, 400, 256}}, {"b", 1, 1, 12}, "a", "a", 0},
+    {{{"a", 900, 1, 12}, {"b", 100, 30, 12}}, {"b", 1, 30, 12}, "a", "a", 0},
+    {{{"b", 1, 200, 256}}, {"a", 1, 5000, 256}, "a", "a", 0},
+    {{{"a", 0, 1, 12}}, {"a", 1, 20000, 12}, "a", "a", 0},
+    {{{"a", 1, 9000, 12}}, {"b", 1, 8999, 12}, "b", "a", 0},
+    {{{"a", 1, 9000, 12}, {"b", 1, 7000, 12}}, {"a", 1, 1000, 12}, "b", "a", 0},
+    {{{"a", 1, 16000, 12}, {"b", 2, 100, 12}}, {"b", 1, 1000, 12}, "a", "a", 0},
+    {{{"a", 1, 16384, 12}}, {"b", 1, 4096, 12}, "a", "a", 0},
+    {{{"a", 740, 1, 12}, {"b", 260, 1, 12}}, {"a", 1, 1, 12}, "b", "a", 0},
+    {{{"a", 760, 1, 12}, {"b", 240, 1, 12}}, {"a", 1, 1, 12}, "a", "a", 0},
+    {{{"a", 1, 900, 12}}, {"b", 1, 300, 12}, "b", "a", 1000},
 };
 
 START_TEST(owners_of_a_key_that_is_not_read_to_the_end)
 {
     const struct owner_part *last = &cut_keys[_i].beyond;
-    struct ssh_beyond beyond = {text_of(last->owner_id), last->n_rules, last->n_rules * last->len};
+    struct ssh_beyond beyond = {text_of(last->owner_id), last->n_rules, last->n_rules * last->len,
+                                cut_keys[_i].most_rules};
     struct ssh_left_out left_out = {.n = 0};
     struct arena arena = {0};
     struct text most;
