@@ -275,9 +275,9 @@ static void judge_session(const struct turn *turn, struct session *session,
     const struct judge_grant *grant = comparison->grant;
     bool covers = is_covered(comparison, session);
 
-    session->n_strikes = 0;
     if (!covers && comparison->is_part && !comparison->is_of_own)
         return;
+    session->n_strikes = 0;
     session->mark = SESSION_JUDGED;
     keep_digest(session, grant->digest);
     if (!covers)
@@ -296,7 +296,7 @@ static bool is_judged_by(const struct turn *turn, const struct session *session,
             text_lists_equal(session->credential_ids, key->credential_ids));
 }
 
-/* Judges the first session, if there is one, and others like it.  Sessions that would have to be
+/* Judges the first session, and others like it.  Sessions that would have to be
  * compared after the end of the turn stay marked: each may have been granted something else. */
 static void compare_sessions(const struct turn *turn, const struct gateway_key *key,
                              struct comparison *comparison, struct session *first)
@@ -304,8 +304,7 @@ static void compare_sessions(const struct turn *turn, const struct gateway_key *
     struct sessions *sessions = &turn->gateway->sessions;
     bool covers;
 
-    if (first)
-        judge_session(turn, first, comparison);
+    judge_session(turn, first, comparison);
     for (size_t i = 0; i < sessions->n; i++) {
         struct session *session = sessions->items[i];
 
@@ -327,8 +326,7 @@ static void end_sessions(const struct turn *turn, const struct gateway_key *key,
 }
 
 /* Judges the changed sessions of a key, or those that stand on the credentials that it names: the
- * first one, which may be NULL, and others until the end of the turn.  Returns false if memory runs
- * out. */
+ * first one, and others until the end of the turn.  Returns false if memory runs out. */
 static bool judge_key_sessions(const struct turn *turn, const struct gateway_key *key,
                                const struct gateway_credentials *found, struct session *first,
                                struct arena *arena)
@@ -387,6 +385,19 @@ static bool judge_by_own(const struct turn *turn, struct session *session, struc
            judge_key_sessions(turn, &key, &found, session, arena);
 }
 
+/* Judges a changed session by all that there is to read of its key. */
+static bool judge_changed(const struct turn *turn, struct session *session)
+{
+    const struct gateway_key key = key_of_session(session);
+    struct arena arena = {0};
+    bool ok = judge_by_key(turn, key, session, &arena);
+
+    if (ok && is_changed(turn, session))
+        ok = judge_by_own(turn, session, &arena);
+    arena_free(&arena);
+    return ok;
+}
+
 /* Reads the rules of changed keys, one at least, in turn by age and not by age. */
 static bool read_changed(const struct turn *turn, bool is_by_age)
 {
@@ -395,14 +406,10 @@ static bool read_changed(const struct turn *turn, bool is_by_age)
 
     while (ok && session) {
         const struct gateway_key key = key_of_session(session);
-        struct arena arena = {0};
 
-        ok = judge_by_key(turn, key, session, &arena);
-        if (ok && is_changed(turn, session))
-            ok = judge_by_own(turn, session, &arena);
+        ok = judge_changed(turn, session);
         if (!ok)
             note_late(turn, &key, 1);
-        arena_free(&arena);
         is_by_age = !is_by_age;
         session = ok && !is_over(turn) ? pick_changed(turn, is_by_age) : NULL;
     }
@@ -450,23 +457,22 @@ static void mark_key(const struct turn *turn, const struct gateway_key *key)
     }
 }
 
-/* Judges a key with both statements, or ends its sessions if one of them is late. */
-static bool judge_struck(const struct turn *turn, const struct gateway_key *key)
+/* Judges a session, and with it its key, by all statements, or ends the key's sessions if one of
+ * them is late. */
+static bool judge_struck(const struct turn *turn, struct session *session)
 {
-    struct gateway *gateway = turn->gateway;
+    const struct gateway_key key = key_of_session(session);
     struct arena arena = {0};
-    struct gateway_credentials found;
     struct gateway_glance *glance;
-    bool ok = store_gateway_glance(gateway->pg, &arena, (struct gateway_keys){key, 1}, &glance,
-                                   turn->err) &&
-              store_gateway_look_up(gateway->pg, &arena, key, &found, turn->err);
+    bool ok = store_gateway_glance(turn->gateway->pg, &arena, (struct gateway_keys){&key, 1},
+                                   &glance, turn->err);
 
     if (ok) {
-        mark_key(turn, key);
-        ok = judge_key_sessions(turn, key, &found, NULL, &arena);
-    } else if (turn->err->code == ERR_DATABASE_TIMEOUT) {
-        end_key(turn, key, SESSION_LATE);
+        mark_key(turn, &key);
+        ok = judge_changed(turn, session);
     }
+    if (!ok && turn->err->code == ERR_DATABASE_TIMEOUT)
+        end_key(turn, &key, SESSION_LATE);
     arena_free(&arena);
     return ok;
 }
@@ -476,7 +482,7 @@ static bool judge_struck(const struct turn *turn, const struct gateway_key *key)
  * false if a statement failed. */
 static bool judge_late(const struct turn *turn)
 {
-    const struct session *session = find_struck(turn);
+    struct session *session = find_struck(turn);
     bool ok = true;
 
     if (session && !marked_answers(turn->gateway, text_of(session->account_id), turn->err)) {
@@ -484,9 +490,7 @@ static bool judge_late(const struct turn *turn)
         return false;
     }
     while (ok && session) {
-        const struct gateway_key key = key_of_session(session);
-
-        ok = judge_struck(turn, &key);
+        ok = judge_struck(turn, session);
         session = ok && !is_over(turn) ? find_struck(turn) : NULL;
     }
     return ok;

@@ -106,7 +106,8 @@ static bool look_up(struct arena *arena, const struct gateway_key *asked,
     key->n_look_ups += !asked->credential_ids.given && !is_rest;
     take_time();
     out->n_accounts = 1;
-    if (fake_database.table_is_late || fake_database.lock_is_held || key->is_late)
+    if (fake_database.table_is_late || fake_database.lock_is_held || key->is_late ||
+        (key->own_is_late && asked->credential_ids.given))
         return is_late(err);
     out->account_id = text_of(key->account_id);
     out->digest = text_of(key->digest);

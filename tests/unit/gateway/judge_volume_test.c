@@ -336,6 +336,24 @@ START_TEST(a_key_is_late)
 }
 END_TEST
 
+/* All that is read of a key is in time, but for what its sessions stand on. */
+START_TEST(what_a_session_stands_on_is_late)
+{
+    const struct session *other = add_session(0, false);
+    const struct session *late = add_session(2, true);
+
+    begin();
+    fake_key_exceed(&fake_keys[2], false);
+    fake_keys[2].rule = "bind:b:1";
+    fake_keys[2].own_is_late = true;
+    judge_sweep(&gateway);
+    judge_on(5 * MARKED_STRIKES_MAX);
+    ck_assert(late->is_ending);
+    ck_assert(!other->is_ending);
+    ck_assert(!gateway.is_away);
+}
+END_TEST
+
 /* If the database answers for no key, it is at fault, and all sessions stay. */
 START_TEST(the_database_is_late)
 {
@@ -479,6 +497,7 @@ Suite *gateway_judge_volume_suite(void)
     tcase_add_test(tcase, others_change_all_the_time);
     tcase_add_test(tcase, a_named_key_is_first);
     tcase_add_test(tcase, a_key_is_late);
+    tcase_add_test(tcase, what_a_session_stands_on_is_late);
     tcase_add_test(tcase, the_database_is_late);
     tcase_add_test(tcase, a_lock_ends_during_the_last_question);
     tcase_add_test(tcase, a_late_feed_begins_anew);
