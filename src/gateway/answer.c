@@ -11,16 +11,13 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "crypt/key.h"
+#include "gateway/crowd.h"
 #include "gateway/judge.h"
 #include "gateway/loop.h"
 #include "gateway/proc.h"
 
 /* The suffix of the types of certificates ([PROTOCOL.certkeys] of OpenSSH). */
 #define CERTIFICATE_SUFFIX "-cert-v01@openssh.com"
-
-/* The most bytes of what the sessions of one account were granted.  The daemon keeps them, and so
- * do the sessions' files, which are in memory, too. */
-#define ACCOUNT_BYTES_MAX ((size_t)256 * 1024 * 1024)
 
 /* Bytes of the largest key in base64. */
 #define KEY_MAX 24576
@@ -135,14 +132,9 @@ static bool is_registered(const struct session *session, const struct login *log
            text_lists_equal(session->granted, grant->granted);
 }
 
-/* Registers what the monitor is granted, before it hears of it.  sshd's second look-up of a login
- * writes no file: its answer is that of the first.  Returns false with the reason. */
-static bool register_session(struct gateway *gateway, struct session *session,
-                             const struct login *login, const struct judge_grant *grant,
-                             const char **why)
+static void name_session(struct session *session, const struct login *login,
+                         const struct judge_grant *grant)
 {
-    if (is_registered(session, login, grant))
-        return true;
     snprintf(session->account_id, sizeof session->account_id, "%.*s", (int)grant->account_id.len,
              grant->account_id.s);
     snprintf(session->fingerprint, sizeof session->fingerprint, "%.*s", (int)login->fingerprint.len,
@@ -150,6 +142,12 @@ static bool register_session(struct gateway *gateway, struct session *session,
     snprintf(session->digest, sizeof session->digest, "%.*s", (int)grant->digest.len,
              grant->digest.s);
     session->n_strikes = 0;
+}
+
+/* Registers what the monitor is granted, before it hears of it.  Returns false with the reason. */
+static bool register_session(struct gateway *gateway, struct session *session,
+                             const struct judge_grant *grant, const char **why)
+{
     *why = "out of memory";
     if (!session_set_lists(session, grant->credential_ids, grant->granted))
         return false;
@@ -165,25 +163,6 @@ static void refuse(struct gateway *gateway, const struct login *login, struct bu
 {
     log_login(gateway, LOG_LEVEL_ERROR, "a login was refused", login, why);
     reply(answer, word, why);
-}
-
-/* Returns why the key or its account may not have one more session, static, or NULL. */
-static const char *crowd_fault(const struct gateway *gateway, const struct session *session,
-                               const struct login *login, const struct judge_grant *grant)
-{
-    const struct conf_gateway *conf = &gateway->conf.gateway;
-    const struct session_crowd crowd =
-        sessions_count(&gateway->sessions, session, grant->account_id, login->fingerprint);
-    size_t bytes = crowd.account_bytes + session_list_bytes(grant->credential_ids) +
-                   session_list_bytes(grant->granted);
-
-    if (conf->sessions_of_key > 0 && crowd.of_key >= (size_t)conf->sessions_of_key)
-        return "the key has as many sessions as the setting sessions_of_key permits";
-    if (conf->sessions_of_account > 0 && crowd.of_account >= (size_t)conf->sessions_of_account)
-        return "the account has as many sessions as the setting sessions_of_account permits";
-    if (bytes > ACCOUNT_BYTES_MAX)
-        return "the rules of all sessions of the account are longer than 256 MiB";
-    return NULL;
 }
 
 static enum textfile_look_up look_up_of(enum judge_verdict verdict, bool is_granted, bool is_crowd)
@@ -215,13 +194,17 @@ static void grant_key(struct gateway *gateway, const struct login *login, struct
     struct judge_grant grant;
     const int64_t begun_us = clock_steady_us();
     const char *why;
+    const char *crowd = NULL;
     enum judge_verdict verdict =
         judge_key(gateway, &arena, login->account_id, login->fingerprint, &grant, &why);
-    const char *crowd =
-        verdict == JUDGE_PERMITTED ? crowd_fault(gateway, session, login, &grant) : NULL;
-    bool is_granted = verdict == JUDGE_PERMITTED && !crowd &&
-                      register_session(gateway, session, login, &grant, &why);
+    bool is_granted = verdict == JUDGE_PERMITTED;
 
+    /* sshd's second look-up of a login writes no file: its answer is that of the first. */
+    if (is_granted && !is_registered(session, login, &grant)) {
+        name_session(session, login, &grant);
+        crowd = crowd_admit(&gateway->conf.gateway, &gateway->sessions, session, &grant);
+        is_granted = !crowd && register_session(gateway, session, &grant, &why);
+    }
     if (is_granted) {
         log_login(gateway, LOG_LEVEL_DEBUG, "key granted", login, NULL);
         reply(answer, ASK_OK, grant.options.s);

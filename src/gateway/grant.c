@@ -63,6 +63,27 @@ static bool measure_told(void *context, struct arena *arena, struct ssh_grant *g
     return true;
 }
 
+static bool is_among(struct text_list list, struct text item)
+{
+    for (size_t i = 0; i < list.n; i++) {
+        if (text_eq(list.items[i], item))
+            return true;
+    }
+    return false;
+}
+
+static bool name_owners(const struct gateway_credentials *found, struct arena *arena,
+                        struct text_list *owner_ids)
+{
+    *owner_ids = (struct text_list){.items = arena_array(arena, found->n, sizeof(struct text)),
+                                    .given = true};
+    for (size_t i = 0; owner_ids->items && i < found->n; i++) {
+        if (!is_among(*owner_ids, found->items[i].owner_id))
+            owner_ids->items[owner_ids->n++] = found->items[i].owner_id;
+    }
+    return owner_ids->items != NULL;
+}
+
 static bool write_for_sshd(const struct ssh_domain_ports *ports, struct arena *arena,
                            struct judge_grant *grant, const char **why)
 {
@@ -97,8 +118,10 @@ bool grant_make(struct gateway_credentials *found, const struct ssh_domain_ports
         *why = ssh_options_no_memory;
         if (!grant_unite(found, arena, grant))
             return false;
-        if (write_for_sshd(ports, arena, grant, why))
-            return true;
+        if (write_for_sshd(ports, arena, grant, why)) {
+            *why = ssh_options_no_memory;
+            return name_owners(found, arena, &grant->owner_ids);
+        }
         if (*why == ssh_options_no_memory)
             return false;
         outcome = ssh_share_fit(found->items, &found->n, measure_told, &context, arena, left_out);

@@ -18,6 +18,7 @@
 struct judge_grant {
     struct text account_id;
     struct text_list credential_ids; /* in their order */
+    struct text_list owner_ids;      /* of these, who came first first; absent but for logins */
     struct text digest;              /* of the whole key, as of a glance; "": none tells of it */
     struct text_list rules;          /* united, see acl_unite() */
     struct text_list granted; /* those of them that sshd is told: no labels, nothing malformed */

@@ -89,6 +89,7 @@ bool heavy_key_grant(struct heavy_keys *keys, struct heavy_key *known,
          copy_into(&known->arena, grant->digest, &copy->digest) &&
          copy_into(&known->arena, grant->options, &copy->options) &&
          session_copy_list(&known->arena, grant->credential_ids, &copy->credential_ids) &&
+         session_copy_list(&known->arena, grant->owner_ids, &copy->owner_ids) &&
          session_copy_list(&known->arena, grant->granted, &copy->granted);
 
     if (!ok)

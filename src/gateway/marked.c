@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "gateway/crowd.h"
 #include "gateway/grant.h"
 #include "gateway/judge.h"
 #include "model/acl_cover.h"
@@ -237,6 +238,9 @@ struct comparison {
     /* The last session that was compared: others of its key mostly have the same rules. */
     const struct session *session;
     bool covers;
+    /* Those that the sessions of the key count among, as of the first whose list grows. */
+    struct crowd crowd;
+    bool is_counted;
 };
 
 /* Returns whether a comparison is not needed, with its outcome. */
@@ -266,6 +270,36 @@ static bool is_covered(struct comparison *comparison, const struct session *sess
     return comparison->covers;
 }
 
+/* Returns whether the session may keep this list.  Whoever adds credentials to a key has all its
+ * sessions take more. */
+static bool may_keep(const struct turn *turn, const struct session *session, struct text_list list,
+                     struct comparison *comparison)
+{
+    size_t before = session_list_bytes(session->credential_ids), after = session_list_bytes(list);
+
+    if (after <= before)
+        return true;
+    if (!comparison->is_counted)
+        comparison->crowd = crowd_count(&turn->gateway->sessions, session);
+    comparison->is_counted = true;
+    if (!crowd_has_bytes(&comparison->crowd, after - before))
+        return false;
+    crowd_grow(&comparison->crowd, after - before);
+    return true;
+}
+
+/* Has a session know its key by these credentials.  One that lost track of them all would miss
+ * their changes; one that may not keep them all knows the former ones, and sweeps find the changes
+ * of the others. */
+static void keep_credentials(const struct turn *turn, struct session *session, struct text_list ids,
+                             struct comparison *comparison)
+{
+    if (!text_lists_equal(session->credential_ids, ids) &&
+        may_keep(turn, session, ids, comparison) &&
+        !session_set_lists(session, ids, session->granted))
+        end_one(turn, session, SESSION_NO_MEMORY);
+}
+
 /* Judges a session by its key's credentials as they are now, or by a part of them that was read:
  * grants add up, so what a part covers stays, whatever somebody adds.  What the part does not
  * cover is still to be judged by others, and at last by those that the session stands on. */
@@ -282,10 +316,8 @@ static void judge_session(const struct turn *turn, struct session *session,
     keep_digest(session, grant->digest);
     if (!covers)
         end_one(turn, session, comparison->is_part ? SESSION_OVER_LIMIT : SESSION_NARROWED);
-    /* A session that lost track of its credentials would miss their changes. */
-    else if (!text_lists_equal(session->credential_ids, grant->credential_ids) &&
-             !session_set_lists(session, grant->credential_ids, session->granted))
-        end_one(turn, session, SESSION_NO_MEMORY);
+    else
+        keep_credentials(turn, session, grant->credential_ids, comparison);
 }
 
 static bool is_judged_by(const struct turn *turn, const struct session *session,

@@ -85,24 +85,6 @@ void sessions_remove(struct sessions *sessions, struct session *session)
     }
 }
 
-struct session_crowd sessions_count(const struct sessions *sessions, const struct session *but,
-                                    struct text account_id, struct text fingerprint)
-{
-    struct session_crowd crowd = {0};
-
-    for (size_t i = 0; i < sessions->n; i++) {
-        const struct session *session = sessions->items[i];
-
-        if (session == but || session->is_ending ||
-            !text_eq(text_of(session->account_id), account_id))
-            continue;
-        crowd.of_account++;
-        crowd.account_bytes += session->list_bytes;
-        crowd.of_key += text_eq(text_of(session->fingerprint), fingerprint);
-    }
-    return crowd;
-}
-
 void sessions_free(struct sessions *sessions)
 {
     for (size_t i = 0; i < sessions->n; i++)

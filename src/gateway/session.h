@@ -51,6 +51,7 @@ struct session {
     int fd;           /* of the process */
     int64_t since_s;  /* seconds since 1970 */
     char account_id[IDENT_SIZE];
+    char owner_id[IDENT_SIZE]; /* whom it counts for (gateway/crowd.h); "": not known */
     char fingerprint[PUBLIC_KEY_FINGERPRINT_SIZE]; /* of the key that was asked about last */
     struct text_list credential_ids;               /* that the key is known by now, in order */
     struct text_list granted;                      /* the united rules that sshd was given */
@@ -95,17 +96,6 @@ void sessions_free(struct sessions *sessions);
  * memory runs out; the session is then without credentials and rules. */
 MUST_CHECK bool session_set_lists(struct session *session, struct text_list credential_ids,
                                   struct text_list granted);
-
-/* Sessions of others than one, which do not end yet. */
-struct session_crowd {
-    size_t of_key;
-    size_t of_account;
-    size_t account_bytes; /* of the lists of the account's */
-};
-
-/* Counts the sessions of a key and of its account, but for this one. */
-struct session_crowd sessions_count(const struct sessions *sessions, const struct session *but,
-                                    struct text account_id, struct text fingerprint);
 
 /* Returns how many bytes a list takes. */
 size_t session_list_bytes(struct text_list list);

@@ -103,6 +103,7 @@ void state_remove(const struct state *state, pid_t pid)
 struct record {
     struct text boot_id;
     struct text account_id;
+    struct text owner_id; /* absent: not known */
     struct text fingerprint;
     uint64_t started;
     uint64_t since_s;
@@ -166,6 +167,8 @@ static void take_record_line(struct record *record, struct text line)
         record->boot_id = value;
     else if (take_value(line, "account", &value))
         record->account_id = value;
+    else if (take_value(line, "owner", &value))
+        record->owner_id = value;
     else if (take_value(line, "fingerprint", &value))
         record->fingerprint = value;
     else if (take_value(line, "started", &value))
@@ -210,6 +213,7 @@ static bool read_record(struct text text, struct arena *arena, struct record *re
     record->is_whole = text.len > 0 && text_begins(text, HEAD "\n") && has_end && at == text.len &&
                        record->has_started && text_present(record->boot_id) &&
                        text_present(record->account_id) && record->account_id.len < IDENT_SIZE &&
+                       record->owner_id.len < IDENT_SIZE &&
                        record->fingerprint.len == PUBLIC_KEY_FINGERPRINT_SIZE - 1;
     return true;
 }
@@ -239,9 +243,11 @@ bool state_write(const struct state *state, const struct session *session)
 
     name_file(name, session->pid, "");
     name_file(new_name, session->pid, ".new");
-    buf_printf(&text, HEAD "\nboot %s\nstarted %llu\nsince %lld\naccount %s\nfingerprint %s\n",
+    buf_printf(&text,
+               HEAD "\nboot %s\nstarted %llu\nsince %lld\naccount %s\nowner %s\n"
+                    "fingerprint %s\n",
                state->boot_id, (unsigned long long)session->started, (long long)session->since_s,
-               session->account_id, session->fingerprint);
+               session->account_id, session->owner_id, session->fingerprint);
     add_list(&text, "credential", session->credential_ids);
     add_list(&text, "rule", session->granted);
     buf_puts(&text, "end\n");
@@ -308,6 +314,8 @@ static bool take_up(struct sessions *sessions, pid_t pid, const struct record *r
     session->since_s = (int64_t)record->since_s;
     if (record->account_id.len < sizeof session->account_id)
         copy_value(session->account_id, sizeof session->account_id, record->account_id);
+    if (record->owner_id.len < sizeof session->owner_id)
+        copy_value(session->owner_id, sizeof session->owner_id, record->owner_id);
     if (record->fingerprint.len < sizeof session->fingerprint)
         copy_value(session->fingerprint, sizeof session->fingerprint, record->fingerprint);
     if (record->is_whole)

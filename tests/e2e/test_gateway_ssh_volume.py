@@ -135,22 +135,28 @@ class Volume(GatewayCase):
 
 class Crowds(GatewayCase):
     stack_name = "gateway volume"
-    settings = {"sessions_of_key": "3", "sessions_of_account": "5"}
+    settings = {"sessions_of_key": "3", "sessions_of_account": "8"}
 
     def test_the_most_sessions(self):
-        """A key, and an account, may have so many sessions at a time.  Those that stand go on."""
+        """A key, and an owner, may have so many sessions at a time.  Those that stand go on, and others
+        have room."""
         key, other = self.new_key("bind:a.example.com"), self.new_key()
         tunnels = self.standing(*(self.gateway.tunnel(key) for _ in range(3)))
         self.assertTrue(self.gateway.tunnel(key).was_refused())
         self.assertIn("as many sessions as the setting sessions_of_key permits", self.gateway.log())
-        others = self.standing(*(self.gateway.tunnel(other) for _ in range(2)))
+        others = self.standing(self.gateway.tunnel(other))
         self.assertTrue(self.gateway.tunnel(other).was_refused())
         self.assertIn("as many sessions as the setting sessions_of_account permits",
                       self.gateway.log())
+        theirs = self.gateway.key()
+        self.credential(theirs, client=self.stack.client(self.home.own_key))
+        others += self.standing(*(self.gateway.tunnel(theirs) for _ in range(2)))
+        self.assertTrue(self.gateway.tunnel(theirs).was_refused())
         elsewhere = self.gateway.key()
         self.credential(elsewhere, client=self.stack.client(self.stack.other.admin.key))
         self.standing(self.gateway.tunnel(elsewhere, user="other"))
         self.assertTrue(stay(*tunnels, *others))
-        tunnels[0].close()
-        until(lambda: self.gateway.status()["sessions"] == "5", "the end of a session")
+        for tunnel in (tunnels[0], others[0]):
+            tunnel.close()
+        until(lambda: self.gateway.status()["sessions"] == "5", "the end of two sessions")
         self.standing(self.gateway.tunnel(key))

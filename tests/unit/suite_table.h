@@ -111,6 +111,7 @@ SUITE(gate_waiting_suite)
 /* gateway */
 SUITE(gateway_authority_suite)
 SUITE(gateway_edges_suite)
+SUITE(gateway_crowd_suite)
 SUITE(gateway_follow_suite)
 SUITE(gateway_haproxy_watch_suite)
 SUITE(gateway_job_suite)

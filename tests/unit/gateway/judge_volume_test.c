@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "gateway/crowd.h"
 #include "gateway/fake_keys.h"
 #include "gateway/judge.h"
 #include "gateway/loop.h"
@@ -216,6 +217,27 @@ START_TEST(others_have_little_of_a_key)
     ck_assert_int_eq(fake_keys[2].n_look_ups, 1);
     ck_assert(_i || text_eq(session->credential_ids.items[0], text_of(REST_ID)));
     ck_assert(!gateway.is_away);
+}
+END_TEST
+
+/* Whoever adds credentials to a key has its sessions take more, up to what the account may have:
+ * beyond that, they know the key by what they knew. */
+START_TEST(there_is_no_room_for_more_credentials)
+{
+    const struct session *session = add_session(2, false);
+    const struct session *another = add_session(2, false);
+
+    if (_i > 0)
+        add_session(0, false)->list_bytes = CROWD_ACCOUNT_BYTES_MAX;
+    begin();
+    snprintf(fake_keys[2].credential_id, sizeof fake_keys[2].credential_id, "sshcr_longer");
+    snprintf(fake_keys[2].digest, sizeof fake_keys[2].digest, "another");
+    judge_sweep(&gateway);
+    judge_on(20);
+    ck_assert(!session->is_ending && !another->is_ending);
+    ck_assert_int_eq(session->mark, SESSION_JUDGED);
+    ck_assert_str_eq(session->credential_ids.items[0].s, _i > 0 ? "sshcr_2" : "sshcr_longer");
+    ck_assert_str_eq(another->credential_ids.items[0].s, _i > 0 ? "sshcr_2" : "sshcr_longer");
 }
 END_TEST
 
@@ -492,6 +514,7 @@ Suite *gateway_judge_volume_suite(void)
     tcase_add_loop_test(tcase, a_key_is_over_the_limits, 0, 4);
     tcase_add_loop_test(tcase, a_key_grows_over_the_limits, 0, 2);
     tcase_add_loop_test(tcase, others_have_little_of_a_key, 0, 2);
+    tcase_add_loop_test(tcase, there_is_no_room_for_more_credentials, 0, 2);
     tcase_add_test(tcase, others_have_what_no_glance_sees);
     tcase_add_test(tcase, sweeps_come_before_the_last_is_done);
     tcase_add_test(tcase, others_change_all_the_time);

@@ -117,30 +117,6 @@ START_TEST(sessions_are_found_and_removed)
 }
 END_TEST
 
-START_TEST(sessions_are_counted)
-{
-    struct sessions sessions = {0};
-    struct session *session[3];
-    struct text account, key = text_of("SHA256:0");
-    struct session_crowd crowd;
-
-    for (size_t i = 0; i < 3; i++) {
-        session[i] = add_session(&sessions, getpid());
-        snprintf(session[i]->fingerprint, sizeof session[i]->fingerprint, "SHA256:%d", i == 2);
-    }
-    account = text_of(session[0]->account_id);
-    crowd = sessions_count(&sessions, session[0], account, key);
-    ck_assert_uint_eq(crowd.of_key, 1);
-    ck_assert_uint_eq(crowd.of_account, 2);
-    ck_assert_uint_eq(crowd.account_bytes, 2 * session[0]->list_bytes);
-    ck_assert_uint_gt(session[0]->list_bytes, 8);
-    session[1]->is_ending = true;
-    ck_assert_uint_eq(sessions_count(&sessions, NULL, account, key).of_key, 1);
-    ck_assert_uint_eq(sessions_count(&sessions, NULL, text_of("ac_2"), key).of_account, 0);
-    sessions_free(&sessions);
-}
-END_TEST
-
 START_TEST(sessions_of_a_credential_are_marked)
 {
     struct sessions sessions = {0};
@@ -239,6 +215,7 @@ START_TEST(a_session_is_taken_up_from_its_file)
     monitor_start(&monitor, "sshd", false);
     session = add_session(&before, monitor.pid);
     session->since_s = 1700000000;
+    snprintf(session->owner_id, sizeof session->owner_id, "usr_1");
     ck_assert(state_write(&state, session));
     ck_assert(state_read_all(&state, &after, &quiet));
     ck_assert_uint_eq(after.n, 1);
@@ -246,6 +223,7 @@ START_TEST(a_session_is_taken_up_from_its_file)
     ck_assert_int_eq(session->pid, monitor.pid);
     ck_assert_int_eq((int)session->since_s, 1700000000);
     ck_assert_str_eq(session->account_id, ACCOUNT);
+    ck_assert_str_eq(session->owner_id, "usr_1");
     ck_assert_str_eq(session->fingerprint, FINGERPRINT);
     ck_assert_uint_eq(session->credential_ids.n, 2);
     ck_assert_str_eq(session->credential_ids.items[1].s, "sshcr_2");
@@ -554,7 +532,6 @@ Suite *gateway_session_suite(void)
 
     tcase_set_timeout(tests, 20);
     tcase_add_test(tests, sessions_are_found_and_removed);
-    tcase_add_test(tests, sessions_are_counted);
     tcase_add_test(tests, sessions_of_a_credential_are_marked);
     tcase_add_test(tests, lists_are_copied);
     tcase_add_loop_test(tests, both_processes_end, 0, 2);

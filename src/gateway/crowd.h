@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether there is room for one session more.
+ *
+ * Whoever has a key can open many sessions, and sessions take memory.  An owner may have as much of
+ * an account's room as the others have left free: one who takes all that there is leaves half to
+ * the others, two leave a third, and so on.  The same holds for the accounts and all room. */
+#ifndef ADIT_GATEWAY_CROWD_H
+#define ADIT_GATEWAY_CROWD_H
+
+#include "gateway/gateway.h"
+#include "gateway/grant.h"
+
+/* The most bytes of the sessions of one account, and of all sessions: of their lists, and some for
+ * each.  With what malloc() adds and the sessions' files, which are in memory, too, they take 2.2
+ * times as much at most; MemoryMax= of adit-gateway.service is 3 times as much. */
+#define CROWD_ACCOUNT_BYTES_MAX ((size_t)256 * 1024 * 1024)
+#define CROWD_BYTES_MAX ((size_t)640 * 1024 * 1024)
+
+/* Some sessions, which do not end yet. */
+struct crowd_part {
+    size_t n;
+    size_t bytes;
+};
+
+/* Those that a session counts among. */
+struct crowd {
+    struct crowd_part all, of_account, of_owner, of_key;
+};
+
+/* Counts the other sessions than this one that are of its account, for the same owner, and of its
+ * key.  It need not be in the table. */
+struct crowd crowd_count(const struct sessions *sessions, const struct session *session);
+
+/* Returns whether so many bytes more may be kept for the session that was counted for. */
+bool crowd_has_bytes(const struct crowd *crowd, size_t bytes);
+
+/* Counts bytes that such a session takes more. */
+void crowd_grow(struct crowd *crowd, size_t bytes);
+
+/* Finds the owner of a key for whom one session more counts, the first who has room for it, and
+ * names it in the session.  The session has its account and its key's fingerprint.  Returns NULL,
+ * or why there is no room, static. */
+const char *crowd_admit(const struct conf_gateway *conf, const struct sessions *sessions,
+                        struct session *session, const struct judge_grant *grant);
+
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of how many sessions there may be, and how much they may take. */
+#include "gateway/crowd.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "suites.h"
+
+#define A "ac_000000000000000000000000001"
+#define B "ac_000000000000000000000000002"
+
+static struct sessions sessions;
+static struct conf_gateway conf;
+
+static void start(void)
+{
+    sessions = (struct sessions){0};
+    conf = (struct conf_gateway){.sessions_of_key = 0};
+}
+
+static void stop(void)
+{
+    sessions_free(&sessions);
+}
+
+static struct session *add(const char *account_id, const char *fingerprint, size_t bytes)
+{
+    struct session *session = sessions_add(&sessions, 1, 1, -1);
+
+    ck_assert_ptr_nonnull(session);
+    snprintf(session->account_id, sizeof session->account_id, "%s", account_id);
+    snprintf(session->fingerprint, sizeof session->fingerprint, "%s", fingerprint);
+    session->list_bytes = bytes;
+    return session;
+}
+
+/* Asks for a session of a key, whose owners have names of one letter.  Returns whether it is
+ * admitted, and for whom: ' ': for nobody. */
+static char admit(const char *account_id, const char *fingerprint, const char *owners, size_t bytes)
+{
+    static char filler[1];
+    struct text owner_ids[8], rule = {filler, bytes};
+    struct judge_grant grant = {.owner_ids = {owner_ids, strlen(owners), true},
+                                .granted = {&rule, 1, true}};
+    struct session *session = add(account_id, fingerprint, 0);
+
+    for (size_t i = 0; owners[i]; i++)
+        owner_ids[i] = (struct text){owners + i, 1};
+    if (crowd_admit(&conf, &sessions, session, &grant)) {
+        sessions_remove(&sessions, session);
+        return ' ';
+    }
+    session->list_bytes = bytes;
+    return session->owner_id[0];
+}
+
+START_TEST(sessions_are_counted)
+{
+    struct session *asking = add(A, "1", 100), *ending = add(A, "1", 100);
+    struct crowd crowd;
+
+    add(A, "1", 10);
+    snprintf(add(A, "2", 20)->owner_id, IDENT_SIZE, "usr_1");
+    add(B, "1", 40);
+    ending->is_ending = true;
+    crowd = crowd_count(&sessions, asking);
+    ck_assert_uint_eq(crowd.of_key.n, 1);
+    ck_assert_uint_eq(crowd.of_owner.n, 1);
+    ck_assert_uint_eq(crowd.of_account.n, 2);
+    ck_assert_uint_eq(crowd.all.n, 3);
+    ck_assert_uint_eq(crowd.of_account.bytes, 2 * (crowd.of_owner.bytes - 10) + 30);
+    ck_assert_uint_eq(crowd.all.bytes, 3 * (crowd.of_owner.bytes - 10) + 70);
+}
+END_TEST
+
+START_TEST(a_key_has_as_many_as_it_may)
+{
+    conf.sessions_of_key = 2;
+    ck_assert_int_eq(admit(A, "1", "a", 1), 'a');
+    ck_assert_int_eq(admit(A, "1", "a", 1), 'a');
+    ck_assert_int_eq(admit(A, "1", "ab", 1), ' ');
+    ck_assert_int_eq(admit(A, "2", "a", 1), 'a');
+    ck_assert_int_eq(admit(B, "1", "c", 1), 'c');
+}
+END_TEST
+
+/* However many keys an owner has, half of what the others leave is all. */
+START_TEST(an_owner_leaves_half_of_the_account)
+{
+    const char *const fingerprints[] = {"1", "2", "3", "4", "5"};
+
+    conf.sessions_of_account = 8;
+    for (size_t i = 0; i < 5; i++)
+        ck_assert_int_eq(admit(A, fingerprints[i], "a", 1), i < 4 ? 'a' : ' ');
+    for (size_t i = 0; i < 3; i++)
+        ck_assert_int_eq(admit(A, "6", "b", 1), i < 2 ? 'b' : ' ');
+    ck_assert_int_eq(admit(A, "7", "c", 1), 'c');
+    ck_assert_int_eq(admit(A, "7", "c", 1), ' ');
+    ck_assert_int_eq(admit(B, "1", "d", 1), 'd');
+    sessions.items[4]->is_ending = true;
+    ck_assert_int_eq(admit(A, "6", "b", 1), 'b');
+    ck_assert_int_eq(admit(A, "1", "a", 1), ' ');
+}
+END_TEST
+
+/* Whoever stores somebody else's key takes no room from its owner by that. */
+START_TEST(a_session_counts_for_an_owner_who_has_room)
+{
+    conf.sessions_of_account = 8;
+    for (size_t i = 0; i < 3; i++)
+        ck_assert_int_eq(admit(A, "1", "a", 1), 'a');
+    ck_assert_int_eq(admit(A, "2", "ab", 1), 'a');
+    ck_assert_int_eq(admit(A, "2", "ab", 1), 'b');
+    ck_assert_int_eq(admit(A, "2", "ba", 1), 'b');
+    ck_assert_int_eq(admit(A, "2", "ab", 1), ' ');
+}
+END_TEST
+
+START_TEST(rules_of_an_account_are_long)
+{
+    const size_t part = CROWD_ACCOUNT_BYTES_MAX / 5;
+
+    for (size_t i = 0; i < 3; i++)
+        ck_assert_int_eq(admit(A, "1", "a", part), i < 2 ? 'a' : ' ');
+    ck_assert_int_eq(admit(A, "2", "b", part), 'b');
+    ck_assert_int_eq(admit(A, "2", "b", part), ' ');
+    ck_assert_int_eq(admit(A, "1", "a", 1), ' ');
+    ck_assert_int_eq(admit(B, "1", "c", part), 'c');
+}
+END_TEST
+
+/* No account keeps the others out, and together they have a bound. */
+START_TEST(rules_of_all_accounts_are_long)
+{
+    const size_t part = CROWD_BYTES_MAX / 20;
+    size_t n = 0;
+
+    for (int i = 0; i < 20; i++) {
+        char account_id[IDENT_SIZE];
+
+        snprintf(account_id, sizeof account_id, "ac_%d", i);
+        for (const char *owners = "abcdefgh"; *owners; owners++) {
+            const char owner[] = {*owners, '\0'};
+
+            while (n < 100 && admit(account_id, owner, owner, part) != ' ')
+                n++;
+        }
+    }
+    ck_assert_uint_ge(n, 10);
+    ck_assert_uint_lt(n, 20);
+    ck_assert_int_eq(admit("ac_20", "1", "a", part / 2), 'a');
+}
+END_TEST
+
+START_TEST(lists_grow)
+{
+    struct session *session = add(A, "1", 0);
+    struct crowd crowd = crowd_count(&sessions, session);
+    const size_t half = CROWD_ACCOUNT_BYTES_MAX / 2;
+
+    ck_assert(crowd_has_bytes(&crowd, half));
+    crowd_grow(&crowd, half);
+    ck_assert(!crowd_has_bytes(&crowd, 1));
+}
+END_TEST
+
+Suite *gateway_crowd_suite(void)
+{
+    Suite *suite = suite_create("gateway/crowd");
+    TCase *tests = tcase_create("crowd");
+
+    tcase_add_checked_fixture(tests, start, stop);
+    tcase_add_test(tests, sessions_are_counted);
+    tcase_add_test(tests, a_key_has_as_many_as_it_may);
+    tcase_add_test(tests, an_owner_leaves_half_of_the_account);
+    tcase_add_test(tests, a_session_counts_for_an_owner_who_has_room);
+    tcase_add_test(tests, rules_of_an_account_are_long);
+    tcase_add_test(tests, rules_of_all_accounts_are_long);
+    tcase_add_test(tests, lists_grow);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
