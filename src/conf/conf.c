@@ -384,7 +384,7 @@ const struct conf_setting conf_settings[] = {
      "How often adit-gateway compares every session with the database."},
     {"gateway", "sessions_of_key", "1000", NO_PLACE, check_sessions_of_key,
      "How many SSH sessions one key may have. 0: any number."},
-    {"gateway", "sessions_of_account", "10000", NO_PLACE, check_sessions_of_account,
+    {"gateway", "sessions_of_account", "20000", NO_PLACE, check_sessions_of_account,
      "How many SSH sessions all keys of one account may have. 0: any number."},
     {"gateway", "metrics", "", AT(gateway.metrics), check_optional_folder,
      "The folder in which adit-gateway writes its metrics, for node_exporter. If empty, it writes\n"
