@@ -126,8 +126,10 @@ static void end_work(struct serve_lane *lane)
 {
     struct serve *serve = lane->serve;
 
-    if (lane->connection)
+    if (lane->connection) {
+        serve_line_note_end(serve, lane->connection);
         serve_connection_answer(lane->connection, lane->response);
+    }
     lane->connection = NULL;
     serve_lane_move(lane, SERVE_LANE_FREE);
     serve->free_lanes[serve->n_free++] = lane;

@@ -25,6 +25,12 @@
 #define MOST_WAITING_OF_ADDRESS 16
 #define SLOW_LINE_MS 250
 
+/* A write may wait for a row's lock for 2 s, and its account may send any number.  So long work of
+ * an account that has kept a lane for so long lately leaves half of the lanes to others, if others
+ * were seen lately. */
+#define KEEPS_LANE_MS 250
+#define LATELY_MS 30000
+
 bool serve_line_has_spare_lane(const struct serve *serve)
 {
     return serve->n_free > (serve->n_lanes > RESERVED_LANES ? RESERVED_LANES : 0);
@@ -139,11 +145,14 @@ static uint64_t account_of(struct serve_connection *connection)
     return connection->account;
 }
 
+static size_t place_of(uint64_t account)
+{
+    return account % SERVE_N_TURNS + (account < OF_ADDRESS ? 0 : SERVE_N_TURNS);
+}
+
 static uint64_t *turn_of(struct serve *serve, struct serve_connection *connection)
 {
-    uint64_t account = account_of(connection);
-
-    return &serve->turns[account % SERVE_N_TURNS + (account < OF_ADDRESS ? 0 : SERVE_N_TURNS)];
+    return &serve->turns[place_of(account_of(connection))];
 }
 
 static uint64_t *turn_of_key(struct serve *serve, struct serve_connection *connection)
@@ -206,11 +215,46 @@ static bool waits_for_others(const struct serve *serve, struct serve_connection 
            n_of_account < MOST_SCANS_OF_ACCOUNT;
 }
 
+static bool was_lately(int64_t at_ms)
+{
+    return at_ms != 0 && clock_left_ms(at_ms + LATELY_MS) > 0;
+}
+
+static bool keeps_lane(const struct serve_connection *connection)
+{
+    return clock_left_ms(connection->since_ms + KEEPS_LANE_MS) == 0;
+}
+
+/* Returns whether the account's requests keep lanes now, or did lately, and have their half. */
+static bool has_its_lanes(const struct serve *serve, uint64_t account)
+{
+    bool keeps = was_lately(serve->kept_ms[place_of(account)]);
+    size_t n = 0;
+
+    for (size_t i = 0; i < serve->n_lanes; i++) {
+        const struct serve_connection *connection = serve->lanes[i].connection;
+
+        if (!connection || connection->account != account)
+            continue;
+        n++;
+        keeps = keeps || keeps_lane(connection);
+    }
+    return keeps && n >= serve->n_lanes / 2;
+}
+
+/* Returns whether long work waits until less of its account keeps lanes. */
+static bool waits_for_own(const struct serve *serve, struct serve_connection *connection)
+{
+    return was_lately(serve->mixed_ms) && has_its_lanes(serve, account_of(connection)) &&
+           serve_line_work_of(connection) < REQUEST_SHORT;
+}
+
 static bool may_start(const struct serve *serve, struct serve_connection *connection,
                       bool may_start_long)
 {
     if (may_start_long)
-        return !is_scan(connection) || serve_line_may_scan(serve, account_of(connection));
+        return (!is_scan(connection) || serve_line_may_scan(serve, account_of(connection))) &&
+               !waits_for_own(serve, connection);
     switch (serve_line_work_of(connection)) {
     case REQUEST_INSTANT:
         return true;
@@ -262,8 +306,13 @@ struct serve_connection *serve_line_next(struct serve *serve)
 
 void serve_line_note_start(struct serve *serve, struct serve_connection *connection)
 {
-    /* The answer may show that its key is good. */
-    (void)caller_of(connection);
+    /* The answer may show that its key is good, too. */
+    uint64_t account = account_of(connection);
+
+    if (account < OF_ADDRESS && account != serve->latest_account) {
+        serve->mixed_ms = serve->latest_account ? clock_steady_ms() : 0;
+        serve->latest_account = account;
+    }
     /* Behind a scan, others of its account wait for seconds: its key's turn counts. */
     if (serve->n_line < 2 && !is_scan(connection))
         return;
@@ -272,9 +321,19 @@ void serve_line_note_start(struct serve *serve, struct serve_connection *connect
     serve->has_probed = serve_line_work_of(connection) == REQUEST_PROBE;
 }
 
+void serve_line_note_end(struct serve *serve, const struct serve_connection *connection)
+{
+    if (keeps_lane(connection))
+        serve->kept_ms[place_of(connection->account)] = clock_steady_ms();
+}
+
 bool serve_line_may_offer(const struct serve *serve, struct serve_connection *connection)
 {
-    if (!serve_line_may_start_long(serve) || !is_scan(connection))
+    if (!serve_line_may_start_long(serve))
+        return true;
+    if (waits_for_own(serve, connection))
+        return false;
+    if (!is_scan(connection))
         return true;
     return !connection->was_offered && waits_for_others(serve, connection);
 }

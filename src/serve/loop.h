@@ -142,8 +142,11 @@ struct serve {
     uint64_t key_turns[SERVE_N_TURNS]; /* the same of each key */
     uint64_t turn;                     /* the latest */
     struct request_caller good_keys[SERVE_N_GOOD_KEYS]; /* their accounts and keys */
-    bool has_probed;     /* the request that started last is a probe */
-    size_t answers_held; /* bytes: the sum of all that is charged */
+    int64_t kept_ms[2 * SERVE_N_TURNS]; /* when a request of each last ended that kept a lane */
+    uint64_t latest_account;            /* of a good key; 0: none yet */
+    int64_t mixed_ms;                   /* when it last changed; 0: never */
+    bool has_probed;                    /* the request that started last is a probe */
+    size_t answers_held;                /* bytes: the sum of all that is charged */
     struct serve_chunk chunk;
     char offered[SERVE_MESSAGE_MAX]; /* for a request from the handover */
 };
@@ -273,9 +276,11 @@ MUST_CHECK struct serve_connection *serve_line_next(struct serve *serve);
 /* Notes that a request of the line starts.  To be called while it still stands there. */
 void serve_line_note_start(struct serve *serve, struct serve_connection *connection);
 
+/* Notes that a lane has worked on a request.  To be called before its answer is sent. */
+void serve_line_note_end(struct serve *serve, const struct serve_connection *connection);
+
 /* Returns whether another worker should start it: lanes are short here, or scans of others take the
- * places of scans.  For the latter it is offered once.  A scan that waits for its account's turn
- * stays. */
+ * places of scans.  For the latter it is offered once.  What waits for its own account stays. */
 MUST_CHECK bool serve_line_may_offer(const struct serve *serve,
                                      struct serve_connection *connection);
 

@@ -180,6 +180,32 @@ class StuckLanes(PromiseCase):
         self.figure("longest GET of /livez", self.worst(None, "/livez", seconds=0.5), "s",
                     at_most=0.05)
 
+    def patch_on(self, is_over):
+        while not is_over.is_set():
+            fastcgi.ask(self.responder.socket, variables(
+                self.account.admin.key, "PATCH", CREDENTIALS + "/" + self.ident, self.body),
+                self.body)
+
+    def test_behind_locks(self):
+        """20 clients of one account PATCH a locked row again and again, while another account
+        lists"""
+        other = self.stack.account("neighbour").admin.key
+        self.make(other)
+        self.worst(other, CREDENTIALS)
+        is_over = threading.Event()
+        with concurrent.futures.ThreadPoolExecutor(20) as pool:
+            self.stuck(0)
+            try:
+                clients = [pool.submit(self.patch_on, is_over) for _ in range(20)]
+                # The first take all lanes, until PostgreSQL gives up on the lock.
+                time.sleep(2.5)
+                worst = self.worst(other, CREDENTIALS, seconds=scaled(4, 20))
+            finally:
+                is_over.set()
+        for client in clients:
+            client.result()
+        self.figure("longest list of another account", worst, "s", at_most=0.5)
+
     def test_behind_a_database(self):
         """PATCHes, more than there are lanes, wait for a database that does not answer, while a
         client reads /livez"""

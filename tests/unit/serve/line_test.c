@@ -465,6 +465,53 @@ START_TEST(full_places_of_many_wait)
 }
 END_TEST
 
+static void ask_as(struct worker *worker, int client, const char *path, const char *key)
+{
+    client_ask_from(client, path, key, NULL);
+    worker_accept(worker, 1);
+    serve_lanes_start(worker->serve);
+}
+
+/* Long work of an account that keeps lanes leaves the others to accounts that were seen lately. */
+START_TEST(who_keeps_lanes_leaves_some)
+{
+    struct worker worker;
+    struct serve *serve;
+    struct serve_connection *stuck;
+
+    worker_open(&worker, 100);
+    serve = worker.serve;
+    serve->handover[0] = -1;
+    worker_know(&worker, "v1");
+    worker_know(&worker, "v2");
+    worker_know(&worker, "w1");
+    ask_as(&worker, 0, "/stuck", "v1");
+    stuck = &serve->connections[0];
+    stuck->since_ms -= 1000;
+    ask_as(&worker, 1, "/alone", "v2");
+    client_expect(1, "/alone");
+    ask_as(&worker, 2, "/of/w", "w1");
+    client_expect(2, "/of/w");
+    ask_as(&worker, 3, "/of/v", "v2");
+    ck_assert(!client_is_answered(3));
+    ck_assert_uint_eq(serve->n_line, 1);
+    ck_assert(!serve_line_may_offer(serve, serve->line[0]));
+    ask_as(&worker, 4, "/short/of/v", "v2");
+    client_expect(4, "/short/of/v");
+    ask_as(&worker, 5, "/of/w/too", "w1");
+    client_expect(5, "/of/w/too");
+    /* It holds for a while, however short the next requests are. */
+    serve_line_note_end(serve, stuck);
+    stuck->since_ms = clock_steady_ms();
+    serve_lanes_start(serve);
+    ck_assert(!client_is_answered(3));
+    serve->kept_ms['v'] = 0;
+    serve_lanes_start(serve);
+    client_expect(3, "/of/v");
+    worker_close(&worker);
+}
+END_TEST
+
 /* Nobody waits for the answer to a request whose client has left. */
 START_TEST(who_has_left_gets_no_lane)
 {
@@ -514,6 +561,7 @@ Suite *serve_line_suite(void)
     tcase_add_test(tcase, places_of_an_address_are_shared_by_its_keys);
     tcase_add_test(tcase, full_places_are_passed_on);
     tcase_add_test(tcase, full_places_of_many_wait);
+    tcase_add_test(tcase, who_keeps_lanes_leaves_some);
     tcase_add_test(tcase, who_has_left_gets_no_lane);
     suite_add_tcase(suite, tcase);
     return suite;
