@@ -145,14 +145,14 @@ static uint64_t account_of(struct serve_connection *connection)
     return connection->account;
 }
 
-static size_t place_of(uint64_t account)
+static size_t turn_place(uint64_t account)
 {
     return account % SERVE_N_TURNS + (account < OF_ADDRESS ? 0 : SERVE_N_TURNS);
 }
 
 static uint64_t *turn_of(struct serve *serve, struct serve_connection *connection)
 {
-    return &serve->turns[place_of(account_of(connection))];
+    return &serve->turns[turn_place(account_of(connection))];
 }
 
 static uint64_t *turn_of_key(struct serve *serve, struct serve_connection *connection)
@@ -228,7 +228,7 @@ static bool keeps_lane(const struct serve_connection *connection)
 /* Returns whether the account's requests keep lanes now, or did lately, and have their half. */
 static bool has_its_lanes(const struct serve *serve, uint64_t account)
 {
-    bool keeps = was_lately(serve->kept_ms[place_of(account)]);
+    bool keeps = was_lately(serve->kept_ms[turn_place(account)]);
     size_t n = 0;
 
     for (size_t i = 0; i < serve->n_lanes; i++) {
@@ -324,7 +324,7 @@ void serve_line_note_start(struct serve *serve, struct serve_connection *connect
 void serve_line_note_end(struct serve *serve, const struct serve_connection *connection)
 {
     if (keeps_lane(connection))
-        serve->kept_ms[place_of(connection->account)] = clock_steady_ms();
+        serve->kept_ms[turn_place(connection->account)] = clock_steady_ms();
 }
 
 bool serve_line_may_offer(const struct serve *serve, struct serve_connection *connection)
