@@ -322,6 +322,11 @@ def try_redirect(server):
         302, answer.body) else answer.headers["Location"]
 
 
+@row("an application that asks for what is the server's", "its own")
+def try_other(server):
+    return ask(server, "GET /other").body.decode()
+
+
 @row("cookies of the application", "all")
 def try_cookies(server):
     found = ask(server, "GET /cookies").headers.get_all("Set-Cookie")

@@ -176,6 +176,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def serve_line(self, length):
         self.answer_with(200, b"long", ("X-Long", "x" * int(length)))
 
+    def serve_other(self, _):
+        """An answer that would have a server give another one."""
+        self.answer_with(200, b"its own", ("X-Accel-Redirect", "/"), ("X-Accel-Limit-Rate", "1"),
+                         ("X-Accel-Charset", "latin1"), ("X-Sendfile", __file__))
+
     def serve_cookies(self, _):
         self.answer_with(200, b"cookies", ("Set-Cookie", "a=1; Path=/"), ("Set-Cookie", "b=2"))
 
