@@ -212,7 +212,8 @@ static void add_application_header(struct call *call, const char *name, struct t
     put_header(call, name, value);
 }
 
-/* An application would show two visitors alike who differ in what does not show. */
+/* An application would show two visitors alike who differ in what does not show, and takes one
+ * without a name for everybody. */
 static bool is_clean(struct text value)
 {
     struct invisible found;
@@ -245,8 +246,9 @@ static struct text name_for_application(const struct call *call, const struct id
             .provider_names[call->place.provider > 0 ? call->place.provider - 1 : 0];
     struct buf name = {0};
 
-    if (who->emails.n > 0)
+    if (who->emails.n > 0 && is_clean(who->emails.items[0]))
         return in_lower_case(call, who->emails.items[0]);
+    /* Subjects are visible ASCII: gate/answer.c. */
     buf_puts(&name, provider);
     buf_puts(&name, ":");
     buf_add(&name, who->subject.s, who->subject.len);
@@ -272,11 +274,18 @@ static void answer_too_late(struct call *call, const struct identity *who, struc
     }
 }
 
+static bool is_session_of_gate(void *context, struct text value)
+{
+    return session_looks_sealed(context, value);
+}
+
 /* Only a check lets anything pass. */
 void call_pass(struct call *call, const struct identity *who, struct text set_cookie)
 {
     struct response *response = response_of(call);
     struct text user = who ? name_for_application(call, who) : (struct text){.s = NULL};
+    const struct cookie_own own = {call->cookie_prefix, is_session_of_gate,
+                                   call->lane->worker->gate->keyring};
     struct buf cookies = {0};
 
     if (call->voice == CALL_BROWSER) {
@@ -290,9 +299,9 @@ void call_pass(struct call *call, const struct identity *who, struct text set_co
     /* nginx may be told to cache what FastCGI programs answer. */
     if (call->voice == CALL_NGINX)
         put_header(call, "Cache-Control", text_of("no-store"));
-    if (is_clean(user))
+    if (user.s)
         add_application_header(call, call->voice == CALL_APACHE ? "USER" : "User", user);
-    cookie_without(&cookies, call_variable(call, GATE_COOKIE), call->cookie_prefix);
+    cookie_without(&cookies, call_variable(call, GATE_COOKIE), &own);
     add_application_header(call, call->voice == CALL_APACHE ? "COOKIE" : "Cookie",
                            buf_text(&cookies));
     response->headers.failed = response->headers.failed || cookies.failed;

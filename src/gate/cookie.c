@@ -72,14 +72,19 @@ struct text cookie_next(struct text *rest, struct text name)
     return (struct text){.s = NULL};
 }
 
+static bool name_ends(struct text name, struct text suffix)
+{
+    return name.len >= suffix.len &&
+           memcmp(name.s + name.len - suffix.len, suffix.s, suffix.len) == 0;
+}
+
 struct text cookie_next_ending(struct text *rest, struct text suffix)
 {
     struct text found;
     struct text value;
 
     while (take_cookie(rest, &found, &value)) {
-        if (found.len >= suffix.len &&
-            memcmp(found.s + found.len - suffix.len, suffix.s, suffix.len) == 0)
+        if (name_ends(found, suffix))
             return value;
     }
     return (struct text){.s = NULL};
@@ -110,11 +115,28 @@ struct text cookie_next_state(struct text *rest, struct text prefix, struct text
     return (struct text){.s = NULL};
 }
 
-static bool is_of_gate(struct text name, struct text prefix)
+static bool has_own_name(struct text name, struct text prefix)
 {
-    struct text own = without_prefix(name, prefix);
+    struct text rest = without_prefix(name, prefix);
 
-    return own.s && (text_eq(own, text_of(COOKIE_SESSION)) || is_state(own));
+    return rest.s && (text_eq(rest, text_of(COOKIE_SESSION)) || is_state(rest));
+}
+
+static bool is_session_elsewhere(const struct cookie_own *own, struct text name, struct text value)
+{
+    return own->is_session && name_ends(name, text_of(COOKIE_SESSION)) &&
+           own->is_session(own->context, value);
+}
+
+/* Returns whether a piece of the header begins with a cookie of the gate. */
+static bool is_of_gate(struct text piece, const struct cookie_own *own)
+{
+    struct text name;
+
+    if (piece.len == 0)
+        return false;
+    name = take_field(&piece, '=');
+    return has_own_name(name, own->prefix) || is_session_elsewhere(own, name, trim(piece));
 }
 
 /* No web server takes these in a header, and the result goes into one. */
@@ -128,25 +150,25 @@ static bool ends_header(struct text text)
 #define SEALED_MIN 64
 
 /* Returns whether a text is a cookie of the gate with a value that looks sealed. */
-static bool is_sealed(struct text cookie, struct text prefix)
+static bool is_sealed(struct text cookie, const struct cookie_own *own)
 {
-    struct text name;
+    struct text value = cookie;
 
-    if (cookie.len == 0)
+    if (!is_of_gate(cookie, own))
         return false;
-    name = take_field(&cookie, '=');
-    cookie = trim(cookie);
-    for (size_t i = 0; i < cookie.len; i++) {
-        if (!ascii_is_alnum(cookie.s[i]) && cookie.s[i] != '-' && cookie.s[i] != '_')
+    (void)take_field(&value, '=');
+    value = trim(value);
+    for (size_t i = 0; i < value.len; i++) {
+        if (!ascii_is_alnum(value.s[i]) && value.s[i] != '-' && value.s[i] != '_')
             return false;
     }
-    return cookie.len >= SEALED_MIN && is_of_gate(name, prefix);
+    return value.len >= SEALED_MIN;
 }
 
 /* Appends a piece that several headers may have been joined to, without the gate's cookies.
  * Returns false, and appends nothing, if all of it is the gate's. */
 static bool add_joined(struct buf *out, struct text piece, const char *separator,
-                       struct text prefix)
+                       const struct cookie_own *own)
 {
     bool is_added = false;
     const char *joined;
@@ -159,7 +181,7 @@ static bool add_joined(struct buf *out, struct text piece, const char *separator
             part.len = (size_t)(joined - piece.s);
             piece = text_part(piece, part.len + strlen(JOINED), piece.len);
         }
-        if (is_sealed(part, prefix))
+        if (is_sealed(part, own))
             continue;
         buf_puts(out, is_added ? JOINED : separator);
         buf_add(out, part.s, part.len);
@@ -169,19 +191,20 @@ static bool add_joined(struct buf *out, struct text piece, const char *separator
 }
 
 /* Returns whether a piece is a cookie of the gate, and no other header was joined to it. */
-static bool is_one_cookie(struct text piece, struct text prefix)
+static bool is_one_cookie(struct text piece, const struct cookie_own *own)
 {
-    struct text rest = piece;
-    bool is_own = piece.len > 0 && is_of_gate(take_field(&rest, '='), prefix);
-    const char *joined = is_own ? memmem(piece.s, piece.len, JOINED, strlen(JOINED)) : NULL;
+    const char *joined = piece.len > 0 ? memmem(piece.s, piece.len, JOINED, strlen(JOINED)) : NULL;
+    struct text first = piece;
 
-    return is_own &&
-           (!joined || !is_sealed(text_part(piece, 0, (size_t)(joined - piece.s)), prefix));
+    if (!joined)
+        return is_of_gate(piece, own);
+    first.len = (size_t)(joined - piece.s);
+    return has_own_name(take_field(&piece, '='), own->prefix) && !is_sealed(first, own);
 }
 
 /* A piece goes with the semicolon before it.  The first one goes with the one behind it, and with
  * the blanks there. */
-void cookie_without(struct buf *out, struct text header, struct text prefix)
+void cookie_without(struct buf *out, struct text header, const struct cookie_own *own)
 {
     bool is_first = true;
     bool was_cut = false;
@@ -197,13 +220,13 @@ void cookie_without(struct buf *out, struct text header, struct text prefix)
             piece.len = (size_t)(end - header.s);
             header = text_part(header, piece.len + 1, header.len);
         }
-        if (piece.len > 0 && (ends_header(piece) || is_one_cookie(piece, prefix))) {
+        if (piece.len > 0 && (ends_header(piece) || is_one_cookie(piece, own))) {
             was_cut = true;
             continue;
         }
         while (is_first && was_cut && piece.len > 0 && ascii_is_blank(piece.s[0]))
             piece = text_part(piece, 1, piece.len);
-        if (add_joined(out, piece, is_first ? "" : ";", prefix))
+        if (add_joined(out, piece, is_first ? "" : ";", own))
             is_first = false;
         else
             was_cut = true;

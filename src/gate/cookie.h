@@ -30,11 +30,19 @@ MUST_CHECK struct text cookie_next_ending(struct text *rest, struct text suffix)
  * beginning of an id.  Sets *name. */
 MUST_CHECK struct text cookie_next_state(struct text *rest, struct text prefix, struct text *name);
 
-/* Appends the header without the gate's cookies of that prefix: what the application may see.  All
- * else stays byte for byte, whatever it is, but pieces with CR, LF or NUL.  Behind a comma and
- * before one, a cookie is the gate's only if its value looks sealed.  A failure sets out->failed.
- */
-void cookie_without(struct buf *out, struct text header, struct text prefix);
+/* Which cookies are the gate's: those whose names have the prefix, and sessions of other prefixes,
+ * for a browser sends those of all routes of a host.  The function tells whether a value is a
+ * session; NULL: none of another prefix is. */
+struct cookie_own {
+    struct text prefix;
+    bool (*is_session)(void *context, struct text value);
+    void *context;
+};
+
+/* Appends the header without the gate's cookies: what the application may see.  All else stays byte
+ * for byte, whatever it is, but pieces with CR, LF or NUL.  Behind a comma and before one, a cookie
+ * is the gate's only if its value looks sealed.  A failure sets out->failed. */
+void cookie_without(struct buf *out, struct text header, const struct cookie_own *own);
 
 struct cookie {
     struct text name;

@@ -249,7 +249,8 @@ class Passing:
                     if entry["primary"]:
                         entry["email"] = "al%sice@example.com" % hidden
                 answer = self.passes(self.gate.sign_in("alice")[1])
-                self.assertEqual(answer.seen_header("X-Adit-User"), [])
+                self.assertEqual(answer.seen_header("X-Adit-User"),
+                                 [self.gate.provider + ":%d" % self.gate.mock.users["alice"]["user"]["id"]])
 
     def test_scopes(self):
         for config, wanted in (
@@ -281,6 +282,8 @@ class Passing:
         self.assertEqual(len(seen), 1)
         self.assertIn("teammate=kept", seen[0])
         self.assertNotIn("team.", seen[0])
+        # A browser sends the sessions of all routes of a host.
+        self.assertNotIn(default + "=", seen[0])
 
     def test_another_application_voids_sessions(self):
         self.gate.module()

@@ -3,6 +3,7 @@
 #include "gate/cookie.h"
 
 #include <check.h>
+#include <stdio.h>
 
 #include "cases.h"
 #include "suites.h"
@@ -54,7 +55,7 @@ START_TEST(no_header)
     struct buf out = {0};
 
     ck_assert_ptr_null(cookie_next(&rest, text_of("a")).s);
-    cookie_without(&out, rest, text_of("a."));
+    cookie_without(&out, rest, &(struct cookie_own){.prefix = text_of("a.")});
     ck_assert_uint_eq(out.len, 0);
     ck_assert(!out.failed);
 }
@@ -62,11 +63,21 @@ END_TEST
 
 /* ---- for the application ---- */
 
+/* The context is the value of a session. */
+static bool is_that_session(void *context, struct text value)
+{
+    return text_eq(value, text_of(context));
+}
+
+static char session_elsewhere[] =
+    "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
 static void expect_without(const char *prefix, const char *header, const char *wanted)
 {
+    const struct cookie_own own = {text_of(prefix), is_that_session, session_elsewhere};
     struct buf out = {0};
 
-    cookie_without(&out, text_of(header), text_of(prefix));
+    cookie_without(&out, text_of(header), &own);
     ck_assert(!out.failed);
     ck_assert_str_eq(buf_text(&out).s, wanted);
     buf_free(&out);
@@ -135,6 +146,26 @@ START_TEST(other_cookies_stay)
 }
 END_TEST
 
+/* A browser sends the sessions of all routes of a host, whatever their prefixes. */
+START_TEST(sessions_of_other_prefixes_are_removed)
+{
+    char header[256], wanted[256];
+
+    for (int i = 0; i < 3; i++) {
+        static const char *const names[] = {"two.session", "session", "my_session"};
+
+        snprintf(header, sizeof header, "a=1; %s=%s; b=2", names[i], session_elsewhere);
+        expect_without("adit.", header, "a=1; b=2");
+        snprintf(header, sizeof header, "a=1, %s=%s, b=2", names[i], session_elsewhere);
+        expect_without("adit.", header, "a=1, b=2");
+    }
+    snprintf(header, sizeof header, "session=%sx; two.sessions=%s; b=2", session_elsewhere,
+             session_elsewhere);
+    snprintf(wanted, sizeof wanted, "%s", header);
+    expect_without("adit.", header, wanted);
+}
+END_TEST
+
 START_TEST(ends_of_headers_do_not_pass)
 {
     static const char nul[] = "a=1; b=\0; c=3";
@@ -143,7 +174,8 @@ START_TEST(ends_of_headers_do_not_pass)
     expect_without("adit.", "a=1\r\nX: y; b=2", "b=2");
     expect_without("adit.", "a=\x7F; b=\x1B; c=3; d=4\n", "a=\x7F; b=\x1B; c=3");
     expect_without("adit.", "a=1\t2;\tb=3", "a=1\t2;\tb=3");
-    cookie_without(&out, (struct text){.s = nul, .len = sizeof nul - 1}, text_of("adit."));
+    cookie_without(&out, (struct text){.s = nul, .len = sizeof nul - 1},
+                   &(struct cookie_own){.prefix = text_of("adit.")});
     ck_assert_str_eq(buf_text(&out).s, "a=1; c=3");
     buf_free(&out);
 }
@@ -242,6 +274,7 @@ Suite *gate_cookie_suite(void)
     tcase_add_test(tcase, own_cookies_are_removed);
     tcase_add_test(tcase, joined_headers);
     tcase_add_test(tcase, other_cookies_stay);
+    tcase_add_test(tcase, sessions_of_other_prefixes_are_removed);
     tcase_add_test(tcase, ends_of_headers_do_not_pass);
     tcase_add_test(tcase, attributes);
     tcase_add_test(tcase, names_that_browsers_judge);
