@@ -33,7 +33,7 @@ static void print_routes(void)
     for (const struct route *route = api_routes; route->method; route++) {
         printf("route\t%s %s\t%s\t%s\t%s\t%s\t%s\n", route->method, route->path,
                route->is_public ? "public" : "key", route->reads_only ? "reads" : "writes",
-               route->body == ROUTE_JSON_BODY ? "body" : "none",
+               route->body == ROUTE_NO_BODY ? "none" : "body",
                strchr(route->path, '{') ? "one" : "all",
                route->for_gateways ? "gateways" : "others");
         for (const struct query_param *param = route->query; param && param->name; param++)

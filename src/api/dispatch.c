@@ -172,6 +172,15 @@ static bool refuse_text_of_body(struct error *err)
     return false;
 }
 
+static bool parse_body(struct call *call, struct error *err)
+{
+    struct text body = call->request->body;
+
+    return call->match.route->body == ROUTE_ANSWER_BODY
+               ? json_parse_answer(body.s, body.len, &call->body, err)
+               : json_parse(body.s, body.len, &call->body, err);
+}
+
 static bool gate_body(struct call *call, struct error *err)
 {
     const struct request *request = call->request;
@@ -186,8 +195,21 @@ static bool gate_body(struct call *call, struct error *err)
         return error_set(err, ERR_BODY_MISSING);
     if (!header_content_type(request, err))
         return false;
-    return json_parse(request->body.s, request->body.len, &call->body, err) ||
-           refuse_text_of_body(err);
+    return parse_body(call, err) || refuse_text_of_body(err);
+}
+
+/* The values that an answer adds are for whoever sends one back: in a body that is refused anyhow,
+ * they are too many. */
+static bool refuse_read(const struct call *call, struct error *err)
+{
+    struct text body = call->request->body;
+    struct error strict;
+
+    if (call->match.route->body == ROUTE_ANSWER_BODY && !json_check(body.s, body.len, &strict)) {
+        *err = strict;
+        return refuse_text_of_body(err);
+    }
+    return false;
 }
 
 /* Checks that need no database. */
@@ -197,7 +219,8 @@ static bool gate_input(struct call *call, struct buf *base_url, struct error *er
 
     return gate_headers(call, base_url, err) &&
            query_read(call->request->query, route->query, call->arena, call->query, err) &&
-           gate_body(call, err) && (!route->read || route->read(call, err));
+           gate_body(call, err) &&
+           (!route->read || route->read(call, err) || refuse_read(call, err));
 }
 
 /* A handler's statement checks the key.  A request whose input is refused before its statement gets

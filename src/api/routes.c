@@ -32,7 +32,7 @@ const struct route api_routes[] = {
      .body = ROUTE_JSON_BODY, /* the key may have much */
      .read = api_ssh_decision_read, .run = api_ssh_decision_make},
 
-    {.method = "PUT", .path = OAUTH_PATH, .body = ROUTE_JSON_BODY,
+    {.method = "PUT", .path = OAUTH_PATH, .body = ROUTE_ANSWER_BODY,
      .read = api_oauth_module_read_put, .run = api_oauth_module_put},
     {.method = "GET", .path = OAUTH_PATH, .reads_only = true,
      .work = REQUEST_SHORT, .run = api_oauth_module_get},
@@ -40,7 +40,7 @@ const struct route api_routes[] = {
     {.method = "GET", .path = "/oauth_modules", .reads_only = true,
      .query = api_oauth_module_query,
      .read = api_oauth_module_read_list, .run = api_oauth_module_list},
-    {.method = "POST", .path = "/oauth_admissions", .reads_only = true, .body = ROUTE_JSON_BODY,
+    {.method = "POST", .path = "/oauth_admissions", .reads_only = true, .body = ROUTE_ANSWER_BODY,
      .work = REQUEST_SHORT, .read = api_oauth_admission_read, .run = api_oauth_admission_make},
     {.method = "GET", .path = "/oauth_providers", .reads_only = true,
      .work = REQUEST_SHORT, .run = api_oauth_provider_list},

@@ -14,7 +14,11 @@
 
 struct call; /* one request; only handlers look into it */
 
-enum route_body { ROUTE_NO_BODY, ROUTE_JSON_BODY };
+enum route_body {
+    ROUTE_NO_BODY,
+    ROUTE_JSON_BODY,
+    ROUTE_ANSWER_BODY /* JSON too; callers send what an answer held (json_parse_answer()) */
+};
 
 /* A row of the route table.  The zero value of every column is the strictest. */
 struct route {

@@ -465,20 +465,27 @@ static bool check_whole(struct check *c, bool takes_list)
     return ok;
 }
 
-bool json_check(const char *text, size_t len, struct error *err)
-{
-    const unsigned char *start = (const unsigned char *)text;
-    struct check c = {
-        .start = start, .at = start, .end = start + len, .err = err, .max_values = JSON_MAX_VALUES};
-
-    return check_whole(&c, false);
-}
-
-bool json_check_large(const char *text, size_t len, size_t max_values, struct error *err)
+static bool check_values(const char *text, size_t len, size_t max_values, bool takes_list,
+                         struct error *err)
 {
     const unsigned char *start = (const unsigned char *)text;
     struct check c = {
         .start = start, .at = start, .end = start + len, .err = err, .max_values = max_values};
 
-    return check_whole(&c, true);
+    return check_whole(&c, takes_list);
+}
+
+bool json_check(const char *text, size_t len, struct error *err)
+{
+    return check_values(text, len, JSON_MAX_VALUES, false, err);
+}
+
+bool json_check_answer(const char *text, size_t len, struct error *err)
+{
+    return check_values(text, len, JSON_MAX_VALUES + JSON_ADDED_VALUES, false, err);
+}
+
+bool json_check_large(const char *text, size_t len, size_t max_values, struct error *err)
+{
+    return check_values(text, len, max_values, true, err);
 }

@@ -13,6 +13,10 @@
 #define JSON_MAX_DEPTH 16
 #define JSON_MAX_VALUES 4000
 
+/* What answers and documents add to the values that a body brought: members at their defaults,
+ * identifiers, providers that are null.  Who reads those takes as many values more. */
+#define JSON_ADDED_VALUES 64
+
 /* Checks that len bytes are one JSON object in UTF-8, with only white space around it.  Beyond the
  * RFC's grammar it requires
  *   - that no object has two members of one name, however they are escaped,
@@ -25,6 +29,9 @@
  * Returns false with *err = ERR_BODY_NOT_JSON, a message and the offset of the first byte that is
  * not accepted, or with ERR_OUT_OF_MEMORY. */
 MUST_CHECK bool json_check(const char *text, size_t len, struct error *err);
+
+/* The same, with JSON_ADDED_VALUES more. */
+MUST_CHECK bool json_check_answer(const char *text, size_t len, struct error *err);
 
 /* Checks in the same way that len bytes are one JSON object or list, with at most max_values
  * values. The memory is at most 64 bytes for each of them. */

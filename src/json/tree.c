@@ -189,6 +189,12 @@ bool json_parse(const char *text, size_t len, struct json_node *top, struct erro
     return json_check(text, len, err) && make_tree(text, len, top, err);
 }
 
+bool json_parse_answer(const char *text, size_t len, struct json_node *top, struct error *err)
+{
+    *top = (struct json_node){0};
+    return json_check_answer(text, len, err) && make_tree(text, len, top, err);
+}
+
 bool json_parse_large(const char *text, size_t len, size_t max_values, struct json_node *top,
                       struct error *err)
 {

@@ -25,6 +25,10 @@ struct json_node {
  * frees with json_free(), or false with *err = ERR_BODY_NOT_JSON or ERR_OUT_OF_MEMORY. */
 MUST_CHECK bool json_parse(const char *text, size_t len, struct json_node *top, struct error *err);
 
+/* The same for what may be an answer, or an entry of a document (json_check_answer()). */
+MUST_CHECK bool json_parse_answer(const char *text, size_t len, struct json_node *top,
+                                  struct error *err);
+
 /* The same for one object or list with at most max_values values (json_check_large()). */
 MUST_CHECK bool json_parse_large(const char *text, size_t len, size_t max_values,
                                  struct json_node *top, struct error *err);

@@ -124,7 +124,7 @@ static bool read_entry(struct reading *reading, struct document_entry *entry, st
                        struct error *err)
 {
     struct json_node top = {0};
-    bool ok = json_parse(piece.s, piece.len, &top, err);
+    bool ok = json_parse_answer(piece.s, piece.len, &top, err);
     bool goes_on;
 
     if (!ok)

@@ -220,6 +220,29 @@ static bool check_credentials(const struct json_node *node, const struct oauth_p
     return error_field(err, code, json_path(path, &missing, -1), "%s", error_row(code)->text);
 }
 
+/* Else a caller could store what nobody reads back. */
+static bool check_entries(const struct json_node *node, const struct oauth_provider *config,
+                          struct error *err)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < oauth_provider_n_fields; i++) {
+        const struct field *field = &oauth_provider_fields[i];
+        struct json_node list = json_member(node, field->name);
+        char path[JSON_PATH_SIZE];
+
+        if (field->kind != FIELD_TEXTS)
+            continue;
+        n += ((const struct text_list *)(const void *)((const char *)config + field->offset))->n;
+        if (n > OAUTH_MAX_ENTRIES)
+            return error_field(err, field->too_many, json_path(path, &list, -1),
+                               "%s ends beyond the %d entries that the lists of a provider may "
+                               "have together.",
+                               path, OAUTH_MAX_ENTRIES);
+    }
+    return true;
+}
+
 /* The providers in a body, and their configurations. */
 struct candidates {
     struct json_node nodes[OAUTH_N_PROVIDERS];
@@ -265,7 +288,8 @@ static bool select_provider(const struct candidates *candidates, const struct js
         return true;
     module->provider = chosen;
     module->config = candidates->configs[chosen - 1];
-    return check_credentials(&candidates->nodes[chosen - 1], &module->config, err);
+    return check_credentials(&candidates->nodes[chosen - 1], &module->config, err) &&
+           check_entries(&candidates->nodes[chosen - 1], &module->config, err);
 }
 
 int oauth_names_find(const struct oauth_names *names, struct text word)

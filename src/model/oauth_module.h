@@ -7,12 +7,17 @@
 
 #include "base/buf.h"
 #include "base/must_check.h"
+#include "json/check.h"
 #include "model/field.h"
 #include "model/identity_provider.h"
 #include "model/module.h"
 
 /* Bytes of the longest client secret, and of other texts of a provider. */
 #define OAUTH_TEXT_MAX 1024
+
+/* Entries of all lists together: what a body of JSON_MAX_VALUES has room for beside itself, the
+ * provider's two objects and four lists.  What adds to them is within JSON_ADDED_VALUES. */
+#define OAUTH_MAX_ENTRIES (JSON_MAX_VALUES - 7)
 
 /* A deployment's names of the providers, and its default cookie prefix.  The database has none of
  * them: it stores the position of the provider. */

@@ -121,7 +121,42 @@ class ApplyCase(Case):
         return made["id"]
 
 
+def lists_of(n):
+    """Four lists with n entries together."""
+    shapes = {"scopes": "s%d", "teams": "o/t%d", "organizations": "o%d", "email_domains": "d%d.a"}
+    return {name: [shape % i for i in range(n) if i // 1000 == place]
+            for place, (name, shape) in enumerate(shapes.items())}
+
+
 class RoundTrip(ApplyCase):
+    def test_largest_module(self):
+        """What the interface takes goes out in a document and an answer, and comes back in."""
+        path = "/edges/https/e1/routes/r1/oauth"
+        client = {"client_id": "c", "client_secret": "s"}
+        for n, own in ((3991, client), (3992, {}), (3993, {})):
+            lists = lists_of(n)
+            if not own:
+                lists["email_addresses"] = [name + "@a" for name in lists.pop("scopes")]
+            stored = self.assert_ok(self.client.put(
+                path, {"provider": {"provider_a": {**lists, **own}}}))
+            self.assertEqual(self.apply(json.loads(self.export())), [])
+            self.assertEqual(self.assert_ok(self.client.put(path, stored)), stored)
+            self.assert_ok(self.client.post("/oauth_admissions", stored))
+            listed = self.assert_ok(self.client.get("/oauth_modules"))["oauth_modules"]
+            self.assertEqual(self.assert_ok(self.client.put(path, {
+                "edge_id": "e1", "id": "r1", "module": listed[0].get("module", stored)})), stored)
+        document = json.loads(self.export())
+        self.ctl("apply", "--yes", "--prune", self.write(self.document(oauth_modules=[])))
+        self.assertEqual(self.apply(document), [
+            ["create", "oauth_module", "e1/r1", [], None]])
+        stored["provider"]["provider_a"]["email_domains"].append("one-more.a")
+        self.assert_error(self.client.put(path, stored), 213)
+        self.assert_error(self.client.put(path, {"provider": {"provider_a": {
+            "email_addresses": ["a@b"] * 4010}}}), 213)
+        config = document["accounts"][0]["oauth_modules"][0]["provider"]["provider_a"]
+        config["email_domains"].append("one-more.a")
+        self.assertIn("3993 entries", self.stack.ctl_run("diff", self.write(json.dumps(document))).stderr)
+
     def other_database(self, name):
         """Settings for a new, empty database beside the stack's."""
         self.stack.psql("DROP DATABASE IF EXISTS %s" % name)

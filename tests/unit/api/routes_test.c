@@ -91,7 +91,9 @@ START_TEST(columns_of_every_row)
         ck_assert_int_eq(route->reads_only, is_get || asks);
         ck_assert_int_eq(route->for_gateways, is_decision);
         ck_assert_int_eq(route->checks_ids, strcmp(route->path, "/audit_events/{id}") == 0);
-        ck_assert_int_eq(route->body, has_body ? ROUTE_JSON_BODY : ROUTE_NO_BODY);
+        ck_assert_int_eq(route->body != ROUTE_NO_BODY, has_body);
+        ck_assert_int_eq(route->body == ROUTE_ANSWER_BODY,
+                         has_body && strstr(route->path, "oauth"));
         ck_assert(!has_body || route->read);
         ck_assert_int_eq(route->query != NULL,
                          is_get && (strcmp(route->path, "/ssh_credentials") == 0 ||

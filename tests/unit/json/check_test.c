@@ -121,6 +121,27 @@ START_TEST(as_many_names_as_values)
 }
 END_TEST
 
+/* An answer may have more values than the body that it is from. */
+START_TEST(an_answer_as_a_body)
+{
+    struct buf body = {0};
+    struct error err;
+    size_t len;
+
+    add_members(&body, JSON_MAX_VALUES + JSON_ADDED_VALUES - 1);
+    len = body.len;
+    buf_puts(&body, "}");
+    ck_assert(!json_check(body.data, body.len, &err));
+    ck_assert_msg(json_check_answer(body.data, body.len, &err), "%s", err.msg);
+    body.len = len;
+    buf_puts(&body, ",\"last\":0}");
+    ck_assert(!json_check_answer(body.data, body.len, &err));
+    ck_assert_msg(err.offset == len + 8, "%zu: %s", err.offset, err.msg);
+    ck_assert(!json_check_answer("[]", 2, &err));
+    buf_free(&body);
+}
+END_TEST
+
 /* Names that differ only in the first or the last byte are different names. */
 START_TEST(names_that_differ_in_one_byte)
 {
@@ -149,6 +170,7 @@ Suite *json_check_suite(void)
     tcase_add_test(json, cases_of_file);
     tcase_add_test(json, many_shortest_members);
     tcase_add_test(json, as_many_names_as_values);
+    tcase_add_test(json, an_answer_as_a_body);
     tcase_add_test(json, names_that_differ_in_one_byte);
     suite_add_tcase(suite, json);
     return suite;
