@@ -28,10 +28,10 @@ static bool answer_mutual_tls(struct call *call, const struct mutual_tls_module 
 
 bool api_mutual_tls_module_read_put(struct call *call, struct error *err)
 {
+    const struct field_reader reader = {.arena = call->arena};
     struct mutual_tls_module *module = call_input(call, sizeof *module, err);
 
-    return module &&
-           mutual_tls_module_read(&call->body, call->match.ids[0], call->arena, module, err);
+    return module && mutual_tls_module_read(&call->body, call->match.ids[0], &reader, module, err);
 }
 
 bool api_mutual_tls_module_put(struct call *call, struct error *err)

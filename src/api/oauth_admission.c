@@ -19,10 +19,11 @@ void api_oauth_admission_write(const struct call *call, const struct oauth_modul
 bool api_oauth_admission_read(struct call *call, struct error *err)
 {
     const struct module_ids none = {.edge_id = {.s = NULL}};
+    const struct field_reader reader = {.arena = call->arena};
     struct oauth_module *module = call_input(call, sizeof *module, err);
 
     return module &&
-           oauth_module_read(&call->body, &none, &call->settings->oauth, call->arena, module, err);
+           oauth_module_read(&call->body, &none, &call->settings->oauth, &reader, module, err);
 }
 
 bool api_oauth_admission_make(struct call *call, struct error *err)

@@ -41,10 +41,11 @@ static bool answer_oauth(struct call *call, const struct oauth_module *module, s
 bool api_oauth_module_read_put(struct call *call, struct error *err)
 {
     struct module_ids ids = {.edge_id = call->match.ids[0], .id = call->match.ids[1]};
+    const struct field_reader reader = {.arena = call->arena};
     struct oauth_module *module = call_input(call, sizeof *module, err);
 
     return module &&
-           oauth_module_read(&call->body, &ids, &call->settings->oauth, call->arena, module, err);
+           oauth_module_read(&call->body, &ids, &call->settings->oauth, &reader, module, err);
 }
 
 bool api_oauth_module_put(struct call *call, struct error *err)

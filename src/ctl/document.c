@@ -49,6 +49,30 @@ void document_tell(struct document *document, const struct document_entry *entry
     buf_free(&place);
 }
 
+static bool has_change(const struct document_changes *changes, const char *name)
+{
+    for (size_t i = 0; i < changes->n; i++) {
+        if (strcmp(changes->members[i].name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool document_tell_values(struct document *document, const struct document_entry *entry,
+                          const struct document_changes *changes)
+{
+    const size_t n_before = document->n_faults;
+    struct error err;
+
+    for (struct field_fault *fault = entry->faults; fault; fault = fault->next) {
+        if (changes && !has_change(changes, fault->name))
+            continue;
+        error_say(&err, fault->code, "%s", fault->msg);
+        document_tell(document, entry, &err);
+    }
+    return document->n_faults > n_before;
+}
+
 bool document_is_good(const struct document *document)
 {
     if (document->n_faults > DOCUMENT_MAX_FAULTS_SHOWN)
@@ -141,6 +165,24 @@ static void copy_entry(struct copy *copy, struct document_entry *entry)
     }
 }
 
+/* Copies the faults of the values. */
+static void copy_faults(struct copy *copy, struct document_entry *entry)
+{
+    struct field_fault *first = entry->faults;
+
+    entry->faults = NULL;
+    for (struct field_fault *fault = first; fault && !copy->failed; fault = fault->next) {
+        struct field_fault *kept = arena_alloc(copy->arena, sizeof *kept);
+        const char *msg = arena_copy(copy->arena, fault->msg, strlen(fault->msg));
+
+        copy->failed = !kept || !msg;
+        if (copy->failed)
+            return;
+        *kept = (struct field_fault){fault->name, fault->code, msg, entry->faults};
+        entry->faults = kept;
+    }
+}
+
 /* ---- items ---- */
 
 /* Makes room for one more element.  Returns false if memory runs out. */
@@ -170,6 +212,7 @@ static struct document_item *make_item(struct document *document,
         return NULL;
     item->entry = *entry;
     copy_entry(&copy, &item->entry);
+    copy_faults(&copy, &item->entry);
     return copy.failed ? NULL : item;
 }
 
@@ -199,6 +242,14 @@ static bool add_item(struct document *document, struct document_item *item)
     return true;
 }
 
+static void tell_account_values(struct document *document, const struct document_account_items *of)
+{
+    for (int kind = 0; kind < DOCUMENT_N_KINDS; kind++) {
+        for (size_t i = 0; i < of->kinds[kind].n; i++)
+            document_tell_values(document, &of->kinds[kind].items[i]->entry, NULL);
+    }
+}
+
 static bool take_entry(void *context, const struct document_entry *entry, struct error *err)
 {
     struct document *document = context;
@@ -207,12 +258,20 @@ static bool take_entry(void *context, const struct document_entry *entry, struct
     if (!item || (entry->kind == DOCUMENT_ACCOUNT ? !add_account(document, item)
                                                   : !add_item(document, item)))
         return error_set(err, ERR_OUT_OF_MEMORY);
+    if (document->n_faults > 0)
+        document_tell_values(document, &item->entry, NULL);
     return true;
 }
 
+/* Nobody will compare a faulty document with the database: tells all, in the order of the file. */
 static void take_fault(void *context, const struct document_entry *entry, const struct error *err)
 {
-    document_tell(context, entry, err);
+    struct document *document = context;
+    const size_t n_to_tell = document->n_faults == 0 ? document->n_accounts : 0;
+
+    for (size_t i = 0; i < n_to_tell; i++)
+        tell_account_values(document, &document->accounts[i]);
+    document_tell(document, entry, err);
 }
 
 /* ---- files ---- */

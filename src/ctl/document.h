@@ -42,8 +42,9 @@ struct document {
     size_t n_faults;
 };
 
-/* Reads the file, or standard input for "-".  Prints its faults, at most DOCUMENT_MAX_FAULTS_SHOWN
- * of them, with their line and place.  Returns false if there is any, or after another message.
+/* Reads the file, or standard input for "-".  Prints its faults but those of values, which a row
+ * may have; if there are others, all.  Prints at most DOCUMENT_MAX_FAULTS_SHOWN
+ * of them, with their line and place.  Returns false after them, or after another message.
  * document_free() is due in either case. */
 MUST_CHECK bool document_load(struct document *document, const struct ctl *ctl, const char *path);
 
@@ -56,6 +57,11 @@ MUST_CHECK bool document_forget(struct document *document);
 /* Prints a fault in an entry (NULL: in the file), and counts it. */
 void document_tell(struct document *document, const struct document_entry *entry,
                    const struct error *err);
+
+/* Prints the faults of an entry's values: of those that changes has (NULL: of all), since the row
+ * that is stored has the others.  Returns whether there are any. */
+bool document_tell_values(struct document *document, const struct document_entry *entry,
+                          const struct document_changes *changes);
 
 /* Prints how many more faults there are than were shown.  Returns whether there is no fault. */
 MUST_CHECK bool document_is_good(const struct document *document);

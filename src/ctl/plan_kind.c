@@ -166,7 +166,9 @@ static bool settle_credential(const struct plan_looking *looking, const struct d
     struct error err = {.code = ERR_NONE};
     bool needs_rules = looking->plan->ctl->conf.require_acl && stored->input.acl.n > 0;
 
-    if (strcmp(stored->input.parsed_key.fingerprint, input->parsed_key.fingerprint) != 0)
+    /* A key that is not taken any more has no fingerprint: its fault is told if it differs. */
+    if (input->parsed_key.fingerprint[0] &&
+        strcmp(stored->input.parsed_key.fingerprint, input->parsed_key.fingerprint) != 0)
         error_say(
             &err, ERR_PUBLIC_KEY_FIXED,
             "public_key is another key than that of %s, and the key of a credential cannot be "
@@ -223,6 +225,8 @@ static bool compare_item(const struct plan_looking *looking, struct document_ite
     if (looking->kind == DOCUMENT_PRINCIPAL)
         settle_principal(looking, row, &wanted, &ok);
     document_compare(&row->entry, &wanted, &plan->names, &changes);
+    if (document_tell_values(plan->document, &item->entry, &changes))
+        return true;
     if (changes.n == 0 && looking->kind != DOCUMENT_OAUTH)
         return ok || plan_out_of_memory();
     change = ok ? plan_new_change(plan, DOCUMENT_UPDATE, &wanted, looking->account_id) : NULL;
@@ -329,6 +333,8 @@ static bool create_item(const struct plan_looking *looking, struct document_item
     struct error fault;
     bool ignored;
 
+    if (document_tell_values(plan->document, &item->entry, NULL))
+        return true;
     if (looking->kind == DOCUMENT_CREDENTIAL && plan->ctl->conf.require_acl &&
         !ssh_credential_check_rules(&item->entry.of.credential.input.acl, &fault)) {
         plan_tell(looking, item, &fault);

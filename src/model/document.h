@@ -93,6 +93,10 @@ struct document_entry {
     size_t account; /* index in the document */
     size_t index;   /* in its list */
     size_t offset;  /* of its first byte in the document */
+
+    /* Values that requests do not take any more.  A row may have them since before: the reader of
+     * the entry tells those that differ from its row. */
+    struct field_fault *faults;
     union {
         struct document_account account_entry;
         struct document_principal principal;
@@ -107,8 +111,8 @@ struct document_reader {
     const struct oauth_names *names;
     void *context;
 
-    /* Takes an entry.  Its text belongs to the reader, until the call returns.  Returns false to
-     * stop, with *err. */
+    /* Takes an entry, which may have faults of values.  Its text belongs to the reader, until the
+     * call returns.  Returns false to stop, with *err. */
     bool (*entry)(void *context, const struct document_entry *entry, struct error *err);
 
     /* Hears of a fault: in the entry of that kind and place, of which nothing else is filled in; or

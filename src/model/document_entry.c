@@ -133,8 +133,10 @@ static const struct field principal_fields[] = {
 static bool read_table(const struct json_node *top, const struct field *fields, size_t n_fields,
                        void *target, struct arena *arena, struct error *err)
 {
+    const struct field_reader reader = {.arena = arena};
+
     return fields_known(top, fields, n_fields, err) &&
-           fields_read(top, fields, n_fields, target, arena, err);
+           fields_read(top, fields, n_fields, target, &reader, err);
 }
 
 static bool read_principal_entry(const struct json_node *top, struct arena *arena,
@@ -186,9 +188,18 @@ static size_t join(struct field rows[MAX_FIELDS], const struct field *first, siz
     return n;
 }
 
-static bool read_credential_entry(const struct json_node *top, struct arena *arena,
+/* A stored key goes by the id. */
+static bool read_entry_key(const struct field_reader *reader, struct ssh_credential_input *input,
+                           struct error *err)
+{
+    return ssh_credential_read_key(input->public_key, &input->parsed_key, err) ||
+           (input->id.s && input->public_key.s && field_note_fault(reader, "public_key", err));
+}
+
+static bool read_credential_entry(const struct json_node *top, const struct field_reader *reader,
                                   struct document_credential *credential, struct error *err)
 {
+    const struct field_reader strict = {.arena = reader->arena};
     struct field rows[MAX_FIELDS];
     size_t n = join(rows, credential_fields, N_ROWS(credential_fields),
                     ssh_credential_create_fields, ssh_credential_n_create_fields);
@@ -197,9 +208,12 @@ static bool read_credential_entry(const struct json_node *top, struct arena *are
                    "the rows of a POST count from here");
     *credential = (struct document_credential){
         .input = {.description = text_of(""), .metadata = text_of(""), .acl = {.given = true}}};
-    return read_table(top, rows, n, credential, arena, err) &&
-           ssh_credential_read_key(credential->input.public_key, &credential->input.parsed_key,
-                                   err);
+    return fields_known(top, rows, n, err) &&
+           fields_read(top, credential_fields, N_ROWS(credential_fields), credential, &strict,
+                       err) &&
+           fields_read(top, ssh_credential_create_fields, ssh_credential_n_create_fields,
+                       credential, reader, err) &&
+           read_entry_key(reader, &credential->input, err);
 }
 
 /* ---- client secrets ---- */
@@ -349,41 +363,47 @@ static bool check_members(const struct json_node *top, const struct field *ids, 
 }
 
 static bool read_oauth_entry(const struct json_node *top, const struct oauth_names *names,
-                             struct arena *arena, struct document_oauth *oauth, struct error *err)
+                             const struct field_reader *reader, struct document_oauth *oauth,
+                             struct error *err)
 {
+    const struct field_reader strict = {.arena = reader->arena};
     struct module_ids ids;
 
     *oauth = (struct document_oauth){.edge_id = {0}};
     if (!check_members(top, oauth_id_fields, N_ROWS(oauth_id_fields), oauth_module_fields,
                        oauth_module_n_fields, err) ||
-        !fields_read(top, oauth_id_fields, N_ROWS(oauth_id_fields), oauth, arena, err))
+        !fields_read(top, oauth_id_fields, N_ROWS(oauth_id_fields), oauth, &strict, err))
         return false;
     if (!oauth->edge_id.s || !oauth->id.s)
         return missing(oauth->edge_id.s ? "id" : "edge_id",
                        "Give the identifiers of the edge and the route.", err);
     ids = (struct module_ids){.edge_id = oauth->edge_id, .id = oauth->id};
-    if (!take_secrets(top, names, arena, &oauth->secret, err) ||
-        !oauth_module_read(top, &ids, names, arena, &oauth->module, err))
+    if (!take_secrets(top, names, reader->arena, &oauth->secret, err) ||
+        !oauth_module_read(top, &ids, names, reader, &oauth->module, err))
         return false;
     oauth->module.config.client_secret = (struct text){0};
     return true;
 }
 
-static bool read_mutual_tls_entry(const struct json_node *top, struct arena *arena,
+static bool read_mutual_tls_entry(const struct json_node *top, const struct field_reader *reader,
                                   struct document_mutual_tls *module, struct error *err)
 {
+    const struct field_reader strict = {.arena = reader->arena};
+
     *module = (struct document_mutual_tls){.id = {0}};
     return check_members(top, mutual_tls_id_fields, N_ROWS(mutual_tls_id_fields),
                          mutual_tls_module_fields, mutual_tls_module_n_fields, err) &&
-           fields_read(top, mutual_tls_id_fields, N_ROWS(mutual_tls_id_fields), module, arena,
+           fields_read(top, mutual_tls_id_fields, N_ROWS(mutual_tls_id_fields), module, &strict,
                        err) &&
            (module->id.s || missing("id", "Give the identifier of the edge.", err)) &&
-           mutual_tls_module_read(top, module->id, arena, &module->module, err);
+           mutual_tls_module_read(top, module->id, reader, &module->module, err);
 }
 
 bool document_entry_read(const struct json_node *top, const struct oauth_names *names,
                          struct arena *arena, struct document_entry *entry, struct error *err)
 {
+    const struct field_reader reader = {.arena = arena, .faults = &entry->faults};
+
     switch (entry->kind) {
     case DOCUMENT_ACCOUNT:
         return read_table(top, account_fields, N_ROWS(account_fields), &entry->of.account_entry,
@@ -391,11 +411,11 @@ bool document_entry_read(const struct json_node *top, const struct oauth_names *
     case DOCUMENT_PRINCIPAL:
         return read_principal_entry(top, arena, &entry->of.principal, err);
     case DOCUMENT_CREDENTIAL:
-        return read_credential_entry(top, arena, &entry->of.credential, err);
+        return read_credential_entry(top, &reader, &entry->of.credential, err);
     case DOCUMENT_OAUTH:
-        return read_oauth_entry(top, names, arena, &entry->of.oauth, err);
+        return read_oauth_entry(top, names, &reader, &entry->of.oauth, err);
     case DOCUMENT_MUTUAL_TLS:
-        return read_mutual_tls_entry(top, arena, &entry->of.mutual_tls, err);
+        return read_mutual_tls_entry(top, &reader, &entry->of.mutual_tls, err);
     case DOCUMENT_N_KINDS:
         break;
     }

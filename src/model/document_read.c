@@ -161,6 +161,7 @@ static bool read_entries(struct reading *reading, struct document_entry entry, s
         if (!piece.s)
             return true;
         entry.offset = (size_t)(piece.s - reading->whole.s);
+        entry.faults = NULL;
         if (entry.kind == DOCUMENT_ACCOUNT ? !read_account(reading, entry.index, piece, err)
                                            : !read_entry(reading, &entry, piece, err))
             return false;
@@ -236,10 +237,11 @@ static const struct field document_fields[] = {
 static bool check_document(const struct parts *parts, struct arena *arena, struct error *err)
 {
     const size_t n = sizeof document_fields / sizeof document_fields[0];
+    const struct field_reader reader = {.arena = arena};
     struct document_members members = {.version = 0};
     struct json_node top = {0};
     bool ok = parse_rest(parts, &top, err) && fields_known(&top, document_fields, n, err) &&
-              fields_read(&top, document_fields, n, &members, arena, err);
+              fields_read(&top, document_fields, n, &members, &reader, err);
     struct json_node version = json_member(&top, "version");
 
     if (ok && !json_given(&version))

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/ident.h"
 #include "base/invisible.h"
@@ -135,6 +136,23 @@ static bool check_text(const struct field *field, const struct json_node *node, 
     return true;
 }
 
+bool field_note_fault(const struct field_reader *reader, const char *name, struct error *err)
+{
+    const char *msg = err->msg[0] ? err->msg : error_row(err->code)->text;
+    struct field_fault *fault;
+
+    if (!reader->faults || err->code == ERR_OUT_OF_MEMORY)
+        return false;
+    fault = arena_alloc(reader->arena, sizeof *fault);
+    msg = arena_copy(reader->arena, msg, strlen(msg));
+    if (!fault || !msg)
+        return error_set(err, ERR_OUT_OF_MEMORY);
+    *fault =
+        (struct field_fault){.name = name, .code = err->code, .msg = msg, .next = *reader->faults};
+    *reader->faults = fault;
+    return true;
+}
+
 /* ---- lists ---- */
 
 /* An entry and its index, for sorting. */
@@ -191,20 +209,27 @@ static bool check_repeated(const struct field *field, const struct json_node *no
     return true;
 }
 
-static bool read_texts(const struct field *field, const struct json_node *node,
-                       struct text_list *out, struct arena *arena, struct error *err)
+static bool check_texts(const struct field *field, const struct json_node *node,
+                        struct text_list list, struct arena *arena, struct error *err)
 {
-    struct text_list list = {0};
-
-    if (!json_get_texts(node, FIELD_MAX_ENTRIES, field->too_many, arena, &list, err))
-        return false;
-    if (!list.given)
-        return true;
     for (size_t i = 0; i < list.n; i++) {
         if (!check_text(field, node, (int)i, list.items[i], err))
             return false;
     }
-    if (!check_repeated(field, node, list, arena, err))
+    return check_repeated(field, node, list, arena, err);
+}
+
+static bool read_texts(const struct field *field, const struct json_node *node,
+                       struct text_list *out, const struct field_reader *reader, struct error *err)
+{
+    struct text_list list = {0};
+
+    if (!json_get_texts(node, FIELD_MAX_ENTRIES, field->too_many, reader->arena, &list, err))
+        return false;
+    if (!list.given)
+        return true;
+    if (!check_texts(field, node, list, reader->arena, err) &&
+        !field_note_fault(reader, field->name, err))
         return false;
     *out = list;
     return true;
@@ -213,14 +238,17 @@ static bool read_texts(const struct field *field, const struct json_node *node,
 /* ---- objects ---- */
 
 static bool read_text(const struct field *field, const struct json_node *node, struct text *out,
-                      struct error *err)
+                      const struct field_reader *reader, struct error *err)
 {
     struct text value = {0};
 
-    if (!json_get_text(node, &value, err) || (value.s && !check_text(field, node, -1, value, err)))
+    if (!json_get_text(node, &value, err))
         return false;
-    if (value.s)
-        *out = value;
+    if (!value.s)
+        return true;
+    if (!check_text(field, node, -1, value, err) && !field_note_fault(reader, field->name, err))
+        return false;
+    *out = value;
     return true;
 }
 
@@ -235,13 +263,13 @@ static bool refuse_given(const struct field *field, const struct json_node *node
 }
 
 static bool read_field(const struct field *field, const struct json_node *node, void *value,
-                       struct arena *arena, struct error *err)
+                       const struct field_reader *reader, struct error *err)
 {
     switch (field->kind) {
     case FIELD_TEXT:
-        return read_text(field, node, value, err);
+        return read_text(field, node, value, reader, err);
     case FIELD_TEXTS:
-        return read_texts(field, node, value, arena, err);
+        return read_texts(field, node, value, reader, err);
     case FIELD_BOOL:
         return json_get_bool(node, value, err);
     case FIELD_UINT32:
@@ -255,12 +283,12 @@ static bool read_field(const struct field *field, const struct json_node *node, 
 }
 
 bool fields_read(const struct json_node *object, const struct field *fields, size_t n_fields,
-                 void *target, struct arena *arena, struct error *err)
+                 void *target, const struct field_reader *reader, struct error *err)
 {
     for (size_t i = 0; i < n_fields; i++) {
         struct json_node node = json_member(object, fields[i].name);
 
-        if (!read_field(&fields[i], &node, (char *)target + fields[i].offset, arena, err))
+        if (!read_field(&fields[i], &node, (char *)target + fields[i].offset, reader, err))
             return false;
     }
     return true;

@@ -48,6 +48,29 @@ struct field {
     enum error_code invalid;
 };
 
+/* A value that a check refused, though its type is right.  One of them may be stored already: rules
+ * become stricter. */
+struct field_fault {
+    const char *name; /* of the field, static */
+    enum error_code code;
+    const char *msg;
+    struct field_fault *next;
+};
+
+/* Who reads an object. */
+struct field_reader {
+    struct arena *arena;
+
+    /* NULL: the first value that a check refuses ends the reading.  Else such values are read, and
+     * the faults are put in front of this list, in the arena. */
+    struct field_fault **faults;
+};
+
+/* Notes the fault of a field, if the reader takes faults.  Returns false with *err unchanged if it
+ * does not, or if *err is of another kind. */
+MUST_CHECK bool field_note_fault(const struct field_reader *reader, const char *name,
+                                 struct error *err);
+
 /* Checks that the node is an object, and that the table has all its members.  Returns false with
  * ERR_WRONG_VALUE, ERR_UNKNOWN_MEMBER or ERR_OUT_OF_MEMORY.  The message lists the names of the
  * table except those of kind FIELD_REFUSED.  It names what was meant by a name used by mistake, or
@@ -59,7 +82,8 @@ MUST_CHECK bool fields_known(const struct json_node *object, const struct field 
  * unchanged.  Text belongs to the tree, arrays to the arena.  Returns false with the error of the
  * first wrong member in the order of the table; target may be partly filled then. */
 MUST_CHECK bool fields_read(const struct json_node *object, const struct field *fields,
-                            size_t n_fields, void *target, struct arena *arena, struct error *err);
+                            size_t n_fields, void *target, const struct field_reader *reader,
+                            struct error *err);
 
 /* The check `valid` of rows whose text or entries are identifiers (base/ident.h). */
 MUST_CHECK bool field_ident_valid(struct text value, const char **why);

@@ -35,8 +35,8 @@ static bool check_flat_absent(const struct json_node *body, const struct field *
 }
 
 bool module_read(const struct json_node *body, const struct module_ids *ids,
-                 const struct field *fields, size_t n_fields, void *target, struct arena *arena,
-                 struct json_node *module, struct error *err)
+                 const struct field *fields, size_t n_fields, void *target,
+                 const struct field_reader *reader, struct json_node *module, struct error *err)
 {
     if (!fields_known(body, fields, n_fields, err) ||
         !check_id(body, "edge_id", ids->edge_id, err) || !check_id(body, "id", ids->id, err))
@@ -50,5 +50,5 @@ bool module_read(const struct json_node *body, const struct module_ids *ids,
         return false;
     }
     return fields_read(module, fields + MODULE_N_WRAPPER_ROWS, n_fields - MODULE_N_WRAPPER_ROWS,
-                       target, arena, err);
+                       target, reader, err);
 }

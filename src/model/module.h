@@ -29,6 +29,7 @@ struct module_ids {
  * fields_known() and fields_read(), ERR_ID_MISMATCH or ERR_MODULE_TWICE. */
 MUST_CHECK bool module_read(const struct json_node *body, const struct module_ids *ids,
                             const struct field *fields, size_t n_fields, void *target,
-                            struct arena *arena, struct json_node *module, struct error *err);
+                            const struct field_reader *reader, struct json_node *module,
+                            struct error *err);
 
 #endif

@@ -24,8 +24,9 @@ const struct field mutual_tls_module_fields[] = {
 const size_t mutual_tls_module_n_fields =
     sizeof mutual_tls_module_fields / sizeof mutual_tls_module_fields[0];
 
-bool mutual_tls_module_read(const struct json_node *body, struct text edge_id, struct arena *arena,
-                            struct mutual_tls_module *module, struct error *err)
+bool mutual_tls_module_read(const struct json_node *body, struct text edge_id,
+                            const struct field_reader *reader, struct mutual_tls_module *module,
+                            struct error *err)
 {
     struct module_ids ids = {.edge_id = edge_id, .id = edge_id};
     struct json_node inner;
@@ -33,7 +34,7 @@ bool mutual_tls_module_read(const struct json_node *body, struct text edge_id, s
     *module =
         (struct mutual_tls_module){.enabled = true, .certificate_authority_ids = {.given = true}};
     return module_read(body, &ids, mutual_tls_module_fields, mutual_tls_module_n_fields, module,
-                       arena, &inner, err);
+                       reader, &inner, err);
 }
 
 void mutual_tls_module_write_authority(struct buf *out, struct text base_url, struct text id)

@@ -20,8 +20,8 @@ extern const size_t mutual_tls_module_n_fields;
 /* Reads the body of a PUT to the edge of the path into *module, and fills in defaults.  Text
  * belongs to the tree, arrays to the arena.  Returns false with an error as module_read() does. */
 MUST_CHECK bool mutual_tls_module_read(const struct json_node *body, struct text edge_id,
-                                       struct arena *arena, struct mutual_tls_module *module,
-                                       struct error *err);
+                                       const struct field_reader *reader,
+                                       struct mutual_tls_module *module, struct error *err);
 
 /* Appends the module as JSON.  base_url has no trailing slash.  A lack of memory sets out->failed.
  */

@@ -184,13 +184,14 @@ static bool has_content(const struct oauth_provider *config)
            config->organizations.n;
 }
 
-static bool read_config(const struct json_node *node, int provider, struct arena *arena,
-                        struct oauth_provider *config, struct error *err)
+static bool read_config(const struct json_node *node, int provider,
+                        const struct field_reader *reader, struct oauth_provider *config,
+                        struct error *err)
 {
     size_t n_fields = n_fields_of(provider);
 
     if (!fields_known(node, oauth_provider_fields, n_fields, err) ||
-        !fields_read(node, oauth_provider_fields, n_fields, config, arena, err))
+        !fields_read(node, oauth_provider_fields, n_fields, config, reader, err))
         return false;
     drop_empty(&config->client_id);
     drop_empty(&config->client_secret);
@@ -341,7 +342,8 @@ static bool check_provider_names(const struct json_node *provider, const struct 
 }
 
 static bool read_provider(const struct json_node *provider, const struct oauth_names *names,
-                          struct arena *arena, struct oauth_module *module, struct error *err)
+                          const struct field_reader *reader, struct oauth_module *module,
+                          struct error *err)
 {
     struct candidates candidates = {.n_given = 0};
 
@@ -355,7 +357,7 @@ static bool read_provider(const struct json_node *provider, const struct oauth_n
         *node = json_member(provider, names->providers[i]);
         if (!json_given(node))
             continue;
-        if (!read_config(node, i + 1, arena, &candidates.configs[i], err))
+        if (!read_config(node, i + 1, reader, &candidates.configs[i], err))
             return false;
         candidates.n_given++;
         candidates.given = i + 1;
@@ -368,18 +370,18 @@ static bool read_provider(const struct json_node *provider, const struct oauth_n
 }
 
 bool oauth_module_read(const struct json_node *body, const struct module_ids *ids,
-                       const struct oauth_names *names, struct arena *arena,
+                       const struct oauth_names *names, const struct field_reader *reader,
                        struct oauth_module *module, struct error *err)
 {
     struct json_node inner;
     struct json_node provider;
 
     *module = (struct oauth_module){.enabled = true};
-    if (!module_read(body, ids, oauth_module_fields, oauth_module_n_fields, module, arena, &inner,
+    if (!module_read(body, ids, oauth_module_fields, oauth_module_n_fields, module, reader, &inner,
                      err))
         return false;
     provider = json_member(&inner, "provider");
-    if (!read_provider(&provider, names, arena, module, err))
+    if (!read_provider(&provider, names, reader, module, err))
         return false;
     if (text_eq(module->cookie_prefix, text_of(names->cookie_prefix)))
         module->cookie_prefix = (struct text){0};

@@ -72,8 +72,9 @@ MUST_CHECK bool oauth_email_address_valid(struct text value, const char **why);
  * belongs to the tree, arrays to the arena.  Returns false with an error as module_read() does, or
  * for the provider. */
 MUST_CHECK bool oauth_module_read(const struct json_node *body, const struct module_ids *ids,
-                                  const struct oauth_names *names, struct arena *arena,
-                                  struct oauth_module *module, struct error *err);
+                                  const struct oauth_names *names,
+                                  const struct field_reader *reader, struct oauth_module *module,
+                                  struct error *err);
 
 /* Appends the module as JSON, with the client secret in the clear.  A lack of memory sets
  * out->failed. */

@@ -83,9 +83,11 @@ bool ssh_credential_check_rules(const struct text_list *acl, struct error *err)
 bool ssh_credential_read_create(const struct json_node *body, struct arena *arena,
                                 struct ssh_credential_input *input, struct error *err)
 {
+    const struct field_reader reader = {.arena = arena};
+
     return fields_known(body, ssh_credential_create_fields, ssh_credential_n_create_fields, err) &&
            fields_read(body, ssh_credential_create_fields, ssh_credential_n_create_fields, input,
-                       arena, err) &&
+                       &reader, err) &&
            ssh_credential_read_key(input->public_key, &input->parsed_key, err);
 }
 
@@ -93,9 +95,11 @@ bool ssh_credential_read_update(const struct json_node *body, struct text path_i
                                 struct arena *arena, struct ssh_credential_input *input,
                                 struct error *err)
 {
+    const struct field_reader reader = {.arena = arena};
+
     if (!fields_known(body, ssh_credential_update_fields, ssh_credential_n_update_fields, err) ||
         !fields_read(body, ssh_credential_update_fields, ssh_credential_n_update_fields, input,
-                     arena, err))
+                     &reader, err))
         return false;
     if (input->id.s && !text_eq(input->id, path_id))
         return error_field(err, ERR_ID_MISMATCH, "id",

@@ -71,8 +71,10 @@ static bool must_be_target(struct text target, struct error *err)
 bool ssh_decision_read(const struct json_node *body, struct arena *arena,
                        struct ssh_decision_input *input, struct error *err)
 {
+    const struct field_reader reader = {.arena = arena};
+
     return fields_known(body, ssh_decision_fields, ssh_decision_n_fields, err) &&
-           fields_read(body, ssh_decision_fields, ssh_decision_n_fields, input, arena, err) &&
+           fields_read(body, ssh_decision_fields, ssh_decision_n_fields, input, &reader, err) &&
            read_asked_key(input, err) && must_be_target(input->target, err);
 }
 

@@ -129,6 +129,46 @@ def lists_of(n):
 
 
 class RoundTrip(ApplyCase):
+    def test_stored_values_that_are_taken_no_more(self):
+        """What a row has had since before stays in a document.  What differs is checked."""
+        made = self.fill()
+        key = "ssh-rsa a-key-of-former-times"
+        self.stack.psql(
+            "UPDATE adit.ssh_credential SET acl = '{bind:9000,bind:a.example}', public_key = '%s'"
+            " WHERE id = '%s';"
+            "UPDATE adit.oauth_module SET teams = '{x,x}', email_domains = '{a b}',"
+            " cookie_prefix = 'a;b' WHERE account_id = '%s' AND route_id = 'r1';"
+            "UPDATE adit.mutual_tls_module SET certificate_authority_ids = '{a/b}'"
+            " WHERE account_id = '%s'" % (key, made, self.account.id, self.account.id))
+        document = json.loads(self.ctl("export", "--account", self.account.id).stdout)
+        self.assertEqual(self.diff(document), [])
+        self.assertEqual(self.apply(document), [])
+        account = document["accounts"][0]
+        credential = next(row for row in account["ssh_credentials"] if row["id"] == made)
+        oauth = next(row for row in account["oauth_modules"] if row["id"] == "r1")
+        credential["metadata"] = "other"
+        oauth["inactivity_timeout"] = 5
+        account["mutual_tls_modules"][0]["enabled"] = False
+        self.assertEqual(sorted(row[3] for row in self.apply(document)), [
+            ["enabled"], ["inactivity_timeout"], ["metadata"]])
+        self.assertEqual(self.diff(document), [])
+
+        def refused(entry, member, value, says):
+            before = entry.pop(member)
+            entry[member] = value
+            self.assertRegex(self.diff(document, status=3), says + ".*\n$")
+            entry[member] = before
+        refused(credential, "acl", ["bind:9000"], r"acl\[0\] is 'bind:9000'")
+        refused(credential, "public_key", key + "x", "public_key")
+        refused(credential, "public_key", KEYS[0], "is another key")
+        refused(credential, "id", None, r"public_key(.|\n)*")
+        refused(credential, "id", credential_id("a"), r"acl\[0\](.|\n)*key")
+        refused(oauth, "cookie_prefix", "a;c", "cookie_prefix is 'a;c'")
+        refused(oauth["provider"]["provider_a"], "teams", ["x"], r"provider_a.teams\[0\]")
+        refused(account["mutual_tls_modules"][0], "certificate_authority_ids", ["a/b", "c"],
+                r"certificate_authority_ids\[0\]")
+        refused(account["mutual_tls_modules"][0], "id", "other", r"certificate_authority_ids\[0\]")
+
     def test_largest_module(self):
         """What the interface takes goes out in a document and an answer, and comes back in."""
         path = "/edges/https/e1/routes/r1/oauth"

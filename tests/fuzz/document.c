@@ -90,7 +90,7 @@ static bool take_entry(void *context, const struct document_entry *entry, struct
     look_at_place(found, entry);
     if (entry->kind == DOCUMENT_CREDENTIAL)
         MUST(entry->of.credential.input.public_key.s &&
-             entry->of.credential.input.parsed_key.fingerprint[0]);
+             (entry->of.credential.input.parsed_key.fingerprint[0] || entry->faults));
     if (entry->kind == DOCUMENT_OAUTH) {
         const struct document_oauth *oauth = &entry->of.oauth;
 

@@ -57,6 +57,10 @@ static bool hear_entry(void *context, const struct document_entry *entry, struct
     struct heard *heard = context;
     struct buf written = {0};
 
+    for (struct field_fault *fault = entry->faults; fault; fault = fault->next) {
+        heard->n_faults++;
+        error_say(&heard->err, fault->code, "%s", fault->msg);
+    }
     write_again(&written, entry);
     buf_puts(&heard->again, written.data);
     buf_free(&written);

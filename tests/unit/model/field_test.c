@@ -66,7 +66,8 @@ static const void *read_thing(const struct json_node *body, struct arena *arena,
 {
     thing = (struct thing){.flag = false};
     return fields_known(body, fields, N_FIELDS, err) &&
-                   fields_read(body, fields, N_FIELDS, &thing, arena, err)
+                   fields_read(body, fields, N_FIELDS, &thing,
+                               &(struct field_reader){.arena = arena}, err)
                ? &thing
                : NULL;
 }

@@ -12,7 +12,10 @@ static struct mutual_tls_module module;
 
 static const void *read_module(const struct json_node *body, struct arena *arena, struct error *err)
 {
-    return mutual_tls_module_read(body, text_of("e"), arena, &module, err) ? &module : NULL;
+    return mutual_tls_module_read(body, text_of("e"), &(struct field_reader){.arena = arena},
+                                  &module, err)
+               ? &module
+               : NULL;
 }
 
 /* The case file has cases for the members around a module. */

@@ -30,8 +30,9 @@ static void check_admission(const struct test_case *test)
 
     ck_assert_msg(json_parse(test->input, test->input_len, &top, &err), "line %d: %s", test->line,
                   err.msg);
-    ck_assert_msg(oauth_module_read(&top, &none, &names, &arena, &module, &err), "line %d: %s",
-                  test->line, err.msg);
+    ck_assert_msg(oauth_module_read(&top, &none, &names, &(struct field_reader){.arena = &arena},
+                                    &module, &err),
+                  "line %d: %s", test->line, err.msg);
     oauth_admission_find(&module, application_of(module.provider), &admission);
     buf_printf(&text, "%s ", oauth_admitted_word(admission.whom));
     oauth_admission_say(&text, &admission);

@@ -20,13 +20,19 @@ static struct oauth_module module;
 
 static const void *read_module(const struct json_node *body, struct arena *arena, struct error *err)
 {
-    return oauth_module_read(body, &ids, &names, arena, &module, err) ? &module : NULL;
+    return oauth_module_read(body, &ids, &names, &(struct field_reader){.arena = arena}, &module,
+                             err)
+               ? &module
+               : NULL;
 }
 
 static const void *read_provider(const struct json_node *body, struct arena *arena,
                                  struct error *err)
 {
-    return oauth_module_read(body, &ids, &names, arena, &module, err) ? &module.config : NULL;
+    return oauth_module_read(body, &ids, &names, &(struct field_reader){.arena = arena}, &module,
+                             err)
+               ? &module.config
+               : NULL;
 }
 
 /* ---- fields ---- */
