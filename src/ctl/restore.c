@@ -343,13 +343,22 @@ struct writing {
     int alone_from; /* row of the plan; their number: no statement for several has failed */
 };
 
+/* Returns whether other credentials have the key: each plan would fail for them. */
+static bool is_key_taken(const struct error *err)
+{
+    return err->code == ERR_PUBLIC_KEY_EXISTS || err->code == ERR_KEY_FULL;
+}
+
 /* Gives the transaction up, because of an error or, if err is NULL, of a row that was changed
  * meanwhile.  Returns whether there is another try: not if the operator was asked, who has seen
- * this plan alone. */
+ * this plan alone, nor if a key is taken. */
 static bool try_anew(struct restore *restore, const struct error *err)
 {
+    const bool lasts = err && is_key_taken(err);
+
     pg_rollback(restore->ctl->pg); /* the pause holds no lock */
-    restore->is_beaten = restore->ctl->options.yes && ctl_try_again(err, &restore->n_tries);
+    restore->is_beaten =
+        restore->ctl->options.yes && !lasts && ctl_try_again(err, &restore->n_tries);
     return restore->is_beaten;
 }
 
@@ -362,7 +371,8 @@ static void say_failure(const struct restore *restore, int row, const struct err
     if (restore->n_tries > 0)
         snprintf(tries, sizeof tries, " in %d tries", restore->n_tries);
     if (err)
-        ctl_fail("nothing was restored%s: %s: %s", tries, resource, ctl_reason(err));
+        ctl_fail("nothing was restored%s: %s: %s", tries, resource,
+                 is_key_taken(err) ? error_row(err->code)->text : ctl_reason(err));
     else
         ctl_fail("%s was changed meanwhile; nothing was restored%s, run this again", resource,
                  tries);

@@ -777,6 +777,21 @@ class Restore(UndoCase):
                 self.stack.psql("UPDATE adit.ssh_credential SET metadata = 'a' WHERE id = '%s'"
                                 % made["id"])
 
+    def test_key_that_another_has(self):
+        """No other try would end otherwise."""
+        made = self.make(metadata="a")
+        self.assert_ok(self.client.delete(self.path(made)), 204)
+        self.make(public_key=made["public_key"])
+        with open(os.path.join(stack.ROOT, "sql/optional/unique_public_keys.sql"),
+                  encoding="utf-8") as file:
+            self.stack.psql(file.read())
+        self.addCleanup(self.stack.psql, "DROP INDEX adit.ssh_credential_unique_public_key")
+        done = self.ctl("restore", made["id"], "--event", self.event_of(made["id"], "_deleted"),
+                        "--yes", status=1)
+        self.assertEqual(done.stderr, "aditctl: nothing was restored: %s: The account already has a"
+                         " credential with this public key. Use that credential, or delete it"
+                         " first.\n" % made["id"])
+
     def test_tries_of_several_rows(self):
         """After the fifth, each row is written alone, to name the one that is in the way."""
         rows = [self.make(metadata="a") for _ in range(2)]
