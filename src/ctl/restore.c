@@ -363,9 +363,9 @@ static bool try_anew(struct restore *restore, const struct error *err)
 }
 
 /* Says why nothing was restored: an error or, if err is NULL, that the row was changed. */
-static void say_failure(const struct restore *restore, int row, const struct error *err)
+static void say_failure(const struct restore *restore, const char *resource,
+                        const struct error *err)
 {
-    const char *resource = pg_text(restore->plan, row, RESTORE_RESOURCE).s;
     char tries[32] = "";
 
     if (restore->n_tries > 0)
@@ -399,7 +399,7 @@ static int write_batch(struct restore *restore, const struct restore_batch *batc
     else if (try_anew(restore, ok ? NULL : &err) || batch->n > 1)
         status = CTL_FAILED;
     else
-        say_failure(restore, row, ok ? NULL : &err);
+        say_failure(restore, pg_text(restore->plan, row, RESTORE_RESOURCE).s, ok ? NULL : &err);
 out:
     arena_free(&arena);
     return status;
@@ -425,6 +425,27 @@ static void fill_batch(const struct writing *writing, int *row, struct restore_b
     }
 }
 
+/* Nobody disabled must get a credential.  At the end, since a 'user disable' waits for this. */
+static int hold_receivers(const struct writing *writing)
+{
+    struct restore *restore = writing->restore;
+    char disabled[IDENT_SIZE] = "";
+    struct error err;
+    bool ok = true;
+
+    for (int row = 0; ok && !disabled[0] && row < pg_rows(restore->plan);) {
+        struct restore_batch batch = {.n = 0};
+
+        fill_batch(writing, &row, &batch);
+        ok = restore_hold_owners(restore->ctl->pg, restore->plan, &batch, disabled, &err);
+    }
+    if (ok && !disabled[0])
+        return CTL_OK;
+    if (!try_anew(restore, ok ? NULL : &err))
+        say_failure(restore, ok ? disabled : "owners", ok ? NULL : &err);
+    return CTL_FAILED;
+}
+
 /* Restores all rows of the plan in one transaction. */
 static int write_once(struct writing *writing)
 {
@@ -446,6 +467,7 @@ static int write_once(struct writing *writing)
             writing->alone_from = batch.rows[0];
         progress_show(&writing->progress, writing->n_written += batch.n);
     }
+    status = status == CTL_OK ? hold_receivers(writing) : status;
     progress_erase(&writing->progress);
     if (status != CTL_OK)
         pg_rollback(restore->ctl->pg);
@@ -467,8 +489,7 @@ static int write_rows(struct restore *restore)
 }
 
 /* Warns, once, if an account that comes back is the second.  Returns CTL_OK, or CTL_FAILED after a
- * message.
- */
+ * message. */
 static int warn_of_second(struct restore *restore)
 {
     bool makes_account = false;

@@ -2,6 +2,7 @@
 /* Undoing changes with what the record of changes holds. */
 #include "store/restore.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -267,6 +268,22 @@ static const struct pg_statement ssh_credential_statement = {
         OUTCOME(AND_GONE),
 };
 
+/* $1 the rows, as ROWS() reads them.  A foreign key's check passes if the owner has been disabled
+ * since its statement; this waits for whoever does, and sees it. */
+static const struct pg_statement hold_owners_statement = {
+    .name = "restore_hold_owners",
+    .types = PG_TEXT,
+    .sql =
+        "WITH held AS MATERIALIZED ("
+            "SELECT p.id, p.disabled_at FROM adit.principal AS p"
+            " WHERE EXISTS (SELECT FROM jsonb_to_recordset($1::text::jsonb)"
+                " AS r (wanted jsonb, gives boolean)"
+              " WHERE r.gives AND r.wanted ->> 'account_id' COLLATE \"C\" = p.account_id"
+                " AND r.wanted ->> 'owner_id' COLLATE \"C\" = p.id)"
+            " FOR SHARE OF p"
+        ") SELECT min(p.id) FROM held AS p WHERE NOT (" SQL_MAY_OWN("p") ")",
+};
+
 #define OAUTH_COLUMNS(of)                                                                          \
     of "enabled, " of "provider, " of "client_id, " of "scopes, " of "email_addresses, "           \
     of "email_domains, " of "teams, " of "organizations, " of "options_passthrough, "              \
@@ -437,6 +454,34 @@ bool restore_rows(struct pg *pg, const struct pg_result *plan, const struct rest
                     lost.s);
     pg_result_free(result);
     return !lost.s;
+}
+
+bool restore_hold_owners(struct pg *pg, const struct pg_result *plan,
+                         const struct restore_batch *batch, char disabled[IDENT_SIZE],
+                         struct error *err)
+{
+    struct pg_params params = {.n = 0};
+    struct pg_result *result = NULL;
+    struct buf rows = {0};
+    bool ok;
+
+    disabled[0] = '\0';
+    if (batch->n == 0 ||
+        find_statement(pg_text(plan, batch->rows[0], RESTORE_KIND)) != &ssh_credential_statement)
+        return true;
+    for (int i = 0; i < batch->n; i++) {
+        if (pg_bool(plan, batch->rows[i], RESTORE_GIVES))
+            add_restored(&rows, plan, batch->rows[i]);
+    }
+    buf_puts(&rows, rows.len > 0 ? "]" : "[]");
+    pg_add_text(&params, buf_text(&rows));
+    ok = rows.failed ? error_set(err, ERR_OUT_OF_MEMORY)
+                     : pg_run(pg, &hold_owners_statement, &params, &result, err);
+    if (ok && !pg_is_null(result, 0, 0))
+        snprintf(disabled, IDENT_SIZE, "%s", pg_text(result, 0, 0).s);
+    buf_free(&rows);
+    pg_result_free(result);
+    return ok;
 }
 
 /* Returns whether the row may be in a statement with the one that is first. */

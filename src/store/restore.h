@@ -5,6 +5,7 @@
 #define ADIT_STORE_RESTORE_H
 
 #include "base/error.h"
+#include "base/ident.h"
 #include "base/must_check.h"
 #include "pg/pg.h"
 #include "store/keyring.h"
@@ -82,5 +83,12 @@ MUST_CHECK bool restore_batch_add(struct restore_batch *batch, const struct pg_r
 MUST_CHECK bool restore_rows(struct pg *pg, const struct pg_result *plan,
                              const struct restore_batch *batch, const struct restore_secret *secret,
                              bool *done, struct error *err);
+
+/* Holds those who get a credential of the batch, which may be empty, as they are until the end of
+ * the transaction.  Copies the id of one who was disabled since restore_rows(); "": nobody was.
+ * After one, the caller rolls back. */
+MUST_CHECK bool restore_hold_owners(struct pg *pg, const struct pg_result *plan,
+                                    const struct restore_batch *batch, char disabled[IDENT_SIZE],
+                                    struct error *err);
 
 #endif

@@ -777,6 +777,27 @@ class Restore(UndoCase):
                 self.stack.psql("UPDATE adit.ssh_credential SET metadata = 'a' WHERE id = '%s'"
                                 % made["id"])
 
+    def test_owner_who_is_disabled_meanwhile(self):
+        """Between the statement that restores the credential and the commit."""
+        made = self.make()
+        self.assert_ok(self.client.delete(self.path(made)), 204)
+        self.addCleanup(self.stack.psql, "DROP FUNCTION public.held CASCADE")
+        self.stack.psql("CREATE FUNCTION public.held() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+                        " PERFORM pg_advisory_xact_lock(77); RETURN NULL; END $$;"
+                        " CREATE TRIGGER held AFTER INSERT ON adit.ssh_credential"
+                        " FOR EACH STATEMENT EXECUTE FUNCTION public.held()")
+        session = Session(self, "SELECT FROM pg_advisory_xact_lock(77); UPDATE adit.principal"
+                          " SET disabled_at = now() WHERE id = '%s'" % made["owner_id"])
+        self.addCleanup(self.stack.psql, "UPDATE adit.principal SET disabled_at = NULL"
+                        " WHERE id = '%s'" % made["owner_id"])
+        done = session.commit_during(self, lambda: self.stack.ctl_run(
+            "restore", made["id"], "--event", self.event_of(made["id"], "_deleted"), "--yes"))
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, "aditctl: 1 of 1 were left as they are\n"))
+        self.assertIn("its owner %s is disabled" % made["owner_id"], done.stdout)
+        self.assertEqual(self.stack.psql("SELECT count(*) FROM adit.ssh_credential WHERE id = '%s'"
+                                         % made["id"]), "0")
+
     def test_key_that_another_has(self):
         """No other try would end otherwise."""
         made = self.make(metadata="a")

@@ -31,12 +31,15 @@ static void restore_all(struct pg *pg, const struct pg_result *plan)
 
     for (int row = 0; row < pg_rows(plan); n_batches++) {
         struct restore_batch batch = {.n = 0};
+        char disabled[IDENT_SIZE];
         bool done;
 
         while (row < pg_rows(plan) && restore_batch_add(&batch, plan, row))
             row++;
         ck_assert_msg(restore_rows(pg, plan, &batch, NULL, &done, &err), "%s", err.cause);
         ck_assert(done);
+        ck_assert_msg(restore_hold_owners(pg, plan, &batch, disabled, &err), "%s", err.cause);
+        ck_assert_str_eq(disabled, "");
     }
     ck_assert_int_eq(n_batches, 5);
 }
