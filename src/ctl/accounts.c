@@ -6,6 +6,22 @@
 #include "store/account.h"
 #include "store/store.h"
 
+const char *accounts_first_user(struct pg *pg)
+{
+    static const char *const commands[] = {
+        "aditctl account create --name NAME", "aditctl user create --name NAME",
+        "aditctl user create --account ID --name NAME ('aditctl account list' shows the ids)"};
+    static const char uncounted[] =
+        "aditctl user create --name NAME, with --account ID if there are several accounts";
+    struct error err = {.code = ERR_NONE};
+    char only[IDENT_SIZE];
+    int n = 0;
+
+    if (account_find_only(pg, only, &n, &err))
+        return commands[1];
+    return err.code ? uncounted : commands[n]; /* the responder's role may not read accounts */
+}
+
 bool accounts_find_second(const struct ctl *ctl, char only[IDENT_SIZE], struct error *err)
 {
     struct error reason = {.code = ERR_NONE};

@@ -16,6 +16,10 @@
     "this leaves the account %s without an enabled admin; to create one, run: aditctl user "       \
     "create --admin --account %s"
 
+/* Returns the command that creates the first User, static: it fails without an account, and where
+ * there are several without --account. */
+const char *accounts_first_user(struct pg *pg);
+
 /* Writes the id of the account that another one would be the second beside; "" if there is not just
  * one account.  Returns false with *err as pg_run(). */
 MUST_CHECK bool accounts_find_second(const struct ctl *ctl, char only[IDENT_SIZE],

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/wait.h"
+#include "ctl/accounts.h"
 #include "ctl/doctor.h"
 #include "store/keyring.h"
 #include "store/migrations.h"
@@ -362,9 +363,8 @@ static void check_writes(struct findings *findings, struct pg *pg, bool is_distr
     int n = 0;
 
     if (!principal_find_only(pg, text_of(NULL), only, &n, &err) && n == 0 && err.code == ERR_NONE)
-        doctor_line(
-            findings, "note", "writes",
-            "not checked: there is no User or Bot yet; run: aditctl user create --name NAME");
+        doctor_line(findings, "note", "writes", "not checked: there is no User or Bot yet; run: %s",
+                    accounts_first_user(pg));
     else if (err.code == ERR_NONE && schema_try_write(pg, &err))
         ok(findings, "writes",
            is_distributed ? "a change was made on the node of one account and rolled back"

@@ -2,6 +2,7 @@
 /* aditctl key issue, key list, key revoke. */
 #include <string.h>
 
+#include "ctl/accounts.h"
 #include "ctl/history.h"
 #include "ctl/keys.h"
 #include "store/api_key.h"
@@ -39,11 +40,13 @@ static int choose_holder(struct ctl *ctl, char only[IDENT_SIZE], struct text *ho
     }
     if (n > 1)
         return ctl_misuse("there are several Users and Bots; name one with --for");
-    return err.code ? ctl_fail_error(&err)
-                    : ctl_fail("there is no User or Bot%s; run: aditctl user create%s%s",
-                               ctl->options.account ? " in that account" : "",
-                               ctl->options.account ? " --account " : "",
-                               ctl->options.account ? ctl->options.account : "");
+    if (err.code)
+        return ctl_fail_error(&err);
+    return ctl->options.account
+               ? ctl_fail("there is no User or Bot in that account; run: aditctl user create "
+                          "--account %s",
+                          ctl->options.account)
+               : ctl_fail("there is no User or Bot; run: %s", accounts_first_user(ctl->pg));
 }
 
 static void print_key(const struct ctl *ctl, const struct api_key_issued *issued,

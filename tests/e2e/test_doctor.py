@@ -100,9 +100,15 @@ class Doctor(Case):
         with open(conf, "w", encoding="utf-8") as file:
             file.write(text)
         self.assertEqual(self.stack.ctl_run("migrate", conf=conf).returncode, 0)
-        self.assertRegex(self.stack.ctl_run("doctor", conf=conf).stdout, "(?m)^note +writes +not"
-                         " checked: there is no User or Bot yet; run: aditctl user create --name"
-                         " NAME$")
+        said = ("(?m)^note +writes +not checked: there is no User or Bot yet; run: aditctl user create"
+                " --name NAME, with --account ID if there are several accounts$")
+        for command in ("account create --name NAME", "user create --name NAME",
+                        "user create --account ID --name NAME ('aditctl account list' shows the"
+                        " ids)"):
+            self.assertRegex(self.stack.ctl_run("doctor", conf=conf).stdout, said)
+            self.assertEqual(self.stack.ctl_run("key", "issue", conf=conf).stderr,
+                             "aditctl: there is no User or Bot; run: aditctl %s\n" % command)
+            self.stack.ctl_run("account", "create", "--yes", conf=conf)
 
     def test_key_file(self):
         path = os.path.join(self.stack.state, "adit.key")
