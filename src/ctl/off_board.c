@@ -107,7 +107,8 @@ static int disable(struct ctl *ctl, const char *kind, bool wanted)
         return ctl_no_principal(&principal, wanted ? "disable" : "enable");
     /* In a second transaction, which waits for writers that came before the first ended. */
     if (ctl->options.with_credentials && !end_credentials(ctl, &principal, &end, &err)) {
-        ctl_fail("disabled %s, but its SSH credentials stand; run this again", principal.id.s);
+        ctl_fail("disabled %s, but its SSH credentials %s; run this again", principal.id.s,
+                 err.code == ERR_OUTCOME_UNKNOWN ? "may stand" : "stand");
         return ctl_fail_error(&err);
     }
     print_disabled(ctl, &principal, &end);

@@ -213,6 +213,23 @@ class Disable(PeopleCase):
             "SELECT count(*) FROM adit.audit_event WHERE event = 'ssh_credential_deleted'"
             " AND before ->> 'owner_id' = '%s'" % self.user.id), "2")
 
+    def test_credentials_that_stand_at_first(self):
+        """Running it again ends the credentials of somebody who is disabled already."""
+        self.assert_ok(self.user.client.post(CREDENTIALS, samples.credential()), 201)
+        words = ("user", "disable", "--with-credentials", "--yes", self.user.id)
+        drop = "DROP FUNCTION IF EXISTS public.stand CASCADE"
+        self.addCleanup(self.stack.psql, drop)
+        self.stack.psql("CREATE FUNCTION public.stand() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+                        " RAISE EXCEPTION 'stand'; END $$; CREATE TRIGGER stand BEFORE DELETE ON"
+                        " adit.ssh_credential FOR EACH ROW EXECUTE FUNCTION public.stand()")
+        self.assertIn("disabled %s, but its SSH credentials stand; run this again" % self.user.id,
+                      self.ctl(*words, status=1))
+        self.assertTrue(self.json_of("user", "show", self.user.id)["disabled_at"])
+        self.stack.psql(drop)
+        said = self.ctl(*words)
+        self.assertIn("%s is disabled since " % self.user.id, said)
+        self.assertRegex(said, "deleted [1-9][0-9]* SSH credentials?\n0 SSH credentials still")
+
     def test_keys_issued_while_disabled(self):
         self.ctl("user", "disable", self.user.id)
         client = self.stack.client(self.user.issue())
