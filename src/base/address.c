@@ -24,16 +24,29 @@ struct address_network address_network_of(struct text text)
     network.is_v6 = memcmp(bytes, mapped, sizeof mapped) != 0;
     if (network.is_v6) {
         network.is_loopback = memcmp(bytes, &in6addr_loopback, sizeof bytes) == 0;
+        network.n_bytes = sizeof network.bytes;
         memcpy(network.bytes, bytes, sizeof network.bytes);
     } else {
         network.is_loopback = bytes[sizeof mapped] == IN_LOOPBACKNET;
-        memcpy(network.bytes, bytes + sizeof mapped, sizeof bytes - sizeof mapped);
+        network.n_bytes = sizeof bytes - sizeof mapped;
+        memcpy(network.bytes, bytes + sizeof mapped, network.n_bytes);
     }
     return network;
 }
 
+struct address_network address_widen(const struct address_network *network, unsigned char n_bytes)
+{
+    struct address_network wide = *network;
+
+    if (!network->is_v6)
+        return wide;
+    wide.n_bytes = n_bytes;
+    memset(wide.bytes + n_bytes, 0, sizeof wide.bytes - n_bytes);
+    return wide;
+}
+
 bool address_same_network(const struct address_network *a, const struct address_network *b)
 {
-    return a->is_known == b->is_known && a->is_v6 == b->is_v6 &&
+    return a->is_known == b->is_known && a->is_v6 == b->is_v6 && a->n_bytes == b->n_bytes &&
            memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
 }

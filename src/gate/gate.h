@@ -49,18 +49,29 @@ static inline struct confined_needs gate_needs(const struct gate *gate)
 /* Lanes of a worker that may wait for providers.  The others are for checks. */
 #define GATE_WAITING_MAX 56
 
-/* What an address has caused lately: logins that came back, questions about visitors whom no list
- * lets in, and long ways back that are stored. */
+/* A lane that waits so. */
+struct gate_waiting {
+    struct address_network from; /* all zero: not told apart */
+    bool is_admitted;            /* for a visitor who is signed in, and whom the lists let in */
+};
+
+/* What strangers cause. */
+enum gate_cause {
+    GATE_LOGINS,    /* that came back */
+    GATE_CHECKS,    /* questions about visitors whom no list lets in */
+    GATE_WAYS_BACK, /* long ones, which are stored */
+    GATE_N_CAUSES
+};
+
+/* What an address, or a network of many, has caused lately. */
 struct gate_stored {
     struct address_network from;
     int64_t since_ms; /* on the steady clock; 0: unused */
-    int n_logins;
-    int n_checks;
-    int n_ways_back;
+    int n[GATE_N_CAUSES];
 };
 
-/* Addresses that a worker remembers so. */
-#define GATE_STORED_MAX 256
+/* Addresses and networks that a worker remembers so. */
+#define GATE_STORED_MAX 512
 
 /* A worker. */
 struct gate_worker {
@@ -72,9 +83,9 @@ struct gate_worker {
     int64_t told_ms; /* when a route without a module was logged, on the steady clock; 0: never */
     int n_waiting;   /* lanes that wait for a provider, or for another lane; see waiting.h */
     int n_following; /* those that wait for another lane */
-    struct address_network waiting_from[GATE_WAITING_MAX]; /* all zero: not told apart */
+    struct gate_waiting waiting[GATE_WAITING_MAX];
     struct gate_stored stored[GATE_STORED_MAX];
-    struct gate_stored stored_in_all; /* its n_ways_back */
+    struct gate_stored stored_in_all; /* its GATE_WAYS_BACK */
 };
 
 /* What a lane works with. */

@@ -382,7 +382,7 @@ static void sign_in(struct call *call, struct text code, const struct session_st
 
     if (!can_begin(call, &client))
         return;
-    fetcher = waiting_begin_fetch(call);
+    fetcher = waiting_begin_fetch(call, false);
     if (fetcher) {
         asks = can_ask(call, &client, state);
         if (asks) {
@@ -391,7 +391,7 @@ static void sign_in(struct call *call, struct text code, const struct session_st
             outcome = identify(fetcher, &client, &arrival, &call->lane->arena, &session, &why);
             counts_question(call->lane->worker->counts, outcome, begun_us);
         }
-        waiting_end_fetch(call, fetcher);
+        waiting_end_fetch(call, false, fetcher);
     }
     if (!asks)
         return;

@@ -90,6 +90,11 @@ static enum provider_outcome take_answer(struct call *call, const struct recheck
     return item->outcome;
 }
 
+static bool is_admitted(const struct call *call, const struct session *session)
+{
+    return rules_admit(&call->stored.module.config, &session->identity);
+}
+
 static void log_no_answer(struct call *call, const char *why, const struct session *session)
 {
     call_log(call, LOG_LEVEL_WARNING, "the provider does not answer", why, &session->identity);
@@ -102,8 +107,7 @@ static void keep_tokens(struct call *call, const struct session *session)
 {
     struct error err = {.code = ERR_NONE};
 
-    if (rules_admit(&call->stored.module.config, &session->identity) &&
-        !visit_store(call, session, &err))
+    if (is_admitted(call, session) && !visit_store(call, session, &err))
         call_log(call, LOG_LEVEL_WARNING, "cannot keep the provider's new tokens",
                  error_reason(&err), &session->identity);
 }
@@ -202,14 +206,14 @@ static void end_session(struct call *call, const struct session *session)
 {
     struct error err = {.code = ERR_NONE};
 
-    if (rules_admit(&call->stored.module.config, &session->identity) &&
-        !visit_end(call, session, &err))
+    if (is_admitted(call, session) && !visit_end(call, session, &err))
         call_log(call, LOG_LEVEL_WARNING, "cannot end the visitor's session", error_reason(&err),
                  &session->identity);
 }
 
 static enum provider_outcome ask_provider(struct call *call, struct session *session)
 {
+    const bool admitted = is_admitted(call, session);
     struct provider_client client;
     struct identity identity;
     struct fetcher *fetcher;
@@ -220,7 +224,7 @@ static enum provider_outcome ask_provider(struct call *call, struct session *ses
     if (!application_fill(call, &client))
         return PROVIDER_REFUSED;
     client.wants |= session->identity.emails.n > 0 ? IDENTITY_EMAILS : 0;
-    fetcher = waiting_begin_fetch(call);
+    fetcher = waiting_begin_fetch(call, admitted);
     begun_us = clock_steady_us();
     if (fetcher)
         outcome = provider_identify(fetcher, &client, session->token, &call->lane->arena, &identity,
@@ -233,7 +237,7 @@ static enum provider_outcome ask_provider(struct call *call, struct session *ses
     }
     if (fetcher)
         counts_question(call->lane->worker->counts, said, begun_us);
-    waiting_end_fetch(call, fetcher);
+    waiting_end_fetch(call, admitted, fetcher);
     if (outcome == PROVIDER_ANSWERED)
         rules_narrow(&call->stored.module.config, &identity);
     if (outcome == PROVIDER_ANSWERED && !text_eq(identity.subject, session->identity.subject)) {
@@ -296,17 +300,18 @@ enum provider_outcome recheck(struct call *call, struct session *session)
 {
     struct rechecks *rechecks = &call->lane->worker->rechecks;
     struct recheck *item = find_recheck(rechecks, session);
+    const bool admitted = is_admitted(call, session);
     enum provider_outcome outcome;
 
     if (!text_present(session->token))
         return PROVIDER_REFUSED;
     if (item && item->is_asking) {
-        if (!waiting_follow(call)) {
+        if (!waiting_follow(call, admitted)) {
             log_no_answer(call, waiting_fault, session);
             return PROVIDER_AWAY;
         }
         follow(call, session);
-        waiting_unfollow(call);
+        waiting_unfollow(call, admitted);
         item = find_recheck(rechecks, session);
     }
     if (item && item->is_asking)
@@ -318,7 +323,7 @@ enum provider_outcome recheck(struct call *call, struct session *session)
             !rules_may_lack(&call->stored.module.config, &session->identity))
             return outcome;
     }
-    if (!rules_admit(&call->stored.module.config, &session->identity) && !waiting_may_ask(call)) {
+    if (!is_admitted(call, session) && !waiting_may_ask(call)) {
         log_no_answer(call, "too many checks of this address in 10 minutes", session);
         return PROVIDER_AWAY;
     }

@@ -9,6 +9,10 @@
  * lanes are for those who sign in. */
 #define FOLLOWING_MAX (GATE_WAITING_MAX * 3 / 4)
 
+/* The other lanes are for checks of visitors who are signed in already, and whom the lists let in:
+ * sign-ins from many addresses must not end what these work on. */
+#define STRANGERS_MAX (GATE_WAITING_MAX * 7 / 8)
+
 const char waiting_fault[] =
     "too many requests wait for providers, in all or of this address, or memory is short";
 
@@ -26,83 +30,119 @@ static struct address_network address_of(const struct call *call)
     return network.is_loopback ? unknown : network;
 }
 
-static int n_waiting_from(const struct gate_worker *worker, const struct address_network *address)
+/* What a client has of IPv6 is its /64, at many hosts a /56 or a /48.  Several clients may share
+ * the wider ones, so these have more. */
+static const struct {
+    unsigned char n_bytes; /* of the network */
+    int share;             /* eighths of the lanes that no other one has */
+    int times;             /* the limits of what it causes */
+} widths[] = {{8, 4, 1}, {7, 5, 2}, {6, 6, 4}};
+
+/* An address that is not of IPv6 has the first width. */
+static size_t n_widths(const struct address_network *address)
+{
+    return address->is_v6 ? sizeof widths / sizeof widths[0] : 1;
+}
+
+static int n_strangers(const struct gate_worker *worker)
 {
     int n = 0;
 
     for (int i = 0; i < worker->n_waiting; i++)
-        n += address_same_network(&worker->waiting_from[i], address);
+        n += !worker->waiting[i].is_admitted;
     return n;
 }
 
-/* An address has at most half of the lanes that no other one has: so whoever has several leaves
- * some, too. */
-static bool has_lane(const struct gate_worker *worker, const struct address_network *address)
+/* Strangers of its network do not count against a visitor whom the lists let in. */
+static int n_own(const struct gate_worker *worker, const struct gate_waiting *wanted,
+                 unsigned char n_bytes)
 {
-    int own = n_waiting_from(worker, address);
-    int left = GATE_WAITING_MAX - worker->n_waiting;
+    const struct address_network own = address_widen(&wanted->from, n_bytes);
+    int n = 0;
 
-    return left > 0 && (!address->is_known || own < (left + own + 1) / 2);
+    for (int i = 0; i < worker->n_waiting; i++) {
+        const struct gate_waiting *other = &worker->waiting[i];
+        const struct address_network network = address_widen(&other->from, n_bytes);
+
+        n += address_same_network(&network, &own) && (other->is_admitted || !wanted->is_admitted);
+    }
+    return n;
 }
 
-static bool begin_waiting(struct gate_worker *worker, const struct address_network *address)
+/* An address has at most its share of the lanes that no other one has: so whoever has several
+ * leaves some, too. */
+static bool has_lane(const struct gate_worker *worker, const struct gate_waiting *wanted)
 {
-    if (!has_lane(worker, address))
+    int left = GATE_WAITING_MAX - worker->n_waiting;
+
+    if (left == 0 || (!wanted->is_admitted && n_strangers(worker) >= STRANGERS_MAX))
         return false;
-    worker->waiting_from[worker->n_waiting++] = *address;
+    for (size_t i = 0; wanted->from.is_known && i < n_widths(&wanted->from); i++) {
+        int own = n_own(worker, wanted, widths[i].n_bytes);
+
+        if (own >= ((left + own) * widths[i].share + 7) / 8)
+            return false;
+    }
     return true;
 }
 
-static void end_waiting(struct gate_worker *worker, const struct address_network *address)
+static bool begin_waiting(struct call *call, bool is_admitted)
 {
-    int at = 0;
+    struct gate_worker *worker = call->lane->worker;
+    const struct gate_waiting wanted = {.from = address_of(call), .is_admitted = is_admitted};
 
-    while (!address_same_network(&worker->waiting_from[at], address))
-        at++;
-    worker->waiting_from[at] = worker->waiting_from[--worker->n_waiting];
+    if (!has_lane(worker, &wanted))
+        return false;
+    worker->waiting[worker->n_waiting++] = wanted;
+    return true;
 }
 
-bool waiting_follow(struct call *call)
+static void end_waiting(struct call *call, bool is_admitted)
 {
     struct gate_worker *worker = call->lane->worker;
     const struct address_network address = address_of(call);
+    int at = 0;
 
-    if (worker->n_following >= FOLLOWING_MAX || !begin_waiting(worker, &address))
+    while (worker->waiting[at].is_admitted != is_admitted ||
+           !address_same_network(&worker->waiting[at].from, &address))
+        at++;
+    worker->waiting[at] = worker->waiting[--worker->n_waiting];
+}
+
+bool waiting_follow(struct call *call, bool is_admitted)
+{
+    struct gate_worker *worker = call->lane->worker;
+
+    if (worker->n_following >= FOLLOWING_MAX || !begin_waiting(call, is_admitted))
         return false;
     worker->n_following++;
     return true;
 }
 
-void waiting_unfollow(struct call *call)
+void waiting_unfollow(struct call *call, bool is_admitted)
 {
-    struct gate_worker *worker = call->lane->worker;
-    const struct address_network address = address_of(call);
-
-    worker->n_following--;
-    end_waiting(worker, &address);
+    call->lane->worker->n_following--;
+    end_waiting(call, is_admitted);
 }
 
-struct fetcher *waiting_begin_fetch(struct call *call)
+struct fetcher *waiting_begin_fetch(struct call *call, bool is_admitted)
 {
     struct gate_worker *worker = call->lane->worker;
-    const struct address_network address = address_of(call);
     struct fetcher *fetcher;
 
-    if (!begin_waiting(worker, &address))
+    if (!begin_waiting(call, is_admitted))
         return NULL;
     fetcher = fetcher_new(&call->lane->wait, worker->gate->authorities, &worker->pace);
     if (!fetcher)
-        end_waiting(worker, &address);
+        end_waiting(call, is_admitted);
     return fetcher;
 }
 
-void waiting_end_fetch(struct call *call, struct fetcher *fetcher)
+void waiting_end_fetch(struct call *call, bool is_admitted, struct fetcher *fetcher)
 {
-    const struct address_network address = address_of(call);
-
     if (!fetcher)
         return;
-    end_waiting(call->lane->worker, &address);
+    end_waiting(call, is_admitted);
     fetcher_free(fetcher);
 }
 
@@ -122,61 +162,82 @@ static void begin_anew(struct gate_stored *stored, const struct address_network 
 
 static int count_stored(const struct gate_stored *stored)
 {
-    return is_past(stored) ? -1 : stored->n_logins + stored->n_checks + stored->n_ways_back;
+    int n = 0;
+
+    for (int cause = 0; cause < GATE_N_CAUSES; cause++)
+        n += stored->n[cause];
+    return is_past(stored) ? -1 : n;
 }
 
-/* Returns what is counted of an address.  If too many have something, the one with least is
- * forgotten. */
-static struct gate_stored *stored_of(struct gate_worker *worker, const struct address_network *from)
+/* Returns what is counted of a network, or NULL. */
+static struct gate_stored *find_stored(struct gate_worker *worker,
+                                       const struct address_network *from)
 {
-    struct gate_stored *least = &worker->stored[0];
-
     for (size_t i = 0; i < GATE_STORED_MAX; i++) {
         struct gate_stored *stored = &worker->stored[i];
 
         if (!is_past(stored) && address_same_network(&stored->from, from))
             return stored;
-        if (count_stored(stored) < count_stored(least))
-            least = stored;
+    }
+    return NULL;
+}
+
+/* The same, or begins to count.  If too many have something, the one with least is forgotten. */
+static struct gate_stored *stored_of(struct gate_worker *worker, const struct address_network *from)
+{
+    struct gate_stored *stored = find_stored(worker, from);
+    struct gate_stored *least = &worker->stored[0];
+
+    if (stored)
+        return stored;
+    for (size_t i = 1; i < GATE_STORED_MAX; i++) {
+        if (count_stored(&worker->stored[i]) < count_stored(least))
+            least = &worker->stored[i];
     }
     begin_anew(least, from);
     return least;
 }
 
+/* Counts for the address and its wider networks, unless one of them has its most. */
+static bool count_cause(struct call *call, enum gate_cause cause, int most)
+{
+    struct gate_worker *worker = call->lane->worker;
+    const struct address_network from = address_of(call);
+
+    for (size_t i = 0; from.is_known && i < n_widths(&from); i++) {
+        const struct address_network network = address_widen(&from, widths[i].n_bytes);
+        const struct gate_stored *stored = find_stored(worker, &network);
+
+        if (stored && stored->n[cause] >= most * widths[i].times)
+            return false;
+    }
+    for (size_t i = 0; i < n_widths(&from); i++) {
+        const struct address_network network = address_widen(&from, widths[i].n_bytes);
+
+        stored_of(worker, &network)->n[cause]++;
+    }
+    return true;
+}
+
 bool waiting_may_use(struct call *call)
 {
-    const struct address_network from = address_of(call);
-    struct gate_stored *stored = stored_of(call->lane->worker, &from);
-
-    if (from.is_known && stored->n_logins >= WAITING_LOGINS_MAX)
-        return false;
-    stored->n_logins++;
-    return true;
+    return count_cause(call, GATE_LOGINS, WAITING_LOGINS_MAX);
 }
 
 bool waiting_may_ask(struct call *call)
 {
-    const struct address_network from = address_of(call);
-    struct gate_stored *stored = stored_of(call->lane->worker, &from);
-
-    if (from.is_known && stored->n_checks >= WAITING_CHECKS_MAX)
-        return false;
-    stored->n_checks++;
-    return true;
+    return count_cause(call, GATE_CHECKS, WAITING_CHECKS_MAX);
 }
 
 bool waiting_may_keep(struct call *call)
 {
-    const struct address_network from = address_of(call);
-    struct gate_stored *stored = stored_of(call->lane->worker, &from);
     struct gate_stored *in_all = &call->lane->worker->stored_in_all;
 
     if (is_past(in_all))
         begin_anew(in_all, &nobody);
-    if ((from.is_known && stored->n_ways_back >= WAITING_WAYS_BACK_MAX) ||
-        in_all->n_ways_back >= WAITING_WAYS_BACK_IN_ALL_MAX)
+    if (in_all->n[GATE_WAYS_BACK] >= WAITING_WAYS_BACK_IN_ALL_MAX ||
+        !count_cause(call, GATE_WAYS_BACK, WAITING_WAYS_BACK_MAX))
         return false;
-    stored->n_ways_back++;
-    in_all->n_ways_back++;
+    in_all->n[GATE_WAYS_BACK]++;
     return true;
 }

@@ -11,18 +11,22 @@
 /* Why the next two may fail. */
 extern const char waiting_fault[];
 
+/* is_admitted, in these four, is whether the call is a visitor's who is signed in and whom the
+ * lists let in: some lanes are for nobody else. */
+
 /* Notes that this lane waits for another one that asks a provider.  Returns false if too many wait
  * already, so, in all or of the visitor's address; waiting_unfollow() ends it. */
-MUST_CHECK bool waiting_follow(struct call *call);
-void waiting_unfollow(struct call *call);
+MUST_CHECK bool waiting_follow(struct call *call, bool is_admitted);
+void waiting_unfollow(struct call *call, bool is_admitted);
 
 /* Notes that this lane waits for a provider.  Returns a fetcher to ask it with, which
  * waiting_end_fetch() frees.  Returns NULL if too many lanes wait already, in all or of the
  * visitor's address, or memory is short; that needs no end. */
-MUST_CHECK struct fetcher *waiting_begin_fetch(struct call *call);
-void waiting_end_fetch(struct call *call, struct fetcher *fetcher);
+MUST_CHECK struct fetcher *waiting_begin_fetch(struct call *call, bool is_admitted);
+void waiting_end_fetch(struct call *call, bool is_admitted, struct fetcher *fetcher);
 
-/* What one address may do in WAITING_STORED_MS, at each worker: come back with logins, have
+/* What one address may do in WAITING_STORED_MS, at each worker, a /64 of IPv6 as much as one, a /56
+ * twice and a /48 four times as much: come back with logins, have
  * providers asked about visitors whom no list lets in, and have long ways back stored, of which
  * there are so many in all. */
 #define WAITING_STORED_MS ((int64_t)600 * 1000)

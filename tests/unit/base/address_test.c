@@ -41,6 +41,33 @@ START_TEST(networks)
 }
 END_TEST
 
+START_TEST(wider_networks)
+{
+    static const struct {
+        const char *one, *other;
+        unsigned char n_bytes;
+        bool is_same;
+    } cases[] = {
+        {"2001:db8:0:1::1", "2001:db8:0:ff::1", 7, true},
+        {"2001:db8:0:1::1", "2001:db8:0:100::1", 7, false},
+        {"2001:db8:0:1::1", "2001:db8:0:ffff::1", 6, true},
+        {"2001:db8:0:1::1", "2001:db8:1:1::1", 6, false},
+        {"192.0.2.1", "192.0.2.2", 6, false},
+        {"192.0.2.1", "192.0.2.1", 6, true},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct address_network one = network_of(cases[i].one), other = network_of(cases[i].other);
+        struct address_network wide = address_widen(&one, cases[i].n_bytes);
+
+        other = address_widen(&other, cases[i].n_bytes);
+        ck_assert_msg(address_same_network(&wide, &other) == cases[i].is_same, "%s",
+                      cases[i].other);
+        ck_assert(address_same_network(&wide, &one) == !one.is_v6);
+    }
+}
+END_TEST
+
 START_TEST(no_addresses)
 {
     static const char *const none[] = {
@@ -69,6 +96,7 @@ Suite *address_suite(void)
     TCase *tests = tcase_create("address");
 
     tcase_add_test(tests, networks);
+    tcase_add_test(tests, wider_networks);
     tcase_add_test(tests, no_addresses);
     suite_add_tcase(suite, tests);
     return suite;

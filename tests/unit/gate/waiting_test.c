@@ -28,14 +28,42 @@ static int count_until_refused(const char *address, bool (*may)(struct call *), 
     return n;
 }
 
-/* Its fetcher stays: the lane waits. */
-static bool begins_fetch(struct call *call)
+static bool follows(struct call *call)
 {
-    struct fetcher *fetcher = waiting_begin_fetch(call);
+    return waiting_follow(call, false);
+}
+
+/* Its fetcher stays: the lane waits. */
+static bool begins(struct call *call, bool is_admitted)
+{
+    struct fetcher *fetcher = waiting_begin_fetch(call, is_admitted);
 
     if (fetcher)
         fetcher_free(fetcher);
     return fetcher != NULL;
+}
+
+static bool begins_fetch(struct call *call)
+{
+    return begins(call, false);
+}
+
+static bool begins_check(struct call *call)
+{
+    return begins(call, true);
+}
+
+/* Tries from so many /64 of 2001:db8::/32, `apart` from one another.  Returns how many may. */
+static int count_networks(int n, unsigned apart, bool (*may)(struct call *))
+{
+    char address[40];
+    int n_found = 0;
+
+    for (unsigned i = 0; i < (unsigned)n; i++) {
+        snprintf(address, sizeof address, "2001:db8:%x:%x::1", i * apart >> 16, i * apart & 0xffff);
+        n_found += try_from(address, may);
+    }
+    return n_found;
 }
 
 static void start(void)
@@ -107,23 +135,48 @@ START_TEST(lanes)
     char address[32];
     int n = 0;
 
-    ck_assert_int_eq(count_until_refused(NULL, waiting_follow, 100), GATE_WAITING_MAX * 3 / 4);
+    ck_assert_int_eq(count_until_refused(NULL, follows, 100), GATE_WAITING_MAX * 3 / 4);
     worker = (struct gate_worker){.gate = &gate};
-    ck_assert_int_eq(count_until_refused("192.0.2.1", waiting_follow, 100), GATE_WAITING_MAX / 2);
+    ck_assert_int_eq(count_until_refused("192.0.2.1", follows, 100), GATE_WAITING_MAX / 2);
     ck_assert(!try_from("192.0.2.1", begins_fetch));
-    ck_assert(try_from("192.0.2.2", waiting_follow));
+    ck_assert(try_from("192.0.2.2", follows));
     worker = (struct gate_worker){.gate = &gate};
     ck_assert_int_eq(count_until_refused("192.0.2.1", begins_fetch, 100), GATE_WAITING_MAX / 2);
     ck_assert_int_eq(count_until_refused("192.0.2.2", begins_fetch, 100), GATE_WAITING_MAX / 4);
     ck_assert_int_eq(count_until_refused("2001:db8::1", begins_fetch, 100), GATE_WAITING_MAX / 8);
     ck_assert(!try_from("192.0.2.1", begins_fetch));
+    /* The last ones are not for strangers, from however many addresses. */
     for (int i = 3; i < 100; i++) {
         snprintf(address, sizeof address, "192.0.2.%d", i);
         n += try_from(address, begins_fetch);
     }
-    ck_assert_int_eq(n, GATE_WAITING_MAX / 8);
+    ck_assert_int_eq(n, 0);
+    ck_assert(!try_from(NULL, follows));
+    ck_assert_int_eq(count_until_refused("192.0.2.1", begins_check, 100), 4);
+    ck_assert_int_eq(count_until_refused(NULL, begins_check, 100), GATE_WAITING_MAX / 8 - 4);
     ck_assert_int_eq(worker.n_waiting, GATE_WAITING_MAX);
-    ck_assert(!try_from(NULL, waiting_follow));
+}
+END_TEST
+
+/* A client may have more of IPv6 than a /64. */
+START_TEST(lanes_of_wide_networks)
+{
+    ck_assert_int_eq(count_networks(100, 1, begins_fetch), GATE_WAITING_MAX * 5 / 8);
+    ck_assert(try_from("2001:db8:0:100::1", begins_fetch));
+    worker = (struct gate_worker){.gate = &gate};
+    ck_assert_int_eq(count_networks(100, 0x100, begins_fetch), GATE_WAITING_MAX * 6 / 8);
+    ck_assert(try_from("2001:db8:1::1", begins_fetch));
+    ck_assert(try_from("192.0.2.1", begins_fetch));
+}
+END_TEST
+
+START_TEST(rows_of_wide_networks)
+{
+    ck_assert_int_eq(count_networks(256, 1, waiting_may_keep), WAITING_WAYS_BACK_MAX * 2);
+    ck_assert(try_from("2001:db8:0:100::1", waiting_may_keep));
+    worker = (struct gate_worker){.gate = &gate};
+    ck_assert_int_eq(count_networks(256, 0x100, waiting_may_keep), WAITING_WAYS_BACK_MAX * 4);
+    ck_assert(try_from("2001:db8:1::1", waiting_may_keep));
 }
 END_TEST
 
@@ -138,6 +191,8 @@ Suite *gate_waiting_suite(void)
     tcase_add_test(tcase, many_addresses);
     tcase_add_test(tcase, ways_back);
     tcase_add_test(tcase, lanes);
+    tcase_add_test(tcase, lanes_of_wide_networks);
+    tcase_add_test(tcase, rows_of_wide_networks);
     suite_add_tcase(suite, tcase);
     return suite;
 }
