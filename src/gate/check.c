@@ -14,7 +14,8 @@ static void cannot_decide(struct call *call, const struct error *err)
     call_refuse(call, PAGE_NOT_READY, NULL);
 }
 
-/* Lets a visitor pass whom the lists let in now.  is_new: the provider was just asked. */
+/* Lets a visitor pass whom the lists let in now.  is_new: the provider was just asked.
+ * The cookie tells from then on that the lists have let the visitor in. */
 static void pass(struct call *call, struct session *session, bool is_new)
 {
     struct text set_cookie = {.s = NULL};
@@ -23,6 +24,8 @@ static void pass(struct call *call, struct session *session, bool is_new)
 
     if (moves)
         session->seen = call->now;
+    is_new = is_new || session->is_stranger;
+    session->is_stranger = false;
     if ((moves || is_new) &&
         !visit_keep(call, session, is_new ? VISIT_ALLOWED : VISIT_SEEN, &set_cookie, &err))
         cannot_decide(call, &err);

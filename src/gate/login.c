@@ -294,6 +294,7 @@ static void welcome(struct call *call, const struct provider_client *client,
     visit_bind(call, session);
     rules_narrow(&call->stored.module.config, &session->identity);
     is_let_in = rules_admit(&call->stored.module.config, &session->identity);
+    session->is_stranger = !is_let_in;
     if (!session_new_id(session->id) ||
         !provider_scopes(client, &call->lane->arena, &session->asked)) {
         cannot_sign_in(call, PAGE_NOT_READY, "memory or random numbers are short");

@@ -200,13 +200,12 @@ static enum provider_outcome judge_name(const struct session *session,
     return PROVIDER_ANSWERED;
 }
 
-/* Ends the session: its other cookies are not due yet, and a longer interval may come.  Who is not
- * let in makes no row. */
+/* Ends the session: its other cookies are not due yet, and a longer interval may come. */
 static void end_session(struct call *call, const struct session *session)
 {
     struct error err = {.code = ERR_NONE};
 
-    if (is_admitted(call, session) && !visit_end(call, session, &err))
+    if (visit_leaves_row(call, session) && !visit_end(call, session, &err))
         call_log(call, LOG_LEVEL_WARNING, "cannot end the visitor's session", error_reason(&err),
                  &session->identity);
 }

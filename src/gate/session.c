@@ -14,6 +14,10 @@
  * sign in again. */
 #define LAYOUT 4
 
+/* Of a session's flags, in one number.  Who is older than IS_STRANGER never set it. */
+#define IS_IN_ROW 1
+#define IS_STRANGER 2
+
 /* 9999-12-31T23:59:59Z */
 #define TIME_MAX 253402300799
 
@@ -156,7 +160,8 @@ bool session_seal(struct keyring *keyring, const struct session_place *place,
     packed_put_text(&bytes, session->client_id);
     packed_put_number(&bytes, (uint64_t)session->incarnation);
     packed_put_text(&bytes, session->prefix);
-    packed_put_number(&bytes, session->is_in_row);
+    packed_put_number(&bytes, (session->is_in_row ? IS_IN_ROW : 0) |
+                                  (session->is_stranger ? IS_STRANGER : 0));
     if (!session->is_in_row)
         put_identity(&bytes, session);
     put_id(out, session);
@@ -175,6 +180,7 @@ bool session_open(struct keyring *keyring, const struct session_place *place, st
     struct packed packed = {.arena = arena};
     struct session read = {.is_in_row = false};
     unsigned char id[SESSION_ID_LEN];
+    uint64_t flags;
 
     if (!take_id(value, id))
         return error_set(err, ERR_NONE);
@@ -189,7 +195,9 @@ bool session_open(struct keyring *keyring, const struct session_place *place, st
     read.client_id = packed_take_text(&packed);
     read.incarnation = (int64_t)packed_take_number(&packed, INT64_MAX);
     read.prefix = packed_take_text(&packed);
-    read.is_in_row = packed_take_number(&packed, 1) == 1;
+    flags = packed_take_number(&packed, IS_IN_ROW | IS_STRANGER);
+    read.is_in_row = flags & IS_IN_ROW;
+    read.is_stranger = flags & IS_STRANGER;
     if (!read.is_in_row)
         take_identity(&packed, &read);
     if (!packed_is_done(&packed) || memcmp(id, read.id, sizeof id) != 0)

@@ -433,14 +433,18 @@ static bool is_new_id(struct call *call, struct text_list *ids, const struct ses
     return true;
 }
 
-/* Ends a session that a cookie holds.  Whoever was never let in has nothing stored, and makes no
- * row. */
+bool visit_leaves_row(const struct call *call, const struct session *session)
+{
+    return !session->is_stranger || is_let_in_now(call, session);
+}
+
+/* Ends a session that a cookie holds. */
 static bool end_and_log(struct call *call, const struct session *session, struct error *err)
 {
     char id[SESSION_ID_SIZE];
     bool is_stored = find_session_row(call, id_text(session, id));
 
-    if ((is_stored || is_let_in_now(call, session)) && !visit_end(call, session, err))
+    if ((is_stored || visit_leaves_row(call, session)) && !visit_end(call, session, err))
         return false;
     call_log(call, LOG_LEVEL_INFO, "signed out", NULL, &session->identity);
     return true;

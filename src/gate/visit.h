@@ -52,9 +52,13 @@ MUST_CHECK bool visit_find_tokens(struct call *call, struct session *session, st
 void visit_bind(const struct call *call, struct session *session);
 
 /* Ends, and logs, all sessions that the request's cookies prove, whichever of them visit_find()
- * would find.  Those of visitors whom the lists do not let in leave no row.  Returns false with
+ * would find.  Those of visitors whom no list has let in so far leave no row.  Returns false with
  * *err; some may have ended then. */
 MUST_CHECK bool visit_end_all(struct call *call, struct error *err);
+
+/* Returns whether the end of the session makes a row: not if no list has let the visitor in so far,
+ * nor does now.  Strangers have nothing to lose, and fill no table. */
+bool visit_leaves_row(const struct call *call, const struct session *session);
 
 /* Notes that the session has ended.  Returns false with *err. */
 MUST_CHECK bool visit_end(struct call *call, const struct session *session, struct error *err);

@@ -417,6 +417,23 @@ class Passing:
         for method in ("GET", "POST"):
             self.shows(self.gate.browser().ask("/_adit/logout", method), 200, "Signed out")
 
+    def test_signs_out_while_no_list_lets_in(self):
+        """Whoever was let in once stays signed out when the lists do so again."""
+        lists, others = {"email_domains": ["example.com"]}, {"email_domains": ["example.org"]}
+        for first in (lists, others):
+            with self.subTest(first):
+                self.gate.module(config=first)
+                browser = self.signed_in("alice") if first is lists else self.gate.sign_in(
+                    "alice")[0]
+                self.gate.module(config=lists)
+                self.passes(browser.ask())
+                thief = browser.copy()
+                self.gate.module(config=others)
+                self.shows(browser.ask(), 403, "Not allowed")
+                self.shows(browser.ask("/_adit/logout", "POST", body=b""), 200, "Signed out")
+                self.gate.module(config=lists)
+                self.is_sent_to_provider(thief.ask())
+
     def test_signs_out_by_the_button_only(self):
         """A link, an image or a form of another site signs nobody out."""
         self.gate.module()

@@ -90,6 +90,7 @@ static void expect_opened(struct text value, const struct session *wanted)
     ck_assert_int_eq(session.incarnation, wanted->incarnation);
     ck_assert(text_eq(session.prefix, wanted->prefix));
     ck_assert_int_eq(session.is_in_row, wanted->is_in_row);
+    ck_assert_int_eq(session.is_stranger, wanted->is_stranger);
     if (!wanted->is_in_row)
         expect_identities_equal(&session, wanted);
     else
@@ -119,6 +120,9 @@ START_TEST(sealed_and_opened)
     in_row.is_in_row = true;
     expect_opened(sealed_as(&keys_place, &in_row), &in_row);
     ck_assert_uint_lt(sealed_as(&keys_place, &in_row).len, 160);
+    in_row.is_stranger = least.is_stranger = true;
+    expect_opened(sealed_as(&keys_place, &in_row), &in_row);
+    expect_opened(sealed_as(&keys_place, &least), &least);
 }
 END_TEST
 
