@@ -374,19 +374,19 @@ class Away:
         self.passes(self.gate.sign_in("alice")[1])
 
     def test_slow_provider(self):
-        """50 logins wait for the provider, and checks go on."""
+        """40 logins wait for the provider, and checks go on."""
         self.gate.module()
         browser = self.signed_in("alice")
-        visitors = [self.gate.browser() for _ in range(50)]
+        visitors = [self.gate.browser() for _ in range(40)]
         backs = [self.gate.callback(visitor.ask().location, "alice") for visitor in visitors]
         self.gate.mock.faults["token"] = ("slow", "7")
         asked = len(self.gate.mock.requests)
         found = []
         logins = threading.Thread(target=lambda: found.extend(
-            in_threads(50, lambda n: visitors[n].ask(backs[n]))))
+            in_threads(40, lambda n: visitors[n].ask(backs[n]))))
         logins.start()
         try:
-            until(lambda: len(self.gate.mock.requests) >= asked + 50, "50 questions")
+            until(lambda: len(self.gate.mock.requests) >= asked + 40, "40 questions")
             n_passed = 0
             while n_passed < 20 and not found:
                 self.passes(browser.ask())
@@ -395,7 +395,7 @@ class Away:
             self.assertGreater(n_passed, 0, "checks wait for the provider too")
         finally:
             logins.join()
-        self.assertEqual(len(found), 50)
+        self.assertEqual(len(found), 40)
         for answer in found:
             self.shows(answer, 503, "You cannot sign in now")
         for visitor in visitors:
