@@ -10,9 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/ident.h"
 #include "base/invisible.h"
 #include "base/utf8.h"
 #include "model/oauth_module.h"
+#include "store/keyring.h"
 
 /* Writes the reason.  Returns false. */
 static bool bad_file(char reason[SECRET_REASON_SIZE], const char *format, ...)
@@ -26,6 +28,24 @@ static bool bad_file(char reason[SECRET_REASON_SIZE], const char *format, ...)
     vsnprintf(reason, SECRET_REASON_SIZE, format, args);
     va_end(args);
     return false;
+}
+
+/* Refuses the secrets of Adit itself, whatever their file or variable is called: who reads the
+ * module would read them. */
+static bool is_of_others(struct text secret, char reason[SECRET_REASON_SIZE])
+{
+    char line[OAUTH_TEXT_MAX + 1];
+    bool is_key;
+
+    memcpy(line, secret.s, secret.len);
+    line[secret.len] = '\0';
+    is_key = keyring_is_line(line);
+    explicit_bzero(line, sizeof line);
+    if (is_key)
+        return bad_file(reason, "is refused: it is a key of a key file, so it is no client secret");
+    if (api_key_valid(secret))
+        return bad_file(reason, "is refused: it is an API key of Adit, so it is no client secret");
+    return true;
 }
 
 bool secret_valid(struct text secret, char reason[SECRET_REASON_SIZE])
@@ -42,7 +62,7 @@ bool secret_valid(struct text secret, char reason[SECRET_REASON_SIZE])
         return bad_file(reason, "is not UTF-8 text");
     if (memchr(secret.s, '\n', secret.len) || memchr(secret.s, '\r', secret.len))
         return bad_file(reason, "has more than one line");
-    return true;
+    return is_of_others(secret, reason);
 }
 
 /* Takes the text without the line end that editors add. */

@@ -12,7 +12,8 @@
 #define SECRET_REASON_SIZE 160
 
 /* Returns whether the text may be a client secret: 1 to 1024 bytes of UTF-8 without NUL, as in a
- * request, in one line, and all of its characters show.  If not, writes the reason. */
+ * request, in one line, and all of its characters show; and neither a key of a key file nor an API
+ * key.  If not, writes the reason, which quotes nothing of it. */
 MUST_CHECK bool secret_valid(struct text secret, char reason[SECRET_REASON_SIZE]);
 
 /* Reads the client secret of a file, without a line end after it.  The bytes belong to the arena.

@@ -87,30 +87,48 @@ static bool make_ciphers(struct keyring *keyring)
     return ok;
 }
 
+/* Reads the line of a key, without its end.  Returns NULL, or what is wrong with it. */
+static const char *read_sealing_key(struct sealing_key *key, const char *line)
+{
+    size_t id_len = strcspn(line, " \t");
+
+    if (!read_id(key, line, id_len))
+        return "expected '<key id> <64 hexadecimal digits>', with a key id of letters, digits, "
+               "'.', '_' and '-'";
+    line += id_len;
+    return read_hex(key, line + strspn(line, " \t")) ? NULL
+                                                     : "the key is not 64 hexadecimal digits";
+}
+
 /* Returns NULL, or what is wrong with the line. */
 static const char *read_key_line(struct keyring *keyring, char *line)
 {
     struct sealing_key *key = &keyring->keys[keyring->n];
-    size_t id_len;
+    const char *wrong;
 
     line[strcspn(line, "\r\n")] = '\0';
     if (line[0] == '\0' || line[0] == '#')
         return NULL;
     if (keyring->n == MAX_KEYS)
         return "there are more than 16 keys; keep at most 16";
-    id_len = strcspn(line, " \t");
-    if (!read_id(key, line, id_len))
-        return "expected '<key id> <64 hexadecimal digits>', with a key id of letters, digits, "
-               "'.', '_' and '-'";
-    line += id_len;
-    if (!read_hex(key, line + strspn(line, " \t")))
-        return "the key is not 64 hexadecimal digits";
+    wrong = read_sealing_key(key, line);
+    if (wrong)
+        return wrong;
     for (size_t i = 0; i < keyring->n; i++) {
         if (strcmp(keyring->keys[i].id, key->id) == 0)
             return "the key id is used twice";
     }
     keyring->n++;
     return NULL;
+}
+
+bool keyring_is_line(const char *line)
+{
+    struct sealing_key key;
+    bool is_key = read_sealing_key(&key, line) == NULL;
+
+    explicit_bzero(&key, sizeof key);
+    return is_key;
 }
 
 static bool read_lines(struct keyring *keyring, FILE *file, const char *path, char *reason,

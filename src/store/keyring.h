@@ -24,6 +24,9 @@ struct keyring;
  * that names the file and line and quotes nothing of it. */
 MUST_CHECK struct keyring *keyring_load(const char *path, char *reason, size_t size);
 
+/* Returns whether the text, without a line end, is the line of a key in such a file. */
+MUST_CHECK bool keyring_is_line(const char *line);
+
 /* Returns whether there is no file at the path. */
 bool keyring_is_missing(const char *path);
 

@@ -810,13 +810,13 @@ class Secrets(ApplyCase):
         self.assertIn("cannot be opened: No such file", self.apply(
             self.module({"file": "missing"}), status=1))
 
-    def refuse_source(self, secret, says, *options, **more):
+    def refuse_source(self, secret, says, *options, hidden="hush", **more):
         """Neither diff nor apply reads it, and neither shows it."""
         for verb, status in (("diff", 3), ("apply", 1)):
             said = self.run_on(verb, self.module(secret), *options, status=status, **more)
             self.assertIn("client_secret is from the", said)
             self.assertIn(says, said)
-            self.assertNotIn("hush", said)
+            self.assertNotIn(hidden, said)
         self.assert_error(self.client.get(self.ROUTE), 9003)
 
     def test_nothing_is_read_without_the_options(self):
@@ -885,6 +885,27 @@ class Secrets(ApplyCase):
                 self.refuse_source({"file": file}, "is refused: the settings or libpq use it",
                                    conf=conf, env={"HOME": home, "PGPASSFILE": files["passfile"],
                                                    "PGSERVICEFILE": files["service"]})
+
+    def test_no_secret_of_adit(self):
+        """A copy of the key file, or an API key: whoever may read the module would read it."""
+        with open(os.path.join(self.stack.state, "adit.key"), encoding="utf-8") as file:
+            sealing_key = file.read()
+        for what, value, says in (
+                ("sealing key", sealing_key, "a key of a key file"),
+                ("another", "old.key-1 \t%s\r\n" % ("aB" * 32), "a key of a key file"),
+                ("API key", self.account.admin.key + "\n", "an API key of Adit"),
+                ("earlier API key", samples.well_formed_key(), "an API key of Adit")):
+            os.chmod(self.write(value, "copied"), 0o600)
+            line = value.rstrip("\r\n")
+            for secret, name in (({"file": "copied"}, "file copied"),
+                                 ({"env": "SECRET"}, "variable SECRET")):
+                with self.subTest("%s, %s" % (what, name)):
+                    self.refuse_source(secret, "the %s, which is refused: it is %s" % (name, says),
+                                       hidden=line.split()[-1], env={"SECRET": line})
+        # What is only alike is a client secret.
+        for value in "ab" * 32, "key %s" % ("ab" * 31), "# %s" % ("ab" * 32), "adit_" + "0" * 49:
+            self.apply(self.module({"env": "SECRET"}), env={"SECRET": value})
+            self.assertEqual(self.stored(), value)
 
     def test_diff_names_the_source(self):
         os.chmod(self.write("one\n", "secret"), 0o600)
