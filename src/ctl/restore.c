@@ -6,30 +6,11 @@
 #include "ctl/history.h"
 #include "ctl/listing.h"
 #include "ctl/progress.h"
-#include "ctl/restore_order.h"
+#include "ctl/restore_step.h"
 #include "ctl/secret_file.h"
 #include "model/audit_event.h"
 #include "store/oauth_secret.h"
 #include "store/restore.h"
-
-struct restore {
-    struct ctl *ctl;
-    struct restore_order order;
-    struct history_names providers;
-    struct history_place place;
-    struct pg_result *plan;
-    struct arena arena; /* of the secret */
-    struct text secret; /* of --client-secret-file; absent: none */
-    int64_t n_changes;
-    int64_t n_skipped;
-    int64_t n_disabled; /* restored, but not enabled */
-    int n_tries;        /* that failed because another session was quicker */
-    bool is_beaten;     /* the last one did, and there is another */
-    bool has_warned;    /* of a second account */
-};
-
-/* Room for the reason to skip a row. */
-#define REASON_SIZE 160
 
 /* ---- the plan ---- */
 
@@ -210,54 +191,6 @@ static const struct listing_column columns[N_COLUMNS] = {
 
 static const struct listing listing = {"changes", columns, N_COLUMNS};
 
-static bool needs_secret(const struct restore *restore, int row)
-{
-    return pg_bool(restore->plan, row, RESTORE_HAS_CLIENT) &&
-           !pg_bool(restore->plan, row, RESTORE_KEEPS_SECRET);
-}
-
-/* Returns whether the row gets the client secret of the file. */
-static bool sets_secret(const struct restore *restore, int row)
-{
-    return restore->secret.s && pg_bool(restore->plan, row, RESTORE_HAS_CLIENT);
-}
-
-static bool is_same(const struct restore *restore, int row)
-{
-    return pg_bool(restore->plan, row, RESTORE_IS_SAME) && !sets_secret(restore, row);
-}
-
-/* Returns why the row has to stay as it is, perhaps in room, or NULL. */
-static const char *reason_to_skip(const struct restore *restore, int row, char room[REASON_SIZE])
-{
-    struct text kind = pg_text(restore->plan, row, RESTORE_KIND);
-    struct text lacks = pg_text(restore->plan, row, RESTORE_LACKS);
-    struct text owner = pg_text(restore->plan, row, RESTORE_DISABLED_OWNER);
-    bool is_holder = text_eq(kind, text_of("principal")) || text_eq(kind, text_of("account"));
-
-    if (pg_bool(restore->plan, row, RESTORE_BY_OTHERS))
-        return "others changed it later; restore it by its name, with --event or --at";
-    if (is_holder && pg_is_null(restore->plan, row, RESTORE_WANTED))
-        return "it was created since; 'restore' deletes no account, User or Bot";
-    if (lacks.s) {
-        snprintf(room, REASON_SIZE, "its %s %s is gone; restore that first",
-                 text_eq(lacks, pg_text(restore->plan, row, RESTORE_ACCOUNT_ID)) ? "account"
-                                                                                 : "owner",
-                 lacks.s);
-        return room;
-    }
-    if (owner.s) {
-        snprintf(room, REASON_SIZE, "its owner %s is disabled; to restore it anyway, add --enable",
-                 owner.s);
-        return room;
-    }
-    if (needs_secret(restore, row) && !restore->secret.s)
-        return "its client secret is gone; restore it by its name, with --client-secret-file";
-    if (pg_bool(restore->plan, row, RESTORE_STAYS_DISABLED) && is_same(restore, row))
-        return "it is disabled and stays so; to enable it, add --enable";
-    return NULL;
-}
-
 static const char *action_of(const struct restore *restore, int row)
 {
     if (pg_is_null(restore->plan, row, RESTORE_WANTED))
@@ -265,17 +198,11 @@ static const char *action_of(const struct restore *restore, int row)
     return pg_is_null(restore->plan, row, RESTORE_CURRENT) ? "create" : "change";
 }
 
-/* Returns whether nothing has to be said or done about the row. */
-static bool is_settled(const struct restore *restore, int row)
-{
-    return is_same(restore, row) && !pg_bool(restore->plan, row, RESTORE_STAYS_DISABLED);
-}
-
 /* Returns what differs, with the client secret of the file.  Uses the room. */
 static struct text name_secret(const struct restore *restore, int row, struct text change,
                                struct buf *room)
 {
-    if (!sets_secret(restore, row))
+    if (!restore_step_sets_secret(restore, row))
         return change;
     if (text_present(change))
         buf_printf(room, "%s; ", change.s);
@@ -288,10 +215,10 @@ static void count_steps(struct restore *restore)
 {
     restore->n_changes = restore->n_skipped = restore->n_disabled = 0;
     for (int row = 0; row < pg_rows(restore->plan); row++) {
-        char room[REASON_SIZE];
-        bool is_skipped = reason_to_skip(restore, row, room) != NULL;
+        char room[RESTORE_STEP_REASON_SIZE];
+        bool is_skipped = restore_step_reason(restore, row, room) != NULL;
 
-        if (is_settled(restore, row))
+        if (restore_step_is_settled(restore, row))
             continue;
         restore->n_skipped += is_skipped;
         restore->n_changes += !is_skipped;
@@ -301,8 +228,8 @@ static void count_steps(struct restore *restore)
 
 static void print_step(const struct restore *restore, int row, struct listing_out *out)
 {
-    char room[REASON_SIZE];
-    const char *reason = reason_to_skip(restore, row, room);
+    char room[RESTORE_STEP_REASON_SIZE];
+    const char *reason = restore_step_reason(restore, row, room);
     struct text change = pg_text(restore->plan, row, RESTORE_CHANGE);
     char event[AUDIT_EVENT_ID_SIZE];
     struct buf with_secret = {0};
@@ -327,7 +254,7 @@ static void print_step(const struct restore *restore, int row, struct listing_ou
 static void print_steps(const struct restore *restore, struct listing_out *out)
 {
     for (int row = 0; row < pg_rows(restore->plan); row++) {
-        if (!is_settled(restore, row))
+        if (!restore_step_is_settled(restore, row))
             print_step(restore, row, out);
     }
 }
@@ -383,7 +310,7 @@ static void say_failure(const struct restore *restore, const char *resource,
 static int write_batch(struct restore *restore, const struct restore_batch *batch)
 {
     int row = batch->rows[0];
-    bool has_secret = sets_secret(restore, row);
+    bool has_secret = restore_step_sets_secret(restore, row);
     struct restore_secret secret = {.len = 0};
     struct arena arena = {0};
     struct error err;
@@ -409,12 +336,12 @@ out:
 static void fill_batch(const struct writing *writing, int *row, struct restore_batch *batch)
 {
     const struct restore *restore = writing->restore;
-    char room[REASON_SIZE];
+    char room[RESTORE_STEP_REASON_SIZE];
 
     for (; *row < pg_rows(restore->plan); (*row)++) {
-        bool is_alone = sets_secret(restore, *row) || *row >= writing->alone_from;
+        bool is_alone = restore_step_sets_secret(restore, *row) || *row >= writing->alone_from;
 
-        if (is_settled(restore, *row) || reason_to_skip(restore, *row, room))
+        if (restore_step_is_settled(restore, *row) || restore_step_reason(restore, *row, room))
             continue;
         if ((is_alone && batch->n > 0) || !restore_batch_add(batch, restore->plan, *row))
             return;
@@ -493,7 +420,7 @@ static int write_rows(struct restore *restore)
 static int warn_of_second(struct restore *restore)
 {
     bool makes_account = false;
-    char room[REASON_SIZE];
+    char room[RESTORE_STEP_REASON_SIZE];
     bool ignored;
     struct error err;
 
@@ -501,7 +428,7 @@ static int warn_of_second(struct restore *restore)
         makes_account = makes_account ||
                         (text_eq(pg_text(restore->plan, row, RESTORE_KIND), text_of("account")) &&
                          pg_is_null(restore->plan, row, RESTORE_CURRENT) &&
-                         !reason_to_skip(restore, row, room));
+                         !restore_step_reason(restore, row, room));
     makes_account = makes_account && !restore->has_warned;
     restore->has_warned = restore->has_warned || makes_account;
     if (makes_account && !accounts_warn_second(restore->ctl, &ignored, &err))

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* aditctl restore: what becomes of a row of the plan. */
+#include "ctl/restore_step.h"
+
+#include <stdio.h>
+
+static bool needs_secret(const struct restore *restore, int row)
+{
+    return pg_bool(restore->plan, row, RESTORE_HAS_CLIENT) &&
+           !pg_bool(restore->plan, row, RESTORE_KEEPS_SECRET);
+}
+
+bool restore_step_sets_secret(const struct restore *restore, int row)
+{
+    return restore->secret.s && pg_bool(restore->plan, row, RESTORE_HAS_CLIENT);
+}
+
+static bool is_same(const struct restore *restore, int row)
+{
+    return pg_bool(restore->plan, row, RESTORE_IS_SAME) && !restore_step_sets_secret(restore, row);
+}
+
+const char *restore_step_reason(const struct restore *restore, int row,
+                                char room[RESTORE_STEP_REASON_SIZE])
+{
+    struct text kind = pg_text(restore->plan, row, RESTORE_KIND);
+    struct text lacks = pg_text(restore->plan, row, RESTORE_LACKS);
+    struct text owner = pg_text(restore->plan, row, RESTORE_DISABLED_OWNER);
+    bool is_holder = text_eq(kind, text_of("principal")) || text_eq(kind, text_of("account"));
+
+    if (pg_bool(restore->plan, row, RESTORE_BY_OTHERS))
+        return "others changed it later; restore it by its name, with --event or --at";
+    if (is_holder && pg_is_null(restore->plan, row, RESTORE_WANTED))
+        return "it was created since; 'restore' deletes no account, User or Bot";
+    if (lacks.s) {
+        snprintf(room, RESTORE_STEP_REASON_SIZE, "its %s %s is gone; restore that first",
+                 text_eq(lacks, pg_text(restore->plan, row, RESTORE_ACCOUNT_ID)) ? "account"
+                                                                                 : "owner",
+                 lacks.s);
+        return room;
+    }
+    if (owner.s) {
+        snprintf(room, RESTORE_STEP_REASON_SIZE,
+                 "its owner %s is disabled; to restore it anyway, add --enable", owner.s);
+        return room;
+    }
+    if (needs_secret(restore, row) && !restore->secret.s)
+        return "its client secret is gone; restore it by its name, with --client-secret-file";
+    if (pg_bool(restore->plan, row, RESTORE_STAYS_DISABLED) && is_same(restore, row))
+        return "it is disabled and stays so; to enable it, add --enable";
+    return NULL;
+}
+
+bool restore_step_is_settled(const struct restore *restore, int row)
+{
+    return is_same(restore, row) && !pg_bool(restore->plan, row, RESTORE_STAYS_DISABLED);
+}
