@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "model/ssh_credential.h"
+
 static bool needs_secret(const struct restore *restore, int row)
 {
     return pg_bool(restore->plan, row, RESTORE_HAS_CLIENT) &&
@@ -20,6 +22,18 @@ static bool is_same(const struct restore *restore, int row)
     return pg_bool(restore->plan, row, RESTORE_IS_SAME) && !restore_step_sets_secret(restore, row);
 }
 
+/* Returns whether the credential would come to have no rule, though the service requires rules. */
+static bool lacks_rules(const struct restore *restore, int row)
+{
+    const struct text_list acl = {.n = (size_t)pg_int(restore->plan, row, RESTORE_N_RULES)};
+    bool has_none_now = !pg_is_null(restore->plan, row, RESTORE_N_RULES_NOW) &&
+                        pg_int(restore->plan, row, RESTORE_N_RULES_NOW) == 0;
+    struct error ignored;
+
+    return restore->ctl->conf.require_acl && !pg_is_null(restore->plan, row, RESTORE_N_RULES) &&
+           !has_none_now && !ssh_credential_check_rules(&acl, &ignored);
+}
+
 const char *restore_step_reason(const struct restore *restore, int row,
                                 char room[RESTORE_STEP_REASON_SIZE])
 {
@@ -28,6 +42,14 @@ const char *restore_step_reason(const struct restore *restore, int row,
     struct text owner = pg_text(restore->plan, row, RESTORE_DISABLED_OWNER);
     bool is_holder = text_eq(kind, text_of("principal")) || text_eq(kind, text_of("account"));
 
+    /* First, since none of the other remedies helps. */
+    if (lacks_rules(restore, row)) {
+        snprintf(room, RESTORE_STEP_REASON_SIZE,
+                 "it had no rule, and [service] require_acl is yes; to permit everything, %s *",
+                 pg_is_null(restore->plan, row, RESTORE_CURRENT) ? "create another with the rule"
+                                                                 : "give it the rule");
+        return room;
+    }
     if (pg_bool(restore->plan, row, RESTORE_BY_OTHERS))
         return "others changed it later; restore it by its name, with --event or --at";
     if (is_holder && pg_is_null(restore->plan, row, RESTORE_WANTED))

@@ -34,6 +34,11 @@
 #define UNSEEN "'{revision,client_secret_key_id,incarnation}'::text[]"
 #define SEEN(row) "(" row ") - " UNSEEN
 
+/* How many rules a credential has; NULL: the row is none. */
+#define N_RULES(row)                                                                               \
+    "CASE WHEN w.kind = 'ssh_credential'"                                                          \
+    " THEN jsonb_array_length(nullif(" row " -> 'acl', 'null'::jsonb)) END"
+
 /* clang-format off */
 
 /* The order's events, of anybody and any time: those of $1 kind, $2 account_id, $3 resource. */
@@ -54,7 +59,7 @@
 static const struct pg_statement plan_statement = {
     .name = "restore_plan",
     .types = PG_TEXT PG_TEXT PG_TEXT PG_BIGINT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT
-             PG_BOOL PG_BOOL PG_BOOL PG_BOOL PG_BOOL PG_BOOL PG_SMALLINT,
+             PG_BOOL PG_BOOL PG_BOOL PG_BOOL PG_BOOL PG_BOOL PG_SMALLINT PG_INTEGER PG_INTEGER,
     .sql =
         "WITH cut AS MATERIALIZED ("
             "SELECT DISTINCT ON (e.account_id, k.kind, e.resource)"
@@ -147,7 +152,8 @@ static const struct pg_statement plan_statement = {
           " w.stays_disabled, w.gives, w.by_others,"
           " w.wanted ->> 'client_id' IS NOT NULL,"
           " w.keeps_secret AND w.present IS NOT NULL,"
-          " (w.wanted ->> 'provider')::smallint"
+          " (w.wanted ->> 'provider')::smallint,"
+          " " N_RULES("w.wanted") ", " N_RULES("w.present")
         " FROM safe AS w"
         " LEFT JOIN safe AS o ON o.kind = 'principal'"
           " AND o.account_id = w.account_id AND o.resource = w.owner_id"

@@ -40,6 +40,8 @@ enum restore_column {
     RESTORE_HAS_CLIENT,     /* an OAuth module with a client secret */
     RESTORE_KEEPS_SECRET,   /* the present row has the secret of that time */
     RESTORE_PROVIDER,       /* PG_SMALLINT, of the module as it was */
+    RESTORE_N_RULES,        /* PG_INTEGER: of the credential as it was; or absent */
+    RESTORE_N_RULES_NOW,    /* PG_INTEGER: of the present credential; or absent */
     RESTORE_N_COLUMNS
 };
 

@@ -570,6 +570,35 @@ class Restore(UndoCase):
         self.restore(made["id"], "--event", event)
         self.assertEqual(self.read(self.path(made))[0], made)
 
+    def test_required_rules(self):
+        """[service] require_acl: no credential comes to be without a rule."""
+        changed, gone, stays = (self.make(description="-") for _ in range(3))
+        time_before = self.now()
+        self.assert_ok(self.client.patch(self.path(changed), {"acl": ["*"]}))
+        self.assert_ok(self.client.delete(self.path(gone)), 204)
+        self.assert_ok(self.client.patch(self.path(stays), {"description": "new"}))
+        self.stack.set_conf("service", "require_acl", "yes")
+        self.addCleanup(self.stack.set_conf, "service", "require_acl", "no")
+        skipped = {made["id"]: "it had no rule, and [service] require_acl is yes; to permit "
+                               "everything, " + remedy
+                   for made, remedy in ((changed, "give it the rule *"),
+                                        (gone, "create another with the rule *"))}
+        for made in changed, gone:
+            found = self.restore(made["id"], "--at", time_before, status=1)
+            self.assertEqual([(row["action"], row["reason"]) for row in found["changes"]],
+                             [("skip", skipped[made["id"]])])
+        # With others, only these are left out: one that has no rule already is restored.
+        found = self.restore("--since", time_before, "--by", self.account.admin.id, status=1)
+        self.assertEqual({row["resource"]: row["reason"] for row in found["changes"]},
+                         {**skipped, stays["id"]: None})
+        self.assertEqual(self.read(self.path(changed))[0]["acl"], ["*"])
+        self.assertEqual(self.read(self.path(gone)), (None, None))
+        self.assertEqual(self.read(self.path(stays))[0]["description"], "-")
+        # One that gets a rule back is restored, too.
+        self.assert_ok(self.client.patch(self.path(changed), {"acl": ["bind:a.example"]}))
+        self.assertEqual(self.restore("--event", self.event_of(changed["id"], "_updated"))["restored"], 1)
+        self.assertEqual(self.read(self.path(changed))[0]["acl"], ["*"])
+
     def test_columns_that_the_event_lacks(self):
         """Those that were added since get their default; those that were dropped are ignored."""
         user = self.ctl("user", "create", "--account", self.account.id).stdout.strip()
