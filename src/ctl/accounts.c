@@ -39,7 +39,9 @@ int accounts_confirm_second(const struct ctl *ctl)
     return ctl->options.yes || !ctl_may_ask() ? CTL_OK : ctl_confirm(ctl, "Make a second account?");
 }
 
-bool accounts_warn_second(const struct ctl *ctl, bool *is_second, struct error *err)
+/* Warns on standard error if another account would be the second.  Sets *is_second to whether it
+ * would.  Returns false with *err as pg_run(). */
+static bool warn_second_account(const struct ctl *ctl, bool *is_second, struct error *err)
 {
     char only[IDENT_SIZE];
 
@@ -78,7 +80,7 @@ int ctl_account_create(struct ctl *ctl)
 
     if (!ctl_text_valid("name", ctl->options.name))
         return CTL_USAGE;
-    if (!accounts_warn_second(ctl, &is_second, &err))
+    if (!warn_second_account(ctl, &is_second, &err))
         return ctl_fail_error(&err);
     if (is_second)
         status = accounts_confirm_second(ctl);

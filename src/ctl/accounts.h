@@ -25,10 +25,6 @@ const char *accounts_first_user(struct pg *pg);
 MUST_CHECK bool accounts_find_second(const struct ctl *ctl, char only[IDENT_SIZE],
                                      struct error *err);
 
-/* Warns on standard error if another account would be the second.  Sets *is_second to whether it
- * would.  Returns false with *err as pg_run(). */
-MUST_CHECK bool accounts_warn_second(const struct ctl *ctl, bool *is_second, struct error *err);
-
 /* Asks on a terminal whether to make a second account, once it was said what that means.  Without a
  * terminal it goes on: a new account takes nothing away that 'account delete' does not bring back,
  * and programs make accounts.  Returns CTL_OK, or the exit status after a message. */

@@ -2,7 +2,6 @@
 /* aditctl restore: makes rows as they were, with what the record of changes holds. */
 #include <string.h>
 
-#include "ctl/accounts.h"
 #include "ctl/history.h"
 #include "ctl/listing.h"
 #include "ctl/progress.h"
@@ -139,10 +138,7 @@ static int check_secret_use(const struct restore *restore)
 static bool seal_secret(const struct restore *restore, int row, struct arena *arena,
                         struct restore_secret *secret)
 {
-    struct text resource = pg_text(restore->plan, row, RESTORE_RESOURCE);
-    size_t edge_len = strcspn(resource.s, "/");
-    const struct oauth_route route = {.edge_id = text_part(resource, 0, edge_len),
-                                      .route_id = text_part(resource, edge_len + 1, resource.len)};
+    const struct oauth_route route = restore_step_route(restore, row);
     const struct keyring_place place =
         oauth_secret_place(pg_text(restore->plan, row, RESTORE_ACCOUNT_ID), &route,
                            (int)pg_int(restore->plan, row, RESTORE_PROVIDER));
@@ -336,12 +332,11 @@ out:
 static void fill_batch(const struct writing *writing, int *row, struct restore_batch *batch)
 {
     const struct restore *restore = writing->restore;
-    char room[RESTORE_STEP_REASON_SIZE];
 
     for (; *row < pg_rows(restore->plan); (*row)++) {
         bool is_alone = restore_step_sets_secret(restore, *row) || *row >= writing->alone_from;
 
-        if (restore_step_is_settled(restore, *row) || restore_step_reason(restore, *row, room))
+        if (!restore_step_is_due(restore, *row))
             continue;
         if ((is_alone && batch->n > 0) || !restore_batch_add(batch, restore->plan, *row))
             return;
@@ -415,27 +410,6 @@ static int write_rows(struct restore *restore)
     return status;
 }
 
-/* Warns, once, if an account that comes back is the second.  Returns CTL_OK, or CTL_FAILED after a
- * message. */
-static int warn_of_second(struct restore *restore)
-{
-    bool makes_account = false;
-    char room[RESTORE_STEP_REASON_SIZE];
-    bool ignored;
-    struct error err;
-
-    for (int row = 0; row < pg_rows(restore->plan); row++)
-        makes_account = makes_account ||
-                        (text_eq(pg_text(restore->plan, row, RESTORE_KIND), text_of("account")) &&
-                         pg_is_null(restore->plan, row, RESTORE_CURRENT) &&
-                         !restore_step_reason(restore, row, room));
-    makes_account = makes_account && !restore->has_warned;
-    restore->has_warned = restore->has_warned || makes_account;
-    if (makes_account && !accounts_warn_second(restore->ctl, &ignored, &err))
-        return ctl_fail_error(&err);
-    return CTL_OK;
-}
-
 /* Does what the plan says, if it says something. */
 static int carry_out_plan(struct restore *restore)
 {
@@ -443,9 +417,10 @@ static int carry_out_plan(struct restore *restore)
 
     if (restore->n_changes == 0)
         return CTL_OK;
-    status = warn_of_second(restore);
-    if (status == CTL_OK)
-        status = ctl_confirm(restore->ctl, "Restore these?");
+    status = restore_warn(restore);
+    if (status != CTL_OK || restore->ctl->options.dry_run)
+        return status;
+    status = ctl_confirm(restore->ctl, "Restore these?");
     return status == CTL_OK ? write_rows(restore) : status;
 }
 
@@ -474,7 +449,7 @@ static int carry_out(struct restore *restore)
     listing_open(&out, ctl, &listing);
     if (!ctl->options.yes)
         print_steps(restore, &out);
-    if (!ctl->options.dry_run && restore->n_changes > 0) {
+    if (restore->n_changes > 0) {
         status = ctl_flush(ctl);
         if (status == CTL_OK)
             status = carry_out_plan(restore);
@@ -484,7 +459,7 @@ static int carry_out(struct restore *restore)
             if (status == CTL_OK)
                 status = carry_out_plan(restore);
         }
-        n_restored = status == CTL_OK ? restore->n_changes : 0;
+        n_restored = status == CTL_OK && !ctl->options.dry_run ? restore->n_changes : 0;
     }
     if (ctl->options.yes)
         print_steps(restore, &out);
@@ -522,6 +497,7 @@ int ctl_restore(struct ctl *ctl)
     if (status == CTL_OK)
         status = carry_out(&restore);
     forget_plan(&restore);
+    buf_free(&restore.warnings);
     arena_free(&restore.arena);
     return status;
 }

@@ -3,6 +3,7 @@
 #include "ctl/restore_step.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "model/ssh_credential.h"
 
@@ -76,4 +77,20 @@ const char *restore_step_reason(const struct restore *restore, int row,
 bool restore_step_is_settled(const struct restore *restore, int row)
 {
     return is_same(restore, row) && !pg_bool(restore->plan, row, RESTORE_STAYS_DISABLED);
+}
+
+bool restore_step_is_due(const struct restore *restore, int row)
+{
+    char room[RESTORE_STEP_REASON_SIZE];
+
+    return !restore_step_is_settled(restore, row) && !restore_step_reason(restore, row, room);
+}
+
+struct oauth_route restore_step_route(const struct restore *restore, int row)
+{
+    struct text resource = pg_text(restore->plan, row, RESTORE_RESOURCE);
+    size_t edge_len = strcspn(resource.s, "/");
+
+    return (struct oauth_route){.edge_id = text_part(resource, 0, edge_len),
+                                .route_id = text_part(resource, edge_len + 1, resource.len)};
 }

@@ -353,6 +353,30 @@ class Restore(UndoCase):
             self.assertEqual([(row["event_id"], row["action"]) for row in done["changes"]],
                              [(shown["id"], "change")])
 
+    def test_warns_of_modules(self):
+        """Of each that it writes or deletes, as apply does."""
+        lists = {"email_domains": ["a.example"]}
+        for before, says in (
+                (None, "everybody passes a route without a module, unless [gate] without_module is "
+                       "refuse"),
+                ({"enabled": False}, "everybody passes: the module is disabled"),
+                ({"enabled": True}, "nobody passes: the module is enabled without a provider"),
+                ({"provider": {"provider_c": {}}}, "anyone with an account at Microsoft passes"),
+                ({"provider": {"provider_b": lists}},
+                 "nobody passes by email_domains: Facebook verifies no addresses"),
+                ({"provider": {"provider_c": lists}}, None)):
+            if before:
+                self.assert_ok(self.client.put(OAUTH, before))
+            self.assert_ok(self.client.put(OAUTH, {"provider": {"provider_b": {
+                "email_domains": ["other.example"]}}}))
+            event = self.events("undone/r", "--account", self.account.id)[-1]["id"]
+            for option in "--dry-run", "--yes":
+                with self.subTest("%s, %s" % (before, option)):
+                    said = self.ctl("restore", "--event", event, option).stderr.splitlines()
+                    self.assertEqual(len(said), 1 if says else 0, said)
+                    self.assertTrue(not says or said[0].startswith(
+                        "aditctl: warning: edge undone, route r: " + says), said)
+
     def test_asks_on_a_terminal(self):
         made = self.make(metadata="a")
         self.assert_ok(self.client.patch(self.path(made), {"metadata": "b"}))
@@ -873,12 +897,16 @@ class Secrets(UndoCase):
         return self.read(OAUTH)[0]["provider"]["provider_a"]
 
     def test_listed(self):
-        self.put(SECRET, email_domains=["a.example"])
+        self.put(SECRET, email_domains=["a.example"], scopes=["x"])
         self.put("another", email_domains=["b.example"])
         words = ["restore", "undone/r", "--account", self.account.id, "--event",
                  self.event_of("undone/r", "_updated"), "--dry-run", "--client-secret-file"]
-        self.assertRegex(self.ctl(*words, self.secret_file("it\n")).stdout,
-                         "email_domains: .*; client_secret: set\n$")
+        done = self.ctl(*words, self.secret_file("it\n"))
+        self.assertRegex(done.stdout, "email_domains: .*; client_secret: set\n$")
+        warning = "aditctl: warning: edge undone, route r: nobody passes by email_domains: "
+        self.assertTrue(done.stderr.startswith(warning), done)
+        # It stays as it is without the secret.
+        self.assertNotIn("warning", self.ctl(*words[:-1], status=1).stderr)
         for text in ("it\nit", "it\n\n", "it\rit\r\n"):
             self.assertIn("which has more than one line",
                           self.ctl(*words, self.secret_file(text), status=1).stderr)

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* aditctl restore: what its changes mean for the rest. */
+#include <stdio.h>
+
+#include "ctl/accounts.h"
+#include "ctl/admission.h"
+#include "ctl/restore_step.h"
+#include "json/tree.h"
+
+static bool is_kind(const struct restore *restore, int row, const char *kind)
+{
+    return text_eq(pg_text(restore->plan, row, RESTORE_KIND), text_of(kind));
+}
+
+/* ---- accounts ---- */
+
+/* Warns if an account that comes back is the second. */
+static bool add_second(const struct restore *restore, struct buf *warnings, struct error *err)
+{
+    bool makes_account = false;
+    char only[IDENT_SIZE] = "";
+
+    for (int row = 0; row < pg_rows(restore->plan); row++)
+        makes_account = makes_account || (is_kind(restore, row, "account") &&
+                                          pg_is_null(restore->plan, row, RESTORE_CURRENT) &&
+                                          restore_step_is_due(restore, row));
+    if (makes_account && !accounts_find_second(restore->ctl, only, err))
+        return false;
+    if (only[0])
+        buf_printf(warnings, "aditctl: warning: " ACCOUNTS_SECOND "\n", only);
+    return true;
+}
+
+/* ---- modules ---- */
+
+/* Reads what oauth_admission_find() looks at.  Its text belongs to the tree. */
+static bool read_wanted(const struct json_node *row, struct arena *arena,
+                        struct oauth_module *module, struct error *err)
+{
+    struct oauth_provider *config = &module->config;
+    struct text_list *const lists[] = {&config->email_addresses, &config->email_domains,
+                                       &config->teams, &config->organizations};
+    static const char *const names[] = {"email_addresses", "email_domains", "teams",
+                                        "organizations"};
+    const struct json_node enabled = json_member(row, "enabled");
+    const struct json_node position = json_member(row, "provider");
+    const struct json_node client_id = json_member(row, "client_id");
+    const struct json_node scopes = json_member(row, "scopes");
+    uint32_t provider = 0;
+
+    *module = (struct oauth_module){.enabled = false};
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        const struct json_node list = json_member(row, names[i]);
+
+        lists[i]->n = json_count(&list);
+    }
+    if (!json_get_bool(&enabled, &module->enabled, err) ||
+        !json_get_uint32(&position, &provider, err) ||
+        !json_get_text(&client_id, &config->client_id, err) ||
+        !json_get_texts(&scopes, SIZE_MAX, ERR_INTERNAL, arena, &config->scopes, err))
+        return false;
+    module->provider = (int)provider;
+    return true;
+}
+
+/* Warns of the module of a row, which is written or deleted. */
+static bool add_admission(const struct restore *restore, int row,
+                          struct admission_warnings *warnings, struct error *err)
+{
+    const struct text wanted = pg_text(restore->plan, row, RESTORE_WANTED);
+    const struct oauth_route route = restore_step_route(restore, row);
+    struct json_node top = {.value = NULL};
+    struct oauth_module module;
+    struct arena arena = {0};
+    bool ok = !wanted.s || (json_parse_large(wanted.s, wanted.len, wanted.len, &top, err) &&
+                            read_wanted(&top, &arena, &module, err));
+
+    if (ok)
+        admission_warn(warnings, &route, wanted.s ? &module : NULL);
+    json_free(&top);
+    arena_free(&arena);
+    return ok;
+}
+
+static bool add_admissions(const struct restore *restore, struct buf *out, struct error *err)
+{
+    struct admission_warnings warnings = {.conf = &restore->ctl->conf, .out = out};
+    bool ok = true;
+
+    for (int row = 0; ok && row < pg_rows(restore->plan); row++) {
+        if (is_kind(restore, row, "oauth_module") && restore_step_is_due(restore, row))
+            ok = add_admission(restore, row, &warnings, err);
+    }
+    admission_warn_rest(&warnings);
+    return ok;
+}
+
+/* ---- all ---- */
+
+int restore_warn(struct restore *restore)
+{
+    struct buf warnings = {0};
+    struct text said;
+    struct error err;
+    int status = CTL_OK;
+
+    if (!add_second(restore, &warnings, &err) || !add_admissions(restore, &warnings, &err))
+        status = ctl_fail_error(&err);
+    said = buf_text(&warnings);
+    if (!text_eq(said, buf_text(&restore->warnings)))
+        fwrite(said.s, 1, said.len, stderr);
+    buf_free(&restore->warnings);
+    restore->warnings = warnings;
+    return status;
+}
