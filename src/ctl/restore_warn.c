@@ -31,6 +31,42 @@ static bool add_second(const struct restore *restore, struct buf *warnings, stru
     return true;
 }
 
+/* The admins of an account, whose rows of Users and Bots come one after the other. */
+struct admins {
+    struct text account_id;
+    int64_t n;     /* enabled, once the rows so far are restored */
+    bool is_taken; /* a row takes one away */
+};
+
+static void say_admins(const struct admins *admins, struct buf *warnings)
+{
+    if (admins->is_taken && admins->n == 0)
+        buf_printf(warnings, "aditctl: warning: " ACCOUNTS_NO_ADMIN "\n", admins->account_id.s,
+                   admins->account_id.s);
+}
+
+/* Warns of each account that comes to have no enabled admin. */
+static void add_last_admins(const struct restore *restore, struct buf *warnings)
+{
+    struct admins admins = {.n = 0};
+
+    for (int row = 0; row < pg_rows(restore->plan); row++) {
+        struct text account_id = pg_text(restore->plan, row, RESTORE_ACCOUNT_ID);
+        int64_t n_more = pg_int(restore->plan, row, RESTORE_MORE_ADMINS);
+
+        if (!is_kind(restore, row, "principal") || !restore_step_is_due(restore, row))
+            continue;
+        if (!text_eq(account_id, admins.account_id)) {
+            say_admins(&admins, warnings);
+            admins = (struct admins){.account_id = account_id,
+                                     .n = pg_int(restore->plan, row, RESTORE_N_ADMINS)};
+        }
+        admins.n += n_more;
+        admins.is_taken = admins.is_taken || n_more < 0;
+    }
+    say_admins(&admins, warnings);
+}
+
 /* ---- modules ---- */
 
 /* Reads what oauth_admission_find() looks at.  Its text belongs to the tree. */
@@ -106,6 +142,7 @@ int restore_warn(struct restore *restore)
 
     if (!add_second(restore, &warnings, &err) || !add_admissions(restore, &warnings, &err))
         status = ctl_fail_error(&err);
+    add_last_admins(restore, &warnings);
     said = buf_text(&warnings);
     if (!text_eq(said, buf_text(&restore->warnings)))
         fwrite(said.s, 1, said.len, stderr);

@@ -39,6 +39,11 @@
     "CASE WHEN w.kind = 'ssh_credential'"                                                          \
     " THEN jsonb_array_length(nullif(" row " -> 'acl', 'null'::jsonb)) END"
 
+/* 1 if the row is an enabled admin, else 0. */
+#define IS_ADMIN(row)                                                                              \
+    "coalesce((" row " ->> 'is_admin')::boolean AND " row " ->> 'disabled_at' IS NULL, "           \
+                                                          "false)::int"
+
 /* clang-format off */
 
 /* The order's events, of anybody and any time: those of $1 kind, $2 account_id, $3 resource. */
@@ -59,7 +64,8 @@
 static const struct pg_statement plan_statement = {
     .name = "restore_plan",
     .types = PG_TEXT PG_TEXT PG_TEXT PG_BIGINT PG_TEXT PG_TEXT PG_TEXT PG_TEXT PG_TEXT
-             PG_BOOL PG_BOOL PG_BOOL PG_BOOL PG_BOOL PG_BOOL PG_SMALLINT PG_INTEGER PG_INTEGER,
+             PG_BOOL PG_BOOL PG_BOOL PG_BOOL PG_BOOL PG_BOOL PG_SMALLINT PG_INTEGER PG_INTEGER
+             PG_BIGINT PG_INTEGER,
     .sql =
         "WITH cut AS MATERIALIZED ("
             "SELECT DISTINCT ON (e.account_id, k.kind, e.resource)"
@@ -153,11 +159,16 @@ static const struct pg_statement plan_statement = {
           " w.wanted ->> 'client_id' IS NOT NULL,"
           " w.keeps_secret AND w.present IS NOT NULL,"
           " (w.wanted ->> 'provider')::smallint,"
-          " " N_RULES("w.wanted") ", " N_RULES("w.present")
+          " " N_RULES("w.wanted") ", " N_RULES("w.present") ","
+          " coalesce(admins.n, 0), " IS_ADMIN("w.wanted") " - " IS_ADMIN("w.present")
         " FROM safe AS w"
         " LEFT JOIN safe AS o ON o.kind = 'principal'"
           " AND o.account_id = w.account_id AND o.resource = w.owner_id"
         " LEFT JOIN safe AS a ON a.kind = 'account' AND a.account_id = w.account_id"
+        " LEFT JOIN (SELECT p.account_id, count(*) AS n FROM adit.principal AS p"
+          " WHERE p.is_admin AND p.disabled_at IS NULL"
+            " AND p.account_id IN (SELECT s.account_id FROM safe AS s WHERE s.kind = 'principal')"
+          " GROUP BY p.account_id) AS admins ON admins.account_id = w.account_id"
         " LEFT JOIN adit.account AS here ON here.id = w.account_id"
         " LEFT JOIN adit.principal AS p ON p.account_id = w.account_id AND p.id = w.owner_id"
         " CROSS JOIN LATERAL (SELECT " CHANGE_NAMED("w.present", "$8::text[]") " AS before,"

@@ -42,6 +42,8 @@ enum restore_column {
     RESTORE_PROVIDER,       /* PG_SMALLINT, of the module as it was */
     RESTORE_N_RULES,        /* PG_INTEGER: of the credential as it was; or absent */
     RESTORE_N_RULES_NOW,    /* PG_INTEGER: of the present credential; or absent */
+    RESTORE_N_ADMINS,       /* PG_BIGINT: enabled admins that the account has now */
+    RESTORE_MORE_ADMINS,    /* PG_INTEGER: so many more it has with the row: -1, 0 or 1 */
     RESTORE_N_COLUMNS
 };
 

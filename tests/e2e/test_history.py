@@ -377,6 +377,36 @@ class Restore(UndoCase):
                     self.assertTrue(not says or said[0].startswith(
                         "aditctl: warning: edge undone, route r: " + says), said)
 
+    def test_warns_of_the_last_admin(self):
+        """As user disable, user delete and apply do."""
+        admin, member = self.account.admin.id, self.account.member.id
+
+        def make_admin(principal, is_admin):
+            self.stack.psql("UPDATE adit.principal SET is_admin = %s WHERE account_id = '%s' AND id = '%s'"
+                            % (is_admin, self.account.id, principal))
+            return self.event_of(principal, "_updated")
+
+        def said(event, option):
+            return self.ctl("restore", "--event", event, option).stderr
+        warning = ("aditctl: warning: this leaves the account %s without an enabled admin; to create one, "
+                   "run: aditctl user create --admin --account %s\n" % (self.account.id, self.account.id))
+        event = make_admin(member, True)
+        self.assertEqual(said(event, "--dry-run"), "")
+        make_admin(admin, False)
+        for option in "--dry-run", "--yes":
+            self.assertEqual(said(event, option), warning)
+        # One that comes back at the same time is left.
+        make_admin(admin, True)
+        self.now()
+        document = os.path.join(self.stack.folder, "people.json")
+        with open(document, "w", encoding="utf-8") as file:
+            json.dump({"version": 1, "accounts": [{"id": self.account.id, "principals": [
+                {"id": admin, "is_admin": False}, {"id": member, "is_admin": True}]}]}, file)
+        self.ctl("apply", document)
+        done = self.ctl("restore", "--since", "30m", "--by", pwd.getpwuid(os.geteuid()).pw_name,
+                        "--account", self.account.id, "--yes")
+        self.assertEqual((done.stdout.count("is_admin: "), done.stderr), (2, ""))
+
     def test_asks_on_a_terminal(self):
         made = self.make(metadata="a")
         self.assert_ok(self.client.patch(self.path(made), {"metadata": "b"}))
