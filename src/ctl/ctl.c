@@ -430,7 +430,9 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     if (argc < 1)
         return CTL_USAGE;
-    status = options_read(&ctl.options, NULL, &words);
+    status = options_refuse_keys(words);
+    if (status == CTL_OK)
+        status = options_read(&ctl.options, NULL, &words);
     if (status != CTL_OK)
         return status;
     if (ctl.options.version && !ctl.options.help) {

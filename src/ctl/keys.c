@@ -202,11 +202,7 @@ int ctl_key_revoke(struct ctl *ctl)
     if (!id.s)
         return ctl_misuse("'key revoke' needs the id of a key, or --for ID for all keys of a User "
                           "or Bot");
-    /* The word may be a secret: no message repeats it. */
-    if (api_key_valid(id))
-        return ctl_misuse(
-            "this is an API key, not the id of one; 'aditctl key list' shows the ids; "
-            "the key may now be in the history of your shell");
+    /* The word may be a part of a secret: no message repeats it. */
     if (!ident_valid(id))
         return ctl_misuse("this is not the id of an API key; expected ak_ and 27 letters and "
                           "digits, as 'aditctl key list' shows it");

@@ -5,6 +5,42 @@
 #include <getopt.h>
 #include <string.h>
 
+#include "base/ident.h"
+
+/* Returns whether the text begins with an API key, whatever follows it. */
+static bool begins_with_key(const char *text)
+{
+    static const size_t sizes[] = {API_KEY_SIZE, API_KEY_BARE_SIZE};
+    size_t len = strlen(text);
+
+    for (size_t i = 0; i < 2; i++) {
+        if (len >= sizes[i] - 1 && api_key_valid((struct text){text, sizes[i] - 1}))
+            return true;
+    }
+    return false;
+}
+
+/* Returns whether an API key is in the word, such as in --for=KEY or -fKEY. */
+static bool holds_api_key(const char *word)
+{
+    for (; *word; word++) {
+        if (begins_with_key(word))
+            return true;
+    }
+    return false;
+}
+
+int options_refuse_keys(char *const *words)
+{
+    for (; *words; words++) {
+        if (holds_api_key(*words))
+            return ctl_misuse("an API key is on the command line, and no command takes one; "
+                              "'aditctl key list' shows the ids of keys; the key may now be in "
+                              "the history of your shell");
+    }
+    return CTL_OK;
+}
+
 /* Returns the row of a letter, which must have one. */
 static const struct verb_option *find_option(int letter)
 {

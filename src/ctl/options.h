@@ -5,6 +5,10 @@
 
 #include "ctl/verbs.h"
 
+/* Refuses an API key in any word of a command line: no command takes one, and messages and the
+ * database would repeat it.  Returns CTL_OK, or CTL_USAGE after a message. */
+MUST_CHECK int options_refuse_keys(char *const *words);
+
 /* Reads the options of the verb or, for NULL, those before the verb into *options.  words[-1] must
  * exist, since getopt expects the name of the program there.  Ignores faults after --help and
  * --version.  Returns CTL_OK with *words after the words that it read, or CTL_USAGE after a

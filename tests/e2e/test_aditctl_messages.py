@@ -202,10 +202,20 @@ class Misuse(CtlCase):
         self.assert_says(["key", "revoke", "x y"], "this is not the id of an API key; expected ak_"
                          " and 27 letters and digits, as 'aditctl key list' shows it")
 
-    def test_revoking_by_the_key_itself(self):
-        key = samples.well_formed_key()
-        self.assert_says(["key", "revoke", key], "this is an API key, not the id of one; 'aditctl"
-                         " key list' shows the ids; the key may now be in the history of your shell")
+    def test_a_key_in_any_place(self):
+        """An API key instead of an id, in either form: no command repeats it."""
+        said = ("an API key is on the command line, and no command takes one; 'aditctl key list'"
+                " shows the ids of keys; the key may now be in the history of your shell")
+        key, long_key = samples.well_formed_key(), samples.well_formed_key(
+            account_id=samples.unknown_id("ac"))
+        self.each([(words, words, said) for words in (
+            [key], ["--nonsense=" + key], ["--conf", key, "doctor"], ["key", key], ["x" + long_key],
+            *([*words.split(), key] for words in COMMANDS),
+            *([*words.split(), "--%s=%s" % (option, long_key)] for words in COMMANDS
+              for option in ("account", "for", "owner", "by", "give-to", "event")),
+            ["key", "revoke", key], ["key", "list", "-f" + key], ["history", "EDGE/" + key],
+            ["account", "rename", "ac_x", "--name", long_key + "\n"],
+        )], self.assert_says)
 
 
 class Failures(CtlCase):
