@@ -39,14 +39,19 @@ class Find(Case):
         self.assertIn(self.unlimited, who)
 
     def test_keys_in_several_credentials(self):
-        """Also with another comment; those that are in one credential are left out."""
-        with open(self.page.path("laptop.pub"), encoding="utf-8") as file:
-            key = " ".join(file.read().split()[:2])
-        for comment in ("forgotten", "once more"):
-            self.assert_ok(self.client.post("/ssh_credentials", {
-                "public_key": "%s %s" % (key, comment)}), 201)
+        """Also with another comment and in other forms; different keys of one form are left out."""
+        self.page.add_runuser(self.stack)
+        keys = {name: (text, fingerprint) for name, text, _, fingerprint in samples.accepted_keys()}
+        made = {name: self.assert_ok(self.client.post("/ssh_credentials", {
+            "public_key": keys[name][0]}), 201)["id"] for name in (
+                "ed25519.line", "ed25519.comment-utf8", "ed25519.ssh2", "rsa2048.info",
+                "rsa2048.pkcs1", "ecdsa256.info", "ecdsa384.info")}
         printed, = self.page.follow("Keys in several credentials")
-        self.assertEqual(printed.splitlines(), ["%s\t%s" % (self.account.id, key)])
+        rows = [[cell.strip() for cell in line.split("|")] for line in printed.splitlines()]
+        self.assertCountEqual([row[1:] for row in rows if row[0] == self.account.id], [
+            [keys[names[0]][1], " ".join(sorted(made[name] for name in names))] for names in (
+                ("ed25519.line", "ed25519.comment-utf8", "ed25519.ssh2"),
+                ("rsa2048.info", "rsa2048.pkcs1"))])
 
     def test_modules(self):
         for edge, authorities in ("edge-2", ["ca-0", "ca-1"]), ("edge-3", ["ca-2"]):

@@ -1,18 +1,8 @@
 # SPDX-License-Identifier: MIT
 """doc/operate/limit.md, the chapter about the disk.  machine_hosts follows the others."""
-import os
-
 from adit import samples
 from adit.case import Case
 from adit.page import Page
-
-# The stack's superuser is the owner of its tables.
-RUNUSER = """#!/bin/sh
-[ "$1 $2 $3" = '-u postgres --' ] || { echo "unexpected: $*" >&2; exit 1; }
-shift 3
-[ "$1 $2 $3" != 'psql -d adit' ] || { shift 3; set -- psql -X "$@"; }
-exec "$@"
-"""
 
 
 class Disk(Case):
@@ -28,11 +18,8 @@ class Disk(Case):
         old = self.stack.psql("INSERT INTO adit.audit_event (at, event, account_id, resource)"
                               " VALUES (now() - interval '91 days', 'user_updated', '%s', 'usr_x')"
                               " RETURNING id" % account.id)
-        page = Page(self, "limit.md", env=[
-            pair for pair in self.stack.pg_env("postgres").items() if pair[0].startswith("PG")])
-        with open(page.path("bin", "runuser"), "w", encoding="utf-8") as file:
-            file.write(RUNUSER)
-        os.chmod(file.name, 0o755)
+        page = Page(self, "limit.md")
+        page.add_runuser(self.stack)
         see, purge, delete, shrink = page.scripts["Disk"]
         shown = page.run(see)
         self.assertRegex(shown, r"(?m)^ %s +\| +21 \| [0-9]+ kB$" % key_id)

@@ -2,12 +2,21 @@
 """Follows a page of doc/operate in one shell, as an operator does."""
 import os
 import re
+import shlex
 import shutil
 import subprocess
 
 from adit import recipe, stack
 
 END = "=== end of the block ==="
+
+# The stack's superuser is the owner of its tables.
+RUNUSER = """#!/bin/sh
+[ "$1 $2 $3" = '-u postgres --' ] || { echo "unexpected: $*" >&2; exit 1; }
+shift 3
+[ "$1 $2 $3" != 'psql -d adit' ] || { shift 3; set -- psql -X "$@"; }
+exec env %s "$@"
+"""
 
 
 class Page:
@@ -34,6 +43,14 @@ class Page:
             first, n = re.subn(r"(?m)^%s=.*$" % variable, "%s='%s'" % (variable, value), first)
             case.assertEqual(n, 1, "%s sets %s" % (name, variable))
         self.run(first)
+
+    def add_runuser(self, on_stack):
+        """The shell finds a runuser, which becomes postgres in the stack's database alone."""
+        values = on_stack.pg_env("postgres")
+        with open(self.path("bin", "runuser"), "w", encoding="utf-8") as file:
+            file.write(RUNUSER % " ".join(shlex.quote("%s=%s" % pair) for pair in values.items()
+                                          if pair[0].startswith("PG")))
+        os.chmod(file.name, 0o755)
 
     def path(self, *names):
         return os.path.join(self.folder, *names)
