@@ -238,6 +238,17 @@ npm_install() {
     exec 9>&-
 }
 
+# Whether DIR has the packages that docs or the console are made of, in the version of this clone.
+docs_fetched() {
+    local renderer
+    renderer=$(sed -n 's/^RENDERER = "\(.*\)"$/\1/p' "$root/doc/reference/build.py")
+    grep -qsF "$renderer " "$1/docs/renderer.txt"
+}
+
+console_fetched() {
+    cmp -s "$root/console/package-lock.json" "$1/console/public.work/.installed"
+}
+
 # build_console DIR LOG: makes the console in DIR.  Fails if npm is missing or cannot fetch packages.
 build_console() {
     if ! command -v npm >/dev/null; then
@@ -254,7 +265,7 @@ build_console() {
 # build_docs DIR LOG: makes the page at /docs in DIR.  Fails if npm is missing or cannot fetch the
 # renderer.
 build_docs() {
-    if [ ! -e "$1/docs/renderer.txt" ] && ! command -v npm >/dev/null; then
+    if ! docs_fetched "$1" && ! command -v npm >/dev/null; then
         warn "npm is missing: install it to make the page at /docs"
         return 1
     fi
@@ -264,4 +275,26 @@ build_docs() {
         show_log "$2"
         return 1
     fi
+}
+
+# make_page docs|console DIR LOG: makes the page as build_docs and build_console do.  Without a
+# network npm waits for minutes, and each start would wait again.  So npm gives up soon, and
+# LOG.failed keeps others from trying for an hour.
+make_page() {
+    local page=$1 dir=$2 log=$3
+    if "${page}_fetched" "$dir" || ! command -v npm >/dev/null; then
+        "build_$page" "$dir" "$log"
+        return
+    fi
+    if [ "${ADIT_FETCH:-}" != now ] && [ -n "$(find "$log.failed" -mmin -60 2>/dev/null)" ]; then
+        warn "npm could not fetch what /$page is made of, less than an hour ago, and $log says why;" \
+            "to try again, set ADIT_FETCH to now"
+        return 1
+    fi
+    say "fetching what /$page is made of from npm's registry, once"
+    rm -f "$log.failed"
+    npm_config_fetch_retries=1 npm_config_fetch_retry_mintimeout=1000 npm_config_fetch_timeout=15000 \
+        "build_$page" "$dir" "$log" && return 0
+    "${page}_fetched" "$dir" || touch "$log.failed"
+    return 1
 }

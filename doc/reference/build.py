@@ -37,7 +37,8 @@ def die(message):
 
 def fetch(folder):
     """Downloads the renderer's package with npm and returns its path."""
-    command = ["npm", "pack", RENDERER, "--silent", "--ignore-scripts", "--pack-destination", folder]
+    command = ["npm", "pack", RENDERER, "--loglevel=error", "--ignore-scripts", "--pack-destination",
+               folder]
     try:
         done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, encoding="utf-8", check=False)

@@ -72,6 +72,64 @@ class Running(ServeCase):
                          (1, "serve: cannot write to standard output\n"))
 
 
+class Pages(unittest.TestCase):
+    """What /docs and /console are made of is fetched once; a fetch that failed is not repeated soon."""
+
+    # The build folder of a clone, and an npm that fails, or that fetches the renderer of /docs.
+    MAKEFILE = ".PHONY: docs console\ndocs:\n\tnpm pack\nconsole:\n\tnpm ci\n"
+    NPM = ("#!/bin/sh\necho \"$1 $npm_config_fetch_retries\" >>calls\n"
+           "[ -e up ] && mkdir -p docs && cp up docs/renderer.txt\n")
+
+    def setUp(self):
+        self.folder = stack.make_folder()
+        self.addCleanup(shutil.rmtree, self.folder)
+        for name, text in ("Makefile", self.MAKEFILE), ("npm", self.NPM):
+            with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        os.chmod(file.name, 0o755)
+
+    def make(self, page, status, **env):
+        """Returns what is said, and how npm was called."""
+        done = stack.run(
+            ["bash", "-euc", '. tools/lib.sh; need_packages() { :; }; make_page "$@"', "tools/serve",
+             page, self.folder, self.folder + "/log"], check=False, cwd=stack.ROOT, env=dict(
+                 stack.CLEAN_ENV, PATH=self.folder + ":" + os.environ["PATH"], **env))
+        self.assertEqual(done.returncode, status, done)
+        calls = os.path.join(self.folder, "calls")
+        if not os.path.exists(calls):
+            return done, []
+        with open(calls, encoding="utf-8") as file:
+            called = file.read().splitlines()
+        os.remove(calls)
+        return done, called
+
+    def test_no_network(self):
+        for page, call in ("docs", "pack 1"), ("console", "ci 1"):
+            with self.subTest(page):
+                done, called = self.make(page, 1)
+                self.assertEqual((done.stdout, called), (
+                    "serve: fetching what /%s is made of from npm's registry, once\n" % page, [call]))
+                done, called = self.make(page, 1)
+                self.assertEqual((done.stdout, called), ("", []))
+                self.assertIn("to try again, set ADIT_FETCH to now", done.stderr)
+                self.assertEqual(self.make(page, 1, ADIT_FETCH="now")[1], [call])
+                os.utime(self.folder + "/log.failed", (0, 0))
+                self.assertEqual(self.make(page, 1)[1], [call])
+                os.remove(self.folder + "/log.failed")
+
+    def test_once_fetched(self):
+        """The page is made anew at each start, and nothing is fetched."""
+        with open(os.path.join(stack.ROOT, "doc/reference/build.py"), encoding="utf-8") as file:
+            renderer = re.search('(?m)^RENDERER = "(.*)"$', file.read()).group(1)
+        self.make("docs", 1)
+        with open(os.path.join(self.folder, "up"), "w", encoding="utf-8") as file:
+            file.write(renderer + " sha512-x\n")
+        self.assertEqual(self.make("docs", 0, ADIT_FETCH="now")[1], ["pack 1"])
+        self.assertFalse(os.path.exists(self.folder + "/log.failed"))
+        done, called = self.make("docs", 0)
+        self.assertEqual((done.stdout, called), ("", ["pack "]))
+
+
 class DeadKey(ServeCase):
     """tools/serve issues a new key if the service refuses the key of the first run."""
 
@@ -278,10 +336,13 @@ class State(unittest.TestCase):
                         1, "", "serve: ADIT_PORT is '%s'; set it to a port, 1 to 65535\n" % port))
                     self.assertEqual(os.listdir(self.folder), [])
 
-    def test_a_bad_word_for_limits_leaves_nothing(self):
+    def test_a_bad_word_leaves_nothing(self):
         done = self.serve(["--detach"], "8080", ADIT_LIMITS="no")
         self.assertEqual((done.returncode, done.stdout, done.stderr), (
             1, "", "serve: ADIT_LIMITS is 'no'; set it to on or off\n"))
+        done = self.serve(["--detach"], "8080", ADIT_FETCH="no")
+        self.assertEqual((done.returncode, done.stderr), (
+            1, "serve: ADIT_FETCH is 'no'; set it to now, or not at all\n"))
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_stop_names_the_folder(self):
