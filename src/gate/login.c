@@ -497,14 +497,22 @@ static bool is_sign_out(const struct call *call)
            (origin.len == own.len && strncasecmp(origin.s, own.s, own.len) == 0);
 }
 
+/* A page for who is signed in is not for a session that does not last.  Who signs out ends that,
+ * too. */
+static enum visit_found find_who_signs_out(struct call *call, bool is_wanted,
+                                           struct session *session, struct error *err)
+{
+    if (!call->stored.has_module || call->place.provider <= 0)
+        return VISIT_NONE;
+    return is_wanted ? visit_find_to_end(call, session, err) : visit_find(call, session, err);
+}
+
 void login_end(struct call *call)
 {
     struct session session;
     struct error err = {.code = ERR_NONE};
     bool is_wanted = is_sign_out(call);
-    enum visit_found found = call->stored.has_module && call->place.provider > 0
-                                 ? visit_find_to_end(call, &session, &err)
-                                 : VISIT_NONE;
+    enum visit_found found = find_who_signs_out(call, is_wanted, &session, &err);
 
     if (found == VISIT_UNKNOWN ||
         (found == VISIT_FOUND && is_wanted && !visit_end_all(call, &err))) {

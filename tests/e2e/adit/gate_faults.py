@@ -67,7 +67,10 @@ class Lasting:
         browser = self.start(maximum_duration=100, inactivity_timeout=90)
         self.passes(self.at(60, browser))
         self.passes(self.at(99, browser))
+        self.shows(browser.ask("/_adit/logout"), 200, "Sign out of this site?")
         self.is_sent_to_provider(self.at(100, browser))
+        self.assertNotIn("signed in as", self.shows(browser.ask("/_adit/logout"), 200,
+                                                    "Signed out").text)
         self.gate.module()
         self.passes(self.at(100, browser))
 
