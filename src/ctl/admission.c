@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Warnings of modules that let in whom they may not be meant to. */
+/* Warnings of what lets in whom it may not be meant to. */
 #include "ctl/admission.h"
 
 #include "model/oauth_admission.h"
 
-/* Modules that are named. */
+/* Warnings that are printed. */
 #define NAMED_MAX 20
 
 /* Appends what is to be known of a route whose module is written or, if it is NULL, deleted;
@@ -28,22 +28,54 @@ static void say_admission(const struct conf *conf, const struct oauth_module *mo
         oauth_admission_say(text, &admission);
 }
 
+/* Appends a line to the warnings, and frees it. */
+static void add_warning(struct admission_warnings *warnings, struct buf *line)
+{
+    if (line->len > 0 && warnings->n++ < NAMED_MAX)
+        buf_printf(warnings->out, "aditctl: warning: %s\n", buf_text(line).s);
+    buf_free(line);
+}
+
 void admission_warn(struct admission_warnings *warnings, const struct oauth_route *route,
                     const struct oauth_module *module)
 {
-    struct buf text = {0};
+    struct buf text = {0}, line = {0};
 
     say_admission(warnings->conf, module, &text);
-    if (text.len > 0 && warnings->n++ < NAMED_MAX)
-        buf_printf(warnings->out, "aditctl: warning: edge %.*s, route %.*s: %s\n",
-                   (int)route->edge_id.len, route->edge_id.s, (int)route->route_id.len,
-                   route->route_id.s, buf_text(&text).s);
+    if (text.len > 0)
+        buf_printf(&line, "edge %.*s, route %.*s: %s", (int)route->edge_id.len, route->edge_id.s,
+                   (int)route->route_id.len, route->route_id.s, buf_text(&text).s);
+    add_warning(warnings, &line);
     buf_free(&text);
+}
+
+void admission_warn_edge(struct admission_warnings *warnings, struct text edge_id,
+                         const struct mutual_tls_module *module)
+{
+    const char *says = !module            ? "everybody passes an edge without a module"
+                       : !module->enabled ? "everybody passes: the module is disabled"
+                       : module->certificate_authority_ids.n == 0
+                           ? "nobody passes: the module has no certificate authority"
+                           : NULL;
+    struct buf line = {0};
+
+    if (says)
+        buf_printf(&line, "TLS edge %.*s: %s", (int)edge_id.len, edge_id.s, says);
+    add_warning(warnings, &line);
+}
+
+void admission_warn_rules(struct admission_warnings *warnings, struct text id)
+{
+    struct buf line = {0};
+
+    buf_printf(&line, "credential %.*s loses its rules, and may bind everything", (int)id.len,
+               id.s);
+    add_warning(warnings, &line);
 }
 
 void admission_warn_rest(const struct admission_warnings *warnings)
 {
     if (warnings->n > NAMED_MAX)
-        buf_printf(warnings->out, "aditctl: warning: %zu modules more let in anyone or nobody\n",
+        buf_printf(warnings->out, "aditctl: warning: %zu more let in everybody or nobody\n",
                    warnings->n - NAMED_MAX);
 }

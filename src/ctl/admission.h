@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Warnings of modules that let in whom they may not be meant to, when commands write modules. */
+/* Warnings of what lets in whom it may not be meant to, when commands write it. */
 #ifndef ADIT_CTL_ADMISSION_H
 #define ADIT_CTL_ADMISSION_H
 
 #include "base/buf.h"
 #include "conf/conf.h"
+#include "model/mutual_tls_module.h"
 #include "store/oauth_module.h"
 
 /* The warnings of a command.  The caller fills in the first two members. */
@@ -19,7 +20,14 @@ struct admission_warnings {
 void admission_warn(struct admission_warnings *warnings, const struct oauth_route *route,
                     const struct oauth_module *module);
 
-/* Ends the warnings: says how many modules were not named. */
+/* The same for the module of a TLS edge. */
+void admission_warn_edge(struct admission_warnings *warnings, struct text edge_id,
+                         const struct mutual_tls_module *module);
+
+/* Warns of a credential that loses all of its rules. */
+void admission_warn_rules(struct admission_warnings *warnings, struct text id);
+
+/* Ends the warnings: says how many were not printed. */
 void admission_warn_rest(const struct admission_warnings *warnings);
 
 #endif

@@ -12,6 +12,7 @@
 struct plan_change {
     enum document_verb verb;
     struct document_change write;
+    bool loses_rules;    /* a credential whose last ACL rules go */
     bool is_given;       /* a credential that is created, or given to another owner */
     struct text members; /* of an update: the names of those that differ, with ',' between */
     struct text values;  /* of an update, for people: "name: old -> new; ..." */

@@ -1,20 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* What the changes of modules mean for visitors. */
+/* What the changes of a plan open. */
 #include "ctl/admission.h"
 #include "ctl/plan_kind.h"
+
+static void warn_of_change(struct admission_warnings *warnings, const struct plan_change *change)
+{
+    const struct document_entry *entry = &change->write.row.entry;
+    const struct document_oauth *oauth = &entry->of.oauth;
+    const struct oauth_route route = {.edge_id = oauth->edge_id, .route_id = oauth->id};
+    bool is_gone = change->verb == DOCUMENT_DELETE;
+
+    if (entry->kind == DOCUMENT_OAUTH)
+        admission_warn(warnings, &route, is_gone ? NULL : &oauth->module);
+    else if (entry->kind == DOCUMENT_MUTUAL_TLS)
+        admission_warn_edge(warnings, entry->of.mutual_tls.id,
+                            is_gone ? NULL : &entry->of.mutual_tls.module);
+    else if (entry->kind == DOCUMENT_CREDENTIAL && change->loses_rules)
+        admission_warn_rules(warnings, entry->of.credential.input.id);
+}
 
 void plan_warn_admissions(struct plan *plan)
 {
     struct admission_warnings warnings = {.conf = &plan->ctl->conf, .out = &plan->warnings};
 
-    for (size_t i = 0; i < plan->n_changes; i++) {
-        const struct plan_change *change = plan->changes[i];
-        const struct document_oauth *oauth = &change->write.row.entry.of.oauth;
-        const struct oauth_route route = {.edge_id = oauth->edge_id, .route_id = oauth->id};
-
-        if (change->write.row.entry.kind == DOCUMENT_OAUTH)
-            admission_warn(&warnings, &route,
-                           change->verb == DOCUMENT_DELETE ? NULL : &oauth->module);
-    }
+    for (size_t i = 0; i < plan->n_changes; i++)
+        warn_of_change(&warnings, plan->changes[i]);
     admission_warn_rest(&warnings);
 }

@@ -125,6 +125,12 @@ static struct text keep(struct plan *plan, struct buf *written, bool *ok)
     return kept;
 }
 
+/* What differs and is empty now was not. */
+static bool loses_rules(const struct document_member *member)
+{
+    return strcmp(member->name, "acl") == 0 && ((const struct text_list *)member->after)->n == 0;
+}
+
 bool plan_show_values(struct plan *plan, struct plan_change *change,
                       const struct document_changes *changes, bool has_secret_changed)
 {
@@ -133,8 +139,10 @@ bool plan_show_values(struct plan *plan, struct plan_change *change,
 
     json_open(&out.before, '{');
     json_open(&out.after, '{');
-    for (size_t i = 0; i < changes->n; i++)
+    for (size_t i = 0; i < changes->n; i++) {
         put_member(&out, &plan->names, &changes->members[i]);
+        change->loses_rules = change->loses_rules || loses_rules(&changes->members[i]);
+    }
     if (has_secret_changed)
         put_secret_change(&out, &change->write.row.entry.of.oauth.secret);
     json_close(&out.before, '}');

@@ -67,7 +67,7 @@ static void add_last_admins(const struct restore *restore, struct buf *warnings)
     say_admins(&admins, warnings);
 }
 
-/* ---- modules ---- */
+/* ---- modules and rules ---- */
 
 /* Reads what oauth_admission_find() looks at.  Its text belongs to the tree. */
 static bool read_wanted(const struct json_node *row, struct arena *arena,
@@ -99,22 +99,72 @@ static bool read_wanted(const struct json_node *row, struct arena *arena,
     return true;
 }
 
-/* Warns of the module of a row, which is written or deleted. */
+/* A row before and after, as JSON; absent: there is none.  Its tree is empty then. */
+struct row_pair {
+    struct json_node before, after;
+};
+
+static bool parse_row(struct text row, struct json_node *top, struct error *err)
+{
+    return !row.s || json_parse_large(row.s, row.len, row.len, top, err);
+}
+
+static bool warn_of_route(const struct restore *restore, int row, const struct row_pair *pair,
+                          struct admission_warnings *warnings, struct error *err)
+{
+    const struct oauth_route route = restore_step_route(restore, row);
+    struct oauth_module module;
+    struct arena arena = {0};
+    bool ok = !pair->after.value || read_wanted(&pair->after, &arena, &module, err);
+
+    if (ok)
+        admission_warn(warnings, &route, pair->after.value ? &module : NULL);
+    arena_free(&arena);
+    return ok;
+}
+
+static bool warn_of_edge(const struct restore *restore, int row, const struct row_pair *pair,
+                         struct admission_warnings *warnings, struct error *err)
+{
+    const struct json_node enabled = json_member(&pair->after, "enabled");
+    const struct json_node list = json_member(&pair->after, "certificate_authority_ids");
+    struct mutual_tls_module module = {.enabled = false};
+
+    if (pair->after.value && !json_get_bool(&enabled, &module.enabled, err))
+        return false;
+    module.certificate_authority_ids.n = pair->after.value ? json_count(&list) : 0;
+    admission_warn_edge(warnings, pg_text(restore->plan, row, RESTORE_RESOURCE),
+                        pair->after.value ? &module : NULL);
+    return true;
+}
+
+static void warn_of_rules(const struct restore *restore, int row, const struct row_pair *pair,
+                          struct admission_warnings *warnings)
+{
+    const struct json_node before = json_member(&pair->before, "acl");
+    const struct json_node after = json_member(&pair->after, "acl");
+
+    if (pair->before.value && pair->after.value && json_count(&before) > 0 &&
+        json_count(&after) == 0)
+        admission_warn_rules(warnings, pg_text(restore->plan, row, RESTORE_RESOURCE));
+}
+
+/* Warns of what a row opens that is written or deleted. */
 static bool add_admission(const struct restore *restore, int row,
                           struct admission_warnings *warnings, struct error *err)
 {
-    const struct text wanted = pg_text(restore->plan, row, RESTORE_WANTED);
-    const struct oauth_route route = restore_step_route(restore, row);
-    struct json_node top = {.value = NULL};
-    struct oauth_module module;
-    struct arena arena = {0};
-    bool ok = !wanted.s || (json_parse_large(wanted.s, wanted.len, wanted.len, &top, err) &&
-                            read_wanted(&top, &arena, &module, err));
+    struct row_pair pair = {.before = {.value = NULL}};
+    bool ok = parse_row(pg_text(restore->plan, row, RESTORE_CURRENT), &pair.before, err) &&
+              parse_row(pg_text(restore->plan, row, RESTORE_WANTED), &pair.after, err);
 
-    if (ok)
-        admission_warn(warnings, &route, wanted.s ? &module : NULL);
-    json_free(&top);
-    arena_free(&arena);
+    if (ok && is_kind(restore, row, "oauth_module"))
+        ok = warn_of_route(restore, row, &pair, warnings, err);
+    else if (ok && is_kind(restore, row, "mutual_tls_module"))
+        ok = warn_of_edge(restore, row, &pair, warnings, err);
+    else if (ok && is_kind(restore, row, "ssh_credential"))
+        warn_of_rules(restore, row, &pair, warnings);
+    json_free(&pair.before);
+    json_free(&pair.after);
     return ok;
 }
 
@@ -124,7 +174,7 @@ static bool add_admissions(const struct restore *restore, struct buf *out, struc
     bool ok = true;
 
     for (int row = 0; ok && row < pg_rows(restore->plan); row++) {
-        if (is_kind(restore, row, "oauth_module") && restore_step_is_due(restore, row))
+        if (restore_step_is_due(restore, row))
             ok = add_admission(restore, row, &warnings, err);
     }
     admission_warn_rest(&warnings);

@@ -603,6 +603,39 @@ class Changes(ApplyCase):
         self.assertTrue(said.startswith("aditctl: warning: edge e, route r: everybody passes a route"
                                         " without a module"), said)
 
+    def test_warnings_of_edges_and_rules(self):
+        made = self.assert_ok(self.client.post("/ssh_credentials", samples.credential(acl=["bind:a.example"])), 201)
+        self.assert_ok(self.client.put("/edges/tls/e/mutual_tls", {"certificate_authority_ids": ["ca_1"]}))
+        document = json.loads(self.export())
+        account = document["accounts"][0]
+        edge, credential = account["mutual_tls_modules"][0], account["ssh_credentials"][0]
+
+        def said(*options):
+            return self.ctl("diff", *options, self.write(document), status=1).stderr
+        edge["enabled"] = False
+        self.assertEqual(said(), "aditctl: warning: TLS edge e: everybody passes: the module is disabled\n")
+        edge.update(enabled=True, certificate_authority_ids=[])
+        self.assertEqual(said(), "aditctl: warning: TLS edge e: nobody passes: the module has no certificate"
+                         " authority\n")
+        account["mutual_tls_modules"] = []
+        self.assertEqual(said("--prune"), "aditctl: warning: TLS edge e: everybody passes an edge without a"
+                         " module\n")
+        account["mutual_tls_modules"] = [dict(edge, certificate_authority_ids=["ca_1", "ca_2"])]
+        credential["acl"] = ["bind:b.example"]
+        self.assertEqual(said(), "")
+        credential["acl"] = []
+        warning = "aditctl: warning: credential %s loses its rules, and may bind everything\n" % made["id"]
+        self.assertEqual(said(), warning)
+        # Undoing it the other way round is no news.
+        self.ctl("apply", "--yes", self.write(document))
+        before = self.stack.psql("SELECT max(id) FROM adit.audit_event WHERE resource = '%s'" % made["id"])
+        self.assert_ok(self.client.patch("/ssh_credentials/" + made["id"], {"acl": ["bind:c.example"]}))
+        event = self.stack.psql("SELECT max(id) FROM adit.audit_event WHERE resource = '%s'" % made["id"])
+        for which, wanted in ((event, warning), (before, "")):
+            done = self.ctl("restore", "--event", which, "--dry-run")
+            self.assertEqual([line for line in done.stderr.splitlines(True) if "warning" in line],
+                             [wanted] if wanted else [], done)
+
     def test_long_values(self):
         """People see what differs in a long value; programs see all of it."""
         long = {"description": "d", "acl": ["bind:d%d.example" % n for n in range(100)]}
