@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "gateway/judge_edges.h"
 #include "gateway/marked.h"
 #include "model/ssh_options.h"
 #include "store/gateway.h"
@@ -28,13 +29,7 @@
 
 /* ---- the database ---- */
 
-static bool is_shut(const struct gateway *gateway)
-{
-    return clock_steady_ms() < gateway->shut_until_ms;
-}
-
-/* After a statement that was given up, nothing is asked for JUDGE_PAUSE_MS. */
-static void note_timeout(struct gateway *gateway, bool ok, const struct error *err)
+void judge_note_timeout(struct gateway *gateway, bool ok, const struct error *err)
 {
     if (!ok)
         gateway->shut_until_ms =
@@ -47,7 +42,7 @@ static bool note_outcome(struct gateway *gateway, bool ok, const struct error *e
     const struct log *log = &gateway->conf.log;
     const struct log_pair pairs[] = {{"cause", ok ? NULL : error_reason(err)}, {NULL, NULL}};
 
-    note_timeout(gateway, ok, err);
+    judge_note_timeout(gateway, ok, err);
     if (!ok && !gateway->is_away)
         log_event(log, LOG_LEVEL_ERROR,
                   "cannot ask the database: new logins are refused, sessions go on", pairs);
@@ -118,8 +113,7 @@ static bool begin_account(struct gateway *gateway, const char *account_id, struc
     return true;
 }
 
-/* Returns why an account cannot be obeyed, or NULL. */
-static const char *account_fault(int n_accounts)
+const char *judge_account_fault(int n_accounts)
 {
     if (n_accounts == 0)
         return "the account does not exist; correct the setting account of [gateway], or --account";
@@ -202,7 +196,7 @@ static bool ask_about(struct gateway *gateway, struct arena *arena, const struct
     if (pg_is_distributed(gateway->pg))
         return ask_on_node(gateway, arena, key, statement, out, why);
     *why = "the database did not answer in time; it is asked again soon";
-    if (is_shut(gateway))
+    if (judge_is_shut(gateway))
         return false;
     ok = statement(gateway, arena, key, out, &err);
     if (!ok && err.code == ERR_DATABASE_TIMEOUT && answers_for_others(gateway, key)) {
@@ -353,7 +347,7 @@ static enum judge_verdict read_key(struct gateway *gateway, struct arena *arena,
 
     if (!read_in_turn(gateway, arena, seen, &reading, why))
         return *why == ssh_options_no_memory ? JUDGE_FAULT : JUDGE_AWAY;
-    *why = account_fault(found->n_accounts);
+    *why = judge_account_fault(found->n_accounts);
     if (*why)
         return JUDGE_FAULT;
     if (found->n == 0 && !found->is_over && reading.key.left_out.n == 0)
@@ -393,43 +387,6 @@ enum judge_verdict judge_key(struct gateway *gateway, struct arena *arena, struc
     *why = known->why;
     *grant = known->grant;
     return known->why ? JUDGE_OVER : JUDGE_PERMITTED;
-}
-
-/* ---- edges ---- */
-
-/* Logs the first of several failures of one kind. */
-static void note_edges(struct gateway *gateway, const char *cause)
-{
-    const struct log_pair pairs[] = {{"cause", cause}, {NULL, NULL}};
-
-    if (cause && !gateway->edges_are_unread)
-        log_event(&gateway->conf.log, LOG_LEVEL_ERROR,
-                  "cannot read mutual TLS modules: the edges' files stay", pairs);
-    if (!cause && gateway->edges_are_unread)
-        log_event(&gateway->conf.log, LOG_LEVEL_INFO, "mutual TLS modules are read again", NULL);
-    gateway->edges_are_unread = cause != NULL;
-}
-
-/* Reads the modules of all edges, with one statement.  Without its account, an edge that has a
- * module would seem to have none, and be opened to everybody. */
-static void judge_edges(struct gateway *gateway)
-{
-    struct text_list ids = edges_ids(gateway->edges);
-    struct arena arena = {0};
-    struct gateway_edges modules;
-    struct error err;
-    bool ok;
-
-    if (!gateway->edges_are_marked || ids.n == 0 || is_shut(gateway))
-        return;
-    ok = store_gateway_mutual_tls(gateway->pg, &arena, text_of(gateway->conf.gateway.account), ids,
-                                  &modules, &err);
-    note_timeout(gateway, ok, &err);
-    gateway->account_fault = ok ? account_fault(modules.n_accounts) : NULL;
-    note_edges(gateway, ok ? gateway->account_fault : error_reason(&err));
-    ok = ok && !gateway->account_fault && edges_put(gateway->edges, &modules);
-    gateway->edges_are_marked = !ok;
-    arena_free(&arena);
 }
 
 /* ---- changes ---- */
@@ -507,7 +464,7 @@ static void judge_nobody(struct gateway *gateway)
     struct error err;
     bool ok;
 
-    if (is_shut(gateway))
+    if (judge_is_shut(gateway))
         return;
     pg_set_timeout(gateway->pg, JUDGE_TIMEOUT_MS);
     ok = store_gateway_ping(gateway->pg, &err);
@@ -553,7 +510,7 @@ static bool judge_feed(struct gateway *gateway)
     struct error err;
     bool ok;
 
-    if (is_shut(gateway))
+    if (judge_is_shut(gateway))
         return false;
     if (gateway->snapshot.len > 0)
         since = buf_text(&gateway->snapshot);
@@ -583,7 +540,7 @@ static bool judge_feed(struct gateway *gateway)
 bool judge_changes(struct gateway *gateway)
 {
     const int64_t begun_us = clock_steady_us();
-    const bool asks = !is_shut(gateway);
+    const bool asks = !judge_is_shut(gateway);
     const bool is_done =
         pg_is_distributed(gateway->pg) ? judge_accounts(gateway) : !judge_feed(gateway);
 

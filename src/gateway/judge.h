@@ -30,6 +30,18 @@ static inline int64_t judge_turn_end_ms(const struct gateway *gateway)
     return clock_steady_ms() + (gateway->turn_ms > 0 ? gateway->turn_ms : JUDGE_TURN_MS);
 }
 
+/* Returns whether nothing is asked now, after a statement that was not answered in time. */
+static inline bool judge_is_shut(const struct gateway *gateway)
+{
+    return clock_steady_ms() < gateway->shut_until_ms;
+}
+
+/* Notes how a statement ended: after one that was given up, nothing is asked for JUDGE_PAUSE_MS. */
+void judge_note_timeout(struct gateway *gateway, bool ok, const struct error *err);
+
+/* Returns why an account cannot be obeyed, static, or NULL.  n_accounts is how many it names. */
+const char *judge_account_fault(int n_accounts);
+
 enum judge_verdict {
     JUDGE_PERMITTED,
     JUDGE_NONE,

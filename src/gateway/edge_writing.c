@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* Writes the files of the edges. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "gateway/authority.h"
+#include "gateway/edge_files.h"
+#include "gateway/edges_inside.h"
+#include "gateway/nobody.h"
+#include "gateway/whole_file.h"
+
+/* Changes within this time share a reload. */
+#define BATCH_MS 50
+
+/* Logs what of an authority is left out.  A file that is there is the operator's, who reads of each
+ * version of it once; nothing suppresses that line.  Other lines come from what callers store. */
+void edges_log_left_out(const struct edges *edges, struct edge *edge, struct text authority,
+                        const struct authority_stamp *stamp, const char *cause)
+{
+    static const struct authority_stamp no_file;
+    char id[ERROR_QUOTE_SIZE];
+    const struct log_pair pairs[] = {
+        {"edge", edge->id},
+        {"authority", error_quote(id, authority)},
+        {"cause", cause},
+        {NULL, NULL},
+    };
+
+    if (!stamp || authority_stamps_equal(stamp, &no_file))
+        log_often(edges->log, LOG_LEVEL_WARNING, "authority left out", pairs);
+    else if (told_note(&edge->told, authority, stamp, text_of(cause)))
+        log_event(edges->log, LOG_LEVEL_WARNING, "authority left out", pairs);
+}
+
+/* Reads the authorities of an edge.  The stamps come first: if a file changes in between, the next
+ * look finds it. */
+static void read_authorities(const struct edges *edges, struct edge *edge, struct buf *pem)
+{
+    struct text rest = text_of(edge->authorities);
+
+    for (size_t i = 0; i < edge->n_authorities; i++) {
+        struct text id = text_next_word(&rest);
+        char reason[AUTHORITY_REASON_SIZE];
+        struct authority_stamp stamp;
+        size_t len_before = pem->len;
+        enum authority_result result;
+
+        authority_look(edges->settings->authorities, id, &stamp);
+        edge->stamps[i] = stamp;
+        result = authority_read(edges->settings->authorities, id, pem, reason);
+        if (result == AUTHORITY_FAILED)
+            edge->stamps[i] = (struct authority_stamp){.device = 0}; /* so the next look tries it */
+        if (result == AUTHORITY_READ && pem->len > EDGE_FILES_PEM_MAX) {
+            buf_cut(pem, len_before);
+            snprintf(reason, sizeof reason, "the edge's authorities are longer than 8 MiB");
+        }
+        if (reason[0])
+            edges_log_left_out(edges, edge, id, &stamp, reason);
+    }
+}
+
+/* Each edge may be written at each poll, and all of them at a start. */
+static void log_written(const struct edges *edges, struct edge *edge, const struct edge_rule *rule,
+                        int64_t now_ms)
+{
+    bool is_often = edge->written_ms > 0 && now_ms < edge->written_ms + WAY_QUIET_MS;
+    const struct log_pair pairs[] = {
+        {"edge", edge->id},
+        {"verify", edge_files_value(rule->asks)},
+        {"authority", edge->trusts_nobody ? "nobody" : edge->authorities},
+        {NULL, NULL},
+    };
+
+    edge->written_ms = now_ms;
+    if (is_often)
+        log_often(edges->log, LOG_LEVEL_INFO, "edge written", pairs);
+    else
+        log_event(edges->log, LOG_LEVEL_INFO, "edge written", pairs);
+}
+
+/* Two daemons with one folder would mix up their files.  Returns false with errno. */
+static bool lock_folder(struct edges *edges)
+{
+    if (edges->lock_fd < 0)
+        edges->lock_fd = whole_file_lock(edges->settings->output);
+    return edges->lock_fd >= 0;
+}
+
+/* Notes for the next start that a reload is due. */
+static bool note_debt(struct edges *edges)
+{
+    if (!edges->command.used && !edges->haproxy.used)
+        return true;
+    edges->is_noted =
+        edges->is_noted || whole_file_put(edges->settings->output, EDGES_DUE_FILE, text_of(""));
+    return edges->is_noted;
+}
+
+/* The files differ from now on, or a part of them does. */
+static void begin_change(struct edges *edges, struct edge *edge, int64_t now_ms)
+{
+    edge->changed = ++edges->version;
+    if (edge->is_narrowing) {
+        edge->narrowed = edges->version;
+        edge->narrowed_ms = now_ms;
+    }
+    edges_want_ways(edges, now_ms + BATCH_MS);
+}
+
+/* Writes the rule into the files if they have another.  Returns false with errno.  After a failure
+ * in the middle, the files no longer tell whether the rule is narrower than the one before. */
+static bool write_rule(struct edges *edges, struct edge *edge, const struct edge_rule *rule,
+                       int64_t now_ms)
+{
+    const char *folder = edges->settings->output;
+    enum edge_change change;
+    bool any, ok;
+
+    errno = ENOMEM;
+    if (!edge_files_compare(folder, edge->id, rule, &change))
+        return false;
+    if (change == EDGE_SAME)
+        return true;
+    edge->is_narrowing = edge->is_narrowing || change == EDGE_NARROWER;
+    if (!note_debt(edges))
+        return false;
+    ok = edge_files_put(folder, edge->id, rule, &any);
+    if (any)
+        begin_change(edges, edge, now_ms);
+    if (!ok)
+        return false;
+    edge->is_narrowing = false;
+    log_written(edges, edge, rule, now_ms);
+    return true;
+}
+
+static bool write_edge(struct edges *edges, struct edge *edge, int64_t now_ms)
+{
+    struct edge_rule rule = {.asks = !edge->known || edge->enabled};
+    bool ok;
+
+    if (!edge->known && edge_files_exist(edges->settings->output, edge->id))
+        return true;
+    if (edge->known && edge->enabled)
+        read_authorities(edges, edge, &rule.pem);
+    edge->trusts_nobody = rule.asks && rule.pem.len == 0;
+    if (rule.pem.len == 0)
+        buf_puts(&rule.pem, NOBODY_PEM);
+    errno = ENOMEM;
+    ok = !rule.pem.failed && lock_folder(edges) && write_rule(edges, edge, &rule, now_ms);
+    if (!ok) {
+        char cause[512];
+        const struct log_pair pairs[] = {{"edge", edge->id}, {"cause", cause}, {NULL, NULL}};
+
+        snprintf(cause, sizeof cause, "%s: %s", edges->settings->output,
+                 errno == EWOULDBLOCK ? "another adit-gateway uses the folder" : strerror(errno));
+        log_often(edges->log, LOG_LEVEL_ERROR, "edge not written", pairs);
+    }
+    buf_free(&rule.pem);
+    return ok;
+}
+
+static int longer_pause(int pause_ms)
+{
+    return pause_ms * 2 < EDGES_LONGEST_PAUSE_MS ? pause_ms * 2 : EDGES_LONGEST_PAUSE_MS;
+}
+
+void edges_write_due(struct edges *edges, int64_t now_ms)
+{
+    bool ok = true;
+
+    for (size_t i = 0; i < edges->n; i++) {
+        struct edge *edge = &edges->items[i];
+
+        if (edge->due)
+            edge->due = !write_edge(edges, edge, now_ms);
+        ok = ok && !edge->due;
+    }
+    edges->write_at_ms = now_ms + (ok ? 0 : edges->write_pause_ms);
+    edges->write_pause_ms = ok ? EDGES_FIRST_PAUSE_MS : longer_pause(edges->write_pause_ms);
+}
+
+/* Finds edges whose authorities' files changed. */
+void edges_look(struct edges *edges)
+{
+    for (size_t i = 0; i < edges->n; i++) {
+        struct edge *edge = &edges->items[i];
+        struct text rest = text_of(edge->authorities);
+
+        for (size_t j = 0; j < edge->n_authorities && !edge->due; j++) {
+            struct authority_stamp now;
+
+            authority_look(edges->settings->authorities, text_next_word(&rest), &now);
+            edge->due = !authority_stamps_equal(&now, &edge->stamps[j]);
+        }
+    }
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* What the rooms of the edges share: edges (the ways, and what is due), edge_modules (what is
+ * stored) and edge_writing (the files). */
+#ifndef ADIT_GATEWAY_EDGES_INSIDE_H
+#define ADIT_GATEWAY_EDGES_INSIDE_H
+
+#include "gateway/authority.h"
+#include "gateway/edges.h"
+#include "gateway/haproxy_watch.h"
+#include "gateway/told.h"
+#include "gateway/way.h"
+
+/* The file in the output folder while a reload is due, so that the next start knows of it. */
+#define EDGES_DUE_FILE ".reload-due"
+
+/* Pauses after a failure to write. */
+#define EDGES_FIRST_PAUSE_MS 250
+#define EDGES_LONGEST_PAUSE_MS 5000
+
+/* An edge.  `changed` and `narrowed` are versions of the edges: see struct edges. */
+struct edge {
+    char *id;
+    bool known; /* the module is */
+    bool enabled;
+    char *authorities; /* ids, separated by spaces */
+    size_t n_authorities;
+    struct authority_stamp *stamps; /* of the authorities' files when they were read */
+    struct told told;               /* of files of which something was left out */
+    bool due;                       /* the files may have to change */
+    bool is_narrowing;              /* a change that is not done yet is narrower */
+    bool trusts_nobody;             /* the files ask for certificates that nobody has */
+    uint64_t changed;
+    uint64_t narrowed;
+    int64_t narrowed_ms; /* when `narrowed` was set by a change (steady clock) */
+    int64_t written_ms;  /* when the log last told of the files (steady clock); 0: never */
+};
+
+struct edges {
+    const struct conf_mutual_tls *settings;
+    const struct log *log;
+    struct edge *items;
+    struct text *ids; /* of the items */
+    size_t n;
+    char **argv;      /* of the reload, in argv_text; ends with NULL */
+    char *argv_text;  /* words, each ended by NUL */
+    uint64_t version; /* grows with each change of a file, and with each new process of HAProxy */
+    bool is_noted;    /* EDGES_DUE_FILE is there */
+    int lock_fd;      /* keeps other daemons out of the output folder; -1: none */
+    int64_t write_at_ms;
+    int write_pause_ms;
+    int64_t look_at_ms;
+    struct way command;
+    struct way haproxy;
+    struct haproxy_watch watch;
+    int64_t tell_at_ms; /* when a new process of HAProxy is told of all edges; JOB_NEVER: there is
+                           none */
+};
+
+size_t edges_count_words(const char *text);
+
+/* The servers have to obey the newest version. */
+void edges_want_ways(struct edges *edges, int64_t at_ms);
+
+/* Logs what of an authority is left out.  The stamp is its file's; NULL: it can have none. */
+void edges_log_left_out(const struct edges *edges, struct edge *edge, struct text authority,
+                        const struct authority_stamp *stamp, const char *cause);
+
+/* Finds edges whose authorities' files changed. */
+void edges_look(struct edges *edges);
+
+/* Writes the files that are due. */
+void edges_write_due(struct edges *edges, int64_t now_ms);
+
+#endif
