@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -33,20 +34,24 @@ static bool run_command(void *context)
     return false;
 }
 
+/* Notes each edge that HAProxy has taken over.  Telling it once more would end connections again,
+ * as often as another edge is refused. */
 static bool run_haproxy(void *context)
 {
     const struct edges *edges = context;
-    bool ok = true;
+    bool all_ok = true;
 
     for (size_t i = 0; i < edges->n; i++) {
         const struct edge *edge = &edges->items[i];
+        bool ok = edge->changed <= edges->haproxy_obeys[i] ||
+                  haproxy_tell(edges->settings->haproxy, edges->settings->output, edge->id,
+                               edge->narrowed > edges->haproxy_obeys[i]);
 
-        if (edge->changed > edges->haproxy.done)
-            ok = haproxy_tell(edges->settings->haproxy, edges->settings->output, edge->id,
-                              edge->narrowed > edges->haproxy.done) &&
-                 ok;
+        if (ok)
+            edges->haproxy_obeys[i] = edges->version;
+        all_ok = all_ok && ok;
     }
-    return ok;
+    return all_ok;
 }
 
 /* ---- making ---- */
@@ -78,6 +83,22 @@ static bool copy_edges(struct edges *edges)
             return false;
         edges->ids[edges->n] = text_of(edge->id);
     }
+    return true;
+}
+
+static size_t versions_size(const struct edges *edges)
+{
+    return (edges->n + 1) * sizeof *edges->haproxy_obeys;
+}
+
+static bool share_versions(struct edges *edges)
+{
+    void *memory =
+        mmap(NULL, versions_size(edges), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    if (memory == MAP_FAILED)
+        return false;
+    edges->haproxy_obeys = memory;
     return true;
 }
 
@@ -141,7 +162,7 @@ struct edges *edges_new(const struct conf_mutual_tls *settings, const struct log
     edges->tell_at_ms = JOB_NEVER;
     way_init(&edges->command, RELOAD_LIMIT_MS);
     way_init(&edges->haproxy, RELOAD_LIMIT_MS);
-    if (copy_edges(edges) && split_command(edges)) {
+    if (copy_edges(edges) && share_versions(edges) && split_command(edges)) {
         edges->haproxy.used = settings->haproxy[0] != '\0' && edges->n > 0;
         edges->haproxy.job.limit_ms += (int)edges->n * HAPROXY_LIMIT_MS;
         take_over_debt(edges);
@@ -166,6 +187,8 @@ void edges_free(struct edges *edges)
     haproxy_watch_free(&edges->watch);
     if (edges->lock_fd >= 0)
         close(edges->lock_fd);
+    if (edges->haproxy_obeys)
+        munmap(edges->haproxy_obeys, versions_size(edges));
     free(edges->items);
     free(edges->ids);
     free((void *)edges->argv);

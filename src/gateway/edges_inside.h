@@ -51,6 +51,7 @@ struct edges {
     int64_t look_at_ms;
     struct way command;
     struct way haproxy;
+    uint64_t *haproxy_obeys; /* the version of each edge, shared with the child that tells it */
     struct haproxy_watch watch;
     int64_t tell_at_ms; /* when a new process of HAProxy is told of all edges; JOB_NEVER: there is
                            none */

@@ -498,13 +498,40 @@ class Faults(TlsCase):
             until(lambda server=server: self.passes(server, "moving", "allowed"), server)
             until(lambda server=server: not self.passes(server, "moving", "other"), server)
 
-    def test_authorities_too_large_for_haproxy(self):
-        """It cannot be told of them.  It must not go on with those of before."""
+    def store_too_large_for_haproxy(self, edge):
+        """Stores a module that HAProxy does not take over."""
         self.edges.certificates.make("large", is_authority=True, more=(
             "-addext", "nsComment=" + 60000 * "a"))
         shutil.copy(self.edges.certificates.path("large.crt"),
                     self.edges.path("authorities", "large"))
-        self.store("moving", {"certificate_authority_ids": ["large", "ca-2"]})
+        self.store(edge, {"certificate_authority_ids": ["large", "ca-2"]})
+
+    def n_failed_reloads(self):
+        return self.edges.daemon.log().count(b'"event":"reload failed"')
+
+    def test_another_edge_is_refused_by_haproxy(self):
+        """It is told of that one again and again.  Connections of others stay."""
+        self.store_too_large_for_haproxy("moving")
+        until(lambda: b"tune.bufsize" in self.edges.daemon.log(), "a refusal")
+        self.store("rotating", MODULES["two"])
+        until(lambda: self.passes("HAProxy", "rotating", "other"), "the other edge's change")
+        self.assertFalse(self.passes("HAProxy", "rotating", "allowed"))
+        # HAProxy ends connections as the last step of the change.
+        n_before = self.n_failed_reloads()
+        until(lambda: self.n_failed_reloads() > n_before, "the end of the change")
+        with contextlib.closing(Visit(self.edges.ports["HAProxy"], "rotating.test",
+                                      self.edges.client("other"))) as kept:
+            self.assertEqual(kept.ask("rotating.test"), "rotating")
+            n_before = self.n_failed_reloads()
+            until(lambda: self.n_failed_reloads() > n_before + 1, "two more tries")
+            self.assertEqual(kept.ask("rotating.test"), "rotating")
+        self.store("moving", MODULES["one"])
+        self.store("rotating", MODULES["rotating"])
+        until(self.edges.is_settled, "all servers obey")
+
+    def test_authorities_too_large_for_haproxy(self):
+        """It cannot be told of them.  It must not go on with those of before."""
+        self.store_too_large_for_haproxy("moving")
         for server in ("nginx", "nginx stream", "Apache"):
             until(lambda server=server: self.passes(server, "moving", "other"), server)
         for client in CLIENTS:
