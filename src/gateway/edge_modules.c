@@ -29,13 +29,16 @@ static void set_module(struct edge *edge, bool enabled, char *authorities,
 static bool put_module(struct edges *edges, struct edge *edge, const struct gateway_edge *module)
 {
     bool enabled = module && module->enabled;
-    size_t n = enabled ? module->certificate_authority_ids.n : 0;
+    struct text_list ids = {.n = 0};
     struct buf joined = {0};
-    struct authority_stamp *stamps = calloc(n + 1, sizeof *stamps);
+    struct authority_stamp *stamps;
 
+    if (module && module->enabled)
+        ids = module->certificate_authority_ids;
+    stamps = calloc(ids.n + 1, sizeof *stamps);
     buf_puts(&joined, "");
-    for (size_t i = 0; i < n; i++) {
-        struct text id = module->certificate_authority_ids.items[i];
+    for (size_t i = 0; i < ids.n; i++) {
+        struct text id = ids.items[i];
         const char *fault = ident_fault(id);
 
         if (fault) {
@@ -54,18 +57,72 @@ static bool put_module(struct edges *edges, struct edge *edge, const struct gate
     return false;
 }
 
-bool edges_put(struct edges *edges, const struct gateway_edges *modules)
+static int compare_ids(const void *id, const void *edge)
+{
+    return text_cmp(*(const struct text *)id, ((const struct gateway_edge *)edge)->edge_id);
+}
+
+static const struct gateway_edge *find_edge(const struct gateway_edges *stored, struct text id)
+{
+    return stored->n == 0
+               ? NULL
+               : bsearch(&id, stored->items, stored->n, sizeof *stored->items, compare_ids);
+}
+
+/* Takes over the module that was read of an edge; NULL: there is none. */
+static bool take_module(struct edges *edges, struct edge *edge, const struct gateway_edge *module)
+{
+    if (!put_module(edges, edge, module))
+        return false;
+    edge->has_revision = module != NULL;
+    edge->revision = module ? module->revision : 0;
+    edge->is_stale = false;
+    return true;
+}
+
+bool edges_note(struct edges *edges, const struct gateway_edges *stored)
 {
     bool ok = true;
 
     for (size_t i = 0; i < edges->n; i++) {
-        const struct gateway_edge *module = NULL;
+        struct edge *edge = &edges->items[i];
+        const struct gateway_edge *found = find_edge(stored, edges->ids[i]);
 
-        for (size_t j = 0; j < modules->n && !module; j++) {
-            if (text_eq(edges->ids[i], modules->items[j].edge_id))
-                module = &modules->items[j];
-        }
-        ok = put_module(edges, &edges->items[i], module) && ok;
+        if (found)
+            edge->is_stale = !edge->has_revision || edge->revision != found->revision;
+        else
+            ok = take_module(edges, edge, NULL) && ok;
+    }
+    return ok;
+}
+
+struct text_list edges_stale(const struct edges *edges, struct text *ids, size_t most)
+{
+    struct text_list list = {.items = ids, .given = true};
+
+    for (size_t i = 0; i < edges->n && list.n < most; i++) {
+        if (edges->items[i].is_stale)
+            ids[list.n++] = edges->ids[i];
+    }
+    return list;
+}
+
+static bool is_asked(struct text_list ids, struct text id)
+{
+    for (size_t i = 0; i < ids.n; i++) {
+        if (text_eq(ids.items[i], id))
+            return true;
+    }
+    return false;
+}
+
+bool edges_put(struct edges *edges, struct text_list ids, const struct gateway_edges *stored)
+{
+    bool ok = true;
+
+    for (size_t i = 0; i < edges->n; i++) {
+        if (is_asked(ids, edges->ids[i]))
+            ok = take_module(edges, &edges->items[i], find_edge(stored, edges->ids[i])) && ok;
     }
     return ok;
 }

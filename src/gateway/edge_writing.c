@@ -14,6 +14,9 @@
 /* Changes within this time share a reload. */
 #define BATCH_MS 50
 
+/* Files of authorities that are looked at before logins get their turn. */
+#define LOOKS_MAX 1000
+
 /* Logs what of an authority is left out.  A file that is there is the operator's, who reads of each
  * version of it once; nothing suppresses that line.  Other lines come from what callers store. */
 void edges_log_left_out(const struct edges *edges, struct edge *edge, struct text authority,
@@ -101,6 +104,8 @@ static bool note_debt(struct edges *edges)
 /* The files differ from now on, or a part of them does. */
 static void begin_change(struct edges *edges, struct edge *edge, int64_t now_ms)
 {
+    if (!edges_owe(edges))
+        edges->owes_since_ms = now_ms;
     edge->changed = ++edges->version;
     if (edge->is_narrowing) {
         edge->narrowed = edges->version;
@@ -167,33 +172,67 @@ static int longer_pause(int pause_ms)
     return pause_ms * 2 < EDGES_LONGEST_PAUSE_MS ? pause_ms * 2 : EDGES_LONGEST_PAUSE_MS;
 }
 
-void edges_write_due(struct edges *edges, int64_t now_ms)
+static void end_round(struct edges *edges, int64_t now_ms)
 {
-    bool ok = true;
+    bool ok = !edges->write_failed;
 
-    for (size_t i = 0; i < edges->n; i++) {
-        struct edge *edge = &edges->items[i];
-
-        if (edge->due)
-            edge->due = !write_edge(edges, edge, now_ms);
-        ok = ok && !edge->due;
-    }
+    edges->write_next = 0;
+    edges->write_failed = false;
     edges->write_at_ms = now_ms + (ok ? 0 : edges->write_pause_ms);
     edges->write_pause_ms = ok ? EDGES_FIRST_PAUSE_MS : longer_pause(edges->write_pause_ms);
 }
 
-/* Finds edges whose authorities' files changed. */
-void edges_look(struct edges *edges)
+static void find_due(struct edges *edges)
+{
+    while (edges->write_next < edges->n && !edges->items[edges->write_next].due)
+        edges->write_next++;
+}
+
+bool edges_any_due(const struct edges *edges)
 {
     for (size_t i = 0; i < edges->n; i++) {
-        struct edge *edge = &edges->items[i];
-        struct text rest = text_of(edge->authorities);
-
-        for (size_t j = 0; j < edge->n_authorities && !edge->due; j++) {
-            struct authority_stamp now;
-
-            authority_look(edges->settings->authorities, text_next_word(&rest), &now);
-            edge->due = !authority_stamps_equal(&now, &edge->stamps[j]);
-        }
+        if (edges->items[i].due)
+            return true;
     }
+    return false;
+}
+
+void edges_write_next(struct edges *edges, int64_t now_ms)
+{
+    find_due(edges);
+    if (edges->write_next < edges->n) {
+        struct edge *edge = &edges->items[edges->write_next++];
+
+        edge->due = !write_edge(edges, edge, now_ms);
+        edges->write_failed = edges->write_failed || edge->due;
+        find_due(edges);
+    }
+    if (edges->write_next == edges->n)
+        end_round(edges, now_ms);
+}
+
+static void look_at_edge(const struct edges *edges, struct edge *edge)
+{
+    struct text rest = text_of(edge->authorities);
+
+    for (size_t i = 0; i < edge->n_authorities && !edge->due; i++) {
+        struct authority_stamp now;
+
+        authority_look(edges->settings->authorities, text_next_word(&rest), &now);
+        edge->due = !authority_stamps_equal(&now, &edge->stamps[i]);
+    }
+}
+
+bool edges_look(struct edges *edges)
+{
+    for (size_t n_looks = 0; edges->look_next < edges->n; edges->look_next++) {
+        struct edge *edge = &edges->items[edges->look_next];
+
+        if (n_looks >= LOOKS_MAX)
+            return false;
+        look_at_edge(edges, edge);
+        n_looks += edge->n_authorities;
+    }
+    edges->look_next = 0;
+    return true;
 }

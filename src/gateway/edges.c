@@ -16,6 +16,12 @@
 /* How often the authorities' files are looked at. */
 #define LOOK_MS 2000
 
+/* The pause of a round that looks at many. */
+#define LOOK_ON_MS 10
+
+/* A reload waits for so long until all edges that changed are read and written. */
+#define GATHER_MS 5000
+
 /* A child that takes longer is ended.  HAProxy is told of one edge after the other. */
 #define RELOAD_LIMIT_MS 10000
 #define HAPROXY_LIMIT_MS 100 /* more, for each edge */
@@ -203,15 +209,14 @@ struct edges_count edges_count(const struct edges *edges)
     for (size_t i = 0; i < edges->n; i++) {
         count.n_open += edges->items[i].known && !edges->items[i].enabled;
         count.n_nobody += edges->items[i].trusts_nobody;
-        count.n_due += edges->items[i].due;
+        count.n_due += edges->items[i].due || edges->items[i].is_stale;
     }
     return count;
 }
 
 /* ---- reloads ---- */
 
-/* Returns whether some server may not obey the files yet. */
-static bool any_owes(const struct edges *edges)
+bool edges_owe(const struct edges *edges)
 {
     return way_owes(&edges->command) || way_owes(&edges->haproxy);
 }
@@ -220,7 +225,7 @@ static void forget_debt(struct edges *edges)
 {
     const char *folder = edges->settings->output;
 
-    if (any_owes(edges) || !edges->is_noted)
+    if (edges_owe(edges) || !edges->is_noted)
         return;
     edges->is_noted = !whole_file_remove(folder, EDGES_DUE_FILE);
     if (edges->is_noted) {
@@ -256,19 +261,36 @@ static void tick_watch(struct edges *edges, int64_t now_ms)
         tell_anew(edges, now_ms);
 }
 
+static bool any_stale(const struct edges *edges)
+{
+    struct text id;
+
+    return edges_stale(edges, &id, 1).n > 0;
+}
+
+/* One reload is for all edges that changed. */
+static bool gathers_changes(const struct edges *edges, int64_t now_ms)
+{
+    return now_ms < edges->owes_since_ms + GATHER_MS && (edges->write_next > 0 || any_stale(edges));
+}
+
+static void tick_way(struct edges *edges, struct way *way, int64_t now_ms)
+{
+    if (way->job.pid == 0 && gathers_changes(edges, now_ms))
+        return;
+    if (way_tick(way, edges->version, now_ms, edges->log))
+        forget_debt(edges);
+}
+
 void edges_tick(struct edges *edges, int64_t now_ms)
 {
-    if (now_ms >= edges->look_at_ms) {
-        edges_look(edges);
-        edges->look_at_ms = now_ms + LOOK_MS;
-    }
-    if (now_ms >= edges->write_at_ms && edges_count(edges).n_due > 0)
-        edges_write_due(edges, now_ms);
+    if (now_ms >= edges->look_at_ms)
+        edges->look_at_ms = now_ms + (edges_look(edges) ? LOOK_MS : LOOK_ON_MS);
+    if (now_ms >= edges->write_at_ms && edges_any_due(edges))
+        edges_write_next(edges, now_ms);
     tick_watch(edges, now_ms);
-    if (way_tick(&edges->command, edges->version, now_ms, edges->log))
-        forget_debt(edges);
-    if (way_tick(&edges->haproxy, edges->version, now_ms, edges->log))
-        forget_debt(edges);
+    tick_way(edges, &edges->command, now_ms);
+    tick_way(edges, &edges->haproxy, now_ms);
 }
 
 int64_t edges_next(const struct edges *edges, int64_t now_ms)
@@ -281,7 +303,7 @@ int64_t edges_next(const struct edges *edges, int64_t now_ms)
     if (edges->haproxy.used)
         next_ms = clock_earlier(clock_earlier(next_ms, edges->tell_at_ms),
                                 haproxy_watch_next(&edges->watch, now_ms));
-    return edges_count(edges).n_due > 0 ? clock_earlier(next_ms, edges->write_at_ms) : next_ms;
+    return edges_any_due(edges) ? clock_earlier(next_ms, edges->write_at_ms) : next_ms;
 }
 
 /* Returns whether HAProxy has not answered yet, or a new process of it has still to be told. */
@@ -302,5 +324,5 @@ void edges_status(const struct edges *edges, struct buf *out)
 
 bool edges_are_due(const struct edges *edges)
 {
-    return edges_count(edges).n_due > 0 || any_owes(edges) || is_haproxy_new(edges);
+    return edges_count(edges).n_due > 0 || edges_owe(edges) || is_haproxy_new(edges);
 }

@@ -23,21 +23,31 @@
 struct edges;
 
 /* Returns the configured edges, which the caller frees, or NULL if memory runs out.  The settings
- * and the log outlive them.  Until edges_put() or
- * edges_put_all() is called for an edge, its files stay as they are; edges_tick() makes the missing
- * ones, which refuse all. */
+ * and the log outlive them.  Until the module of an edge is known,
+ * its files stay as they are; edges_tick() makes the missing ones, which refuse all. */
 MUST_CHECK struct edges *edges_new(const struct conf_mutual_tls *settings, const struct log *log);
 
 /* Returns the ids of the configured edges.  They belong to the edges. */
 struct text_list edges_ids(const struct edges *edges);
 
-/* Takes over what is stored for all edges; an edge without a row has no module.  Copies what it
- * needs.  The files change in edges_tick(), which is due at once.  Returns false if memory runs
- * out; then some edges keep the module before. */
-MUST_CHECK bool edges_put(struct edges *edges, const struct gateway_edges *modules);
+/* Takes over which modules are stored, ordered by edge: an edge that is not among them has none.  A
+ * module of another revision than was read is stale.  Returns false if memory runs out; then some
+ * edges keep the module before. */
+MUST_CHECK bool edges_note(struct edges *edges, const struct gateway_edges *stored);
 
-/* Writes the files of edges that changed, and starts and collects reloads.  Never waits for another
- * process.  now_ms is on the steady clock.  Failures are logged and repeated. */
+/* Returns the ids of edges whose module is stale, at most so many, in the array.  They belong to
+ * the edges. */
+struct text_list edges_stale(const struct edges *edges, struct text *ids, size_t most);
+
+/* Takes over what is stored for the edges of these ids; one that is not among them has no module.
+ * Copies what it needs.  The files change in edges_tick(), which is due at once.  Returns false if
+ * memory runs out; then some edges keep the module before. */
+MUST_CHECK bool edges_put(struct edges *edges, struct text_list ids,
+                          const struct gateway_edges *stored);
+
+/* Writes the files of one edge that changed, and starts and collects reloads.  Is due again at once
+ * if more have changed.  Never waits for another process.  now_ms is on the steady clock.  Failures
+ * are logged and repeated. */
 void edges_tick(struct edges *edges, int64_t now_ms);
 
 /* Returns when edges_tick() is due next, on the steady clock; INT64_MAX without edges. */
@@ -47,7 +57,7 @@ struct edges_count {
     size_t n;
     size_t n_open;   /* ask for no certificate: they have no enabled module */
     size_t n_nobody; /* let nobody pass: no authority of theirs is read */
-    size_t n_due;    /* wait for their files */
+    size_t n_due;    /* wait for their files, or to be read */
 };
 
 /* Counts the configured edges.  One whose module was not read yet is not open. */

@@ -20,7 +20,10 @@
 /* An edge.  `changed` and `narrowed` are versions of the edges: see struct edges. */
 struct edge {
     char *id;
-    bool known; /* the module is */
+    bool known;        /* the module is */
+    bool is_stale;     /* another revision is stored than was read */
+    bool has_revision; /* there is a module, which was read */
+    int64_t revision;
     bool enabled;
     char *authorities; /* ids, separated by spaces */
     size_t n_authorities;
@@ -44,11 +47,15 @@ struct edges {
     char **argv;      /* of the reload, in argv_text; ends with NULL */
     char *argv_text;  /* words, each ended by NUL */
     uint64_t version; /* grows with each change of a file, and with each new process of HAProxy */
-    bool is_noted;    /* EDGES_DUE_FILE is there */
-    int lock_fd;      /* keeps other daemons out of the output folder; -1: none */
+    int64_t owes_since_ms; /* when a change made the servers owe a reload (steady clock) */
+    bool is_noted;         /* EDGES_DUE_FILE is there */
+    int lock_fd;           /* keeps other daemons out of the output folder; -1: none */
     int64_t write_at_ms;
     int write_pause_ms;
+    size_t write_next; /* where a round of writing goes on */
+    bool write_failed; /* in this round */
     int64_t look_at_ms;
+    size_t look_next; /* where a round of looking goes on */
     struct way command;
     struct way haproxy;
     uint64_t *haproxy_obeys; /* the version of each edge, shared with the child that tells it */
@@ -62,14 +69,21 @@ size_t edges_count_words(const char *text);
 /* The servers have to obey the newest version. */
 void edges_want_ways(struct edges *edges, int64_t at_ms);
 
+/* Returns whether some server may not obey the files yet. */
+bool edges_owe(const struct edges *edges);
+
 /* Logs what of an authority is left out.  The stamp is its file's; NULL: it can have none. */
 void edges_log_left_out(const struct edges *edges, struct edge *edge, struct text authority,
                         const struct authority_stamp *stamp, const char *cause);
 
-/* Finds edges whose authorities' files changed. */
-void edges_look(struct edges *edges);
+/* Finds edges whose authorities' files changed.  Returns whether it has looked at all edges; else
+ * the next call goes on. */
+bool edges_look(struct edges *edges);
 
-/* Writes the files that are due. */
-void edges_write_due(struct edges *edges, int64_t now_ms);
+/* Returns whether the files of an edge are to be written. */
+bool edges_any_due(const struct edges *edges);
+
+/* Writes the files of one edge that is due, the next one of a round. */
+void edges_write_next(struct edges *edges, int64_t now_ms);
 
 #endif

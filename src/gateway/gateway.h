@@ -35,8 +35,10 @@ struct gateway {
     struct heavy_keys heavy_keys;
     struct readings readings;
     struct edges *edges;
-    bool edges_are_marked;     /* to be read anew */
-    bool edges_are_unread;     /* the last reading failed */
+    bool edges_are_marked; /* what is stored is to be compared with what was read */
+    bool edges_are_unread; /* the last reading failed */
+    int edges_late;        /* how often a statement was late, less readings since that were not */
+    int64_t edges_read_at_ms;  /* no reading before (steady clock) */
     const char *account_fault; /* why the edges' account cannot be obeyed; NULL: it can, static */
     int epoll;                 /* see gateway/loop.h */
 

@@ -29,7 +29,8 @@
 
 /* ---- the database ---- */
 
-void judge_note_timeout(struct gateway *gateway, bool ok, const struct error *err)
+/* After a statement that was given up, nothing is asked for JUDGE_PAUSE_MS. */
+static void note_timeout(struct gateway *gateway, bool ok, const struct error *err)
 {
     if (!ok)
         gateway->shut_until_ms =
@@ -42,7 +43,7 @@ static bool note_outcome(struct gateway *gateway, bool ok, const struct error *e
     const struct log *log = &gateway->conf.log;
     const struct log_pair pairs[] = {{"cause", ok ? NULL : error_reason(err)}, {NULL, NULL}};
 
-    judge_note_timeout(gateway, ok, err);
+    note_timeout(gateway, ok, err);
     if (!ok && !gateway->is_away)
         log_event(log, LOG_LEVEL_ERROR,
                   "cannot ask the database: new logins are refused, sessions go on", pairs);
@@ -452,7 +453,7 @@ static bool judge_account(struct gateway *gateway, struct follow *follow)
         ok = marked_judge(gateway, follow->account_id, &is_left, &err);
         if (note_account(gateway, follow, ok, &err) &&
             strcmp(gateway->conf.gateway.account, follow->account_id) == 0)
-            judge_edges(gateway);
+            is_left = judge_edges(gateway) || is_left;
     }
     arena_free(&arena);
     return is_left;
@@ -532,7 +533,7 @@ static bool judge_feed(struct gateway *gateway)
     if (ok) {
         ok = marked_judge(gateway, NULL, &is_left, &err);
         (void)note_outcome(gateway, ok, &err);
-        judge_edges(gateway);
+        is_left = judge_edges(gateway) || is_left;
     }
     return is_left;
 }

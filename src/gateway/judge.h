@@ -36,9 +36,6 @@ static inline bool judge_is_shut(const struct gateway *gateway)
     return clock_steady_ms() < gateway->shut_until_ms;
 }
 
-/* Notes how a statement ended: after one that was given up, nothing is asked for JUDGE_PAUSE_MS. */
-void judge_note_timeout(struct gateway *gateway, bool ok, const struct error *err);
-
 /* Returns why an account cannot be obeyed, static, or NULL.  n_accounts is how many it names. */
 const char *judge_account_fault(int n_accounts);
 

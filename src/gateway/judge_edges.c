@@ -2,8 +2,17 @@
 /* Reading the modules of mutual TLS. */
 #include "gateway/judge_edges.h"
 
+#include "base/clock.h"
 #include "gateway/judge.h"
 #include "store/gateway.h"
+
+/* Modules that one statement reads: at most 2 MB, of 1,000 authorities each. */
+#define MODULES_MAX 8
+
+/* After so many late statements, a module is read by itself, in all the time that a statement may
+ * take.  Before, less has to do: it keeps the loop, and with it logins. */
+#define LATE_MAX 3
+#define SHORT_MS 300
 
 /* Logs the first of several failures of one kind. */
 static void note_edges(struct gateway *gateway, const char *cause)
@@ -18,24 +27,80 @@ static void note_edges(struct gateway *gateway, const char *cause)
     gateway->edges_are_unread = cause != NULL;
 }
 
-/* Reads the modules of all edges, with one statement.  Without its account, an edge that has a
- * module would seem to have none, and be opened to everybody. */
-void judge_edges(struct gateway *gateway)
+/* Notes why a statement failed.  One that is late does not shut out logins: they do not need it. */
+static void note_unread(struct gateway *gateway, const struct error *err)
 {
-    struct text_list ids = edges_ids(gateway->edges);
-    struct arena arena = {0};
-    struct gateway_edges modules;
+    note_edges(gateway, error_reason(err));
+    if (err->code != ERR_DATABASE_TIMEOUT)
+        return;
+    gateway->edges_late += gateway->edges_late < LATE_MAX;
+    gateway->edges_read_at_ms = clock_steady_ms() + (JUDGE_PAUSE_MS << gateway->edges_late);
+}
+
+typedef bool edges_statement(struct pg *pg, struct arena *arena, struct text account_id,
+                             struct text_list edge_ids, struct gateway_edges *out,
+                             struct error *err);
+
+/* Without its account, an edge that has a module would seem to have none, and be opened to
+ * everybody: nothing counts then. */
+static bool ask_about_edges(struct gateway *gateway, edges_statement *statement,
+                            struct arena *arena, struct text_list ids, struct gateway_edges *out)
+{
     struct error err;
     bool ok;
 
-    if (!gateway->edges_are_marked || ids.n == 0 || judge_is_shut(gateway))
-        return;
-    ok = store_gateway_mutual_tls(gateway->pg, &arena, text_of(gateway->conf.gateway.account), ids,
-                                  &modules, &err);
-    judge_note_timeout(gateway, ok, &err);
-    gateway->account_fault = ok ? judge_account_fault(modules.n_accounts) : NULL;
-    note_edges(gateway, ok ? gateway->account_fault : error_reason(&err));
-    ok = ok && !gateway->account_fault && edges_put(gateway->edges, &modules);
+    pg_set_timeout(gateway->pg, gateway->edges_late < LATE_MAX ? SHORT_MS : JUDGE_TIMEOUT_MS);
+    ok = statement(gateway->pg, arena, text_of(gateway->conf.gateway.account), ids, out, &err);
+    pg_set_timeout(gateway->pg, JUDGE_TIMEOUT_MS);
+    gateway->account_fault = ok ? judge_account_fault(out->n_accounts) : NULL;
+    if (!ok)
+        note_unread(gateway, &err);
+    else if (gateway->account_fault)
+        note_edges(gateway, gateway->account_fault);
+    return ok && !gateway->account_fault;
+}
+
+static bool note_stored(struct gateway *gateway)
+{
+    struct arena arena = {0};
+    struct gateway_edges stored;
+    bool ok = ask_about_edges(gateway, store_gateway_edge_revisions, &arena,
+                              edges_ids(gateway->edges), &stored) &&
+              edges_note(gateway->edges, &stored);
+
     gateway->edges_are_marked = !ok;
     arena_free(&arena);
+    return ok;
+}
+
+static bool read_modules(struct gateway *gateway, struct text_list ids)
+{
+    struct arena arena = {0};
+    struct gateway_edges stored;
+    bool ok = ask_about_edges(gateway, store_gateway_mutual_tls, &arena, ids, &stored) &&
+              edges_put(gateway->edges, ids, &stored);
+
+    gateway->edges_late -= ok && gateway->edges_late > 0;
+    arena_free(&arena);
+    return ok;
+}
+
+bool judge_edges(struct gateway *gateway)
+{
+    struct text items[MODULES_MAX];
+    struct text_list ids;
+    size_t most = (size_t)(MODULES_MAX >> gateway->edges_late);
+
+    if (edges_ids(gateway->edges).n == 0 || judge_is_shut(gateway) ||
+        clock_steady_ms() < gateway->edges_read_at_ms)
+        return false;
+    if (gateway->edges_are_marked && !note_stored(gateway))
+        return false;
+    ids = edges_stale(gateway->edges, items, most);
+    if (ids.n > 0 && !read_modules(gateway, ids))
+        return false;
+    if (edges_stale(gateway->edges, items, 1).n > 0)
+        return true;
+    note_edges(gateway, NULL);
+    return false;
 }

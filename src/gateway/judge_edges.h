@@ -5,7 +5,9 @@
 
 #include "gateway/gateway.h"
 
-/* Reads the modules of all edges if they are marked, and hands them to the edges. */
-void judge_edges(struct gateway *gateway);
+/* Compares the revisions of the modules with those that were read if the edges are marked, reads
+ * some of the modules that changed, and hands them to the edges.  Returns whether others are left,
+ * and the caller calls again soon. */
+bool judge_edges(struct gateway *gateway);
 
 #endif

@@ -184,31 +184,48 @@ enum changes_column {
     COLUMN_RESOURCE
 };
 
+#define OF_EDGES(account_id)                                                                       \
+    " LEFT JOIN adit.mutual_tls_module AS m"                                                       \
+      " ON m.account_id = " account_id " COLLATE \"C\""                                            \
+      " AND m.edge_id = ANY ($2::text[] COLLATE \"C\")"
+
+#define EDGES_OF_SOLE(columns)                                                                     \
+    SOLE_ACCOUNT                                                                                   \
+    " SELECT " N_ACCOUNTS("$1::text") ", " columns                                                 \
+    " FROM sole" OF_EDGES("coalesce(nullif($1::text, ''), sole.id)")                               \
+    " ORDER BY m.edge_id"
+
+#define EDGES_OF_ACCOUNT(columns)                                                                  \
+    "SELECT 1::bigint, " columns                                                                   \
+    " FROM adit.account AS a" OF_EDGES("$1::text")                                                 \
+    " WHERE a.id = $1::text COLLATE \"C\""                                                         \
+    " ORDER BY m.edge_id"
+
+#define REVISION_COLUMNS "m.edge_id, m.revision"
+#define MODULE_COLUMNS REVISION_COLUMNS ", m.enabled, m.certificate_authority_ids"
+
 /* $1 account_id, $2 edge ids.
- * Returns a row without a module where there is none. */
-static const struct pg_statement mutual_tls_statement = {
-    .name = "gateway_mutual_tls",
-    .types = PG_BIGINT PG_TEXT PG_BOOL PG_TEXTS,
-    .sql =
-        SOLE_ACCOUNT
-        " SELECT " N_ACCOUNTS("$1::text") ","
-          " m.edge_id, m.enabled, m.certificate_authority_ids"
-        " FROM sole"
-        " LEFT JOIN adit.mutual_tls_module AS m"
-          " ON m.account_id = coalesce(nullif($1::text, ''), sole.id) COLLATE \"C\""
-          " AND m.edge_id = ANY ($2::text[] COLLATE \"C\")"
-        " ORDER BY m.edge_id",
-    .distributed_sql =
-        "SELECT 1::bigint, m.edge_id, m.enabled, m.certificate_authority_ids"
-        " FROM adit.account AS a"
-        " LEFT JOIN adit.mutual_tls_module AS m"
-          " ON m.account_id = $1::text COLLATE \"C\""
-          " AND m.edge_id = ANY ($2::text[] COLLATE \"C\")"
-        " WHERE a.id = $1::text COLLATE \"C\""
-        " ORDER BY m.edge_id",
+ * Both return a row without a module where there is none. */
+static const struct pg_statement edge_revisions_statement = {
+    .name = "gateway_edge_revisions",
+    .types = PG_BIGINT PG_TEXT PG_BIGINT,
+    .sql = EDGES_OF_SOLE(REVISION_COLUMNS),
+    .distributed_sql = EDGES_OF_ACCOUNT(REVISION_COLUMNS),
 };
 
-enum mutual_tls_column { COLUMN_EDGE_ID = COLUMN_N_ACCOUNTS + 1, COLUMN_ENABLED, COLUMN_AUTHORITY_IDS };
+static const struct pg_statement mutual_tls_statement = {
+    .name = "gateway_mutual_tls",
+    .types = PG_BIGINT PG_TEXT PG_BIGINT PG_BOOL PG_TEXTS,
+    .sql = EDGES_OF_SOLE(MODULE_COLUMNS),
+    .distributed_sql = EDGES_OF_ACCOUNT(MODULE_COLUMNS),
+};
+
+enum mutual_tls_column {
+    COLUMN_EDGE_ID = COLUMN_N_ACCOUNTS + 1,
+    COLUMN_EDGE_REVISION,
+    COLUMN_ENABLED,
+    COLUMN_AUTHORITY_IDS
+};
 
 /* clang-format on */
 
@@ -457,7 +474,14 @@ bool store_gateway_ping(struct pg *pg, struct error *err)
 
 /* ---- mutual TLS ---- */
 
-static bool read_edges(const struct pg_result *result, struct arena *arena,
+static bool read_mutual_tls(const struct pg_result *result, int row, struct arena *arena,
+                            struct gateway_edge *edge)
+{
+    edge->enabled = pg_bool(result, row, COLUMN_ENABLED);
+    return pg_texts(result, row, COLUMN_AUTHORITY_IDS, arena, &edge->certificate_authority_ids);
+}
+
+static bool read_edges(const struct pg_result *result, bool has_modules, struct arena *arena,
                        struct gateway_edges *out)
 {
     size_t n = count_found(result, COLUMN_EDGE_ID);
@@ -469,17 +493,17 @@ static bool read_edges(const struct pg_result *result, struct arena *arena,
         struct gateway_edge *edge = &out->items[out->n];
         int row = (int)out->n;
 
-        edge->enabled = pg_bool(result, row, COLUMN_ENABLED);
+        edge->revision = pg_int(result, row, COLUMN_EDGE_REVISION);
         if (!pg_copy(result, row, COLUMN_EDGE_ID, arena, &edge->edge_id) ||
-            !pg_texts(result, row, COLUMN_AUTHORITY_IDS, arena, &edge->certificate_authority_ids))
+            (has_modules && !read_mutual_tls(result, row, arena, edge)))
             return false;
     }
     return true;
 }
 
-bool store_gateway_mutual_tls(struct pg *pg, struct arena *arena, struct text account_id,
-                              struct text_list edge_ids, struct gateway_edges *out,
-                              struct error *err)
+static bool ask_for_edges(struct pg *pg, const struct pg_statement *statement, struct arena *arena,
+                          struct text account_id, struct text_list edge_ids,
+                          struct gateway_edges *out, struct error *err)
 {
     struct pg_params params = {.n = 0};
     struct pg_result *result;
@@ -488,10 +512,25 @@ bool store_gateway_mutual_tls(struct pg *pg, struct arena *arena, struct text ac
     *out = (struct gateway_edges){.n = 0};
     pg_add_text(&params, account_or_empty(account_id));
     pg_add_texts(&params, edge_ids, arena);
-    if (!pg_run(pg, &mutual_tls_statement, &params, &result, err))
+    if (!pg_run(pg, statement, &params, &result, err))
         return false;
     out->n_accounts = read_n_accounts(result);
-    ok = read_edges(result, arena, out) || error_set(err, ERR_OUT_OF_MEMORY);
+    ok = read_edges(result, statement == &mutual_tls_statement, arena, out) ||
+         error_set(err, ERR_OUT_OF_MEMORY);
     pg_result_free(result);
     return ok;
+}
+
+bool store_gateway_edge_revisions(struct pg *pg, struct arena *arena, struct text account_id,
+                                  struct text_list edge_ids, struct gateway_edges *out,
+                                  struct error *err)
+{
+    return ask_for_edges(pg, &edge_revisions_statement, arena, account_id, edge_ids, out, err);
+}
+
+bool store_gateway_mutual_tls(struct pg *pg, struct arena *arena, struct text account_id,
+                              struct text_list edge_ids, struct gateway_edges *out,
+                              struct error *err)
+{
+    return ask_for_edges(pg, &mutual_tls_statement, arena, account_id, edge_ids, out, err);
 }

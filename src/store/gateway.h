@@ -97,6 +97,7 @@ MUST_CHECK bool store_gateway_ping(struct pg *pg, struct error *err);
 
 struct gateway_edge {
     struct text edge_id;
+    int64_t revision; /* changes whenever the module does */
     bool enabled;
     struct text_list certificate_authority_ids;
 };
@@ -107,8 +108,14 @@ struct gateway_edges {
     int n_accounts; /* that the account_id names: 0, 1, or 2 for several */
 };
 
-/* Reads the mutual TLS modules of these edges.  An edge without a module is left out.  Unless
- * n_accounts is 1, nobody knows whether an edge has a module. */
+/* Reads which of these edges have a mutual TLS module, and its revision, without the other members.
+ * An edge without a module is left out.  Unless n_accounts is 1, nobody knows whether an edge has a
+ * module. */
+MUST_CHECK bool store_gateway_edge_revisions(struct pg *pg, struct arena *arena,
+                                             struct text account_id, struct text_list edge_ids,
+                                             struct gateway_edges *out, struct error *err);
+
+/* The same with all members. */
 MUST_CHECK bool store_gateway_mutual_tls(struct pg *pg, struct arena *arena, struct text account_id,
                                          struct text_list edge_ids, struct gateway_edges *out,
                                          struct error *err);

@@ -5,7 +5,7 @@ import time
 
 from adit import stack
 from adit.case import until
-from adit.ssh_gateway import GatewayCase, have_ended, stay
+from adit.ssh_gateway import FOLDER, GatewayCase, SshGateway, have_ended, stay
 
 NEEDS_ROOT = True
 
@@ -16,8 +16,18 @@ N_SESSIONS = 12
 # Resident memory of the daemon, which starts with some 10 MB.
 MEMORY_KB = 200 * 1024
 
+# 175 MB of authorities.
+EDGES = ["edge-%d" % i for i in range(700)]
+N_AUTHORITIES = 1000
+AUTHORITY_BYTES = 250
 
-class Volume(GatewayCase):
+
+class VolumeCase(GatewayCase):
+    def delete(self, path):
+        self.assert_ok(self.admin.delete(path), 204)
+
+
+class Volume(VolumeCase):
     stack_name = "gateway volume"
     settings = {"sweep": "500ms"}
 
@@ -31,9 +41,6 @@ class Volume(GatewayCase):
             " FROM generate_series(1, %d) AS r)"
             " FROM adit.ssh_credential AS c, generate_series(1, %d) AS i WHERE c.id = '%s'"
             % (n_rules, n, path.rpartition("/")[2]))
-
-    def delete(self, path):
-        self.assert_ok(self.admin.delete(path), 204)
 
     def opened(self, *rules):
         key = self.gateway.key()
@@ -160,3 +167,65 @@ class Crowds(GatewayCase):
             tunnel.close()
         until(lambda: self.gateway.status()["sessions"] == "5", "the end of two sessions")
         self.standing(self.gateway.tunnel(key))
+
+
+class EdgesGateway(SshGateway):
+    sections = "[mutual_tls]\nedges = %s\nauthorities = %s/authorities\noutput = %s/edges\n" % (
+        " ".join(EDGES), FOLDER, FOLDER)
+
+
+class Edges(VolumeCase):
+    """The edges of mutual TLS keep no login waiting."""
+    stack_name = "gateway volume"
+    gateway_type = EdgesGateway
+    settings = {"sweep": "500ms"}
+
+    def asks(self, edge):
+        """Whether the files of an edge ask visitors for a certificate."""
+        try:
+            with open(self.gateway.inside.path("%s/edges/%s.haproxy" % (FOLDER, edge)),
+                      encoding="ascii") as file:
+                return "required" in file.read()
+        except FileNotFoundError:
+            return False
+
+    def store(self, edge, is_enabled):
+        self.assert_ok(self.admin.put("/edges/tls/%s/mutual_tls" % edge, {
+            "enabled": is_enabled, "certificate_authority_ids": ["ca-1"]}))
+
+    def log_in(self):
+        """Logs in a few times.  Each must succeed."""
+        key = self.new_key()
+        for _ in range(5):
+            tunnel, = self.standing(self.gateway.tunnel(key))
+            tunnel.close()
+
+    def test_many_modules(self):
+        """Reading those that changed takes longer than a statement may."""
+        self.stack.psql(
+            "SET session_replication_role = replica;"  # no audit events
+            " INSERT INTO adit.mutual_tls_module"
+            " (account_id, edge_id, enabled, certificate_authority_ids)"
+            " SELECT '%s', 'edge-' || i, true, (SELECT array_agg(left('ca-' || r || '-' || i || '-'"
+            " || repeat(md5(r::text), 8), %d)) FROM generate_series(1, %d) AS r)"
+            " FROM generate_series(0, %d) AS i"
+            % (self.home.id, AUTHORITY_BYTES, N_AUTHORITIES, len(EDGES) - 1))
+        self.log_in()
+        until(lambda: self.asks(EDGES[-1]), "the last edge's files")
+        until(lambda: self.gateway.status()["edges_due"] == "0", "all edges' files")
+        self.store(EDGES[-1], False)
+        self.log_in()
+        until(lambda: not self.asks(EDGES[-1]), "a change")
+        self.assertEqual(self.gateway.status()["database"], "up")
+
+    def test_late_modules(self):
+        """Only logins matter to those who log in."""
+        self.store(EDGES[0], True)
+        until(lambda: self.asks(EDGES[0]), "the files")
+        with self.transaction("LOCK TABLE adit.mutual_tls_module IN ACCESS EXCLUSIVE MODE") as commit:
+            until(lambda: "cannot read mutual TLS modules" in self.gateway.log(), "a late statement")
+            self.log_in()
+            self.assertTrue(self.asks(EDGES[0]))
+            commit()
+        self.delete("/edges/tls/%s/mutual_tls" % EDGES[0])
+        until(lambda: not self.asks(EDGES[0]), "a change")

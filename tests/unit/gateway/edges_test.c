@@ -96,7 +96,7 @@ static void put_all(struct edges *edges, const struct trial *const *trials, size
             ids[modules.n][module->certificate_authority_ids.n++] = text_of(trials[i]->ids[j]);
         modules.n++;
     }
-    ck_assert(edges_put(edges, &modules));
+    ck_assert(edges_put(edges, edges_ids(edges), &modules));
 }
 
 static void put(struct edges *edges, const struct trial *trial)

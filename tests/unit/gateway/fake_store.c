@@ -36,3 +36,21 @@ bool store_gateway_look_up(struct pg *pg, struct arena *arena, const struct gate
     *out = (struct gateway_credentials){.n = 0};
     return fake_store.look_up(arena, key, out, err);
 }
+
+bool store_gateway_edge_revisions(struct pg *pg, struct arena *arena, struct text account_id,
+                                  struct text_list edge_ids, struct gateway_edges *out,
+                                  struct error *err)
+{
+    (void)pg, (void)account_id;
+    *out = (struct gateway_edges){.n_accounts = 1};
+    return fake_store.edges(arena, edge_ids, false, out, err);
+}
+
+bool store_gateway_mutual_tls(struct pg *pg, struct arena *arena, struct text account_id,
+                              struct text_list edge_ids, struct gateway_edges *out,
+                              struct error *err)
+{
+    (void)pg, (void)account_id;
+    *out = (struct gateway_edges){.n_accounts = 1};
+    return fake_store.edges(arena, edge_ids, true, out, err);
+}

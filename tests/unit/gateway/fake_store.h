@@ -14,6 +14,9 @@ struct fake_store {
                    struct error *err);
     bool (*look_up)(struct arena *arena, const struct gateway_key *key,
                     struct gateway_credentials *out, struct error *err);
+    /* is_whole: modules are asked for, not their revisions alone. */
+    bool (*edges)(struct arena *arena, struct text_list ids, bool is_whole,
+                  struct gateway_edges *out, struct error *err);
 };
 
 extern struct fake_store fake_store;

@@ -140,13 +140,11 @@ static bool look_up(struct arena *arena, const struct gateway_key *key,
     return true;
 }
 
-bool store_gateway_mutual_tls(struct pg *pg, struct arena *arena, struct text account_id,
-                              struct text_list edge_ids, struct gateway_edges *out,
-                              struct error *err)
+static bool edges_of_account(struct arena *arena, struct text_list ids, bool is_whole,
+                             struct gateway_edges *out, struct error *err)
 {
-    (void)pg, (void)arena, (void)account_id, (void)edge_ids, (void)err;
+    (void)arena, (void)ids, (void)is_whole, (void)out, (void)err;
     n_edges_read++;
-    *out = (struct gateway_edges){.n_accounts = 1};
     return true;
 }
 
@@ -176,8 +174,11 @@ static void start(void)
                                  .credential_id = i ? "sshcr_2" : "sshcr_1",
                                  .has_key = true,
                                  .is_complete = true};
-    fake_store = (struct fake_store){
-        .is_distributed = true, .changes = changes_of_all, .glance = glance, .look_up = look_up};
+    fake_store = (struct fake_store){.is_distributed = true,
+                                     .changes = changes_of_all,
+                                     .glance = glance,
+                                     .look_up = look_up,
+                                     .edges = edges_of_account};
     entry_fails = false;
     n_pings = n_edges_read = 0;
     gateway = (struct gateway){.conf.log.level = LOG_LEVEL_ERROR, .conf.gateway.account = none};

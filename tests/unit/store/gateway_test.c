@@ -307,17 +307,29 @@ static void put_mutual_tls(const struct store_request *request, const char *edge
 
 static bool read_edges(const char *account_id, struct gateway_edges *out)
 {
+    struct gateway_edges revisions;
     struct text items[] = {text_of("e2"), text_of("absent"), text_of("e1")};
     struct text_list edge_ids = {.items = items, .n = 3, .given = true};
 
     tried.err = (struct error){.code = ERR_NONE};
-    return store_gateway_mutual_tls(tried.gateway, &tried.arena, text_of(account_id), edge_ids, out,
-                                    &tried.err);
+    if (!store_gateway_edge_revisions(tried.gateway, &tried.arena, text_of(account_id), edge_ids,
+                                      &revisions, &tried.err) ||
+        !store_gateway_mutual_tls(tried.gateway, &tried.arena, text_of(account_id), edge_ids, out,
+                                  &tried.err))
+        return false;
+    ck_assert_int_eq(revisions.n_accounts, out->n_accounts);
+    ck_assert_uint_eq(revisions.n, out->n);
+    for (size_t i = 0; i < out->n; i++) {
+        ck_assert(text_eq(revisions.items[i].edge_id, out->items[i].edge_id));
+        ck_assert_int_eq(revisions.items[i].revision, out->items[i].revision);
+    }
+    return true;
 }
 
 START_TEST(modules_of_edges)
 {
     struct gateway_edges edges;
+    int64_t revision;
 
     put_mutual_tls(&tried.admin, "e1", true);
     put_mutual_tls(&tried.admin, "e2", false);
@@ -332,6 +344,11 @@ START_TEST(modules_of_edges)
     tried_expect_text(edges.items[1].edge_id, "e2");
     ck_assert(!edges.items[1].enabled);
     ck_assert_uint_eq(edges.items[1].certificate_authority_ids.n, 0);
+    revision = edges.items[0].revision;
+    ck_assert_int_ne(revision, edges.items[1].revision);
+    put_mutual_tls(&tried.admin, "e1", false);
+    ck_assert(read_edges(tried.who.account[0], &edges));
+    ck_assert_int_ne(edges.items[0].revision, revision);
 }
 END_TEST
 

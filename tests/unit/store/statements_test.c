@@ -172,6 +172,8 @@ static void gateway_reads(void)
     ck_assert(
         store_gateway_changes(tried.owner, &tried.arena, text_of(NULL), &changes, &tried.err));
     ck_assert(store_gateway_ping(tried.owner, &tried.err));
+    ck_assert(store_gateway_edge_revisions(tried.owner, &tried.arena, account,
+                                           (struct text_list){.n = 0}, &edges, &tried.err));
     ck_assert(store_gateway_mutual_tls(tried.owner, &tried.arena, account,
                                        (struct text_list){.n = 0}, &edges, &tried.err));
     key.credential_ids.given = true;

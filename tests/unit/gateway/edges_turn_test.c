@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of what a tick does: little, however many edges there are, and however much they name. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "folder.h"
+#include "gateway/edges_inside.h"
+#include "gateway/nobody.h"
+#include "suites.h"
+
+#define N_EDGES 3
+#define N_AUTHORITIES 1000
+#define LAST_AUTHORITY "ca-999"
+
+static const struct log quiet = {.level = LOG_LEVEL_ERROR, .target = LOG_TARGET_STDERR};
+
+static struct conf_mutual_tls settings;
+static char ids[] = "edge-1 edge-2 edge-3";
+static char authorities[128];
+static char output[128];
+static char reload[] = "/bin/true";
+static char nothing[] = "";
+static struct edges *edges;
+
+/* On no clock. */
+static int64_t now_ms;
+
+static void setup(void)
+{
+    folder_make();
+    snprintf(authorities, sizeof authorities, "%s/authorities", folder);
+    snprintf(output, sizeof output, "%s/output", folder);
+    ck_assert_int_eq(mkdir(authorities, 0755), 0);
+    settings = (struct conf_mutual_tls){ids, authorities, output, reload, nothing};
+    now_ms = 1000000;
+    edges = edges_new(&settings, &quiet);
+    ck_assert_ptr_nonnull(edges);
+}
+
+static void teardown(void)
+{
+    edges_free(edges);
+    folder_remove();
+}
+
+/* Stores a module for each edge. */
+static void put_all(void)
+{
+    static char names[N_AUTHORITIES][16];
+    static struct text items[N_AUTHORITIES];
+    struct gateway_edge modules[N_EDGES];
+    struct gateway_edges stored = {.items = modules, .n = N_EDGES};
+
+    for (size_t i = 0; i < N_AUTHORITIES; i++) {
+        snprintf(names[i], sizeof names[i], "ca-%zu", i);
+        items[i] = text_of(names[i]);
+    }
+    for (size_t i = 0; i < N_EDGES; i++)
+        modules[i] = (struct gateway_edge){
+            .edge_id = edges_ids(edges).items[i],
+            .enabled = true,
+            .certificate_authority_ids = {.items = items, .n = N_AUTHORITIES, .given = true}};
+    ck_assert(edges_put(edges, edges_ids(edges), &stored));
+}
+
+/* Counts the edges whose file of authorities is there and trusts somebody, or nobody. */
+static size_t count_written(bool trusts_nobody)
+{
+    size_t n = 0;
+
+    for (int i = 1; i <= N_EDGES; i++) {
+        struct buf pem = {0};
+        char name[64];
+
+        snprintf(name, sizeof name, "output/edge-%d.pem", i);
+        if (folder_read(name, &pem))
+            n += (strcmp(pem.data, NOBODY_PEM) == 0) == trusts_nobody;
+        buf_free(&pem);
+    }
+    return n;
+}
+
+/* All of them share a reload. */
+START_TEST(one_edge_is_written)
+{
+    put_all();
+    for (size_t i = 1; i <= N_EDGES; i++) {
+        ck_assert_int_eq(edges->command.job.pid, 0);
+        ck_assert_int_le(edges_next(edges, now_ms), now_ms);
+        edges_tick(edges, now_ms);
+        ck_assert_uint_eq(count_written(true), i);
+        now_ms += 100; /* longer than the batch */
+    }
+    ck_assert_uint_eq(edges_count(edges).n_due, 0);
+    edges_tick(edges, now_ms);
+    ck_assert_int_gt(edges->command.job.pid, 0);
+}
+END_TEST
+
+/* It does not wait for ever. */
+START_TEST(a_reload_while_edges_are_due)
+{
+    put_all();
+    edges_tick(edges, now_ms);
+    now_ms += 5000;
+    edges_tick(edges, now_ms);
+    ck_assert_uint_eq(edges_count(edges).n_due, 1);
+    ck_assert_int_gt(edges->command.job.pid, 0);
+}
+END_TEST
+
+/* Modules that are still to be read share it, too. */
+START_TEST(a_reload_while_modules_are_stale)
+{
+    struct gateway_edge stored = {.edge_id = edges_ids(edges).items[0], .revision = 1};
+
+    put_all();
+    ck_assert(edges_note(edges, &(struct gateway_edges){&stored, 1, 1}));
+    while (edges_any_due(edges))
+        edges_tick(edges, now_ms);
+    ck_assert_uint_eq(edges_count(edges).n_due, 1);
+    now_ms += 1000;
+    edges_tick(edges, now_ms);
+    ck_assert_int_eq(edges->command.job.pid, 0);
+    put_all();
+    while (edges_any_due(edges))
+        edges_tick(edges, now_ms);
+    edges_tick(edges, now_ms);
+    ck_assert_int_gt(edges->command.job.pid, 0);
+}
+END_TEST
+
+START_TEST(some_authorities_are_looked_at)
+{
+    put_all();
+    while (edges_any_due(edges))
+        edges_tick(edges, now_ms);
+    for (now_ms += 2000; edges->look_next > 0; now_ms += 10)
+        edges_tick(edges, now_ms);
+    ck_assert_uint_eq(count_written(true), N_EDGES);
+    folder_copy("authorities/" LAST_AUTHORITY, "authority-1");
+    now_ms += 2000;
+    for (size_t i = 1; i <= N_EDGES; i++) {
+        edges_tick(edges, now_ms);
+        ck_assert_uint_eq(count_written(false), i);
+        now_ms += 10;
+    }
+}
+END_TEST
+
+Suite *gateway_edges_turn_suite(void)
+{
+    Suite *suite = suite_create("gateway/edges_turn");
+    TCase *tcase = tcase_create("edges_turn");
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, one_edge_is_written);
+    tcase_add_test(tcase, a_reload_while_edges_are_due);
+    tcase_add_test(tcase, a_reload_while_modules_are_stale);
+    tcase_add_test(tcase, some_authorities_are_looked_at);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
