@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -94,18 +95,65 @@ bool edge_files_exist(const char *folder, const char *id)
     return true;
 }
 
-/* Returns whether every certificate of one PEM file is in the other. */
-static bool pem_covers(struct text now, struct text before)
-{
-    while (before.len > 0) {
-        const char *end = memmem(before.s, before.len, END_OF_BLOCK, strlen(END_OF_BLOCK));
-        size_t len = end ? (size_t)(end - before.s) + strlen(END_OF_BLOCK) : before.len;
+/* The certificates of a PEM file, in the order of their bytes. */
+struct blocks {
+    struct text *items;
+    size_t n;
+};
 
-        if (!memmem(now.s, now.len, before.s, len))
+static int compare_blocks(const void *a, const void *b)
+{
+    return text_cmp(*(const struct text *)a, *(const struct text *)b);
+}
+
+/* Takes the first block off the text.  What has no end is a block, too. */
+static struct text next_block(struct text *rest)
+{
+    const char *end = memmem(rest->s, rest->len, END_OF_BLOCK, strlen(END_OF_BLOCK));
+    size_t len = end ? (size_t)(end - rest->s) + strlen(END_OF_BLOCK) : rest->len;
+    struct text block = text_part(*rest, 0, len);
+
+    *rest = text_part(*rest, len, rest->len);
+    return block;
+}
+
+static bool split_blocks(struct text pem, struct blocks *out)
+{
+    size_t n = 0;
+
+    for (struct text rest = pem; rest.len > 0; n++)
+        next_block(&rest);
+    *out = (struct blocks){.items = calloc(n + 1, sizeof *out->items)};
+    if (!out->items)
+        return false;
+    while (pem.len > 0)
+        out->items[out->n++] = next_block(&pem);
+    qsort(out->items, out->n, sizeof *out->items, compare_blocks);
+    return true;
+}
+
+static bool blocks_cover(const struct blocks *now, const struct blocks *before)
+{
+    for (size_t i = 0, at = 0; i < before->n; i++) {
+        while (at < now->n && compare_blocks(&now->items[at], &before->items[i]) < 0)
+            at++;
+        if (at == now->n || compare_blocks(&now->items[at], &before->items[i]) != 0)
             return false;
-        before = text_part(before, len, before.len);
     }
     return true;
+}
+
+/* Returns whether every certificate of one PEM file is in the other.  Without memory, it says no,
+ * which ends connections. */
+static bool pem_covers(struct text now, struct text before)
+{
+    struct blocks of_now = {0}, of_before = {0};
+    bool covers = split_blocks(now, &of_now) && split_blocks(before, &of_before) &&
+                  blocks_cover(&of_now, &of_before);
+
+    free(of_now.items);
+    free(of_before.items);
+    return covers;
 }
 
 /* Returns whether a file has that content.  A file that cannot be read does not. */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "folder.h"
+#include "gateway/edge_files.h"
 #include "gateway/edges_inside.h"
 #include "gateway/nobody.h"
 #include "suites.h"
@@ -152,16 +153,50 @@ START_TEST(some_authorities_are_looked_at)
 }
 END_TEST
 
+/* Appends blocks as certificates have them, by number. */
+static void add_blocks(struct buf *out, int from, int step, int n)
+{
+    for (int i = 0; i < n; i++)
+        buf_printf(out, "-----BEGIN CERTIFICATE-----\n%08d\n-----END CERTIFICATE-----\n",
+                   from + i * step);
+}
+
+/* Whoever writes a module chooses the order of its authorities. */
+START_TEST(authorities_in_another_order)
+{
+    const int n = 130000;
+    struct edge_rule before = {.asks = true};
+    struct edge_rule now = {.asks = true};
+    enum edge_change change;
+    bool any;
+
+    add_blocks(&before.pem, 1, 1, n);
+    ck_assert_uint_lt(before.pem.len, EDGE_FILES_PEM_MAX);
+    ck_assert(edge_files_put(output, "edge-1", &before, &any));
+    add_blocks(&now.pem, n, -1, n);
+    ck_assert(edge_files_compare(output, "edge-1", &now, &change));
+    ck_assert_int_eq(change, EDGE_WIDER);
+    buf_clear(&now.pem);
+    add_blocks(&now.pem, n, -1, n - 1);
+    ck_assert(edge_files_compare(output, "edge-1", &now, &change));
+    ck_assert_int_eq(change, EDGE_NARROWER);
+    buf_free(&before.pem);
+    buf_free(&now.pem);
+}
+END_TEST
+
 Suite *gateway_edges_turn_suite(void)
 {
     Suite *suite = suite_create("gateway/edges_turn");
     TCase *tcase = tcase_create("edges_turn");
 
+    tcase_set_timeout(tcase, 20); /* comparing each certificate with each takes a minute */
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, one_edge_is_written);
     tcase_add_test(tcase, a_reload_while_edges_are_due);
     tcase_add_test(tcase, a_reload_while_modules_are_stale);
     tcase_add_test(tcase, some_authorities_are_looked_at);
+    tcase_add_test(tcase, authorities_in_another_order);
     suite_add_tcase(suite, tcase);
     return suite;
 }
