@@ -7,7 +7,7 @@
 #include "gateway/edges_inside.h"
 
 /* Sets the rule that the edge obeys from now on.  Takes over the ids. */
-static void set_module(struct edge *edge, bool enabled, char *authorities,
+static void set_module(struct edges *edges, struct edge *edge, bool enabled, char *authorities,
                        struct authority_stamp *stamps)
 {
     if (edge->known && edge->enabled == enabled && strcmp(edge->authorities, authorities) == 0) {
@@ -15,6 +15,8 @@ static void set_module(struct edge *edge, bool enabled, char *authorities,
         free(stamps);
         return;
     }
+    if (edges->reading.edge == edge)
+        edges->reading.edge = NULL;
     free(edge->authorities);
     free(edge->stamps);
     edge->known = true;
@@ -49,7 +51,7 @@ static bool put_module(struct edges *edges, struct edge *edge, const struct gate
         buf_add(&joined, id.s, id.len);
     }
     if (stamps && !joined.failed) {
-        set_module(edge, enabled, joined.data, stamps);
+        set_module(edges, edge, enabled, joined.data, stamps);
         return true;
     }
     free(stamps);

@@ -17,6 +17,10 @@
 /* Files of authorities that are looked at before logins get their turn. */
 #define LOOKS_MAX 1000
 
+/* Files of authorities that are read, and their bytes. */
+#define READS_MAX 100
+#define READ_BYTES_MAX (128 * 1024)
+
 /* Logs what of an authority is left out.  A file that is there is the operator's, who reads of each
  * version of it once; nothing suppresses that line.  Other lines come from what callers store. */
 void edges_log_left_out(const struct edges *edges, struct edge *edge, struct text authority,
@@ -37,31 +41,52 @@ void edges_log_left_out(const struct edges *edges, struct edge *edge, struct tex
         log_event(edges->log, LOG_LEVEL_WARNING, "authority left out", pairs);
 }
 
-/* Reads the authorities of an edge.  The stamps come first: if a file changes in between, the next
- * look finds it. */
-static void read_authorities(const struct edges *edges, struct edge *edge, struct buf *pem)
+/* Reads an authority.  The stamp comes first: if the file changes in between, the next look finds
+ * it. */
+static void read_authority(const struct edges *edges, struct edge *edge, struct text id,
+                           struct authority_stamp *stamp, struct buf *pem)
 {
-    struct text rest = text_of(edge->authorities);
+    const char *folder = edges->settings->authorities;
+    char reason[AUTHORITY_REASON_SIZE];
+    struct authority_stamp seen;
+    size_t len_before = pem->len;
+    enum authority_result result;
 
-    for (size_t i = 0; i < edge->n_authorities; i++) {
-        struct text id = text_next_word(&rest);
-        char reason[AUTHORITY_REASON_SIZE];
-        struct authority_stamp stamp;
-        size_t len_before = pem->len;
-        enum authority_result result;
-
-        authority_look(edges->settings->authorities, id, &stamp);
-        edge->stamps[i] = stamp;
-        result = authority_read(edges->settings->authorities, id, pem, reason);
-        if (result == AUTHORITY_FAILED)
-            edge->stamps[i] = (struct authority_stamp){.device = 0}; /* so the next look tries it */
-        if (result == AUTHORITY_READ && pem->len > EDGE_FILES_PEM_MAX) {
-            buf_cut(pem, len_before);
-            snprintf(reason, sizeof reason, "the edge's authorities are longer than 8 MiB");
-        }
-        if (reason[0])
-            edges_log_left_out(edges, edge, id, &stamp, reason);
+    authority_look(folder, id, &seen);
+    *stamp = seen;
+    result = authority_read(folder, id, pem, reason);
+    if (result == AUTHORITY_FAILED)
+        *stamp = (struct authority_stamp){.device = 0}; /* so the next look tries it */
+    if (result == AUTHORITY_READ && pem->len > EDGE_FILES_PEM_MAX) {
+        buf_cut(pem, len_before);
+        snprintf(reason, sizeof reason, "the edge's authorities are longer than 8 MiB");
     }
+    if (reason[0])
+        edges_log_left_out(edges, edge, id, &seen, reason);
+}
+
+/* Reads some of an edge's authorities.  Returns whether all are read; else the next call goes on.
+ */
+static bool read_authorities(struct edges *edges, struct edge *edge)
+{
+    struct edge_reading *reading = &edges->reading;
+    size_t n_end, len_end;
+
+    if (reading->edge != edge) {
+        buf_clear(&reading->pem);
+        reading->edge = edge;
+        reading->rest = text_of(edge->authorities);
+        reading->n = 0;
+    }
+    n_end = reading->n + READS_MAX;
+    len_end = reading->pem.len + READ_BYTES_MAX;
+    for (; reading->n < edge->n_authorities; reading->n++) {
+        if (reading->n == n_end || reading->pem.len >= len_end)
+            return false;
+        read_authority(edges, edge, text_next_word(&reading->rest), &edge->stamps[reading->n],
+                       &reading->pem);
+    }
+    return true;
 }
 
 /* Each edge may be written at each poll, and all of them at a start. */
@@ -104,8 +129,6 @@ static bool note_debt(struct edges *edges)
 /* The files differ from now on, or a part of them does. */
 static void begin_change(struct edges *edges, struct edge *edge, int64_t now_ms)
 {
-    if (!edges_owe(edges))
-        edges->owes_since_ms = now_ms;
     edge->changed = ++edges->version;
     if (edge->is_narrowing) {
         edge->narrowed = edges->version;
@@ -141,15 +164,17 @@ static bool write_rule(struct edges *edges, struct edge *edge, const struct edge
     return true;
 }
 
+/* Writes the files of an edge whose authorities are read. */
 static bool write_edge(struct edges *edges, struct edge *edge, int64_t now_ms)
 {
-    struct edge_rule rule = {.asks = !edge->known || edge->enabled};
+    struct edge_rule rule = {.asks = !edge->known || edge->enabled, .pem = edges->reading.pem};
     bool ok;
 
-    if (!edge->known && edge_files_exist(edges->settings->output, edge->id))
+    edges->reading = (struct edge_reading){.edge = NULL};
+    if (!edge->known && edge_files_exist(edges->settings->output, edge->id)) {
+        buf_free(&rule.pem);
         return true;
-    if (edge->known && edge->enabled)
-        read_authorities(edges, edge, &rule.pem);
+    }
     edge->trusts_nobody = rule.asks && rule.pem.len == 0;
     if (rule.pem.len == 0)
         buf_puts(&rule.pem, NOBODY_PEM);
@@ -201,8 +226,11 @@ void edges_write_next(struct edges *edges, int64_t now_ms)
 {
     find_due(edges);
     if (edges->write_next < edges->n) {
-        struct edge *edge = &edges->items[edges->write_next++];
+        struct edge *edge = &edges->items[edges->write_next];
 
+        if (!read_authorities(edges, edge))
+            return;
+        edges->write_next++;
         edge->due = !write_edge(edges, edge, now_ms);
         edges->write_failed = edges->write_failed || edge->due;
         find_due(edges);
@@ -215,12 +243,22 @@ static void look_at_edge(const struct edges *edges, struct edge *edge)
 {
     struct text rest = text_of(edge->authorities);
 
-    for (size_t i = 0; i < edge->n_authorities && !edge->due; i++) {
+    for (size_t i = 0; i < edge->n_authorities && !edge->due && !edge->has_new_files; i++) {
         struct authority_stamp now;
 
         authority_look(edges->settings->authorities, text_next_word(&rest), &now);
-        edge->due = !authority_stamps_equal(&now, &edge->stamps[i]);
+        edge->has_new_files = !authority_stamps_equal(&now, &edge->stamps[i]);
     }
+}
+
+/* Edges that change together share a reload. */
+static void end_looks(struct edges *edges)
+{
+    for (size_t i = 0; i < edges->n; i++) {
+        edges->items[i].due = edges->items[i].due || edges->items[i].has_new_files;
+        edges->items[i].has_new_files = false;
+    }
+    edges->look_next = 0;
 }
 
 bool edges_look(struct edges *edges)
@@ -233,6 +271,6 @@ bool edges_look(struct edges *edges)
         look_at_edge(edges, edge);
         n_looks += edge->n_authorities;
     }
-    edges->look_next = 0;
+    end_looks(edges);
     return true;
 }

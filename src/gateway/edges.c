@@ -195,6 +195,7 @@ void edges_free(struct edges *edges)
         close(edges->lock_fd);
     if (edges->haproxy_obeys)
         munmap(edges->haproxy_obeys, versions_size(edges));
+    buf_free(&edges->reading.pem);
     free(edges->items);
     free(edges->ids);
     free((void *)edges->argv);
@@ -216,7 +217,8 @@ struct edges_count edges_count(const struct edges *edges)
 
 /* ---- reloads ---- */
 
-bool edges_owe(const struct edges *edges)
+/* Returns whether some server may not obey the files yet. */
+static bool any_owes(const struct edges *edges)
 {
     return way_owes(&edges->command) || way_owes(&edges->haproxy);
 }
@@ -225,7 +227,7 @@ static void forget_debt(struct edges *edges)
 {
     const char *folder = edges->settings->output;
 
-    if (edges_owe(edges) || !edges->is_noted)
+    if (any_owes(edges) || !edges->is_noted)
         return;
     edges->is_noted = !whole_file_remove(folder, EDGES_DUE_FILE);
     if (edges->is_noted) {
@@ -269,14 +271,15 @@ static bool any_stale(const struct edges *edges)
 }
 
 /* One reload is for all edges that changed. */
-static bool gathers_changes(const struct edges *edges, int64_t now_ms)
+static bool gathers_changes(const struct edges *edges, const struct way *way, int64_t now_ms)
 {
-    return now_ms < edges->owes_since_ms + GATHER_MS && (edges->write_next > 0 || any_stale(edges));
+    return way->job.pid == 0 && now_ms < way->changed_ms + GATHER_MS &&
+           (edges->write_next > 0 || any_stale(edges));
 }
 
 static void tick_way(struct edges *edges, struct way *way, int64_t now_ms)
 {
-    if (way->job.pid == 0 && gathers_changes(edges, now_ms))
+    if (gathers_changes(edges, way, now_ms))
         return;
     if (way_tick(way, edges->version, now_ms, edges->log))
         forget_debt(edges);
@@ -324,5 +327,5 @@ void edges_status(const struct edges *edges, struct buf *out)
 
 bool edges_are_due(const struct edges *edges)
 {
-    return edges_count(edges).n_due > 0 || edges_owe(edges) || is_haproxy_new(edges);
+    return edges_count(edges).n_due > 0 || any_owes(edges) || is_haproxy_new(edges);
 }

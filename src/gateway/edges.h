@@ -45,9 +45,9 @@ struct text_list edges_stale(const struct edges *edges, struct text *ids, size_t
 MUST_CHECK bool edges_put(struct edges *edges, struct text_list ids,
                           const struct gateway_edges *stored);
 
-/* Writes the files of one edge that changed, and starts and collects reloads.  Is due again at once
- * if more have changed.  Never waits for another process.  now_ms is on the steady clock.  Failures
- * are logged and repeated. */
+/* Writes the files of one edge that changed, or reads some of its authorities, and starts and
+ * collects reloads.  Is due again at once if more have changed.  Never waits for another process.
+ * now_ms is on the steady clock.  Failures are logged and repeated. */
 void edges_tick(struct edges *edges, int64_t now_ms);
 
 /* Returns when edges_tick() is due next, on the steady clock; INT64_MAX without edges. */

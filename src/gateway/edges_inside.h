@@ -29,6 +29,7 @@ struct edge {
     size_t n_authorities;
     struct authority_stamp *stamps; /* of the authorities' files when they were read */
     struct told told;               /* of files of which something was left out */
+    bool has_new_files;             /* this round of looking has found one of another version */
     bool due;                       /* the files may have to change */
     bool is_narrowing;              /* a change that is not done yet is narrower */
     bool trusts_nobody;             /* the files ask for certificates that nobody has */
@@ -36,6 +37,14 @@ struct edge {
     uint64_t narrowed;
     int64_t narrowed_ms; /* when `narrowed` was set by a change (steady clock) */
     int64_t written_ms;  /* when the log last told of the files (steady clock); 0: never */
+};
+
+/* The authorities of an edge, as far as they are read. */
+struct edge_reading {
+    struct edge *edge; /* NULL: of none */
+    struct text rest;  /* of their ids */
+    size_t n;
+    struct buf pem;
 };
 
 struct edges {
@@ -47,13 +56,13 @@ struct edges {
     char **argv;      /* of the reload, in argv_text; ends with NULL */
     char *argv_text;  /* words, each ended by NUL */
     uint64_t version; /* grows with each change of a file, and with each new process of HAProxy */
-    int64_t owes_since_ms; /* when a change made the servers owe a reload (steady clock) */
-    bool is_noted;         /* EDGES_DUE_FILE is there */
-    int lock_fd;           /* keeps other daemons out of the output folder; -1: none */
+    bool is_noted;    /* EDGES_DUE_FILE is there */
+    int lock_fd;      /* keeps other daemons out of the output folder; -1: none */
     int64_t write_at_ms;
     int write_pause_ms;
     size_t write_next; /* where a round of writing goes on */
     bool write_failed; /* in this round */
+    struct edge_reading reading;
     int64_t look_at_ms;
     size_t look_next; /* where a round of looking goes on */
     struct way command;
@@ -68,9 +77,6 @@ size_t edges_count_words(const char *text);
 
 /* The servers have to obey the newest version. */
 void edges_want_ways(struct edges *edges, int64_t at_ms);
-
-/* Returns whether some server may not obey the files yet. */
-bool edges_owe(const struct edges *edges);
 
 /* Logs what of an authority is left out.  The stamp is its file's; NULL: it can have none. */
 void edges_log_left_out(const struct edges *edges, struct edge *edge, struct text authority,

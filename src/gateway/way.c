@@ -27,6 +27,8 @@ void way_want_soon(struct way *way, uint64_t version, int64_t at_ms)
 
 void way_want(struct way *way, uint64_t version, int64_t at_ms)
 {
+    if (way->wanted <= way->begun)
+        way->changed_ms = at_ms;
     way_want_soon(way, version, at_ms > way->rest_to_ms ? at_ms : way->rest_to_ms);
 }
 

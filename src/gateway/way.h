@@ -28,6 +28,8 @@ struct way {
     uint64_t begun;  /* the version when the child that runs began */
     uint64_t done;   /* the servers obey this version */
 
+    int64_t changed_ms; /* when the first change since that child was wanted (steady clock) */
+
     int heat;           /* reloads that no time of quiet has made up for */
     int64_t cooled_ms;  /* until when quiet is counted (steady clock) */
     int64_t rest_to_ms; /* no change is taken over before */

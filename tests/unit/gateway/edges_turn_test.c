@@ -85,20 +85,45 @@ static size_t count_written(bool trusts_nobody)
     return n;
 }
 
-/* All of them share a reload. */
-START_TEST(one_edge_is_written)
+/* Ticks until so many edges are written.  Returns how often. */
+static int tick_until(size_t n_written)
 {
-    put_all();
-    for (size_t i = 1; i <= N_EDGES; i++) {
+    int n = 0;
+
+    for (; count_written(true) < n_written; n++) {
+        ck_assert_int_lt(n, N_AUTHORITIES);
         ck_assert_int_eq(edges->command.job.pid, 0);
         ck_assert_int_le(edges_next(edges, now_ms), now_ms);
         edges_tick(edges, now_ms);
-        ck_assert_uint_eq(count_written(true), i);
         now_ms += 100; /* longer than the batch */
     }
+    ck_assert_uint_eq(count_written(true), n_written);
+    return n;
+}
+
+/* Some of its authorities at a time.  All edges share a reload. */
+START_TEST(one_edge_is_written)
+{
+    put_all();
+    for (size_t i = 1; i <= N_EDGES; i++)
+        ck_assert_int_gt(tick_until(i), 1);
     ck_assert_uint_eq(edges_count(edges).n_due, 0);
-    edges_tick(edges, now_ms);
     ck_assert_int_gt(edges->command.job.pid, 0);
+}
+END_TEST
+
+/* The authorities that are read then are those of the new module. */
+START_TEST(a_module_that_changes_while_it_is_read)
+{
+    folder_copy("authorities/ca-0", "authority-1");
+    put_all();
+    edges_tick(edges, now_ms);
+    ck_assert_ptr_nonnull(edges->reading.edge);
+    ck_assert(edges_put(edges, edges_ids(edges), &(struct gateway_edges){.n_accounts = 1}));
+    while (edges_any_due(edges))
+        edges_tick(edges, now_ms);
+    ck_assert_uint_eq(edges_count(edges).n_open, N_EDGES);
+    ck_assert_uint_eq(count_written(true), N_EDGES);
 }
 END_TEST
 
@@ -106,11 +131,16 @@ END_TEST
 START_TEST(a_reload_while_edges_are_due)
 {
     put_all();
-    edges_tick(edges, now_ms);
+    tick_until(1);
     now_ms += 5000;
     edges_tick(edges, now_ms);
-    ck_assert_uint_eq(edges_count(edges).n_due, 1);
+    ck_assert_uint_eq(edges_count(edges).n_due, 2);
     ck_assert_int_gt(edges->command.job.pid, 0);
+    while (edges->command.job.pid > 0)
+        way_tick(&edges->command, edges->version, now_ms, &quiet);
+    /* The next one waits anew. */
+    tick_until(2);
+    ck_assert_int_eq(edges->command.job.pid, 0);
 }
 END_TEST
 
@@ -130,26 +160,38 @@ START_TEST(a_reload_while_modules_are_stale)
     put_all();
     while (edges_any_due(edges))
         edges_tick(edges, now_ms);
-    edges_tick(edges, now_ms);
     ck_assert_int_gt(edges->command.job.pid, 0);
 }
 END_TEST
 
+/* Ticks until a round of looking has ended.  Returns how often. */
+static int look_at_all(void)
+{
+    int n = 1;
+
+    now_ms += 2000;
+    for (edges_tick(edges, now_ms); edges->look_next > 0; n++) {
+        now_ms += 10;
+        edges_tick(edges, now_ms);
+    }
+    return n;
+}
+
+/* What is found is written at the end of the round, and shares a reload. */
 START_TEST(some_authorities_are_looked_at)
 {
     put_all();
     while (edges_any_due(edges))
         edges_tick(edges, now_ms);
-    for (now_ms += 2000; edges->look_next > 0; now_ms += 10)
-        edges_tick(edges, now_ms);
-    ck_assert_uint_eq(count_written(true), N_EDGES);
+    look_at_all();
+    ck_assert_int_eq(look_at_all(), N_EDGES);
+    ck_assert_uint_eq(edges_count(edges).n_due, 0);
     folder_copy("authorities/" LAST_AUTHORITY, "authority-1");
-    now_ms += 2000;
-    for (size_t i = 1; i <= N_EDGES; i++) {
+    ck_assert_int_eq(look_at_all(), N_EDGES);
+    ck_assert_uint_eq(edges_count(edges).n_due, N_EDGES);
+    while (edges_any_due(edges))
         edges_tick(edges, now_ms);
-        ck_assert_uint_eq(count_written(false), i);
-        now_ms += 10;
-    }
+    ck_assert_uint_eq(count_written(false), N_EDGES);
 }
 END_TEST
 
@@ -193,6 +235,7 @@ Suite *gateway_edges_turn_suite(void)
     tcase_set_timeout(tcase, 20); /* comparing each certificate with each takes a minute */
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, one_edge_is_written);
+    tcase_add_test(tcase, a_module_that_changes_while_it_is_read);
     tcase_add_test(tcase, a_reload_while_edges_are_due);
     tcase_add_test(tcase, a_reload_while_modules_are_stale);
     tcase_add_test(tcase, some_authorities_are_looked_at);
