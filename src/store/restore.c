@@ -42,7 +42,7 @@
 /* 1 if the row is an enabled admin, else 0. */
 #define IS_ADMIN(row)                                                                              \
     "coalesce((" row " ->> 'is_admin')::boolean AND " row " ->> 'disabled_at' IS NULL, "           \
-                                                          "false)::int"
+    "false)::int"
 
 /* clang-format off */
 
