@@ -61,3 +61,15 @@ int restore_order_read(struct ctl *ctl, struct history_names *providers,
     order->providers = history_providers(ctl, providers);
     return CTL_OK;
 }
+
+const char *restore_order_met(const struct pg_result *plan)
+{
+    bool is_gone = pg_rows(plan) > 0;
+
+    for (int row = 0; row < pg_rows(plan); row++)
+        is_gone = is_gone && pg_is_null(plan, row, RESTORE_CURRENT) &&
+                  pg_is_null(plan, row, RESTORE_WANTED);
+    return is_gone ? "it did not exist then, and does not now; to undo a later change, such as its "
+                     "deletion, name that with --event"
+                   : "it has not changed since then";
+}

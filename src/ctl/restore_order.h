@@ -12,4 +12,7 @@
 MUST_CHECK int restore_order_read(struct ctl *ctl, struct history_names *providers,
                                   struct restore_order *order);
 
+/* Returns why a plan changes nothing: static text. */
+const char *restore_order_met(const struct pg_result *plan);
+
 #endif

@@ -287,6 +287,14 @@ class Restore(UndoCase):
         done = self.ctl("restore", made["id"], "--at", time_before, "--yes")
         self.assertIn("nothing to restore: it has not changed since then", done.stderr)
 
+    def test_before_it_existed(self):
+        time_before = self.now()
+        made = self.make()
+        self.assert_ok(self.client.delete(self.path(made)), 204)
+        done = self.ctl("restore", made["id"], "--at", time_before, "--yes")
+        self.assertIn("nothing to restore: it did not exist then, and does not now; to undo a later"
+                      " change, such as its deletion, name that with --event\n", done.stderr)
+
     def test_what_was_deleted(self):
         key = samples.credential()["public_key"]
         made = self.make(self.other, acl=["bind:a.example"], public_key=key)
