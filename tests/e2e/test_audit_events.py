@@ -174,6 +174,8 @@ class AuditEvents(Case):
             EVENTS + "/" + event["id"], more=[("If-None-Match", answer.header("ETag"))]).status, 304)
         number = event["id"].removeprefix("ae_").lstrip("0")
         self.assertEqual(self.assert_ok(self.client.get(EVENTS + "/ae_" + number)), event)
+        self.assertEqual(self.filtered('obj.id == "%s"' % event["id"]), [event])
+        self.assertEqual(self.filtered('obj.id == "ae_%s"' % number), [])
         for ident in ("ae_9223372036854775807", "ae_0", "ae_", "ae_x", "ae_-1", "ae_1" + "0" * 19,
                       number, "sshcr_1"):
             self.assert_error(self.client.get(EVENTS + "/" + ident), 9083)
