@@ -35,7 +35,7 @@ class Parameters(Case):
             ("?before_id=a%20b", 9009, "'a b'"),
             ("?before_id=.", 9009, ()),
             ("?before_id=..", 9009, ()),
-            ("?before_id=%00", 9010, ()),
+            ("?before_id=%00", 9010, "U+0000"),
             ("?before_id=a%0A", 9009, ()),
             ("?before_id=" + "i" * 256, 9009, ()),
             ("?before_id=%C3%A4", 9009, "\u00e4"),
