@@ -200,7 +200,7 @@ bool ctl_read_time(const char *option, const char *value, int64_t *us)
     else if (!read_point(value, us)) {
         ctl_misuse("--%s '%s' is not accepted; expected a time such as 2026-01-31T23:59:59Z, a day "
                    "such as 2026-01-31 or '2026-01-31 23:59' (both UTC), or how long ago, such as "
-                   "2h",
+                   "2h, of at most 3660d",
                    option, value);
         return false;
     }

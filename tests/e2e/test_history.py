@@ -257,6 +257,7 @@ class History(UndoCase):
                 (["--since", "2026-13-01"], 2, "is not accepted"),
                 (["--since", "2026-01-31 25:00"], 2, "is not accepted"),
                 (["--since", "3000-01-01"], 2, "--since '3000-01-01' is in the future"),
+                (["--since", "5000d"], 2, "or how long ago, such as 2h, of at most 3660d"),
                 (["a", "b"], 2, "takes one argument")):
             with self.subTest(" ".join(words)):
                 done = self.ctl("history", *words, status=status)
