@@ -119,10 +119,10 @@ service_dir() {
 
 # --- ports ----------------------------------------------------------------------------------------
 
-# check_port_number VARIABLE PORT
+# check_port_number VARIABLE PORT [WANTED]
 check_port_number() {
     if [[ ! $2 =~ ^[1-9][0-9]{0,4}$ ]] || [ "$2" -gt 65535 ]; then
-        die "$1 is '$2'; set it to a port, 1 to 65535"
+        die "$1 is '$2'; set it to ${3:-a port, 1 to 65535}"
     fi
 }
 

@@ -51,7 +51,7 @@ bench_packages=(python3 wrk iproute2 openssh-server login openssl libnginx-mod-s
 analysis_packages=(clang-19 clang-format-19 clang-tidy-19 cppcheck shellcheck pyflakes3 python3)
 
 say() {
-    printf '%s: %s\n' "$tool" "$*"
+    printf '%s: %s\n' "$tool" "$*" 2>/dev/null || die "cannot write to standard output"
 }
 
 warn() {
@@ -61,6 +61,11 @@ warn() {
 die() {
     warn "$*"
     exit 1
+}
+
+# put_text: prints its standard input.
+put_text() {
+    cat 2>/dev/null || die "cannot write to standard output"
 }
 
 # put_exports NAME VALUE...: prints the lines of --env.

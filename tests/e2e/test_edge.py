@@ -473,6 +473,12 @@ class Refused(unittest.TestCase):
                 self.assert_refused("ADIT_EDGE_BIND_PORTS and %s are both %s: set them to two ports"
                                     % (name, port), ADIT_EDGE_BIND_PORTS="9000 %s" % port)
 
+        for port in "9001,9002", "9001,", "x":
+            with self.subTest(port):
+                self.assert_refused("ADIT_EDGE_BIND_PORTS is '%s'; set it to ports, 1 to 65535, with"
+                                    " blanks between them" % port,
+                                    ADIT_EDGE_BIND_PORTS="9000 " + port)
+
     def test_taken_port(self):
         clone = clones["caller"]
         clone.edge("--stop")

@@ -63,13 +63,15 @@ class Running(ServeCase):
         self.stack.start()
 
     def test_output_is_full(self):
-        with open("/dev/full", "w", encoding="ascii") as full:
-            done = subprocess.run([os.path.join(stack.ROOT, "tools", "serve"), "--env"], stdout=full,
-                                  stderr=subprocess.PIPE, text=True, check=False,
-                                  env=dict(stack.CLEAN_ENV, ADIT_STATE=self.stack.given_state,
-                                           ADIT_BUILD=stack.BUILD))
-        self.assertEqual((done.returncode, done.stderr),
-                         (1, "serve: cannot write to standard output\n"))
+        for argument in "--env", "--detach", "--help":
+            with self.subTest(argument), open("/dev/full", "w", encoding="ascii") as full:
+                done = subprocess.run(
+                    [os.path.join(stack.ROOT, "tools", "serve"), argument], stdout=full,
+                    stderr=subprocess.PIPE, text=True, check=False,
+                    env=dict(stack.CLEAN_ENV, ADIT_STATE=self.stack.given_state,
+                             ADIT_BUILD=stack.BUILD))
+                self.assertEqual((done.returncode, done.stderr),
+                                 (1, "serve: cannot write to standard output\n"))
 
 
 class Pages(unittest.TestCase):
