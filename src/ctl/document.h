@@ -11,8 +11,9 @@ struct plan_change;
 /* An entry, and what was found out about it. */
 struct document_item {
     struct document_entry entry;
-    struct text found_id;       /* DOCUMENT_CREDENTIAL: the row that it is; absent: none yet */
-    bool is_found;              /* there is a row */
+    struct text found_id; /* DOCUMENT_CREDENTIAL: the row that it is; absent: none yet */
+    bool is_found;        /* there is a row */
+    bool is_like_another; /* DOCUMENT_CREDENTIAL: a warning told of a row that it does not want */
     struct plan_change *change; /* ctl/plan.h; NULL: none */
 };
 

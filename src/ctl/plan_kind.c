@@ -7,12 +7,13 @@
 
 /* ---- keys ---- */
 
-/* What tells the rows of a kind in an account apart.  A credential without an id goes by its key
- * and description, and is of the second class. */
+/* What tells the rows of a kind in an account apart.  A credential without an id goes by its key,
+ * description and owner, and is of the second class. */
 struct key {
     int class;
     struct text first;
     struct text second;
+    struct text owner; /* absent, to look for an item: of any owner */
 };
 
 static struct key key_of(const struct document_entry *entry, bool by_id)
@@ -21,20 +22,21 @@ static struct key key_of(const struct document_entry *entry, bool by_id)
 
     switch (entry->kind) {
     case DOCUMENT_PRINCIPAL:
-        return (struct key){0, entry->of.principal.id, text_of("")};
+        return (struct key){0, entry->of.principal.id, text_of(""), text_of("")};
     case DOCUMENT_CREDENTIAL:
         if (by_id && input->id.s)
-            return (struct key){0, input->id, text_of("")};
-        return (struct key){1, text_of(input->parsed_key.fingerprint), input->description};
+            return (struct key){0, input->id, text_of(""), text_of("")};
+        return (struct key){1, text_of(input->parsed_key.fingerprint), input->description,
+                            input->owner_id.s ? input->owner_id : text_of("")};
     case DOCUMENT_OAUTH:
-        return (struct key){0, entry->of.oauth.edge_id, entry->of.oauth.id};
+        return (struct key){0, entry->of.oauth.edge_id, entry->of.oauth.id, text_of("")};
     case DOCUMENT_MUTUAL_TLS:
-        return (struct key){0, entry->of.mutual_tls.id, text_of("")};
+        return (struct key){0, entry->of.mutual_tls.id, text_of(""), text_of("")};
     case DOCUMENT_ACCOUNT:
     case DOCUMENT_N_KINDS:
         break;
     }
-    return (struct key){0, text_of(""), text_of("")};
+    return (struct key){0, text_of(""), text_of(""), text_of("")};
 }
 
 static int compare_keys(const struct key *a, const struct key *b)
@@ -43,7 +45,9 @@ static int compare_keys(const struct key *a, const struct key *b)
 
     if (order == 0)
         order = text_cmp(a->first, b->first);
-    return order ? order : text_cmp(a->second, b->second);
+    if (order == 0)
+        order = text_cmp(a->second, b->second);
+    return order || !a->owner.s ? order : text_cmp(a->owner, b->owner);
 }
 
 static int item_order(const void *a, const void *b)
@@ -88,14 +92,14 @@ static bool is_of_owners(const struct plan_looking *looking, const struct docume
     return is_within;
 }
 
-/* Returns the item that may want a row, or NULL.  A document for certain owners is not about
- * credentials of others, who may have the same key. */
+/* Returns the item that may want a row, or NULL.  A credential of another owner is never meant:
+ * whoever may only write their own could put it in the place of the file's. */
 static struct document_item *item_of_row(const struct plan_looking *looking,
                                          const struct document_row *row)
 {
     struct document_item *item = find_item(looking, key_of(&row->entry, true));
 
-    if (!item && looking->kind == DOCUMENT_CREDENTIAL && is_of_owners(looking, row))
+    if (!item && looking->kind == DOCUMENT_CREDENTIAL)
         item = find_item(looking, key_of(&row->entry, false));
     return item;
 }
@@ -105,7 +109,7 @@ const struct document_item *plan_find_wanting(const struct plan_looking *looking
 {
     const struct document_item *item = item_of_row(looking, row);
 
-    /* Of several credentials with one key and description, it wants one. */
+    /* Of several credentials with one key, description and owner, it wants one. */
     if (item && looking->kind == DOCUMENT_CREDENTIAL &&
         !text_eq(item->found_id, row->entry.of.credential.input.id))
         item = NULL;
@@ -123,6 +127,25 @@ void plan_tell(const struct plan_looking *looking, const struct document_item *i
                const struct error *err)
 {
     document_tell(looking->plan->document, &item->entry, err);
+}
+
+/* Gives the items that go without an id the owner that they would get, since they go by it. */
+static bool settle_keys(const struct plan_looking *looking)
+{
+    struct text only = {0};
+    bool has_looked = false;
+
+    for (size_t i = 0; looking->kind == DOCUMENT_CREDENTIAL && i < looking->items->n; i++) {
+        struct ssh_credential_input *input = &looking->items->items[i]->entry.of.credential.input;
+
+        if (input->id.s || input->owner_id.s)
+            continue;
+        if (!has_looked && !plan_find_only_owner(looking, &only))
+            return false;
+        has_looked = true;
+        input->owner_id = only;
+    }
+    return true;
 }
 
 /* Sorts the items by their keys, and tells which are there twice. */
@@ -147,7 +170,7 @@ static bool sort_items(struct plan_looking *looking)
         error_say(&err, ERR_WRONG_VALUE, "This is the same as %s[%zu]: %s.",
                   document_list_name(looking->kind), looking->sorted[i - 1]->entry.index,
                   key.class == 0 ? "both have the same id"
-                                 : "both have the same key and description, and no id");
+                                 : "both have the same key, description and owner, and no id");
         plan_tell(looking, looking->sorted[i], &err);
     }
     return true;
@@ -247,7 +270,28 @@ static bool compare_item(const struct plan_looking *looking, struct document_ite
     return plan_show_values(plan, change, &changes, has_secret_changed);
 }
 
-/* Takes a row that was found.  A row may be found twice, by its id and by its key. */
+/* Warns, once for an item, of a credential that is like it and that it does not want. */
+static void warn_alike(const struct plan_looking *looking, const struct document_row *row)
+{
+    const struct ssh_credential_input *input = &row->entry.of.credential.input;
+    struct key key = key_of(&row->entry, false);
+    struct document_item *item;
+
+    key.owner = (struct text){0};
+    item = find_item(looking, key);
+    if (!item || item->is_like_another || !is_of_owners(looking, row) ||
+        plan_prunes_row(looking, row))
+        return;
+    item->is_like_another = true;
+    plan_warn(
+        looking->plan,
+        "%s of %s has the key and description of ssh_credentials[%zu] in accounts[%zu], which "
+        "is not about it; to mean it, give its id and owner_id",
+        input->id.s, input->owner_id.s, item->entry.index, item->entry.account);
+}
+
+/* Takes a row that was found.  A row may be found twice, by its id and by its key.  Of credentials
+ * alike with one owner, the oldest comes first: a later one takes no place. */
 static bool take_row(const struct plan_looking *looking, const struct document_row *row)
 {
     const struct text id = row->entry.of.credential.input.id;
@@ -255,6 +299,9 @@ static bool take_row(const struct plan_looking *looking, const struct document_r
     struct error err;
     bool ok = true;
 
+    if (looking->kind == DOCUMENT_CREDENTIAL &&
+        (!item || (item->is_found && !text_eq(item->found_id, id))))
+        warn_alike(looking, row);
     if (!item)
         return true;
     if (looking->kind == DOCUMENT_PRINCIPAL && !text_eq(row->account_id, looking->account_id)) {
@@ -266,12 +313,6 @@ static bool take_row(const struct plan_looking *looking, const struct document_r
         if (looking->kind == DOCUMENT_CREDENTIAL)
             item->found_id = plan_keep(looking->plan, id, &ok);
         return ok ? compare_item(looking, item, row) : plan_out_of_memory();
-    } else if (looking->kind == DOCUMENT_CREDENTIAL && !text_eq(item->found_id, id)) {
-        error_say(&err, ERR_WRONG_VALUE,
-                  "Several stored credentials have this key and description, such as %s and %s. "
-                  "Give the id of one.",
-                  item->found_id.s, id.s);
-        plan_tell(looking, item, &err);
     }
     return true;
 }
@@ -419,7 +460,7 @@ bool plan_kind(struct plan_looking *looking)
     struct plan *plan = looking->plan;
 
     looking->items = &looking->account->kinds[looking->kind];
-    if (!sort_items(looking))
+    if (!settle_keys(looking) || !sort_items(looking))
         return false;
     for (size_t from = 0; from < looking->items->n; from += PLAN_BATCH) {
         size_t left = looking->items->n - from;

@@ -24,6 +24,10 @@ struct plan_looking {
  * all members but the last two.  Returns false after a message. */
 MUST_CHECK bool plan_kind(struct plan_looking *looking);
 
+/* Sets *owner to the only User or Bot that the account has, or will have, of which credentials of
+ * the account are that have no owner_id; else leaves it absent.  Returns false after a message. */
+MUST_CHECK bool plan_find_only_owner(const struct plan_looking *looking, struct text *owner);
+
 /* Gives every credential that is written an owner, and tells which owners there are not.  Returns
  * false after a message. */
 MUST_CHECK bool plan_settle_owners(const struct plan_looking *looking);

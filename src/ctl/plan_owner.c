@@ -14,8 +14,7 @@ static bool has_text(const struct text_list *sorted, struct text text)
     return bsearch(&text, sorted->items, sorted->n, sizeof text, plan_text_order) != NULL;
 }
 
-/* Sets *owner to the only User or Bot that the account has, or will have; else leaves it absent. */
-static bool find_only_owner(const struct plan_looking *looking, struct text *owner)
+bool plan_find_only_owner(const struct plan_looking *looking, struct text *owner)
 {
     const struct document_items *principals = &looking->account->kinds[DOCUMENT_PRINCIPAL];
     const struct text_list *owners = &looking->account->account->entry.of.account_entry.owners;
@@ -136,7 +135,7 @@ bool plan_settle_owners(const struct plan_looking *looking)
         if (!item->change)
             continue;
         owner = &item->change->write.row.entry.of.credential.input.owner_id;
-        if (!owner->s && !has_looked && !find_only_owner(looking, &only))
+        if (!owner->s && !has_looked && !plan_find_only_owner(looking, &only))
             return false;
         has_looked = has_looked || !owner->s;
         if (!owner->s && only.s) {

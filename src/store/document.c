@@ -160,7 +160,7 @@ static const struct pg_statement find_statements[DOCUMENT_N_KINDS] = {
             " JOIN adit.ssh_credential AS c"
               " ON c.account_id = $1::text COLLATE \"C\""
               " AND c.id = f.id"
-            " ORDER BY c.id",
+            " ORDER BY c.created_at, c.id",
     },
     /* $1 account_id, $2 edge_ids, $3 route_ids. */
     [DOCUMENT_OAUTH] = {

@@ -51,8 +51,9 @@ struct document_keys {
     struct text_list descriptions;
 };
 
-/* Reads the rows of a kind that the keys name.  For DOCUMENT_ACCOUNT and DOCUMENT_PRINCIPAL, looks
- * in all accounts.  The caller frees *result.  Returns false with *err as pg_run(). */
+/* Reads the rows of a kind that the keys name, credentials by their age.  For DOCUMENT_ACCOUNT and
+ * DOCUMENT_PRINCIPAL, looks in all accounts.  The caller frees *result.  Returns false with *err as
+ * pg_run(). */
 MUST_CHECK bool document_find(struct pg *pg, enum document_kind kind, struct text account_id,
                               const struct document_keys *keys, struct arena *arena,
                               struct pg_result **result, struct error *err);

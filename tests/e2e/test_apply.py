@@ -445,6 +445,40 @@ class RoundTrip(ApplyCase):
         self.assertEqual([row[:3] for row in self.apply(document([member], owner_id=member))],
                          [["update", "ssh_credential", theirs]])
 
+    def test_credential_of_another_that_is_alike(self):
+        """An entry without an id is not about a credential that another owner has put in its place, nor
+        about a later one of its owner."""
+        bot, member = self.account.bot.id, self.account.member
+        own = self.stack.client(member.issue("--own"))
+        body = {"public_key": KEYS[0], "description": "build"}
+        document = self.document(ssh_credentials=[dict(body, owner_id=bot, acl=["bind:a.example"])])
+        others = {self.assert_ok(own.post("/ssh_credentials", body), 201)["id"]}
+        warned = "%s of %s has the key and description of ssh_credentials[0] in accounts[0], which"
+        done = self.ctl("apply", self.write(document))
+        self.assertIn(warned % (min(others), member.id), done.stderr)
+        [made] = [found for found in json.loads(self.export())["accounts"][0]["ssh_credentials"]
+                  if found["owner_id"] == bot]
+        self.assertEqual(self.diff(document), [])
+        # A second one of the owner, and more of the other.
+        others.add(self.assert_ok(own.post("/ssh_credentials", body), 201)["id"])
+        twin = self.assert_ok(self.client.post("/ssh_credentials", dict(body, owner_id=bot)), 201)["id"]
+        self.assertEqual(self.diff(document), [])
+        document["accounts"][0]["ssh_credentials"][0]["acl"] = ["bind:b.example"]
+        self.assertEqual(self.apply(document), [["update", "ssh_credential", made["id"], ["acl"], "build"]])
+        self.assertEqual({row[2] for row in self.apply(document, "--prune", "--yes")}, others | {twin})
+        # Whose is one without an owner?
+        del document["accounts"][0]["ssh_credentials"][0]["owner_id"]
+        self.assertIn("owner_id is missing, and the account has not just one",
+                      self.diff(document, status=3))
+        document["accounts"][0]["owners"] = [bot]
+        self.assertEqual(self.diff(document), [])
+        # Where two have the same key and description, each has an entry.
+        document["accounts"][0].pop("owners")
+        document["accounts"][0]["ssh_credentials"] = [dict(body, owner_id=bot, acl=["bind:b.example"]),
+                                                      dict(body, owner_id=member.id)]
+        self.assertEqual([row[:2] for row in self.apply(document)], [["create", "ssh_credential"]])
+        self.assertEqual(self.ctl("diff", "--prune", self.path()).stderr, "")
+
     def test_export_of_nobody(self):
         for option, ident, says in (("--account", "ac_x", "no account with the id 'ac_x'"),
                                     ("--owner", "usr_x", "no User or Bot with the id 'usr_x'")):
@@ -1111,7 +1145,8 @@ class Faults(ApplyCase):
     def test_the_same_twice(self):
         for members, says in (
                 ({"ssh_credentials": [samples.credential()] * 2},
-                 "the same as ssh_credentials[0]: both have the same key and description, and no id"),
+                 "the same as ssh_credentials[0]: both have the same key, description and"
+                 " owner, and no id"),
                 ({"ssh_credentials": [samples.credential(id=credential_id("x"), description=text)
                                       for text in "ab"]}, "both have the same id"),
                 ({"oauth_modules": [{"edge_id": "e", "id": "r"}] * 2}, "both have the same id"),
@@ -1131,12 +1166,6 @@ class Faults(ApplyCase):
                 ({}, "owner_id is missing, and the account has not just one User or Bot.")):
             self.assertIn(says, self.apply(self.document(
                 ssh_credentials=[{"public_key": samples.ED25519, **members}]), status=1))
-        for _ in range(2):
-            self.assert_ok(self.client.post("/ssh_credentials", samples.credential(
-                description="twin")), 201)
-        self.assertIn("Several stored credentials have this key and description, such as sshcr_",
-                      self.apply(self.document(ssh_credentials=[samples.credential(
-                          description="twin")]), status=1))
 
     def test_key_that_is_permitted_once(self):
         self.stack.psql("DELETE FROM adit.ssh_credential")
