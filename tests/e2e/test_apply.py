@@ -1253,7 +1253,8 @@ class Concurrency(ApplyCase):
         document = json.loads(self.before)
         for credential in document["accounts"][0]["ssh_credentials"]:
             credential["description"] = "changed"
-        document["accounts"][0]["mutual_tls_modules"].append({"id": "made"})
+        document["accounts"][0]["mutual_tls_modules"].append({
+            "id": "made", "certificate_authority_ids": ["ca_1"]})
         self.file = self.write(document)
 
     def hold(self):
