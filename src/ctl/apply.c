@@ -2,10 +2,11 @@
 /* aditctl diff and aditctl apply: what a document changes, and changing it. */
 #include <string.h>
 
+#include "base/clock.h"
 #include "ctl/accounts.h"
 #include "ctl/listing.h"
 #include "ctl/plain.h"
-#include "ctl/plan.h"
+#include "ctl/plan_lock.h"
 
 /* Listed before the question; diff lists all. */
 #define MAX_DELETIONS_SHOWN 20
@@ -144,14 +145,39 @@ static void print_changes(const struct plan *plan, bool is_applied)
 struct run {
     struct ctl *ctl;
     struct document document;
-    struct buf warnings;  /* that were printed */
-    struct buf confirmed; /* the deletions that the operator agreed to, a line each */
+    struct buf warnings;     /* that were printed */
+    struct buf confirmed;    /* the deletions that the operator agreed to, a line each */
+    struct plan_locks locks; /* of the earlier tries */
+    int64_t began_ms;
     bool writes;
+    bool has_let_go; /* the last try gave its locks up to ask something */
     bool has_second; /* the operator agreed to a second account */
     bool is_beaten;  /* the last try failed because another session was quicker */
     int n_tries;     /* that failed so */
     size_t n_changes;
 };
+
+/* Returns what a transaction of the next try is: from the second one on, others must wait. */
+static enum document_mode mode_of(const struct run *run)
+{
+    if (!run->writes)
+        return DOCUMENT_READ;
+    return run->n_tries > 0 ? DOCUMENT_WRITE_LOCKED : DOCUMENT_WRITE;
+}
+
+/* Says that others were quicker, and who. */
+static int fail_beaten(const struct run *run, const char *meaning)
+{
+    struct buf who = {0};
+
+    pg_rollback(run->ctl->pg);
+    plan_locks_blame(&run->locks, run->ctl->pg, clock_steady_ms() - run->began_ms, &who);
+    ctl_fail("nothing was changed: %s, in each of %d tries; %s%slook at 'aditctl diff', then run "
+             "this again",
+             meaning, run->n_tries, buf_text(&who).s, who.len > 0 ? "; " : "");
+    buf_free(&who);
+    return CTL_FAILED;
+}
 
 /* Says why nothing was changed. */
 static int fail_write(const struct run *run, const struct error *err)
@@ -164,7 +190,6 @@ static int fail_write(const struct run *run, const struct error *err)
                   "refer to"},
         {"55P03", "another session held a lock for too long"},
     };
-    char tries[32] = "";
 
     if (err->code == ERR_PUBLIC_KEY_EXISTS)
         return ctl_fail(
@@ -174,13 +199,14 @@ static int fail_write(const struct run *run, const struct error *err)
     if (err->code == ERR_KEY_FULL)
         return ctl_fail("nothing was changed: with the file, more than 1000 credentials of an "
                         "account would have the same public key");
-    if (ctl_is_beaten(err))
-        snprintf(tries, sizeof tries, ", in each of %d tries", run->n_tries);
     for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++) {
-        if (strcmp(err->sqlstate, meanings[i][0]) == 0)
-            return ctl_fail("nothing was changed: %s%s; look at 'aditctl diff', then run this "
-                            "again",
-                            meanings[i][1], tries);
+        if (strcmp(err->sqlstate, meanings[i][0]) != 0)
+            continue;
+        return ctl_is_beaten(err)
+                   ? fail_beaten(run, meanings[i][1])
+                   : ctl_fail("nothing was changed: %s; look at 'aditctl diff', then run this "
+                              "again",
+                              meanings[i][1]);
     }
     ctl_fail_error(err);
     return err->code == ERR_OUTCOME_UNKNOWN
@@ -188,14 +214,16 @@ static int fail_write(const struct run *run, const struct error *err)
                : ctl_fail("nothing was changed");
 }
 
-/* Writes a line for each resource that is deleted.  Returns how many there are. */
-static size_t list_deletions(const struct plan *plan, struct buf *lines)
+/* Writes a line for each resource that is deleted; to *agreed without credentials that go with
+ * their owner, who may make more of them until then.  Returns how many there are. */
+static size_t list_deletions(const struct plan *plan, struct buf *lines, struct buf *agreed)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < plan->n_changes; i++) {
         const struct document_entry *entry = &plan->changes[i]->write.row.entry;
         struct text name = name_of(entry);
+        size_t start = lines->len;
 
         if (plan->changes[i]->verb != DOCUMENT_DELETE)
             continue;
@@ -206,6 +234,8 @@ static size_t list_deletions(const struct plan *plan, struct buf *lines)
         if (name.s)
             plain_put(lines, name);
         buf_puts(lines, "\n");
+        if (!lines->failed && !plan->changes[i]->goes_with_owner)
+            buf_add(agreed, lines->data + start, lines->len - start);
     }
     return n;
 }
@@ -223,19 +253,30 @@ static void show_deletions(struct text lines, size_t n)
                 n - MAX_DELETIONS_SHOWN);
 }
 
+/* Before a question: nobody waits for its answer. */
+static void let_go(struct run *run)
+{
+    if (mode_of(run) != DOCUMENT_WRITE_LOCKED)
+        return;
+    pg_rollback(run->ctl->pg);
+    run->has_let_go = true;
+}
+
 /* Asks on the terminal before something is deleted, and asks again if a later try would delete
  * something else.  Returns CTL_OK, or the exit status after a message. */
 static int confirm_deletions(struct run *run, const struct plan *plan)
 {
     struct buf lines = {0};
+    struct buf agreed = {0};
     char question[64];
-    size_t n = plan->ctl->options.yes ? 0 : list_deletions(plan, &lines);
-    bool is_agreed = n == 0 || text_eq(buf_text(&lines), buf_text(&run->confirmed));
+    size_t n = plan->ctl->options.yes ? 0 : list_deletions(plan, &lines, &agreed);
+    bool is_agreed = n == 0 || text_eq(buf_text(&agreed), buf_text(&run->confirmed));
     int status = CTL_OK;
 
-    if (lines.failed) {
+    if (lines.failed || agreed.failed) {
         status = ctl_fail("out of memory");
     } else if (!is_agreed) {
+        let_go(run);
         if (run->confirmed.len > 0)
             fputs("Another session changed something at the same time.  Now this would be "
                   "deleted:\n",
@@ -244,8 +285,9 @@ static int confirm_deletions(struct run *run, const struct plan *plan)
         snprintf(question, sizeof question, "Delete %zu resource%s?", n, ctl_plural((int64_t)n));
         status = ctl_confirm(plan->ctl, question);
     }
+    buf_free(&lines);
     buf_free(&run->confirmed);
-    run->confirmed = lines;
+    run->confirmed = agreed;
     return status;
 }
 
@@ -254,25 +296,12 @@ static int confirm(struct run *run, const struct plan *plan)
 {
     int status = CTL_OK;
 
-    if (plan->makes_second && !run->has_second)
+    if (plan->makes_second && !run->has_second) {
+        let_go(run);
         status = accounts_confirm_second(run->ctl);
+    }
     run->has_second = run->has_second || plan->makes_second;
     return status == CTL_OK ? confirm_deletions(run, plan) : status;
-}
-
-static int write_plan(struct run *run, struct plan *plan)
-{
-    struct error err;
-    int status = confirm(run, plan);
-
-    if (status != CTL_OK)
-        return status;
-    if (plan->n_changes > 0 && (!plan_write(plan, &err) || !pg_commit(plan->ctl->pg, &err))) {
-        run->is_beaten = ctl_try_again(&err, &run->n_tries);
-        return run->is_beaten ? CTL_FAILED : fail_write(run, &err);
-    }
-    print_changes(plan, true);
-    return CTL_OK;
 }
 
 /* Prints the warnings, unless they are those of the last plan. */
@@ -288,18 +317,54 @@ static void show_warnings(struct run *run, struct plan *plan)
     plan->warnings = (struct buf){0};
 }
 
-/* Begins the transaction.  A writer is alone.  Returns CTL_OK, or CTL_FAILED after a message. */
-static int begin_document(struct ctl *ctl, bool writes)
+/* Ends a try that failed: a later one locks what this one would have changed. */
+static int end_try(struct run *run, const struct plan *plan, const struct error *err)
 {
+    if (ctl_is_beaten(err) && !plan_locks_add(&run->locks, plan))
+        return CTL_FAILED;
+    /* The pause must not keep others waiting. */
+    pg_rollback(run->ctl->pg);
+    run->is_beaten = ctl_try_again(err, &run->n_tries);
+    return run->is_beaten ? CTL_FAILED : fail_write(run, err);
+}
+
+static int write_plan(struct run *run, struct plan *plan)
+{
+    bool is_whole = true;
+    struct error err;
+    int status;
+
+    if (mode_of(run) == DOCUMENT_WRITE_LOCKED)
+        plan_locks_heed(&run->locks, plan, &is_whole);
+    show_warnings(run, plan);
+    status = is_whole ? confirm(run, plan) : CTL_OK;
+    if (status != CTL_OK)
+        return status;
+    if (!is_whole || run->has_let_go)
+        ctl_set_beaten(&err);
+    else if (plan->n_changes == 0 || (plan_write(plan, &err) && pg_commit(plan->ctl->pg, &err)))
+        err.code = ERR_NONE;
+    if (err.code)
+        return end_try(run, plan, &err);
+    print_changes(plan, true);
+    return CTL_OK;
+}
+
+/* Begins the transaction.  A writer is alone.  Returns CTL_OK; or CTL_FAILED after a message, or if
+ * the lock of a row led to a deadlock. */
+static int begin_document(struct run *run, const struct plan *plan)
+{
+    struct pg *pg = run->ctl->pg;
     bool is_alone = true;
     struct error err;
 
-    if (!document_begin(ctl->pg, writes, &err) ||
-        (writes && !document_lock(ctl->pg, &is_alone, &err)))
+    if (!document_begin(pg, mode_of(run), &err) ||
+        (run->writes && !document_lock(pg, &is_alone, &err)))
         return ctl_fail_error(&err);
-    return is_alone ? CTL_OK
-                    : ctl_fail("another 'aditctl apply' is running; nothing was changed. Wait for "
-                               "its end, then run this again");
+    if (!is_alone)
+        return ctl_fail("another 'aditctl apply' is running; nothing was changed. Wait for its "
+                        "end, then run this again");
+    return plan_locks_take(&run->locks, pg, &err) ? CTL_OK : end_try(run, plan, &err);
 }
 
 /* Makes the plan of the document.  Then writes it, or prints it. */
@@ -309,16 +374,19 @@ static int try_document(struct run *run)
                         .document = &run->document,
                         .prunes = run->ctl->options.prune,
                         .enables = run->ctl->options.enables};
-    int status = begin_document(run->ctl, run->writes);
+    int status;
 
-    run->is_beaten = false;
-    if (status == CTL_OK && !plan_make(&plan))
+    run->is_beaten = run->has_let_go = false;
+    status = begin_document(run, &plan);
+    if (status == CTL_OK && !plan_make(&plan)) {
+        show_warnings(run, &plan);
         status = CTL_FAILED;
-    show_warnings(run, &plan);
-    if (status == CTL_OK && run->writes)
+    } else if (status == CTL_OK && run->writes) {
         status = write_plan(run, &plan);
-    else if (status == CTL_OK)
+    } else if (status == CTL_OK) {
+        show_warnings(run, &plan);
         print_changes(&plan, false);
+    }
     run->n_changes = plan.n_changes;
     pg_rollback(run->ctl->pg);
     plan_free(&plan);
@@ -329,7 +397,7 @@ static int try_document(struct run *run)
  * changes. */
 static int run_document(struct ctl *ctl, bool writes, size_t *n)
 {
-    struct run run = {.ctl = ctl, .writes = writes};
+    struct run run = {.ctl = ctl, .writes = writes, .began_ms = clock_steady_ms()};
     int status = CTL_FAILED;
 
     if (document_load(&run.document, ctl, ctl->options.argument))
@@ -339,6 +407,7 @@ static int run_document(struct ctl *ctl, bool writes, size_t *n)
     *n = run.n_changes;
     buf_free(&run.warnings);
     buf_free(&run.confirmed);
+    plan_locks_free(&run.locks);
     document_free(&run.document);
     return status;
 }

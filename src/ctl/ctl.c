@@ -259,6 +259,13 @@ bool ctl_is_beaten(const struct error *err)
     return found && err->code != ERR_OUTCOME_UNKNOWN;
 }
 
+bool ctl_set_beaten(struct error *err)
+{
+    error_set(err, ERR_DATABASE_UNAVAILABLE);
+    snprintf(err->sqlstate, sizeof err->sqlstate, "40001");
+    return false;
+}
+
 bool ctl_try_again(const struct error *err, int *n_tries)
 {
     struct timespec pause = {.tv_nsec = (FIRST_PAUSE_MS << *n_tries) * 1000000L};

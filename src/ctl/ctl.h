@@ -71,6 +71,9 @@ MUST_CHECK int ctl_confirm(const struct ctl *ctl, const char *question);
  * rows, or created or deleted what these refer to.  Nothing has taken effect. */
 bool ctl_is_beaten(const struct error *err);
 
+/* Sets *err as if another session had been quicker.  Returns false. */
+bool ctl_set_beaten(struct error *err);
+
 /* Returns whether to run such a transaction again, of which n_tries have failed.  Counts this one,
  * and waits: 50 ms after the first, then twice as long each time.  The fifth is the last.  err is
  * NULL if no statement failed, but a row was not as expected. */

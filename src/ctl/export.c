@@ -254,7 +254,7 @@ int ctl_export(struct ctl *ctl)
     struct error err;
     int status;
 
-    if (!document_begin(ctl->pg, false, &err))
+    if (!document_begin(ctl->pg, DOCUMENT_READ, &err))
         return ctl_fail_error(&err);
     status = choose_scope(ctl, &owner, account);
     for (enum document_kind kind = DOCUMENT_ACCOUNT; kind < DOCUMENT_N_KINDS; kind++)

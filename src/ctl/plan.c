@@ -260,24 +260,51 @@ static bool write_step(struct plan *plan, enum document_kind kind, enum document
     return n == 0 || document_write(plan->ctl->pg, kind, verb, batch, n, err);
 }
 
+/* Whether the plan itself disables a User or Bot. */
+static bool disables(const struct plan *plan, struct text id)
+{
+    bool found = false;
+
+    for (size_t i = 0; !found && i < plan->n_changes; i++) {
+        const struct document_entry *entry = &plan->changes[i]->write.row.entry;
+
+        found = entry->kind == DOCUMENT_PRINCIPAL && entry->of.principal.is_disabled &&
+                text_eq(entry->of.principal.id, id);
+    }
+    return found;
+}
+
+static bool hold_batch(const struct plan *plan, const struct document_change *const *batch,
+                       size_t n, struct error *err)
+{
+    struct pg_result *owners = NULL;
+    bool ok = document_hold_owners(plan->ctl->pg, batch, n, &owners, err);
+
+    for (int i = 0; ok && i < pg_rows(owners); i++) {
+        ok = pg_bool(owners, i, 1) || disables(plan, pg_text(owners, i, 0)) || ctl_set_beaten(err);
+    }
+    pg_result_free(owners);
+    return ok;
+}
+
 /* Somebody who was disabled since the plan was made must not get a credential.  At the end, since a
  * 'user disable' waits for this. */
 static bool hold_owners(struct plan *plan, struct error *err)
 {
+    bool ok = true;
     const struct document_change *batch[PLAN_BATCH];
     size_t n = 0;
 
-    for (size_t i = 0; !plan->enables && i < plan->n_changes; i++) {
+    for (size_t i = 0; ok && !plan->enables && i < plan->n_changes; i++) {
         if (!plan->changes[i]->is_given)
             continue;
         batch[n++] = &plan->changes[i]->write;
         if (n < PLAN_BATCH)
             continue;
-        if (!document_hold_owners(plan->ctl->pg, batch, n, err))
-            return false;
+        ok = hold_batch(plan, batch, n, err);
         n = 0;
     }
-    return n == 0 || document_hold_owners(plan->ctl->pg, batch, n, err);
+    return ok && (n == 0 || hold_batch(plan, batch, n, err));
 }
 
 bool plan_write(struct plan *plan, struct error *err)

@@ -12,11 +12,12 @@
 struct plan_change {
     enum document_verb verb;
     struct document_change write;
-    bool loses_rules;    /* a credential whose last ACL rules go */
-    bool is_given;       /* a credential that is created, or given to another owner */
-    struct text members; /* of an update: the names of those that differ, with ',' between */
-    struct text values;  /* of an update, for people: "name: old -> new; ..." */
-    struct text before;  /* of an update, for programs: objects of these members, without secrets */
+    bool loses_rules;     /* a credential whose last ACL rules go */
+    bool is_given;        /* a credential that is created, or given to another owner */
+    bool goes_with_owner; /* a credential that is deleted, as its owner is */
+    struct text members;  /* of an update: the names of those that differ, with ',' between */
+    struct text values;   /* of an update, for people: "name: old -> new; ..." */
+    struct text before; /* of an update, for programs: objects of these members, without secrets */
     struct text after;
     struct text
         secret_from; /* of a new client secret, for programs: {"env": NAME} or {"file": PATH} */
@@ -34,6 +35,7 @@ struct plan {
     struct buf warnings;          /* for the operator, a line each */
     struct plan_change **changes; /* by account, kind and place in the file; deletions last */
     size_t n_changes;
+    size_t n_left; /* more of them, behind these, that are not written: plan_locks_heed() */
     size_t cap_changes;
     size_t n_looked_at;
     bool makes_account; /* at least one */

@@ -410,6 +410,8 @@ static bool delete_row(const struct plan_looking *looking, const struct document
         break;
     case DOCUMENT_CREDENTIAL:
         kept.of.credential.input.id = plan_keep(plan, entry->of.credential.input.id, &ok);
+        kept.of.credential.input.owner_id =
+            plan_keep(plan, entry->of.credential.input.owner_id, &ok);
         kept.of.credential.input.description =
             plan_keep(plan, entry->of.credential.input.description, &ok);
         break;

@@ -94,6 +94,22 @@ static bool list_leavers(const struct plan_looking *looking, struct leavers *lea
     return true;
 }
 
+/* Marks the credentials that are deleted with their owner. */
+static void mark_owned(const struct plan_looking *looking, const struct leavers *leavers)
+{
+    struct plan *plan = looking->plan;
+
+    for (size_t i = looking->first_change; i < plan->n_changes; i++) {
+        struct plan_change *change = plan->changes[i];
+        const struct document_entry *entry = &change->write.row.entry;
+
+        change->goes_with_owner =
+            change->verb == DOCUMENT_DELETE && entry->kind == DOCUMENT_CREDENTIAL &&
+            bsearch(&entry->of.credential.input.owner_id, leavers->ids.items, leavers->ids.n,
+                    sizeof *leavers->ids.items, plan_text_order) != NULL;
+    }
+}
+
 /* Tells of a credential that stays, though its owner does not. */
 static void tell_kept(const struct plan_looking *looking, struct leavers *leavers,
                       const struct document_item *item, const struct document_credential *stored)
@@ -132,6 +148,7 @@ bool plan_check_leavers(const struct plan_looking *looking)
 
     if (!ok || leavers.ids.n == 0)
         return ok;
+    mark_owned(looking, &leavers);
     scan.owners = leavers.ids;
     while (ok && (ok = document_scan_next(&scan, &row, &err) || plan_fail(&err)) &&
            row.account_id.s) {

@@ -14,7 +14,7 @@
 
 /* ---- prepared statements ---- */
 
-#define PG_MAX_PREPARED 128
+#define PG_MAX_PREPARED 160
 
 /* Room for the name of a prepared statement: the server cuts names that are longer. */
 #define PG_NAME_SIZE 64

@@ -204,13 +204,17 @@ static const struct pg_statement find_unique_keys_statement = {
 
 /* clang-format on */
 
-bool document_begin(struct pg *pg, bool writes, struct error *err)
+bool document_begin(struct pg *pg, enum document_mode mode, struct error *err)
 {
+    /* A row lock comes after the snapshot that REPEATABLE READ keeps, so that it fails where a row
+     * has changed in between, however often it is tried. */
+    static const char *const begins[] = {
+        [DOCUMENT_READ] = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" LIMITS,
+        [DOCUMENT_WRITE] = "BEGIN ISOLATION LEVEL REPEATABLE READ" LIMITS,
+        [DOCUMENT_WRITE_LOCKED] = "BEGIN ISOLATION LEVEL READ COMMITTED" LIMITS};
+
     pg_set_timeout(pg, TIMEOUT_MS);
-    return pg_begin(pg,
-                    writes ? "BEGIN ISOLATION LEVEL REPEATABLE READ" LIMITS
-                           : "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" LIMITS,
-                    err);
+    return pg_begin(pg, begins[mode], err);
 }
 
 /* ---- rows ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reading what documents hold: everything in order, or the rows that a document names.  All of it
- * runs in one transaction, so that it is of one moment. */
+ * runs in one transaction. */
 #ifndef ADIT_STORE_DOCUMENT_H
 #define ADIT_STORE_DOCUMENT_H
 
@@ -9,10 +9,17 @@
 #include "pg/pg.h"
 #include "store/keyring.h"
 
-/* Begins the transaction to read in, or to read and then write in.  It sees the database as it is
- * now, and its writes fail where another session has changed the same row since.  Returns false
- * with *err as pg_begin(). */
-MUST_CHECK bool document_begin(struct pg *pg, bool writes, struct error *err);
+/* What a transaction sees, and does. */
+enum document_mode {
+    DOCUMENT_READ,  /* sees the database as it is now */
+    DOCUMENT_WRITE, /* the same; writes fail where another session has changed the row since */
+    DOCUMENT_WRITE_LOCKED /* locks rows first (document_lock.h): each statement sees what others
+                             have made of the rest */
+};
+
+/* Begins the transaction to read in, or to read and then write in.  Returns false with *err as
+ * pg_begin(). */
+MUST_CHECK bool document_begin(struct pg *pg, enum document_mode mode, struct error *err);
 
 /* A row as an entry of a document.  Text belongs to the result, arrays to the arena. */
 struct document_row {

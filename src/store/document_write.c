@@ -7,6 +7,7 @@
 #include "base/ident.h"
 #include "json/write.h"
 #include "store/key_limits.h"
+#include "store/sql.h"
 
 /* Of pg_try_advisory_xact_lock(): another number than that of migrations (store/schema.c). */
 #define DOCUMENT_LOCK "1633970549"
@@ -21,22 +22,22 @@ static const struct pg_statement lock_statement = {
 
 /* $1 rows.
  * A foreign key's check passes if a row that it refers to has changed since the snapshot; this does
- * not. */
+ * not, or shows the change. */
 static const struct pg_statement hold_owners_statement = {
     .name = "document_hold_owners",
-    .types = PG_BIGINT,
+    .types = PG_TEXT PG_BOOL,
     .sql =
-        "SELECT count(*)"
-        " FROM (SELECT FROM adit.principal AS p"
-          " WHERE EXISTS (SELECT"
-            " FROM jsonb_to_recordset($1::text::jsonb)"
-              " AS r (account_id text COLLATE \"C\", owner_id text COLLATE \"C\")"
-            " WHERE r.account_id = p.account_id"
-              " AND r.owner_id = p.id)"
-          " FOR SHARE OF p) AS held",
-    /* Citus locks no rows of several nodes.  The foreign key's check is all there is. */
+        "SELECT p.id, " SQL_MAY_OWN("p")
+        " FROM adit.principal AS p"
+        " WHERE EXISTS (SELECT"
+          " FROM jsonb_to_recordset($1::text::jsonb)"
+            " AS r (account_id text COLLATE \"C\", owner_id text COLLATE \"C\")"
+          " WHERE r.account_id = p.account_id"
+            " AND r.owner_id = p.id)"
+        " FOR SHARE OF p",
+    /* Citus locks no rows of several nodes. */
     .distributed_sql =
-        "SELECT count(*)"
+        "SELECT DISTINCT p.id, " SQL_MAY_OWN("p")
         " FROM adit.principal AS p"
         " JOIN jsonb_to_recordset($1::text::jsonb)"
           " AS r (account_id text COLLATE \"C\", owner_id text COLLATE \"C\")"
@@ -421,11 +422,7 @@ bool document_write(struct pg *pg, enum document_kind kind, enum document_verb v
 }
 
 bool document_hold_owners(struct pg *pg, const struct document_change *const *changes, size_t n,
-                          struct error *err)
+                          struct pg_result **result, struct error *err)
 {
-    struct pg_result *result = NULL;
-    bool ok = run_with_rows(pg, &hold_owners_statement, changes, n, &result, err);
-
-    pg_result_free(result);
-    return ok;
+    return run_with_rows(pg, &hold_owners_statement, changes, n, result, err);
 }

@@ -27,9 +27,10 @@ MUST_CHECK bool document_write(struct pg *pg, enum document_kind kind, enum docu
                                struct error *err);
 
 /* Keeps the owners of n credentials that were written as they are until the transaction ends, which
- * should be soon.  Returns false with *err as document_write(); err->sqlstate is 40001 if another
- * session has changed one in between, such as disabled it. */
+ * should be soon.  Reads them: PG_TEXT, the id, and PG_BOOL, whether it is enabled.  The caller
+ * frees *result.  Returns false with *err as document_write(); in a transaction of DOCUMENT_WRITE,
+ * err->sqlstate is 40001 if another session has changed one in between, such as disabled it. */
 MUST_CHECK bool document_hold_owners(struct pg *pg, const struct document_change *const *changes,
-                                     size_t n, struct error *err);
+                                     size_t n, struct pg_result **result, struct error *err);
 
 #endif

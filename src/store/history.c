@@ -163,6 +163,26 @@ static const struct pg_statement find_deleted_statement = {
         " ORDER BY e.resource, e.id DESC",
 };
 
+/* $1 account_id, $2 resources, $3 owners, $4 milliseconds. */
+static const struct pg_statement find_latest_statement = {
+    .name = "history_find_latest",
+    .types = PG_TEXT PG_TEXT PG_TEXT PG_TEXT,
+    .sql =
+        "SELECT e.event, e.resource,"
+          " coalesce(e.principal_id, e.operator || ' (aditctl)', e.database_user || ' (database)'),"
+          " e.api_key_id"
+        " FROM (SELECT f.*"
+          " FROM adit.audit_event AS f"
+          " WHERE f.account_id = $1::text COLLATE \"C\""
+          " ORDER BY f.id DESC"
+          " LIMIT 1000) AS e"
+        " WHERE e.at >= pg_catalog.now() - $4::bigint * interval '1 ms'"
+          " AND (e.resource = ANY ($2::text[] COLLATE \"C\")"
+            " OR coalesce(e.after, e.before) ->> 'owner_id' = ANY ($3::text[]))"
+        " ORDER BY e.id DESC"
+        " LIMIT 1",
+};
+
 /* $1 id. */
 static const struct pg_statement find_event_statement = {
     .name = "history_find_event",
@@ -282,6 +302,22 @@ bool history_find_deleted(struct pg *pg, struct text account_id, struct text_lis
     pg_add_text(&params, account_id);
     pg_add_texts(&params, ids, &arena);
     ok = pg_run(pg, &find_deleted_statement, &params, result, err);
+    arena_free(&arena);
+    return ok;
+}
+
+bool history_find_latest(struct pg *pg, const struct history_suspects *suspects, int64_t last_ms,
+                         struct pg_result **result, struct error *err)
+{
+    struct pg_params params = {.n = 0};
+    struct arena arena = {0};
+    bool ok;
+
+    pg_add_text(&params, suspects->account_id);
+    pg_add_texts(&params, suspects->resources, &arena);
+    pg_add_texts(&params, suspects->owners, &arena);
+    pg_add_int(&params, last_ms);
+    ok = pg_run(pg, &find_latest_statement, &params, result, err);
     arena_free(&arena);
     return ok;
 }

@@ -49,6 +49,19 @@ MUST_CHECK bool history_has_operator(struct pg *pg, struct text name, bool *is_k
 MUST_CHECK bool history_find_deleted(struct pg *pg, struct text account_id, struct text_list ids,
                                      struct pg_result **result, struct error *err);
 
+/* Rows of an account, and the owners of others. */
+struct history_suspects {
+    struct text account_id;
+    struct text_list resources;
+    struct text_list owners;
+};
+
+/* Finds the latest of the account's last 1000 changes that was made in the last milliseconds and
+ * was one of these rows, or of a credential of these owners.  The columns are PG_TEXT: the event,
+ * its resource, who made it, and the API key or NULL.  One row, or none. */
+MUST_CHECK bool history_find_latest(struct pg *pg, const struct history_suspects *suspects,
+                                    int64_t last_ms, struct pg_result **result, struct error *err);
+
 /* Finds what an event is about: one row, or none if there is no such event. */
 MUST_CHECK bool history_find_event(struct pg *pg, int64_t id, struct pg_result **result,
                                    struct error *err);

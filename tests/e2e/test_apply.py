@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: MIT
 """aditctl export, diff and apply: the round trip, matching, secrets, what is deleted, and what happens
 under faults."""
+import base64
+import contextlib
 import copy
+import itertools
 import json
 import os
 import re
 import shutil
 import signal
 import subprocess
+import threading
 
 import jsonschema
 
@@ -1257,28 +1261,28 @@ class Concurrency(ApplyCase):
             "id": "made", "certificate_authority_ids": ["ca_1"]})
         self.file = self.write(document)
 
-    def hold(self):
-        """A session that holds the row that apply changes first."""
+    def hold(self, sql=None):
+        """A session that holds the row that apply changes first, or what the statement makes."""
         holder = subprocess.Popen(["psql", "-X", "-q", "-A", "-t"], env=self.stack.pg_env(),
                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.addCleanup(holder.communicate)
-        holder.stdin.write("BEGIN; SELECT 'held' FROM adit.ssh_credential WHERE id = '%s' FOR UPDATE;\n"
-                           % self.ident)
+        holder.stdin.write("BEGIN; %s;\n" % (sql or (
+            "SELECT 'held' FROM adit.ssh_credential WHERE id = '%s' FOR UPDATE" % self.ident)))
         holder.stdin.flush()
         self.assertEqual(holder.stdout.readline(), "held\n")
         return holder
 
-    def start(self):
-        """Starts apply, and waits until it waits for that row."""
+    def start(self, statement="UPDATE adit.ssh_credential"):
+        """Starts apply, and waits until its statement waits for that row."""
         process = subprocess.Popen([self.stack.env["ADITCTL"], "-c", self.stack.conf_path, "apply",
                                     self.file], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True, env=stack.CLEAN_ENV)
-        until(lambda: self.waiting() != "0", "apply waits for the row")
+        until(lambda: self.waiting(statement) != "0", "apply waits for the row")
         return process
 
-    def waiting(self):
+    def waiting(self, statement="UPDATE adit.ssh_credential"):
         return self.stack.psql("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-                               " AND query ~ 'UPDATE adit.ssh_credential'")
+                               " AND query ~ '%s'" % statement)
 
     def end(self, holder, sql):
         holder.stdin.write(sql + ";\n")
@@ -1367,9 +1371,11 @@ class Concurrency(ApplyCase):
 
     def test_asks_again(self):
         """Whoever agreed to deletions is asked about others, and not twice about the same."""
-        path = self.write(self.document(mutual_tls_modules=[]))
+        path = self.write(self.document(principals=[{"id": self.account.admin.id},
+                                                    {"id": self.account.bot.id}],
+                                        mutual_tls_modules=[]))
         module = {"certificate_authority_ids": ["ca_3"]}
-        for name, asks in ("t1", False), ("t2", True):
+        for adds, asks in ([], False), (["bot", "create", "--account", self.account.id], True):
             ours, theirs = os.openpty()
             with subprocess.Popen([self.stack.env["ADITCTL"], "-c", self.stack.conf_path, "apply",
                                    "--prune", path], stdin=theirs, stdout=subprocess.PIPE,
@@ -1380,7 +1386,7 @@ class Concurrency(ApplyCase):
                     shown += os.read(ours, 4096)
                 # Its transaction saw t1 as it was.
                 self.assert_ok(self.client.put("/edges/tls/t1/mutual_tls", module))
-                self.assert_ok(self.client.put("/edges/tls/%s/mutual_tls" % name, module))
+                added = self.ctl(*adds).stdout.split()[-1] if adds else ""
                 os.write(ours, b"yes\n")
                 if asks:
                     while shown.count(b"Type yes") < 2:
@@ -1392,14 +1398,131 @@ class Concurrency(ApplyCase):
             if asks:
                 again = shown.split(b"Type yes")[1]
                 self.assertIn(b"Another session changed something at the same time", again)
-                self.assertIn(b"delete mutual_tls_module t1\r\ndelete mutual_tls_module t2\r\n"
-                              b"Delete 2 resources?", again)
+                self.assertIn(("delete principal %s\r\ndelete mutual_tls_module t1\r\n"
+                               "Delete 2 resources?" % added).encode(), again)
                 self.assertEqual(result, b"")
             else:
                 self.assertEqual(shown.count(b"Delete 1 resource?"), 1)
                 self.assertIn(b"t1", result)
             self.assertEqual(self.client.get("/edges/tls/t1/mutual_tls").status, 200 if asks else 404)
             self.assert_ok(self.client.put("/edges/tls/t1/mutual_tls", module))
+
+    def test_module_that_is_made_meanwhile(self):
+        """What was not there when the command began stays."""
+        path = self.write(self.document(mutual_tls_modules=[]))
+        ours, theirs = os.openpty()
+        with subprocess.Popen([self.stack.env["ADITCTL"], "-c", self.stack.conf_path, "apply",
+                               "--prune", path], stdin=theirs, stdout=subprocess.PIPE,
+                              stderr=theirs, text=True, env=stack.CLEAN_ENV) as process:
+            os.close(theirs)
+            shown = b""
+            while b"Type yes" not in shown:
+                shown += os.read(ours, 4096)
+            for name in "t1", "t2":
+                self.assert_ok(self.client.put("/edges/tls/%s/mutual_tls" % name, {
+                    "certificate_authority_ids": ["ca_3"]}))
+            os.write(ours, b"yes\n")
+            while b"diff' shows" not in shown:
+                shown += os.read(ours, 4096)
+            self.assertEqual(process.stdout.read().count("delete"), 1)
+            self.assertEqual(process.wait(), 0)
+        os.close(ours)
+        self.assertIn(b"warning: another session changed t2 after the command began", shown)
+        self.assertEqual([self.client.get("/edges/tls/%s/mutual_tls" % name).status
+                          for name in ("t1", "t2")], [404, 200])
+
+    @contextlib.contextmanager
+    def busy(self, key, write):
+        """Has others write with a key, each as soon as the last answer is there.  Yields the list of
+        statuses."""
+        ends = threading.Event()
+        statuses = []
+
+        def work():
+            client = self.stack.client(key)
+            while not ends.is_set():
+                statuses.append(write(client).status)
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        try:
+            until(lambda: len(statuses) > 5, "others write")
+            yield statuses
+        finally:
+            ends.set()
+            for thread in threads:
+                thread.join()
+
+    def add_many(self, owner):
+        """Gives the account 900 credentials, so that a comparison takes a while."""
+        self.stack.psql(
+            "INSERT INTO adit.ssh_credential (account_id, id, owner_id, key_type, fingerprint,"
+            " public_key) SELECT '%s', 'sshcr_' || lpad(i::text, 27, '0'), '%s', c.key_type,"
+            " c.fingerprint, c.public_key FROM generate_series(1, 900) AS i,"
+            " (SELECT * FROM adit.ssh_credential WHERE id = '%s') AS c" % (
+                self.account.id, owner, self.ident))
+
+    def patch_of(self, ident):
+        numbers = itertools.count()
+        return lambda client: client.patch("/ssh_credentials/" + ident,
+                                           {"metadata": "n%d" % next(numbers)})
+
+    def test_owner_who_goes_on_writing(self):
+        """Whoever may only write their own keeps nobody from the rest: from the second try on, they
+        wait."""
+        member = self.account.member
+        key = member.issue("--own")
+        theirs = self.assert_ok(self.stack.client(key).post(
+            "/ssh_credentials", {"public_key": OTHER_KEY, "metadata": "of the file"}), 201)["id"]
+        self.add_many(self.account.bot.id)
+        document = json.loads(self.export())
+        path = self.write(document)
+        with self.busy(key, self.patch_of(theirs)) as statuses:
+            for _ in range(3):
+                done = self.ctl("apply", path)
+                self.assertRegex(done.stdout, 'update\tssh_credential\t%s' % theirs)
+            n = len(statuses)
+            until(lambda: len(statuses) > n + 10, "they write again")
+        self.assertLessEqual(set(statuses), {200, 503})
+
+    def test_leaver_who_goes_on_writing(self):
+        """Nobody keeps themselves from being deleted."""
+        member = self.account.member
+        key = member.issue("--own")
+        self.add_many(self.account.bot.id)
+        document = json.loads(self.export())
+        people = document["accounts"][0]["principals"]
+        people.remove(next(person for person in people if person["id"] == member.id))
+        path = self.write(document)
+
+        def post(client):
+            blob = b"\0\0\0\x0bssh-ed25519\0\0\0\x20" + os.urandom(32)
+            return client.post("/ssh_credentials", {
+                "public_key": "ssh-ed25519 " + base64.b64encode(blob).decode()})
+        with self.busy(key, post) as statuses:
+            self.apply(path, "--prune", "--yes")
+            until(lambda: statuses[-1] == 401, "the key is refused")
+        self.assertEqual(self.diff(path, "--prune"), [])
+        self.assertLessEqual(set(statuses), {201, 401, 503})
+        self.assertNotIn(member.id, self.export())
+
+    def test_who_was_quicker(self):
+        """If all tries fail, the message says who changed what."""
+        key = self.account.member.issue("--own")
+        theirs = self.assert_ok(self.stack.client(key).post(
+            "/ssh_credentials", {"public_key": OTHER_KEY}), 201)["id"]
+        path = self.write(json.loads(self.export()))
+        self.addCleanup(self.stack.psql, "DROP FUNCTION public.beaten CASCADE")
+        self.stack.psql("CREATE FUNCTION public.beaten() RETURNS trigger LANGUAGE plpgsql AS $$"
+                        " BEGIN IF current_setting('adit.operator', true) <> '' THEN"
+                        " RAISE EXCEPTION 'beaten' USING ERRCODE = '40001'; END IF; RETURN NULL; END $$;"
+                        "CREATE TRIGGER beaten AFTER UPDATE ON adit.ssh_credential"
+                        " FOR EACH STATEMENT EXECUTE FUNCTION public.beaten()")
+        with self.busy(key, self.patch_of(theirs)):
+            said = self.ctl("apply", path, status=1).stderr
+        self.assertRegex(said, "same time, in each of 5 tries; the latest change was"
+                         " ssh_credential_updated of %s, by %s with the API key ak_[0-9A-Za-z]{27};"
+                         " look at 'aditctl diff'" % (theirs, self.account.member.id))
 
     def add_credential(self):
         with open(self.file, encoding="utf-8") as file:
@@ -1423,6 +1546,20 @@ class Concurrency(ApplyCase):
         self.add_credential()
         holder = self.hold()
         process = self.start()
+        self.ctl("bot", "disable", self.account.bot.id)
+        self.end(holder, "ROLLBACK")
+        _, said = process.communicate()
+        self.assertEqual(process.returncode, 1, said)
+        self.assertIn("which is disabled. Take the credential out of the file, or add --enable", said)
+        self.assertNotIn("changed", self.export())
+
+    def test_owner_who_is_disabled_in_a_later_try(self):
+        """Its snapshot is no longer that of the plan."""
+        self.add_credential()
+        self.beat("40001", 1)
+        holder = self.hold("INSERT INTO adit.mutual_tls_module (account_id, edge_id, enabled)"
+                           " VALUES ('%s', 'made', true) RETURNING 'held'" % self.account.id)
+        process = self.start("INSERT INTO adit.mutual_tls_module")
         self.ctl("bot", "disable", self.account.bot.id)
         self.end(holder, "ROLLBACK")
         _, said = process.communicate()

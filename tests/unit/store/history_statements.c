@@ -76,6 +76,14 @@ void history_run_statements(struct pg *pg)
     ck_assert_msg(history_find_deleted(pg, text_of("nobody"), ids, &result, &err), "%s", err.cause);
     ck_assert_int_eq(pg_rows(result), 0);
     pg_result_free(result);
+    ck_assert_msg(history_find_latest(pg,
+                                      &(struct history_suspects){.account_id = text_of("nobody"),
+                                                                 .resources = ids,
+                                                                 .owners = ids},
+                                      1, &result, &err),
+                  "%s", err.cause);
+    ck_assert_int_eq(pg_rows(result), 0);
+    pg_result_free(result);
     ck_assert_msg(history_find_event(pg, start.first_id, &result, &err), "%s", err.cause);
     ck_assert_int_eq(pg_rows(result), 1);
     pg_result_free(result);
