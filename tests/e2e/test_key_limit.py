@@ -109,7 +109,7 @@ class Operators(LimitCase):
                                 % made["id"])
         done = self.stack.ctl_run("restore", "--event", event, "--yes")
         self.assertEqual(done.returncode, 1, done)
-        self.assertIn("the public key is in 1000 credentials of the account", done.stderr)
+        self.assertIn("The account has 1000 credentials with this public key", done.stderr)
         self.assertEqual(self.count(), MOST)
 
     def test_restore_of_a_key_that_was_made_again(self):
