@@ -163,13 +163,12 @@ def attach(stack, *clusters):
     conninfo = "host=%s port=5432 dbname=adit user=" % ",".join(one.run_folder for one in clusters)
     stack.set_conf("database", "conninfo", conninfo + "adit")
     stack.set_conf("database", "admin_conninfo", conninfo + "postgres")
-    stack.env["PGHOST"] = cluster.run_folder
-    stack.env["PGDATABASE"] = "postgres"
+    stack.elsewhere = {"PGHOST": cluster.run_folder}
+    stack.env.update(stack.elsewhere, PGDATABASE="postgres")
     stack.psql("CREATE DATABASE adit")
     stack.env["PGDATABASE"] = "adit"
     stack.ctl("migrate")
     stack.psql("CREATE ROLE adit LOGIN IN ROLE adit_responder")
     stack.restart()
-    stack.env["PGHOST"] = cluster.run_folder
     stack.forget_home()
     return cluster
