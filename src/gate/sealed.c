@@ -70,18 +70,23 @@ bool sealed_looks_good(struct text value)
     return true;
 }
 
-bool sealed_has_key(const struct keyring *keyring, struct text value)
+bool sealed_may_have_key(struct keyring *keyring, struct text value)
 {
     /* A whole number of groups of base64url, with all of the longest id. */
     enum { HEAD_LEN = (1 + KEYRING_ID_MAX + 2) / 3 * 4 };
     unsigned char head[CRYPT_KEY_BASE64URL_ROOM(HEAD_LEN)];
+    struct error ignored;
+    bool has_key = false;
     size_t len = 0;
 
-    return sealed_looks_good(value) &&
-           crypt_key_base64url_decode(value.s, value.len < HEAD_LEN ? value.len : HEAD_LEN, head,
-                                      &len) &&
-           len > head[0] &&
-           keyring_has(keyring, (struct text){.s = (const char *)head + 1, .len = head[0]});
+    if (!sealed_looks_good(value) ||
+        !crypt_key_base64url_decode(value.s, value.len < HEAD_LEN ? value.len : HEAD_LEN, head,
+                                    &len) ||
+        len <= head[0])
+        return false;
+    return !keyring_look_up(keyring, (struct text){.s = (const char *)head + 1, .len = head[0]},
+                            &has_key, &ignored) ||
+           has_key;
 }
 
 /* Splits a value; the salt is at the beginning of *sealed.  Returns false with ERR_NONE or

@@ -16,9 +16,9 @@ struct sealing {
 MUST_CHECK bool sealed_write(const struct sealing *sealing, struct text bytes, struct buf *out,
                              struct error *err);
 
-/* Returns whether a value has the form of what sealed_write() writes, with a key of the keyring.
- * Nothing else proves what it is. */
-MUST_CHECK bool sealed_has_key(const struct keyring *keyring, struct text value);
+/* Returns whether a value has the form of what sealed_write() writes, with a key of the key file as
+ * it is now, or if that cannot be read.  Nothing else proves what it is. */
+MUST_CHECK bool sealed_may_have_key(struct keyring *keyring, struct text value);
 
 /* Returns whether a value has the form and the length of what sealed_write() writes. */
 MUST_CHECK bool sealed_looks_good(struct text value);

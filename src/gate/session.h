@@ -70,9 +70,8 @@ MUST_CHECK bool session_open(struct keyring *keyring, const struct session_place
  * session_open().  Returns false if the value has not the form and the length of a session. */
 MUST_CHECK bool session_peek(struct text value, char id[SESSION_ID_SIZE]);
 
-/* Returns whether a value has the form of a session that a key of the keyring sealed, of whatever
- * place. */
-MUST_CHECK bool session_looks_sealed(const struct keyring *keyring, struct text value);
+/* Returns whether a value has the form of a session of whatever place, as sealed_may_have_key(). */
+MUST_CHECK bool session_looks_sealed(struct keyring *keyring, struct text value);
 
 /* Bytes of the largest row, before sealing: a token has up to 16 KiB.  No larger one is written or
  * read. */

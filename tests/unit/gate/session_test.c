@@ -126,6 +126,26 @@ START_TEST(sealed_and_opened)
 }
 END_TEST
 
+/* Of whatever place, and with a key that came into the file since it was read. */
+START_TEST(sessions_are_known_by_their_keys)
+{
+    static char other[1024];
+    struct text value = sealed_as(&keys_place, &full);
+    struct keyring *kept = keys;
+
+    memcpy(other, value.s, value.len + 1);
+    ck_assert(session_looks_sealed(keys, value));
+    ck_assert(!session_looks_sealed(keys, text_part(value, 1, value.len)));
+    keys_write("new " KEYS_1 "\n", 0600);
+    keys = NULL;
+    keys_load();
+    value = sealed_as(&keys_place, &full);
+    ck_assert(session_looks_sealed(kept, value));
+    ck_assert(!session_looks_sealed(keys, text_of(other)));
+    keyring_free(kept);
+}
+END_TEST
+
 START_TEST(values_are_plain_and_differ)
 {
     char first[1024];
@@ -531,6 +551,7 @@ Suite *gate_session_suite(void)
 
     tcase_add_checked_fixture(tcase, keys_make, keys_remove);
     tcase_add_test(tcase, sealed_and_opened);
+    tcase_add_test(tcase, sessions_are_known_by_their_keys);
     tcase_add_test(tcase, values_are_plain_and_differ);
     tcase_add_test(tcase, bound_to_its_place);
     tcase_add_test(tcase, altered_and_cut);
