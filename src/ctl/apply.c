@@ -324,7 +324,8 @@ static int end_try(struct run *run, const struct plan *plan, const struct error 
         return CTL_FAILED;
     /* The pause must not keep others waiting. */
     pg_rollback(run->ctl->pg);
-    run->is_beaten = ctl_try_again(err, &run->n_tries);
+    /* Nobody was quicker than a question. */
+    run->is_beaten = run->has_let_go || ctl_try_again(err, &run->n_tries);
     return run->is_beaten ? CTL_FAILED : fail_write(run, err);
 }
 
@@ -336,6 +337,7 @@ static int write_plan(struct run *run, struct plan *plan)
 
     if (mode_of(run) == DOCUMENT_WRITE_LOCKED)
         plan_locks_heed(&run->locks, plan, &is_whole);
+    plan_warn_admissions(plan);
     show_warnings(run, plan);
     status = is_whole ? confirm(run, plan) : CTL_OK;
     if (status != CTL_OK)
@@ -384,6 +386,7 @@ static int try_document(struct run *run)
     } else if (status == CTL_OK && run->writes) {
         status = write_plan(run, &plan);
     } else if (status == CTL_OK) {
+        plan_warn_admissions(&plan);
         show_warnings(run, &plan);
         print_changes(&plan, false);
     }

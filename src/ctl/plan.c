@@ -26,7 +26,7 @@ bool plan_fail(const struct error *err)
 
 void plan_warn(struct plan *plan, const char *format, ...)
 {
-    char what[1024]; /* a warning has at most two ids, or what oauth_admission_say() writes */
+    char what[1024]; /* a warning has at most two ids */
     va_list args;
 
     va_start(args, format);
@@ -188,10 +188,7 @@ bool plan_make(struct plan *plan)
         }
     }
     progress_erase(&plan->progress);
-    if (!ok || !document_is_good(document))
-        return false;
-    plan_warn_admissions(plan);
-    return true;
+    return ok && document_is_good(document);
 }
 
 size_t plan_count(const struct plan *plan, enum document_verb verb)

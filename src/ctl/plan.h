@@ -47,6 +47,10 @@ struct plan {
  * message; plan_free() is due in either case. */
 MUST_CHECK bool plan_make(struct plan *plan);
 
+/* Warns of modules that the changes write or delete and that let in anyone or nobody, and of
+ * credentials that lose their rules.  To be called once it is known which changes stay. */
+void plan_warn_admissions(struct plan *plan);
+
 /* Returns how many changes there are of a verb. */
 size_t plan_count(const struct plan *plan, enum document_verb verb);
 

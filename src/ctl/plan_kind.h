@@ -40,10 +40,6 @@ MUST_CHECK bool plan_check_disabled(const struct plan_looking *looking);
  * in the account.  Returns false after a message. */
 MUST_CHECK bool plan_warn_deleted(const struct plan_looking *looking);
 
-/* Warns of OAuth modules that the plan creates or changes and that let anyone in, or nobody, at all
- * or by one of their lists. */
-void plan_warn_admissions(struct plan *plan);
-
 /* Warns if the plan takes the account its last enabled admin, once its Users and Bots were looked
  * at. Returns false after a message. */
 MUST_CHECK bool plan_warn_last_admin(const struct plan_looking *looking);

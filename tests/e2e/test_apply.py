@@ -1428,6 +1428,7 @@ class Concurrency(ApplyCase):
             self.assertEqual(process.wait(), 0)
         os.close(ours)
         self.assertIn(b"warning: another session changed t2 after the command began", shown)
+        self.assertNotIn(b"TLS edge t2", shown)
         self.assertEqual([self.client.get("/edges/tls/%s/mutual_tls" % name).status
                           for name in ("t1", "t2")], [404, 200])
 
