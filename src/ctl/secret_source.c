@@ -104,22 +104,17 @@ static bool leads_up(struct text path)
     return false;
 }
 
-/* Opens a file below the folder.  The kernel follows links, and refuses those that lead out; links
- * in the folder are what some systems mount secrets with.  Returns a descriptor, or -1 with errno:
- * EXDEV for what leads out. */
-static int open_below(const char *folder, const char *name)
+/* Opens a file below the folder, and closes the folder.  The kernel follows links, and refuses
+ * those that lead out; links in the folder are what some systems mount secrets with.  Returns a
+ * descriptor, or -1 with errno: EXDEV for what leads out. */
+static int open_below(int folder_fd, const char *name)
 {
     struct open_how how = {/* Without O_NONBLOCK, the open of a FIFO waits for a writer. */
                            .flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
                            .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
-    int folder_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    int fd = -1;
-    int cause;
+    int fd = (int)syscall(SYS_openat2, folder_fd, name, &how, sizeof how);
+    int cause = errno;
 
-    if (folder_fd < 0)
-        return -1;
-    fd = (int)syscall(SYS_openat2, folder_fd, name, &how, sizeof how);
-    cause = errno;
     close(folder_fd);
     errno = cause;
     return fd;
@@ -130,14 +125,18 @@ bool secret_source_file(const struct ctl *ctl, struct text name, struct arena *a
 {
     const char *folder = ctl->options.secret_files;
     bool ok = false;
-    int fd;
+    int fd, folder_fd;
 
     if (!folder)
         return refuse_source(reason, "needs --secret-files FOLDER: without it, no file is read");
     if (name.s[0] == '/' || leads_up(name))
         return refuse_source(reason, "is not below the FOLDER of --secret-files: expected a path "
                                      "that counts from there, without '..'");
-    fd = open_below(folder, name.s);
+    folder_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (folder_fd < 0)
+        return refuse_source(reason, "cannot be opened: the FOLDER of --secret-files: %s",
+                             strerror(errno));
+    fd = open_below(folder_fd, name.s);
     if (fd < 0 && errno == EXDEV)
         return refuse_source(reason, "leads out of the FOLDER of --secret-files by a link");
     if (fd < 0)

@@ -922,7 +922,7 @@ class Secrets(ApplyCase):
         for name in ("up", "absolute", "folder/outside"):
             self.refuse_source({"file": name}, "leads out of the FOLDER of --secret-files",
                                "--secret-files", below)
-        self.refuse_source({"file": "x"}, "cannot be opened: No such file or directory",
+        self.refuse_source({"file": "x"}, "cannot be opened: the FOLDER of --secret-files: No such file",
                            "--secret-files", self.path("nowhere"))
         # A link that stays below the folder, as some systems mount secrets.
         os.mkdir(os.path.join(below, "v1"))
