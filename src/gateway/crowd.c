@@ -4,9 +4,13 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 /* For what a session takes beside its lists. */
 #define SESSION_BYTES 8192
+
+/* Of the monitor, and of the process below it. */
+#define SESSION_DESCRIPTORS 2
 
 static void count_in(struct crowd_part *part, const struct session *session)
 {
@@ -66,6 +70,25 @@ void crowd_grow(struct crowd *crowd, size_t bytes)
     crowd->of_key.bytes += bytes;
 }
 
+/* Returns how many sessions the process has descriptors for. */
+static size_t descriptors_max(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < CROWD_OTHER_DESCRIPTORS)
+        return 0;
+    return (limit.rlim_cur - CROWD_OTHER_DESCRIPTORS) / SESSION_DESCRIPTORS;
+}
+
+/* An account gets half at most, which its owners share. */
+static bool has_descriptors(const struct crowd *crowd)
+{
+    const size_t most = descriptors_max();
+
+    return leaves_room(most, crowd->all.n, crowd->of_account.n, 1) &&
+           leaves_room(most / 2, crowd->of_account.n, crowd->of_owner.n, 1);
+}
+
 /* Returns why there is no room for one session more of so many bytes, or NULL. */
 static const char *why_full(const struct conf_gateway *conf, const struct crowd *crowd,
                             size_t bytes)
@@ -80,6 +103,9 @@ static const char *why_full(const struct conf_gateway *conf, const struct crowd 
         return "the sessions of the account, or of the key's owner in it, have too many rules";
     if (!all_have_bytes(crowd, bytes))
         return "the sessions of all accounts, or of this one, have too many rules";
+    if (!has_descriptors(crowd))
+        return "the sessions of all accounts, of this one, or of the key's owner in it, have too "
+               "many descriptors; raise LimitNOFILE= of adit-gateway.service";
     return NULL;
 }
 

@@ -3,7 +3,8 @@
  *
  * Whoever has a key can open many sessions, and sessions take memory.  An owner may have as much of
  * an account's room as the others have left free: one who takes all that there is leaves half to
- * the others, two leave a third, and so on.  The same holds for the accounts and all room. */
+ * the others, two leave a third, and so on.  The same holds for the accounts and all room.  Room is
+ * memory, and descriptors, which the process has a limit of. */
 #ifndef ADIT_GATEWAY_CROWD_H
 #define ADIT_GATEWAY_CROWD_H
 
@@ -15,6 +16,10 @@
  * times as much at most; MemoryMax= of adit-gateway.service is 3 times as much. */
 #define CROWD_ACCOUNT_BYTES_MAX ((size_t)256 * 1024 * 1024)
 #define CROWD_BYTES_MAX ((size_t)640 * 1024 * 1024)
+
+/* Descriptors of the process that are not of sessions: of the database, 128 clients, files and
+ * children.  LimitNOFILE= of adit-gateway.service is so large that memory runs out first. */
+#define CROWD_OTHER_DESCRIPTORS 256
 
 /* Some sessions, which do not end yet. */
 struct crowd_part {

@@ -97,7 +97,7 @@ static void block_signals(void)
     sigprocmask(SIG_BLOCK, &blocked, NULL);
 }
 
-/* A descriptor for each session, and 256 for the rest. */
+/* Sessions take two each (gateway/crowd.h). */
 static void raise_descriptors(void)
 {
     struct rlimit limit;

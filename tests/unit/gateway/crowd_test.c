@@ -5,6 +5,7 @@
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "suites.h"
 
@@ -154,6 +155,31 @@ START_TEST(rules_of_all_accounts_are_long)
 }
 END_TEST
 
+/* Neither an owner nor an account takes all descriptors. */
+START_TEST(descriptors_are_shared)
+{
+    struct rlimit before, low;
+
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+    low = before;
+    low.rlim_cur = CROWD_OTHER_DESCRIPTORS + 2 * 8;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &low), 0);
+    for (size_t i = 0; i < 3; i++)
+        ck_assert_int_eq(admit(A, "1", "a", 1), i < 2 ? 'a' : ' ');
+    ck_assert_int_eq(admit(A, "2", "b", 1), 'b');
+    ck_assert_int_eq(admit(A, "2", "bc", 1), 'c');
+    ck_assert_int_eq(admit(A, "3", "d", 1), ' ');
+    for (size_t i = 0; i < 3; i++)
+        ck_assert_int_eq(admit(B, "4", i < 1 ? "e" : "f", 1), i < 1 ? 'e' : i < 2 ? 'f' : ' ');
+    ck_assert_int_eq(admit("ac_3", "5", "g", 1), 'g');
+    low.rlim_cur = CROWD_OTHER_DESCRIPTORS - 1;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &low), 0);
+    ck_assert_int_eq(admit("ac_4", "6", "h", 1), ' ');
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+    ck_assert_int_eq(admit("ac_4", "6", "h", 1), 'h');
+}
+END_TEST
+
 START_TEST(lists_grow)
 {
     struct session *session = add(A, "1", 0);
@@ -178,6 +204,7 @@ Suite *gateway_crowd_suite(void)
     tcase_add_test(tests, a_session_counts_for_an_owner_who_has_room);
     tcase_add_test(tests, rules_of_an_account_are_long);
     tcase_add_test(tests, rules_of_all_accounts_are_long);
+    tcase_add_test(tests, descriptors_are_shared);
     tcase_add_test(tests, lists_grow);
     suite_add_tcase(suite, tests);
     return suite;
