@@ -202,7 +202,7 @@ static void grant_key(struct gateway *gateway, const struct login *login, struct
     /* sshd's second look-up of a login writes no file: its answer is that of the first. */
     if (is_granted && !is_registered(session, login, &grant)) {
         name_session(session, login, &grant);
-        crowd = crowd_admit(&gateway->conf.gateway, &gateway->sessions, session, &grant);
+        crowd = crowd_admit(&gateway->conf.gateway, &gateway->sessions, session, &grant, &arena);
         is_granted = !crowd && register_session(gateway, session, &grant, &why);
     }
     if (is_granted) {

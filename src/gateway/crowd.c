@@ -3,6 +3,7 @@
 #include "gateway/crowd.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -18,26 +19,74 @@ static void count_in(struct crowd_part *part, const struct session *session)
     part->bytes += SESSION_BYTES + session->list_bytes;
 }
 
-struct crowd crowd_count(const struct sessions *sessions, const struct session *session)
-{
-    struct crowd crowd = {.all.n = 0};
+/* ---- owners ---- */
 
+static int compare_owners(const void *a, const void *b)
+{
+    return text_cmp(((const struct crowd_owner *)a)->id, ((const struct crowd_owner *)b)->id);
+}
+
+/* Returns NULL if it is none of them. */
+static struct crowd_owner *find_owner(const struct crowd *crowd, struct text id)
+{
+    const struct crowd_owner owner = {.id = id};
+
+    return bsearch(&owner, crowd->owners, crowd->n_owners, sizeof owner, compare_owners);
+}
+
+/* A key can have 1000 owners, so they are found by order. */
+static bool sort_owners(struct text_list ids, struct arena *arena, struct crowd *crowd)
+{
+    struct crowd_owner *owners = arena_array(arena, ids.n, sizeof *owners);
+    size_t n = 0;
+
+    if (!owners)
+        return false;
+    for (size_t i = 0; i < ids.n; i++)
+        owners[i].id = ids.items[i];
+    qsort(owners, ids.n, sizeof *owners, compare_owners);
+    for (size_t i = 0; i < ids.n; i++) {
+        if (n == 0 || !text_eq(owners[n - 1].id, owners[i].id))
+            owners[n++] = owners[i];
+    }
+    crowd->owners = owners;
+    crowd->n_owners = n;
+    return true;
+}
+
+/* ---- counting ---- */
+
+static void count_of_account(struct crowd *crowd, const struct session *session,
+                             const struct session *other)
+{
+    struct crowd_owner *owner = find_owner(crowd, text_of(other->owner_id));
+
+    count_in(&crowd->of_account, other);
+    if (owner)
+        count_in(&owner->part, other);
+    if (strcmp(other->fingerprint, session->fingerprint) == 0)
+        count_in(&crowd->of_key, other);
+}
+
+bool crowd_count(const struct sessions *sessions, const struct session *session,
+                 struct text_list owner_ids, struct arena *arena, struct crowd *crowd)
+{
+    *crowd = (struct crowd){.n_owners = 0};
+    if (!sort_owners(owner_ids, arena, crowd))
+        return false;
     for (size_t i = 0; i < sessions->n; i++) {
         const struct session *other = sessions->items[i];
 
         if (other == session || other->is_ending)
             continue;
-        count_in(&crowd.all, other);
-        if (strcmp(other->account_id, session->account_id) != 0)
-            continue;
-        count_in(&crowd.of_account, other);
-        if (strcmp(other->owner_id, session->owner_id) == 0)
-            count_in(&crowd.of_owner, other);
-        if (strcmp(other->fingerprint, session->fingerprint) == 0)
-            count_in(&crowd.of_key, other);
+        count_in(&crowd->all, other);
+        if (strcmp(other->account_id, session->account_id) == 0)
+            count_of_account(crowd, session, other);
     }
-    return crowd;
+    return true;
 }
+
+/* ---- room ---- */
 
 /* Returns whether there is room for more of a part's own.  most is for all of which it is a part.
  */
@@ -46,10 +95,10 @@ static bool leaves_room(size_t most, size_t all, size_t own, size_t more)
     return all + own + more <= most;
 }
 
-static bool account_has_bytes(const struct crowd *crowd, size_t bytes)
+static bool account_has_bytes(const struct crowd *crowd, const struct crowd_owner *owner,
+                              size_t bytes)
 {
-    return leaves_room(CROWD_ACCOUNT_BYTES_MAX, crowd->of_account.bytes, crowd->of_owner.bytes,
-                       bytes);
+    return leaves_room(CROWD_ACCOUNT_BYTES_MAX, crowd->of_account.bytes, owner->part.bytes, bytes);
 }
 
 static bool all_have_bytes(const struct crowd *crowd, size_t bytes)
@@ -57,17 +106,18 @@ static bool all_have_bytes(const struct crowd *crowd, size_t bytes)
     return leaves_room(CROWD_BYTES_MAX, crowd->all.bytes, crowd->of_account.bytes, bytes);
 }
 
-bool crowd_has_bytes(const struct crowd *crowd, size_t bytes)
+bool crowd_has_bytes(const struct crowd *crowd, struct text owner_id, size_t bytes)
 {
-    return account_has_bytes(crowd, bytes) && all_have_bytes(crowd, bytes);
+    return account_has_bytes(crowd, find_owner(crowd, owner_id), bytes) &&
+           all_have_bytes(crowd, bytes);
 }
 
-void crowd_grow(struct crowd *crowd, size_t bytes)
+void crowd_grow(struct crowd *crowd, struct text owner_id, size_t bytes)
 {
     crowd->all.bytes += bytes;
     crowd->of_account.bytes += bytes;
-    crowd->of_owner.bytes += bytes;
     crowd->of_key.bytes += bytes;
+    find_owner(crowd, owner_id)->part.bytes += bytes;
 }
 
 /* Returns how many sessions the process has descriptors for. */
@@ -81,49 +131,50 @@ static size_t descriptors_max(void)
 }
 
 /* An account gets half at most, which its owners share. */
-static bool has_descriptors(const struct crowd *crowd)
+static bool has_descriptors(const struct crowd *crowd, const struct crowd_owner *owner)
 {
     const size_t most = descriptors_max();
 
     return leaves_room(most, crowd->all.n, crowd->of_account.n, 1) &&
-           leaves_room(most / 2, crowd->of_account.n, crowd->of_owner.n, 1);
+           leaves_room(most / 2, crowd->of_account.n, owner->part.n, 1);
 }
 
 /* Returns why there is no room for one session more of so many bytes, or NULL. */
 static const char *why_full(const struct conf_gateway *conf, const struct crowd *crowd,
-                            size_t bytes)
+                            const struct crowd_owner *owner, size_t bytes)
 {
     if (conf->sessions_of_key > 0 && crowd->of_key.n >= (size_t)conf->sessions_of_key)
         return "the key has as many sessions as the setting sessions_of_key permits";
     if (conf->sessions_of_account > 0 &&
-        !leaves_room((size_t)conf->sessions_of_account, crowd->of_account.n, crowd->of_owner.n, 1))
+        !leaves_room((size_t)conf->sessions_of_account, crowd->of_account.n, owner->part.n, 1))
         return "the account, or the key's owner in it, has as many sessions as the setting "
                "sessions_of_account permits";
-    if (!account_has_bytes(crowd, bytes))
+    if (!account_has_bytes(crowd, owner, bytes))
         return "the sessions of the account, or of the key's owner in it, have too many rules";
     if (!all_have_bytes(crowd, bytes))
         return "the sessions of all accounts, or of this one, have too many rules";
-    if (!has_descriptors(crowd))
+    if (!has_descriptors(crowd, owner))
         return "the sessions of all accounts, of this one, or of the key's owner in it, have too "
                "many descriptors; raise LimitNOFILE= of adit-gateway.service";
     return NULL;
 }
 
 const char *crowd_admit(const struct conf_gateway *conf, const struct sessions *sessions,
-                        struct session *session, const struct judge_grant *grant)
+                        struct session *session, const struct judge_grant *grant,
+                        struct arena *arena)
 {
     size_t bytes = SESSION_BYTES + session_list_bytes(grant->credential_ids) +
                    session_list_bytes(grant->granted);
     const char *fault = NULL;
+    struct crowd crowd;
 
+    if (!crowd_count(sessions, session, grant->owner_ids, arena, &crowd))
+        return "out of memory";
     for (size_t i = 0; i < grant->owner_ids.n && (i == 0 || fault); i++) {
-        const struct text *owner_id = &grant->owner_ids.items[i];
-        struct crowd crowd;
+        const struct text id = grant->owner_ids.items[i];
 
-        snprintf(session->owner_id, sizeof session->owner_id, "%.*s", (int)owner_id->len,
-                 owner_id->s);
-        crowd = crowd_count(sessions, session);
-        fault = why_full(conf, &crowd, bytes);
+        snprintf(session->owner_id, sizeof session->owner_id, "%.*s", (int)id.len, id.s);
+        fault = why_full(conf, &crowd, find_owner(&crowd, id), bytes);
     }
     return fault;
 }

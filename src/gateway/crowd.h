@@ -27,25 +27,37 @@ struct crowd_part {
     size_t bytes;
 };
 
-/* Those that a session counts among. */
-struct crowd {
-    struct crowd_part all, of_account, of_owner, of_key;
+/* Those that count for an owner. */
+struct crowd_owner {
+    struct text id;
+    struct crowd_part part;
 };
 
-/* Counts the other sessions than this one that are of its account, for the same owner, and of its
- * key.  It need not be in the table. */
-struct crowd crowd_count(const struct sessions *sessions, const struct session *session);
+/* Those that a session counts among. */
+struct crowd {
+    struct crowd_part all, of_account, of_key;
+    struct crowd_owner *owners; /* of the account, by id, each once */
+    size_t n_owners;
+};
 
-/* Returns whether so many bytes more may be kept for the session that was counted for. */
-bool crowd_has_bytes(const struct crowd *crowd, size_t bytes);
+/* Counts the other sessions than this one that are of its account, for each of these owners, and of
+ * its key.  It need not be in the table.  The list of owners is in the arena, their ids are the
+ * caller's.  Returns false if memory runs out. */
+MUST_CHECK bool crowd_count(const struct sessions *sessions, const struct session *session,
+                            struct text_list owner_ids, struct arena *arena, struct crowd *crowd);
+
+/* Returns whether a session of the key may keep so many bytes more.  It counts for one of the
+ * owners. */
+bool crowd_has_bytes(const struct crowd *crowd, struct text owner_id, size_t bytes);
 
 /* Counts bytes that such a session takes more. */
-void crowd_grow(struct crowd *crowd, size_t bytes);
+void crowd_grow(struct crowd *crowd, struct text owner_id, size_t bytes);
 
 /* Finds the owner of a key for whom one session more counts, the first who has room for it, and
  * names it in the session.  The session has its account and its key's fingerprint.  Returns NULL,
- * or why there is no room, static. */
+ * or why there is no room, static.  Works in the arena. */
 const char *crowd_admit(const struct conf_gateway *conf, const struct sessions *sessions,
-                        struct session *session, const struct judge_grant *grant);
+                        struct session *session, const struct judge_grant *grant,
+                        struct arena *arena);
 
 #endif

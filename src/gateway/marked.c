@@ -240,7 +240,9 @@ struct comparison {
     bool covers;
     /* Those that the sessions of the key count among, as of the first whose list grows. */
     struct crowd crowd;
+    struct text owner_id;
     bool is_counted;
+    struct arena *arena;
 };
 
 /* Returns whether a comparison is not needed, with its outcome. */
@@ -275,16 +277,20 @@ static bool is_covered(struct comparison *comparison, const struct session *sess
 static bool may_keep(const struct turn *turn, const struct session *session, struct text_list list,
                      struct comparison *comparison)
 {
+    struct text *owner_id = &comparison->owner_id;
     size_t before = session_list_bytes(session->credential_ids), after = session_list_bytes(list);
 
     if (after <= before)
         return true;
-    if (!comparison->is_counted)
-        comparison->crowd = crowd_count(&turn->gateway->sessions, session);
-    comparison->is_counted = true;
-    if (!crowd_has_bytes(&comparison->crowd, after - before))
+    if (!comparison->is_counted) {
+        *owner_id = text_of(session->owner_id);
+        comparison->is_counted =
+            crowd_count(&turn->gateway->sessions, session, (struct text_list){owner_id, 1, true},
+                        comparison->arena, &comparison->crowd);
+    }
+    if (!comparison->is_counted || !crowd_has_bytes(&comparison->crowd, *owner_id, after - before))
         return false;
-    crowd_grow(&comparison->crowd, after - before);
+    crowd_grow(&comparison->crowd, *owner_id, after - before);
     return true;
 }
 
@@ -366,7 +372,8 @@ static bool judge_key_sessions(const struct turn *turn, const struct gateway_key
     bool is_of_own = key->credential_ids.given;
     bool is_part = is_of_own || found->is_over || key->left_out.n > 0;
     struct judge_grant grant;
-    struct comparison comparison = {.grant = &grant, .is_part = is_part, .is_of_own = is_of_own};
+    struct comparison comparison = {
+        .grant = &grant, .is_part = is_part, .is_of_own = is_of_own, .arena = arena};
 
     if (found->n == 0 && is_part && !is_of_own)
         return true; /* not even the first one was read */

@@ -14,6 +14,7 @@
 
 static struct sessions sessions;
 static struct conf_gateway conf;
+static struct arena arena;
 
 static void start(void)
 {
@@ -24,6 +25,7 @@ static void start(void)
 static void stop(void)
 {
     sessions_free(&sessions);
+    arena_free(&arena);
 }
 
 static struct session *add(const char *account_id, const char *fingerprint, size_t bytes)
@@ -49,7 +51,7 @@ static char admit(const char *account_id, const char *fingerprint, const char *o
 
     for (size_t i = 0; owners[i]; i++)
         owner_ids[i] = (struct text){owners + i, 1};
-    if (crowd_admit(&conf, &sessions, session, &grant)) {
+    if (crowd_admit(&conf, &sessions, session, &grant, &arena)) {
         sessions_remove(&sessions, session);
         return ' ';
     }
@@ -60,19 +62,26 @@ static char admit(const char *account_id, const char *fingerprint, const char *o
 START_TEST(sessions_are_counted)
 {
     struct session *asking = add(A, "1", 100), *ending = add(A, "1", 100);
+    struct text owners[] = {text_of("usr_2"), text_of(""), text_of("usr_1"), text_of("")};
+    const struct crowd_part *own;
     struct crowd crowd;
 
     add(A, "1", 10);
     snprintf(add(A, "2", 20)->owner_id, IDENT_SIZE, "usr_1");
     add(B, "1", 40);
     ending->is_ending = true;
-    crowd = crowd_count(&sessions, asking);
+    ck_assert(crowd_count(&sessions, asking, (struct text_list){owners, 4, true}, &arena, &crowd));
     ck_assert_uint_eq(crowd.of_key.n, 1);
-    ck_assert_uint_eq(crowd.of_owner.n, 1);
+    ck_assert_uint_eq(crowd.n_owners, 3);
+    own = &crowd.owners[0].part;
+    ck_assert_uint_eq(own->n, 1);
+    ck_assert_uint_eq(crowd.owners[1].part.n, 1);
+    ck_assert_uint_eq(crowd.owners[1].part.bytes, own->bytes + 10);
+    ck_assert_uint_eq(crowd.owners[2].part.n, 0);
     ck_assert_uint_eq(crowd.of_account.n, 2);
     ck_assert_uint_eq(crowd.all.n, 3);
-    ck_assert_uint_eq(crowd.of_account.bytes, 2 * (crowd.of_owner.bytes - 10) + 30);
-    ck_assert_uint_eq(crowd.all.bytes, 3 * (crowd.of_owner.bytes - 10) + 70);
+    ck_assert_uint_eq(crowd.of_account.bytes, 2 * (own->bytes - 10) + 30);
+    ck_assert_uint_eq(crowd.all.bytes, 3 * (own->bytes - 10) + 70);
 }
 END_TEST
 
@@ -116,6 +125,35 @@ START_TEST(a_session_counts_for_an_owner_who_has_room)
     ck_assert_int_eq(admit(A, "2", "ab", 1), 'b');
     ck_assert_int_eq(admit(A, "2", "ba", 1), 'b');
     ck_assert_int_eq(admit(A, "2", "ab", 1), ' ');
+    ck_assert_int_eq(admit(A, "2", "bca", 1), 'c');
+}
+END_TEST
+
+/* Refusing costs about the same however many owners a key has: the loop does nothing else then.
+ * Counting all sessions for each owner would take this test minutes. */
+START_TEST(a_key_has_many_owners)
+{
+    enum { N_OWNERS = 1000, N_EACH = 20 };
+    static char names[N_OWNERS][IDENT_SIZE];
+    struct text owner_ids[N_OWNERS];
+    struct judge_grant grant = {.owner_ids = {owner_ids, N_OWNERS, true}};
+    struct session *asking;
+
+    conf.sessions_of_account = N_OWNERS * N_EACH + 10;
+    for (size_t i = 0; i < N_OWNERS; i++) {
+        snprintf(names[i], sizeof names[i], "usr_%zu", N_OWNERS - i);
+        owner_ids[i] = text_of(names[i]);
+        for (size_t j = 0; j < N_EACH; j++)
+            snprintf(add(A, "1", 0)->owner_id, IDENT_SIZE, "%s", names[i]);
+    }
+    asking = add(A, "2", 0);
+    for (int i = 0; i < 200; i++) {
+        const char *fault = crowd_admit(&conf, &sessions, asking, &grant, &arena);
+
+        ck_assert_ptr_nonnull(fault);
+        ck_assert_ptr_nonnull(strstr(fault, "sessions_of_account"));
+        arena_reset(&arena);
+    }
 }
 END_TEST
 
@@ -183,12 +221,15 @@ END_TEST
 START_TEST(lists_grow)
 {
     struct session *session = add(A, "1", 0);
-    struct crowd crowd = crowd_count(&sessions, session);
+    struct text owners[] = {text_of("usr_1"), text_of("usr_2")};
     const size_t half = CROWD_ACCOUNT_BYTES_MAX / 2;
+    struct crowd crowd;
 
-    ck_assert(crowd_has_bytes(&crowd, half));
-    crowd_grow(&crowd, half);
-    ck_assert(!crowd_has_bytes(&crowd, 1));
+    ck_assert(crowd_count(&sessions, session, (struct text_list){owners, 2, true}, &arena, &crowd));
+    ck_assert(crowd_has_bytes(&crowd, owners[0], half));
+    crowd_grow(&crowd, owners[0], half);
+    ck_assert(!crowd_has_bytes(&crowd, owners[0], 1));
+    ck_assert(crowd_has_bytes(&crowd, owners[1], half));
 }
 END_TEST
 
@@ -197,11 +238,13 @@ Suite *gateway_crowd_suite(void)
     Suite *suite = suite_create("gateway/crowd");
     TCase *tests = tcase_create("crowd");
 
+    tcase_set_timeout(tests, 60);
     tcase_add_checked_fixture(tests, start, stop);
     tcase_add_test(tests, sessions_are_counted);
     tcase_add_test(tests, a_key_has_as_many_as_it_may);
     tcase_add_test(tests, an_owner_leaves_half_of_the_account);
     tcase_add_test(tests, a_session_counts_for_an_owner_who_has_room);
+    tcase_add_test(tests, a_key_has_many_owners);
     tcase_add_test(tests, rules_of_an_account_are_long);
     tcase_add_test(tests, rules_of_all_accounts_are_long);
     tcase_add_test(tests, descriptors_are_shared);
