@@ -240,7 +240,6 @@ struct comparison {
     bool covers;
     /* Those that the sessions of the key count among, as of the first whose list grows. */
     struct crowd crowd;
-    struct text owner_id;
     bool is_counted;
     struct arena *arena;
 };
@@ -272,25 +271,38 @@ static bool is_covered(struct comparison *comparison, const struct session *sess
     return comparison->covers;
 }
 
+/* Counts for all owners that the sessions of the key count for: each has room of their own. */
+static bool count_crowd(const struct turn *turn, const struct session *session,
+                        struct comparison *comparison)
+{
+    const struct sessions *sessions = &turn->gateway->sessions;
+    const struct gateway_key key = key_of_session(session);
+    struct text *items = arena_array(comparison->arena, sessions->n, sizeof *items);
+    size_t n = 0;
+
+    for (size_t i = 0; items && i < sessions->n; i++) {
+        if (is_of_key(sessions->items[i], &key))
+            items[n++] = text_of(sessions->items[i]->owner_id);
+    }
+    return items && crowd_count(sessions, session, (struct text_list){items, n, true},
+                                comparison->arena, &comparison->crowd);
+}
+
 /* Returns whether the session may keep this list.  Whoever adds credentials to a key has all its
  * sessions take more. */
 static bool may_keep(const struct turn *turn, const struct session *session, struct text_list list,
                      struct comparison *comparison)
 {
-    struct text *owner_id = &comparison->owner_id;
+    const struct text owner_id = text_of(session->owner_id);
     size_t before = session_list_bytes(session->credential_ids), after = session_list_bytes(list);
 
     if (after <= before)
         return true;
-    if (!comparison->is_counted) {
-        *owner_id = text_of(session->owner_id);
-        comparison->is_counted =
-            crowd_count(&turn->gateway->sessions, session, (struct text_list){owner_id, 1, true},
-                        comparison->arena, &comparison->crowd);
-    }
-    if (!comparison->is_counted || !crowd_has_bytes(&comparison->crowd, *owner_id, after - before))
+    if (!comparison->is_counted)
+        comparison->is_counted = count_crowd(turn, session, comparison);
+    if (!comparison->is_counted || !crowd_has_bytes(&comparison->crowd, owner_id, after - before))
         return false;
-    crowd_grow(&comparison->crowd, *owner_id, after - before);
+    crowd_grow(&comparison->crowd, owner_id, after - before);
     return true;
 }
 

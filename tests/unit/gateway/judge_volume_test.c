@@ -241,6 +241,32 @@ START_TEST(there_is_no_room_for_more_credentials)
 }
 END_TEST
 
+static const char *credential_of(const struct session *session)
+{
+    return session->credential_ids.items[0].s;
+}
+
+/* Sessions of a key can count for several owners, of whom one has no room. */
+START_TEST(one_owner_has_no_room)
+{
+    struct session *first = add_session(2, false), *second = add_session(2, false);
+    struct session *full = _i == 0 ? first : second, *roomy = _i == 0 ? second : first;
+    struct session *much = add_session(0, false);
+
+    snprintf(full->owner_id, sizeof full->owner_id, "usr_1");
+    snprintf(roomy->owner_id, sizeof roomy->owner_id, "usr_2");
+    snprintf(much->owner_id, sizeof much->owner_id, "usr_1");
+    much->list_bytes = CROWD_ACCOUNT_BYTES_MAX / 2;
+    begin();
+    snprintf(fake_keys[2].credential_id, sizeof fake_keys[2].credential_id, "sshcr_longer");
+    snprintf(fake_keys[2].digest, sizeof fake_keys[2].digest, "another");
+    judge_sweep(&gateway);
+    judge_on(20);
+    ck_assert_str_eq(credential_of(full), "sshcr_2");
+    ck_assert_str_eq(credential_of(roomy), "sshcr_longer");
+}
+END_TEST
+
 /* What no glance tells of is read in each sweep, and its end seen. */
 START_TEST(others_have_what_no_glance_sees)
 {
@@ -515,6 +541,7 @@ Suite *gateway_judge_volume_suite(void)
     tcase_add_loop_test(tcase, a_key_grows_over_the_limits, 0, 2);
     tcase_add_loop_test(tcase, others_have_little_of_a_key, 0, 2);
     tcase_add_loop_test(tcase, there_is_no_room_for_more_credentials, 0, 2);
+    tcase_add_loop_test(tcase, one_owner_has_no_room, 0, 2);
     tcase_add_test(tcase, others_have_what_no_glance_sees);
     tcase_add_test(tcase, sweeps_come_before_the_last_is_done);
     tcase_add_test(tcase, others_change_all_the_time);
