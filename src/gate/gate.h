@@ -52,6 +52,7 @@ static inline struct confined_needs gate_needs(const struct gate *gate)
 /* A lane that waits so. */
 struct gate_waiting {
     struct address_network from; /* all zero: not told apart */
+    uint32_t asks_for;           /* the module's account and provider, as a checksum; 0: unknown */
     bool is_admitted;            /* for a visitor who is signed in, and whom the lists let in */
 };
 

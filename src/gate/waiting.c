@@ -2,6 +2,7 @@
 /* The count of lanes that wait for providers, in all and for each address. */
 #include "gate/waiting.h"
 
+#include "base/base62.h"
 #include "base/clock.h"
 #include "http/header.h"
 
@@ -12,6 +13,12 @@
 /* The other lanes are for checks of visitors who are signed in already, and whom the lists let in:
  * sign-ins from many addresses must not end what these work on. */
 #define STRANGERS_MAX (GATE_WAITING_MAX * 7 / 8)
+
+/* The modules of an account with one provider have at most so many eighths of the lanes that no
+ * others have, and of these for strangers: a provider that answers slowly keeps nobody else
+ * waiting, and whom an open module lets in is no stranger. */
+#define MODULES_SHARE 7
+#define MODULES_STRANGERS_SHARE 6
 
 const char waiting_fault[] =
     "too many requests wait for providers, in all or of this address, or memory is short";
@@ -69,27 +76,58 @@ static int n_own(const struct gate_worker *worker, const struct gate_waiting *wa
     return n;
 }
 
+static bool has_share(int left, int own, int eighths)
+{
+    return own < ((left + own) * eighths + 7) / 8;
+}
+
+static bool has_lane_of_modules(const struct gate_worker *worker, const struct gate_waiting *wanted,
+                                int left)
+{
+    int n = 0, n_of_strangers = 0;
+
+    for (int i = 0; i < worker->n_waiting; i++) {
+        if (worker->waiting[i].asks_for != wanted->asks_for)
+            continue;
+        n++;
+        n_of_strangers += !worker->waiting[i].is_admitted;
+    }
+    return wanted->asks_for == 0 ||
+           (has_share(left, n, MODULES_SHARE) &&
+            (wanted->is_admitted || has_share(left, n_of_strangers, MODULES_STRANGERS_SHARE)));
+}
+
 /* An address has at most its share of the lanes that no other one has: so whoever has several
  * leaves some, too. */
 static bool has_lane(const struct gate_worker *worker, const struct gate_waiting *wanted)
 {
     int left = GATE_WAITING_MAX - worker->n_waiting;
 
-    if (left == 0 || (!wanted->is_admitted && n_strangers(worker) >= STRANGERS_MAX))
+    if (left == 0 || (!wanted->is_admitted && n_strangers(worker) >= STRANGERS_MAX) ||
+        !has_lane_of_modules(worker, wanted, left))
         return false;
     for (size_t i = 0; wanted->from.is_known && i < n_widths(&wanted->from); i++) {
-        int own = n_own(worker, wanted, widths[i].n_bytes);
-
-        if (own >= ((left + own) * widths[i].share + 7) / 8)
+        if (!has_share(left, n_own(worker, wanted, widths[i].n_bytes), widths[i].share))
             return false;
     }
     return true;
 }
 
+static struct gate_waiting waiting_of(const struct call *call, bool is_admitted)
+{
+    const struct text account_id = call->place.account_id;
+
+    return (struct gate_waiting){.from = address_of(call),
+                                 .asks_for = account_id.s ? crc32_of(account_id.s, account_id.len) +
+                                                                (uint32_t)call->place.provider
+                                                          : 0,
+                                 .is_admitted = is_admitted};
+}
+
 static bool begin_waiting(struct call *call, bool is_admitted)
 {
     struct gate_worker *worker = call->lane->worker;
-    const struct gate_waiting wanted = {.from = address_of(call), .is_admitted = is_admitted};
+    const struct gate_waiting wanted = waiting_of(call, is_admitted);
 
     if (!has_lane(worker, &wanted))
         return false;
@@ -100,11 +138,12 @@ static bool begin_waiting(struct call *call, bool is_admitted)
 static void end_waiting(struct call *call, bool is_admitted)
 {
     struct gate_worker *worker = call->lane->worker;
-    const struct address_network address = address_of(call);
+    const struct gate_waiting own = waiting_of(call, is_admitted);
     int at = 0;
 
     while (worker->waiting[at].is_admitted != is_admitted ||
-           !address_same_network(&worker->waiting[at].from, &address))
+           worker->waiting[at].asks_for != own.asks_for ||
+           !address_same_network(&worker->waiting[at].from, &own.from))
         at++;
     worker->waiting[at] = worker->waiting[--worker->n_waiting];
 }

@@ -9,12 +9,13 @@
 
 static const struct gate gate;
 static struct gate_worker worker;
+static struct session_place place; /* of the next calls */
 
 static bool try_from(const char *address, bool (*may)(struct call *))
 {
     struct gate_lane lane = {.worker = &worker};
     const struct request request = {.remote_addr = address};
-    struct call call = {.lane = &lane, .request = &request};
+    struct call call = {.lane = &lane, .request = &request, .place = place};
 
     return may(&call);
 }
@@ -69,6 +70,7 @@ static int count_networks(int n, unsigned apart, bool (*may)(struct call *))
 static void start(void)
 {
     worker = (struct gate_worker){.gate = &gate};
+    place = (struct session_place){.provider = 0};
 }
 
 START_TEST(logins_of_an_address)
@@ -170,6 +172,31 @@ START_TEST(lanes_of_wide_networks)
 }
 END_TEST
 
+/* The visitors of an account's modules leave lanes to others, whoever they are and whomever a
+ * module lets in. */
+START_TEST(lanes_of_modules)
+{
+    char address[32];
+    int n_strangers = 0, n_admitted = 0;
+
+    place = (struct session_place){.account_id = text_of("a"), .provider = 1};
+    for (int i = 0; i < 100; i++) {
+        snprintf(address, sizeof address, "192.0.2.%d", i);
+        n_strangers += try_from(address, begins_fetch);
+    }
+    ck_assert_int_eq(n_strangers, GATE_WAITING_MAX * 6 / 8);
+    for (int i = 100; i < 200; i++) {
+        snprintf(address, sizeof address, "192.0.2.%d", i);
+        n_admitted += try_from(address, begins_check);
+    }
+    ck_assert_int_eq(n_strangers + n_admitted, GATE_WAITING_MAX * 7 / 8);
+    place.provider = 2;
+    ck_assert(try_from("192.0.2.1", begins_fetch));
+    place = (struct session_place){.account_id = text_of("b"), .provider = 1};
+    ck_assert(try_from("192.0.2.201", begins_check));
+}
+END_TEST
+
 START_TEST(rows_of_wide_networks)
 {
     ck_assert_int_eq(count_networks(256, 1, waiting_may_keep), WAITING_WAYS_BACK_MAX * 2);
@@ -192,6 +219,7 @@ Suite *gate_waiting_suite(void)
     tcase_add_test(tcase, ways_back);
     tcase_add_test(tcase, lanes);
     tcase_add_test(tcase, lanes_of_wide_networks);
+    tcase_add_test(tcase, lanes_of_modules);
     tcase_add_test(tcase, rows_of_wide_networks);
     suite_add_tcase(suite, tcase);
     return suite;
