@@ -29,6 +29,7 @@ struct gateway {
     struct conf conf;
     struct log_limit log_limit;
     struct pg *pg;
+    struct pg *edges_pg; /* another session: a login does not wait for what is late about edges */
     struct crypt_hasher *hasher;
     struct state state;
     struct sessions sessions;

@@ -47,11 +47,11 @@ static bool ask_about_edges(struct gateway *gateway, edges_statement *statement,
                             struct arena *arena, struct text_list ids, struct gateway_edges *out)
 {
     struct error err;
+    struct pg *pg = gateway->edges_pg;
     bool ok;
 
-    pg_set_timeout(gateway->pg, gateway->edges_late < LATE_MAX ? SHORT_MS : JUDGE_TIMEOUT_MS);
-    ok = statement(gateway->pg, arena, text_of(gateway->conf.gateway.account), ids, out, &err);
-    pg_set_timeout(gateway->pg, JUDGE_TIMEOUT_MS);
+    pg_set_timeout(pg, gateway->edges_late < LATE_MAX ? SHORT_MS : JUDGE_TIMEOUT_MS);
+    ok = statement(pg, arena, text_of(gateway->conf.gateway.account), ids, out, &err);
     gateway->account_fault = ok ? judge_account_fault(out->n_accounts) : NULL;
     if (!ok)
         note_unread(gateway, &err);

@@ -17,7 +17,7 @@
 #include "base/process.h"
 #include "base/standard.h"
 #include "base/systemd.h"
-#include "gateway/judge.h"
+#include "gateway/drivers.h"
 #include "gateway/loop.h"
 
 enum { EXIT_USAGE = 2 };
@@ -131,23 +131,14 @@ static bool open_gateway(struct gateway *gateway, const char *conf_path)
         return process_fault(log, "epoll_create1", "cannot begin");
     if (!state_open(&gateway->state, gateway->conf.gateway.state, &what))
         return state_failed(log, gateway->conf.gateway.state, what);
-    gateway->pg = pg_new(gateway->conf.gateway.conninfo, &wait_alone);
-    if (!gateway->pg)
-        return process_cannot_start(log, "out of memory");
-    pg_set_distributed(gateway->pg, gateway->conf.is_distributed);
-    gateway->late.most = 1; /* there is one lane */
-    gateway->late.pause_ms = JUDGE_PAUSE_MS;
-    if (gateway->conf.is_distributed)
-        node_lane_open(&gateway->nodes, gateway->pg, &gateway->late);
-    pg_set_timeout(gateway->pg, JUDGE_TIMEOUT_MS);
     gateway->edges = edges_new(&gateway->conf.mutual_tls, log);
-    return gateway->edges || process_cannot_start(log, "out of memory");
+    return (gateway->edges && drivers_open(gateway)) || process_cannot_start(log, "out of memory");
 }
 
 static void close_gateway(struct gateway *gateway)
 {
     edges_free(gateway->edges);
-    pg_free(gateway->pg);
+    drivers_close(gateway);
     sessions_free(&gateway->sessions);
     heavy_keys_free(&gateway->heavy_keys);
     state_close(&gateway->state);

@@ -63,6 +63,11 @@ void pg_set_distributed(struct pg *pg, bool is_distributed)
     pg->own.is_distributed = is_distributed;
 }
 
+void pg_refuse_nothing(struct pg *pg)
+{
+    pg->shed.is_off = true;
+}
+
 void pg_ask_patience(struct pg *pg, bool (*goes_on)(void *context), void *context)
 {
     pg->own.goes_on = goes_on;

@@ -92,6 +92,10 @@ void pg_name_operator(struct pg *pg, const char *name);
  * statements because one before them was late: that one may have waited for another node. */
 void pg_set_distributed(struct pg *pg, bool is_distributed);
 
+/* Has the driver refuse no statement because one before it was late: the owner decides what is
+ * asked after that. */
+void pg_refuse_nothing(struct pg *pg);
+
 /* Returns whether the rows are on several nodes. */
 bool pg_is_distributed(const struct pg *pg);
 

@@ -29,7 +29,7 @@ void pg_shed_begin(struct pg_shed *shed, struct pg_shed_statement late, int64_t 
 
 bool pg_shed_refuses(const struct pg_shed *shed, struct pg_shed_statement statement, int64_t now_ms)
 {
-    if (now_ms >= shed->until_ms || now_ms - shed->last_run_ms > PAUSE_MS)
+    if (shed->is_off || now_ms >= shed->until_ms || now_ms - shed->last_run_ms > PAUSE_MS)
         return false;
     switch (shed->what) {
     case PG_SHED_NOTHING:

@@ -30,6 +30,7 @@ struct pg_shed_statement {
 
 /* Times are milliseconds on the steady clock.  All zero: nothing is shed. */
 struct pg_shed {
+    bool is_off; /* nothing is shed, whatever was late */
     enum pg_shedding what;
     uint32_t caller; /* of the latest write that was late */
     int64_t until_ms;

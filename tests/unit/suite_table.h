@@ -153,4 +153,5 @@ SUITE(routes_suite)
 
 /* whole */
 SUITE(idempotency_suite)
+SUITE(judge_suite)
 /* clang-format on */

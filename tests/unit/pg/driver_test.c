@@ -330,6 +330,17 @@ START_TEST(late_statement_sheds)
 }
 END_TEST
 
+/* Whoever owns the driver may ask at once. */
+START_TEST(late_statement_that_sheds_nothing)
+{
+    pg_refuse_nothing(driver.pg);
+    driver_warm_up();
+    backend_expect(ON_RUN, REFUSE, "57014", NULL);
+    ck_assert_int_eq(driver_run(&driver_get), ERR_DATABASE_TIMEOUT);
+    ck_assert_int_eq(driver_run(&driver_get), ERR_NONE);
+}
+END_TEST
+
 /* ---- connecting ---- */
 
 START_TEST(pause_after_a_refused_connection)
@@ -463,6 +474,7 @@ Suite *pg_driver_suite(void)
     tcase_add_test(tcase, no_time_is_left);
     tcase_add_test(tcase, time_that_is_set);
     tcase_add_loop_test(tcase, late_statement_sheds, 0, 2);
+    tcase_add_test(tcase, late_statement_that_sheds_nothing);
     tcase = case_of(suite, "connecting");
     tcase_add_test(tcase, pause_after_a_refused_connection);
     tcase_add_test(tcase, standby_is_read_only);
