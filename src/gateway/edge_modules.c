@@ -15,8 +15,7 @@ static void set_module(struct edges *edges, struct edge *edge, bool enabled, cha
         free(stamps);
         return;
     }
-    if (edges->reading.edge == edge)
-        edges->reading.edge = NULL;
+    edges_read_anew(edges, edge);
     free(edge->authorities);
     free(edge->stamps);
     edge->known = true;

@@ -239,6 +239,16 @@ void edges_write_next(struct edges *edges, int64_t now_ms)
         end_round(edges, now_ms);
 }
 
+/* Its turn is over: else a module that changes again and again would keep the round from all edges
+ * after it. */
+void edges_read_anew(struct edges *edges, const struct edge *edge)
+{
+    if (edges->reading.edge != edge)
+        return;
+    edges->reading.edge = NULL;
+    edges->write_next++;
+}
+
 static void look_at_edge(const struct edges *edges, struct edge *edge)
 {
     struct text rest = text_of(edge->authorities);

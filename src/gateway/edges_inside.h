@@ -89,6 +89,9 @@ bool edges_look(struct edges *edges);
 /* Returns whether the files of an edge are to be written. */
 bool edges_any_due(const struct edges *edges);
 
+/* What is read of an edge's authorities no longer counts. */
+void edges_read_anew(struct edges *edges, const struct edge *edge);
+
 /* Writes the files of one edge that is due, the next one of a round. */
 void edges_write_next(struct edges *edges, int64_t now_ms);
 

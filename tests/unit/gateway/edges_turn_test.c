@@ -48,24 +48,30 @@ static void teardown(void)
     folder_remove();
 }
 
-/* Stores a module for each edge. */
-static void put_all(void)
+/* Stores a module for each of the first n edges, which names so many authorities. */
+static void put(size_t n, size_t n_authorities)
 {
     static char names[N_AUTHORITIES][16];
     static struct text items[N_AUTHORITIES];
+    struct text_list put_ids = {.items = edges_ids(edges).items, .n = n, .given = true};
     struct gateway_edge modules[N_EDGES];
-    struct gateway_edges stored = {.items = modules, .n = N_EDGES};
+    struct gateway_edges stored = {.items = modules, .n = n};
 
     for (size_t i = 0; i < N_AUTHORITIES; i++) {
         snprintf(names[i], sizeof names[i], "ca-%zu", i);
         items[i] = text_of(names[i]);
     }
-    for (size_t i = 0; i < N_EDGES; i++)
+    for (size_t i = 0; i < n; i++)
         modules[i] = (struct gateway_edge){
-            .edge_id = edges_ids(edges).items[i],
+            .edge_id = put_ids.items[i],
             .enabled = true,
-            .certificate_authority_ids = {.items = items, .n = N_AUTHORITIES, .given = true}};
-    ck_assert(edges_put(edges, edges_ids(edges), &stored));
+            .certificate_authority_ids = {.items = items, .n = n_authorities, .given = true}};
+    ck_assert(edges_put(edges, put_ids, &stored));
+}
+
+static void put_all(void)
+{
+    put(N_EDGES, N_AUTHORITIES);
 }
 
 /* Counts the edges whose file of authorities is there and trusts somebody, or nobody. */
@@ -123,6 +129,21 @@ START_TEST(a_module_that_changes_while_it_is_read)
     while (edges_any_due(edges))
         edges_tick(edges, now_ms);
     ck_assert_uint_eq(edges_count(edges).n_open, N_EDGES);
+    ck_assert_uint_eq(count_written(true), N_EDGES);
+}
+END_TEST
+
+/* All others are written. */
+START_TEST(a_module_that_changes_again_and_again)
+{
+    put_all();
+    for (int i = 0; count_written(true) < N_EDGES - 1; i++) {
+        ck_assert_int_lt(i, N_AUTHORITIES);
+        edges_tick(edges, now_ms);
+        put(1, N_AUTHORITIES - (size_t)(i % 2));
+    }
+    while (edges_any_due(edges))
+        edges_tick(edges, now_ms);
     ck_assert_uint_eq(count_written(true), N_EDGES);
 }
 END_TEST
@@ -236,6 +257,7 @@ Suite *gateway_edges_turn_suite(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, one_edge_is_written);
     tcase_add_test(tcase, a_module_that_changes_while_it_is_read);
+    tcase_add_test(tcase, a_module_that_changes_again_and_again);
     tcase_add_test(tcase, a_reload_while_edges_are_due);
     tcase_add_test(tcase, a_reload_while_modules_are_stale);
     tcase_add_test(tcase, some_authorities_are_looked_at);
