@@ -102,8 +102,10 @@ struct text_list edges_stale(const struct edges *edges, struct text *ids, size_t
     struct text_list list = {.items = ids, .given = true};
 
     for (size_t i = 0; i < edges->n && list.n < most; i++) {
-        if (edges->items[i].is_stale)
-            ids[list.n++] = edges->ids[i];
+        size_t at = (edges->stale_next + i) % edges->n;
+
+        if (edges->items[at].is_stale)
+            ids[list.n++] = edges->ids[at];
     }
     return list;
 }
@@ -122,8 +124,11 @@ bool edges_put(struct edges *edges, struct text_list ids, const struct gateway_e
     bool ok = true;
 
     for (size_t i = 0; i < edges->n; i++) {
-        if (is_asked(ids, edges->ids[i]))
-            ok = take_module(edges, &edges->items[i], find_edge(stored, edges->ids[i])) && ok;
+        if (!is_asked(ids, edges->ids[i]))
+            continue;
+        ok = take_module(edges, &edges->items[i], find_edge(stored, edges->ids[i])) && ok;
+        if (text_eq(edges->ids[i], ids.items[ids.n - 1]))
+            edges->stale_next = i + 1;
     }
     return ok;
 }

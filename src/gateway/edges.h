@@ -35,8 +35,9 @@ struct text_list edges_ids(const struct edges *edges);
  * edges keep the module before. */
 MUST_CHECK bool edges_note(struct edges *edges, const struct gateway_edges *stored);
 
-/* Returns the ids of edges whose module is stale, at most so many, in the array.  They belong to
- * the edges. */
+/* Returns the ids of edges whose module is stale, at most so many, in the array.  They begin after
+ * the last ones that edges_put() took over, so that none that changes again and again keeps others
+ * waiting.  They belong to the edges. */
 struct text_list edges_stale(const struct edges *edges, struct text *ids, size_t most);
 
 /* Takes over what is stored for the edges of these ids; one that is not among them has no module.

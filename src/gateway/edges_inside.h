@@ -53,11 +53,12 @@ struct edges {
     struct edge *items;
     struct text *ids; /* of the items */
     size_t n;
-    char **argv;      /* of the reload, in argv_text; ends with NULL */
-    char *argv_text;  /* words, each ended by NUL */
-    uint64_t version; /* grows with each change of a file, and with each new process of HAProxy */
-    bool is_noted;    /* EDGES_DUE_FILE is there */
-    int lock_fd;      /* keeps other daemons out of the output folder; -1: none */
+    char **argv;       /* of the reload, in argv_text; ends with NULL */
+    char *argv_text;   /* words, each ended by NUL */
+    uint64_t version;  /* grows with each change of a file, and with each new process of HAProxy */
+    bool is_noted;     /* EDGES_DUE_FILE is there */
+    int lock_fd;       /* keeps other daemons out of the output folder; -1: none */
+    size_t stale_next; /* which edge is the next to be read, if its module is stale */
     int64_t write_at_ms;
     int write_pause_ms;
     size_t write_next; /* where a round of writing goes on */

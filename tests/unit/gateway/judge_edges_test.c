@@ -20,6 +20,7 @@ static int64_t revisions[N_EDGES]; /* 0: no module */
 static bool is_late;
 static size_t n_revisions_read; /* statements */
 static size_t n_modules_read;   /* modules */
+static bool was_read[N_EDGES];
 static size_t most_at_once;
 static bool was_unread; /* as the log had it when modules were read last */
 
@@ -46,6 +47,7 @@ static bool edges(struct arena *arena, struct text_list edge_ids, bool is_whole,
     for (size_t i = 0; i < edge_ids.n; i++) {
         int64_t revision = revisions[number_of(edge_ids.items[i])];
 
+        was_read[number_of(edge_ids.items[i])] |= is_whole;
         if (revision)
             out->items[out->n++] = (struct gateway_edge){
                 .edge_id = edge_ids.items[i], .revision = revision, .enabled = is_whole};
@@ -129,6 +131,28 @@ START_TEST(many_are_read_in_turns)
 }
 END_TEST
 
+/* As many as are read at a time. */
+START_TEST(modules_that_change_again_and_again)
+{
+    size_t n_at_once;
+
+    read_all();
+    n_at_once = most_at_once;
+    ck_assert_uint_lt(n_at_once, N_EDGES);
+    for (int i = 0; i < N_EDGES; i++)
+        revisions[i] += 100;
+    memset(was_read, 0, sizeof was_read);
+    for (int turn = 0; turn < N_EDGES; turn++) {
+        gateway.edges_are_marked = true;
+        (void)judge_edges(&gateway);
+        for (size_t i = 0; i < n_at_once; i++)
+            revisions[i]++;
+    }
+    for (int i = 0; i < N_EDGES; i++)
+        ck_assert_msg(was_read[i], "edge %d", i);
+}
+END_TEST
+
 /* Logins go on, and so does reading: with less at a time. */
 START_TEST(a_late_statement)
 {
@@ -168,6 +192,7 @@ Suite *gateway_judge_edges_suite(void)
     tcase_add_checked_fixture(tcase, start, stop);
     tcase_add_test(tcase, what_did_not_change_is_not_read);
     tcase_add_test(tcase, many_are_read_in_turns);
+    tcase_add_test(tcase, modules_that_change_again_and_again);
     tcase_add_test(tcase, a_late_statement);
     suite_add_tcase(suite, tcase);
     return suite;
