@@ -270,10 +270,15 @@ static bool any_stale(const struct edges *edges)
     return edges_stale(edges, &id, 1).n > 0;
 }
 
+static int64_t gathered_ms(const struct way *way)
+{
+    return way->changed_ms + GATHER_MS;
+}
+
 /* One reload is for all edges that changed. */
 static bool gathers_changes(const struct edges *edges, const struct way *way, int64_t now_ms)
 {
-    return way->job.pid == 0 && now_ms < way->changed_ms + GATHER_MS &&
+    return way->job.pid == 0 && now_ms < gathered_ms(way) &&
            (edges->write_next > 0 || any_stale(edges));
 }
 
@@ -296,10 +301,19 @@ void edges_tick(struct edges *edges, int64_t now_ms)
     tick_way(edges, &edges->haproxy, now_ms);
 }
 
+/* What ends the gathering sooner is a tick's own work, or comes before the next one. */
+static int64_t next_of_way(const struct edges *edges, const struct way *way, int64_t now_ms)
+{
+    int64_t next_ms = job_next(&way->job, now_ms);
+    bool waits = next_ms < gathered_ms(way) && gathers_changes(edges, way, now_ms);
+
+    return waits ? gathered_ms(way) : next_ms;
+}
+
 int64_t edges_next(const struct edges *edges, int64_t now_ms)
 {
-    int64_t next_ms =
-        clock_earlier(job_next(&edges->command.job, now_ms), job_next(&edges->haproxy.job, now_ms));
+    int64_t next_ms = clock_earlier(next_of_way(edges, &edges->command, now_ms),
+                                    next_of_way(edges, &edges->haproxy, now_ms));
 
     if (edges->n > 0)
         next_ms = clock_earlier(next_ms, edges->look_at_ms);

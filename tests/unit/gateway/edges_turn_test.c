@@ -178,6 +178,8 @@ START_TEST(a_reload_while_modules_are_stale)
     now_ms += 1000;
     edges_tick(edges, now_ms);
     ck_assert_int_eq(edges->command.job.pid, 0);
+    edges->look_at_ms = JOB_NEVER;
+    ck_assert_int_eq(edges_next(edges, now_ms), edges->command.changed_ms + 5000);
     put_all();
     while (edges_any_due(edges))
         edges_tick(edges, now_ms);
