@@ -14,6 +14,9 @@
 #define LATE_MAX 3
 #define SHORT_MS 300
 
+/* Any failure that took so long counts as late: opening a session may hang, too. */
+#define LONG_MS 100
+
 /* Logs the first of several failures of one kind. */
 static void note_edges(struct gateway *gateway, const char *cause)
 {
@@ -28,10 +31,10 @@ static void note_edges(struct gateway *gateway, const char *cause)
 }
 
 /* Notes why a statement failed.  One that is late does not shut out logins: they do not need it. */
-static void note_unread(struct gateway *gateway, const struct error *err)
+static void note_unread(struct gateway *gateway, const struct error *err, int64_t begun_ms)
 {
     note_edges(gateway, error_reason(err));
-    if (err->code != ERR_DATABASE_TIMEOUT)
+    if (err->code != ERR_DATABASE_TIMEOUT && clock_steady_ms() < begun_ms + LONG_MS)
         return;
     gateway->edges_late += gateway->edges_late < LATE_MAX;
     gateway->edges_read_at_ms = clock_steady_ms() + (JUDGE_PAUSE_MS << gateway->edges_late);
@@ -48,13 +51,14 @@ static bool ask_about_edges(struct gateway *gateway, edges_statement *statement,
 {
     struct error err;
     struct pg *pg = gateway->edges_pg;
+    int64_t begun_ms = clock_steady_ms();
     bool ok;
 
     pg_set_timeout(pg, gateway->edges_late < LATE_MAX ? SHORT_MS : JUDGE_TIMEOUT_MS);
     ok = statement(pg, arena, text_of(gateway->conf.gateway.account), ids, out, &err);
     gateway->account_fault = ok ? judge_account_fault(out->n_accounts) : NULL;
     if (!ok)
-        note_unread(gateway, &err);
+        note_unread(gateway, &err, begun_ms);
     else if (gateway->account_fault)
         note_edges(gateway, gateway->account_fault);
     return ok && !gateway->account_fault;

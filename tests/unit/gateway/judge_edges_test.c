@@ -5,6 +5,7 @@
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "gateway/fake_store.h"
@@ -18,6 +19,7 @@ static struct gateway gateway;
 /* What the database has, and what it was asked. */
 static int64_t revisions[N_EDGES]; /* 0: no module */
 static bool is_late;
+static useconds_t hangs_us;     /* before a session cannot be opened; 0: it can */
 static size_t n_revisions_read; /* statements */
 static size_t n_modules_read;   /* modules */
 static bool was_read[N_EDGES];
@@ -42,6 +44,10 @@ static bool edges(struct arena *arena, struct text_list edge_ids, bool is_whole,
     was_unread = gateway.edges_are_unread;
     if (is_whole && is_late)
         return error_set(err, ERR_DATABASE_TIMEOUT);
+    if (hangs_us > 0) {
+        usleep(hangs_us);
+        return error_set(err, ERR_DATABASE_UNAVAILABLE);
+    }
     out->items = arena_array(arena, edge_ids.n, sizeof *out->items);
     ck_assert_ptr_nonnull(out->items);
     for (size_t i = 0; i < edge_ids.n; i++) {
@@ -73,6 +79,7 @@ static void start(void)
         revisions[i] = i + 1;
     }
     is_late = false;
+    hangs_us = 0;
     fake_store = (struct fake_store){.edges = edges};
     gateway = (struct gateway){.conf.log.level = LOG_LEVEL_ERROR, .conf.gateway.account = none};
     gateway.edges = edges_new(&settings, &gateway.conf.log);
@@ -184,6 +191,16 @@ START_TEST(a_late_statement)
 }
 END_TEST
 
+/* Each attempt keeps the loop. */
+START_TEST(a_session_that_hangs_while_it_is_opened)
+{
+    hangs_us = 200000;
+    ck_assert_uint_eq(read_all(), 0);
+    ck_assert_int_gt(gateway.edges_read_at_ms, clock_steady_ms());
+    ck_assert(!judge_is_shut(&gateway));
+}
+END_TEST
+
 Suite *gateway_judge_edges_suite(void)
 {
     Suite *suite = suite_create("gateway/judge_edges");
@@ -194,6 +211,7 @@ Suite *gateway_judge_edges_suite(void)
     tcase_add_test(tcase, many_are_read_in_turns);
     tcase_add_test(tcase, modules_that_change_again_and_again);
     tcase_add_test(tcase, a_late_statement);
+    tcase_add_test(tcase, a_session_that_hangs_while_it_is_opened);
     suite_add_tcase(suite, tcase);
     return suite;
 }
