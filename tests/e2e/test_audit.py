@@ -301,24 +301,33 @@ class Audit(Case):
                 event = self.forge({"adit.operator": "root"}, sql)
                 self.assertEqual((event["event"], event["operator"], event["role"]),
                                  (name, None, "adit"))
-        revision = "SELECT revision FROM adit.oauth_module" + where
-        before = self.stack.psql(revision)
-        seal = ("UPDATE adit.oauth_module SET client_secret_key_id = '%s',"
-                " client_secret_sealed = decode(repeat('00', 64), 'hex')" + where)
-        event = self.forge({"adit.operator": "root", "adit.rekey": "on"}, seal % "forged")
+        before = self.revision()
+        event = self.forge({"adit.operator": "root", "adit.rekey": "on"}, self.seal("forged"))
         self.assertEqual((event["event"], event["operator"]), ("oauth_module_updated", None))
         self.assertIn("client_secret", event["changed"])
-        after = self.stack.psql(revision)
-        self.assertNotEqual(after, before)
-        # Members of the owner are believed, without being superusers.
+        self.assertNotEqual(self.revision(), before)
+
+    def revision(self):
+        return self.stack.psql("SELECT revision FROM adit.oauth_module WHERE account_id = '%s'"
+                               % self.account.id)
+
+    def seal(self, key_id):
+        return ("UPDATE adit.oauth_module SET client_secret_key_id = '%s', client_secret_sealed ="
+                " decode(repeat('00', 64), 'hex') WHERE account_id = '%s'" % (key_id, self.account.id))
+
+    def test_members_of_the_owner_are_believed(self):
+        """They need not be superusers."""
+        self.assert_ok(self.client.put(OAUTH, {"provider": {"provider_a": {
+            "client_id": "app", "client_secret": SECRET}}}))
+        before = self.revision()
         self.stack.psql("CREATE ROLE operating LOGIN; GRANT postgres TO operating")
         self.addCleanup(self.stack.psql, "DROP ROLE operating")
         self.stack.psql("SET ROLE postgres; SET adit.rekey = 'on'; SET adit.operator = 'ada'; "
-                        + seal % "believed", user="operating")
+                        + self.seal("believed"), user="operating")
         event = self.recorded()
         self.assertEqual((event["event"], event["operator"], event["role"]),
                          ("oauth_module_rekeyed", "ada", "operating"))
-        self.assertEqual(self.stack.psql(revision), after)
+        self.assertEqual(self.revision(), before)
 
     def test_no_room_for_notifications(self):
         """A listener that reads nothing fills the queue, and PostgreSQL refuses the commit.  The
