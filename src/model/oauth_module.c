@@ -31,10 +31,24 @@ bool oauth_email_address_valid(struct text value, const char **why)
     if (!at || memchr(at + 1, '@', value.len - local_len - 1) || !all_visible(value))
         return false;
     if (local_len < 1 || local_len > EMAIL_LOCAL_MAX) {
-        *why = "the part before '@' must have 1 to 64 bytes";
+        *why = "the part before '@' must have 1 to 64 bytes; a whole domain is an entry of "
+               "email_domains";
         return false;
     }
     return domain_valid((struct text){.s = at + 1, .len = value.len - local_len - 1}, why);
+}
+
+static bool email_domain_valid(struct text value, const char **why)
+{
+    if (domain_valid(value, why))
+        return true;
+    if (text_begins(value, "@"))
+        *why = "an e-mail domain is written example.org, without '@'";
+    else if (memchr(value.s, '@', value.len))
+        *why = "an e-mail domain is written example.org; an address is an entry of email_addresses";
+    else if (text_begins(value, "*"))
+        *why = "an e-mail domain is written example.org, without '*'; give each subdomain too";
+    return false;
 }
 
 static bool team_valid(struct text value, const char **why)
@@ -122,7 +136,7 @@ const struct field oauth_provider_fields[] = {
      .too_many = ERR_EMAIL_DOMAINS_TOO_MANY,
      .empty = ERR_EMAIL_DOMAIN_EMPTY,
      .repeated = ERR_EMAIL_DOMAIN_REPEATED,
-     .valid = domain_valid,
+     .valid = email_domain_valid,
      .invalid = ERR_EMAIL_DOMAIN_MALFORMED},
     {.name = "teams",
      .kind = FIELD_TEXTS,

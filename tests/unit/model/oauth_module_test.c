@@ -205,6 +205,28 @@ START_TEST(messages)
 }
 END_TEST
 
+static void expect_message_of_entry(const char *list, const char *entry, const char *wanted)
+{
+    struct buf body = {0};
+
+    buf_printf(&body, "{\"provider\":{\"provider_b\":{\"%s\":[\"%s\"]}}}", list, entry);
+    expect_message(buf_text(&body).s, wanted);
+    buf_free(&body);
+}
+
+START_TEST(messages_say_what_was_meant)
+{
+    expect_message_of_entry("email_domains", "@a.example", "written example.org, without '@'.");
+    expect_message_of_entry("email_domains", "u@a.example",
+                            "an address is an entry of email_addresses.");
+    expect_message_of_entry("email_domains", "*.a.example", "without '*'; give each subdomain");
+    expect_message_of_entry("email_domains", "*", "without '*'");
+    expect_message_of_entry("email_domains", "a.example.", "it ends with a dot.");
+    expect_message_of_entry("email_addresses", "@a.example",
+                            "a whole domain is an entry of email_domains.");
+}
+END_TEST
+
 START_TEST(secret_is_not_quoted)
 {
     struct buf body = {0};
@@ -367,6 +389,7 @@ Suite *oauth_module_suite(void)
     tcase_add_test(reading, hosting_fields_of_the_others);
     tcase_add_test(reading, bodies_of_case_file);
     tcase_add_test(reading, messages);
+    tcase_add_test(reading, messages_say_what_was_meant);
     tcase_add_test(reading, secret_is_not_quoted);
     tcase_add_test(reading, provider_names);
     tcase_add_test(writing, defaults_written);
