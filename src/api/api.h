@@ -21,6 +21,7 @@ struct api_settings {
     enum oauth_application oauth_applications[OAUTH_N_PROVIDERS];
     const char *base_url;        /* without a trailing slash; NULL: derived from the request */
     bool require_acl;            /* a credential needs a rule */
+    bool require_account_in_key; /* an API key of the earlier form is refused */
     const char *allowed_origins; /* of browsers, as cors_answer() takes them; NULL: none */
     struct log log;
     const struct metrics *metrics; /* of all workers; NULL: the answer to /metrics is 404 */

@@ -101,6 +101,17 @@ static bool gate_route(struct call *call, struct buf *allow, struct error *err)
     return true;
 }
 
+/* Where rows are on several nodes, a key that names no account is looked for on all of them before
+ * anybody knows whether it is good: strangers can cause that with made-up keys. */
+static bool gate_key_form(const struct call *call, struct error *err)
+{
+    if (!call->settings->require_account_in_key || call->store_request.caller.account_id[0])
+        return true;
+    return error_say(err, ERR_KEY_UNKNOWN,
+                     "The API key has an earlier form, which this service no longer accepts. Ask "
+                     "the operator for a new key.");
+}
+
 static bool gate_caller(struct call *call, struct error *err)
 {
     struct text key;
@@ -108,7 +119,8 @@ static bool gate_caller(struct call *call, struct error *err)
     call->store_request.for_gateways = call->match.route->for_gateways;
     call->store_request.for_owners = call->match.route->for_owners;
     return header_bearer(call->request, &key, err) &&
-           store_caller(call->store, key, &call->store_request.caller, err);
+           store_caller(call->store, key, &call->store_request.caller, err) &&
+           gate_key_form(call, err);
 }
 
 static bool gate_once(struct call *call, struct error *err)

@@ -158,6 +158,11 @@ static const char *check_require_acl(struct conf *conf, char *value)
     return conf_value_yes_or_no(value, &conf->require_acl);
 }
 
+static const char *check_require_account(struct conf *conf, char *value)
+{
+    return conf_value_yes_or_no(value, &conf->require_account_in_key);
+}
+
 static const char *check_drain(struct conf *conf, char *value)
 {
     return conf_value_time(value, 300000, &conf->drain_ms)
@@ -354,6 +359,9 @@ const struct conf_setting conf_settings[] = {
      "yes: a new SSH credential needs at least one ACL rule, and no change may remove the last "
      "one.\n"
      "The rule * says on purpose that a credential may bind everything."},
+    {"service", "require_account_in_key", "no", NO_PLACE, check_require_account,
+     "yes: API keys of the earlier form, which name no account, are refused. Where rows are on\n"
+     "several nodes, each such key would be looked for on every node."},
     {"service", "drain", "0s", NO_PLACE, check_drain,
      "How long the responder goes on when it is stopped. Meanwhile /readyz answers 503, so that\n"
      "load balancers send their requests to other hosts. 0s: /readyz does not change."},

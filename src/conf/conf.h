@@ -62,9 +62,10 @@ struct conf {
     char *allowed_origins; /* separated by blanks, or "*"; "": none */
     int drain_ms;          /* how long it serves after SIGTERM */
     char *conninfo;
-    char *admin_conninfo; /* for aditctl */
-    bool require_acl;     /* a credential needs a rule */
-    bool is_distributed;  /* the database's rows are on several nodes */
+    char *admin_conninfo;        /* for aditctl */
+    bool require_acl;            /* a credential needs a rule */
+    bool require_account_in_key; /* of an API key */
+    bool is_distributed;         /* the database's rows are on several nodes */
     char *key_file;
     struct conf_gateway gateway;
     struct conf_mutual_tls mutual_tls;

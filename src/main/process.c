@@ -23,6 +23,7 @@ static void fill_settings(struct process *process)
     settings->oauth.cookie_prefix = settings->names.cookie_prefix;
     settings->base_url = conf->base_url[0] ? conf->base_url : NULL;
     settings->require_acl = conf->require_acl;
+    settings->require_account_in_key = conf->require_account_in_key;
     settings->allowed_origins = conf->allowed_origins;
     settings->log = conf->log;
 }

@@ -164,6 +164,20 @@ class Settings(Case):
         self.stack.set_conf("service", "require_acl", "no")
         self.stack.restart()
 
+    def test_x_account_in_key(self):
+        """[service] require_account_in_key: a key of the earlier form is refused without a look."""
+        bare = self.stack.client(self.home.admin.issue_bare())
+        self.assert_ok(bare.get(CREDENTIALS))
+        self.stack.set_conf("service", "require_account_in_key", "yes")
+        self.stack.restart()
+        for client in (bare, self.stack.client(samples.well_formed_key("a" * 43))):
+            error = self.assert_error(client.get(CREDENTIALS), 203)
+            self.assertIn("earlier form", error["msg"])
+        self.assert_ok(self.admin.get(CREDENTIALS))
+        self.stack.set_conf("service", "require_account_in_key", "no")
+        self.stack.restart()
+        self.assert_ok(bare.get(CREDENTIALS))
+
     def test_y_drain(self):
         """After SIGTERM only /readyz changes, for the time of the setting."""
         self.stack.set_conf("service", "drain", "250s")
