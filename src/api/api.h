@@ -45,8 +45,8 @@ struct request_caller api_caller(struct text authorization, struct text address)
  * a body only if memory ran out and response_reserve() was not called for it.  Empties the arena at
  * the end.
  * Logs every request with the caller and the duration: 5xx as an error, with its cause, but
- * ERR_DRAINING as debug; 401 and 403
- * as a warning; others as debug.  503, 401 and 403 go through log_often(), which limits them. */
+ * ERR_DRAINING as debug; 401 and 403 as a warning; others as debug.  503, 401 and 403 go through
+ * log_often(), which limits them for each account, or for each address if no key is known. */
 void api_answer(const struct api_settings *settings, struct store *store, struct arena *arena,
                 const struct request *request, struct response *response);
 

@@ -377,6 +377,14 @@ static enum log_level level_of(int answered, const struct error *err)
     return is_refused_key(answered) ? LOG_LEVEL_WARNING : LOG_LEVEL_DEBUG;
 }
 
+/* Whoever guesses keys hides no line of a caller who has one. */
+static struct log_source source_of_answer(const struct call *call)
+{
+    return call->identity.account_id[0]
+               ? log_source_of(LOG_PARTY_KNOWN, text_of(call->identity.account_id))
+               : log_stranger(call->store_request.client_address);
+}
+
 static void log_answer(const struct call *call, const char *operation_id, const struct error *err)
 {
     const struct log *log = &call->settings->log;
@@ -406,10 +414,13 @@ static void log_answer(const struct call *call, const char *operation_id, const 
         snprintf(number, sizeof number, "%d", row->number);
     snprintf(duration_ms, sizeof duration_ms, "%" PRId64,
              (clock_steady_us() - call->started_us) / 1000);
-    if (answered == 503 || is_refused_key(answered))
-        log_often(log, level, "request", pairs);
-    else
+    if (answered == 503 || is_refused_key(answered)) {
+        const struct log_source source = source_of_answer(call);
+
+        log_often(log, level, "request", &source, pairs);
+    } else {
         log_event(log, level, "request", pairs);
+    }
 }
 
 static void add_cors(const struct call *call)

@@ -8,6 +8,7 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/clock.h"
 #include "base/time.h"
 
@@ -103,13 +104,49 @@ void log_event(const struct log *log, enum log_level level, const char *event,
     write_line(log, level, event, pairs, NULL);
 }
 
-/* A leaky bucket: it holds LOG_BURST lines, and one leaks each second. */
-static bool may_write(struct log_bucket *bucket)
-{
-    int64_t now_ms = clock_steady_ms();
-    int64_t leaked = (now_ms - bucket->since_ms) / 1000;
+/* ---- the limit ---- */
 
-    if (bucket->n_written <= leaked) {
+struct log_source log_source_of(enum log_party party, struct text name)
+{
+    return (struct log_source){.party = party, .id = text_hash(name)};
+}
+
+/* So that "ab" and "c" are not "a" and "bc". */
+#define NAME_FACTOR 31
+
+void log_source_add(struct log_source *source, struct text name)
+{
+    source->id = source->id * NAME_FACTOR + text_hash(name);
+}
+
+/* Bytes of a /48. */
+#define WIDEST_BYTES 6
+
+struct log_source log_stranger(const char *address)
+{
+    const struct address_network narrow = address_network_of(text_of(address));
+    const struct address_network network = address_widen(&narrow, WIDEST_BYTES);
+    const struct text bytes = {.s = (const char *)network.bytes, .len = network.n_bytes};
+
+    return log_source_of(LOG_PARTY_STRANGER, bytes);
+}
+
+/* A leaky bucket holds LOG_BURST lines, and one leaks each second. */
+static int64_t leaked_lines(const struct log_bucket *bucket, int64_t now_ms)
+{
+    return (now_ms - bucket->since_ms) / 1000;
+}
+
+static bool is_empty_bucket(const struct log_bucket *bucket, int64_t now_ms)
+{
+    return bucket->n_written <= leaked_lines(bucket, now_ms);
+}
+
+static bool may_write(struct log_bucket *bucket, int64_t now_ms)
+{
+    int64_t leaked = leaked_lines(bucket, now_ms);
+
+    if (is_empty_bucket(bucket, now_ms)) {
         bucket->n_written = 0;
         bucket->since_ms = now_ms;
     } else if (leaked > 0) {
@@ -122,37 +159,68 @@ static bool may_write(struct log_bucket *bucket)
     return true;
 }
 
-static struct log_bucket *find_bucket(struct log_limit *limit, enum log_level level,
-                                      const char *event)
+static struct log_kind *kind_of_line(struct log_limit *limit, enum log_level level,
+                                     const char *event, enum log_party party)
 {
-    struct log_bucket *bucket = limit->of;
+    struct log_kind *kind = limit->kinds;
 
-    for (; bucket < &limit->of[LOG_EVENTS_MAX - 1] && bucket->event; bucket++) {
-        if (bucket->level == level && strcmp(bucket->event, event) == 0)
-            return bucket;
+    for (; kind < &limit->kinds[LOG_KINDS_MAX - 1] && kind->event; kind++) {
+        if (kind->level == level && kind->party == party && strcmp(kind->event, event) == 0)
+            return kind;
     }
-    bucket->event = event;
-    bucket->level = level;
-    return bucket;
+    kind->event = event;
+    kind->level = level;
+    kind->party = party;
+    return kind;
+}
+
+/* With buckets of their own. */
+static const size_t n_sources[LOG_N_PARTIES] = {[LOG_PARTY_PLACE] = LOG_SOURCES_MAX,
+                                                [LOG_PARTY_KNOWN] = LOG_SOURCES_MAX,
+                                                [LOG_PARTY_STRANGER] = LOG_STRANGERS_MAX};
+
+/* Only an empty bucket becomes another source's: it holds nothing back that a new one would let
+ * out. */
+static struct log_bucket *find_bucket(struct log_limit *limit, struct log_kind *kind,
+                                      const struct log_source *source, int64_t now_ms)
+{
+    struct log_bucket *free_one = NULL;
+
+    for (size_t i = 0; i < n_sources[source->party]; i++) {
+        struct log_bucket *bucket = &limit->of[source->party][i];
+
+        if (bucket->kind == kind && bucket->id == source->id)
+            return bucket;
+        if (!free_one && is_empty_bucket(bucket, now_ms))
+            free_one = bucket;
+    }
+    if (!free_one)
+        return &kind->shared;
+    *free_one = (struct log_bucket){.kind = kind, .id = source->id};
+    return free_one;
 }
 
 void log_often(const struct log *log, enum log_level level, const char *event,
-               const struct log_pair *pairs)
+               const struct log_source *source, const struct log_pair *pairs)
 {
+    static const struct log_source program = {.party = LOG_PARTY_PROGRAM};
     char n_left_out[24] = "";
 
     if (!log_wants(log, level))
         return;
+    if (!source)
+        source = &program;
     if (log->limit && log->level != LOG_LEVEL_DEBUG) {
-        struct log_bucket *bucket = find_bucket(log->limit, level, event);
+        struct log_kind *kind = kind_of_line(log->limit, level, event, source->party);
+        int64_t now_ms = clock_steady_ms();
 
-        if (!may_write(bucket)) {
-            bucket->n_left_out++;
+        if (!may_write(find_bucket(log->limit, kind, source, now_ms), now_ms)) {
+            kind->n_left_out++;
             return;
         }
-        if (bucket->n_left_out > 0)
-            snprintf(n_left_out, sizeof n_left_out, "%lu", bucket->n_left_out);
-        bucket->n_left_out = 0;
+        if (kind->n_left_out > 0)
+            snprintf(n_left_out, sizeof n_left_out, "%lu", kind->n_left_out);
+        kind->n_left_out = 0;
     }
     write_line(log, level, event, pairs, n_left_out);
 }

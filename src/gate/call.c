@@ -7,6 +7,7 @@
 #include "base/ascii.h"
 #include "base/clock.h"
 #include "base/invisible.h"
+#include "gate/rules.h"
 #include "gate/visit.h"
 #include "http/header.h"
 
@@ -51,6 +52,26 @@ static struct text path_of_uri(struct text uri)
     return query ? text_part(uri, 0, (size_t)(query - uri.s)) : uri;
 }
 
+struct log_source call_route_source(const struct call *call)
+{
+    struct log_source source = log_source_of(LOG_PARTY_PLACE, call->question.account_id);
+
+    log_source_add(&source, call->question.route.edge_id);
+    log_source_add(&source, call->question.route.route_id);
+    return source;
+}
+
+static struct log_source source_of_visitor(const struct call *call, const struct identity *who)
+{
+    struct log_source source;
+
+    if (!who || !call->stored.has_module || !rules_admit(&call->stored.module.config, who))
+        return log_stranger(header_client_address(call->request));
+    source = log_source_of(LOG_PARTY_KNOWN, call->place.account_id);
+    log_source_add(&source, who->subject);
+    return source;
+}
+
 void call_log(const struct call *call, enum log_level level, const char *event, const char *cause,
               const struct identity *who)
 {
@@ -62,8 +83,13 @@ void call_log(const struct call *call, enum log_level level, const char *event, 
                                      {"address", header_client_address(call->request)},
                                      {"cause", cause},
                                      {NULL, NULL}};
+    const struct log *log = &call->lane->worker->gate->conf.log;
+    struct log_source source;
 
-    log_often(&call->lane->worker->gate->conf.log, level, event, pairs);
+    if (!log_wants(log, level))
+        return;
+    source = level <= LOG_LEVEL_WARNING ? call_route_source(call) : source_of_visitor(call, who);
+    log_often(log, level, event, &source, pairs);
 }
 
 /* ---- the request ---- */

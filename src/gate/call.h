@@ -67,7 +67,12 @@ void call_cookie_name(const struct call *call, struct buf *out, const char *suff
  * call_end() knows that then. */
 MUST_CHECK struct text call_keep(const struct call *call, struct buf *from);
 
-/* Logs an event of this route. */
+/* Returns the source of the lines about this route. */
+struct log_source call_route_source(const struct call *call);
+
+/* Logs an event of this route.  The limit of lines is kept for each route in errors and warnings,
+ * whoever meets the fault, and else for each visitor whom the lists let in, or for each address of
+ * others. */
 void call_log(const struct call *call, enum log_level level, const char *event, const char *cause,
               const struct identity *who);
 

@@ -80,22 +80,31 @@ static void judge_visitor(struct call *call, struct session *session)
     }
 }
 
-/* A worker tells of routes without a module once in this time, so that other warnings have room. */
+/* A worker tells of a route without a module once in this time. */
 #define TELL_MS 10000
+
+/* Routes that share a place are told in turn, as often as the log takes lines of each. */
+static bool was_told(struct gate_worker *worker, uint64_t route)
+{
+    struct gate_told *told = &worker->told[route % GATE_TOLD_MAX];
+    int64_t now_ms = clock_steady_ms();
+
+    if (told->at_ms != 0 && told->route == route && now_ms - told->at_ms < TELL_MS)
+        return true;
+    *told = (struct gate_told){.route = route, .at_ms = now_ms};
+    return false;
+}
 
 /* The route may be open on purpose, or its module deleted, or its name misspelt. */
 static void answer_without_module(struct call *call)
 {
     struct gate_worker *worker = call->lane->worker;
     bool refuses = worker->gate->conf.gate.refuses_without_module;
-    int64_t now_ms = clock_steady_ms();
 
-    if (worker->told_ms == 0 || now_ms - worker->told_ms >= TELL_MS) {
-        worker->told_ms = now_ms;
+    if (!was_told(worker, call_route_source(call).id))
         call_log(call, LOG_LEVEL_WARNING, "the route has no module",
                  refuses ? "nobody passes: [gate] without_module is refuse" : "everybody passes",
                  NULL);
-    }
     if (refuses)
         call_refuse(call, PAGE_NO_MODULE, NULL);
     else {

@@ -74,6 +74,15 @@ struct gate_stored {
 /* Addresses and networks that a worker remembers so. */
 #define GATE_STORED_MAX 512
 
+/* A route without a module, of which a line tells. */
+struct gate_told {
+    uint64_t route; /* of its log_source */
+    int64_t at_ms;  /* on the steady clock; 0: unused */
+};
+
+/* Such routes that a worker remembers. */
+#define GATE_TOLD_MAX 64
+
 /* A worker. */
 struct gate_worker {
     const struct gate *gate;
@@ -81,7 +90,7 @@ struct gate_worker {
     struct counts *counts; /* its own; NULL: nothing is counted */
     struct rechecks rechecks;
     struct fetch_pace pace;
-    int64_t told_ms; /* when a route without a module was logged, on the steady clock; 0: never */
+    struct gate_told told[GATE_TOLD_MAX];
     int n_waiting;   /* lanes that wait for a provider, or for another lane; see waiting.h */
     int n_following; /* those that wait for another lane */
     struct gate_waiting waiting[GATE_WAITING_MAX];

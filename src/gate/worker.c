@@ -152,7 +152,7 @@ static void purge(void *context)
         const struct log_pair pairs[] = {{"cause", error_reason(&err)}, {NULL, NULL}};
 
         log_often(&worker->of.gate->conf.log, LOG_LEVEL_WARNING,
-                  "cannot delete sessions that have ended", pairs);
+                  "cannot delete sessions that have ended", NULL, pairs);
     }
     if (!is_done)
         worker->purge_due_ms = clock_steady_ms() + PURGE_MORE_MS;

@@ -38,7 +38,7 @@ struct login {
 };
 
 static void log_login(const struct gateway *gateway, enum log_level level, const char *event,
-                      const struct login *login, const char *cause)
+                      const struct login *login, const struct log_source *source, const char *cause)
 {
     char fingerprint[PUBLIC_KEY_FINGERPRINT_SIZE + 16], user[64];
     const struct log_pair pairs[] = {
@@ -47,7 +47,34 @@ static void log_login(const struct gateway *gateway, enum log_level level, const
     snprintf(fingerprint, sizeof fingerprint, "%.*s", (int)login->fingerprint.len,
              login->fingerprint.s);
     snprintf(user, sizeof user, "%.*s", (int)login->user.len, login->user.s);
-    log_often(&gateway->conf.log, level, event, pairs);
+    log_often(&gateway->conf.log, level, event, source, pairs);
+}
+
+/* Nothing tells who offers a key that means nothing, but which user of which sshd it is for. */
+static struct log_source source_of_stranger(const struct login *login)
+{
+    struct log_source source = log_source_of(LOG_PARTY_STRANGER, login->user);
+
+    log_source_add(&source, login->account_id);
+    return source;
+}
+
+/* Whose credentials a key has: the line of a key that has some is its account's, or its own if it
+ * has too much to tell. */
+static struct log_source source_of_login(const struct login *login, enum judge_verdict verdict,
+                                         const struct judge_grant *grant)
+{
+    switch (verdict) {
+    case JUDGE_PERMITTED:
+        return log_source_of(LOG_PARTY_KNOWN, grant->account_id);
+    case JUDGE_OVER:
+        return log_source_of(LOG_PARTY_KNOWN, login->fingerprint);
+    case JUDGE_NONE:
+    case JUDGE_FAULT:
+    case JUDGE_AWAY:
+        break;
+    }
+    return source_of_stranger(login);
 }
 
 /* Returns whether the fingerprint is that of the key. */
@@ -158,11 +185,21 @@ static bool register_session(struct gateway *gateway, struct session *session,
     return false;
 }
 
-static void refuse(struct gateway *gateway, const struct login *login, struct buf *answer,
-                   const char *word, const char *why)
+static void refuse(struct gateway *gateway, const struct login *login,
+                   const struct log_source *source, struct buf *answer, const char *word,
+                   const char *why)
 {
-    log_login(gateway, LOG_LEVEL_ERROR, "a login was refused", login, why);
+    log_login(gateway, LOG_LEVEL_ERROR, "a login was refused", login, source, why);
     reply(answer, word, why);
+}
+
+/* Refuses one of which nothing was looked up. */
+static void refuse_early(struct gateway *gateway, const struct login *login, struct buf *answer,
+                         const char *word, const char *why)
+{
+    const struct log_source source = source_of_stranger(login);
+
+    refuse(gateway, login, &source, answer, word, why);
 }
 
 static enum textfile_look_up look_up_of(enum judge_verdict verdict, bool is_granted, bool is_crowd)
@@ -197,6 +234,7 @@ static void grant_key(struct gateway *gateway, const struct login *login, struct
     const char *crowd = NULL;
     enum judge_verdict verdict =
         judge_key(gateway, &arena, login->account_id, login->fingerprint, &grant, &why);
+    const struct log_source source = source_of_login(login, verdict, &grant);
     bool is_granted = verdict == JUDGE_PERMITTED;
 
     /* sshd's second look-up of a login writes no file: its answer is that of the first. */
@@ -206,13 +244,13 @@ static void grant_key(struct gateway *gateway, const struct login *login, struct
         is_granted = !crowd && register_session(gateway, session, &grant, &why);
     }
     if (is_granted) {
-        log_login(gateway, LOG_LEVEL_DEBUG, "key granted", login, NULL);
+        log_login(gateway, LOG_LEVEL_DEBUG, "key granted", login, &source, NULL);
         reply(answer, ASK_OK, grant.options.s);
     } else if (verdict == JUDGE_NONE) {
-        log_login(gateway, LOG_LEVEL_INFO, "unknown key", login, NULL);
+        log_login(gateway, LOG_LEVEL_INFO, "unknown key", login, &source, NULL);
         reply(answer, ASK_NONE, NULL);
     } else {
-        refuse(gateway, login, answer, ASK_AWAY, crowd ? crowd : why);
+        refuse(gateway, login, &source, answer, ASK_AWAY, crowd ? crowd : why);
     }
     if (!is_granted)
         forget(gateway, session);
@@ -241,15 +279,16 @@ static void tell_key(struct gateway *gateway, const struct asker *asker, struct 
     if (!login.key.s)
         reply(answer, ASK_MISUSE, "expected five lines after 'keys'");
     else if (login.account_id.len > 0 && !ident_assigned(login.account_id, IDENT_ACCOUNT))
-        refuse(gateway, &login, answer, ASK_MISUSE, "--account is not the id of an account");
+        refuse_early(gateway, &login, answer, ASK_MISUSE, "--account is not the id of an account");
     else if (!is_fingerprint_of(gateway, &login))
-        refuse(gateway, &login, answer, ASK_MISUSE, "FINGERPRINT is not the SHA-256 of KEY");
+        refuse_early(gateway, &login, answer, ASK_MISUSE, "FINGERPRINT is not the SHA-256 of KEY");
     else if (!find_monitor(asker, &monitor, &fd))
-        refuse(gateway, &login, answer, ASK_MISUSE,
-               "only sshd may ask this: the parent of the asker is not sshd, run by root or by "
-               "this daemon's user");
+        refuse_early(
+            gateway, &login, answer, ASK_MISUSE,
+            "only sshd may ask this: the parent of the asker is not sshd, run by root or by "
+            "this daemon's user");
     else if ((session = session_of(gateway, &monitor, fd)) == NULL)
-        refuse(gateway, &login, answer, ASK_AWAY, "out of memory, or of descriptors");
+        refuse_early(gateway, &login, answer, ASK_AWAY, "out of memory, or of descriptors");
     else if (session->is_ending)
         reply(answer, ASK_NONE, NULL);
     else

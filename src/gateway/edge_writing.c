@@ -21,12 +21,19 @@
 #define READS_MAX 100
 #define READ_BYTES_MAX (128 * 1024)
 
+/* Whoever stores modules of one edge, or fails to have them written, hides no line of another. */
+static struct log_source source_of_edge(const struct edge *edge)
+{
+    return log_source_of(LOG_PARTY_PLACE, text_of(edge->id));
+}
+
 /* Logs what of an authority is left out.  A file that is there is the operator's, who reads of each
  * version of it once; nothing suppresses that line.  Other lines come from what callers store. */
 void edges_log_left_out(const struct edges *edges, struct edge *edge, struct text authority,
                         const struct authority_stamp *stamp, const char *cause)
 {
     static const struct authority_stamp no_file;
+    const struct log_source source = source_of_edge(edge);
     char id[ERROR_QUOTE_SIZE];
     const struct log_pair pairs[] = {
         {"edge", edge->id},
@@ -36,7 +43,7 @@ void edges_log_left_out(const struct edges *edges, struct edge *edge, struct tex
     };
 
     if (!stamp || authority_stamps_equal(stamp, &no_file))
-        log_often(edges->log, LOG_LEVEL_WARNING, "authority left out", pairs);
+        log_often(edges->log, LOG_LEVEL_WARNING, "authority left out", &source, pairs);
     else if (told_note(&edge->told, authority, stamp, text_of(cause)))
         log_event(edges->log, LOG_LEVEL_WARNING, "authority left out", pairs);
 }
@@ -93,6 +100,7 @@ static bool read_authorities(struct edges *edges, struct edge *edge)
 static void log_written(const struct edges *edges, struct edge *edge, const struct edge_rule *rule,
                         int64_t now_ms)
 {
+    const struct log_source source = source_of_edge(edge);
     bool is_often = edge->written_ms > 0 && now_ms < edge->written_ms + WAY_QUIET_MS;
     const struct log_pair pairs[] = {
         {"edge", edge->id},
@@ -103,7 +111,7 @@ static void log_written(const struct edges *edges, struct edge *edge, const stru
 
     edge->written_ms = now_ms;
     if (is_often)
-        log_often(edges->log, LOG_LEVEL_INFO, "edge written", pairs);
+        log_often(edges->log, LOG_LEVEL_INFO, "edge written", &source, pairs);
     else
         log_event(edges->log, LOG_LEVEL_INFO, "edge written", pairs);
 }
@@ -181,12 +189,13 @@ static bool write_edge(struct edges *edges, struct edge *edge, int64_t now_ms)
     errno = ENOMEM;
     ok = !rule.pem.failed && lock_folder(edges) && write_rule(edges, edge, &rule, now_ms);
     if (!ok) {
+        const struct log_source source = source_of_edge(edge);
         char cause[512];
         const struct log_pair pairs[] = {{"edge", edge->id}, {"cause", cause}, {NULL, NULL}};
 
         snprintf(cause, sizeof cause, "%s: %s", edges->settings->output,
                  errno == EWOULDBLOCK ? "another adit-gateway uses the folder" : strerror(errno));
-        log_often(edges->log, LOG_LEVEL_ERROR, "edge not written", pairs);
+        log_often(edges->log, LOG_LEVEL_ERROR, "edge not written", &source, pairs);
     }
     buf_free(&rule.pem);
     return ok;

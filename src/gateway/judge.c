@@ -322,6 +322,7 @@ static bool read_in_turn(struct gateway *gateway, struct arena *arena,
 static void log_owners_left_out(const struct gateway *gateway, const struct gateway_key *key,
                                 const struct judge_grant *grant)
 {
+    const struct log_source source = log_source_of(LOG_PARTY_KNOWN, grant->account_id);
     char account[IDENT_SIZE], fingerprint[PUBLIC_KEY_FINGERPRINT_SIZE], owner[IDENT_SIZE];
     const struct log_pair pairs[] = {
         {"account", account}, {"fingerprint", fingerprint}, {"owner", owner}, {NULL, NULL}};
@@ -334,7 +335,8 @@ static void log_owners_left_out(const struct gateway *gateway, const struct gate
                  key->fingerprint.s);
         snprintf(owner, sizeof owner, "%.*s", (int)owner_id.len, owner_id.s);
         log_often(&gateway->conf.log, LOG_LEVEL_WARNING,
-                  "an owner's credentials were left out: the key has too many or too much", pairs);
+                  "an owner's credentials were left out: the key has too many or too much", &source,
+                  pairs);
     }
 }
 

@@ -62,6 +62,7 @@ static void begin_rest(struct way *way, int64_t now_ms)
 /* Tells once of each rest that keeps a change waiting. */
 static void tell_rest(struct way *way, int64_t now_ms, const struct log *log)
 {
+    const struct log_source source = log_source_of(LOG_PARTY_PLACE, text_of(way->job.name));
     char cause[64];
     const struct log_pair pairs[] = {{"job", way->job.name}, {"cause", cause}, {NULL, NULL}};
 
@@ -70,7 +71,7 @@ static void tell_rest(struct way *way, int64_t now_ms, const struct log *log)
     way->is_rest_told = true;
     snprintf(cause, sizeof cause, "the next one begins in %lld ms",
              (long long)(way->rest_to_ms - now_ms));
-    log_often(log, LOG_LEVEL_WARNING, "modules change too often: reloads wait", pairs);
+    log_often(log, LOG_LEVEL_WARNING, "modules change too often: reloads wait", &source, pairs);
 }
 
 bool way_tick(struct way *way, uint64_t version, int64_t now_ms, const struct log *log)

@@ -94,7 +94,7 @@ static void write_uses(const struct answerer *answerer, struct pg *pg)
         const struct log_pair pairs[] = {{"cause", error_reason(&err)}, {NULL, NULL}};
 
         log_often(&answerer->process->conf.log, LOG_LEVEL_WARNING,
-                  "cannot store when keys were last used", pairs);
+                  "cannot store when keys were last used", NULL, pairs);
     }
     arena_free(&arena);
 }

@@ -446,6 +446,38 @@ START_TEST(refusals_are_limited)
 }
 END_TEST
 
+static int count_logged(const char *key, const char *address, int status, int n)
+{
+    char authorization[80];
+
+    snprintf(authorization, sizeof authorization, "Bearer %s", key);
+    for (int i = 0; i < n; i++) {
+        client_prepare(&client, "PUT", CLIENT_OAUTH, "{}");
+        client.request.authorization = authorization;
+        client.request.remote_addr = address;
+        ck_assert_int_eq(client_send(&client), status);
+    }
+    client.request.authorization = "";
+    return n_lines();
+}
+
+/* Whoever guesses keys hides neither what callers are refused nor the guesses of others. */
+START_TEST(refusals_are_limited_apart)
+{
+    struct log_limit limit = {0};
+
+    open_log(LOG_LEVEL_INFO);
+    client.settings.log.limit = &limit;
+    ck_assert_int_eq(count_logged(STUB_UNKNOWN_KEY, "2001:db8::1", 401, 100), LOG_BURST);
+    ck_assert_int_eq(count_logged(STUB_UNKNOWN_KEY, "2001:db8:0:1::1", 401, 100), 0);
+    ck_assert_int_eq(count_logged(STUB_READ_ONLY_KEY, "2001:db8::1", 403, 100), LOG_BURST);
+    ck_assert_int_eq(count_logged(STUB_UNKNOWN_KEY, "192.0.2.1", 401, 100), LOG_BURST);
+    stub_store_fail(client.store, ERR_DATABASE_UNAVAILABLE);
+    ck_assert_int_eq(count_logged(STUB_UNKNOWN_KEY, "192.0.2.1", 503, 100), LOG_BURST);
+    ck_assert_int_eq(count_logged(STUB_MEMBER_KEY, "192.0.2.2", 503, 100), LOG_BURST);
+}
+END_TEST
+
 /* Requests have secrets in every place, and are accepted or refused.  The log has no secret. */
 START_TEST(no_secret_is_logged)
 {
@@ -516,6 +548,7 @@ Suite *answers_suite(void)
     tcase_add_test(tcase, duration_is_logged);
     tcase_add_test(tcase, refusals_are_warnings);
     tcase_add_test(tcase, refusals_are_limited);
+    tcase_add_test(tcase, refusals_are_limited_apart);
     tcase_add_test(tcase, no_secret_is_logged);
     tcase_add_test(tcase, method_cannot_forge_a_line);
     suite_add_tcase(suite, tcase);

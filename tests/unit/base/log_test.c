@@ -51,16 +51,21 @@ static void expect_one_line(void)
 }
 
 /* Logs n events at once.  Returns how many of them are written. */
-static int write_often(const struct log *log, int n)
+static int write_often_of(const struct log *log, int n, const struct log_source *source)
 {
     int n_lines = 0;
 
     for (int i = 0; i < n; i++) {
-        log_often(log, LOG_LEVEL_ERROR, "event", NULL);
+        log_often(log, LOG_LEVEL_ERROR, "event", source, NULL);
         read_written();
         n_lines += written_len > 0;
     }
     return n_lines;
+}
+
+static int write_often(const struct log *log, int n)
+{
+    return write_often_of(log, n, NULL);
 }
 
 static void write_value(const char *value)
@@ -89,15 +94,15 @@ START_TEST(often)
 
     open_pipe();
     ck_assert_int_eq(write_often(&log, 1000), LOG_BURST);
-    ck_assert_uint_eq(limit.of[0].n_left_out, 1000 - LOG_BURST);
-    limit.of[0].since_ms = clock_steady_ms() - 1000;
-    log_often(&log, LOG_LEVEL_ERROR, "event", (struct log_pair[]){{"a", "b"}, {0}});
+    ck_assert_uint_eq(limit.kinds[0].n_left_out, 1000 - LOG_BURST);
+    limit.kinds[0].shared.since_ms = clock_steady_ms() - 1000;
+    log_often(&log, LOG_LEVEL_ERROR, "event", NULL, (struct log_pair[]){{"a", "b"}, {0}});
     expect_one_line();
     ck_assert_ptr_nonnull(strstr(written, ",\"left_out\":\"990\",\"a\":\"b\"}"));
     ck_assert_int_eq(write_often(&log, 100), 0);
-    limit.of[0].since_ms = clock_steady_ms() - 3000;
+    limit.kinds[0].shared.since_ms = clock_steady_ms() - 3000;
     ck_assert_int_eq(write_often(&log, 100), 3);
-    limit.of[0].since_ms = clock_steady_ms() - 3600 * 1000;
+    limit.kinds[0].shared.since_ms = clock_steady_ms() - 3600 * 1000;
     ck_assert_int_eq(write_often(&log, 100), LOG_BURST);
     log.level = LOG_LEVEL_DEBUG;
     ck_assert_int_eq(write_often(&log, 100), 100);
@@ -115,32 +120,166 @@ START_TEST(often_of_several_events)
 
     open_pipe();
     for (int i = 0; i < 100; i++) {
-        log_often(&log, LOG_LEVEL_WARNING, "event", NULL);
-        log_often(&log, LOG_LEVEL_ERROR, "other event", NULL);
+        log_often(&log, LOG_LEVEL_WARNING, "event", NULL, NULL);
+        log_often(&log, LOG_LEVEL_ERROR, "other event", NULL, NULL);
     }
     read_written();
     ck_assert_int_eq(write_often(&log, 1), 1);
-    ck_assert_uint_eq(limit.of[0].n_left_out, 100 - LOG_BURST);
-    ck_assert_uint_eq(limit.of[1].n_left_out, 100 - LOG_BURST);
-    ck_assert_uint_eq(limit.of[2].n_left_out, 0);
+    ck_assert_uint_eq(limit.kinds[0].n_left_out, 100 - LOG_BURST);
+    ck_assert_uint_eq(limit.kinds[1].n_left_out, 100 - LOG_BURST);
+    ck_assert_uint_eq(limit.kinds[2].n_left_out, 0);
 }
 END_TEST
 
 /* No process has so many.  What is beyond has a limit nevertheless. */
 START_TEST(often_of_too_many_events)
 {
-    static char events[LOG_EVENTS_MAX + 10][16];
+    static char events[LOG_KINDS_MAX + 10][16];
     struct log_limit limit = {0};
     struct log log = {.level = LOG_LEVEL_INFO, .target = LOG_TARGET_STDERR, .limit = &limit};
 
     open_pipe();
-    for (int i = 0; i < LOG_EVENTS_MAX + 10; i++) {
+    for (int i = 0; i < LOG_KINDS_MAX + 10; i++) {
         snprintf(events[i], sizeof events[i], "event %d", i);
         for (int again = 0; again < LOG_BURST; again++)
-            log_often(&log, LOG_LEVEL_ERROR, events[i], NULL);
+            log_often(&log, LOG_LEVEL_ERROR, events[i], NULL, NULL);
     }
     read_written();
-    ck_assert_uint_eq(limit.of[LOG_EVENTS_MAX - 1].n_left_out, 10 * LOG_BURST);
+    ck_assert_uint_eq(limit.kinds[LOG_KINDS_MAX - 1].n_left_out, 10 * LOG_BURST);
+}
+END_TEST
+
+/* ---- sources ---- */
+
+static struct log_limit source_limit;
+static const struct log source_log = {
+    .level = LOG_LEVEL_INFO, .target = LOG_TARGET_STDERR, .limit = &source_limit};
+
+static struct log_source numbered(enum log_party party, int number)
+{
+    char name[16];
+
+    snprintf(name, sizeof name, "%d", number);
+    return log_source_of(party, text_of(name));
+}
+
+/* So many sources of a party write n lines each. */
+static int write_from(enum log_party party, int n_sources, int n)
+{
+    int n_lines = 0;
+
+    for (int i = 0; i < n_sources; i++) {
+        const struct log_source source = numbered(party, i);
+
+        n_lines += write_often_of(&source_log, n, &source);
+    }
+    return n_lines;
+}
+
+static int write_of_another(enum log_party party)
+{
+    const struct log_source another = numbered(party, 1000000);
+
+    return write_often_of(&source_log, LOG_BURST, &another);
+}
+
+/* Whoever provokes many lines hides none of another source. */
+START_TEST(often_of_several_sources)
+{
+    open_pipe();
+    for (enum log_party party = LOG_PARTY_PLACE; party < LOG_N_PARTIES; party++) {
+        source_limit = (struct log_limit){0};
+        ck_assert_int_eq(write_from(party, 1, 1000), LOG_BURST);
+        ck_assert_int_eq(write_of_another(party), LOG_BURST);
+        ck_assert_int_eq(write_from(party, 1, 10), 0);
+    }
+}
+END_TEST
+
+/* However many a party has, it takes no room of another. */
+START_TEST(sources_of_a_party_beyond_its_room)
+{
+    open_pipe();
+    for (enum log_party party = LOG_PARTY_PLACE; party < LOG_N_PARTIES; party++) {
+        int n = party == LOG_PARTY_STRANGER ? LOG_STRANGERS_MAX : LOG_SOURCES_MAX;
+
+        source_limit = (struct log_limit){0};
+        ck_assert_int_eq(write_from(party, n + 20, LOG_BURST), (n + 1) * LOG_BURST);
+        ck_assert_int_eq(write_of_another(party), 0);
+        for (enum log_party other = LOG_PARTY_PLACE; other < LOG_N_PARTIES; other++)
+            ck_assert_int_eq(write_of_another(other), other == party ? 0 : LOG_BURST);
+        ck_assert_int_eq(write_often(&source_log, LOG_BURST), LOG_BURST);
+    }
+}
+END_TEST
+
+static void let_leak(int64_t ms)
+{
+    for (int i = 0; i < LOG_SOURCES_MAX; i++)
+        source_limit.of[LOG_PARTY_KNOWN][i].since_ms -= ms;
+}
+
+/* A bucket that has leaked is another's.  Until then its source keeps it. */
+START_TEST(room_of_sources_comes_back)
+{
+    open_pipe();
+    source_limit = (struct log_limit){0};
+    ck_assert_int_eq(write_from(LOG_PARTY_KNOWN, LOG_SOURCES_MAX, 10), LOG_SOURCES_MAX * 10);
+    source_limit.kinds[0].shared =
+        (struct log_bucket){.since_ms = clock_steady_ms() + 60000, .n_written = LOG_BURST};
+    let_leak((LOG_BURST - 1) * 1000);
+    ck_assert_int_eq(write_of_another(LOG_PARTY_KNOWN), 0);
+    ck_assert_int_eq(write_from(LOG_PARTY_KNOWN, 1, 100), LOG_BURST - 1);
+    let_leak(LOG_BURST * 1000);
+    ck_assert_int_eq(write_of_another(LOG_PARTY_KNOWN), LOG_BURST);
+}
+END_TEST
+
+/* No missing line is forgotten when its source's bucket becomes another's. */
+START_TEST(lines_left_out_of_all_sources)
+{
+    const struct log_source next = numbered(LOG_PARTY_KNOWN, LOG_SOURCES_MAX);
+
+    open_pipe();
+    source_limit = (struct log_limit){0};
+    write_from(LOG_PARTY_KNOWN, 2, LOG_BURST + 20);
+    write_from(LOG_PARTY_STRANGER, 1, LOG_BURST + 3);
+    log_often(&source_log, LOG_LEVEL_ERROR, "event", &next, NULL);
+    expect_one_line();
+    /* The second source's first line told of the first one's. */
+    ck_assert_msg(strstr(written, ",\"left_out\":\"20\"") != NULL, "%s", written);
+    ck_assert_int_eq(write_of_another(LOG_PARTY_STRANGER), LOG_BURST);
+}
+END_TEST
+
+START_TEST(names_of_sources)
+{
+    struct log_source a = log_source_of(LOG_PARTY_PLACE, text_of("ab"));
+    struct log_source b = log_source_of(LOG_PARTY_PLACE, text_of("a"));
+
+    log_source_add(&a, text_of("c"));
+    log_source_add(&b, text_of("bc"));
+    ck_assert(a.id != b.id);
+    log_source_add(&a, text_of(NULL));
+    log_source_add(&b, text_of(""));
+    ck_assert(a.id != b.id);
+}
+END_TEST
+
+static bool is_one_stranger(const char *a, const char *b)
+{
+    return log_stranger(a).id == log_stranger(b).id;
+}
+
+START_TEST(addresses_of_strangers)
+{
+    ck_assert(log_stranger("192.0.2.1").party == LOG_PARTY_STRANGER);
+    ck_assert(is_one_stranger("192.0.2.1", "::ffff:192.0.2.1"));
+    ck_assert(!is_one_stranger("192.0.2.1", "192.0.2.2"));
+    ck_assert(is_one_stranger("2001:db8:1:2::3", "2001:db8:1:fffe::1"));
+    ck_assert(!is_one_stranger("2001:db8:1:2::3", "2001:db8:2:2::3"));
+    ck_assert(is_one_stranger(NULL, "unknown"));
+    ck_assert(!is_one_stranger(NULL, "0.0.0.0"));
 }
 END_TEST
 
@@ -294,6 +433,12 @@ Suite *log_suite(void)
     tcase_add_test(tests, often);
     tcase_add_test(tests, often_of_several_events);
     tcase_add_test(tests, often_of_too_many_events);
+    tcase_add_test(tests, often_of_several_sources);
+    tcase_add_test(tests, sources_of_a_party_beyond_its_room);
+    tcase_add_test(tests, room_of_sources_comes_back);
+    tcase_add_test(tests, lines_left_out_of_all_sources);
+    tcase_add_test(tests, names_of_sources);
+    tcase_add_test(tests, addresses_of_strangers);
     tcase_add_test(tests, line_without_pairs);
     tcase_add_test(tests, values_forge_nothing);
     tcase_add_test(tests, event_is_escaped_too);

@@ -250,6 +250,29 @@ START_TEST(authorities_in_another_order)
 }
 END_TEST
 
+static void name_absent_authorities(size_t edge, int n)
+{
+    for (int i = 0; i < n; i++)
+        edges_log_left_out(edges, &edges->items[edge], text_of("ca-1"), NULL, "there is no file");
+}
+
+/* Whoever stores modules of one edge hides no line of another. */
+START_TEST(lines_of_edges_are_limited_apart)
+{
+    static struct log_limit limit;
+    static const struct log telling = {
+        .level = LOG_LEVEL_WARNING, .target = LOG_TARGET_STDERR, .limit = &limit};
+
+    edges->log = &telling;
+    name_absent_authorities(0, 3 * LOG_BURST);
+    ck_assert_uint_eq(limit.kinds[0].n_left_out, 2 * LOG_BURST);
+    name_absent_authorities(1, LOG_BURST);
+    ck_assert_uint_eq(limit.kinds[0].n_left_out, 0);
+    name_absent_authorities(0, 1);
+    ck_assert_uint_eq(limit.kinds[0].n_left_out, 1);
+}
+END_TEST
+
 Suite *gateway_edges_turn_suite(void)
 {
     Suite *suite = suite_create("gateway/edges_turn");
@@ -264,6 +287,7 @@ Suite *gateway_edges_turn_suite(void)
     tcase_add_test(tcase, a_reload_while_modules_are_stale);
     tcase_add_test(tcase, some_authorities_are_looked_at);
     tcase_add_test(tcase, authorities_in_another_order);
+    tcase_add_test(tcase, lines_of_edges_are_limited_apart);
     suite_add_tcase(suite, tcase);
     return suite;
 }
