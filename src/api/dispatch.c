@@ -55,8 +55,11 @@ struct request_caller api_caller(struct text authorization, struct text address)
     struct text key;
     struct error err;
 
-    if (network.is_known)
-        caller.address = crc32_of(network.bytes, sizeof network.bytes);
+    for (size_t i = 0; network.is_known && i < address_n_widths(&network); i++) {
+        const struct address_network wide = address_widen(&network, address_widths[i].n_bytes);
+
+        caller.networks[i] = crc32_of(wide.bytes, sizeof wide.bytes);
+    }
     if (!header_key(authorization, &key, &err))
         return caller;
     caller.key = crc32_of(key.s, key.len);

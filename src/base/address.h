@@ -26,6 +26,18 @@ MUST_CHECK struct address_network address_network_of(struct text text);
 MUST_CHECK struct address_network address_widen(const struct address_network *network,
                                                 unsigned char n_bytes);
 
+/* What a client has of IPv6 is its /64, at many hosts a /56 or a /48.  Several clients may share
+ * the wider ones, so these have so many times as much.  The narrowest is the first. */
+#define ADDRESS_N_WIDTHS 3
+#define ADDRESS_TIMES_MAX 4
+extern const struct address_width {
+    unsigned char n_bytes; /* of the network */
+    unsigned char times;
+} address_widths[ADDRESS_N_WIDTHS];
+
+/* Returns how many of these networks an address is in: one, if it is not of IPv6. */
+size_t address_n_widths(const struct address_network *network);
+
 /* Returns whether two are the same. */
 MUST_CHECK bool address_same_network(const struct address_network *a,
                                      const struct address_network *b);

@@ -119,13 +119,11 @@ void log_source_add(struct log_source *source, struct text name)
     source->id = source->id * NAME_FACTOR + text_hash(name);
 }
 
-/* Bytes of a /48. */
-#define WIDEST_BYTES 6
-
 struct log_source log_stranger(const char *address)
 {
     const struct address_network narrow = address_network_of(text_of(address));
-    const struct address_network network = address_widen(&narrow, WIDEST_BYTES);
+    const struct address_network network =
+        address_widen(&narrow, address_widths[ADDRESS_N_WIDTHS - 1].n_bytes);
     const struct text bytes = {.s = (const char *)network.bytes, .len = network.n_bytes};
 
     return log_source_of(LOG_PARTY_STRANGER, bytes);

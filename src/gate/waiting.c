@@ -37,19 +37,8 @@ static struct address_network address_of(const struct call *call)
     return network.is_loopback ? unknown : network;
 }
 
-/* What a client has of IPv6 is its /64, at many hosts a /56 or a /48.  Several clients may share
- * the wider ones, so these have more. */
-static const struct {
-    unsigned char n_bytes; /* of the network */
-    int share;             /* eighths of the lanes that no other one has */
-    int times;             /* the limits of what it causes */
-} widths[] = {{8, 4, 1}, {7, 5, 2}, {6, 6, 4}};
-
-/* An address that is not of IPv6 has the first width. */
-static size_t n_widths(const struct address_network *address)
-{
-    return address->is_v6 ? sizeof widths / sizeof widths[0] : 1;
-}
+/* Eighths of the lanes that no other network of the same width has. */
+static const int shares[ADDRESS_N_WIDTHS] = {4, 5, 6};
 
 static int n_strangers(const struct gate_worker *worker)
 {
@@ -106,8 +95,8 @@ static bool has_lane(const struct gate_worker *worker, const struct gate_waiting
     if (left == 0 || (!wanted->is_admitted && n_strangers(worker) >= STRANGERS_MAX) ||
         !has_lane_of_modules(worker, wanted, left))
         return false;
-    for (size_t i = 0; wanted->from.is_known && i < n_widths(&wanted->from); i++) {
-        if (!has_share(left, n_own(worker, wanted, widths[i].n_bytes), widths[i].share))
+    for (size_t i = 0; wanted->from.is_known && i < address_n_widths(&wanted->from); i++) {
+        if (!has_share(left, n_own(worker, wanted, address_widths[i].n_bytes), shares[i]))
             return false;
     }
     return true;
@@ -243,15 +232,15 @@ static bool count_cause(struct call *call, enum gate_cause cause, int most)
     struct gate_worker *worker = call->lane->worker;
     const struct address_network from = address_of(call);
 
-    for (size_t i = 0; from.is_known && i < n_widths(&from); i++) {
-        const struct address_network network = address_widen(&from, widths[i].n_bytes);
+    for (size_t i = 0; from.is_known && i < address_n_widths(&from); i++) {
+        const struct address_network network = address_widen(&from, address_widths[i].n_bytes);
         const struct gate_stored *stored = find_stored(worker, &network);
 
-        if (stored && stored->n[cause] >= most * widths[i].times)
+        if (stored && stored->n[cause] >= most * address_widths[i].times)
             return false;
     }
-    for (size_t i = 0; i < n_widths(&from); i++) {
-        const struct address_network network = address_widen(&from, widths[i].n_bytes);
+    for (size_t i = 0; i < address_n_widths(&from); i++) {
+        const struct address_network network = address_widen(&from, address_widths[i].n_bytes);
 
         stored_of(worker, &network)->n[cause]++;
     }

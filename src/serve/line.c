@@ -14,14 +14,15 @@
 /* The others wait for their account's turn: this many, and of one key.  Each of them occupies a
  * connection, and the places of all are limited.  They are not counted by account: anybody can make
  * a key that names an account of others, and would take its places.  Anybody can make many keys,
- * too, but has few addresses.  So if too many wait, the address with the most has to give way, and
+ * too, but has few networks.  So if too many wait, the network with the most has to give way, and
  * of several keys there the one with the most. */
 #define MOST_WAITING_SCANS 48
 #define MOST_WAITING_SCANS_OF_KEY 16
 
 /* What waits for a place knows no turns either.  So if the places of all are taken and the line
- * does not move, the same goes for all requests but probes: of an address with so many, one gives
- * way to each connection that comes.  A line that moves passes a full place on sooner. */
+ * does not move, the same goes for all requests but probes: of an address with so many, or a wider
+ * network with its times as many, one gives way to each connection that comes.  A line that moves
+ * passes a full place on sooner. */
 #define MOST_WAITING_OF_ADDRESS 16
 #define SLOW_LINE_MS 250
 
@@ -133,7 +134,7 @@ static struct request_caller caller_of(struct serve_connection *connection)
                                                find_variable(connection, "REMOTE_ADDR"));
         connection->account = is_good_key(connection->serve, &connection->caller)
                                   ? connection->caller.account
-                                  : OF_ADDRESS + connection->caller.address;
+                                  : OF_ADDRESS + connection->caller.networks[0];
     }
     connection->has_caller = true;
     return connection->caller;
@@ -361,45 +362,64 @@ static bool is_of_address(struct serve_connection *connection)
     return account_of(connection) >= OF_ADDRESS;
 }
 
-/* Counts what waits like this one: at its address, and with its key there.  Keys that are not known
- * to be good are one. */
+/* Counts what waits like this one: in its network of a width, and with its key there.  Keys that
+ * are not known to be good are one. */
 static void count_like(const struct serve *serve, struct serve_connection *connection,
-                       bool only_scans, int *n_of_address, int *n_of_key)
+                       bool only_scans, size_t width, int *n_of_network, int *n_of_key)
 {
-    const struct request_caller caller = caller_of(connection);
+    const uint32_t network = caller_of(connection).networks[width];
+    const uint32_t key = connection->caller.key;
 
-    *n_of_address = *n_of_key = 0;
+    *n_of_network = *n_of_key = 0;
     for (size_t i = 0; i < serve->n_line; i++) {
         struct serve_connection *other = serve->line[i];
 
-        if (!may_give_way(other, only_scans) || caller_of(other).address != caller.address)
+        if (!may_give_way(other, only_scans) || caller_of(other).networks[width] != network)
             continue;
-        ++*n_of_address;
-        *n_of_key +=
-            is_of_address(other) ? is_of_address(connection) : other->caller.key == caller.key;
+        ++*n_of_network;
+        *n_of_key += is_of_address(other) ? is_of_address(connection) : other->caller.key == key;
     }
 }
 
-/* Returns the request that gives way: the latest of those whose address, and whose key there, has
+/* The same in that of its networks that has most for its width. */
+static void count_most(const struct serve *serve, struct serve_connection *connection,
+                       bool only_scans, int *n_of_network, int *n_of_key)
+{
+    const struct request_caller caller = caller_of(connection);
+
+    *n_of_network = *n_of_key = 0;
+    for (size_t i = 0; i < ADDRESS_N_WIDTHS && (i == 0 || caller.networks[i] != 0); i++) {
+        int n, n_key;
+
+        count_like(serve, connection, only_scans, i, &n, &n_key);
+        n *= ADDRESS_TIMES_MAX / address_widths[i].times;
+        if (n <= *n_of_network)
+            continue;
+        *n_of_network = n;
+        *n_of_key = n_key;
+    }
+}
+
+/* Returns the request that gives way: the latest of those whose network, and whose key there, has
  * the most.  Returns NULL if no address has at_least. */
 static struct serve_connection *find_surplus(const struct serve *serve, bool only_scans,
                                              int at_least)
 {
     struct serve_connection *surplus = NULL;
-    int most_of_address = at_least, most_of_key = 0;
+    int most_of_network = at_least * ADDRESS_TIMES_MAX, most_of_key = 0;
 
     for (size_t i = 0; i < serve->n_line; i++) {
         struct serve_connection *connection = serve->line[i];
-        int n_of_address, n_of_key;
+        int n_of_network, n_of_key;
 
         if (!may_give_way(connection, only_scans))
             continue;
-        count_like(serve, connection, only_scans, &n_of_address, &n_of_key);
-        if (n_of_address < most_of_address ||
-            (n_of_address == most_of_address && n_of_key < most_of_key))
+        count_most(serve, connection, only_scans, &n_of_network, &n_of_key);
+        if (n_of_network < most_of_network ||
+            (n_of_network == most_of_network && n_of_key < most_of_key))
             continue;
         surplus = connection;
-        most_of_address = n_of_address;
+        most_of_network = n_of_network;
         most_of_key = n_of_key;
     }
     return surplus;

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/address.h"
 #include "base/buf.h"
 #include "base/text.h"
 
@@ -34,7 +35,9 @@ enum request_work {
 struct request_caller {
     uint32_t account; /* the account that the key names */
     uint32_t key;     /* the whole key */
-    uint32_t address; /* the client's; 0: unknown */
+    /* The client's address, and the networks of address_widths that it is in; 0: unknown, or none.
+     */
+    uint32_t networks[ADDRESS_N_WIDTHS];
 };
 
 /* Variables that a program may ask for beyond those that every request has. */

@@ -347,16 +347,33 @@ START_TEST(callers_have_addresses)
 {
     static const char *const none[] = {NULL, "", "unix:", "192.0.2"};
     struct text key = text_of("Bearer " BARE_KEY), no_key = text_of(NULL);
-    uint32_t address = api_caller(key, text_of("192.0.2.1")).address;
+    uint32_t address = api_caller(key, text_of("192.0.2.1")).networks[0];
 
     ck_assert_uint_ne(address, 0);
-    ck_assert_uint_eq(api_caller(no_key, text_of("192.0.2.1")).address, address);
-    ck_assert_uint_eq(api_caller(key, text_of("::ffff:192.0.2.1")).address, address);
-    ck_assert_uint_ne(api_caller(key, text_of("192.0.2.2")).address, address);
-    ck_assert_uint_eq(api_caller(key, text_of("2001:db8::1")).address,
-                      api_caller(key, text_of("2001:db8::2")).address);
+    ck_assert_uint_eq(api_caller(no_key, text_of("192.0.2.1")).networks[0], address);
+    ck_assert_uint_eq(api_caller(key, text_of("::ffff:192.0.2.1")).networks[0], address);
+    ck_assert_uint_ne(api_caller(key, text_of("192.0.2.2")).networks[0], address);
+    ck_assert_uint_eq(api_caller(key, text_of("2001:db8::1")).networks[0],
+                      api_caller(key, text_of("2001:db8::2")).networks[0]);
     for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
-        ck_assert_uint_eq(api_caller(key, text_of(none[i])).address, 0);
+        ck_assert_uint_eq(api_caller(key, text_of(none[i])).networks[0], 0);
+    ck_assert_uint_eq(api_caller(key, text_of("192.0.2.1")).networks[1], 0);
+}
+END_TEST
+
+/* It may have all of its /56, or of its /48. */
+START_TEST(callers_have_networks)
+{
+    static const char *const others[] = {"2001:db8:0:1::1", "2001:db8:0:100::1", "2001:db8:1::1"};
+    struct request_caller one = api_caller(text_of(NULL), text_of("2001:db8::1"));
+
+    for (size_t i = 0; i < ADDRESS_N_WIDTHS; i++) {
+        struct request_caller other = api_caller(text_of(NULL), text_of(others[i]));
+
+        ck_assert_uint_ne(one.networks[i], 0);
+        for (size_t j = 0; j < ADDRESS_N_WIDTHS; j++)
+            ck_assert_int_eq(one.networks[j] == other.networks[j], j > i);
+    }
 }
 END_TEST
 
@@ -374,6 +391,7 @@ Suite *dispatch_suite(void)
     tcase_add_test(tcase, blanks_make_no_other_caller);
     tcase_add_test(tcase, no_key_is_one_caller);
     tcase_add_test(tcase, callers_have_addresses);
+    tcase_add_test(tcase, callers_have_networks);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -455,7 +455,7 @@ START_TEST(full_places_of_many_wait)
 
     for (size_t i = 0; i < serve->n_line; i++)
         serve->line[i]->caller =
-            (struct request_caller){.account = 1, .key = 1, .address = (uint32_t)(i / 8)};
+            (struct request_caller){.account = 1, .key = 1, .networks = {(uint32_t)(i / 8)}};
     for (size_t i = 0; i < serve->n_line; i++)
         serve->line[i]->has_caller = true;
     age_all(serve, 1000);

@@ -84,7 +84,8 @@ static bool begins_with(struct text text, const char *prefix)
     return text.len >= strlen(prefix) && memcmp(text.s, prefix, strlen(prefix)) == 0;
 }
 
-/* The header is two letters: of the account, and of the key.  An address is one. */
+/* The header is two letters: of the account, and of the key.  An address is one, or three: of a
+ * wide network, of one in it, and of one in that. */
 static struct request_caller caller_of(struct text authorization, struct text remote)
 {
     struct request_caller caller = {.account = 0};
@@ -93,8 +94,11 @@ static struct request_caller caller_of(struct text authorization, struct text re
         caller.account = (uint32_t)authorization.s[0];
         caller.key = caller.account * 256 + (unsigned char)authorization.s[1];
     }
-    if (remote.len > 0)
-        caller.address = (uint32_t)remote.s[0];
+    for (size_t i = 0; i < remote.len; i++) {
+        const uint32_t wider = i == 0 ? 0 : caller.networks[remote.len - i];
+
+        caller.networks[remote.len - 1 - i] = wider << 8 | (unsigned char)remote.s[i];
+    }
     return caller;
 }
 
